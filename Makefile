@@ -1,0 +1,152 @@
+# One Makefile, no recursion but for the sanitizer and clang trees.
+#   V=1 prints commands · BUILD= picks the output folder · PREFIX, DESTDIR place the installation
+VERSION    := $(shell cat VERSION)
+BUILD      ?= build
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBEXECDIR ?= $(PREFIX)/libexec/dfg
+MANDIR     ?= $(PREFIX)/share/man
+CFLAGS     ?= -O2 -g
+PKGCONFIG  ?= pkg-config
+# The injector runs in other people's containers: small and static. musl where it is installed.
+STATIC_CC  ?= $(shell command -v musl-gcc >/dev/null && echo musl-gcc || echo $(CC))
+STATIC_INC := $(shell command -v musl-gcc >/dev/null && echo -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch))
+
+warn := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wundef -Wvla -Wformat=2 \
+        -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings $(WERROR)
+base := -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='"$(VERSION)"' \
+        -DDFG_LIBEXECDIR='"$(LIBEXECDIR)"' -Iinclude -MMD -MP
+hard := -fstack-protector-strong -fPIE $(if $(SAN),,-D_FORTIFY_SOURCE=2)
+link := -pie -Wl,-z,relro,-z,now,-z,noexecstack
+
+ifneq ($(V),1)
+say = @printf '  %-7s %s\n' '$(1)' '$(@:$(BUILD)/%=%)';
+endif
+
+obj = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
+not = $(filter-out $(1),$(wildcard $(2)))
+
+# ---- what there is -------------------------------------------------------------------------
+# A folder's objects without its mains form an archive; a program is a main and some archives.
+folders := common hotspot hook injector host/collect host/profile host/draw host
+mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c
+archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
+archives := $(foreach f,$(folders),$(call archive,$(f)))
+
+programs := $(BUILD)/bin/dfg-trigger $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
+payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
+image    := $(BUILD)/libexec/payload.squashfs
+man      := $(wildcard docs/man/*.[18])
+
+.PHONY: all check check-asan check-clang check-e2e fuzz install uninstall clean
+all: $(programs) $(payload) $(image)
+
+# ---- who may include whom: the include path is the rule ------------------------------------
+inc_hook         := -Ihook $(shell $(PKGCONFIG) --cflags jansson)
+inc_injector     := -Iinjector
+inc_hotspot      := -Ihotspot
+inc_host/collect := -Ihost/collect
+inc_host/profile := -Ihost/profile
+inc_host/draw    := -Ihost/draw -Ihost/profile
+inc_host         := -Ihost -Ihost/collect -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
+inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/collect -Ihost/profile -Ihost/draw
+
+$(BUILD)/dyn/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(base) $(warn) $(hard) $(inc_$(patsubst %/,%,$(dir $<))) \
+	    $(if $(filter tests/%,$<),$(inc_tests)) $(CPPFLAGS) $(CFLAGS) $(SAN) -c -o $@ $<
+$(BUILD)/static/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(STATIC_CC) $(base) $(STATIC_INC) $(warn) $(inc_$(patsubst %/,%,$(dir $<))) \
+	    -Os -fstack-protector-strong -ffunction-sections -c -o $@ $<
+# Inside the JVM: no libc, no start code, nothing of ours but the functions it looks up.
+$(BUILD)/agent/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(base) $(warn) -Iagent-jni -O2 -g -ffreestanding -fPIC -fno-stack-protector \
+	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -c -o $@ $<
+
+define archive_rule
+$(call archive,$(1)): $(call obj,dyn,$(call not,$(mains),$(1)/*.c))
+	@mkdir -p $$(@D)
+	$$(call say,AR)rm -f $$@; ar rcs $$@ $$^
+endef
+$(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
+
+libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
+libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libelf)
+
+define host_program
+$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/draw host/collect host/profile injector hotspot common,$(call archive,$(f)))
+	@mkdir -p $$(@D)
+	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -o $$@ $$^ $$(libs_host) $$(LDFLAGS)
+endef
+$(eval $(call host_program,dfg-trigger,host/trigger_main.c))
+
+# The hook starts with every container: static, so that nothing is searched or relocated by name.
+$(BUILD)/libexec/dfg-%: $(BUILD)/dyn/hook/%_main.o $(call archive,hook) $(call archive,common)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(if $(SAN),$(link),-static-pie) -Wl,-z,relro,-z,now -o $@ $^ $(libs_hook) $(LDFLAGS)
+
+$(BUILD)/payload/dfg-inject: $(call obj,static,$(wildcard injector/*.c) common/err.c common/log.c common/str.c common/fs.c common/proc.c common/clock.c)
+	@mkdir -p $(@D)
+	$(call say,LD)$(STATIC_CC) -static -Wl,--gc-sections -s -o $@ $^
+$(BUILD)/payload/libdfg-agent.so: $(call obj,agent,$(wildcard agent-jni/*.c) $(wildcard hotspot/*.c)) agent-jni/exports.map
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) -shared -nostdlib -Wl,-soname,libdfg-agent.so -Wl,--version-script=agent-jni/exports.map \
+	    -Wl,-z,defs,-z,relro,-z,now,-z,noexecstack,--build-id=sha1 -o $@ $(filter %.o,$^)
+# Its own read-only file system: a container with CAP_SYS_ADMIN can make a bind mount writable, but
+# not a squashfs.
+$(image): $(payload)
+	@mkdir -p $(@D)
+	$(call say,SQUASH)rm -f $@ && mksquashfs $(BUILD)/payload $@ -all-root -no-progress -quiet -comp gzip -no-xattrs >/dev/null
+
+# ---- tests ---------------------------------------------------------------------------------
+unit   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%.t,$(wildcard tests/unit/test_*.c))
+replay := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%.t,$(wildcard tests/fuzz/fuzz_*.c))
+test_libs := -Wl,--start-group $(archives) -Wl,--end-group
+
+$(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_host) $(LDFLAGS)
+$(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/replay.o $(archives)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_host) $(LDFLAGS)
+
+# Without privileges: unit, golden, fuzz corpora, lint.
+check: all $(unit) $(replay)
+	BUILD=$(BUILD) prove -j$(shell nproc) -e '' $(unit) $(replay) $(wildcard tests/golden/*.t tests/lint/*.t)
+check-asan:
+	$(MAKE) check BUILD=$(BUILD)-asan CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+check-clang:
+	$(MAKE) check BUILD=$(BUILD)-clang CC=clang
+# As root, with real engines; one at a time, since they share the machine's engines and CPUs.
+check-e2e: all
+	BUILD=$(BUILD) prove --timer -e '' $(wildcard tests/e2e/*.t)
+
+# libFuzzer, for hours: make fuzz F=fuzz_perfdata
+fuzz:
+	$(MAKE) $(BUILD)-fuzz/fuzz/$(F) BUILD=$(BUILD)-fuzz CC=clang CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined,fuzzer-no-link'
+	$(BUILD)-fuzz/fuzz/$(F) -max_total_time=$(or $(SECONDS),600) tests/fuzz/corpus/$(F:fuzz_%=%)
+$(BUILD)/fuzz/%: $(BUILD)/dyn/tests/fuzz/%.o $(archives)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $< $(test_libs) $(libs_host)
+
+# ---- installation --------------------------------------------------------------------------
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/payload $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man8
+	install -m 755 $(wildcard $(BUILD)/bin/dfg-*) $(DESTDIR)$(BINDIR)
+	install -m 755 $(wildcard $(BUILD)/libexec/dfg-*) $(DESTDIR)$(LIBEXECDIR)
+	install -m 444 $(image) $(DESTDIR)$(LIBEXECDIR)
+	install -m 555 $(payload) $(DESTDIR)$(LIBEXECDIR)/payload
+	$(if $(filter %.1,$(man)),install -m 644 $(filter %.1,$(man)) $(DESTDIR)$(MANDIR)/man1)
+	$(if $(filter %.8,$(man)),install -m 644 $(filter %.8,$(man)) $(DESTDIR)$(MANDIR)/man8)
+uninstall:
+	rm -f $(foreach p,$(notdir $(wildcard $(BUILD)/bin/dfg-*)),$(DESTDIR)$(BINDIR)/$(p))
+	rm -f $(foreach m,$(notdir $(man)),$(DESTDIR)$(MANDIR)/man1/$(m) $(DESTDIR)$(MANDIR)/man8/$(m))
+	rm -rf $(DESTDIR)$(LIBEXECDIR)
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-fuzz
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

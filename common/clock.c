@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dfg/clock.h"
+
+#include <time.h>
+
+uint64_t clock_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+uint64_t clock_ms(void)
+{
+	return clock_us() / 1000;
+}
+
+void sleep_ms(unsigned ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	nanosleep(&t, NULL);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dfg/confine.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#define NOBODY 65534
+
+int confine_caps(const int *caps, size_t n, struct err *err)
+{
+	cap_t set = cap_init();
+	cap_value_t keep[64];
+	int rc = 0;
+
+	if (!set)
+		return err_set(err, errno, "capabilities");
+	/* The bounding set needs SETPCAP; where that is gone, it has been emptied before. */
+	for (int cap = 0; cap < 64 && cap_get_bound(cap) >= 0; cap++)
+		(void)cap_drop_bound(cap);
+	(void)cap_reset_ambient();
+	for (size_t i = 0; i < n && i < ARRAY_LEN(keep); i++)
+		keep[i] = caps[i];
+	if (n && (cap_set_flag(set, CAP_PERMITTED, (int)n, keep, CAP_SET) < 0 ||
+		  cap_set_flag(set, CAP_EFFECTIVE, (int)n, keep, CAP_SET) < 0))
+		rc = err_set(err, errno, "capabilities");
+	if (rc == 0 && cap_set_proc(set) < 0)
+		rc = err_set(err, errno, "set capabilities");
+	cap_free(set);
+	return rc;
+}
+
+int confine_no_new_privs(struct err *err)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_set(err, errno, "give up new privileges");
+	return 0;
+}
+
+int confine_ids(uid_t uid, gid_t gid, struct err *err)
+{
+	if (setgroups(0, NULL) < 0)
+		return err_set(err, errno, "drop supplementary groups");
+	if (setresgid(gid, gid, gid) < 0)
+		return err_set(err, errno, "become group %u", (unsigned)gid);
+	if (setresuid(uid, uid, uid) < 0)
+		return err_set(err, errno, "become user %u", (unsigned)uid);
+	return 0;
+}
+
+int confine_syscalls(const char *const *names, size_t n, struct err *err)
+{
+	const char *mode = getenv("DFG_SECCOMP");
+	bool killing = mode && !strcmp(mode, "kill");
+	scmp_filter_ctx ctx = seccomp_init(killing ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM));
+	int rc = ctx ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		int nr = seccomp_syscall_resolve_name(names[i]);
+
+		if (nr != __NR_SCMP_ERROR)
+			rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 0);
+	}
+	if (rc == 0)
+		rc = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return rc == 0 ? 0 : err_set(err, -rc, "load the system call filter");
+}
+
+static int limit(int resource, uint64_t value, const char *what, struct err *err)
+{
+	struct rlimit r;
+
+	if (getrlimit((__rlimit_resource_t)resource, &r) < 0)
+		return err_set(err, errno, "limit %s", what);
+	if (r.rlim_max == RLIM_INFINITY || r.rlim_max > value)
+		r.rlim_max = value;
+	r.rlim_cur = r.rlim_max;
+	if (setrlimit((__rlimit_resource_t)resource, &r) < 0)
+		return err_set(err, errno, "limit %s", what);
+	return 0;
+}
+
+int confine_reader(uint64_t memory, unsigned cpu_seconds, struct err *err)
+{
+	static const char *const calls[] = {
+		"read",	      "pread64",      "readv",		"write",	"pwrite64",
+		"writev",     "lseek",	      "_llseek",	"fstat",	"newfstatat",
+		"fstat64",    "mmap",	      "mmap2",		"munmap",	"mremap",
+		"brk",	      "madvise",      "mprotect",	"close",	"exit",
+		"exit_group", "futex",	      "clock_gettime",	"getpid",	"gettid",
+		"tgkill",     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
+		"getrandom",  "fcntl",	      "ftruncate",
+	};
+
+	if (memory && limit(RLIMIT_AS, memory, "memory", err) < 0)
+		return -1;
+	if (cpu_seconds && limit(RLIMIT_CPU, cpu_seconds, "processor time", err) < 0)
+		return -1;
+	if (limit(RLIMIT_CORE, 0, "core size", err) < 0)
+		return -1;
+	if (geteuid() == 0 && confine_ids(NOBODY, NOBODY, err) < 0)
+		return -1;
+	if (confine_caps(NULL, 0, err) < 0 || confine_no_new_privs(err) < 0)
+		return -1;
+	return confine_syscalls(calls, ARRAY_LEN(calls), err);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dfg/err.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* One line is a promise: container text may reach a message, so control bytes are replaced here,
+ * once, for every caller. */
+static void make_one_line(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || (unsigned char)*s == 0x7f)
+			*s = '?';
+}
+
+int err_set(struct err *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+	size_t len;
+
+	err->code = code;
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	len = strlen(err->msg);
+	if (code)
+		snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", strerror(code));
+	make_one_line(err->msg);
+	return -1;
+}
+
+int err_wrap(struct err *err, const char *fmt, ...)
+{
+	char inner[sizeof(err->msg)];
+	va_list ap;
+	size_t len;
+
+	memcpy(inner, err->msg, sizeof(inner));
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	len = strlen(err->msg);
+	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", inner);
+	make_one_line(err->msg);
+	return -1;
+}

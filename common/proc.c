@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dfg/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include "dfg/fs.h"
+
+#define STATUS_MAX (64u << 10)
+#define MAPS_MAX   (256u << 20)
+
+int proc_open(pid_t pid, struct err *err)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 ? fd : err_set(err, errno == ENOENT ? ESRCH : errno, "process %d", (int)pid);
+}
+
+/* proc files are no regular files to fstat's eye on every kernel, so fs_read_file is not used. */
+static int read_proc(int procfd, const char *name, size_t limit, struct str *s, struct err *err)
+{
+	CLEANUP(close_fd) int fd = openat(procfd, name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, errno == ENOENT ? ESRCH : errno, "open /proc/…/%s", name);
+	if (fs_read_all(fd, limit, s, err) < 0)
+		return err_wrap(err, "/proc/…/%s", name);
+	if (!s->buf)
+		return err_set(err, ESRCH, "/proc/…/%s is empty", name);
+	return 0;
+}
+
+/* The text behind "key:\t" at the beginning of a line, or NULL. */
+static const char *field(const char *status, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *line = status; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, len) && line[len] == ':')
+			return line + len + 1 + strspn(line + len + 1, " \t");
+		if (!*line)
+			break;
+	}
+	return NULL;
+}
+
+/* The n-th (from 0) number of a line; -1: the last one. */
+static unsigned long number(const char *line, int n, int base)
+{
+	unsigned long value = 0;
+
+	for (int i = 0; line && *line && *line != '\n'; i++) {
+		char *end;
+
+		value = strtoul(line, &end, base);
+		if (end == line || i == n)
+			break;
+		line = end + strspn(end, " \t");
+	}
+	return value;
+}
+
+int proc_read_status(int procfd, struct proc_status *ret, struct err *err)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(str_fini) struct str name = {0};
+	struct proc_status st = {0};
+	const char *line;
+
+	if (read_proc(procfd, "status", STATUS_MAX, &s, err) < 0)
+		return -1;
+	line = field(s.buf, "Name");
+	if (line)
+		str_add_clean(&name, line, strcspn(line, "\n"));
+	snprintf(st.name, sizeof(st.name), "%s", name.buf ? name.buf : "");
+	line = field(s.buf, "State");
+	st.state = line ? *line : '?';
+	line = field(s.buf, "NStgid");
+	st.nspid = (pid_t)number(line ? line : field(s.buf, "Tgid"), -1, 10);
+	st.euid = (uid_t)number(field(s.buf, "Uid"), 1, 10);
+	st.egid = (gid_t)number(field(s.buf, "Gid"), 1, 10);
+	st.sigcgt = number(field(s.buf, "SigCgt"), 0, 16);
+	st.sigign = number(field(s.buf, "SigIgn"), 0, 16);
+	st.threads = (uint32_t)number(field(s.buf, "Threads"), 0, 10);
+	if (st.nspid <= 0)
+		return err_set(err, 0, "/proc/…/status has no pid");
+	*ret = st;
+	return 0;
+}
+
+int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	const char *p;
+	int n;
+
+	if (read_proc(procfd, "stat", STATUS_MAX, &s, err) < 0)
+		return -1;
+	/* comm is in parentheses and may hold anything; fields count from behind the last one:
+	 * state is field 3, starttime field 22 (proc(5)). */
+	p = strrchr(s.buf, ')');
+	for (n = 2; p && n < 22; n++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return err_set(err, 0, "/proc/…/stat has no start time");
+	*ret_ticks = strtoull(p, NULL, 10);
+	return 0;
+}
+
+int proc_read_cgroup(int procfd, struct str *ret, struct err *err)
+{
+	return read_proc(procfd, "cgroup", STATUS_MAX, ret, err);
+}
+
+int proc_ns_inode(int procfd, const char *ns, uint64_t *ret, struct err *err)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "ns/%s", ns);
+	if (fstatat(procfd, path, &st, 0) < 0)
+		return err_set(err, errno, "/proc/…/%s", path);
+	*ret = st.st_ino;
+	return 0;
+}
+
+int proc_open_root(int procfd, struct err *err)
+{
+	int fd = openat(procfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : err_set(err, errno, "open /proc/…/root");
+}
+
+/* "start-end perms offset major:minor inode   path" (proc(5)). The path may hold blanks; the kernel
+ * writes a newline in it as \012. */
+static bool parse_map(char *line, struct proc_map *m)
+{
+	unsigned long long start, end, offset, inode;
+	unsigned int major, minor;
+	char perms[5];
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
+		   &minor, &inode, &at) < 7 ||
+	    at == 0)
+		return false;
+	*m = (struct proc_map){
+		.start = start,
+		.end = end,
+		.offset = offset,
+		.dev_major = major,
+		.dev_minor = minor,
+		.inode = inode,
+		.exec = perms[2] == 'x',
+		.path = line + at,
+	};
+	return true;
+}
+
+int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *arg,
+		  struct err *err)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	char *save = NULL;
+
+	if (read_proc(procfd, "maps", MAPS_MAX, &s, err) < 0)
+		return -1;
+	for (char *line = strtok_r(s.buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		struct proc_map m;
+		int rc = parse_map(line, &m) ? fn(&m, arg) : 0;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int proc_each(int (*fn)(pid_t, void *), void *arg, struct err *err)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+	int rc = 0;
+
+	if (!dir)
+		return err_set(err, errno, "open /proc");
+	while (rc == 0 && (e = readdir(dir))) {
+		int pid;
+
+		if (parse_pid(e->d_name, &pid))
+			rc = fn(pid, arg);
+	}
+	closedir(dir);
+	return rc;
+}
+
+int proc_boot_id(char ret[static 37], struct err *err)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	if (read_proc(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 64, &s, err) < 0)
+		return -1;
+	snprintf(ret, 37, "%.36s", s.buf);
+	return 0;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dfg/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "dfg/clock.h"
+
+#define RUN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+struct child_setup {
+	char *const *argv;
+	char *const *env;
+	pid_t parent;
+	int out, errfd;
+	int report; /* pipe: the errno of a failed exec */
+};
+
+static void become_stdio(int out, int errfd)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	dup2(null, STDIN_FILENO);
+	/* errfd first into a safe place: it may be descriptor 1. */
+	errfd = fcntl(errfd >= 0 ? errfd : null, F_DUPFD, 3);
+	dup2(out >= 0 ? out : null, STDOUT_FILENO);
+	dup2(errfd, STDERR_FILENO);
+}
+
+NORETURN static void child(const struct child_setup *s)
+{
+	char *env[32] = {(char *)"PATH=" RUN_PATH, (char *)"LANG=C", (char *)"HOME=/nonexistent"};
+	size_t n = 3;
+	sigset_t none;
+	int code;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != s->parent)
+		_exit(127);
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	for (size_t i = 0; s->env && s->env[i] && n < ARRAY_LEN(env) - 1; i++)
+		env[n++] = s->env[i];
+	become_stdio(s->out, s->errfd);
+	environ = env;
+	execvpe(s->argv[0], s->argv, env);
+	code = errno;
+	(void)!write(s->report, &code, sizeof(code));
+	_exit(127);
+}
+
+int run_start(char *const argv[], char *const env[], int out, int errfd, struct run_child *ret,
+	      struct err *err)
+{
+	struct child_setup s = {
+		.argv = argv, .env = env, .parent = getpid(), .out = out, .errfd = errfd};
+	CLEANUP(close_fd) int report = -1;
+	int pipefd[2], code = 0;
+	struct run_child c;
+
+	if (pipe2(pipefd, O_CLOEXEC) < 0)
+		return err_set(err, errno, "pipe");
+	report = pipefd[0];
+	/* Above the standard descriptors, also when the caller has closed some of those. */
+	s.report = fcntl(pipefd[1], F_DUPFD_CLOEXEC, 10);
+	close(pipefd[1]);
+	c.pid = fork();
+	if (c.pid == 0)
+		child(&s);
+	close(s.report);
+	if (c.pid < 0)
+		return err_set(err, errno, "fork");
+	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
+	if (read(report, &code, sizeof(code)) == sizeof(code)) {
+		run_stop(&c);
+		return err_set(err, code, "run %s", argv[0]);
+	}
+	*ret = c;
+	return 0;
+}
+
+int run_wait(struct run_child *c, int ms, int *ret_status)
+{
+	struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+
+	if (poll(&p, 1, ms) <= 0)
+		return 0;
+	while (waitpid(c->pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+	close(c->pidfd);
+	c->pidfd = -1;
+	c->pid = -1;
+	return 1;
+}
+
+void run_kill(struct run_child *c, int sig)
+{
+	if (c->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, c->pidfd, sig, NULL, 0);
+}
+
+void run_stop(struct run_child *c)
+{
+	int status;
+
+	if (c->pid <= 0)
+		return;
+	run_kill(c, SIGKILL);
+	run_wait(c, -1, &status);
+}
+
+int run_capture(char *const argv[], int ms, size_t limit, struct str *out, struct err *err)
+{
+	uint64_t deadline = clock_ms() + (uint64_t)ms;
+	CLEANUP(close_fd) int reader = -1;
+	struct run_child c;
+	int pipefd[2], status = 0, rc;
+	char buf[16384];
+
+	if (pipe2(pipefd, O_CLOEXEC) < 0)
+		return err_set(err, errno, "pipe");
+	reader = pipefd[0];
+	rc = run_start(argv, NULL, pipefd[1], -1, &c, err);
+	close(pipefd[1]);
+	if (rc < 0)
+		return -1;
+	for (;;) {
+		struct pollfd p = {.fd = reader, .events = POLLIN};
+		uint64_t now = clock_ms();
+		ssize_t n;
+
+		if (now >= deadline || poll(&p, 1, (int)(deadline - now)) == 0)
+			break;
+		n = read(reader, buf, sizeof(buf));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		if ((size_t)n > limit - (out->len < limit ? out->len : limit))
+			n = (ssize_t)(limit - (out->len < limit ? out->len : limit));
+		str_add(out, buf, (size_t)n);
+	}
+	{
+		uint64_t now = clock_ms();
+		int left = now < deadline ? (int)(deadline - now) : 0;
+
+		if (!run_wait(&c, left, &status)) {
+			run_stop(&c);
+			return err_set(err, ETIMEDOUT, "run %s", argv[0]);
+		}
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording and what was kept beside it -> named stacks. Pure: reads the descriptors it is given,
+ * opens nothing, and needs no privilege. */
+#ifndef DFG_PROFILE_H
+#define DFG_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dfg/err.h"
+#include "stacks.h"
+
+/* Map of a JVM's compiled code, lines of request.h (a trailer and zeros may follow). */
+struct profile_map {
+	pid_t pid; /* host pid, as in perf.data */
+	int fd;
+	int order; /* later snapshots have higher numbers; where two disagree, the later one wins */
+};
+
+/* A copy of an ELF file as a process had it mapped. */
+struct profile_elf {
+	uint64_t root;	  /* the mount namespace it was seen in; same number, same files */
+	const char *path; /* as in the process's maps */
+	int fd;
+};
+
+/* Which mount namespace a process is in. Children of fork inherit it. */
+struct profile_process {
+	pid_t pid;
+	uint64_t root;
+};
+
+struct profile_input {
+	int perf_fd;	 /* perf.data, a regular file */
+	int kallsyms_fd; /* copy of /proc/kallsyms, or -1 */
+	const struct profile_map *maps;
+	size_t map_count;
+	const struct profile_elf *elfs;
+	size_t elf_count;
+	const struct profile_process *processes;
+	size_t process_count;
+	/* Only samples of these and their children count; 0: all of the recording (a recording of
+	 * the whole machine is cut down to the container this way). */
+	const pid_t *only;
+	size_t only_count;
+};
+
+/* Adds the recording to `stacks` and `quality`. A damaged end of the recording is not an error:
+ * what was whole before it is used, and *ret_cut is the number of bytes left out. */
+MUST_CHECK int profile_read(const struct profile_input *in, struct stacks *stacks,
+			    struct quality *quality, uint64_t *ret_cut, struct err *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The product of profiling: a call tree of named frames with counts, and how good it is.
+ * Pure memory; knows nothing of perf, files or pictures. */
+#ifndef DFG_STACKS_H
+#define DFG_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum frame_kind {
+	FRAME_ROOT,	   /* thread name, the first frame of every stack */
+	FRAME_NATIVE,	   /* user code of an ELF file */
+	FRAME_JVM,	   /* code of libjvm */
+	FRAME_KERNEL,	   /* suffix _[k] */
+	FRAME_JAVA,	   /* compiled Java method, suffix _[j] */
+	FRAME_INLINED,	   /* inlined Java method, suffix _[i] */
+	FRAME_INTERPRETED, /* interpreted Java, suffix _[0] */
+	FRAME_STUB,	   /* code the JVM generated that is no method */
+	FRAME_UNKNOWN,	   /* could not be named */
+	FRAME_KINDS
+};
+
+/* A frame's name and kind; two frames are the same when both are. Names are clean text (str.h),
+ * and never contain ';' or a newline. */
+struct frame {
+	const char *name;
+	uint32_t len;
+	enum frame_kind kind;
+};
+
+/* A node of the call tree. Node 0 is the root of all (no frame). Children are a list in no
+ * particular order; stacks_sort orders every list by name. Indices, not pointers: the arrays move
+ * while the tree grows. */
+struct stack_node {
+	uint32_t frame;	 /* index for stacks_frame */
+	uint32_t parent; /* node */
+	uint32_t first;	 /* child, 0: none */
+	uint32_t next;	 /* sibling, 0: none */
+	uint64_t self;	 /* samples that end here */
+};
+
+/* Counts behind the shares of the quality line (design.md P5, section 5). */
+struct quality {
+	uint64_t samples;	 /* read from the recording */
+	uint64_t lost;		 /* samples the kernel or perf says it lost */
+	uint64_t java_samples;	 /* taken in a thread with Java code on its stack */
+	uint64_t java_complete;	 /* of these, whose stack reaches the thread's first function */
+	uint64_t frames;	 /* frames of all samples */
+	uint64_t frames_unknown; /* of these, without a name */
+	uint64_t truncated;	 /* samples whose stack was cut by a limit of the recording */
+	uint64_t stale;		 /* Java frames whose code changed under the sample */
+};
+
+struct stacks;
+
+struct stacks *stacks_new(void);
+void stacks_free(struct stacks *s);
+
+/* Index of the frame, made if new. The name is copied. */
+uint32_t stacks_intern(struct stacks *s, const char *name, size_t len, enum frame_kind kind);
+
+/* Adds `count` samples of a stack of n frames, outermost first. */
+void stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count);
+
+/* Orders all lists of children by frame name, then kind. */
+void stacks_sort(struct stacks *s);
+
+/* Borrowed; valid until the next stacks_intern or stacks_add. */
+const struct frame *stacks_frame(const struct stacks *s, uint32_t frame);
+const struct stack_node *stacks_node(const struct stacks *s, uint32_t node);
+size_t stacks_node_count(const struct stacks *s);
+size_t stacks_frame_count(const struct stacks *s);
+
+/* Samples of each node and all below it, indexed by node. Owned by the caller. */
+uint64_t *stacks_totals(const struct stacks *s);
+
+/* The suffix of folded text: "_[k]", "_[j]", "_[i]", "_[0]" or "". */
+const char *frame_suffix(enum frame_kind kind);
+
+#endif
