@@ -17,19 +17,23 @@ struct child_setup {
 	char *const *argv;
 	char *const *env;
 	pid_t parent;
-	int out, errfd;
+	struct run_io io;
 	int report; /* pipe: the errno of a failed exec */
 };
 
-static void become_stdio(int out, int errfd)
+/* All three are moved out of the way first: any of them may be descriptor 0, 1 or 2. */
+static void become_stdio(struct run_io io)
 {
 	int null = open("/dev/null", O_RDWR);
+	int in = fcntl(io.in >= 0 ? io.in : null, F_DUPFD_CLOEXEC, 3);
+	int out = fcntl(io.out >= 0 ? io.out : null, F_DUPFD_CLOEXEC, 3);
+	int errfd = fcntl(io.err >= 0 ? io.err : null, F_DUPFD_CLOEXEC, 3);
 
-	dup2(null, STDIN_FILENO);
-	/* errfd first into a safe place: it may be descriptor 1. */
-	errfd = fcntl(errfd >= 0 ? errfd : null, F_DUPFD, 3);
-	dup2(out >= 0 ? out : null, STDOUT_FILENO);
+	dup2(in, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
 	dup2(errfd, STDERR_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
 }
 
 NORETURN static void child(const struct child_setup *s)
@@ -49,7 +53,7 @@ NORETURN static void child(const struct child_setup *s)
 		signal(sig, SIG_DFL);
 	for (size_t i = 0; s->env && s->env[i] && n < ARRAY_LEN(env) - 1; i++)
 		env[n++] = s->env[i];
-	become_stdio(s->out, s->errfd);
+	become_stdio(s->io);
 	environ = env;
 	execvpe(s->argv[0], s->argv, env);
 	code = errno;
@@ -57,11 +61,10 @@ NORETURN static void child(const struct child_setup *s)
 	_exit(127);
 }
 
-int run_start(char *const argv[], char *const env[], int out, int errfd, struct run_child *ret,
+int run_start(char *const argv[], char *const env[], struct run_io io, struct run_child *ret,
 	      struct err *err)
 {
-	struct child_setup s = {
-		.argv = argv, .env = env, .parent = getpid(), .out = out, .errfd = errfd};
+	struct child_setup s = {.argv = argv, .env = env, .parent = getpid(), .io = io};
 	CLEANUP(close_fd) int report = -1;
 	int pipefd[2], code = 0;
 	struct run_child c;
@@ -117,7 +120,8 @@ void run_stop(struct run_child *c)
 	run_wait(c, -1, &status);
 }
 
-int run_capture(char *const argv[], int ms, size_t limit, struct str *out, struct err *err)
+int run_capture(char *const argv[], char *const env[], int ms, size_t limit, struct str *out,
+		struct err *err)
 {
 	uint64_t deadline = clock_ms() + (uint64_t)ms;
 	CLEANUP(close_fd) int reader = -1;
@@ -128,7 +132,7 @@ int run_capture(char *const argv[], int ms, size_t limit, struct str *out, struc
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
 		return err_set(err, errno, "pipe");
 	reader = pipefd[0];
-	rc = run_start(argv, NULL, pipefd[1], -1, &c, err);
+	rc = run_start(argv, env, (struct run_io){-1, pipefd[1], -1}, &c, err);
 	close(pipefd[1]);
 	if (rc < 0)
 		return -1;

@@ -15,12 +15,16 @@ struct run_child {
 	int pidfd;
 };
 
+struct run_io {
+	int in, out, err; /* descriptors that become stdin, stdout, stderr; -1: /dev/null */
+};
+
 /* Starts argv[0] (looked up in a fixed PATH of system directories, never the caller's) with an
- * environment of PATH, LANG=C, HOME=/nonexistent and `env` (NULL-terminated, may be NULL). stdin is
- * /dev/null; out and errfd become stdout and stderr (-1: /dev/null). The child dies with its parent
- * (PR_SET_PDEATHSIG) and is in a process group of its own, so that a terminal's ^C is the parent's
- * to handle. A program that cannot be executed is reported here, not as a status. */
-MUST_CHECK int run_start(char *const argv[], char *const env[], int out, int errfd,
+ * environment of PATH, LANG=C, HOME=/nonexistent and `env` (NULL-terminated, may be NULL). The
+ * child dies with its parent (PR_SET_PDEATHSIG) and is in a process group of its own, so that a
+ * terminal's ^C is the parent's to handle. A program that cannot be executed is reported here, not
+ * as a status. */
+MUST_CHECK int run_start(char *const argv[], char *const env[], struct run_io io,
 			 struct run_child *ret, struct err *err);
 
 /* Waits until the child has ended or `ms` have passed (-1: for ever). Returns 1 and the wait
@@ -33,8 +37,10 @@ void run_kill(struct run_child *child, int sig);
 /* SIGKILL and reap, if it still runs. */
 void run_stop(struct run_child *child);
 
-/* Runs a program to its end and collects at most `limit` bytes of stdout; more is cut. Returns the
- * exit status (128 + signal), or -1 with err when it could not be started or took over `ms`. */
-int run_capture(char *const argv[], int ms, size_t limit, struct str *out, struct err *err);
+/* Runs a program to its end (argv and env as for run_start) and collects at most `limit` bytes of
+ * stdout; more is cut. Returns the exit status (128 + signal), or -1 with err when it could not be
+ * started or took over `ms`. */
+int run_capture(char *const argv[], char *const env[], int ms, size_t limit, struct str *out,
+		struct err *err);
 
 #endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+
+#include "dfg/fs.h"
+#include "dfg/proc.h"
+#include "dfg/str.h"
+
+#define ELF_MAX	     (1u << 30)
+#define KALLSYMS_MAX (128u << 20)
+#define VDSO_NAME    "vdso"
+
+struct keep {
+	struct session *session;
+	int procfd;
+	uint64_t root;
+};
+
+/* The very file that is mapped, whatever its path leads to by now: map_files (proc(5); reading its
+ * links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). A device is never opened for reading: what
+ * it is is looked up on an O_PATH descriptor first. */
+static int open_mapped(int procfd, const struct proc_map *m, struct stat *st)
+{
+	CLEANUP(close_fd) int at = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	at = openat(procfd, path, O_PATH | O_CLOEXEC);
+	if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode) || st->st_size > ELF_MAX)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* One copy per file, named after what identifies it on this host. */
+static int copy_file(int elffd, int from, const char *name)
+{
+	CLEANUP(close_fd) int to = -1;
+	struct err err;
+
+	to = fs_create(elffd, name, 0600, &err);
+	if (to < 0)
+		return err.code == EEXIST ? 0 : -1;
+	if (fs_copy(from, to, ELF_MAX, &err) < 0) {
+		unlinkat(elffd, name, 0);
+		return -1;
+	}
+	return 0;
+}
+
+static int keep_mapping(const struct proc_map *m, void *arg)
+{
+	struct keep *k = arg;
+	CLEANUP(close_fd) int from = -1;
+	struct stat st;
+	char name[96];
+
+	if (!m->exec)
+		return 0;
+	if (!strcmp(m->path, "[vdso]"))
+		session_add_elf(k->session, k->root, m->path, VDSO_NAME);
+	if (m->path[0] != '/')
+		return 0;
+	from = open_mapped(k->procfd, m, &st);
+	if (from < 0)
+		return 0;
+	snprintf(name, sizeof(name), "%llx-%llu-%lld-%lld", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino, (long long)st.st_size,
+		 (long long)st.st_mtim.tv_sec);
+	if (copy_file(k->session->elffd, from, name) == 0)
+		session_add_elf(k->session, k->root, m->path, name);
+	return 0;
+}
+
+void files_keep(struct session *s, const pid_t *pids, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP(close_fd) int procfd = -1;
+		struct keep k = {.session = s};
+		struct err err;
+
+		procfd = proc_open(pids[i], &err);
+		if (procfd < 0 || proc_ns_inode(procfd, "mnt", &k.root, &err) < 0)
+			continue;
+		k.procfd = procfd;
+		session_add_process(s, pids[i], k.root);
+		(void)proc_each_map(procfd, keep_mapping, &k, &err);
+	}
+}
+
+/* Every process of this kernel and machine has the same 64-bit vdso: our own will do. */
+static int keep_vdso(struct session *s, struct err *err)
+{
+	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(close_fd) int procfd = -1;
+
+	if (!vdso)
+		return 0;
+	fd = fs_create(s->elffd, VDSO_NAME, 0600, err);
+	if (fd < 0)
+		return -1;
+	/* The kernel maps it in whole pages, two of them on x86-64 and arm64. */
+	return fs_write_all(fd, vdso, (size_t)sysconf(_SC_PAGESIZE), err);
+}
+
+int files_keep_kernel(struct session *s, struct err *err)
+{
+	CLEANUP(close_fd) int from = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	CLEANUP(close_fd) int to = fs_create(s->dirfd, "kallsyms", 0600, err);
+
+	if (to < 0)
+		return -1;
+	if (from >= 0 && fs_copy(from, to, KALLSYMS_MAX, err) < 0)
+		return err_wrap(err, "copy /proc/kallsyms");
+	return keep_vdso(s, err);
+}

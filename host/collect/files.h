@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies what is needed later to name addresses: the mapped executables and libraries of the
+ * processes, the vdso and the kernel's symbols. Nothing is parsed here. */
+#ifndef DFG_FILES_H
+#define DFG_FILES_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "dfg/err.h"
+#include "session.h"
+
+/* Adds the processes and the files they have mapped executable. May be called again for processes
+ * and files that came later; a file is copied once. A file that cannot be had (gone, too large) is
+ * passed over: its frames will have no names, and are counted. */
+void files_keep(struct session *s, const pid_t *pids, size_t count);
+
+/* /proc/kallsyms, and this kernel's vdso. */
+MUST_CHECK int files_keep_kernel(struct session *s, struct err *err);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jvm.h"
+
+#include <fcntl.h>
+
+#include "dfg/fs.h"
+#include "dfg/proc.h"
+#include "dfg/str.h"
+
+#define RELEASE_MAX (64u << 10)
+
+static int find_libjvm(const struct proc_map *m, void *arg)
+{
+	if (!m->exec || !has_suffix(m->path, "/libjvm.so"))
+		return 0;
+	*(char **)arg = xstrdup(m->path);
+	return 1;
+}
+
+/* <java home>/release, a text of KEY="value" lines; libjvm is in lib/server (9 and later),
+ * jre/lib/<arch>/server (8). The file is the container's: bounded, cleaned, only shown. */
+static void read_version(struct jvm *j, const char *libjvm)
+{
+	CLEANUP(free) char *home = xstrdup(libjvm);
+	CLEANUP(close_fd) int rootfd = -1;
+	struct err err;
+
+	rootfd = proc_open_root(j->procfd, &err);
+	for (int up = 0; rootfd >= 0 && up < 5; up++) {
+		char *slash = strrchr(home, '/');
+		CLEANUP(free) char *path = NULL;
+		CLEANUP(close_fd) int fd = -1;
+		CLEANUP(str_fini) struct str text = {0};
+		CLEANUP(str_fini) struct str clean = {0};
+		struct stat st;
+		const char *at;
+
+		if (!slash)
+			return;
+		*slash = '\0';
+		path = xasprintf("%s/release", home);
+		fd = fs_open_in_root(rootfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, &err);
+		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+		    fs_read_all(fd, RELEASE_MAX, &text, &err) < 0 || !text.buf)
+			continue;
+		at = strstr(text.buf, "JAVA_VERSION=\"");
+		if (!at)
+			continue;
+		at += strlen("JAVA_VERSION=\"");
+		str_add_clean(&clean, at, strcspn(at, "\"\n"));
+		snprintf(j->version, sizeof(j->version), "%s", clean.buf ? clean.buf : "");
+		return;
+	}
+}
+
+static bool look_at(pid_t pid, struct jvm *ret)
+{
+	CLEANUP(free) char *libjvm = NULL;
+	CLEANUP(close_fd) int procfd = -1;
+	struct proc_status st;
+	struct err err;
+
+	procfd = proc_open(pid, &err);
+	if (procfd < 0 || proc_each_map(procfd, find_libjvm, &libjvm, &err) != 1 ||
+	    proc_read_status(procfd, &st, &err) < 0)
+		return false;
+	*ret = (struct jvm){.pid = pid,
+			    .procfd = TAKE_FD(procfd),
+			    .nspid = st.nspid,
+			    .uid = st.euid,
+			    .gid = st.egid};
+	read_version(ret, libjvm);
+	return true;
+}
+
+void jvms_find(const pid_t *pids, size_t count, struct jvms *ret)
+{
+	*ret = (struct jvms){0};
+	for (size_t i = 0; i < count; i++) {
+		struct jvm j;
+
+		if (!look_at(pids[i], &j))
+			continue;
+		ret->list = grow(ret->list, ret->count, &ret->cap, sizeof(j));
+		ret->list[ret->count++] = j;
+	}
+}
+
+void jvms_fini(struct jvms *j)
+{
+	for (size_t i = 0; i < j->count; i++)
+		close(j->list[i].procfd);
+	free(j->list);
+	*j = (struct jvms){0};
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVMs among a container's processes. */
+#ifndef DFG_JVM_H
+#define DFG_JVM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dfg/err.h"
+
+struct jvm {
+	pid_t pid; /* host */
+	int procfd;
+	pid_t nspid;
+	uid_t uid;
+	gid_t gid;
+	char version[64]; /* of the release file beside libjvm, cleaned; "" when not to be had */
+};
+
+struct jvms {
+	struct jvm *list;
+	size_t count;
+	size_t cap;
+};
+
+/* Those of the processes that have libjvm.so mapped executable. Processes that end meanwhile are
+ * passed over. */
+void jvms_find(const pid_t *pids, size_t count, struct jvms *ret);
+void jvms_fini(struct jvms *j);
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "dfg/clock.h"
+#include "dfg/fs.h"
+#include "dfg/proc.h"
+
+#define STOP_MS 10000
+#define LOG_MAX (256u << 10)
+
+static size_t thread_count(const struct record_options *o)
+{
+	size_t threads = 0;
+
+	for (size_t i = 0; i < o->count; i++) {
+		CLEANUP(close_fd) int procfd = -1;
+		struct proc_status st;
+		struct err err;
+
+		procfd = proc_open(o->pids[i], &err);
+		if (procfd >= 0 && proc_read_status(procfd, &st, &err) == 0)
+			threads += st.threads;
+	}
+	return threads;
+}
+
+/* perf -p opens an event per thread and processor; where these are more than the descriptors it
+ * may have, the whole machine is recorded, an event per processor, and cut down when read. */
+static bool too_many_events(const struct record_options *o)
+{
+	struct rlimit files = {.rlim_cur = 1024};
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	return thread_count(o) * (size_t)(cpus > 0 ? cpus : 1) + 128 > files.rlim_cur;
+}
+
+int record_start(const struct record_options *o, struct recording *ret, struct err *err)
+{
+	CLEANUP(free) char *data = xasprintf("%s/perf.data", o->dir);
+	CLEANUP(free) char *logname = xasprintf("%s/perf.log", o->dir);
+	CLEANUP(close_fd) int log = open(logname, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CLEANUP(str_fini) struct str pids = {0};
+	CLEANUP(free) char *freq = xasprintf("%u", o->frequency);
+	struct recording r = {.whole_machine = too_many_events(o)};
+	char *argv[24] = {(char *)"perf", (char *)"record", (char *)"-q", (char *)"-B",
+			  (char *)"-N",	  (char *)"-g",	    (char *)"-F", freq,
+			  (char *)"-k",	  (char *)"mono",   (char *)"-o", data};
+	size_t n = 12;
+
+	if (log < 0)
+		return err_set(err, errno, "create %s", logname);
+	if (o->count == 0)
+		return err_set(err, ESRCH, "nothing to record: no process is left");
+	for (size_t i = 0; i < o->count; i++)
+		str_addf(&pids, "%s%d", i ? "," : "", (int)o->pids[i]);
+	argv[n++] = (char *)(r.whole_machine ? "-a" : "-p");
+	argv[n] = r.whole_machine ? NULL : pids.buf;
+	if (run_start(argv, NULL, (struct run_io){-1, log, log}, &r.perf, err) < 0) {
+		if (err->code == ENOENT)
+			return err_set(
+				err, 0,
+				"perf is not installed; on Debian: apt-get install linux-perf");
+		return -1;
+	}
+	r.dir = xstrdup(o->dir);
+	*ret = r;
+	return 0;
+}
+
+int record_wait(struct recording *r, int ms)
+{
+	int status;
+
+	return run_wait(&r->perf, ms, &status);
+}
+
+void record_abort(struct recording *r)
+{
+	run_stop(&r->perf);
+	free(TAKE_PTR(r->dir));
+}
+
+/* perf's first line that is not its progress, for the one-line error. */
+static void perf_words(const char *dir, struct str *ret)
+{
+	CLEANUP(close_fd) int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(str_fini) struct str text = {0};
+	char *save = NULL;
+	struct err err;
+
+	if (fs_read_file(dirfd, "perf.log", LOG_MAX, &text, &err) < 0 || !text.buf)
+		return;
+	for (char *l = strtok_r(text.buf, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		if (has_prefix(l, "Error:") || !*l || has_prefix(l, "[ perf") ||
+		    has_prefix(l, "WARNING"))
+			continue;
+		str_add_clean(ret, l, strlen(l));
+		return;
+	}
+}
+
+int record_stop(struct recording *r, struct err *err)
+{
+	CLEANUP(free) char *data = xasprintf("%s/perf.data", r->dir);
+	CLEANUP(str_fini) struct str words = {0};
+	uint64_t deadline = clock_ms() + STOP_MS;
+	struct stat st;
+
+	if (r->perf.pid > 0) {
+		run_kill(&r->perf, SIGINT);
+		while (r->perf.pid > 0 && clock_ms() < deadline)
+			record_wait(r, 100);
+		run_stop(&r->perf);
+	}
+	if (stat(data, &st) < 0 || st.st_size == 0) {
+		perf_words(r->dir, &words);
+		return err_set(err, 0, "perf recorded nothing: %s",
+			       words.buf ? words.buf : "it gave no reason");
+	}
+	free(TAKE_PTR(r->dir));
+	return 0;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "dfg/fs.h"
+#include "dfg/str.h"
+
+static int open_parts(struct session *s, struct err *err)
+{
+	s->mapsfd = fs_make_dir(s->dirfd, "maps", 0700, err);
+	s->elffd = s->mapsfd < 0 ? -1 : fs_make_dir(s->dirfd, "elf", 0700, err);
+	return s->elffd < 0 ? -1 : 0;
+}
+
+int session_create(const char *dir, struct session *ret, struct err *err)
+{
+	struct session s = {.dirfd = -1, .mapsfd = -1, .elffd = -1};
+
+	if (mkdir(dir, 0700) < 0)
+		return err_set(err, errno, "make session directory %s", dir);
+	s.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s.dirfd < 0)
+		return err_set(err, errno, "open session directory %s", dir);
+	s.dir = xstrdup(dir);
+	if (open_parts(&s, err) < 0) {
+		session_fini(&s);
+		return -1;
+	}
+	*ret = s;
+	return 0;
+}
+
+void session_fini(struct session *s)
+{
+	for (size_t i = 0; i < s->map_count; i++)
+		free(s->maps[i].name);
+	for (size_t i = 0; i < s->elf_count; i++) {
+		free(s->elfs[i].path);
+		free(s->elfs[i].name);
+	}
+	free(s->jvms);
+	free(s->maps);
+	free(s->elfs);
+	free(s->processes);
+	free(s->dir);
+	free(s->container_id);
+	free(s->container_name);
+	free(s->started);
+	cleanup_close_fd(&s->dirfd);
+	cleanup_close_fd(&s->mapsfd);
+	cleanup_close_fd(&s->elffd);
+	*s = (struct session){.dirfd = -1, .mapsfd = -1, .elffd = -1};
+}
+
+int session_add_map(struct session *s, pid_t pid, struct err *err)
+{
+	int order = 0, fd;
+	char *name;
+
+	for (size_t i = 0; i < s->map_count; i++)
+		if (s->maps[i].pid == pid && s->maps[i].order >= order)
+			order = s->maps[i].order + 1;
+	name = xasprintf("perf-%d.%d.map", (int)pid, order);
+	fd = fs_create(s->mapsfd, name, 0600, err);
+	if (fd < 0) {
+		free(name);
+		return -1;
+	}
+	s->maps = grow(s->maps, s->map_count, &s->map_cap, sizeof(*s->maps));
+	s->maps[s->map_count++] = (struct session_map){.pid = pid, .order = order, .name = name};
+	return fd;
+}
+
+void session_drop_map(struct session *s)
+{
+	struct session_map *last = &s->maps[--s->map_count];
+
+	unlinkat(s->mapsfd, last->name, 0);
+	free(last->name);
+}
+
+struct session_process *session_find_process(const struct session *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->process_count; i++)
+		if (s->processes[i].pid == pid)
+			return &s->processes[i];
+	return NULL;
+}
+
+void session_add_process(struct session *s, pid_t pid, uint64_t root)
+{
+	struct session_process *known = session_find_process(s, pid);
+
+	if (!known) {
+		s->processes = grow(s->processes, s->process_count, &s->process_cap,
+				    sizeof(*s->processes));
+		known = &s->processes[s->process_count++];
+	}
+	*known = (struct session_process){.pid = pid, .root = root};
+}
+
+void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name)
+{
+	for (size_t i = 0; i < s->elf_count; i++)
+		if (s->elfs[i].root == root && !strcmp(s->elfs[i].path, path))
+			return;
+	s->elfs = grow(s->elfs, s->elf_count, &s->elf_cap, sizeof(*s->elfs));
+	s->elfs[s->elf_count++] =
+		(struct session_elf){.root = root, .path = xstrdup(path), .name = xstrdup(name)};
+}

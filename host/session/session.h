@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The session directory: what the privileged half hands over to the pure one, and all that is
+ * needed to draw again, anywhere and without root. Format: docs/formats.md.
+ *
+ *	session.json   this structure
+ *	perf.data      what perf recorded
+ *	perf.log       what perf said
+ *	kallsyms       the kernel's symbols at that time
+ *	maps/<name>    maps of compiled code, as the JVMs or the host's reader wrote them
+ *	elf/<name>     the executables and libraries that were mapped */
+#ifndef DFG_SESSION_H
+#define DFG_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dfg/err.h"
+
+struct session_jvm {
+	pid_t pid;	  /* host pid */
+	pid_t nspid;	  /* pid in the container */
+	uid_t uid;	  /* as the host sees it */
+	char version[64]; /* JAVA_VERSION of its release file, "" unknown */
+	char source[8];	  /* "agent", "host" or "none" */
+	char note[256];	  /* why not the agent, or why nothing; "" if all is well */
+	uint32_t methods; /* entries of its last map */
+	uint32_t skipped; /* code that could not be named */
+	uint32_t dump_us; /* the last dump, inside the JVM or the reader */
+};
+
+struct session_map {
+	pid_t pid;
+	int order; /* rises with time */
+	char *name;
+};
+
+struct session_elf {
+	uint64_t root; /* inode of the mount namespace */
+	char *path;    /* as mapped */
+	char *name;    /* file in elf/ */
+};
+
+struct session_process {
+	pid_t pid;
+	uint64_t root;
+};
+
+struct session {
+	char *dir;
+	int dirfd, mapsfd, elffd;
+
+	char *container_id, *container_name;
+	char *started;	    /* ISO 8601, UTC */
+	unsigned frequency; /* Hz */
+	double duration;    /* seconds recorded */
+	bool whole_machine; /* perf.data holds all processes: only `processes` count */
+
+	struct session_jvm *jvms;
+	size_t jvm_count, jvm_cap;
+	struct session_map *maps;
+	size_t map_count, map_cap;
+	struct session_elf *elfs;
+	size_t elf_count, elf_cap;
+	struct session_process *processes;
+	size_t process_count, process_cap;
+};
+
+/* Makes a new directory `dir` (0700), which must not exist. */
+MUST_CHECK int session_create(const char *dir, struct session *ret, struct err *err);
+
+/* Opens a directory with a session.json. Its content is checked: names are plain file names. */
+MUST_CHECK int session_open(const char *dir, struct session *ret, struct err *err);
+
+/* (Re)writes session.json. */
+MUST_CHECK int session_write(const struct session *s, struct err *err);
+void session_fini(struct session *s);
+
+/* A new empty map file for the next snapshot of pid, registered in the session. */
+MUST_CHECK int session_add_map(struct session *s, pid_t pid, struct err *err);
+
+/* Takes back the map that was added last (its snapshot failed). */
+void session_drop_map(struct session *s);
+
+struct session_process *session_find_process(const struct session *s, pid_t pid);
+void session_add_process(struct session *s, pid_t pid, uint64_t root);
+void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/* session.json: written by session_write, read and checked by session_open. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+
+#include "dfg/fs.h"
+#include "dfg/str.h"
+#include "session.h"
+
+#define SESSION_VERSION 1
+#define SESSION_MAX	(64u << 20)
+
+/* jansson refuses text that is not UTF-8; a path is bytes. */
+static json_t *text(const char *s)
+{
+	CLEANUP(str_fini) struct str clean = {0};
+
+	str_add_clean(&clean, s, strlen(s));
+	return json_string(clean.buf ? clean.buf : "");
+}
+
+static json_t *jvms_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->jvm_count; i++) {
+		const struct session_jvm *j = &s->jvms[i];
+
+		json_array_append_new(list, json_pack("{si si si so ss so si si si}", "pid",
+						      (int)j->pid, "nspid", (int)j->nspid, "uid",
+						      (int)j->uid, "version", text(j->version),
+						      "source", j->source, "note", text(j->note),
+						      "methods", (int)j->methods, "skipped",
+						      (int)j->skipped, "dump_us", (int)j->dump_us));
+	}
+	return list;
+}
+
+static json_t *files_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->elf_count; i++)
+		json_array_append_new(
+			list, json_pack("{sI so ss}", "root", (json_int_t)s->elfs[i].root, "path",
+					text(s->elfs[i].path), "file", s->elfs[i].name));
+	return list;
+}
+
+static json_t *maps_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->map_count; i++)
+		json_array_append_new(list,
+				      json_pack("{si si ss}", "pid", (int)s->maps[i].pid, "order",
+						s->maps[i].order, "file", s->maps[i].name));
+	return list;
+}
+
+static json_t *processes_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->process_count; i++)
+		json_array_append_new(list, json_pack("{si sI}", "pid", (int)s->processes[i].pid,
+						      "root", (json_int_t)s->processes[i].root));
+	return list;
+}
+
+int session_write(const struct session *s, struct err *err)
+{
+	json_t *root =
+		json_pack("{si ss s{so so} ss si sf sb so so so so}", "version", SESSION_VERSION,
+			  "dfg", DFG_VERSION, "container", "id", text(s->container_id), "name",
+			  text(s->container_name), "started", s->started, "frequency",
+			  (int)s->frequency, "duration", s->duration, "whole_machine",
+			  (int)s->whole_machine, "jvms", jvms_json(s), "processes",
+			  processes_json(s), "elf", files_json(s), "maps", maps_json(s));
+	char *out = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
+	int rc;
+
+	json_decref(root);
+	if (!out)
+		return err_set(err, 0, "session.json cannot be put together");
+	rc = fs_replace_file(s->dirfd, "session.json", 0600, out, strlen(out), err);
+	free(out);
+	return rc;
+}
+
+/* ---- reading: whoever hands a session over may have written anything into it ---- */
+
+static bool plain_name(const char *name)
+{
+	return name && *name && *name != '.' && !strchr(name, '/') && strlen(name) < 200;
+}
+
+static const char *str_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static int64_t int_of(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static void read_jvms(struct session *s, const json_t *list)
+{
+	size_t i;
+	json_t *o;
+
+	json_array_foreach(list, i, o)
+	{
+		struct session_jvm j = {
+			.pid = (pid_t)int_of(o, "pid"),
+			.nspid = (pid_t)int_of(o, "nspid"),
+			.uid = (uid_t)int_of(o, "uid"),
+			.methods = (uint32_t)int_of(o, "methods"),
+			.skipped = (uint32_t)int_of(o, "skipped"),
+			.dump_us = (uint32_t)int_of(o, "dump_us"),
+		};
+
+		snprintf(j.version, sizeof(j.version), "%s", str_of(o, "version"));
+		snprintf(j.source, sizeof(j.source), "%s", str_of(o, "source"));
+		snprintf(j.note, sizeof(j.note), "%s", str_of(o, "note"));
+		s->jvms = grow(s->jvms, s->jvm_count, &s->jvm_cap, sizeof(j));
+		s->jvms[s->jvm_count++] = j;
+	}
+}
+
+static int read_lists(struct session *s, const json_t *root, struct err *err)
+{
+	size_t i;
+	json_t *o;
+
+	json_array_foreach(json_object_get(root, "processes"), i, o)
+		session_add_process(s, (pid_t)int_of(o, "pid"), (uint64_t)int_of(o, "root"));
+	json_array_foreach(json_object_get(root, "elf"), i, o)
+	{
+		if (!plain_name(str_of(o, "file")))
+			return err_set(err, 0, "session.json: elf file %zu has no plain name", i);
+		session_add_elf(s, (uint64_t)int_of(o, "root"), str_of(o, "path"),
+				str_of(o, "file"));
+	}
+	json_array_foreach(json_object_get(root, "maps"), i, o)
+	{
+		if (!plain_name(str_of(o, "file")))
+			return err_set(err, 0, "session.json: map file %zu has no plain name", i);
+		s->maps = grow(s->maps, s->map_count, &s->map_cap, sizeof(*s->maps));
+		s->maps[s->map_count++] = (struct session_map){.pid = (pid_t)int_of(o, "pid"),
+							       .order = (int)int_of(o, "order"),
+							       .name = xstrdup(str_of(o, "file"))};
+	}
+	return 0;
+}
+
+static int read_json(struct session *s, const json_t *root, struct err *err)
+{
+	const json_t *container = json_object_get(root, "container");
+
+	if (int_of(root, "version") != SESSION_VERSION)
+		return err_set(err, 0, "session.json has version %d, this dfg reads %d",
+			       (int)int_of(root, "version"), SESSION_VERSION);
+	s->container_id = xstrdup(str_of(container, "id"));
+	s->container_name = xstrdup(str_of(container, "name"));
+	s->started = xstrdup(str_of(root, "started"));
+	s->frequency = (unsigned)int_of(root, "frequency");
+	s->duration = json_number_value(json_object_get(root, "duration"));
+	s->whole_machine = json_is_true(json_object_get(root, "whole_machine"));
+	read_jvms(s, json_object_get(root, "jvms"));
+	return read_lists(s, root, err);
+}
+
+int session_open(const char *dir, struct session *ret, struct err *err)
+{
+	struct session s = {.dirfd = -1, .mapsfd = -1, .elffd = -1};
+	CLEANUP(str_fini) struct str in = {0};
+	json_error_t why;
+	json_t *root;
+	int rc;
+
+	s.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s.dirfd < 0)
+		return err_set(err, errno, "open session %s", dir);
+	s.dir = xstrdup(dir);
+	s.mapsfd = openat(s.dirfd, "maps", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	s.elffd = openat(s.dirfd, "elf", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	rc = fs_read_file(s.dirfd, "session.json", SESSION_MAX, &in, err);
+	if (rc < 0) {
+		session_fini(&s);
+		return err_wrap(err, "%s is no session", dir);
+	}
+	root = json_loadb(in.buf ? in.buf : "", in.len, JSON_REJECT_DUPLICATES, &why);
+	rc = root ? read_json(&s, root, err)
+		  : err_set(err, 0, "session.json: %s (line %d)", why.text, why.line);
+	json_decref(root);
+	if (rc < 0)
+		session_fini(&s);
+	else
+		*ret = s;
+	return rc;
+}
