@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes of HotSpot's attach protocol. Pure: no descriptor is touched here.
+ *
+ * One connection carries one request and one reply. Version 1 (every JDK) has a name and exactly
+ * three arguments of at most 1024 bytes; version 2 (JDK 24) lifts both limits. */
+#ifndef INJECTOR_WIRE_H
+#define INJECTOR_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "dfg/attach.h"
+#include "dfg/str.h"
+
+#define WIRE_ARG_MAX	 1024	      /* of a version 1 argument: AttachOperation::arg_length_max */
+#define WIRE_V2_MAX	 (256u << 10) /* of a version 2 body: MAX_REQUEST_LEN, JDK 24 */
+#define WIRE_REPLY_MAX	 (64u << 10)
+#define WIRE_BAD_VERSION 101 /* ATTACH_ERROR_BADVERSION */
+
+/* Appends a request to `out`. args are three texts. False: an argument is too long. */
+MUST_CHECK bool attach_build_v1(struct str *out, const char *command, const char *const args[3]);
+MUST_CHECK bool attach_build_v2(struct str *out, const char *command, const char *const args[3]);
+
+/* Takes the reply to "load" apart. ATTACH_OK: Agent_OnAttach has run and returned *ret_code;
+ * ATTACH_REFUSED: the JVM's own words are in err, cleaned; ATTACH_FAILED: no such protocol. */
+MUST_CHECK enum attach_result attach_parse_reply(const char *p, size_t len, int *ret_code,
+						 struct err *err);
+
+/* Whether the reply to "getversion" offers version 2. JVMs before JDK 24 do not know the command.
+ */
+bool attach_offers_v2(const char *p, size_t len);
+
+#endif
