@@ -17,7 +17,8 @@
 struct hs_source {
 	int64_t (*read)(void *arg, uint64_t addr, void *buf, size_t len);
 	void *arg;
-	/* Address in the target of a symbol exported by its libjvm, 0 when there is none. */
+	/* Address in the target of a symbol exported by its libjvm, 0 when there is none:
+	 * hs_elf_symbol, or a test's own. */
 	uint64_t (*symbol)(void *arg, const char *name);
 	void *symbol_arg;
 };
@@ -34,6 +35,22 @@ struct hs_result {
 	uint32_t skipped;
 	uint64_t bytes;
 };
+
+/* The dynamic symbols of an ELF image that is mapped in the target, read where the loader put them
+ * (gABI: PT_DYNAMIC; DT_GNU_HASH or DT_HASH): no file is opened, nothing is trusted, all loops are
+ * bounded. Both libcs' loaders are understood: glibc relocates DT_SYMTAB and its like in place,
+ * musl does not. */
+struct hs_elf {
+	const struct hs_source *source; /* only read is used */
+	uint64_t bias;
+	uint64_t symtab, strtab, strsz, gnu_hash, hash;
+};
+
+/* `base` is the address of the ELF header. False: no ELF64 image with a symbol table there. */
+bool hs_elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t base);
+
+/* Fits hs_source.symbol, with the struct hs_elf as its argument. */
+uint64_t hs_elf_symbol(void *elf, const char *name);
 
 /* Working memory of one dump, given by the caller (the agent maps it, the host allocates it). */
 #define HS_WORK_BYTES (4u << 20)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "dfg/proc.h"
+#include "hsproc.h"
+
+struct hs_proc {
+	int mem;
+	struct hs_elf elf;
+	struct hs_source source;
+};
+
+static int64_t mem_read(void *arg, uint64_t addr, void *buf, size_t len)
+{
+	const struct hs_proc *p = arg;
+
+	if (addr > INT64_MAX)
+		return -1;
+	return pread(p->mem, buf, len, (off_t)addr);
+}
+
+static bool is_libjvm(const char *path)
+{
+	static const char name[] = "/libjvm.so";
+	const char *at = strrchr(path, '/');
+
+	if (!at || strncmp(at, name, strlen(name)) != 0)
+		return false;
+	at += strlen(name);
+	return *at == '\0' || strcmp(at, " (deleted)") == 0;
+}
+
+/* A JVM's libjvm.so is the one that has the tables; a process may map others, to read them. */
+static int try_map(const struct proc_map *map, void *arg)
+{
+	struct hs_proc *p = arg;
+
+	return map->offset == 0 && is_libjvm(map->path) &&
+	       hs_elf_open(&p->elf, &p->source, map->start) &&
+	       hs_elf_symbol(&p->elf, "gHotSpotVMStructs") != 0;
+}
+
+int hs_proc_open(int procfd, struct hs_proc **ret, struct err *err)
+{
+	CLEANUP(hs_proc_close) struct hs_proc *p = xcalloc(1, sizeof(*p));
+	int found;
+
+	p->mem = openat(procfd, "mem", O_RDONLY | O_CLOEXEC);
+	if (p->mem < 0)
+		return err_set(err, errno, "open the memory of the process");
+	p->source = (struct hs_source){
+		.read = mem_read, .arg = p, .symbol = hs_elf_symbol, .symbol_arg = &p->elf};
+	found = proc_each_map(procfd, try_map, p, err);
+	if (found < 0)
+		return -1;
+	if (found == 0)
+		return err_set(err, 0, "no libjvm.so with HotSpot's tables is mapped");
+	*ret = TAKE_PTR(p);
+	return 0;
+}
+
+const struct hs_source *hs_proc_source(const struct hs_proc *proc)
+{
+	return &proc->source;
+}
+
+void hs_proc_close(struct hs_proc *proc)
+{
+	if (!proc)
+		return;
+	if (proc->mem >= 0)
+		close(proc->mem);
+	free(proc);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hs_blob.h"
+
+/* More than any release's headers of a block and an nmethod. */
+#define HEADER_BYTES 512
+
+static bool text_is(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static bool code_read(struct hs *hs, struct hs_blob *b)
+{
+	if (hs_has(hs, HS_BLOB_CODE_BEGIN))
+		return hs_get(hs, b->start, HS_BLOB_CODE_BEGIN, &b->code) &&
+		       hs_get(hs, b->start, HS_BLOB_CODE_END, &b->code_end);
+	if (!hs_get(hs, b->start, HS_BLOB_CODE_OFFSET, &b->code) ||
+	    !hs_get(hs, b->start, HS_BLOB_DATA_OFFSET, &b->code_end))
+		return false;
+	b->code += b->start;
+	b->code_end += b->start;
+	return true;
+}
+
+/* The VM names its code in plain ASCII; anything else is memory that is something else now. */
+static bool text_plausible(const char *text)
+{
+	for (const char *p = text; *p; p++)
+		if (*p < 0x20 || *p > 0x7e)
+			return false;
+	return *text != '\0';
+}
+
+bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret)
+{
+	uint64_t header = hs->tables.size[HS_TYPE_HEAP_BLOCK];
+	enum hs_field_id method =
+		hs_has(hs, HS_COMPILED_METHOD) ? HS_COMPILED_METHOD : HS_NMETHOD_METHOD;
+
+	ret->start = block->start + header;
+	ret->method = 0;
+	if (!block->used || block->size <= header ||
+	    !hs_get(hs, ret->start, HS_BLOB_SIZE, &ret->size) || ret->size > block->size - header ||
+	    !code_read(hs, ret) || ret->code < ret->start || ret->code >= ret->code_end ||
+	    ret->code_end > ret->start + ret->size ||
+	    !hs_get(hs, ret->start, HS_BLOB_NAME, &ret->name) || ret->name == 0 ||
+	    hs_mem_text(&hs->mem, ret->name, ret->text, sizeof(ret->text)) <= 0 ||
+	    !text_plausible(ret->text))
+		return false;
+	/* No vtable is looked at: nmethod gives these two names, and nothing else does. */
+	ret->is_nmethod = text_is(ret->text, "nmethod") || text_is(ret->text, "native nmethod");
+	return !ret->is_nmethod || hs_get(hs, ret->start, method, &ret->method);
+}
+
+bool hs_blob_still(struct hs *hs, const struct hs_heap *heap, const struct hs_block *block,
+		   const struct hs_blob *blob)
+{
+	struct hs_block block_now;
+	struct hs_blob now;
+
+	hs_mem_forget(&hs->mem, block->start, HEADER_BYTES);
+	return hs_block_read(hs, heap, block->start, &block_now) && block_now.size == block->size &&
+	       hs_blob_read(hs, &block_now, &now) && now.size == blob->size &&
+	       now.code == blob->code && now.code_end == blob->code_end && now.name == blob->name &&
+	       now.method == blob->method;
+}

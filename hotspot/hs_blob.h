@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block of a code heap as a CodeBlob (code/codeBlob.hpp): its code, and whose it is.
+ *
+ * The code reported is code_begin to code_end: what jcmd Compiler.perfmap reports too. In a
+ * compiled method that is entry, body, and the stub section behind it (exception and deoptimisation
+ * handlers, static call stubs), all of which executes; constants in front and metadata behind are
+ * outside. */
+#ifndef HS_BLOB_H
+#define HS_BLOB_H
+
+#include "hs_heap.h"
+
+#define HS_BLOB_NAME_MAX 256
+
+struct hs_blob {
+	uint64_t start; /* of the CodeBlob */
+	uint64_t size;	/* bytes of the CodeBlob */
+	uint64_t code, code_end;
+	uint64_t name;	 /* address of the text */
+	uint64_t method; /* Method*; 0 unless it is an nmethod */
+	bool is_nmethod;
+	char text[HS_BLOB_NAME_MAX]; /* CodeBlob::_name */
+};
+
+/* False: the block is not, or not yet, or no longer, a blob that holds together. */
+bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret);
+
+/* Reads the block again from the target: false when it has become another one since. */
+bool hs_blob_still(struct hs *hs, const struct hs_heap *heap, const struct hs_block *block,
+		   const struct hs_blob *blob);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The code heaps and a walk over their blocks (memory/heap.hpp).
+ *
+ * A heap is an array of segments; a block is a header and what it holds, a number of segments long.
+ * The segment map has a byte for each segment: 0 where a block starts, 0xff where none is. It puts
+ * the walk back on its feet when a header is read while the JVM splits or joins blocks. */
+#ifndef HS_HEAP_H
+#define HS_HEAP_H
+
+#include "hs_tables.h"
+
+#define HS_HEAPS_MAX  16
+#define HS_HEAP_BYTES (2ull << 30) /* CODE_CACHE_SIZE_LIMIT */
+#define HS_BLOCKS_MAX (1u << 20)
+
+struct hs_heap {
+	uint64_t low, high;   /* committed memory */
+	uint64_t segmap, end; /* its committed segment map */
+	unsigned shift;	      /* log2 of a segment's bytes */
+};
+
+struct hs_heaps {
+	unsigned count;
+	struct hs_heap heap[HS_HEAPS_MAX];
+};
+
+struct hs_block {
+	uint64_t start; /* of the header */
+	uint64_t size;	/* bytes with the header */
+	bool used;
+};
+
+struct hs_walk {
+	const struct hs_heap *heap;
+	uint64_t next;
+	unsigned budget; /* blocks still allowed: set by the caller */
+	bool cut;	 /* the walk ended before the heap's end: unreadable memory, or no budget */
+};
+
+/* False: the list of heaps cannot be read, or has none (a JVM that is starting). */
+bool hs_heaps_read(struct hs *hs, struct hs_heaps *ret);
+
+void hs_walk_start(struct hs_walk *walk, const struct hs_heap *heap, unsigned budget);
+
+/* The next block, used or free; they never overlap. False at the end. */
+bool hs_walk_next(struct hs *hs, struct hs_walk *walk, struct hs_block *ret);
+
+/* Reads a block's header at a place where one starts. */
+bool hs_block_read(struct hs *hs, const struct hs_heap *heap, uint64_t start, struct hs_block *ret);
+
+#endif

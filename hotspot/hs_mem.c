@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hs_mem.h"
+
+/* User addresses end far below; this keeps every sum of address and length from wrapping. */
+#define ADDR_END (1ull << 62)
+
+void hs_mem_init(struct hs_mem *mem, const struct hs_source *source)
+{
+	mem->source = source;
+	for (size_t i = 0; i < HS_PAGES; i++)
+		mem->tag[i] = 0;
+}
+
+/* Neighbours stay neighbours, and regions that are a power of two apart do not collide. */
+static size_t slot_of(uint64_t number)
+{
+	return (size_t)((number + (number >> 10) * 37) % HS_PAGES);
+}
+
+static size_t page_load(struct hs_mem *mem, uint64_t number)
+{
+	size_t slot = slot_of(number);
+	int64_t n;
+
+	if (mem->tag[slot] == number + 1)
+		return slot;
+	mem->tag[slot] = number + 1;
+	n = mem->source->read(mem->source->arg, number << HS_PAGE_SHIFT, mem->page[slot], HS_PAGE);
+	mem->have[slot] = n <= 0 ? 0 : n > (int64_t)HS_PAGE ? HS_PAGE : (uint32_t)n;
+	return slot;
+}
+
+const uint8_t *hs_mem_view(struct hs_mem *mem, uint64_t addr, size_t *ret_len)
+{
+	size_t at = addr & (HS_PAGE - 1);
+	size_t slot;
+
+	*ret_len = 0;
+	if (addr >= ADDR_END)
+		return NULL;
+	slot = page_load(mem, addr >> HS_PAGE_SHIFT);
+	if (at >= mem->have[slot])
+		return NULL;
+	*ret_len = mem->have[slot] - at;
+	return mem->page[slot] + at;
+}
+
+bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
+{
+	uint8_t *to = buf;
+
+	while (len > 0) {
+		size_t n;
+		const uint8_t *from = hs_mem_view(mem, addr, &n);
+
+		if (!from)
+			return false;
+		if (n > len)
+			n = len;
+		__builtin_memcpy(to, from, n);
+		to += n;
+		addr += n;
+		len -= n;
+	}
+	return true;
+}
+
+int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap)
+{
+	size_t used = 0;
+
+	while (used + 1 < cap) {
+		size_t n;
+		const uint8_t *from = hs_mem_view(mem, addr, &n);
+
+		if (!from)
+			return -1;
+		for (size_t i = 0; i < n && used + 1 < cap; i++, addr++) {
+			if (from[i] == 0) {
+				buf[used] = '\0';
+				return (int)used;
+			}
+			buf[used++] = (char)from[i];
+		}
+	}
+	buf[used] = '\0';
+	return (int)used;
+}
+
+void hs_mem_forget(struct hs_mem *mem, uint64_t addr, size_t len)
+{
+	if (addr >= ADDR_END || len == 0)
+		return;
+	for (uint64_t n = addr >> HS_PAGE_SHIFT; n <= (addr + len - 1) >> HS_PAGE_SHIFT; n++) {
+		size_t slot = slot_of(n);
+
+		if (mem->tag[slot] == n + 1)
+			mem->tag[slot] = 0;
+	}
+}

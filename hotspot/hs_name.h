@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names as the map writes them (request.h). */
+#ifndef HS_NAME_H
+#define HS_NAME_H
+
+#include "hs_tables.h"
+
+/* package.Class.method of a Method*. buf has DFG_NAME_MAX + 1 bytes. Returns the length, 0 when
+ * what is there does not hold together. */
+size_t hs_name_method(struct hs *hs, uint64_t method, char *buf);
+
+/* The VM's own text for a blob, with '_' for '.'. Same buffer, same return. */
+size_t hs_name_blob(const char *text, char *buf);
+
+#endif
