@@ -66,6 +66,9 @@ $(BUILD)/agent/%.o: %.c
 	$(call say,CC)$(CC) $(base) $(warn) -Iagent-jni -O2 -g -ffreestanding -fPIC -fno-stack-protector \
 	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -c -o $@ $<
 
+# Files the assembler includes (host/draw/embed.h), which the compiler does not tell of.
+$(BUILD)/dyn/host/draw/svg.o: host/draw/svg.css host/draw/svg.js
+
 define archive_rule
 $(call archive,$(1)): $(call obj,dyn,$(call not,$(mains),$(1)/*.c))
 	@mkdir -p $$(@D)
@@ -104,6 +107,7 @@ $(image): $(payload)
 # ---- tests ---------------------------------------------------------------------------------
 unit   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%.t,$(wildcard tests/unit/test_*.c))
 replay := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%.t,$(wildcard tests/fuzz/fuzz_*.c))
+tools  := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/*.c))
 test_libs := -Wl,--start-group $(archives) -Wl,--end-group
 
 $(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
@@ -113,15 +117,19 @@ $(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/r
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_host) $(LDFLAGS)
 
+$(BUILD)/tools/%: $(BUILD)/dyn/tests/tools/%.o $(archives)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_host) $(LDFLAGS)
+
 # Without privileges: unit, golden, fuzz corpora, lint.
-check: all $(unit) $(replay)
+check: all $(unit) $(replay) $(tools)
 	BUILD=$(BUILD) prove -j$(shell nproc) -e '' $(unit) $(replay) $(wildcard tests/golden/*.t tests/lint/*.t)
 check-asan:
 	$(MAKE) check BUILD=$(BUILD)-asan CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
 check-clang:
 	$(MAKE) check BUILD=$(BUILD)-clang CC=clang
 # As root, with real engines; one at a time, since they share the machine's engines and CPUs.
-check-e2e: all
+check-e2e: all $(tools)
 	BUILD=$(BUILD) prove --timer -e '' $(wildcard tests/e2e/*.t)
 
 # libFuzzer, for hours: make fuzz F=fuzz_perfdata
