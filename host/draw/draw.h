@@ -13,13 +13,17 @@ struct picture {
 	struct quality quality;
 };
 
-/* Folded stacks: "frame;frame_[j] count\n", sorted by name (FlameGraph's format). */
+/* Both draw children in the order they have: call stacks_sort first. */
+
+/* Folded stacks: "frame;frame_[j] count\n" (FlameGraph's format); fold.h reads it. */
 MUST_CHECK int draw_folded(const struct stacks *s, int fd, struct err *err);
 
 /* Interactive SVG. */
 MUST_CHECK int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err *err);
 
-/* The quality line: "51466 samples, 0 lost, 99.7 % of Java stacks complete, …". */
+/* The quality line, appended without a newline: "51 466 samples · 0 lost · 99.7 % of Java stacks
+ * complete · 0.1 % frames unknown · 0 % truncated". A share is 0 % or 100 % only when it is so
+ * exactly. The stale share follows only where there is one. */
 struct str;
 void draw_quality(struct str *out, const struct quality *q);
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draw.h"
+#include "layout.h"
+#include "text.h"
+
+/* To the nearest tenth, but never rounded to nothing or to all: "99.9 %" stands for 99.96 % too,
+ * since a reader takes "100 %" for a promise. */
+static void share_add(struct str *out, uint64_t part, uint64_t whole)
+{
+	uint64_t tenths;
+
+	if (part == 0 || whole == 0) {
+		str_adds(out, "0 %");
+		return;
+	}
+	if (part >= whole) {
+		str_adds(out, "100 %");
+		return;
+	}
+	tenths = (layout_scale(part, 10000, whole) + 5) / 10;
+	if (tenths == 0) {
+		str_adds(out, "<0.1 %");
+		return;
+	}
+	text_fixed(out, tenths < 1000 ? tenths : 999, 1);
+	str_adds(out, " %");
+}
+
+void draw_quality(struct str *out, const struct quality *q)
+{
+	text_count(out, q->samples, " ");
+	str_adds(out, q->samples == 1 ? " sample · " : " samples · ");
+	text_count(out, q->lost, " ");
+	str_adds(out, " lost");
+	if (q->samples == 0)
+		return;
+	if (q->java_samples) {
+		str_adds(out, " · ");
+		share_add(out, q->java_complete, q->java_samples);
+		str_adds(out, " of Java stacks complete");
+	} else {
+		str_adds(out, " · no Java stacks");
+	}
+	str_adds(out, " · ");
+	share_add(out, q->frames_unknown, q->frames);
+	str_adds(out, " frames unknown · ");
+	share_add(out, q->truncated, q->samples);
+	str_adds(out, " truncated");
+	if (q->stale) {
+		str_adds(out, " · ");
+		share_add(out, q->stale, q->frames);
+		str_adds(out, " frames stale");
+	}
+}

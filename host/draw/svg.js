@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the picture a tool: zoom, search, filter, details. Texts are set as textContent only, and
+// all state is in the URL's fragment: #z=FRAME&s=TERM&ic=1&icicle=1&k=KIND.
+(() => {
+'use strict';
+const MARGIN = 10, TOP = 84, ROW = 16, BOTTOM = 52, PAD = 3, NARROWEST = 0.1, LEAST_WIDTH = 480;
+const LEAST = 3, LEAST_CUT = 5;
+const NS = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
+const script = document.currentScript;
+const svg = script && script.ownerSVGElement || document.documentElement;
+const one = (selector) => svg.querySelector(selector);
+const frames = one('.frames'), details = one('.details'), quality = one('.quality');
+const labels = {j: 'Java', i: 'Java, inlined', p: 'Java, interpreted', v: 'JVM', n: 'Native',
+	k: 'Kernel', s: 'Stub', u: 'Unknown'};
+
+function make(parent, name, attributes, text) {
+	const e = document.createElementNS(NS, name);
+	for (const key in attributes)
+		e.setAttribute(key, attributes[key]);
+	if (text !== undefined)
+		e.textContent = text;
+	return parent.appendChild(e);
+}
+
+// ---- what the file says ----
+
+// A frame of the file. Its subtree is the boxes up to `end`: they are in preorder.
+function readBox(g, index, bottom) {
+	const rect = g.querySelector('rect');
+	const title = g.querySelector('title').textContent;
+	const m = /^([^]*) \(([\d,]+) samples?, [\d.]+%\)$/.exec(title);
+	return {g, rect, index, text: g.querySelector('text'), kind: g.getAttribute('class'),
+		name: m[1], n: Number(m[2].replace(/,/g, '')), left: Number(rect.getAttribute('x')),
+		depth: Math.round((bottom - Number(rect.getAttribute('y'))) / ROW) - 1,
+		up: -1, end: index + 1, hit: false};
+}
+
+function readBoxes() {
+	const list = [...frames.children];
+	const bottom = list.length ? Number(list[0].querySelector('rect').getAttribute('y')) + ROW : 0;
+	const all = list.map((g, i) => readBox(g, i, bottom));
+	const inner = Number(svg.getAttribute('width')) - 2 * MARGIN, path = [];
+	for (const b of all) {
+		b.start = (b.left - MARGIN) / inner * all[0].n;
+		path[b.depth] = b;
+		b.up = b.depth ? path[b.depth - 1].index : -1;
+	}
+	for (let i = all.length - 1; i > 0; i--) {
+		const parent = all[all[i].up];
+		parent.end = Math.max(parent.end, all[i].end);
+	}
+	return all;
+}
+
+const boxes = readBoxes();
+const boxOf = new Map(boxes.map((b) => [b.g, b]));
+const rows = boxes.reduce((most, b) => Math.max(most, b.depth + 1), 0);
+const rowsHeight = quality.getAttribute('y') - 40 - TOP;
+const fullText = new Map([...svg.querySelectorAll('.title, .subtitle, .quality')]
+	.map((e) => [e, e.textContent]));
+
+const state = {zoom: 0, term: '', ignoreCase: false, icicle: false, kind: ''};
+let width = 1200, top = TOP, letter = 7.23;
+
+// ---- layout ----
+
+// What of the name fits into so many columns; text.c and svg.c do the same.
+function columnsOf(text) {
+	let n = 0;
+	for (const c of text)
+		n += c.codePointAt(0) >= 0x1100 ? 2 : 1;
+	return n;
+}
+
+function label(b, columns) {
+	let name = b.name;
+	if (columns < LEAST)
+		return '';
+	if (columnsOf(name) <= columns)
+		return name;
+	if ('jip'.includes(b.kind))
+		name = name.replace(/^(?:[a-z][^./:(]*[./](?=[^./:(]*[./:]))+/, '');
+	if (columnsOf(name) <= columns)
+		return name;
+	if (columns < LEAST_CUT)
+		return '';
+	let text = '', left = columns - 2;
+	for (const c of name) {
+		left -= columnsOf(c);
+		if (left < 0)
+			break;
+		text += c;
+	}
+	return text + '..';
+}
+
+function place(b, x, w) {
+	const y = state.icicle ? top + b.depth * ROW : top + rowsHeight - (b.depth + 1) * ROW;
+	const text = label(b, Math.floor((w - 2 * PAD) / letter));
+	b.g.removeAttribute('display');
+	b.rect.setAttribute('x', x.toFixed(2));
+	b.rect.setAttribute('y', y);
+	b.rect.setAttribute('width', (w < 3 ? w : w - 0.5).toFixed(2));
+	if (!b.text && text)
+		b.text = make(b.g, 'text', {});
+	if (!b.text)
+		return;
+	b.text.setAttribute('x', (x + PAD).toFixed(1));
+	b.text.setAttribute('y', y + 12);
+	if (b.text.textContent !== text)
+		b.text.textContent = text;
+}
+
+function drawFrames() {
+	if (!boxes.length)
+		return;
+	const zoomed = boxes[state.zoom], inner = width - 2 * MARGIN, scale = inner / zoomed.n;
+	for (const b of boxes) {
+		const below = b.index < zoomed.index && b.end >= zoomed.end;
+		const inside = b.index >= zoomed.index && b.index < zoomed.end;
+		const w = below ? inner : Math.min(b.n * scale, inner);
+		let look = b.kind;
+		if (!below && !(inside && w >= NARROWEST)) {
+			b.g.setAttribute('display', 'none');
+			continue;
+		}
+		place(b, below ? MARGIN : MARGIN + (b.start - zoomed.start) * scale, w);
+		if (below)
+			look += ' below';
+		if (b.hit && state.term)
+			look += ' hit';
+		else if (!b.hit && state.kind && !state.term)
+			look += ' faded';
+		if (b.g.getAttribute('class') !== look)
+			b.g.setAttribute('class', look);
+	}
+}
+
+function shorten(e, room) {
+	const text = fullText.get(e);
+	e.textContent = text;
+	const length = e.getComputedTextLength();
+	if (length > room)
+		e.textContent = text.slice(0, Math.max(0, Math.floor(text.length * room / length) - 2)) + '..';
+}
+
+// The legend breaks into as many lines as the window's width needs; the frames begin below.
+function drawLegend() {
+	let x = MARGIN, y = 58;
+	for (const key of svg.querySelectorAll('.key')) {
+		const text = key.querySelector('text'), rect = key.querySelector('rect');
+		const room = 17 + text.getComputedTextLength();
+		if (x > MARGIN && x + room > width - MARGIN) {
+			x = MARGIN;
+			y += 18;
+		}
+		rect.setAttribute('x', x);
+		rect.setAttribute('y', y);
+		text.setAttribute('x', x + 17);
+		text.setAttribute('y', y + 10);
+		key.classList.toggle('on', key.classList[1] === state.kind);
+		x += room + 18;
+	}
+	top = TOP + y - 58;
+}
+
+function drawAround() {
+	const root = svg === document.documentElement;
+	const room = root ? svg.clientWidth || window.innerWidth : svg.parentNode.clientWidth;
+	width = Math.max(LEAST_WIDTH, room || 1200);
+	drawLegend();
+	const bottom = top + rowsHeight, height = bottom + BOTTOM, empty = one('.empty');
+	svg.setAttribute('width', width);
+	svg.setAttribute('height', height);
+	svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+	details.setAttribute('y', bottom + 20);
+	quality.setAttribute('y', bottom + 40);
+	matched.setAttribute('x', width - MARGIN);
+	matched.setAttribute('y', bottom + 20);
+	if (empty)
+		empty.setAttribute('x', width / 2);
+	const buttonsLeft = drawButtons();
+	shorten(one('.title'), buttonsLeft - 2 * MARGIN);
+	shorten(one('.subtitle'), buttonsLeft - 2 * MARGIN);
+	shorten(quality, width - 2 * MARGIN);
+	field.setAttribute('x', width - MARGIN - 280);
+}
+
+// ---- search ----
+
+function pattern() {
+	const flags = state.ignoreCase ? 'i' : '';
+	try {
+		return new RegExp(state.term, flags);
+	} catch (e) { // half typed, or meant literally
+		return new RegExp(state.term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), flags);
+	}
+}
+
+const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ' ');
+const percent = (n, of) => `${Number((100 * n / of).toFixed(2))} %`;
+
+// Counts no sample twice: a hit within a hit adds nothing.
+function search() {
+	const zoomed = boxes[state.zoom], re = pattern(), active = state.term || state.kind;
+	let sum = 0, until = 0;
+	for (const b of boxes) {
+		b.hit = active !== '' && (!state.kind || b.kind === state.kind) && re.test(b.name);
+		if (b.hit && b.index >= zoomed.index && b.index < zoomed.end && b.index >= until) {
+			sum += b.n;
+			until = b.end;
+		}
+	}
+	matched.textContent = active && zoomed ?
+		`Matched: ${percent(sum, zoomed.n)} · ${grouped(sum)} samples` : '';
+}
+
+// ---- what is written beside the frames ----
+
+function describe(b) {
+	if (!b) {
+		details.textContent = ' ';
+		return;
+	}
+	const parts = [b.name, labels[b.kind], `${grouped(b.n)} ${b.n === 1 ? 'sample' : 'samples'}`,
+		percent(b.n, boxes[0].n)];
+	if (state.zoom)
+		parts.push(`${percent(b.n, boxes[state.zoom].n)} of what is shown`);
+	details.textContent = parts.filter(Boolean).join(' · ');
+}
+
+const matched = make(svg, 'text', {class: 'matched', 'text-anchor': 'end'}, '');
+const bar = make(svg, 'g', {class: 'buttons'});
+
+function button(name, text, about, action) {
+	const g = make(bar, 'g', {class: `button ${name}`, role: 'button', tabindex: 0});
+	const e = {g, name, text, action};
+	make(g, 'title', {}, about);
+	e.rect = make(g, 'rect', {y: 12, height: 22, rx: 4});
+	e.text = make(g, 'text', {y: 27, 'text-anchor': 'middle'}, text);
+	g.addEventListener('click', action);
+	g.addEventListener('keydown', (event) => {
+		if (event.key === 'Enter' || event.key === ' ') {
+			event.preventDefault();
+			action();
+		}
+	});
+	return e;
+}
+
+const buttons = [
+	button('search', 'Search', 'Find frames by name, a regular expression (Ctrl-F)', openSearch),
+	button('ic', 'ic', 'Ignore case when searching (Ctrl-I)', () => change({ignoreCase: !state.ignoreCase})),
+	button('flip', 'Icicle', 'Callers above', () => change({icicle: !state.icicle})),
+	button('reset', 'Reset', 'All frames, no search (Esc)', reset),
+];
+
+// From right to left; returns where they begin.
+function drawButtons() {
+	let x = width - MARGIN;
+	const on = {search: state.term, ic: state.ignoreCase, flip: state.icicle};
+	for (const b of [...buttons].reverse()) {
+		const used = b.name !== 'reset' || state.zoom || state.term || state.kind;
+		const w = Math.ceil(b.text.getComputedTextLength()) + 16;
+		b.g.setAttribute('class', `button ${b.name}${on[b.name] ? ' on' : ''}`);
+		b.g.setAttribute('visibility', used ? 'visible' : 'hidden');
+		b.rect.setAttribute('x', x - w);
+		b.rect.setAttribute('width', w);
+		b.text.setAttribute('x', x - w / 2);
+		x -= w + 6;
+	}
+	return x;
+}
+
+// ---- search field: made here, since a picture without script has no use for it ----
+
+const field = make(svg, 'foreignObject', {y: 38, width: 280, height: 24, display: 'none'});
+const input = field.appendChild(document.createElementNS(XHTML, 'input'));
+input.setAttribute('type', 'text');
+input.setAttribute('placeholder', 'name or regular expression');
+input.setAttribute('aria-label', 'Search frames');
+input.setAttribute('spellcheck', 'false');
+input.addEventListener('input', () => change({term: input.value}));
+
+function openSearch() {
+	field.removeAttribute('display');
+	input.value = state.term;
+	input.focus();
+	input.select();
+}
+
+function closeSearch() {
+	field.setAttribute('display', 'none');
+	input.blur();
+}
+
+// ---- state ----
+
+function save() {
+	const p = new URLSearchParams();
+	if (state.zoom)
+		p.set('z', state.zoom);
+	if (state.term)
+		p.set('s', state.term);
+	if (state.ignoreCase)
+		p.set('ic', 1);
+	if (state.icicle)
+		p.set('icicle', 1);
+	if (state.kind)
+		p.set('k', state.kind);
+	try {
+		history.replaceState(null, '', `#${p}`);
+	} catch (e) { // a document without an address of its own
+	}
+}
+
+function load() {
+	const p = new URLSearchParams(location.hash.slice(1)), zoom = Number(p.get('z'));
+	state.zoom = Number.isInteger(zoom) && zoom > 0 && zoom < boxes.length ? zoom : 0;
+	state.term = p.get('s') || '';
+	state.ignoreCase = p.get('ic') === '1';
+	state.icicle = p.get('icicle') === '1';
+	state.kind = one(`.key.${CSS.escape(p.get('k') || '-')}`) ? p.get('k') : '';
+}
+
+function draw() {
+	search();
+	drawAround();
+	drawFrames();
+}
+
+function change(what) {
+	Object.assign(state, what);
+	save();
+	draw();
+}
+
+function reset() {
+	closeSearch();
+	change({zoom: 0, term: '', kind: ''});
+}
+
+// ---- events ----
+
+const boxAt = (event) => boxOf.get(event.target.closest('.frames > g'));
+
+// From the frame in focus to its caller, its first callee, or beside it.
+function neighbour(b, key) {
+	const outward = state.icicle ? 'ArrowUp' : 'ArrowDown';
+	const shown = (c) => c && !c.g.hasAttribute('display');
+	if (key === outward)
+		return boxes[b.up];
+	if (key === 'ArrowUp' || key === 'ArrowDown')
+		return boxes.slice(b.index + 1, b.end).find((c) => c.up === b.index && shown(c));
+	if (key === 'ArrowRight')
+		return boxes.slice(b.end).find((c) => c.up === b.up && shown(c));
+	if (key === 'ArrowLeft')
+		return boxes.slice(0, b.index).reverse().find((c) => c.up === b.up && shown(c));
+	return undefined;
+}
+
+frames.addEventListener('click', (event) => {
+	const b = boxAt(event);
+	if (b)
+		change({zoom: b.index});
+});
+frames.addEventListener('mouseover', (event) => describe(boxAt(event)));
+frames.addEventListener('mouseleave', () => describe());
+frames.addEventListener('focusin', (event) => describe(boxAt(event)));
+frames.addEventListener('keydown', (event) => {
+	const b = boxAt(event), next = b && neighbour(b, event.key);
+	if (b && event.key === 'Enter')
+		change({zoom: b.index});
+	if (!next)
+		return;
+	event.preventDefault();
+	b.g.setAttribute('tabindex', -1);
+	next.g.setAttribute('tabindex', 0);
+	next.g.focus();
+});
+for (const key of svg.querySelectorAll('.key'))
+	key.addEventListener('click', () => {
+		const kind = key.classList[1];
+		change({kind: state.kind === kind ? '' : kind});
+	});
+window.addEventListener('keydown', (event) => {
+	if ((event.ctrlKey || event.metaKey) && event.key === 'f' || event.key === 'F3') {
+		event.preventDefault();
+		openSearch();
+	} else if (event.ctrlKey && event.key === 'i') {
+		event.preventDefault();
+		change({ignoreCase: !state.ignoreCase});
+	} else if (event.key === 'Escape') {
+		reset();
+	} else if (event.key === 'Enter' && event.target === input) {
+		closeSearch();
+	}
+});
+window.addEventListener('hashchange', () => {
+	load();
+	draw();
+});
+window.addEventListener('resize', draw);
+
+const probe = make(frames, 'text', {}, 'm'.repeat(100));
+letter = probe.getComputedTextLength() / 100 || letter;
+probe.remove();
+if (boxes.length)
+	boxes[0].g.setAttribute('tabindex', 0);
+load();
+draw();
+})();
