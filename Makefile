@@ -67,7 +67,7 @@ $(BUILD)/agent/%.o: %.c
 	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -c -o $@ $<
 
 # Files the assembler includes (host/draw/embed.h), which the compiler does not tell of.
-$(BUILD)/dyn/host/draw/svg.o: host/draw/svg.css host/draw/svg.js
+$(BUILD)/dyn/host/draw/svg.o: $(wildcard host/draw/svg*.css host/draw/svg*.js)
 
 define archive_rule
 $(call archive,$(1)): $(call obj,dyn,$(call not,$(mains),$(1)/*.c))
@@ -77,7 +77,7 @@ endef
 $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
-libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libelf)
+libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libelf) -liberty
 
 define host_program
 $(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/draw host/profile host/collect host/session injector hotspot common,$(call archive,$(f)))

@@ -120,8 +120,8 @@ void run_stop(struct run_child *c)
 	run_wait(c, -1, &status);
 }
 
-int run_capture(char *const argv[], char *const env[], int ms, size_t limit, struct str *out,
-		struct err *err)
+int run_capture(char *const argv[], char *const env[], int in, int ms, size_t limit,
+		struct str *out, struct err *err)
 {
 	uint64_t deadline = clock_ms() + (uint64_t)ms;
 	CLEANUP(close_fd) int reader = -1;
@@ -132,7 +132,7 @@ int run_capture(char *const argv[], char *const env[], int ms, size_t limit, str
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
 		return err_set(err, errno, "pipe");
 	reader = pipefd[0];
-	rc = run_start(argv, env, (struct run_io){-1, pipefd[1], -1}, &c, err);
+	rc = run_start(argv, env, (struct run_io){in, pipefd[1], -1}, &c, err);
 	close(pipefd[1]);
 	if (rc < 0)
 		return -1;

@@ -24,7 +24,7 @@ struct session_jvm {
 	uid_t uid;	  /* as the host sees it */
 	char version[64]; /* JAVA_VERSION of its release file, "" unknown */
 	char source[8];	  /* "agent", "host" or "none" */
-	char note[256];	  /* why not the agent, or why nothing; "" if all is well */
+	char note[512];	  /* why not the agent, or why nothing; "" if all is well */
 	uint32_t methods; /* entries of its last map */
 	uint32_t skipped; /* code that could not be named */
 	uint32_t dump_us; /* the last dump, inside the JVM or the reader */

@@ -37,10 +37,10 @@ void run_kill(struct run_child *child, int sig);
 /* SIGKILL and reap, if it still runs. */
 void run_stop(struct run_child *child);
 
-/* Runs a program to its end (argv and env as for run_start) and collects at most `limit` bytes of
- * stdout; more is cut. Returns the exit status (128 + signal), or -1 with err when it could not be
- * started or took over `ms`. */
-int run_capture(char *const argv[], char *const env[], int ms, size_t limit, struct str *out,
-		struct err *err);
+/* Runs a program to its end (argv, env, in as for run_start) and collects at most `limit` bytes of
+ * its stdout; more is cut. Returns the exit status (128 + signal), or -1 with err when it could not
+ * be started or took over `ms`. */
+int run_capture(char *const argv[], char *const env[], int in, int ms, size_t limit,
+		struct str *out, struct err *err);
 
 #endif

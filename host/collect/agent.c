@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "dfg/attach.h"
+#include "dfg/fs.h"
+#include "dfg/install.h"
+#include "dfg/paths.h"
+#include "dfg/proc.h"
+#include "dfg/run.h"
+
+#define JOIN_MS	    5000
+#define JOIN_OUTPUT 4096
+
+bool agent_is_resident(const struct jvm *j)
+{
+	int fd = openat(j->procfd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+	bool found = false;
+
+	if (!dir)
+		return false;
+	while (!found && (e = readdir(dir))) {
+		CLEANUP(free) char *path = xasprintf("%s/comm", e->d_name);
+		CLEANUP(close_fd) int comm = openat(fd, path, O_RDONLY | O_CLOEXEC);
+		char name[32] = "";
+
+		found = comm >= 0 && read(comm, name, sizeof(name) - 1) > 0 &&
+			!strcmp(name, DFG_THREAD_NAME "\n");
+	}
+	closedir(dir);
+	return found;
+}
+
+bool agent_is_visible(const struct jvm *j)
+{
+	CLEANUP(close_fd) int rootfd = -1;
+	CLEANUP(close_fd) int fd = -1;
+	struct err err;
+
+	rootfd = proc_open_root(j->procfd, &err);
+	fd = rootfd < 0 ? -1 : fs_open_in_root(rootfd, DFG_AGENT_PATH, O_PATH, &err);
+	return fd >= 0;
+}
+
+/* The state that a runtime would have given the hook (OCI runtime-spec, runtime.md#state). The id
+ * has passed container_find, so it needs no escaping. */
+static int state_of(const struct container *c, struct err *err)
+{
+	CLEANUP(free)
+	char *state = xasprintf("{\"ociVersion\":\"1.0.2\",\"id\":\"%s\",\"status\":\"running\","
+				"\"pid\":%d,\"bundle\":\"\"}",
+				c->id, (int)c->pid);
+	CLEANUP(close_fd) int fd = memfd_create("state", MFD_CLOEXEC);
+
+	if (fd < 0 || fs_write_all(fd, state, strlen(state), err) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return err_set(err, errno, "state of container %s", c->name);
+	return TAKE_FD(fd);
+}
+
+int agent_join(const char *root, const struct container *c, struct err *err)
+{
+	CLEANUP(free) char *hook = install_path("dfg-hook");
+	CLEANUP(free) char *payload = install_path("payload.squashfs");
+	CLEANUP(close_fd) int state = state_of(c, err);
+	CLEANUP(str_fini) struct str out = {0};
+	char *argv[] = {hook,	      (char *)"--join",	   (char *)"--root",
+			(char *)root, (char *)"--payload", payload,
+			NULL};
+	int status =
+		state < 0 ? -1 : run_capture(argv, NULL, state, JOIN_MS, JOIN_OUTPUT, &out, err);
+
+	if (status < 0)
+		return err_wrap(err, "join container %s", c->name);
+	if (status > 0)
+		return err_set(err, 0, "join container %s: %s", c->name,
+			       out.buf ? out.buf : "the hook gave no reason");
+	return 0;
+}
+
+int agent_load(const struct jvm *j, const struct dump *request, struct err *err)
+{
+	CLEANUP(free)
+	char *options = request ? xasprintf("dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH
+					    ",request=seq:%u:%d:%s",
+					    request->seq, (int)j->pid, request->name)
+				: xstrdup("dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH);
+	struct attach_request req = {.pid = j->pid, .path = DFG_AGENT_PATH, .options = options};
+	int code = 0;
+
+	if (attach_load(&req, &code, err) != ATTACH_OK)
+		return err_wrap(err, "load the agent into %d", (int)j->pid);
+	if (code != DFG_AGENT_OK)
+		return err_set(err, 0, "load the agent into %d: it returned %d", (int)j->pid, code);
+	return 0;
+}
+
+int agent_signal(const struct jvm *j, int pidfd, int sig, struct err *err)
+{
+	siginfo_t info = {.si_signo = sig, .si_code = SI_QUEUE};
+	struct proc_status st;
+
+	if (sig == 0)
+		return err_set(err, 0, "the agent in %d has published no signal", (int)j->pid);
+	if (proc_read_status(j->procfd, &st, err) < 0)
+		return -1;
+	/* The number comes from the container; an uncaught real-time signal would kill the JVM. */
+	if (sig < 34 || !(st.sigcgt >> (sig - 1) & 1))
+		return err_set(err, 0, "process %d does not catch signal %d", (int)j->pid, sig);
+	info.si_value.sival_int = (int)j->pid;
+	if (syscall(SYS_pidfd_send_signal, pidfd, sig, &info, 0) < 0)
+		return err_set(err, errno, "send signal %d to %d", sig, (int)j->pid);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent in a JVM of a container: whether it is there, how it gets there, how it is woken. */
+#ifndef DFG_AGENT_H
+#define DFG_AGENT_H
+
+#include <stdbool.h>
+
+#include "container.h"
+#include "dfg/err.h"
+#include "jvm.h"
+#include "share.h"
+
+/* Whether the JVM has the agent's thread. */
+bool agent_is_resident(const struct jvm *j);
+
+/* Whether the JVM can see the payload directory. */
+bool agent_is_visible(const struct jvm *j);
+
+/* Mounts payload and share into a container that runs without them, by `dfg-hook --join`. */
+MUST_CHECK int agent_join(const char *root, const struct container *c, struct err *err);
+
+/* Attaches and loads; `request` is a dump to do at once, or NULL. */
+MUST_CHECK int agent_load(const struct jvm *j, const struct dump *request, struct err *err);
+
+/* Sends the agent's signal, after checking that the JVM catches it. */
+MUST_CHECK int agent_signal(const struct jvm *j, int pidfd, int sig, struct err *err);
+
+#endif

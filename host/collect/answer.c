@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "share.h"
+
+#include "dfg/str.h"
+
+/* " key=<digits>" at *at; moves behind it. */
+static bool take_field(const char **at, const char *end, const char *key, uint64_t max,
+		       uint64_t *ret)
+{
+	size_t len = strlen(key);
+	const char *p = *at;
+	char digits[24] = "";
+	size_t n = 0;
+
+	if ((size_t)(end - p) < len || memcmp(p, key, len))
+		return false;
+	p += len;
+	while (p < end && *p >= '0' && *p <= '9' && n < sizeof(digits) - 1)
+		digits[n++] = *p++;
+	*at = p;
+	return parse_u64(digits, ret) && *ret <= max;
+}
+
+bool answer_parse(const char *line, size_t len, struct dump_answer *ret)
+{
+	const char *at = line + strlen(DFG_TRAILER_START), *end = line + len;
+	uint64_t seq, status, entries, skipped, bytes, us;
+
+	if (len < strlen(DFG_TRAILER_START) ||
+	    memcmp(line, DFG_TRAILER_START, strlen(DFG_TRAILER_START)))
+		return false;
+	if (!take_field(&at, end, "seq=", UINT32_MAX, &seq) ||
+	    !take_field(&at, end, " status=", UINT32_MAX, &status) ||
+	    !take_field(&at, end, " entries=", UINT32_MAX, &entries) ||
+	    !take_field(&at, end, " skipped=", UINT32_MAX, &skipped) ||
+	    !take_field(&at, end, " bytes=", UINT64_MAX, &bytes) ||
+	    !take_field(&at, end, " us=", UINT64_MAX, &us))
+		return false;
+	if (end - at != 1 || *at != '\n')
+		return false;
+	*ret = (struct dump_answer){.seq = (uint32_t)seq,
+				    .status = (uint32_t)status,
+				    .entries = (uint32_t)entries,
+				    .skipped = (uint32_t)skipped,
+				    .bytes = bytes,
+				    .us = us};
+	return true;
+}
+
+const char *answer_status_text(uint32_t status)
+{
+	switch ((enum dfg_dump_status)status) {
+	case DFG_DUMP_OK:
+		return "whole";
+	case DFG_DUMP_NO_TABLES:
+		return "the tables of this JVM are not known to the agent";
+	case DFG_DUMP_NO_SPACE:
+		return "the share is full";
+	case DFG_DUMP_NO_MEMORY:
+		return "the JVM's container has no memory left";
+	case DFG_DUMP_READ:
+		return "the JVM's own memory could not be read";
+	}
+	return "unknown to this version of dfg";
+}

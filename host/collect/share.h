@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's end of the dump protocol (include/dfg/request.h): makes the output file, asks, waits
+ * for the answer, and copies it. Everything in the share may have been tampered with by the
+ * container: the host reads only through the descriptor of the file it made itself. */
+#ifndef DFG_SHARE_H
+#define DFG_SHARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dfg/err.h"
+#include "dfg/request.h"
+
+struct share {
+	int outfd, ctlfd;
+	int lockfd;   /* held: one exchange at a time per container */
+	uint32_t seq; /* of the last request */
+};
+
+struct dump {
+	int fd;
+	int watch; /* inotify: the agent closed the file */
+	char name[64];
+	uint32_t seq;
+};
+
+/* What the trailer says. */
+struct dump_answer {
+	uint32_t seq;
+	uint32_t status; /* enum dfg_dump_status, or a number of a later version */
+	uint32_t entries, skipped;
+	uint64_t bytes;
+	uint64_t us;
+};
+
+/* Opens the share of a container and waits for its lock, `wait_ms` at most. Fails with ENOENT
+ * where the container has none. */
+MUST_CHECK int share_open(const char *root, const char *id, unsigned wait_ms, struct share *ret,
+			  struct err *err);
+void share_close(struct share *s);
+
+/* Makes the file for a dump of the process, owned by uid and gid, and takes the next number. */
+MUST_CHECK int dump_make(struct share *s, pid_t pid, uid_t uid, gid_t gid, struct dump *ret,
+			 struct err *err);
+
+/* Puts the request where the agent with this pid in its namespace looks for it. */
+MUST_CHECK int dump_request(struct share *s, const struct dump *d, pid_t pid, pid_t nspid,
+			    struct err *err);
+
+/* Waits for the whole answer and copies the map to `to`. pidfd: the JVM; when it ends, so does the
+ * wait. */
+MUST_CHECK int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to,
+			 struct dump_answer *ret, struct err *err);
+
+/* Removes request and file. */
+void dump_done(struct share *s, struct dump *d, pid_t nspid);
+
+/* The signal number a resident agent published, or 0. A hint: check SigCgt before using it. */
+int share_agent_signal(const struct share *s, pid_t nspid);
+
+/* Strict parser of the trailer line, newline included. Pure. */
+bool answer_parse(const char *line, size_t len, struct dump_answer *ret);
+
+const char *answer_status_text(uint32_t status);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats a profile can be drawn in: one row each. */
+#ifndef DFG_FORMATS_H
+#define DFG_FORMATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "dfg/err.h"
+#include "draw.h"
+
+#define FORMATS_MAX 16
+
+struct format {
+	const char *name; /* as -f takes it */
+	const char *file; /* as it is written */
+	int (*draw)(const struct stacks *s, const struct picture *p, int fd, struct err *err);
+};
+
+struct format_set {
+	const struct format *list[FORMATS_MAX];
+	size_t count;
+};
+
+/* A comma-separated list of names, each once. */
+MUST_CHECK int formats_parse(const char *list, struct format_set *ret, struct err *err);
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+#include "dfg/paths.h"
+#include "dfg/str.h"
+
+#define DURATION_MAX  (24 * 3600)
+#define FREQUENCY_MAX 100000
+
+enum {
+	OPT_PID = 256,
+	OPT_ALL,
+	OPT_UNWIND,
+	OPT_SOURCE,
+	OPT_TRIGGER,
+	OPT_REPLAY,
+	OPT_ROOT,
+	OPT_JSON,
+	OPT_HELP,
+	OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+	{"duration", required_argument, NULL, 'd'},
+	{"frequency", required_argument, NULL, 'F'},
+	{"format", required_argument, NULL, 'f'},
+	{"output", required_argument, NULL, 'o'},
+	{"pid", no_argument, NULL, OPT_PID},
+	{"all", no_argument, NULL, OPT_ALL},
+	{"unwind", required_argument, NULL, OPT_UNWIND},
+	{"source", required_argument, NULL, OPT_SOURCE},
+	{"trigger", required_argument, NULL, OPT_TRIGGER},
+	{"replay", no_argument, NULL, OPT_REPLAY},
+	{"root", required_argument, NULL, OPT_ROOT},
+	{"json", no_argument, NULL, OPT_JSON},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, OPT_HELP},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{0},
+};
+
+static const char help[] =
+	"usage: dfg-trigger [options] CONTAINER...     a flame graph of what runs in it\n"
+	"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
+	"       dfg-trigger [options] --all            of every container with a JVM\n"
+	"       dfg-trigger [options] --replay SESSION...  draw again, without root\n"
+	"\n"
+	"CONTAINER is a name, an id or the beginning of an id.\n"
+	"\n"
+	"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
+	"  -F, --frequency HZ       samples per second and CPU (99)\n"
+	"  -f, --format LIST        svg,folded (both)\n"
+	"  -o, --output DIR         instead of the container's graphs directory\n"
+	"      --unwind auto|fp     how user stacks are unwound (frame pointers)\n"
+	"      --source auto|agent|host  where the names of Java code come from:\n"
+	"                           the agent in the JVM, or its memory read from here\n"
+	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"
+	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
+	"      --json               summary as one JSON object on stdout\n"
+	"  -q, --quiet              no progress\n"
+	"      --version\n"
+	"\n"
+	"exit: 0 done, 1 failed, 2 usage, 3 no such container, 4 no JVM there, 5 not permitted\n";
+
+void options_help(void)
+{
+	fputs(help, stdout);
+}
+
+/* Index of value in a NULL-terminated list of words. */
+static int choose(const char *option, const char *value, const char *const *words, struct err *err)
+{
+	CLEANUP(str_fini) struct str all = {0};
+
+	for (int i = 0; words[i]; i++) {
+		if (!strcmp(words[i], value))
+			return i;
+		str_addf(&all, "%s%s", i ? ", " : "", words[i]);
+	}
+	return err_set(err, 0, "--%s %s: must be one of %s", option, value, all.buf);
+}
+
+static int number(const char *option, const char *value, unsigned max, unsigned *ret,
+		  struct err *err)
+{
+	uint64_t n;
+
+	if (!parse_u64(value, &n) || n == 0 || n > max)
+		return err_set(err, 0, "--%s %s: must be a whole number from 1 to %u", option,
+			       value, max);
+	*ret = (unsigned)n;
+	return 0;
+}
+
+static int take_choice(int opt, const char *value, struct options *o, struct err *err)
+{
+	static const char *const unwind[] = {"auto", "fp", NULL};
+	static const char *const source[] = {"auto", "agent", "host", NULL};
+	static const char *const trigger[] = {"auto", "file", "signal", "load", NULL};
+	int i;
+
+	if (opt == OPT_UNWIND)
+		return choose("unwind", value, unwind, err) < 0 ? -1 : 0;
+	i = opt == OPT_SOURCE ? choose("source", value, source, err)
+			      : choose("trigger", value, trigger, err);
+	if (i < 0)
+		return -1;
+	if (opt == OPT_SOURCE)
+		o->snapshot.source = (enum snapshot_source)i;
+	else
+		o->snapshot.trigger = (enum snapshot_trigger)i;
+	return 0;
+}
+
+static int take(int opt, const char *value, struct options *o, struct err *err)
+{
+	switch (opt) {
+	case 'd':
+		return number("duration", value, DURATION_MAX, &o->duration, err);
+	case 'F':
+		return number("frequency", value, FREQUENCY_MAX, &o->frequency, err);
+	case 'f':
+		return formats_parse(value, &o->formats, err);
+	case 'o':
+		o->output = value;
+		return *value ? 0 : err_set(err, 0, "--output: no directory given");
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case OPT_PID:
+		o->by_pid = true;
+		return 0;
+	case OPT_ALL:
+		o->all = true;
+		return 0;
+	case OPT_REPLAY:
+		o->action = ACTION_REPLAY;
+		return 0;
+	case OPT_ROOT:
+		o->snapshot.root = value;
+		return *value == '/' ? 0 : err_set(err, 0, "--root %s: must be absolute", value);
+	case OPT_HELP:
+		o->action = ACTION_HELP;
+		return 0;
+	case OPT_VERSION:
+		o->action = ACTION_VERSION;
+		return 0;
+	default:
+		return take_choice(opt, value, o, err);
+	}
+}
+
+static int check_names(const struct options *o, struct err *err)
+{
+	if (o->action == ACTION_HELP || o->action == ACTION_VERSION)
+		return 0;
+	if (o->all && (o->name_count || o->by_pid || o->action == ACTION_REPLAY))
+		return err_set(err, 0, "--all takes no container, --pid or --replay");
+	if (o->by_pid && o->action == ACTION_REPLAY)
+		return err_set(err, 0, "--pid and --replay do not go together");
+	if (!o->all && o->name_count == 0)
+		return err_set(err, 0, "no %s given; see --help",
+			       o->action == ACTION_REPLAY ? "session"
+			       : o->by_pid		  ? "pid"
+							  : "container");
+	for (size_t i = 0; o->by_pid && i < o->name_count; i++) {
+		int pid;
+
+		if (!parse_pid(o->names[i], &pid))
+			return err_set(err, 0, "\"%s\" is no pid", o->names[i]);
+	}
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *ret, struct err *err)
+{
+	const char *root = getenv("DFG_ROOT");
+	struct options o = {.duration = 30, .frequency = 99};
+	int opt;
+
+	o.snapshot.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
+	if (formats_parse("svg,folded", &o.formats, err) < 0)
+		return -1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":d:F:f:o:q", long_options, NULL)) != -1) {
+		if (opt == '?')
+			return err_set(err, 0, "unknown option %s; see --help", argv[optind - 1]);
+		if (opt == ':')
+			return err_set(err, 0, "%s needs a value; see --help", argv[optind - 1]);
+		if (take(opt, optarg, &o, err) < 0)
+			return -1;
+	}
+	o.names = argv + optind;
+	o.name_count = (size_t)(argc - optind);
+	if (check_names(&o, err) < 0)
+		return -1;
+	*ret = o;
+	return 0;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "dfg/confine.h"
+#include "dfg/fs.h"
+#include "dfg/str.h"
+#include "hottest.h"
+#include "profile.h"
+
+/* The child's limits: generous for any real recording, small enough that a forged one cannot take
+ * the machine. Address space, since the recording is mapped. */
+#define MEMORY_BASE (4ull << 30)
+#define CPU_SECONDS 600
+
+#if defined(__SANITIZE_ADDRESS__)
+#define UNDER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNDER_ASAN 1
+#endif
+#endif
+#ifndef UNDER_ASAN
+#define UNDER_ASAN 0
+#endif
+
+struct job {
+	const struct session *session;
+	const struct format_set *formats;
+	struct profile_input in;
+	struct profile_map *maps;
+	struct profile_elf *elfs;
+	struct profile_process *processes;
+	pid_t *only;
+	int out[FORMATS_MAX];
+	uint64_t memory;
+};
+
+/* What comes back through the pipe. */
+struct reply {
+	int rc;
+	struct err err;
+	struct render_result result;
+};
+
+/* ---- opening all, before power is given up ---- */
+
+static int open_inputs(struct job *j, struct err *err)
+{
+	const struct session *s = j->session;
+	struct err ignored;
+	struct stat st;
+
+	j->in.perf_fd = fs_open_regular(s->dirfd, "perf.data", O_RDONLY, err);
+	if (j->in.perf_fd < 0)
+		return -1;
+	if (fstat(j->in.perf_fd, &st) == 0)
+		j->memory = MEMORY_BASE + 4 * (uint64_t)st.st_size;
+	j->in.kallsyms_fd = fs_open_regular(s->dirfd, "kallsyms", O_RDONLY, &ignored);
+	for (size_t i = 0; i < s->map_count; i++)
+		j->maps[i] = (struct profile_map){
+			.pid = s->maps[i].pid,
+			.order = s->maps[i].order,
+			.fd = fs_open_regular(s->mapsfd, s->maps[i].name, O_RDONLY, &ignored)};
+	for (size_t i = 0; i < s->elf_count; i++)
+		j->elfs[i] = (struct profile_elf){
+			.root = s->elfs[i].root,
+			.path = s->elfs[i].path,
+			.fd = fs_open_regular(s->elffd, s->elfs[i].name, O_RDONLY, &ignored)};
+	return 0;
+}
+
+static void fill_input(struct job *j)
+{
+	const struct session *s = j->session;
+
+	for (size_t i = 0; i < s->process_count; i++) {
+		j->processes[i] = (struct profile_process){.pid = s->processes[i].pid,
+							   .root = s->processes[i].root};
+		j->only[i] = s->processes[i].pid;
+	}
+	j->in.maps = j->maps;
+	j->in.map_count = s->map_count;
+	j->in.elfs = j->elfs;
+	j->in.elf_count = s->elf_count;
+	j->in.processes = j->processes;
+	j->in.process_count = s->process_count;
+	j->in.only = j->only;
+	j->in.only_count = s->whole_machine ? s->process_count : 0;
+}
+
+static char *temporary(const struct format *f)
+{
+	return xasprintf(".%s.%d", f->file, (int)getpid());
+}
+
+static int open_outputs(struct job *j, int outdir, struct err *err)
+{
+	for (size_t i = 0; i < j->formats->count; i++) {
+		CLEANUP(free) char *name = temporary(j->formats->list[i]);
+
+		unlinkat(outdir, name, 0);
+		j->out[i] = fs_create(outdir, name, 0644, err);
+		if (j->out[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Whole files get their names; after a failure all are removed. */
+static int close_outputs(struct job *j, int outdir, bool good, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < j->formats->count; i++) {
+		CLEANUP(free) char *name = temporary(j->formats->list[i]);
+
+		if (j->out[i] < 0)
+			continue;
+		/* A full disk may show only now. */
+		if (close(j->out[i]) < 0 && good && rc == 0)
+			rc = err_set(err, errno, "write %s", j->formats->list[i]->file);
+		if (!good || rc < 0)
+			unlinkat(outdir, name, 0);
+		else if (renameat(outdir, name, outdir, j->formats->list[i]->file) < 0)
+			rc = err_set(err, errno, "name %s", j->formats->list[i]->file);
+	}
+	return rc;
+}
+
+static void close_inputs(struct job *j)
+{
+	for (size_t i = 0; i < j->session->map_count; i++)
+		cleanup_close_fd(&j->maps[i].fd);
+	for (size_t i = 0; i < j->session->elf_count; i++)
+		cleanup_close_fd(&j->elfs[i].fd);
+	cleanup_close_fd(&j->in.perf_fd);
+	cleanup_close_fd(&j->in.kallsyms_fd);
+	free(j->maps);
+	free(j->elfs);
+	free(j->processes);
+	free(j->only);
+}
+
+/* ---- the child ---- */
+
+static char *title_of(const struct session *s)
+{
+	return xasprintf("%s: %.1f s at %u Hz", s->container_name, s->duration, s->frequency);
+}
+
+static char *subtitle_of(const struct session *s)
+{
+	CLEANUP(str_fini) struct str out = {0};
+
+	str_addf(&out, "%.12s · %s", s->container_id, s->started);
+	for (size_t i = 0; i < s->jvm_count; i++)
+		str_addf(&out, " · JVM %d%s%s", (int)s->jvms[i].pid,
+			 s->jvms[i].version[0] ? " Java " : "", s->jvms[i].version);
+	return TAKE_PTR(out.buf);
+}
+
+static int draw_all(struct job *j, struct render_result *ret, struct err *err)
+{
+	struct stacks *stacks = stacks_new();
+	CLEANUP(free) char *title = title_of(j->session);
+	CLEANUP(free) char *subtitle = subtitle_of(j->session);
+	struct picture p = {.title = title, .subtitle = subtitle};
+	int rc = profile_read(&j->in, stacks, &ret->quality, &ret->cut, err);
+
+	if (rc == 0)
+		stacks_sort(stacks);
+	p.quality = ret->quality;
+	for (size_t i = 0; rc == 0 && i < j->formats->count; i++) {
+		rc = j->formats->list[i]->draw(stacks, &p, j->out[i], err);
+		if (rc < 0)
+			err_wrap(err, "%s", j->formats->list[i]->file);
+	}
+	if (rc == 0)
+		hottest_find(stacks, ret);
+	stacks_free(stacks);
+	return rc;
+}
+
+NORETURN static void child(struct job *j, int to)
+{
+	struct reply r = {0};
+	struct err ignored;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* ^C is the parent's to handle: a recording that was ended early is still drawn. */
+	signal(SIGINT, SIG_IGN);
+	r.rc = confine_reader(UNDER_ASAN ? 0 : j->memory, CPU_SECONDS, &r.err);
+	if (r.rc == 0)
+		r.rc = draw_all(j, &r.result, &r.err);
+	if (fs_write_all(to, &r, sizeof(r), &ignored) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+static int run_child(struct job *j, struct reply *ret, struct err *err)
+{
+	CLEANUP(close_fd) int from = -1;
+	CLEANUP(str_fini) struct str text = {0};
+	int pipefd[2], status = 0;
+	pid_t pid;
+
+	if (pipe2(pipefd, O_CLOEXEC) < 0)
+		return err_set(err, errno, "pipe");
+	from = pipefd[0];
+	pid = fork();
+	if (pid == 0)
+		child(j, pipefd[1]);
+	close(pipefd[1]);
+	if (pid < 0)
+		return err_set(err, errno, "fork");
+	if (fs_read_all(from, sizeof(*ret), &text, err) < 0)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (text.len != sizeof(*ret))
+		return err_set(err, 0, "drawing ended by %s %d; the recording is kept in %s",
+			       WIFSIGNALED(status) ? "signal" : "status",
+			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+			       j->session->dir);
+	memcpy(ret, text.buf, sizeof(*ret));
+	return 0;
+}
+
+int render_session(const struct session *s, const struct format_set *formats, const char *outdir,
+		   struct render_result *ret, struct err *err)
+{
+	CLEANUP(close_fd) int outfd = open(outdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct job j = {.session = s, .formats = formats, .in = {.perf_fd = -1, .kallsyms_fd = -1}};
+	struct reply reply = {0};
+	int rc;
+
+	if (outfd < 0)
+		return err_set(err, errno, "open %s", outdir);
+	memset(j.out, -1, sizeof(j.out));
+	j.maps = xcalloc(s->map_count, sizeof(*j.maps));
+	j.elfs = xcalloc(s->elf_count, sizeof(*j.elfs));
+	j.processes = xcalloc(s->process_count, sizeof(*j.processes));
+	j.only = xcalloc(s->process_count, sizeof(*j.only));
+	for (size_t i = 0; i < s->map_count; i++)
+		j.maps[i].fd = -1;
+	for (size_t i = 0; i < s->elf_count; i++)
+		j.elfs[i].fd = -1;
+	rc = open_inputs(&j, err);
+	fill_input(&j);
+	if (rc == 0)
+		rc = open_outputs(&j, outfd, err);
+	if (rc == 0)
+		rc = run_child(&j, &reply, err);
+	if (rc == 0 && reply.rc < 0) {
+		*err = reply.err;
+		err->msg[sizeof(err->msg) - 1] = '\0';
+		rc = -1;
+	}
+	if (close_outputs(&j, outfd, rc == 0, err) < 0)
+		rc = -1;
+	close_inputs(&j);
+	if (rc == 0)
+		*ret = reply.result;
+	return rc;
+}

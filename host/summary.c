@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "summary.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "dfg/str.h"
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+static void print_jvm(const struct session_jvm *j)
+{
+	printf("  JVM          %d (%d inside, uid %u%s%s): ", (int)j->pid, (int)j->nspid,
+	       (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
+	if (!strcmp(j->source, "none"))
+		printf("no names for its Java code");
+	else
+		printf("%u entries of compiled code, by the %s in %.1f ms", j->methods,
+		       strcmp(j->source, "agent") ? "host's reader" : "agent", j->dump_us / 1000.0);
+	if (j->skipped)
+		printf(", %u not readable", j->skipped);
+	printf("\n");
+	if (j->note[0])
+		printf("               %s\n", j->note);
+}
+
+void summary_print(const struct summary *s)
+{
+	const struct render_result *r = s->result;
+	CLEANUP(str_fini) struct str quality = {0};
+
+	draw_quality(&quality, &r->quality);
+	printf("%s: %.1f s at %u Hz\n", s->session->container_name, s->session->duration,
+	       s->session->frequency);
+	printf("  samples      %s\n", quality.buf);
+	if (r->cut)
+		printf("  damaged      %llu bytes at the end of the recording could not be read\n",
+		       (unsigned long long)r->cut);
+	if (r->leaf[0])
+		printf("  hottest leaf %5.1f %%  %s\n",
+		       100 * share(r->leaf_self, r->quality.samples), r->leaf);
+	if (r->path[0])
+		printf("  hottest path %5.1f %%  %s\n",
+		       100 * share(r->path_self, r->quality.samples), r->path);
+	for (size_t i = 0; i < s->session->jvm_count; i++)
+		print_jvm(&s->session->jvms[i]);
+	for (size_t i = 0; i < s->formats->count; i++)
+		printf("  %-12s %s/%s\n", s->formats->list[i]->name, s->outdir,
+		       s->formats->list[i]->file);
+	printf("  session      %s\n", s->session->dir);
+	fflush(stdout);
+}
+
+static json_t *graphs_json(const struct summary *s)
+{
+	json_t *graphs = json_object();
+
+	for (size_t i = 0; i < s->formats->count; i++) {
+		CLEANUP(free)
+		char *path = xasprintf("%s/%s", s->outdir, s->formats->list[i]->file);
+
+		json_object_set_new(graphs, s->formats->list[i]->name, json_string(path));
+	}
+	return graphs;
+}
+
+static json_t *jvms_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->jvm_count; i++) {
+		const struct session_jvm *j = &s->jvms[i];
+
+		json_array_append_new(list, json_pack("{si si si ss ss si si sf ss}", "pid",
+						      (int)j->pid, "nspid", (int)j->nspid, "uid",
+						      (int)j->uid, "version", j->version, "source",
+						      j->source, "methods", (int)j->methods,
+						      "skipped", (int)j->skipped, "dump_ms",
+						      j->dump_us / 1000.0, "note", j->note));
+	}
+	return list;
+}
+
+json_t *summary_json(const struct summary *s)
+{
+	const struct quality *q = &s->result->quality;
+
+	return json_pack(
+		"{s{ss ss} ss so sf si sI sI sI sf sf sf sf so s{ss sI} s{ss sI} sI sI}",
+		"container", "id", s->session->container_id, "name", s->session->container_name,
+		"session", s->session->dir, "graphs", graphs_json(s), "duration",
+		s->session->duration, "frequency", (int)s->session->frequency, "samples",
+		(json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
+		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),
+		"unknown_frames", share(q->frames_unknown, q->frames), "truncated",
+		share(q->truncated, q->samples), "stale", share(q->stale, q->frames), "jvms",
+		jvms_json(s->session), "hottest_leaf", "frame", s->result->leaf, "samples",
+		(json_int_t)s->result->leaf_self, "hottest_path", "stack", s->result->path,
+		"samples", (json_int_t)s->result->path_self, "damaged_bytes",
+		(json_int_t)s->result->cut, "post_ms", (json_int_t)s->post_ms);
+}
+
+void summary_json_end(json_t **parts, size_t count)
+{
+	json_t *list, *all;
+
+	if (count == 1) {
+		json_dumpf(parts[0], stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		json_decref(parts[0]);
+	} else {
+		list = json_array();
+		for (size_t i = 0; i < count; i++)
+			json_array_append_new(list, parts[i]);
+		all = json_pack("{so}", "recordings", list);
+		json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		json_decref(all);
+	}
+	putchar('\n');
+	fflush(stdout);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+
+#include "dfg/fs.h"
+#include "dfg/log.h"
+#include "dfg/paths.h"
+#include "dfg/str.h"
+#include "files.h"
+
+/* ---- finding ---- */
+
+static bool known(const struct targets *t, const struct container *c)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (!strcmp(t->list[i].container.id, c->id))
+			return true;
+	return false;
+}
+
+/* Takes the container over. False when it has no process left. */
+static bool add(struct targets *t, struct container *c)
+{
+	struct target new = {.container = *c, .session = {.dirfd = -1, .mapsfd = -1, .elffd = -1}};
+	struct err err;
+
+	if (known(t, c) || container_pids(c, &new.pids, &new.pid_count, &err) < 0) {
+		container_fini(c);
+		return false;
+	}
+	jvms_find(new.pids, new.pid_count, &new.jvms);
+	t->list = grow(t->list, t->count, &t->cap, sizeof(new));
+	t->list[t->count++] = new;
+	*c = (struct container){0};
+	return true;
+}
+
+static void target_fini(struct target *t)
+{
+	container_fini(&t->container);
+	jvms_fini(&t->jvms);
+	free(t->pids);
+	free(t->outdir);
+	if (t->has_session)
+		session_fini(&t->session);
+}
+
+void targets_fini(struct targets *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		target_fini(&t->list[i]);
+	free(t->list);
+	*t = (struct targets){0};
+}
+
+static enum exit_status find_all(const struct options *o, struct targets *ret, struct err *err)
+{
+	struct containers c;
+
+	if (containers_list(o->snapshot.root, &c, err) < 0)
+		return EXIT_FAILED;
+	for (size_t i = 0; i < c.count; i++) {
+		if (!add(ret, &c.list[i]))
+			continue;
+		if (ret->list[ret->count - 1].jvms.count == 0)
+			target_fini(&ret->list[--ret->count]);
+	}
+	containers_fini(&c);
+	if (ret->count == 0) {
+		err_set(err, 0, "no container with a JVM runs on this host");
+		return EXIT_NO_JVM;
+	}
+	return EXIT_DONE;
+}
+
+static enum exit_status find_one(const struct options *o, const char *name, struct targets *ret,
+				 struct err *err)
+{
+	struct container c = {0};
+
+	if (o->by_pid) {
+		int pid = 0;
+
+		if (!parse_pid(name, &pid) || container_of_pid(o->snapshot.root, pid, &c, err) < 0)
+			return EXIT_NO_CONTAINER;
+	} else if (container_find(o->snapshot.root, name, &c, err) != CONTAINER_FOUND) {
+		return EXIT_NO_CONTAINER;
+	}
+	(void)add(ret, &c);
+	return EXIT_DONE;
+}
+
+enum exit_status targets_find(const struct options *o, struct targets *ret, struct err *err)
+{
+	*ret = (struct targets){0};
+	if (o->all)
+		return find_all(o, ret, err);
+	for (size_t i = 0; i < o->name_count; i++) {
+		enum exit_status status = find_one(o, o->names[i], ret, err);
+
+		if (status != EXIT_DONE)
+			return status;
+	}
+	if (ret->count == 0) {
+		err_set(err, 0, "the container ended before it was looked at");
+		return EXIT_NO_CONTAINER;
+	}
+	return EXIT_DONE;
+}
+
+/* ---- where the results go ---- */
+
+/* UTC, as ISO 8601 has it: "20261121T095020Z" for names, "2026-11-21T09:50:20Z" to read. */
+static char *now(bool for_name)
+{
+	char text[64];
+	time_t t = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	if (for_name)
+		strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &tm);
+	else
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return xstrdup(text);
+}
+
+/* A new directory <parent>/<time>, or <time>-2, -3 … when two runs begin in the same second. */
+static char *new_directory(const char *parent, struct err *err)
+{
+	CLEANUP(close_fd) int parentfd = fs_make_dirs(parent, 0700, err);
+	CLEANUP(free) char *stamp = now(true);
+
+	if (parentfd < 0)
+		return NULL;
+	for (int i = 1; i < 100; i++) {
+		CLEANUP(free)
+		char *name = i == 1 ? xstrdup(stamp) : xasprintf("%s-%d", stamp, i);
+
+		if (mkdirat(parentfd, name, 0700) == 0)
+			return xasprintf("%s/%s", parent, name);
+		if (errno != EEXIST) {
+			err_set(err, errno, "make %s/%s", parent, name);
+			return NULL;
+		}
+	}
+	err_set(err, EEXIST, "make %s/%s", parent, stamp);
+	return NULL;
+}
+
+/* --output is the caller's own path: links in it are the caller's business. */
+static char *given_directory(const char *path, const char *below, struct err *err)
+{
+	CLEANUP(free) char *dir = below ? xasprintf("%s/%s", path, below) : xstrdup(path);
+	char *absolute;
+
+	if ((mkdir(path, 0755) < 0 && errno != EEXIST) ||
+	    (below && mkdir(dir, 0755) < 0 && errno != EEXIST)) {
+		err_set(err, errno, "make %s", dir);
+		return NULL;
+	}
+	absolute = realpath(dir, NULL);
+	if (!absolute)
+		err_set(err, errno, "find %s", dir);
+	return absolute;
+}
+
+/* <root>/by-name/<name>, so that `ls` finds a container by the name people use. */
+static void link_name(const char *root, const struct container *c)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/" DFG_NAMES_DIR, root);
+	CLEANUP(free) char *to = xasprintf("../" DFG_CONTAINERS "/%s", c->id);
+	CLEANUP(close_fd) int dirfd = -1;
+	struct err err;
+
+	if (!strcmp(c->name, c->id) || strchr(c->name, '/') || c->name[0] == '.')
+		return;
+	dirfd = fs_make_dirs(dir, 0700, &err);
+	if (dirfd < 0)
+		return;
+	unlinkat(dirfd, c->name, 0);
+	(void)!symlinkat(to, dirfd, c->name);
+}
+
+int target_prepare(struct target *t, const struct options *o, struct err *err)
+{
+	CLEANUP(free) char *dir = NULL;
+
+	if (o->output) {
+		bool several = o->all || o->name_count > 1;
+
+		t->outdir = given_directory(o->output, several ? t->container.name : NULL, err);
+	} else {
+		CLEANUP(free)
+		char *graphs = xasprintf("%s/" DFG_CONTAINERS "/%s/" DFG_GRAPHS_DIR,
+					 o->snapshot.root, t->container.id);
+
+		t->outdir = new_directory(graphs, err);
+		link_name(o->snapshot.root, &t->container);
+	}
+	if (!t->outdir)
+		return -1;
+	dir = xasprintf("%s/session", t->outdir);
+	if (session_create(dir, &t->session, err) < 0) {
+		if (err->code == EEXIST)
+			err_wrap(err, "there is a session in %s already; give another --output",
+				 t->outdir);
+		return -1;
+	}
+	t->has_session = true;
+	t->session.container_id = xstrdup(t->container.id);
+	t->session.container_name = xstrdup(t->container.name);
+	t->session.frequency = o->frequency;
+	t->session.started = now(false);
+	return 0;
+}
+
+void target_discard(struct target *t)
+{
+	CLEANUP(close_fd) int dirfd = -1;
+
+	if (!t->has_session)
+		return;
+	dirfd = open(t->outdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fs_remove_tree(dirfd, "session");
+	/* The directory itself only if nothing else is in it. */
+	rmdir(t->outdir);
+}
+
+/* ---- processes and snapshots ---- */
+
+static bool has_jvm(const struct jvms *j, pid_t pid)
+{
+	for (size_t i = 0; i < j->count; i++)
+		if (j->list[i].pid == pid)
+			return true;
+	return false;
+}
+
+static void take_new_jvms(struct jvms *known_jvms, struct jvms *found)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (has_jvm(known_jvms, found->list[i].pid)) {
+			close(found->list[i].procfd);
+			continue;
+		}
+		known_jvms->list = grow(known_jvms->list, known_jvms->count, &known_jvms->cap,
+					sizeof(*known_jvms->list));
+		known_jvms->list[known_jvms->count++] = found->list[i];
+	}
+	free(found->list);
+}
+
+void target_refresh(struct target *t)
+{
+	struct jvms found;
+	pid_t *pids;
+	struct err err;
+	size_t count;
+
+	if (container_pids(&t->container, &pids, &count, &err) < 0)
+		return; /* it has ended: what was seen before is all there is */
+	free(t->pids);
+	t->pids = pids;
+	t->pid_count = count;
+	files_keep(&t->session, pids, count);
+	jvms_find(pids, count, &found);
+	take_new_jvms(&t->jvms, &found);
+}
+
+static struct session_jvm *entry_of(struct session *s, const struct jvm *j)
+{
+	for (size_t i = 0; i < s->jvm_count; i++)
+		if (s->jvms[i].pid == j->pid)
+			return &s->jvms[i];
+	s->jvms = grow(s->jvms, s->jvm_count, &s->jvm_cap, sizeof(*s->jvms));
+	s->jvms[s->jvm_count] =
+		(struct session_jvm){.pid = j->pid, .nspid = j->nspid, .uid = j->uid};
+	memcpy(s->jvms[s->jvm_count].version, j->version, sizeof(j->version));
+	return &s->jvms[s->jvm_count++];
+}
+
+void target_snapshot(struct target *t, const struct options *o)
+{
+	for (size_t i = 0; i < t->jvms.count; i++) {
+		const struct jvm *j = &t->jvms.list[i];
+		struct session_jvm *entry = entry_of(&t->session, j);
+		bool first = !entry->source[0] || !strcmp(entry->source, "none");
+		struct err err;
+
+		if (snapshot_take(&t->session, &t->container, j, &o->snapshot, entry, &err) == 0)
+			continue;
+		if (first)
+			log_warn("no names for the Java code of %d: %s", (int)j->pid, err.msg);
+		else
+			log_info("Java code that %d compiled meanwhile has no name: %s",
+				 (int)j->pid, err.msg);
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One container of a run: what was found in it and where its results go. */
+#ifndef DFG_TARGET_H
+#define DFG_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "container.h"
+#include "dfg/err.h"
+#include "jvm.h"
+#include "options.h"
+#include "session.h"
+
+/* Exit statuses of design.md section 5. */
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_NO_CONTAINER = 3,
+	EXIT_NO_JVM = 4,
+	EXIT_NOT_PERMITTED = 5,
+};
+
+struct target {
+	struct container container;
+	pid_t *pids;
+	size_t pid_count;
+	struct jvms jvms;
+	char *outdir; /* of the graphs */
+	struct session session;
+	bool has_session;
+};
+
+struct targets {
+	struct target *list;
+	size_t count;
+	size_t cap;
+};
+
+/* Finds what the options name, with its processes and JVMs; each container once. Returns EXIT_DONE,
+ * or the status to exit with and err. */
+MUST_CHECK enum exit_status targets_find(const struct options *o, struct targets *ret,
+					 struct err *err);
+void targets_fini(struct targets *t);
+
+/* Makes the results' directory and the session in it. */
+MUST_CHECK int target_prepare(struct target *t, const struct options *o, struct err *err);
+
+/* Takes back what target_prepare made. */
+void target_discard(struct target *t);
+
+/* Looks again for processes and JVMs that came since. */
+void target_refresh(struct target *t);
+
+/* A snapshot of every JVM; what fails is warned about once and noted in the session. */
+void target_snapshot(struct target *t, const struct options *o);
+
+#endif

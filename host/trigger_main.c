@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+/* dfg-trigger: a container's name -> a flame graph. */
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "dfg/clock.h"
+#include "dfg/log.h"
+#include "dfg/str.h"
+#include "files.h"
+#include "options.h"
+#include "record.h"
+#include "render.h"
+#include "summary.h"
+#include "target.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted++;
+}
+
+/* ^C ends the recording and draws what there is; a second one means it. */
+static void catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction act = {.sa_handler = on_signal};
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		sigaction(signals[i], &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static enum exit_status fail(enum exit_status status, const struct err *err)
+{
+	log_error("%s", err->msg);
+	return status;
+}
+
+/* ---- recording ---- */
+
+static void collect_pids(const struct targets *t, pid_t **ret, size_t *ret_count)
+{
+	size_t cap = 0;
+
+	*ret = NULL;
+	*ret_count = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		for (size_t k = 0; k < t->list[i].pid_count; k++) {
+			*ret = grow(*ret, *ret_count, &cap, sizeof(**ret));
+			(*ret)[(*ret_count)++] = t->list[i].pids[k];
+		}
+	}
+}
+
+/* What is slow and can be done while perf records. */
+static int keep_files(struct targets *t, struct err *err)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (files_keep_kernel(&t->list[i].session, err) < 0)
+			return -1;
+		files_keep(&t->list[i].session, t->list[i].pids, t->list[i].pid_count);
+	}
+	return 0;
+}
+
+static void wait_for_end(struct recording *r, const struct targets *t, const struct options *o,
+			 uint64_t began)
+{
+	uint64_t end = began + o->duration * 1000ull;
+	uint64_t now;
+
+	while ((now = clock_ms()) < end && !interrupted) {
+		uint64_t left = end - now;
+
+		log_progress("recording %s: %llu of %u s (^C ends it and draws)",
+			     t->count == 1 ? t->list[0].container.name : "all",
+			     (unsigned long long)((now - began) / 1000), o->duration);
+		if (record_wait(r, left < 500 ? (int)left : 500)) {
+			log_progress("%s", "");
+			log_info("the recording ended early: no process is left, or perf failed");
+			return;
+		}
+	}
+	log_progress("%s", "");
+}
+
+/* The recording of all is every session's: one file, several names. */
+static int share_recording(struct targets *t, struct err *err)
+{
+	for (size_t i = 1; i < t->count; i++) {
+		if (linkat(t->list[0].session.dirfd, "perf.data", t->list[i].session.dirfd,
+			   "perf.data", 0) < 0)
+			return err_set(err, errno, "share the recording with %s",
+				       t->list[i].outdir);
+	}
+	return 0;
+}
+
+static int record(struct targets *t, const struct options *o, uint64_t *ret_end, struct err *err)
+{
+	struct record_options ro = {.dir = t->list[0].session.dir, .frequency = o->frequency};
+	CLEANUP(free) pid_t *pids = NULL;
+	struct recording r;
+	uint64_t began;
+
+	collect_pids(t, &pids, &ro.count);
+	ro.pids = pids;
+	if (record_start(&ro, &r, err) < 0)
+		return -1;
+	began = clock_ms();
+	if (keep_files(t, err) < 0) {
+		record_abort(&r);
+		return -1;
+	}
+	wait_for_end(&r, t, o, began);
+	*ret_end = clock_ms();
+	if (record_stop(&r, err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->count; i++) {
+		struct target *at = &t->list[i];
+
+		at->session.duration = (double)(*ret_end - began) / 1000;
+		at->session.whole_machine = r.whole_machine || t->count > 1;
+		target_refresh(at);
+		target_snapshot(at, o);
+		if (session_write(&at->session, err) < 0)
+			return -1;
+	}
+	return share_recording(t, err);
+}
+
+/* ---- drawing ---- */
+
+/* Draws one session and adds its part to the JSON summary. */
+static int draw(const struct session *s, const char *outdir, const struct options *o,
+		uint64_t ended, json_t **part, struct err *err)
+{
+	struct render_result result;
+	struct summary summary = {
+		.session = s, .formats = &o->formats, .outdir = outdir, .result = &result};
+
+	log_progress("drawing");
+	if (render_session(s, &o->formats, outdir, &result, err) < 0)
+		return -1;
+	log_progress("%s", "");
+	summary.post_ms = clock_ms() - ended;
+	if (o->json)
+		*part = summary_json(&summary);
+	else
+		summary_print(&summary);
+	if (result.quality.samples == 0)
+		log_warn("no sample: the processes used no CPU in this time");
+	return 0;
+}
+
+static enum exit_status draw_targets(const struct targets *t, const struct options *o,
+				     uint64_t ended)
+{
+	json_t **parts = xcalloc(t->count, sizeof(*parts));
+	enum exit_status status = EXIT_DONE;
+	struct err err = {0};
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct target *at = &t->list[i];
+
+		if (draw(&at->session, at->outdir, o, ended, &parts[i], &err) < 0) {
+			free(parts);
+			log_error("%s; the recording is kept: dfg-trigger --replay %s", err.msg,
+				  at->session.dir);
+			return EXIT_FAILED;
+		}
+		if (at->jvms.count == 0) {
+			log_warn("no JVM runs in %s: the graph is of its other processes",
+				 at->container.name);
+			status = EXIT_NO_JVM;
+		}
+	}
+	if (o->json)
+		summary_json_end(parts, t->count);
+	free(parts);
+	return status;
+}
+
+/* Up to here nothing is worth keeping: what was made is taken back. */
+static enum exit_status give_up(const struct targets *t, const struct err *err)
+{
+	for (size_t i = 0; i < t->count; i++)
+		target_discard(&t->list[i]);
+	return fail(EXIT_FAILED, err);
+}
+
+static enum exit_status trigger_targets(struct targets *t, const struct options *o)
+{
+	uint64_t ended = 0;
+	struct err err = {0};
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (target_prepare(&t->list[i], o, &err) < 0)
+			return give_up(t, &err);
+		target_snapshot(&t->list[i], o);
+	}
+	if (record(t, o, &ended, &err) < 0)
+		return give_up(t, &err);
+	return draw_targets(t, o, ended);
+}
+
+static enum exit_status trigger(const struct options *o)
+{
+	struct targets targets;
+	enum exit_status status;
+	struct err err = {0};
+
+	if (geteuid() != 0) {
+		err_set(&err, 0, "recording other users' processes needs root: run it with sudo");
+		return fail(EXIT_NOT_PERMITTED, &err);
+	}
+	catch_signals();
+	status = targets_find(o, &targets, &err);
+	if (status != EXIT_DONE)
+		fail(status, &err);
+	else
+		status = trigger_targets(&targets, o);
+	targets_fini(&targets);
+	return status;
+}
+
+/* ---- replay ---- */
+
+/* Beside the session, where the first pictures are, unless told otherwise. */
+static char *replay_directory(const struct session *s, const struct options *o)
+{
+	return o->output ? xstrdup(o->output) : xasprintf("%s/..", s->dir);
+}
+
+static enum exit_status replay(const struct options *o)
+{
+	json_t **parts = xcalloc(o->name_count, sizeof(*parts));
+	enum exit_status status = EXIT_DONE;
+	struct err err = {0};
+
+	for (size_t i = 0; i < o->name_count && status == EXIT_DONE; i++) {
+		CLEANUP(free) char *outdir = NULL;
+		uint64_t began = clock_ms();
+		struct session s;
+
+		if (session_open(o->names[i], &s, &err) < 0) {
+			status = fail(EXIT_FAILED, &err);
+			break;
+		}
+		outdir = replay_directory(&s, o);
+		if (draw(&s, outdir, o, began, &parts[i], &err) < 0)
+			status = fail(EXIT_FAILED, &err);
+		session_fini(&s);
+	}
+	if (o->json && status == EXIT_DONE)
+		summary_json_end(parts, o->name_count);
+	free(parts);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	struct err err;
+
+	log_init("dfg-trigger");
+	if (options_parse(argc, argv, &o, &err) < 0)
+		return (int)fail(EXIT_USAGE, &err);
+	log_quiet(o.quiet);
+	switch (o.action) {
+	case ACTION_HELP:
+		options_help();
+		return EXIT_DONE;
+	case ACTION_VERSION:
+		puts("dfg-trigger " DFG_VERSION);
+		return EXIT_DONE;
+	case ACTION_REPLAY:
+		return (int)replay(&o);
+	case ACTION_RECORD:
+		break;
+	}
+	return (int)trigger(&o);
+}
