@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hs_blob.h"
 
-/* More than any release's headers of a block and an nmethod. */
-#define HEADER_BYTES 512
-
 static bool text_is(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -35,7 +32,8 @@ static bool text_plausible(const char *text)
 	return *text != '\0';
 }
 
-bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret)
+bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret,
+		  char text[HS_BLOB_NAME_MAX])
 {
 	uint64_t header = hs->tables.size[HS_TYPE_HEAP_BLOCK];
 	enum hs_field_id method =
@@ -48,23 +46,22 @@ bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *r
 	    !code_read(hs, ret) || ret->code < ret->start || ret->code >= ret->code_end ||
 	    ret->code_end > ret->start + ret->size ||
 	    !hs_get(hs, ret->start, HS_BLOB_NAME, &ret->name) || ret->name == 0 ||
-	    hs_mem_text(&hs->mem, ret->name, ret->text, sizeof(ret->text)) <= 0 ||
-	    !text_plausible(ret->text))
+	    hs_mem_text(&hs->mem, ret->name, text, HS_BLOB_NAME_MAX) <= 0 || !text_plausible(text))
 		return false;
 	/* No vtable is looked at: nmethod gives these two names, and nothing else does. */
-	ret->is_nmethod = text_is(ret->text, "nmethod") || text_is(ret->text, "native nmethod");
+	ret->is_nmethod = text_is(text, "nmethod") || text_is(text, "native nmethod");
 	return !ret->is_nmethod || hs_get(hs, ret->start, method, &ret->method);
 }
 
 bool hs_blob_still(struct hs *hs, const struct hs_heap *heap, const struct hs_block *block,
 		   const struct hs_blob *blob)
 {
+	char text[HS_BLOB_NAME_MAX];
 	struct hs_block block_now;
 	struct hs_blob now;
 
-	hs_mem_forget(&hs->mem, block->start, HEADER_BYTES);
 	return hs_block_read(hs, heap, block->start, &block_now) && block_now.size == block->size &&
-	       hs_blob_read(hs, &block_now, &now) && now.size == blob->size &&
+	       hs_blob_read(hs, &block_now, &now, text) && now.size == blob->size &&
 	       now.code == blob->code && now.code_end == blob->code_end && now.name == blob->name &&
 	       now.method == blob->method;
 }

@@ -12,6 +12,9 @@
 
 #define HS_BLOB_NAME_MAX 256
 
+/* More than any release's headers of a block and an nmethod: what hs_blob_read looks at. */
+#define HS_BLOB_HEADER 512
+
 struct hs_blob {
 	uint64_t start; /* of the CodeBlob */
 	uint64_t size;	/* bytes of the CodeBlob */
@@ -19,13 +22,14 @@ struct hs_blob {
 	uint64_t name;	 /* address of the text */
 	uint64_t method; /* Method*; 0 unless it is an nmethod */
 	bool is_nmethod;
-	char text[HS_BLOB_NAME_MAX]; /* CodeBlob::_name */
 };
 
-/* False: the block is not, or not yet, or no longer, a blob that holds together. */
-bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret);
+/* text gets CodeBlob::_name. False: the block is not, or not yet, or no longer, a blob that holds
+ * together. */
+bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret,
+		  char text[HS_BLOB_NAME_MAX]);
 
-/* Reads the block again from the target: false when it has become another one since. */
+/* Whether the block, read again, is the same blob. */
 bool hs_blob_still(struct hs *hs, const struct hs_heap *heap, const struct hs_block *block,
 		   const struct hs_blob *blob);
 

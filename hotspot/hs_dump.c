@@ -3,16 +3,32 @@
 #include "hs_blob.h"
 #include "hs_name.h"
 
-_Static_assert(sizeof(struct hs) <= HS_WORK_BYTES, "the work memory holds a dump");
-
 /* Two numbers of 16 digits, two blanks, a newline. */
-#define LINE_MAX (DFG_NAME_MAX + 36)
+#define LINE_MAX    (DFG_NAME_MAX + 36)
+#define LINES_MAX   (128u << 10)
+#define BATCH_BLOBS 512
+
+/* The lines of one window, held back until its blocks have been looked at a second time: between
+ * the two looks the JVM may have freed a block, and what it named may be something else by now. */
+struct batch {
+	unsigned count;
+	size_t used;
+	struct {
+		struct hs_block block;
+		struct hs_blob blob;
+		size_t line_end;
+	} item[BATCH_BLOBS];
+	char lines[LINES_MAX];
+};
 
 struct dump {
-	struct hs *hs;
+	struct hs hs;
+	struct batch batch;
 	const struct hs_sink *sink;
 	struct hs_result *result;
 };
+
+_Static_assert(sizeof(struct dump) <= HS_WORK_BYTES, "the work memory holds a dump");
 
 static size_t hex_add(char *buf, uint64_t n)
 {
@@ -25,75 +41,114 @@ static size_t hex_add(char *buf, uint64_t n)
 	return digits;
 }
 
-/* The line's text up to the name, which the caller appends. */
-static size_t line_start(char *line, const struct hs_blob *blob)
+/* The map line of a blob: its length, 0 when it has no name. line has LINE_MAX bytes. */
+static size_t line_make(struct hs *hs, const struct hs_blob *blob, const char *text, char *line)
 {
-	size_t len = hex_add(line, blob->code);
+	size_t len = hex_add(line, blob->code), name;
 
 	line[len++] = ' ';
 	len += hex_add(line + len, blob->code_end - blob->code);
 	line[len++] = ' ';
+	name = blob->is_nmethod ? hs_name_method(hs, blob->method, line + len)
+				: hs_name_blob(text, line + len);
+	if (name == 0)
+		return 0;
+	len += name;
+	line[len++] = '\n';
 	return len;
 }
 
-/* False: the sink is full. */
-static bool dump_block(struct dump *d, const struct hs_heap *heap, const struct hs_block *block)
+/* Writes the lines whose blocks are still what they were. False: the sink is full. */
+static bool batch_flush(struct dump *d, const struct hs_heap *heap)
 {
-	char line[LINE_MAX];
-	struct hs_blob blob;
-	size_t len, name;
+	struct batch *b = &d->batch;
+	struct hs_mem *mem = &d->hs.mem;
+	size_t from = 0;
 
-	if (!hs_blob_read(d->hs, block, &blob)) {
-		d->result->skipped++;
-		return true;
+	if (b->count > 0)
+		hs_mem_window(mem, mem->window_at, mem->window_have);
+	for (unsigned i = 0; i < b->count; i++) {
+		size_t len = b->item[i].line_end - from;
+		const char *line = b->lines + from;
+
+		from += len;
+		if (!hs_blob_still(&d->hs, heap, &b->item[i].block, &b->item[i].blob)) {
+			d->result->skipped++;
+			continue;
+		}
+		if (!d->sink->write(d->sink->arg, line, len)) {
+			d->result->status = DFG_DUMP_NO_SPACE;
+			return false;
+		}
+		d->result->entries++;
+		d->result->bytes += len;
 	}
-	len = line_start(line, &blob);
-	name = blob.is_nmethod ? hs_name_method(d->hs, blob.method, line + len)
-			       : hs_name_blob(blob.text, line + len);
-	if (name == 0 || !hs_blob_still(d->hs, heap, block, &blob)) {
-		d->result->skipped++;
-		return true;
-	}
-	len += name;
-	line[len++] = '\n';
-	if (!d->sink->write(d->sink->arg, line, len)) {
-		d->result->status = DFG_DUMP_NO_SPACE;
-		return false;
-	}
-	d->result->entries++;
-	d->result->bytes += len;
+	b->count = 0;
+	b->used = 0;
 	return true;
 }
 
-static void dump_heaps(struct dump *d, const struct hs_heaps *heaps)
+static void batch_add(struct dump *d, const struct hs_block *block)
 {
-	unsigned budget = HS_BLOCKS_MAX;
+	char text[HS_BLOB_NAME_MAX];
+	struct batch *b = &d->batch;
+	struct hs_blob *blob = &b->item[b->count].blob;
+	size_t len = 0;
 
-	for (unsigned i = 0; i < heaps->count; i++) {
-		struct hs_walk walk;
-		struct hs_block block;
-
-		hs_walk_start(&walk, &heaps->heap[i], budget);
-		while (hs_walk_next(d->hs, &walk, &block))
-			if (block.used && !dump_block(d, walk.heap, &block))
-				return;
-		if (walk.cut)
-			d->result->status = DFG_DUMP_READ;
-		budget = walk.budget;
+	if (hs_blob_read(&d->hs, block, blob, text))
+		len = line_make(&d->hs, blob, text, b->lines + b->used);
+	if (len == 0) {
+		d->result->skipped++;
+		return;
 	}
+	b->used += len;
+	b->item[b->count].block = *block;
+	b->item[b->count++].line_end = b->used;
+}
+
+/* False: the sink is full. */
+static bool dump_heap(struct dump *d, const struct hs_heap *heap, unsigned *budget)
+{
+	struct hs_mem *mem = &d->hs.mem;
+	struct batch *b = &d->batch;
+	struct hs_walk walk;
+	struct hs_block block;
+
+	hs_walk_start(&walk, heap, *budget);
+	while (hs_walk_seek(&d->hs, &walk)) {
+		if (!hs_mem_in_window(mem, walk.next, HS_BLOB_HEADER) || b->count == BATCH_BLOBS ||
+		    b->used + LINE_MAX > LINES_MAX) {
+			if (!batch_flush(d, heap))
+				return false;
+			hs_mem_window(mem, walk.next, (size_t)(heap->high - walk.next));
+		}
+		if (hs_walk_next(&d->hs, &walk, &block) && block.used)
+			batch_add(d, &block);
+	}
+	if (walk.cut)
+		d->result->status = DFG_DUMP_READ;
+	*budget = walk.budget;
+	return batch_flush(d, heap);
 }
 
 void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		 struct hs_result *ret)
 {
-	struct dump d = {.hs = work, .sink = sink, .result = ret};
+	unsigned budget = HS_BLOCKS_MAX;
+	struct dump *d = work;
 	struct hs_heaps heaps;
 
 	*ret = (struct hs_result){.status = DFG_DUMP_OK};
-	hs_mem_init(&d.hs->mem, source);
-	if (!hs_tables_read(d.hs) || !hs_heaps_read(d.hs, &heaps)) {
+	d->sink = sink;
+	d->result = ret;
+	d->batch.count = 0;
+	d->batch.used = 0;
+	hs_mem_init(&d->hs.mem, source);
+	if (!hs_tables_read(&d->hs) || !hs_heaps_read(&d->hs, &heaps)) {
 		ret->status = DFG_DUMP_NO_TABLES;
 		return;
 	}
-	dump_heaps(&d, &heaps);
+	for (unsigned i = 0; i < heaps.count; i++)
+		if (!dump_heap(d, &heaps.heap[i], &budget))
+			return;
 }

@@ -73,8 +73,7 @@ bool hs_block_read(struct hs *hs, const struct hs_heap *heap, uint64_t start, st
 	return true;
 }
 
-/* Moves to the first segment at or behind `next` that the segment map calls a start. */
-static bool walk_seek(struct hs *hs, struct hs_walk *walk)
+bool hs_walk_seek(struct hs *hs, struct hs_walk *walk)
 {
 	const struct hs_heap *heap = walk->heap;
 	uint64_t at = heap->segmap + ((walk->next - heap->low) >> heap->shift);
@@ -86,7 +85,7 @@ static bool walk_seek(struct hs *hs, struct hs_walk *walk)
 		size_t len;
 		const uint8_t *map = hs_mem_view(&hs->mem, at, &len);
 
-		if (!map) {
+		if (!map || walk->budget == 0) {
 			walk->cut = true;
 			return false;
 		}
@@ -102,17 +101,11 @@ static bool walk_seek(struct hs *hs, struct hs_walk *walk)
 
 bool hs_walk_next(struct hs *hs, struct hs_walk *walk, struct hs_block *ret)
 {
-	while (walk_seek(hs, walk)) {
-		if (walk->budget == 0) {
-			walk->cut = true;
-			return false;
-		}
-		walk->budget--;
-		if (hs_block_read(hs, walk->heap, walk->next, ret)) {
-			walk->next += ret->size;
-			return true;
-		}
+	walk->budget--;
+	if (!hs_block_read(hs, walk->heap, walk->next, ret)) {
 		walk->next += 1ull << walk->heap->shift;
+		return false;
 	}
-	return false;
+	walk->next += ret->size;
+	return true;
 }

@@ -42,7 +42,11 @@ bool hs_heaps_read(struct hs *hs, struct hs_heaps *ret);
 
 void hs_walk_start(struct hs_walk *walk, const struct hs_heap *heap, unsigned budget);
 
-/* The next block, used or free; they never overlap. False at the end. */
+/* Moves walk.next to where the segment map says that the next block starts. False at the end. */
+bool hs_walk_seek(struct hs *hs, struct hs_walk *walk);
+
+/* Behind hs_walk_seek: reads the block there, used or free, and moves behind it. False when its
+ * header is nonsense; then one segment is left behind. Blocks never overlap. */
 bool hs_walk_next(struct hs *hs, struct hs_walk *walk, struct hs_block *ret);
 
 /* Reads a block's header at a place where one starts. */

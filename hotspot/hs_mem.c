@@ -7,6 +7,7 @@
 void hs_mem_init(struct hs_mem *mem, const struct hs_source *source)
 {
 	mem->source = source;
+	mem->window_have = 0;
 	for (size_t i = 0; i < HS_PAGES; i++)
 		mem->tag[i] = 0;
 }
@@ -38,6 +39,10 @@ const uint8_t *hs_mem_view(struct hs_mem *mem, uint64_t addr, size_t *ret_len)
 	*ret_len = 0;
 	if (addr >= ADDR_END)
 		return NULL;
+	if (hs_mem_in_window(mem, addr, 1)) {
+		*ret_len = mem->window_have - (size_t)(addr - mem->window_at);
+		return mem->window + (addr - mem->window_at);
+	}
 	slot = page_load(mem, addr >> HS_PAGE_SHIFT);
 	if (at >= mem->have[slot])
 		return NULL;
@@ -87,14 +92,14 @@ int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap)
 	return (int)used;
 }
 
-void hs_mem_forget(struct hs_mem *mem, uint64_t addr, size_t len)
+void hs_mem_window(struct hs_mem *mem, uint64_t addr, size_t len)
 {
-	if (addr >= ADDR_END || len == 0)
-		return;
-	for (uint64_t n = addr >> HS_PAGE_SHIFT; n <= (addr + len - 1) >> HS_PAGE_SHIFT; n++) {
-		size_t slot = slot_of(n);
+	int64_t n = -1;
 
-		if (mem->tag[slot] == n + 1)
-			mem->tag[slot] = 0;
-	}
+	if (len > HS_WINDOW)
+		len = HS_WINDOW;
+	if (addr < ADDR_END)
+		n = mem->source->read(mem->source->arg, addr, mem->window, len);
+	mem->window_at = addr;
+	mem->window_have = n <= 0 ? 0 : (size_t)n > len ? len : (size_t)n;
 }

@@ -61,7 +61,7 @@ struct hs_tables {
 	uint64_t size[HS_TYPE_COUNT]; /* sizeof; 0: not there */
 };
 
-/* Everything one dump works with; fits in HS_WORK_BYTES. */
+/* What every module here works with. */
 struct hs {
 	struct hs_mem mem;
 	struct hs_tables tables;
