@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A JVM in a container -> a flame graph, on a Debian 12 with nothing installed.
+#
+#   sudo sh examples/demo/run.sh [SECONDS]
+#
+# Installs what is missing, builds dfg, starts Shop.java with runc (user 1000, read-only root, no
+# capability, own pid and mount namespaces), and records it. No daemon, no registry, no image: the
+# container's /usr is this machine's, read-only. Safe to run again; the container goes away.
+set -eu
+cd "$(dirname "$0")/../.."
+seconds=${1:-10}
+id=dfg-demo
+work=/var/tmp/dfg-demo
+
+say() { printf '\n== %s\n' "$*"; }
+
+[ "$(id -u)" = 0 ] || { echo "run.sh: needs root, for runc and perf: sudo sh $0" >&2; exit 1; }
+
+missing=
+for p in $(sed 's/#.*//' packages.txt | awk '$1 == "demo" { print $2 }'); do
+	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+if [ -n "$missing" ]; then
+	say "installing from Debian:$missing"
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
+
+say "building dfg"
+make -s -j"$(nproc)" all
+build=$PWD/build
+
+say "starting Shop.java in a runc container: uid 1000, read-only root, no capabilities"
+runc delete -f $id >/dev/null 2>&1 || true
+rm -rf $work
+mkdir -p $work/rootfs/app $work/rootfs/proc $work/rootfs/sys $work/rootfs/dev $work/rootfs/tmp \
+	$work/rootfs/usr $work/rootfs/etc
+ln -s usr/bin usr/sbin usr/lib $work/rootfs/
+[ ! -d /usr/lib64 ] || ln -s usr/lib64 $work/rootfs/
+java=$(readlink -f "$(command -v java)")
+javac -d $work/rootfs/app examples/demo/Shop.java
+sed -e "s|@JAVA@|$java|" -e "s|@HOOK@|$build/libexec/dfg-hook|" \
+	-e "s|@PAYLOAD@|$build/libexec/payload.squashfs|" examples/demo/config.json >$work/config.json
+trap 'runc delete -f $id >/dev/null 2>&1 || true; rm -rf $work' EXIT INT TERM
+runc run -d --bundle $work $id </dev/null >$work/shop.log 2>&1
+sleep 3 # let the compilers see the hot methods
+
+say "dfg-trigger $id -d $seconds"
+build/bin/dfg-trigger -d "$seconds" $id
+
+say "open the .svg in a browser"

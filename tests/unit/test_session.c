@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+
+#include "dfg/fs.h"
+#include "session.h"
+#include "tap.h"
+
+static char base[] = "/tmp/dfg-test-session-XXXXXX";
+
+static void write_json(const char *dir, const char *text)
+{
+	struct err err;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+
+	ok(fs_replace_file(fd, "session.json", 0600, text, strlen(text), &err) == 0, "write json");
+	close(fd);
+}
+
+static void refused(const char *dir, const char *text, const char *word)
+{
+	struct session s;
+	struct err err;
+
+	write_json(dir, text);
+	if (ok(session_open(dir, &s, &err) < 0, "refused: %.50s", text))
+		ok(strstr(err.msg, word) != NULL, "  says %s: %s", word, err.msg);
+}
+
+static void fill(struct session *s)
+{
+	struct err err;
+	int fd = session_add_map(s, 4711, &err);
+
+	ok(fd >= 0, "a map");
+	close(fd);
+	fd = session_add_map(s, 4711, &err);
+	ok(fd >= 0, "a second map of the same process");
+	close(fd);
+	fd = session_add_map(s, 4711, &err);
+	close(fd);
+	session_drop_map(s);
+	session_add_process(s, 4711, 42);
+	session_add_process(s, 4711, 43);
+	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3");
+	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3");
+	session_add_elf(s, 43, "/odd\xffname\n", "1-2-4");
+	s->container_id = xstrdup("abc");
+	s->container_name = xstrdup("we\"b");
+	s->started = xstrdup("2026-11-21T09:50:20Z");
+	s->frequency = 99;
+	s->duration = 1.5;
+	s->jvms = xcalloc(1, sizeof(*s->jvms));
+	s->jvms[0] = (struct session_jvm){.pid = 4711,
+					  .nspid = 1,
+					  .uid = 1000,
+					  .version = "17.0.15",
+					  .source = "agent",
+					  .note = "a note",
+					  .methods = 10,
+					  .dump_us = 99};
+	s->jvm_count = 1;
+}
+
+int main(void)
+{
+	struct session s, r;
+	struct err err;
+	char dir[64];
+
+	ok(mkdtemp(base) != NULL, "scratch directory");
+	snprintf(dir, sizeof(dir), "%s/s", base);
+	ok(session_create(dir, &s, &err) == 0, "create");
+	ok(session_create(dir, &r, &err) < 0, "not twice");
+	fill(&s);
+	is_int((int64_t)s.map_count, 2, "two maps are left");
+	is_int(s.maps[1].order, 1, "in order");
+	is_int((int64_t)s.process_count, 1, "one process");
+	is_int((int64_t)s.elf_count, 2, "two files");
+	ok(session_write(&s, &err) == 0, "write");
+
+	ok(session_open(dir, &r, &err) == 0, "open");
+	is_str(r.container_name, "we\"b", "name");
+	is_int(r.frequency, 99, "frequency");
+	ok(r.duration > 1.49 && r.duration < 1.51, "duration");
+	is_int((int64_t)r.jvm_count, 1, "JVM");
+	is_str(r.jvms[0].version, "17.0.15", "its version");
+	is_int(r.jvms[0].dump_us, 99, "its dump");
+	is_int((int64_t)r.map_count, 2, "maps");
+	is_str(r.maps[1].name, "perf-4711.1.map", "name of a map");
+	is_int((int64_t)r.processes[0].root, 43, "root of the process");
+	is_str(r.elfs[1].path, "/odd?name?", "a path of odd bytes");
+	session_fini(&r);
+
+	refused(dir, "{}", "version 0");
+	refused(dir, "{\"version\": 99}", "version 99");
+	refused(dir, "nonsense", "session.json");
+	refused(dir, "", "session.json");
+	refused(dir, "{\"version\":1,\"elf\":[{\"file\":\"../../etc/shadow\"}]}", "plain name");
+	refused(dir, "{\"version\":1,\"maps\":[{\"file\":\"\"}]}", "plain name");
+	refused(dir, "{\"version\":1,\"maps\":[17]}", "plain name");
+	write_json(dir, "{\"version\":1,\"jvms\":{},\"processes\":7}");
+	ok(session_open(dir, &r, &err) == 0, "lists that are none are empty");
+	session_fini(&r);
+	ok(session_open("/nonexistent", &r, &err) < 0, "no directory");
+	session_fini(&s);
+	fs_remove_tree(AT_FDCWD, base);
+	return tap_done();
+}
