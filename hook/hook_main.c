@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/* dfg-hook: gives a container its three mounts, or leaves it alone, and never stops its start. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "dfg/clock.h"
+#include "dfg/log.h"
+#include "dfg/str.h"
+#include "hook_self.h"
+#include "hook_store.h"
+#include "hook_sweep.h"
+
+#define JOIN_BUDGET_MS 5000 /* nobody's start waits for it */
+
+static const char help[] =
+	"usage: dfg-hook [--root DIR] [--payload FILE] [--conf FILE] [MODE]\n"
+	"An OCI hook for createRuntime (or prestart) and poststop: state on stdin.\n"
+	"  --join     the same for a running container; prints one line of JSON\n"
+	"  --gc       remove what ended containers left\n"
+	"  --release  gc, and unmount what no container uses\n"
+	"  --help, --version\n"
+	"Details: dfg-hook(8)\n";
+
+static uint64_t started_us;
+
+static int print_outcome(const struct hook_outcome *o, uint64_t us)
+{
+	CLEANUP(str_fini) struct str detail = {0};
+	json_t *j;
+
+	str_add_clean(&detail, o->err.msg, strlen(o->err.msg));
+	j = json_pack("{s:s, s:s, s:s, s:I}", "id", o->id, "status", hook_reason_name(o->reason),
+		      "detail", detail.buf ? detail.buf : "", "us", (json_int_t)us);
+	if (!j || json_dumpf(j, stdout, JSON_COMPACT) < 0 || puts("") < 0)
+		log_error("cannot write the result");
+	json_decref(j);
+	return hook_reason_done(o->reason) ? 0 : 1;
+}
+
+static int finish_hook(const struct hook_outcome *o, const struct hook_conf *conf)
+{
+	if (!conf->strict || !hook_reason_is_conf(o->reason))
+		return 0;
+	dprintf(STDERR_FILENO, "dfg-hook: %s: %.160s\n", hook_reason_name(o->reason), o->err.msg);
+	return 1;
+}
+
+/* The hook itself, and --join. `bad`: what is wrong with the options, or NULL. */
+static int serve(const struct hook_options *options, const struct err *bad)
+{
+	bool join = options->mode == HOOK_MODE_JOIN;
+	struct hook_outcome outcome = {.reason = HOOK_SKIP_STATE};
+	struct hook_job job = {.options = options, .started_us = started_us};
+	struct hook_conf conf;
+	uint64_t deadline, us;
+	struct err conf_err;
+	long len;
+
+	if (bad || hook_conf_load(options->conf, &conf, &conf_err) < 0) {
+		outcome.reason = HOOK_SKIP_CONF;
+		if (bad)
+			hook_conf_defaults(&conf);
+		outcome.err = bad ? *bad : conf_err;
+	}
+	deadline = started_us + (join ? JOIN_BUDGET_MS : conf.budget_ms) * 1000ull;
+	job.conf = &conf;
+	len = hook_self_drain(deadline, &job.input,
+			      outcome.reason == HOOK_SKIP_CONF ? &conf_err : &outcome.err);
+	if (outcome.reason != HOOK_SKIP_CONF && len >= 0) {
+		job.len = (size_t)len;
+		hook_self_work(&job, deadline, &outcome);
+	}
+	us = clock_us() - started_us;
+	hook_self_log(&outcome, us);
+	return join ? print_outcome(&outcome, us) : finish_hook(&outcome, &conf);
+}
+
+/* --gc and --release: by hand or from a package's scripts, so that errors are to be seen. */
+static int sweep(const struct hook_options *options)
+{
+	CLEANUP(hook_store_close) struct hook_store store = HOOK_STORE_EMPTY;
+	struct hook_sweep result = {0};
+	struct hook_conf conf;
+	struct err err;
+
+	if (hook_conf_load(options->conf, &conf, &err) < 0 ||
+	    hook_store_open(hook_worker_root(options, &conf), &store, &err) < 0) {
+		log_error("%s", err.msg);
+		return 1;
+	}
+	if (options->mode == HOOK_MODE_GC) {
+		hook_sweep_gc(&store, &result);
+	} else if (hook_sweep_release(&store, &result, &err) < 0) {
+		log_error("%s", err.msg);
+		return 1;
+	}
+	printf("removed %u, running %u\n", result.swept, result.alive);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct hook_options options;
+	struct err err;
+	bool good;
+
+	started_us = clock_us();
+	log_init("dfg-hook");
+	log_set_oom_status(0);
+	good = hook_options_parse(argc, argv, &options, &err) == 0;
+	hook_self_sanitise();
+	if (options.mode == HOOK_MODE_HOOK || options.mode == HOOK_MODE_JOIN)
+		return serve(&options, good ? NULL : &err);
+	if (!good) {
+		log_error("%s", err.msg);
+		return 2;
+	}
+	if (options.mode == HOOK_MODE_HELP)
+		return fputs(help, stdout) < 0;
+	if (options.mode == HOOK_MODE_VERSION)
+		return puts("dfg-hook " DFG_VERSION) < 0;
+	return sweep(&options);
+}
