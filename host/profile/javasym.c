@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "javasym.h"
+
+#include <errno.h>
+
+#include "dfg/request.h"
+#include "dfg/str.h"
+#include "keyed.h"
+
+struct line {
+	uint64_t start, end;
+	const char *name;
+	uint32_t len;
+};
+
+/* A range of addresses and the line that has it. */
+struct piece {
+	uint64_t start, end;
+	uint32_t line;
+};
+
+struct text {
+	struct text *next;
+	char buf[];
+};
+
+struct javasym {
+	struct text *texts; /* hold the names */
+	struct line *lines; /* in the order they were written */
+	size_t count, cap;
+	struct piece *pieces; /* sorted, no overlap */
+	size_t piece_count, piece_cap;
+	uint64_t dropped;
+};
+
+struct javasym *javasym_new(void)
+{
+	return xcalloc(1, sizeof(struct javasym));
+}
+
+void javasym_free(struct javasym *js)
+{
+	if (!js)
+		return;
+	while (js->texts) {
+		struct text *next = js->texts->next;
+
+		free(js->texts);
+		js->texts = next;
+	}
+	free(js->lines);
+	free(js->pieces);
+	free(js);
+}
+
+/* A number in hex with or without "0x" (jcmd writes it), and the blank behind it. */
+static bool take_hex(const char **p, const char *end, uint64_t *ret)
+{
+	const char *start = *p, *blank;
+
+	if (end - start > 2 && start[0] == '0' && (start[1] | 0x20) == 'x')
+		start += 2;
+	blank = memchr(start, ' ', (size_t)(end - start));
+	if (!blank || !parse_hex(start, (size_t)(blank - start), ret))
+		return false;
+	*p = blank + 1;
+	return true;
+}
+
+static bool parse_line(const char *p, const char *end, struct line *ret)
+{
+	uint64_t start, size;
+
+	if (end - p > JAVASYM_LINE_MAX || !take_hex(&p, end, &start) || !take_hex(&p, end, &size))
+		return false;
+	if (p == end || size == 0 || start + size < start)
+		return false;
+	*ret = (struct line){
+		.start = start, .end = start + size, .name = p, .len = (uint32_t)(end - p)};
+	return true;
+}
+
+/* Takes over the text. */
+static void add_text(struct javasym *js, struct text *text, size_t len)
+{
+	const char *p = text->buf, *end = p + len;
+	size_t limit = js->count + JAVASYM_LINES_MAX;
+
+	text->next = js->texts;
+	js->texts = text;
+	while (p < end) {
+		const char *line_end = memchr(p, '\n', (size_t)(end - p));
+		struct line line;
+
+		/* A last line without its end was cut off: half a name is no name. */
+		if (!line_end || has_prefix(p, DFG_TRAILER_START))
+			return;
+		if (js->count < limit && parse_line(p, line_end, &line)) {
+			js->lines = grow(js->lines, js->count, &js->cap, sizeof(*js->lines));
+			js->lines[js->count++] = line;
+		} else {
+			js->dropped++;
+		}
+		p = line_end + 1;
+	}
+}
+
+static struct text *text_resize(struct text *text, size_t size)
+{
+	return xrealloc(text, 1, sizeof(*text) + size + 1);
+}
+
+void javasym_add(struct javasym *js, const char *text, size_t len)
+{
+	struct text *copy;
+	const char *nul;
+
+	len = len < JAVASYM_BYTES_MAX ? len : JAVASYM_BYTES_MAX;
+	nul = len ? memchr(text, 0, len) : NULL;
+	len = nul ? (size_t)(nul - text) : len;
+	copy = text_resize(NULL, len);
+	memcpy(copy->buf, len ? text : "", len);
+	copy->buf[len] = '\0';
+	add_text(js, copy, len);
+}
+
+int javasym_read(struct javasym *js, int fd, struct err *err)
+{
+	const size_t chunk = 256u << 10;
+	CLEANUP(free) struct text *text = NULL;
+	size_t len = 0, cap = 0;
+
+	/* The file may be many times longer than the map in it: zeros are not worth reading. */
+	while (len < JAVASYM_BYTES_MAX) {
+		ssize_t n;
+
+		if (cap - len < chunk) {
+			cap = cap * 2 + chunk;
+			text = text_resize(text, cap);
+		}
+		n = pread(fd, text->buf + len, chunk, (off_t)len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, errno, "read a map of compiled code");
+		len += (size_t)n;
+		if (n == 0 || memchr(text->buf + len - n, 0, (size_t)n))
+			break;
+	}
+	if (!text)
+		return 0;
+	text->buf[len] = '\0';
+	len = strlen(text->buf);
+	add_text(js, TAKE_PTR(text), len);
+	return 0;
+}
+
+/* Lines that are open at the sweep's place; the one written last is on top. */
+struct heap {
+	uint32_t *lines;
+	size_t count, cap;
+};
+
+static void heap_push(struct heap *h, uint32_t line)
+{
+	size_t i = h->count;
+
+	h->lines = grow(h->lines, h->count, &h->cap, sizeof(*h->lines));
+	for (h->count++; i && h->lines[(i - 1) / 2] < line; i = (i - 1) / 2)
+		h->lines[i] = h->lines[(i - 1) / 2];
+	h->lines[i] = line;
+}
+
+static void heap_pop(struct heap *h)
+{
+	uint32_t last = h->lines[--h->count];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < h->count) {
+		if (child + 1 < h->count && h->lines[child + 1] > h->lines[child])
+			child++;
+		if (h->lines[child] <= last)
+			break;
+		h->lines[i] = h->lines[child];
+		i = child;
+	}
+	if (h->count)
+		h->lines[i] = last;
+}
+
+static void add_piece(struct javasym *js, uint64_t start, uint64_t end, uint32_t line)
+{
+	struct piece *last = js->piece_count ? &js->pieces[js->piece_count - 1] : NULL;
+
+	if (last && last->line == line && last->end == start) {
+		last->end = end;
+		return;
+	}
+	js->pieces = grow(js->pieces, js->piece_count, &js->piece_cap, sizeof(*js->pieces));
+	js->pieces[js->piece_count++] = (struct piece){.start = start, .end = end, .line = line};
+}
+
+/* Sweeps over the addresses once; of the lines open at a place the one on top has it. */
+void javasym_finish(struct javasym *js)
+{
+	CLEANUP(free) struct keyed *order = xcalloc(js->count, sizeof(*order));
+	struct heap open = {0};
+	uint64_t pos = 0;
+	size_t i = 0;
+
+	for (size_t n = 0; n < js->count; n++)
+		order[n] = (struct keyed){.key = js->lines[n].start, .value = n};
+	keyed_sort(order, js->count);
+	js->piece_count = 0;
+	while (i < js->count || open.count) {
+		uint64_t next;
+
+		if (!open.count)
+			pos = order[i].key;
+		for (; i < js->count && order[i].key <= pos; i++)
+			heap_push(&open, (uint32_t)order[i].value);
+		next = js->lines[open.lines[0]].end;
+		if (next <= pos) {
+			heap_pop(&open);
+			continue;
+		}
+		if (i < js->count && order[i].key < next)
+			next = order[i].key;
+		add_piece(js, pos, next, open.lines[0]);
+		pos = next;
+	}
+	free(open.lines);
+}
+
+size_t javasym_count(const struct javasym *js)
+{
+	return js->count;
+}
+
+uint64_t javasym_dropped(const struct javasym *js)
+{
+	return js->dropped;
+}
+
+bool javasym_find(const struct javasym *js, uint64_t addr, struct java_symbol *ret)
+{
+	size_t lo = 0, n = js->piece_count;
+	const struct piece *p;
+
+	while (n) {
+		size_t half = n / 2;
+
+		if (js->pieces[lo + half].start <= addr) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	if (!lo || addr >= js->pieces[lo - 1].end)
+		return false;
+	p = &js->pieces[lo - 1];
+	*ret = (struct java_symbol){.start = p->start,
+				    .end = p->end,
+				    .name = js->lines[p->line].name,
+				    .len = js->lines[p->line].len,
+				    .index = p->line};
+	return true;
+}
+
+enum frame_kind javasym_kind(const char *name, size_t len)
+{
+	static const char interpreter[] = "Interpreter";
+
+	if (memchr(name, '.', len))
+		return FRAME_JAVA;
+	if (len == strlen(interpreter) && memcmp(name, interpreter, len) == 0)
+		return FRAME_INTERPRETED;
+	return FRAME_STUB;
+}

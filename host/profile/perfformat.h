@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of the perf.data reader: what its files share. */
+#ifndef DFG_PERFFORMAT_H
+#define DFG_PERFFORMAT_H
+
+#include "keyed.h"
+#include "perfdata.h"
+
+struct perf_event {
+	struct perf_event_attr attr;
+	size_t trailer; /* bytes of struct sample_id behind records that are no samples */
+};
+
+struct build_id_row {
+	const char *path;
+	const uint8_t *id;
+	size_t len;
+};
+
+struct perfdata {
+	const uint8_t *file;
+	size_t len;
+	bool mapped; /* by perfdata_open */
+
+	struct perf_event *events;
+	size_t event_count;
+	struct keyed *ids; /* id -> event, sorted */
+	size_t id_count;
+	bool by_identifier; /* events differ: each record carries the id of its event */
+
+	struct keyed *order; /* time -> offset in the file */
+	size_t order_count, order_cap, at;
+	uint64_t cut;
+
+	struct build_id_row *build_ids;
+	size_t build_id_count, build_id_cap;
+};
+
+/* perfheader.c: fills events, ids and build_ids, and gives where the records are. */
+MUST_CHECK int perfheader_read(struct perfdata *pd, struct bytes *ret_data, uint64_t *ret_missing,
+			       struct err *err);
+
+/* perfrecord.c: takes a record apart. False: it contradicts itself or is of no interest
+ * (*ret_bad tells). `body` is the record behind its header. */
+bool perfrecord_parse(const struct perfdata *pd, const struct perf_event_header *h,
+		      struct bytes body, struct perf_record *ret, bool *ret_bad);
+
+/* The time of a record alone, for sorting; false when it carries none. */
+bool perfrecord_time(const struct perfdata *pd, const struct perf_event_header *h,
+		     struct bytes body, uint64_t *ret);
+
+#endif

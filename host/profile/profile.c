@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile.h"
+
+#include "dfg/str.h"
+#include "perfdata.h"
+#include "space.h"
+#include "symbolize.h"
+#include "symname.h"
+
+#if defined(__x86_64__)
+#define REG_IP 8 /* PERF_REG_X86_IP, asm/perf_regs.h */
+#elif defined(__aarch64__)
+#define REG_IP 32 /* PERF_REG_ARM64_PC */
+#else
+#error "which bit of the user registers is the instruction pointer here?"
+#endif
+
+#define CHAIN_MAX 8192 /* a record has at most 64 KiB */
+
+struct reader {
+	const struct profile_input *in;
+	struct stacks *stacks;
+	struct quality *quality;
+	struct space *space;
+	struct symbolizer *symbols;
+	struct str text;
+	/* The sample at hand: frames from the end of the array, so that they come out outermost
+	 * first; used: how many. */
+	uint32_t frames[CHAIN_MAX + 4];
+	size_t used;
+	bool has_user, has_code;
+	uint32_t outermost; /* user frame */
+};
+
+/* ---- processes --------------------------------------------------------------------------- */
+
+/* What the caller knows of a process goes before what it inherited. */
+static void meet_process(struct reader *r, struct process *p)
+{
+	uint32_t code = symbolizer_code(r->symbols, p->pid);
+
+	p->new = false;
+	p->code = code ? code : p->code;
+	p->wanted = p->wanted || r->in->only_count == 0;
+	for (size_t i = 0; i < r->in->only_count; i++)
+		p->wanted = p->wanted || r->in->only[i] == p->pid;
+	for (size_t i = 0; i < r->in->process_count; i++)
+		if (r->in->processes[i].pid == p->pid)
+			p->root = r->in->processes[i].root;
+}
+
+static struct process *process_of(struct reader *r, pid_t pid)
+{
+	struct process *p = space_process(r->space, pid);
+
+	if (p->new)
+		meet_process(r, p);
+	return p;
+}
+
+/* ---- one sample -------------------------------------------------------------------------- */
+
+static void push(struct reader *r, uint32_t frame)
+{
+	if (r->used < CHAIN_MAX + 2)
+		r->frames[ARRAY_LEN(r->frames) - ++r->used] = frame;
+}
+
+static void push_user(struct reader *r, const struct process *p, uint64_t addr)
+{
+	uint32_t frame = symbolize_user(r->symbols, p, addr);
+
+	r->has_user = true;
+	r->has_code = r->has_code || symbolize_is_code(r->symbols, frame);
+	r->outermost = frame;
+	push(r, frame);
+}
+
+static void push_kernel(struct reader *r, uint64_t addr)
+{
+	push(r, symbolize_kernel(r->symbols, space_process(r->space, SPACE_KERNEL), addr));
+}
+
+static void push_addr(struct reader *r, const struct process *p, uint64_t context, uint64_t addr)
+{
+	if (context == (uint64_t)PERF_CONTEXT_USER)
+		push_user(r, p, addr);
+	else if (context == (uint64_t)PERF_CONTEXT_KERNEL)
+		push_kernel(r, addr);
+	else /* a guest or a hypervisor, of which nothing is known */
+		push(r, stacks_intern(r->stacks, "[guest]", strlen("[guest]"), FRAME_UNKNOWN));
+}
+
+static uint64_t context_of(uint16_t cpumode)
+{
+	switch (cpumode) {
+	case PERF_RECORD_MISC_KERNEL:
+		return (uint64_t)PERF_CONTEXT_KERNEL;
+	case PERF_RECORD_MISC_USER:
+		return (uint64_t)PERF_CONTEXT_USER;
+	default:
+		return (uint64_t)PERF_CONTEXT_GUEST;
+	}
+}
+
+/* Innermost first. Behind a context mark stands the address where it was left; all others are
+ * return addresses: the call is in front of them, maybe as the last instruction of its function. */
+static void push_chain(struct reader *r, const struct process *p, const struct perf_sample *s)
+{
+	struct bytes chain = bytes_of(s->chain, s->chain ? (size_t)s->chain_len * 8 : 0);
+	uint64_t context = context_of(s->cpumode);
+	bool at_return = false;
+	size_t entries = 0;
+
+	while (chain.len) {
+		uint64_t addr = bytes_u64(&chain);
+
+		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
+			context = addr;
+			at_return = false;
+			continue;
+		}
+		entries++;
+		push_addr(r, p, context, at_return && addr ? addr - 1 : addr);
+		at_return = true;
+	}
+	if (!entries)
+		push_addr(r, p, context_of(s->cpumode), s->ip);
+	if (entries >= s->max_stack)
+		r->quality->truncated++;
+}
+
+/* Recorded with a copy of the stack, the chain has the kernel's part only: of the user's part the
+ * registers give the first address. */
+static void push_registers(struct reader *r, const struct process *p, const struct perf_sample *s)
+{
+	uint64_t below = s->user_regs_mask & ((1ull << REG_IP) - 1);
+	struct bytes regs;
+
+	if (r->has_user || !s->user_regs || !(s->user_regs_mask >> REG_IP & 1))
+		return;
+	regs = bytes_of(s->user_regs, (size_t)__builtin_popcountll(s->user_regs_mask) * 8);
+	bytes_take(&regs, (size_t)__builtin_popcountll(below) * 8);
+	push_user(r, p, bytes_u64(&regs));
+}
+
+/* As stackcollapse-perf.pl has it: blanks become '_'; a thread without a name is ":tid". */
+static void push_thread(struct reader *r, pid_t pid, pid_t tid)
+{
+	struct thread *t = space_thread(r->space, pid, tid);
+
+	if (!t->mark) {
+		if (t->comm[0])
+			symname_add_clean(&r->text, t->comm, strlen(t->comm));
+		else
+			str_addf(&r->text, ":%d", tid);
+		for (size_t i = 0; i < r->text.len; i++)
+			if (r->text.buf[i] == ' ')
+				r->text.buf[i] = '_';
+		t->mark = stacks_intern(r->stacks, r->text.buf, r->text.len, FRAME_ROOT) + 1;
+		str_clear(&r->text);
+	}
+	push(r, t->mark - 1);
+}
+
+static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
+{
+	r->quality->frames += n;
+	for (size_t i = 0; i < n; i++)
+		if (stacks_frame(r->stacks, frames[i])->kind == FRAME_UNKNOWN)
+			r->quality->frames_unknown++;
+}
+
+static void add_sample(struct reader *r, const struct perf_record *rec)
+{
+	const struct process *p = process_of(r, rec->pid);
+	const uint32_t *frames;
+
+	if (!p->wanted)
+		return;
+	r->used = 0;
+	r->has_user = r->has_code = false;
+	push_chain(r, p, &rec->sample);
+	push_registers(r, p, &rec->sample);
+	count_frames(r, r->frames + ARRAY_LEN(r->frames) - r->used, r->used);
+	push_thread(r, rec->pid, rec->tid);
+	frames = r->frames + ARRAY_LEN(r->frames) - r->used;
+	stacks_add(r->stacks, frames, r->used, 1);
+	r->quality->samples++;
+	if (p->code && r->has_code) {
+		r->quality->java_samples++;
+		r->quality->java_complete += symbolize_is_first(r->symbols, r->outermost);
+	}
+}
+
+/* ---- all records ------------------------------------------------------------------------- */
+
+static void add_mapping(struct reader *r, const struct perf_record *rec)
+{
+	const struct perf_mmap *m = &rec->mmap;
+
+	process_of(r, rec->pid);
+	space_map(r->space, rec->pid, m->start, m->len, m->pgoff, m->exec, m->path);
+}
+
+static void add_record(struct reader *r, const struct perf_record *rec)
+{
+	switch (rec->type) {
+	case PERF_RECORD_SAMPLE:
+		add_sample(r, rec);
+		break;
+	case PERF_RECORD_MMAP:
+		add_mapping(r, rec);
+		break;
+	case PERF_RECORD_COMM:
+		space_comm(r->space, rec->pid, rec->tid, rec->comm.name);
+		if (rec->comm.exec)
+			space_exec(r->space, rec->pid);
+		process_of(r, rec->pid);
+		break;
+	case PERF_RECORD_FORK:
+		process_of(r, rec->fork.ppid);
+		space_fork(r->space, rec->pid, rec->fork.ppid, rec->tid, rec->fork.ptid,
+			   !rec->fork.exec);
+		process_of(r, rec->pid);
+		break;
+	case PERF_RECORD_LOST:
+		r->quality->lost += rec->lost;
+		break;
+	case PERF_RECORD_KSYMBOL:
+		symbolizer_kernel_change(r->symbols, &rec->ksymbol);
+		space_touch(r->space, SPACE_KERNEL);
+		break;
+	default: /* an exited process keeps its mappings until its number is used again */
+		break;
+	}
+}
+
+int profile_read(const struct profile_input *in, struct stacks *stacks, struct quality *quality,
+		 uint64_t *ret_cut, struct err *err)
+{
+	CLEANUP(perfdata_close) struct perfdata *pd = perfdata_open(in->perf_fd, err);
+	CLEANUP(space_free) struct space *space = NULL;
+	CLEANUP(symbolizer_free) struct symbolizer *symbols = NULL;
+	CLEANUP(free) struct reader *r = NULL;
+	struct perf_record rec;
+
+	if (!pd)
+		return -1;
+	space = space_new();
+	symbols = symbolizer_new(in, pd, space, stacks);
+	r = xcalloc(1, sizeof(*r));
+	r->in = in;
+	r->stacks = stacks;
+	r->quality = quality;
+	r->space = space;
+	r->symbols = symbols;
+	space_process(space, SPACE_KERNEL);
+	while (perfdata_next(pd, &rec))
+		add_record(r, &rec);
+	*ret_cut = perfdata_cut(pd);
+	str_fini(&r->text);
+	return 0;
+}

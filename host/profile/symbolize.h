@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* (process, address) -> frame. */
+#ifndef DFG_SYMBOLIZE_H
+#define DFG_SYMBOLIZE_H
+
+#include "kernsym.h"
+#include "perfdata.h"
+#include "profile.h"
+#include "space.h"
+
+struct symbolizer;
+
+/* All arguments are borrowed and must stay. Files are read when the first address in them is asked
+ * for; one that cannot be read gives unnamed frames. */
+struct symbolizer *symbolizer_new(const struct profile_input *in, const struct perfdata *pd,
+				  const struct space *space, struct stacks *stacks);
+void symbolizer_free(struct symbolizer *sy);
+
+/* The number of a process's map of compiled code (struct process, code); 0: it has none. */
+uint32_t symbolizer_code(const struct symbolizer *sy, pid_t pid);
+
+/* Code of the kernel that came or went: space_touch its process, too. */
+void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *change);
+
+/* Frames of stacks.h. A name is looked for in this order: the map of compiled code, only where the
+ * process has executable anonymous memory; the symbols of the mapped file. Without a name:
+ * "[file]", "[anon]" for memory without a file, "[unknown]" where nothing is mapped. */
+uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr);
+
+/* `kernel` is the process with the kernel's mappings. Without a name: "[module]" or "[kernel]". */
+uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr);
+
+/* What a frame says about the stack it is in. */
+bool symbolize_is_code(const struct symbolizer *sy,
+		       uint32_t frame);				/* compiled by the JVM, or stub */
+bool symbolize_is_first(struct symbolizer *sy, uint32_t frame); /* a thread's first function */
+
+static inline void cleanup_symbolizer_free(struct symbolizer **sy)
+{
+	symbolizer_free(*sy);
+}
+
+#endif
