@@ -97,7 +97,7 @@ $(BUILD)/payload/dfg-inject: $(call obj,static,$(wildcard injector/*.c) common/e
 $(BUILD)/payload/libdfg-agent.so: $(call obj,agent,$(wildcard agent-jni/*.c) $(wildcard hotspot/*.c)) agent-jni/exports.map
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) -shared -nostdlib -Wl,-soname,libdfg-agent.so -Wl,--version-script=agent-jni/exports.map \
-	    -Wl,-z,defs,-z,relro,-z,now,-z,noexecstack,--build-id=sha1 -o $@ $(filter %.o,$^)
+	    -Wl,-z,defs,-z,relro,-z,now,-z,noexecstack,-z,nodelete,--strip-debug,--build-id=sha1 -o $@ $(filter %.o,$^)
 # Its own read-only file system: a container with CAP_SYS_ADMIN can make a bind mount writable, but
 # not a squashfs.
 $(image): $(payload)

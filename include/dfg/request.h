@@ -45,7 +45,8 @@
  *
  *	dfg1 agent signal=<n> tid=<tid in its namespace>\n
  *
- * The host takes this as a hint only: it checks that /proc/PID/task has a thread named
+ * signal=0: none was free. A copy of the agent that finds another one resident serves its own loads
+ * only, and publishes nothing. The host takes this as a hint only: it checks that /proc/PID/task has a thread named
  * DFG_THREAD_NAME, and before a signal that SigCgt has the bit. */
 #ifndef DFG_REQUEST_H
 #define DFG_REQUEST_H
@@ -63,11 +64,13 @@ enum dfg_dump_status {
 	DFG_DUMP_READ = 4,	/* own memory could not be read: the map is partial */
 };
 
-/* Return codes of Agent_OnAttach (JDK reports them to the one who attached). */
+/* Return codes of Agent_OnAttach (JDK reports them to the one who attached). Agent_OnLoad returns 0
+ * whatever happens, since a JVM does not start when it returns anything else. */
 enum dfg_agent_status {
 	DFG_AGENT_OK = 0,
 	DFG_AGENT_NO_THREAD = 101, /* the kernel gave no thread */
 	DFG_AGENT_BAD_OPTIONS = 102,
+	DFG_AGENT_BUSY = 103, /* too many requests by load at once */
 };
 
 #endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "self.h"
+
+#include "sys.h"
+
+/* struct JNIInvokeInterface_ (jni.h): three reserved words, then functions. */
+#define VM_FUNCTION 3
+
+/* One file's first mapping, and the mapping asked about. Lines of /proc/PID/maps (proc(5)). */
+struct map {
+	uint64_t start, end, offset, dev, inode;
+	bool jvm; /* the path ends in /libjvm.so */
+};
+
+/* The mem file of the thread, not of the process: the thread that was first may have ended. */
+static int proc_open(const char *of_thread, const char *of_process)
+{
+	int fd = sys_open(of_thread, O_RDONLY);
+
+	return fd >= 0 ? fd : sys_open(of_process, O_RDONLY);
+}
+
+static int64_t self_read(void *arg, uint64_t addr, void *buf, size_t len)
+{
+	const struct self *self = arg;
+	struct sys_iovec local = {buf, len}, remote = {(void *)addr, len};
+
+	if (self->mem >= 0)
+		return sys_pread(self->mem, buf, len, addr);
+	return sys_call6(__NR_process_vm_readv, self->pid, SYS_ARG(&local), 1, SYS_ARG(&remote), 1,
+			 0);
+}
+
+static bool hex_take(const char **p, const char *end, uint64_t *ret)
+{
+	const char *at = *p;
+	uint64_t n = 0;
+
+	for (; at < end; at++) {
+		char c = *at;
+		unsigned digit = c >= '0' && c <= '9'	? (unsigned)(c - '0')
+				 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+							: 16;
+		if (digit == 16)
+			break;
+		n = n << 4 | digit;
+	}
+	if (at == *p)
+		return false;
+	*p = at < end ? at + 1 : at; /* and the one character behind it */
+	*ret = n;
+	return true;
+}
+
+static bool ends_in_libjvm(const char *p, const char *end)
+{
+	static const char name[] = "/libjvm.so", deleted[] = " (deleted)";
+	size_t len = sizeof(name) - 1, gone = sizeof(deleted) - 1;
+
+	if ((size_t)(end - p) > gone && __builtin_memcmp(end - gone, deleted, gone) == 0)
+		end -= gone;
+	return (size_t)(end - p) >= len && __builtin_memcmp(end - len, name, len) == 0;
+}
+
+/* start-end perms offset major:minor inode path */
+static bool map_parse(const char *p, const char *end, struct map *ret)
+{
+	uint64_t minor;
+
+	if (!hex_take(&p, end, &ret->start) || !hex_take(&p, end, &ret->end) || end - p < 5)
+		return false;
+	p += 5;
+	if (!hex_take(&p, end, &ret->offset) || !hex_take(&p, end, &ret->dev) ||
+	    !hex_take(&p, end, &minor) || !hex_take(&p, end, &ret->inode))
+		return false;
+	ret->dev = ret->dev << 32 | minor;
+	ret->jvm = ends_in_libjvm(p, end);
+	return true;
+}
+
+struct search {
+	uint64_t address; /* in the file wanted; 0: any libjvm.so */
+	uint64_t base;	  /* the answer */
+	struct map first; /* of the file whose lines are passing by */
+};
+
+static bool search_line(struct search *s, const char *p, const char *end)
+{
+	struct map map;
+
+	if (!map_parse(p, end, &map) || map.inode == 0)
+		return false;
+	if (map.offset == 0)
+		s->first = map;
+	if (s->first.inode != map.inode || s->first.dev != map.dev)
+		return false;
+	if (s->address ? s->address < map.start || s->address >= map.end : !map.jvm)
+		return false;
+	s->base = s->first.start;
+	return true;
+}
+
+/* Passes each line to search_line until one fits; a line too long for the buffer is cut. */
+static bool search_maps(struct search *s, char *buf, size_t cap)
+{
+	int fd = proc_open("/proc/thread-self/maps", "/proc/self/maps");
+	size_t used = 0;
+	bool found = false;
+
+	while (fd >= 0 && !found) {
+		long n = sys_read(fd, buf + used, cap - used);
+		size_t from = 0;
+
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+		for (size_t i = from; i < used && !found; i++) {
+			if (buf[i] != '\n')
+				continue;
+			found = search_line(s, buf + from, buf + i);
+			from = i + 1;
+		}
+		if (from == 0 && used == cap)
+			from = used;
+		used -= from;
+		__builtin_memmove(buf, buf + from, used);
+	}
+	if (fd >= 0)
+		sys_close(fd);
+	return found;
+}
+
+static bool jvm_open(struct self *self, uint64_t address)
+{
+	struct search search = {.address = address};
+	char buf[8192];
+
+	return search_maps(&search, buf, sizeof(buf)) &&
+	       hs_elf_open(&self->elf, &self->source, search.base) &&
+	       hs_elf_symbol(&self->elf, "gHotSpotVMStructs") != 0;
+}
+
+bool self_open(struct self *self, const void *vm)
+{
+	uint64_t table, function = 0;
+
+	self->pid = (int)sys_call0(__NR_getpid);
+	self->mem = proc_open("/proc/thread-self/mem", "/proc/self/mem");
+	self->source = (struct hs_source){
+		.read = self_read, .arg = self, .symbol = hs_elf_symbol, .symbol_arg = &self->elf};
+	if (vm && self_read(self, (uintptr_t)vm, &table, 8) == 8)
+		self_read(self, table + VM_FUNCTION * 8, &function, 8);
+	/* By name, where something has put its own functions into the JavaVM. */
+	return (function && jvm_open(self, function)) || jvm_open(self, 0);
+}
+
+void self_close(struct self *self)
+{
+	if (self->mem >= 0)
+		sys_close(self->mem);
+	self->mem = -1;
+}

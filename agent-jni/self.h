@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's own process as a memory source: nothing of the JVM is ever dereferenced. */
+#ifndef AGENT_SELF_H
+#define AGENT_SELF_H
+
+#include "dfg/hotspot.h"
+
+struct self {
+	int mem; /* /proc/self/mem; -1: process_vm_readv(2) */
+	int pid;
+	struct hs_elf elf;
+	struct hs_source source;
+};
+
+/* `vm` is the JavaVM*: its functions are libjvm's, which leads to libjvm's symbols. False: this
+ * process has no HotSpot, or its memory map cannot be read; self_close all the same. */
+bool self_open(struct self *self, const void *vm);
+void self_close(struct self *self);
+
+#endif
