@@ -63,8 +63,8 @@ public class Shop {
 	}
 
 	private void writeAudit(byte[] signature) throws IOException {
-		for (byte b : signature)
-			audit.write(b);
+		for (int i = 0; i < signature.length; i += 8)
+			audit.write(signature, i, 8);
 	}
 
 	private void handleRequest(Random random) throws IOException {
