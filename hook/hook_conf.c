@@ -130,6 +130,7 @@ int hook_conf_parse(const char *text, size_t len, struct hook_conf *ret, struct 
 		if (!good) {
 			hook_conf_defaults(ret);
 			ret->strict = c.strict;
+			strcpy(ret->runtime, c.runtime);
 			return err_wrap(err, "line %d", number);
 		}
 		n += end != NULL;

@@ -32,7 +32,8 @@ struct hook_conf {
 
 void hook_conf_defaults(struct hook_conf *ret);
 
-/* Pure. On failure `strict` is as far as it was read, all else is the defaults. */
+/* Pure. On failure `strict` and `runtime` are as far as they were read, all else is the
+ * defaults. */
 MUST_CHECK int hook_conf_parse(const char *text, size_t len, struct hook_conf *ret,
 			       struct err *err);
 
