@@ -10,6 +10,7 @@
 
 EMBED(svg_css, "host/draw/svg.css");
 EMBED(svg_js, "host/draw/svg.js");
+EMBED(svg_ui_js, "host/draw/svg_ui.js");
 
 /* Pixels, unless said otherwise. svg.js has the same numbers. */
 enum {
@@ -18,15 +19,15 @@ enum {
 	INNER = WIDTH - 2 * MARGIN,
 	FRAMES_TOP = 84,
 	ROW = 16,
-	BOTTOM = 52,	/* below the frames: details, quality */
-	NARROWEST = 10, /* boxes per pixel: 0.1 px is the least width */
-	LETTER = 723,	/* of 12px monospaced text, 1/100 px */
-	TEXT_PAD = 3,	/* left and right of a name */
-	LEAST = 3,	/* columns below which a box has no text */
-	LEAST_CUT = 5,	/* the same for a name that was cut */
-	GAP = 50,	/* between neighbours of some width, 1/100 px */
-	GAP_FROM = 300, /* that width */
-	KEY_LETTER = 7, /* of the legend's text, on average */
+	BOTTOM = 52,	 /* below the frames: details, quality */
+	NARROWEST = 10,	 /* boxes per pixel: 0.1 px is the least width */
+	LETTER = 723,	 /* of 12px monospaced text, 1/100 px */
+	TEXT_PAD = 3,	 /* left and right of a name */
+	LEAST = 3,	 /* columns below which a box has no text */
+	LEAST_CUT = 5,	 /* the same for a name that was cut */
+	GAP = 50,	 /* between neighbours of some width, 1/100 px */
+	GAP_FROM = 300,	 /* that width */
+	KEY_LETTER = 65, /* of the legend's text, on average, 1/10 px */
 };
 
 struct svg {
@@ -118,7 +119,7 @@ static void svg_legend(struct svg *v)
 		str_addf(s, "%s ", look->label);
 		add_percent(s, v->self[order[i]], v->layout.total);
 		str_adds(s, " %");
-		x += 17 + (unsigned)(s->len - before) * KEY_LETTER + 10;
+		x += 17 + (unsigned)(s->len - before) * KEY_LETTER / 10 + 14;
 		str_adds(s, "</text></g>\n");
 	}
 	str_adds(s, "</g>\n");
@@ -195,9 +196,10 @@ static void svg_foot(struct svg *v, const char *quality)
 			 WIDTH / 2, FRAMES_TOP + 2 * ROW);
 	add_text(s, "details", MARGIN, v->frames_bottom + 20, " ");
 	add_text(s, "dim quality", MARGIN, v->frames_bottom + 40, quality);
-	str_adds(s, "<script><![CDATA[\n");
+	str_adds(s, "<script><![CDATA[\n(() => {\n'use strict';\n");
 	str_add(s, svg_js, (size_t)(svg_js_end - svg_js));
-	str_adds(s, "]]></script>\n</svg>\n");
+	str_add(s, svg_ui_js, (size_t)(svg_ui_js_end - svg_ui_js));
+	str_adds(s, "})();\n]]></script>\n</svg>\n");
 }
 
 int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err *err)

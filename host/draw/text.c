@@ -52,7 +52,7 @@ void text_escape(struct str *out, const char *text, size_t len)
 	}
 }
 
-/* Length and width of the character at text; invalid bytes count as characters of one byte. */
+/* Length and width of the character at text; never beyond the end, whatever the bytes. */
 static size_t char_size(const char *text, size_t len, size_t *ret_columns)
 {
 	unsigned char c = (unsigned char)text[0];

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hands and ears of the picture: buttons, search field, address, events. In one scope with svg.js.
+
+// ---- what is written beside the frames ----
+
+function describe(b) {
+	if (!b) {
+		details.textContent = ' ';
+		return;
+	}
+	const parts = [b.name, labels[b.kind], `${grouped(b.n)} ${b.n === 1 ? 'sample' : 'samples'}`,
+		percent(b.n, boxes[0].n)];
+	if (state.zoom)
+		parts.push(`${percent(b.n, boxes[state.zoom].n)} of what is shown`);
+	details.textContent = parts.filter(Boolean).join(' · ');
+}
+
+const matched = make(svg, 'text', {class: 'matched', y: 27, 'text-anchor': 'end'}, '');
+const bar = make(svg, 'g', {class: 'buttons'});
+
+function button(name, text, about, action) {
+	const g = make(bar, 'g', {class: `button ${name}`, role: 'button', tabindex: 0});
+	const e = {g, name, text, action};
+	make(g, 'title', {}, about);
+	e.rect = make(g, 'rect', {y: 12, height: 22, rx: 4});
+	e.text = make(g, 'text', {y: 27, 'text-anchor': 'middle'}, text);
+	g.addEventListener('click', action);
+	g.addEventListener('keydown', (event) => {
+		if (event.key === 'Enter' || event.key === ' ') {
+			event.preventDefault();
+			action();
+		}
+	});
+	return e;
+}
+
+const buttons = [
+	button('search', 'Search', 'Find frames by name, a regular expression (Ctrl-F)', openSearch),
+	button('ic', 'ic', 'Ignore case when searching (Ctrl-I)', () => change({ignoreCase: !state.ignoreCase})),
+	button('flip', 'Icicle', 'Callers above', () => change({icicle: !state.icicle})),
+	button('reset', 'Reset', 'All frames, no search (Esc)', reset),
+];
+
+// From right to left, and what the search found beside them; returns where they begin.
+function drawButtons() {
+	let x = width - MARGIN;
+	const on = {search: state.term, ic: state.ignoreCase, flip: state.icicle};
+	for (const b of [...buttons].reverse()) {
+		const used = b.name !== 'reset' || state.zoom || state.term || state.kind;
+		const w = Math.ceil(b.text.getComputedTextLength()) + 16;
+		b.g.setAttribute('class', `button ${b.name}${on[b.name] ? ' on' : ''}`);
+		b.g.setAttribute('visibility', used ? 'visible' : 'hidden');
+		b.rect.setAttribute('x', x - w);
+		b.rect.setAttribute('width', w);
+		b.text.setAttribute('x', x - w / 2);
+		x -= w + 6;
+	}
+	matched.setAttribute('x', x - 6);
+	return x - 6 - matched.getComputedTextLength();
+}
+
+// ---- search field: made here, since a picture without script has no use for it ----
+
+const field = make(svg, 'foreignObject', {y: 38, width: 280, height: 24, display: 'none'});
+const input = field.appendChild(document.createElementNS(XHTML, 'input'));
+input.setAttribute('type', 'text');
+input.setAttribute('placeholder', 'name or regular expression');
+input.setAttribute('aria-label', 'Search frames');
+input.setAttribute('spellcheck', 'false');
+input.addEventListener('input', () => change({term: input.value}));
+
+function openSearch() {
+	field.removeAttribute('display');
+	input.value = state.term;
+	input.focus();
+	input.select();
+}
+
+function closeSearch() {
+	field.setAttribute('display', 'none');
+	input.blur();
+}
+
+// ---- state ----
+
+function save() {
+	const p = new URLSearchParams();
+	if (state.zoom)
+		p.set('z', state.zoom);
+	if (state.term)
+		p.set('s', state.term);
+	if (state.ignoreCase)
+		p.set('ic', 1);
+	if (state.icicle)
+		p.set('icicle', 1);
+	if (state.kind)
+		p.set('k', state.kind);
+	try {
+		history.replaceState(null, '', `#${p}`);
+	} catch (e) { // a document without an address of its own
+	}
+}
+
+function load() {
+	const p = new URLSearchParams(location.hash.slice(1)), zoom = Number(p.get('z'));
+	state.zoom = Number.isInteger(zoom) && zoom > 0 && zoom < boxes.length ? zoom : 0;
+	state.term = p.get('s') || '';
+	state.ignoreCase = p.get('ic') === '1';
+	state.icicle = p.get('icicle') === '1';
+	state.kind = one(`.key.${CSS.escape(p.get('k') || '-')}`) ? p.get('k') : '';
+}
+
+function draw() {
+	search();
+	drawAround();
+	drawFrames();
+}
+
+function change(what) {
+	Object.assign(state, what);
+	save();
+	draw();
+}
+
+function reset() {
+	closeSearch();
+	change({zoom: 0, term: '', kind: ''});
+}
+
+// ---- events ----
+
+const boxAt = (event) => boxOf.get(event.target.closest('.frames > g'));
+
+// From the frame in focus to its caller, its first callee, or beside it.
+function neighbour(b, key) {
+	const outward = state.icicle ? 'ArrowUp' : 'ArrowDown';
+	const shown = (c) => c && !c.g.hasAttribute('display');
+	if (key === outward)
+		return boxes[b.up];
+	if (key === 'ArrowUp' || key === 'ArrowDown')
+		return boxes.slice(b.index + 1, b.end).find((c) => c.up === b.index && shown(c));
+	if (key === 'ArrowRight')
+		return boxes.slice(b.end).find((c) => c.up === b.up && shown(c));
+	if (key === 'ArrowLeft')
+		return boxes.slice(0, b.index).reverse().find((c) => c.up === b.up && shown(c));
+	return undefined;
+}
+
+frames.addEventListener('click', (event) => {
+	const b = boxAt(event);
+	if (b)
+		change({zoom: b.index});
+});
+frames.addEventListener('mouseover', (event) => describe(boxAt(event)));
+frames.addEventListener('mouseleave', () => describe());
+frames.addEventListener('keydown', (event) => {
+	const b = boxAt(event), next = b && neighbour(b, event.key);
+	if (b && event.key === 'Enter')
+		change({zoom: b.index});
+	if (!next)
+		return;
+	event.preventDefault();
+	b.g.setAttribute('tabindex', -1);
+	next.g.setAttribute('tabindex', 0);
+	next.g.focus();
+});
+for (const key of svg.querySelectorAll('.key'))
+	key.addEventListener('click', () => {
+		const kind = key.classList[1];
+		change({kind: state.kind === kind ? '' : kind});
+	});
+// On the window: Chromium lets an SVG element with such a listener take the focus itself.
+window.addEventListener('focusin', (event) => {
+	if (frames.contains(event.target))
+		describe(boxAt(event));
+});
+window.addEventListener('keydown', (event) => {
+	if ((event.ctrlKey || event.metaKey) && event.key === 'f' || event.key === 'F3') {
+		event.preventDefault();
+		openSearch();
+	} else if (event.ctrlKey && event.key === 'i') {
+		event.preventDefault();
+		change({ignoreCase: !state.ignoreCase});
+	} else if (event.key === 'Escape') {
+		reset();
+	} else if (event.key === 'Enter' && event.target === input) {
+		closeSearch();
+	}
+});
+window.addEventListener('hashchange', () => {
+	load();
+	draw();
+});
+window.addEventListener('resize', draw);
+
+const probe = make(frames, 'text', {}, 'm'.repeat(100));
+letter = probe.getComputedTextLength() / 100 || letter;
+probe.remove();
+if (boxes.length)
+	boxes[0].g.setAttribute('tabindex', 0);
+load();
+draw();

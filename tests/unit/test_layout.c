@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layout.h"
+
+#include "drawn.h"
+#include "palette.h"
+#include "tap.h"
+#include "text.h"
+
+/* "depth start samples" of each box. */
+static void check_layout(const char *folded, uint64_t narrowest, const char *want, const char *name)
+{
+	CLEANUP(layout_fini) struct layout l = {0};
+	CLEANUP(str_fini) struct str got = {0};
+	struct stacks *s = stacks_of(folded);
+
+	layout_make(&l, s, narrowest);
+	str_adds(&got, "");
+	for (size_t i = 0; i < l.count; i++)
+		str_addf(&got, "%u:%u+%u ", l.boxes[i].depth, (unsigned)l.boxes[i].start,
+			 (unsigned)l.boxes[i].samples);
+	is_str(got.buf, want, "%s", name);
+	stacks_free(s);
+}
+
+static void test_layout(void)
+{
+	check_layout("", 100, "", "empty: no box");
+	check_layout("a 0\n", 100, "", "no sample: no box");
+	check_layout("a 5\n", 100, "0:0+5 1:0+5 ", "one frame");
+	check_layout("a;b;c 3\na;b 2\na;d 1\ne 4\n", 0, "0:0+10 1:0+6 2:0+5 3:0+3 2:5+1 1:6+4 ",
+		     "children side by side, own time at the right");
+	check_layout("a 1\nb;x 998\nc 1\n", 500, "0:0+1000 1:1+998 2:1+998 ",
+		     "narrow ones are left out, but keep their place");
+	check_layout("a 2\nb;x 997\nc 1\n", 500, "0:0+1000 1:0+2 1:2+997 2:2+997 ",
+		     "the narrowest that stays");
+	check_layout("a 1\n", 11800, "0:0+1 1:0+1 ", "fewer samples than the picture has units");
+}
+
+/* Whatever the tree: a box's children lie within it, in order, and do not overlap. */
+static void test_sums(void)
+{
+	CLEANUP(layout_fini) struct layout l = {0};
+	CLEANUP(str_fini) struct str folded = {0};
+	uint64_t ends[64] = {0}, starts[64] = {0}, samples = 0;
+	unsigned seed = 7, bad = 0;
+	struct stacks *s;
+
+	for (unsigned i = 0; i < 3000; i++) {
+		unsigned depth = 1 + (seed = seed * 1103515245 + 12345) / 65536 % 40;
+
+		str_adds(&folded, "t");
+		for (unsigned d = 0; d < depth; d++) {
+			seed = seed * 1103515245 + 12345;
+			str_addf(&folded, ";f%u", seed / 65536 % 3);
+		}
+		str_addf(&folded, " %u\n", 1 + i % 9);
+		samples += 1 + i % 9;
+	}
+	s = stacks_of(folded.buf);
+	layout_make(&l, s, 0);
+	for (size_t i = 0; i < l.count; i++) {
+		const struct box *b = &l.boxes[i];
+
+		if (b->depth &&
+		    (b->start < starts[b->depth - 1] ||
+		     b->start + b->samples > ends[b->depth - 1] ||
+		     (b->start < ends[b->depth] && ends[b->depth] <= ends[b->depth - 1] &&
+		      starts[b->depth] >= starts[b->depth - 1])))
+			bad++;
+		starts[b->depth] = b->start;
+		ends[b->depth] = b->start + b->samples;
+	}
+	is_int(l.total, samples, "the whole is the sum");
+	is_int(l.count, stacks_node_count(s), "every node has its box");
+	is_int(bad, 0, "%zu boxes lie within their parents and beside each other", l.count);
+	ok(l.rows > 20, "%u rows", l.rows);
+	stacks_free(s);
+}
+
+static void check_escape(const char *text, size_t len, const char *want)
+{
+	CLEANUP(str_fini) struct str got = {0};
+
+	text_escape(&got, text, len);
+	is_str(got.buf, want, "escape: %s", want);
+}
+
+static void test_escape(void)
+{
+	check_escape("plain", 5, "plain");
+	check_escape("</script><img onerror=\"x\">", 26,
+		     "&lt;/script&gt;&lt;img onerror=&quot;x&quot;&gt;");
+	check_escape("]]>&'", 5, "]]&gt;&amp;&#39;");
+	check_escape("a\0b\x1b\x7f\n", 6, "a?b???");
+	check_escape("\xc3\xa9\xff\xc3", 4, "\xc3\xa9??");
+	check_escape("\xef\xbf\xbe.\xef\xbf\xbf.\xef\xbf\xbd", 11, "?.?.\xef\xbf\xbd");
+	check_escape("\xed\xa0\x80\xc0\x80", 5, "?????");
+}
+
+static void check_class(const char *name, const char *want)
+{
+	is_str(name + text_package(name, strlen(name)), want, "class of %s", name);
+}
+
+static void test_names(void)
+{
+	check_class("java.util.HashMap.get", "HashMap.get");
+	check_class("java/util/HashMap.get", "HashMap.get");
+	check_class("java/util/HashMap::get", "HashMap::get");
+	check_class("java.util.HashMap.get(java.lang.Object)", "HashMap.get(java.lang.Object)");
+	check_class("java.util.Foo$$Lambda$14/0x0008.run", "Foo$$Lambda$14/0x0008.run");
+	check_class("a.b.c.d", "c.d");
+	check_class("a.b", "a.b");
+	check_class("main", "main");
+	check_class("", "");
+	check_class("a.", "a.");
+	check_class("...", "...");
+	check_class("Main.main", "Main.main");
+	check_class("com.x.Main.<init>", "Main.<init>");
+	is_int(text_fit("abcdef", 6, 4), 4, "fit");
+	is_int(text_fit("ab", 2, 4), 2, "fit: all of it");
+	is_int(text_fit("a\xc3\xa9\xc3\xa9", 5, 2), 3, "fit: never within a character");
+	is_int(text_fit("\xe6\xbc\xa2\xe5\xad\x97", 6, 3), 3, "fit: wide characters");
+	is_int(text_columns("a\xc3\xa9\xe6\xbc\xa2", 6), 4, "columns");
+	is_int(text_columns("a\xf0", 2), 3, "columns of a cut character: no byte too many is read");
+}
+
+static void test_numbers(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	static const uint64_t counts[] = {0, 7, 999, 1000, 51466, 1000000, 1002003, UINT64_MAX};
+
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		text_count(&s, counts[i], ",");
+		str_addc(&s, ' ');
+	}
+	is_str(s.buf, "0 7 999 1,000 51,466 1,000,000 1,002,003 18,446,744,073,709,551,615 ",
+	       "counts");
+	str_clear(&s);
+	text_fixed(&s, 1250, 3);
+	str_addc(&s, ' ');
+	text_fixed(&s, 5, 2);
+	str_addc(&s, ' ');
+	text_fixed(&s, 10000, 2);
+	str_addc(&s, ' ');
+	text_fixed(&s, 0, 4);
+	is_str(s.buf, "1.25 0.05 100 0", "fixed point");
+}
+
+/* x^2.4 by Newton's method for the fifth root of x^2, as libm is linked for nothing else. */
+static double power_2_4(double x)
+{
+	double root = 1;
+
+	for (unsigned i = 0; i < 60; i++)
+		root -= (root - x * x / (root * root * root * root)) / 5;
+	return x * x * root;
+}
+
+/* Relative luminance, WCAG 2.1. */
+static double luminance(uint32_t rgb)
+{
+	static const double weights[] = {0.2126, 0.7152, 0.0722};
+	double sum = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		double c = (rgb >> (16 - 8 * i) & 0xff) / 255.0;
+
+		sum += weights[i] * (c <= 0.03928 ? c / 12.92 : power_2_4((c + 0.055) / 1.055));
+	}
+	return sum;
+}
+
+static void test_colours(void)
+{
+	for (unsigned k = 0; k < FRAME_KINDS; k++) {
+		double least = 21;
+		unsigned shades = 0;
+		uint32_t before = 0;
+
+		for (unsigned i = 0; i < 500; i++) {
+			char name[16];
+			size_t len = (size_t)snprintf(name, sizeof(name), "name%u", i);
+			uint32_t rgb = palette_colour((enum frame_kind)k, name, len);
+
+			double contrast = (luminance(rgb) + 0.05) / 0.05;
+
+			least = contrast < least ? contrast : least;
+			shades += rgb != before;
+			before = rgb;
+		}
+		ok(least >= 4.5 && shades > 400, "%s: contrast of text %.1f, %u shades",
+		   palette_look((enum frame_kind)k)->label, least, shades);
+	}
+}
+
+int main(void)
+{
+	test_layout();
+	test_sums();
+	test_escape();
+	test_names();
+	test_numbers();
+	test_colours();
+	return tap_done();
+}
