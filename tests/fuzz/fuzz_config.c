@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* config.json: reading it, and adding hooks to its text. A text that was JSON stays JSON, has the
+ * hooks, and takes them only once. */
+#include <stdint.h>
+
+#include "oci_config.h"
+#include "oci_spec.h"
+#include "oci_state.h"
+
+#define HOOK "{\"path\":\"/h\"}"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_added(const struct str *s)
+{
+	CLEANUP(str_fini) struct str again = {0};
+	struct err err;
+
+	if (oci_spec_add_hook(s->buf, s->len, HOOK, "\"/h\"", &again, &err) != 0)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(oci_config_fini) struct oci_config c;
+	CLEANUP(str_fini) struct str s = {0};
+	const char *text = (const char *)data;
+	json_t *before = json_loadb(text, size, 0, NULL);
+	struct err err;
+
+	if (oci_config_parse(text, size, "/b", &c, &err) == 0 && !oci_path_valid(c.root))
+		abort();
+	if (oci_spec_add_hook(text, size, HOOK, "\"/h\"", &s, &err) == 1) {
+		json_t *after = json_loadb(s.buf, s.len, 0, NULL);
+
+		if (before && !json_object_get(json_object_get(after, "hooks"), "poststop"))
+			abort();
+		if (before)
+			check_added(&s);
+		json_decref(after);
+	}
+	json_decref(before);
+	return 0;
+}

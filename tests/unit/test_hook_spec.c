@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* config.json: what the hook reads of it, what dfg-runtime writes into it, and the command lines
+ * that make it do so. */
+#include "oci_config.h"
+#include "oci_spec.h"
+
+#include <sys/stat.h>
+
+#include "dfg/str.h"
+#include "runtime_args.h"
+#include "tap.h"
+
+#define H    "{\"path\":\"/h\"}"
+#define ADDS "\"createRuntime\":[" H "],\"poststop\":[" H "]"
+
+static void check_add(const char *name, const char *text, const char *want)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(str_fini) struct str again = {0};
+	struct err err;
+
+	is_int(oci_spec_add_hook(text, strlen(text), H, "\"/h\"", &s, &err), 1, name);
+	is_str(s.buf, want, name);
+	is_int(oci_spec_add_hook(s.buf, s.len, H, "\"/h\"", &again, &err), 0, "a second time");
+}
+
+static void check_refused(const char *text)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	is_int(oci_spec_add_hook(text, strlen(text), H, "\"/h\"", &s, &err), -1, text);
+	ok(s.len == 0, "nothing is written");
+}
+
+static void test_add(void)
+{
+	check_add("no hooks", "{\"a\": 18446744073709551615 }",
+		  "{\"hooks\":{" ADDS "},\"a\": 18446744073709551615 }");
+	check_add("nothing at all", " {}\n", " {\"hooks\":{" ADDS "}}\n");
+	check_add("null", "{\"hooks\": null,\"b\":[1, -2.5e3,true]}",
+		  "{\"hooks\": {" ADDS "},\"b\":[1, -2.5e3,true]}");
+	check_add("empty", "{\"hooks\": { } }", "{\"hooks\": {" ADDS "} }");
+	check_add("another's", "{\"hooks\":{\"prestart\":[{\"path\":\"/x\",\"args\":[\"[\"]}]}}",
+		  "{\"hooks\":{" ADDS ",\"prestart\":[{\"path\":\"/x\",\"args\":[\"[\"]}]}}");
+	check_add("same stage", "{\"hooks\":{\"createRuntime\":[{\"path\":\"/x\"}]}}",
+		  "{\"hooks\":{\"poststop\":[" H "],\"createRuntime\":[{\"path\":\"/x\"}," H "]}}");
+	check_add("stages the other way round",
+		  "{\"hooks\":{\"poststop\":[],\"createRuntime\":null},\"z\":\"\\\"}\"}",
+		  "{\"hooks\":{\"poststop\":[" H "],\"createRuntime\":[" H "]},\"z\":\"\\\"}\"}");
+	check_add("one is there", "{\"hooks\":{\"poststop\":[" H "]}}",
+		  "{\"hooks\":{\"createRuntime\":[" H "],\"poststop\":[" H "]}}");
+	check_add("hooks further down do not count", "{\"x\":{\"hooks\":{}}}",
+		  "{\"hooks\":{" ADDS "},\"x\":{\"hooks\":{}}}");
+}
+
+static void test_refused(void)
+{
+	static const char *const bad[] = {
+		"",
+		"[]",
+		"{",
+		"{}x",
+		"{]",
+		"{\"a\"}",
+		"{\"a\":1,}",
+		"{\"a\":1,\"a",
+		"{\"hooks\":1}",
+		"{\"hooks\":[]}",
+		"{\"hooks\":{},\"hooks\":{}}",
+		"{\"h\\u006foks\":{}}",
+		"{\"hooks\":{\"poststop\":{}}}",
+		"{\"hooks\":{\"poststop\":[1]}}",
+		"{\"hooks\":{\"poststop\":[{}",
+	};
+	CLEANUP(str_fini) struct str deep = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		check_refused(bad[i]);
+	str_adds(&deep, "{\"a\":");
+	for (int i = 0; i < 300; i++)
+		str_addc(&deep, '[');
+	check_refused(deep.buf);
+}
+
+static void check_bundle(const char *name, const char *want, const char *const *args)
+{
+	char *argv[16] = {(char *)"runc"};
+	int argc = 1;
+
+	for (; args[argc - 1]; argc++)
+		argv[argc] = (char *)args[argc - 1];
+	is_str(runtime_args_bundle(argc, argv), want, name);
+}
+#define CHECK(want, ...) check_bundle(#__VA_ARGS__, want, (const char *const[]){__VA_ARGS__, NULL})
+
+static void test_args(void)
+{
+	CHECK(".", "create", "id");
+	CHECK("/b", "run", "--bundle", "/b", "id");
+	CHECK("/b", "create", "--bundle=/b", "id");
+	CHECK("/b", "create", "-b", "/b", "id");
+	CHECK("/b", "--root", "/r", "--log", "/l", "--log-format", "json", "--systemd-cgroup",
+	      "create", "--bundle", "/b", "--pid-file", "/p", "id");
+	CHECK("/b", "--root=create", "--debug", "run", "--console-socket", "--bundle", "-d",
+	      "-b=/b", "id");
+	CHECK("/b", "run", "id", "--bundle", "/b");
+	CHECK(".", "run", "--", "--bundle", "/b");
+	CHECK(NULL, "--root", "create", "start", "id");
+	CHECK(NULL, "exec", "-d", "id", "create");
+	CHECK(NULL, "--unknown", "create", "id");
+	CHECK(NULL, "--version");
+	CHECK(NULL, "--root");
+	CHECK(NULL, "create", "--bundle");
+	CHECK(NULL, "create", "--bundle=", "id");
+	CHECK(NULL, "run", "--config", "/other.json", "id");
+	CHECK(NULL, "run", "-f", "/other.json", "id");
+	CHECK(NULL, "features");
+}
+
+static int config(const char *text, struct oci_config *c)
+{
+	struct err err;
+
+	return oci_config_parse(text, strlen(text), "/run/b", c, &err);
+}
+
+static void test_config(void)
+{
+	CLEANUP(oci_config_fini) struct oci_config c;
+
+	is_int(config("{\"root\":{\"path\":\"/r\"},\"hostname\":\"h\",\"linux\":{\"mountLabel\":"
+		      "\"s0:c1,c2\",\"cgroupsPath\":\"/c\"},\"annotations\":{\"dfg.io/inject\":"
+		      "\"false\"}}",
+		      &c),
+	       0, "config.json");
+	is_str(c.root, "/r", "root");
+	is_str(c.mount_label, "s0:c1,c2", "label");
+	is_str(c.cgroups_path, "/c", "cgroup");
+	is_str(c.hostname, "h", "host name");
+	is_str(c.inject, "false", "annotation");
+	oci_config_fini(&c);
+	is_int(config("{\"root\":{\"path\":\"rootfs\"},\"linux\":{\"mountLabel\":\"a\\nb\"}}", &c),
+	       0, "a relative root");
+	is_str(c.root, "/run/b/rootfs", "is below the bundle");
+	is_str(c.mount_label, NULL, "a label with a newline is none");
+	oci_config_fini(&c);
+	is_int(config("{}", &c), -1, "no root");
+	is_int(config("{\"root\":{\"path\":7}}", &c), -1, "root is a number");
+	is_int(config("{\"root\":{\"path\":\"/a\\nb\"}}", &c), -1, "root with a newline");
+	is_int(config("{\"root\":{\"path\":\"/a\"},\"root\":{\"path\":\"/b\"}}", &c), -1,
+	       "two roots");
+	is_int(config("nonsense", &c), -1, "not JSON");
+}
+
+static void test_config_file(void)
+{
+	char dir[] = "/tmp/dfg-bundle-XXXXXX";
+	CLEANUP(oci_config_fini) struct oci_config c;
+	CLEANUP(free) char *file = NULL;
+	struct err err;
+
+	if (!ok(mkdtemp(dir) != NULL, "a bundle"))
+		return;
+	file = xasprintf("%s/config.json", dir);
+	is_int(oci_config_load(dir, &c, &err), -1, "config.json is missing");
+	is_int(mkfifo(file, 0600), 0, "it is a FIFO");
+	is_int(oci_config_load(dir, &c, &err), -1, "refused, without waiting");
+	unlink(file);
+	is_int(symlink("/etc/passwd", file), 0, "it is a link");
+	is_int(oci_config_load(dir, &c, &err), -1, "refused");
+	unlink(file);
+	rmdir(dir);
+	is_int(oci_config_load(dir, &c, &err), -1, "the bundle is missing");
+}
+
+int main(void)
+{
+	test_add();
+	test_refused();
+	test_args();
+	test_config();
+	test_config_file();
+	return tap_done();
+}
