@@ -41,17 +41,15 @@ static bool is_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* A hidden class's symbol ends in +0x and 16 digits (JDK 15); Java code sees a '/' there. */
+/* A hidden class's symbol ends in +0x and up to 16 digits (JDK 15); Java code sees a '/' there. */
 static void hidden_suffix(char *buf, size_t len)
 {
-	size_t at = len - 19;
+	size_t at = len;
 
-	if (len < 20 || buf[at] != '+' || buf[at + 1] != '0' || buf[at + 2] != 'x')
-		return;
-	for (size_t i = at + 3; i < len; i++)
-		if (!is_hex(buf[i]))
-			return;
-	buf[at] = '.';
+	while (at > 0 && len - at < 16 && is_hex(buf[at - 1]))
+		at--;
+	if (at < len && at > 3 && buf[at - 1] == 'x' && buf[at - 2] == '0' && buf[at - 3] == '+')
+		buf[at - 3] = '.';
 }
 
 static void text_clean(char *buf, size_t len)
