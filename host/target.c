@@ -289,9 +289,13 @@ void target_snapshot(struct target *t, const struct options *o)
 		const struct jvm *j = &t->jvms.list[i];
 		struct session_jvm *entry = entry_of(&t->session, j);
 		bool first = !entry->source[0] || !strcmp(entry->source, "none");
+		struct snapshot_options so = o->snapshot;
 		struct err err;
 
-		if (snapshot_take(&t->session, &t->container, j, &o->snapshot, entry, &err) == 0)
+		/* Where the agent failed once, its time-out is not waited for again. */
+		if (so.source == SOURCE_AUTO && !strcmp(entry->source, "host"))
+			so.source = SOURCE_HOST;
+		if (snapshot_take(&t->session, &t->container, j, &so, entry, &err) == 0)
 			continue;
 		if (first)
 			log_warn("no names for the Java code of %d: %s", (int)j->pid, err.msg);

@@ -36,6 +36,7 @@ runc delete -f $id >/dev/null 2>&1 || true
 rm -rf $work
 mkdir -p $work/rootfs/app $work/rootfs/proc $work/rootfs/sys $work/rootfs/dev $work/rootfs/tmp \
 	$work/rootfs/usr $work/rootfs/etc
+chmod 1777 $work/rootfs/tmp
 ln -s usr/bin usr/sbin usr/lib $work/rootfs/
 [ ! -d /usr/lib64 ] || ln -s usr/lib64 $work/rootfs/
 java=$(readlink -f "$(command -v java)")

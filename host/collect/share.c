@@ -78,10 +78,10 @@ int share_open(const char *root, const char *id, unsigned wait_ms, struct share 
 		return err_set(err, errno, "open the lock of container %s", id);
 	if (take_lock(lock, wait_ms, err) < 0)
 		return -1;
-	*ret = (struct share){.seq = read_seq(lock),
-			      .outfd = TAKE_FD(out),
-			      .ctlfd = TAKE_FD(ctl),
-			      .lockfd = TAKE_FD(lock)};
+	ret->seq = read_seq(lock);
+	ret->outfd = TAKE_FD(out);
+	ret->ctlfd = TAKE_FD(ctl);
+	ret->lockfd = TAKE_FD(lock);
 	return 0;
 }
 

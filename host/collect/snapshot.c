@@ -167,8 +167,9 @@ int snapshot_take(struct session *s, const struct container *c, const struct jvm
 		if (by_host(j, to, &host, err) == 0) {
 			/* The reason why not the agent is worth more than a remark of the reader.
 			 */
-			if (out.note[0])
-				snprintf(host.note, sizeof(host.note), "%s", out.note);
+			if (out.note[0] || !host.note[0])
+				memcpy(host.note, out.note[0] ? out.note : ret->note,
+				       sizeof(host.note));
 			note(ret, "host", &host);
 			return 0;
 		}

@@ -35,10 +35,10 @@ function button(name, text, about, action) {
 }
 
 const buttons = [
+	button('reset', 'Reset', 'All frames, no search (Esc)', reset),
 	button('search', 'Search', 'Find frames by name, a regular expression (Ctrl-F)', openSearch),
 	button('ic', 'ic', 'Ignore case when searching (Ctrl-I)', () => change({ignoreCase: !state.ignoreCase})),
 	button('flip', 'Icicle', 'Callers above', () => change({icicle: !state.icicle})),
-	button('reset', 'Reset', 'All frames, no search (Esc)', reset),
 ];
 
 // From right to left, and what the search found beside them; returns where they begin.
@@ -49,12 +49,13 @@ function drawButtons() {
 		const used = b.name !== 'reset' || state.zoom || state.term || state.kind;
 		const w = Math.ceil(b.text.getComputedTextLength()) + 16;
 		b.g.setAttribute('class', `button ${b.name}${on[b.name] ? ' on' : ''}`);
-		b.g.setAttribute('visibility', used ? 'visible' : 'hidden');
+		b.g.setAttribute('visibility', used ? 'inherit' : 'hidden');
 		b.rect.setAttribute('x', x - w);
 		b.rect.setAttribute('width', w);
 		b.text.setAttribute('x', x - w / 2);
-		x -= w + 6;
+		x -= used ? w + 6 : 0;
 	}
+	bar.setAttribute('visibility', boxes.length ? 'inherit' : 'hidden');
 	matched.setAttribute('x', x - 6);
 	return x - 6 - matched.getComputedTextLength();
 }

@@ -4,7 +4,6 @@
 #include "dfg/fs.h"
 #include "dfg/str.h"
 #include "keyed.h"
-#include "symname.h"
 
 #define TEXT_MAX    (64u << 20)
 #define PAGE	    4096u
@@ -55,25 +54,6 @@ static const char *parse_line(const char *p, const char *end, struct ksym *ret, 
 	return line_end;
 }
 
-/* Whether b is the better name at the same address; the rules of perf, which takes capital letters
- * for global. */
-static bool better(const struct ksym *a, bool a_global, const struct ksym *b, bool b_global)
-{
-	char x[128], y[128];
-	struct symbol_rank p = {.name = x, .typed = true, .global = a_global};
-	struct symbol_rank q = {.name = y, .typed = true, .global = b_global};
-
-	snprintf(x, sizeof(x), "%.*s", (int)a->len, a->name);
-	snprintf(y, sizeof(y), "%.*s", (int)b->len, b->name);
-	return symname_better(&p, &q);
-}
-
-static bool is_global(const struct ksym *s)
-{
-	/* The type is two bytes in front of the name. */
-	return s->name[-2] >= 'A' && s->name[-2] <= 'Z' && s->name[-2] != 'W';
-}
-
 static bool same_module(const struct ksym *a, const struct ksym *b)
 {
 	return a->module_len == b->module_len && memcmp(a->name + a->len, b->name + b->len,
@@ -92,10 +72,10 @@ static void order_symbols(struct kernsym *ks)
 	for (size_t i = 0; i < ks->count; i++) {
 		const struct ksym *s = &ks->symbols[order[i].value];
 
-		if (!n || sorted[n - 1].start != s->start)
-			sorted[n++] = *s;
-		else if (better(&sorted[n - 1], is_global(&sorted[n - 1]), s, is_global(s)))
-			sorted[n - 1] = *s;
+		/* Of several names for one address the last: perf's choice in effect (linux 6.1,
+		 * symbols__fixup_end), and on x86 __x64_sys_… before __ia32_sys_…. */
+		n -= n && sorted[n - 1].start == s->start;
+		sorted[n++] = *s;
 	}
 	free(ks->symbols);
 	ks->symbols = sorted;
