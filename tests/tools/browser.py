@@ -57,8 +57,14 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        # Asked to end, it ends its children, which would else still write into the profile.
+        try:
+            self.session = None
+            self.call('Browser.close')
+            self.process.wait(10)
+        except (OSError, EOFError, TimeoutError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
         os.close(self.to)
         os.close(self.back)
         self.log.close()

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The interactive picture in a real browser: clicks, keys and search as a user does them.
+. "$(dirname "$0")/../tap.sh"
+need python3
+command -v chromium >/dev/null || need chromium-browser
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for name in web empty; do
+	"$BUILD/tools/draw" svg "$name: 10 s at 99 Hz" host.example '3,950,948,9000,9,1,0' \
+		<"$TOP/tests/golden/draw/$name.folded" >"$work/$name.svg" || exit 1
+done
+PYTHONPATH=$TOP/tests/tools PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/e2e/svg_browser.py" "$work"
