@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernsym.h"
+
+#include "dfg/str.h"
+#include "tap.h"
+
+static const char text[] = "0000000000000000 A fixed_percpu_data\n"
+			   "ffffffff81000000 T _stext\n"
+			   "ffffffff81000100 t local_one\n"
+			   "ffffffff81000100 T global_one\n"
+			   "ffffffff81000180 D some_data\n"
+			   "garbage\n"
+			   "ffffffff81000200 T\n"
+			   "ffffffff81000200 W weak_one\n"
+			   "ffffffff81005000 T last_of_kernel\n"
+			   "ffffffffc0002000 t second\t[mod]\n"
+			   "ffffffffc0001000 t first\t[mod]\n"
+			   "ffffffffc0008000 t other\t[other]\n"
+			   "ffffffffc0009000 t cut_off";
+
+static void is_at(const struct kernsym *ks, uint64_t addr, const char *want)
+{
+	struct kernel_symbol s;
+	char name[64] = "";
+
+	if (kernsym_find(ks, addr, &s))
+		snprintf(name, sizeof(name), "%.*s", (int)s.len, s.name);
+	ok(strcmp(name, want) == 0, "%#llx is %s (%s)", (unsigned long long)addr,
+	   *want ? want : "nothing", name);
+}
+
+int main(void)
+{
+	static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t x\t[mod]\n";
+	struct kernsym *ks = kernsym_of(text, strlen(text));
+
+	is_int(kernsym_count(ks), 8, "one symbol for each address of code");
+	is_at(ks, 0xffffffff80ffffff, "");
+	is_at(ks, 0xffffffff81000000, "_stext");
+	is_at(ks, 0xffffffff810000ff, "_stext");
+	is_at(ks, 0xffffffff81000100, "global_one");
+	is_at(ks, 0xffffffff81000190, "global_one");
+	is_at(ks, 0xffffffff81000200, "weak_one");
+	is_at(ks, 0xffffffff81005010, "last_of_kernel");
+	is_at(ks, 0xffffffff81006000, "");
+	is_at(ks, 0xffffffffc0001fff, "first");
+	is_at(ks, 0xffffffffc0002001, "second");
+	is_at(ks, 0xffffffffc0007000, "");
+	is_at(ks, 0xffffffffc0009001, "cut_off");
+
+	kernsym_add(ks, 0xffffffffc0002100, 0x100, "bpf_prog_a");
+	kernsym_add(ks, 0xffffffffa0000000, 0x100, "bpf_prog_b");
+	kernsym_add(ks, UINT64_MAX, 0x100, "over_the_end");
+	is_at(ks, 0xffffffffc0002180, "bpf_prog_a");
+	is_at(ks, 0xffffffffc0002200, "second");
+	is_at(ks, 0xffffffffa0000000, "bpf_prog_b");
+	is_at(ks, UINT64_MAX, "");
+	kernsym_add(ks, 0xffffffffa0000000, 0x10, "bpf_prog_c");
+	is_at(ks, 0xffffffffa0000000, "bpf_prog_c");
+	is_at(ks, 0xffffffffa0000020, "");
+	kernsym_remove(ks, 0xffffffffc0002100);
+	kernsym_remove(ks, 0x1234);
+	is_at(ks, 0xffffffffc0002180, "second");
+	kernsym_close(ks);
+
+	ks = kernsym_of(hidden, strlen(hidden));
+	is_int(kernsym_count(ks), 0, "addresses hidden by kptr_restrict give no symbols");
+	is_at(ks, 0, "");
+	kernsym_close(ks);
+	ks = kernsym_of(NULL, 0);
+	is_at(ks, 0xffffffff81000000, "");
+	kernsym_close(ks);
+	return tap_done();
+}

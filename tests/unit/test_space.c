@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "space.h"
+
+#include "dfg/str.h"
+#include "tap.h"
+
+/* "start-end+pgoff path, …" of the addresses from, from + 0x1000 … */
+static void is_layout(struct space *sp, pid_t pid, const char *want, const char *what)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	const struct mapping *last = NULL;
+
+	for (uint64_t a = 0; a < 0x20000; a += 0x800) {
+		const struct mapping *m = space_find(space_process(sp, pid), a);
+
+		if (m && m != last)
+			str_addf(&s, "%llx-%llx+%llx %s, ", (unsigned long long)m->start,
+				 (unsigned long long)m->end, (unsigned long long)m->pgoff,
+				 space_path(sp, m->path));
+		last = m;
+	}
+	is_str(s.buf ? s.buf : "", want, what);
+}
+
+static void test_overlap(void)
+{
+	CLEANUP(space_free) struct space *sp = space_new();
+
+	space_map(sp, 1, 0x1000, 0x4000, 0, true, "a");
+	space_map(sp, 1, 0x8000, 0x2000, 0x500, true, "b");
+	is_layout(sp, 1, "1000-5000+0 a, 8000-a000+500 b, ", "two mappings");
+	space_map(sp, 1, 0x2000, 0x1000, 0, true, "c");
+	is_layout(sp, 1, "1000-2000+0 a, 2000-3000+0 c, 3000-5000+2000 a, 8000-a000+500 b, ",
+		  "one in the middle splits, the rest keeps its place in the file");
+	space_map(sp, 1, 0x4000, 0x5000, 0, true, "d");
+	is_layout(
+		sp, 1,
+		"1000-2000+0 a, 2000-3000+0 c, 3000-4000+2000 a, 4000-9000+0 d, 9000-a000+1500 b, ",
+		"over an end and a start");
+	space_map(sp, 1, 0, 0x10000, 0, true, "e");
+	is_layout(sp, 1, "0-10000+0 e, ", "over all");
+	space_map(sp, 1, UINT64_MAX - 10, 100, 0, true, "f");
+	is_layout(sp, 1, "0-10000+0 e, ", "over the end of memory: ignored");
+	ok(space_find(space_process(sp, 1), 0x10000) == NULL, "the end is not inside");
+	ok(space_find(space_process(sp, 2), 0x1000) == NULL, "another process has none");
+}
+
+static void test_fork_exec(void)
+{
+	CLEANUP(space_free) struct space *sp = space_new();
+	uint32_t before;
+
+	space_map(sp, 1, 0x1000, 0x1000, 0, true, "a");
+	space_process(sp, 1)->root = 42;
+	space_process(sp, 1)->wanted = true;
+	space_process(sp, 1)->code = 3;
+	space_fork(sp, 2, 1, 2, 1, true);
+	is_layout(sp, 2, "1000-2000+0 a, ", "a child has its parent's mappings");
+	ok(space_process(sp, 2)->root == 42 && space_process(sp, 2)->wanted &&
+		   space_process(sp, 2)->code == 3,
+	   "and what is known of it");
+	is_int(space_process(sp, 2)->generation, space_process(sp, 1)->generation,
+	       "addresses mean the same in both");
+	space_map(sp, 2, 0x5000, 0x1000, 0, true, "b");
+	is_layout(sp, 2, "1000-2000+0 a, 5000-6000+0 b, ", "what it maps");
+	is_layout(sp, 1, "1000-2000+0 a, ", "is its own");
+	ok(space_process(sp, 2)->generation != space_process(sp, 1)->generation,
+	   "no longer the same");
+	space_exec(sp, 2);
+	is_layout(sp, 2, "", "exec clears");
+	ok(space_process(sp, 2)->code == 0 && space_process(sp, 2)->root == 42 &&
+		   space_process(sp, 2)->new,
+	   "and ends compiled code, but stays where it is");
+	space_fork(sp, 2, 1, 2, 1, true);
+	is_layout(sp, 2, "1000-2000+0 a, ", "the number is used again");
+	space_fork(sp, 3, 1, 3, 1, false);
+	is_layout(sp, 3, "", "perf's own record of an old process copies nothing");
+	before = space_process(sp, 1)->generation;
+	space_fork(sp, 1, 1, 9, 1, true);
+	is_int(space_process(sp, 1)->generation, before, "a thread changes no mapping");
+	space_touch(sp, 1);
+	ok(space_process(sp, 1)->generation != before, "touched");
+}
+
+static void test_threads(void)
+{
+	CLEANUP(space_free) struct space *sp = space_new();
+
+	is_str(space_thread(sp, 0, 0)->comm, "swapper", "the idle task");
+	space_comm(sp, 1, 1, "main");
+	space_thread(sp, 1, 1)->mark = 5;
+	space_fork(sp, 1, 1, 2, 1, true);
+	is_str(space_thread(sp, 1, 2)->comm, "main", "a thread begins with its parent's name");
+	space_comm(sp, 1, 2, "a name that is longer than any");
+	is_str(space_thread(sp, 1, 2)->comm, "a name that is ", "15 bytes");
+	is_int(space_thread(sp, 1, 1)->mark, 5, "a mark stays");
+	space_comm(sp, 1, 1, "other");
+	is_int(space_thread(sp, 1, 1)->mark, 0, "until the name changes");
+	is_str(space_thread(sp, 4, 4)->comm, "", "no name known");
+}
+
+static void test_many(void)
+{
+	CLEANUP(space_free) struct space *sp = space_new();
+	bool good = true;
+	char path[32];
+
+	for (uint32_t i = 0; i < 3000; i++) {
+		snprintf(path, sizeof(path), "file%u", i);
+		space_map(sp, (pid_t)i, 0x1000, 0x1000, i, true, path);
+		space_comm(sp, (pid_t)i, (pid_t)i, path);
+	}
+	for (uint32_t i = 0; i < 3000; i++) {
+		const struct mapping *m = space_find(space_process(sp, (pid_t)i), 0x1800);
+
+		snprintf(path, sizeof(path), "file%u", i);
+		good = good && m && m->pgoff == i && strcmp(space_path(sp, m->path), path) == 0 &&
+		       strcmp(space_thread(sp, (pid_t)i, (pid_t)i)->comm, path) == 0;
+	}
+	ok(good, "3000 processes, each with its own");
+	is_int(space_path_count(sp), 3000, "and its own file");
+}
+
+int main(void)
+{
+	test_overlap();
+	test_fork_exec();
+	test_threads();
+	test_many();
+	return tap_done();
+}

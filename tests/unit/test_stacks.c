@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stacks.h"
+
+#include "tap.h"
+
+static uint32_t frame(struct stacks *s, const char *name, enum frame_kind kind)
+{
+	return stacks_intern(s, name, strlen(name), kind);
+}
+
+static uint32_t find_child(const struct stacks *s, uint32_t node, uint32_t want)
+{
+	uint32_t n = stacks_node(s, node)->first;
+
+	while (n && stacks_node(s, n)->frame != want)
+		n = stacks_node(s, n)->next;
+	return n;
+}
+
+static void test_intern(void)
+{
+	struct stacks *s = stacks_new();
+	uint32_t a = frame(s, "run", FRAME_JAVA), b = frame(s, "run", FRAME_NATIVE);
+	bool same = true;
+	char name[32];
+
+	ok(a != b, "the kind is part of a frame");
+	is_int(frame(s, "run", FRAME_JAVA), a, "the same frame has the same number");
+	is_int(stacks_intern(s, "runner", 3, FRAME_JAVA), a, "len counts, not the NUL");
+	for (int i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "method%d", i);
+		frame(s, name, FRAME_JAVA);
+	}
+	for (int i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "method%d", i);
+		same = same && strcmp(stacks_frame(s, frame(s, name, FRAME_JAVA))->name, name) == 0;
+	}
+	ok(same, "5000 names are found again");
+	is_int(stacks_frame_count(s), 5002, "and none was made twice");
+	is_int(frame(s, "", FRAME_UNKNOWN), 5002, "an empty name is a name");
+	stacks_free(s);
+}
+
+static void test_tree(void)
+{
+	struct stacks *s = stacks_new();
+	uint32_t main_ = frame(s, "main", FRAME_ROOT), b = frame(s, "b", FRAME_JAVA),
+		 a = frame(s, "a", FRAME_JAVA), k = frame(s, "a", FRAME_KERNEL);
+	uint32_t n;
+	uint64_t *totals;
+
+	stacks_add(s, (uint32_t[]){main_, b}, 2, 1);
+	stacks_add(s, (uint32_t[]){main_, k}, 2, 1);
+	stacks_add(s, (uint32_t[]){main_, a, b}, 3, 5);
+	stacks_add(s, (uint32_t[]){main_, a}, 2, 2);
+	stacks_add(s, (uint32_t[]){main_, b}, 2, 1);
+	is_int(stacks_node_count(s), 6, "a node for each prefix, and the root");
+	stacks_sort(s);
+	n = stacks_node(s, 0)->first;
+	is_int(stacks_node(s, n)->frame, main_, "one thread below the root");
+	is_int(stacks_node(s, n)->next, 0, "and no other");
+	n = stacks_node(s, n)->first;
+	is_int(stacks_node(s, n)->frame, k, "sorted by name, then kind");
+	n = stacks_node(s, n)->next;
+	is_int(stacks_node(s, n)->frame, a, "second");
+	is_int(stacks_node(s, n)->self, 2, "samples that end in it");
+	totals = stacks_totals(s);
+	is_int(totals[0], 10, "all samples");
+	is_int(totals[n], 7, "samples of a node and below");
+	is_int(totals[find_child(s, n, b)], 5, "of a leaf");
+	free(totals);
+	n = find_child(s, find_child(s, 0, main_), b);
+	is_int(stacks_node(s, n)->self, 2, "the same stack twice");
+	is_int(stacks_node(s, n)->next, 0, "the last of the list");
+	stacks_free(s);
+}
+
+static void test_empty(void)
+{
+	struct stacks *s = stacks_new();
+	uint64_t *totals;
+
+	stacks_sort(s);
+	totals = stacks_totals(s);
+	is_int(totals[0], 0, "no samples");
+	is_int(stacks_node(s, 0)->first, 0, "no nodes");
+	free(totals);
+	stacks_free(s);
+}
+
+static void test_many(void)
+{
+	struct stacks *s = stacks_new();
+	uint32_t path[3], last = 0;
+	bool sorted = true;
+	char name[16];
+
+	for (uint32_t i = 0; i < 20000; i++) {
+		snprintf(name, sizeof(name), "f%u", i * 7919 % 20000);
+		path[0] = frame(s, "root", FRAME_ROOT);
+		path[1] = frame(s, name, FRAME_JAVA);
+		path[2] = path[1];
+		stacks_add(s, path, 3, i);
+	}
+	is_int(stacks_node_count(s), 40002, "wide and many");
+	stacks_sort(s);
+	for (uint32_t n = stacks_node(s, stacks_node(s, 0)->first)->first; n;
+	     n = stacks_node(s, n)->next) {
+		const char *x = stacks_frame(s, stacks_node(s, n)->frame)->name;
+
+		sorted = sorted &&
+			 (!last ||
+			  strcmp(stacks_frame(s, stacks_node(s, last)->frame)->name, x) < 0);
+		last = n;
+	}
+	ok(sorted, "all sorted");
+	stacks_free(s);
+}
+
+int main(void)
+{
+	test_intern();
+	test_tree();
+	test_empty();
+	test_many();
+	is_str(frame_suffix(FRAME_KERNEL), "_[k]", "kernel");
+	is_str(frame_suffix(FRAME_JAVA), "_[j]", "Java");
+	is_str(frame_suffix(FRAME_INLINED), "_[i]", "inlined");
+	is_str(frame_suffix(FRAME_INTERPRETED), "_[0]", "interpreted");
+	is_str(frame_suffix(FRAME_JVM), "", "others have none");
+	return tap_done();
+}

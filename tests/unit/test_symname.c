@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symname.h"
+
+#include "tap.h"
+
+static void shows(const char *name, const char *want)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	symname_add(&s, name, strlen(name));
+	is_str(s.buf, want, name);
+}
+
+static void test_shown(void)
+{
+	CLEANUP(str_fini) struct str bomb = {0}, out = {0};
+
+	shows("main", "main");
+	shows("_ZN9JavaCalls11call_"
+	      "helperEP9JavaValueRK12methodHandleP17JavaCallArgumentsP10JavaThread",
+	      "JavaCalls::call_helper");
+	shows("_ZN12_GLOBAL__N_13fooEi", "(anonymous namespace)::foo");
+	shows("sem_post@GLIBC_2.2.5", "sem_post");
+	shows("clock_gettime@@GLIBC_2.17", "clock_gettime");
+	shows("@odd", "@odd");
+	shows("_Znot_mangled", "_Znot_mangled");
+	shows("", "?");
+	shows("a;b\n\033c", "a:b??c");
+	/* Each level doubles the text. */
+	str_adds(&bomb, "_Z1f");
+	str_adds(&bomb, "ISt4pairIiiE");
+	for (int i = 0; i < 60; i++)
+		str_addf(&bomb, "S%s_", i < 1 ? "" : "0");
+	str_adds(&bomb, "EvT_");
+	symname_add(&out, bomb.buf, bomb.len);
+	ok(out.len <= SYMNAME_SHOWN, "a name that grows is cut (%zu bytes)", out.len);
+	str_clear(&out);
+	str_clear(&bomb);
+	for (int i = 0; i < 5000; i++)
+		str_addc(&bomb, 'x');
+	symname_add(&out, bomb.buf, bomb.len);
+	is_int(out.len, SYMNAME_SHOWN, "a long name is cut");
+}
+
+static bool better(struct symbol_rank a, struct symbol_rank b)
+{
+	return symname_better(&a, &b);
+}
+
+static void test_alias(void)
+{
+	struct symbol_rank a = {.name = "name", .size = 10, .typed = true};
+	struct symbol_rank b = a;
+
+	b.size = 0;
+	ok(better(b, a) && !better(a, b), "one with a size");
+	b = a;
+	b.typed = false;
+	ok(better(b, a) && !better(a, b), "a function");
+	b = a;
+	b.weak = true;
+	ok(better(b, a) && !better(a, b), "not a weak one");
+	b = a;
+	b.global = true;
+	ok(better(a, b) && !better(b, a), "a global one");
+	b = a;
+	b.name = "_name";
+	ok(better(b, a) && !better(a, b), "fewer underscores");
+	b = a;
+	b.name = "longer";
+	ok(better(a, b) && !better(b, a), "the longer");
+	b.name = "SySx";
+	ok(better(b, a) && !better(a, b), "not the alias SyS");
+	ok(!better(a, a), "the first of two that are equal");
+}
+
+static void test_base(void)
+{
+	size_t len;
+	const char *base = symname_base("/usr/lib/libc.so.6 (deleted)", &len);
+
+	ok(len == 9 && memcmp(base, "libc.so.6", 9) == 0, "the name of a file that is gone");
+	base = symname_base("[vdso]", &len);
+	ok(len == 6 && base[0] == '[', "no path");
+	base = symname_base("/", &len);
+	is_int(len, 1, "nothing but a slash");
+}
+
+int main(void)
+{
+	test_shown();
+	test_alias();
+	test_base();
+	return tap_done();
+}
