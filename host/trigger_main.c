@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "agent.h"
 #include "dfg/clock.h"
 #include "dfg/log.h"
 #include "dfg/str.h"
@@ -219,6 +220,7 @@ static enum exit_status trigger(const struct options *o)
 		return fail(EXIT_NOT_PERMITTED, &err);
 	}
 	catch_signals();
+	agent_sweep(o->snapshot.root);
 	status = targets_find(o, &targets, &err);
 	if (status != EXIT_DONE)
 		fail(status, &err);

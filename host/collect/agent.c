@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -50,39 +51,61 @@ bool agent_is_visible(const struct jvm *j)
 	return fd >= 0;
 }
 
-/* The state that a runtime would have given the hook (OCI runtime-spec, runtime.md#state). The id
- * has passed container_find, so it needs no escaping. */
+/* The state that a runtime would have given the hook (OCI runtime-spec, runtime.md#state); the
+ * bundle is not known. */
 static int state_of(const struct container *c, struct err *err)
 {
-	CLEANUP(free)
-	char *state = xasprintf("{\"ociVersion\":\"1.0.2\",\"id\":\"%s\",\"status\":\"running\","
-				"\"pid\":%d,\"bundle\":\"\"}",
-				c->id, (int)c->pid);
+	json_t *state = json_pack("{ss ss ss si}", "ociVersion", "1.0.2", "id", c->id, "status",
+				  "running", "pid", (int)c->pid);
+	CLEANUP(free) char *text = state ? json_dumps(state, JSON_COMPACT) : NULL;
 	CLEANUP(close_fd) int fd = memfd_create("state", MFD_CLOEXEC);
 
-	if (fd < 0 || fs_write_all(fd, state, strlen(state), err) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+	json_decref(state);
+	if (!text || fd < 0 || fs_write_all(fd, text, strlen(text), err) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
 		return err_set(err, errno, "state of container %s", c->name);
 	return TAKE_FD(fd);
 }
 
-int agent_join(const char *root, const struct container *c, struct err *err)
+/* The hook's answer is a line of JSON; its "detail" is written for people. */
+static void detail_of(const struct str *answer, struct err *err)
+{
+	json_t *o = json_loadb(answer->buf ? answer->buf : "", answer->len, 0, NULL);
+	const char *status = json_string_value(json_object_get(o, "status"));
+	const char *detail = json_string_value(json_object_get(o, "detail"));
+
+	err_set(err, 0, "%s (%s)", detail && *detail ? detail : "the hook gave no reason",
+		status ? status : "no answer");
+	json_decref(o);
+}
+
+static int run_hook(const char *root, const char *mode, int state, struct str *out, struct err *err)
 {
 	CLEANUP(free) char *hook = install_path("dfg-hook");
 	CLEANUP(free) char *payload = install_path("payload.squashfs");
+	char *argv[] = {hook,	 (char *)mode, (char *)"--root", (char *)root, (char *)"--payload",
+			payload, NULL};
+
+	return run_capture(argv, NULL, state, JOIN_MS, JOIN_OUTPUT, out, err);
+}
+
+int agent_join(const char *root, const struct container *c, struct err *err)
+{
 	CLEANUP(close_fd) int state = state_of(c, err);
 	CLEANUP(str_fini) struct str out = {0};
-	char *argv[] = {hook,	      (char *)"--join",	   (char *)"--root",
-			(char *)root, (char *)"--payload", payload,
-			NULL};
-	int status =
-		state < 0 ? -1 : run_capture(argv, NULL, state, JOIN_MS, JOIN_OUTPUT, &out, err);
+	int status = state < 0 ? -1 : run_hook(root, "--join", state, &out, err);
 
-	if (status < 0)
-		return err_wrap(err, "join container %s", c->name);
 	if (status > 0)
-		return err_set(err, 0, "join container %s: %s", c->name,
-			       out.buf ? out.buf : "the hook gave no reason");
-	return 0;
+		detail_of(&out, err);
+	return status == 0 ? 0 : err_wrap(err, "join container %s", c->name);
+}
+
+void agent_sweep(const char *root)
+{
+	CLEANUP(str_fini) struct str out = {0};
+	struct err err;
+
+	(void)run_hook(root, "--gc", -1, &out, &err);
 }
 
 int agent_load(const struct jvm *j, const struct dump *request, struct err *err)

@@ -19,6 +19,10 @@ bool agent_is_visible(const struct jvm *j);
 /* Mounts payload and share into a container that runs without them, by `dfg-hook --join`. */
 MUST_CHECK int agent_join(const char *root, const struct container *c, struct err *err);
 
+/* Removes what ended containers left, `dfg-hook --gc`: those that were joined have no hook that
+ * runs when they end. Best effort. */
+void agent_sweep(const char *root);
+
 /* Attaches and loads; `request` is a dump to do at once, or NULL. */
 MUST_CHECK int agent_load(const struct jvm *j, const struct dump *request, struct err *err);
 

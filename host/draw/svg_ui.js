@@ -3,15 +3,19 @@
 
 // ---- what is written beside the frames ----
 
+let pointed; // the frame under the pointer or in focus
+
 function describe(b) {
+	pointed = b;
 	if (!b) {
 		details.textContent = ' ';
 		return;
 	}
 	const parts = [b.name, labels[b.kind], `${grouped(b.n)} ${b.n === 1 ? 'sample' : 'samples'}`,
 		percent(b.n, boxes[0].n)];
-	if (state.zoom)
-		parts.push(`${percent(b.n, boxes[state.zoom].n)} of what is shown`);
+	const zoomed = boxes[state.zoom];
+	if (b.index > zoomed.index && b.index < zoomed.end && state.zoom)
+		parts.push(`${percent(b.n, zoomed.n)} of what is shown`);
 	details.textContent = parts.filter(Boolean).join(' · ');
 }
 
@@ -115,6 +119,7 @@ function draw() {
 	search();
 	drawAround();
 	drawFrames();
+	describe(pointed);
 }
 
 function change(what) {

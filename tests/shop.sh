@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# The demo's JVM under test, in runc bundles. Source it behind tap.sh and bundle.sh.
+#
+#   shop_setup            scratch directory $SHOP (removed at exit), DFG_ROOT in it, Shop compiled,
+#                         DFG (dfg-trigger of the build), HOOK and PAYLOAD set
+#   shop_start ID [JVM OPTION…]   a container with Shop in it: uid 1000, read-only root, no capability,
+#                         hook installed unless SHOP_HOOK=none; returns when Shop is at work
+#   shop_stop ID
+#   json FILTER           jq -r on the last summary, $SHOP/out
+#   trigger ARG…          dfg-trigger --json into $SHOP/out and $SHOP/err; status in $status
+
+shop_setup() {
+	need_root
+	need runc jq java javac perf
+	SHOP=$(mktemp -d /tmp/dfg-shop.XXXXXX)
+	export DFG_ROOT=$SHOP/root
+	DFG=$BUILD/bin/dfg-trigger HOOK=$BUILD/libexec/dfg-hook PAYLOAD=$BUILD/libexec/payload.squashfs
+	JAVA=$(readlink -f "$(command -v java)")
+	SHOP_IDS=
+	trap shop_teardown EXIT
+	chmod 755 "$SHOP"
+	mkdir -p "$SHOP/app"
+	javac -d "$SHOP/app" "$TOP/examples/demo/Shop.java" "$TOP"/tests/java/*.java
+	bundle_runtime runc
+}
+
+shop_teardown() {
+	local id
+	for id in $SHOP_IDS; do bundle_stop "$id"; done
+	"$HOOK" --release --root "$DFG_ROOT" >/dev/null 2>&1
+	awk -v d="$SHOP/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r | xargs -r umount -l
+	rm -rf "$SHOP"
+}
+
+shop_start() {
+	local id=$1 dir=$SHOP/$1 tmp=(/dev/null)
+	shift
+	mkdir -p "$dir/tmp"
+	chmod 1777 "$dir/tmp"
+	BUNDLE_USER=${SHOP_USER-1000:1000} BUNDLE_READONLY=1 BUNDLE_CAPS='' \
+		BUNDLE_HOOK=$([ "${SHOP_HOOK:-}" = none ] || echo "$HOOK") \
+		BUNDLE_USERNS=${SHOP_USERNS:-} BUNDLE_JQ=${SHOP_JQ:-.}
+	BUNDLE_HOOK_ARGS=(--root "$DFG_ROOT" --payload "$PAYLOAD")
+	BUNDLE_MOUNTS=("$SHOP/app:/app:ro" "$dir/tmp:/tmp:nosuid,nodev,noexec")
+	bundle_make "$dir" host "$JAVA" -XX:+PreserveFramePointer -Xmx256m -cp /app "$@" \
+		${SHOP_MAIN-Shop 2}
+	SHOP_IDS="$SHOP_IDS $id"
+	bundle_start "$id" "$dir" || { cat "$dir/log"; return 1; }
+	shop_wait "$id"
+}
+
+# At work: its threads have used processor time.
+shop_wait() {
+	local pid i
+	pid=$(bundle_pid "$1")
+	for i in $(seq 200); do
+		[ "$(awk '{print $14 + $15}' "/proc/$pid/stat" 2>/dev/null || echo 0)" -ge 150 ] && return 0
+		[ -d "/proc/$pid" ] || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
+shop_stop() { bundle_stop "$1"; }
+
+trigger() {
+	"$DFG" --json "$@" >"$SHOP/out" 2>"$SHOP/err"
+	status=$?
+	return $status
+}
+json() { jq -r "$1" "$SHOP/out"; }
