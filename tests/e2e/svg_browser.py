@@ -77,10 +77,13 @@ def check_start(b, everything):
     check('without a change of state the address stays', fragment(b), '')
 
 
+def point_at(b, name):
+    b.move(*b.js(f'(() => {{ const r = {frame(name)}.getBoundingClientRect();'
+                 'return [r.left + 50, r.top + 5]; })()'))
+
+
 def check_hover(b):
-    x, y = b.js(f'(() => {{ const r = {frame(TOTAL)}.getBoundingClientRect();'
-                'return [r.left + 50, r.top + 5]; })()')
-    b.move(x, y)
+    point_at(b, TOTAL)
     check('pointing at a frame tells its name, kind, samples and share', text(b, '.details'),
           f'{TOTAL} · Java · 400 samples · 40 %')
     b.move(600, 2)
@@ -91,6 +94,11 @@ def check_zoom(b, everything):
     b.click_on(frame(DO_RUN))
     shot(b, 'zoomed')
     check('a click zooms', box(b, DO_RUN), [10, 1180])
+    point_at(b, TOTAL)
+    check('pointing tells both shares', text(b, '.details'),
+          f'{TOTAL} · Java · 400 samples · 40 % · 54.13 % of what is shown')
+    point_at(b, 'all')
+    check('of the root only the share of all', text(b, '.details'), 'all · 1 000 samples · 100 %')
     check('callers get the whole width', box(b, 'http-8080-exec-1'), [10, 1180])
     check('the share of a callee grows', box(b, TOTAL)[1], round(1180 * 400 / 739 - 0.5))
     check('others are hidden', box(b, 'http-8080-exec-2'), None)
