@@ -62,11 +62,12 @@ static void test_releases(void)
 
 	for (int r = 0; r < IMAGE_RELEASES; r++) {
 		image_build(&im, (enum image_release)r);
-		is_str(names(), want[r], "layout %d: every blob, by the tables alone", r);
-		is_int(result.status, DFG_DUMP_OK, "layout %d: whole", r);
-		is_int(result.entries, r == IMAGE_8 ? 3 : 4, "layout %d: entries counted", r);
-		is_int(result.skipped, 0, "layout %d: nothing skipped", r);
-		is_int(result.bytes, map.len, "layout %d: bytes counted", r);
+		printf("# layout %d\n", r);
+		is_str(names(), want[r], "every blob, by the tables alone");
+		is_int(result.status, DFG_DUMP_OK, "whole");
+		is_int(result.entries, r == IMAGE_8 ? 3 : 4, "entries counted");
+		is_int(result.skipped, 0, "nothing skipped");
+		is_int(result.bytes, map.len, "bytes counted");
 	}
 	line = xasprintf("%llx 64 com.example.Main.run\n",
 			 (unsigned long long)(im.block[0] + IM_HEADER + IM_BLOB));
@@ -206,7 +207,8 @@ static void test_bad_tables(void)
 		  image_set(&im, im.structs + 16 * IM_STRIDE + IM_OFFSET, 1u << 20, 8));
 	NO_TABLES("no heaps yet", image_set(&im, im.heaps, 0, 8));
 	/* The same name for ever. */
-	NO_TABLES("a table that is nonsense to its end", set_variable("gHotSpotVMStructs", im.structs);
+	NO_TABLES("a table that is nonsense to its end",
+		  set_variable("gHotSpotVMStructs", im.structs);
 		  set_variable("gHotSpotVMStructEntryArrayStride", IM_STRIDE);
 		  for (uint64_t a = im.structs; a + IM_STRIDE < IMAGE_BASE + IMAGE_BYTES;
 		       a += IM_STRIDE) image_set(&im, a + IM_TYPE, im.structs, 8));
