@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An ELF file of a container, and the names in it. */
+#include "elfsym.h"
+
+#include "dfg/str.h"
+#include "symname.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct err err;
+	struct elfsym *es = elfsym_of(data, size, &err);
+	struct elf_symbol s;
+	const uint8_t *id;
+	volatile uint8_t sum = 0;
+
+	if (!es)
+		return 0;
+	for (uint64_t offset = 0; offset < 0x4000; offset += 0x11) {
+		CLEANUP(str_fini) struct str name = {0};
+
+		if (!elfsym_find(es, offset, &s))
+			continue;
+		if (s.index >= elfsym_count(es) || s.end <= s.start)
+			abort();
+		symname_add(&name, s.name, strlen(s.name));
+	}
+	for (size_t n = elfsym_build_id(es, &id); n > 0; n--)
+		sum = (uint8_t)(sum + id[n - 1]);
+	elfsym_close(es);
+	return 0;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A recording through everything it passes on the way to stacks. */
+#include <sys/mman.h>
+
+#include "dfg/fs.h"
+#include "profile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int file_of(const void *p, size_t len)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct err err;
+
+	if (fd < 0 || fs_write_all(fd, p, len, &err) < 0)
+		abort();
+	return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char map_text[] = "7f0000000000 fffffffffff all.of.it\n";
+	static const char kernel_text[] = "ffffffff81000000 T _stext\n";
+	struct profile_map map = {.pid = 7, .fd = file_of(map_text, strlen(map_text))};
+	struct profile_process process = {.pid = 7, .root = 1};
+	struct profile_elf elf = {.root = 1, .path = "/proc/self/exe", .fd = map.fd};
+	struct profile_input in = {.perf_fd = file_of(data, size),
+				   .kallsyms_fd = file_of(kernel_text, strlen(kernel_text)),
+				   .maps = &map,
+				   .map_count = 1,
+				   .elfs = &elf,
+				   .elf_count = 1,
+				   .processes = &process,
+				   .process_count = 1};
+	struct stacks *s = stacks_new();
+	struct quality q = {0};
+	struct err err;
+	uint64_t cut;
+
+	if (profile_read(&in, s, &q, &cut, &err) == 0) {
+		uint64_t *totals = stacks_totals(s);
+
+		if (totals[0] != q.samples || q.java_complete > q.java_samples ||
+		    q.java_samples > q.samples || q.frames_unknown > q.frames)
+			abort();
+		stacks_sort(s);
+		free(totals);
+	}
+	stacks_free(s);
+	close(in.perf_fd);
+	close(in.kallsyms_fd);
+	close(map.fd);
+	return 0;
+}
