@@ -11,6 +11,8 @@
 #include "dfg/clock.h"
 #include "wire.h"
 
+#define EXIT_MS 200
+
 static int ms_left(uint64_t deadline)
 {
 	uint64_t now = clock_ms();
@@ -119,11 +121,13 @@ static enum attach_result wait_for(const struct target *t, int sock, short event
 	}
 }
 
-static enum attach_result broken(const struct target *t, const char *what, struct err *err)
+/* No more bytes will come. A process that exits closes its sockets a moment before it is gone. */
+static enum attach_result broken(const struct target *t, int code, const char *what,
+				 struct err *err)
 {
-	int code = errno;
+	struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
 
-	if (!target_is_alive(t))
+	if (poll(&p, 1, EXIT_MS) > 0)
 		return err_set(err, ESRCH, "the JVM ended meanwhile"), ATTACH_GONE;
 	return err_set(err, code, "%s", what), ATTACH_FAILED;
 }
@@ -139,7 +143,7 @@ static enum attach_result send_all(const struct target *t, int sock, const struc
 			return result;
 		n = send(sock, request->buf + done, request->len - done, MSG_NOSIGNAL);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return broken(t, "send the request", err);
+			return broken(t, errno, "send the request", err);
 		if (n > 0)
 			done += (size_t)n;
 	}
@@ -161,8 +165,13 @@ enum attach_result exchange_run(const struct target *t, int sock, const struct s
 		n = recv(sock, buf, sizeof(buf), 0);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
-		if (n < 0 || (n == 0 && !reply->len && !target_is_alive(t)))
-			return broken(t, "read the answer", err);
+		/* Reset after the answer: the JVM did not read the request to its end. */
+		if (n < 0 && errno == ECONNRESET && reply->len)
+			return ATTACH_OK;
+		if (n < 0)
+			return broken(t, errno, "read the answer", err);
+		if (n == 0 && !reply->len)
+			return broken(t, 0, "the JVM hung up without an answer", err);
 		if (n == 0)
 			return ATTACH_OK;
 		if (reply->len + (size_t)n > WIRE_REPLY_MAX)

@@ -6,15 +6,18 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "dfg/clock.h"
 #include "dfg/fs.h"
 #include "jvm_args.h"
 
-#define GRACE_MS    500
-#define STATUS_MAX  (64u << 10)
-#define ARGS_MAX    (4u << 20) /* the kernel's own limit is a quarter of the stack limit */
-#define NO_RESPONSE "nothing was sent to it"
+/* A JVM takes 20 to 200 ms until it catches SIGQUIT; more where CPU is scarce. */
+#define GRACE_MS      500
+#define STATUS_MAX    (64u << 10)
+#define ARGS_MAX      (4u << 20) /* the kernel's own limit is a quarter of the stack limit */
+#define YOUNG_SECONDS 10
+#define NO_SIGNAL     "nothing was sent to it"
 
 void target_fini(struct target *t)
 {
@@ -52,6 +55,18 @@ bool target_is_alive(const struct target *t)
 	struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
 
 	return poll(&p, 1, 0) == 0;
+}
+
+bool target_is_young(const struct target *t)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), ticks;
+	struct timespec now;
+	struct err ignored;
+
+	if (proc_start_time(t->procfd, &ticks, &ignored) < 0 ||
+	    clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+		return true;
+	return (uint64_t)now.tv_sec < ticks / hz + YOUNG_SECONDS;
 }
 
 static bool is_library(const char *path, const char *name)
@@ -143,21 +158,21 @@ enum attach_result target_check(struct target *t, struct err *err)
 	if (t->st.state == 'X')
 		return err_set(err, ESRCH, "it has ended"), ATTACH_GONE;
 	if (strchr("TtZ", t->st.state)) {
-		err_set(err, 0, "it is %s; " NO_RESPONSE,
+		err_set(err, 0, "it is %s; " NO_SIGNAL,
 			t->st.state == 'Z' ? "a zombie" : "stopped");
 		return ATTACH_STOPPED;
 	}
 	if (is_traced(t->procfd))
-		return err_set(err, 0, "a debugger traces it; " NO_RESPONSE), ATTACH_STOPPED;
+		return err_set(err, 0, "a debugger traces it; " NO_SIGNAL), ATTACH_STOPPED;
 	if (t->st.state == 'D' || is_frozen(t->procfd)) {
-		err_set(err, 0, "it is %s; " NO_RESPONSE,
+		err_set(err, 0, "it is %s; " NO_SIGNAL,
 			t->st.state == 'D' ? "frozen or in uninterruptible sleep" : "frozen");
 		return ATTACH_STOPPED;
 	}
 	if (!(t->st.sigcgt & quit) || (t->st.sigign & quit)) {
 		err_set(err, 0,
 			"it does not catch SIGQUIT (started with -Xrs, or only just "
-			"starting); " NO_RESPONSE);
+			"starting); " NO_SIGNAL);
 		return ATTACH_NOT_READY;
 	}
 	return ATTACH_OK;
@@ -175,7 +190,7 @@ static enum attach_result check_all(struct target *t, struct err *err)
 	if (jvm < 0)
 		return ATTACH_FAILED;
 	if (jvm == 0) {
-		err_set(err, 0, "it is no HotSpot JVM (libjvm.so is not mapped); " NO_RESPONSE);
+		err_set(err, 0, "it is no HotSpot JVM (libjvm.so is not mapped); " NO_SIGNAL);
 		return ATTACH_NOT_READY;
 	}
 	*err = words;

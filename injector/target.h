@@ -43,6 +43,9 @@ MUST_CHECK enum attach_result target_check(struct target *t, struct err *err);
 
 MUST_CHECK enum attach_result target_signal(const struct target *t, int sig, struct err *err);
 
+/* Started within the last ten seconds, or so recently that it cannot be told. */
+bool target_is_young(const struct target *t);
+
 bool target_is_alive(const struct target *t);
 
 /* Whether a HotSpot JVM's library is mapped: 1, 0, or -1 with err. Where maps may not be read, a

@@ -10,6 +10,7 @@
 #include "exchange.h"
 
 #define OTHER_CLIENT_MS 1000
+#define AGAIN_MS	1000
 
 struct trigger_file {
 	int dirfd; /* borrowed; -1: no file was made */
@@ -96,6 +97,29 @@ static enum attach_result make_file(const struct target *t, uint64_t deadline,
 	return result;
 }
 
+/* One SIGQUIT; a second one only to a JVM that has just been started, since it can lose the first:
+ * it catches the signal before it can start its listener, and removes sockets of its name once. */
+static enum attach_result quit_and_wait(struct target *t, uint64_t deadline, int *ret_sock,
+					struct err *err)
+{
+	uint64_t again = target_is_young(t) ? clock_ms() + AGAIN_MS : deadline;
+	enum attach_result result;
+
+	do {
+		/* At the last moment: it may have been stopped, or be another program by now. */
+		result = target_check(t, err);
+		if (result == ATTACH_OK)
+			result = target_signal(t, SIGQUIT, err);
+		if (result == ATTACH_OK)
+			result = wait_for_socket(t, again < deadline ? again : deadline, ret_sock,
+						 err);
+		if (result != ATTACH_OK || *ret_sock >= 0 || again >= deadline)
+			return result;
+		again = deadline;
+	} while (clock_ms() < deadline);
+	return ATTACH_OK;
+}
+
 enum attach_result trigger_connect(struct target *t, uint64_t deadline, int *ret_sock,
 				   struct err *err)
 {
@@ -112,12 +136,7 @@ enum attach_result trigger_connect(struct target *t, uint64_t deadline, int *ret
 	result = make_file(t, deadline, &f, ret_sock, err);
 	if (result != ATTACH_OK || *ret_sock >= 0)
 		return result;
-	/* At the last moment: it may have been stopped, or be another program by now. */
-	result = target_check(t, err);
-	if (result == ATTACH_OK)
-		result = target_signal(t, SIGQUIT, err);
-	if (result == ATTACH_OK)
-		result = wait_for_socket(t, deadline, ret_sock, err);
+	result = quit_and_wait(t, deadline, ret_sock, err);
 	if (result != ATTACH_OK || *ret_sock >= 0)
 		return result;
 	err_set(err, ETIMEDOUT,

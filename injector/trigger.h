@@ -5,9 +5,10 @@
 
 #include "target.h"
 
-/* Connects to the JVM, asking it to listen first if it does not: an .attach_pid file and one
- * SIGQUIT. The file is gone afterwards. To be called with the JVM's ids, since it must own the
- * file, and only those tell whether /tmp can be written by it. */
+/* Connects to the JVM, asking it to listen first if it does not: an .attach_pid file and a
+ * SIGQUIT (two when it has only just been started). The file is gone afterwards. To be called with
+ * the JVM's ids, since it must own the file, and only those tell whether /tmp can be written by it.
+ */
 MUST_CHECK enum attach_result trigger_connect(struct target *t, uint64_t deadline, int *ret_sock,
 					      struct err *err);
 

@@ -100,10 +100,8 @@ static enum attach_result refused(const char *p, const char *end, struct err *er
  *   JDK 8       status 0: "<code>\n"; other: nothing
  *   JDK 9-20    status 0: "return code: <code>\n"; other: the reason
  *   JDK 21+     status 0 always; the text is either "return code: <code>\n" or the reason
- *   JDK 24+     the same through version 2, and with streaming, where the status may come in a
- *               packet of its own
- * A refusal before the library is looked at (EnableDynamicAgentLoading) has a status other than 0
- * in all of them. */
+ *   JDK 25      the same through version 2; output is streamed, so that no refusal has a status
+ * Older ones refuse with a status other than 0 when EnableDynamicAgentLoading is off. */
 enum attach_result attach_parse_reply(const char *p, size_t len, int *ret_code, struct err *err)
 {
 	static const char prefix[] = "return code: ";

@@ -155,6 +155,7 @@ end
 
 fake ok
 kill -STOP "$P"
+until grep -q '^State:	T' "/proc/$P/status"; do sleep 0.01; done
 inject -t 2000 "$P"
 is "stopped: refused" "$RC" 1
 kill -CONT "$P"
@@ -241,6 +242,33 @@ wait "$A" 2>/dev/null
 sleep 2
 ok "killed: its file goes all the same" clean
 end
+
+# ---- frozen, as by `docker pause`
+# freeze FILE DIR ON OFF: a cgroup of our own in which writing ON to FILE freezes.
+freeze() {
+	local g=$2/dfg-test-$$
+	mkdir "$g" 2>/dev/null || return 0
+	fake ok
+	if echo "$P" 2>/dev/null >"$g/cgroup.procs" && echo "$3" 2>/dev/null >"$g/$1"; then
+		sleep 0.2
+		inject -t 2000 "$P"
+		is "frozen ($1): refused" "$RC" 1
+		ok "says so" says "frozen"
+		echo "$4" >"$g/$1"
+		sleep 0.1
+		is "no SIGQUIT was waiting" "$(quits)" 0
+		inject "$P"
+		is "thawed: loads" "$RC" 0
+	fi
+	end
+	rmdir "$g"
+}
+if [ "$(id -u)" = 0 ]; then
+	for g in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+		[ ! -e "$g/cgroup.controllers" ] || freeze cgroup.freeze "$g" 1 0
+	done
+	[ ! -d /sys/fs/cgroup/freezer ] || freeze freezer.state /sys/fs/cgroup/freezer FROZEN THAWED
+fi
 
 # ---- other users
 if [ "$(id -u)" = 0 ]; then

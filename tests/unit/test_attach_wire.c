@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The bytes of the attach protocol: requests as HotSpot's clients send them, and the replies of
- * each JDK, as captured from the real ones (8u472, 11.0.29, 17.0.17, 21.0.9, 25.0.1). */
+/* The bytes of the attach protocol: requests as HotSpot's own clients send them; replies named
+ * after a JDK are what Debian's 8u504, 11.0.33, 17.0.21, 21.0.12 and 25.0.3 really sent. */
 #include "tap.h"
 #include "wire.h"
 
@@ -15,9 +15,9 @@ struct reply {
 static const struct reply replies[] = {
 	{"8: loaded", "0\n0\n", ATTACH_OK, 0, NULL},
 	{"8: returns 7", "0\n7\n", ATTACH_OK, 7, NULL},
-	{"8: returns -3", "0\n-3\n", ATTACH_OK, -3, NULL},
+	{"a negative code", "0\n-3\n", ATTACH_OK, -3, NULL},
 	{"8: no such file", "-1\n", ATTACH_REFUSED, 0, "gives no reason"},
-	{"8: unknown command", "-1\nOperation getversion not recognized!\n", ATTACH_REFUSED, 0,
+	{"8: unknown command", "-1\nOperation getversion not recognized!", ATTACH_REFUSED, 0,
 	 "the JVM refused: Operation getversion not recognized!"},
 	{"11: loaded", "0\nreturn code: 0\n", ATTACH_OK, 0, NULL},
 	{"11: returns 7", "0\nreturn code: 7\n", ATTACH_OK, 7, NULL},
@@ -32,6 +32,10 @@ static const struct reply replies[] = {
 	 ATTACH_REFUSED, 0, "Agent_OnAttach is not available in /lib/libm.so.6"},
 	{"17: dynamic loading forbidden",
 	 "-1\nDynamic agent loading is not enabled. Use -XX:+EnableDynamicAgentLoading to launch "
+	 "target VM.",
+	 ATTACH_REFUSED, 0, "Dynamic agent loading is not enabled"},
+	{"25: dynamic loading forbidden, status 0",
+	 "0\nDynamic agent loading is not enabled. Use -XX:+EnableDynamicAgentLoading to launch "
 	 "target VM.\n",
 	 ATTACH_REFUSED, 0, "Dynamic agent loading is not enabled"},
 	{"21: no such file, status 0",
@@ -41,8 +45,9 @@ static const struct reply replies[] = {
 	{"21: no entry point", "0\nAgent_OnAttach is not available in /lib/libm.so.6\n",
 	 ATTACH_REFUSED, 0, "Agent_OnAttach is not available"},
 	{"25: loaded", "0\nreturn code: 0\n", ATTACH_OK, 0, NULL},
-	{"25: no line end", "0\nreturn code: 5", ATTACH_OK, 5, NULL},
-	{"version not known", "101\n", ATTACH_FAILED, 0, "does not speak this version"},
+	{"no line end", "0\nreturn code: 5", ATTACH_OK, 5, NULL},
+	{"25: version not known", "101\nunknown version", ATTACH_FAILED, 0, "does not speak"},
+	{"17: version not known", "101\n", ATTACH_FAILED, 0, "does not speak this version"},
 	{"nothing", "", ATTACH_FAILED, 0, "not one of the attach protocol (0 bytes)"},
 	{"no line", "0", ATTACH_FAILED, 0, "not one of the attach protocol"},
 	{"only a status", "0\n", ATTACH_FAILED, 0, "does not say"},
@@ -151,10 +156,10 @@ static bool offers(const char *reply)
 static void test_getversion(void)
 {
 	ok(offers("0\n2"), "JDK 24");
-	ok(offers("0\n2 streaming\n"), "JDK 25");
+	ok(offers("0\n2 streaming"), "JDK 25");
 	ok(offers("0\n3 streaming"), "a later one");
 	ok(!offers("0\n1"), "version 1 only");
-	ok(!offers("-1\nOperation getversion not recognized!\n"), "JDK 21 and before");
+	ok(!offers("-1\nOperation getversion not recognized!"), "JDK 21 and before");
 	ok(!offers("1\n2"), "an error");
 	ok(!offers("0\n"), "no text");
 	ok(!offers("0\n streaming"), "no number");
