@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/auxv.h>
 
 #include "dfg/fs.h"
 #include "dfg/proc.h"
@@ -92,20 +91,27 @@ void files_keep(struct session *s, const pid_t *pids, size_t count)
 	}
 }
 
-/* Every process of this kernel and machine has the same 64-bit vdso: our own will do. */
+static int is_vdso(const struct proc_map *m, void *arg)
+{
+	if (strcmp(m->path, "[vdso]"))
+		return 0;
+	*(struct proc_map *)arg = *m;
+	return 1;
+}
+
+/* Every 64-bit process of this kernel has the same vdso: our own will do. */
 static int keep_vdso(struct session *s, struct err *err)
 {
-	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+	CLEANUP(close_fd) int procfd = proc_open(getpid(), err);
 	CLEANUP(close_fd) int fd = -1;
-	CLEANUP(close_fd) int procfd = -1;
+	struct proc_map m;
 
-	if (!vdso)
-		return 0;
+	if (procfd < 0 || proc_each_map(procfd, is_vdso, &m, err) <= 0)
+		return 0; /* a kernel without vdso */
 	fd = fs_create(s->elffd, VDSO_NAME, 0600, err);
 	if (fd < 0)
 		return -1;
-	/* The kernel maps it in whole pages, two of them on x86-64 and arm64. */
-	return fs_write_all(fd, vdso, (size_t)sysconf(_SC_PAGESIZE), err);
+	return fs_write_all(fd, (const void *)(uintptr_t)m.start, m.end - m.start, err);
 }
 
 int files_keep_kernel(struct session *s, struct err *err)
