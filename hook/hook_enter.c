@@ -91,14 +91,14 @@ static enum hook_reason check_dev(int root, int dev, const struct hook_host *hos
 		err_set(err, errno, "/dev");
 		return HOOK_SKIP_NODEV;
 	}
-	if (is_host_device(host, dev_st.st_dev)) {
-		err_set(err, 0, "/dev is the host's");
-		return HOOK_SKIP_HOSTDEV;
-	}
 	if (fs.f_type != TMPFS_MAGIC || dev_st.st_dev == root_st.st_dev ||
 	    (fs.f_flags & ST_RDONLY)) {
 		err_set(err, 0, "/dev is no writable tmpfs of the container's own");
 		return HOOK_SKIP_NODEV;
+	}
+	if (is_host_device(host, dev_st.st_dev)) {
+		err_set(err, 0, "/dev is the host's");
+		return HOOK_SKIP_HOSTDEV;
 	}
 	return HOOK_NONE;
 }

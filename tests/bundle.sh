@@ -12,7 +12,9 @@
 #   bundle_static DIR [FILE.c]      a root file system of one static program, DIR/app: built of
 #                                   FILE.c, or one that prints its mount table, or waits ("wait")
 #
-# Knobs: variables, read by bundle_make; unset or empty means not used. Arrays may be plain words.
+# Knobs: variables, read by bundle_make; unset or empty means not used. An array of one may be a plain
+# word, which can also be given for one call: BUNDLE_MOUNTS=/a:/b bundle_make … (bash cannot do that
+# with arrays).
 #   BUNDLE_ENV=(K=V …)            environment, behind PATH
 #   BUNDLE_USER=UID[:GID]         default 0:0
 #   BUNDLE_READONLY=1             root.readonly

@@ -24,7 +24,7 @@ hook_setup() {
 	BUNDLE_HOOK=$HOOK
 	BUNDLE_HOOK_ARGS=(--root "$R" --payload "$PAYLOAD")
 	# A system call the filter does not know kills the hook: the list is complete, or tests fail.
-	BUNDLE_HOOK_JQ='.hooks[][].env += ["DFG_SECCOMP=kill"]'
+	BUNDLE_HOOK_JQ='.hooks[]?[]?.env += ["DFG_SECCOMP=kill"]'
 	BUNDLE_JQ=$BUNDLE_HOOK_JQ
 }
 
