@@ -7,6 +7,7 @@
 #                                   DOCKER_HOST, and returns when the daemon answers (30 s at most).
 #                                   Options are added to dockerd's, such as
 #                                   --add-runtime dfg=/path/dfg-runtime --default-runtime dfg
+#                                   (not in a subshell: docker_stop needs what it sets)
 #   docker_image NAME ROOTFS        makes image NAME of a directory (tar | docker import). The word
 #                                   "host" instead of a directory: an empty image to which
 #                                   "${DOCKER_HOST_BINDS[@]}" on docker run adds the host's /usr,
