@@ -60,4 +60,13 @@ uint64_t hs_elf_symbol(void *elf, const char *name);
 void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		 struct hs_result *ret);
 
+/* Writes a snapshot (snapshot.h): the same walk, with what unwinding and inlining need. entries of
+ * the result counts CODE records. The sink is given whole records. */
+void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink, void *work,
+		      struct hs_result *ret);
+
+/* A boolean flag of the JVM (-XX:+name): its address and value. False where it is not exported. */
+bool hs_find_flag(const struct hs_source *source, void *work, const char *name, uint64_t *ret_addr,
+		  uint8_t *ret_value);
+
 #endif

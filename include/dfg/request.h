@@ -5,7 +5,8 @@
  *
  *	dfg1 dump seq=<u32> host_pid=<pid> out=<name>\n
  *
- * <name> is a plain file name (no '/') in the share: the host has made the file, see below. It
+ * <name> is a plain file name (no '/') in the share: the host has made the file, see below. A name
+ * that ends in ".snap" asks for a snapshot (snapshot.h), any other for a map. It
  * reaches the agent in one of three ways:
  *   file    <ctl>/request.<nspid>, put there by rename(2). <nspid> is the pid the JVM sees itself
  *           (getpid). The agent watches the directory (inotify), and reads the file once at start.
@@ -19,9 +20,10 @@
  * A sequence number that is not greater than the last one answered is ignored, so that being
  * woken twice does no harm (0 is always served).
  *
- * ANSWER. The agent opens <share>/<name> (O_WRONLY|O_NOFOLLOW, never O_CREAT or O_TRUNC: the host
- * has made and allocated it, so that its pages are not charged to the container), writes the map
- * from offset 0, and behind its last line the trailer, one line:
+ * ANSWER (of a map; a snapshot has its records in place of lines). The agent opens <share>/<name>
+ *(O_WRONLY|O_NOFOLLOW, never O_CREAT or O_TRUNC: the host has made and allocated it, so that its
+ *pages are not charged to the container), writes the map from offset 0, and behind its last line
+ *the trailer, one line:
  *
  *	#dfg1 end seq=<u32> status=<n> entries=<n> skipped=<n> bytes=<n> us=<n>\n
  *
@@ -46,8 +48,8 @@
  *	dfg1 agent signal=<n> tid=<tid in its namespace>\n
  *
  * signal=0: none was free. A copy of the agent that finds another one resident serves its own loads
- * only, and publishes nothing. The host takes this as a hint only: it checks that /proc/PID/task has a thread named
- * DFG_THREAD_NAME, and before a signal that SigCgt has the bit. */
+ * only, and publishes nothing. The host takes this as a hint only: it checks that /proc/PID/task
+ *has a thread named DFG_THREAD_NAME, and before a signal that SigCgt has the bit. */
 #ifndef DFG_REQUEST_H
 #define DFG_REQUEST_H
 

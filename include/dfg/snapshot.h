@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The snapshot of a JVM's compiled code: all that is needed to unwind and name its frames without
+ * frame pointers and without the JVM. Written by hotspot/ (in the agent or by the host's reader),
+ * read by host/profile; both sides treat the file as hostile input of the other.
+ *
+ * A stream of records, little-endian, each 8-byte aligned and a multiple of 8 long: struct
+ * snap_record first, `size` bytes with it. Readers pass over types they do not know and bytes
+ * behind the fields they know. The first record is SNAP_HEAD, the last SNAP_END; a METHOD may come
+ * before or behind the records that refer to it, and more than once. All "offset"s of code are
+ * bytes from the `start` of the CODE record; SNAP_NONE means that there is none.
+ *
+ * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
+#ifndef DFG_SNAPSHOT_FORMAT_H
+#define DFG_SNAPSHOT_FORMAT_H
+
+#include <stdint.h>
+
+#define SNAP_MAGIC   0x31504e53474644ull /* "DFGSNP1" */
+#define SNAP_VERSION 1u
+#define SNAP_NONE    0xffffffffu
+
+enum snap_type {
+	SNAP_HEAD = 1,
+	SNAP_METHOD = 2,
+	SNAP_CODE = 3,
+	SNAP_END = 4,
+};
+
+struct snap_record {
+	uint32_t type; /* enum snap_type */
+	uint32_t size; /* bytes of the whole record, a multiple of 8 */
+};
+
+#define SNAP_PRESERVE_FP      1u /* -XX:+PreserveFramePointer */
+#define SNAP_DEBUG_NON_SAFE   2u /* -XX:+DebugNonSafepoints is on now */
+#define SNAP_METHODS_COMPLETE 4u /* all methods that were ever interpreted have a METHOD record */
+
+struct snap_head {
+	struct snap_record record;
+	uint64_t magic;
+	uint32_t version;
+	uint32_t flags;		      /* SNAP_PRESERVE_FP … */
+	uint64_t time;		      /* CLOCK_MONOTONIC, ns, when the walk began */
+	uint64_t code_low, code_high; /* bounds of all code heaps */
+	uint64_t call_stub_return;    /* StubRoutines::_call_stub_return_address; 0 unknown */
+	uint64_t cont_return;	      /* StubRoutines::_cont_returnBarrier, JDK 21; 0 none */
+	int32_t interpreter_method;   /* slots of an interpreted frame, in words from the frame */
+	int32_t interpreter_bcp;      /* pointer: x86-64 -3 and -8 (JDK 8: -7) */
+	int32_t entry_wrapper;	      /* frame::entry_frame_call_wrapper_offset, words; 0 unknown */
+	uint32_t jdk;		      /* feature release, 0 unknown */
+};
+
+/* A Java method. Strings are not terminated; name is as in request.h. `id` is the address of the
+ * Method: what an interpreted frame holds. */
+struct snap_method {
+	struct snap_record record;
+	uint64_t id;
+	uint32_t name_len;
+	uint32_t file_len; /* of the source file's name; 0 unknown */
+			   /* char name[name_len], file[file_len], padding */
+};
+
+enum snap_kind {
+	SNAP_COMPILED = 1,    /* nmethod of C1 or C2 */
+	SNAP_NATIVE = 2,      /* nmethod that wraps a native method */
+	SNAP_INTERPRETER = 3, /* the template interpreter */
+	SNAP_STUBS = 4,	      /* StubRoutines: many stubs in one blob */
+	SNAP_RUNTIME = 5, /* a stub with a frame of its own (RuntimeStub, C1 and deopt blobs …) */
+	SNAP_ADAPTER = 6, /* i2c/c2i adapters, vtable and itable stubs: no frame */
+};
+
+/* A scope: method at a place, inlined into its parent. */
+struct snap_scope {
+	uint64_t method; /* id of a METHOD; 0 unknown */
+	int32_t bci;	 /* -1 unknown */
+	int32_t line;	 /* 0 unknown */
+	uint32_t parent; /* index of the scope it is inlined into, SNAP_NONE: outermost */
+	uint32_t pad;
+};
+
+/* Code from the end of the region before up to, and without, `end` is at `scope`. HotSpot's PcDesc
+ * marks the *end* of what it describes (prims/forte.cpp); a return address equals the `end` of the
+ * region of its call exactly, so it is looked up at address - 1. */
+struct snap_region {
+	uint32_t end;	/* offset */
+	uint32_t scope; /* index, SNAP_NONE: unknown */
+};
+
+/* Where the frame is being taken down: from `pop` (the offset of `pop rbp`, or of the return where
+ * there is none) up to `end`, behind the return instruction. */
+struct snap_exit {
+	uint32_t pop, end;
+};
+
+struct snap_code {
+	struct snap_record record;
+	uint64_t start;
+	uint32_t size;
+	uint32_t kind;		 /* enum snap_kind */
+	uint64_t method;	 /* id; 0 unless COMPILED or NATIVE */
+	uint32_t frame_size;	 /* bytes with return address and saved frame pointer; 0 none */
+	uint32_t frame_complete; /* offset from which frame_size holds; SNAP_NONE: never */
+	uint32_t push_end;	 /* offset behind `push rbp`, SNAP_NONE: the prologue has none */
+	uint32_t sub_end;	 /* offset behind `sub rsp, n`; SNAP_NONE unknown */
+	uint32_t level;		 /* compilation level, 1 to 4; 0 unknown or none */
+	uint32_t compile_id;
+	uint32_t deopt;	   /* offset of the deoptimisation handler's entry */
+	uint32_t deopt_mh; /* the same for method handle call sites (up to JDK 25) */
+	uint32_t orig_pc;  /* offset from the unextended sp at which the original pc is kept */
+	uint32_t region_count, scope_count, exit_count, call_count, name_len;
+	/* struct snap_scope  scopes[scope_count]
+	 * struct snap_region regions[region_count], ascending, `end` unique
+	 * struct snap_exit   exits[exit_count], ascending
+	 * uint32_t           calls[call_count]: offsets behind call instructions (E8) whose target
+	 * is in the code cache and that have no region of their own: leaf calls of stubs char
+	 * name[name_len]: the blob's name where method is 0 padding */
+};
+
+struct snap_end {
+	struct snap_record record;
+	uint32_t status; /* enum dfg_dump_status */
+	uint32_t codes, methods, skipped;
+};
+
+_Static_assert(sizeof(struct snap_head) == 80, "layout is the format");
+_Static_assert(sizeof(struct snap_method) == 24, "layout is the format");
+_Static_assert(sizeof(struct snap_scope) == 24, "layout is the format");
+_Static_assert(sizeof(struct snap_code) == 88, "layout is the format");
+_Static_assert(sizeof(struct snap_end) == 24, "layout is the format");
+
+#endif
