@@ -179,6 +179,8 @@ static enum hook_reason make_point(int dev, const char *name, const struct hook_
 		return full ? HOOK_SKIP_NODEV : HOOK_ERR_MOUNT;
 	}
 	point = fs_openat2(dev, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, ONE_NAME, err);
+	if (point < 0 && err->code != ELOOP && err->code != ENOTDIR && err->code != EXDEV)
+		return HOOK_ERR_MOUNT;
 	if (point < 0 || (!*made && check_found(point, t) < 0)) {
 		err_set(err, 0, "/dev/%s is in use", name);
 		return HOOK_SKIP_OCCUPIED;

@@ -46,34 +46,46 @@ static int finish_hook(const struct hook_outcome *o, const struct hook_conf *con
 	return 1;
 }
 
-/* The hook itself, and --join. `bad`: what is wrong with the options, or NULL. */
-static int serve(const struct hook_options *options, const struct err *bad)
+/* Reads the state and does the job. The state is read in any case: a runtime may not be left with a
+ * full pipe. */
+static void serve(const struct hook_options *options, const struct hook_conf *conf,
+		  struct hook_outcome *ret)
 {
 	bool join = options->mode == HOOK_MODE_JOIN;
-	struct hook_outcome outcome = {.reason = HOOK_SKIP_STATE};
-	struct hook_job job = {.options = options, .started_us = started_us};
-	struct hook_conf conf;
-	uint64_t deadline, us;
-	struct err conf_err;
-	long len;
+	uint64_t deadline = started_us + (join ? JOIN_BUDGET_MS : conf->budget_ms) * 1000ull;
+	struct hook_job job = {.options = options, .conf = conf, .started_us = started_us};
+	struct err err;
+	long len = hook_self_drain(deadline, &job.input, &err);
 
-	if (bad || hook_conf_load(options->conf, &conf, &conf_err) < 0) {
+	if (ret->reason != HOOK_NONE)
+		return;
+	if (len < 0) {
+		ret->reason = err.code == ETIMEDOUT ? HOOK_ERR_TIMEOUT : HOOK_SKIP_STATE;
+		ret->err = err;
+		return;
+	}
+	job.len = (size_t)len;
+	hook_self_work(&job, deadline, ret);
+}
+
+/* The hook itself, and --join. `bad`: what is wrong with the options, or NULL. */
+static int hook(const struct hook_options *options, const struct err *bad)
+{
+	struct hook_outcome outcome = {.reason = HOOK_NONE};
+	struct hook_conf conf;
+	uint64_t us;
+
+	if (hook_conf_load(options->conf, &conf, &outcome.err) < 0)
 		outcome.reason = HOOK_SKIP_CONF;
-		if (bad)
-			hook_conf_defaults(&conf);
-		outcome.err = bad ? *bad : conf_err;
+	if (bad) {
+		outcome.reason = HOOK_SKIP_CONF;
+		outcome.err = *bad;
 	}
-	deadline = started_us + (join ? JOIN_BUDGET_MS : conf.budget_ms) * 1000ull;
-	job.conf = &conf;
-	len = hook_self_drain(deadline, &job.input,
-			      outcome.reason == HOOK_SKIP_CONF ? &conf_err : &outcome.err);
-	if (outcome.reason != HOOK_SKIP_CONF && len >= 0) {
-		job.len = (size_t)len;
-		hook_self_work(&job, deadline, &outcome);
-	}
+	serve(options, &conf, &outcome);
 	us = clock_us() - started_us;
 	hook_self_log(&outcome, us);
-	return join ? print_outcome(&outcome, us) : finish_hook(&outcome, &conf);
+	return options->mode == HOOK_MODE_JOIN ? print_outcome(&outcome, us)
+					       : finish_hook(&outcome, &conf);
 }
 
 /* --gc and --release: by hand or from a package's scripts, so that errors are to be seen. */
@@ -111,7 +123,7 @@ int main(int argc, char **argv)
 	good = hook_options_parse(argc, argv, &options, &err) == 0;
 	hook_self_sanitise();
 	if (options.mode == HOOK_MODE_HOOK || options.mode == HOOK_MODE_JOIN)
-		return serve(&options, good ? NULL : &err);
+		return hook(&options, good ? NULL : &err);
 	if (!good) {
 		log_error("%s", err.msg);
 		return 2;
