@@ -61,13 +61,20 @@ NORETURN static void child(const struct child_setup *s)
 	_exit(127);
 }
 
+static void reap(pid_t pid, int *ret_status)
+{
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+}
+
 int run_start(char *const argv[], char *const env[], struct run_io io, struct run_child *ret,
 	      struct err *err)
 {
 	struct child_setup s = {.argv = argv, .env = env, .parent = getpid(), .io = io};
 	CLEANUP(close_fd) int report = -1;
-	int pipefd[2], code = 0;
+	int pipefd[2], code = 0, status;
 	struct run_child c;
+	ssize_t got;
 
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
 		return err_set(err, errno, "pipe");
@@ -82,7 +89,15 @@ int run_start(char *const argv[], char *const env[], struct run_io io, struct ru
 	if (c.pid < 0)
 		return err_set(err, errno, "fork");
 	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
-	if (read(report, &code, sizeof(code)) == sizeof(code)) {
+	if (c.pidfd < 0) {
+		code = errno;
+		kill(c.pid, SIGKILL);
+		reap(c.pid, &status);
+		return err_set(err, code, "watch %s", argv[0]);
+	}
+	while ((got = read(report, &code, sizeof(code))) < 0 && errno == EINTR)
+		;
+	if (got == sizeof(code)) {
 		run_stop(&c);
 		return err_set(err, code, "run %s", argv[0]);
 	}
@@ -96,8 +111,7 @@ int run_wait(struct run_child *c, int ms, int *ret_status)
 
 	if (poll(&p, 1, ms) <= 0)
 		return 0;
-	while (waitpid(c->pid, ret_status, 0) < 0 && errno == EINTR)
-		;
+	reap(c->pid, ret_status);
 	close(c->pidfd);
 	c->pidfd = -1;
 	c->pid = -1;
@@ -117,7 +131,36 @@ void run_stop(struct run_child *c)
 	if (c->pid <= 0)
 		return;
 	run_kill(c, SIGKILL);
-	run_wait(c, -1, &status);
+	while (!run_wait(c, -1, &status)) /* a signal came in between */
+		;
+}
+
+static int ms_left(uint64_t deadline)
+{
+	uint64_t now = clock_ms();
+
+	return now < deadline ? (int)(deadline - now) : 0;
+}
+
+/* Reads until the end of the pipe or the deadline; what is over the limit is thrown away. */
+static void collect(int reader, uint64_t deadline, size_t limit, struct str *out)
+{
+	char buf[16384];
+
+	while (ms_left(deadline)) {
+		struct pollfd p = {.fd = reader, .events = POLLIN};
+		int ready = poll(&p, 1, ms_left(deadline));
+		ssize_t n = ready > 0 ? read(reader, buf, sizeof(buf)) : -1;
+
+		if (ready == 0 || n == 0 || (n < 0 && errno != EINTR))
+			return;
+		if (n < 0)
+			continue;
+		if ((size_t)n > limit)
+			n = (ssize_t)limit;
+		str_add(out, buf, (size_t)n);
+		limit -= (size_t)n;
+	}
 }
 
 int run_capture(char *const argv[], char *const env[], int in, int ms, size_t limit,
@@ -127,7 +170,6 @@ int run_capture(char *const argv[], char *const env[], int in, int ms, size_t li
 	CLEANUP(close_fd) int reader = -1;
 	struct run_child c;
 	int pipefd[2], status = 0, rc;
-	char buf[16384];
 
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
 		return err_set(err, errno, "pipe");
@@ -136,30 +178,12 @@ int run_capture(char *const argv[], char *const env[], int in, int ms, size_t li
 	close(pipefd[1]);
 	if (rc < 0)
 		return -1;
-	for (;;) {
-		struct pollfd p = {.fd = reader, .events = POLLIN};
-		uint64_t now = clock_ms();
-		ssize_t n;
-
-		if (now >= deadline || poll(&p, 1, (int)(deadline - now)) == 0)
-			break;
-		n = read(reader, buf, sizeof(buf));
-		if (n < 0 && errno == EINTR)
+	collect(reader, deadline, limit, out);
+	while (!run_wait(&c, ms_left(deadline), &status)) {
+		if (ms_left(deadline))
 			continue;
-		if (n <= 0)
-			break;
-		if ((size_t)n > limit - (out->len < limit ? out->len : limit))
-			n = (ssize_t)(limit - (out->len < limit ? out->len : limit));
-		str_add(out, buf, (size_t)n);
-	}
-	{
-		uint64_t now = clock_ms();
-		int left = now < deadline ? (int)(deadline - now) : 0;
-
-		if (!run_wait(&c, left, &status)) {
-			run_stop(&c);
-			return err_set(err, ETIMEDOUT, "run %s", argv[0]);
-		}
+		run_stop(&c);
+		return err_set(err, ETIMEDOUT, "run %s", argv[0]);
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

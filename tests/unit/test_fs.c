@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dfg/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "dfg/clock.h"
+#include "tap.h"
+
+static char base[] = "/tmp/dfg-test-fs-XXXXXX";
+static int dir; /* of base */
+static struct err err;
+
+static void put(int at, const char *name, const char *text)
+{
+	int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0 || fs_write_all(fd, text, strlen(text), &err) < 0)
+		abort();
+	close(fd);
+}
+
+static void make_link(const char *to, int at, const char *name)
+{
+	if (symlinkat(to, at, name) < 0)
+		abort();
+}
+
+static const char *get(int at, const char *name)
+{
+	static struct str s;
+
+	str_clear(&s);
+	if (fs_read_file(at, name, 1 << 20, &s, &err) < 0)
+		return NULL;
+	return s.buf ? s.buf : "";
+}
+
+/* The text of a file opened in a root, or NULL. */
+static const char *get_in_root(int root, const char *path)
+{
+	static struct str s;
+	CLEANUP(close_fd) int fd = fs_open_in_root(root, path, O_RDONLY, &err);
+
+	str_clear(&s);
+	if (fd < 0 || fs_read_all(fd, 1 << 20, &s, &err) < 0)
+		return NULL;
+	return s.buf ? s.buf : "";
+}
+
+static void test_in_root(void)
+{
+	CLEANUP(close_fd) int root = fs_make_dir(dir, "root", 0700, &err);
+	CLEANUP(close_fd) int etc = fs_make_dir(root, "etc", 0700, &err);
+	CLEANUP(free) char *outside = xasprintf("%s/secret", base);
+
+	put(dir, "secret", "outside");
+	put(etc, "name", "inside");
+	make_link("/etc", root, "absolute");
+	make_link("../../../../../../etc", root, "climbing");
+	make_link(outside, root, "out");
+	make_link("../secret", root, "beside");
+	make_link("/proc/self/root", root, "proclink");
+	make_link("loop", root, "loop");
+	is_str(get_in_root(root, "/etc/name"), "inside", "absolute path: below the root");
+	is_str(get_in_root(root, "etc/name"), "inside", "relative path: the same");
+	is_str(get_in_root(root, "absolute/name"), "inside", "absolute link: stays inside");
+	is_str(get_in_root(root, "climbing/name"), "inside", "climbing link: stays inside");
+	is_str(get_in_root(root, "../../../etc/name"), "inside", "climbing path: stays inside");
+	ok(!get_in_root(root, "out"), "a link to a file outside finds nothing");
+	ok(!get_in_root(root, "beside"), "nor does one beside the root");
+	ok(!get_in_root(root, "../secret"), "nor a path");
+	ok(!get_in_root(root, "loop") && err.code == ELOOP, "a loop ends");
+	ok(!get_in_root(root, "nothing") && err.code == ENOENT, "nothing there");
+	ok(strstr(err.msg, "nothing") != NULL, "its name is in the message: %s", err.msg);
+}
+
+static void test_magic_links(void)
+{
+	CLEANUP(close_fd) int proc = open("/proc/self", O_PATH | O_DIRECTORY);
+
+	ok(fs_open_in_root(proc, "root", O_PATH, &err) < 0 && err.code == ELOOP,
+	   "a magic link as the path");
+	ok(fs_open_in_root(proc, "cwd/x", O_PATH, &err) < 0 && err.code == ELOOP, "or on the way");
+	ok(fs_open_in_root(proc, "exe", O_RDONLY, &err) < 0 && err.code == ELOOP, "or to a file");
+}
+
+/* A process in which a directory and a link to the outside change places all the time. */
+static pid_t start_swapping(int root)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		syscall(SYS_renameat2, root, "a", root, "b", RENAME_EXCHANGE);
+}
+
+static void test_race(void)
+{
+	CLEANUP(close_fd) int root = fs_make_dir(dir, "race", 0700, &err);
+	CLEANUP(close_fd) int a = fs_make_dir(root, "a", 0700, &err);
+	CLEANUP(close_fd) int sub = fs_make_dir(a, "sub", 0700, &err);
+	CLEANUP(close_fd) int target = fs_make_dir(dir, "sub", 0700, &err);
+	uint64_t until = clock_ms() + 1000;
+	int inside = 0, nothing = 0, escapes = 0, plain = 0;
+	pid_t swapper;
+
+	put(sub, "file", "inside");
+	put(target, "file", "outside");
+	make_link(base, root, "b");
+	swapper = start_swapping(root);
+	while (clock_ms() < until) {
+		const char *text = get_in_root(root, "a/sub/../sub/file");
+		CLEANUP(close_fd) int fd = openat(root, "a/sub/../sub/file", O_RDONLY);
+		char c = 0;
+
+		inside += text && !strcmp(text, "inside");
+		escapes += text && strcmp(text, "inside") != 0;
+		nothing += !text;
+		plain += fd >= 0 && read(fd, &c, 1) == 1 && c == 'o';
+	}
+	kill(swapper, SIGKILL);
+	waitpid(swapper, NULL, 0);
+	is_int(escapes, 0, "race: never outside");
+	ok(inside > 0, "race: %d times inside, %d times nothing", inside, nothing);
+	ok(plain > 0, "race: a plain open was led outside %d times", plain);
+}
+
+static void test_regular(void)
+{
+	CLEANUP(close_fd) int fd = -1;
+
+	put(dir, "file", "text");
+	make_link("file", dir, "link");
+	mkfifoat(dir, "fifo", 0600);
+	fd = fs_open_regular(dir, "file", O_RDONLY, &err);
+	ok(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC), "regular file, closed on exec");
+	ok(fs_open_regular(dir, "link", O_RDONLY, &err) < 0, "no link");
+	ok(fs_open_regular(dir, "fifo", O_RDONLY, &err) < 0, "no FIFO, and no waiting for one");
+	ok(fs_open_regular(dir, "root", O_RDONLY, &err) < 0, "no directory");
+	ok(fs_open_regular(dir, "../etc/passwd", O_RDONLY, &err) < 0, "no climbing");
+	ok(fs_open_regular(dir, "/etc/passwd", O_RDONLY, &err) < 0, "no absolute path");
+}
+
+static int count_entries(const char *prefix)
+{
+	DIR *d = opendir(base);
+	struct dirent *e;
+	int n = 0;
+
+	while ((e = readdir(d)))
+		n += has_prefix(e->d_name, prefix);
+	closedir(d);
+	return n;
+}
+
+static void test_create_and_replace(void)
+{
+	CLEANUP(close_fd) int fd = fs_create(dir, "new", 0640, &err);
+	struct stat st;
+
+	ok(fd >= 0, "new file");
+	ok(fs_create(dir, "new", 0640, &err) < 0 && err.code == EEXIST, "only once");
+	make_link("nowhere", dir, "dangling");
+	ok(fs_create(dir, "dangling", 0640, &err) < 0, "not through a link");
+	put(dir, "victim", "untouched");
+	make_link("victim", dir, "replaced");
+	ok(fs_replace_file(dir, "replaced", 0604, "new text", 8, &err) == 0, "replace");
+	is_str(get(dir, "replaced"), "new text", "its text");
+	ok(fstatat(dir, "replaced", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+		   (st.st_mode & 0777) == 0604,
+	   "a file of its own, with its mode");
+	is_str(get(dir, "victim"), "untouched", "what the link led to");
+	mkdirat(dir, "taken", 0700);
+	ok(fs_replace_file(dir, "taken", 0600, "x", 1, &err) < 0, "not over a directory");
+	is_int(count_entries(".taken"), 0, "no temporary file is left");
+}
+
+static void test_make_dirs(void)
+{
+	CLEANUP(free) char *path = xasprintf("%s/x/y//z", base);
+	CLEANUP(free) char *bad = xasprintf("%s/dirlink/y", base);
+	CLEANUP(free) char *file = xasprintf("%s/file/y", base);
+	CLEANUP(close_fd) int fd = fs_make_dirs(path, 0700, &err);
+	CLEANUP(close_fd) int again = fs_make_dirs(path, 0700, &err);
+
+	ok(fd >= 0 && again >= 0, "made, and there already");
+	put(fd, "f", "here");
+	is_str(get(again, "f"), "here", "the same");
+	make_link("x", dir, "dirlink");
+	ok(fs_make_dirs(bad, 0700, &err) < 0, "not through a link");
+	ok(fs_make_dirs(file, 0700, &err) < 0, "not through a file");
+	ok(fs_make_dirs("relative/x", 0700, &err) < 0, "not relative");
+}
+
+static void test_read_limit(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	put(dir, "ten", "0123456789");
+	ok(fs_read_file(dir, "ten", 10, &s, &err) == 0, "as long as the limit");
+	is_str(s.buf, "0123456789", "all of it");
+	ok(fs_read_file(dir, "ten", 9, &s, &err) < 0 && err.code == EFBIG, "longer");
+	ok(fs_read_file(dir, "fifo", 9, &s, &err) < 0, "no FIFO");
+	ok(fs_read_file(dir, "link", 9, &s, &err) < 0, "no link");
+}
+
+static void test_copy(void)
+{
+	CLEANUP(close_fd) int from = openat(dir, "ten", O_RDONLY);
+	CLEANUP(close_fd) int to = fs_create(dir, "copy", 0600, &err);
+	CLEANUP(close_fd) int proc = open("/proc/self/status", O_RDONLY);
+	CLEANUP(close_fd) int status = fs_create(dir, "status", 0600, &err);
+
+	is_int(fs_copy(from, to, 4, &err), 4, "four bytes");
+	is_int(fs_copy(from, to, 100, &err), 6, "the rest");
+	is_str(get(dir, "copy"), "0123456789", "both");
+	ok(fs_copy(proc, status, 1 << 20, &err) > 100, "a file without a size");
+	ok(strstr(get(dir, "status"), "SigCgt:") != NULL, "is copied too");
+}
+
+static void test_remove_tree(void)
+{
+	CLEANUP(close_fd) int tree = fs_make_dir(dir, "tree", 0700, &err);
+	CLEANUP(close_fd) int deep = fs_make_dir(tree, "deep", 0700, &err);
+	CLEANUP(close_fd) int keep = fs_make_dir(dir, "keep", 0700, &err);
+
+	put(keep, "precious", "text");
+	put(deep, "f", "x");
+	make_link("../../keep", deep, "link");
+	make_link("../keep", tree, "link");
+	mkfifoat(deep, "fifo", 0600);
+	is_int(fs_remove_tree(dir, "tree"), 0, "a tree");
+	ok(faccessat(dir, "tree", F_OK, AT_SYMLINK_NOFOLLOW) < 0, "is gone");
+	is_str(get(keep, "precious"), "text", "what its links led to is not");
+	is_int(fs_remove_tree(dir, "never"), 0, "nothing there is fine");
+	is_int(fs_remove_tree(dir, "link"), 0, "a link");
+	is_str(get(dir, "file"), "text", "not what it led to");
+}
+
+int main(void)
+{
+	dir = mkdtemp(base) ? open(base, O_RDONLY | O_DIRECTORY) : -1;
+	test_in_root();
+	test_magic_links();
+	test_race();
+	test_regular();
+	test_create_and_replace();
+	test_make_dirs();
+	test_read_limit();
+	test_copy();
+	test_remove_tree();
+	is_int(fs_remove_tree(AT_FDCWD, base), 0, "all is removed");
+	return tap_done();
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dfg/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "dfg/clock.h"
+#include "dfg/fs.h"
+#include "tap.h"
+
+static struct err err;
+
+/* Runs a shell command; *out holds its output. */
+static int shell(const char *command, int ms, size_t limit, struct str *out)
+{
+	char *argv[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
+
+	return run_capture(argv, NULL, -1, ms, limit, out, &err);
+}
+
+static void test_capture(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	is_int(shell("echo out; echo err >&2; exit 3", 5000, 100, &s), 3, "exit status");
+	is_str(s.buf, "out\n", "stdout only");
+	str_clear(&s);
+	is_int(shell("kill -9 $$", 5000, 100, &s), 128 + 9, "killed: 128 and the signal");
+	is_int(shell("cat", 5000, 100, &s), 0, "stdin is empty");
+	is_int(s.len, 0, "no output");
+}
+
+static void test_not_found(void)
+{
+	char *argv[] = {(char *)"no-such-program-of-dfg", NULL};
+	char *dir[] = {(char *)"/etc", NULL};
+	CLEANUP(str_fini) struct str s = {0};
+
+	is_int(run_capture(argv, NULL, -1, 1000, 10, &s, &err), -1, "no such program");
+	is_int(err.code, ENOENT, "not a status 127");
+	is_str(err.msg, "run no-such-program-of-dfg: No such file or directory", "its name");
+	is_int(run_capture(dir, NULL, -1, 1000, 10, &s, &err), -1, "a directory");
+	is_int(err.code, EACCES, "cannot be run");
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
+}
+
+static void test_limit(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	str_adds(&s, "before:");
+	is_int(shell("head -c 1000000 /dev/zero | tr '\\0' x", 5000, 10, &s), 0,
+	       "more output than wanted: runs to its end");
+	is_str(s.buf, "before:xxxxxxxxxx", "the first ten bytes, behind what was there");
+}
+
+static void test_timeout(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	uint64_t began = clock_ms();
+
+	is_int(shell("echo early; exec sleep 20", 300, 100, &s), -1, "too long");
+	is_int(err.code, ETIMEDOUT, "says so");
+	is_str(s.buf, "early\n", "what came before is there");
+	is_int(shell("exec >&-; exec sleep 20", 300, 100, &s), -1, "too long, stdout closed");
+	ok(clock_ms() - began < 3000, "in time");
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* A program with a timer: every wait is interrupted many times. */
+static void test_interrupted(void)
+{
+	struct itimerval on = {{0, 5000}, {0, 5000}}, off = {0};
+	struct sigaction sa = {.sa_handler = on_alarm};
+	CLEANUP(str_fini) struct str s = {0};
+	char *argv[] = {(char *)"sleep", (char *)"20", NULL};
+	struct run_io io = {-1, -1, -1};
+	struct run_child c = {-1, -1};
+	uint64_t began = clock_ms();
+
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &on, NULL);
+	is_int(shell("sleep 0.2; echo x; exec >&-; sleep 0.2", 5000, 100, &s), 0, "signals: runs");
+	is_str(s.buf, "x\n", "signals: output");
+	is_int(shell("exec sleep 20", 300, 100, &s), -1, "signals: too long");
+	ok(clock_ms() - began < 3000, "signals: in time");
+	for (int i = 0; i < 20; i++) {
+		if (run_start(argv, NULL, io, &c, &err) < 0)
+			ok(false, "signals: start: %s", err.msg);
+		run_stop(&c);
+	}
+	setitimer(ITIMER_REAL, &off, NULL);
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "signals: no child is left");
+}
+
+static void test_environment(void)
+{
+	char *argv[] = {(char *)"env", NULL};
+	char *env[] = {(char *)"DFG_TEST=1", NULL};
+	CLEANUP(str_fini) struct str s = {0};
+
+	setenv("LD_PRELOAD", "/evil.so", 1);
+	setenv("PATH", "/evil", 1);
+	is_int(run_capture(argv, env, -1, 5000, 1000, &s, &err), 0,
+	       "found without the caller's PATH");
+	unsetenv("LD_PRELOAD");
+	is_str(s.buf,
+	       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nLANG=C\n"
+	       "HOME=/nonexistent\nDFG_TEST=1\n",
+	       "nothing of the caller's environment");
+}
+
+static void test_start(void)
+{
+	char *argv[] = {(char *)"sh", (char *)"-c", (char *)"cat; echo err >&2; exec sleep 20",
+			NULL};
+	struct run_child c = {-1, -1};
+	int in[2], out[2], status = 0;
+	char buf[16] = "";
+
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+		abort();
+	ok(run_start(argv, NULL, (struct run_io){in[0], out[1], out[1]}, &c, &err) == 0, "start");
+	is_int(getpgid(c.pid), c.pid, "a process group of its own");
+	(void)!write(in[1], "in\n", 3);
+	close(in[1]);
+	close(in[0]);
+	close(out[1]);
+	is_int(read(out[0], buf, 3), 3, "stdin goes in, stdout comes out");
+	is_int(read(out[0], buf + 3, 4), 4, "and stderr");
+	is_str(buf, "in\nerr\n", "all of it");
+	is_int(run_wait(&c, 50, &status), 0, "still runs");
+	run_kill(&c, SIGTERM);
+	is_int(run_wait(&c, 5000, &status), 1, "ended");
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "by the signal");
+	run_stop(&c);
+	ok(true, "stopping once more does nothing");
+	close(out[0]);
+}
+
+static void test_signals_reset(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	sigset_t all;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	is_int(shell("grep -E '^Sig(Blk|Ign)' /proc/self/status", 5000, 1000, &s), 0, "masks");
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	is_str(s.buf, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n",
+	       "no signal blocked or ignored");
+}
+
+/* 0 when the process has ended within two seconds; nobody may be there to reap it. */
+static int wait_for_end(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	for (int i = 0; i < 100; i++) {
+		CLEANUP(str_fini) struct str s = {0};
+
+		if (fs_read_file(AT_FDCWD, path, 4096, &s, &err) < 0 || strstr(s.buf, ") Z "))
+			return 0;
+		sleep_ms(20);
+	}
+	return -1;
+}
+
+/* The child of a process that dies dies too. */
+static void test_parent_dies(void)
+{
+	char *argv[] = {(char *)"sleep", (char *)"20", NULL};
+	int up[2];
+	pid_t parent;
+	struct run_child c = {-1, -1};
+
+	if (pipe2(up, O_CLOEXEC) < 0)
+		abort();
+	parent = fork();
+	if (parent == 0) {
+		if (run_start(argv, NULL, (struct run_io){-1, -1, -1}, &c, &err) < 0)
+			_exit(1);
+		(void)!write(up[1], &c.pid, sizeof(c.pid));
+		pause();
+	}
+	(void)!read(up[0], &c.pid, sizeof(c.pid));
+	is_int(kill(c.pid, 0), 0, "the grandchild runs");
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	is_int(wait_for_end(c.pid), 0, "and is gone with its parent");
+}
+
+int main(void)
+{
+	test_capture();
+	test_not_found();
+	test_limit();
+	test_timeout();
+	test_interrupted();
+	test_environment();
+	test_start();
+	test_signals_reset();
+	test_parent_dies();
+	return tap_done();
+}
