@@ -111,6 +111,16 @@ static int sweep(const struct hook_options *options)
 	return 0;
 }
 
+/* Only where an administrator or dfg-trigger calls: a runtime may give a hook the environment of a
+ * container. */
+static void take_environment(struct hook_options *options)
+{
+	const char *root = getenv("DFG_ROOT");
+
+	if (options->mode != HOOK_MODE_HOOK && !options->root && root && root[0] == '/')
+		options->root = root;
+}
+
 int main(int argc, char **argv)
 {
 	struct hook_options options;
@@ -121,6 +131,7 @@ int main(int argc, char **argv)
 	log_init("dfg-hook");
 	log_set_oom_status(0);
 	good = hook_options_parse(argc, argv, &options, &err) == 0;
+	take_environment(&options);
 	hook_self_sanitise();
 	if (options.mode == HOOK_MODE_HOOK || options.mode == HOOK_MODE_JOIN)
 		return hook(&options, good ? NULL : &err);

@@ -101,6 +101,7 @@ static int attach_loop(int image, char device[static 32], struct err *err)
 static int mount_image(int image, struct err *err)
 {
 	CLEANUP(close_fd) int loop = -1;
+	struct err second;
 	char device[32];
 	int mnt;
 
@@ -108,7 +109,7 @@ static int mount_image(int image, struct err *err)
 	if (loop < 0)
 		return -1;
 	mnt = hook_mnt_image("squashfs", device, ATTRS, err);
-	return mnt >= 0 ? mnt : hook_mnt_image("erofs", device, ATTRS, err);
+	return mnt >= 0 ? mnt : hook_mnt_image("erofs", device, ATTRS, &second);
 }
 
 static int copy_file(int from, int to, const char *name, struct err *err)

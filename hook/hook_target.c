@@ -27,24 +27,19 @@ static int read_map(int proc, const char *name, uint32_t *ret, struct err *err)
 
 static enum hook_reason open_namespace(struct hook_target *t, struct err *err)
 {
+	CLEANUP(close_fd) int self = proc_open(getpid(), err);
 	uint64_t own;
 
+	if (self < 0 || proc_ns_inode(self, "mnt", &own, err) < 0)
+		return HOOK_ERR_HOST;
 	t->mnt_ns = openat(t->proc, "ns/mnt", O_RDONLY | O_CLOEXEC);
 	if (t->mnt_ns < 0) {
-		enum hook_reason reason =
-			errno == EACCES || errno == EPERM ? HOOK_ERR_PRIVILEGES : HOOK_SKIP_GONE;
-
 		err_set(err, errno, "/proc/…/ns/mnt");
-		return reason;
+		return err->code == EACCES || err->code == EPERM ? HOOK_ERR_PRIVILEGES
+								 : HOOK_SKIP_GONE;
 	}
 	if (proc_ns_inode(t->proc, "mnt", &t->mnt_ns_inode, err) < 0)
 		return HOOK_SKIP_GONE;
-	{
-		CLEANUP(close_fd) int self = proc_open(getpid(), err);
-
-		if (self < 0 || proc_ns_inode(self, "mnt", &own, err) < 0)
-			return HOOK_ERR_HOST;
-	}
 	if (own == t->mnt_ns_inode) {
 		err_set(err, 0, "the container has no mount namespace of its own");
 		return HOOK_SKIP_NOMNTNS;

@@ -108,7 +108,7 @@ hook_stop u1
 is "--release drops the old one" "$(find "$R/payload" -name '*.so' -exec cat {} +)" new
 hook_stop u2
 loops=$(losetup -n -O BACK-FILE -l | grep -c "$S")
-ok "--release" "$HOOK" --root "$R" --release
+ok "--release, by the environment" env DFG_ROOT="$R" "$HOOK" --release
 is "no mount is left" "$(hook_mounts)" ""
 sleep 0.2
 is "no loop device is left" "$(losetup -n -O BACK-FILE -l | grep -c "$S") of $loops" "0 of 1"
