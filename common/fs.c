@@ -170,8 +170,10 @@ int64_t fs_copy(int from, int to, uint64_t limit, struct err *err)
 		ssize_t n =
 			copy_file_range(from, NULL, to, NULL, left < 1 << 30 ? left : 1 << 30, 0);
 
+		/* The end; or another file system; or /proc, where it sees nothing (5.10). The
+		 * plain way below finds out. */
 		if (n <= 0)
-			break; /* the end; across file systems; /proc, where it sees nothing (5.10) */
+			break;
 		done += (uint64_t)n;
 	}
 	while (done < limit) {
@@ -233,8 +235,7 @@ int fs_remove_tree(int dirfd, const char *name)
 	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (fstatat(fd, "..", &parent, 0) < 0 || fstat(fd, &st) < 0 ||
-	    st.st_dev != parent.st_dev) {
+	if (fstatat(fd, "..", &parent, 0) < 0 || fstat(fd, &st) < 0 || st.st_dev != parent.st_dev) {
 		close(fd);
 		return -1;
 	}
