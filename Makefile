@@ -19,7 +19,9 @@ base := -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='"$(VERSION)"' \
 hard := -fstack-protector-strong -fPIE $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 link := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 
-ifneq ($(V),1)
+ifneq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
+say = @
+else ifneq ($(V),1)
 say = @printf '  %-7s %s\n' '$(1)' '$(@:$(BUILD)/%=%)';
 endif
 
