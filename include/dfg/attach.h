@@ -32,7 +32,8 @@ struct attach_request {
 
 /* Loads an agent ("load" command). Forks: the child takes the JVM's effective uid and gid (as root;
  * otherwise they must be the caller's already), so the caller's ids never change. *ret_code is what
- * the library's Agent_OnAttach returned. err is set unless ATTACH_OK. */
+ * the library's Agent_OnAttach returned: ATTACH_OK only means that it was called. err is set unless
+ * ATTACH_OK; its code is EPERM or EACCES where the caller's rights do not suffice. */
 MUST_CHECK enum attach_result attach_load(const struct attach_request *req, int *ret_code,
 					  struct err *err);
 
