@@ -16,7 +16,7 @@
 #define LOCK_PATIENCE 100000
 
 static struct {
-	int lock;
+	uint32_t lock;
 	/* Set by the loading thread before the thread starts. */
 	const void *vm;
 	int pid, tid;
@@ -35,7 +35,7 @@ static struct {
 static bool agent_lock(void)
 {
 	for (int i = 0; i < LOCK_PATIENCE; i++) {
-		if (!__atomic_exchange_n(&agent.lock, 1, __ATOMIC_ACQUIRE))
+		if (!sys_exchange(&agent.lock, 1))
 			return true;
 		sys_call0(__NR_sched_yield);
 	}
@@ -44,7 +44,7 @@ static bool agent_lock(void)
 
 static void agent_unlock(void)
 {
-	__atomic_store_n(&agent.lock, 0, __ATOMIC_RELEASE);
+	sys_exchange(&agent.lock, 0);
 }
 
 static bool order_push(const struct order *order)

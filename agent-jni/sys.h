@@ -26,6 +26,13 @@ static inline long sys_call6(long n, long a, long b, long c, long d, long e, lon
 			 : "rcx", "r11", "memory");
 	return ret;
 }
+
+/* An atomic exchange; the compiler's own may be a call into libgcc on aarch64. */
+static inline uint32_t sys_exchange(uint32_t *p, uint32_t value)
+{
+	__asm__ volatile("xchg %0, %1" : "+r"(value), "+m"(*p) : : "memory");
+	return value;
+}
 #elif defined(__aarch64__)
 static inline long sys_call6(long n, long a, long b, long c, long d, long e, long f)
 {
@@ -42,6 +49,19 @@ static inline long sys_call6(long n, long a, long b, long c, long d, long e, lon
 			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
 			 : "memory");
 	return x0;
+}
+
+static inline uint32_t sys_exchange(uint32_t *p, uint32_t value)
+{
+	uint32_t old, failed;
+
+	__asm__ volatile("1:	ldaxr %w0, [%2]\n"
+			 "	stlxr %w1, %w3, [%2]\n"
+			 "	cbnz %w1, 1b"
+			 : "=&r"(old), "=&r"(failed)
+			 : "r"(p), "r"(value)
+			 : "memory");
+	return old;
 }
 #else
 #error "the agent knows the system calls of x86_64 and aarch64"

@@ -64,8 +64,7 @@ static void on_signal(int number, struct sys_siginfo *info, void *context)
 	(void)number;
 	(void)context;
 	if (info->code == SYS_SIG_QUEUE)
-		__atomic_store_n(&handler_state.value, (uint32_t)info->value.number,
-				 __ATOMIC_RELAXED);
+		sys_exchange(&handler_state.value, (uint32_t)info->value.number);
 	event_add(handler_state.event);
 }
 
@@ -121,7 +120,7 @@ void wake_take_signal(struct wake *wake, int wanted, uint64_t blocked)
 
 uint32_t wake_signal_value(void)
 {
-	return __atomic_exchange_n(&handler_state.value, 0, __ATOMIC_RELAXED);
+	return sys_exchange(&handler_state.value, 0);
 }
 
 static bool name_is(const char *a, const char *b)
