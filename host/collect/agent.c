@@ -119,7 +119,7 @@ int agent_load(const struct jvm *j, const struct dump *request, struct err *err)
 	int code = 0;
 
 	if (attach_load(&req, &code, err) != ATTACH_OK)
-		return err_wrap(err, "load the agent into %d", (int)j->pid);
+		return err_wrap(err, "load the agent");
 	if (code != DFG_AGENT_OK)
 		return err_set(err, 0, "load the agent into %d: it returned %d", (int)j->pid, code);
 	return 0;

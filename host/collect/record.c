@@ -49,11 +49,14 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 	CLEANUP(close_fd) int log = open(logname, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	CLEANUP(str_fini) struct str pids = {0};
 	CLEANUP(free) char *freq = xasprintf("%u", o->frequency);
+	CLEANUP(free)
+	char *unwind = o->stack_bytes ? xasprintf("dwarf,%u", o->stack_bytes) : xstrdup("fp");
 	struct recording r = {.whole_machine = too_many_events(o)};
-	char *argv[24] = {(char *)"perf", (char *)"record", (char *)"-q", (char *)"-B",
-			  (char *)"-N",	  (char *)"-g",	    (char *)"-F", freq,
-			  (char *)"-k",	  (char *)"mono",   (char *)"-o", data};
-	size_t n = 12;
+	char *argv[24] = {
+		(char *)"perf",		(char *)"record", (char *)"-q", (char *)"-B", (char *)"-N",
+		(char *)"--call-graph", unwind,		  (char *)"-F", freq,	      (char *)"-k",
+		(char *)"mono",		(char *)"-o",	  data};
+	size_t n = 13;
 
 	if (log < 0)
 		return err_set(err, errno, "create %s", logname);

@@ -14,6 +14,8 @@
 struct record_options {
 	const char *dir; /* of the session: perf.data and perf.log are made in it */
 	unsigned frequency;
+	unsigned stack_bytes; /* of each sample's stack to copy, with the registers; 0: frame
+				 pointers */
 	const pid_t *pids;
 	size_t count;
 };
