@@ -79,7 +79,7 @@ endef
 $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
-libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libelf) -liberty
+libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf) -liberty
 
 define host_program
 $(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/draw host/profile host/collect host/session injector hotspot common,$(call archive,$(f)))

@@ -15,11 +15,12 @@
 #include "dfg/compiler.h"
 
 #if defined(__x86_64__)
-#define UNWIND_REGS    17 /* rax rdx rcx rbx rsi rdi rbp rsp r8-r15 ra */
-#define UNWIND_FP      6
-#define UNWIND_SP      7
-#define UNWIND_PC      16
-#define UNWIND_PERFABI 2 /* PERF_SAMPLE_REGS_ABI_64 */
+#define UNWIND_REGS	    17 /* rax rdx rcx rbx rsi rdi rbp rsp r8-r15 ra */
+#define UNWIND_FP	    6
+#define UNWIND_SP	    7
+#define UNWIND_PC	    16
+#define UNWIND_PERFABI	    2	    /* PERF_SAMPLE_REGS_ABI_64 */
+#define UNWIND_CALLEE_SAVED 0xf048u /* rbx rbp r12-r15: what calls preserve, but sp */
 /* DWARF number of each of perf's registers (enum perf_event_x86_regs, arch/x86/include/uapi/asm/
  * perf_regs.h: AX BX CX DX SI DI BP SP IP FLAGS CS SS DS ES FS GS R8-R15); -1: none. */
 #define UNWIND_PERF_ORDER                                                                          \

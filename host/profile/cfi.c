@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cfi.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <gelf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "cfirule.h"
+#include "dfg/str.h"
+
+#define SEGMENTS_MAX 256
+#define SECTIONS_MAX 4096
+#define PAGE	     4096u
+#define RULES_MAX    (1u << 16)
+#define PCS_MAX	     (1u << 20)
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#endif
+
+struct segment {
+	uint64_t offset, size, vaddr;
+	bool exec;
+};
+
+/* A place in the file and the number of its rule, from 1; 0: the slot is free. */
+struct pc_slot {
+	uint64_t offset;
+	uint32_t rule;
+};
+
+struct cfi {
+	void *map; /* NULL: the bytes are the caller's */
+	size_t map_len;
+	Elf *elf;
+	Dwarf *dwarf; /* owns `frames`; NULL when there is no .debug_frame */
+	Dwarf_CFI *eh, *frames;
+	bool loaded; /* the tables were looked for */
+	struct segment *segments;
+	size_t segment_count, segment_cap;
+
+	/* What was read so far; forgotten when it grows too large. */
+	struct cfi_exprs exprs;
+	struct cfi_rule *rules;
+	size_t rule_count, rule_cap;
+	uint32_t *by_rule; /* hash of the rules' bytes: number, from 1 */
+	size_t by_rule_size;
+	struct pc_slot *pcs;
+	size_t pc_count, pcs_size; /* size: a power of two */
+};
+
+static void read_segments(struct cfi *c)
+{
+	GElf_Phdr ph;
+	size_t n = 0;
+
+	if (elf_getphdrnum(c->elf, &n) != 0)
+		return;
+	for (size_t i = 0; i < n && i < SEGMENTS_MAX; i++) {
+		if (!gelf_getphdr(c->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		c->segments =
+			grow(c->segments, c->segment_count, &c->segment_cap, sizeof(*c->segments));
+		c->segments[c->segment_count++] = (struct segment){.offset = ph.p_offset,
+								   .size = ph.p_filesz,
+								   .vaddr = ph.p_vaddr,
+								   .exec = ph.p_flags & PF_X};
+	}
+}
+
+static struct cfi *open_elf(Elf *elf, void *map, size_t map_len, struct err *err)
+{
+	struct cfi *c = xcalloc(1, sizeof(*c));
+	GElf_Ehdr eh;
+
+	c->elf = elf;
+	c->map = map;
+	c->map_len = map_len;
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh)) {
+		err_set(err, 0, "not an ELF file");
+	} else if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
+		   eh.e_machine != MACHINE) {
+		err_set(err, 0, "an ELF file of another architecture");
+	} else {
+		read_segments(c);
+		return c;
+	}
+	cfi_close(c);
+	return NULL;
+}
+
+struct cfi *cfi_of(const void *p, size_t len, struct err *err)
+{
+	elf_version(EV_CURRENT);
+	return open_elf(elf_memory((char *)(uintptr_t)p, len), NULL, 0, err);
+}
+
+struct cfi *cfi_open(int fd, struct err *err)
+{
+	struct stat st;
+	void *map;
+
+	elf_version(EV_CURRENT);
+	if (fstat(fd, &st) < 0) {
+		err_set(err, errno, "read an ELF file");
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size <= 0) {
+		err_set(err, 0, "not an ELF file");
+		return NULL;
+	}
+	/* A map of our own rather than elf_begin's: libelf then has no descriptor to use. */
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED) {
+		err_set(err, errno, "map an ELF file");
+		return NULL;
+	}
+	return open_elf(elf_memory(map, (size_t)st.st_size), map, (size_t)st.st_size, err);
+}
+
+void cfi_close(struct cfi *c)
+{
+	if (!c)
+		return;
+	if (c->eh)
+		dwarf_cfi_end(c->eh);
+	dwarf_end(c->dwarf);
+	elf_end(c->elf);
+	if (c->map)
+		munmap(c->map, c->map_len);
+	free(c->segments);
+	free(c->exprs.list);
+	free(c->rules);
+	free(c->by_rule);
+	free(c->pcs);
+	free(c);
+}
+
+/* Compressed sections would have to be inflated, without a bound that we could set. */
+static bool has_debug_frame(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t strings = 0;
+	bool found = false;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &strings) != 0)
+		return false;
+	for (int i = 0; i < SECTIONS_MAX && (scn = elf_nextscn(elf, scn)); i++) {
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, strings, sh.sh_name) : NULL;
+
+		if (!name || sh.sh_flags & SHF_COMPRESSED || has_prefix(name, ".zdebug"))
+			return false;
+		if (strcmp(name, ".debug_frame") == 0 && sh.sh_type == SHT_PROGBITS)
+			found = true;
+	}
+	return found;
+}
+
+static void load_tables(struct cfi *c)
+{
+	c->loaded = true;
+	c->eh = dwarf_getcfi_elf(c->elf);
+	if (!has_debug_frame(c->elf))
+		return;
+	c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
+	if (c->dwarf)
+		c->frames = dwarf_getcfi(c->dwarf);
+}
+
+/* A mapping begins at a page: bytes before a segment on its first page belong to it, if it is the
+ * one with code. */
+static bool address_of(const struct cfi *c, uint64_t offset, uint64_t *ret)
+{
+	for (int exec = 1; exec >= 0; exec--)
+		for (size_t i = 0; i < c->segment_count; i++) {
+			const struct segment *g = &c->segments[i];
+			uint64_t before = exec ? g->offset & (PAGE - 1) : 0;
+
+			if (g->exec != exec || offset < g->offset - before ||
+			    (offset >= g->offset && offset - g->offset >= g->size))
+				continue;
+			*ret = g->vaddr + (offset - g->offset);
+			return true;
+		}
+	return false;
+}
+
+static size_t mix(uint64_t n)
+{
+	n *= 0x9e3779b97f4a7c15u;
+	return (size_t)(n ^ n >> 32);
+}
+
+static size_t hash_rule(const struct cfi_rule *rule)
+{
+	uint64_t words[sizeof(*rule) / 8], h = 0;
+
+	_Static_assert(sizeof(*rule) % 8 == 0, "hashed by words");
+	memcpy(words, rule, sizeof(words));
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		h = mix(h ^ words[i]);
+	return h;
+}
+
+static void forget(struct cfi *c)
+{
+	c->exprs.count = 0;
+	c->rule_count = 0;
+	c->pc_count = 0;
+	memset(c->by_rule, 0, c->by_rule_size * sizeof(*c->by_rule));
+	memset(c->pcs, 0, c->pcs_size * sizeof(*c->pcs));
+}
+
+/* The number of an equal rule, or of this one, added. */
+static uint32_t keep_rule(struct cfi *c, const struct cfi_rule *rule)
+{
+	size_t i;
+
+	if (c->rule_count * 2 >= c->by_rule_size) {
+		size_t size = c->by_rule_size ? c->by_rule_size * 2 : 256;
+
+		free(c->by_rule);
+		c->by_rule = xcalloc(size, sizeof(*c->by_rule));
+		c->by_rule_size = size;
+		for (uint32_t n = 0; n < c->rule_count; n++) {
+			for (i = hash_rule(&c->rules[n]) & (size - 1); c->by_rule[i];
+			     i = (i + 1) & (size - 1))
+				;
+			c->by_rule[i] = n + 1;
+		}
+	}
+	for (i = hash_rule(rule) & (c->by_rule_size - 1); c->by_rule[i];
+	     i = (i + 1) & (c->by_rule_size - 1))
+		if (memcmp(&c->rules[c->by_rule[i] - 1], rule, sizeof(*rule)) == 0)
+			return c->by_rule[i];
+	c->rules = grow(c->rules, c->rule_count, &c->rule_cap, sizeof(*c->rules));
+	c->rules[c->rule_count] = *rule;
+	c->by_rule[i] = (uint32_t)++c->rule_count;
+	return c->by_rule[i];
+}
+
+/* The slot of a place: its own, or the free one where it belongs. */
+static struct pc_slot *find_slot(struct pc_slot *pcs, size_t size, uint64_t offset)
+{
+	size_t i = mix(offset) & (size - 1);
+
+	while (pcs[i].rule && pcs[i].offset != offset)
+		i = (i + 1) & (size - 1);
+	return &pcs[i];
+}
+
+static void grow_pcs(struct cfi *c)
+{
+	size_t size = c->pcs_size ? c->pcs_size * 2 : 256;
+	struct pc_slot *pcs = xcalloc(size, sizeof(*pcs));
+
+	for (size_t i = 0; i < c->pcs_size; i++)
+		if (c->pcs[i].rule)
+			*find_slot(pcs, size, c->pcs[i].offset) = c->pcs[i];
+	free(c->pcs);
+	c->pcs = pcs;
+	c->pcs_size = size;
+}
+
+static void read_rule(struct cfi *c, uint64_t offset, struct cfi_rule *ret)
+{
+	uint64_t addr;
+
+	if (!c->loaded)
+		load_tables(c);
+	if (address_of(c, offset, &addr) &&
+	    ((c->eh && cfirule_read(c->eh, addr, &c->exprs, ret)) ||
+	     (c->frames && cfirule_read(c->frames, addr, &c->exprs, ret))))
+		return;
+	memset(ret, 0, sizeof(*ret));
+	ret->result = CFI_NONE;
+}
+
+static const struct cfi_rule *add_pc(struct cfi *c, uint64_t offset)
+{
+	struct cfi_rule rule;
+	struct pc_slot *slot;
+
+	if (c->pc_count >= PCS_MAX || c->rule_count >= RULES_MAX)
+		forget(c);
+	if (c->pc_count * 2 >= c->pcs_size)
+		grow_pcs(c);
+	read_rule(c, offset, &rule);
+	slot = find_slot(c->pcs, c->pcs_size, offset);
+	slot->offset = offset;
+	slot->rule = keep_rule(c, &rule);
+	c->pc_count++;
+	return &c->rules[slot->rule - 1];
+}
+
+enum cfi_result cfi_step(struct cfi *c, uint64_t offset, bool at_return, struct unwind_regs *regs,
+			 const struct stack_copy *stack)
+{
+	const struct cfi_rule *rule = NULL;
+
+	offset -= at_return;
+	if (c->pcs_size) {
+		const struct pc_slot *slot = find_slot(c->pcs, c->pcs_size, offset);
+
+		if (slot->rule)
+			rule = &c->rules[slot->rule - 1];
+	}
+	if (!rule)
+		rule = add_pc(c, offset);
+	return cfirule_apply(rule, &c->exprs, regs, stack);
+}
