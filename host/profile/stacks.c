@@ -4,6 +4,7 @@
 #include "dfg/str.h"
 
 #define CHUNK (64u << 10)
+#define PATHS 8 /* a power of two */
 
 /* Names live in chunks that never move, so that borrowed names stay valid. */
 struct chunk {
@@ -12,7 +13,15 @@ struct chunk {
 	char text[];
 };
 
+/* The stack that was added last, with its nodes: the next one of the same thread has most of its
+ * outer frames in common with it. */
+struct path {
+	uint32_t *frames, *nodes;
+	size_t len, cap;
+};
+
 struct stacks {
+	struct path paths[PATHS]; /* by the first frame */
 	struct chunk *names;
 
 	struct frame *frames;
@@ -76,6 +85,10 @@ void stacks_free(struct stacks *s)
 
 		free(s->names);
 		s->names = next;
+	}
+	for (size_t i = 0; i < PATHS; i++) {
+		free(s->paths[i].frames);
+		free(s->paths[i].nodes);
 	}
 	free(s->frames);
 	free(s->frame_slots);
@@ -177,10 +190,24 @@ static uint32_t child(struct stacks *s, uint32_t parent, uint32_t frame)
 
 void stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count)
 {
-	uint32_t node = 0;
+	struct path *path = &s->paths[n ? frames[0] & (PATHS - 1) : 0];
+	size_t same = 0;
+	uint32_t node;
 
-	for (size_t i = 0; i < n; i++)
+	if (path->cap < n) {
+		path->cap = n * 2;
+		path->frames = xrealloc(path->frames, path->cap, sizeof(*path->frames));
+		path->nodes = xrealloc(path->nodes, path->cap, sizeof(*path->nodes));
+	}
+	while (same < n && same < path->len && path->frames[same] == frames[same])
+		same++;
+	node = same ? path->nodes[same - 1] : 0;
+	for (size_t i = same; i < n; i++) {
 		node = child(s, node, frames[i]);
+		path->frames[i] = frames[i];
+		path->nodes[i] = node;
+	}
+	path->len = n;
 	s->nodes[node].self += count;
 }
 

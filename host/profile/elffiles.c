@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elffiles.h"
+
+#include "dfg/str.h"
+#include "elfsym.h"
+#include "symname.h"
+
+/* A mapped file: as many as there are paths, in each root. */
+struct file {
+	uint64_t root;
+	uint32_t path;
+	bool jvm;
+	struct elfsym *elf; /* NULL: none, or not readable */
+	uint32_t unnamed;   /* frame */
+	uint32_t *frames;   /* + 1, by symbol; 0: not yet asked for */
+};
+
+struct elffiles {
+	const struct profile_input *in;
+	const struct perfdata *pd;
+	const struct space *space;
+	struct stacks *stacks;
+	struct file *list;
+	size_t count, cap;
+	struct str name;
+};
+
+struct elffiles *elffiles_new(const struct profile_input *in, const struct perfdata *pd,
+			      const struct space *space, struct stacks *stacks)
+{
+	struct elffiles *ef = xcalloc(1, sizeof(*ef));
+
+	ef->in = in;
+	ef->pd = pd;
+	ef->space = space;
+	ef->stacks = stacks;
+	return ef;
+}
+
+void elffiles_free(struct elffiles *ef)
+{
+	if (!ef)
+		return;
+	for (size_t i = 0; i < ef->count; i++) {
+		elfsym_close(ef->list[i].elf);
+		free(ef->list[i].frames);
+	}
+	free(ef->list);
+	str_fini(&ef->name);
+	free(ef);
+}
+
+uint32_t elffiles_unnamed(struct stacks *stacks, const char *path)
+{
+	CLEANUP(str_fini) struct str name = {0};
+	size_t len;
+	const char *base = symname_base(path, &len);
+	bool bare = base[0] != '['; /* "[vdso]" has its brackets */
+
+	if (bare)
+		str_addc(&name, '[');
+	symname_add_clean(&name, base, len);
+	if (bare)
+		str_addc(&name, ']');
+	return stacks_intern(stacks, name.buf, name.len, FRAME_UNKNOWN);
+}
+
+static struct elfsym *open_elf(const struct elffiles *ef, const struct profile_elf *elf)
+{
+	struct err ignored;
+	struct elfsym *es = elfsym_open(elf->fd, &ignored);
+	const uint8_t *id;
+	size_t len = es ? elfsym_build_id(es, &id) : 0;
+
+	/* Names of another version would be wrong ones. */
+	if (len && perfdata_other_build(ef->pd, elf->path, id, len)) {
+		elfsym_close(es);
+		return NULL;
+	}
+	return es;
+}
+
+static void load_file(struct elffiles *ef, struct file *f)
+{
+	const char *path = space_path(ef->space, f->path), *base;
+	size_t len;
+
+	for (size_t i = 0; i < ef->in->elf_count && !f->elf; i++)
+		if (ef->in->elfs[i].root == f->root && strcmp(ef->in->elfs[i].path, path) == 0)
+			f->elf = open_elf(ef, &ef->in->elfs[i]);
+	base = symname_base(path, &len);
+	f->jvm = len == strlen("libjvm.so") && memcmp(base, "libjvm.so", len) == 0;
+	f->unnamed = elffiles_unnamed(ef->stacks, path);
+	if (f->elf)
+		f->frames = xcalloc(elfsym_count(f->elf), sizeof(*f->frames));
+}
+
+static struct file *file_of(struct elffiles *ef, uint64_t root, uint32_t path)
+{
+	struct file *f;
+
+	/* Few, and asked for only when an address is new. */
+	for (size_t i = 0; i < ef->count; i++)
+		if (ef->list[i].path == path && ef->list[i].root == root)
+			return &ef->list[i];
+	ef->list = grow(ef->list, ef->count, &ef->cap, sizeof(*ef->list));
+	f = &ef->list[ef->count++];
+	*f = (struct file){.root = root, .path = path};
+	load_file(ef, f);
+	return f;
+}
+
+uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset)
+{
+	struct file *f = file_of(ef, root, path);
+	struct elf_symbol s;
+
+	if (!f->elf || !elfsym_find(f->elf, offset, &s))
+		return f->unnamed;
+	if (!f->frames[s.index]) {
+		symname_add(&ef->name, s.name, strlen(s.name));
+		if (s.plt)
+			str_adds(&ef->name, "@plt");
+		f->frames[s.index] = stacks_intern(ef->stacks, ef->name.buf, ef->name.len,
+						   f->jvm ? FRAME_JVM : FRAME_NATIVE) +
+				     1;
+		str_clear(&ef->name);
+	}
+	return f->frames[s.index] - 1;
+}

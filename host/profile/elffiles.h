@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The copies of the files that were mapped, each read when its first address is asked for. */
+#ifndef DFG_ELFFILES_H
+#define DFG_ELFFILES_H
+
+#include "perfdata.h"
+#include "profile.h"
+#include "space.h"
+
+struct elffiles;
+
+/* All borrowed; they must stay. */
+struct elffiles *elffiles_new(const struct profile_input *in, const struct perfdata *pd,
+			      const struct space *space, struct stacks *stacks);
+void elffiles_free(struct elffiles *ef);
+
+/* The frame of a file offset; `path` is a number of the space. Without a copy that can be read, or
+ * without a symbol there: "[file]". */
+uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset);
+
+/* "[file]" of a path, as FRAME_UNKNOWN. */
+uint32_t elffiles_unnamed(struct stacks *stacks, const char *path);
+
+#endif
