@@ -6,7 +6,8 @@
 #	FLAMEGRAPH_DIR=... bench/fold-speed.sh [SESSION]
 #
 # Without SESSION it makes one (root, perf, a JDK): 30 s of a Java program with frame pointers at
-# 999 Hz. RUNS (3): the best run of each counts. Leaves its results in OUT (a new directory).
+# 999 Hz (DURATION). RUNS (3): the best run of each counts. Leaves its results in OUT (a new
+# directory).
 set -eu -o pipefail
 shopt -s inherit_errexit # a run that fails must not count as a fast one
 TOP=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,6 +15,7 @@ BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$TOP/$BUILD ;; esac
 FLAMEGRAPH_DIR=${FLAMEGRAPH_DIR:?the directory with stackcollapse-perf.pl and flamegraph.pl}
 RUNS=${RUNS:-3}
+DURATION=${DURATION:-30}
 OUT=${OUT:-$(mktemp -d)}
 mkdir -p "$OUT/ours"
 dfg=$BUILD/bin/dfg-trigger
@@ -23,10 +25,10 @@ trap cleanup EXIT
 
 record() {
 	javac -d "$OUT" "$TOP/bench/Load.java"
-	java -XX:+PreserveFramePointer -XX:-UsePerfData -Djava.io.tmpdir="$OUT" -cp "$OUT" Load 60 &
+	java -XX:+PreserveFramePointer -XX:-UsePerfData -Djava.io.tmpdir="$OUT" -cp "$OUT" Load $((DURATION + 30)) &
 	local pid=$!
 	sleep 8 # until most of it is compiled
-	"$dfg" --pid $pid -F 999 -d 30 -q --root "$OUT/root" -o "$OUT/recorded" || { kill $pid; exit 1; }
+	"$dfg" --pid $pid -F 999 -d "$DURATION" -q --root "$OUT/root" -o "$OUT/recorded" || { kill $pid; exit 1; }
 	kill $pid
 	wait $pid || :
 }
@@ -55,32 +57,34 @@ done <"$OUT/elfs"
 ours() { "$dfg" --replay "$session" -q -f svg,folded -o "$OUT/ours" >/dev/null; }
 theirs() {
 	perf script -i "$session/perf.data" --kallsyms "$session/kallsyms" --symfs "$OUT/symfs" \
-		2>/dev/null >"$OUT/script"
-	"$FLAMEGRAPH_DIR/stackcollapse-perf.pl" --all <"$OUT/script" >"$OUT/theirs.folded"
-	"$FLAMEGRAPH_DIR/flamegraph.pl" --color=java <"$OUT/theirs.folded" >"$OUT/theirs.svg" 2>/dev/null
+		2>/dev/null >"$OUT/script" &&
+		"$FLAMEGRAPH_DIR/stackcollapse-perf.pl" --all <"$OUT/script" >"$OUT/theirs.folded" &&
+		"$FLAMEGRAPH_DIR/flamegraph.pl" --color=java <"$OUT/theirs.folded" >"$OUT/theirs.svg" 2>/dev/null
 }
 
-# best COMMAND: milliseconds of the fastest of RUNS
+# best COMMAND: "wall cpu" in milliseconds of the run of RUNS that took the least processor time (on
+# a machine with other work the wall clock says little)
 best() {
-	local best=-1 i start ms
+	local best="" i wall user sys cpu
 	for ((i = 0; i < RUNS; i++)); do
-		start=$(date +%s%N)
-		"$1" || { echo "$1 failed" >&2; exit 1; }
-		ms=$((($(date +%s%N) - start) / 1000000))
-		[ $best -ge 0 ] && [ $best -le $ms ] || best=$ms
+		TIMEFORMAT='%3R %3U %3S'
+		{ time "$1"; } 2>"$OUT/time" || { cat "$OUT/time" >&2; exit 1; }
+		read -r wall user sys < <(tail -n 1 "$OUT/time" | tr -d .)
+		cpu=$((10#$user + 10#$sys))
+		[ -n "$best" ] && [ "${best#* }" -le $cpu ] || best="$((10#$wall)) $cpu"
 	done
-	echo $best
+	echo "$best"
 }
 
-a=$(best ours)
-b=$(best theirs)
+read -r a a_cpu < <(best ours)
+read -r b b_cpu < <(best theirs)
 # The same without event and period, so that both count samples.
 perf script -i "$session/perf.data" --kallsyms "$session/kallsyms" --symfs "$OUT/symfs" \
 	-F comm,pid,tid,time,event,ip,sym,dso 2>/dev/null |
 	"$FLAMEGRAPH_DIR/stackcollapse-perf.pl" --all >"$OUT/theirs.folded"
 echo "session   $session: $(stat -c %s "$session/perf.data") bytes of perf.data"
-echo "dfg       $a ms"
-echo "perf+perl $b ms"
-echo "factor    $((b / (a > 0 ? a : 1)))"
+echo "dfg       $a ms, $a_cpu ms of processor time"
+echo "perf+perl $b ms, $b_cpu ms of processor time"
+echo "factor    $((b / a)), $((b_cpu / a_cpu)) by processor time"
 echo "results   $OUT"
 python3 "$TOP/bench/fold-compare.py" "$OUT/ours/flame.folded" "$OUT/theirs.folded"
