@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind_walk.h"
+
+void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
+{
+	if (w->count < UNWIND_FRAMES_MAX)
+		w->frames[w->count++] =
+			(struct unwind_frame){.addr = walk_addr(w), .method = method, .kind = kind};
+}
+
+enum step walk_missing(const struct walk *w, uint64_t addr)
+{
+	return addr + sizeof(uint64_t) - w->stack->base > w->stack->len ? STEP_CUT : STEP_LOST;
+}
+
+bool walk_is_native(const struct walk *w, uint64_t addr)
+{
+	struct cfi *cfi;
+	uint64_t offset;
+
+	return addr && w->src->native(w->src->arg, addr - 1, &cfi, &offset);
+}
+
+bool walk_is_return(const struct walk *w, uint64_t addr)
+{
+	const struct snapfile_code *c;
+	uint64_t offset;
+
+	if (!addr || !w->src->code)
+		return false;
+	if (addr == w->head->call_stub_return || addr == w->head->cont_return)
+		return true;
+	c = snapfile_find(w->src->code, addr - 1);
+	if (!c)
+		return false;
+	offset = addr - c->start;
+	switch (c->record->kind) {
+	case SNAP_INTERPRETER:
+		return true;
+	case SNAP_COMPILED:
+	case SNAP_NATIVE:
+		return snapfile_is_return(c, offset) || offset == c->record->deopt ||
+		       offset == c->record->deopt_mh;
+	default:
+		return snapfile_is_return(c, offset);
+	}
+}
+
+bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
+{
+	uint64_t fp = unwind_fp(&w->regs);
+
+	if (sp <= unwind_sp(&w->regs) || (fp_at && !stack_read(w->stack, fp_at, &fp)))
+		return false;
+	w->regs.known = 0; /* Java code keeps no register for its caller but this one */
+	w->regs.exact = false;
+	unwind_set(&w->regs, UNWIND_PC, pc);
+	unwind_set(&w->regs, UNWIND_SP, sp);
+	unwind_set(&w->regs, UNWIND_FP, fp);
+	return true;
+}
+
+bool walk_take(struct walk *w, struct sender s)
+{
+	uint64_t pc;
+
+	return stack_read(w->stack, s.ret_at, &pc) && walk_is_return(w, pc) &&
+	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
+}
+
+/* A function that keeps a frame pointer: where its file has no call frame information. */
+static enum step native_by_pointer(struct walk *w)
+{
+	uint64_t fp = unwind_fp(&w->regs), pc;
+
+	if (fp < unwind_sp(&w->regs) || fp % sizeof(fp))
+		return STEP_LOST;
+	if (!stack_read(w->stack, fp + sizeof(fp), &pc))
+		return walk_missing(w, fp + sizeof(fp));
+	if (!pc)
+		return STEP_ROOT;
+	if (!walk_is_native(w, pc) && !walk_is_return(w, pc))
+		return STEP_LOST;
+	return walk_go(w, pc, fp + 2 * sizeof(fp), fp) ? STEP_ON : STEP_LOST;
+}
+
+enum step walk_native(struct walk *w)
+{
+	struct unwind_regs before = w->regs;
+	struct cfi *cfi = NULL;
+	uint64_t offset;
+
+	if (!w->src->native(w->src->arg, walk_addr(w), &cfi, &offset) && w->count)
+		return unwind_pc(&w->regs) ? STEP_LOST : STEP_ROOT;
+	walk_add(w, UNWIND_NATIVE, 0);
+	if (!cfi)
+		return native_by_pointer(w);
+	offset += !w->regs.exact;
+	switch (cfi_step(cfi, offset, !w->regs.exact, &w->regs, w->stack)) {
+	case CFI_OK:
+		if (unwind_sp(&w->regs) <= unwind_sp(&before) && !w->regs.exact)
+			return STEP_LOST;
+		return STEP_ON;
+	case CFI_END:
+		return STEP_ROOT;
+	case CFI_BAD:
+		return STEP_CUT;
+	default:
+		return native_by_pointer(w);
+	}
+}
+
+static enum step step(struct walk *w)
+{
+	const struct snapfile_code *c =
+		w->src->code ? snapfile_find(w->src->code, walk_addr(w)) : NULL;
+	enum step result;
+
+	switch (c ? c->record->kind : 0) {
+	case 0:
+		result = walk_native(w);
+		w->pushes = true;
+		break;
+	case SNAP_COMPILED:
+	case SNAP_NATIVE:
+		result = walk_method(w, c);
+		w->pushes = false;
+		break;
+	case SNAP_INTERPRETER:
+		result = walk_interpreter(w, c);
+		w->pushes = false;
+		break;
+	default:
+		result = walk_stub(w, c);
+		w->pushes = true;
+		break;
+	}
+	return result;
+}
+
+enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,
+		       const struct stack_copy *stack, bool limited,
+		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count)
+{
+	static const struct snap_head no_head;
+	struct walk w = {.src = src,
+			 .head = src->code ? snapfile_head(src->code) : &no_head,
+			 .stack = stack,
+			 .regs = *regs,
+			 .pushes = true,
+			 .frames = ret};
+	enum step s = STEP_ON;
+
+	while (s == STEP_ON && w.count < UNWIND_FRAMES_MAX) {
+		if (w.head->cont_return && unwind_pc(&w.regs) == w.head->cont_return) {
+			walk_add(&w, UNWIND_FROZEN, 0);
+			s = STEP_ROOT;
+			break;
+		}
+		s = step(&w);
+	}
+	*ret_count = w.count;
+	switch (s) {
+	case STEP_ON:
+		return UNWIND_TRUNCATED;
+	case STEP_ROOT:
+		return UNWIND_ROOT;
+	case STEP_CUT:
+		return limited ? UNWIND_TRUNCATED : UNWIND_LOST;
+	default:
+		return UNWIND_LOST;
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Compiled methods and wrappers of native methods (HotSpot, x86-64; cpu/x86/frame_x86.cpp and
+ * c1_MacroAssembler_x86.cpp, macroAssembler_x86.cpp of JDK 8 to 25).
+ *
+ * The frame, from the unextended stack pointer upwards: frame_size bytes, of which the last two
+ * words are the caller's frame pointer and the return address. The frame pointer is saved with and
+ * without PreserveFramePointer, since compiled code uses it as any other register. */
+#include "unwind_walk.h"
+
+#define WORD	   8u
+#define PUSHED_MAX 6u /* words that intrinsics push around a loop or a leaf call */
+
+/* A return address that was replaced: the method is to be deoptimised as soon as it is returned to.
+ * The real one is in the frame. */
+static bool restore_pc(struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t pc = unwind_pc(&w->regs), offset = pc - c->start, original;
+
+	if (w->regs.exact || (offset != c->record->deopt && offset != c->record->deopt_mh))
+		return true;
+	if (c->record->orig_pc == SNAP_NONE ||
+	    !stack_read(w->stack, unwind_sp(&w->regs) + c->record->orig_pc, &original) ||
+	    original <= c->start || original > c->end ||
+	    !snapfile_is_return(c, original - c->start))
+		return false;
+	unwind_set(&w->regs, UNWIND_PC, original);
+	return true;
+}
+
+static struct sender body_sender(const struct snapfile_code *c, uint64_t sp)
+{
+	if (c->record->frame_size < 2 * WORD)
+		return (struct sender){.ret_at = sp};
+	return (struct sender){.ret_at = sp + c->record->frame_size - WORD,
+			       .fp_at = sp + c->record->frame_size - 2 * WORD};
+}
+
+/* While the frame is made: "push rbp; sub rsp, n", or "sub rsp, n; mov [rsp + n - 16], rbp". */
+static struct sender prologue_sender(const struct snapfile_code *c, uint64_t sp, uint64_t offset)
+{
+	const struct snap_code *r = c->record;
+	struct sender body = body_sender(c, sp);
+
+	if (r->push_end != SNAP_NONE && offset < r->push_end)
+		return (struct sender){.ret_at = sp};
+	if (r->sub_end == SNAP_NONE || offset < r->sub_end)
+		return r->push_end == SNAP_NONE ? (struct sender){.ret_at = sp}
+						: (struct sender){.ret_at = sp + WORD, .fp_at = sp};
+	if (r->push_end == SNAP_NONE && offset == r->sub_end)
+		body.fp_at = 0;
+	return body;
+}
+
+/* Where the return address of the interrupted frame should be, by how far its code has come. */
+static struct sender top_sender(const struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start, word;
+	const struct snap_exit *exit = snapfile_exit(c, offset);
+
+	if (exit) {
+		/* At the start of an exit without "pop rbp" the return address is on top; a saved
+		 * frame pointer there is none. */
+		if (offset > exit->pop ||
+		    (stack_read(w->stack, sp, &word) && walk_is_return(w, word)))
+			return (struct sender){.ret_at = sp};
+		return (struct sender){.ret_at = sp + WORD, .fp_at = sp};
+	}
+	if (c->record->frame_complete == SNAP_NONE || offset < c->record->frame_complete)
+		return prologue_sender(c, sp, offset);
+	return body_sender(c, sp);
+}
+
+/* Behind the last region are stubs that belong to the method: the slow way of a return's poll runs
+ * there when the frame is gone. */
+static bool is_behind(const struct walk *w, const struct snapfile_code *c)
+{
+	uint32_t count = c->record->region_count;
+
+	return w->regs.exact && count &&
+	       unwind_pc(&w->regs) - c->start >= c->regions[count - 1].end;
+}
+
+static bool take_pushed(struct walk *w, struct sender s)
+{
+	for (unsigned i = 1; i <= PUSHED_MAX; i++) {
+		s.ret_at += WORD;
+		s.fp_at += s.fp_at ? WORD : 0;
+		if (walk_take(w, s))
+			return true;
+	}
+	return false;
+}
+
+enum step walk_method(struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs);
+	struct sender s;
+
+	if (!restore_pc(w, c))
+		return walk_missing(w, sp + c->record->orig_pc);
+	walk_add(w, UNWIND_CODE, 0);
+	s = w->regs.exact ? top_sender(w, c) : body_sender(c, sp);
+	if (is_behind(w, c) && walk_take(w, (struct sender){.ret_at = sp}))
+		return STEP_ON;
+	if (walk_take(w, s) || (w->pushes && take_pushed(w, s)))
+		return STEP_ON;
+	return walk_missing(w, s.ret_at);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of the unwinder: what its files share. */
+#ifndef DFG_UNWIND_WALK_H
+#define DFG_UNWIND_WALK_H
+
+#include "unwind.h"
+
+enum step {
+	STEP_ON, /* registers are the caller's */
+	STEP_ROOT,
+	STEP_CUT, /* needs memory behind the stack copy */
+	STEP_LOST,
+};
+
+struct walk {
+	const struct unwind_source *src;
+	const struct snap_head *head;
+	const struct stack_copy *stack;
+	struct unwind_regs regs;
+	/* The frame at hand is the first, or what it called is neither compiled nor interpreted
+	 * Java: only then can there be words below its frame that it pushed for a while. */
+	bool pushes;
+	struct unwind_frame *frames;
+	size_t count;
+};
+
+void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method);
+
+/* The address to look up for the frame at hand. */
+static inline uint64_t walk_addr(const struct walk *w)
+{
+	return unwind_pc(&w->regs) - !w->regs.exact;
+}
+
+/* CUT when the address is behind the copy, else LOST. */
+enum step walk_missing(const struct walk *w, uint64_t addr);
+
+/* Whether code of the snapshot could return to the address: see unwind.h. */
+bool walk_is_return(const struct walk *w, uint64_t addr);
+
+/* A return address in native code: only that the address is executable. */
+bool walk_is_native(const struct walk *w, uint64_t addr);
+
+/* Where a frame has its return address and, 0: nowhere, its caller's frame pointer. */
+struct sender {
+	uint64_t ret_at, fp_at;
+};
+
+/* Goes to the caller; false, and nothing is changed, when there is no valid return address. */
+bool walk_take(struct walk *w, struct sender s);
+
+/* The same without the check. */
+bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at);
+
+/* The steps for a frame by what its code is; each adds its frame. */
+enum step walk_method(struct walk *w, const struct snapfile_code *c);	   /* unwind_method.c */
+enum step walk_interpreter(struct walk *w, const struct snapfile_code *c); /* unwind_interp.c */
+enum step walk_stub(struct walk *w, const struct snapfile_code *c);	   /* unwind_stub.c */
+enum step walk_native(struct walk *w);					   /* unwind.c */
+
+#endif
