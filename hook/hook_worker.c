@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/capability.h>
 #include <sys/stat.h>
 
-#include "dfg/confine.h"
 #include "dfg/fs.h"
 #include "dfg/paths.h"
 #include "dfg/proc.h"
+#include "hook_confine.h"
 #include "hook_mnt.h"
 #include "hook_payload.h"
 #include "hook_record.h"
@@ -17,7 +16,6 @@
 #include "hook_store.h"
 #include "hook_sweep.h"
 #include "hook_target.h"
-#include "idmap.h"
 #include "oci_config.h"
 
 /* All that one container takes; closed together. */
@@ -49,33 +47,6 @@ const char *hook_worker_root(const struct hook_options *o, const struct hook_con
 	if (o->root)
 		return o->root;
 	return c->root[0] ? c->root : DFG_ROOT_DEFAULT;
-}
-
-/* A user namespace of the caller's own has no say over the host's mounts. */
-static enum hook_reason check_rootless(struct err *err)
-{
-	CLEANUP(str_fini) struct str map = {0};
-	CLEANUP(close_fd) int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || fs_read_all(fd, 65536, &map, err) < 0) {
-		err_set(err, errno, "/proc/self/uid_map");
-		return HOOK_ERR_HOST;
-	}
-	if (geteuid() != 0 || !map.buf || !idmap_is_full(map.buf)) {
-		err_set(err, 0, "not root of the host");
-		return HOOK_SKIP_ROOTLESS;
-	}
-	return HOOK_NONE;
-}
-
-static enum hook_reason confine_worker(struct err *err)
-{
-	/* SYS_ADMIN mounts; SYS_PTRACE opens /proc/PID/ns of an init that is not dumpable; the
-	 * others are for the child in the container (hook_enter.c). */
-	static const int caps[] = {CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_SYS_CHROOT,
-				   CAP_SETUID,	  CAP_SETGID,	  CAP_DAC_READ_SEARCH};
-
-	return confine_caps(caps, ARRAY_LEN(caps), err) < 0 ? HOOK_ERR_PRIVILEGES : HOOK_NONE;
 }
 
 /* The annotation may only narrow: it comes from whoever made the container. */
@@ -230,10 +201,8 @@ static enum hook_reason start_container(struct box *b, struct err *err)
 
 static enum hook_reason run(struct box *b, struct err *err)
 {
-	enum hook_reason reason = check_rootless(err);
+	enum hook_reason reason = hook_confine_worker(err);
 
-	if (reason == HOOK_NONE)
-		reason = confine_worker(err);
 	if (reason == HOOK_NONE)
 		reason = read_state(b, err);
 	if (reason == HOOK_NONE && proc_boot_id(b->record.boot_id, err) < 0)
