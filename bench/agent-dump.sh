@@ -39,7 +39,7 @@ wait_seconds() {
 # Microseconds on a CPU, of the agent's thread.
 cpu() { echo $(($(cut -d' ' -f1 "/proc/$pid/task/$tid/schedstat") / 1000)); }
 resident() { awk '/^Rss/ {n += $2} END {print n}' "/proc/$pid/smaps_rollup"; }
-summary() { awk '{v[NR] = $1} END {print "median " v[int((NR + 1) / 2)] ", worst " v[NR]}'; }
+summary() { awk '{v[NR] = $1} END {print "best " v[1] ", median " v[int((NR + 1) / 2)] ", worst " v[NR]}'; }
 
 wait_seconds 1
 before=$(safepoints)
@@ -59,6 +59,7 @@ cpu=$(($(cpu) - cpu))
 dump_safepoints=$(($(safepoints) - before))
 trailers=$(cat "$dir"/share/map* | tr -d '\0' | grep '^#dfg1 end')
 
+echo "load average           $(cut -d" " -f1 /proc/loadavg), $(nproc) CPUs"
 echo "JVM                    $("$java" -version 2>&1 | tail -n 1)"
 echo "entries                $(sed -n 's/.*entries=\([0-9]*\).*/\1/p' <<<"$trailers" | sort -n | summary)"
 echo "skipped                $(sed -n 's/.*skipped=\([0-9]*\).*/\1/p' <<<"$trailers" | sort -n | summary)"
