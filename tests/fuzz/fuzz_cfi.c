@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An ELF file of a container, and the rules of unwinding in it. */
+#include <sys/mman.h>
+
+#include "cfi.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Steps until the end; every step must go up, or be a signal's. */
+static void walk(struct cfi *c, uint64_t offset, const struct stack_copy *stack)
+{
+	struct unwind_regs regs = {.known = (1u << UNWIND_REGS) - 1, .exact = true};
+
+	for (unsigned i = 0; i < UNWIND_REGS; i++)
+		regs.reg[i] = stack->base + 8 * i;
+	for (int frames = 0; frames < 32; frames++) {
+		struct unwind_regs before = regs;
+		enum cfi_result result = cfi_step(c, offset, !regs.exact, &regs, stack);
+
+		if (result != CFI_OK) {
+			if (memcmp(&before, &regs, sizeof(regs)) != 0)
+				abort();
+			return;
+		}
+		if (!unwind_pc(&regs) || !unwind_known(&regs, UNWIND_SP) ||
+		    (!regs.exact && unwind_sp(&regs) <= unwind_sp(&before)))
+			abort();
+		offset = unwind_pc(&regs) & 0xffff;
+	}
+}
+
+/* A copy that ends with its pages: the libraries are not built with a sanitizer, and one byte read
+ * behind the file must show. */
+static uint8_t *map_guarded(const uint8_t *data, size_t size, size_t *ret_len, void **ret_map)
+{
+	size_t len = (size + 0xfff) & ~(size_t)0xfff;
+	uint8_t *map = mmap(NULL, len + 0x1000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	if (map == MAP_FAILED)
+		abort();
+	memcpy(map + len - size, data, size);
+	if (mprotect(map, len, PROT_READ) < 0 && len)
+		abort();
+	if (mprotect(map + len, 0x1000, PROT_NONE) < 0)
+		abort();
+	*ret_map = map;
+	*ret_len = len + 0x1000;
+	return map + len - size;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct err err;
+	uint8_t bytes[512];
+	struct stack_copy stack = {.base = 0x7ffc00000000, .p = bytes, .len = sizeof(bytes)};
+	size_t map_len;
+	void *map;
+	struct cfi *c = cfi_of(map_guarded(data, size, &map_len, &map), size, &err);
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 37);
+	if (c) {
+		for (uint64_t offset = 0; offset < 0x3000; offset += 0x0b)
+			walk(c, offset, &stack);
+		walk(c, UINT64_MAX, &stack);
+	}
+	cfi_close(c);
+	munmap(map, map_len);
+	return 0;
+}
