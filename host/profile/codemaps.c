@@ -5,11 +5,20 @@
 #include "javasym.h"
 #include "symname.h"
 
-/* A JVM's map of compiled code, of one or more snapshots. */
+/* The frame of an interpreted method, by id. Open addressing. */
+struct method {
+	uint64_t id;
+	uint32_t frame; /* + 1; 0: empty */
+};
+
+/* What is known of a JVM's code, of one or more points in time. */
 struct code {
 	pid_t pid;
 	struct javasym *map; /* NULL until it is needed */
 	uint32_t *frames;
+	struct snapfile *snapshot; /* NULL, without one, behind loading too */
+	struct method *methods;
+	size_t method_count, method_mask;
 };
 
 struct codemaps {
@@ -42,6 +51,8 @@ void codemaps_free(struct codemaps *cm)
 	for (size_t i = 0; i < cm->count; i++) {
 		javasym_free(cm->list[i].map);
 		free(cm->list[i].frames);
+		snapfile_free(cm->list[i].snapshot);
+		free(cm->list[i].methods);
 	}
 	free(cm->list);
 	str_fini(&cm->name);
@@ -56,14 +67,31 @@ uint32_t codemaps_number(const struct codemaps *cm, pid_t pid)
 	return 0;
 }
 
-static void load_code(struct codemaps *cm, struct code *c)
+/* What cannot be read stays unnamed, which the quality line says. */
+static void load_map(struct code *c, int fd)
 {
-	size_t count = cm->in->map_count, done = 0;
 	struct err ignored;
+	int done;
+
+	if (!snapfile_is(fd)) {
+		done = javasym_read(c->map, fd, &ignored);
+	} else {
+		c->snapshot = c->snapshot ? c->snapshot : snapfile_new();
+		done = snapfile_read(c->snapshot, fd, &ignored);
+	}
+	(void)done;
+}
+
+static struct code *code_of(struct codemaps *cm, uint32_t number)
+{
+	struct code *c = &cm->list[number - 1];
+	size_t count = cm->in->map_count, done = 0;
 	int64_t last = INT64_MIN;
 
+	if (c->map)
+		return c;
 	c->map = javasym_new();
-	/* Snapshots in ascending order: the later wins. */
+	/* In ascending order: the later wins. */
 	while (done < count) {
 		int64_t next = INT64_MAX;
 
@@ -76,31 +104,129 @@ static void load_code(struct codemaps *cm, struct code *c)
 			if (m->order != next)
 				continue;
 			done++;
-			if (m->pid == c->pid && javasym_read(c->map, m->fd, &ignored) < 0)
-				continue; /* its code stays unnamed, which the quality line says */
+			if (m->pid == c->pid)
+				load_map(c, m->fd);
 		}
 		last = next;
 	}
 	javasym_finish(c->map);
 	c->frames = xcalloc(javasym_count(c->map), sizeof(*c->frames));
+	if (c->snapshot)
+		snapfile_finish(c->snapshot);
+	return c;
 }
 
-bool codemaps_frame(struct codemaps *cm, uint32_t number, uint64_t addr, uint32_t *ret)
+const struct snapfile *codemaps_snapshot(struct codemaps *cm, uint32_t number)
 {
-	struct code *c = &cm->list[number - 1];
+	return code_of(cm, number)->snapshot;
+}
+
+static uint32_t intern(struct codemaps *cm, const char *name, size_t len, enum frame_kind kind)
+{
+	uint32_t frame;
+
+	symname_add_clean(&cm->name, name, len);
+	frame = stacks_intern(cm->stacks, cm->name.buf, cm->name.len, kind);
+	str_clear(&cm->name);
+	return frame;
+}
+
+/* ---- snapshots --------------------------------------------------------------------------- */
+
+static uint32_t intern_method(struct codemaps *cm, const struct snapfile_method *m,
+			      enum frame_kind kind)
+{
+	if (!m->name_len)
+		return stacks_intern(cm->stacks, "[unknown]", strlen("[unknown]"), FRAME_UNKNOWN);
+	return intern(cm, m->name, m->name_len, kind);
+}
+
+/* A compiled method: its scopes there, or where it has none only itself. */
+static size_t method_frames(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
+			    uint32_t ret[SNAPFILE_DEPTH])
+{
+	struct snapfile_scope scopes[SNAPFILE_DEPTH];
+	size_t n = snapfile_scopes(c, addr - c->start, scopes);
+	struct snapfile_method m = {0};
+
+	for (size_t i = 0; i + 1 < n; i++)
+		ret[i] = intern_method(cm, &scopes[i].method, FRAME_INLINED);
+	snapfile_code_method(c, &m);
+	ret[n ? n - 1 : 0] = intern_method(cm, &m, FRAME_JAVA);
+	return n ? n : 1;
+}
+
+static size_t snapshot_frames(struct codemaps *cm, const struct snapfile *sf, uint64_t addr,
+			      uint32_t ret[SNAPFILE_DEPTH])
+{
+	const struct snapfile_code *c = snapfile_find(sf, addr);
+
+	if (!c)
+		return 0;
+	if (c->record->method)
+		return method_frames(cm, c, addr, ret);
+	ret[0] = intern(cm, c->name, c->record->name_len,
+			c->record->kind == SNAP_INTERPRETER ? FRAME_INTERPRETED : FRAME_STUB);
+	return 1;
+}
+
+static struct method *method_slot(const struct code *c, uint64_t id)
+{
+	uint64_t h = id * 0x9e3779b97f4a7c15ull;
+	size_t i = (h ^ h >> 32) & c->method_mask;
+
+	while (c->methods[i].frame && c->methods[i].id != id)
+		i = (i + 1) & c->method_mask;
+	return &c->methods[i];
+}
+
+static void grow_methods(struct code *c)
+{
+	struct method *old = c->methods;
+	size_t count = old ? c->method_mask + 1 : 0;
+
+	c->method_mask = old ? c->method_mask * 2 + 1 : 255;
+	c->methods = xcalloc(c->method_mask + 1, sizeof(*c->methods));
+	for (size_t i = 0; i < count; i++)
+		if (old[i].frame)
+			*method_slot(c, old[i].id) = old[i];
+	free(old);
+}
+
+uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method)
+{
+	struct code *c = code_of(cm, number);
+	struct snapfile_method m;
+	struct method *slot;
+	uint32_t frame;
+
+	if (!c->methods || c->method_count > c->method_mask / 2)
+		grow_methods(c);
+	slot = method_slot(c, method);
+	if (slot->frame)
+		return slot->frame - 1;
+	if (c->snapshot && snapfile_method(c->snapshot, method, &m))
+		frame = intern_method(cm, &m, FRAME_INTERPRETED);
+	else
+		frame = intern(cm, "Interpreter", strlen("Interpreter"), FRAME_INTERPRETED);
+	*slot = (struct method){.id = method, .frame = frame + 1};
+	c->method_count++;
+	return frame;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+size_t codemaps_frames(struct codemaps *cm, uint32_t number, uint64_t addr,
+		       uint32_t ret[SNAPFILE_DEPTH])
+{
+	struct code *c = code_of(cm, number);
+	size_t n = c->snapshot ? snapshot_frames(cm, c->snapshot, addr, ret) : 0;
 	struct java_symbol s;
 
-	if (!c->map)
-		load_code(cm, c);
-	if (!javasym_find(c->map, addr, &s))
-		return false;
-	if (!c->frames[s.index]) {
-		symname_add_clean(&cm->name, s.name, s.len);
-		c->frames[s.index] = stacks_intern(cm->stacks, cm->name.buf, cm->name.len,
-						   javasym_kind(s.name, s.len)) +
-				     1;
-		str_clear(&cm->name);
-	}
-	*ret = c->frames[s.index] - 1;
-	return true;
+	if (n || !javasym_find(c->map, addr, &s))
+		return n;
+	if (!c->frames[s.index])
+		c->frames[s.index] = intern(cm, s.name, s.len, javasym_kind(s.name, s.len)) + 1;
+	ret[0] = c->frames[s.index] - 1;
+	return 1;
 }

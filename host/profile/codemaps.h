@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The maps of compiled code, one for each JVM, read when the first address in it is asked for. */
+/* The maps of compiled code, one for each JVM, read when the first address in it is asked for: of
+ * snapshots (dfg/snapshot.h), and of maps in text (request.h) for what they do not have. */
 #ifndef DFG_CODEMAPS_H
 #define DFG_CODEMAPS_H
 
 #include "profile.h"
+#include "snapfile.h"
 
 struct codemaps;
 
@@ -14,7 +16,15 @@ void codemaps_free(struct codemaps *cm);
 /* The number of a process's map; 0: it has none. */
 uint32_t codemaps_number(const struct codemaps *cm, pid_t pid);
 
-/* The frame of an address by map `number`; false: it is not in it. */
-bool codemaps_frame(struct codemaps *cm, uint32_t number, uint64_t addr, uint32_t *ret);
+/* The frames of an address by map `number`, innermost first: more than one where methods are
+ * inlined. Returns how many; 0: it is not in the map. */
+size_t codemaps_frames(struct codemaps *cm, uint32_t number, uint64_t addr,
+		       uint32_t ret[SNAPFILE_DEPTH]);
+
+/* The frame of an interpreted method. */
+uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method);
+
+/* Borrowed; NULL: there is no snapshot in it. */
+const struct snapfile *codemaps_snapshot(struct codemaps *cm, uint32_t number);
 
 #endif

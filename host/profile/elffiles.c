@@ -11,8 +11,11 @@ struct file {
 	uint32_t path;
 	bool jvm;
 	struct elfsym *elf; /* NULL: none, or not readable */
-	uint32_t unnamed;   /* frame */
-	uint32_t *frames;   /* + 1, by symbol; 0: not yet asked for */
+	int fd;		    /* of elf */
+	struct cfi *cfi;    /* NULL: not yet asked for, or none */
+	bool cfi_asked;
+	uint32_t unnamed; /* frame */
+	uint32_t *frames; /* + 1, by symbol; 0: not yet asked for */
 };
 
 struct elffiles {
@@ -21,7 +24,7 @@ struct elffiles {
 	const struct space *space;
 	struct stacks *stacks;
 	struct file *list;
-	size_t count, cap;
+	size_t count, cap, last; /* last: the one asked for last */
 	struct str name;
 };
 
@@ -43,6 +46,7 @@ void elffiles_free(struct elffiles *ef)
 		return;
 	for (size_t i = 0; i < ef->count; i++) {
 		elfsym_close(ef->list[i].elf);
+		cfi_close(ef->list[i].cfi);
 		free(ef->list[i].frames);
 	}
 	free(ef->list);
@@ -86,8 +90,10 @@ static void load_file(struct elffiles *ef, struct file *f)
 	size_t len;
 
 	for (size_t i = 0; i < ef->in->elf_count && !f->elf; i++)
-		if (ef->in->elfs[i].root == f->root && strcmp(ef->in->elfs[i].path, path) == 0)
+		if (ef->in->elfs[i].root == f->root && strcmp(ef->in->elfs[i].path, path) == 0) {
 			f->elf = open_elf(ef, &ef->in->elfs[i]);
+			f->fd = ef->in->elfs[i].fd;
+		}
 	base = symname_base(path, &len);
 	f->jvm = len == strlen("libjvm.so") && memcmp(base, "libjvm.so", len) == 0;
 	f->unnamed = elffiles_unnamed(ef->stacks, path);
@@ -99,10 +105,12 @@ static struct file *file_of(struct elffiles *ef, uint64_t root, uint32_t path)
 {
 	struct file *f;
 
-	/* Few, and asked for only when an address is new. */
-	for (size_t i = 0; i < ef->count; i++)
-		if (ef->list[i].path == path && ef->list[i].root == root)
-			return &ef->list[i];
+	/* Few, and mostly the same again. */
+	for (size_t i = 0, at = ef->last; i < ef->count; i++, at = at + 1 < ef->count ? at + 1 : 0)
+		if (ef->list[at].path == path && ef->list[at].root == root) {
+			ef->last = at;
+			return &ef->list[at];
+		}
 	ef->list = grow(ef->list, ef->count, &ef->cap, sizeof(*ef->list));
 	f = &ef->list[ef->count++];
 	*f = (struct file){.root = root, .path = path};
@@ -127,4 +135,16 @@ uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint6
 		str_clear(&ef->name);
 	}
 	return f->frames[s.index] - 1;
+}
+
+struct cfi *elffiles_cfi(struct elffiles *ef, uint64_t root, uint32_t path)
+{
+	struct file *f = file_of(ef, root, path);
+	struct err ignored;
+
+	if (!f->cfi_asked) {
+		f->cfi_asked = true;
+		f->cfi = f->elf ? cfi_open(f->fd, &ignored) : NULL;
+	}
+	return f->cfi;
 }

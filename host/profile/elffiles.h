@@ -3,6 +3,7 @@
 #ifndef DFG_ELFFILES_H
 #define DFG_ELFFILES_H
 
+#include "cfi.h"
 #include "perfdata.h"
 #include "profile.h"
 #include "space.h"
@@ -17,6 +18,9 @@ void elffiles_free(struct elffiles *ef);
 /* The frame of a file offset; `path` is a number of the space. Without a copy that can be read, or
  * without a symbol there: "[file]". */
 uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset);
+
+/* The call frame information of a file, borrowed; NULL: there is no copy that can be read. */
+struct cfi *elffiles_cfi(struct elffiles *ef, uint64_t root, uint32_t path);
 
 /* "[file]" of a path, as FRAME_UNKNOWN. */
 uint32_t elffiles_unnamed(struct stacks *stacks, const char *path);

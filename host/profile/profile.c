@@ -6,6 +6,7 @@
 #include "space.h"
 #include "symbolize.h"
 #include "symname.h"
+#include "userstack.h"
 
 #if defined(__x86_64__)
 #define REG_IP 8 /* PERF_REG_X86_IP, asm/perf_regs.h */
@@ -23,12 +24,13 @@ struct reader {
 	struct quality *quality;
 	struct space *space;
 	struct symbolizer *symbols;
+	struct userstack *unwinder;
 	struct str text;
 	/* The sample at hand: frames from the end of the array, so that they come out outermost
 	 * first; used: how many. */
 	uint32_t frames[CHAIN_MAX + 4];
 	size_t used;
-	bool has_user, has_code;
+	bool has_user, has_code, at_root;
 	uint32_t outermost; /* user frame */
 };
 
@@ -66,14 +68,22 @@ static void push(struct reader *r, uint32_t frame)
 		r->frames[ARRAY_LEN(r->frames) - ++r->used] = frame;
 }
 
+static void push_user_frames(struct reader *r, const uint32_t *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		r->has_code = r->has_code || symbolize_is_code(r->symbols, frames[i]);
+		push(r, frames[i]);
+	}
+	r->has_user = true;
+	r->outermost = frames[n - 1];
+}
+
 static void push_user(struct reader *r, const struct process *p, uint64_t addr)
 {
-	uint32_t frame = symbolize_user(r->symbols, p, addr);
+	const uint32_t *frames;
+	size_t n = symbolize_frames(r->symbols, p, addr, &frames);
 
-	r->has_user = true;
-	r->has_code = r->has_code || symbolize_is_code(r->symbols, frame);
-	r->outermost = frame;
-	push(r, frame);
+	push_user_frames(r, frames, n);
 }
 
 static void push_kernel(struct reader *r, uint64_t addr)
@@ -87,8 +97,8 @@ static void push_addr(struct reader *r, const struct process *p, uint64_t contex
 		push_user(r, p, addr);
 	else if (context == (uint64_t)PERF_CONTEXT_KERNEL)
 		push_kernel(r, addr);
-	else /* a guest or a hypervisor, of which nothing is known */
-		push(r, stacks_intern(r->stacks, "[guest]", strlen("[guest]"), FRAME_UNKNOWN));
+	else /* a guest, a hypervisor, or a mode the kernel did not tell */
+		push(r, stacks_intern(r->stacks, "[unknown]", strlen("[unknown]"), FRAME_UNKNOWN));
 }
 
 static uint64_t context_of(uint16_t cpumode)
@@ -103,9 +113,16 @@ static uint64_t context_of(uint16_t cpumode)
 	}
 }
 
-/* Innermost first. Behind a context mark stands the address where it was left; all others are
- * return addresses: the call is in front of them, maybe as the last instruction of its function. */
-static void push_chain(struct reader *r, const struct process *p, const struct perf_sample *s)
+static bool is_wanted(uint64_t context, bool user)
+{
+	return user || context != (uint64_t)PERF_CONTEXT_USER;
+}
+
+/* Innermost first; the user's part only if `user`. Behind a context mark stands the address where
+ * it was left; all others are return addresses: the call is in front of them, maybe as the last
+ * instruction of its function. */
+static void push_chain(struct reader *r, const struct process *p, const struct perf_sample *s,
+		       bool user)
 {
 	struct bytes chain = bytes_of(s->chain, s->chain ? (size_t)s->chain_len * 8 : 0);
 	uint64_t context = context_of(s->cpumode);
@@ -115,23 +132,27 @@ static void push_chain(struct reader *r, const struct process *p, const struct p
 	while (chain.len) {
 		uint64_t addr = bytes_u64(&chain);
 
-		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
+		/* -1 and the like: read off a stack that has no frame there, so is all behind it */
+		if (addr >= (uint64_t)PERF_CONTEXT_MAX && !is_context(addr))
+			break;
+		if (is_context(addr)) {
 			context = addr;
 			at_return = false;
 			continue;
 		}
 		entries++;
-		push_addr(r, p, context, at_return && addr ? addr - 1 : addr);
+		if (is_wanted(context, user))
+			push_addr(r, p, context, at_return && addr ? addr - 1 : addr);
 		at_return = true;
 	}
-	if (!entries)
+	if (!entries && is_wanted(context_of(s->cpumode), user))
 		push_addr(r, p, context_of(s->cpumode), s->ip);
 	if (entries >= s->max_stack)
 		r->quality->truncated++;
 }
 
-/* Recorded with a copy of the stack, the chain has the kernel's part only: of the user's part the
- * registers give the first address. */
+/* Registers of a 32-bit program, or recorded without a copy of the stack: they give the first
+ * address of the user's part. */
 static void push_registers(struct reader *r, const struct process *p, const struct perf_sample *s)
 {
 	uint64_t below = s->user_regs_mask & ((1ull << REG_IP) - 1);
@@ -142,6 +163,26 @@ static void push_registers(struct reader *r, const struct process *p, const stru
 	regs = bytes_of(s->user_regs, (size_t)__builtin_popcountll(s->user_regs_mask) * 8);
 	bytes_take(&regs, (size_t)__builtin_popcountll(below) * 8);
 	push_user(r, p, bytes_u64(&regs));
+}
+
+/* With registers and a copy of the stack, the user's part is unwound, even where the chain has it:
+ * it needs no frame pointers. */
+static void push_stack(struct reader *r, const struct process *p, const struct perf_sample *s)
+{
+	enum unwind_end end = UNWIND_LOST;
+	const uint32_t *frames;
+	size_t n = 0;
+
+	if (userstack_has(s))
+		n = userstack_frames(r->unwinder, p, s, &frames, &end);
+	push_chain(r, p, s, n == 0);
+	if (n)
+		push_user_frames(r, frames, n);
+	else
+		push_registers(r, p, s);
+	r->at_root =
+		end == UNWIND_ROOT || (r->has_user && symbolize_is_first(r->symbols, r->outermost));
+	r->quality->truncated += end == UNWIND_TRUNCATED;
 }
 
 /* As stackcollapse-perf.pl has it: blanks become '_'; a thread without a name is ":tid". */
@@ -180,8 +221,7 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 		return;
 	r->used = 0;
 	r->has_user = r->has_code = false;
-	push_chain(r, p, &rec->sample);
-	push_registers(r, p, &rec->sample);
+	push_stack(r, p, &rec->sample);
 	count_frames(r, r->frames + ARRAY_LEN(r->frames) - r->used, r->used);
 	push_thread(r, rec->pid, rec->tid);
 	frames = r->frames + ARRAY_LEN(r->frames) - r->used;
@@ -189,7 +229,7 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	r->quality->samples++;
 	if (p->code && r->has_code) {
 		r->quality->java_samples++;
-		r->quality->java_complete += symbolize_is_first(r->symbols, r->outermost);
+		r->quality->java_complete += r->at_root;
 	}
 }
 
@@ -242,6 +282,7 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 	CLEANUP(perfdata_close) struct perfdata *pd = perfdata_open(in->perf_fd, err);
 	CLEANUP(space_free) struct space *space = NULL;
 	CLEANUP(symbolizer_free) struct symbolizer *symbols = NULL;
+	CLEANUP(userstack_free) struct userstack *unwinder = NULL;
 	CLEANUP(free) struct reader *r = NULL;
 	struct perf_record rec;
 
@@ -249,12 +290,14 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 		return -1;
 	space = space_new();
 	symbols = symbolizer_new(in, pd, space, stacks);
+	unwinder = userstack_new(symbols, stacks);
 	r = xcalloc(1, sizeof(*r));
 	r->in = in;
 	r->stacks = stacks;
 	r->quality = quality;
 	r->space = space;
 	r->symbols = symbols;
+	r->unwinder = unwinder;
 	space_process(space, SPACE_KERNEL);
 	while (perfdata_next(pd, &rec))
 		add_record(r, &rec);

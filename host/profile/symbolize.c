@@ -10,7 +10,7 @@
 struct answer {
 	uint64_t addr;
 	uint32_t generation;
-	uint32_t frame; /* + 1; 0: empty */
+	uint32_t first, count; /* frames of the pool; count 0: empty */
 };
 
 struct symbolizer {
@@ -21,6 +21,8 @@ struct symbolizer {
 	struct codemaps *codes;
 	struct answer *answers;
 	size_t answer_count, answer_mask;
+	uint32_t *pool;
+	size_t pool_count, pool_cap;
 	uint8_t *first; /* by frame: 0 not yet asked for, 1 no, 2 yes */
 	size_t first_count;
 	struct str name;
@@ -53,6 +55,7 @@ void symbolizer_free(struct symbolizer *sy)
 	codemaps_free(sy->codes);
 	kernsym_close(sy->kernel);
 	free(sy->answers);
+	free(sy->pool);
 	free(sy->first);
 	str_fini(&sy->name);
 	free(sy);
@@ -94,53 +97,82 @@ static struct answer *answer_slot(const struct symbolizer *sy, uint32_t generati
 	uint64_t h = (addr ^ (uint64_t)generation << 40) * 0x9e3779b97f4a7c15ull;
 	size_t i = (h ^ h >> 32) & sy->answer_mask;
 
-	while (sy->answers[i].frame &&
+	while (sy->answers[i].count &&
 	       (sy->answers[i].addr != addr || sy->answers[i].generation != generation))
 		i = (i + 1) & sy->answer_mask;
 	return &sy->answers[i];
 }
 
-static uint32_t keep_answer(struct symbolizer *sy, uint32_t generation, uint64_t addr,
-			    uint32_t frame)
+static void grow_answers(struct symbolizer *sy)
 {
 	struct answer *old = sy->answers;
 	size_t old_mask = sy->answer_mask;
 
-	*answer_slot(sy, generation, addr) =
-		(struct answer){.addr = addr, .generation = generation, .frame = frame + 1};
-	if (++sy->answer_count <= sy->answer_mask / 2)
-		return frame;
 	sy->answer_mask = old_mask * 2 + 1;
 	sy->answers = xcalloc(sy->answer_mask + 1, sizeof(*sy->answers));
 	for (size_t i = 0; i <= old_mask; i++)
-		if (old[i].frame)
+		if (old[i].count)
 			*answer_slot(sy, old[i].generation, old[i].addr) = old[i];
 	free(old);
-	return frame;
 }
 
-static uint32_t find_user(struct symbolizer *sy, const struct process *p, uint64_t addr)
+static const struct answer *keep_answer(struct symbolizer *sy, uint32_t generation, uint64_t addr,
+					const uint32_t *frames, size_t n)
+{
+	struct answer *a;
+
+	if (++sy->answer_count > sy->answer_mask / 2)
+		grow_answers(sy);
+	a = answer_slot(sy, generation, addr);
+	*a = (struct answer){.addr = addr,
+			     .generation = generation,
+			     .first = (uint32_t)sy->pool_count,
+			     .count = (uint32_t)n};
+	for (size_t i = 0; i < n; i++) {
+		sy->pool = grow(sy->pool, sy->pool_count, &sy->pool_cap, sizeof(*sy->pool));
+		sy->pool[sy->pool_count++] = frames[i];
+	}
+	return a;
+}
+
+static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			uint32_t ret[SNAPFILE_DEPTH])
 {
 	const struct mapping *m = space_find(p, addr);
 	const char *path = m ? space_path(sy->space, m->path) : NULL;
-	uint32_t frame;
+	size_t n = 0;
 
-	if (!m)
-		return intern_text(sy, "[unknown]");
-	if (is_anonymous(path)) {
-		if (m->exec && p->code && codemaps_frame(sy->codes, p->code, addr, &frame))
-			return frame;
-		return intern_text(sy, "[anon]");
+	if (!m) {
+		ret[n++] = intern_text(sy, "[unknown]");
+	} else if (is_anonymous(path)) {
+		if (m->exec && p->code)
+			n = codemaps_frames(sy->codes, p->code, addr, ret);
+		if (!n)
+			ret[n++] = intern_text(sy, "[anon]");
+	} else {
+		ret[n++] = elffiles_frame(sy->files, p->root, m->path, addr - m->start + m->pgoff);
 	}
-	return elffiles_frame(sy->files, p->root, m->path, addr - m->start + m->pgoff);
+	return n;
+}
+
+size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			const uint32_t **ret)
+{
+	const struct answer *a = answer_slot(sy, p->generation, addr);
+	uint32_t frames[SNAPFILE_DEPTH];
+
+	if (!a->count)
+		a = keep_answer(sy, p->generation, addr, frames, find_user(sy, p, addr, frames));
+	*ret = sy->pool + a->first;
+	return a->count;
 }
 
 uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr)
 {
-	const struct answer *a = answer_slot(sy, p->generation, addr);
+	const uint32_t *frames;
 
-	return a->frame ? a->frame - 1
-			: keep_answer(sy, p->generation, addr, find_user(sy, p, addr));
+	symbolize_frames(sy, p, addr, &frames);
+	return frames[0];
 }
 
 static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
@@ -164,8 +196,36 @@ uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, u
 {
 	const struct answer *a = answer_slot(sy, kernel->generation, addr);
 
-	return a->frame ? a->frame - 1
-			: keep_answer(sy, kernel->generation, addr, find_kernel(sy, kernel, addr));
+	if (!a->count) {
+		uint32_t frame = find_kernel(sy, kernel, addr);
+
+		a = keep_answer(sy, kernel->generation, addr, &frame, 1);
+	}
+	return sy->pool[a->first];
+}
+
+const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p)
+{
+	return p->code ? codemaps_snapshot(sy->codes, p->code) : NULL;
+}
+
+uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method)
+{
+	return codemaps_method(sy->codes, p->code, method);
+}
+
+bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
+		       struct cfi **ret_cfi, uint64_t *ret_offset)
+{
+	const struct mapping *m = space_find(p, addr);
+
+	if (!m || !m->exec)
+		return false;
+	*ret_offset = addr - m->start + m->pgoff;
+	*ret_cfi = is_anonymous(space_path(sy->space, m->path))
+			   ? NULL
+			   : elffiles_cfi(sy->files, p->root, m->path);
+	return true;
 }
 
 void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *change)

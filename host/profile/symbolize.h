@@ -3,9 +3,11 @@
 #ifndef DFG_SYMBOLIZE_H
 #define DFG_SYMBOLIZE_H
 
+#include "cfi.h"
 #include "kernsym.h"
 #include "perfdata.h"
 #include "profile.h"
+#include "snapfile.h"
 #include "space.h"
 
 struct symbolizer;
@@ -27,8 +29,21 @@ void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *
  * "[file]", "[anon]" for memory without a file, "[unknown]" where nothing is mapped. */
 uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr);
 
+/* The same with the methods that are inlined there: innermost first, borrowed until the next call
+ * of a function here. symbolize_user gives the first of them. */
+size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			const uint32_t **ret);
+
 /* `kernel` is the process with the kernel's mappings. Without a name: "[module]" or "[kernel]". */
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr);
+
+/* For unwinding. The snapshot of a process's code, or NULL; the frame of an interpreted method of a
+ * process that has one; and whether the process can execute what is at an address: *ret_cfi is NULL
+ * where no file is mapped or it has no call frame information, *ret_offset the file offset. */
+const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
+uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method);
+bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
+		       struct cfi **ret_cfi, uint64_t *ret_offset);
 
 /* What a frame says about the stack it is in. */
 bool symbolize_is_code(const struct symbolizer *sy,

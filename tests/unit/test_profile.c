@@ -152,10 +152,12 @@ static void test_names(void)
 	ADD(&f, USER, 0x7003000, 0x8000001);	 /* a hostile name; memory that is not code */
 	ADD(&f, USER, 0x700f000, 0x71001, 0x10); /* code without a name, a file, nothing */
 	ADD(&f, KERNEL, 0xffffffff81000000, USER, 0x51001);
+	ADD(&f, USER, 0x51001, UINT64_MAX, 0x51000); /* what is no return address */
 	ADD(&f, USER, 0x7000010, 0x7000011, 0x7000012, 0x7000013, 0x7000014, 0x51000);
 	read_jvm(&f, (struct profile_input){0}, &got, &q);
 	is_str(got.buf,
 	       "java_main;[anon];evil:?[31m.name_[j] 1\n"
+	       "java_main;[libc.so.6] 1\n"
 	       "java_main;[libc.so.6];StubRoutines (1);Interpreter_[0];a.B.one_[j] 1\n"
 	       "java_main;[libc.so.6];[kernel] 1\n"
 	       "java_main;[libc.so.6];a.B.one_[j];a.B.one_[j];a.B.one_[j];a.B.one_[j];a.B.one_[j] "
@@ -163,11 +165,11 @@ static void test_names(void)
 	       "java_main;[unknown];[lib?z.so];[anon] 1\n"
 	       "java_main;a.B.one_[j];a.B.two_[j] 1\n",
 	       "names");
-	is_int(q.samples, 6, "samples");
+	is_int(q.samples, 7, "samples");
 	is_int(q.java_samples, 4, "with code of the JVM");
 	is_int(q.java_complete, 2, "that begin in the C library");
 	is_int(q.truncated, 1, "as many frames as the recording can have");
-	is_int(q.frames_unknown, 8, "frames without a name");
+	is_int(q.frames_unknown, 9, "frames without a name");
 }
 
 static void add_as(struct perffile *f, uint32_t pid, uint64_t time, uint64_t addr)
@@ -327,7 +329,7 @@ int main(void)
 	golden("fork", "/tmp/spin", 0,
 	       "samples 61 lost 0 java 0 complete 0 frames 281 unknown 0 truncated 0 cut 0");
 	golden("dwarf", "/tmp/spin", 0,
-	       "samples 14 lost 0 java 0 complete 0 frames 19 unknown 0 truncated 0 cut 0");
+	       "samples 14 lost 0 java 0 complete 0 frames 65 unknown 0 truncated 0 cut 0");
 	golden("java", "", 31158,
 	       "samples 291 lost 0 java 289 complete 289 frames 6047 unknown 2108 truncated 0 cut "
 	       "0");
