@@ -113,6 +113,14 @@ static uint64_t context_of(uint16_t cpumode)
 	}
 }
 
+static bool is_context(uint64_t addr)
+{
+	return addr == (uint64_t)PERF_CONTEXT_KERNEL || addr == (uint64_t)PERF_CONTEXT_USER ||
+	       addr == (uint64_t)PERF_CONTEXT_HV || addr == (uint64_t)PERF_CONTEXT_GUEST ||
+	       addr == (uint64_t)PERF_CONTEXT_GUEST_KERNEL ||
+	       addr == (uint64_t)PERF_CONTEXT_GUEST_USER;
+}
+
 static bool is_wanted(uint64_t context, bool user)
 {
 	return user || context != (uint64_t)PERF_CONTEXT_USER;
