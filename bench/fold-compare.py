@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How two folded files differ: fold-compare.py OURS THEIRS [frames to show].
 
-Suffixes (_[j], _[k] ...) are left out, and "(...)" as stackcollapse-perf.pl does it."""
+Suffixes (_[j], _[k] ...) are left out, and "(...)" as stackcollapse-perf.pl does it; what it calls
+[perf-PID.map] and [[vdso]] is [anon] and [vdso]."""
 import collections
 import re
 import sys
@@ -15,6 +16,8 @@ def load(path):
             stack, _, count = line.rstrip("\n").rpartition(" ")
             frames = [re.sub(r"_\[[kj0i]\]$", "", x) for x in stack.split(";")]
             frames = [re.sub(r"\((?!anonymous namespace\)).*", "", x).rstrip() for x in frames]
+            frames = [re.sub(r"^\[perf-\d+\.map\]$", "[anon]", x) for x in frames]
+            frames = [re.sub(r"^\[\[(\w+)\]\]$", r"[\1]", x) for x in frames]
             stacks[";".join(frames)] += int(count)
     return stacks
 

@@ -7,7 +7,7 @@
 #include "keyed.h"
 #include "symname.h"
 
-#define SYMBOLS_MAX  (8u << 20)
+#define SYMBOLS_MAX  (2u << 20)
 #define SEGMENTS_MAX 256
 #define PAGE	     4096u
 #define LOOK_BACK    64 /* symbols before an address that may reach over those behind them */
