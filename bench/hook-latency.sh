@@ -56,6 +56,7 @@ for _ in $(seq "$RUNS"); do
 	done
 done
 paste "$S/none.create" "$S/hook.create" | awk '{print $2 - $1}' >"$S/added"
+echo "load average $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) CPUs, Linux $(uname -r)"
 printf '%-34s %8s %8s %8s\n' "one at a time, $RUNS runs (ms)" p50 p99 max
 for kind in none true hook; do
 	printf '%-34s %s\n' "runc create, hook: $kind" "$(percentiles "$S/$kind.create")"
