@@ -7,6 +7,7 @@
 #define LINE_MAX    (DFG_NAME_MAX + 36)
 #define LINES_MAX   (128u << 10)
 #define BATCH_BLOBS 512
+#define WINDOW	    (64u << 10)
 
 /* A read costs two microseconds, and 0.3 for each KiB: where blocks are larger than this, it is
  * cheaper to read their headers one by one than all that lies between. */
@@ -32,6 +33,7 @@ struct dump {
 	struct batch batch;
 	const struct hs_sink *sink;
 	struct hs_result *result;
+	uint8_t window[WINDOW];
 };
 
 _Static_assert(sizeof(struct dump) <= HS_WORK_BYTES, "the work memory holds a dump");
@@ -72,7 +74,7 @@ static bool batch_flush(struct dump *d, const struct hs_heap *heap)
 	size_t from = 0;
 
 	if (b->count > 0)
-		hs_mem_window(mem, mem->window_at, mem->window_have);
+		hs_mem_window(mem, mem->window.at, mem->window.have);
 	for (unsigned i = 0; i < b->count; i++) {
 		size_t len = b->item[i].line_end - from;
 		const char *line = b->lines + from;
@@ -114,7 +116,7 @@ static void batch_add(struct dump *d, const struct hs_block *block)
 
 static void window_load(struct dump *d, const struct hs_heap *heap, uint64_t from)
 {
-	size_t want = d->mean_block > SPARSE_BYTES ? SPARSE_WINDOW : HS_WINDOW;
+	size_t want = d->mean_block > SPARSE_BYTES ? SPARSE_WINDOW : WINDOW;
 	uint64_t left = heap->high - from;
 
 	hs_mem_window(&d->hs.mem, from, left < want ? (size_t)left : want);
@@ -167,7 +169,7 @@ void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, voi
 	d->mean_block = 0;
 	d->batch.count = 0;
 	d->batch.used = 0;
-	hs_mem_init(&d->hs.mem, source);
+	hs_mem_init(&d->hs.mem, source, d->window, sizeof(d->window));
 	if (!hs_tables_read(&d->hs) || !hs_heaps_read(&d->hs, &heaps)) {
 		ret->status = DFG_DUMP_NO_TABLES;
 		return;

@@ -4,10 +4,10 @@
 /* User addresses end far below; this keeps every sum of address and length from wrapping. */
 #define ADDR_END (1ull << 62)
 
-void hs_mem_init(struct hs_mem *mem, const struct hs_source *source)
+void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *window, size_t cap)
 {
 	mem->source = source;
-	mem->window_have = 0;
+	mem->window = (struct hs_window){.bytes = window, .cap = cap};
 	for (size_t i = 0; i < HS_PAGES; i++)
 		mem->tag[i] = 0;
 }
@@ -40,8 +40,8 @@ const uint8_t *hs_mem_view(struct hs_mem *mem, uint64_t addr, size_t *ret_len)
 	if (addr >= ADDR_END)
 		return NULL;
 	if (hs_mem_in_window(mem, addr, 1)) {
-		*ret_len = mem->window_have - (size_t)(addr - mem->window_at);
-		return mem->window + (addr - mem->window_at);
+		*ret_len = mem->window.have - (size_t)(addr - mem->window.at);
+		return mem->window.bytes + (addr - mem->window.at);
 	}
 	slot = page_load(mem, addr >> HS_PAGE_SHIFT);
 	if (at >= mem->have[slot])
@@ -104,12 +104,13 @@ int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap)
 
 void hs_mem_window(struct hs_mem *mem, uint64_t addr, size_t len)
 {
+	struct hs_window *w = &mem->window;
 	int64_t n = -1;
 
-	if (len > HS_WINDOW)
-		len = HS_WINDOW;
+	if (len > w->cap)
+		len = w->cap;
 	if (addr < ADDR_END)
-		n = mem->source->read(mem->source->arg, addr, mem->window, len);
-	mem->window_at = addr;
-	mem->window_have = n <= 0 ? 0 : (size_t)n > len ? len : (size_t)n;
+		n = mem->source->read(mem->source->arg, addr, w->bytes, len);
+	w->at = addr;
+	w->have = n <= 0 ? 0 : (size_t)n > len ? len : (size_t)n;
 }

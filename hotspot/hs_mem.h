@@ -12,20 +12,25 @@
 
 #define HS_PAGE_SHIFT 12
 #define HS_PAGE	      (1u << HS_PAGE_SHIFT)
-#define HS_PAGES      896u
-#define HS_WINDOW     (64u << 10)
+#define HS_PAGES      1536u
+
+struct hs_window {
+	uint8_t *bytes; /* the owner's buffer, of cap bytes */
+	size_t cap;
+	uint64_t at;
+	size_t have;
+};
 
 struct hs_mem {
 	const struct hs_source *source;
+	struct hs_window window;
 	uint64_t tag[HS_PAGES];	 /* page number + 1; 0: empty */
 	uint32_t have[HS_PAGES]; /* bytes of the page that could be read */
 	uint8_t page[HS_PAGES][HS_PAGE];
-	uint64_t window_at;
-	size_t window_have;
-	uint8_t window[HS_WINDOW];
 };
 
-void hs_mem_init(struct hs_mem *mem, const struct hs_source *source);
+/* `window` is where the window's bytes go, and outlives mem; 0 bytes: none is wanted. */
+void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *window, size_t cap);
 
 /* All len bytes, or false. buf is untouched or partly written on failure. */
 bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len);
@@ -37,14 +42,15 @@ const uint8_t *hs_mem_view(struct hs_mem *mem, uint64_t addr, size_t *ret_len);
 /* A NUL-terminated text. Returns its length, cut to cap - 1; -1 when it cannot be read. */
 int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap);
 
-/* Reads len bytes (HS_WINDOW at most) from addr on into the window: from now on, reads of them are
- * served there. Fewer at a hole. */
+/* Reads len bytes (at most what the window holds) from addr on into the window: from now on, reads
+ * of them are served there. Fewer at a hole. */
 void hs_mem_window(struct hs_mem *mem, uint64_t addr, size_t len);
 
 static inline bool hs_mem_in_window(const struct hs_mem *mem, uint64_t addr, size_t len)
 {
-	return addr >= mem->window_at && addr - mem->window_at <= mem->window_have &&
-	       len <= mem->window_have - (addr - mem->window_at);
+	const struct hs_window *w = &mem->window;
+
+	return addr >= w->at && addr - w->at <= w->have && len <= w->have - (addr - w->at);
 }
 
 static inline bool hs_mem_ptr(struct hs_mem *mem, uint64_t addr, uint64_t *ret)

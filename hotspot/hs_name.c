@@ -102,6 +102,27 @@ size_t hs_name_method(struct hs *hs, uint64_t method, char *buf)
 	return len + more;
 }
 
+size_t hs_name_file(struct hs *hs, uint64_t method, char *buf, size_t cap)
+{
+	uint64_t cm, pool, index, holder, name;
+	size_t len;
+
+	if (!hs_get(hs, method, HS_METHOD_CONST, &cm) || !hs_get(hs, cm, HS_CONST_POOL, &pool))
+		return 0;
+	if (hs_has(hs, HS_POOL_SOURCE_FILE)) {
+		if (!hs_get(hs, pool, HS_POOL_SOURCE_FILE, &index))
+			return 0;
+	} else if (!hs_get(hs, pool, HS_POOL_HOLDER, &holder) ||
+		   !hs_get(hs, holder, HS_KLASS_SOURCE_FILE, &index)) {
+		return 0;
+	}
+	if (!pool_symbol(hs, pool, index, &name))
+		return 0;
+	len = symbol_read(hs, name, buf, cap);
+	text_clean(buf, len);
+	return len;
+}
+
 size_t hs_name_blob(const char *text, char *buf)
 {
 	size_t len = 0;

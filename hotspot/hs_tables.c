@@ -14,8 +14,9 @@ static const struct {
 };
 
 static const char *const wanted_type[HS_TYPE_COUNT] = {
-	[HS_TYPE_HEAP_BLOCK] = "HeapBlock",
-	[HS_TYPE_CONSTANT_POOL] = "ConstantPool",
+	[HS_TYPE_HEAP_BLOCK] = "HeapBlock", [HS_TYPE_CONSTANT_POOL] = "ConstantPool",
+	[HS_TYPE_PC_DESC] = "PcDesc",	    [HS_TYPE_CONST_METHOD] = "ConstMethod",
+	[HS_TYPE_FLAG] = "JVMFlag",	    [HS_TYPE_FLAG_8] = "Flag",
 };
 
 /* The C type of each field found, as the table writes it: the types' table has its size. */
@@ -221,4 +222,37 @@ bool hs_get(struct hs *hs, uint64_t object, enum hs_field_id id, uint64_t *ret)
 		return false;
 	*ret = value;
 	return true;
+}
+
+bool hs_get_signed(struct hs *hs, uint64_t object, enum hs_field_id id, int64_t *ret)
+{
+	unsigned bits = 64 - 8u * hs->tables.field[id].width;
+	uint64_t value;
+
+	if (!hs_get(hs, object, id, &value))
+		return false;
+	*ret = (int64_t)(value << bits) >> bits;
+	return true;
+}
+
+bool hs_constant(struct hs *hs, const char *name, int32_t *ret)
+{
+	uint64_t array, stride, name_at, value_at;
+	char text[TEXT_MAX];
+
+	if (!variable(hs, "gHotSpotVMIntConstants", &array) || array == 0 ||
+	    !variable(hs, "gHotSpotVMIntConstantEntryArrayStride", &stride) || stride == 0 ||
+	    stride > STRIDE_MAX ||
+	    !column(hs, "gHotSpotVMIntConstantEntryNameOffset", stride, &name_at) ||
+	    !column(hs, "gHotSpotVMIntConstantEntryValueOffset", stride, &value_at))
+		return false;
+	for (unsigned i = 0; i < ENTRIES_MAX; i++) {
+		uint64_t entry = array + i * stride;
+
+		if (!text_at(hs, entry + name_at, text))
+			return false;
+		if (text_is(text, name))
+			return hs_mem_read(&hs->mem, entry + value_at, ret, sizeof(*ret));
+	}
+	return false;
 }

@@ -39,7 +39,64 @@
 	X(SYMBOL_LENGTH, "Symbol", "_length")                                                      \
 	X(SYMBOL_LENGTH_REFS, "Symbol", "_length_and_refcount") /* some of 11 to 16 */             \
 	X(SYMBOL_BODY, "Symbol", "_body")                                                          \
-	X(SYMBOL_BODY_0, "Symbol", "_body[0]")
+	X(SYMBOL_BODY_0, "Symbol", "_body[0]")                                                     \
+	/* From here on only a snapshot or a flag needs them. */                                   \
+	X(CODE_LOW, "CodeCache", "_low_bound") /* 9 and later */                                   \
+	X(CODE_HIGH, "CodeCache", "_high_bound")                                                   \
+	X(BLOB_FRAME_SIZE, "CodeBlob", "_frame_size") /* words */                                  \
+	X(BLOB_FRAME_COMPLETE, "CodeBlob", "_frame_complete_offset")                               \
+	X(BLOB_MUTABLE, "CodeBlob", "_mutable_data") /* 25 */                                      \
+	X(BLOB_MUTABLE_SIZE, "CodeBlob", "_mutable_data_size")                                     \
+	X(BLOB_RELOCATION_SIZE, "CodeBlob", "_relocation_size")                                    \
+	X(NMETHOD_ID, "nmethod", "_compile_id")                                                    \
+	X(NMETHOD_LEVEL, "nmethod", "_comp_level")                                                 \
+	X(NMETHOD_ORIG_PC, "nmethod", "_orig_pc_offset")                                           \
+	X(NMETHOD_ENTRY, "nmethod", "_verified_entry_point")	 /* to 22: address */              \
+	X(NMETHOD_ENTRY_23, "nmethod", "_verified_entry_offset") /* from the code's begin */       \
+	X(NMETHOD_DEOPT_8, "nmethod", "_deoptimize_offset")	 /* from the blob's start */       \
+	X(NMETHOD_DEOPT_MH_8, "nmethod", "_deoptimize_mh_offset")                                  \
+	X(NMETHOD_DEOPT_23, "nmethod", "_deopt_handler_offset") /* from the blob's start */        \
+	X(NMETHOD_DEOPT_MH_23, "nmethod", "_deopt_mh_handler_offset")                              \
+	X(NMETHOD_DEOPT_26, "nmethod", "_deopt_handler_entry_offset")                              \
+	X(COMPILED_DEOPT, "CompiledMethod", "_deopt_handler_begin") /* 9 to 22: addresses */       \
+	X(COMPILED_DEOPT_MH, "CompiledMethod", "_deopt_mh_handler_begin")                          \
+	X(COMPILED_SCOPES_DATA, "CompiledMethod", "_scopes_data_begin")                            \
+	X(NMETHOD_METADATA, "nmethod", "_metadata_offset")                                         \
+	X(NMETHOD_SCOPES_DATA, "nmethod", "_scopes_data_offset") /* 8, 23 and later */             \
+	X(NMETHOD_SCOPES_PCS, "nmethod", "_scopes_pcs_offset")                                     \
+	X(NMETHOD_DEPENDENCIES, "nmethod", "_dependencies_offset") /* to 22 */                     \
+	X(NMETHOD_IMMUTABLE, "nmethod", "_immutable_data")	   /* 23 and later */              \
+	X(NMETHOD_IMMUTABLE_SIZE, "nmethod", "_immutable_data_size")                               \
+	X(PC_OFFSET, "PcDesc", "_pc_offset")                                                       \
+	X(PC_SCOPE, "PcDesc", "_scope_decode_offset")                                              \
+	X(METHOD_COUNTERS, "Method", "_method_counters")                                           \
+	X(METHOD_CODE, "Method", "_code")                                                          \
+	X(CONST_FLAGS, "ConstMethod", "_flags")                                                    \
+	X(CONST_FLAGS_21, "ConstMethod", "_flags._flags")                                          \
+	X(CONST_CODE_SIZE, "ConstMethod", "_code_size")                                            \
+	X(POOL_SOURCE_FILE, "ConstantPool", "_source_file_name_index")	 /* 15 and later */        \
+	X(KLASS_SOURCE_FILE, "InstanceKlass", "_source_file_name_index") /* 8 to 14 */             \
+	X(KLASS_METHODS, "InstanceKlass", "_methods")                                              \
+	X(KLASS_NEXT, "Klass", "_next_link") /* 9 and later */                                     \
+	X(KLASS_LAYOUT, "Klass", "_layout_helper")                                                 \
+	X(LOADERS, "ClassLoaderDataGraph", "_head")                                                \
+	X(LOADER_NEXT, "ClassLoaderData", "_next")                                                 \
+	X(LOADER_KLASSES, "ClassLoaderData", "_klasses") /* 9 and later */                         \
+	X(METHODS_LENGTH, "Array<int>", "_length")                                                 \
+	X(METHODS_DATA, "Array<Method*>", "_data")                                                 \
+	X(CALL_STUB_RETURN, "StubRoutines", "_call_stub_return_address")                           \
+	X(CONT_RETURN, "StubRoutines", "_cont_returnBarrier")                                      \
+	X(JDK_CURRENT, "JDK_Version", "_current") /* 8 to 21 */                                    \
+	X(JDK_MAJOR, "JDK_Version", "_major")                                                      \
+	X(VM_MAJOR, "Abstract_VM_Version", "_vm_major_version")                                    \
+	X(FLAG_NAME, "JVMFlag", "_name") /* 9 and later */                                         \
+	X(FLAG_ADDR, "JVMFlag", "_addr")                                                           \
+	X(FLAGS, "JVMFlag", "flags")                                                               \
+	X(FLAG_COUNT, "JVMFlag", "numFlags")                                                       \
+	X(FLAG_NAME_8, "Flag", "_name")                                                            \
+	X(FLAG_ADDR_8, "Flag", "_addr")                                                            \
+	X(FLAGS_8, "Flag", "flags")                                                                \
+	X(FLAG_COUNT_8, "Flag", "numFlags")
 
 enum hs_field_id {
 #define X(id, type, field) HS_##id,
@@ -48,7 +105,15 @@ enum hs_field_id {
 		HS_FIELD_COUNT
 };
 
-enum hs_type_id { HS_TYPE_HEAP_BLOCK, HS_TYPE_CONSTANT_POOL, HS_TYPE_COUNT };
+enum hs_type_id {
+	HS_TYPE_HEAP_BLOCK,
+	HS_TYPE_CONSTANT_POOL,
+	HS_TYPE_PC_DESC,
+	HS_TYPE_CONST_METHOD,
+	HS_TYPE_FLAG,
+	HS_TYPE_FLAG_8,
+	HS_TYPE_COUNT
+};
 
 struct hs_field {
 	uint64_t place; /* offset in the object; the address itself for a static field */
@@ -77,6 +142,12 @@ static inline bool hs_has(const struct hs *hs, enum hs_field_id id)
 
 /* The number in a field, zero-extended; object is ignored for a static field (pass 0). */
 bool hs_get(struct hs *hs, uint64_t object, enum hs_field_id id, uint64_t *ret);
+
+/* The same, sign-extended. */
+bool hs_get_signed(struct hs *hs, uint64_t object, enum hs_field_id id, int64_t *ret);
+
+/* A value of gHotSpotVMIntConstants. False: not there. */
+bool hs_constant(struct hs *hs, const char *name, int32_t *ret);
 
 /* The address of a field that is an embedded object or array. */
 static inline uint64_t hs_inside(const struct hs *hs, uint64_t object, enum hs_field_id id)

@@ -53,7 +53,7 @@ bool hs_elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t ba
 uint64_t hs_elf_symbol(void *elf, const char *name);
 
 /* Working memory of one dump, given by the caller (the agent maps it, the host allocates it). */
-#define HS_WORK_BYTES (4u << 20)
+#define HS_WORK_BYTES (12u << 20)
 
 /* Writes one map line (request.h) for each blob of the code cache: compiled methods, native
  * wrappers, stubs, adapters, interpreter. `work` is HS_WORK_BYTES, 16-byte aligned. */

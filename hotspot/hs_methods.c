@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hs_methods.h"
+
+#include "hs_flags.h"
+
+#define LOADERS_MAX   (1u << 18)
+#define CLASSES_MAX   (1u << 20)
+#define METHODS_MAX   (1u << 23) /* looked at */
+#define PER_CLASS_MAX 65535u
+
+struct walk {
+	unsigned loaders, classes, methods; /* still allowed */
+	bool all;			    /* the JVM does not count: all methods may have run */
+};
+
+void hs_methods_init(struct hs_methods *m)
+{
+	m->count = 0;
+	for (size_t i = 0; i < HS_METHODS_SLOTS; i++)
+		m->slot[i] = 0;
+}
+
+uint64_t *hs_methods_slot(struct hs_methods *m, uint64_t method)
+{
+	uint32_t i = (uint32_t)(((method >> 3) * 0x9e3779b97f4a7c15ull) >> 47);
+
+	/* Method is aligned to words. */
+	if (method == 0 || (method & 7) != 0)
+		return NULL;
+	while (m->slot[i] && (m->slot[i] & ~7ull) != method)
+		i = (i + 1) % HS_METHODS_SLOTS;
+	if (!m->slot[i]) {
+		if (m->count == HS_METHODS_MAX)
+			return NULL;
+		m->count++;
+		m->slot[i] = method;
+	}
+	return &m->slot[i];
+}
+
+_Static_assert(HS_METHODS_SLOTS == 1u << (64 - 47), "the hash has as many bits as there are slots");
+
+/* Only instance classes have methods: their layout is positive (oops/klass.hpp), or 0 to be told
+ * apart by nothing that is exported; then a field that is no array of methods reads as one that is
+ * empty or out of bounds. */
+static bool class_walk(struct hs *hs, struct hs_methods *m, struct walk *w, uint64_t klass)
+{
+	uint64_t array, count, method, counters, code;
+	int64_t layout;
+
+	if (!hs_get_signed(hs, klass, HS_KLASS_LAYOUT, &layout))
+		return false;
+	if (layout <= 0)
+		return true;
+	/* Not yet there in a class that is being loaded. */
+	if (!hs_get(hs, klass, HS_KLASS_METHODS, &array))
+		return false;
+	if (array == 0)
+		return true;
+	if (!hs_get(hs, array, HS_METHODS_LENGTH, &count) || count > PER_CLASS_MAX)
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		if (w->methods-- == 0 ||
+		    !hs_mem_ptr(&hs->mem, hs_inside(hs, array, HS_METHODS_DATA) + i * 8, &method))
+			return false;
+		if (method == 0)
+			continue;
+		if (!hs_get(hs, method, HS_METHOD_COUNTERS, &counters) ||
+		    !hs_get(hs, method, HS_METHOD_CODE, &code))
+			return false;
+		if ((counters || code || w->all) && !hs_methods_slot(m, method))
+			return false;
+	}
+	return true;
+}
+
+static bool walk_possible(const struct hs *hs)
+{
+	static const enum hs_field_id all[] = {
+		HS_LOADERS,	 HS_LOADER_NEXT,     HS_LOADER_KLASSES, HS_KLASS_NEXT,
+		HS_KLASS_LAYOUT, HS_KLASS_METHODS,   HS_METHODS_LENGTH, HS_METHODS_DATA,
+		HS_METHOD_CODE,	 HS_METHOD_COUNTERS,
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!hs_has(hs, all[i]))
+			return false;
+	return true;
+}
+
+bool hs_methods_walk(struct hs *hs, struct hs_methods *m)
+{
+	struct walk w = {LOADERS_MAX, CLASSES_MAX, METHODS_MAX, false};
+	uint64_t loader, klass, at;
+	uint8_t compiles;
+	bool whole = true;
+
+	if (!walk_possible(hs) || !hs_get(hs, 0, HS_LOADERS, &loader))
+		return false;
+	w.all = !hs_flag(hs, "UseCompiler", &at, &compiles) || compiles == 0;
+	for (; loader; whole &= hs_get(hs, loader, HS_LOADER_NEXT, &loader)) {
+		if (!whole || w.loaders-- == 0 || !hs_get(hs, loader, HS_LOADER_KLASSES, &klass))
+			return false;
+		for (; klass; whole &= hs_get(hs, klass, HS_KLASS_NEXT, &klass)) {
+			if (!whole || w.classes-- == 0)
+				return false;
+			whole = class_walk(hs, m, &w, klass);
+		}
+	}
+	return whole;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which methods a snapshot has met, and which of them have their METHOD record. */
+#ifndef HS_METHODS_H
+#define HS_METHODS_H
+
+#include "hs_tables.h"
+
+#define HS_METHODS_SLOTS (1u << 17)
+#define HS_METHODS_MAX	 (HS_METHODS_SLOTS / 4 * 3)
+
+enum hs_method_state {
+	HS_METHOD_MET = 0,
+	HS_METHOD_WRITTEN = 1,
+	HS_METHOD_NAMELESS = 2, /* what is there does not hold together */
+};
+
+struct hs_methods {
+	uint32_t count;
+	uint64_t slot[HS_METHODS_SLOTS]; /* address, with its state in the lowest bits; 0: empty */
+};
+
+void hs_methods_init(struct hs_methods *m);
+
+/* The slot of a Method*, made if need be. NULL: the set is full, or this cannot be an address. */
+uint64_t *hs_methods_slot(struct hs_methods *m, uint64_t method);
+
+static inline enum hs_method_state hs_method_state(uint64_t slot)
+{
+	return (enum hs_method_state)(slot & 3);
+}
+
+/* Adds the methods of all loaded classes that have ever run: those with counters, or with code;
+ * all of them where the JVM does not count. False: not all could be found. */
+bool hs_methods_walk(struct hs *hs, struct hs_methods *m);
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hs_scan.h"
+
+#ifdef __x86_64__
+/* A prologue is at most the bang of the stack, a check of the class's state, and the frame. */
+#define PROLOGUE_MAX 256u
+/* From `pop rbp` to the end of the return: reserved stack check, poll, return. */
+#define EXIT_MAX 48u
+#define PUSH_BP	 0x55
+#define POP_BP	 0x5d
+#define LEAVE	 0xc9
+
+/* The bytes at an offset, for comparing; NULL where there are fewer than len. */
+static const uint8_t *bytes_at(const struct hs_code *c, uint32_t at, uint32_t len)
+{
+	return at <= c->size && len <= c->size - at ? c->bytes + at : NULL;
+}
+
+/* The length of `add rsp, n` (c4) or `sub rsp, n` (ec) at an offset; 0: it is something else. */
+static uint32_t adjust_at(const struct hs_code *c, uint32_t at, uint8_t modrm, uint32_t n)
+{
+	const uint8_t *p = bytes_at(c, at, 4);
+	uint32_t value;
+
+	if (!p || p[0] != 0x48 || p[2] != modrm)
+		return 0;
+	if (p[1] == 0x83)
+		return n < 0x80 && p[3] == n ? 4 : 0;
+	if (p[1] != 0x81 || !bytes_at(c, at, 7))
+		return 0;
+	__builtin_memcpy(&value, p + 3, 4);
+	return value == n ? 7 : 0;
+}
+
+/* `mov rbp, rsp`, in either encoding. */
+static uint32_t move_bp_at(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 3);
+
+	return p && p[0] == 0x48 &&
+			       ((p[1] == 0x8b && p[2] == 0xec) || (p[1] == 0x89 && p[2] == 0xe5))
+		       ? 3
+		       : 0;
+}
+
+void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
+{
+	uint32_t end = c->frame_complete;
+
+	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
+	if (c->frame_size < 16 || end == SNAP_NONE || end > c->size || from >= end)
+		return;
+	if (end - from > PROLOGUE_MAX)
+		from = end - PROLOGUE_MAX;
+	for (uint32_t i = from; i < end; i++) {
+		uint32_t len, at = i + 1;
+
+		if (c->bytes[i] == PUSH_BP) {
+			at += move_bp_at(c, at);
+			len = adjust_at(c, at, 0xec, c->frame_size - 16);
+			if (len == 0 && c->frame_size > 16)
+				continue;
+			ret->push_end = i + 1;
+			ret->sub_end = at + len;
+			return;
+		}
+		/* Without a bang C2 makes all of the frame at once, and moves rbp into it. */
+		len = adjust_at(c, i, 0xec, c->frame_size - 8);
+		if (len > 0) {
+			ret->sub_end = i + len;
+			return;
+		}
+	}
+}
+
+/* Instructions between `pop rbp` and the return, by their first bytes. */
+static const struct {
+	uint8_t len, match, bytes[4];
+} between[] = {
+	{7, 3, {0x49, 0x3b, 0xa7}}, /* cmp rsp, [r15 + n]: the poll, 17 and later */
+	{4, 3, {0x49, 0x3b, 0x67}}, /* the same with a short offset */
+	{7, 3, {0x49, 0x39, 0xa7}}, /* cmp [r15 + n], rsp */
+	{4, 3, {0x49, 0x39, 0x67}},
+	{6, 2, {0x0f, 0x87}}, /* ja: to the poll's stub */
+	{6, 2, {0x0f, 0x82}}, /* jb, jbe: there, and the reserved stack's check */
+	{6, 2, {0x0f, 0x86}},
+	{6, 2, {0x0f, 0x85}}, /* jne: to where the pending exception is thrown */
+	{2, 1, {0x72}},	      /* the same four with short offsets */
+	{2, 1, {0x75}},
+	{2, 1, {0x76}},
+	{2, 1, {0x77}},
+	{6, 2, {0x85, 0x05}},	    /* test eax, [rip + n]: the poll, 8 */
+	{10, 2, {0x49, 0xba}},	    /* mov r10, page: the poll of C1, 8 */
+	{7, 3, {0x4d, 0x8b, 0x97}}, /* mov r10, [r15 + n]: the poll, 11 */
+	{4, 3, {0x4d, 0x8b, 0x57}},
+	{3, 3, {0x41, 0x85, 0x02}}, /* test [r10], eax */
+	{8, 3, {0x49, 0x83, 0xbf}}, /* cmp [r15 + n], 0: the pending exception */
+	{5, 3, {0x49, 0x83, 0x7f}},
+	{3, 3, {0xc5, 0xf8, 0x77}}, /* vzeroupper */
+};
+
+static uint32_t between_at(const struct hs_code *c, uint32_t at)
+{
+	for (size_t i = 0; i < sizeof(between) / sizeof(*between); i++) {
+		const uint8_t *p = bytes_at(c, at, between[i].len);
+
+		if (p && __builtin_memcmp(p, between[i].bytes, between[i].match) == 0)
+			return between[i].len;
+	}
+	return 0;
+}
+
+/* The length of a return, or of the jump that ends a method in its place. */
+static uint32_t return_at(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 1);
+	uint32_t len;
+
+	if (!p)
+		return 0;
+	if (*p == 0xc3)
+		return 1;
+	if (*p == 0xc2)
+		return bytes_at(c, at, 3) ? 3 : 0;
+	if (*p == 0xe9)
+		return bytes_at(c, at, 5) ? 5 : 0;
+	if (*p == 0xeb)
+		return bytes_at(c, at, 2) ? 2 : 0;
+	len = *p == 0x41 ? 1 : 0;
+	p = bytes_at(c, at, len + 2);
+	return p && p[len] == 0xff && (p[len + 1] & 0xf8) == 0xe0 ? len + 2 : 0;
+}
+
+/* The offset behind the return that follows, 0: there is none, and so this was no exit. */
+static uint32_t exit_end(const struct hs_code *c, uint32_t from, uint32_t *ret_return)
+{
+	uint32_t at = from, len;
+
+	while (at - from < EXIT_MAX) {
+		*ret_return = at;
+		len = return_at(c, at);
+		if (len > 0)
+			return at + len;
+		len = between_at(c, at);
+		if (len == 0)
+			return 0;
+		at += len;
+	}
+	return 0;
+}
+
+/* Whether the frame has been taken off right in front of an offset. */
+static bool behind_add(const struct hs_code *c, uint32_t at)
+{
+	uint32_t n = c->frame_size - 16;
+
+	return (at >= 4 && adjust_at(c, at - 4, 0xc4, n) == 4) ||
+	       (at >= 7 && adjust_at(c, at - 7, 0xc4, n) == 7);
+}
+
+uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
+{
+	uint32_t n = 0, end, ret_at;
+
+	if (c->frame_size < 16)
+		return 0;
+	for (uint32_t i = 0; i < c->size && n < cap; i++) {
+		uint8_t b = c->bytes[i];
+		bool bare = c->frame_size == 16;
+
+		if (b == LEAVE ? !c->leaves : b != POP_BP || !(bare || behind_add(c, i)))
+			continue;
+		end = exit_end(c, i + 1, &ret_at);
+		if (end == 0)
+			continue;
+		/* Behind `leave` there is nothing left but the return address. */
+		ret[n].pop = b == POP_BP ? i : ret_at;
+		ret[n++].end = end;
+		i = end - 1;
+	}
+	return n;
+}
+
+uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region,
+		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
+		       uint32_t cap)
+{
+	uint32_t n = 0, r = 0;
+
+	for (uint32_t i = 0; i + 5 <= c->size && n < cap; i++) {
+		uint64_t target;
+		int32_t distance;
+
+		if (c->bytes[i] != 0xe8)
+			continue;
+		__builtin_memcpy(&distance, c->bytes + i + 1, 4);
+		target = c->start + i + 5 + (uint64_t)(int64_t)distance;
+		if (target < low || target >= high)
+			continue;
+		while (r < region_count && region[r].end < i + 5)
+			r++;
+		if (r < region_count && region[r].end == i + 5)
+			continue;
+		ret[n++] = i + 5;
+	}
+	return n;
+}
+#else
+void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
+{
+	(void)c;
+	(void)from;
+	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
+}
+
+uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
+{
+	(void)c;
+	(void)ret;
+	(void)cap;
+	return 0;
+}
+
+uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region,
+		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
+		       uint32_t cap)
+{
+	(void)c;
+	(void)region;
+	(void)region_count;
+	(void)low;
+	(void)high;
+	(void)ret;
+	(void)cap;
+	return 0;
+}
+#endif

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Prints a snapshot (dfg/snapshot.h) as text, for tests and for people: snapdump FILE. Checks its
+ * shape on the way, and says what is wrong on standard error. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dfg/fs.h"
+#include "dfg/snapshot.h"
+
+struct method {
+	uint64_t id;
+	const char *name, *file;
+	uint32_t name_len, file_len;
+};
+
+static struct method *methods;
+static size_t method_count;
+static int bad;
+
+static void complain(const char *what)
+{
+	fprintf(stderr, "snapdump: %s\n", what);
+	bad = 1;
+}
+
+static int method_order(const void *a, const void *b)
+{
+	const struct method *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static void print_method(uint64_t id)
+{
+	const struct method key = {.id = id};
+	const struct method *m =
+		bsearch(&key, methods, method_count, sizeof(*methods), method_order);
+
+	if (m)
+		printf("%.*s", (int)m->name_len, m->name);
+	else
+		printf(id ? "?%" PRIx64 : "?", id);
+	if (id && !m)
+		complain("a method without a record");
+}
+
+static void print_offset(const char *name, uint32_t value)
+{
+	if (value != SNAP_NONE)
+		printf(" %s=%u", name, value);
+}
+
+static void print_head(const uint8_t *p)
+{
+	struct snap_head h;
+
+	memcpy(&h, p, sizeof(h));
+	if (h.magic != SNAP_MAGIC || h.version != SNAP_VERSION)
+		complain("not a snapshot of this version");
+	printf("head flags=%u time=%" PRIu64 " code=%" PRIx64 "-%" PRIx64 " call_stub=%" PRIx64
+	       " cont=%" PRIx64 " method=%d bcp=%d wrapper=%d jdk=%u\n",
+	       h.flags, h.time, h.code_low, h.code_high, h.call_stub_return, h.cont_return,
+	       h.interpreter_method, h.interpreter_bcp, h.entry_wrapper, h.jdk);
+}
+
+/* leaf < ... < root, each as name@bci:line. */
+static void print_chain(const uint8_t *scopes, uint32_t count, uint32_t i)
+{
+	for (uint32_t depth = 0; i != SNAP_NONE; depth++) {
+		struct snap_scope scope;
+
+		if (i >= count || depth > count) {
+			complain("a scope out of bounds, or a circle of them");
+			return;
+		}
+		memcpy(&scope, scopes + i * sizeof(scope), sizeof(scope));
+		printf(" ");
+		print_method(scope.method);
+		printf("@%d:%d", scope.bci, scope.line);
+		i = scope.parent;
+	}
+}
+
+static void print_tables(const struct snap_code *c, const uint8_t *p)
+{
+	const uint8_t *scopes = p;
+	uint32_t last = 0;
+
+	p += c->scope_count * sizeof(struct snap_scope);
+	for (uint32_t i = 0; i < c->region_count; i++) {
+		struct snap_region r;
+
+		memcpy(&r, p + i * sizeof(r), sizeof(r));
+		printf("  region %u-%u", last, r.end);
+		print_chain(scopes, c->scope_count, r.scope);
+		printf("\n");
+		if (r.end <= last || r.end > c->size)
+			complain("a region out of order");
+		last = r.end;
+	}
+	p += c->region_count * sizeof(struct snap_region);
+	for (uint32_t i = 0; i < c->exit_count; i++) {
+		struct snap_exit e;
+
+		memcpy(&e, p + i * sizeof(e), sizeof(e));
+		printf("  exit %u-%u\n", e.pop, e.end);
+		if (e.pop >= e.end || e.end > c->size)
+			complain("an exit out of bounds");
+	}
+	p += c->exit_count * sizeof(struct snap_exit);
+	for (uint32_t i = 0; i < c->call_count; i++) {
+		uint32_t call;
+
+		memcpy(&call, p + i * sizeof(call), sizeof(call));
+		printf("  call %u\n", call);
+	}
+}
+
+static void print_code(const uint8_t *p, uint32_t size)
+{
+	static const char *const kinds[] = {"?",     "compiled", "native", "interpreter",
+					    "stubs", "runtime",	 "adapter"};
+	struct snap_code c;
+	uint64_t need;
+
+	memcpy(&c, p, sizeof(c));
+	need = sizeof(c) + (uint64_t)c.scope_count * sizeof(struct snap_scope) +
+	       (uint64_t)c.region_count * sizeof(struct snap_region) +
+	       (uint64_t)c.exit_count * sizeof(struct snap_exit) + 4ull * c.call_count;
+	if (need + c.name_len > size || c.kind == 0 || c.kind > SNAP_ADAPTER) {
+		complain("a code record that is too short, or of no kind");
+		return;
+	}
+	printf("code %" PRIx64 " %x %s ", c.start, c.size, kinds[c.kind]);
+	if (c.method)
+		print_method(c.method);
+	else
+		printf("'%.*s'", (int)c.name_len, (const char *)p + need);
+	printf(" frame=%u", c.frame_size);
+	print_offset("complete", c.frame_complete);
+	print_offset("push", c.push_end);
+	print_offset("sub", c.sub_end);
+	printf(" level=%u id=%u", c.level, c.compile_id);
+	print_offset("deopt", c.deopt);
+	print_offset("deopt_mh", c.deopt_mh);
+	print_offset("orig_pc", c.orig_pc);
+	printf("\n");
+	print_tables(&c, p + sizeof(c));
+}
+
+static void take_method(const uint8_t *p, uint32_t size)
+{
+	struct snap_method m;
+
+	memcpy(&m, p, sizeof(m));
+	if ((uint64_t)sizeof(m) + m.name_len + m.file_len > size) {
+		complain("a method record that is too short");
+		return;
+	}
+	methods = xrealloc(methods, method_count + 1, sizeof(*methods));
+	methods[method_count++] = (struct method){
+		.id = m.id,
+		.name = (const char *)p + sizeof(m),
+		.name_len = m.name_len,
+		.file = (const char *)p + sizeof(m) + m.name_len,
+		.file_len = m.file_len,
+	};
+}
+
+static void print_end(const uint8_t *p)
+{
+	struct snap_end e;
+
+	memcpy(&e, p, sizeof(e));
+	printf("end status=%u codes=%u methods=%u skipped=%u\n", e.status, e.codes, e.methods,
+	       e.skipped);
+}
+
+/* Calls of one kind of record. Returns whether SNAP_END came. */
+static bool each_record(const struct str *s, bool print)
+{
+	static const size_t least[] = {0, sizeof(struct snap_head), sizeof(struct snap_method),
+				       sizeof(struct snap_code), sizeof(struct snap_end)};
+	struct snap_record r;
+
+	for (size_t at = 0; at + sizeof(r) <= s->len; at += r.size) {
+		const uint8_t *p = (const uint8_t *)s->buf + at;
+
+		memcpy(&r, p, sizeof(r));
+		if (r.size < sizeof(r) || r.size % 8 || r.size > s->len - at)
+			break;
+		if (r.type > SNAP_END || r.size < least[r.type])
+			continue;
+		if (!print && r.type == SNAP_METHOD)
+			take_method(p, r.size);
+		if (print && r.type == SNAP_HEAD)
+			print_head(p);
+		if (print && r.type == SNAP_CODE)
+			print_code(p, r.size);
+		if (print && r.type == SNAP_END)
+			print_end(p);
+		if (r.type == SNAP_END)
+			return true;
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	if (argc != 2)
+		return 2;
+	if (fs_read_file(AT_FDCWD, argv[1], (size_t)1 << 30, &s, &err) < 0) {
+		fprintf(stderr, "snapdump: %s\n", err.msg);
+		return 1;
+	}
+	if (!each_record(&s, false))
+		complain("no end, or records that are cut");
+	qsort(methods, method_count, sizeof(*methods), method_order);
+	each_record(&s, true);
+	for (size_t i = 0; i < method_count; i++)
+		printf("method %" PRIx64 " %.*s %.*s\n", methods[i].id, (int)methods[i].name_len,
+		       methods[i].name, (int)methods[i].file_len, methods[i].file);
+	free(methods);
+	return bad;
+}
