@@ -16,7 +16,7 @@ shop_setup() {
 	export DFG_ROOT=$SHOP/root
 	DFG=$BUILD/bin/dfg-trigger HOOK=$BUILD/libexec/dfg-hook PAYLOAD=$BUILD/libexec/payload.squashfs
 	JAVA=$(readlink -f "$(command -v java)")
-	SHOP_IDS=
+	export TMPDIR=$SHOP # runc's state, too
 	trap shop_teardown EXIT
 	chmod 755 "$SHOP"
 	mkdir -p "$SHOP/app"
@@ -26,7 +26,7 @@ shop_setup() {
 
 shop_teardown() {
 	local id
-	for id in $SHOP_IDS; do bundle_stop "$id"; done
+	for id in $("${RUNTIME[@]}" list -q); do bundle_stop "$id"; done
 	"$HOOK" --release --root "$DFG_ROOT" >/dev/null 2>&1
 	awk -v d="$SHOP/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r | xargs -r umount -l
 	rm -rf "$SHOP"
@@ -44,7 +44,6 @@ shop_start() {
 	BUNDLE_MOUNTS=("$SHOP/app:/app:ro" "$dir/tmp:/tmp:nosuid,nodev,noexec")
 	bundle_make "$dir" host "$JAVA" -XX:+PreserveFramePointer -Xmx256m -cp /app "$@" \
 		${SHOP_MAIN-Shop 2}
-	SHOP_IDS="$SHOP_IDS $id"
 	bundle_start "$id" "$dir" || { cat "$dir/log"; return 1; }
 	shop_wait "$id"
 }
