@@ -181,27 +181,44 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 	return n;
 }
 
+/* The length of a call at an offset: `call n`, or `mov r10, address; call r10`; 0: there is none.
+ */
+static uint32_t call_at(const struct hs_code *c, uint32_t at, uint64_t *ret_target)
+{
+	const uint8_t *p = bytes_at(c, at, 5);
+	int32_t distance;
+
+	if (!p)
+		return 0;
+	if (p[0] == 0xe8) {
+		__builtin_memcpy(&distance, p + 1, 4);
+		*ret_target = c->start + at + 5 + (uint64_t)(int64_t)distance;
+		return 5;
+	}
+	p = p[0] == 0x49 && p[1] == 0xba ? bytes_at(c, at, 13) : NULL;
+	if (!p || p[10] != 0x41 || p[11] != 0xff || p[12] != 0xd2)
+		return 0;
+	__builtin_memcpy(ret_target, p + 2, 8);
+	return 13;
+}
+
 uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region,
 		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
 		       uint32_t cap)
 {
 	uint32_t n = 0, r = 0;
 
-	for (uint32_t i = 0; i + 5 <= c->size && n < cap; i++) {
-		uint64_t target;
-		int32_t distance;
+	for (uint32_t i = 0; i < c->size && n < cap; i++) {
+		uint64_t target = 0;
+		uint32_t len = call_at(c, i, &target);
 
-		if (c->bytes[i] != 0xe8)
+		if (len == 0 || target < low || target >= high)
 			continue;
-		__builtin_memcpy(&distance, c->bytes + i + 1, 4);
-		target = c->start + i + 5 + (uint64_t)(int64_t)distance;
-		if (target < low || target >= high)
-			continue;
-		while (r < region_count && region[r].end < i + 5)
+		while (r < region_count && region[r].end < i + len)
 			r++;
-		if (r < region_count && region[r].end == i + 5)
+		if (r < region_count && region[r].end == i + len)
 			continue;
-		ret[n++] = i + 5;
+		ret[n++] = i + len;
 	}
 	return n;
 }

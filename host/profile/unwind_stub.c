@@ -12,14 +12,6 @@
 /* Registers a stub saves, and what else it keeps: the stubs of ciphers push most of them. */
 #define SAVED_MAX 16u
 
-static bool by_pointer(struct walk *w)
-{
-	uint64_t fp = unwind_fp(&w->regs);
-
-	return fp >= unwind_sp(&w->regs) && fp % WORD == 0 &&
-	       walk_take(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp});
-}
-
 /* A stub that native code of the JVM called: only where a frame pointer leads there. */
 static bool to_native(struct walk *w)
 {
@@ -30,15 +22,23 @@ static bool to_native(struct walk *w)
 	       walk_go(w, pc, fp + 2 * WORD, fp);
 }
 
-/* The nearest valid return address. Words below it are registers that the stub saved. Nearest comes
- * before the frame pointer, which is the caller's while a stub runs that does not use it. */
-static bool by_search(struct walk *w)
+/* Nearly all stubs begin with "push rbp; mov rbp, rsp": either the return address is on top, or
+ * that push is, or there is a frame. Without one, words below the return address are registers that
+ * the stub saved. */
+static bool by_frame(struct walk *w)
 {
-	uint64_t at = unwind_sp(&w->regs), fp = unwind_fp(&w->regs);
+	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), word;
 
-	for (unsigned i = 0; i <= SAVED_MAX; i++, at += WORD)
-		if (walk_take(w, (struct sender){.ret_at = at,
-						 .fp_at = fp && fp + WORD == at ? fp : 0}))
+	if (walk_take(w, (struct sender){.ret_at = sp}))
+		return true;
+	if (stack_read(w->stack, sp, &word) && word == fp &&
+	    walk_take(w, (struct sender){.ret_at = sp + WORD}))
+		return true;
+	if (fp >= sp && fp % WORD == 0 &&
+	    walk_take(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
+		return true;
+	for (unsigned i = 1; i <= SAVED_MAX; i++)
+		if (walk_take(w, (struct sender){.ret_at = sp + i * WORD}))
 			return true;
 	return false;
 }
@@ -79,7 +79,7 @@ enum step walk_stub(struct walk *w, const struct snapfile_code *c)
 		return STEP_ON;
 	if (c->record->kind == SNAP_RUNTIME && by_size(w, c))
 		return STEP_ON;
-	if (by_search(w) || by_pointer(w) || to_native(w))
+	if (by_frame(w) || to_native(w))
 		return STEP_ON;
 	return fp >= unwind_sp(&w->regs) ? walk_missing(w, fp + WORD) : STEP_LOST;
 }

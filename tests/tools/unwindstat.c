@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+/* unwindstat [-v N] PERF_DATA PID SNAPSHOT...: how well the stacks of a process unwind.
+ *
+ * Where its samples also have the kernel's walk along the frame pointers (perfrec of a JVM with
+ * -XX:+PreserveFramePointer), the frames of Java are held against that walk: from the innermost
+ * one to the call stub, since native code below it may have no frame pointers. Files are opened by
+ * the paths of the recording. -v shows the first N stacks that are lost or differ. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "dfg/str.h"
+#include "perfdata.h"
+#include "symbolize.h"
+#include "unwind.h"
+
+#define CLASSES 64
+#define WALK	512
+
+struct counter {
+	char name[160];
+	uint64_t count;
+};
+
+struct stat_run {
+	struct symbolizer *symbols;
+	struct space *space;
+	struct stacks *stacks;
+	const struct snapfile *snapshot;
+	struct process *process;
+	struct counter lost[CLASSES], differ[CLASSES];
+	uint64_t samples, frames, java, ends[3], java_ends[3], compared, equal;
+	long verbose;
+	double seconds;
+};
+
+static struct unwind_frame unwound[UNWIND_FRAMES_MAX];
+
+static void count(struct counter *c, const char *name)
+{
+	for (size_t i = 0; i < CLASSES; i++) {
+		if (c[i].count && strncmp(c[i].name, name, sizeof(c[i].name) - 1) != 0 &&
+		    i + 1 < CLASSES)
+			continue;
+		snprintf(c[i].name, sizeof(c[i].name), "%s", name);
+		c[i].count++;
+		return;
+	}
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct counter *x = a, *y = b;
+
+	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
+}
+
+static void print_counters(struct counter *c, const char *title)
+{
+	qsort(c, CLASSES, sizeof(*c), by_count);
+	for (size_t i = 0; i < CLASSES && c[i].count; i++)
+		printf("%s %8" PRIu64 "  %s\n", title, c[i].count, c[i].name);
+}
+
+static bool is_java(const struct stat_run *r, uint64_t addr)
+{
+	return snapfile_find(r->snapshot, addr) != NULL;
+}
+
+static const char *name_of(struct stat_run *r, uint64_t addr)
+{
+	return stacks_frame(r->stacks, symbolize_user(r->symbols, r->process, addr))->name;
+}
+
+static bool is_stub(const struct stat_run *r, uint64_t addr)
+{
+	return addr + 1 == snapfile_head(r->snapshot)->call_stub_return;
+}
+
+/* The addresses of Java from the innermost to the call stub; *ret_whole: it was found. */
+static size_t java_part(const struct stat_run *r, const uint64_t *addrs, size_t n, uint64_t *ret,
+			bool *ret_whole)
+{
+	size_t used = 0;
+
+	*ret_whole = false;
+	for (size_t i = 0; i < n && !*ret_whole; i++) {
+		if (!is_java(r, addrs[i])) {
+			if (used)
+				break;
+			continue;
+		}
+		ret[used++] = addrs[i];
+		*ret_whole = is_stub(r, addrs[i]);
+	}
+	return used;
+}
+
+static size_t chain_part(const struct stat_run *r, const struct perf_sample *s, uint64_t *ret,
+			 bool *ret_whole)
+{
+	uint64_t addrs[WALK], word;
+	bool user = false;
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < s->chain_len && n < WALK; i++) {
+		memcpy(&word, s->chain + 8 * i, 8);
+		if (word >= (uint64_t)PERF_CONTEXT_MAX)
+			user = word == (uint64_t)PERF_CONTEXT_USER;
+		else if (user) {
+			addrs[n] = word - (n != 0);
+			n++;
+		}
+	}
+	return java_part(r, addrs, n, ret, ret_whole);
+}
+
+static void show(struct stat_run *r, const char *what, const uint64_t *addrs, size_t n)
+{
+	printf("  %s:\n", what);
+	for (size_t i = 0; i < n && i < 12; i++) {
+		const struct snapfile_code *c = snapfile_find(r->snapshot, addrs[i]);
+
+		printf("    %" PRIx64 " +%" PRIx64 " %s\n", addrs[i], c ? addrs[i] - c->start : 0,
+		       name_of(r, addrs[i]));
+	}
+}
+
+/* How the two differ; NULL: they do not. */
+static const char *difference(struct stat_run *r, const uint64_t *a, size_t n, bool a_whole,
+			      const uint64_t *b, size_t m, bool b_whole)
+{
+	size_t same = 0;
+
+	if (n == m && memcmp(a, b, n * sizeof(*a)) == 0)
+		return NULL;
+	while (same < n && same < m && a[n - 1 - same] == b[m - 1 - same])
+		same++;
+	if (a_whole && !b_whole)
+		return "the frame pointers do not lead to the call stub";
+	if (!a_whole && b_whole)
+		return "UNWINDER does not reach the call stub";
+	if (same == m && n > m)
+		return "the frame pointers miss the innermost frames";
+	if (n == m + 1 && same == m - 1 && a[0] == b[0])
+		return "the frame pointers miss the caller of the innermost";
+	if (same == n && m > n)
+		return "UNWINDER misses the innermost frames";
+	(void)r;
+	return "OTHER";
+}
+
+static void compare(struct stat_run *r, const struct perf_sample *s, size_t n)
+{
+	uint64_t addrs[UNWIND_FRAMES_MAX], ours[UNWIND_FRAMES_MAX], theirs[WALK];
+	bool whole, their_whole;
+	size_t used, their_used;
+	const char *what;
+
+	for (size_t i = 0; i < n; i++)
+		addrs[i] = unwound[i].addr;
+	used = java_part(r, addrs, n, ours, &whole);
+	their_used = chain_part(r, s, theirs, &their_whole);
+	if (!used && !their_used)
+		return;
+	r->compared++;
+	what = difference(r, ours, used, whole, theirs, their_used, their_whole);
+	if (!what) {
+		r->equal++;
+		return;
+	}
+	count(r->differ, what);
+	if (r->verbose > 0 && what[0] < 'a') {
+		r->verbose--;
+		printf("%s\n", what);
+		show(r, "unwound", addrs, n);
+		show(r, "frame pointers", theirs, their_used);
+	}
+}
+
+static bool find_native(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t *ret_offset)
+{
+	const struct stat_run *r = arg;
+
+	return symbolizer_native(r->symbols, r->process, addr, ret_cfi, ret_offset);
+}
+
+static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
+		     const struct stack_copy *stack, size_t n)
+{
+	static const char *const kinds[] = {"native", "code", "interpreted", "frozen"};
+	const struct unwind_frame *f = &unwound[n - 1];
+	CLEANUP(free) char *full = xasprintf(
+		"%s, %s %s", n == 1 ? "innermost" : "caller", kinds[f->kind], name_of(r, f->addr));
+	uint64_t addrs[12];
+
+	count(r->lost, full);
+	if (r->verbose <= 0)
+		return;
+	r->verbose--;
+	printf("LOST %s\n", full);
+	for (size_t i = 0; i < n && i < 12; i++)
+		addrs[i] = unwound[i].addr;
+	if (n > 12)
+		printf("  outermost %s\n", name_of(r, unwound[n - 1].addr));
+	show(r, "unwound", addrs, n);
+	for (unsigned i = 0; i < UNWIND_REGS; i++)
+		printf(" %u=%" PRIx64, i, regs->reg[i]);
+	printf("\n");
+	for (uint64_t at = stack->base, word; at < stack->base + 160; at += 8)
+		if (stack_read(stack, at, &word))
+			printf("    [%" PRIx64 "] %" PRIx64 " %s\n", at, word,
+			       is_java(r, word - 1) ? name_of(r, word - 1) : "");
+}
+
+static void add_sample(struct stat_run *r, const struct perf_sample *s)
+{
+	struct unwind_source src = {.code = r->snapshot, .native = find_native, .arg = r};
+	struct stack_copy stack = {.p = s->stack, .len = (size_t)s->stack_dyn};
+	struct unwind_regs regs;
+	struct timespec a, b;
+	enum unwind_end end;
+	bool java = false;
+	size_t n;
+
+	if (!unwind_from_perf(&regs, s->user_regs_abi, s->user_regs_mask, s->user_regs))
+		return;
+	stack.base = unwind_sp(&regs);
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, unwound, &n);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	r->seconds += (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+	for (size_t i = 0; i < n; i++)
+		java = java || unwound[i].kind != UNWIND_NATIVE;
+	r->samples++;
+	r->frames += n;
+	r->ends[end]++;
+	r->java += java;
+	r->java_ends[end] += java;
+	if (end == UNWIND_LOST)
+		add_lost(r, &regs, &stack, n);
+	if (s->chain_len)
+		compare(r, s, n);
+}
+
+/* Files by the paths of the recording. */
+static size_t open_files(struct perfdata *pd, pid_t pid, struct profile_elf **ret)
+{
+	struct perf_record rec;
+	size_t n = 0, cap = 0;
+
+	while (perfdata_next(pd, &rec)) {
+		int fd;
+
+		if (rec.type != PERF_RECORD_MMAP || rec.pid != pid || !rec.mmap.exec)
+			continue;
+		fd = open(rec.mmap.path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		*ret = grow(*ret, n, &cap, sizeof(**ret));
+		(*ret)[n++] = (struct profile_elf){.path = rec.mmap.path, .fd = fd};
+	}
+	perfdata_rewind(pd);
+	return n;
+}
+
+static void print(struct stat_run *r)
+{
+	double all = (double)(r->samples ? r->samples : 1), java = (double)(r->java ? r->java : 1);
+
+	printf("samples %" PRIu64 ", %.1f frames each, %.0f samples/s\n", r->samples,
+	       (double)r->frames / all, all / (r->seconds > 0 ? r->seconds : 1));
+	printf("root %.3f %%, truncated %" PRIu64 ", lost %" PRIu64 "\n",
+	       100 * (double)r->ends[0] / all, r->ends[1], r->ends[2]);
+	printf("with Java %" PRIu64 ": root %.3f %%, truncated %" PRIu64 ", lost %" PRIu64 "\n",
+	       r->java, 100 * (double)r->java_ends[0] / java, r->java_ends[1], r->java_ends[2]);
+	print_counters(r->lost, "lost");
+	if (!r->compared)
+		return;
+	printf("compared %" PRIu64 ": equal %.3f %%\n", r->compared,
+	       100 * (double)r->equal / (double)r->compared);
+	print_counters(r->differ, "differ");
+}
+
+static void read_all(struct stat_run *r, struct perfdata *pd, pid_t pid)
+{
+	struct perf_record rec;
+
+	while (perfdata_next(pd, &rec)) {
+		r->process = space_process(r->space, pid);
+		r->process->code = symbolizer_code(r->symbols, pid);
+		r->snapshot = symbolizer_snapshot(r->symbols, r->process);
+		if (!r->snapshot)
+			return;
+		if (rec.type == PERF_RECORD_MMAP)
+			space_map(r->space, rec.pid, rec.mmap.start, rec.mmap.len, rec.mmap.pgoff,
+				  rec.mmap.exec, rec.mmap.path);
+		else if (rec.type == PERF_RECORD_SAMPLE && rec.pid == pid)
+			add_sample(r, &rec.sample);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct profile_input in = {.kallsyms_fd = -1};
+	struct profile_map maps[16];
+	struct profile_elf *elfs = NULL;
+	struct stat_run *r = xcalloc(1, sizeof(*r));
+	struct perfdata *pd;
+	struct err err;
+	int pid, at = 1;
+
+	if (argc > 2 && strcmp(argv[1], "-v") == 0) {
+		r->verbose = strtol(argv[2], NULL, 10);
+		at = 3;
+	}
+	if (argc - at < 3 || argc - at > 18 || !parse_pid(argv[at + 1], &pid)) {
+		fprintf(stderr, "usage: unwindstat [-v N] PERF_DATA PID SNAPSHOT...\n");
+		return 2;
+	}
+	in.perf_fd = open(argv[at], O_RDONLY | O_CLOEXEC);
+	pd = perfdata_open(in.perf_fd, &err);
+	if (!pd) {
+		fprintf(stderr, "unwindstat: %s\n", err.msg);
+		return 1;
+	}
+	for (int i = at + 2; i < argc; i++) {
+		maps[in.map_count] = (struct profile_map){
+			.pid = pid, .fd = open(argv[i], O_RDONLY | O_CLOEXEC), .order = i};
+		in.map_count++;
+	}
+	in.maps = maps;
+	in.elf_count = open_files(pd, pid, &elfs);
+	in.elfs = elfs;
+	r->space = space_new();
+	r->stacks = stacks_new();
+	r->symbols = symbolizer_new(&in, pd, r->space, r->stacks);
+	read_all(r, pd, pid);
+	print(r);
+	return r->samples ? 0 : 1;
+}
