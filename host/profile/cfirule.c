@@ -165,6 +165,13 @@ static bool find_value(const struct cfi_where *w, const struct cfi_exprs *exprs,
 	return false;
 }
 
+/* Whether a register was saved at what is below the stack pointer by now: it was popped, and has
+ * its value again. Compilers leave the rule as it was until the return. */
+static bool is_popped(const struct cfi_where *w, uint64_t cfa, const struct unwind_regs *regs)
+{
+	return w->how == CFI_AT && cfa + (uint64_t)(int64_t)w->n < unwind_sp(regs);
+}
+
 enum cfi_result cfirule_apply(const struct cfi_rule *rule, const struct cfi_exprs *exprs,
 			      struct unwind_regs *regs, const struct stack_copy *stack)
 {
@@ -185,7 +192,9 @@ enum cfi_result cfirule_apply(const struct cfi_rule *rule, const struct cfi_expr
 	for (uint32_t left = rule->set; left; left &= left - 1) {
 		unsigned reg = (unsigned)__builtin_ctz(left);
 
-		if (find_value(&rule->regs[reg], exprs, cfa, regs, stack, &up.reg[reg]))
+		if (is_popped(&rule->regs[reg], cfa, regs))
+			up.known |= regs->known & 1u << reg;
+		else if (find_value(&rule->regs[reg], exprs, cfa, regs, stack, &up.reg[reg]))
 			up.known |= 1u << reg;
 	}
 	if (!unwind_known(&up, UNWIND_PC) || !unwind_known(&up, UNWIND_SP))

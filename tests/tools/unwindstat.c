@@ -199,7 +199,7 @@ static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
 	if (r->verbose <= 0)
 		return;
 	r->verbose--;
-	printf("LOST %s\n", full);
+	printf("LOST %s, %zu bytes of stack\n", full, stack->len);
 	for (size_t i = 0; i < n && i < 12; i++)
 		addrs[i] = unwound[i].addr;
 	if (n > 12)
