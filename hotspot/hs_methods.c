@@ -32,7 +32,7 @@ uint64_t *hs_methods_slot(struct hs_methods *m, uint64_t method)
 	if (!m->slot[i]) {
 		if (m->count == HS_METHODS_MAX)
 			return NULL;
-		m->count++;
+		m->order[m->count++] = i;
 		m->slot[i] = method;
 	}
 	return &m->slot[i];

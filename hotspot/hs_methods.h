@@ -16,6 +16,7 @@ enum hs_method_state {
 
 struct hs_methods {
 	uint32_t count;
+	uint32_t order[HS_METHODS_MAX];	 /* slots in use, as they came: neighbours in memory */
 	uint64_t slot[HS_METHODS_SLOTS]; /* address, with its state in the lowest bits; 0: empty */
 };
 

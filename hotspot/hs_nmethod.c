@@ -33,7 +33,8 @@ void hs_nmethod_numbers(struct hs *hs, const struct hs_blob *blob, struct snap_c
 
 	ret->deopt = handler(hs, blob, HS_COMPILED_DEOPT, deopt, 3);
 	ret->deopt_mh = handler(hs, blob, HS_COMPILED_DEOPT_MH, deopt_mh, 2);
-	ret->orig_pc = hs_get(hs, blob->start, HS_NMETHOD_ORIG_PC, &n) && n < ret->frame_size
+	ret->orig_pc = ret->deopt != SNAP_NONE && hs_get(hs, blob->start, HS_NMETHOD_ORIG_PC, &n) &&
+				       n < ret->frame_size
 			       ? (uint32_t)n
 			       : SNAP_NONE;
 	if (hs_get(hs, blob->start, HS_NMETHOD_LEVEL, &n) && n <= 4)

@@ -126,13 +126,26 @@ static uint32_t scope_resolve(struct hs *hs, struct hs_scopes *s, const struct h
 	return scope;
 }
 
-static bool region_add(struct hs_scopes *s, uint32_t end, uint32_t scope)
+static bool behind_call(const struct hs_debug *d, uint32_t end)
+{
+	/* x86-64: call n; call reg. Elsewhere no region is joined to another one. */
+#ifdef __x86_64__
+	return d->code && ((end >= 5 && d->code[end - 5] == 0xe8) ||
+			   (end >= 2 && d->code[end - 2] == 0xff && d->code[end - 1] >> 3 == 0x1a));
+#else
+	(void)d;
+	(void)end;
+	return true;
+#endif
+}
+
+static bool region_add(struct hs_scopes *s, const struct hs_debug *d, uint32_t end, uint32_t scope)
 {
 	struct snap_region *last = s->region_count ? &s->region[s->region_count - 1] : NULL;
 
 	if (last && end <= last->end)
 		return false;
-	if (last && last->scope == scope) {
+	if (last && last->scope == scope && !behind_call(d, last->end)) {
 		last->end = end;
 		return true;
 	}
@@ -164,7 +177,7 @@ static bool regions_read(struct hs *hs, struct hs_scopes *s, const struct hs_deb
 			if (place && scope == SNAP_NONE)
 				return false;
 		}
-		if (!region_add(s, pc, scope))
+		if (!region_add(s, d, pc, scope))
 			return false;
 	}
 	return true;

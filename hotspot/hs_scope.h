@@ -22,6 +22,7 @@ struct hs_debug {
 	uint32_t data_len;
 	const uint8_t *metadata; /* pointers, not aligned */
 	uint32_t metadata_count;
+	const uint8_t *code; /* NULL: not at hand */
 	uint32_t code_size;
 	uint8_t base; /* of hs_stream */
 };
@@ -40,7 +41,8 @@ struct hs_scopes {
 /* Once, before the first use. */
 void hs_scopes_init(struct hs_scopes *s);
 
-/* Fills scope and region: ascending ends, neighbours with one scope joined, lines looked up. False:
+/* Fills scope and region: ascending ends, neighbours with one scope joined unless the first ends
+ * behind a call (that end is a return address), lines looked up. False:
  * what is there does not hold together, or is too much; the counts are 0 then. */
 bool hs_scopes_read(struct hs *hs, struct hs_scopes *s, const struct hs_debug *debug);
 

@@ -16,8 +16,10 @@ static bool starts(const char *text, const char *word)
 
 static uint32_t kind_of(const struct hs_blob *blob, const char *text, uint32_t frame_size)
 {
-	static const char *const adapters[] = {"I2C/C2I", "MethodHandles adapters", "vtable",
-					       "itable", "MHAdapter"};
+	static const char *const adapters[] = {"I2C/C2I",	   "MethodHandles adapters",
+					       "vtable",	   "itable",
+					       "native signature", "Signature",
+					       "MHAdapter",	   "adapters"};
 
 	if (blob->is_nmethod)
 		return starts(text, "native") ? SNAP_NATIVE : SNAP_COMPILED;
@@ -48,11 +50,15 @@ static bool scopes_read(struct snapshot *s, const struct hs_blob *blob,
 			const struct snap_code *code)
 {
 	struct hs_debug debug = {.code_size = code->size, .base = s->base};
+	size_t have;
 
 	s->scopes.scope_count = 0;
 	s->scopes.region_count = 0;
 	if (code->kind != SNAP_COMPILED)
 		return true;
+	debug.code = hs_mem_view(&s->hs.mem, blob->code, &have);
+	if (have < code->size)
+		debug.code = NULL;
 	return hs_nmethod_debug(&s->hs, blob, &s->room, &debug) &&
 	       hs_scopes_read(&s->hs, &s->scopes, &debug);
 }

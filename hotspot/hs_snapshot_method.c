@@ -84,17 +84,18 @@ void snapshot_methods_drop(struct snapshot *s)
 
 bool snapshot_methods_all(struct snapshot *s)
 {
+	struct hs_methods *m = &s->methods;
 	bool full;
 
-	for (size_t i = 0; i < HS_METHODS_SLOTS; i++) {
-		if (s->methods.slot[i] == 0)
-			continue;
-		snapshot_method(s, s->methods.slot[i] & ~7ull, &full);
+	for (uint32_t i = 0; i < m->count; i++) {
+		uint64_t method = m->slot[m->order[i]] & ~7ull;
+
+		snapshot_method(s, method, &full);
 		if (!full)
 			continue;
 		if (!snapshot_methods_write(s))
 			return false;
-		snapshot_method(s, s->methods.slot[i] & ~7ull, &full);
+		snapshot_method(s, method, &full);
 	}
 	return snapshot_methods_write(s);
 }
