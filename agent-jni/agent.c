@@ -6,6 +6,7 @@
  * leaves its order in a queue, wakes the agent's thread, and goes. */
 #include <linux/prctl.h>
 
+#include "self.h"
 #include "serve.h"
 #include "sys.h"
 #include "thread.h"
@@ -179,6 +180,9 @@ static int agent_load(const void *vm, const char *text)
 
 	if (!options_parse(text, &options))
 		return DFG_AGENT_BAD_OPTIONS;
+	/* First of all: only what is compiled from now on has it. */
+	if (options.debug_info)
+		self_switch_on(vm, "DebugNonSafepoints");
 	if (!agent_lock())
 		return DFG_AGENT_BUSY;
 	if (!agent_is_resident() && agent_start(vm, &options) < 0)

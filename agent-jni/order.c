@@ -29,6 +29,12 @@ static bool signal_take(struct scan value, int *ret)
 	return true;
 }
 
+static bool bool_take(struct scan value, bool *ret)
+{
+	*ret = value.len == 1 && value.p[0] == '1';
+	return *ret || (value.len == 1 && value.p[0] == '0');
+}
+
 static bool numbers_take(struct scan *s, const char *between, struct order *ret)
 {
 	uint64_t seq, pid;
@@ -56,6 +62,8 @@ static bool option_take(struct scan part, struct options *ret)
 		return path_take(part, ret->ctl);
 	if (scan_word(&part, "signal="))
 		return signal_take(part, &ret->signal);
+	if (scan_word(&part, "dns="))
+		return bool_take(part, &ret->debug_info);
 	if (scan_word(&part, "request="))
 		return ret->has_order = request_take(part, &ret->order);
 	return true;
@@ -66,6 +74,7 @@ bool options_parse(const char *text, struct options *ret)
 	struct scan s = scan_of(text);
 
 	ret->signal = 0;
+	ret->debug_info = false;
 	ret->has_order = false;
 	copy(scan_of(DFG_OUT_PATH), ret->dir, sizeof(ret->dir));
 	copy(scan_of(DFG_CTL_PATH), ret->ctl, sizeof(ret->ctl));

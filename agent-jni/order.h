@@ -18,7 +18,8 @@ struct order {
 struct options {
 	char dir[AGENT_PATH_MAX];
 	char ctl[AGENT_PATH_MAX];
-	int signal; /* 0: not asked for */
+	int signal;	 /* 0: not asked for */
+	bool debug_info; /* switch DebugNonSafepoints on */
 	bool has_order;
 	struct order order;
 };

@@ -5,8 +5,6 @@
 #include "sys.h"
 #include "text.h"
 
-#define TRAILER_MAX 192
-
 void output_init(struct output *out, int fd)
 {
 	out->fd = fd;
@@ -17,8 +15,7 @@ void output_init(struct output *out, int fd)
 	out->written = 0;
 }
 
-/* Writes len bytes at an offset; returns how many got there. */
-static size_t write_at(int fd, const char *p, size_t len, uint64_t at)
+size_t output_write_at(int fd, const char *p, size_t len, uint64_t at)
 {
 	size_t done = 0;
 
@@ -38,7 +35,8 @@ static void flush(struct output *out)
 
 	if (out->full || want == 0)
 		return;
-	out->written += write_at(out->fd, out->buf + out->written, want, out->at + out->written);
+	out->written +=
+		output_write_at(out->fd, out->buf + out->written, want, out->at + out->written);
 	out->full = out->written < out->used;
 }
 
@@ -70,8 +68,8 @@ bool output_write(void *arg, const char *text, size_t len)
 	return true;
 }
 
-static size_t trailer_make(const struct trailer *t, int status, uint64_t bytes, uint32_t lines,
-			   char *buf)
+size_t trailer_make(const struct trailer *t, int status, uint64_t bytes, uint32_t entries,
+		    char *buf)
 {
 	struct text text = {.buf = buf, .cap = TRAILER_MAX};
 
@@ -80,7 +78,7 @@ static size_t trailer_make(const struct trailer *t, int status, uint64_t bytes, 
 	text_adds(&text, " status=");
 	text_addu(&text, (uint64_t)status);
 	text_adds(&text, " entries=");
-	text_addu(&text, lines);
+	text_addu(&text, entries);
 	text_adds(&text, " skipped=");
 	text_addu(&text, t->skipped);
 	text_adds(&text, " bytes=");
@@ -119,7 +117,7 @@ static bool end_cut(struct output *out, const struct trailer *t)
 	len = trailer_make(t, DFG_DUMP_NO_SPACE, out->at + (size_t)cut, lines, out->buf + cut);
 	for (size_t i = (size_t)cut + len; i < end; i++)
 		out->buf[i] = '\0';
-	return write_at(out->fd, out->buf + cut, end - (size_t)cut, out->at + (size_t)cut) ==
+	return output_write_at(out->fd, out->buf + cut, end - (size_t)cut, out->at + (size_t)cut) ==
 	       end - (size_t)cut;
 }
 
@@ -133,7 +131,7 @@ bool output_end(struct output *out, const struct trailer *t)
 	if (!out->full) {
 		end = out->at + out->used;
 		len = trailer_make(t, t->status, end, out->lines, trailer);
-		done = write_at(out->fd, trailer, len, end);
+		done = output_write_at(out->fd, trailer, len, end);
 		if (done == len)
 			return true;
 		/* The map fits, its trailer does not: what there is of it counts as written. */
@@ -150,5 +148,5 @@ void output_refuse(int fd, const struct trailer *t)
 {
 	char buf[TRAILER_MAX];
 
-	write_at(fd, buf, trailer_make(t, t->status, 0, 0, buf), 0);
+	output_write_at(fd, buf, trailer_make(t, t->status, 0, 0, buf), 0);
 }

@@ -13,6 +13,7 @@
 
 #define OUTPUT_CHUNK (64u << 10)
 #define OUTPUT_KEEP  (4u << 10) /* more than the longest line and a trailer */
+#define TRAILER_MAX  192
 
 struct output {
 	int fd;
@@ -30,6 +31,13 @@ struct trailer {
 	uint32_t skipped;
 	uint64_t since_us; /* CLOCK_MONOTONIC at the wake-up */
 };
+
+/* The text of a trailer: at most TRAILER_MAX bytes. Returns its length. */
+size_t trailer_make(const struct trailer *trailer, int status, uint64_t bytes, uint32_t entries,
+		    char *buf);
+
+/* Writes len bytes at an offset; returns how many got there. */
+size_t output_write_at(int fd, const char *p, size_t len, uint64_t at);
 
 /* The descriptor stays the caller's. */
 void output_init(struct output *out, int fd);

@@ -13,11 +13,11 @@ struct map {
 };
 
 /* The mem file of the thread, not of the process: the thread that was first may have ended. */
-static int proc_open(const char *of_thread, const char *of_process)
+static int proc_open(const char *of_thread, const char *of_process, int flags)
 {
-	int fd = sys_open(of_thread, O_RDONLY);
+	int fd = sys_open(of_thread, flags);
 
-	return fd >= 0 ? fd : sys_open(of_process, O_RDONLY);
+	return fd >= 0 ? fd : sys_open(of_process, flags);
 }
 
 static int64_t self_read(void *arg, uint64_t addr, void *buf, size_t len)
@@ -103,7 +103,7 @@ static bool search_line(struct search *s, const char *p, const char *end)
 /* Passes each line to search_line until one fits; a line too long for the buffer is cut. */
 static bool search_maps(struct search *s, char *buf, size_t cap)
 {
-	int fd = proc_open("/proc/thread-self/maps", "/proc/self/maps");
+	int fd = proc_open("/proc/thread-self/maps", "/proc/self/maps", O_RDONLY);
 	size_t used = 0;
 	bool found = false;
 
@@ -145,7 +145,7 @@ bool self_open(struct self *self, const void *vm)
 	uint64_t table, function = 0;
 
 	self->pid = (int)sys_call0(__NR_getpid);
-	self->mem = proc_open("/proc/thread-self/mem", "/proc/self/mem");
+	self->mem = proc_open("/proc/thread-self/mem", "/proc/self/mem", O_RDONLY);
 	self->source = (struct hs_source){
 		.read = self_read, .arg = self, .symbol = hs_elf_symbol, .symbol_arg = &self->elf};
 	if (vm && self_read(self, (uintptr_t)vm, &table, 8) == 8)
@@ -159,4 +159,32 @@ void self_close(struct self *self)
 	if (self->mem >= 0)
 		sys_close(self->mem);
 	self->mem = -1;
+}
+
+/* True when the byte is 1 now and was 0. */
+static bool byte_set(uint64_t addr)
+{
+	int fd = proc_open("/proc/thread-self/mem", "/proc/self/mem", O_WRONLY);
+	bool done = fd >= 0 && sys_pwrite(fd, "\1", 1, addr) == 1;
+
+	if (fd >= 0)
+		sys_close(fd);
+	return done;
+}
+
+bool self_switch_on(const void *vm, const char *flag)
+{
+	void *work = sys_map(HS_WORK_BYTES);
+	struct self self;
+	uint64_t addr;
+	uint8_t value;
+	bool done;
+
+	if (!work)
+		return false;
+	done = self_open(&self, vm) && hs_find_flag(&self.source, work, flag, &addr, &value) &&
+	       value == 0 && byte_set(addr);
+	self_close(&self);
+	sys_unmap(work, HS_WORK_BYTES);
+	return done;
 }

@@ -17,4 +17,8 @@ struct self {
 bool self_open(struct self *self, const void *vm);
 void self_close(struct self *self);
 
+/* Switches a boolean flag of the JVM on, through /proc/self/mem: what is not writable, or not a
+ * boolean, is left alone. False: nothing was changed. */
+bool self_switch_on(const void *vm, const char *flag);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "dfg/hotspot.h"
 #include "output.h"
+#include "records.h"
 #include "self.h"
 #include "sys.h"
 
@@ -11,7 +12,10 @@
 /* The memory of one dump: mapped for it, and gone after it. */
 struct work {
 	_Alignas(16) uint8_t hotspot[HS_WORK_BYTES];
-	struct output output;
+	union {
+		struct output output;
+		struct records records;
+	};
 };
 
 static void path_make(char *path, const char *dir, const char *name, uint64_t number, bool numbered)
@@ -37,26 +41,55 @@ static int file_open(const char *path, int flags)
 	return fd;
 }
 
-static void dump_write(int fd, const void *vm, struct trailer *trailer)
+static bool wants_snapshot(const char *name)
+{
+	static const char end[] = ".snap";
+	size_t len = scan_of(name).len, tail = sizeof(end) - 1;
+
+	return len > tail && __builtin_memcmp(name + len - tail, end, tail) == 0;
+}
+
+static void map_write(struct work *work, int fd, const struct self *self, struct trailer *trailer)
+{
+	struct hs_result result = {.status = DFG_DUMP_NO_TABLES};
+	struct hs_sink sink = {.write = output_write, .arg = &work->output};
+
+	output_init(&work->output, fd);
+	if (self)
+		hs_dump_map(&self->source, &sink, work->hotspot, &result);
+	trailer->status = result.status;
+	trailer->skipped = result.skipped;
+	output_end(&work->output, trailer);
+}
+
+static void snapshot_write(struct work *work, int fd, const struct self *self,
+			   struct trailer *trailer)
+{
+	struct hs_result result = {.status = DFG_DUMP_NO_TABLES};
+	struct hs_sink sink = {.write = records_write, .arg = &work->records};
+
+	records_init(&work->records, fd);
+	if (self)
+		hs_dump_snapshot(&self->source, &sink, work->hotspot, &result);
+	trailer->status = result.status;
+	trailer->skipped = result.skipped;
+	records_end(&work->records, trailer, result.status != DFG_DUMP_NO_TABLES);
+}
+
+static void dump_write(int fd, bool snapshot, const void *vm, struct trailer *trailer)
 {
 	struct work *work = sys_map(sizeof(*work));
-	struct hs_result result = {.status = DFG_DUMP_NO_TABLES};
-	struct hs_sink sink = {.write = output_write};
 	struct self self;
+	bool found;
 
 	if (!work) {
 		trailer->status = DFG_DUMP_NO_MEMORY;
 		output_refuse(fd, trailer);
 		return;
 	}
-	output_init(&work->output, fd);
-	sink.arg = &work->output;
-	if (self_open(&self, vm))
-		hs_dump_map(&self.source, &sink, work->hotspot, &result);
+	found = self_open(&self, vm);
+	(snapshot ? snapshot_write : map_write)(work, fd, found ? &self : NULL, trailer);
 	self_close(&self);
-	trailer->status = result.status;
-	trailer->skipped = result.skipped;
-	output_end(&work->output, trailer);
 	sys_unmap(work, sizeof(*work));
 }
 
@@ -70,7 +103,7 @@ bool serve_order(const struct order *order, const void *vm, uint64_t since_us)
 	fd = file_open(path, O_WRONLY);
 	if (fd < 0)
 		return false;
-	dump_write(fd, vm, &trailer);
+	dump_write(fd, wants_snapshot(order->name), vm, &trailer);
 	sys_close(fd);
 	return true;
 }

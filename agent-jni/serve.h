@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One order served: the output file opened, the map written, the trailer behind it. */
+/* One order served: the output file opened, the map or the snapshot written, the trailer behind it.
+ */
 #ifndef AGENT_SERVE_H
 #define AGENT_SERVE_H
 

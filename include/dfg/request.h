@@ -14,9 +14,11 @@
  *           looks for its request file. Where no control directory is mounted, the value is the
  *           host pid, and the request is: seq=0, out=perf-<host_pid>.map.
  *   load    Agent_OnAttach or Agent_OnLoad with the options of this form, separated by commas:
- *           dir=<share>,ctl=<control directory>,signal=<n>,request=seq:<u32>:<host_pid>:<name>
+ *           dir=<share>,ctl=<control directory>,signal=<n>,request=seq:<u32>:<host_pid>:<name>,
+ *           dns=<0 or 1>
  *           All are optional; dir and ctl default to DFG_OUT_PATH and DFG_CTL_PATH, and an unknown
- *           key is ignored. Loading twice is fine: the agent that is resident serves it.
+ *           key is ignored. dns=1 switches the JVM's flag DebugNonSafepoints on at once: code
+ *           compiled from then on says at each instruction what it is, not at safepoints only. Loading twice is fine: the agent that is resident serves it.
  * A sequence number that is not greater than the last one answered is ignored, so that being
  * woken twice does no harm (0 is always served).
  *
