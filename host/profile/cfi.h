@@ -4,7 +4,10 @@
  * first met and kept per pc, so that a step costs some tens of nanoseconds from then on.
  *
  * The file may be hostile: no other file is opened, nothing is executed, memory comes from the
- * file, the stack copy and the registers only, and every evaluation is bounded. */
+ * file, the stack copy and the registers only, and every evaluation is bounded. A file whose rules
+ * take seconds to read is read no further. libdw may ask for up to 2 GiB for a rule of a hostile
+ * file: the memory limit of confine_reader is what keeps it from that, and the rule is then
+ * CFI_NONE. */
 #ifndef DFG_CFI_H
 #define DFG_CFI_H
 

@@ -5,6 +5,14 @@
 #include "cfi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+const char *__asan_default_options(void);
+
+/* In place of the memory limit under which this runs: libdw asks for as many registers as a file
+ * says there are. */
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1:max_allocation_size_mb=256";
+}
 
 /* Steps until the end; every step must go up, or be a signal's. */
 static void walk(struct cfi *c, uint64_t offset, const struct stack_copy *stack)
