@@ -41,7 +41,7 @@ struct cfi {
 	Elf *elf;
 	Dwarf *dwarf; /* owns `frames`; NULL when there is no .debug_frame */
 	Dwarf_CFI *eh, *frames;
-	bool loaded;	  /* the tables were looked for */
+	bool eh_sought, frames_sought;
 	uint64_t read_us; /* spent in libdw */
 	struct segment *segments;
 	size_t segment_count, segment_cap;
@@ -165,15 +165,24 @@ static bool has_debug_frame(Elf *elf)
 	return found;
 }
 
-static void load_tables(struct cfi *c)
+static Dwarf_CFI *eh_table(struct cfi *c)
 {
-	c->loaded = true;
-	c->eh = dwarf_getcfi_elf(c->elf);
-	if (!has_debug_frame(c->elf))
-		return;
-	c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
-	if (c->dwarf)
-		c->frames = dwarf_getcfi(c->dwarf);
+	if (!c->eh_sought)
+		c->eh = dwarf_getcfi_elf(c->elf);
+	c->eh_sought = true;
+	return c->eh;
+}
+
+/* Only for what .eh_frame does not tell: libdw looks at all debug sections to get at this one (and
+ * for the path of the file, which is of no use to us and refused by confine_reader). */
+static Dwarf_CFI *frames_table(struct cfi *c)
+{
+	if (!c->frames_sought && has_debug_frame(c->elf)) {
+		c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
+		c->frames = c->dwarf ? dwarf_getcfi(c->dwarf) : NULL;
+	}
+	c->frames_sought = true;
+	return c->frames;
 }
 
 /* A mapping begins at a page: bytes before a segment on its first page belong to it, if it is the
@@ -274,12 +283,13 @@ static void grow_pcs(struct cfi *c)
 static bool read_tables(struct cfi *c, uint64_t addr, struct cfi_rule *ret)
 {
 	uint64_t start = clock_us();
-	bool found;
+	Dwarf_CFI *table = eh_table(c);
+	bool found = table && cfirule_read(table, addr, &c->exprs, ret);
 
-	if (!c->loaded)
-		load_tables(c);
-	found = (c->eh && cfirule_read(c->eh, addr, &c->exprs, ret)) ||
-		(c->frames && cfirule_read(c->frames, addr, &c->exprs, ret));
+	if (!found) {
+		table = frames_table(c);
+		found = table && cfirule_read(table, addr, &c->exprs, ret);
+	}
 	c->read_us += clock_us() - start;
 	return found;
 }
