@@ -68,6 +68,27 @@ bool walk_take(struct walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
+bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
+{
+	const struct snapfile_code *c = snapfile_find(w->src->code, pc - 1);
+	uint64_t next;
+
+	if (!c || (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE))
+		return true;
+	return stack_read(w->stack, sp + c->record->frame_size - sizeof(next), &next)
+		       ? walk_is_return(w, next)
+		       : walk_missing(w, sp + c->record->frame_size) == STEP_CUT;
+}
+
+bool walk_take_found(struct walk *w, struct sender s)
+{
+	uint64_t pc;
+
+	return stack_read(w->stack, s.ret_at, &pc) && walk_is_return(w, pc) &&
+	       walk_leads_on(w, pc, s.ret_at + sizeof(pc)) &&
+	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
+}
+
 /* A function that keeps a frame pointer: where its file has no call frame information. */
 static enum step native_by_pointer(struct walk *w)
 {

@@ -85,7 +85,7 @@ static bool take_pushed(struct walk *w, struct sender s)
 	for (unsigned i = 1; i <= PUSHED_MAX; i++) {
 		s.ret_at += WORD;
 		s.fp_at += s.fp_at ? WORD : 0;
-		if (walk_take(w, s))
+		if (walk_take_found(w, s))
 			return true;
 	}
 	return false;

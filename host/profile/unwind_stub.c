@@ -10,16 +10,17 @@
 #define R13 13
 
 /* Registers a stub saves, and what else it keeps: the stubs of ciphers push most of them. */
-#define SAVED_MAX 16u
+#define SAVED_MAX     16u
+#define LOCALS_MAX    1024u /* bytes between a stub's stack pointer and its frame pointer */
+#define ARGUMENTS_MAX 8192u /* bytes */
 
-/* A stub that native code of the JVM called: only where a frame pointer leads there. */
-static bool to_native(struct walk *w)
+/* A stub that native code of the JVM called. */
+static bool to_native(struct walk *w, uint64_t ret_at, uint64_t fp_at)
 {
-	uint64_t fp = unwind_fp(&w->regs), pc;
+	uint64_t pc;
 
-	return fp >= unwind_sp(&w->regs) && fp % WORD == 0 &&
-	       stack_read(w->stack, fp + WORD, &pc) && walk_is_native(w, pc) &&
-	       walk_go(w, pc, fp + 2 * WORD, fp);
+	return stack_read(w->stack, ret_at, &pc) && walk_is_native(w, pc) &&
+	       walk_go(w, pc, ret_at + WORD, fp_at);
 }
 
 /* Nearly all stubs begin with "push rbp; mov rbp, rsp": either the return address is on top, or
@@ -28,33 +29,38 @@ static bool to_native(struct walk *w)
 static bool by_frame(struct walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), word;
+	bool framed = fp >= sp && fp % WORD == 0;
 
-	if (walk_take(w, (struct sender){.ret_at = sp}))
+	if (walk_take_found(w, (struct sender){.ret_at = sp}))
 		return true;
 	if (stack_read(w->stack, sp, &word) && word == fp &&
-	    walk_take(w, (struct sender){.ret_at = sp + WORD}))
+	    walk_take_found(w, (struct sender){.ret_at = sp + WORD}))
 		return true;
-	if (fp >= sp && fp % WORD == 0 &&
-	    walk_take(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
+	if (framed && walk_take(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
+		return true;
+	if (framed && fp - sp <= LOCALS_MAX && to_native(w, fp + WORD, fp))
+		return true;
+	if (w->regs.exact && to_native(w, sp, 0))
 		return true;
 	for (unsigned i = 1; i <= SAVED_MAX; i++)
-		if (walk_take(w, (struct sender){.ret_at = sp + i * WORD}))
+		if (walk_take_found(w, (struct sender){.ret_at = sp + i * WORD}))
 			return true;
 	return false;
 }
 
 /* Adapters take the return address off and put it back below the arguments that they move; in
- * between it is in rax, and r13 is what the caller's stack pointer was. */
+ * between it is in rax, and r13 is what the caller's stack pointer was. Before that, and in the
+ * stubs of virtual calls, r13 is anything. */
 static bool by_adapter(struct walk *w)
 {
-	uint64_t sp = unwind_sp(&w->regs), sender = unwind_get(&w->regs, R13);
-	uint64_t pc = unwind_get(&w->regs, RAX), word;
+	uint64_t sp = unwind_sp(&w->regs), sender = unwind_get(&w->regs, R13), word;
+	uint64_t pc = unwind_get(&w->regs, RAX);
+	bool moved = sender > sp && sender - sp <= ARGUMENTS_MAX && sender % WORD == 0;
 
-	if (sender < sp || sender - sp > 1024 * WORD || sender % WORD)
-		sender = sp;
-	if (stack_read(w->stack, sp, &word) && walk_is_return(w, word))
-		return walk_go(w, word, sender > sp ? sender : sp + WORD, 0);
-	return w->regs.exact && sender > sp && walk_is_return(w, pc) && walk_go(w, pc, sender, 0);
+	if (!stack_read(w->stack, sp, &word) || !walk_is_return(w, word))
+		return w->regs.exact && moved && walk_is_return(w, pc) && walk_go(w, pc, sender, 0);
+	moved = moved && !walk_leads_on(w, word, sp + WORD) && walk_leads_on(w, word, sender);
+	return walk_go(w, word, moved ? sender : sp + WORD, 0);
 }
 
 static bool by_size(struct walk *w, const struct snapfile_code *c)
@@ -74,12 +80,14 @@ enum step walk_stub(struct walk *w, const struct snapfile_code *c)
 
 	walk_add(w, UNWIND_CODE, 0);
 	if (unwind_pc(&w->regs) == w->head->call_stub_return && !w->regs.exact)
-		return to_native(w) ? STEP_ON : walk_missing(w, fp + WORD);
+		return fp >= unwind_sp(&w->regs) && to_native(w, fp + WORD, fp)
+			       ? STEP_ON
+			       : walk_missing(w, fp + WORD);
 	if (c->record->kind == SNAP_ADAPTER && by_adapter(w))
 		return STEP_ON;
 	if (c->record->kind == SNAP_RUNTIME && by_size(w, c))
 		return STEP_ON;
-	if (by_frame(w) || to_native(w))
+	if (by_frame(w))
 		return STEP_ON;
 	return fp >= unwind_sp(&w->regs) ? walk_missing(w, fp + WORD) : STEP_LOST;
 }

@@ -49,7 +49,15 @@ struct sender {
 /* Goes to the caller; false, and nothing is changed, when there is no valid return address. */
 bool walk_take(struct walk *w, struct sender s);
 
-/* The same without the check. */
+/* The same for a place that was searched for: if the caller is compiled, its own return address
+ * must be valid, too, since an address that is left over from an earlier call looks like a valid
+ * one. */
+bool walk_take_found(struct walk *w, struct sender s);
+
+/* Whether that holds for a caller at pc, whose stack pointer will be sp. */
+bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp);
+
+/* Goes to the caller without a check of the address. */
 bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at);
 
 /* The steps for a frame by what its code is; each adds its frame. */

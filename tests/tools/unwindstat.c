@@ -2,9 +2,10 @@
 /* unwindstat [-v N] PERF_DATA PID SNAPSHOT...: how well the stacks of a process unwind.
  *
  * Where its samples also have the kernel's walk along the frame pointers (perfrec of a JVM with
- * -XX:+PreserveFramePointer), the frames of Java are held against that walk: from the innermost
- * one to the call stub, since native code below it may have no frame pointers. Files are opened by
- * the paths of the recording. -v shows the first N stacks that are lost or differ. */
+ * -XX:+PreserveFramePointer), the frames of Java are held against that walk unless the stack
+ * copy was too short: from the innermost one to the call stub, since native code below it may have
+ * no frame pointers. Files are opened by the paths of the recording. -v shows the first N stacks
+ * that are lost or differ. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ struct stat_run {
 	struct stacks *stacks;
 	const struct snapfile *snapshot;
 	struct process *process;
-	struct counter lost[CLASSES], differ[CLASSES];
+	struct counter lost[CLASSES], cut[CLASSES], differ[CLASSES];
 	uint64_t samples, frames, java, ends[3], java_ends[3], compared, equal;
 	long verbose;
 	double seconds;
@@ -191,8 +192,9 @@ static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
 {
 	static const char *const kinds[] = {"native", "code", "interpreted", "frozen"};
 	const struct unwind_frame *f = &unwound[n - 1];
-	CLEANUP(free) char *full = xasprintf(
-		"%s, %s %s", n == 1 ? "innermost" : "caller", kinds[f->kind], name_of(r, f->addr));
+	CLEANUP(free)
+	char *full = xasprintf("%s, %s %s", n == 1 ? "innermost" : "caller", kinds[f->kind],
+			       name_of(r, f->addr));
 	uint64_t addrs[12];
 
 	count(r->lost, full);
@@ -238,9 +240,11 @@ static void add_sample(struct stat_run *r, const struct perf_sample *s)
 	r->ends[end]++;
 	r->java += java;
 	r->java_ends[end] += java;
+	if (end == UNWIND_TRUNCATED)
+		count(r->cut, name_of(r, unwound[n - 1].addr));
 	if (end == UNWIND_LOST)
 		add_lost(r, &regs, &stack, n);
-	if (s->chain_len)
+	if (s->chain_len && end != UNWIND_TRUNCATED)
 		compare(r, s, n);
 }
 
@@ -276,6 +280,7 @@ static void print(struct stat_run *r)
 	printf("with Java %" PRIu64 ": root %.3f %%, truncated %" PRIu64 ", lost %" PRIu64 "\n",
 	       r->java, 100 * (double)r->java_ends[0] / java, r->java_ends[1], r->java_ends[2]);
 	print_counters(r->lost, "lost");
+	print_counters(r->cut, "truncated");
 	if (!r->compared)
 		return;
 	printf("compared %" PRIu64 ": equal %.3f %%\n", r->compared,
