@@ -89,6 +89,31 @@ static void test_fixtures(void)
 	step_is(frames, 0x360, sizeof(words), CFI_NONE); /* compiled without */
 }
 
+/* At a return behind the pops, rules still tell where the registers had been saved. */
+static void test_popped(void)
+{
+	CLEANUP(cfi_close) struct cfi *c = open_fixture("plt.so");
+	struct stack_copy stack = {.base = BASE, .p = (const uint8_t *)words, .len = sizeof(words)};
+	struct unwind_regs r = fixture_regs(0x7f0000000000 + 0x3e5);
+
+	unwind_set(&r, 3, 77);
+	unwind_set(&r, UNWIND_FP, 88);
+	ok(cfi_step(c, 0x3e5, false, &r, &stack) == CFI_OK, "a step from a return");
+	is_int(unwind_pc(&r), 0x1111, "pc");
+	is_int(unwind_get(&r, 3), 77, "rbx has its value again");
+	is_int(unwind_fp(&r), 88, "and so has rbp");
+
+	/* The same rule right behind the prologue: they are in memory. */
+	r = fixture_regs(0x7f0000000000 + 0x3a5);
+	unwind_set(&r, 3, 77);
+	unwind_set(&r, UNWIND_FP, BASE + 8);
+	ok(cfi_step(c, 0x3a5, false, &r, &stack) == CFI_OK, "a step from behind the prologue");
+	is_int(unwind_pc(&r), 0x3333, "pc");
+	is_int(unwind_get(&r, 3), 0x1111, "rbx as saved");
+	is_int(unwind_fp(&r), 0x2222, "rbp as saved");
+	ok(!unwind_known(&r, 0), "rax is not known");
+}
+
 static void test_not_elf(void)
 {
 	static const char *const paths[] = {"/dev/null", "/proc/self/maps", "tests", "VERSION"};
@@ -142,6 +167,7 @@ int main(void)
 	glob_t jvms;
 
 	test_fixtures();
+	test_popped();
 	test_not_elf();
 	if (glob("/usr/lib/jvm/*/lib/server/libjvm.so", 0, NULL, &jvms) == 0)
 		test_libjvm(jvms.gl_pathv[0]);
