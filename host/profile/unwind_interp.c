@@ -48,7 +48,7 @@ static bool leave_frame(struct walk *w, uint64_t method, uint64_t pc, uint64_t s
 
 /* While a method is entered, rbx is the method and r13 the caller's stack pointer: later r13 points
  * to bytecode. The return address is on the stack, for some instructions in rax, and then in the
- * new frame. */
+ * new frame, of which the last state comes first here since rax keeps it. */
 static bool enter_step(struct walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), pc = 0;
@@ -57,17 +57,18 @@ static bool enter_step(struct walk *w)
 
 	if (!is_sender_sp(w, sender) || !is_method(w, method))
 		return false;
-	if (stack_read(w->stack, sp, &word) && walk_is_return(w, word)) {
+	if (fp >= sp && fp - sp <= 4 * WORD && stack_read(w->stack, fp + WORD, &word) &&
+	    walk_is_return(w, word)) {
+		pc = word;
+		fp_at = fp;
+	} else if (stack_read(w->stack, sp, &word) && word == fp &&
+		   stack_read(w->stack, sp + WORD, &word) && walk_is_return(w, word)) {
+		pc = word;
+		fp_at = sp;
+	} else if (stack_read(w->stack, sp, &word) && walk_is_return(w, word)) {
 		pc = word;
 	} else if (walk_is_return(w, unwind_get(&w->regs, RAX))) {
 		pc = unwind_get(&w->regs, RAX);
-	} else if (stack_read(w->stack, sp + WORD, &word) && walk_is_return(w, word)) {
-		pc = word; /* behind "push rbp", with or without "mov rbp, rsp" */
-		fp_at = sp;
-	} else if (fp > sp && fp - sp <= 4 * WORD && stack_read(w->stack, fp + WORD, &word) &&
-		   walk_is_return(w, word)) {
-		pc = word;
-		fp_at = fp;
 	}
 	if (!pc)
 		return false;
@@ -99,9 +100,11 @@ static enum step frame_step(struct walk *w)
 		return STEP_LOST;
 	if (!stack_read(w->stack, fp + WORD, &pc))
 		return walk_missing(w, fp + WORD);
-	if (!stack_read(w->stack, fp - WORD, &sender) || sender < fp + 2 * WORD ||
-	    !walk_is_return(w, pc))
+	if (!stack_read(w->stack, fp - WORD, &sender) || sender <= fp || !walk_is_return(w, pc))
 		return STEP_LOST;
+	/* The linkers of method handles take an argument off, behind the pointer's back. */
+	if (sender < fp + 2 * WORD)
+		sender = fp + 2 * WORD;
 	if (!stack_read(w->stack, fp + (uint64_t)method_at, &method))
 		method = 0; /* about to be pushed */
 	return leave_frame(w, method, pc, sender, fp) ? STEP_ON : STEP_LOST;

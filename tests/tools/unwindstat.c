@@ -128,6 +128,24 @@ static void show(struct stat_run *r, const char *what, const uint64_t *addrs, si
 	}
 }
 
+/* The kernel's walk takes rbp for the innermost frame's own, which it is not everywhere: then the
+ * caller is not seen. By where the innermost is. */
+static const char *missed_caller(const struct stat_run *r, uint64_t addr)
+{
+	const struct snapfile_code *c = snapfile_find(r->snapshot, addr);
+
+	if (c->record->kind == SNAP_INTERPRETER)
+		return "the frame pointers miss the caller of the innermost: entry of the "
+		       "interpreter";
+	if (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE)
+		return "the frame pointers miss the caller of the innermost: stub or adapter";
+	if (addr - c->start < c->record->frame_complete)
+		return "the frame pointers miss the caller of the innermost: prologue";
+	if (snapfile_exit(c, addr - c->start))
+		return "the frame pointers miss the caller of the innermost: exit";
+	return "UNWINDER has one frame more";
+}
+
 /* How the two differ; NULL: they do not. */
 static const char *difference(struct stat_run *r, const uint64_t *a, size_t n, bool a_whole,
 			      const uint64_t *b, size_t m, bool b_whole)
@@ -145,10 +163,9 @@ static const char *difference(struct stat_run *r, const uint64_t *a, size_t n, b
 	if (same == m && n > m)
 		return "the frame pointers miss the innermost frames";
 	if (n == m + 1 && same == m - 1 && a[0] == b[0])
-		return "the frame pointers miss the caller of the innermost";
+		return missed_caller(r, a[0]);
 	if (same == n && m > n)
 		return "UNWINDER misses the innermost frames";
-	(void)r;
 	return "OTHER";
 }
 
@@ -210,7 +227,7 @@ static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
 	for (unsigned i = 0; i < UNWIND_REGS; i++)
 		printf(" %u=%" PRIx64, i, regs->reg[i]);
 	printf("\n");
-	for (uint64_t at = stack->base, word; at < stack->base + 160; at += 8)
+	for (uint64_t at = stack->base, word; at < stack->base + 720; at += 8)
 		if (stack_read(stack, at, &word))
 			printf("    [%" PRIx64 "] %" PRIx64 " %s\n", at, word,
 			       is_java(r, word - 1) ? name_of(r, word - 1) : "");
