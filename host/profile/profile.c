@@ -31,6 +31,7 @@ struct reader {
 	uint32_t frames[CHAIN_MAX + 4];
 	size_t used;
 	bool has_user, has_code, at_root;
+	bool begins;	    /* at the thread's first function, by the rules of unwinding */
 	uint32_t outermost; /* user frame */
 };
 
@@ -188,9 +189,28 @@ static void push_stack(struct reader *r, const struct process *p, const struct p
 		push_user_frames(r, frames, n);
 	else
 		push_registers(r, p, s);
-	r->at_root =
-		end == UNWIND_ROOT || (r->has_user && symbolize_is_first(r->symbols, r->outermost));
+	r->begins = end == UNWIND_ROOT;
+	r->at_root = r->begins || (r->has_user && symbolize_is_first(r->symbols, r->outermost));
 	r->quality->truncated += end == UNWIND_TRUNCATED;
+}
+
+/* A stripped C library has no names for the functions that start a thread (clone3, start_thread):
+ * at the outermost place of a whole stack they can be nothing else, and become one frame. */
+static void name_start(struct reader *r)
+{
+	uint32_t frame = 0;
+	size_t n = 0;
+
+	for (; r->begins && n < r->used; n++) {
+		frame = r->frames[ARRAY_LEN(r->frames) - r->used + n];
+		if (stacks_frame(r->stacks, frame)->kind != FRAME_UNKNOWN ||
+		    !symbolize_is_first(r->symbols, frame))
+			break;
+	}
+	if (n == 0)
+		return;
+	r->used -= n;
+	push(r, stacks_intern(r->stacks, "[thread start]", strlen("[thread start]"), FRAME_NATIVE));
 }
 
 /* As stackcollapse-perf.pl has it: blanks become '_'; a thread without a name is ":tid". */
@@ -230,6 +250,7 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	r->used = 0;
 	r->has_user = r->has_code = false;
 	push_stack(r, p, &rec->sample);
+	name_start(r);
 	count_frames(r, r->frames + ARRAY_LEN(r->frames) - r->used, r->used);
 	push_thread(r, rec->pid, rec->tid);
 	frames = r->frames + ARRAY_LEN(r->frames) - r->used;
