@@ -9,13 +9,17 @@
 
 #define DURATION_MAX  (24 * 3600)
 #define FREQUENCY_MAX 100000
+#define STACK_DEFAULT 16384
+#define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
 
 enum {
 	OPT_PID = 256,
 	OPT_ALL,
 	OPT_UNWIND,
+	OPT_STACK,
 	OPT_SOURCE,
 	OPT_TRIGGER,
+	OPT_KEEP_FLAGS,
 	OPT_REPLAY,
 	OPT_ROOT,
 	OPT_JSON,
@@ -31,8 +35,10 @@ static const struct option long_options[] = {
 	{"pid", no_argument, NULL, OPT_PID},
 	{"all", no_argument, NULL, OPT_ALL},
 	{"unwind", required_argument, NULL, OPT_UNWIND},
+	{"stack", required_argument, NULL, OPT_STACK},
 	{"source", required_argument, NULL, OPT_SOURCE},
 	{"trigger", required_argument, NULL, OPT_TRIGGER},
+	{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS},
 	{"replay", no_argument, NULL, OPT_REPLAY},
 	{"root", required_argument, NULL, OPT_ROOT},
 	{"json", no_argument, NULL, OPT_JSON},
@@ -54,10 +60,13 @@ static const char help[] =
 	"  -F, --frequency HZ       samples per second and CPU (99)\n"
 	"  -f, --format LIST        svg,folded (both)\n"
 	"  -o, --output DIR         instead of the container's graphs directory\n"
-	"      --unwind auto|fp     how user stacks are unwound (frame pointers)\n"
+	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables from\n"
+	"                           a copy of the stack (vm, unless all JVMs keep pointers)\n"
+	"      --stack BYTES        of the stack to copy with each sample (16384)\n"
 	"      --source auto|agent|host  where the names of Java code come from:\n"
 	"                           the agent in the JVM, or its memory read from here\n"
 	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"
+	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"
 	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
 	"      --json               summary as one JSON object on stdout\n"
 	"  -q, --quiet              no progress\n"
@@ -97,21 +106,30 @@ static int number(const char *option, const char *value, unsigned max, unsigned 
 
 static int take_choice(int opt, const char *value, struct options *o, struct err *err)
 {
-	static const char *const unwind[] = {"auto", "fp", NULL};
+	static const char *const unwind[] = {"auto", "fp", "vm", NULL};
 	static const char *const source[] = {"auto", "agent", "host", NULL};
 	static const char *const trigger[] = {"auto", "file", "signal", "load", NULL};
-	int i;
+	int i = opt == OPT_UNWIND   ? choose("unwind", value, unwind, err)
+		: opt == OPT_SOURCE ? choose("source", value, source, err)
+				    : choose("trigger", value, trigger, err);
 
-	if (opt == OPT_UNWIND)
-		return choose("unwind", value, unwind, err) < 0 ? -1 : 0;
-	i = opt == OPT_SOURCE ? choose("source", value, source, err)
-			      : choose("trigger", value, trigger, err);
 	if (i < 0)
 		return -1;
-	if (opt == OPT_SOURCE)
+	if (opt == OPT_UNWIND)
+		o->unwind = (enum options_unwind)i;
+	else if (opt == OPT_SOURCE)
 		o->snapshot.source = (enum snapshot_source)i;
 	else
 		o->snapshot.trigger = (enum snapshot_trigger)i;
+	return 0;
+}
+
+/* perf wants a multiple of 8. */
+static int take_stack(const char *value, struct options *o, struct err *err)
+{
+	if (number("stack", value, STACK_MAX, &o->stack_bytes, err) < 0)
+		return -1;
+	o->stack_bytes = (o->stack_bytes + 7) & ~7u;
 	return 0;
 }
 
@@ -130,6 +148,11 @@ static int take(int opt, const char *value, struct options *o, struct err *err)
 	case 'q':
 		o->quiet = true;
 		return 0;
+	case OPT_KEEP_FLAGS:
+		o->snapshot.keep_flags = true;
+		return 0;
+	case OPT_STACK:
+		return take_stack(value, o, err);
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -181,7 +204,7 @@ static int check_names(const struct options *o, struct err *err)
 int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 {
 	const char *root = getenv("DFG_ROOT");
-	struct options o = {.duration = 30, .frequency = 99};
+	struct options o = {.duration = 30, .frequency = 99, .stack_bytes = STACK_DEFAULT};
 	int opt;
 
 	o.snapshot.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;

@@ -17,6 +17,12 @@ enum options_action {
 	ACTION_VERSION,
 };
 
+enum options_unwind {
+	UNWIND_AUTO, /* vm, unless every JVM keeps frame pointers */
+	UNWIND_FP,
+	UNWIND_VM,
+};
+
 struct options {
 	enum options_action action;
 	char **names; /* containers, pids or sessions; borrowed from argv */
@@ -24,6 +30,8 @@ struct options {
 	bool all, by_pid;
 	unsigned duration;  /* seconds */
 	unsigned frequency; /* Hz */
+	enum options_unwind unwind;
+	unsigned stack_bytes; /* copied with each sample, for vm */
 	struct format_set formats;
 	const char *output; /* NULL: beside the container's other results */
 	struct snapshot_options snapshot;

@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "dfg/confine.h"
 #include "dfg/fs.h"
+#include "dfg/run.h"
 #include "dfg/str.h"
 #include "hottest.h"
 #include "profile.h"
@@ -39,13 +37,6 @@ struct job {
 	pid_t *only;
 	int out[FORMATS_MAX];
 	uint64_t memory;
-};
-
-/* What comes back through the pipe. */
-struct reply {
-	int rc;
-	struct err err;
-	struct render_result result;
 };
 
 /* ---- opening all, before power is given up ---- */
@@ -187,49 +178,14 @@ static int draw_all(struct job *j, struct render_result *ret, struct err *err)
 	return rc;
 }
 
-NORETURN static void child(struct job *j, int to)
+/* In the child: from here on nothing but the open descriptors is in reach. */
+static int confined(void *arg, void *reply, struct err *err)
 {
-	struct reply r = {0};
-	struct err ignored;
+	struct job *j = arg;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* ^C is the parent's to handle: a recording that was ended early is still drawn. */
-	signal(SIGINT, SIG_IGN);
-	r.rc = confine_reader(UNDER_ASAN ? 0 : j->memory, CPU_SECONDS, &r.err);
-	if (r.rc == 0)
-		r.rc = draw_all(j, &r.result, &r.err);
-	if (fs_write_all(to, &r, sizeof(r), &ignored) < 0)
-		_exit(1);
-	_exit(0);
-}
-
-static int run_child(struct job *j, struct reply *ret, struct err *err)
-{
-	CLEANUP(close_fd) int from = -1;
-	CLEANUP(str_fini) struct str text = {0};
-	int pipefd[2], status = 0;
-	pid_t pid;
-
-	if (pipe2(pipefd, O_CLOEXEC) < 0)
-		return err_set(err, errno, "pipe");
-	from = pipefd[0];
-	pid = fork();
-	if (pid == 0)
-		child(j, pipefd[1]);
-	close(pipefd[1]);
-	if (pid < 0)
-		return err_set(err, errno, "fork");
-	if (fs_read_all(from, sizeof(*ret), &text, err) < 0)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (text.len != sizeof(*ret))
-		return err_set(err, 0, "drawing ended by %s %d; the recording is kept in %s",
-			       WIFSIGNALED(status) ? "signal" : "status",
-			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-			       j->session->dir);
-	memcpy(ret, text.buf, sizeof(*ret));
-	return 0;
+	if (confine_reader(UNDER_ASAN ? 0 : j->memory, CPU_SECONDS, err) < 0)
+		return -1;
+	return draw_all(j, reply, err);
 }
 
 int render_session(const struct session *s, const struct format_set *formats, const char *outdir,
@@ -237,7 +193,7 @@ int render_session(const struct session *s, const struct format_set *formats, co
 {
 	CLEANUP(close_fd) int outfd = open(outdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct job j = {.session = s, .formats = formats, .in = {.perf_fd = -1, .kallsyms_fd = -1}};
-	struct reply reply = {0};
+	struct render_result result = {0};
 	int rc;
 
 	if (outfd < 0)
@@ -255,17 +211,12 @@ int render_session(const struct session *s, const struct format_set *formats, co
 	fill_input(&j);
 	if (rc == 0)
 		rc = open_outputs(&j, outfd, err);
-	if (rc == 0)
-		rc = run_child(&j, &reply, err);
-	if (rc == 0 && reply.rc < 0) {
-		*err = reply.err;
-		err->msg[sizeof(err->msg) - 1] = '\0';
-		rc = -1;
-	}
+	if (rc == 0 && run_isolated(confined, &j, &result, sizeof(result), -1, err) < 0)
+		rc = err_wrap(err, "draw");
 	if (close_outputs(&j, outfd, rc == 0, err) < 0)
 		rc = -1;
 	close_inputs(&j);
 	if (rc == 0)
-		*ret = reply.result;
+		*ret = result;
 	return rc;
 }

@@ -271,6 +271,20 @@ void target_refresh(struct target *t)
 	take_new_jvms(&t->jvms, &found);
 }
 
+unsigned targets_stack_bytes(const struct targets *t, const struct options *o)
+{
+	size_t jvms = 0, kept = 0;
+
+	if (o->unwind != UNWIND_AUTO)
+		return o->unwind == UNWIND_VM ? o->stack_bytes : 0;
+	for (size_t i = 0; i < t->count; i++) {
+		jvms += t->list[i].jvms.count;
+		for (size_t k = 0; k < t->list[i].session.jvm_count; k++)
+			kept += t->list[i].session.jvms[k].keeps_fp;
+	}
+	return jvms && kept == jvms ? 0 : o->stack_bytes;
+}
+
 static struct session_jvm *entry_of(struct session *s, const struct jvm *j)
 {
 	for (size_t i = 0; i < s->jvm_count; i++)

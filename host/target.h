@@ -54,6 +54,10 @@ void target_discard(struct target *t);
 /* Looks again for processes and JVMs that came since. */
 void target_refresh(struct target *t);
 
+/* How the stacks of these are to be recorded: bytes of the stack to copy with each sample, 0 for
+ * frame pointers. */
+unsigned targets_stack_bytes(const struct targets *t, const struct options *o);
+
 /* A snapshot of every JVM; what fails is warned about once and noted in the session. */
 void target_snapshot(struct target *t, const struct options *o);
 

@@ -108,6 +108,7 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 	struct recording r;
 	uint64_t began;
 
+	ro.stack_bytes = targets_stack_bytes(t, o);
 	collect_pids(t, &pids, &ro.count);
 	ro.pids = pids;
 	if (record_start(&ro, &r, err) < 0)
@@ -125,6 +126,7 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 		struct target *at = &t->list[i];
 
 		at->session.duration = (double)(*ret_end - began) / 1000;
+		at->session.stack_bytes = ro.stack_bytes;
 		at->session.whole_machine = r.whole_machine || t->count > 1;
 		target_refresh(at);
 		target_snapshot(at, o);

@@ -42,7 +42,7 @@ shop_start() {
 		BUNDLE_USERNS=${SHOP_USERNS:-} BUNDLE_JQ=${SHOP_JQ:-.}
 	BUNDLE_HOOK_ARGS=(--root "$DFG_ROOT" --payload "$PAYLOAD")
 	BUNDLE_MOUNTS=("$SHOP/app:/app:ro" "$dir/tmp:/tmp:nosuid,nodev,noexec")
-	bundle_make "$dir" host "$JAVA" -XX:+PreserveFramePointer -Xmx256m -cp /app "$@" \
+	bundle_make "$dir" host "$JAVA" -Xmx256m -cp /app "$@" \
 		${SHOP_MAIN-Shop 2}
 	bundle_start "$id" "$dir" || { cat "$dir/log"; return 1; }
 	shop_wait "$id"

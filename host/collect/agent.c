@@ -108,13 +108,15 @@ void agent_sweep(const char *root)
 	(void)run_hook(root, "--gc", -1, &out, &err);
 }
 
-int agent_load(const struct jvm *j, const struct dump *request, struct err *err)
+int agent_load(const struct jvm *j, const struct dump *request, bool debug_info, struct err *err)
 {
 	CLEANUP(free)
-	char *options = request ? xasprintf("dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH
-					    ",request=seq:%u:%d:%s",
-					    request->seq, (int)j->pid, request->name)
-				: xstrdup("dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH);
+	char *dump = request ? xasprintf(",request=seq:%u:%d:%s", request->seq, (int)j->pid,
+					 request->name)
+			     : xstrdup("");
+	CLEANUP(free)
+	char *options = xasprintf("dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH "%s%s",
+				  debug_info ? ",dns=1" : "", dump);
 	struct attach_request req = {.pid = j->pid, .path = DFG_AGENT_PATH, .options = options};
 	int code = 0;
 

@@ -23,8 +23,10 @@ MUST_CHECK int agent_join(const char *root, const struct container *c, struct er
  * runs when they end. Best effort. */
 void agent_sweep(const char *root);
 
-/* Attaches and loads; `request` is a dump to do at once, or NULL. */
-MUST_CHECK int agent_load(const struct jvm *j, const struct dump *request, struct err *err);
+/* Attaches and loads; `request` is a dump to do at once, or NULL; debug_info: switch
+ * DebugNonSafepoints on (request.h, dns=1). */
+MUST_CHECK int agent_load(const struct jvm *j, const struct dump *request, bool debug_info,
+			  struct err *err);
 
 /* Sends the agent's signal, after checking that the JVM catches it. */
 MUST_CHECK int agent_signal(const struct jvm *j, int pidfd, int sig, struct err *err);

@@ -57,7 +57,8 @@ size_t engine_names(struct engine_name **ret)
 		char *argv[8];
 
 		memcpy(argv, engines[i].argv, sizeof(argv));
-		if (run_capture(argv, env, -1, ENGINE_MS, ENGINE_OUTPUT, &out, &err) == 0 && out.buf)
+		if (run_capture(argv, env, -1, ENGINE_MS, ENGINE_OUTPUT, &out, &err) == 0 &&
+		    out.buf)
 			add_lines(&n, engines[i].name, out.buf);
 	}
 	*ret = n.list;

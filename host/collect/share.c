@@ -124,7 +124,7 @@ int dump_make(struct share *s, pid_t pid, uid_t uid, gid_t gid, struct dump *ret
 		return -1;
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return err_set(err, errno, "random number");
-	snprintf(d.name, sizeof(d.name), "perf-%d.%016llx.map", (int)pid,
+	snprintf(d.name, sizeof(d.name), "perf-%d.%016llx.snap", (int)pid,
 		 (unsigned long long)nonce);
 	d.seq = s->seq;
 	d.fd = fs_create(s->outfd, d.name, 0600, err);
@@ -169,35 +169,32 @@ void dump_done(struct share *s, struct dump *d, pid_t nspid)
 
 /* ---- the answer ---- */
 
-/* Bytes before the first NUL, DUMP limit at most; the text is read into s. */
-static int read_text(const struct dump *d, struct str *s, struct err *err)
+/* The whole file without the zeros at its end. */
+static int read_answer(const struct dump *d, struct str *s, struct err *err)
 {
 	char buf[65536];
 
 	while (s->len < DFG_OUT_BYTES) {
 		ssize_t n = pread(d->fd, buf, sizeof(buf), (off_t)s->len);
-		const char *nul;
 
 		if (n < 0)
-			return err_set(err, errno, "read the map");
-		nul = memchr(buf, 0, (size_t)n);
-		str_add(s, buf, nul ? (size_t)(nul - buf) : (size_t)n);
-		if (nul || n == 0)
+			return err_set(err, errno, "read the snapshot");
+		if (n == 0)
 			break;
+		str_add(s, buf, (size_t)n);
 	}
+	while (s->len && s->buf[s->len - 1] == '\0')
+		s->len--;
 	return 0;
 }
 
-/* Whether the text ends in a trailer with our number. */
+/* Whether it ends in a trailer with our number. */
 static bool find_answer(const struct str *s, uint32_t seq, struct dump_answer *ret)
 {
-	const char *line;
+	size_t from = s->len > DFG_REQUEST_MAX ? s->len - DFG_REQUEST_MAX : 0;
+	const char *line = s->len ? memrchr(s->buf + from, '#', s->len - from) : NULL;
 
-	if (s->len < 2)
-		return false;
-	line = memrchr(s->buf, '\n', s->len - 1);
-	line = line ? line + 1 : s->buf;
-	return answer_parse(line, (size_t)(s->buf + s->len - line), ret) && ret->seq == seq;
+	return line && answer_parse(line, (size_t)(s->buf + s->len - line), ret) && ret->seq == seq;
 }
 
 int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_answer *ret,
@@ -217,7 +214,7 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 		(void)!read(d->watch, events, sizeof(events));
 		gone = p[1].revents != 0;
 		late = clock_ms() >= deadline;
-		if (read_text(d, &text, err) < 0)
+		if (read_answer(d, &text, err) < 0)
 			return -1;
 		if (!find_answer(&text, d->seq, ret))
 			continue;

@@ -5,14 +5,13 @@
 #include <sys/syscall.h>
 
 #include "agent.h"
-#include "dfg/clock.h"
-#include "dfg/fs.h"
-#include "dfg/hotspot.h"
+#include "dfg/snapshot.h"
 #include "dfg/str.h"
-#include "hsproc.h"
+#include "hostread.h"
 
 #define LOCK_MS	  10000
 #define ANSWER_MS 5000
+#define READ_MS	  10000
 
 /* How a snapshot went. */
 struct outcome {
@@ -23,23 +22,23 @@ struct outcome {
 /* ---- by the agent ---- */
 
 static int wake(struct share *share, const struct jvm *j, const struct dump *d, int pidfd,
-		enum snapshot_trigger trigger, struct err *err)
+		const struct snapshot_options *o, struct err *err)
 {
 	bool resident = agent_is_resident(j);
 
-	if (trigger == TRIGGER_LOAD || (trigger == TRIGGER_AUTO && !resident))
-		return agent_load(j, d, err);
-	if (!resident && agent_load(j, NULL, err) < 0)
+	if (o->trigger == TRIGGER_LOAD || (o->trigger == TRIGGER_AUTO && !resident))
+		return agent_load(j, d, !o->keep_flags, err);
+	if (!resident && agent_load(j, NULL, !o->keep_flags, err) < 0)
 		return -1;
 	if (dump_request(share, d, j->pid, j->nspid, err) < 0)
 		return -1;
-	if (trigger == TRIGGER_SIGNAL)
+	if (o->trigger == TRIGGER_SIGNAL)
 		return agent_signal(j, pidfd, share_agent_signal(share, j->nspid), err);
 	return 0;
 }
 
-static int exchange(struct share *share, const struct jvm *j, enum snapshot_trigger trigger, int to,
-		    struct outcome *ret, struct err *err)
+static int exchange(struct share *share, const struct jvm *j, const struct snapshot_options *o,
+		    int to, struct outcome *ret, struct err *err)
 {
 	CLEANUP(close_fd) int pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0);
 	struct dump_answer answer;
@@ -50,7 +49,7 @@ static int exchange(struct share *share, const struct jvm *j, enum snapshot_trig
 		return err_set(err, errno, "process %d", (int)j->pid);
 	if (dump_make(share, j->pid, j->uid, j->gid, &d, err) < 0)
 		return -1;
-	rc = wake(share, j, &d, pidfd, trigger, err);
+	rc = wake(share, j, &d, pidfd, o, err);
 	if (rc == 0)
 		rc = dump_wait(&d, pidfd, ANSWER_MS, to, &answer, err);
 	dump_done(share, &d, j->nspid);
@@ -79,51 +78,22 @@ static int by_agent(const struct container *c, const struct jvm *j,
 	    (agent_join(o->root, c, err) < 0 ||
 	     share_open(o->root, c->id, LOCK_MS, &share, err) < 0))
 		return -1;
-	rc = exchange(&share, j, o->trigger, to, ret, err);
+	rc = exchange(&share, j, o, to, ret, err);
 	share_close(&share);
 	return rc;
 }
 
 /* ---- by the host ---- */
 
-struct sink {
-	int fd;
-	struct str buf;
-	bool failed;
-};
-
-static bool sink_write(void *arg, const char *text, size_t len)
+static int by_host(const struct jvm *j, const struct snapshot_options *o, int to,
+		   struct outcome *ret, struct err *err)
 {
-	struct sink *k = arg;
-	struct err err;
+	struct hostread_result result;
 
-	str_add(&k->buf, text, len);
-	if (k->buf.len >= 1 << 16) {
-		k->failed |= fs_write_all(k->fd, k->buf.buf, k->buf.len, &err) < 0;
-		str_clear(&k->buf);
-	}
-	return !k->failed;
-}
-
-static int by_host(const struct jvm *j, int to, struct outcome *ret, struct err *err)
-{
-	CLEANUP(free) void *work = aligned_alloc(4096, HS_WORK_BYTES);
-	struct sink sink = {.fd = to};
-	struct hs_sink out = {.write = sink_write, .arg = &sink};
-	uint64_t began = clock_us();
-	struct hs_result result;
-	struct hs_proc *proc;
-
-	if (!work)
-		return err_set(err, ENOMEM, "read process %d", (int)j->pid);
-	if (hs_proc_open(j->procfd, &proc, err) < 0)
+	if (!o->keep_flags)
+		hostread_debug_info(j, READ_MS);
+	if (hostread_snapshot(j, to, READ_MS, &result, err) < 0)
 		return -1;
-	hs_dump_map(hs_proc_source(proc), &out, work, &result);
-	hs_proc_close(proc);
-	sink.failed |= fs_write_all(to, sink.buf.buf ? sink.buf.buf : "", sink.buf.len, err) < 0;
-	str_fini(&sink.buf);
-	if (sink.failed)
-		return err_set(err, ENOSPC, "write the map of %d", (int)j->pid);
 	if (result.entries == 0)
 		return err_set(err, 0, "read process %d: %s", (int)j->pid,
 			       answer_status_text((uint32_t)result.status));
@@ -132,16 +102,27 @@ static int by_host(const struct jvm *j, int to, struct outcome *ret, struct err 
 			 answer_status_text((uint32_t)result.status));
 	ret->methods = result.entries;
 	ret->skipped = result.skipped;
-	ret->us = (uint32_t)(clock_us() - began);
+	ret->us = result.us;
 	return 0;
 }
 
 /* ---- the way that works ---- */
 
-static void note(struct session_jvm *ret, const char *source, const struct outcome *o)
+/* The flags in the snapshot's head. Should a container forge it, its own graph is the worse for it.
+ */
+static bool keeps_frame_pointers(int fd)
+{
+	struct snap_head head;
+
+	return pread(fd, &head, sizeof(head), 0) == sizeof(head) && head.magic == SNAP_MAGIC &&
+	       (head.flags & SNAP_PRESERVE_FP);
+}
+
+static void note(struct session_jvm *ret, const char *source, int fd, const struct outcome *o)
 {
 	snprintf(ret->source, sizeof(ret->source), "%s", source);
 	snprintf(ret->note, sizeof(ret->note), "%s", o->note);
+	ret->keeps_fp = keeps_frame_pointers(fd);
 	ret->methods = o->methods;
 	ret->skipped = o->skipped;
 	ret->dump_us = o->us;
@@ -156,7 +137,7 @@ int snapshot_take(struct session *s, const struct container *c, const struct jvm
 	if (to < 0)
 		return -1;
 	if (o->source != SOURCE_HOST && by_agent(c, j, o, to, &out, err) == 0) {
-		note(ret, "agent", &out);
+		note(ret, "agent", to, &out);
 		return 0;
 	}
 	if (o->source != SOURCE_HOST)
@@ -164,13 +145,13 @@ int snapshot_take(struct session *s, const struct container *c, const struct jvm
 	if (o->source != SOURCE_AGENT && ftruncate(to, 0) == 0 && lseek(to, 0, SEEK_SET) == 0) {
 		struct outcome host = {0};
 
-		if (by_host(j, to, &host, err) == 0) {
+		if (by_host(j, o, to, &host, err) == 0) {
 			/* The reason why not the agent is worth more than a remark of the reader.
 			 */
 			if (out.note[0] || !host.note[0])
 				memcpy(host.note, out.note[0] ? out.note : ret->note,
 				       sizeof(host.note));
-			note(ret, "host", &host);
+			note(ret, "host", to, &host);
 			return 0;
 		}
 	}

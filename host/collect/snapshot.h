@@ -26,6 +26,7 @@ struct snapshot_options {
 	const char *root;
 	enum snapshot_source source;
 	enum snapshot_trigger trigger;
+	bool keep_flags; /* leave DebugNonSafepoints as it is */
 };
 
 /* Takes a snapshot into the session and notes in `jvm` (of the session) how it went. Fails only

@@ -62,7 +62,7 @@ int session_add_map(struct session *s, pid_t pid, struct err *err)
 	for (size_t i = 0; i < s->map_count; i++)
 		if (s->maps[i].pid == pid && s->maps[i].order >= order)
 			order = s->maps[i].order + 1;
-	name = xasprintf("perf-%d.%d.map", (int)pid, order);
+	name = xasprintf("jvm-%d.%d.snap", (int)pid, order);
 	fd = fs_create(s->mapsfd, name, 0600, err);
 	if (fd < 0) {
 		free(name);

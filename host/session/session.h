@@ -27,6 +27,7 @@ struct session_jvm {
 	char note[512];	  /* why not the agent, or why nothing; "" if all is well */
 	uint32_t methods; /* entries of its last map */
 	uint32_t skipped; /* code that could not be named */
+	bool keeps_fp;	  /* -XX:+PreserveFramePointer */
 	uint32_t dump_us; /* the last dump, inside the JVM or the reader */
 };
 
@@ -52,10 +53,11 @@ struct session {
 	int dirfd, mapsfd, elffd;
 
 	char *container_id, *container_name;
-	char *started;	    /* ISO 8601, UTC */
-	unsigned frequency; /* Hz */
-	double duration;    /* seconds recorded */
-	bool whole_machine; /* perf.data holds all processes: only `processes` count */
+	char *started;	      /* ISO 8601, UTC */
+	unsigned frequency;   /* Hz */
+	double duration;      /* seconds recorded */
+	bool whole_machine;   /* perf.data holds all processes: only `processes` count */
+	unsigned stack_bytes; /* of the stack copied with each sample; 0: frame pointers */
 
 	struct session_jvm *jvms;
 	size_t jvm_count, jvm_cap;
@@ -77,7 +79,7 @@ MUST_CHECK int session_open(const char *dir, struct session *ret, struct err *er
 MUST_CHECK int session_write(const struct session *s, struct err *err);
 void session_fini(struct session *s);
 
-/* A new empty map file for the next snapshot of pid, registered in the session. */
+/* A new empty file for the next snapshot of pid, registered in the session. */
 MUST_CHECK int session_add_map(struct session *s, pid_t pid, struct err *err);
 
 /* Takes back the map that was added last (its snapshot failed). */

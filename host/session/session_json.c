@@ -71,13 +71,13 @@ static json_t *processes_json(const struct session *s)
 
 int session_write(const struct session *s, struct err *err)
 {
-	json_t *root =
-		json_pack("{si ss s{so so} ss si sf sb so so so so}", "version", SESSION_VERSION,
-			  "dfg", DFG_VERSION, "container", "id", text(s->container_id), "name",
-			  text(s->container_name), "started", s->started, "frequency",
-			  (int)s->frequency, "duration", s->duration, "whole_machine",
-			  (int)s->whole_machine, "jvms", jvms_json(s), "processes",
-			  processes_json(s), "elf", files_json(s), "maps", maps_json(s));
+	json_t *root = json_pack("{si ss s{so so} ss si sf sb si so so so so}", "version",
+				 SESSION_VERSION, "dfg", DFG_VERSION, "container", "id",
+				 text(s->container_id), "name", text(s->container_name), "started",
+				 s->started, "frequency", (int)s->frequency, "duration",
+				 s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
+				 (int)s->stack_bytes, "jvms", jvms_json(s), "processes",
+				 processes_json(s), "elf", files_json(s), "maps", maps_json(s));
 	char *out = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
 	int rc;
 
@@ -171,6 +171,7 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 	s->frequency = (unsigned)int_of(root, "frequency");
 	s->duration = json_number_value(json_object_get(root, "duration"));
 	s->whole_machine = json_is_true(json_object_get(root, "whole_machine"));
+	s->stack_bytes = (unsigned)int_of(root, "stack_bytes");
 	read_jvms(s, json_object_get(root, "jvms"));
 	return read_lists(s, root, err);
 }

@@ -27,10 +27,13 @@ ok "a JVM version" test -n "$(json '.jvms[0].version')"
 ok "methods" at_least "$(json '.jvms[0].methods')" 200
 ok "samples" at_least "$(json .samples)" 200
 ok "nearly all Java stacks reach the thread's root" at_least "$(json '.complete * 1000 | floor')" 990
+ok "few frames have no name" at_least 20 "$(json '.unknown_frames * 1000 | floor')"
 for m in Shop.parseOrder Shop.priceOrder Shop.signInvoice java.io.FileOutputStream.write; do
 	ok "$m is in the graph" grep -q "$m" "$(json .graphs.folded)"
 	ok "$m is in the picture" grep -q "$m" "$(json .graphs.svg)"
 done
+ok "inlined and interpreted methods are frames of their own" \
+	at_least "$(share 'Thread.run_\[.\];Shop.*lambda.*;Shop.serve_\[.\];Shop.handleRequest_\[.\];')" 90
 ok "most of it is Shop's work, as Java" at_least "$(share 'shop-worker.*Shop.*_\[j\]')" 60
 ok "kernel frames on top of Java, native and the JVM below, in one stack" \
 	at_least "$(share 'JavaCalls::call_helper.*Shop.*_\[j\].*FileOutputStream.*;write;.*_\[k\]')" 1
@@ -44,6 +47,8 @@ for t in file signal load auto; do
 	is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 done
 is "one agent thread" "$(cat /proc/"$pid"/task/*/comm | grep -c dfg-agent)" 1
+ok "--unwind fp, where the JVM keeps none" trigger -d 1 --unwind fp shop
+ok "  says that stacks are cut" at_least 500 "$(json '.complete * 1000 | floor')"
 ok "--source host" trigger -d 1 --source host shop
 is "  by the host" "$(json '.jvms[0].source')" host
 ok "  as many methods as the agent" at_least "$(json '.jvms[0].methods')" 200
@@ -60,6 +65,14 @@ SHOP_HOOK=none
 ok "a container without hook" shop_start plain
 ok "dfg-trigger joins it" trigger -d 1 plain
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
+
+# Where the JVM keeps frame pointers, they are used: no copies of the stack.
+ok "a JVM that keeps frame pointers" shop_start frames -XX:+PreserveFramePointer
+ok "dfg-trigger" trigger -d 2 -F 499 frames
+is "  by frame pointers" "$(jq .stack_bytes "$(json .session)/session.json")" 0
+ok "  complete" at_least "$(json '.complete * 1000 | floor')" 990
+ok "  inlined methods, too" grep -q 'Shop.handleRequest_\[i\]' "$(json .graphs.folded)"
+shop_stop frames
 
 # The session outlives the container, and needs no root.
 ok "a session to keep" trigger -d 1 -o "$SHOP/keep" shop

@@ -24,7 +24,7 @@ run() {
 	docker_cli run -d --name "$name" --runtime "$runtime" --network none --read-only --user 1000:1000 \
 		--tmpfs /tmp:rw,noexec,nosuid,mode=1777,size=16m "${DOCKER_HOST_BINDS[@]}" \
 		-v "$SHOP/app:/app:ro" "$@" shop \
-		"$JAVA" -XX:+PreserveFramePointer -Xmx256m -cp /app Shop 2 >/dev/null &&
+		"$JAVA" -Xmx256m -cp /app Shop 2 >/dev/null &&
 		docker_wait "$name"
 }
 docker_wait() {

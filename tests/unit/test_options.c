@@ -55,6 +55,9 @@ int main(void)
 	is_int((int64_t)o.formats.count, 1, "is drawn once");
 	is_int(parse("dfg-trigger --replay /x --json"), 0, "replay");
 	is_int(o.action, ACTION_REPLAY, "replays");
+	is_int(parse("dfg-trigger --unwind vm --stack 1001 web"), 0, "unwinding");
+	is_int(o.unwind, UNWIND_VM, "by the JVM's tables");
+	is_int(o.stack_bytes, 1008, "whole words of the stack");
 	is_int(parse("dfg-trigger --help"), 0, "help needs no container");
 	setenv("DFG_ROOT", "/srv/dfg", 1);
 	is_int(parse("dfg-trigger web"), 0, "DFG_ROOT");
@@ -69,7 +72,8 @@ int main(void)
 	refused("dfg-trigger -F 1000000 web", "100000");
 	refused("dfg-trigger -f gif web", "svg, folded");
 	refused("dfg-trigger -f , web", "no format");
-	refused("dfg-trigger --unwind vm web", "auto, fp");
+	refused("dfg-trigger --unwind dwarf web", "auto, fp, vm");
+	refused("dfg-trigger --stack 65536 web", "65528");
 	refused("dfg-trigger --source somewhere web", "auto, agent, host");
 	refused("dfg-trigger --wibble web", "--wibble");
 	refused("dfg-trigger -d", "needs a value");

@@ -86,7 +86,7 @@ int main(void)
 	is_str(r.jvms[0].version, "17.0.15", "its version");
 	is_int(r.jvms[0].dump_us, 99, "its dump");
 	is_int((int64_t)r.map_count, 2, "maps");
-	is_str(r.maps[1].name, "perf-4711.1.map", "name of a map");
+	is_str(r.maps[1].name, "jvm-4711.1.snap", "name of a map");
 	is_int((int64_t)r.processes[0].root, 43, "root of the process");
 	is_str(r.elfs[1].path, "/odd?name?", "a path of odd bytes");
 	session_fini(&r);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "dfg/clock.h"
+#include "dfg/fs.h"
+#include "dfg/run.h"
+
+/* What comes back through the pipe, in front of the reply. */
+struct verdict {
+	int rc;
+	struct err err;
+};
+
+struct work {
+	int (*fn)(void *arg, void *reply, struct err *err);
+	void *arg, *reply;
+	size_t size;
+	pid_t parent;
+};
+
+NORETURN static void child(const struct work *w, int to)
+{
+	struct verdict v = {0};
+	struct err ignored;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGINT, SIG_IGN);
+	if (getppid() != w->parent)
+		_exit(1);
+	v.rc = w->fn(w->arg, w->reply, &v.err);
+	if (fs_write_all(to, &v, sizeof(v), &ignored) < 0 ||
+	    fs_write_all(to, w->reply, w->size, &ignored) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* All that the child has to say, or what it said until the time was over. */
+static void listen(int from, size_t limit, uint64_t deadline, bool *ret_late, struct str *ret)
+{
+	char buf[4096];
+
+	while (ret->len < limit) {
+		struct pollfd p = {.fd = from, .events = POLLIN};
+		uint64_t now = clock_ms();
+		int left = deadline == UINT64_MAX ? -1 : now < deadline ? (int)(deadline - now) : 0;
+		int ready = poll(&p, 1, left);
+		ssize_t n;
+
+		if (ready == 0)
+			*ret_late = true;
+		if (ready == 0 || (ready < 0 && errno != EINTR))
+			return;
+		n = ready > 0 ? read(from, buf, sizeof(buf)) : 0;
+		if (ready > 0 && n <= 0)
+			return;
+		str_add(ret, buf, (size_t)n);
+	}
+}
+
+static int say_how(int status, struct err *err)
+{
+	return WIFSIGNALED(status) ? err_set(err, 0, "ended by signal %d (%s)", WTERMSIG(status),
+					     strsignal(WTERMSIG(status)))
+				   : err_set(err, 0, "ended with status %d", WEXITSTATUS(status));
+}
+
+int run_isolated(int (*fn)(void *arg, void *reply, struct err *err), void *arg, void *reply,
+		 size_t size, int ms, struct err *err)
+{
+	struct work w = {.fn = fn, .arg = arg, .reply = reply, .size = size, .parent = getpid()};
+	uint64_t deadline = ms < 0 ? UINT64_MAX : clock_ms() + (uint64_t)ms;
+	CLEANUP(close_fd) int from = -1;
+	CLEANUP(str_fini) struct str said = {0};
+	int pipefd[2], status = 0;
+	struct verdict v;
+	bool late = false;
+	pid_t pid;
+
+	if (pipe2(pipefd, O_CLOEXEC) < 0)
+		return err_set(err, errno, "pipe");
+	from = pipefd[0];
+	pid = fork();
+	if (pid == 0)
+		child(&w, pipefd[1]);
+	close(pipefd[1]);
+	if (pid < 0)
+		return err_set(err, errno, "fork");
+	listen(from, sizeof(v) + size, deadline, &late, &said);
+	if (late)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (late)
+		return err_set(err, ETIMEDOUT, "stopped after %d ms", ms);
+	if (said.len != sizeof(v) + size)
+		return say_how(status, err);
+	memcpy(&v, said.buf, sizeof(v));
+	memcpy(reply, said.buf + sizeof(v), size);
+	if (v.rc < 0) {
+		v.err.msg[sizeof(v.err.msg) - 1] = '\0';
+		*err = v.err;
+	}
+	return v.rc < 0 ? -1 : 0;
+}
