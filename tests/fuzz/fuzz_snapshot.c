@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A process that claims to be a JVM, and is asked for a snapshot. The first byte chooses the
+ * layout; what follows are patches to a working image, {u32 offset, u8 width, u64 value} each. With
+ * an odd high half of the first byte, offsets count from the compiled method and its scopes. The
+ * promise: it ends, and what it writes is what dfg/snapshot.h says. */
+#include "dfg/bytes.h"
+#include "dfg/request.h"
+#include "hssnap.h"
+
+struct check {
+	uint32_t records, codes, methods;
+	uint64_t bytes;
+	bool ended;
+};
+
+static void require(bool true_or_abort)
+{
+	if (!true_or_abort)
+		abort();
+}
+
+static void check_method(const uint8_t *p, size_t len)
+{
+	struct snap_method m;
+
+	require(len >= sizeof(m));
+	memcpy(&m, p, sizeof(m));
+	require(m.id != 0 && m.name_len > 0 && m.name_len <= DFG_NAME_MAX && m.file_len <= 255);
+	require(((sizeof(m) + m.name_len + m.file_len + 7) & ~7ull) == len);
+}
+
+static void check_scopes(const struct snap_code *c, const uint8_t *p)
+{
+	for (uint32_t i = 0; i < c->scope_count; i++) {
+		struct snap_scope s;
+
+		memcpy(&s, p + i * sizeof(s), sizeof(s));
+		require(s.parent == SNAP_NONE || s.parent < i);
+		require(s.bci >= -1 && s.bci <= UINT16_MAX && s.line >= 0 && s.line <= UINT16_MAX);
+	}
+}
+
+static void check_regions(const struct snap_code *c, const uint8_t *p)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < c->region_count; i++) {
+		struct snap_region r;
+
+		memcpy(&r, p + i * sizeof(r), sizeof(r));
+		require(r.end > last && r.end <= c->size);
+		require(r.scope == SNAP_NONE || r.scope < c->scope_count);
+		last = r.end;
+	}
+}
+
+static void check_exits(const struct snap_code *c, const uint8_t *p)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < c->exit_count; i++) {
+		struct snap_exit e;
+
+		memcpy(&e, p + i * sizeof(e), sizeof(e));
+		require(e.pop >= last && e.pop < e.end && e.end <= c->size);
+		last = e.end;
+	}
+}
+
+static bool offset_in(const struct snap_code *c, uint32_t offset)
+{
+	return offset == SNAP_NONE || offset <= c->size;
+}
+
+static void check_code(const uint8_t *p, size_t len)
+{
+	const uint8_t *at = p + sizeof(struct snap_code);
+	struct snap_code c;
+	uint64_t need;
+
+	require(len >= sizeof(c));
+	memcpy(&c, p, sizeof(c));
+	need = sizeof(c) + c.scope_count * sizeof(struct snap_scope) +
+	       c.region_count * sizeof(struct snap_region) +
+	       c.exit_count * sizeof(struct snap_exit) + 4ull * c.call_count + c.name_len;
+	require(((need + 7) & ~7ull) == len && c.size > 0 && c.start + c.size > c.start);
+	require(c.kind >= SNAP_COMPILED && c.kind <= SNAP_ADAPTER && c.level <= 4);
+	require(offset_in(&c, c.frame_complete) && offset_in(&c, c.push_end) &&
+		offset_in(&c, c.sub_end) && offset_in(&c, c.deopt) && offset_in(&c, c.deopt_mh));
+	require((c.method != 0) == (c.kind <= SNAP_NATIVE) && (c.name_len != 0) == (c.method == 0));
+	check_scopes(&c, at);
+	at += c.scope_count * sizeof(struct snap_scope);
+	check_regions(&c, at);
+	at += c.region_count * sizeof(struct snap_region);
+	check_exits(&c, at);
+}
+
+static bool check_record(void *arg, const char *record, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)record;
+	struct check *c = arg;
+	struct snap_record r;
+
+	memcpy(&r, p, sizeof(r));
+	require(r.size == len && len % 8 == 0 && !c->ended);
+	require((c->records++ == 0) == (r.type == SNAP_HEAD));
+	c->bytes += len;
+	c->codes += r.type == SNAP_CODE;
+	c->methods += r.type == SNAP_METHOD;
+	if (r.type == SNAP_METHOD)
+		check_method(p, len);
+	else if (r.type == SNAP_CODE)
+		check_code(p, len);
+	else if (r.type == SNAP_END)
+		c->ended = true;
+	else
+		require(r.type == SNAP_HEAD);
+	return true;
+}
+
+static void image_patch(struct snap_image *s, struct bytes *b, bool near)
+{
+	const uint64_t from[] = {s->im.block[0], s->im.block[0] + IM_HEADER + IM_BLOB,
+				 s->pcs,	 s->scopes,
+				 s->metadata,	 s->klass,
+				 s->methods,	 s->run};
+
+	while (b->len >= 13) {
+		uint32_t offset = bytes_u32(b);
+		uint8_t width = bytes_u8(b);
+		uint64_t value = bytes_u64(b);
+
+		if (near)
+			offset = (uint32_t)(from[offset % 8] - IMAGE_BASE) + (offset >> 3) % 320;
+		memcpy(s->im.mem + offset % (IMAGE_BYTES - 8), &value, width % 9);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static _Alignas(16) uint8_t work[HS_WORK_BYTES];
+	static struct snap_image s, built[IMAGE_RELEASES];
+	struct check check = {0};
+	struct bytes b = bytes_of(data, size);
+	uint8_t how = bytes_u8(&b);
+	struct hs_source source = image_source(&s.im);
+	struct hs_sink sink = {.write = check_record, .arg = &check};
+	struct hs_result result;
+
+	if (built[0].im.used == 0)
+		for (int i = 0; i < IMAGE_RELEASES; i++)
+			snap_image_build(&built[i], (enum image_release)i);
+	s = built[(how & 15) % IMAGE_RELEASES];
+	image_patch(&s, &b, how >> 4 & 1);
+	hs_dump_snapshot(&source, &sink, work, &result);
+	require(result.entries == check.codes && result.bytes == check.bytes);
+	require(result.status == DFG_DUMP_NO_TABLES ? check.records == 0 : check.ended);
+	return 0;
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What machine code says about its frame: sequences as HotSpot's assembler makes them, and bytes
+ * that only look like them. Packed numbers. */
+#include "hs_scan.h"
+#include "hs_stream.h"
+#include "tap.h"
+
+#define CODE(...)                                                                                  \
+	static const uint8_t bytes[] = {__VA_ARGS__};                                              \
+	struct hs_code code = {.bytes = bytes,                                                     \
+			       .size = sizeof(bytes),                                              \
+			       .start = 0x7f0000000000,                                            \
+			       .frame_size = 48,                                                   \
+			       .frame_complete = sizeof(bytes)}
+
+#define BANG 0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff
+#define PUSH 0x55
+#define SUB  0x48, 0x83, 0xec, 0x20
+#define ADD  0x48, 0x83, 0xc4, 0x20
+#define POP  0x5d
+#define RET  0xc3
+#define NOP  0x90
+
+#ifdef __x86_64__
+static void test_prologue(void)
+{
+	struct hs_prologue p;
+
+	{
+		CODE(NOP, NOP, BANG, PUSH, SUB, NOP);
+		hs_scan_prologue(&code, 2, &p);
+		is_int(p.push_end, 10, "bang, push, sub: the push");
+		is_int(p.sub_end, 14, "and the sub");
+		hs_scan_prologue(&code, 12, &p);
+		is_int(p.push_end, SNAP_NONE, "an entry behind all of it");
+		code.frame_size = 64;
+		hs_scan_prologue(&code, 2, &p);
+		is_int(p.push_end, SNAP_NONE, "the sub of another frame size");
+		code.frame_size = 48;
+		code.frame_complete = SNAP_NONE;
+		hs_scan_prologue(&code, 2, &p);
+		is_int(p.sub_end, SNAP_NONE, "a frame that is never complete");
+		code.frame_complete = 1000;
+		hs_scan_prologue(&code, 2, &p);
+		is_int(p.sub_end, SNAP_NONE, "a frame that is complete behind the code");
+	}
+	{
+		CODE(BANG, PUSH, 0x48, 0x8b, 0xec, 0x48, 0x81, 0xec, 0x20, 0, 0, 0);
+		hs_scan_prologue(&code, 0, &p);
+		is_int(p.push_end, 8, "PreserveFramePointer: the push");
+		is_int(p.sub_end, 18, "and the long sub behind mov rbp, rsp");
+	}
+	{
+		CODE(0x48, 0x81, 0xec, 0x28, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x20);
+		hs_scan_prologue(&code, 0, &p);
+		is_int(p.push_end, SNAP_NONE, "all of the frame at once: no push");
+		is_int(p.sub_end, 7, "but a sub");
+	}
+	{
+		CODE(BANG, PUSH, NOP);
+		code.frame_size = 16;
+		hs_scan_prologue(&code, 0, &p);
+		is_int(p.push_end, 8, "the smallest frame: the push");
+		is_int(p.sub_end, 8, "and no sub behind it");
+	}
+	{
+		CODE(BANG, PUSH, 0x48, 0x83);
+		hs_scan_prologue(&code, 0, &p);
+		is_int(p.sub_end, SNAP_NONE, "a sub that is cut");
+	}
+}
+
+static void one_exit(const struct hs_code *code, uint32_t pop, uint32_t end, const char *what)
+{
+	struct snap_exit exits[4] = {{0}};
+	uint32_t n = hs_scan_exits(code, exits, 4);
+
+	is_int(n, 1, "%s", what);
+	is_int(exits[0].pop, pop, "its pop");
+	is_int(exits[0].end, end, "its end");
+}
+
+static void no_exit(const struct hs_code *code, const char *what)
+{
+	struct snap_exit exits[4];
+
+	is_int(hs_scan_exits(code, exits, 4), 0, "%s", what);
+}
+
+static void test_exits(void)
+{
+	struct snap_exit exits[2];
+
+	{
+		CODE(NOP, ADD, POP, 0x49, 0x3b, 0xa7, 0x58, 3, 0, 0, 0x0f, 0x87, 1, 0, 0, 0, RET);
+		one_exit(&code, 5, 20, "17 and later: cmp, ja, ret");
+		code.size--;
+		no_exit(&code, "the return is behind the end");
+		code.size++;
+		code.frame_size = 32;
+		no_exit(&code, "the add of another frame size");
+	}
+	{
+		CODE(0x48, 0x81, 0xc4, 0x20, 0, 0, 0, POP, 0x85, 0x05, 1, 2, 3, 4, RET, NOP);
+		one_exit(&code, 7, 15, "8: test, ret, and a long add");
+	}
+	{
+		CODE(ADD, POP, 0x4d, 0x8b, 0x97, 8, 1, 0, 0, 0x41, 0x85, 0x02, RET);
+		one_exit(&code, 4, 16, "11: mov r10, test, ret");
+	}
+	{
+		CODE(ADD, POP, 0xe9, 1, 2, 3, 4, NOP);
+		one_exit(&code, 4, 10, "a jump in place of a return");
+	}
+	{
+		CODE(ADD, POP, 0xc2, 8, 0);
+		one_exit(&code, 4, 8, "a return that drops arguments");
+	}
+	{
+		CODE(ADD, POP, 0xc5, 0xf8, 0x77, RET, ADD, POP, RET, ADD, POP, RET);
+		is_int(hs_scan_exits(&code, exits, 2), 2, "no more than there is room for");
+		is_int(exits[1].pop, 13, "in order");
+	}
+	{
+		CODE(ADD, POP, 0x0f, 0x0b, RET);
+		no_exit(&code, "something else between pop and return");
+	}
+	{
+		CODE(NOP, POP, RET, 0x48, 0x83, 0xc4, 0x18, POP, RET);
+		no_exit(&code, "a pop without the frame's add");
+		code.frame_size = 16;
+		is_int(hs_scan_exits(&code, exits, 2), 2,
+		       "but in the smallest frame there is none");
+		code.frame_size = 0;
+		no_exit(&code, "code without a frame");
+	}
+	{
+		CODE(0xc9, RET);
+		no_exit(&code, "leave where there is none");
+		code.leaves = true;
+		one_exit(&code, 1, 2, "leave in a wrapper: the return alone");
+	}
+}
+
+static void test_calls(void)
+{
+	const struct snap_region region[] = {{.end = 5}, {.end = 7}};
+	uint32_t calls[4];
+	CODE(0xe8, 0x00, 0x01, 0, 0, 0xe8, 0x00, 0x01, 0, 0, 0xe8, 0, 0, 0, 0x7f, 0xe8, 0, 0);
+
+	is_int(hs_scan_calls(&code, region, 2, code.start, code.start + 4096, calls, 4), 1,
+	       "a call into the heaps");
+	is_int(calls[0], 10, "that has no region");
+	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls, 4), 2,
+	       "without regions, both");
+	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls, 1), 1,
+	       "no more than there is room for");
+	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start, calls, 4), 0,
+	       "none that goes elsewhere");
+}
+#endif
+
+static struct hs_stream stream(const uint8_t *p, size_t len, uint8_t base)
+{
+	return (struct hs_stream){.p = p, .end = p + len, .base = base};
+}
+
+static void test_stream(void)
+{
+	static const uint8_t old[] = {0, 191, 192, 0, 255, 255, 255, 255, 255, 3, 192},
+			     new[] = {1, 191, 192, 1, 3, 0, 1};
+	struct hs_stream s = stream(old, sizeof(old), 0);
+
+	is_int(hs_stream_u32(&s), 0, "one byte, 0");
+	is_int(hs_stream_u32(&s), 191, "the largest in one byte");
+	is_int(hs_stream_u32(&s), 192, "the smallest in two");
+	is_int(hs_stream_u32(&s), 0xffu * (1 + 64 + 4096 + 262144 + 16777216), "five bytes");
+	ok(!s.bad, "all is well so far");
+	is_int(hs_stream_i32(&s), -2, "a negative number");
+	is_int(hs_stream_u32(&s), 0, "a number that is cut");
+	ok(s.bad, "is noticed");
+	s = stream(new, sizeof(new), 1);
+	is_int(hs_stream_u32(&s), 0, "JDK 20: 0 is 1");
+	is_int(hs_stream_u32(&s), 190, "the largest in one byte");
+	is_int(hs_stream_u32(&s), 191, "the smallest in two");
+	is_int(hs_stream_i32(&s), 1, "a positive number");
+	hs_stream_u32(&s);
+	ok(s.bad, "0 is no number");
+	is_int(hs_stream_u32(&s), 0, "and nothing follows");
+}
+
+int main(void)
+{
+#ifdef __x86_64__
+	test_prologue();
+	test_exits();
+	test_calls();
+#endif
+	test_stream();
+	return tap_done();
+}
