@@ -28,7 +28,7 @@ bool walk_is_return(const struct walk *w, uint64_t addr)
 
 	if (!addr || !w->src->code)
 		return false;
-	if (addr == w->head->call_stub_return || addr == w->head->cont_return)
+	if (addr == w->head->call_stub_return || walk_is_frozen(w, addr))
 		return true;
 	c = snapfile_find(w->src->code, addr - 1);
 	if (!c)
@@ -137,6 +137,8 @@ static enum step step(struct walk *w)
 		w->src->code ? snapfile_find(w->src->code, walk_addr(w)) : NULL;
 	enum step result;
 
+	if (!w->regs.exact && c && walk_is_frozen(w, unwind_pc(&w->regs)))
+		return walk_frozen(w);
 	switch (c ? c->record->kind : 0) {
 	case 0:
 		result = walk_native(w);
@@ -173,11 +175,6 @@ enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs
 	enum step s = STEP_ON;
 
 	while (s == STEP_ON && w.count < UNWIND_FRAMES_MAX) {
-		if (w.head->cont_return && unwind_pc(&w.regs) == w.head->cont_return) {
-			walk_add(&w, UNWIND_FROZEN, 0);
-			s = STEP_ROOT;
-			break;
-		}
 		s = step(&w);
 	}
 	*ret_count = w.count;

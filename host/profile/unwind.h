@@ -17,7 +17,8 @@ enum unwind_kind {
 	UNWIND_NATIVE,
 	UNWIND_CODE,	    /* code of the snapshot that is not the interpreter */
 	UNWIND_INTERPRETED, /* a Java method in the interpreter */
-	UNWIND_FROZEN,	    /* mark: from here on the frames of a virtual thread are in the heap */
+	UNWIND_FROZEN, /* mark: here, frames of a virtual thread are in the heap, not on the stack
+			*/
 };
 
 struct unwind_frame {
@@ -27,8 +28,8 @@ struct unwind_frame {
 };
 
 enum unwind_end {
-	/* The thread's first function, or FROZEN: a virtual thread's frames that are on the stack
-	 * end there, which is as far as its carrier has them. */
+	/* The thread's first function: of a virtual thread, its carrier's, or FROZEN if the
+	 * carrier's frames behind it cannot be found. */
 	UNWIND_ROOT,
 	UNWIND_TRUNCATED, /* the end of the stack copy, or UNWIND_FRAMES_MAX */
 	UNWIND_LOST,	  /* no rule fits */

@@ -91,3 +91,29 @@ enum step walk_stub(struct walk *w, const struct snapfile_code *c)
 		return STEP_ON;
 	return fp >= unwind_sp(&w->regs) ? walk_missing(w, fp + WORD) : STEP_LOST;
 }
+
+bool walk_is_frozen(const struct walk *w, uint64_t addr)
+{
+	static const char name[] = "StubRoutines (continuation";
+	const struct snapfile_code *c;
+
+	if (w->head->cont_return)
+		return addr == w->head->cont_return;
+	/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
+	c = snapfile_find(w->src->code, addr - 1);
+	return c && c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
+	       memcmp(c->name, name, strlen(name)) == 0;
+}
+
+/* The outermost thawed frame holds the frame pointer of Continuation.enterSpecial, below which the
+ * carrier's frames are. */
+enum step walk_frozen(struct walk *w)
+{
+	uint64_t fp = unwind_fp(&w->regs);
+
+	walk_add(w, UNWIND_FROZEN, 0);
+	if (fp >= unwind_sp(&w->regs) && fp % WORD == 0 &&
+	    walk_take_found(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
+		return STEP_ON;
+	return STEP_ROOT;
+}

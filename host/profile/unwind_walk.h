@@ -57,6 +57,9 @@ bool walk_take_found(struct walk *w, struct sender s);
 /* Whether that holds for a caller at pc, whose stack pointer will be sp. */
 bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp);
 
+/* Whether a return address leads back into a virtual thread's frozen frames. */
+bool walk_is_frozen(const struct walk *w, uint64_t addr);
+
 /* Goes to the caller without a check of the address. */
 bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at);
 
@@ -64,6 +67,7 @@ bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at);
 enum step walk_method(struct walk *w, const struct snapfile_code *c);	   /* unwind_method.c */
 enum step walk_interpreter(struct walk *w, const struct snapfile_code *c); /* unwind_interp.c */
 enum step walk_stub(struct walk *w, const struct snapfile_code *c);	   /* unwind_stub.c */
+enum step walk_frozen(struct walk *w);					   /* unwind_stub.c */
 enum step walk_native(struct walk *w);					   /* unwind.c */
 
 #endif
