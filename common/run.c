@@ -36,6 +36,16 @@ static void become_stdio(struct run_io io)
 		close(null);
 }
 
+/* By the system call: glibc does not let its own two signals be touched, and make(1) hands them on
+ * ignored. All zeros is SIG_DFL without flags or mask (struct sigaction of the kernel). */
+static void reset_signals(void)
+{
+	static const uint64_t by_default[4];
+
+	for (int sig = 1; sig <= 64; sig++)
+		syscall(SYS_rt_sigaction, sig, by_default, NULL, sizeof(uint64_t));
+}
+
 NORETURN static void child(const struct child_setup *s)
 {
 	char *env[32] = {(char *)"PATH=" RUN_PATH, (char *)"LANG=C", (char *)"HOME=/nonexistent"};
@@ -49,8 +59,7 @@ NORETURN static void child(const struct child_setup *s)
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
+	reset_signals();
 	for (size_t i = 0; s->env && s->env[i] && n < ARRAY_LEN(env) - 1; i++)
 		env[n++] = s->env[i];
 	become_stdio(s->io);
