@@ -62,6 +62,9 @@ static void test_options(void)
 		"signal=34",
 		"signal=65",
 		"signal=40x",
+		"dns=",
+		"dns=2",
+		"dns=10",
 		"request=",
 		"request=seq:1:2",
 		"request=seq:1:2:",
@@ -75,7 +78,9 @@ static void test_options(void)
 	ok(options_parse(NULL, &o), "no options");
 	is_str(o.dir, DFG_OUT_PATH, "the usual share");
 	is_str(o.ctl, DFG_CTL_PATH, "the usual control directory");
-	ok(!o.has_order && o.signal == 0, "nothing asked");
+	ok(!o.has_order && o.signal == 0 && !o.debug_info, "nothing asked");
+	ok(options_parse("dns=1", &o) && o.debug_info, "DebugNonSafepoints");
+	ok(options_parse("dns=0", &o) && !o.debug_info, "but not with 0");
 	ok(options_parse("", &o) && !o.has_order, "empty options");
 	ok(options_parse("dir=/s,ctl=/c,signal=40,request=seq:7:4711:perf-4711.map", &o), "all");
 	is_str(o.dir, "/s", "dir");
