@@ -89,6 +89,23 @@ bool walk_take_found(struct walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
+bool walk_search(struct walk *w, struct sender first, unsigned count)
+{
+	uint64_t word;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (walk_take_found(w, first))
+			return true;
+		if (!stack_read(w->stack, first.ret_at, &word) ||
+		    (word > w->head->code_low && word <= w->head->code_high &&
+		     !walk_is_return(w, word)))
+			return false;
+		first.ret_at += sizeof(word);
+		first.fp_at += first.fp_at ? sizeof(word) : 0;
+	}
+	return false;
+}
+
 /* A function that keeps a frame pointer: where its file has no call frame information. */
 static enum step native_by_pointer(struct walk *w)
 {

@@ -80,17 +80,6 @@ static bool is_behind(const struct walk *w, const struct snapfile_code *c)
 	       unwind_pc(&w->regs) - c->start >= c->regions[count - 1].end;
 }
 
-static bool take_pushed(struct walk *w, struct sender s)
-{
-	for (unsigned i = 1; i <= PUSHED_MAX; i++) {
-		s.ret_at += WORD;
-		s.fp_at += s.fp_at ? WORD : 0;
-		if (walk_take_found(w, s))
-			return true;
-	}
-	return false;
-}
-
 enum step walk_method(struct walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs);
@@ -102,7 +91,7 @@ enum step walk_method(struct walk *w, const struct snapfile_code *c)
 	s = w->regs.exact ? top_sender(w, c) : body_sender(c, sp);
 	if (is_behind(w, c) && walk_take(w, (struct sender){.ret_at = sp}))
 		return STEP_ON;
-	if (walk_take(w, s) || (w->pushes && take_pushed(w, s)))
+	if (walk_take(w, s) || (w->pushes && walk_search(w, s, 1 + PUSHED_MAX)))
 		return STEP_ON;
 	return walk_missing(w, s.ret_at);
 }

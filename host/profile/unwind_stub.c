@@ -42,10 +42,7 @@ static bool by_frame(struct walk *w)
 		return true;
 	if (w->regs.exact && to_native(w, sp, 0))
 		return true;
-	for (unsigned i = 1; i <= SAVED_MAX; i++)
-		if (walk_take_found(w, (struct sender){.ret_at = sp + i * WORD}))
-			return true;
-	return false;
+	return walk_search(w, (struct sender){.ret_at = sp + WORD}, SAVED_MAX);
 }
 
 /* Adapters take the return address off and put it back below the arguments that they move; in

@@ -54,7 +54,12 @@ bool walk_take(struct walk *w, struct sender s);
  * one. */
 bool walk_take_found(struct walk *w, struct sender s);
 
-/* Whether that holds for a caller at pc, whose stack pointer will be sp. */
+/* The first of `count` places, a word apart, that walk_take_found takes. A word that could be the
+ * address of code which the snapshot does not know ends the search: behind it are callers of that.
+ */
+bool walk_search(struct walk *w, struct sender first, unsigned count);
+
+/* Whether a caller at pc, whose stack pointer will be sp, has a valid return address. */
 bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp);
 
 /* Whether a return address leads back into a virtual thread's frozen frames. */

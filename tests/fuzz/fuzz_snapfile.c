@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A snapshot, or two, and a stack that is unwound with it: what is found lies inside of the input,
+ * and every stack ends. The first byte says how the rest is divided. */
+#include "dfg/str.h"
+#include "unwind.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool find_native(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t *ret_offset)
+{
+	(void)arg;
+	*ret_cfi = NULL;
+	*ret_offset = addr;
+	return addr % 64 == 1;
+}
+
+static void look(const struct snapfile *sf, uint64_t addr)
+{
+	static volatile char seen; /* so that the reads happen */
+	struct snapfile_scope scopes[SNAPFILE_DEPTH];
+	const struct snapfile_code *c = snapfile_find(sf, addr);
+	size_t n;
+
+	if (!c)
+		return;
+	if (addr < c->start || addr >= c->end)
+		abort();
+	n = snapfile_scopes(c, addr - c->start, scopes);
+	for (size_t i = 0; i < n; i++)
+		if (scopes[i].method.name_len)
+			seen = scopes[i].method.name[scopes[i].method.name_len - 1];
+	if (c->record->name_len)
+		seen = c->name[c->record->name_len - 1];
+	snapfile_is_return(c, addr - c->start);
+	snapfile_exit(c, addr - c->start);
+	(void)seen;
+}
+
+static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)
+{
+	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	struct unwind_source src = {.code = sf, .native = find_native};
+	struct unwind_regs regs = {.exact = true};
+	struct stack_copy stack = {.base = 0x7000};
+	size_t n, used = size < sizeof(regs.reg) ? size : sizeof(regs.reg);
+
+	memcpy(regs.reg, data, used);
+	regs.known = (1u << UNWIND_REGS) - 1;
+	regs.reg[UNWIND_SP] = stack.base;
+	stack.p = data + used;
+	stack.len = size - used;
+	for (size_t i = 0; i < UNWIND_REGS; i++)
+		look(sf, regs.reg[i]);
+	unwind(&src, &regs, &stack, size & 1, frames, &n);
+	if (n == 0 || n > UNWIND_FRAMES_MAX || n > size / 8 + 2)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct snapfile *sf = snapfile_new();
+	struct err err;
+	size_t head;
+	int added;
+
+	if (size < 4) {
+		snapfile_free(sf);
+		return 0;
+	}
+	/* The first two bytes: how many words of the rest are the registers and the stack. */
+	head = (size_t)(data[0] | data[1] << 8) * 8;
+	head = head < size - 4 ? head : size - 4;
+	added = snapfile_add(sf, data + 4 + head, size - 4 - head, &err);
+	if (data[2])
+		added += snapfile_add(sf, data + 4 + head, (size - 4 - head) / 2, &err);
+	(void)added;
+	snapfile_finish(sf);
+	walk(sf, data + 4, head);
+	snapfile_free(sf);
+	return 0;
+}

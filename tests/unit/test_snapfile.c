@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapfile.h"
+
+#include <sys/mman.h>
+
+#include "dfg/fs.h"
+#include "snapmake.h"
+#include "tap.h"
+
+static const struct snap_scope scopes[] = {
+	{.method = 1, .bci = 10, .line = 100, .parent = SNAP_NONE},
+	{.method = 2, .bci = 20, .line = 200, .parent = 0},
+	{.method = 9, .bci = 30, .line = 300, .parent = 1}, /* of a method without a record */
+	{.method = 1, .parent = 3},			    /* its own parent */
+};
+static const struct snap_region regions[] = {
+	{.end = 16, .scope = 0}, {.end = 32, .scope = 1}, {.end = 48, .scope = 2},
+	{.end = 64, .scope = 3}, {.end = 80, .scope = 7}, {.end = 96, .scope = SNAP_NONE},
+};
+static const struct snap_exit exits[] = {{.pop = 20, .end = 28}, {.pop = 40, .end = 44}};
+static const uint32_t calls[] = {18, 70};
+
+static const struct sm_code compiled = {.head = {.start = 0x1000,
+						 .size = 128,
+						 .kind = SNAP_COMPILED,
+						 .method = 1,
+						 .region_count = 6,
+						 .scope_count = 4,
+						 .exit_count = 2,
+						 .call_count = 2},
+					.scopes = scopes,
+					.regions = regions,
+					.exits = exits,
+					.calls = calls};
+
+static void make(struct str *s)
+{
+	sm_head(s, (struct snap_head){.time = 7, .call_stub_return = 0x2010, .jdk = 17});
+	sm_code(s, compiled);
+	sm_code(s, (struct sm_code){.head = {.start = 0x2000, .size = 64, .kind = SNAP_STUBS},
+				    .name = "StubRoutines (1)"});
+	sm_method(s, 1, "a.B.outer", "B.java");
+	sm_method(s, 2, "a.B.inlined", "");
+	sm_done(s);
+}
+
+static void is_text(const char *p, size_t len, const char *want, const char *what)
+{
+	char *got = xstrndup(p, len);
+
+	is_str(got, want, what);
+	free(got);
+}
+
+static void test_scopes(const struct snapfile *sf)
+{
+	struct snapfile_scope found[SNAPFILE_DEPTH];
+	const struct snapfile_code *c = snapfile_find(sf, 0x1000);
+
+	is_int(snapfile_scopes(c, 0, found), 1, "the first byte is in the first region");
+	is_int(snapfile_scopes(c, 15, found), 1, "and so is the last one of it");
+	is_text(found[0].method.name, found[0].method.name_len, "a.B.outer", "its method");
+	is_text(found[0].method.file, found[0].method.file_len, "B.java", "and file");
+	is_int(found[0].line, 100, "and line");
+	is_int(snapfile_scopes(c, 16, found), 2, "a region's end is the next one's");
+	is_text(found[0].method.name, found[0].method.name_len, "a.B.inlined", "innermost first");
+	is_int(found[1].bci, 10, "where it is inlined");
+	is_int(snapfile_scopes(c, 47, found), 3, "a method without a record is a scope, too");
+	is_int(found[0].method.name_len, 0, "without a name");
+	is_int(snapfile_scopes(c, 48, found), SNAPFILE_DEPTH, "a circle ends");
+	is_int(snapfile_scopes(c, 64, found), 0, "a scope that is not there");
+	is_int(snapfile_scopes(c, 80, found), 0, "a region without one");
+	is_int(snapfile_scopes(c, 96, found), 0, "behind the last region");
+}
+
+static void test_places(const struct snapfile *sf)
+{
+	const struct snapfile_code *c = snapfile_find(sf, 0x107f);
+	struct snapfile_method m;
+
+	ok(c && c->start == 0x1000, "the last byte of code");
+	ok(!snapfile_find(sf, 0x1080) && !snapfile_find(sf, 0xfff), "outside of it");
+	ok(snapfile_is_return(c, 32), "the end of a region");
+	ok(snapfile_is_return(c, 18) && snapfile_is_return(c, 70), "ends of calls");
+	ok(!snapfile_is_return(c, 31) && !snapfile_is_return(c, 33) && !snapfile_is_return(c, 0),
+	   "anything else is none");
+	ok(!snapfile_exit(c, 19) && snapfile_exit(c, 20) && snapfile_exit(c, 27), "an exit");
+	ok(!snapfile_exit(c, 28) && snapfile_exit(c, 43) && !snapfile_exit(c, 44), "the next");
+	ok(snapfile_code_method(c, &m), "the method of code");
+	is_text(m.name, m.name_len, "a.B.outer", "its name");
+	c = snapfile_find(sf, 0x2000);
+	ok(c && !snapfile_code_method(c, &m), "a stub has no method");
+	is_text(c->name, c->record->name_len, "StubRoutines (1)", "but a name");
+	ok(!snapfile_is_return(c, 8), "and no calls");
+	ok(snapfile_method(sf, 2, &m) && !snapfile_method(sf, 3, &m), "a method by its id");
+	is_int((int64_t)snapfile_head(sf)->call_stub_return, 0x2010, "the head");
+}
+
+/* The second has other code where the first had some, and another method by the same id. */
+static void test_later(void)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str first = {0}, second = {0};
+	const struct snapfile_code *c;
+	struct snapfile_method m;
+	struct err err;
+
+	make(&first);
+	sm_head(&second, (struct snap_head){.time = 8});
+	sm_code(&second,
+		(struct sm_code){
+			.head = {.start = 0x1040, .size = 16, .kind = SNAP_NATIVE, .method = 1}});
+	sm_method(&second, 1, "c.D.later", "");
+	sm_done(&second);
+	ok(snapfile_add(sf, first.buf, first.len, &err) == 0, "a snapshot");
+	ok(snapfile_add(sf, second.buf, second.len, &err) == 0, "a later one");
+	snapfile_finish(sf);
+	is_int((int64_t)snapfile_count(sf), 3, "all their code");
+	is_int((int64_t)snapfile_head(sf)->time, 8, "the later one's head");
+	c = snapfile_find(sf, 0x104f);
+	ok(c && c->record->kind == SNAP_NATIVE && snapfile_code_method(c, &m), "the later wins");
+	is_text(m.name, m.name_len, "c.D.later", "with its own methods");
+	c = snapfile_find(sf, 0x1050);
+	ok(c && c->start == 0x1000 && snapfile_code_method(c, &m), "only where it has code");
+	is_text(m.name, m.name_len, "a.B.outer", "the earlier one keeps its own");
+	ok(snapfile_method(sf, 1, &m), "an interpreted method");
+	is_text(m.name, m.name_len, "c.D.later", "is looked for in the later first");
+}
+
+/* How much code is found when the record's counts are these. */
+static size_t count_with(uint32_t scope_count, uint32_t size, uint64_t start)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	size_t at = sizeof(struct snap_head);
+	struct snap_code code;
+	struct err err;
+
+	make(&s);
+	memcpy(&code, s.buf + at, sizeof(code));
+	code.scope_count = scope_count;
+	code.size = size;
+	code.start = start;
+	memcpy(s.buf + at, &code, sizeof(code));
+	if (snapfile_add(sf, s.buf, s.len, &err) < 0)
+		return 99;
+	snapfile_finish(sf);
+	return snapfile_count(sf);
+}
+
+static void test_hostile(void)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	uint32_t size = 0xfffffff8;
+	struct err err;
+
+	is_int((int64_t)count_with(4, 128, 0x1000), 2, "as it was");
+	is_int((int64_t)count_with(0xffffffff, 128, 0x1000), 1, "more scopes than the record has");
+	is_int((int64_t)count_with(5, 128, 0x1000), 1, "one more scope than there is room for");
+	is_int((int64_t)count_with(4, 0, 0x1000), 1, "code without a byte");
+	is_int((int64_t)count_with(4, 128, UINT64_MAX - 64), 1, "code beyond the last address");
+	ok(snapfile_add(sf, "", 0, &err) < 0, "nothing is no snapshot");
+	make(&s);
+	s.buf[8] ^= 1;
+	ok(snapfile_add(sf, s.buf, s.len, &err) < 0, "nor is what begins otherwise");
+	s.buf[8] ^= 1;
+	memcpy(s.buf + sizeof(struct snap_head) + 4, &size, sizeof(size));
+	ok(snapfile_add(sf, s.buf, s.len, &err) == 0, "a record longer than the file");
+	snapfile_finish(sf);
+	is_int((int64_t)snapfile_count(sf), 0, "ends it");
+	ok(!snapfile_find(sf, 0x1000), "nothing to find");
+}
+
+static void test_files(void)
+{
+	CLEANUP(close_fd) int fd = memfd_create("snapshot", MFD_CLOEXEC);
+	CLEANUP(close_fd) int text = memfd_create("text", MFD_CLOEXEC);
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	make(&s);
+	ok(fs_write_all(fd, s.buf, s.len, &err) == 0 && ftruncate(fd, 64 << 20) == 0 &&
+		   fs_write_all(text, "1000 80 a.B.c\n", 14, &err) == 0,
+	   "files");
+	ok(snapfile_is(fd) && !snapfile_is(text) && !snapfile_is(-1), "which are snapshots");
+	ok(snapfile_read(sf, fd, &err) == 0, "read one with zeros behind it");
+	snapfile_finish(sf);
+	is_int((int64_t)snapfile_count(sf), 2, "its code");
+}
+
+int main(void)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	make(&s);
+	ok(snapfile_add(sf, s.buf, s.len, &err) == 0, "a snapshot");
+	snapfile_finish(sf);
+	test_scopes(sf);
+	test_places(sf);
+	test_later();
+	test_hostile();
+	test_files();
+	return tap_done();
+}
