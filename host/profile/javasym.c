@@ -5,18 +5,12 @@
 
 #include "dfg/request.h"
 #include "dfg/str.h"
-#include "keyed.h"
+#include "ranges.h"
 
 struct line {
 	uint64_t start, end;
 	const char *name;
 	uint32_t len;
-};
-
-/* A range of addresses and the line that has it. */
-struct piece {
-	uint64_t start, end;
-	uint32_t line;
 };
 
 struct text {
@@ -28,8 +22,7 @@ struct javasym {
 	struct text *texts; /* hold the names */
 	struct line *lines; /* in the order they were written */
 	size_t count, cap;
-	struct piece *pieces; /* sorted, no overlap */
-	size_t piece_count, piece_cap;
+	struct ranges ranges; /* number: index of lines */
 	uint64_t dropped;
 };
 
@@ -49,7 +42,7 @@ void javasym_free(struct javasym *js)
 		js->texts = next;
 	}
 	free(js->lines);
-	free(js->pieces);
+	ranges_fini(&js->ranges);
 	free(js);
 }
 
@@ -155,81 +148,11 @@ int javasym_read(struct javasym *js, int fd, struct err *err)
 	return 0;
 }
 
-/* Lines that are open at the sweep's place; the one written last is on top. */
-struct heap {
-	uint32_t *lines;
-	size_t count, cap;
-};
-
-static void heap_push(struct heap *h, uint32_t line)
-{
-	size_t i = h->count;
-
-	h->lines = grow(h->lines, h->count, &h->cap, sizeof(*h->lines));
-	for (h->count++; i && h->lines[(i - 1) / 2] < line; i = (i - 1) / 2)
-		h->lines[i] = h->lines[(i - 1) / 2];
-	h->lines[i] = line;
-}
-
-static void heap_pop(struct heap *h)
-{
-	uint32_t last = h->lines[--h->count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < h->count) {
-		if (child + 1 < h->count && h->lines[child + 1] > h->lines[child])
-			child++;
-		if (h->lines[child] <= last)
-			break;
-		h->lines[i] = h->lines[child];
-		i = child;
-	}
-	if (h->count)
-		h->lines[i] = last;
-}
-
-static void add_piece(struct javasym *js, uint64_t start, uint64_t end, uint32_t line)
-{
-	struct piece *last = js->piece_count ? &js->pieces[js->piece_count - 1] : NULL;
-
-	if (last && last->line == line && last->end == start) {
-		last->end = end;
-		return;
-	}
-	js->pieces = grow(js->pieces, js->piece_count, &js->piece_cap, sizeof(*js->pieces));
-	js->pieces[js->piece_count++] = (struct piece){.start = start, .end = end, .line = line};
-}
-
-/* Sweeps over the addresses once; of the lines open at a place the one on top has it. */
 void javasym_finish(struct javasym *js)
 {
-	CLEANUP(free) struct keyed *order = xcalloc(js->count, sizeof(*order));
-	struct heap open = {0};
-	uint64_t pos = 0;
-	size_t i = 0;
-
 	for (size_t n = 0; n < js->count; n++)
-		order[n] = (struct keyed){.key = js->lines[n].start, .value = n};
-	keyed_sort(order, js->count);
-	js->piece_count = 0;
-	while (i < js->count || open.count) {
-		uint64_t next;
-
-		if (!open.count)
-			pos = order[i].key;
-		for (; i < js->count && order[i].key <= pos; i++)
-			heap_push(&open, (uint32_t)order[i].value);
-		next = js->lines[open.lines[0]].end;
-		if (next <= pos) {
-			heap_pop(&open);
-			continue;
-		}
-		if (i < js->count && order[i].key < next)
-			next = order[i].key;
-		add_piece(js, pos, next, open.lines[0]);
-		pos = next;
-	}
-	free(open.lines);
+		ranges_add(&js->ranges, js->lines[n].start, js->lines[n].end);
+	ranges_finish(&js->ranges);
 }
 
 size_t javasym_count(const struct javasym *js)
@@ -244,27 +167,15 @@ uint64_t javasym_dropped(const struct javasym *js)
 
 bool javasym_find(const struct javasym *js, uint64_t addr, struct java_symbol *ret)
 {
-	size_t lo = 0, n = js->piece_count;
-	const struct piece *p;
+	const struct range_piece *p = ranges_find(&js->ranges, addr);
 
-	while (n) {
-		size_t half = n / 2;
-
-		if (js->pieces[lo + half].start <= addr) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	if (!lo || addr >= js->pieces[lo - 1].end)
+	if (!p)
 		return false;
-	p = &js->pieces[lo - 1];
 	*ret = (struct java_symbol){.start = p->start,
 				    .end = p->end,
-				    .name = js->lines[p->line].name,
-				    .len = js->lines[p->line].len,
-				    .index = p->line};
+				    .name = js->lines[p->range].name,
+				    .len = js->lines[p->range].len,
+				    .index = p->range};
 	return true;
 }
 
