@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a dump costs, in time and to the JVM: at least 10 000 compiled methods, ten dumps, and a Java
+# What a snapshot costs, in time and to the JVM: many compiled methods, twelve dumps, and a Java
 # thread that measures its own longest pause in each second, without dumps and with one.
 # A dump that stopped threads would show as a pause of its own length, and as a safepoint.
 #
 #	bench/agent-dump.sh [JAVA]       BUILD= where the agent is (build)
+#
+# CLASSES: of 25 methods each (420). The time the reader outside takes is shown where tools/snapfrom
+# is built (make BUILD/tools/snapfrom) and may read the JVM.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-build}
@@ -21,7 +24,7 @@ javac -nowarn -d "$dir" "$top/tests/java/ManyMethods.java"
 mkdir "$dir/share" "$dir/ctl"
 "$java" -XX:TieredStopAtLevel=1 -Xbatch -XX:ReservedCodeCacheSize=240m \
 	-Xlog:safepoint:file="$dir/safepoints" -agentpath:"$so=dir=$dir/share,ctl=$dir/ctl" \
-	-cp "$dir" ManyMethods 420 $((calm + dumps + 2)) >"$dir/out" 2>"$dir/err" &
+	-cp "$dir" ManyMethods "${CLASSES:-420}" $((calm + dumps + 60)) >"$dir/out" 2>"$dir/err" &
 pid=$!
 until grep -q ready "$dir/out"; do
 	kill -0 $pid
@@ -50,14 +53,21 @@ rss=$(resident)
 tid=$(sed -n 's/.*tid=//p' "$dir/share/agent.$pid")
 cpu=$(cpu)
 for n in $(seq $dumps); do
-	fallocate -l 4M "$dir/share/map$n"
+	fallocate -l 32M "$dir/share/map$n"
 	echo "dfg1 dump seq=$n host_pid=$pid out=map$n" >"$dir/ctl/new"
 	mv "$dir/ctl/new" "$dir/ctl/request.$pid"
 	wait_seconds $((calm + n))
 done
 cpu=$(($(cpu) - cpu))
 dump_safepoints=$(($(safepoints) - before))
-trailers=$(cat "$dir"/share/map* | tr -d '\0' | grep '^#dfg1 end')
+trailers=$(for n in $(seq $dumps); do tr -d '\0' <"$dir/share/map$n" | tail -c 200 | grep -ao "#dfg1 end.*" || :; done)
+outside() {
+	local n
+	[ -x "$build/tools/snapfrom" ] || { echo "tools/snapfrom is not built"; return; }
+	for n in $(seq 5); do
+		"$build/tools/snapfrom" $pid "$dir/outside" | sed -n 's/.* us=//p'
+	done | sort -n | summary
+}
 
 echo "load average           $(cut -d" " -f1 /proc/loadavg), $(nproc) CPUs"
 echo "JVM                    $("$java" -version 2>&1 | tail -n 1)"
@@ -65,6 +75,7 @@ echo "entries                $(sed -n 's/.*entries=\([0-9]*\).*/\1/p' <<<"$trail
 echo "skipped                $(sed -n 's/.*skipped=\([0-9]*\).*/\1/p' <<<"$trailers" | sort -n | summary)"
 echo "dump, us               $(sed -n 's/.* us=\([0-9]*\).*/\1/p' <<<"$trailers" | sort -n | summary)"
 echo "dump, us on a CPU      mean $((cpu / dumps))"
+echo "from outside, us       $(outside)"
 echo "longest pause/s, us    without: $(gaps 1 $((calm - 1)) | summary)"
 echo "                       with:    $(gaps $calm $dumps | summary)"
 echo "safepoints             without: $calm_safepoints in $((calm - 1)) s, with: $dump_safepoints in $dumps s"

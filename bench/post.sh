@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What drawing costs when stacks are unwound from copies (--unwind vm): processor time and memory of
+# --replay for recordings of different lengths, and how long snapshots of a JVM with many compiled
+# methods take.
+#
+#	bench/post.sh [replay|snapshot]...		default: both
+#
+# Root; needs perf, jq, python3, a JDK; tools/snapfrom of the build for snapshots by the host.
+#	LENGTHS  seconds of the recordings (10 30 60)      STACK  bytes (16384)
+#	HZ       (999)        RUNS  the best one counts (3)       JAVA  (java)
+# "memory" is the highest RssAnon of any of its processes: what it has beside the mapping of the
+# recording, which the kernel takes back when it wants. Goal: does not grow with the recording.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+BUILD=${BUILD:-build}
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+[ $# -gt 0 ] || set -- replay snapshot
+JAVA=${JAVA:-java} STACK=${STACK:-16384} HZ=${HZ:-999} RUNS=${RUNS:-3}
+read -ra LENGTHS <<<"${LENGTHS:-10 30 60}"
+DFG=$BUILD/bin/dfg-trigger
+DIR=$(mktemp -d /tmp/dfg-post.XXXXXX)
+pid=
+trap '[ -z "$pid" ] || kill -9 $pid 2>/dev/null; rm -rf "$DIR"' EXIT
+
+# measured COMMAND...: "processor-ms wall-ms peak-anonymous-KiB" of it and its children
+measured() {
+	python3 - "$@" <<'END'
+import resource, subprocess, sys, time
+
+
+def family(pid):
+    yield pid
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            for child in f.read().split():
+                yield from family(int(child))
+    except OSError:
+        pass
+
+
+def anonymous(pid):
+    try:
+        with open(f"/proc/{pid}/status") as f:
+            return next((int(x.split()[1]) for x in f if x.startswith("RssAnon")), 0)
+    except OSError:
+        return 0
+
+
+started, peak = time.monotonic(), 0
+p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+while p.poll() is None:
+    peak = max([peak] + [anonymous(x) for x in family(p.pid)])
+    time.sleep(0.005)
+wall = time.monotonic() - started
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(round(1000 * (used.ru_utime + used.ru_stime)), round(1000 * wall), peak)
+sys.exit(p.returncode)
+END
+}
+
+replay() {
+	local seconds out i cpu wall anon best_cpu best_wall best_anon samples
+	javac -nowarn -d "$DIR" bench/Load.java
+	"$JAVA" -Djava.io.tmpdir="$DIR" -cp "$DIR" Load 3600 >/dev/null 2>&1 &
+	pid=$!
+	sleep 12
+	printf '%8s %8s %8s %8s %8s %10s %12s\n' seconds MB samples cpu_ms wall_ms samples/s memory_KiB
+	for seconds in "${LENGTHS[@]}"; do
+		out=$DIR/out
+		"$DFG" --json -q --pid $pid --unwind vm --stack "$STACK" --source host -F "$HZ" -d "$seconds" \
+			--root "$DIR/root" -o "$out" >"$DIR/json"
+		kill -STOP $pid
+		samples=$(jq .samples "$DIR/json")
+		best_cpu=
+		mkdir "$DIR/again"
+		for ((i = 0; i < RUNS; i++)); do
+			read -r cpu wall anon < <(measured "$DFG" --replay "$out/session" -q -o "$DIR/again")
+			[ -n "$best_cpu" ] && [ "$best_cpu" -le "$cpu" ] ||
+				best_cpu=$cpu best_wall=$wall best_anon=$anon
+		done
+		printf '%8s %8d %8d %8d %8d %10d %12d\n' "$seconds" \
+			$(($(stat -c %s "$out/session/perf.data") / 1000000)) "$samples" "$best_cpu" "$best_wall" \
+			$((samples * 1000 / best_cpu)) "$best_anon"
+		rm -rf "$out" "$DIR/again"
+		kill -CONT $pid
+	done
+	kill -9 $pid
+	wait $pid 2>/dev/null || :
+	pid=
+}
+
+# 25 methods in each class, compiled one by one.
+snapshot() {
+	CLASSES=${CLASSES:-640} bench/agent-dump.sh "$JAVA"
+}
+
+echo "load average $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) CPUs, Linux $(uname -r), $("$JAVA" -version 2>&1 | tail -n 1)"
+for part; do
+	case $part in
+	replay | snapshot) "$part" ;;
+	*) echo "post.sh: no part \"$part\"" >&2; exit 2 ;;
+	esac
+done
+echo "load average $(cut -d' ' -f1-3 /proc/loadavg)"
