@@ -69,9 +69,10 @@ static void golden(const char *name, const char *elf_path, pid_t java, const cha
 	CLEANUP(str_fini) struct str want = {0}, got = {0};
 	CLEANUP(free) char *data = xasprintf(GOLDEN "%s.data", name);
 	CLEANUP(free) char *folded = xasprintf(GOLDEN "%s.folded", name);
+	CLEANUP(free) char *code = xasprintf(GOLDEN "%s.map", name);
 	CLEANUP(free) char *figures = NULL;
 	struct profile_elf elf = {.path = elf_path, .fd = open(GOLDEN "spin", O_RDONLY)};
-	struct profile_map map = {.pid = java, .fd = open(GOLDEN "java.map", O_RDONLY)};
+	struct profile_map map = {.pid = java, .fd = open(code, O_RDONLY)};
 	struct profile_input in = {.perf_fd = open(data, O_RDONLY),
 				   .kallsyms_fd = open(GOLDEN "kallsyms", O_RDONLY),
 				   .maps = &map,
@@ -333,5 +334,7 @@ int main(void)
 	golden("java", "", 31158,
 	       "samples 291 lost 0 java 289 complete 289 frames 6047 unknown 2108 truncated 0 cut "
 	       "0");
+	golden("vm", "", 7763,
+	       "samples 22 lost 0 java 14 complete 13 frames 309 unknown 115 truncated 9 cut 0");
 	return tap_done();
 }
