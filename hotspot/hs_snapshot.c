@@ -86,31 +86,42 @@ static bool head_write(struct snapshot *s, uint64_t time, bool methods_complete)
 	return snapshot_emit(s, &head, sizeof(head));
 }
 
+/* Moves the window; the batch is of what it has shown so far. False: the sink takes no more. */
+static bool window_move(struct snapshot *s, const struct hs_heap *heap, uint64_t at)
+{
+	if (!snapshot_batch_flush(s, heap))
+		return false;
+	hs_mem_window(&s->hs.mem, at, (size_t)(heap->high - at));
+	return true;
+}
+
 /* False: the sink takes no more. */
 static bool heap_write(struct snapshot *s, const struct hs_heap *heap, unsigned *budget)
 {
 	struct hs_mem *mem = &s->hs.mem;
 	struct hs_walk walk;
 	struct hs_block block;
-	bool room = true;
 
 	hs_walk_start(&walk, heap, *budget);
-	while (room && hs_walk_seek(&s->hs, &walk)) {
+	while (hs_walk_seek(&s->hs, &walk)) {
 		uint64_t at = walk.next;
 
-		if (!hs_mem_in_window(mem, at, HS_BLOB_HEADER))
-			hs_mem_window(mem, at, (size_t)(heap->high - at));
+		if (!hs_mem_in_window(mem, at, HS_BLOB_HEADER) && !window_move(s, heap, at))
+			return false;
 		if (!hs_walk_next(&s->hs, &walk, &block) || !block.used)
 			continue;
 		/* All of a method at once, unless it is larger than the window. */
-		if (mem->window.at != at && !hs_mem_in_window(mem, at, (size_t)block.size))
-			hs_mem_window(mem, at, (size_t)(heap->high - at));
-		room = snapshot_code(s, heap, &block);
+		if (mem->window.at != at && !hs_mem_in_window(mem, at, (size_t)block.size) &&
+		    !window_move(s, heap, at))
+			return false;
+		if (!snapshot_batch_room(s) && !snapshot_batch_flush(s, heap))
+			return false;
+		snapshot_code(s, &block);
 	}
 	if (walk.cut)
 		s->result->status = DFG_DUMP_READ;
 	*budget = walk.budget;
-	return room;
+	return snapshot_batch_flush(s, heap);
 }
 
 static void end_write(struct snapshot *s)
@@ -134,8 +145,9 @@ static bool snapshot_start(struct snapshot *s, const struct hs_source *source,
 	s->result = result;
 	s->methods_written = 0;
 	s->full = false;
-	s->pending.count = 0;
-	s->pending.used = 0;
+	s->batch.codes = 0;
+	s->batch.names = 0;
+	s->batch.used = 0;
 	hs_mem_init(&s->hs.mem, source, s->window, sizeof(s->window));
 	hs_methods_init(&s->methods);
 	hs_scopes_init(&s->scopes);

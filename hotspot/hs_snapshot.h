@@ -16,19 +16,27 @@
 #define SNAP_FILE_MAX  255u
 #define SNAP_METHOD_MAX                                                                            \
 	((sizeof(struct snap_method) + DFG_NAME_MAX + SNAP_FILE_MAX + 7) & ~(size_t)7)
-#define SNAP_PENDING (256u << 10)
 #define SNAP_RECORD                                                                                \
 	(sizeof(struct snap_code) + HS_SCOPES_MAX * sizeof(struct snap_scope) +                    \
 	 HS_REGIONS_MAX * sizeof(struct snap_region) + SNAP_EXITS_MAX * sizeof(struct snap_exit) + \
-	 SNAP_CALLS_MAX * sizeof(uint32_t) + HS_BLOB_NAME_MAX + 8)
+	 SNAP_CALLS_MAX * sizeof(uint32_t) + DFG_NAME_MAX + 8)
+#define SNAP_BATCH	 (1u << 20)
+#define SNAP_BATCH_CODES 1024u
+#define SNAP_BATCH_NAMES 8192u
 
-/* METHOD records that wait until the code that refers to them has been looked at again: what it
- * named may be something else by now. */
-struct snap_pending {
-	uint32_t count;
+/* Records held back until the code that they are of has been looked at again: what was read may be
+ * something else by now. */
+struct snap_batch {
+	uint32_t codes, names;
 	size_t used;
-	uint64_t *slot[SNAP_PENDING / sizeof(struct snap_method)];
-	_Alignas(8) uint8_t records[SNAP_PENDING];
+	struct {
+		struct hs_block block;
+		struct hs_blob blob;
+		uint32_t names_end;
+		size_t end; /* of its records, the METHODs it brought included */
+	} code[SNAP_BATCH_CODES];
+	uint64_t *name[SNAP_BATCH_NAMES]; /* slots of the methods with a record here */
+	_Alignas(8) uint8_t records[SNAP_BATCH];
 };
 
 struct snapshot {
@@ -41,13 +49,11 @@ struct snapshot {
 	uint32_t methods_written;
 	bool full; /* the sink takes no more */
 	struct hs_methods methods;
-	struct snap_pending pending;
+	struct snap_batch batch;
 	struct hs_scopes scopes;
 	struct hs_nmethod_room room;
 	struct snap_exit exits[SNAP_EXITS_MAX];
 	uint32_t calls[SNAP_CALLS_MAX];
-	_Alignas(8) uint8_t record[SNAP_RECORD];
-	_Alignas(8) uint8_t again[HS_BLOB_HEADER];
 	_Alignas(8) uint8_t window[SNAP_WINDOW];
 };
 
@@ -56,19 +62,26 @@ _Static_assert(sizeof(struct snapshot) <= HS_WORK_BYTES, "the work memory holds 
 /* Hands a whole record to the sink. False: it takes no more. */
 bool snapshot_emit(struct snapshot *s, const void *record, size_t len);
 
-/* Prepares the METHOD record of a Method*, unless there is one. Returns its id; 0 when it cannot be
- * named. *ret_full: there was no room, snapshot_methods_write and again. */
-uint64_t snapshot_method(struct snapshot *s, uint64_t method, bool *ret_full);
-
-/* Writes the prepared METHOD records; drop: forgets them. False: the sink takes no more. */
-bool snapshot_methods_write(struct snapshot *s);
-void snapshot_methods_drop(struct snapshot *s);
+/* Adds the METHOD record of a Method* to the batch, unless it has been written. Returns its id; 0
+ * when it cannot be named, or when there is no room. */
+uint64_t snapshot_method(struct snapshot *s, uint64_t method);
 
 /* Writes METHOD records for all methods the set has met. False: the sink takes no more. */
 bool snapshot_methods_all(struct snapshot *s);
 
-/* Writes the CODE record of a block whose header is in the window, and the METHOD records it
- * needs. False: the sink takes no more. */
-bool snapshot_code(struct snapshot *s, const struct hs_heap *heap, const struct hs_block *block);
+/* Adds the CODE record of a block whose header is in the window, and the METHOD records it needs,
+ * to the batch. snapshot_batch_room comes first. */
+void snapshot_code(struct snapshot *s, const struct hs_block *block);
+
+/* Whether any code's records fit. */
+static inline bool snapshot_batch_room(const struct snapshot *s)
+{
+	return s->batch.codes < SNAP_BATCH_CODES && s->batch.names < SNAP_BATCH_NAMES / 2 &&
+	       s->batch.used + SNAP_RECORD <= SNAP_BATCH * 3 / 4;
+}
+
+/* Writes what is still what it was, by the window read again, and empties the batch. False: the
+ * sink takes no more. */
+bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap);
 
 #endif

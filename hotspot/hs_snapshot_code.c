@@ -89,47 +89,21 @@ static void code_scan(struct snapshot *s, const struct hs_blob *blob, struct sna
 						 s->low, s->high, s->calls, SNAP_CALLS_MAX);
 }
 
-static bool blob_still(struct snapshot *s, const struct hs_heap *heap, const struct hs_block *block,
-		       const struct hs_blob *blob)
+/* Names the methods of all scopes, and the code's own. False: that one has no name. */
+static bool methods_take(struct snapshot *s, const struct hs_blob *blob)
 {
-	struct hs_mem *mem = &s->hs.mem;
-	struct hs_window window = mem->window;
-	bool same;
-
-	mem->window = (struct hs_window){.bytes = s->again, .cap = sizeof(s->again)};
-	hs_mem_window(mem, block->start, sizeof(s->again));
-	same = hs_blob_still(&s->hs, heap, block, blob);
-	mem->window = window;
-	return same;
-}
-
-/* Names the methods of all scopes, and the code's own. False: the code is not what it was, or it
- * has no name, or the sink takes no more. */
-static bool methods_take(struct snapshot *s, const struct hs_heap *heap,
-			 const struct hs_block *block, const struct hs_blob *blob)
-{
-	uint32_t n = s->scopes.scope_count;
 	uint64_t last = 0, last_id = 0;
 
-	for (uint32_t i = 0; i <= n; i++) {
-		uint64_t method = i < n ? s->scopes.scope[i].method : blob->method, id = last_id;
-		bool full = false;
+	for (uint32_t i = 0; i < s->scopes.scope_count; i++) {
+		struct snap_scope *scope = &s->scopes.scope[i];
 
-		if (method != last)
-			id = snapshot_method(s, method, &full);
-		if (full) {
-			if (!blob_still(s, heap, block, blob) || !snapshot_methods_write(s))
-				return false;
-			id = snapshot_method(s, method, &full);
+		if (scope->method != last) {
+			last = scope->method;
+			last_id = snapshot_method(s, last);
 		}
-		last = method;
-		last_id = id;
-		if (i < n)
-			s->scopes.scope[i].method = id;
-		else if (id == 0)
-			return false;
+		scope->method = last_id;
 	}
-	return true;
+	return snapshot_method(s, blob->method) != 0;
 }
 
 static uint8_t *put(uint8_t *to, const void *from, size_t len)
@@ -138,9 +112,10 @@ static uint8_t *put(uint8_t *to, const void *from, size_t len)
 	return to + len;
 }
 
-static bool code_write(struct snapshot *s, struct snap_code *code, const char *name)
+static void code_add(struct snapshot *s, struct snap_code *code, const char *name)
 {
-	uint8_t *p = s->record + sizeof(*code);
+	uint8_t *start = s->batch.records + s->batch.used;
+	uint8_t *p = start + sizeof(*code);
 
 	code->scope_count = s->scopes.scope_count;
 	code->region_count = s->scopes.region_count;
@@ -149,47 +124,57 @@ static bool code_write(struct snapshot *s, struct snap_code *code, const char *n
 	p = put(p, s->exits, code->exit_count * sizeof(struct snap_exit));
 	p = put(p, s->calls, code->call_count * sizeof(uint32_t));
 	p = put(p, name, code->name_len);
-	while ((p - s->record) & 7)
+	while ((p - start) & 7)
 		*p++ = 0;
-	code->record = (struct snap_record){SNAP_CODE, (uint32_t)(p - s->record)};
-	put(s->record, code, sizeof(*code));
-	return snapshot_emit(s, s->record, code->record.size);
+	code->record = (struct snap_record){SNAP_CODE, (uint32_t)(p - start)};
+	put(start, code, sizeof(*code));
+	s->batch.used += code->record.size;
 }
 
-static bool code_skip(struct snapshot *s)
+/* Takes back what the code has added to the batch. */
+static void code_skip(struct snapshot *s, size_t used, uint32_t names)
 {
-	snapshot_methods_drop(s);
+	for (uint32_t i = names; i < s->batch.names; i++)
+		if (s->batch.name[i])
+			*s->batch.name[i] &= ~7ull;
+	s->batch.used = used;
+	s->batch.names = names;
 	s->result->skipped++;
-	return !s->full;
 }
 
-bool snapshot_code(struct snapshot *s, const struct hs_heap *heap, const struct hs_block *block)
+void snapshot_code(struct snapshot *s, const struct hs_block *block)
 {
 	char text[HS_BLOB_NAME_MAX], name[DFG_NAME_MAX + 1];
-	struct hs_blob blob;
+	struct snap_batch *b = &s->batch;
+	struct hs_blob *blob = &b->code[b->codes].blob;
 	struct snap_code code = {0};
+	size_t used = b->used;
+	uint32_t names = b->names;
 
-	if (!hs_blob_read(&s->hs, block, &blob, text))
-		return code_skip(s);
-	code.start = blob.code;
-	code.size = (uint32_t)(blob.code_end - blob.code);
-	code.method = blob.method;
-	frame_read(&s->hs, &blob, &code);
-	code.kind = kind_of(&blob, text, code.frame_size);
+	if (!hs_blob_read(&s->hs, block, blob, text)) {
+		s->result->skipped++;
+		return;
+	}
+	code.start = blob->code;
+	code.size = (uint32_t)(blob->code_end - blob->code);
+	code.method = blob->method;
+	frame_read(&s->hs, blob, &code);
+	code.kind = kind_of(blob, text, code.frame_size);
 	code.deopt = code.deopt_mh = code.orig_pc = SNAP_NONE;
-	if (blob.is_nmethod)
-		hs_nmethod_numbers(&s->hs, &blob, &code);
+	if (blob->is_nmethod)
+		hs_nmethod_numbers(&s->hs, blob, &code);
 	else
 		code.name_len = (uint32_t)hs_name_blob(text, name);
 	/* Without its regions it still has a frame and a name; that they are lost is counted. */
-	if (!scopes_read(s, &blob, &code))
+	if (!scopes_read(s, blob, &code))
 		s->result->skipped++;
-	code_scan(s, &blob, &code);
-	if ((blob.is_nmethod && !methods_take(s, heap, block, &blob)) ||
-	    !blob_still(s, heap, block, &blob))
-		return code_skip(s);
-	if (!snapshot_methods_write(s) || !code_write(s, &code, name))
-		return false;
-	s->result->entries++;
-	return true;
+	code_scan(s, blob, &code);
+	if (blob->is_nmethod && !methods_take(s, blob)) {
+		code_skip(s, used, names);
+		return;
+	}
+	code_add(s, &code, name);
+	b->code[b->codes].block = *block;
+	b->code[b->codes].names_end = b->names;
+	b->code[b->codes++].end = b->used;
 }

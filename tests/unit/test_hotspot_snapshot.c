@@ -237,8 +237,12 @@ static void test_methods(void)
 
 static void change_block(struct image *im, uint64_t addr, size_t len)
 {
-	/* The second look is one short read of the header. */
-	if (addr == im->block[0] && len <= 512)
+	static int looks;
+
+	if (addr != im->heap_low[0] || len <= 4096)
+		return;
+	/* The window is read twice: for the records, and before they are written. */
+	if (++looks == 2)
 		image_set(im, im->block[0] + IM_HEADER + 44, 300, 4);
 }
 
@@ -246,7 +250,8 @@ static void test_race(void)
 {
 	snap_image_build(&s, IMAGE_17);
 	s.im.before_read = change_block;
-	is_str(code(), "", "a block that is another one by now is not written");
+	snapshot();
+	ok(!strstr(text.buf, "frame=48"), "a block that is another one by now is not written");
 	is_int(result.skipped, 1, "and counted");
 	is_int(result.entries, 3, "the others are");
 	ok(!strstr(text.buf, "Util.map"), "nor what it named");

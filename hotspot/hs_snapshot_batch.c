@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hs_snapshot.h"
+
+/* Writes the records from one place of the batch to another. */
+static bool records_write(struct snapshot *s, size_t from, size_t to)
+{
+	while (from < to) {
+		struct snap_record record;
+
+		__builtin_memcpy(&record, s->batch.records + from, sizeof(record));
+		if (!snapshot_emit(s, s->batch.records + from, record.size))
+			return false;
+		if (record.type == SNAP_METHOD)
+			s->methods_written++;
+		else
+			s->result->entries++;
+		from += record.size;
+	}
+	return true;
+}
+
+/* What it named is to be named again where something else refers to it. */
+static void names_forget(struct snapshot *s, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (s->batch.name[i])
+			*s->batch.name[i] &= ~7ull;
+}
+
+bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap)
+{
+	struct snap_batch *b = &s->batch;
+	struct hs_mem *mem = &s->hs.mem;
+	size_t from = 0;
+	uint32_t names = 0;
+	bool room = true;
+
+	if (b->codes > 0)
+		hs_mem_window(mem, mem->window.at, mem->window.have);
+	for (uint32_t i = 0; i < b->codes && room; i++) {
+		if (hs_blob_still(&s->hs, heap, &b->code[i].block, &b->code[i].blob)) {
+			room = records_write(s, from, b->code[i].end);
+		} else {
+			names_forget(s, names, b->code[i].names_end);
+			s->result->skipped++;
+		}
+		from = b->code[i].end;
+		names = b->code[i].names_end;
+	}
+	room = room && records_write(s, from, b->used);
+	b->codes = 0;
+	b->names = 0;
+	b->used = 0;
+	return room;
+}
