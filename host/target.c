@@ -297,24 +297,26 @@ static struct session_jvm *entry_of(struct session *s, const struct jvm *j)
 	return &s->jvms[s->jvm_count++];
 }
 
-void target_snapshot(struct target *t, const struct options *o)
+int target_snapshot(struct target *t, const struct options *o, struct err *err)
 {
 	for (size_t i = 0; i < t->jvms.count; i++) {
 		const struct jvm *j = &t->jvms.list[i];
 		struct session_jvm *entry = entry_of(&t->session, j);
 		bool first = !entry->source[0] || !strcmp(entry->source, "none");
 		struct snapshot_options so = o->snapshot;
-		struct err err;
 
 		/* Where the agent failed once, its time-out is not waited for again. */
 		if (so.source == SOURCE_AUTO && !strcmp(entry->source, "host"))
 			so.source = SOURCE_HOST;
-		if (snapshot_take(&t->session, &t->container, j, &so, entry, &err) == 0)
+		if (snapshot_take(&t->session, &t->container, j, &so, entry, err) == 0)
 			continue;
+		if (err->code == ENOSPC || err->code == EDQUOT)
+			return -1;
 		if (first)
-			log_warn("no names for the Java code of %d: %s", (int)j->pid, err.msg);
+			log_warn("no names for the Java code of %d: %s", (int)j->pid, err->msg);
 		else
 			log_info("Java code that %d compiled meanwhile has no name: %s",
-				 (int)j->pid, err.msg);
+				 (int)j->pid, err->msg);
 	}
+	return 0;
 }

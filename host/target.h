@@ -58,7 +58,8 @@ void target_refresh(struct target *t);
  * frame pointers. */
 unsigned targets_stack_bytes(const struct targets *t, const struct options *o);
 
-/* A snapshot of every JVM; what fails is warned about once and noted in the session. */
-void target_snapshot(struct target *t, const struct options *o);
+/* A snapshot of every JVM; what fails is warned about once and noted in the session. Fails only
+ * when there is no room for the session itself. */
+MUST_CHECK int target_snapshot(struct target *t, const struct options *o, struct err *err);
 
 #endif

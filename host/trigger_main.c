@@ -129,8 +129,7 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 		at->session.stack_bytes = ro.stack_bytes;
 		at->session.whole_machine = r.whole_machine || t->count > 1;
 		target_refresh(at);
-		target_snapshot(at, o);
-		if (session_write(&at->session, err) < 0)
+		if (target_snapshot(at, o, err) < 0 || session_write(&at->session, err) < 0)
 			return -1;
 	}
 	return share_recording(t, err);
@@ -202,9 +201,9 @@ static enum exit_status trigger_targets(struct targets *t, const struct options 
 	struct err err = {0};
 
 	for (size_t i = 0; i < t->count; i++) {
-		if (target_prepare(&t->list[i], o, &err) < 0)
+		if (target_prepare(&t->list[i], o, &err) < 0 ||
+		    target_snapshot(&t->list[i], o, &err) < 0)
 			return give_up(t, &err);
-		target_snapshot(&t->list[i], o);
 	}
 	if (record(t, o, &ended, &err) < 0)
 		return give_up(t, &err);
