@@ -10,21 +10,26 @@ void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *windo
 	mem->window = (struct hs_window){.bytes = window, .cap = cap};
 	for (size_t i = 0; i < HS_PAGES; i++)
 		mem->tag[i] = 0;
+	for (size_t i = 0; i < HS_PAGES / HS_WAYS; i++)
+		mem->oldest[i] = 0;
 }
 
 /* Neighbours stay neighbours, and regions that are a power of two apart do not collide. */
-static size_t slot_of(uint64_t number)
+static size_t set_of(uint64_t number)
 {
-	return (size_t)((number + (number >> 10) * 37) % HS_PAGES);
+	return (size_t)((number + (number >> 10) * 37) % (HS_PAGES / HS_WAYS));
 }
 
 static size_t page_load(struct hs_mem *mem, uint64_t number)
 {
-	size_t slot = slot_of(number);
+	size_t set = set_of(number), slot = set * HS_WAYS;
 	int64_t n;
 
-	if (mem->tag[slot] == number + 1)
-		return slot;
+	for (size_t i = 0; i < HS_WAYS; i++)
+		if (mem->tag[slot + i] == number + 1)
+			return slot + i;
+	slot += mem->oldest[set];
+	mem->oldest[set] = (uint8_t)((mem->oldest[set] + 1) % HS_WAYS);
 	mem->tag[slot] = number + 1;
 	n = mem->source->read(mem->source->arg, number << HS_PAGE_SHIFT, mem->page[slot], HS_PAGE);
 	mem->have[slot] = n <= 0 ? 0 : n > (int64_t)HS_PAGE ? HS_PAGE : (uint32_t)n;

@@ -13,6 +13,7 @@
 #define HS_PAGE_SHIFT 12
 #define HS_PAGE	      (1u << HS_PAGE_SHIFT)
 #define HS_PAGES      1536u
+#define HS_WAYS	      4u /* places a page can be at */
 
 struct hs_window {
 	uint8_t *bytes; /* the owner's buffer, of cap bytes */
@@ -24,8 +25,9 @@ struct hs_window {
 struct hs_mem {
 	const struct hs_source *source;
 	struct hs_window window;
-	uint64_t tag[HS_PAGES];	 /* page number + 1; 0: empty */
-	uint32_t have[HS_PAGES]; /* bytes of the page that could be read */
+	uint8_t oldest[HS_PAGES / HS_WAYS]; /* the place that is taken next */
+	uint64_t tag[HS_PAGES];		    /* page number + 1; 0: empty */
+	uint32_t have[HS_PAGES];	    /* bytes of the page that could be read */
 	uint8_t page[HS_PAGES][HS_PAGE];
 };
 
