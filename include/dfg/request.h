@@ -18,7 +18,8 @@
  *           dns=<0 or 1>
  *           All are optional; dir and ctl default to DFG_OUT_PATH and DFG_CTL_PATH, and an unknown
  *           key is ignored. dns=1 switches the JVM's flag DebugNonSafepoints on at once: code
- *           compiled from then on says at each instruction what it is, not at safepoints only. Loading twice is fine: the agent that is resident serves it.
+ *           compiled from then on says at each instruction what it is, not at safepoints only.
+ *           Loading twice is fine: the agent that is resident serves it.
  * A sequence number that is not greater than the last one answered is ignored, so that being
  * woken twice does no harm (0 is always served).
  *
