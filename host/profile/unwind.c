@@ -50,7 +50,9 @@ bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
 {
 	uint64_t fp = unwind_fp(&w->regs);
 
-	if (sp <= unwind_sp(&w->regs) || (fp_at && !stack_read(w->stack, fp_at, &fp)))
+	/* Only the first frame can be without any stack of its own. */
+	if (sp < unwind_sp(&w->regs) || (sp == unwind_sp(&w->regs) && !w->regs.exact) ||
+	    (fp_at && !stack_read(w->stack, fp_at, &fp)))
 		return false;
 	w->regs.known = 0; /* Java code keeps no register for its caller but this one */
 	w->regs.exact = false;

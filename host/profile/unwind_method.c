@@ -70,14 +70,21 @@ static struct sender top_sender(const struct walk *w, const struct snapfile_code
 	return body_sender(c, sp);
 }
 
-/* Behind the last region are stubs that belong to the method: the slow way of a return's poll runs
- * there when the frame is gone. */
-static bool is_behind(const struct walk *w, const struct snapfile_code *c)
+/* Whether the frame may be gone where the code does not tell. Behind a method's last region are
+ * stubs that belong to it: the slow way of a return's poll runs there. The wrapper of a native
+ * method keeps a frame pointer until it leaves, and then looks for an exception. */
+static bool is_left(const struct walk *w, const struct snapfile_code *c)
 {
 	uint32_t count = c->record->region_count;
+	uint64_t offset = unwind_pc(&w->regs) - c->start;
 
-	return w->regs.exact && count &&
-	       unwind_pc(&w->regs) - c->start >= c->regions[count - 1].end;
+	if (!w->regs.exact)
+		return false;
+	if (c->record->kind == SNAP_NATIVE)
+		return offset >= c->record->frame_complete &&
+		       unwind_fp(&w->regs) !=
+			       unwind_sp(&w->regs) + c->record->frame_size - 2 * WORD;
+	return count && offset >= c->regions[count - 1].end;
 }
 
 enum step walk_method(struct walk *w, const struct snapfile_code *c)
@@ -89,7 +96,7 @@ enum step walk_method(struct walk *w, const struct snapfile_code *c)
 		return walk_missing(w, sp + c->record->orig_pc);
 	walk_add(w, UNWIND_CODE, 0);
 	s = w->regs.exact ? top_sender(w, c) : body_sender(c, sp);
-	if (is_behind(w, c) && walk_take(w, (struct sender){.ret_at = sp}))
+	if (is_left(w, c) && walk_take_found(w, (struct sender){.ret_at = sp}))
 		return STEP_ON;
 	if (walk_take(w, s) || (w->pushes && walk_search(w, s, 1 + PUSHED_MAX)))
 		return STEP_ON;

@@ -7,6 +7,7 @@
 
 /* DWARF numbers */
 #define RAX 0
+#define RDX 1
 #define R13 13
 
 /* Registers a stub saves, and what else it keeps: the stubs of ciphers push most of them. */
@@ -60,6 +61,23 @@ static bool by_adapter(struct walk *w)
 	return walk_go(w, word, moved ? sender : sp + WORD, 0);
 }
 
+/* Compiled code that has to handle an exception jumps to this blob with the address that threw in
+ * rdx. The blob pushes it, and takes it back before it jumps on. */
+static bool by_exception(struct walk *w, const struct snapfile_code *c)
+{
+	static const char name[] = "ExceptionBlob";
+	uint64_t sp = unwind_sp(&w->regs), pc = unwind_get(&w->regs, RDX), word;
+
+	if (!w->regs.exact || c->record->name_len != strlen(name) ||
+	    memcmp(c->name, name, strlen(name)) != 0 || !walk_is_return(w, pc))
+		return false;
+	if (stack_read(w->stack, sp, &word) && word == pc)
+		return walk_go(w, pc, sp + WORD, 0);
+	if (stack_read(w->stack, sp + WORD, &word) && word == pc)
+		return false;
+	return walk_leads_on(w, pc, sp) && walk_go(w, pc, sp, 0);
+}
+
 static bool by_size(struct walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs);
@@ -82,7 +100,7 @@ enum step walk_stub(struct walk *w, const struct snapfile_code *c)
 			       : walk_missing(w, fp + WORD);
 	if (c->record->kind == SNAP_ADAPTER && by_adapter(w))
 		return STEP_ON;
-	if (c->record->kind == SNAP_RUNTIME && by_size(w, c))
+	if (c->record->kind == SNAP_RUNTIME && (by_exception(w, c) || by_size(w, c)))
 		return STEP_ON;
 	if (by_frame(w))
 		return STEP_ON;
