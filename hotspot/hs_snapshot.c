@@ -7,17 +7,6 @@
 /* The first release whose packed numbers leave out 0 (JDK-8292758). */
 #define JDK_EXCLUDES_ZERO 20
 
-bool snapshot_emit(struct snapshot *s, const void *record, size_t len)
-{
-	if (s->full || !s->sink->write(s->sink->arg, record, len)) {
-		s->full = true;
-		s->result->status = DFG_DUMP_NO_SPACE;
-		return false;
-	}
-	s->result->bytes += len;
-	return true;
-}
-
 static uint32_t jdk_read(struct hs *hs)
 {
 	uint64_t n;

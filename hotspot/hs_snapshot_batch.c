@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hs_snapshot.h"
 
+bool snapshot_emit(struct snapshot *s, const void *record, size_t len)
+{
+	if (s->full || !s->sink->write(s->sink->arg, record, len)) {
+		s->full = true;
+		s->result->status = DFG_DUMP_NO_SPACE;
+		return false;
+	}
+	s->result->bytes += len;
+	return true;
+}
+
 /* Writes the records from one place of the batch to another. */
 static bool records_write(struct snapshot *s, size_t from, size_t to)
 {
