@@ -156,13 +156,9 @@ static size_t method_frames(struct codemaps *cm, const struct snapfile_code *c, 
 	return n ? n : 1;
 }
 
-static size_t snapshot_frames(struct codemaps *cm, const struct snapfile *sf, uint64_t addr,
-			      uint32_t ret[SNAPFILE_DEPTH])
+size_t codemaps_code_frames(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
+			    uint32_t ret[SNAPFILE_DEPTH])
 {
-	const struct snapfile_code *c = snapfile_find(sf, addr);
-
-	if (!c)
-		return 0;
 	if (c->record->method)
 		return method_frames(cm, c, addr, ret);
 	ret[0] = intern(cm, c->name, c->record->name_len,
@@ -220,11 +216,13 @@ size_t codemaps_frames(struct codemaps *cm, uint32_t number, uint64_t addr,
 		       uint32_t ret[SNAPFILE_DEPTH])
 {
 	struct code *c = code_of(cm, number);
-	size_t n = c->snapshot ? snapshot_frames(cm, c->snapshot, addr, ret) : 0;
+	const struct snapfile_code *code = c->snapshot ? snapfile_find(c->snapshot, addr) : NULL;
 	struct java_symbol s;
 
-	if (n || !javasym_find(c->map, addr, &s))
-		return n;
+	if (code)
+		return codemaps_code_frames(cm, code, addr, ret);
+	if (!javasym_find(c->map, addr, &s))
+		return 0;
 	if (!c->frames[s.index])
 		c->frames[s.index] = intern(cm, s.name, s.len, javasym_kind(s.name, s.len)) + 1;
 	ret[0] = c->frames[s.index] - 1;

@@ -21,6 +21,10 @@ uint32_t codemaps_number(const struct codemaps *cm, pid_t pid);
 size_t codemaps_frames(struct codemaps *cm, uint32_t number, uint64_t addr,
 		       uint32_t ret[SNAPFILE_DEPTH]);
 
+/* The same by the code that is there, which is the map's own. */
+size_t codemaps_code_frames(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
+			    uint32_t ret[SNAPFILE_DEPTH]);
+
 /* The frame of an interpreted method. */
 uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method);
 

@@ -330,6 +330,7 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 	space_process(space, SPACE_KERNEL);
 	while (perfdata_next(pd, &rec))
 		add_record(r, &rec);
+	quality->stale += userstack_stale(unwinder);
 	*ret_cut = perfdata_cut(pd);
 	str_fini(&r->text);
 	return 0;

@@ -16,8 +16,11 @@ struct method_table {
 struct snapshot {
 	struct snap_head head;
 	uint8_t *buf; /* all records; aligned, so that they are used where they are */
+	size_t number;
 	size_t method_count;
 	struct method_table methods;
+	struct ranges ranges; /* number: index of codes, counted from first_code */
+	size_t first_code;
 };
 
 struct snapfile {
@@ -25,7 +28,6 @@ struct snapfile {
 	size_t snapshot_count, snapshot_cap;
 	struct snapfile_code *codes; /* in the order they were added */
 	size_t code_count, code_cap;
-	struct ranges ranges; /* number: index of codes */
 };
 
 static const struct snap_head no_head;
@@ -37,6 +39,7 @@ struct snapfile *snapfile_new(void)
 
 static void snapshot_free(struct snapshot *s)
 {
+	ranges_fini(&s->ranges);
 	free(s->methods.slots);
 	free(s->buf);
 	free(s);
@@ -48,7 +51,6 @@ void snapfile_free(struct snapfile *sf)
 		return;
 	for (size_t i = 0; i < sf->snapshot_count; i++)
 		snapshot_free(sf->snapshots[i]);
-	ranges_fini(&sf->ranges);
 	free(sf->snapshots);
 	free(sf->codes);
 	free(sf);
@@ -87,7 +89,7 @@ static void add_method(struct snapshot *s, struct bytes b)
 		s->methods.slots[method_slot(&s->methods, m->id)] = m;
 }
 
-static void add_code(struct snapfile *sf, const struct snapshot *s, struct bytes b)
+static void add_code(struct snapfile *sf, struct snapshot *s, struct bytes b)
 {
 	const struct snap_code *r = (const void *)bytes_take(&b, sizeof(*r));
 	struct snapfile_code c = {.record = r, .from = s};
@@ -110,7 +112,7 @@ static void add_code(struct snapfile *sf, const struct snapshot *s, struct bytes
 	c.name = (const void *)bytes_take(&b, r->name_len);
 	sf->codes = grow(sf->codes, sf->code_count, &sf->code_cap, sizeof(*sf->codes));
 	sf->codes[sf->code_count++] = c;
-	ranges_add(&sf->ranges, c.start, c.end);
+	ranges_add(&s->ranges, c.start, c.end);
 }
 
 static bool read_head(struct bytes *b, struct snap_head *ret)
@@ -136,6 +138,8 @@ static int add_snapshot(struct snapfile *sf, uint8_t *buf, size_t len, struct er
 	struct snap_record rec;
 
 	s->buf = buf;
+	s->number = sf->snapshot_count;
+	s->first_code = sf->code_count;
 	if (!read_head(&records, &s->head)) {
 		snapshot_free(s);
 		return err_set(err, 0, "no snapshot of this version");
@@ -214,7 +218,8 @@ int snapfile_read(struct snapfile *sf, int fd, struct err *err)
 
 void snapfile_finish(struct snapfile *sf)
 {
-	ranges_finish(&sf->ranges);
+	for (size_t i = 0; i < sf->snapshot_count; i++)
+		ranges_finish(&sf->snapshots[i]->ranges);
 }
 
 size_t snapfile_count(const struct snapfile *sf)
@@ -227,11 +232,35 @@ const struct snap_head *snapfile_head(const struct snapfile *sf)
 	return sf->snapshot_count ? &sf->snapshots[sf->snapshot_count - 1]->head : &no_head;
 }
 
+/* By the latest of the first `count` snapshots that has code there. */
+static const struct snapfile_code *find_before(const struct snapfile *sf, size_t count,
+					       uint64_t addr)
+{
+	while (count-- > 0) {
+		const struct snapshot *s = sf->snapshots[count];
+		const struct range_piece *p = ranges_find(&s->ranges, addr);
+
+		if (p)
+			return &sf->codes[s->first_code + p->range];
+	}
+	return NULL;
+}
+
 const struct snapfile_code *snapfile_find(const struct snapfile *sf, uint64_t addr)
 {
-	const struct range_piece *p = ranges_find(&sf->ranges, addr);
+	return find_before(sf, sf->snapshot_count, addr);
+}
 
-	return p ? &sf->codes[p->range] : NULL;
+const struct snapfile_code *snapfile_older(const struct snapfile *sf, const struct snapfile_code *c,
+					   uint64_t addr)
+{
+	const struct snapfile_code *older = c;
+
+	do {
+		older = find_before(sf, older->from->number, addr);
+	} while (older && older->start == c->start && older->end == c->end &&
+		 older->record->compile_id == c->record->compile_id);
+	return older;
 }
 
 static bool find_method(const struct snapshot *s, uint64_t id, struct snapfile_method *ret)

@@ -63,6 +63,10 @@ const struct snap_head *snapfile_head(const struct snapfile *sf);
 /* The code at an address, borrowed, or NULL. */
 const struct snapfile_code *snapfile_find(const struct snapfile *sf, uint64_t addr);
 
+/* Other code that an earlier snapshot than that of `c` had at the address; NULL: none. */
+const struct snapfile_code *snapfile_older(const struct snapfile *sf, const struct snapfile_code *c,
+					   uint64_t addr);
+
 /* A method by its id, as the latest snapshot that knows it has it. */
 bool snapfile_method(const struct snapfile *sf, uint64_t id, struct snapfile_method *ret);
 

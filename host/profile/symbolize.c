@@ -209,6 +209,12 @@ const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct p
 	return p->code ? codemaps_snapshot(sy->codes, p->code) : NULL;
 }
 
+size_t symbolize_code(struct symbolizer *sy, const struct snapfile_code *c, uint64_t addr,
+		      uint32_t ret[SNAPFILE_DEPTH])
+{
+	return codemaps_code_frames(sy->codes, c, addr, ret);
+}
+
 uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method)
 {
 	return codemaps_method(sy->codes, p->code, method);

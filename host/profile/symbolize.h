@@ -37,10 +37,13 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 /* `kernel` is the process with the kernel's mappings. Without a name: "[module]" or "[kernel]". */
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr);
 
-/* For unwinding. The snapshot of a process's code, or NULL; the frame of an interpreted method of a
- * process that has one; and whether the process can execute what is at an address: *ret_cfi is NULL
- * where no file is mapped or it has no call frame information, *ret_offset the file offset. */
+/* For unwinding. The snapshot of a process's code, or NULL; the frames of an
+ * address in a code of one, and of an interpreted method of a process that has one; and whether the
+ * process can execute what is at an address: *ret_cfi is NULL where no file is mapped or it has no
+ * call frame information, *ret_offset the file offset. */
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
+size_t symbolize_code(struct symbolizer *sy, const struct snapfile_code *c, uint64_t addr,
+		      uint32_t ret[SNAPFILE_DEPTH]);
 uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method);
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
 		       struct cfi **ret_cfi, uint64_t *ret_offset);

@@ -4,8 +4,8 @@
 void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
 {
 	if (w->count < UNWIND_FRAMES_MAX)
-		w->frames[w->count++] =
-			(struct unwind_frame){.addr = walk_addr(w), .method = method, .kind = kind};
+		w->frames[w->count++] = (struct unwind_frame){
+			.addr = walk_addr(w), .method = method, .kind = kind, .code = w->code};
 }
 
 enum step walk_missing(const struct walk *w, uint64_t addr)
@@ -21,19 +21,10 @@ bool walk_is_native(const struct walk *w, uint64_t addr)
 	return addr && w->src->native(w->src->arg, addr - 1, &cfi, &offset);
 }
 
-bool walk_is_return(const struct walk *w, uint64_t addr)
+static bool is_return_in(const struct snapfile_code *c, uint64_t addr)
 {
-	const struct snapfile_code *c;
-	uint64_t offset;
+	uint64_t offset = addr - c->start;
 
-	if (!addr || !w->src->code)
-		return false;
-	if (addr == w->head->call_stub_return || walk_is_frozen(w, addr))
-		return true;
-	c = snapfile_find(w->src->code, addr - 1);
-	if (!c)
-		return false;
-	offset = addr - c->start;
 	switch (c->record->kind) {
 	case SNAP_INTERPRETER:
 		return true;
@@ -70,9 +61,27 @@ bool walk_take(struct walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
+/* The code that returns to an address: by the latest snapshot in which it can, since code may have
+ * been replaced between a sample and the last snapshot. NULL: none can. */
+static const struct snapfile_code *return_code(const struct walk *w, uint64_t addr)
+{
+	const struct snapfile_code *c =
+		addr && w->src->code ? snapfile_find(w->src->code, addr - 1) : NULL;
+
+	while (c && !is_return_in(c, addr) && addr != w->head->call_stub_return &&
+	       !walk_is_frozen(w, addr))
+		c = snapfile_older(w->src->code, c, addr - 1);
+	return c;
+}
+
+bool walk_is_return(const struct walk *w, uint64_t addr)
+{
+	return return_code(w, addr) != NULL;
+}
+
 bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
 {
-	const struct snapfile_code *c = snapfile_find(w->src->code, pc - 1);
+	const struct snapfile_code *c = return_code(w, pc);
 	uint64_t next;
 
 	if (!c || (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE))
@@ -150,33 +159,57 @@ enum step walk_native(struct walk *w)
 	}
 }
 
-static enum step step(struct walk *w)
+static enum step step_in(struct walk *w)
 {
-	const struct snapfile_code *c =
-		w->src->code ? snapfile_find(w->src->code, walk_addr(w)) : NULL;
 	enum step result;
 
-	if (!w->regs.exact && c && walk_is_frozen(w, unwind_pc(&w->regs)))
+	if (!w->regs.exact && w->code && walk_is_frozen(w, unwind_pc(&w->regs)))
 		return walk_frozen(w);
-	switch (c ? c->record->kind : 0) {
+	switch (w->code ? w->code->record->kind : 0) {
 	case 0:
 		result = walk_native(w);
 		w->pushes = true;
 		break;
 	case SNAP_COMPILED:
 	case SNAP_NATIVE:
-		result = walk_method(w, c);
+		result = walk_method(w, w->code);
 		w->pushes = false;
 		break;
 	case SNAP_INTERPRETER:
-		result = walk_interpreter(w, c);
+		result = walk_interpreter(w, w->code);
 		w->pushes = false;
 		break;
 	default:
-		result = walk_stub(w, c);
+		result = walk_stub(w, w->code);
 		w->pushes = true;
 		break;
 	}
+	return result;
+}
+
+/* Where code was replaced, by the latest that leads to a caller; if none does, by the latest. */
+static enum step step(struct walk *w)
+{
+	struct walk before = *w, latest;
+	enum step s, result;
+
+	if (w->src->code) {
+		w->code = return_code(w, w->regs.exact ? 0 : unwind_pc(&w->regs));
+		if (!w->code)
+			w->code = snapfile_find(w->src->code, walk_addr(w));
+	}
+	result = s = step_in(w);
+	latest = *w;
+	while (s != STEP_ON && w->code) {
+		before.code = snapfile_older(w->src->code, w->code, walk_addr(&before));
+		if (!before.code)
+			break;
+		*w = before;
+		s = step_in(w);
+	}
+	if (s == STEP_ON)
+		return s;
+	*w = latest;
 	return result;
 }
 

@@ -25,6 +25,8 @@ struct unwind_frame {
 	uint64_t addr;	 /* to look up: of a caller, the last byte of its call */
 	uint64_t method; /* INTERPRETED: id of the method, 0: not to be told */
 	enum unwind_kind kind;
+	/* CODE: what was there; not the latest snapshot's where only an earlier one's fits. */
+	const struct snapfile_code *code;
 };
 
 enum unwind_end {

@@ -17,6 +17,7 @@ struct walk {
 	const struct snap_head *head;
 	const struct stack_copy *stack;
 	struct unwind_regs regs;
+	const struct snapfile_code *code; /* of the frame at hand; NULL: native */
 	/* The frame at hand is the first, or what it called is neither compiled nor interpreted
 	 * Java: only then can there be words below its frame that it pushed for a while. */
 	bool pushes;

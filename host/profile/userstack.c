@@ -10,6 +10,7 @@ struct userstack {
 	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
 	uint32_t *frames;
 	size_t count, cap;
+	uint64_t stale;
 };
 
 struct userstack *userstack_new(struct symbolizer *sy, struct stacks *stacks)
@@ -30,6 +31,11 @@ void userstack_free(struct userstack *us)
 	free(us);
 }
 
+uint64_t userstack_stale(const struct userstack *us)
+{
+	return us->stale;
+}
+
 bool userstack_has(const struct perf_sample *s)
 {
 	return s->user_regs && s->stack_limit;
@@ -48,8 +54,16 @@ static void add(struct userstack *us, uint32_t frame)
 	us->frames[us->count++] = frame;
 }
 
-static void add_frame(struct userstack *us, const struct unwind_frame *f)
+/* Code that is not what the last snapshot has there. */
+static bool is_stale(const struct unwind_source *src, const struct unwind_frame *f)
 {
+	return f->kind == UNWIND_CODE && snapfile_find(src->code, f->addr) != f->code;
+}
+
+static void add_frame(struct userstack *us, const struct unwind_source *src,
+		      const struct unwind_frame *f)
+{
+	uint32_t old[SNAPFILE_DEPTH];
 	const uint32_t *frames;
 	size_t n;
 
@@ -61,7 +75,13 @@ static void add_frame(struct userstack *us, const struct unwind_frame *f)
 		add(us, symbolize_method(us->symbols, us->process, f->method));
 		break;
 	default:
-		n = symbolize_frames(us->symbols, us->process, f->addr, &frames);
+		if (is_stale(src, f)) {
+			us->stale++;
+			n = symbolize_code(us->symbols, f->code, f->addr, old);
+			frames = old;
+		} else {
+			n = symbolize_frames(us->symbols, us->process, f->addr, &frames);
+		}
 		for (size_t i = 0; i < n; i++)
 			add(us, frames[i]);
 	}
@@ -83,7 +103,7 @@ size_t userstack_frames(struct userstack *us, const struct process *p, const str
 	us->process = p;
 	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->unwound, &n);
 	for (size_t i = 0; i < n; i++)
-		add_frame(us, &us->unwound[i]);
+		add_frame(us, &src, &us->unwound[i]);
 	*ret = us->frames;
 	return us->count;
 }

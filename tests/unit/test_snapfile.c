@@ -97,6 +97,19 @@ static void test_places(const struct snapfile *sf)
 }
 
 /* The second has other code where the first had some, and another method by the same id. */
+static void test_same(void)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	make(&s);
+	ok(snapfile_add(sf, s.buf, s.len, &err) == 0 && snapfile_add(sf, s.buf, s.len, &err) == 0,
+	   "the same twice");
+	snapfile_finish(sf);
+	ok(!snapfile_older(sf, snapfile_find(sf, 0x1000), 0x1000), "is no other code");
+}
+
 static void test_later(void)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
@@ -123,6 +136,9 @@ static void test_later(void)
 	c = snapfile_find(sf, 0x1050);
 	ok(c && c->start == 0x1000 && snapfile_code_method(c, &m), "only where it has code");
 	is_text(m.name, m.name_len, "a.B.outer", "the earlier one keeps its own");
+	c = snapfile_older(sf, snapfile_find(sf, 0x1040), 0x1040);
+	ok(c && c->start == 0x1000, "what it had where the later has other code");
+	ok(!snapfile_older(sf, c, 0x1040), "nothing before that");
 	ok(snapfile_method(sf, 1, &m), "an interpreted method");
 	is_text(m.name, m.name_len, "c.D.later", "is looked for in the later first");
 }
@@ -201,6 +217,7 @@ int main(void)
 	snapfile_finish(sf);
 	test_scopes(sf);
 	test_places(sf);
+	test_same();
 	test_later();
 	test_hostile();
 	test_files();

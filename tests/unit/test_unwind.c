@@ -67,7 +67,29 @@ static void make_methods(struct str *s)
 	sm_method(s, 0x111, "a.B.interpreted", "");
 }
 
-static struct snapfile *make_snapshot(uint64_t cont_return)
+/* Other code where METHOD was. */
+static void add_replaced(struct snapfile *sf)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	sm_head(&s, (struct snap_head){.call_stub_return = ENTRY,
+				       .code_low = METHOD,
+				       .code_high = BARRIER + 0x100,
+				       .interpreter_method = -3});
+	sm_code(&s, (struct sm_code){.head = {.start = METHOD,
+					      .size = 0x100,
+					      .kind = SNAP_COMPILED,
+					      .method = 1,
+					      .frame_size = 64,
+					      .deopt = SNAP_NONE,
+					      .deopt_mh = SNAP_NONE}});
+	sm_done(&s);
+	if (snapfile_add(sf, s.buf, s.len, &err) < 0)
+		abort();
+}
+
+static struct snapfile *make_snapshot(uint64_t cont_return, bool replaced)
 {
 	CLEANUP(str_fini) struct str s = {0};
 	struct snapfile *sf = snapfile_new();
@@ -98,6 +120,8 @@ static struct snapfile *make_snapshot(uint64_t cont_return)
 	sm_done(&s);
 	if (snapfile_add(sf, s.buf, s.len, &err) < 0)
 		abort();
+	if (replaced)
+		add_replaced(sf);
 	snapfile_finish(sf);
 	return sf;
 }
@@ -398,7 +422,7 @@ static void test_frozen(uint64_t cont_return, const char *what)
 {
 	struct thread t = at(METHOD + 0x20, 1);
 
-	snapshot = make_snapshot(cont_return);
+	snapshot = make_snapshot(cont_return, false);
 	t.stack[2] = 1;
 	t.stack[3] = BARRIER + 0x20;
 	is_stack(&t, "c90020 fb301f root", what);
@@ -425,9 +449,26 @@ static void test_depth(void)
 	is_int((int64_t)n, UNWIND_FRAMES_MAX, "frames up to the limit");
 }
 
+/* METHOD's place has other code by the time of a second snapshot. */
+static void test_replaced(void)
+{
+	struct thread t = at(CALLER + 0x20, 1);
+
+	snapshot = make_snapshot(0, true);
+	t.stack[5] = RET;
+	t.stack[9] = UP;
+	bottom(&t, 10);
+	is_stack(&t, "c91020 c9003f " BOTTOM, "a caller that was replaced since");
+	t = at(METHOD + 0x20, 1);
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_stack(&t, "c90020 " BOTTOM, "the innermost, too");
+	snapfile_free(snapshot);
+}
+
 int main(void)
 {
-	snapshot = make_snapshot(0);
+	snapshot = make_snapshot(0, false);
 	test_body();
 	test_prologue();
 	test_exit();
@@ -439,6 +480,7 @@ int main(void)
 	test_native();
 	test_depth();
 	snapfile_free(snapshot);
+	test_replaced();
 	test_frozen(BARRIER + 0x20, "a virtual thread");
 	test_frozen(0, "one of a JVM that does not tell where they return to");
 	return tap_done();
