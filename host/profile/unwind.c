@@ -187,30 +187,37 @@ static enum step step_in(struct walk *w)
 	return result;
 }
 
-/* Where code was replaced, by the latest that leads to a caller; if none does, by the latest. */
+/* By `c` and the code that was there before it, the latest that leads to a caller. */
+static bool step_by(struct walk *w, const struct snapfile_code *c, bool pushes)
+{
+	const struct walk before = *w;
+
+	for (; c; c = snapfile_older(w->src->code, c, walk_addr(&before))) {
+		*w = before;
+		w->code = c;
+		w->pushes = pushes;
+		if (step_in(w) == STEP_ON)
+			return true;
+	}
+	*w = before;
+	return false;
+}
+
 static enum step step(struct walk *w)
 {
-	struct walk before = *w, latest;
-	enum step s, result;
+	const struct snapfile_code *older = NULL;
 
 	if (w->src->code) {
 		w->code = return_code(w, w->regs.exact ? 0 : unwind_pc(&w->regs));
 		if (!w->code)
 			w->code = snapfile_find(w->src->code, walk_addr(w));
 	}
-	result = s = step_in(w);
-	latest = *w;
-	while (s != STEP_ON && w->code) {
-		before.code = snapfile_older(w->src->code, w->code, walk_addr(&before));
-		if (!before.code)
-			break;
-		*w = before;
-		s = step_in(w);
-	}
-	if (s == STEP_ON)
-		return s;
-	*w = latest;
-	return result;
+	if (w->code)
+		older = snapfile_older(w->src->code, w->code, walk_addr(w));
+	/* Code was replaced: what needs no search comes first. */
+	if (older && (step_by(w, w->code, false) || step_by(w, w->code, w->pushes)))
+		return STEP_ON;
+	return step_in(w);
 }
 
 enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,

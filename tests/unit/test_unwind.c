@@ -81,6 +81,7 @@ static void add_replaced(struct snapfile *sf)
 					      .size = 0x100,
 					      .kind = SNAP_COMPILED,
 					      .method = 1,
+					      .compile_id = 2,
 					      .frame_size = 64,
 					      .deopt = SNAP_NONE,
 					      .deopt_mh = SNAP_NONE}});
