@@ -11,7 +11,9 @@
 #include "dfg/err.h"
 #include "stacks.h"
 
-/* Map of a JVM's compiled code, lines of request.h (a trailer and zeros may follow). */
+/* Map of a JVM's compiled code: lines of request.h (a trailer and zeros may follow), or a snapshot
+ * (dfg/snapshot.h), which is told by how it begins. Samples with registers and a copy of the stack
+ * are unwound; through Java code that takes a snapshot. */
 struct profile_map {
 	pid_t pid; /* host pid, as in perf.data */
 	int fd;

@@ -42,14 +42,16 @@ struct stack_node {
 
 /* Counts behind the shares of the quality line (design.md P5, section 5). */
 struct quality {
-	uint64_t samples;	 /* read from the recording */
-	uint64_t lost;		 /* samples the kernel or perf says it lost */
-	uint64_t java_samples;	 /* taken in a thread with Java code on its stack */
-	uint64_t java_complete;	 /* of these, whose stack reaches the thread's first function */
+	uint64_t samples;      /* read from the recording */
+	uint64_t lost;	       /* samples the kernel or perf says it lost */
+	uint64_t java_samples; /* taken in a thread with Java code on its stack */
+	/* Of these, whose stack reaches the thread's first function. A virtual thread's frames that
+	 * are in the heap do not count as missing: the graph marks where they are. */
+	uint64_t java_complete;
 	uint64_t frames;	 /* frames of all samples */
 	uint64_t frames_unknown; /* of these, without a name */
 	uint64_t truncated;	 /* samples whose stack was cut by a limit of the recording */
-	uint64_t stale;		 /* Java frames whose code changed under the sample */
+	uint64_t stale;		 /* Java frames whose code had been replaced by the last snapshot */
 };
 
 struct stacks;
