@@ -108,12 +108,17 @@ struct snap_code {
 	uint32_t deopt_mh; /* the same for method handle call sites (up to JDK 25) */
 	uint32_t orig_pc;  /* offset from the unextended sp at which the original pc is kept */
 	uint32_t region_count, scope_count, exit_count, call_count, name_len;
-	/* struct snap_scope  scopes[scope_count]
-	 * struct snap_region regions[region_count], ascending, `end` unique
-	 * struct snap_exit   exits[exit_count], ascending
-	 * uint32_t           calls[call_count]: offsets behind call instructions (E8) whose target
-	 * is in the code cache and that have no region of their own: leaf calls of stubs char
-	 * name[name_len]: the blob's name where method is 0 padding */
+	/* Behind it, in this order:
+	 *
+	 *	struct snap_scope  scopes[scope_count]
+	 *	struct snap_region regions[region_count]	ascending, `end` unique
+	 *	struct snap_exit   exits[exit_count]		ascending
+	 *	uint32_t           calls[call_count]		see below
+	 *	char               name[name_len]		the blob's name where method is 0
+	 *	padding
+	 *
+	 * calls: offsets behind call instructions (E8, or mov r10 and call r10) whose target is in
+	 * the code cache and that have no region of their own: leaf calls of stubs. */
 };
 
 struct snap_end {
