@@ -9,15 +9,7 @@ cd "$(dirname "$0")/.."
 
 [ "$(id -u)" = 0 ] || { echo "run.sh: needs root, for containers and perf: sudo sh $0" >&2; exit 1; }
 
-missing=
-for p in $(sed 's/#.*//' packages.txt | awk 'NF { print $2 }'); do
-	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
-done
-if [ -n "$missing" ]; then
-	echo "# installing from Debian:$missing"
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
-fi
+sh packages.sh demo test
 
 make -j"$(nproc)" all
 make -j"$(nproc)" check-clang

@@ -17,15 +17,7 @@ say() { printf '\n== %s\n' "$*"; }
 
 [ "$(id -u)" = 0 ] || { echo "run.sh: needs root, for runc and perf: sudo sh $0" >&2; exit 1; }
 
-missing=
-for p in $(sed 's/#.*//' packages.txt | awk '$1 == "demo" { print $2 }'); do
-	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
-done
-if [ -n "$missing" ]; then
-	say "installing from Debian:$missing"
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
-fi
+sh packages.sh demo
 
 say "building dfg"
 make -s -j"$(nproc)" all
