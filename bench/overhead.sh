@@ -11,6 +11,9 @@
 #            agent that takes a JVMTI environment and does nothing. JAVA21: a java of JDK 21 or later.
 # idle       the computing threads with the agent resident.
 #
+# On a machine with other work throughput says little; work by the program's own processor time says
+# more, but knows nothing of what perf itself uses.
+#
 # JAVA (java), ROUNDS (5 for recording; of vthreads and idle: JVMs of each kind, 3). Of each kind the
 # median of its ratios is shown, and the lowest and highest.
 set -eu -o pipefail
@@ -24,7 +27,10 @@ DFG=$BUILD/bin/dfg-trigger AGENT=$BUILD/payload/libdfg-agent.so
 DIR=$(mktemp -d /tmp/dfg-overhead.XXXXXX)
 declare -A PID IN OUT
 cleanup() {
+	set +e # all of it, whatever fails
 	[ ${#PID[@]} = 0 ] || kill -9 "${PID[@]}" 2>/dev/null || :
+	"$BUILD/libexec/dfg-hook" --release --root "$DIR/root" >/dev/null 2>&1 || :
+	awk -v d="$DIR/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r | xargs -r umount -l
 	rm -rf "$DIR"
 }
 trap cleanup EXIT
@@ -53,19 +59,29 @@ ask() {
 	echo >&"${IN[$1]}"
 	read -r -t 20 -u "${OUT[$1]}" "$2" "$3" || { cat "$DIR/$1.err" >&2; die "$1 does not answer"; }
 }
-# rate NAME SECONDS: work per second, into $rate
+# Clock ticks of processor time. The interrupts of a recording are charged to whom they meet (but
+# not with CONFIG_IRQ_TIME_ACCOUNTING).
+used() { awk '{sub(/.*\) /, ""); print $12 + $13}' "/proc/${PID[$1]}/stat"; }
+# rate NAME SECONDS: work per second into $rate, per second of its processor time into $efficiency
 rate() {
-	local t0 n0 t1 n1
+	local t0 n0 t1 n1 c0 c1
+	c0=$(used "$1")
 	ask "$1" t0 n0
 	sleep "$2"
 	ask "$1" t1 n1
+	c1=$(used "$1")
 	rate=$(((n1 - n0) * 1000000000 / (t1 - t0)))
+	efficiency=$(((n1 - n0) * TICKS / (c1 - c0)))
 	[ "$rate" -gt 0 ] || die "$1 does not work"
 }
-# note KIND: $rate relative to $base
-note() { echo "$1 $rate $base" >>"$DIR/$part"; }
+# What follows is compared with the last measurement.
+set_base() { base=$rate base_efficiency=$efficiency; }
+note() {
+	echo "$1 $rate $base" >>"$DIR/$part"
+	echo "$1 $efficiency $base_efficiency" >>"$DIR/$part.cpu"
+}
 report() {
-	awk '{print $1, $2 / $3, $2}' "$DIR/$part" | sort -k1,1 -k2,2n | awk '
+	awk '{print $1, $2 / $3, $2}' "$1" | sort -k1,1 -k2,2n | awk '
 		function flush() {
 			if (n) printf "%-34s %7.3f  %7.3f … %.3f  (%d)\n", k, (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2,
 				v[1], v[n], n
@@ -103,7 +119,7 @@ recording() {
 	sleep 4
 	for _ in $(seq "${ROUNDS:-5}"); do
 		rate work 4
-		base=$rate
+		set_base
 		rm -f "$DIR/perf.data"
 		recorded "$DIR/perf.data" perf record -q -g -F 99 -p "${PID[work]}" -o "$DIR/perf.data" -- sleep 5
 		note perf-record-g
@@ -179,7 +195,7 @@ vthreads() {
 		warm jvmti "$java" -agentpath:"$DIR/jvmti.so" -cp "$DIR" Counted yield 200
 		for _ in 1 2; do
 			alone none
-			base=$rate
+			set_base
 			alone agent
 			note agent-idle
 			alone jvmti
@@ -192,7 +208,7 @@ vthreads() {
 		kill -STOP "${PID[agent]}"
 		for _ in 1 2; do
 			alone none
-			base=$rate
+			set_base
 			alone agent
 			note agent-after-dump
 		done
@@ -205,7 +221,7 @@ idle() {
 		warm agent "$JAVA" "$(agent_option)" -cp "$DIR" Counted cpu 2
 		for _ in 1 2 3; do
 			alone none
-			base=$rate
+			set_base
 			alone agent
 			note agent-idle
 			alone none
@@ -227,13 +243,18 @@ agent_cpu() {
 
 mkdir "$DIR/share" "$DIR/ctl"
 seq=0
+TICKS=$(getconf CLK_TCK)
 javac --release 17 -d "$DIR" bench/Counted.java
 echo "load average $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) CPUs, Linux $(uname -r)"
 for part; do
 	case $part in recording | vthreads | idle) ;; *) die "no part \"$part\"" ;; esac
-	echo "== $part: throughput relative to nothing: median, lowest … highest (how many)"
 	: >"$DIR/$part"
+	: >"$DIR/$part.cpu"
+	echo "== $part"
 	"$part"
-	report
+	echo "-- throughput relative to nothing: median, lowest … highest (how many)"
+	report "$DIR/$part"
+	echo "-- work by the program's own processor time, relative to nothing"
+	report "$DIR/$part.cpu"
 done
 echo "load average $(cut -d' ' -f1-3 /proc/loadavg)"

@@ -34,6 +34,7 @@ load_stop() {
 }
 cleanup() {
 	local id
+	set +e # all of it, whatever fails
 	load_stop
 	for id in $("${RUNTIME[@]}" list -q); do bundle_stop "$id"; done
 	"$BUILD/libexec/dfg-hook" --release --root "$DFG_ROOT" >/dev/null 2>&1 || :
@@ -131,6 +132,6 @@ for program; do
 		done
 	done
 	load_stop
-	bundle_stop "$program"
+	bundle_stop "$program" || :
 done
 echo "load average $(cut -d' ' -f1-3 /proc/loadavg)"
