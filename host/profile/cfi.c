@@ -10,10 +10,9 @@
 #include "cfirule.h"
 #include "dfg/clock.h"
 #include "dfg/str.h"
+#include "elfseg.h"
 
-#define SEGMENTS_MAX 256
 #define SECTIONS_MAX 4096
-#define PAGE	     4096u
 #define RULES_MAX    (1u << 16)
 #define PCS_MAX	     (1u << 20)
 /* For reading one file's rules, which takes microseconds each: libdw believes numbers of registers
@@ -23,11 +22,6 @@
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
 #endif
-
-struct segment {
-	uint64_t offset, size, vaddr;
-	bool exec;
-};
 
 /* A place in the file and the number of its rule, from 1; 0: the slot is free. */
 struct pc_slot {
@@ -43,8 +37,7 @@ struct cfi {
 	Dwarf_CFI *eh, *frames;
 	bool eh_sought, frames_sought;
 	uint64_t read_us; /* spent in libdw */
-	struct segment *segments;
-	size_t segment_count, segment_cap;
+	struct elfsegs segments;
 
 	/* What was read so far; forgotten when it grows too large. */
 	struct cfi_exprs exprs;
@@ -55,25 +48,6 @@ struct cfi {
 	struct pc_slot *pcs;
 	size_t pc_count, pcs_size; /* size: a power of two */
 };
-
-static void read_segments(struct cfi *c)
-{
-	GElf_Phdr ph;
-	size_t n = 0;
-
-	if (elf_getphdrnum(c->elf, &n) != 0)
-		return;
-	for (size_t i = 0; i < n && i < SEGMENTS_MAX; i++) {
-		if (!gelf_getphdr(c->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
-			continue;
-		c->segments =
-			grow(c->segments, c->segment_count, &c->segment_cap, sizeof(*c->segments));
-		c->segments[c->segment_count++] = (struct segment){.offset = ph.p_offset,
-								   .size = ph.p_filesz,
-								   .vaddr = ph.p_vaddr,
-								   .exec = ph.p_flags & PF_X};
-	}
-}
 
 static struct cfi *open_elf(Elf *elf, void *map, size_t map_len, struct err *err)
 {
@@ -89,7 +63,7 @@ static struct cfi *open_elf(Elf *elf, void *map, size_t map_len, struct err *err
 		   eh.e_machine != MACHINE) {
 		err_set(err, 0, "an ELF file of another architecture");
 	} else {
-		read_segments(c);
+		elfsegs_read(c->elf, &c->segments);
 		return c;
 	}
 	cfi_close(c);
@@ -135,7 +109,7 @@ void cfi_close(struct cfi *c)
 	elf_end(c->elf);
 	if (c->map)
 		munmap(c->map, c->map_len);
-	free(c->segments);
+	elfsegs_fini(&c->segments);
 	free(c->exprs.list);
 	free(c->rules);
 	free(c->by_rule);
@@ -183,24 +157,6 @@ static Dwarf_CFI *frames_table(struct cfi *c)
 	}
 	c->frames_sought = true;
 	return c->frames;
-}
-
-/* A mapping begins at a page: bytes before a segment on its first page belong to it, if it is the
- * one with code. */
-static bool address_of(const struct cfi *c, uint64_t offset, uint64_t *ret)
-{
-	for (int exec = 1; exec >= 0; exec--)
-		for (size_t i = 0; i < c->segment_count; i++) {
-			const struct segment *g = &c->segments[i];
-			uint64_t before = exec ? g->offset & (PAGE - 1) : 0;
-
-			if (g->exec != exec || offset < g->offset - before ||
-			    (offset >= g->offset && offset - g->offset >= g->size))
-				continue;
-			*ret = g->vaddr + (offset - g->offset);
-			return true;
-		}
-	return false;
 }
 
 static size_t mix(uint64_t n)
@@ -298,7 +254,8 @@ static void read_rule(struct cfi *c, uint64_t offset, struct cfi_rule *ret)
 {
 	uint64_t addr;
 
-	if (c->read_us <= READ_US_MAX && address_of(c, offset, &addr) && read_tables(c, addr, ret))
+	if (c->read_us <= READ_US_MAX && elfsegs_address(&c->segments, offset, &addr) &&
+	    read_tables(c, addr, ret))
 		return;
 	memset(ret, 0, sizeof(*ret));
 	ret->result = CFI_NONE;

@@ -4,13 +4,13 @@
 #include <gelf.h>
 
 #include "dfg/str.h"
+#include "elfseg.h"
 #include "keyed.h"
 #include "symname.h"
 
-#define SYMBOLS_MAX  (2u << 20)
-#define SEGMENTS_MAX 256
-#define PAGE	     4096u
-#define LOOK_BACK    64 /* symbols before an address that may reach over those behind them */
+#define PAGE	    4096u
+#define SYMBOLS_MAX (2u << 20)
+#define LOOK_BACK   64 /* symbols before an address that may reach over those behind them */
 
 struct symbol {
 	uint64_t start, end;
@@ -19,17 +19,11 @@ struct symbol {
 	bool plt, typed, weak, global;
 };
 
-struct segment {
-	uint64_t offset, size, vaddr;
-	bool exec;
-};
-
 struct elfsym {
 	Elf *elf; /* keeps the names */
 	struct symbol *symbols;
 	size_t count, cap;
-	struct segment *segments;
-	size_t segment_count, segment_cap;
+	struct elfsegs segments;
 	const uint8_t *build_id;
 	size_t build_id_len;
 };
@@ -39,25 +33,6 @@ struct names {
 	const char *p;
 	size_t len;
 };
-
-static void read_segments(struct elfsym *es)
-{
-	GElf_Phdr ph;
-	size_t n = 0;
-
-	if (elf_getphdrnum(es->elf, &n) != 0)
-		return;
-	for (size_t i = 0; i < n && i < SEGMENTS_MAX; i++) {
-		if (!gelf_getphdr(es->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
-			continue;
-		es->segments = grow(es->segments, es->segment_count, &es->segment_cap,
-				    sizeof(*es->segments));
-		es->segments[es->segment_count++] = (struct segment){.offset = ph.p_offset,
-								     .size = ph.p_filesz,
-								     .vaddr = ph.p_vaddr,
-								     .exec = ph.p_flags & PF_X};
-	}
-}
 
 /* Any section's contents, NULL unless they are plain bytes in the file. */
 static Elf_Data *contents(Elf_Scn *scn, const GElf_Shdr *sh)
@@ -281,7 +256,7 @@ static struct elfsym *load(Elf *elf, struct err *err)
 		elfsym_close(es);
 		return NULL;
 	}
-	read_segments(es);
+	elfsegs_read(es->elf, &es->segments);
 	find_sections(es, &s);
 	if (s.symtab)
 		read_symbols(es, s.symtab, &s.symtab_sh);
@@ -310,7 +285,7 @@ void elfsym_close(struct elfsym *es)
 		return;
 	elf_end(es->elf);
 	free(es->symbols);
-	free(es->segments);
+	elfsegs_fini(&es->segments);
 	free(es);
 }
 
@@ -319,30 +294,12 @@ size_t elfsym_count(const struct elfsym *es)
 	return es->count;
 }
 
-/* A mapping begins at a page: bytes before a segment on its first page belong to it, if it is the
- * one with code. */
-static bool address_of(const struct elfsym *es, uint64_t offset, uint64_t *ret)
-{
-	for (int exec = 1; exec >= 0; exec--)
-		for (size_t i = 0; i < es->segment_count; i++) {
-			const struct segment *g = &es->segments[i];
-			uint64_t before = exec ? g->offset & (PAGE - 1) : 0;
-
-			if (g->exec != exec || offset < g->offset - before ||
-			    (offset >= g->offset && offset - g->offset >= g->size))
-				continue;
-			*ret = g->vaddr + (offset - g->offset);
-			return true;
-		}
-	return false;
-}
-
 bool elfsym_find(const struct elfsym *es, uint64_t offset, struct elf_symbol *ret)
 {
 	uint64_t addr;
 	size_t lo = 0, n = es->count;
 
-	if (!address_of(es, offset, &addr))
+	if (!elfsegs_address(&es->segments, offset, &addr))
 		return false;
 	while (n) {
 		size_t half = n / 2;
