@@ -174,6 +174,14 @@ static void push_registers(struct reader *r, const struct process *p, const stru
 	push_user(r, p, bytes_u64(&regs));
 }
 
+/* A chain of frame pointers that has only been in a C library without symbols may have broken
+ * there. */
+static bool chain_begins(struct reader *r)
+{
+	return r->has_user && symbolize_is_first(r->symbols, r->outermost) &&
+	       (r->has_code || stacks_frame(r->stacks, r->outermost)->kind != FRAME_UNKNOWN);
+}
+
 /* With registers and a copy of the stack, the user's part is unwound, even where the chain has it:
  * it needs no frame pointers. */
 static void push_stack(struct reader *r, const struct process *p, const struct perf_sample *s)
@@ -190,7 +198,7 @@ static void push_stack(struct reader *r, const struct process *p, const struct p
 	else
 		push_registers(r, p, s);
 	r->begins = end == UNWIND_ROOT;
-	r->at_root = r->begins || (r->has_user && symbolize_is_first(r->symbols, r->outermost));
+	r->at_root = r->begins || chain_begins(r);
 	r->quality->truncated += end == UNWIND_TRUNCATED;
 }
 
@@ -240,6 +248,13 @@ static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
 			r->quality->frames_unknown++;
 }
 
+static void count_thread(struct thread *t, bool code, bool complete)
+{
+	t->code = t->code || code;
+	t->samples++;
+	t->complete += complete;
+}
+
 static void add_sample(struct reader *r, const struct perf_record *rec)
 {
 	const struct process *p = process_of(r, rec->pid);
@@ -256,9 +271,21 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	frames = r->frames + ARRAY_LEN(r->frames) - r->used;
 	stacks_add(r->stacks, frames, r->used, 1);
 	r->quality->samples++;
-	if (p->code && r->has_code) {
-		r->quality->java_samples++;
-		r->quality->java_complete += r->at_root;
+	count_thread(space_thread(r->space, rec->pid, rec->tid), p->code && r->has_code,
+		     r->at_root);
+}
+
+/* A thread that was once seen in Java code is a Java thread, and all its samples count: one that is
+ * cut before it reaches the Java code is no less incomplete. */
+static void count_java(const struct space *space, struct quality *q)
+{
+	for (size_t i = 0; i < space_thread_count(space); i++) {
+		const struct thread *t = space_thread_at(space, i);
+
+		if (!t->code)
+			continue;
+		q->java_samples += t->samples;
+		q->java_complete += t->complete;
 	}
 }
 
@@ -331,6 +358,7 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 	while (perfdata_next(pd, &rec))
 		add_record(r, &rec);
 	quality->stale += userstack_stale(unwinder);
+	count_java(space, quality);
 	*ret_cut = perfdata_cut(pd);
 	str_fini(&r->text);
 	return 0;

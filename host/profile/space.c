@@ -145,6 +145,16 @@ struct process *space_process(struct space *sp, pid_t pid)
 	return p;
 }
 
+size_t space_thread_count(const struct space *sp)
+{
+	return sp->thread_count;
+}
+
+const struct thread *space_thread_at(const struct space *sp, size_t i)
+{
+	return &sp->threads[i];
+}
+
 struct thread *space_thread(struct space *sp, pid_t pid, pid_t tid)
 {
 	size_t i = hash_number((uint64_t)tid) & sp->by_tid.mask;
@@ -300,7 +310,11 @@ void space_fork(struct space *sp, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, 
 
 	if (pid != ppid)
 		copy_process(sp, pid, ppid, copy);
-	*t = (struct thread){.pid = pid, .tid = tid};
+	*t = (struct thread){.pid = pid,
+			     .tid = tid,
+			     .samples = t->samples,
+			     .complete = t->complete,
+			     .code = t->code};
 	memcpy(t->comm, parent.comm, sizeof(t->comm));
 }
 

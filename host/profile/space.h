@@ -35,6 +35,9 @@ struct thread {
 	pid_t pid, tid;
 	char comm[16]; /* "" when not known */
 	uint32_t mark; /* the caller's; becomes 0 when comm changes */
+	/* The caller's counts. */
+	uint64_t samples, complete;
+	bool code; /* runs code of a JVM */
 };
 
 struct space;
@@ -45,6 +48,10 @@ void space_free(struct space *sp);
 /* Never NULL; made when missing. Pointers are valid until the next call that may make one. */
 struct process *space_process(struct space *sp, pid_t pid);
 struct thread *space_thread(struct space *sp, pid_t pid, pid_t tid);
+
+/* Threads that were met, those that ended included; a number that is used again is one thread. */
+size_t space_thread_count(const struct space *sp);
+const struct thread *space_thread_at(const struct space *sp, size_t i);
 
 /* What the records say. A new mapping takes the place of what it overlaps. */
 void space_map(struct space *sp, pid_t pid, uint64_t start, uint64_t len, uint64_t pgoff, bool exec,

@@ -44,7 +44,7 @@ struct stack_node {
 struct quality {
 	uint64_t samples;      /* read from the recording */
 	uint64_t lost;	       /* samples the kernel or perf says it lost */
-	uint64_t java_samples; /* taken in a thread with Java code on its stack */
+	uint64_t java_samples; /* taken in a thread that runs Java code */
 	/* Of these, whose stack reaches the thread's first function. A virtual thread's frames that
 	 * are in the heap do not count as missing: the graph marks where they are. */
 	uint64_t java_complete;

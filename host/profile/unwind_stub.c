@@ -73,7 +73,9 @@ static bool by_exception(struct walk *w, const struct snapfile_code *c)
 		return false;
 	if (stack_read(w->stack, sp, &word) && word == pc)
 		return walk_go(w, pc, sp + WORD, 0);
-	if (stack_read(w->stack, sp + WORD, &word) && word == pc)
+	/* After the blob's own call rdx is anything: the address it pushed comes first. */
+	if (stack_read(w->stack, sp + WORD, &word) &&
+	    (word == pc || (walk_is_return(w, word) && walk_leads_on(w, word, sp + 2 * WORD))))
 		return false;
 	return walk_leads_on(w, pc, sp) && walk_go(w, pc, sp, 0);
 }
