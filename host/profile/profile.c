@@ -271,8 +271,8 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	frames = r->frames + ARRAY_LEN(r->frames) - r->used;
 	stacks_add(r->stacks, frames, r->used, 1);
 	r->quality->samples++;
-	count_thread(space_thread(r->space, rec->pid, rec->tid), p->code && r->has_code,
-		     r->at_root);
+	if (p->code)
+		count_thread(space_thread(r->space, rec->pid, rec->tid), r->has_code, r->at_root);
 }
 
 /* A thread that was once seen in Java code is a Java thread, and all its samples count: one that is
