@@ -73,9 +73,7 @@ static bool by_exception(struct walk *w, const struct snapfile_code *c)
 		return false;
 	if (stack_read(w->stack, sp, &word) && word == pc)
 		return walk_go(w, pc, sp + WORD, 0);
-	/* After the blob's own call rdx is anything: the address it pushed comes first. */
-	if (stack_read(w->stack, sp + WORD, &word) &&
-	    (word == pc || (walk_is_return(w, word) && walk_leads_on(w, word, sp + 2 * WORD))))
+	if (stack_read(w->stack, sp + WORD, &word) && word == pc)
 		return false;
 	return walk_leads_on(w, pc, sp) && walk_go(w, pc, sp, 0);
 }
@@ -87,6 +85,8 @@ static bool by_size(struct walk *w, const struct snapfile_code *c)
 
 	if (size < 2 * WORD)
 		return false;
+	if (w->regs.exact && unwind_pc(&w->regs) == c->start)
+		return walk_take(w, (struct sender){.ret_at = sp});
 	return walk_take(
 		w, (struct sender){.ret_at = sp + size - WORD, .fp_at = sp + size - 2 * WORD});
 }
@@ -107,19 +107,6 @@ enum step walk_stub(struct walk *w, const struct snapfile_code *c)
 	if (by_frame(w))
 		return STEP_ON;
 	return fp >= unwind_sp(&w->regs) ? walk_missing(w, fp + WORD) : STEP_LOST;
-}
-
-bool walk_is_frozen(const struct walk *w, uint64_t addr)
-{
-	static const char name[] = "StubRoutines (continuation";
-	const struct snapfile_code *c;
-
-	if (w->head->cont_return)
-		return addr == w->head->cont_return;
-	/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
-	c = snapfile_find(w->src->code, addr - 1);
-	return c && c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
-	       memcmp(c->name, name, strlen(name)) == 0;
 }
 
 /* The outermost thawed frame holds the frame pointer of Continuation.enterSpecial, below which the

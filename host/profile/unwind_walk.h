@@ -36,6 +36,10 @@ static inline uint64_t walk_addr(const struct walk *w)
 /* CUT when the address is behind the copy, else LOST. */
 enum step walk_missing(const struct walk *w, uint64_t addr);
 
+/* The code that returns to an address: by the latest snapshot in which it can, since code may have
+ * been replaced between a sample and the last snapshot. NULL: none can. */
+const struct snapfile_code *walk_return_code(const struct walk *w, uint64_t addr);
+
 /* Whether code of the snapshot could return to the address: see unwind.h. */
 bool walk_is_return(const struct walk *w, uint64_t addr);
 
@@ -74,6 +78,6 @@ enum step walk_method(struct walk *w, const struct snapfile_code *c);	   /* unwi
 enum step walk_interpreter(struct walk *w, const struct snapfile_code *c); /* unwind_interp.c */
 enum step walk_stub(struct walk *w, const struct snapfile_code *c);	   /* unwind_stub.c */
 enum step walk_frozen(struct walk *w);					   /* unwind_stub.c */
-enum step walk_native(struct walk *w);					   /* unwind.c */
+enum step walk_native(struct walk *w);					   /* unwind_native.c */
 
 #endif

@@ -113,7 +113,7 @@ struct snap_code {
 	 *	struct snap_scope  scopes[scope_count]
 	 *	struct snap_region regions[region_count]	ascending, `end` unique
 	 *	struct snap_exit   exits[exit_count]		ascending
-	 *	uint32_t           calls[call_count]		see below
+	 *	uint32_t           calls[call_count]		ascending, see below
 	 *	char               name[name_len]		the blob's name where method is 0
 	 *	padding
 	 *

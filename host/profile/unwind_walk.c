@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind_walk.h"
+
+void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
+{
+	if (w->count < UNWIND_FRAMES_MAX)
+		w->frames[w->count++] = (struct unwind_frame){
+			.addr = walk_addr(w), .method = method, .kind = kind, .code = w->code};
+}
+
+enum step walk_missing(const struct walk *w, uint64_t addr)
+{
+	return addr + sizeof(uint64_t) - w->stack->base > w->stack->len ? STEP_CUT : STEP_LOST;
+}
+
+bool walk_is_native(const struct walk *w, uint64_t addr)
+{
+	struct cfi *cfi;
+	uint64_t offset;
+
+	return addr && w->src->native(w->src->arg, addr - 1, &cfi, &offset);
+}
+
+static bool is_return_in(const struct snapfile_code *c, uint64_t addr)
+{
+	uint64_t offset = addr - c->start;
+
+	switch (c->record->kind) {
+	case SNAP_INTERPRETER:
+		return true;
+	case SNAP_COMPILED:
+	case SNAP_NATIVE:
+		return snapfile_is_return(c, offset) || offset == c->record->deopt ||
+		       offset == c->record->deopt_mh;
+	default:
+		return snapfile_is_return(c, offset);
+	}
+}
+
+bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
+{
+	uint64_t fp = unwind_fp(&w->regs);
+
+	/* Only the first frame can be without any stack of its own. */
+	if (sp < unwind_sp(&w->regs) || (sp == unwind_sp(&w->regs) && !w->regs.exact) ||
+	    (fp_at && !stack_read(w->stack, fp_at, &fp)))
+		return false;
+	w->regs.known = 0; /* Java code keeps no register for its caller but this one */
+	w->regs.exact = false;
+	unwind_set(&w->regs, UNWIND_PC, pc);
+	unwind_set(&w->regs, UNWIND_SP, sp);
+	unwind_set(&w->regs, UNWIND_FP, fp);
+	return true;
+}
+
+bool walk_take(struct walk *w, struct sender s)
+{
+	uint64_t pc;
+
+	return stack_read(w->stack, s.ret_at, &pc) && walk_is_return(w, pc) &&
+	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
+}
+
+bool walk_is_frozen(const struct walk *w, uint64_t addr)
+{
+	static const char name[] = "StubRoutines (continuation";
+	const struct snapfile_code *c;
+
+	if (w->head->cont_return)
+		return addr == w->head->cont_return;
+	/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
+	c = snapfile_find(w->src->code, addr - 1);
+	return c && c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
+	       memcmp(c->name, name, strlen(name)) == 0;
+}
+
+const struct snapfile_code *walk_return_code(const struct walk *w, uint64_t addr)
+{
+	const struct snapfile_code *c =
+		addr && w->src->code ? snapfile_find(w->src->code, addr - 1) : NULL;
+
+	while (c && !is_return_in(c, addr) && addr != w->head->call_stub_return &&
+	       !walk_is_frozen(w, addr))
+		c = snapfile_older(w->src->code, c, addr - 1);
+	return c;
+}
+
+bool walk_is_return(const struct walk *w, uint64_t addr)
+{
+	return walk_return_code(w, addr) != NULL;
+}
+
+bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
+{
+	const struct snapfile_code *c = walk_return_code(w, pc);
+	uint64_t next;
+
+	if (!c || (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE))
+		return true;
+	return stack_read(w->stack, sp + c->record->frame_size - sizeof(next), &next)
+		       ? walk_is_return(w, next)
+		       : walk_missing(w, sp + c->record->frame_size) == STEP_CUT;
+}
+
+bool walk_take_found(struct walk *w, struct sender s)
+{
+	uint64_t pc;
+
+	return stack_read(w->stack, s.ret_at, &pc) && walk_is_return(w, pc) &&
+	       walk_leads_on(w, pc, s.ret_at + sizeof(pc)) &&
+	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
+}
+
+bool walk_search(struct walk *w, struct sender first, unsigned count)
+{
+	uint64_t word;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (walk_take_found(w, first))
+			return true;
+		if (!stack_read(w->stack, first.ret_at, &word) ||
+		    (word > w->head->code_low && word <= w->head->code_high &&
+		     !walk_is_return(w, word)))
+			return false;
+		first.ret_at += sizeof(word);
+		first.fp_at += first.fp_at ? sizeof(word) : 0;
+	}
+	return false;
+}
