@@ -8,6 +8,7 @@
 /* DWARF numbers */
 #define RAX 0
 #define RDX 1
+#define R8  8
 #define R13 13
 
 /* Registers a stub saves, and what else it keeps: the stubs of ciphers push most of them. */
@@ -61,21 +62,32 @@ static bool by_adapter(struct walk *w)
 	return walk_go(w, word, moved ? sender : sp + WORD, 0);
 }
 
-/* Compiled code that has to handle an exception jumps to this blob with the address that threw in
- * rdx. The blob pushes it, and takes it back before it jumps on. */
+static bool is_handler(const struct walk *w, uint64_t pc, uint64_t addr)
+{
+	const struct snapfile_code *c = snapfile_find(w->src->code, addr);
+
+	return c && c == snapfile_find(w->src->code, pc - 1);
+}
+
+/* Where an exception goes on: ExceptionBlob is jumped to with the address that threw in rdx, and
+ * pushes it; like the stub that throws again, it jumps to the handler (in rax, then r8) with the
+ * address in rdx and no frame left. In between rdx is anything. */
 static bool by_exception(struct walk *w, const struct snapfile_code *c)
 {
 	static const char name[] = "ExceptionBlob";
 	uint64_t sp = unwind_sp(&w->regs), pc = unwind_get(&w->regs, RDX), word;
+	bool blob = c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
 
-	if (!w->regs.exact || c->record->name_len != strlen(name) ||
-	    memcmp(c->name, name, strlen(name)) != 0 || !walk_is_return(w, pc))
+	if (!w->regs.exact)
 		return false;
-	if (stack_read(w->stack, sp, &word) && word == pc)
-		return walk_go(w, pc, sp + WORD, 0);
-	if (stack_read(w->stack, sp + WORD, &word) && word == pc)
+	if (!walk_is_return(w, pc))
 		return false;
-	return walk_leads_on(w, pc, sp) && walk_go(w, pc, sp, 0);
+	if ((blob && unwind_pc(&w->regs) == c->start) ||
+	    is_handler(w, pc, unwind_get(&w->regs, RAX)) ||
+	    is_handler(w, pc, unwind_get(&w->regs, R8)))
+		return walk_leads_on(w, pc, sp) && walk_go(w, pc, sp, 0);
+	return blob && stack_read(w->stack, sp, &word) && word == pc &&
+	       walk_go(w, pc, sp + WORD, 0);
 }
 
 static bool by_size(struct walk *w, const struct snapfile_code *c)
