@@ -21,7 +21,14 @@ read -ra LENGTHS <<<"${LENGTHS:-10 30 60}"
 DFG=$BUILD/bin/dfg-trigger
 DIR=$(mktemp -d /tmp/dfg-post.XXXXXX)
 pid=
-trap '[ -z "$pid" ] || kill -9 $pid 2>/dev/null; rm -rf "$DIR"' EXIT
+cleanup() {
+	set +e # all of it, whatever fails
+	[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || :
+	"$BUILD/libexec/dfg-hook" --release --root "$DIR/root" >/dev/null 2>&1 || :
+	awk -v d="$DIR/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r | xargs -r umount -l
+	rm -rf "$DIR"
+}
+trap cleanup EXIT
 
 # measured COMMAND...: "processor-ms wall-ms peak-anonymous-KiB" of it and its children
 measured() {
@@ -68,9 +75,9 @@ replay() {
 	printf '%8s %8s %8s %8s %8s %10s %12s\n' seconds MB samples cpu_ms wall_ms samples/s memory_KiB
 	for seconds in "${LENGTHS[@]}"; do
 		out=$DIR/out
-		"$DFG" --json -q --pid $pid --unwind vm --stack "$STACK" --source host -F "$HZ" -d "$seconds" \
+		"$DFG" --json -q --pid "$pid" --unwind vm --stack "$STACK" --source host -F "$HZ" -d "$seconds" \
 			--root "$DIR/root" -o "$out" >"$DIR/json"
-		kill -STOP $pid
+		kill -STOP "$pid"
 		samples=$(jq .samples "$DIR/json")
 		best_cpu=
 		mkdir "$DIR/again"
@@ -83,10 +90,10 @@ replay() {
 			$(($(stat -c %s "$out/session/perf.data") / 1000000)) "$samples" "$best_cpu" "$best_wall" \
 			$((samples * 1000 / best_cpu)) "$best_anon"
 		rm -rf "$out" "$DIR/again"
-		kill -CONT $pid
+		kill -CONT "$pid"
 	done
-	kill -9 $pid
-	wait $pid 2>/dev/null || :
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null || :
 	pid=
 }
 
