@@ -11,7 +11,8 @@ and, with # in front, what is not as it should be; exit status 1 where there is 
 complete, unknown, truncated: as in the summary. in-tree: stacks of the thread with the frames it
 starts with. pairs: Java frames next to each other whose caller's bytecode could be read; a pair is
 wrong where that method calls nothing of the callee's name. Methods of hidden classes (lambdas,
-method handles) are left out: what they call is in no file."""
+method handles) are left out: what they call is in no file. A few wrong pairs (WRONG) are counted, but
+are no failure: docs/measurements-accuracy.md tells where they come from."""
 import collections
 import json
 import os
@@ -19,7 +20,7 @@ import re
 import subprocess
 import sys
 
-COMPLETE, UNKNOWN = 99.5, 0.5  # per cent
+COMPLETE, UNKNOWN, WRONG = 99.5, 0.5, 0.2  # per cent; WRONG: pairs for each sample
 JAVA = re.compile(r"^(.*)_\[[ji0]\]$")
 HIDDEN = re.compile(r"\.0x[0-9a-f]{6,}|/0x|\$\$Lambda|LambdaForm|^java\.lang\.invoke\.|GeneratedM|GeneratedC"
                     r"|GeneratedSer|\$Proxy")
@@ -131,7 +132,8 @@ def complaints(want, s, mine, wrong, in_tree):
     if in_tree < COMPLETE and not want.deep and not want.lossy:
         yield "in the tree %.2f %% < %.1f %%" % (in_tree, COMPLETE)
     for (caller, callee), n in sorted(wrong.items(), key=lambda x: -x[1]):
-        yield "wrong pair %6d  %s -> %s" % (n, caller, callee)
+        if percent(sum(wrong.values()), s["samples"]) > WRONG:
+            yield "wrong pair %6d  %s -> %s" % (n, caller, callee)
     total = sum(n for _, n in mine)
     for share, chain in want.chains:
         got = percent(sum(n for k, n in mine if re.search(chain, k)), total)
