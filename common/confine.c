@@ -21,8 +21,9 @@ int confine_caps(const int *caps, size_t n, struct err *err)
 	if (!set)
 		return err_set(err, errno, "capabilities");
 	/* The bounding set needs SETPCAP; where that is gone, it has been emptied before. */
-	for (int cap = 0; cap < 64 && cap_get_bound(cap) >= 0; cap++)
-		(void)cap_drop_bound(cap);
+	for (int cap = 0, bound; cap < 64 && (bound = cap_get_bound(cap)) >= 0; cap++)
+		if (bound)
+			(void)cap_drop_bound(cap);
 	(void)cap_reset_ambient();
 	for (size_t i = 0; i < n && i < ARRAY_LEN(keep); i++)
 		keep[i] = caps[i];
