@@ -313,6 +313,11 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
 	size_t region = regions_before(c, offset), n = 0;
 	uint32_t at;
 
+	/* The compilers mark what is no call at the start of its last instruction
+	 * (NonSafepointEmitter in opto/output.cpp), so that one belongs to it, too. A return
+	 * address, being looked up one byte before, is never the start of an instruction. */
+	if (region && c->regions[region - 1].end == offset)
+		region--;
 	if (region == c->record->region_count)
 		return 0;
 	at = c->regions[region].scope;

@@ -62,15 +62,16 @@ static void test_scopes(const struct snapfile *sf)
 	is_text(found[0].method.name, found[0].method.name_len, "a.B.outer", "its method");
 	is_text(found[0].method.file, found[0].method.file_len, "B.java", "and file");
 	is_int(found[0].line, 100, "and line");
-	is_int(snapfile_scopes(c, 16, found), 2, "a region's end is the next one's");
+	is_int(snapfile_scopes(c, 16, found), 1, "and the instruction that starts at its end");
+	is_int(snapfile_scopes(c, 17, found), 2, "behind it is the next one");
 	is_text(found[0].method.name, found[0].method.name_len, "a.B.inlined", "innermost first");
 	is_int(found[1].bci, 10, "where it is inlined");
 	is_int(snapfile_scopes(c, 47, found), 3, "a method without a record is a scope, too");
 	is_int(found[0].method.name_len, 0, "without a name");
-	is_int(snapfile_scopes(c, 48, found), SNAPFILE_DEPTH, "a circle ends");
-	is_int(snapfile_scopes(c, 64, found), 0, "a scope that is not there");
-	is_int(snapfile_scopes(c, 80, found), 0, "a region without one");
-	is_int(snapfile_scopes(c, 96, found), 0, "behind the last region");
+	is_int(snapfile_scopes(c, 49, found), SNAPFILE_DEPTH, "a circle ends");
+	is_int(snapfile_scopes(c, 65, found), 0, "a scope that is not there");
+	is_int(snapfile_scopes(c, 81, found), 0, "a region without one");
+	is_int(snapfile_scopes(c, 97, found), 0, "behind the last region");
 }
 
 static void test_places(const struct snapfile *sf)
