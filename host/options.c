@@ -9,7 +9,6 @@
 
 #define DURATION_MAX  (24 * 3600)
 #define FREQUENCY_MAX 100000
-#define STACK_DEFAULT 16384
 #define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
 
 enum {
@@ -62,7 +61,8 @@ static const char help[] =
 	"  -o, --output DIR         instead of the container's graphs directory\n"
 	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables from\n"
 	"                           a copy of the stack (vm, unless all JVMs keep pointers)\n"
-	"      --stack BYTES        of the stack to copy with each sample (16384)\n"
+	"      --stack BYTES        of the stack to copy with each sample (32768, less on\n"
+	"                           large machines)\n"
 	"      --source auto|agent|host  where the names of Java code come from:\n"
 	"                           the agent in the JVM, or its memory read from here\n"
 	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"
@@ -204,7 +204,7 @@ static int check_names(const struct options *o, struct err *err)
 int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 {
 	const char *root = getenv("DFG_ROOT");
-	struct options o = {.duration = 30, .frequency = 99, .stack_bytes = STACK_DEFAULT};
+	struct options o = {.duration = 30, .frequency = 99};
 	int opt;
 
 	o.snapshot.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;

@@ -31,7 +31,7 @@ struct options {
 	unsigned duration;  /* seconds */
 	unsigned frequency; /* Hz */
 	enum options_unwind unwind;
-	unsigned stack_bytes; /* copied with each sample, for vm */
+	unsigned stack_bytes; /* copied with each sample, for vm; 0: as many as fit */
 	struct format_set formats;
 	const char *output; /* NULL: beside the container's other results */
 	struct snapshot_options snapshot;

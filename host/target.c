@@ -11,6 +11,10 @@
 #include "dfg/str.h"
 #include "files.h"
 
+#define STACK_MOST	32768u
+#define STACK_LEAST	8192u
+#define RECORDING_BYTES (4ull << 30)
+
 /* ---- finding ---- */
 
 static bool known(const struct targets *t, const struct container *c)
@@ -271,18 +275,33 @@ void target_refresh(struct target *t)
 	take_new_jvms(&t->jvms, &found);
 }
 
+/* 32 KiB hold nearly all stacks (docs/measurements.md), but perf writes them in full with each
+ * sample: where all processors may be busy all the time, no more than makes a recording of 4 GiB.
+ */
+static unsigned stack_that_fits(const struct options *o)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t samples = (uint64_t)(cpus > 0 ? cpus : 1) * o->frequency * o->duration;
+	unsigned bytes = STACK_MOST;
+
+	while (bytes > STACK_LEAST && samples * bytes > RECORDING_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
 unsigned targets_stack_bytes(const struct targets *t, const struct options *o)
 {
+	unsigned bytes = o->stack_bytes ? o->stack_bytes : stack_that_fits(o);
 	size_t jvms = 0, kept = 0;
 
 	if (o->unwind != UNWIND_AUTO)
-		return o->unwind == UNWIND_VM ? o->stack_bytes : 0;
+		return o->unwind == UNWIND_VM ? bytes : 0;
 	for (size_t i = 0; i < t->count; i++) {
 		jvms += t->list[i].jvms.count;
 		for (size_t k = 0; k < t->list[i].session.jvm_count; k++)
 			kept += t->list[i].session.jvms[k].keeps_fp;
 	}
-	return jvms && kept == jvms ? 0 : o->stack_bytes;
+	return jvms && kept == jvms ? 0 : bytes;
 }
 
 static struct session_jvm *entry_of(struct session *s, const struct jvm *j)

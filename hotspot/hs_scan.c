@@ -4,8 +4,9 @@
 #ifdef __x86_64__
 /* A prologue is at most the bang of the stack, a check of the class's state, and the frame. */
 #define PROLOGUE_MAX 256u
-/* From `pop rbp` to the end of the return: reserved stack check, poll, return. */
-#define EXIT_MAX 48u
+/* From `pop rbp` to the end of the return: reserved stack check with all of its slow way, poll,
+ * return. */
+#define EXIT_MAX 128u
 #define PUSH_BP	 0x55
 #define POP_BP	 0x5d
 #define LEAVE	 0xc9
@@ -96,6 +97,8 @@ static const struct {
 	{3, 3, {0x41, 0x85, 0x02}}, /* test [r10], eax */
 	{8, 3, {0x49, 0x83, 0xbf}}, /* cmp [r15 + n], 0: the pending exception */
 	{5, 3, {0x49, 0x83, 0x7f}},
+	{11, 3, {0x49, 0x81, 0xbf}}, /* the same as JDK 17 writes it */
+	{8, 3, {0x49, 0x81, 0x7f}},
 	{3, 3, {0xc5, 0xf8, 0x77}}, /* vzeroupper */
 };
 
@@ -131,20 +134,38 @@ static uint32_t return_at(const struct hs_code *c, uint32_t at)
 	return p && p[len] == 0xff && (p[len + 1] & 0xf8) == 0xe0 ? len + 2 : 0;
 }
 
+/* Where `jb` goes forward to, 0: it is none. */
+static uint32_t below_at(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 2);
+	uint32_t distance;
+
+	if (p && p[0] == 0x72 && p[1] < 0x80)
+		return at + 2 + p[1];
+	p = p && p[0] == 0x0f && p[1] == 0x82 ? bytes_at(c, at, 6) : NULL;
+	if (!p)
+		return 0;
+	__builtin_memcpy(&distance, p + 2, 4);
+	return distance < EXIT_MAX ? at + 6 + distance : 0;
+}
+
 /* The offset behind the return that follows, 0: there is none, and so this was no exit. */
 static uint32_t exit_end(const struct hs_code *c, uint32_t from, uint32_t *ret_return)
 {
-	uint32_t at = from, len;
+	uint32_t at = from, over = 0, len;
 
 	while (at - from < EXIT_MAX) {
 		*ret_return = at;
 		len = return_at(c, at);
 		if (len > 0)
 			return at + len;
+		if (below_at(c, at))
+			over = below_at(c, at);
 		len = between_at(c, at);
-		if (len == 0)
+		/* The slow way of the reserved stack's check is jumped over (JEP 270). */
+		if (len == 0 && over <= at)
 			return 0;
-		at += len;
+		at = len ? at + len : over;
 	}
 	return 0;
 }

@@ -102,10 +102,13 @@ int agent_join(const char *root, const struct container *c, struct err *err)
 
 void agent_sweep(const char *root)
 {
+	CLEANUP(free) char *payload = xasprintf("%s/" DFG_PAYLOAD_DIR, root);
 	CLEANUP(str_fini) struct str out = {0};
 	struct err err;
 
-	(void)run_hook(root, "--gc", -1, &out, &err);
+	/* Where nothing was ever mounted nothing is left. */
+	if (access(payload, F_OK) == 0)
+		(void)run_hook(root, "--gc", -1, &out, &err);
 }
 
 int agent_load(const struct jvm *j, const struct dump *request, bool debug_info, struct err *err)

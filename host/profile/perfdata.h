@@ -64,6 +64,13 @@ struct perf_ksymbol {
 	const char *name;
 };
 
+/* perf 6.1 and later reports the samples that the kernel dropped twice: by the kernel's records
+ * among the others, and by its own at the end (LOST_SAMPLES, by reading the events). */
+struct perf_lost {
+	uint64_t samples;
+	bool at_end;
+};
+
 /* One record. type is PERF_RECORD_SAMPLE, _MMAP (also for MMAP2), _COMM, _FORK, _EXIT, _LOST (also
  * for LOST_SAMPLES) or _KSYMBOL; others are not returned. */
 struct perf_record {
@@ -77,7 +84,7 @@ struct perf_record {
 		struct perf_comm comm;
 		struct perf_fork fork;
 		struct perf_ksymbol ksymbol;
-		uint64_t lost; /* samples */
+		struct perf_lost lost;
 	};
 };
 

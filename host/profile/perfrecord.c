@@ -239,11 +239,11 @@ static bool read_other(const struct perf_event_header *h, struct bytes *b, struc
 		return true;
 	case PERF_RECORD_LOST:
 		bytes_u64(b); /* id of the event */
-		ret->lost = bytes_u64(b);
+		ret->lost = (struct perf_lost){.samples = bytes_u64(b)};
 		return true;
 	case PERF_RECORD_LOST_SAMPLES:
 		ret->type = PERF_RECORD_LOST;
-		ret->lost = bytes_u64(b);
+		ret->lost = (struct perf_lost){.samples = bytes_u64(b), .at_end = true};
 		return true;
 	case PERF_RECORD_KSYMBOL:
 		read_ksymbol(b, ret);

@@ -33,6 +33,7 @@ struct reader {
 	bool has_user, has_code, at_root;
 	bool begins;	    /* at the thread's first function, by the rules of unwinding */
 	uint32_t outermost; /* user frame */
+	uint64_t lost[2];   /* samples, as the kernel and as perf reports them: the same ones */
 };
 
 /* ---- processes --------------------------------------------------------------------------- */
@@ -321,7 +322,7 @@ static void add_record(struct reader *r, const struct perf_record *rec)
 		process_of(r, rec->pid);
 		break;
 	case PERF_RECORD_LOST:
-		r->quality->lost += rec->lost;
+		r->lost[rec->lost.at_end] += rec->lost.samples;
 		break;
 	case PERF_RECORD_KSYMBOL:
 		symbolizer_kernel_change(r->symbols, &rec->ksymbol);
@@ -359,6 +360,7 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 		add_record(r, &rec);
 	quality->stale += userstack_stale(unwinder);
 	count_java(space, quality);
+	quality->lost += r->lost[0] > r->lost[1] ? r->lost[0] : r->lost[1];
 	*ret_cut = perfdata_cut(pd);
 	str_fini(&r->text);
 	return 0;

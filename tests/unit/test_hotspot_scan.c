@@ -135,6 +135,25 @@ static void test_exits(void)
 		no_exit(&code, "code without a frame");
 	}
 	{
+		CODE(ADD, POP, 0x49, 0x3b, 0xa7, 0x58, 3, 0, 0, 0x72, 5, 0x0f, 0x0b, 0x0f, 0x0b,
+		     0x0f, RET);
+		one_exit(&code, 4, 20, "the reserved stack's slow way is jumped over");
+		code.size -= 3;
+		no_exit(&code, "a jump behind the end");
+	}
+	{
+		CODE(ADD, POP, 0x0f, 0x82, 4, 0, 0, 0, 0x0f, 0x0b, 0x0f, 0x0b, RET);
+		one_exit(&code, 4, 16, "by a long jump, too");
+	}
+	{
+		CODE(ADD, POP, 0x72, 0xf0, 0x0f, 0x0b, RET);
+		no_exit(&code, "a jump back");
+	}
+	{
+		CODE(ADD, POP, 0x49, 0x81, 0x7f, 8, 0, 0, 0, 0, RET);
+		one_exit(&code, 4, 14, "a wrapper's check of the pending exception, JDK 17");
+	}
+	{
 		CODE(0xc9, RET);
 		no_exit(&code, "leave where there is none");
 		code.leaves = true;

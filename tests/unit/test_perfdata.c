@@ -98,8 +98,10 @@ static void test_fields(void)
 		   rec.sample.ip == 0x401000 && rec.sample.cpumode == PERF_RECORD_MISC_USER &&
 		   rec.sample.max_stack == 127,
 	   "its fields");
-	ok(perfdata_next(pd, &rec) && rec.type == PERF_RECORD_LOST && rec.lost == 17, "LOST");
-	ok(perfdata_next(pd, &rec) && rec.type == PERF_RECORD_LOST && rec.lost == 4,
+	ok(perfdata_next(pd, &rec) && rec.type == PERF_RECORD_LOST && rec.lost.samples == 17,
+	   "LOST");
+	ok(perfdata_next(pd, &rec) && rec.type == PERF_RECORD_LOST && rec.lost.samples == 4 &&
+		   rec.lost.at_end,
 	   "LOST_SAMPLES");
 	ok(perfdata_next(pd, &rec) && rec.type == PERF_RECORD_KSYMBOL && rec.ksymbol.gone &&
 		   rec.ksymbol.len == 64,
