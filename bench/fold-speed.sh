@@ -19,6 +19,7 @@ DURATION=${DURATION:-30}
 OUT=${OUT:-$(mktemp -d)}
 mkdir -p "$OUT/ours"
 dfg=$BUILD/bin/dfg-trigger
+# needs make BUILD/tools/snapdump
 maps=()
 cleanup() { [ ${#maps[@]} = 0 ] || rm -f "${maps[@]}"; }
 trap cleanup EXIT
@@ -31,6 +32,12 @@ record() {
 	"$dfg" --pid $pid -F 999 -d "$DURATION" -q --root "$OUT/root" -o "$OUT/recorded" || { kill $pid; exit 1; }
 	kill $pid
 	wait $pid || :
+	# Both sides are to name from the same: the snapshots become maps in text, in place.
+	for f in "$OUT"/recorded/session/maps/*; do
+		"$BUILD/tools/snapdump" "$f" | sed -n "s/^code \\([0-9a-f]* [0-9a-f]*\\) [a-z]* \\(.*\\) frame=.*/\\1 \\2/p" |
+			tr -d "'" >"$f.text"
+		mv "$f.text" "$f"
+	done
 }
 
 if [ $# -gt 0 ]; then

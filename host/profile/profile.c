@@ -30,7 +30,7 @@ struct reader {
 	 * first; used: how many. */
 	uint32_t frames[CHAIN_MAX + 4];
 	size_t used;
-	bool has_user, has_code, at_root;
+	bool has_user, has_java, at_root;
 	bool begins;	    /* at the thread's first function, by the rules of unwinding */
 	uint32_t outermost; /* user frame */
 	uint64_t lost[2];   /* samples, as the kernel and as perf reports them: the same ones */
@@ -73,7 +73,7 @@ static void push(struct reader *r, uint32_t frame)
 static void push_user_frames(struct reader *r, const uint32_t *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		r->has_code = r->has_code || symbolize_is_code(r->symbols, frames[i]);
+		r->has_java = r->has_java || symbolize_is_java(r->symbols, frames[i]);
 		push(r, frames[i]);
 	}
 	r->has_user = true;
@@ -180,7 +180,7 @@ static void push_registers(struct reader *r, const struct process *p, const stru
 static bool chain_begins(struct reader *r)
 {
 	return r->has_user && symbolize_is_first(r->symbols, r->outermost) &&
-	       (r->has_code || stacks_frame(r->stacks, r->outermost)->kind != FRAME_UNKNOWN);
+	       (r->has_java || stacks_frame(r->stacks, r->outermost)->kind != FRAME_UNKNOWN);
 }
 
 /* With registers and a copy of the stack, the user's part is unwound, even where the chain has it:
@@ -264,7 +264,7 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	if (!p->wanted)
 		return;
 	r->used = 0;
-	r->has_user = r->has_code = false;
+	r->has_user = r->has_java = false;
 	push_stack(r, p, &rec->sample);
 	name_start(r);
 	count_frames(r, r->frames + ARRAY_LEN(r->frames) - r->used, r->used);
@@ -273,7 +273,7 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	stacks_add(r->stacks, frames, r->used, 1);
 	r->quality->samples++;
 	if (p->code)
-		count_thread(space_thread(r->space, rec->pid, rec->tid), r->has_code, r->at_root);
+		count_thread(space_thread(r->space, rec->pid, rec->tid), r->has_java, r->at_root);
 }
 
 /* A thread that was once seen in Java code is a Java thread, and all its samples count: one that is

@@ -242,12 +242,11 @@ void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *
 		kernsym_add(sy->kernel, change->addr, change->len, change->name);
 }
 
-bool symbolize_is_code(const struct symbolizer *sy, uint32_t frame)
+bool symbolize_is_java(const struct symbolizer *sy, uint32_t frame)
 {
 	enum frame_kind kind = stacks_frame(sy->stacks, frame)->kind;
 
-	return kind == FRAME_JAVA || kind == FRAME_INLINED || kind == FRAME_INTERPRETED ||
-	       kind == FRAME_STUB;
+	return kind == FRAME_JAVA || kind == FRAME_INLINED || kind == FRAME_INTERPRETED;
 }
 
 /* Where glibc and musl start a thread or a program. A C library without these symbols (stripped) is

@@ -49,9 +49,8 @@ bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t 
 		       struct cfi **ret_cfi, uint64_t *ret_offset);
 
 /* What a frame says about the stack it is in. */
-bool symbolize_is_code(const struct symbolizer *sy,
-		       uint32_t frame);				/* compiled by the JVM, or stub */
-bool symbolize_is_first(struct symbolizer *sy, uint32_t frame); /* a thread's first function */
+bool symbolize_is_java(const struct symbolizer *sy, uint32_t frame); /* a Java method */
+bool symbolize_is_first(struct symbolizer *sy, uint32_t frame);	     /* a thread's first function */
 
 static inline void cleanup_symbolizer_free(struct symbolizer **sy)
 {
