@@ -36,7 +36,8 @@ static int32_t table_search(struct hs_stream *s, int32_t want)
 			bci += b >> 3;
 			line += b & 7;
 		}
-		if (s->bad || line < 0 || line > UINT16_MAX || bci < 0 || bci > UINT16_MAX)
+		if (s->bad || line < 0 || line > (int32_t)UINT16_MAX || bci < 0 ||
+		    bci > (int32_t)UINT16_MAX)
 			break;
 		if (bci == want)
 			return line;

@@ -90,7 +90,7 @@ static bool frame_read(const struct hs_debug *d, uint32_t place, struct frame *f
 	*ret_sender = hs_stream_u32(&in);
 	f->method = hs_stream_u32(&in);
 	f->bci = (int32_t)(hs_stream_u32(&in) - 1);
-	return !in.bad && *ret_sender < place && f->bci >= -1 && f->bci <= UINT16_MAX;
+	return !in.bad && *ret_sender < place && f->bci >= -1 && f->bci <= (int32_t)UINT16_MAX;
 }
 
 /* The number of the scope described at a place, and of all that it is inlined into; SNAP_NONE when

@@ -313,9 +313,10 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
 	size_t region = regions_before(c, offset), n = 0;
 	uint32_t at;
 
-	/* The compilers mark what is no call at the start of its last instruction
-	 * (NonSafepointEmitter in opto/output.cpp), so that one belongs to it, too. A return
-	 * address, being looked up one byte before, is never the start of an instruction. */
+	/* An interrupt is taken behind the instruction that took the time, so that a sample often
+	 * stands exactly at the end of the region it belongs to (docs/measurements-accuracy.md;
+	 * HotSpot's forte.cpp counts it to the next). A return address, being looked up one byte
+	 * before, is never the start of an instruction. */
 	if (region && c->regions[region - 1].end == offset)
 		region--;
 	if (region == c->record->region_count)
