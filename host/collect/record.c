@@ -64,6 +64,11 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 		return err_set(err, ESRCH, "nothing to record: no process is left");
 	for (size_t i = 0; i < o->count; i++)
 		str_addf(&pids, "%s%d", i ? "," : "", (int)o->pids[i]);
+	/* perf's usual 512 KiB for each processor hold a few large samples only. */
+	if (o->stack_bytes) {
+		argv[n++] = (char *)"-m";
+		argv[n++] = (char *)"4M";
+	}
 	argv[n++] = (char *)(r.whole_machine ? "-a" : "-p");
 	argv[n] = r.whole_machine ? NULL : pids.buf;
 	if (run_start(argv, NULL, (struct run_io){-1, log, log}, &r.perf, err) < 0) {
