@@ -3,6 +3,7 @@
 # dfg-inject and a real JVM: in its states, under other ids, in namespaces and odd file systems.
 . "$(dirname "$0")/../tap.sh"
 need_root
+unset IN EXE
 need cc java javac unshare nsenter setpriv pivot_root
 INJECT=$BUILD/payload/dfg-inject
 [ -x "$INJECT" ] || tap_cannot "no $INJECT"
