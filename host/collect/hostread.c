@@ -14,6 +14,7 @@
 
 struct task {
 	const struct jvm *jvm;
+	bool debug_info;
 	int to;
 };
 
@@ -36,6 +37,19 @@ static bool sink_write(void *arg, const char *text, size_t len)
 	return !k->failed;
 }
 
+static void switch_debug_info(const struct jvm *j, const struct hs_proc *proc, void *work)
+{
+	CLEANUP(close_fd) int mem = openat(j->procfd, "mem", O_WRONLY | O_CLOEXEC);
+	const uint8_t on = 1;
+	uint64_t addr;
+	uint8_t value;
+
+	if (mem >= 0 &&
+	    hs_find_flag(hs_proc_source(proc), work, "DebugNonSafepoints", &addr, &value) &&
+	    value == 0)
+		(void)!pwrite(mem, &on, sizeof(on), (off_t)addr);
+}
+
 static int snapshot(void *arg, void *reply, struct err *err)
 {
 	const struct task *t = arg;
@@ -51,6 +65,8 @@ static int snapshot(void *arg, void *reply, struct err *err)
 		return err_set(err, ENOMEM, "working memory");
 	if (hs_proc_open(t->jvm->procfd, &proc, err) < 0)
 		return -1;
+	if (t->debug_info)
+		switch_debug_info(t->jvm, proc, work);
 	hs_dump_snapshot(hs_proc_source(proc), &out, work, &result);
 	sink.failed |= fs_write_all(t->to, sink.buf.buf ? sink.buf.buf : "", sink.buf.len, err) < 0;
 	str_fini(&sink.buf);
@@ -63,40 +79,12 @@ static int snapshot(void *arg, void *reply, struct err *err)
 	return 0;
 }
 
-int hostread_snapshot(const struct jvm *j, int to, int ms, struct hostread_result *ret,
-		      struct err *err)
+int hostread_snapshot(const struct jvm *j, bool debug_info, int to, int ms,
+		      struct hostread_result *ret, struct err *err)
 {
-	struct task t = {.jvm = j, .to = to};
+	struct task t = {.jvm = j, .debug_info = debug_info, .to = to};
 
 	if (run_isolated(snapshot, &t, ret, sizeof(*ret), ms, err) < 0)
 		return err_wrap(err, "read process %d", (int)j->pid);
 	return 0;
-}
-
-static int debug_info(void *arg, void *reply, struct err *err)
-{
-	const struct task *t = arg;
-	CLEANUP(hs_proc_close) struct hs_proc *proc = NULL;
-	CLEANUP(free) void *work = aligned_alloc(4096, HS_WORK_BYTES);
-	CLEANUP(close_fd) int mem = openat(t->jvm->procfd, "mem", O_RDWR | O_CLOEXEC);
-	const uint8_t on = 1;
-	uint64_t addr;
-	uint8_t value;
-
-	(void)reply;
-	if (!work || mem < 0 || hs_proc_open(t->jvm->procfd, &proc, err) < 0 ||
-	    !hs_find_flag(hs_proc_source(proc), work, "DebugNonSafepoints", &addr, &value))
-		return err_set(err, 0, "no such flag");
-	if (value == 0 && pwrite(mem, &on, sizeof(on), (off_t)addr) != sizeof(on))
-		return err_set(err, errno, "switch the flag");
-	return 0;
-}
-
-void hostread_debug_info(const struct jvm *j, int ms)
-{
-	struct task t = {.jvm = j};
-	struct err ignored;
-	char reply;
-
-	(void)!run_isolated(debug_info, &t, &reply, sizeof(reply), ms, &ignored);
 }

@@ -14,8 +14,9 @@
 #include "dfg/paths.h"
 #include "dfg/str.h"
 
-/* Room for the map of about 100 000 methods. Allocated here, so that the pages are charged to this
- * process and not to a container that may be close to its memory limit. */
+/* Room for the snapshot of about 30 000 methods; the agent lets the file grow where that is too
+ * little. Allocated here, so that the pages are charged to this process and not to a container that
+ * may be close to its memory limit. */
 #define DUMP_BYTES (16u << 20)
 
 static int open_below(int dirfd, const char *name, struct err *err)
@@ -133,7 +134,7 @@ int dump_make(struct share *s, pid_t pid, uid_t uid, gid_t gid, struct dump *ret
 	if (fchown(d.fd, uid, gid) < 0)
 		err_set(err, errno, "give the output file to uid %u", (unsigned)uid);
 	else if (fallocate(d.fd, 0, 0, DUMP_BYTES) < 0)
-		err_set(err, errno, "room for the map in the container's share");
+		err_set(err, errno, "room for the snapshot in the container's share");
 	else if ((d.watch = watch_file(d.fd, err)) >= 0) {
 		*ret = d;
 		return 0;

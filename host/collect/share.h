@@ -49,7 +49,7 @@ MUST_CHECK int dump_make(struct share *s, pid_t pid, uid_t uid, gid_t gid, struc
 MUST_CHECK int dump_request(struct share *s, const struct dump *d, pid_t pid, pid_t nspid,
 			    struct err *err);
 
-/* Waits for the whole answer and copies the map to `to`. pidfd: the JVM; when it ends, so does the
+/* Waits for the whole answer and copies it to `to`. pidfd: the JVM; when it ends, so does the
  * wait. */
 MUST_CHECK int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to,
 			 struct dump_answer *ret, struct err *err);

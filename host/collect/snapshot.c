@@ -90,9 +90,7 @@ static int by_host(const struct jvm *j, const struct snapshot_options *o, int to
 {
 	struct hostread_result result;
 
-	if (!o->keep_flags)
-		hostread_debug_info(j, READ_MS);
-	if (hostread_snapshot(j, to, READ_MS, &result, err) < 0)
+	if (hostread_snapshot(j, !o->keep_flags, to, READ_MS, &result, err) < 0)
 		return -1;
 	if (result.entries == 0)
 		return err_set(err, 0, "read process %d: %s", (int)j->pid,
