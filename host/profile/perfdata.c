@@ -164,16 +164,6 @@ uint64_t perfdata_cut(const struct perfdata *pd)
 	return pd->cut;
 }
 
-size_t perfdata_event_count(const struct perfdata *pd)
-{
-	return pd->event_count;
-}
-
-const struct perf_event_attr *perfdata_event(const struct perfdata *pd, size_t event)
-{
-	return &pd->events[event].attr;
-}
-
 bool perfdata_other_build(const struct perfdata *pd, const char *path, const uint8_t *id,
 			  size_t len)
 {

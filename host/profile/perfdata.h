@@ -109,9 +109,6 @@ void perfdata_rewind(struct perfdata *pd);
  * contradict themselves (those, as far as perfdata_next has come). */
 uint64_t perfdata_cut(const struct perfdata *pd);
 
-size_t perfdata_event_count(const struct perfdata *pd);
-const struct perf_event_attr *perfdata_event(const struct perfdata *pd, size_t event);
-
 /* Whether the table of build ids that perf writes at its end (HEADER_BUILD_ID) names this file, but
  * never with this id: then a copy of the file with this id is another version of it. */
 bool perfdata_other_build(const struct perfdata *pd, const char *path, const uint8_t *id,
