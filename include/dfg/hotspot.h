@@ -65,6 +65,16 @@ void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, voi
 void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		      struct hs_result *ret);
 
+/* What snapshots of one JVM have said so far, so that the next can be a delta: opaque, in memory
+ * that the caller gives and zeroes before the first. */
+#define HS_STATE_BYTES (4u << 20)
+
+/* The same, remembering in `state`: the first is whole, each later one a delta. Code that the state
+ * has no room for is written each time. Where nothing has changed, a delta is a HEAD and an END,
+ * and cost a read of each block's header. */
+void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
+		   void *state, struct hs_result *ret);
+
 /* A boolean flag of the JVM (-XX:+name): its address and value. False where it is not exported. */
 bool hs_find_flag(const struct hs_source *source, void *work, const char *name, uint64_t *ret_addr,
 		  uint8_t *ret_value);

@@ -3,11 +3,14 @@
  *
  * REQUEST. One line of text, at most DFG_REQUEST_MAX bytes including the newline:
  *
- *	dfg1 dump seq=<u32> host_pid=<pid> out=<name>\n
+ *	dfg1 dump seq=<u32> host_pid=<pid> out=<name>[ since=<u32>][ keep=<seconds>]\n
  *
  * <name> is a plain file name (no '/') in the share: the host has made the file, see below. A name
- * that ends in ".snap" asks for a snapshot (snapshot.h), any other for a map. It
- * reaches the agent in one of three ways:
+ * that ends in ".snap" asks for a snapshot (snapshot.h), any other for a map. With keep=, at most
+ *60, the agent remembers for that long which code it has written; a request with since= the number
+ *of that answer is then answered by a delta (SNAP_DELTA in its head), by a whole snapshot if it has
+ * been forgotten. Without keep= what was remembered is forgotten. Unknown keys are passed over.
+ * The request reaches the agent in one of three ways:
  *   file    <ctl>/request.<nspid>, put there by rename(2). <nspid> is the pid the JVM sees itself
  *           (getpid). The agent watches the directory (inotify), and reads the file once at start.
  *   signal  the agent's real-time signal, sent with sigqueue(3): a wake-up, on which the agent

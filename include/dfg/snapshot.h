@@ -9,6 +9,13 @@
  * before or behind the records that refer to it, and more than once. All "offset"s of code are
  * bytes from the `start` of the CODE record; SNAP_NONE means that there is none.
  *
+ * DELTAS. Snapshots of one JVM can follow each other in one file, HEAD … END HEAD … END, the first
+ * of them whole. One with SNAP_DELTA has only what is new since the snapshot before it: CODE
+ * records for code that came or is not what it was, GONE records for code that went (what new code
+ * lies on is gone without being listed), and METHOD records for all that its own CODE records refer
+ * to and for methods of classes that came. All else is as it was. What a snapshot says was so at
+ * some moment between its HEAD's time and its END's.
+ *
  * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
 #ifndef DFG_SNAPSHOT_FORMAT_H
 #define DFG_SNAPSHOT_FORMAT_H
@@ -24,6 +31,8 @@ enum snap_type {
 	SNAP_METHOD = 2,
 	SNAP_CODE = 3,
 	SNAP_END = 4,
+	SNAP_GONE = 5,
+	SNAP_THREAD = 6,
 };
 
 struct snap_record {
@@ -34,6 +43,7 @@ struct snap_record {
 #define SNAP_PRESERVE_FP      1u /* -XX:+PreserveFramePointer */
 #define SNAP_DEBUG_NON_SAFE   2u /* -XX:+DebugNonSafepoints is on now */
 #define SNAP_METHODS_COMPLETE 4u /* all methods that were ever interpreted have a METHOD record */
+#define SNAP_DELTA	      8u /* see above */
 
 struct snap_head {
 	struct snap_record record;
@@ -121,16 +131,34 @@ struct snap_code {
 	 * the code cache and that have no region of their own: leaf calls of stubs. */
 };
 
+/* Code that was in the snapshots before and is no more: its `start`s, ascending. */
+struct snap_gone {
+	struct snap_record record;
+	uint64_t count;
+	/* uint64_t start[count] */
+};
+
+/* A thread that runs Java code, by the name Java gave it. */
+struct snap_thread {
+	struct snap_record record;
+	uint32_t tid; /* as the JVM sees it: in its own pid namespace */
+	uint32_t name_len;
+	/* char name[name_len] (UTF-8, at most DFG_NAME_MAX), padding */
+};
+
 struct snap_end {
 	struct snap_record record;
 	uint32_t status; /* enum dfg_dump_status */
 	uint32_t codes, methods, skipped;
+	uint64_t time; /* CLOCK_MONOTONIC, ns, when the walk ended */
 };
 
 _Static_assert(sizeof(struct snap_head) == 80, "layout is the format");
 _Static_assert(sizeof(struct snap_method) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_scope) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_code) == 88, "layout is the format");
-_Static_assert(sizeof(struct snap_end) == 24, "layout is the format");
+_Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
+_Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
+_Static_assert(sizeof(struct snap_end) == 32, "layout is the format");
 
 #endif
