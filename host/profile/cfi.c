@@ -21,6 +21,8 @@
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
 #endif
 
 /* A place in the file and the number of its rule, from 1; 0: the slot is free. */

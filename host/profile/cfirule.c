@@ -93,17 +93,29 @@ static bool read_reg(Dwarf_Frame *frame, unsigned reg, struct cfi_exprs *exprs,
 
 	if (good && n && read_where(ops, n, exprs, &where)) {
 		rule->regs[reg] = where;
-		rule->set |= 1u << reg;
+		rule->set |= 1ull << reg;
 	} else if (good && !n && !ops) {
 		/* Rules rarely say so of a register that calls may change: then libdw assumes it.
 		 */
-		if (rule->signal || UNWIND_CALLEE_SAVED >> reg & 1)
-			rule->keep |= 1u << reg;
-	} else if (reg == UNWIND_PC) {
+		if (rule->signal || (uint64_t)UNWIND_CALLEE_SAVED >> reg & 1)
+			rule->keep |= 1ull << reg;
+	} else if (reg == UNWIND_RA) {
 		rule->result = good && !n ? CFI_END : CFI_BAD;
 		return false;
 	}
 	return true;
+}
+
+/* Where the return address has a register of its own, that is where the caller goes on. */
+static void follow_link(struct cfi_rule *rule)
+{
+	if (rule->set >> UNWIND_RA & 1)
+		rule->regs[UNWIND_PC] = rule->regs[UNWIND_RA];
+	else if (rule->keep >> UNWIND_RA & 1)
+		rule->regs[UNWIND_PC] = (struct cfi_where){.how = CFI_COPY, .n = UNWIND_RA};
+	else
+		return;
+	rule->set |= 1ull << UNWIND_PC;
 }
 
 static void read_frame(Dwarf_Frame *frame, struct cfi_exprs *exprs, struct cfi_rule *rule)
@@ -114,17 +126,20 @@ static void read_frame(Dwarf_Frame *frame, struct cfi_exprs *exprs, struct cfi_r
 
 	rule->signal = signal;
 	rule->result = CFI_BAD;
-	if (ra != UNWIND_PC || !read_cfa(frame, exprs, rule))
+	if (ra != UNWIND_RA || !read_cfa(frame, exprs, rule))
 		return;
 	rule->result = CFI_OK;
 	for (unsigned reg = 0; reg < UNWIND_REGS; reg++)
-		if (!read_reg(frame, reg, exprs, rule))
+		if ((reg != UNWIND_PC || UNWIND_RA == UNWIND_PC) &&
+		    !read_reg(frame, reg, exprs, rule))
 			return;
+	if (UNWIND_RA != UNWIND_PC)
+		follow_link(rule);
 	/* The stack pointer at the call is the frame's address, where nothing else is said. */
 	if (!(rule->set >> UNWIND_SP & 1)) {
 		rule->regs[UNWIND_SP] = (struct cfi_where){.how = CFI_IS};
-		rule->set |= 1u << UNWIND_SP;
-		rule->keep &= ~(1u << UNWIND_SP);
+		rule->set |= 1ull << UNWIND_SP;
+		rule->keep &= ~(1ull << UNWIND_SP);
 	}
 	if (!(rule->set >> UNWIND_PC & 1))
 		rule->result = CFI_BAD;
@@ -189,17 +204,21 @@ enum cfi_result cfirule_apply(const struct cfi_rule *rule, const struct cfi_expr
 		cfa = regs->reg[rule->cfa_reg] + (uint64_t)(int64_t)rule->cfa;
 	}
 	up.known &= rule->keep;
-	for (uint32_t left = rule->set; left; left &= left - 1) {
-		unsigned reg = (unsigned)__builtin_ctz(left);
+	for (uint64_t left = rule->set; left; left &= left - 1) {
+		unsigned reg = (unsigned)__builtin_ctzll(left);
+		unsigned now = reg == UNWIND_PC ? UNWIND_RA : reg;
 
-		if (is_popped(&rule->regs[reg], cfa, regs))
-			up.known |= regs->known & 1u << reg;
-		else if (find_value(&rule->regs[reg], exprs, cfa, regs, stack, &up.reg[reg]))
-			up.known |= 1u << reg;
+		if (is_popped(&rule->regs[reg], cfa, regs)) {
+			up.reg[reg] = regs->reg[now];
+			up.known |= (regs->known >> now & 1) << reg;
+		} else if (find_value(&rule->regs[reg], exprs, cfa, regs, stack, &up.reg[reg])) {
+			up.known |= 1ull << reg;
+		}
 	}
 	if (!unwind_known(&up, UNWIND_PC) || !unwind_known(&up, UNWIND_SP))
 		return CFI_BAD;
-	if (!rule->signal && up.reg[UNWIND_SP] <= unwind_sp(regs))
+	up.reg[UNWIND_PC] &= UNWIND_ADDRESS;
+	if (!rule->signal && !unwind_is_up(regs, up.reg[UNWIND_SP]))
 		return CFI_BAD;
 	if (!up.reg[UNWIND_PC])
 		return CFI_END;

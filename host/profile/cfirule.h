@@ -28,12 +28,12 @@ struct cfi_rule {
 	uint8_t cfa_is_expr;
 	uint8_t cfa_reg;
 	int32_t cfa;   /* offset from cfa_reg, or number of the expression */
-	uint32_t keep; /* registers that the frame left alone */
-	uint32_t set;  /* registers that regs[] tells of; others are not known any more */
+	uint64_t keep; /* registers that the frame left alone */
+	uint64_t set;  /* registers that regs[] tells of; others are not known any more */
 	struct cfi_where regs[UNWIND_REGS];
 };
 
-_Static_assert(sizeof(struct cfi_rule) == 16 + 8 * UNWIND_REGS, "compared as bytes");
+_Static_assert(sizeof(struct cfi_rule) == 24 + 8 * UNWIND_REGS, "compared as bytes");
 
 /* The expressions of a file's rules, each once. Zero-initialised; released by the owner. */
 struct cfi_exprs {

@@ -31,7 +31,7 @@ enum step walk_native(struct walk *w)
 	offset += !w->regs.exact;
 	switch (cfi_step(cfi, offset, !w->regs.exact, &w->regs, w->stack)) {
 	case CFI_OK:
-		if (unwind_sp(&w->regs) <= unwind_sp(&before) && !w->regs.exact)
+		if (!w->regs.exact && !unwind_is_up(&before, unwind_sp(&w->regs)))
 			return STEP_LOST;
 		return STEP_ON;
 	case CFI_END:

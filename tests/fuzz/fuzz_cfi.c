@@ -17,7 +17,7 @@ const char *__asan_default_options(void)
 /* Steps until the end; every step must go up, or be a signal's. */
 static void walk(struct cfi *c, uint64_t offset, const struct stack_copy *stack)
 {
-	struct unwind_regs regs = {.known = (1u << UNWIND_REGS) - 1, .exact = true};
+	struct unwind_regs regs = {.known = UNWIND_ALL, .exact = true};
 
 	for (unsigned i = 0; i < UNWIND_REGS; i++)
 		regs.reg[i] = stack->base + 8 * i;

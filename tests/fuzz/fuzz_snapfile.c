@@ -45,7 +45,7 @@ static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)
 	size_t n, used = size < sizeof(regs.reg) ? size : sizeof(regs.reg);
 
 	memcpy(regs.reg, data, used);
-	regs.known = (1u << UNWIND_REGS) - 1;
+	regs.known = UNWIND_ALL;
 	regs.reg[UNWIND_SP] = stack.base;
 	stack.p = data + used;
 	stack.len = size - used;
