@@ -189,7 +189,7 @@ static void grow_methods(struct code *c)
 	free(old);
 }
 
-uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method)
+uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method, uint64_t time)
 {
 	struct code *c = code_of(cm, number);
 	struct snapfile_method m;
@@ -201,7 +201,7 @@ uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method)
 	slot = method_slot(c, method);
 	if (slot->frame)
 		return slot->frame - 1;
-	if (c->snapshot && snapfile_method(c->snapshot, method, &m))
+	if (c->snapshot && snapfile_method(c->snapshot, method, time, &m))
 		frame = intern_method(cm, &m, FRAME_INTERPRETED);
 	else
 		frame = intern(cm, "Interpreter", strlen("Interpreter"), FRAME_INTERPRETED);
@@ -212,11 +212,12 @@ uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-size_t codemaps_frames(struct codemaps *cm, uint32_t number, uint64_t addr,
+size_t codemaps_frames(struct codemaps *cm, uint32_t number, uint64_t addr, uint64_t time,
 		       uint32_t ret[SNAPFILE_DEPTH])
 {
 	struct code *c = code_of(cm, number);
-	const struct snapfile_code *code = c->snapshot ? snapfile_find(c->snapshot, addr) : NULL;
+	const struct snapfile_code *code =
+		c->snapshot ? snapfile_find(c->snapshot, addr, time) : NULL;
 	struct java_symbol s;
 
 	if (code)

@@ -30,6 +30,7 @@ struct reader {
 	 * first; used: how many. */
 	uint32_t frames[CHAIN_MAX + 4];
 	size_t used;
+	uint64_t time;
 	bool has_user, has_java, at_root;
 	bool begins;	    /* at the thread's first function, by the rules of unwinding */
 	uint32_t outermost; /* user frame */
@@ -83,7 +84,7 @@ static void push_user_frames(struct reader *r, const uint32_t *frames, size_t n)
 static void push_user(struct reader *r, const struct process *p, uint64_t addr)
 {
 	const uint32_t *frames;
-	size_t n = symbolize_frames(r->symbols, p, addr, &frames);
+	size_t n = symbolize_frames(r->symbols, p, addr, r->time, &frames);
 
 	push_user_frames(r, frames, n);
 }
@@ -192,7 +193,7 @@ static void push_stack(struct reader *r, const struct process *p, const struct p
 	size_t n = 0;
 
 	if (userstack_has(s))
-		n = userstack_frames(r->unwinder, p, s, &frames, &end);
+		n = userstack_frames(r->unwinder, p, s, r->time, &frames, &end);
 	push_chain(r, p, s, n == 0);
 	if (n)
 		push_user_frames(r, frames, n);
@@ -264,6 +265,7 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	if (!p->wanted)
 		return;
 	r->used = 0;
+	r->time = rec->time;
 	r->has_user = r->has_java = false;
 	push_stack(r, p, &rec->sample);
 	name_start(r);

@@ -246,16 +246,18 @@ static const struct snapfile_code *find_before(const struct snapfile *sf, size_t
 	return NULL;
 }
 
-const struct snapfile_code *snapfile_find(const struct snapfile *sf, uint64_t addr)
+const struct snapfile_code *snapfile_find(const struct snapfile *sf, uint64_t addr, uint64_t time)
 {
+	(void)time;
 	return find_before(sf, sf->snapshot_count, addr);
 }
 
 const struct snapfile_code *snapfile_older(const struct snapfile *sf, const struct snapfile_code *c,
-					   uint64_t addr)
+					   uint64_t addr, uint64_t time)
 {
 	const struct snapfile_code *older = c;
 
+	(void)time;
 	do {
 		older = find_before(sf, older->from->number, addr);
 	} while (older && older->start == c->start && older->end == c->end &&
@@ -276,8 +278,10 @@ static bool find_method(const struct snapshot *s, uint64_t id, struct snapfile_m
 	return true;
 }
 
-bool snapfile_method(const struct snapfile *sf, uint64_t id, struct snapfile_method *ret)
+bool snapfile_method(const struct snapfile *sf, uint64_t id, uint64_t time,
+		     struct snapfile_method *ret)
 {
+	(void)time;
 	for (size_t i = sf->snapshot_count; i-- > 0;)
 		if (find_method(sf->snapshots[i], id, ret))
 			return true;

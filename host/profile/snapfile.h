@@ -60,15 +60,16 @@ size_t snapfile_count(const struct snapfile *sf); /* of codes */
 /* The head of the snapshot added last; all 0 without one. */
 const struct snap_head *snapfile_head(const struct snapfile *sf);
 
-/* The code at an address, borrowed, or NULL. */
-const struct snapfile_code *snapfile_find(const struct snapfile *sf, uint64_t addr);
+/* The code at an address, borrowed, or NULL. `time` is a sample's. */
+const struct snapfile_code *snapfile_find(const struct snapfile *sf, uint64_t addr, uint64_t time);
 
 /* Other code that an earlier snapshot than that of `c` had at the address; NULL: none. */
 const struct snapfile_code *snapfile_older(const struct snapfile *sf, const struct snapfile_code *c,
-					   uint64_t addr);
+					   uint64_t addr, uint64_t time);
 
 /* A method by its id, as the latest snapshot that knows it has it. */
-bool snapfile_method(const struct snapfile *sf, uint64_t id, struct snapfile_method *ret);
+bool snapfile_method(const struct snapfile *sf, uint64_t id, uint64_t time,
+		     struct snapfile_method *ret);
 
 /* The method of compiled code; false: it has none, or it is not known. */
 bool snapfile_code_method(const struct snapfile_code *c, struct snapfile_method *ret);

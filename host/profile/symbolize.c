@@ -136,7 +136,7 @@ static const struct answer *keep_answer(struct symbolizer *sy, uint32_t generati
 }
 
 static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
-			uint32_t ret[SNAPFILE_DEPTH])
+			uint64_t time, uint32_t ret[SNAPFILE_DEPTH])
 {
 	const struct mapping *m = space_find(p, addr);
 	const char *path = m ? space_path(sy->space, m->path) : NULL;
@@ -146,7 +146,7 @@ static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t
 		ret[n++] = intern_text(sy, "[unknown]");
 	} else if (is_anonymous(path)) {
 		if (m->exec && p->code)
-			n = codemaps_frames(sy->codes, p->code, addr, ret);
+			n = codemaps_frames(sy->codes, p->code, addr, time, ret);
 		if (!n)
 			ret[n++] = intern_text(sy, "[anon]");
 	} else {
@@ -156,22 +156,24 @@ static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t
 }
 
 size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
-			const uint32_t **ret)
+			uint64_t time, const uint32_t **ret)
 {
 	const struct answer *a = answer_slot(sy, p->generation, addr);
 	uint32_t frames[SNAPFILE_DEPTH];
 
 	if (!a->count)
-		a = keep_answer(sy, p->generation, addr, frames, find_user(sy, p, addr, frames));
+		a = keep_answer(sy, p->generation, addr, frames,
+				find_user(sy, p, addr, time, frames));
 	*ret = sy->pool + a->first;
 	return a->count;
 }
 
-uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr)
+uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			uint64_t time)
 {
 	const uint32_t *frames;
 
-	symbolize_frames(sy, p, addr, &frames);
+	symbolize_frames(sy, p, addr, time, &frames);
 	return frames[0];
 }
 
@@ -215,9 +217,10 @@ size_t symbolize_code(struct symbolizer *sy, const struct snapfile_code *c, uint
 	return codemaps_code_frames(sy->codes, c, addr, ret);
 }
 
-uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method)
+uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
+			  uint64_t time)
 {
-	return codemaps_method(sy->codes, p->code, method);
+	return codemaps_method(sy->codes, p->code, method, time);
 }
 
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,

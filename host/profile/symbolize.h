@@ -24,15 +24,17 @@ uint32_t symbolizer_code(const struct symbolizer *sy, pid_t pid);
 /* Code of the kernel that came or went: space_touch its process, too. */
 void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *change);
 
-/* Frames of stacks.h. A name is looked for in this order: the map of compiled code, only where the
- * process has executable anonymous memory; the symbols of the mapped file. Without a name:
+/* Frames of stacks.h. `time` is the sample's. A name is looked for in this order: the map of
+ * compiled code, only where the process has executable anonymous memory; the symbols of the mapped
+ * file. Without a name:
  * "[file]", "[anon]" for memory without a file, "[unknown]" where nothing is mapped. */
-uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr);
+uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			uint64_t time);
 
 /* The same with the methods that are inlined there: innermost first, borrowed until the next call
  * of a function here. symbolize_user gives the first of them. */
 size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
-			const uint32_t **ret);
+			uint64_t time, const uint32_t **ret);
 
 /* `kernel` is the process with the kernel's mappings. Without a name: "[module]" or "[kernel]". */
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr);
@@ -44,7 +46,8 @@ uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, u
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
 size_t symbolize_code(struct symbolizer *sy, const struct snapfile_code *c, uint64_t addr,
 		      uint32_t ret[SNAPFILE_DEPTH]);
-uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method);
+uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
+			  uint64_t time);
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
 		       struct cfi **ret_cfi, uint64_t *ret_offset);
 

@@ -34,7 +34,7 @@ static bool step_by(struct walk *w, const struct snapfile_code *c, bool pushes)
 {
 	const struct walk before = *w;
 
-	for (; c; c = snapfile_older(w->src->code, c, walk_addr(&before))) {
+	for (; c; c = snapfile_older(w->src->code, c, walk_addr(&before), w->src->time)) {
 		*w = before;
 		w->code = c;
 		w->pushes = pushes;
@@ -52,10 +52,10 @@ static enum step step(struct walk *w)
 	if (w->src->code) {
 		w->code = walk_return_code(w, w->regs.exact ? 0 : unwind_pc(&w->regs));
 		if (!w->code)
-			w->code = snapfile_find(w->src->code, walk_addr(w));
+			w->code = snapfile_find(w->src->code, walk_addr(w), w->src->time);
 	}
 	if (w->code)
-		older = snapfile_older(w->src->code, w->code, walk_addr(w));
+		older = snapfile_older(w->src->code, w->code, walk_addr(w), w->src->time);
 	/* Code was replaced: what needs no search comes first. */
 	if (older && (step_by(w, w->code, false) || step_by(w, w->code, w->pushes)))
 		return STEP_ON;

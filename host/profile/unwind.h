@@ -40,6 +40,7 @@ enum unwind_end {
 /* Where addresses are. */
 struct unwind_source {
 	const struct snapfile *code; /* NULL: not a JVM, or no snapshot of it */
+	uint64_t time;		     /* of the sample, as snapshots have it */
 	/* Whether executable memory is at the address. *ret_cfi is the mapped file's, NULL when
 	 * there is none; *ret_offset the address's in the file. */
 	bool (*native)(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t *ret_offset);

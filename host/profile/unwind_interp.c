@@ -24,7 +24,7 @@ static bool is_method(const struct walk *w, uint64_t id)
 {
 	struct snapfile_method ignored;
 
-	return id && snapfile_method(w->src->code, id, &ignored);
+	return id && snapfile_method(w->src->code, id, w->src->time, &ignored);
 }
 
 /* Whether a register holds the stack pointer the caller will have. */

@@ -64,9 +64,9 @@ static bool by_adapter(struct walk *w)
 
 static bool is_handler(const struct walk *w, uint64_t pc, uint64_t addr)
 {
-	const struct snapfile_code *c = snapfile_find(w->src->code, addr);
+	const struct snapfile_code *c = snapfile_find(w->src->code, addr, w->src->time);
 
-	return c && c == snapfile_find(w->src->code, pc - 1);
+	return c && c == snapfile_find(w->src->code, pc - 1, w->src->time);
 }
 
 /* Where an exception goes on: ExceptionBlob is jumped to with the address that threw in rdx, and

@@ -69,7 +69,7 @@ bool walk_is_frozen(const struct walk *w, uint64_t addr)
 	if (w->head->cont_return)
 		return addr == w->head->cont_return;
 	/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
-	c = snapfile_find(w->src->code, addr - 1);
+	c = snapfile_find(w->src->code, addr - 1, w->src->time);
 	return c && c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
 	       memcmp(c->name, name, strlen(name)) == 0;
 }
@@ -77,11 +77,11 @@ bool walk_is_frozen(const struct walk *w, uint64_t addr)
 const struct snapfile_code *walk_return_code(const struct walk *w, uint64_t addr)
 {
 	const struct snapfile_code *c =
-		addr && w->src->code ? snapfile_find(w->src->code, addr - 1) : NULL;
+		addr && w->src->code ? snapfile_find(w->src->code, addr - 1, w->src->time) : NULL;
 
 	while (c && !is_return_in(c, addr) && addr != w->head->call_stub_return &&
 	       !walk_is_frozen(w, addr))
-		c = snapfile_older(w->src->code, c, addr - 1);
+		c = snapfile_older(w->src->code, c, addr - 1, w->src->time);
 	return c;
 }
 

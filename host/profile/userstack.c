@@ -57,7 +57,7 @@ static void add(struct userstack *us, uint32_t frame)
 /* Code that is not what the last snapshot has there. */
 static bool is_stale(const struct unwind_source *src, const struct unwind_frame *f)
 {
-	return f->kind == UNWIND_CODE && snapfile_find(src->code, f->addr) != f->code;
+	return f->kind == UNWIND_CODE && snapfile_find(src->code, f->addr, src->time) != f->code;
 }
 
 static void add_frame(struct userstack *us, const struct unwind_source *src,
@@ -72,7 +72,7 @@ static void add_frame(struct userstack *us, const struct unwind_source *src,
 		add(us, us->frozen);
 		break;
 	case UNWIND_INTERPRETED:
-		add(us, symbolize_method(us->symbols, us->process, f->method));
+		add(us, symbolize_method(us->symbols, us->process, f->method, src->time));
 		break;
 	default:
 		if (is_stale(src, f)) {
@@ -80,7 +80,7 @@ static void add_frame(struct userstack *us, const struct unwind_source *src,
 			n = symbolize_code(us->symbols, f->code, f->addr, old);
 			frames = old;
 		} else {
-			n = symbolize_frames(us->symbols, us->process, f->addr, &frames);
+			n = symbolize_frames(us->symbols, us->process, f->addr, src->time, &frames);
 		}
 		for (size_t i = 0; i < n; i++)
 			add(us, frames[i]);
@@ -88,10 +88,12 @@ static void add_frame(struct userstack *us, const struct unwind_source *src,
 }
 
 size_t userstack_frames(struct userstack *us, const struct process *p, const struct perf_sample *s,
-			const uint32_t **ret, enum unwind_end *ret_end)
+			uint64_t time, const uint32_t **ret, enum unwind_end *ret_end)
 {
-	struct unwind_source src = {
-		.code = symbolizer_snapshot(us->symbols, p), .native = find_native, .arg = us};
+	struct unwind_source src = {.code = symbolizer_snapshot(us->symbols, p),
+				    .time = time,
+				    .native = find_native,
+				    .arg = us};
 	struct stack_copy stack = {.p = s->stack, .len = s->stack ? (size_t)s->stack_dyn : 0};
 	struct unwind_regs regs;
 	size_t n;

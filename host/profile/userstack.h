@@ -19,7 +19,7 @@ bool userstack_has(const struct perf_sample *s);
 /* Frames of stacks.h, innermost first, borrowed until the next call. 0: registers of another
  * architecture. */
 size_t userstack_frames(struct userstack *us, const struct process *p, const struct perf_sample *s,
-			const uint32_t **ret, enum unwind_end *ret_end);
+			uint64_t time, const uint32_t **ret, enum unwind_end *ret_end);
 
 /* Frames so far whose code was replaced by the last snapshot, and is known from an earlier one. */
 uint64_t userstack_stale(const struct userstack *us);

@@ -18,7 +18,7 @@ static void look(const struct snapfile *sf, uint64_t addr)
 {
 	static volatile char seen; /* so that the reads happen */
 	struct snapfile_scope scopes[SNAPFILE_DEPTH];
-	const struct snapfile_code *c = snapfile_find(sf, addr);
+	const struct snapfile_code *c = snapfile_find(sf, addr, 0);
 	size_t n;
 
 	if (!c)

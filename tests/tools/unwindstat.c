@@ -30,6 +30,7 @@ struct stat_run {
 	struct stacks *stacks;
 	const struct snapfile *snapshot;
 	struct process *process;
+	uint64_t time; /* of the sample at hand */
 	struct counter lost[CLASSES], cut[CLASSES], differ[CLASSES];
 	uint64_t samples, frames, java, ends[3], java_ends[3], compared, equal;
 	long verbose;
@@ -66,12 +67,12 @@ static void print_counters(struct counter *c, const char *title)
 
 static bool is_java(const struct stat_run *r, uint64_t addr)
 {
-	return snapfile_find(r->snapshot, addr) != NULL;
+	return snapfile_find(r->snapshot, addr, r->time) != NULL;
 }
 
 static const char *name_of(struct stat_run *r, uint64_t addr)
 {
-	return stacks_frame(r->stacks, symbolize_user(r->symbols, r->process, addr))->name;
+	return stacks_frame(r->stacks, symbolize_user(r->symbols, r->process, addr, r->time))->name;
 }
 
 static bool is_stub(const struct stat_run *r, uint64_t addr)
@@ -121,7 +122,7 @@ static void show(struct stat_run *r, const char *what, const uint64_t *addrs, si
 {
 	printf("  %s:\n", what);
 	for (size_t i = 0; i < n && i < 12; i++) {
-		const struct snapfile_code *c = snapfile_find(r->snapshot, addrs[i]);
+		const struct snapfile_code *c = snapfile_find(r->snapshot, addrs[i], r->time);
 
 		printf("    %" PRIx64 " +%" PRIx64 " %s\n", addrs[i], c ? addrs[i] - c->start : 0,
 		       name_of(r, addrs[i]));
@@ -132,7 +133,7 @@ static void show(struct stat_run *r, const char *what, const uint64_t *addrs, si
  * caller is not seen. By where the innermost is. */
 static const char *missed_caller(const struct stat_run *r, uint64_t addr)
 {
-	const struct snapfile_code *c = snapfile_find(r->snapshot, addr);
+	const struct snapfile_code *c = snapfile_find(r->snapshot, addr, r->time);
 
 	if (c->record->kind == SNAP_INTERPRETER)
 		return "the frame pointers miss the caller of the innermost: entry of the "
@@ -235,7 +236,8 @@ static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
 
 static void add_sample(struct stat_run *r, const struct perf_sample *s)
 {
-	struct unwind_source src = {.code = r->snapshot, .native = find_native, .arg = r};
+	struct unwind_source src = {
+		.code = r->snapshot, .time = r->time, .native = find_native, .arg = r};
 	struct stack_copy stack = {.p = s->stack, .len = (size_t)s->stack_dyn};
 	struct unwind_regs regs;
 	struct timespec a, b;
@@ -318,8 +320,10 @@ static void read_all(struct stat_run *r, struct perfdata *pd, pid_t pid)
 		if (rec.type == PERF_RECORD_MMAP)
 			space_map(r->space, rec.pid, rec.mmap.start, rec.mmap.len, rec.mmap.pgoff,
 				  rec.mmap.exec, rec.mmap.path);
-		else if (rec.type == PERF_RECORD_SAMPLE && rec.pid == pid)
+		else if (rec.type == PERF_RECORD_SAMPLE && rec.pid == pid) {
+			r->time = rec.time;
 			add_sample(r, &rec.sample);
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ static void is_text(const char *p, size_t len, const char *want, const char *wha
 static void test_scopes(const struct snapfile *sf)
 {
 	struct snapfile_scope found[SNAPFILE_DEPTH];
-	const struct snapfile_code *c = snapfile_find(sf, 0x1000);
+	const struct snapfile_code *c = snapfile_find(sf, 0x1000, 0);
 
 	is_int(snapfile_scopes(c, 0, found), 1, "the first byte is in the first region");
 	is_int(snapfile_scopes(c, 15, found), 1, "and so is the last one of it");
@@ -76,11 +76,11 @@ static void test_scopes(const struct snapfile *sf)
 
 static void test_places(const struct snapfile *sf)
 {
-	const struct snapfile_code *c = snapfile_find(sf, 0x107f);
+	const struct snapfile_code *c = snapfile_find(sf, 0x107f, 0);
 	struct snapfile_method m;
 
 	ok(c && c->start == 0x1000, "the last byte of code");
-	ok(!snapfile_find(sf, 0x1080) && !snapfile_find(sf, 0xfff), "outside of it");
+	ok(!snapfile_find(sf, 0x1080, 0) && !snapfile_find(sf, 0xfff, 0), "outside of it");
 	ok(snapfile_is_return(c, 32), "the end of a region");
 	ok(snapfile_is_return(c, 18) && snapfile_is_return(c, 70), "ends of calls");
 	ok(!snapfile_is_return(c, 31) && !snapfile_is_return(c, 33) && !snapfile_is_return(c, 0),
@@ -89,11 +89,11 @@ static void test_places(const struct snapfile *sf)
 	ok(!snapfile_exit(c, 28) && snapfile_exit(c, 43) && !snapfile_exit(c, 44), "the next");
 	ok(snapfile_code_method(c, &m), "the method of code");
 	is_text(m.name, m.name_len, "a.B.outer", "its name");
-	c = snapfile_find(sf, 0x2000);
+	c = snapfile_find(sf, 0x2000, 0);
 	ok(c && !snapfile_code_method(c, &m), "a stub has no method");
 	is_text(c->name, c->record->name_len, "StubRoutines (1)", "but a name");
 	ok(!snapfile_is_return(c, 8), "and no calls");
-	ok(snapfile_method(sf, 2, &m) && !snapfile_method(sf, 3, &m), "a method by its id");
+	ok(snapfile_method(sf, 2, 0, &m) && !snapfile_method(sf, 3, 0, &m), "a method by its id");
 	is_int((int64_t)snapfile_head(sf)->call_stub_return, 0x2010, "the head");
 }
 
@@ -108,7 +108,7 @@ static void test_same(void)
 	ok(snapfile_add(sf, s.buf, s.len, &err) == 0 && snapfile_add(sf, s.buf, s.len, &err) == 0,
 	   "the same twice");
 	snapfile_finish(sf);
-	ok(!snapfile_older(sf, snapfile_find(sf, 0x1000), 0x1000), "is no other code");
+	ok(!snapfile_older(sf, snapfile_find(sf, 0x1000, 0), 0x1000, 0), "is no other code");
 }
 
 static void test_later(void)
@@ -131,16 +131,16 @@ static void test_later(void)
 	snapfile_finish(sf);
 	is_int((int64_t)snapfile_count(sf), 3, "all their code");
 	is_int((int64_t)snapfile_head(sf)->time, 8, "the later one's head");
-	c = snapfile_find(sf, 0x104f);
+	c = snapfile_find(sf, 0x104f, 0);
 	ok(c && c->record->kind == SNAP_NATIVE && snapfile_code_method(c, &m), "the later wins");
 	is_text(m.name, m.name_len, "c.D.later", "with its own methods");
-	c = snapfile_find(sf, 0x1050);
+	c = snapfile_find(sf, 0x1050, 0);
 	ok(c && c->start == 0x1000 && snapfile_code_method(c, &m), "only where it has code");
 	is_text(m.name, m.name_len, "a.B.outer", "the earlier one keeps its own");
-	c = snapfile_older(sf, snapfile_find(sf, 0x1040), 0x1040);
+	c = snapfile_older(sf, snapfile_find(sf, 0x1040, 0), 0x1040, 0);
 	ok(c && c->start == 0x1000, "what it had where the later has other code");
-	ok(!snapfile_older(sf, c, 0x1040), "nothing before that");
-	ok(snapfile_method(sf, 1, &m), "an interpreted method");
+	ok(!snapfile_older(sf, c, 0x1040, 0), "nothing before that");
+	ok(snapfile_method(sf, 1, 0, &m), "an interpreted method");
 	is_text(m.name, m.name_len, "c.D.later", "is looked for in the later first");
 }
 
@@ -186,7 +186,7 @@ static void test_hostile(void)
 	ok(snapfile_add(sf, s.buf, s.len, &err) == 0, "a record longer than the file");
 	snapfile_finish(sf);
 	is_int((int64_t)snapfile_count(sf), 0, "ends it");
-	ok(!snapfile_find(sf, 0x1000), "nothing to find");
+	ok(!snapfile_find(sf, 0x1000, 0), "nothing to find");
 }
 
 static void test_files(void)
