@@ -10,10 +10,7 @@
 #include "dfg/paths.h"
 #include "dfg/str.h"
 #include "files.h"
-
-#define STACK_MOST	32768u
-#define STACK_LEAST	8192u
-#define RECORDING_BYTES (4ull << 30)
+#include "record.h"
 
 /* ---- finding ---- */
 
@@ -275,23 +272,12 @@ void target_refresh(struct target *t)
 	take_new_jvms(&t->jvms, &found);
 }
 
-/* 32 KiB hold nearly all stacks (docs/measurements.md), but perf writes them in full with each
- * sample: where all processors may be busy all the time, no more than makes a recording of 4 GiB.
- */
-static unsigned stack_that_fits(const struct options *o)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t samples = (uint64_t)(cpus > 0 ? cpus : 1) * o->frequency * o->duration;
-	unsigned bytes = STACK_MOST;
-
-	while (bytes > STACK_LEAST && samples * bytes > RECORDING_BYTES)
-		bytes /= 2;
-	return bytes;
-}
-
 unsigned targets_stack_bytes(const struct targets *t, const struct options *o)
 {
-	unsigned bytes = o->stack_bytes ? o->stack_bytes : stack_that_fits(o);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned bytes = o->stack_bytes ? o->stack_bytes
+					: record_stack_bytes(cpus > 0 ? (size_t)cpus : 1,
+							     o->frequency, o->duration);
 	size_t jvms = 0, kept = 0;
 
 	if (o->unwind != UNWIND_AUTO)

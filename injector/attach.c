@@ -21,6 +21,7 @@
 #include "wire.h"
 
 #define TIMEOUT_MS 5000
+#define CHECK_MS   2000
 #define SLACK_MS   500 /* what the child may take over the deadline to tidy up */
 
 struct outcome {
@@ -102,9 +103,36 @@ static enum attach_result load(const struct attach_request *req, uint64_t deadli
 	return attach_parse_reply(reply.buf ? reply.buf : "", reply.len, ret_code, err);
 }
 
+/* The same up to where the JVM would notice. */
+static enum attach_result check(const struct attach_request *req, uint64_t deadline, int *ret_code,
+				struct err *err)
+{
+	CLEANUP(target_fini) struct target t = TARGET_NONE;
+	enum attach_result result = target_find(&t, req->pid, err);
+
+	(void)ret_code;
+	if (result == ATTACH_OK)
+		result = become_user_of(&t, deadline, err);
+	if (result == ATTACH_OK && t.attach_disabled) {
+		err_set(err, 0, ATTACH_DISABLED_TEXT);
+		return ATTACH_DISABLED;
+	}
+	if (result == ATTACH_OK)
+		result = target_open_tmp(&t, err);
+	if (result == ATTACH_OK && faccessat(t.tmpfd, ".", W_OK | X_OK, 0) < 0) {
+		err_set(err, errno, ATTACH_NO_TMP_TEXT);
+		return ATTACH_NO_TMP;
+	}
+	return result;
+}
+
+typedef enum attach_result (*task_fn)(const struct attach_request *req, uint64_t deadline,
+				      int *ret_code, struct err *err);
+
 /* Nobody ends the child but its own deadline: it must remove its file from the JVM's /tmp, also
  * when the caller is interrupted or killed. */
-NORETURN static void run_child(const struct attach_request *req, uint64_t deadline, int out)
+NORETURN static void run_child(task_fn task, const struct attach_request *req, uint64_t deadline,
+			       int out)
 {
 	struct outcome o = {0};
 	sigset_t all;
@@ -116,7 +144,7 @@ NORETURN static void run_child(const struct attach_request *req, uint64_t deadli
 	if (out > 3)
 		syscall(SYS_close_range, 3, out - 1, 0);
 	syscall(SYS_close_range, out + 1, ~0u, 0);
-	o.result = load(req, deadline, &o.code, &o.err);
+	o.result = task(req, deadline, &o.code, &o.err);
 	(void)!write(out, &o, sizeof(o));
 	_exit(0);
 }
@@ -135,7 +163,8 @@ static bool read_outcome(int in, uint64_t deadline, struct outcome *ret)
 	}
 }
 
-static enum attach_result run_load(const struct attach_request *req, struct outcome *o)
+static enum attach_result run_task(task_fn task, const struct attach_request *req,
+				   struct outcome *o)
 {
 	unsigned timeout = req->timeout_ms ? req->timeout_ms : TIMEOUT_MS;
 	uint64_t deadline = clock_ms() + (timeout < INT_MAX / 2 ? timeout : INT_MAX / 2);
@@ -148,7 +177,7 @@ static enum attach_result run_load(const struct attach_request *req, struct outc
 	in = fds[0];
 	child = fork();
 	if (child == 0)
-		run_child(req, deadline, fds[1]);
+		run_child(task, req, deadline, fds[1]);
 	close(fds[1]);
 	if (child < 0)
 		return err_set(&o->err, errno, "fork"), ATTACH_FAILED;
@@ -169,12 +198,23 @@ enum attach_result attach_load(const struct attach_request *req, int *ret_code, 
 
 	if (req->pid <= 0 || !req->path || req->path[0] != '/')
 		return err_set(err, EINVAL, "attach: no pid, or no absolute path"), ATTACH_FAILED;
-	result = run_load(req, &o);
+	result = run_task(load, req, &o);
 	if (result == ATTACH_OK) {
 		*ret_code = o.code;
 		return ATTACH_OK;
 	}
 	*err = o.err;
 	err_wrap(err, "attach to process %d", (int)req->pid);
+	return result;
+}
+
+enum attach_result attach_check(pid_t pid, struct err *err)
+{
+	struct attach_request req = {.pid = pid, .timeout_ms = CHECK_MS};
+	struct outcome o = {0};
+	enum attach_result result = run_task(check, &req, &o);
+
+	if (result != ATTACH_OK)
+		*err = o.err;
 	return result;
 }

@@ -9,6 +9,9 @@
 #include "dfg/attach.h"
 #include "dfg/proc.h"
 
+#define ATTACH_DISABLED_TEXT "it was started with -XX:+DisableAttachMechanism"
+#define ATTACH_NO_TMP_TEXT   "its /tmp, where its socket must be, takes no file"
+
 struct target {
 	pid_t pid;
 	int procfd; /* both are tied to the one process, whatever becomes of its pid */

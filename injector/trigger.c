@@ -84,7 +84,7 @@ static enum attach_result make_file(const struct target *t, uint64_t deadline,
 		return ATTACH_OK;
 	}
 	if (errno != EEXIST) {
-		err_set(err, errno, "its /tmp, where its socket must be, takes no file");
+		err_set(err, errno, ATTACH_NO_TMP_TEXT);
 		return ATTACH_NO_TMP;
 	}
 	if (!is_ours(t, f->name))
@@ -129,7 +129,7 @@ enum attach_result trigger_connect(struct target *t, uint64_t deadline, int *ret
 	if (result != ATTACH_OK || *ret_sock >= 0)
 		return result;
 	if (t->attach_disabled) {
-		err_set(err, 0, "it was started with -XX:+DisableAttachMechanism");
+		err_set(err, 0, ATTACH_DISABLED_TEXT);
 		return ATTACH_DISABLED;
 	}
 	snprintf(f.name, sizeof(f.name), ".attach_pid%d", (int)t->st.nspid);

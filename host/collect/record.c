@@ -12,34 +12,56 @@
 #include "dfg/fs.h"
 #include "dfg/proc.h"
 
-#define STOP_MS 10000
-#define LOG_MAX (256u << 10)
+#define STOP_MS	    10000
+#define LOG_MAX	    (256u << 10)
+#define STACK_MOST  32768u
+#define STACK_LEAST 8192u
+#define OTHER_FILES 128 /* perf's own */
 
-static size_t thread_count(const struct record_options *o)
+static size_t thread_count(const pid_t *pids, size_t count)
 {
 	size_t threads = 0;
 
-	for (size_t i = 0; i < o->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		CLEANUP(close_fd) int procfd = -1;
 		struct proc_status st;
 		struct err err;
 
-		procfd = proc_open(o->pids[i], &err);
+		procfd = proc_open(pids[i], &err);
 		if (procfd >= 0 && proc_read_status(procfd, &st, &err) == 0)
 			threads += st.threads;
 	}
 	return threads;
 }
 
-/* perf -p opens an event per thread and processor; where these are more than the descriptors it
- * may have, the whole machine is recorded, an event per processor, and cut down when read. */
-static bool too_many_events(const struct record_options *o)
+void record_count_events(const pid_t *pids, size_t count, struct record_events *ret)
 {
 	struct rlimit files = {.rlim_cur = 1024};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	getrlimit(RLIMIT_NOFILE, &files);
-	return thread_count(o) * (size_t)(cpus > 0 ? cpus : 1) + 128 > files.rlim_cur;
+	ret->threads = thread_count(pids, count);
+	ret->cpus = cpus > 0 ? (size_t)cpus : 1;
+	ret->files = ret->threads * ret->cpus + OTHER_FILES;
+	ret->limit = files.rlim_cur;
+}
+
+static bool too_many_events(const struct record_options *o)
+{
+	struct record_events e;
+
+	record_count_events(o->pids, o->count, &e);
+	return e.files > e.limit;
+}
+
+unsigned record_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds)
+{
+	uint64_t samples = (uint64_t)cpus * frequency * seconds;
+	unsigned bytes = STACK_MOST;
+
+	while (bytes > STACK_LEAST && samples * bytes > RECORD_BYTES)
+		bytes /= 2;
+	return bytes;
 }
 
 int record_start(const struct record_options *o, struct recording *ret, struct err *err)
@@ -64,10 +86,9 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 		return err_set(err, ESRCH, "nothing to record: no process is left");
 	for (size_t i = 0; i < o->count; i++)
 		str_addf(&pids, "%s%d", i ? "," : "", (int)o->pids[i]);
-	/* perf's usual 512 KiB for each processor hold a few large samples only. */
 	if (o->stack_bytes) {
 		argv[n++] = (char *)"-m";
-		argv[n++] = (char *)"4M";
+		argv[n++] = (char *)RECORD_BUFFER;
 	}
 	argv[n++] = (char *)(r.whole_machine ? "-a" : "-p");
 	argv[n] = r.whole_machine ? NULL : pids.buf;

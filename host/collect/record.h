@@ -11,6 +11,26 @@
 #include "dfg/err.h"
 #include "dfg/run.h"
 
+/* Of each processor, locked memory: perf's usual 512 KiB hold a few large samples only. */
+#define RECORD_BUFFER "4M"
+
+/* What a recording should not pass (record_stack_bytes). */
+#define RECORD_BYTES (4ull << 30)
+
+/* 32 KiB hold nearly all stacks (docs/measurements.md), but perf writes them in full with each
+ * sample: where all of `cpus` may be busy for the whole recording, no more than makes it
+ * RECORD_BYTES. At least 8 KiB. */
+unsigned record_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds);
+
+/* perf -p opens an event per thread and processor. Where these are more than the descriptors it may
+ * have, the whole machine is recorded, an event per processor, and cut down when read. */
+struct record_events {
+	size_t threads, cpus;
+	size_t files; /* descriptors perf needs for them */
+	size_t limit; /* RLIMIT_NOFILE, that perf inherits */
+};
+void record_count_events(const pid_t *pids, size_t count, struct record_events *ret);
+
 struct record_options {
 	const char *dir; /* of the session: perf.data and perf.log are made in it */
 	unsigned frequency;

@@ -30,6 +30,10 @@ struct attach_request {
 	unsigned timeout_ms; /* for everything together; 0: 5000 */
 };
 
+/* Whether attach_load would work, as far as looking tells: nothing is sent and no file is made. A
+ * JVM that only just starts is given half a second. ATTACH_OK or why not, with err set. */
+MUST_CHECK enum attach_result attach_check(pid_t pid, struct err *err);
+
 /* Loads an agent ("load" command). Forks: the child takes the JVM's effective uid and gid (as root;
  * otherwise they must be the caller's already), so the caller's ids never change. *ret_code is what
  * the library's Agent_OnAttach returned: ATTACH_OK only means that it was called. err is set unless

@@ -84,6 +84,7 @@ static void test_not_a_jvm(void (*setup)(void), const char *name)
 	ok(runs(pid), "%s: still runs", name);
 	ok(strstr(err.msg, "attach to process") == err.msg, "message names the process: %s",
 	   err.msg);
+	is_int(attach_check(pid, &err), ATTACH_NOT_READY, "%s: foreseen", name);
 	stop(pid);
 }
 
@@ -98,6 +99,7 @@ static void test_stopped(void)
 	waitpid(pid, &status, WUNTRACED);
 	is_int(load(pid, &err), ATTACH_STOPPED, "stopped");
 	ok(clock_ms() - began < 400, "at once");
+	is_int(attach_check(pid, &err), ATTACH_STOPPED, "foreseen");
 	kill(pid, SIGCONT);
 	sleep_ms(50);
 	ok(runs(pid), "no signal was waiting");
@@ -131,6 +133,7 @@ static void test_zombie(void)
 	waitpid(pid, NULL, 0);
 	is_int(load(pid, &err), ATTACH_GONE, "gone");
 	is_int(err.code, ESRCH, "says so");
+	is_int(attach_check(pid, &err), ATTACH_GONE, "foreseen");
 }
 
 static void test_bad_request(void)
