@@ -85,6 +85,13 @@ bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
 	return true;
 }
 
+bool hs_mem_read_now(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
+{
+	const struct hs_source *source = mem->source;
+
+	return addr < ADDR_END && source->read(source->arg, addr, buf, len) == (int64_t)len;
+}
+
 int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap)
 {
 	size_t used = 0;

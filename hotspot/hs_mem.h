@@ -37,6 +37,9 @@ void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *windo
 /* All len bytes, or false. buf is untouched or partly written on failure. */
 bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len);
 
+/* The same from the target itself, for what must be so now. */
+bool hs_mem_read_now(struct hs_mem *mem, uint64_t addr, void *buf, size_t len);
+
 /* The cached bytes from addr to the end of its page, or of the window: NULL and 0 at a hole. Valid
  * until the next call of any function here. */
 const uint8_t *hs_mem_view(struct hs_mem *mem, uint64_t addr, size_t *ret_len);

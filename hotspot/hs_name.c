@@ -70,6 +70,13 @@ static bool pool_symbol(struct hs *hs, uint64_t pool, uint64_t index, uint64_t *
 	return hs_mem_ptr(&hs->mem, pool + hs->tables.size[HS_TYPE_CONSTANT_POOL] + index * 8, ret);
 }
 
+size_t hs_name_pool_text(struct hs *hs, uint64_t pool, uint64_t index, char *buf, size_t cap)
+{
+	uint64_t symbol;
+
+	return pool_symbol(hs, pool, index, &symbol) ? symbol_read(hs, symbol, buf, cap) : 0;
+}
+
 size_t hs_name_method(struct hs *hs, uint64_t method, char *buf)
 {
 	uint64_t cm, pool, index, holder, name, klass, signature;
@@ -104,7 +111,7 @@ size_t hs_name_method(struct hs *hs, uint64_t method, char *buf)
 
 size_t hs_name_file(struct hs *hs, uint64_t method, char *buf, size_t cap)
 {
-	uint64_t cm, pool, index, holder, name;
+	uint64_t cm, pool, index, holder;
 	size_t len;
 
 	if (!hs_get(hs, method, HS_METHOD_CONST, &cm) || !hs_get(hs, cm, HS_CONST_POOL, &pool))
@@ -116,9 +123,7 @@ size_t hs_name_file(struct hs *hs, uint64_t method, char *buf, size_t cap)
 		   !hs_get(hs, holder, HS_KLASS_SOURCE_FILE, &index)) {
 		return 0;
 	}
-	if (!pool_symbol(hs, pool, index, &name))
-		return 0;
-	len = symbol_read(hs, name, buf, cap);
+	len = hs_name_pool_text(hs, pool, index, buf, cap);
 	text_clean(buf, len);
 	return len;
 }

@@ -3,6 +3,7 @@
 
 #include "hs_clock.h"
 #include "hs_flags.h"
+#include "hs_threads.h"
 
 /* The first release whose packed numbers leave out 0 (JDK-8292758). */
 #define JDK_EXCLUDES_ZERO 20
@@ -163,6 +164,6 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
 	room = head_write(s, time, complete) && snapshot_methods_all(s);
 	for (unsigned i = 0; room && i < heaps.count; i++)
 		room = heap_write(s, &heaps.heap[i], &budget);
-	if (room)
+	if (room && snapshot_threads(s, NULL))
 		end_write(s);
 }

@@ -109,14 +109,18 @@ static bool structs_read(struct hs *hs, struct field_types *types)
 	return false;
 }
 
-static const char *skip_volatile(const char *type)
+static const char *skip_word(const char *type, const char *word)
 {
-	static const char word[] = "volatile ";
 	size_t i = 0;
 
 	while (word[i] && type[i] == word[i])
 		i++;
 	return word[i] ? type : type + i;
+}
+
+static const char *skip_qualifier(const char *type)
+{
+	return skip_word(skip_word(type, "volatile "), "const ");
 }
 
 static void width_set(struct hs_field *f, uint64_t size)
@@ -147,7 +151,7 @@ static bool types_read(struct hs *hs, const struct field_types *types)
 			if (text_is(type, wanted_type[t]))
 				hs->tables.size[t] = size;
 		for (unsigned id = 0; id < HS_FIELD_COUNT; id++)
-			if (text_is(type, skip_volatile(types->text[id])))
+			if (text_is(type, skip_qualifier(types->text[id])))
 				width_set(&hs->tables.field[id], size);
 	}
 	return false;

@@ -89,6 +89,45 @@
 	X(JDK_CURRENT, "JDK_Version", "_current") /* 8 to 21 */                                    \
 	X(JDK_MAJOR, "JDK_Version", "_major")                                                      \
 	X(VM_MAJOR, "Abstract_VM_Version", "_vm_major_version")                                    \
+	X(THREADS_LIST, "ThreadsSMRSupport", "_java_thread_list") /* 12 and later */               \
+	X(LIST_LENGTH, "ThreadsList", "_length")                                                   \
+	X(LIST_THREADS, "ThreadsList", "_threads")                                                 \
+	X(THREADS_FIRST, "Threads", "_thread_list") /* 8 to 11: a chain */                         \
+	X(THREAD_NEXT, "JavaThread", "_next")                                                      \
+	X(THREAD_OBJECT, "JavaThread", "_threadObj") /* an oop, then a handle of one */            \
+	X(THREAD_OS, "JavaThread", "_osthread")                                                    \
+	X(THREAD_OS_25, "Thread", "_osthread")                                                     \
+	X(OS_THREAD_ID, "OSThread", "_thread_id")                                                  \
+	X(HANDLE_OBJECT, "OopHandle", "_obj")                                                      \
+	X(OBJECT_CLASS, "oopDesc", "_metadata._klass")                                             \
+	X(OBJECT_NARROW_CLASS, "oopDesc", "_metadata._compressed_klass")                           \
+	X(REF_BASE_8, "Universe", "_narrow_oop._base")                                             \
+	X(REF_SHIFT_8, "Universe", "_narrow_oop._shift")                                           \
+	X(REF_BASE_13, "CompressedOops", "_narrow_oop._base")                                      \
+	X(REF_SHIFT_13, "CompressedOops", "_narrow_oop._shift")                                    \
+	X(REF_BASE_25, "CompressedOops", "_base")                                                  \
+	X(REF_SHIFT_25, "CompressedOops", "_shift")                                                \
+	X(CLASS_BASE_8, "Universe", "_narrow_klass._base")                                         \
+	X(CLASS_SHIFT_8, "Universe", "_narrow_klass._shift")                                       \
+	X(CLASS_BASE_13, "CompressedKlassPointers", "_narrow_klass._base")                         \
+	X(CLASS_SHIFT_13, "CompressedKlassPointers", "_narrow_klass._shift")                       \
+	X(CLASS_BASE_25, "CompressedKlassPointers", "_base")                                       \
+	X(CLASS_SHIFT_25, "CompressedKlassPointers", "_shift")                                     \
+	X(CLASS_SUPER, "Klass", "_super")                                                          \
+	X(CLASS_POOL, "InstanceKlass", "_constants")                                               \
+	X(CLASS_FIELDS, "InstanceKlass", "_fields") /* 8 to 20 */                                  \
+	X(CLASS_FIELD_COUNT, "InstanceKlass", "_java_fields_count")                                \
+	X(CLASS_FIELD_STREAM, "InstanceKlass", "_fieldinfo_stream") /* 21 and later */             \
+	X(ARRAY_U1_DATA, "Array<u1>", "_data")                                                     \
+	X(ARRAY_U2_DATA, "Array<u2>", "_data")                                                     \
+	X(CLASS_THREAD_8, "SystemDictionary",                                                      \
+	  "_well_known_klasses[SystemDictionary::Thread_klass_knum]")                              \
+	X(CLASS_STRING_8, "SystemDictionary",                                                      \
+	  "_well_known_klasses[SystemDictionary::String_klass_knum]")                              \
+	X(CLASS_THREAD_16, "vmClasses",                                                            \
+	  "_klasses[static_cast<int>(vmClassID::Thread_klass_knum)]")                              \
+	X(CLASS_STRING_16, "vmClasses",                                                            \
+	  "_klasses[static_cast<int>(vmClassID::String_klass_knum)]")                              \
 	X(FLAG_NAME, "JVMFlag", "_name") /* 9 and later */                                         \
 	X(FLAG_ADDR, "JVMFlag", "_addr")                                                           \
 	X(FLAGS, "JVMFlag", "flags")                                                               \

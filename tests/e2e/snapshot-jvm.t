@@ -148,6 +148,31 @@ test_agent() {
 	stop
 }
 
+# The names Java gave its threads, longer than the kernel's and of any script; from either side.
+thread_names() {
+	sed -n 's/^thread [0-9]* //p' "$1" |
+		grep -E '^(request-handler-number-[12]|short|main|lone-.-half|[^ -~])' | sort | tr '\n' ' '
+}
+named="lone-?-half main request-handler-number-1 request-handler-number-2 short"
+named="$named überlanger-Name-für-einen-Faden 線程-🔥-名前 "
+test_threads() {
+	local LC_ALL=C.UTF-8 share=$dir/named id
+	rm -rf "$share"
+	mkdir "$share"
+	start "-agentpath:$so=dir=$share,ctl=$share,dns=1 $1" Named || return
+	snap "$dir/s"
+	is "$jvm: names of threads$2" "$(thread_names "$dir/s")" "$named"
+	id=$(sed -n 's/^thread \([0-9]*\) request-handler-number-2$/\1/p' "$dir/s")
+	ok "$jvm: they are of this process's threads$2" test -d "/proc/$pid/task/${id:-none}"
+	fallocate -l 8M "$share/x.snap"
+	echo "dfg1 dump seq=1 host_pid=$pid out=x.snap" >"$share/new"
+	mv "$share/new" "$share/request.$pid"
+	wait_for grep -aq '#dfg1 end seq=1 status=0' "$share/x.snap"
+	"$BUILD/tools/snapdump" "$share/x.snap" >"$dir/agent"
+	is "$jvm: by the agent too$2" "$(thread_names "$dir/agent")" "$named"
+	stop
+}
+
 test_interpreted() {
 	local with
 	start -Xint Busy
@@ -162,7 +187,7 @@ test_interpreted() {
 }
 
 javac --release 8 -g:source,lines -nowarn -d "$dir" "$TOP/tests/java/Busy.java" \
-	"$TOP/tests/java/Inlined.java" >/dev/null 2>&1 || tap_cannot "javac failed"
+	"$TOP/tests/java/Inlined.java" "$TOP/tests/java/Named.java" >/dev/null 2>&1 || tap_cannot "javac failed"
 
 declare -A seen
 for java in ${DFG_TEST_JAVA:-/usr/lib/jvm/*/bin/java}; do
@@ -178,5 +203,7 @@ for java in ${DFG_TEST_JAVA:-/usr/lib/jvm/*/bin/java}; do
 	stop
 	test_agent
 	test_interpreted
+	test_threads "" ""
+	test_threads -XX:-UseCompressedOops ", plain references"
 done
 tap_done

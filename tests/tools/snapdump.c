@@ -179,11 +179,25 @@ static void print_end(const uint8_t *p)
 	       e.skipped);
 }
 
+static void print_thread(const uint8_t *p, uint32_t size)
+{
+	struct snap_thread t;
+
+	memcpy(&t, p, sizeof(t));
+	if (t.name_len > size - sizeof(t))
+		complain("a thread record that is too short");
+	else
+		printf("thread %u %.*s\n", t.tid, (int)t.name_len, (const char *)p + sizeof(t));
+}
+
 /* Calls of one kind of record. Returns whether SNAP_END came. */
 static bool each_record(const struct str *s, bool print)
 {
-	static const size_t least[] = {0, sizeof(struct snap_head), sizeof(struct snap_method),
-				       sizeof(struct snap_code), sizeof(struct snap_end)};
+	static const size_t least[] = {
+		[SNAP_HEAD] = sizeof(struct snap_head), [SNAP_METHOD] = sizeof(struct snap_method),
+		[SNAP_CODE] = sizeof(struct snap_code), [SNAP_END] = sizeof(struct snap_end),
+		[SNAP_GONE] = sizeof(struct snap_gone), [SNAP_THREAD] = sizeof(struct snap_thread),
+	};
 	struct snap_record r;
 
 	for (size_t at = 0; at + sizeof(r) <= s->len; at += r.size) {
@@ -192,7 +206,7 @@ static bool each_record(const struct str *s, bool print)
 		memcpy(&r, p, sizeof(r));
 		if (r.size < sizeof(r) || r.size % 8 || r.size > s->len - at)
 			break;
-		if (r.type > SNAP_END || r.size < least[r.type])
+		if (r.type > SNAP_THREAD || r.size < least[r.type])
 			continue;
 		if (!print && r.type == SNAP_METHOD)
 			take_method(p, r.size);
@@ -200,6 +214,8 @@ static bool each_record(const struct str *s, bool print)
 			print_head(p);
 		if (print && r.type == SNAP_CODE)
 			print_code(p, r.size);
+		if (print && r.type == SNAP_THREAD)
+			print_thread(p, r.size);
 		if (print && r.type == SNAP_END)
 			print_end(p);
 		if (r.type == SNAP_END)
