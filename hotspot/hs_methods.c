@@ -74,38 +74,81 @@ static bool class_walk(struct hs *hs, struct hs_methods *m, struct walk *w, uint
 	return true;
 }
 
-static bool walk_possible(const struct hs *hs)
+static bool has_all(const struct hs *hs, const enum hs_field_id *ids, size_t count)
 {
-	static const enum hs_field_id all[] = {
-		HS_LOADERS,	 HS_LOADER_NEXT,     HS_LOADER_KLASSES, HS_KLASS_NEXT,
-		HS_KLASS_LAYOUT, HS_KLASS_METHODS,   HS_METHODS_LENGTH, HS_METHODS_DATA,
-		HS_METHOD_CODE,	 HS_METHOD_COUNTERS,
-	};
+	for (size_t i = 0; i < count; i++)
+		if (!hs_has(hs, ids[i]))
+			return false;
+	return true;
+}
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (!hs_has(hs, all[i]))
+/* JDK 9 and later: the classes of all loaders. */
+static bool by_loaders(struct hs *hs, struct hs_methods *m, struct walk *w)
+{
+	uint64_t loader, klass;
+	bool whole = hs_get(hs, 0, HS_LOADERS, &loader);
+
+	for (; whole && loader; whole &= hs_get(hs, loader, HS_LOADER_NEXT, &loader)) {
+		if (w->loaders-- == 0 || !hs_get(hs, loader, HS_LOADER_KLASSES, &klass))
+			return false;
+		for (; klass; whole &= hs_get(hs, klass, HS_KLASS_NEXT, &klass)) {
+			if (!whole || w->classes-- == 0)
+				return false;
+			whole = class_walk(hs, m, w, klass);
+		}
+	}
+	return whole;
+}
+
+/* The class behind one in the tree of classes: below it, else beside it or beside one above it. 0
+ * at the end. */
+static bool tree_next(struct hs *hs, struct walk *w, uint64_t top, uint64_t *klass)
+{
+	uint64_t at = *klass, next;
+
+	if (!hs_get(hs, at, HS_KLASS_SUBCLASS, &next))
+		return false;
+	while (!next && at != top) {
+		if (w->classes-- == 0 || !hs_get(hs, at, HS_KLASS_SIBLING, &next) ||
+		    (!next && !hs_get(hs, at, HS_KLASS_SUPER, &at)))
+			return false;
+	}
+	*klass = next;
+	return true;
+}
+
+/* JDK 8 tells no loader's classes, but every class, an interface or an anonymous one, too, has its
+ * place below java.lang.Object (oops/klass.cpp, append_to_sibling_list). */
+static bool by_tree(struct hs *hs, struct hs_methods *m, struct walk *w)
+{
+	uint64_t top, klass;
+
+	if (!hs_get(hs, 0, HS_KLASS_OBJECT, &top))
+		return false;
+	for (klass = top; klass;)
+		if (w->classes-- == 0 || !class_walk(hs, m, w, klass) ||
+		    !tree_next(hs, w, top, &klass))
 			return false;
 	return true;
 }
 
 bool hs_methods_walk(struct hs *hs, struct hs_methods *m)
 {
+	static const enum hs_field_id methods[] = {HS_KLASS_LAYOUT,   HS_KLASS_METHODS,
+						   HS_METHODS_LENGTH, HS_METHODS_DATA,
+						   HS_METHOD_CODE,    HS_METHOD_COUNTERS};
+	static const enum hs_field_id loaders[] = {HS_LOADERS, HS_LOADER_NEXT, HS_LOADER_KLASSES,
+						   HS_KLASS_NEXT};
+	static const enum hs_field_id tree[] = {HS_KLASS_OBJECT, HS_KLASS_SUPER, HS_KLASS_SUBCLASS,
+						HS_KLASS_SIBLING};
 	struct walk w = {LOADERS_MAX, CLASSES_MAX, METHODS_MAX, false};
-	uint64_t loader, klass, at;
+	uint64_t at;
 	uint8_t compiles;
-	bool whole = true;
 
-	if (!walk_possible(hs) || !hs_get(hs, 0, HS_LOADERS, &loader))
+	if (!has_all(hs, methods, sizeof(methods) / sizeof(*methods)))
 		return false;
 	w.all = !hs_flag(hs, "UseCompiler", &at, &compiles) || compiles == 0;
-	for (; loader; whole &= hs_get(hs, loader, HS_LOADER_NEXT, &loader)) {
-		if (!whole || w.loaders-- == 0 || !hs_get(hs, loader, HS_LOADER_KLASSES, &klass))
-			return false;
-		for (; klass; whole &= hs_get(hs, klass, HS_KLASS_NEXT, &klass)) {
-			if (!whole || w.classes-- == 0)
-				return false;
-			whole = class_walk(hs, m, &w, klass);
-		}
-	}
-	return whole;
+	if (has_all(hs, loaders, sizeof(loaders) / sizeof(*loaders)))
+		return by_loaders(hs, m, &w);
+	return has_all(hs, tree, sizeof(tree) / sizeof(*tree)) && by_tree(hs, m, &w);
 }

@@ -79,6 +79,11 @@
 	X(KLASS_METHODS, "InstanceKlass", "_methods")                                              \
 	X(KLASS_NEXT, "Klass", "_next_link") /* 9 and later */                                     \
 	X(KLASS_LAYOUT, "Klass", "_layout_helper")                                                 \
+	X(KLASS_SUPER, "Klass", "_super")                                                          \
+	X(KLASS_SUBCLASS, "Klass", "_subklass")                                                    \
+	X(KLASS_SIBLING, "Klass", "_next_sibling")                                                 \
+	X(KLASS_OBJECT, "SystemDictionary",                                                        \
+	  "_well_known_klasses[SystemDictionary::Object_klass_knum]") /* 8 */                      \
 	X(LOADERS, "ClassLoaderDataGraph", "_head")                                                \
 	X(LOADER_NEXT, "ClassLoaderData", "_next")                                                 \
 	X(LOADER_KLASSES, "ClassLoaderData", "_klasses") /* 9 and later */                         \

@@ -51,6 +51,10 @@ static inline unsigned snap_image_fields(struct image *im, unsigned n, uint64_t 
 		{"Method", "_code", "nmethod*", 48, false},
 		{"ConstMethod", new ? "_flags._flags" : "_flags", new ? "u4" : "u2", 48, false},
 		{"ConstMethod", "_code_size", "u2", 46, false},
+		{"Klass", "_layout_helper", "jint", 48, false},
+		{"InstanceKlass", "_methods", "Array<Method*>*", 56, false},
+		{"Array<int>", "_length", "int", 4, false},
+		{"Array<Method*>", "_data", NULL, 16, false},
 		{old ? "InstanceKlass" : "ConstantPool", "_source_file_name_index", "u2",
 		 old ? 96 : 20, false},
 		{"StubRoutines", "_call_stub_return_address", "address", head, true},
@@ -64,12 +68,13 @@ static inline unsigned snap_image_fields(struct image *im, unsigned n, uint64_t 
 		{"ClassLoaderData", "_next", "ClassLoaderData*", 8, false},
 		{"ClassLoaderData", "_klasses", "Klass*", 16, false},
 		{"Klass", "_next_link", "Klass*", 40, false},
-		{"Klass", "_layout_helper", "jint", 48, false},
-		{"InstanceKlass", "_methods", "Array<Method*>*", 56, false},
-		{"Array<int>", "_length", "int", 4, false},
-		{"Array<Method*>", "_data", NULL, 16, false},
 	};
 	const struct image_field jdk8[] = {
+		{"SystemDictionary", "_well_known_klasses[SystemDictionary::Object_klass_knum]",
+		 "Klass*", head + 8, true},
+		{"Klass", "_super", "Klass*", 64, false},
+		{"Klass", "_subklass", "Klass*", 72, false},
+		{"Klass", "_next_sibling", "Klass*", 80, false},
 		{"nmethod", "_scopes_data_offset", "int", 148, false},
 		{"nmethod", "_deoptimize_offset", "int", 108, false},
 		{"nmethod", "_verified_entry_point", "address", 152, false},
@@ -304,20 +309,48 @@ static inline void snap_image_nmethod(struct snap_image *s)
 	}
 }
 
-/* One loader with two classes: one with three methods, of which one never ran. */
-static inline void snap_image_classes(struct snap_image *s, uint64_t head)
+/* JDK 8: Object, below it `first` and behind that the class; below `first` another, so that the way
+ * from that one is up and on. */
+static inline void snap_image_tree(struct snap_image *s, uint64_t head)
 {
 	struct image *im = &s->im;
-	const uint64_t method[] = {s->run, s->get, s->idle};
+	uint64_t object = image_new(im, 128), first = image_new(im, 128);
+	uint64_t below = image_new(im, 128);
+
+	image_set(im, head + 8, object, 8);
+	image_set(im, object + 72, first, 8);
+	image_set(im, first + 64, object, 8);
+	image_set(im, first + 72, below, 8);
+	image_set(im, first + 80, s->klass, 8);
+	image_set(im, below + 64, first, 8);
+	image_set(im, s->klass + 64, object, 8);
+}
+
+/* One loader with two classes, the first one of arrays. */
+static inline void snap_image_loader(struct snap_image *s, uint64_t head)
+{
+	struct image *im = &s->im;
 	uint64_t array_class = image_new(im, 128);
 
 	s->loader = image_new(im, 32);
-	s->klass = image_new(im, 128);
-	s->methods = image_new(im, 64);
 	image_set(im, head + 8, s->loader, 8);
 	image_set(im, s->loader + 16, array_class, 8);
 	image_set(im, array_class + 40, s->klass, 8);
 	image_set(im, array_class + 48, 0x80000000, 4);
+}
+
+/* A class with three methods, of which one never ran. */
+static inline void snap_image_classes(struct snap_image *s, uint64_t head)
+{
+	struct image *im = &s->im;
+	const uint64_t method[] = {s->run, s->get, s->idle};
+
+	s->klass = image_new(im, 128);
+	s->methods = image_new(im, 64);
+	if (im->release == IMAGE_8)
+		snap_image_tree(s, head);
+	else
+		snap_image_loader(s, head);
 	image_set(im, s->klass + 48, 24, 4);
 	image_set(im, s->klass + 56, s->methods, 8);
 	image_set(im, s->methods + 4, 3, 4);
