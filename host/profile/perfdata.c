@@ -9,9 +9,13 @@
 #include "perfformat.h"
 
 /* Kinds perf itself writes (linux tools/lib/perf/include/perf/event.h). */
-#define RECORD_AUXTRACE	   71
-#define RECORD_COMPRESSED  81
-#define RECORD_COMPRESSED2 83
+#define RECORD_FINISHED_ROUND 68
+#define RECORD_AUXTRACE	      71
+#define RECORD_COMPRESSED     81
+#define RECORD_COMPRESSED2    83
+
+#define PAGE	      4096u
+#define RELEASE_BYTES (16u << 20) /* of the mapping, given back at once */
 
 /* Bytes behind an AUXTRACE record that belong to it but not to its size. */
 static uint64_t extra_bytes(const struct perf_event_header *h, struct bytes body)
@@ -46,50 +50,85 @@ static bool wanted(uint32_t type)
 	}
 }
 
-/* Finds the records and puts them in the order of time. perf writes the buffers of the CPUs one
- * after the other, so that a sample can stand before the mapping it needs. Sorting all of them does
- * what perf's rounds (FINISHED_ROUND) do with less memory. Time 0 is perf's for what it found
- * before it started; a record without a time stays behind the one before it. */
-static int index_records(struct perfdata *pd, struct bytes data, struct err *err)
+/* The next record of the file into the window. False at the end of what is whole. */
+static bool scan_record(struct perfdata *pd, struct perf_event_header *ret)
 {
-	uint64_t last = 0;
+	struct bytes at = pd->rest, body;
+	struct perf_event_header h = read_header(&at);
+	uint64_t time, extra;
 
-	while (data.len) {
-		struct bytes at = data, body;
-		struct perf_event_header h = read_header(&at);
-		uint64_t time, extra;
-
-		if (at.bad || h.size < sizeof(h) || h.size > data.len)
-			break;
-		if (h.type == RECORD_COMPRESSED || h.type == RECORD_COMPRESSED2)
-			return err_set(err, 0,
-				       "perf.data: compressed; record without perf record -z");
-		body = bytes_sub(&at, h.size - sizeof(h));
-		extra = extra_bytes(&h, body);
-		if (extra > at.len)
-			break;
-		if (wanted(h.type)) {
-			if (perfrecord_time(pd, &h, body, &time))
-				last = time == UINT64_MAX ? 0 : time;
-			pd->order = grow(pd->order, pd->order_count, &pd->order_cap,
-					 sizeof(*pd->order));
-			pd->order[pd->order_count++] =
-				(struct keyed){.key = last, .value = (uint64_t)(data.p - pd->file)};
-		}
-		bytes_take(&data, h.size + (size_t)extra);
+	if (at.bad || h.size < sizeof(h) || h.size > pd->rest.len)
+		return false;
+	body = bytes_sub(&at, h.size - sizeof(h));
+	extra = extra_bytes(&h, body);
+	if (extra > at.len)
+		return false;
+	if (wanted(h.type)) {
+		if (perfrecord_time(pd, &h, body, &time))
+			pd->last = time == UINT64_MAX ? 0 : time;
+		if (pd->last > pd->highest)
+			pd->highest = pd->last;
+		pd->window = grow(pd->window, pd->count, &pd->cap, sizeof(*pd->window));
+		pd->window[pd->count++] =
+			(struct keyed){.key = pd->last, .value = (uint64_t)(pd->rest.p - pd->file)};
 	}
-	pd->cut += data.len;
-	keyed_sort(pd->order, pd->order_count);
-	return 0;
+	bytes_take(&pd->rest, h.size + (size_t)extra);
+	*ret = h;
+	return true;
+}
+
+/* Gives back the pages of the mapping that hold nothing of the window any more. */
+static void release_pages(struct perfdata *pd)
+{
+	size_t needed = (size_t)(pd->rest.p - pd->file);
+
+	for (size_t i = 0; i < pd->count; i++)
+		if (pd->window[i].value < needed)
+			needed = (size_t)pd->window[i].value;
+	needed -= needed % PAGE;
+	if (!pd->mapped || needed < pd->released + RELEASE_BYTES)
+		return;
+	/* Advice: whether it is taken does not matter. */
+	(void)madvise((void *)(uintptr_t)(pd->file + pd->released), needed - pd->released,
+		      MADV_DONTNEED);
+	pd->released = needed;
+}
+
+/* Takes one more round into the window, and finds what of it can go: all that is not later than the
+ * latest record of the round before. Returns whether there was a compressed record. */
+static bool fill_window(struct perfdata *pd)
+{
+	uint64_t safe = pd->highest;
+	struct perf_event_header h;
+	bool round = false, compressed = false;
+
+	pd->count -= pd->at;
+	memmove(pd->window, pd->window + pd->at, pd->count * sizeof(*pd->window));
+	pd->at = 0;
+	release_pages(pd);
+	while (!round && !compressed && scan_record(pd, &h)) {
+		round = h.type == RECORD_FINISHED_ROUND;
+		compressed = h.type == RECORD_COMPRESSED || h.type == RECORD_COMPRESSED2;
+	}
+	if (!round) { /* the end of what is whole */
+		pd->cut += pd->rest.len;
+		pd->rest.len = 0;
+	}
+	safe = pd->rest.len ? safe : UINT64_MAX;
+	keyed_sort(pd->window, pd->count);
+	pd->ready = keyed_upper(pd->window, pd->count, safe);
+	return compressed;
 }
 
 static int load(struct perfdata *pd, struct err *err)
 {
-	struct bytes data;
-
-	if (perfheader_read(pd, &data, &pd->cut, err) < 0)
+	if (perfheader_read(pd, &pd->data, &pd->missing, err) < 0)
 		return -1;
-	return index_records(pd, data, err);
+	perfdata_rewind(pd);
+	/* perf record -z compresses all that it records, so that the first round shows it. */
+	if (fill_window(pd))
+		return err_set(err, 0, "perf.data: compressed; record without perf record -z");
+	return 0;
 }
 
 struct perfdata *perfdata_of(const void *p, size_t len, struct err *err)
@@ -134,29 +173,39 @@ void perfdata_close(struct perfdata *pd)
 		munmap((void *)(uintptr_t)pd->file, pd->len);
 	free(pd->events);
 	free(pd->ids);
-	free(pd->order);
+	free(pd->window);
 	free(pd->build_ids);
 	free(pd);
 }
 
 bool perfdata_next(struct perfdata *pd, struct perf_record *ret)
 {
-	while (pd->at < pd->order_count) {
-		size_t offset = (size_t)pd->order[pd->at++].value;
-		struct bytes at = bytes_of(pd->file + offset, pd->len - offset);
-		struct perf_event_header h = read_header(&at);
+	for (;;) {
+		struct perf_event_header h;
+		struct bytes at;
+		size_t offset;
 		bool bad;
 
+		while (pd->at == pd->ready && pd->rest.len)
+			(void)fill_window(pd);
+		if (pd->at == pd->ready)
+			return false;
+		offset = (size_t)pd->window[pd->at++].value;
+		at = bytes_of(pd->file + offset, pd->len - offset);
+		h = read_header(&at);
 		if (perfrecord_parse(pd, &h, bytes_sub(&at, h.size - sizeof(h)), ret, &bad))
 			return true;
 		pd->cut += bad ? h.size : 0;
 	}
-	return false;
 }
 
 void perfdata_rewind(struct perfdata *pd)
 {
-	pd->at = 0;
+	pd->rest = pd->data;
+	pd->cut = pd->missing;
+	pd->count = pd->at = pd->ready = 0;
+	pd->last = pd->highest = 0;
+	pd->released = 0;
 }
 
 uint64_t perfdata_cut(const struct perfdata *pd)

@@ -99,14 +99,18 @@ MUST_CHECK struct perfdata *perfdata_of(const void *p, size_t len, struct err *e
 void perfdata_close(struct perfdata *pd);
 
 /* The next record: true, or false at the end. Records that contradict themselves are passed over
- * and counted in perfdata_cut. */
+ * and counted in perfdata_cut.
+ *
+ * The order is that of time as far as the recording is in rounds, as perf writes it: neither memory
+ * nor mapped pages grow with its length. One without rounds is sorted as a whole, for 16 bytes a
+ * record. */
 bool perfdata_next(struct perfdata *pd, struct perf_record *ret);
 
 /* Starts again with the first record. */
 void perfdata_rewind(struct perfdata *pd);
 
 /* Bytes of the recording that were not used: behind the last whole record, and records that
- * contradict themselves (those, as far as perfdata_next has come). */
+ * contradict themselves, as far as perfdata_next has come. */
 uint64_t perfdata_cut(const struct perfdata *pd);
 
 /* Whether the table of build ids that perf writes at its end (HEADER_BUILD_ID) names this file, but

@@ -28,8 +28,22 @@ struct perfdata {
 	size_t id_count;
 	bool by_identifier; /* events differ: each record carries the id of its event */
 
-	struct keyed *order; /* time -> offset in the file */
-	size_t order_count, order_cap, at;
+	struct bytes data; /* all records */
+	uint64_t missing;  /* bytes of them that the file lacks */
+
+	/* perf writes the buffers of the CPUs one after the other, round after round, so that a
+	 * sample can stand before the mapping it needs. In a round it writes all that was there
+	 * when the round began: what is not later than the latest record of the round before has
+	 * nothing before it in later rounds (linux tools/perf/util/session.c,
+	 * process_finished_round). So two rounds are looked at, whatever the recording's length.
+	 * Time 0 is perf's for what it found before it started; a record without a time stays
+	 * behind the one before it. */
+	struct bytes rest;	      /* not looked at yet */
+	uint64_t last;		      /* time of the record before `rest` */
+	uint64_t highest;	      /* time of all before `rest` */
+	struct keyed *window;	      /* time -> offset in the file, sorted */
+	size_t count, cap, at, ready; /* [at, ready): to be returned in this order */
+	size_t released;	      /* bytes of the file that were given back */
 	uint64_t cut;
 
 	struct build_id_row *build_ids;

@@ -53,6 +53,37 @@ static void test_order(void)
 	str_fini(&f.s);
 }
 
+/* Only two rounds are looked at: one that comes later than perf promises comes late. */
+static void test_rounds(void)
+{
+	static const uint64_t times[] = {10, 20, 0, 30, 15, 0, 40, 12, 35, 0, 25, 0};
+	CLEANUP(str_fini) struct str seen = {0};
+	struct perf_record rec;
+	struct perffile f;
+	struct perfdata *pd;
+
+	plain_start(&f);
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		if (times[i]) {
+			pf_sample(&f, 7, 7, times[i], chain, 3);
+		} else {
+			pf_begin(&f, 68, 0); /* FINISHED_ROUND */
+			pf_end(&f);
+		}
+	}
+	pf_done(&f);
+	pd = open_whole(&f, "a recording of four rounds");
+	for (int pass = 0; pass < 2; pass++) {
+		while (perfdata_next(pd, &rec))
+			str_addf(&seen, "%llu ", (unsigned long long)rec.time);
+		is_str(seen.buf, "10 15 20 12 30 25 35 40 ", "rounds are put in order");
+		str_clear(&seen);
+		perfdata_rewind(pd);
+	}
+	perfdata_close(pd);
+	str_fini(&f.s);
+}
+
 static void test_fields(void)
 {
 	struct perf_record rec;
@@ -322,6 +353,7 @@ static void test_build_ids(void)
 int main(void)
 {
 	test_order();
+	test_rounds();
 	test_fields();
 	test_all_fields();
 	test_two_events();
