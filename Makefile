@@ -160,4 +160,4 @@ clean:
 
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path $(BUILD)/jdk -prune -o -name '*.d' -print 2>/dev/null)

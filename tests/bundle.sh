@@ -52,7 +52,7 @@ bundle_make() {
 	local binds=()
 	if [ "$rootfs" = host ]; then
 		rootfs=$dir/rootfs
-		mkdir -p "$rootfs"/{proc,sys,dev,tmp,run,var,root,usr,etc}
+		mkdir -p "$rootfs"/{proc,sys,dev,tmp,run,var,root,usr,etc,mnt}
 		chmod 1777 "$rootfs/tmp"
 		binds=(/usr:/usr:ro,rbind /etc:/etc:ro,rbind)
 		for d in bin sbin lib lib32 lib64 libx32; do

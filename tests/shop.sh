@@ -4,7 +4,9 @@
 #   shop_setup            scratch directory $SHOP (removed at exit), DFG_ROOT in it, Shop compiled,
 #                         DFG (dfg-trigger of the build), HOOK and PAYLOAD set
 #   shop_start ID [JVM OPTION…]   a container with Shop in it: uid 1000, read-only root, no capability,
-#                         hook installed unless SHOP_HOOK=none; returns when Shop is at work
+#                         hook installed unless SHOP_HOOK=none; returns when Shop is at work.
+#                         Knobs: SHOP_ROOT SHOP_JAVA (a root file system and a java in it, else the
+#                         host's), SHOP_MAIN, SHOP_USER, SHOP_USERNS, SHOP_JQ
 #   shop_stop ID
 #   json FILTER           jq -r on the last summary, $SHOP/out
 #   trigger ARG…          dfg-trigger --json into $SHOP/out and $SHOP/err; status in $status
@@ -41,8 +43,8 @@ shop_start() {
 		BUNDLE_HOOK=$([ "${SHOP_HOOK:-}" = none ] || echo "$HOOK") \
 		BUNDLE_USERNS=${SHOP_USERNS:-} BUNDLE_JQ=${SHOP_JQ:-.}
 	BUNDLE_HOOK_ARGS=(--root "$DFG_ROOT" --payload "$PAYLOAD")
-	BUNDLE_MOUNTS=("$SHOP/app:/app:ro" "$dir/tmp:/tmp:nosuid,nodev,noexec")
-	bundle_make "$dir" host "$JAVA" -Xmx256m -cp /app "$@" \
+	BUNDLE_MOUNTS=("$SHOP/app:/mnt:ro" "$dir/tmp:/tmp:nosuid,nodev,noexec")
+	bundle_make "$dir" "${SHOP_ROOT:-host}" "${SHOP_JAVA:-$JAVA}" -Xmx256m -cp /mnt "$@" \
 		${SHOP_MAIN-Shop 2}
 	bundle_start "$id" "$dir" || { cat "$dir/log"; return 1; }
 	shop_wait "$id"

@@ -66,6 +66,10 @@ import javax.crypto.spec.SecretKeySpec;
 // @chain classes    30 Known\.classes;Known\.define
 // @chain deopt      10 Known\.deopt;.*Known\$Victim\.(run|visit)
 // @chain virtual    60 Known\.virtualDeep
+// @chain mix        10 Known\.mix;Known\.regex;Known\.match;java\.util\.regex\.Matcher\.find;
+// @chain mix         3 Known\.mix;Known\.treemap;java\.util\.TreeMap\.put;
+// @chain mix         3 Known\.mix;Known\.lambdas;Known\.apply
+// @chain mix         3 Known\.mix;Known\.mega
 // @inline strings   30 Known\.strings;Known\.compare
 // @inline treemap   30 Known\.treemap;java\.util\.TreeMap\.put;.*Known\.byEnd
 // @inline reflection 50 Known\.reflection;java\.lang\.reflect\.Method\.invoke;.*;Known\.reflected
@@ -107,7 +111,16 @@ public class Known implements Runnable {
 	}
 
 	static final Pattern PATTERN = Pattern.compile("(\\w+)=(\\d+|\"[^\"]*\")(?:;|$)");
-	static final String TEXT = "alpha=1;beta=\"two words\";gamma=333;delta=\"\";".repeat(40);
+	static final String TEXT = repeat("alpha=1;beta=\"two words\";gamma=333;delta=\"\";", 40);
+
+	// Compiled for Java 8, which has no String.repeat.
+	static String repeat(String s, int n) {
+		StringBuilder b = new StringBuilder();
+
+		while (n-- > 0)
+			b.append(s);
+		return b.toString();
+	}
 
 	static int match(String s) {
 		Matcher m = PATTERN.matcher(s);
@@ -135,7 +148,7 @@ public class Known implements Runnable {
 	static void strings() {
 		for (int i = 0; i < LONG.length; i++)
 			if (LONG[i] == null)
-				LONG[i] = "x".repeat(6000) + "y" + i;
+				LONG[i] = repeat("x", 6000) + "y" + i;
 		for (int i = 0; i < 400; i++)
 			sink += compare(LONG[i % 8], LONG[i / 8 % 8]);
 		sink += search(LONG[1]);
@@ -371,7 +384,12 @@ public class Known implements Runnable {
 
 	static byte[] code(String name) throws Exception {
 		try (InputStream in = Known.class.getResourceAsStream(name + ".class")) {
-			return in.readAllBytes();
+			byte[] code = new byte[1 << 16];
+			int len = 0;
+
+			for (int n; (n = in.read(code, len, code.length - len)) > 0;)
+				len += n;
+			return Arrays.copyOf(code, len);
 		}
 	}
 
@@ -436,6 +454,17 @@ public class Known implements Runnable {
 			t.join();
 	}
 
+	// Much in little time, for many JVMs.
+	static void mix() {
+		for (int i = 0; i < 10; i++) {
+			regex();
+			lambdas();
+		}
+		treemap();
+		exceptions();
+		mega();
+	}
+
 	void step() throws Throwable {
 		switch (mode) {
 		case "recursion": recursion(); break;
@@ -459,6 +488,7 @@ public class Known implements Runnable {
 		case "classes": classes(); break;
 		case "deopt": deopt(); break;
 		case "virtual": virtual(); break;
+		case "mix": mix(); break;
 		default: throw new IllegalArgumentException(mode);
 		}
 	}

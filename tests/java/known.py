@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""known.py [-v] [-i] MODE SUMMARY JAVA_HOME CLASSPATH: holds a recording of tests/java/Known.java against
-what its source says of its call trees (-i: @inline, too). SUMMARY is the JSON of dfg-trigger. Prints one
+"""known.py [-v] [-i] [-s] MODE SUMMARY JAVA_HOME CLASSPATH: holds a recording of tests/java/Known.java against
+what its source says of its call trees (-i: @inline, too; -s: the JVM's own library has no symbols). SUMMARY is the JSON of dfg-trigger. Prints one
 line
 
     samples on-the-thread complete% unknown% truncated% in-tree% pairs wrong-pairs chains
@@ -90,7 +90,7 @@ class Bytecode:
 class Expected:
     """The annotations of a mode in Known.java"""
 
-    def __init__(self, mode, inline):
+    def __init__(self, mode, inline, stripped):
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Known.java")
         with open(path, encoding="utf-8") as f:
             self.source, self.mode = f.read(), mode
@@ -99,6 +99,7 @@ class Expected:
         self.deep, self.lossy, self.stripped = (
             re.search(r"^// @%s +%s$" % (key, mode), self.source, re.M) is not None
             for key in ("deep", "lossy", "stripped"))
+        self.stripped |= stripped
         self.chains = [(int(p), r) for p, r in re.findall(
             r"^// @(?:chain%s) +%s +(\d+) +(\S+)$" % ("|inline" * inline, mode), self.source, re.M)]
 
@@ -142,12 +143,12 @@ def complaints(want, s, mine, wrong, in_tree):
 
 
 def main(argv):
-    verbose, inline = "-v" in argv, "-i" in argv
-    mode, summary, home, classpath = [a for a in argv[1:] if a not in ("-v", "-i")]
+    verbose, inline, stripped = "-v" in argv, "-i" in argv, "-s" in argv
+    mode, summary, home, classpath = [a for a in argv[1:] if a not in ("-v", "-i", "-s")]
     with open(summary, encoding="utf-8") as f:
         s = json.load(f)
     stacks = list(read(s["graphs"]["folded"]))
-    want = Expected(mode, inline)
+    want = Expected(mode, inline, stripped)
 
     pairs = pairs_of(stacks)
     code = Bytecode(home, classpath)
