@@ -53,6 +53,25 @@ bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *r
 	return !ret->is_nmethod || hs_get(hs, ret->start, method, &ret->method);
 }
 
+uint32_t hs_blob_print(struct hs *hs, const struct hs_blob *blob)
+{
+	uint64_t said[] = {blob->start, blob->size,   blob->code, blob->code_end,
+			   blob->name,	blob->method, 0};
+	uint64_t hash = 0;
+	int64_t state;
+
+	if (blob->is_nmethod) {
+		if (hs_get_signed(hs, blob->start, HS_NMETHOD_STATE, &state) && state == -1)
+			return 0;
+		hs_get(hs, blob->start, HS_NMETHOD_ID, &said[6]);
+	}
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		hash = (hash ^ said[i]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+	}
+	return (uint32_t)hash ? (uint32_t)hash : 1;
+}
+
 bool hs_blob_still(struct hs *hs, const struct hs_heap *heap, const struct hs_block *block,
 		   const struct hs_blob *blob)
 {

@@ -29,6 +29,10 @@ struct hs_blob {
 bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret,
 		  char text[HS_BLOB_NAME_MAX]);
 
+/* A number that stands for all that tells this blob from another one in its place, hashed: 0 for
+ * a compiled method that is still being made (nmethod::not_installed, JDK 9 and later). */
+uint32_t hs_blob_print(struct hs *hs, const struct hs_blob *blob);
+
 /* Whether the block, read again, is the same blob. */
 bool hs_blob_still(struct hs *hs, const struct hs_heap *heap, const struct hs_block *block,
 		   const struct hs_blob *blob);

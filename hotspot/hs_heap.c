@@ -23,6 +23,7 @@ static bool heap_read(struct hs *hs, uint64_t addr, struct hs_heap *ret)
 static void heap_add(struct hs *hs, uint64_t addr, struct hs_heaps *heaps)
 {
 	struct hs_heap heap;
+	unsigned at;
 
 	if (heaps->count == HS_HEAPS_MAX || !heap_read(hs, addr, &heap))
 		return;
@@ -30,7 +31,9 @@ static void heap_add(struct hs *hs, uint64_t addr, struct hs_heaps *heaps)
 	for (unsigned i = 0; i < heaps->count; i++)
 		if (heap.low < heaps->heap[i].high && heaps->heap[i].low < heap.high)
 			return;
-	heaps->heap[heaps->count++] = heap;
+	for (at = heaps->count++; at > 0 && heaps->heap[at - 1].low > heap.low; at--)
+		heaps->heap[at] = heaps->heap[at - 1];
+	heaps->heap[at] = heap;
 }
 
 bool hs_heaps_read(struct hs *hs, struct hs_heaps *ret)

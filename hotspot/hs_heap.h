@@ -21,7 +21,7 @@ struct hs_heap {
 
 struct hs_heaps {
 	unsigned count;
-	struct hs_heap heap[HS_HEAPS_MAX];
+	struct hs_heap heap[HS_HEAPS_MAX]; /* by address */
 };
 
 struct hs_block {

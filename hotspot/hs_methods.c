@@ -11,6 +11,9 @@
 struct walk {
 	unsigned loaders, classes, methods; /* still allowed */
 	bool all;			    /* the JVM does not count: all methods may have run */
+	bool early;			    /* a class was met that has no methods yet */
+	bool fresh;			    /* only classes that are not known */
+	struct hs_loaders *known;	    /* NULL: nothing is remembered */
 };
 
 void hs_methods_init(struct hs_methods *m)
@@ -55,8 +58,10 @@ static bool class_walk(struct hs *hs, struct hs_methods *m, struct walk *w, uint
 	/* Not yet there in a class that is being loaded. */
 	if (!hs_get(hs, klass, HS_KLASS_METHODS, &array))
 		return false;
-	if (array == 0)
+	if (array == 0) {
+		w->early = true;
 		return true;
+	}
 	if (!hs_get(hs, array, HS_METHODS_LENGTH, &count) || count > PER_CLASS_MAX)
 		return false;
 	for (uint64_t i = 0; i < count; i++) {
@@ -82,22 +87,49 @@ static bool has_all(const struct hs *hs, const enum hs_field_id *ids, size_t cou
 	return true;
 }
 
+/* The classes from `klass` up to, and without, `stop`. */
+static bool classes_walk(struct hs *hs, struct hs_methods *m, struct walk *w, uint64_t klass,
+			 uint64_t stop)
+{
+	while (klass && klass != stop)
+		if (w->classes-- == 0 || !class_walk(hs, m, w, klass) ||
+		    !hs_get(hs, klass, HS_KLASS_NEXT, &klass))
+			return false;
+	return true;
+}
+
+static bool loader_walk(struct hs *hs, struct hs_methods *m, struct walk *w, uint64_t loader)
+{
+	struct hs_loader *known;
+	uint64_t klass;
+
+	if (!hs_get(hs, loader, HS_LOADER_KLASSES, &klass))
+		return false;
+	known = w->known ? hs_loaders_find(hs, w->known, loader, klass) : NULL;
+	/* One too many: its classes are found by a walk over all. */
+	if (w->fresh && !known)
+		return true;
+	w->early = false;
+	if (!classes_walk(hs, m, w, klass, w->fresh ? known->klass : 0))
+		return false;
+	/* Else they are looked at once more. */
+	if (known && !w->early)
+		hs_loaders_seen(hs, known, klass);
+	return true;
+}
+
 /* JDK 9 and later: the classes of all loaders. */
 static bool by_loaders(struct hs *hs, struct hs_methods *m, struct walk *w)
 {
-	uint64_t loader, klass;
-	bool whole = hs_get(hs, 0, HS_LOADERS, &loader);
+	uint64_t loader;
 
-	for (; whole && loader; whole &= hs_get(hs, loader, HS_LOADER_NEXT, &loader)) {
-		if (w->loaders-- == 0 || !hs_get(hs, loader, HS_LOADER_KLASSES, &klass))
+	if (!hs_get(hs, 0, HS_LOADERS, &loader))
+		return false;
+	while (loader)
+		if (w->loaders-- == 0 || !loader_walk(hs, m, w, loader) ||
+		    !hs_get(hs, loader, HS_LOADER_NEXT, &loader))
 			return false;
-		for (; klass; whole &= hs_get(hs, klass, HS_KLASS_NEXT, &klass)) {
-			if (!whole || w->classes-- == 0)
-				return false;
-			whole = class_walk(hs, m, w, klass);
-		}
-	}
-	return whole;
+	return true;
 }
 
 /* The class behind one in the tree of classes: below it, else beside it or beside one above it. 0
@@ -132,7 +164,7 @@ static bool by_tree(struct hs *hs, struct hs_methods *m, struct walk *w)
 	return true;
 }
 
-bool hs_methods_walk(struct hs *hs, struct hs_methods *m)
+bool hs_methods_walk(struct hs *hs, struct hs_methods *m, struct hs_loaders *known, bool fresh)
 {
 	static const enum hs_field_id methods[] = {HS_KLASS_LAYOUT,   HS_KLASS_METHODS,
 						   HS_METHODS_LENGTH, HS_METHODS_DATA,
@@ -141,14 +173,16 @@ bool hs_methods_walk(struct hs *hs, struct hs_methods *m)
 						   HS_KLASS_NEXT};
 	static const enum hs_field_id tree[] = {HS_KLASS_OBJECT, HS_KLASS_SUPER, HS_KLASS_SUBCLASS,
 						HS_KLASS_SIBLING};
-	struct walk w = {LOADERS_MAX, CLASSES_MAX, METHODS_MAX, false};
+	struct walk w = {LOADERS_MAX, CLASSES_MAX, METHODS_MAX, fresh, false, fresh, known};
 	uint64_t at;
 	uint8_t compiles;
 
 	if (!has_all(hs, methods, sizeof(methods) / sizeof(*methods)))
 		return false;
-	w.all = !hs_flag(hs, "UseCompiler", &at, &compiles) || compiles == 0;
+	if (!fresh)
+		w.all = !hs_flag(hs, "UseCompiler", &at, &compiles) || compiles == 0;
 	if (has_all(hs, loaders, sizeof(loaders) / sizeof(*loaders)))
 		return by_loaders(hs, m, &w);
-	return has_all(hs, tree, sizeof(tree) / sizeof(*tree)) && by_tree(hs, m, &w);
+	/* The tree does not tell what came since. */
+	return !fresh && has_all(hs, tree, sizeof(tree) / sizeof(*tree)) && by_tree(hs, m, &w);
 }

@@ -3,7 +3,7 @@
 #ifndef HS_METHODS_H
 #define HS_METHODS_H
 
-#include "hs_tables.h"
+#include "hs_loaders.h"
 
 #define HS_METHODS_SLOTS (1u << 17)
 #define HS_METHODS_MAX	 (HS_METHODS_SLOTS / 4 * 3)
@@ -30,8 +30,11 @@ static inline enum hs_method_state hs_method_state(uint64_t slot)
 	return (enum hs_method_state)(slot & 3);
 }
 
-/* Adds the methods of all loaded classes that have ever run: those with counters, or with code;
- * all of them where the JVM does not count. False: not all could be found. */
-bool hs_methods_walk(struct hs *hs, struct hs_methods *m);
+/* Adds the methods of loaded classes that have ever run: those with counters, or with code; all of
+ * them where the JVM does not count. With `known` it is noted there which classes have been seen;
+ * with `fresh`, only classes that had not been seen before are looked at, and all of their methods
+ * are added: they are going to run (JDK 9 and later; JDK 8 does not tell which are new). False: not
+ * all could be found. */
+bool hs_methods_walk(struct hs *hs, struct hs_methods *m, struct hs_loaders *known, bool fresh);
 
 #endif

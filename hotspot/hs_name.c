@@ -128,6 +128,21 @@ size_t hs_name_file(struct hs *hs, uint64_t method, char *buf, size_t cap)
 	return len;
 }
 
+uint32_t hs_name_hash(struct hs *hs, uint64_t klass)
+{
+	char text[256];
+	uint64_t name;
+	size_t len;
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	if (!hs_get(hs, klass, HS_KLASS_NAME, &name))
+		return 0;
+	len = symbol_read(hs, name, text, sizeof(text));
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+	return len > 0 ? hash : 0;
+}
+
 size_t hs_name_blob(const char *text, char *buf)
 {
 	size_t len = 0;

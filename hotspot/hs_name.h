@@ -15,6 +15,9 @@ size_t hs_name_file(struct hs *hs, uint64_t method, char *buf, size_t cap);
 /* The text of a Symbol at an index of a ConstantPool*, at most cap bytes of it. 0: none. */
 size_t hs_name_pool_text(struct hs *hs, uint64_t pool, uint64_t index, char *buf, size_t cap);
 
+/* A number that stands for the name of a Klass*; 0 where it cannot be read. */
+uint32_t hs_name_hash(struct hs *hs, uint64_t klass);
+
 /* The VM's own text for a blob, with '_' for '.'. Same buffer, same return. */
 size_t hs_name_blob(const char *text, char *buf);
 

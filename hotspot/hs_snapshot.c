@@ -2,79 +2,10 @@
 #include "hs_snapshot.h"
 
 #include "hs_clock.h"
-#include "hs_flags.h"
 #include "hs_threads.h"
 
 /* The first release whose packed numbers leave out 0 (JDK-8292758). */
 #define JDK_EXCLUDES_ZERO 20
-
-static uint32_t jdk_read(struct hs *hs)
-{
-	uint64_t n;
-
-	/* JDK 8 calls its HotSpot 25. */
-	if (hs_has(hs, HS_JDK_CURRENT) && hs_has(hs, HS_JDK_MAJOR) &&
-	    hs_get(hs, hs_inside(hs, 0, HS_JDK_CURRENT), HS_JDK_MAJOR, &n) && n != 0)
-		return (uint32_t)n;
-	return hs_get(hs, 0, HS_VM_MAJOR, &n) && n < 1000 ? (uint32_t)n : 0;
-}
-
-static bool flag_is_on(struct hs *hs, const char *name)
-{
-	uint64_t addr;
-	uint8_t value;
-
-	return hs_flag(hs, name, &addr, &value) && value != 0;
-}
-
-static void bounds_read(struct snapshot *s, const struct hs_heaps *heaps)
-{
-	uint64_t low, high;
-
-	s->low = UINT64_MAX;
-	s->high = 0;
-	for (unsigned i = 0; i < heaps->count; i++) {
-		if (heaps->heap[i].low < s->low)
-			s->low = heaps->heap[i].low;
-		if (heaps->heap[i].high > s->high)
-			s->high = heaps->heap[i].high;
-	}
-	/* What is reserved, where it is known: code may still be made there. */
-	if (hs_get(&s->hs, 0, HS_CODE_LOW, &low) && hs_get(&s->hs, 0, HS_CODE_HIGH, &high) &&
-	    low <= s->low && high >= s->high) {
-		s->low = low;
-		s->high = high;
-	}
-}
-
-static bool head_write(struct snapshot *s, uint64_t time, bool methods_complete)
-{
-	struct hs *hs = &s->hs;
-	struct snap_head head = {
-		.record = {SNAP_HEAD, sizeof(head)},
-		.magic = SNAP_MAGIC,
-		.version = SNAP_VERSION,
-		.time = time,
-		.code_low = s->low,
-		.code_high = s->high,
-		.jdk = s->jdk,
-	};
-
-	if (flag_is_on(hs, "PreserveFramePointer"))
-		head.flags |= SNAP_PRESERVE_FP;
-	if (flag_is_on(hs, "DebugNonSafepoints"))
-		head.flags |= SNAP_DEBUG_NON_SAFE;
-	if (methods_complete)
-		head.flags |= SNAP_METHODS_COMPLETE;
-	hs_get(hs, 0, HS_CALL_STUB_RETURN, &head.call_stub_return);
-	hs_get(hs, 0, HS_CONT_RETURN, &head.cont_return);
-	hs_constant(hs, "frame::entry_frame_call_wrapper_offset", &head.entry_wrapper);
-#ifdef __x86_64__
-	head.interpreter_method = -3;
-	head.interpreter_bcp = s->jdk == 8 ? -7 : -8;
-#endif
-	return snapshot_emit(s, &head, sizeof(head));
-}
 
 /* Moves the window; the batch is of what it has shown so far. False: the sink takes no more. */
 static bool window_move(struct snapshot *s, const struct hs_heap *heap, uint64_t at)
@@ -85,28 +16,45 @@ static bool window_move(struct snapshot *s, const struct hs_heap *heap, uint64_t
 	return true;
 }
 
+/* A block in use, whose header is in the window. False: the sink takes no more. */
+static bool block_write(struct snapshot *s, const struct hs_heap *heap,
+			const struct hs_block *block)
+{
+	struct hs_mem *mem = &s->hs.mem;
+	char text[HS_BLOB_NAME_MAX];
+	struct hs_blob blob;
+
+	if (!hs_blob_read(&s->hs, block, &blob, text)) {
+		s->result->skipped++;
+		return true;
+	}
+	if (s->state && hs_state_same(s->state, blob.code, hs_blob_print(&s->hs, &blob)))
+		return true;
+	/* All of a method at once, unless it is larger than the window. */
+	if (mem->window.at != block->start &&
+	    !hs_mem_in_window(mem, block->start, (size_t)block->size) &&
+	    (!window_move(s, heap, block->start) || !hs_blob_read(&s->hs, block, &blob, text)))
+		return !s->full;
+	if (!snapshot_batch_room(s) && !snapshot_batch_flush(s, heap))
+		return false;
+	snapshot_code(s, block, &blob, text);
+	return true;
+}
+
 /* False: the sink takes no more. */
 static bool heap_write(struct snapshot *s, const struct hs_heap *heap, unsigned *budget)
 {
-	struct hs_mem *mem = &s->hs.mem;
 	struct hs_walk walk;
 	struct hs_block block;
 
 	hs_walk_start(&walk, heap, *budget);
 	while (hs_walk_seek(&s->hs, &walk)) {
-		uint64_t at = walk.next;
-
-		if (!hs_mem_in_window(mem, at, HS_BLOB_HEADER) && !window_move(s, heap, at))
+		if (!hs_mem_in_window(&s->hs.mem, walk.next, HS_BLOB_HEADER) &&
+		    !window_move(s, heap, walk.next))
 			return false;
-		if (!hs_walk_next(&s->hs, &walk, &block) || !block.used)
-			continue;
-		/* All of a method at once, unless it is larger than the window. */
-		if (mem->window.at != at && !hs_mem_in_window(mem, at, (size_t)block.size) &&
-		    !window_move(s, heap, at))
+		if (hs_walk_next(&s->hs, &walk, &block) && block.used &&
+		    !block_write(s, heap, &block))
 			return false;
-		if (!snapshot_batch_room(s) && !snapshot_batch_flush(s, heap))
-			return false;
-		snapshot_code(s, &block);
 	}
 	if (walk.cut)
 		s->result->status = DFG_DUMP_READ;
@@ -114,7 +62,29 @@ static bool heap_write(struct snapshot *s, const struct hs_heap *heap, unsigned 
 	return snapshot_batch_flush(s, heap);
 }
 
-static void end_write(struct snapshot *s)
+/* The code that has gone, in the batch's memory. False: the sink takes no more. */
+static bool gone_write(struct snapshot *s)
+{
+	uint32_t count = hs_state_gone(s->state);
+	uint64_t *start = (uint64_t *)(s->batch.records + sizeof(struct snap_gone));
+	uint32_t most = (SNAP_BATCH - sizeof(struct snap_gone)) / sizeof(*start);
+
+	for (uint32_t i = 0; i < count;) {
+		uint32_t n = count - i < most ? count - i : most;
+		struct snap_gone gone = {.count = n};
+
+		for (uint32_t k = 0; k < n; k++)
+			start[k] = hs_state_gone_at(s->state, i++);
+		gone.record = (struct snap_record){SNAP_GONE,
+						   (uint32_t)(sizeof(gone) + n * sizeof(*start))};
+		__builtin_memcpy(s->batch.records, &gone, sizeof(gone));
+		if (!snapshot_emit(s, s->batch.records, gone.record.size))
+			return false;
+	}
+	return true;
+}
+
+static bool end_write(struct snapshot *s)
 {
 	struct snap_end end = {
 		.record = {SNAP_END, sizeof(end)},
@@ -122,17 +92,21 @@ static void end_write(struct snapshot *s)
 		.codes = s->result->entries,
 		.methods = s->methods_written,
 		.skipped = s->result->skipped,
+		.time = hs_clock_ns(),
 	};
 
-	snapshot_emit(s, &end, sizeof(end));
+	return snapshot_emit(s, &end, sizeof(end));
 }
 
-static bool snapshot_start(struct snapshot *s, const struct hs_source *source,
-			   const struct hs_sink *sink, struct hs_result *result)
+static void snapshot_init(struct snapshot *s, const struct hs_source *source,
+			  const struct hs_sink *sink, struct hs_state *state,
+			  struct hs_result *result)
 {
 	*result = (struct hs_result){.status = DFG_DUMP_OK};
 	s->sink = sink;
 	s->result = result;
+	s->state = state;
+	s->delta = state && state->ready;
 	s->methods_written = 0;
 	s->full = false;
 	s->batch.codes = 0;
@@ -141,29 +115,75 @@ static bool snapshot_start(struct snapshot *s, const struct hs_source *source,
 	hs_mem_init(&s->hs.mem, source, s->window, sizeof(s->window));
 	hs_methods_init(&s->methods);
 	hs_scopes_init(&s->scopes);
-	return hs_tables_read(&s->hs);
+}
+
+/* What stays as it is is read once. */
+static bool fixed_read(struct snapshot *s)
+{
+	if (s->delta) {
+		s->hs.tables = s->state->tables;
+		s->fixed = s->state->fixed;
+		return true;
+	}
+	if (!hs_tables_read(&s->hs))
+		return false;
+	snapshot_head_read(s);
+	if (s->state) {
+		s->state->tables = s->hs.tables;
+		s->state->fixed = s->fixed;
+	}
+	return true;
+}
+
+/* False: the sink takes no more. */
+static bool records_write(struct snapshot *s, const struct hs_heaps *heaps, uint64_t time,
+			  bool last)
+{
+	struct hs_loaders *loaders = s->state ? &s->state->loaders : NULL;
+	bool fresh = s->delta && !last;
+	bool complete = hs_methods_walk(&s->hs, &s->methods, loaders, fresh);
+	unsigned budget = HS_BLOCKS_MAX;
+
+	if (!snapshot_head_write(s, time, complete && !fresh) || !snapshot_methods_all(s))
+		return false;
+	for (unsigned i = 0; i < heaps->count; i++)
+		if (!heap_write(s, &heaps->heap[i], &budget))
+			return false;
+	/* A walk that was cut has not seen what it has not seen: all of that is as it was. */
+	if (s->delta && s->result->status == DFG_DUMP_OK && !gone_write(s))
+		return false;
+	return snapshot_threads(s, s->state ? &s->state->threads : NULL) && end_write(s);
+}
+
+static void dump(struct snapshot *s, bool last)
+{
+	uint64_t time = hs_clock_ns();
+	struct hs_heaps heaps;
+
+	if (!fixed_read(s) || !hs_heaps_read(&s->hs, &heaps)) {
+		s->result->status = DFG_DUMP_NO_TABLES;
+		return;
+	}
+	s->base = s->fixed.head.jdk >= JDK_EXCLUDES_ZERO;
+	snapshot_bounds_read(s, &heaps);
+	if (s->state)
+		hs_state_begin(s->state, s->fixed.head.code_low);
+	if (records_write(s, &heaps, time, last) && s->state && s->result->status == DFG_DUMP_OK)
+		hs_state_commit(s->state);
+	else if (s->state)
+		hs_state_forget(s->state);
 }
 
 void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		      struct hs_result *ret)
 {
-	unsigned budget = HS_BLOCKS_MAX;
-	struct snapshot *s = work;
-	uint64_t time = hs_clock_ns();
-	struct hs_heaps heaps;
-	bool complete, room;
+	snapshot_init(work, source, sink, NULL, ret);
+	dump(work, true);
+}
 
-	if (!snapshot_start(s, source, sink, ret) || !hs_heaps_read(&s->hs, &heaps)) {
-		ret->status = DFG_DUMP_NO_TABLES;
-		return;
-	}
-	s->jdk = jdk_read(&s->hs);
-	s->base = s->jdk >= JDK_EXCLUDES_ZERO;
-	bounds_read(s, &heaps);
-	complete = hs_methods_walk(&s->hs, &s->methods);
-	room = head_write(s, time, complete) && snapshot_methods_all(s);
-	for (unsigned i = 0; room && i < heaps.count; i++)
-		room = heap_write(s, &heaps.heap[i], &budget);
-	if (room && snapshot_threads(s, NULL))
-		end_write(s);
+void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
+		   void *state, bool last, struct hs_result *ret)
+{
+	snapshot_init(work, source, sink, state, ret);
+	dump(work, last);
 }

@@ -9,6 +9,7 @@
 #include "hs_nmethod.h"
 #include "hs_scan.h"
 #include "hs_scope.h"
+#include "hs_state.h"
 
 #define SNAP_WINDOW    (1u << 20)
 #define SNAP_EXITS_MAX 4096u
@@ -32,6 +33,7 @@ struct snap_batch {
 	struct {
 		struct hs_block block;
 		struct hs_blob blob;
+		struct hs_known *known; /* NULL: it is not remembered */
 		uint32_t names_end;
 		size_t end; /* of its records, the METHODs it brought included */
 	} code[SNAP_BATCH_CODES];
@@ -43,9 +45,10 @@ struct snapshot {
 	struct hs hs;
 	const struct hs_sink *sink;
 	struct hs_result *result;
-	uint32_t jdk;
+	struct hs_state *state; /* NULL: nothing is remembered */
+	bool delta;
 	uint8_t base; /* of hs_stream */
-	uint64_t low, high;
+	struct hs_fixed fixed;
 	uint32_t methods_written;
 	bool full; /* the sink takes no more */
 	struct hs_methods methods;
@@ -69,9 +72,15 @@ uint64_t snapshot_method(struct snapshot *s, uint64_t method);
 /* Writes METHOD records for all methods the set has met. False: the sink takes no more. */
 bool snapshot_methods_all(struct snapshot *s);
 
+/* Reads what the head says: `fixed` once, bounds and flags each time. */
+void snapshot_head_read(struct snapshot *s);
+void snapshot_bounds_read(struct snapshot *s, const struct hs_heaps *heaps);
+bool snapshot_head_write(struct snapshot *s, uint64_t time, bool methods_complete);
+
 /* Adds the CODE record of a block whose header is in the window, and the METHOD records it needs,
- * to the batch. snapshot_batch_room comes first. */
-void snapshot_code(struct snapshot *s, const struct hs_block *block);
+ * to the batch. snapshot_batch_room comes first. `text` is the blob's name. */
+void snapshot_code(struct snapshot *s, const struct hs_block *block, const struct hs_blob *blob,
+		   const char *text);
 
 /* Whether any code's records fit. */
 static inline bool snapshot_batch_room(const struct snapshot *s)

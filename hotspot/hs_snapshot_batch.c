@@ -54,6 +54,8 @@ bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap)
 		} else {
 			names_forget(s, names, b->code[i].names_end);
 			s->result->skipped++;
+			if (b->code[i].known)
+				hs_state_drop(b->code[i].known);
 		}
 		from = b->code[i].end;
 		names = b->code[i].names_end;

@@ -86,7 +86,8 @@ static void code_scan(struct snapshot *s, const struct hs_blob *blob, struct sna
 	code->exit_count = hs_scan_exits(&view, s->exits, SNAP_EXITS_MAX);
 	if (blob->is_nmethod)
 		code->call_count = hs_scan_calls(&view, s->scopes.region, s->scopes.region_count,
-						 s->low, s->high, s->calls, SNAP_CALLS_MAX);
+						 s->fixed.head.code_low, s->fixed.head.code_high,
+						 s->calls, SNAP_CALLS_MAX);
 }
 
 /* Names the methods of all scopes, and the code's own. False: that one has no name. */
@@ -142,32 +143,35 @@ static void code_skip(struct snapshot *s, size_t used, uint32_t names)
 	s->result->skipped++;
 }
 
-void snapshot_code(struct snapshot *s, const struct hs_block *block)
+void snapshot_code(struct snapshot *s, const struct hs_block *block, const struct hs_blob *blob,
+		   const char *text)
 {
-	char text[HS_BLOB_NAME_MAX], name[DFG_NAME_MAX + 1];
+	char name[DFG_NAME_MAX + 1];
 	struct snap_batch *b = &s->batch;
-	struct hs_blob *blob = &b->code[b->codes].blob;
-	struct snap_code code = {0};
+	struct snap_code code = {
+		.start = blob->code,
+		.size = (uint32_t)(blob->code_end - blob->code),
+		.method = blob->method,
+		.deopt = SNAP_NONE,
+		.deopt_mh = SNAP_NONE,
+		.orig_pc = SNAP_NONE,
+	};
+	uint32_t print = hs_blob_print(&s->hs, blob);
 	size_t used = b->used;
 	uint32_t names = b->names;
 
-	if (!hs_blob_read(&s->hs, block, blob, text)) {
-		s->result->skipped++;
-		return;
-	}
-	code.start = blob->code;
-	code.size = (uint32_t)(blob->code_end - blob->code);
-	code.method = blob->method;
 	frame_read(&s->hs, blob, &code);
 	code.kind = kind_of(blob, text, code.frame_size);
-	code.deopt = code.deopt_mh = code.orig_pc = SNAP_NONE;
 	if (blob->is_nmethod)
 		hs_nmethod_numbers(&s->hs, blob, &code);
 	else
 		code.name_len = (uint32_t)hs_name_blob(text, name);
-	/* Without its regions it still has a frame and a name; that they are lost is counted. */
-	if (!scopes_read(s, blob, &code))
+	/* Without its regions it still has a frame and a name; that they are lost is counted, and
+	 * they are looked for again. */
+	if (!scopes_read(s, blob, &code)) {
 		s->result->skipped++;
+		print = 0;
+	}
 	code_scan(s, blob, &code);
 	if (blob->is_nmethod && !methods_take(s, blob)) {
 		code_skip(s, used, names);
@@ -175,6 +179,8 @@ void snapshot_code(struct snapshot *s, const struct hs_block *block)
 	}
 	code_add(s, &code, name);
 	b->code[b->codes].block = *block;
+	b->code[b->codes].blob = *blob;
+	b->code[b->codes].known = s->state ? hs_state_keep(s->state, blob->code, print) : NULL;
 	b->code[b->codes].names_end = b->names;
 	b->code[b->codes++].end = b->used;
 }

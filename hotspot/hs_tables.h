@@ -49,6 +49,7 @@
 	X(BLOB_MUTABLE_SIZE, "CodeBlob", "_mutable_data_size")                                     \
 	X(BLOB_RELOCATION_SIZE, "CodeBlob", "_relocation_size")                                    \
 	X(NMETHOD_ID, "nmethod", "_compile_id")                                                    \
+	X(NMETHOD_STATE, "nmethod", "_state")                                                      \
 	X(NMETHOD_LEVEL, "nmethod", "_comp_level")                                                 \
 	X(NMETHOD_ORIG_PC, "nmethod", "_orig_pc_offset")                                           \
 	X(NMETHOD_ENTRY, "nmethod", "_verified_entry_point")	 /* to 22: address */              \

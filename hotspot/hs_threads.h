@@ -5,16 +5,6 @@
 
 #include "hs_snapshot.h"
 
-#define HS_THREADS_SLOTS 4096u
-
-/* What was last written, by thread; all 0: nothing. */
-struct hs_threads_known {
-	uint32_t count;
-	struct {
-		uint32_t tid, hash; /* of the name; tid 0: empty */
-	} slot[HS_THREADS_SLOTS];
-};
-
 /* Writes a record for each Java thread whose name can be read; with `known`, only for what is not
  * known yet. A virtual thread has its carrier's. False: the sink takes no more. */
 bool snapshot_threads(struct snapshot *s, struct hs_threads_known *known);

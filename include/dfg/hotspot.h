@@ -66,14 +66,20 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
 		      struct hs_result *ret);
 
 /* What snapshots of one JVM have said so far, so that the next can be a delta: opaque, in memory
- * that the caller gives and zeroes before the first. */
+ * that the caller gives and zeroes before the first. Of its pages only those are touched that the
+ * JVM's code fills: half a megabyte for 15 000 methods. */
 #define HS_STATE_BYTES (4u << 20)
 
-/* The same, remembering in `state`: the first is whole, each later one a delta. Code that the state
- * has no room for is written each time. Where nothing has changed, a delta is a HEAD and an END,
- * and cost a read of each block's header. */
+/* The same, remembering in `state`: the first is whole, each later one a delta; where one fails
+ * (any status but DFG_DUMP_OK) the next is whole again. Code that the state has no room for is
+ * written each time. Where nothing has changed, a delta is a HEAD and an END, and costs a read of
+ * each block's header.
+ *
+ * Classes that came since the one before (JDK 9 and later) have all their methods written.
+ * Methods of older classes that have begun to run since are found with `last` only, which goes
+ * through all classes, as a whole snapshot does. */
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
-		   void *state, struct hs_result *ret);
+		   void *state, bool last, struct hs_result *ret);
 
 /* A boolean flag of the JVM (-XX:+name): its address and value. False where it is not exported. */
 bool hs_find_flag(const struct hs_source *source, void *work, const char *name, uint64_t *ret_addr,

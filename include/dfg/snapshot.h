@@ -12,9 +12,13 @@
  * DELTAS. Snapshots of one JVM can follow each other in one file, HEAD … END HEAD … END, the first
  * of them whole. One with SNAP_DELTA has only what is new since the snapshot before it: CODE
  * records for code that came or is not what it was, GONE records for code that went (what new code
- * lies on is gone without being listed), and METHOD records for all that its own CODE records refer
- * to and for methods of classes that came. All else is as it was. What a snapshot says was so at
- * some moment between its HEAD's time and its END's.
+ * lies on is gone, listed or not), and METHOD records for all that its own CODE records refer to and
+ * for methods of classes that came. All else is as it was. GONE is of code of the snapshots before
+ * it, never of its own, wherever it stands. A METHOD holds from its snapshot on, and also before it
+ * where no earlier one had its id: the last delta names methods of older classes that have begun to
+ * run. A whole snapshot can follow others (what had been said was forgotten): it stands for itself.
+ * What a snapshot says was so at some moment between its HEAD's time and its END's. The last may
+ * lack its END: its writer was stopped.
  *
  * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
 #ifndef DFG_SNAPSHOT_FORMAT_H
@@ -131,7 +135,8 @@ struct snap_code {
 	 * the code cache and that have no region of their own: leaf calls of stubs. */
 };
 
-/* Code that was in the snapshots before and is no more: its `start`s, ascending. */
+/* Code that was in the snapshots before and is no more: its `start`s, ascending. There may be
+ * several of these records. */
 struct snap_gone {
 	struct snap_record record;
 	uint64_t count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Prints a snapshot (dfg/snapshot.h) as text, for tests and for people: snapdump FILE. Checks its
- * shape on the way, and says what is wrong on standard error. */
+/* Prints snapshots (dfg/snapshot.h) as text, for tests and for people: snapdump FILE. Deltas are
+ * printed as they are (snapapply makes a whole snapshot of them). Checks the shape on the way, and
+ * says what is wrong on standard error. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,12 +13,14 @@
 
 struct method {
 	uint64_t id;
+	unsigned of; /* which snapshot of the file it is in */
 	const char *name, *file;
 	uint32_t name_len, file_len;
 };
 
 static struct method *methods;
 static size_t method_count;
+static unsigned current; /* snapshot of the file */
 static int bad;
 
 static void complain(const char *what)
@@ -30,14 +33,31 @@ static int method_order(const void *a, const void *b)
 {
 	const struct method *x = a, *y = b;
 
-	return (x->id > y->id) - (x->id < y->id);
+	return x->id != y->id ? (x->id > y->id) - (x->id < y->id)
+			      : (x->of > y->of) - (x->of < y->of);
+}
+
+/* The last one that had the id by then, else the first that gets it. */
+static const struct method *method_find(uint64_t id)
+{
+	size_t low = 0, high = method_count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (methods[mid].id < id || (methods[mid].id == id && methods[mid].of <= current))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low > 0 && methods[low - 1].id == id)
+		return &methods[low - 1];
+	return low < method_count && methods[low].id == id ? &methods[low] : NULL;
 }
 
 static void print_method(uint64_t id)
 {
-	const struct method key = {.id = id};
-	const struct method *m =
-		bsearch(&key, methods, method_count, sizeof(*methods), method_order);
+	const struct method *m = method_find(id);
 
 	if (m)
 		printf("%.*s", (int)m->name_len, m->name);
@@ -163,6 +183,7 @@ static void take_method(const uint8_t *p, uint32_t size)
 	methods = xrealloc(methods, method_count + 1, sizeof(*methods));
 	methods[method_count++] = (struct method){
 		.id = m.id,
+		.of = current,
 		.name = (const char *)p + sizeof(m),
 		.name_len = m.name_len,
 		.file = (const char *)p + sizeof(m) + m.name_len,
@@ -175,8 +196,27 @@ static void print_end(const uint8_t *p)
 	struct snap_end e;
 
 	memcpy(&e, p, sizeof(e));
-	printf("end status=%u codes=%u methods=%u skipped=%u\n", e.status, e.codes, e.methods,
-	       e.skipped);
+	printf("end status=%u codes=%u methods=%u skipped=%u time=%" PRIu64 "\n", e.status, e.codes,
+	       e.methods, e.skipped, e.time);
+}
+
+static void print_gone(const uint8_t *p, uint32_t size)
+{
+	struct snap_gone g;
+	uint64_t start, last = 0;
+
+	memcpy(&g, p, sizeof(g));
+	if (g.count > (size - sizeof(g)) / sizeof(start)) {
+		complain("a record of gone code that is too short");
+		return;
+	}
+	for (uint64_t i = 0; i < g.count; i++) {
+		memcpy(&start, p + sizeof(g) + i * sizeof(start), sizeof(start));
+		printf("gone %" PRIx64 "\n", start);
+		if (start <= last)
+			complain("gone code out of order");
+		last = start;
+	}
 }
 
 static void print_thread(const uint8_t *p, uint32_t size)
@@ -184,44 +224,69 @@ static void print_thread(const uint8_t *p, uint32_t size)
 	struct snap_thread t;
 
 	memcpy(&t, p, sizeof(t));
-	if (t.name_len > size - sizeof(t))
+	if (t.name_len > size - sizeof(t)) {
 		complain("a thread record that is too short");
-	else
-		printf("thread %u %.*s\n", t.tid, (int)t.name_len, (const char *)p + sizeof(t));
+		return;
+	}
+	printf("thread %u %.*s\n", t.tid, (int)t.name_len, (const char *)p + sizeof(t));
 }
 
-/* Calls of one kind of record. Returns whether SNAP_END came. */
+static void print_record(const struct snap_record *r, const uint8_t *p)
+{
+	switch ((enum snap_type)r->type) {
+	case SNAP_HEAD:
+		print_head(p);
+		break;
+	case SNAP_CODE:
+		print_code(p, r->size);
+		break;
+	case SNAP_GONE:
+		print_gone(p, r->size);
+		break;
+	case SNAP_THREAD:
+		print_thread(p, r->size);
+		break;
+	case SNAP_END:
+		print_end(p);
+		break;
+	case SNAP_METHOD:
+		break;
+	}
+}
+
+/* Takes the methods, or prints all else. Returns whether the last record is SNAP_END. */
 static bool each_record(const struct str *s, bool print)
 {
 	static const size_t least[] = {
-		[SNAP_HEAD] = sizeof(struct snap_head), [SNAP_METHOD] = sizeof(struct snap_method),
-		[SNAP_CODE] = sizeof(struct snap_code), [SNAP_END] = sizeof(struct snap_end),
-		[SNAP_GONE] = sizeof(struct snap_gone), [SNAP_THREAD] = sizeof(struct snap_thread),
+		0,
+		sizeof(struct snap_head),
+		sizeof(struct snap_method),
+		sizeof(struct snap_code),
+		sizeof(struct snap_end),
+		sizeof(struct snap_gone),
+		sizeof(struct snap_thread),
 	};
+	bool ended = false;
 	struct snap_record r;
 
+	current = 0;
 	for (size_t at = 0; at + sizeof(r) <= s->len; at += r.size) {
 		const uint8_t *p = (const uint8_t *)s->buf + at;
 
 		memcpy(&r, p, sizeof(r));
+		/* An answer's trailer (request.h), if one is left, ends the records. */
 		if (r.size < sizeof(r) || r.size % 8 || r.size > s->len - at)
 			break;
-		if (r.type > SNAP_THREAD || r.size < least[r.type])
+		if (r.type >= sizeof(least) / sizeof(*least) || r.size < least[r.type])
 			continue;
-		if (!print && r.type == SNAP_METHOD)
+		if (print)
+			print_record(&r, p);
+		else if (r.type == SNAP_METHOD)
 			take_method(p, r.size);
-		if (print && r.type == SNAP_HEAD)
-			print_head(p);
-		if (print && r.type == SNAP_CODE)
-			print_code(p, r.size);
-		if (print && r.type == SNAP_THREAD)
-			print_thread(p, r.size);
-		if (print && r.type == SNAP_END)
-			print_end(p);
-		if (r.type == SNAP_END)
-			return true;
+		ended = r.type == SNAP_END;
+		current += ended;
 	}
-	return false;
+	return ended;
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Takes a snapshot of a running JVM from outside: snapfrom PID FILE. Prints what it cost. */
+/* Takes a snapshot of a running JVM from outside: snapfrom PID FILE [COUNT MS]. Then, every MS
+ * milliseconds, COUNT deltas behind it; the last of them goes through all classes. Prints what each
+ * cost. */
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dfg/clock.h"
@@ -12,19 +15,31 @@ static bool write_record(void *arg, const char *record, size_t len)
 	return fwrite(record, 1, len, arg) == len;
 }
 
+static unsigned long cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (unsigned long)t.tv_sec * 1000000 + (unsigned long)t.tv_nsec / 1000;
+}
+
 int main(int argc, char **argv)
 {
 	CLEANUP(hs_proc_close) struct hs_proc *proc = NULL;
 	CLEANUP(close_fd) int fd = -1;
 	CLEANUP(free) void *work = NULL;
+	CLEANUP(free) void *state = NULL;
 	struct hs_sink sink = {.write = write_record};
-	struct hs_result result;
+	struct hs_result result = {0};
+	int pid, count = 0, ms = 0;
 	struct err err;
-	uint64_t start;
-	int pid;
 
-	if (argc != 3 || !parse_pid(argv[1], &pid))
+	if ((argc != 3 && argc != 5) || !parse_pid(argv[1], &pid))
 		return 2;
+	if (argc == 5) {
+		count = atoi(argv[3]);
+		ms = atoi(argv[4]);
+	}
 	fd = proc_open(pid, &err);
 	if (fd < 0 || hs_proc_open(fd, &proc, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
@@ -36,10 +51,18 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	work = xmalloc(HS_WORK_BYTES);
-	start = clock_us();
-	hs_dump_snapshot(hs_proc_source(proc), &sink, work, &result);
-	printf("status=%d entries=%u skipped=%u bytes=%llu us=%llu\n", result.status,
-	       result.entries, result.skipped, (unsigned long long)result.bytes,
-	       (unsigned long long)(clock_us() - start));
+	state = xcalloc(1, HS_STATE_BYTES);
+	for (int i = 0; i <= count && result.status == 0; i++) {
+		uint64_t start = clock_us();
+		unsigned long cpu = cpu_us();
+
+		hs_dump_delta(hs_proc_source(proc), &sink, work, state, i == count, &result);
+		printf("status=%d entries=%u skipped=%u bytes=%llu cpu=%lu us=%llu\n",
+		       result.status, result.entries, result.skipped,
+		       (unsigned long long)result.bytes, cpu_us() - cpu,
+		       (unsigned long long)(clock_us() - start));
+		if (i < count)
+			sleep_ms((unsigned)ms);
+	}
 	return fclose(sink.arg) == 0 && result.status == 0 ? 0 : 1;
 }
