@@ -8,6 +8,9 @@
  * return. */
 #define EXIT_MAX 128u
 #define PUSH_BP	 0x55
+#define PUSH_DX	 0x52
+#define POP_CX	 0x59
+#define POP_DX	 0x5a
 #define POP_BP	 0x5d
 #define LEAVE	 0xc9
 
@@ -44,34 +47,42 @@ static uint32_t move_bp_at(const struct hs_code *c, uint32_t at)
 		       : 0;
 }
 
+/* The one at an offset: false, it is none. */
+static bool prologue_at(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
+{
+	uint32_t at = from + 1, len;
+
+	if (c->bytes[from] == PUSH_BP) {
+		at += move_bp_at(c, at);
+		len = adjust_at(c, at, 0xec, c->frame_size - 16);
+		if (len == 0 && c->frame_size > 16)
+			return false;
+		*ret = (struct hs_prologue){.push_end = from + 1, .sub_end = at + len};
+		return true;
+	}
+	/* Without a bang C2 makes all of the frame at once, and moves rbp into it. ExceptionBlob
+	 * pushes its return address first. */
+	at = from + (c->leaves && c->bytes[from] == PUSH_DX);
+	len = adjust_at(c, at, 0xec, c->frame_size - 8);
+	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = at + len};
+	return len > 0;
+}
+
 void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
 {
 	uint32_t end = c->frame_complete;
 
+	if (end == SNAP_NONE && c->leaves) /* a stub has it right at its start */
+		end = from + 1;
 	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
 	if (c->frame_size < 16 || end == SNAP_NONE || end > c->size || from >= end)
 		return;
 	if (end - from > PROLOGUE_MAX)
 		from = end - PROLOGUE_MAX;
-	for (uint32_t i = from; i < end; i++) {
-		uint32_t len, at = i + 1;
-
-		if (c->bytes[i] == PUSH_BP) {
-			at += move_bp_at(c, at);
-			len = adjust_at(c, at, 0xec, c->frame_size - 16);
-			if (len == 0 && c->frame_size > 16)
-				continue;
-			ret->push_end = i + 1;
-			ret->sub_end = at + len;
+	for (uint32_t i = from; i < end; i++)
+		if (prologue_at(c, i, ret))
 			return;
-		}
-		/* Without a bang C2 makes all of the frame at once, and moves rbp into it. */
-		len = adjust_at(c, i, 0xec, c->frame_size - 8);
-		if (len > 0) {
-			ret->sub_end = i + len;
-			return;
-		}
-	}
+	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
 }
 
 /* Instructions between `pop rbp` and the return, by their first bytes. */
@@ -113,7 +124,8 @@ static uint32_t between_at(const struct hs_code *c, uint32_t at)
 	return 0;
 }
 
-/* The length of a return, or of the jump that ends a method in its place. */
+/* The length of a return, of the jump that ends a method in its place, or of what takes the return
+ * address off in a stub that will jump to an exception's handler. */
 static uint32_t return_at(const struct hs_code *c, uint32_t at)
 {
 	const uint8_t *p = bytes_at(c, at, 1);
@@ -121,7 +133,7 @@ static uint32_t return_at(const struct hs_code *c, uint32_t at)
 
 	if (!p)
 		return 0;
-	if (*p == 0xc3)
+	if (*p == 0xc3 || (c->leaves && (*p == POP_DX || *p == POP_CX)))
 		return 1;
 	if (*p == 0xc2)
 		return bytes_at(c, at, 3) ? 3 : 0;
@@ -179,6 +191,13 @@ static bool behind_add(const struct hs_code *c, uint32_t at)
 	       (at >= 7 && adjust_at(c, at - 7, 0xc4, n) == 7);
 }
 
+/* ExceptionBlob's `pop rdx`, behind an add of all of its frame. */
+static bool pops_pc(const struct hs_code *c, uint32_t at)
+{
+	return c->leaves && c->bytes[at] == POP_DX && at >= 4 &&
+	       adjust_at(c, at - 4, 0xc4, c->frame_size - 8) == 4;
+}
+
 uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
 {
 	uint32_t n = 0, end, ret_at;
@@ -189,6 +208,10 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 		uint8_t b = c->bytes[i];
 		bool bare = c->frame_size == 16;
 
+		if (pops_pc(c, i)) {
+			ret[n++] = (struct snap_exit){.pop = i, .end = i + 1};
+			continue;
+		}
 		if (b == LEAVE ? !c->leaves : b != POP_BP || !(bare || behind_add(c, i)))
 			continue;
 		end = exit_end(c, i + 1, &ret_at);

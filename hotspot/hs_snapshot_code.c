@@ -83,6 +83,8 @@ static void code_scan(struct snapshot *s, const struct hs_blob *blob, struct sna
 	hs_scan_prologue(&view, blob->is_nmethod ? hs_nmethod_entry(&s->hs, blob) : 0, &prologue);
 	code->push_end = prologue.push_end;
 	code->sub_end = prologue.sub_end;
+	if (!blob->is_nmethod && code->frame_complete == SNAP_NONE)
+		code->frame_complete = prologue.sub_end;
 	code->exit_count = hs_scan_exits(&view, s->exits, SNAP_EXITS_MAX);
 	if (blob->is_nmethod)
 		code->call_count = hs_scan_calls(&view, s->scopes.region, s->scopes.region_count,

@@ -16,6 +16,10 @@
 #define STUBS	0xb0000u
 #define RUNTIME 0xb1000u
 #define ADAPTER 0xb2000u
+#define THROW	0xb2800u /* ExceptionBlob */
+#define RETHROW 0xb2900u
+#define UNWIND	0xb2a00u /* C1's unwind_exception */
+#define CATCH	0xb2b00u /* C1's handle_exception_from_callee */
 #define BARRIER 0xb3000u
 #define NATIVE	0xc0000u
 #define RET	(METHOD + 0x40) /* return addresses */
@@ -24,7 +28,11 @@
 #define ENTRY	(STUBS + 0x10)	/* the call stub's */
 #define INTO	(INTERP + 0x20)
 #define RAX	0
+#define RDX	1
+#define RCX	2
 #define RBX	3
+#define R8	8
+#define R10	10
 #define R13	13
 #define S(n)	(BASE + 8 * (n)) /* address of word n of the stack */
 
@@ -68,6 +76,49 @@ __attribute__((unused)) static void make_methods(struct str *s)
 	sm_code(s, c);
 	sm_method(s, 1, "a.B.c", "");
 	sm_method(s, 0x111, "a.B.interpreted", "");
+}
+
+/* The stubs that exceptions go through, with the offsets of JDK 17's. */
+__attribute__((unused)) static void make_throwers(struct str *s)
+{
+	static const struct snap_exit throw[] = {{.pop = 0x5f, .end = 0x60}},
+				      rethrow[] = {{.pop = 0x5c, .end = 0x5e},
+						   {.pop = 0x71, .end = 0x75}},
+				      catch[] = {{.pop = 0x84, .end = 0x85},
+						 {.pop = 0x88, .end = 0x89}};
+
+	sm_code(s, (struct sm_code){.head = {.start = THROW,
+					     .size = 0x80,
+					     .kind = SNAP_RUNTIME,
+					     .frame_size = 16,
+					     .frame_complete = 5,
+					     .push_end = SNAP_NONE,
+					     .sub_end = 5,
+					     .exit_count = 1},
+				    .exits = throw,
+				    .name = "ExceptionBlob"});
+	sm_code(s, (struct sm_code){.head = {.start = RETHROW,
+					     .size = 0x78,
+					     .kind = SNAP_RUNTIME,
+					     .frame_size = 32,
+					     .frame_complete = 7,
+					     .push_end = SNAP_NONE,
+					     .sub_end = 7,
+					     .exit_count = 2},
+				    .exits = rethrow,
+				    .name = "_rethrow_Java"});
+	sm_code(s, (struct sm_code){.head = {.start = UNWIND, .size = 0x38, .kind = SNAP_STUBS},
+				    .name = "unwind_exception Runtime1 stub"});
+	sm_code(s, (struct sm_code){.head = {.start = CATCH,
+					     .size = 0x90,
+					     .kind = SNAP_RUNTIME,
+					     .frame_size = 16,
+					     .frame_complete = 4,
+					     .push_end = 1,
+					     .sub_end = 4,
+					     .exit_count = 2},
+				    .exits = catch,
+				    .name = "handle_exception_from_callee Runtime1 stub"});
 }
 
 /* Other code where METHOD was. */
@@ -116,8 +167,11 @@ __attribute__((unused)) static struct snapfile *make_snapshot(uint64_t cont_retu
 	sm_code(&s, (struct sm_code){.head = {.start = RUNTIME,
 					      .size = 0x100,
 					      .kind = SNAP_RUNTIME,
-					      .frame_size = 64},
+					      .frame_size = 64,
+					      .push_end = SNAP_NONE,
+					      .sub_end = SNAP_NONE},
 				     .name = "resolve"});
+	make_throwers(&s);
 	sm_code(&s,
 		(struct sm_code){.head = {.start = ADAPTER, .size = 0x100, .kind = SNAP_ADAPTER},
 				 .name = "I2C/C2I adapters"});

@@ -20,6 +20,9 @@
  * goes on below a small number is all that is plausible. */
 #define LOCALS_MAX 1024u
 
+/* Bytes, from where calls return to up to where the stack pointer is set anew. */
+#define RETURN_ENTRY 16u
+
 static bool is_method(const struct walk *w, uint64_t id)
 {
 	struct snapfile_method ignored;
@@ -66,6 +69,9 @@ static bool enter_step(struct walk *w)
 		pc = word;
 		fp_at = sp;
 	} else if (stack_read(w->stack, sp, &word) && walk_is_return(w, word)) {
+		/* Compiled code has just returned there, and all is as at its call. */
+		if (unwind_pc(&w->regs) - word < RETURN_ENTRY)
+			return false;
 		pc = word;
 	} else if (walk_is_return(w, unwind_get(&w->regs, RAX))) {
 		pc = unwind_get(&w->regs, RAX);

@@ -8,7 +8,8 @@
 #include "unwind_walk.h"
 
 #define WORD	   8u
-#define PUSHED_MAX 6u /* words that intrinsics push around a loop or a leaf call */
+#define PUSHED_MAX 6u  /* words that intrinsics push around a loop or a leaf call */
+#define MOVED_MAX  80u /* bytes that they take in other ways */
 
 /* A return address that was replaced: the method is to be deoptimised as soon as it is returned to.
  * The real one is in the frame. */
@@ -27,7 +28,7 @@ static bool restore_pc(struct walk *w, const struct snapfile_code *c)
 	return true;
 }
 
-static struct sender body_sender(const struct snapfile_code *c, uint64_t sp)
+struct sender walk_body(const struct snapfile_code *c, uint64_t sp)
 {
 	if (c->record->frame_size < 2 * WORD)
 		return (struct sender){.ret_at = sp};
@@ -39,7 +40,7 @@ static struct sender body_sender(const struct snapfile_code *c, uint64_t sp)
 static struct sender prologue_sender(const struct snapfile_code *c, uint64_t sp, uint64_t offset)
 {
 	const struct snap_code *r = c->record;
-	struct sender body = body_sender(c, sp);
+	struct sender body = walk_body(c, sp);
 
 	if (r->push_end != SNAP_NONE && offset < r->push_end)
 		return (struct sender){.ret_at = sp};
@@ -51,8 +52,7 @@ static struct sender prologue_sender(const struct snapfile_code *c, uint64_t sp,
 	return body;
 }
 
-/* Where the return address of the interrupted frame should be, by how far its code has come. */
-static struct sender top_sender(const struct walk *w, const struct snapfile_code *c)
+struct sender walk_innermost(const struct walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start, word;
 	const struct snap_exit *exit = snapfile_exit(c, offset);
@@ -67,7 +67,7 @@ static struct sender top_sender(const struct walk *w, const struct snapfile_code
 	}
 	if (c->record->frame_complete == SNAP_NONE || offset < c->record->frame_complete)
 		return prologue_sender(c, sp, offset);
-	return body_sender(c, sp);
+	return walk_body(c, sp);
 }
 
 /* Whether the frame may be gone where the code does not tell. Behind a method's last region are
@@ -87,6 +87,18 @@ static bool is_left(const struct walk *w, const struct snapfile_code *c)
 	return count && offset >= c->regions[count - 1].end;
 }
 
+/* C2's String.indexOf moves the stack pointer, by up to four words and a copy of the string
+ * searched for, and keeps what it was on top (c2_MacroAssembler_x86.cpp string_indexof, JDK 8 to
+ * 25). */
+static bool by_saved_pointer(struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs), saved;
+
+	return w->regs.exact && stack_read(w->stack, sp, &saved) && saved > sp &&
+	       saved - sp <= MOVED_MAX && saved % WORD == 0 &&
+	       walk_take_found(w, walk_body(c, saved));
+}
+
 enum step walk_method(struct walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs);
@@ -95,10 +107,11 @@ enum step walk_method(struct walk *w, const struct snapfile_code *c)
 	if (!restore_pc(w, c))
 		return walk_missing(w, sp + c->record->orig_pc);
 	walk_add(w, UNWIND_CODE, 0);
-	s = w->regs.exact ? top_sender(w, c) : body_sender(c, sp);
+	s = w->regs.exact ? walk_innermost(w, c) : walk_body(c, sp);
 	if (is_left(w, c) && walk_take_found(w, (struct sender){.ret_at = sp}))
 		return STEP_ON;
-	if (walk_take(w, s) || (w->pushes && walk_search(w, s, 1 + PUSHED_MAX)))
+	if (walk_take(w, s) || by_saved_pointer(w, c) ||
+	    (w->pushes && walk_search(w, s, 1 + PUSHED_MAX)))
 		return STEP_ON;
 	return walk_missing(w, s.ret_at);
 }

@@ -8,7 +8,10 @@
 /* DWARF numbers */
 #define RAX 0
 #define RDX 1
+#define RCX 2
+#define RBX 3
 #define R8  8
+#define R10 10
 #define R13 13
 
 /* Registers a stub saves, and what else it keeps: the stubs of ciphers push most of them. */
@@ -40,6 +43,11 @@ static bool by_frame(struct walk *w)
 		return true;
 	if (framed && walk_take(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
 		return true;
+	/* The barrier at a method's entry pushes a cookie first (stubGenerator_x86_64.cpp
+	 * generate_method_entry_barrier, JDK 11 to 25). */
+	if (framed && stack_read(w->stack, fp + WORD, &word) && word == UINT64_MAX &&
+	    walk_take(w, (struct sender){.ret_at = fp + 2 * WORD, .fp_at = fp}))
+		return true;
 	if (framed && fp - sp <= LOCALS_MAX && to_native(w, fp + WORD, fp))
 		return true;
 	if (w->regs.exact && to_native(w, sp, 0))
@@ -69,38 +77,93 @@ static bool is_handler(const struct walk *w, uint64_t pc, uint64_t addr)
 	return c && c == snapfile_find(w->src->code, pc - 1, w->src->time);
 }
 
-/* Where an exception goes on: ExceptionBlob is jumped to with the address that threw in rdx, and
- * pushes it; like the stub that throws again, it jumps to the handler (in rax, then r8) with the
- * address in rdx and no frame left. In between rdx is anything. */
-static bool by_exception(struct walk *w, const struct snapfile_code *c)
+/* Whether a handler is about to be jumped to in the code that the address is in. */
+static bool is_thrown(const struct walk *w, uint64_t pc)
 {
-	static const char name[] = "ExceptionBlob";
-	uint64_t sp = unwind_sp(&w->regs), pc = unwind_get(&w->regs, RDX), word;
-	bool blob = c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
+	static const unsigned char targets[] = {RAX, RBX, R8, R10};
 
-	if (!w->regs.exact)
-		return false;
-	if (!walk_is_return(w, pc))
-		return false;
-	if ((blob && unwind_pc(&w->regs) == c->start) ||
-	    is_handler(w, pc, unwind_get(&w->regs, RAX)) ||
-	    is_handler(w, pc, unwind_get(&w->regs, R8)))
-		return walk_leads_on(w, pc, sp) && walk_go(w, pc, sp, 0);
-	return blob && stack_read(w->stack, sp, &word) && word == pc &&
-	       walk_go(w, pc, sp + WORD, 0);
+	for (size_t i = 0; walk_is_return(w, pc) && i < ARRAY_LEN(targets); i++)
+		if (is_handler(w, pc, unwind_get(&w->regs, targets[i])))
+			return true;
+	return false;
 }
 
+static bool is_blob(const struct snapfile_code *c)
+{
+	static const char name[] = "ExceptionBlob";
+
+	return c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
+}
+
+/* Whether a stub has just taken its frame down, and the return address with it. */
+static bool is_behind_exit(const struct snapfile_code *c, uint64_t offset)
+{
+	return offset && snapfile_exit(c, offset - 1) && !snapfile_exit(c, offset);
+}
+
+/* Where an exception goes on, in stubs that end with `pop rdx` and a jump to the handler: the
+ * address that threw is on the stack up to there, and behind it in rdx, which before it is
+ * anything. ExceptionBlob is jumped to with the address in rdx, too, and ends with some more
+ * instructions. (runtime_x86_64.cpp generate_exception_blob, generateOptoStub.cpp,
+ * c1_Runtime1_x86.cpp generate_unwind_exception, JDK 8 to 25.) */
+static bool by_exception(struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs), pc = unwind_get(&w->regs, RDX), word;
+	uint64_t offset = unwind_pc(&w->regs) - c->start;
+	uint32_t exits = c->record->exit_count;
+	bool gone;
+
+	if (is_blob(c))
+		gone = offset == 0 || (exits && offset >= c->exits[exits - 1].end);
+	else if (c->record->kind == SNAP_RUNTIME)
+		gone = is_behind_exit(c, offset) && is_thrown(w, pc);
+	else if (stack_read(w->stack, sp, &word) && is_thrown(w, word))
+		return walk_take_found(w, (struct sender){.ret_at = sp});
+	else
+		gone = is_thrown(w, pc);
+	return gone && walk_is_return(w, pc) && walk_leads_on(w, pc, sp) && walk_go(w, pc, sp, 0);
+}
+
+/* C1's handle_exception_from_callee puts the handler where its return address was, and jumps to it
+ * by `pop rcx`: the method that catches is as if interrupted at its handler. */
+static bool by_handler(struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
+	uint64_t handler = unwind_get(&w->regs, RCX), ret;
+	const struct snapfile_code *to;
+
+	if (snapfile_exit(c, offset) && stack_read(w->stack, sp, &handler))
+		sp += WORD;
+	else if (!is_behind_exit(c, offset))
+		return false;
+	to = snapfile_find(w->src->code, handler, w->src->time);
+	if (!to || to->record->kind != SNAP_COMPILED || walk_is_return(w, handler) ||
+	    !stack_read(w->stack, walk_body(to, sp).ret_at, &ret) || !walk_is_return(w, ret) ||
+	    !walk_go(w, handler, sp, 0))
+		return false;
+	w->regs.exact = true;
+	return true;
+}
+
+/* By the frame's size, and by what the code tells of its making and taking down. */
 static bool by_size(struct walk *w, const struct snapfile_code *c)
 {
-	uint64_t sp = unwind_sp(&w->regs);
-	uint32_t size = c->record->frame_size;
+	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
+	struct sender s = walk_body(c, sp);
 
-	if (size < 2 * WORD)
+	if (c->record->frame_size < 2 * WORD)
 		return false;
-	if (w->regs.exact && unwind_pc(&w->regs) == c->start)
-		return walk_take(w, (struct sender){.ret_at = sp});
-	return walk_take(
-		w, (struct sender){.ret_at = sp + size - WORD, .fp_at = sp + size - 2 * WORD});
+	if (w->regs.exact && offset == 0)
+		s = (struct sender){.ret_at = sp};
+	else if (w->regs.exact && (c->record->sub_end != SNAP_NONE || snapfile_exit(c, offset)))
+		s = walk_innermost(w, c);
+	return walk_take(w, s);
+}
+
+/* The innermost frame of code that is no method and runs on behalf of one. */
+static bool by_state(struct walk *w, const struct snapfile_code *c)
+{
+	return by_exception(w, c) || (c->record->kind == SNAP_RUNTIME && by_handler(w, c));
 }
 
 enum step walk_stub(struct walk *w, const struct snapfile_code *c)
@@ -114,8 +177,12 @@ enum step walk_stub(struct walk *w, const struct snapfile_code *c)
 			       : walk_missing(w, fp + WORD);
 	if (c->record->kind == SNAP_ADAPTER && by_adapter(w))
 		return STEP_ON;
-	if (c->record->kind == SNAP_RUNTIME && (by_exception(w, c) || by_size(w, c)))
+	if (w->regs.exact && by_state(w, c))
 		return STEP_ON;
+	if (c->record->kind == SNAP_RUNTIME && by_size(w, c))
+		return STEP_ON;
+	if (c->record->kind == SNAP_RUNTIME && c->record->sub_end != SNAP_NONE)
+		return walk_missing(w, walk_body(c, unwind_sp(&w->regs)).ret_at);
 	if (by_frame(w))
 		return STEP_ON;
 	return fp >= unwind_sp(&w->regs) ? walk_missing(w, fp + WORD) : STEP_LOST;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind_walk.h"
 
+#define FRAME_MAX     (1u << 20) /* bytes: what is so far behind the copy is on no stack */
+#define ARGUMENTS_MAX 2u	 /* words that C1 pushes for a stub: slow_subtype_check's classes */
+
 void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
 {
 	if (w->count < UNWIND_FRAMES_MAX)
@@ -10,7 +13,9 @@ void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
 
 enum step walk_missing(const struct walk *w, uint64_t addr)
 {
-	return addr + sizeof(uint64_t) - w->stack->base > w->stack->len ? STEP_CUT : STEP_LOST;
+	uint64_t behind = addr + sizeof(addr) - w->stack->base;
+
+	return behind > w->stack->len && behind < w->stack->len + FRAME_MAX ? STEP_CUT : STEP_LOST;
 }
 
 bool walk_is_native(const struct walk *w, uint64_t addr)
@@ -93,13 +98,17 @@ bool walk_is_return(const struct walk *w, uint64_t addr)
 bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
 {
 	const struct snapfile_code *c = walk_return_code(w, pc);
-	uint64_t next;
+	uint64_t at, next;
 
 	if (!c || (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE))
 		return true;
-	return stack_read(w->stack, sp + c->record->frame_size - sizeof(next), &next)
-		       ? walk_is_return(w, next)
-		       : walk_missing(w, sp + c->record->frame_size) == STEP_CUT;
+	at = sp + c->record->frame_size - sizeof(next);
+	if (!stack_read(w->stack, at, &next))
+		return walk_missing(w, at) == STEP_CUT;
+	return walk_is_return(w, next) ||
+	       (w->code && w->code->record->kind == SNAP_STUBS &&
+		stack_read(w->stack, at + ARGUMENTS_MAX * sizeof(next), &next) &&
+		walk_is_return(w, next));
 }
 
 bool walk_take_found(struct walk *w, struct sender s)
@@ -111,6 +120,18 @@ bool walk_take_found(struct walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
+/* Whether a word on the stack could be the return address of a caller that cannot be told: code
+ * that the snapshot does not have, or has other code for by now. Stubs stay what they are. */
+static bool may_be_code(const struct walk *w, uint64_t word)
+{
+	const struct snapfile_code *c;
+
+	if (word <= w->head->code_low || word > w->head->code_high || walk_is_return(w, word))
+		return false;
+	c = snapfile_find(w->src->code, word - 1, w->src->time);
+	return !c || c->record->kind == SNAP_COMPILED || c->record->kind == SNAP_NATIVE;
+}
+
 bool walk_search(struct walk *w, struct sender first, unsigned count)
 {
 	uint64_t word;
@@ -118,9 +139,7 @@ bool walk_search(struct walk *w, struct sender first, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		if (walk_take_found(w, first))
 			return true;
-		if (!stack_read(w->stack, first.ret_at, &word) ||
-		    (word > w->head->code_low && word <= w->head->code_high &&
-		     !walk_is_return(w, word)))
+		if (!stack_read(w->stack, first.ret_at, &word) || may_be_code(w, word))
 			return false;
 		first.ret_at += sizeof(word);
 		first.fp_at += first.fp_at ? sizeof(word) : 0;

@@ -33,7 +33,7 @@ static inline uint64_t walk_addr(const struct walk *w)
 	return unwind_pc(&w->regs) - !w->regs.exact;
 }
 
-/* CUT when the address is behind the copy, else LOST. */
+/* CUT when the address is behind the copy, but not out of all stacks, else LOST. */
 enum step walk_missing(const struct walk *w, uint64_t addr);
 
 /* The code that returns to an address: by the latest snapshot in which it can, since code may have
@@ -60,12 +60,20 @@ bool walk_take(struct walk *w, struct sender s);
 bool walk_take_found(struct walk *w, struct sender s);
 
 /* The first of `count` places, a word apart, that walk_take_found takes. A word that could be the
- * address of code which the snapshot does not know ends the search: behind it are callers of that.
- */
+ * address of code which the snapshot does not know, or knows only as it is now, ends the search:
+ * behind it are callers of that. */
 bool walk_search(struct walk *w, struct sender first, unsigned count);
 
-/* Whether a caller at pc, whose stack pointer will be sp, has a valid return address. */
+/* Whether a caller at pc, whose stack pointer will be sp, has a valid return address. The caller of
+ * a stub may have pushed arguments. */
 bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp);
+
+/* Where the frame of `c`, which is complete, has them, if the stack pointer is `sp`. */
+struct sender walk_body(const struct snapfile_code *c, uint64_t sp);
+
+/* The same for the innermost frame, by how far its code has come: frames are made and taken down.
+ */
+struct sender walk_innermost(const struct walk *w, const struct snapfile_code *c);
 
 /* Whether a return address leads back into a virtual thread's frozen frames. */
 bool walk_is_frozen(const struct walk *w, uint64_t addr);

@@ -101,7 +101,8 @@ struct snap_region {
 };
 
 /* Where the frame is being taken down: from `pop` (the offset of `pop rbp`, or of the return where
- * there is none) up to `end`, behind the return instruction. */
+ * there is none) up to `end`, behind the return instruction or, in a stub that jumps to an
+ * exception's handler, behind the `pop` that takes the return address off. */
 struct snap_exit {
 	uint32_t pop, end;
 };

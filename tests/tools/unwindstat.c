@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* unwindstat [-v N] PERF_DATA PID SNAPSHOT...: how well the stacks of a process unwind.
+/* unwindstat [-v N | -f | -s N] PERF_DATA PID SNAPSHOT...: how well the stacks of a process unwind.
  *
  * Where its samples also have the kernel's walk along the frame pointers (perfrec of a JVM with
  * -XX:+PreserveFramePointer), the frames of Java are held against that walk unless the stack
  * copy was too short: from the innermost one to the call stub, since native code below it may have
  * no frame pointers. Files are opened by the paths of the recording. -v shows the first N stacks
- * that are lost or differ. */
+ * that are lost or differ, -s sample N; -f prints all as known.py reads them, in place of threads
+ * with numbers for -s. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ struct stat_run {
 	uint64_t time; /* of the sample at hand */
 	struct counter lost[CLASSES], cut[CLASSES], differ[CLASSES];
 	uint64_t samples, frames, java, ends[3], java_ends[3], compared, equal;
-	long verbose;
+	long verbose, show;
+	bool folded;
 	double seconds;
 };
 
@@ -205,6 +207,23 @@ static bool find_native(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t
 	return symbolizer_native(r->symbols, r->process, addr, ret_cfi, ret_offset);
 }
 
+static void show_sample(struct stat_run *r, const struct unwind_regs *regs,
+			const struct stack_copy *stack, size_t n)
+{
+	uint64_t addrs[UNWIND_FRAMES_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		addrs[i] = unwound[i].addr;
+	show(r, "unwound", addrs, n);
+	for (unsigned i = 0; i < UNWIND_REGS; i++)
+		printf(" %u=%" PRIx64, i, regs->reg[i]);
+	printf("\n");
+	for (uint64_t at = stack->base, word; at < stack->base + 1024; at += 8)
+		if (stack_read(stack, at, &word))
+			printf("    [%" PRIx64 "] %" PRIx64 " %s\n", at, word,
+			       is_java(r, word - 1) ? name_of(r, word - 1) : "");
+}
+
 static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
 		     const struct stack_copy *stack, size_t n)
 {
@@ -213,25 +232,38 @@ static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
 	CLEANUP(free)
 	char *full = xasprintf("%s, %s %s", n == 1 ? "innermost" : "caller", kinds[f->kind],
 			       name_of(r, f->addr));
-	uint64_t addrs[12];
 
 	count(r->lost, full);
 	if (r->verbose <= 0)
 		return;
 	r->verbose--;
 	printf("LOST %s, %zu bytes of stack\n", full, stack->len);
-	for (size_t i = 0; i < n && i < 12; i++)
-		addrs[i] = unwound[i].addr;
 	if (n > 12)
 		printf("  outermost %s\n", name_of(r, unwound[n - 1].addr));
-	show(r, "unwound", addrs, n);
-	for (unsigned i = 0; i < UNWIND_REGS; i++)
-		printf(" %u=%" PRIx64, i, regs->reg[i]);
-	printf("\n");
-	for (uint64_t at = stack->base, word; at < stack->base + 720; at += 8)
-		if (stack_read(stack, at, &word))
-			printf("    [%" PRIx64 "] %" PRIx64 " %s\n", at, word,
-			       is_java(r, word - 1) ? name_of(r, word - 1) : "");
+	show_sample(r, regs, stack, n);
+}
+
+static void print_folded(struct stat_run *r, size_t n)
+{
+	printf("%" PRIu64, r->samples);
+	for (size_t i = n; i-- > 0;) {
+		const struct unwind_frame *f = &unwound[i];
+		uint32_t method =
+			f->kind == UNWIND_INTERPRETED
+				? symbolize_method(r->symbols, r->process, f->method, r->time)
+				: 0;
+		const uint32_t *frames = &method;
+		size_t count = 1;
+
+		if (f->kind != UNWIND_INTERPRETED)
+			count = symbolize_frames(r->symbols, r->process, f->addr, r->time, &frames);
+		while (count-- > 0) {
+			const struct frame *one = stacks_frame(r->stacks, frames[count]);
+
+			printf(";%s%s", one->name, frame_suffix(one->kind));
+		}
+	}
+	printf(" 1\n");
 }
 
 static void add_sample(struct stat_run *r, const struct perf_sample *s)
@@ -255,10 +287,19 @@ static void add_sample(struct stat_run *r, const struct perf_sample *s)
 	for (size_t i = 0; i < n; i++)
 		java = java || unwound[i].kind != UNWIND_NATIVE;
 	r->samples++;
+	if (r->folded)
+		print_folded(r, n);
+	if ((uint64_t)r->show == r->samples)
+		show_sample(r, &regs, &stack, n);
 	r->frames += n;
 	r->ends[end]++;
 	r->java += java;
 	r->java_ends[end] += java;
+	if (r->verbose > 0 && end == UNWIND_TRUNCATED && java) {
+		r->verbose--;
+		printf("TRUNCATED, %zu bytes of stack\n", stack.len);
+		show_sample(r, &regs, &stack, n);
+	}
 	if (end == UNWIND_TRUNCATED)
 		count(r->cut, name_of(r, unwound[n - 1].addr));
 	if (end == UNWIND_LOST)
@@ -337,12 +378,15 @@ int main(int argc, char **argv)
 	struct err err;
 	int pid, at = 1;
 
-	if (argc > 2 && strcmp(argv[1], "-v") == 0) {
-		r->verbose = strtol(argv[2], NULL, 10);
+	if (argc > 2 && (!strcmp(argv[1], "-v") || !strcmp(argv[1], "-s"))) {
+		*(argv[1][1] == 'v' ? &r->verbose : &r->show) = strtol(argv[2], NULL, 10);
 		at = 3;
+	} else if (argc > 1 && !strcmp(argv[1], "-f")) {
+		r->folded = true;
+		at = 2;
 	}
 	if (argc - at < 3 || argc - at > 18 || !parse_pid(argv[at + 1], &pid)) {
-		fprintf(stderr, "usage: unwindstat [-v N] PERF_DATA PID SNAPSHOT...\n");
+		fprintf(stderr, "usage: unwindstat [-v N | -f | -s N] PERF_DATA PID SNAPSHOT...\n");
 		return 2;
 	}
 	in.perf_fd = open(argv[at], O_RDONLY | O_CLOEXEC);
@@ -363,6 +407,7 @@ int main(int argc, char **argv)
 	r->stacks = stacks_new();
 	r->symbols = symbolizer_new(&in, pd, r->space, r->stacks);
 	read_all(r, pd, pid);
-	print(r);
+	if (!r->folded)
+		print(r);
 	return r->samples ? 0 : 1;
 }

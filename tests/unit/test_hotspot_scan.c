@@ -68,6 +68,17 @@ static void test_prologue(void)
 		hs_scan_prologue(&code, 0, &p);
 		is_int(p.sub_end, SNAP_NONE, "a sub that is cut");
 	}
+	{
+		CODE(0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24);
+		code.frame_size = 16;
+		code.frame_complete = SNAP_NONE;
+		code.leaves = true;
+		hs_scan_prologue(&code, 0, &p);
+		is_int(p.sub_end, 5, "ExceptionBlob: the sub behind its push");
+		code.leaves = false;
+		hs_scan_prologue(&code, 0, &p);
+		is_int(p.sub_end, SNAP_NONE, "which methods do not have");
+	}
 }
 
 static void one_exit(const struct hs_code *code, uint32_t pop, uint32_t end, const char *what)
@@ -152,6 +163,24 @@ static void test_exits(void)
 	{
 		CODE(ADD, POP, 0x49, 0x81, 0x7f, 8, 0, 0, 0, 0, RET);
 		one_exit(&code, 4, 14, "a wrapper's check of the pending exception, JDK 17");
+	}
+	{
+		CODE(0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 8, 0x5a, 0x4c, 0x8b, 0xc0);
+		code.frame_size = 16;
+		no_exit(&code, "a pop of rdx in a method");
+		code.leaves = true;
+		one_exit(&code, 8, 9, "ExceptionBlob takes the address off");
+	}
+	{
+		CODE(ADD, POP, 0x5a, 0x41, 0xff, 0xe2);
+		no_exit(&code, "a pop of rdx behind a method's");
+		code.leaves = true;
+		one_exit(&code, 4, 6, "rethrow takes the address off");
+	}
+	{
+		CODE(0xc9, 0x59, 0xff, 0xe1);
+		code.leaves = true;
+		one_exit(&code, 1, 2, "handle_exception_from_callee the handler's");
 	}
 	{
 		CODE(0xc9, RET);

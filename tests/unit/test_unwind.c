@@ -26,6 +26,16 @@ static void test_body(void)
 	t.stack[3 + 1] = RET; /* its caller would be at word 9 */
 	is_stack(&t, "c90020 " BOTTOM, "a stale address among them");
 	t = at(METHOD + 0x20, 1);
+	t.stack[3] = RUNTIME + 0x30; /* what is no method stays: no caller that is not known */
+	t.stack[3 + 2] = UP;
+	bottom(&t, 6);
+	is_stack(&t, "c90020 " BOTTOM, "a stub's address among them");
+	t = at(METHOD + 0x20, 1);
+	t.stack[0] = S(9);
+	t.stack[9 + 3] = UP;
+	bottom(&t, 13);
+	is_stack(&t, "c90020 " BOTTOM, "a stack pointer that indexOf keeps on top");
+	t = at(METHOD + 0x20, 1);
 	t.stack[3 + 7] = UP;
 	bottom(&t, 11);
 	is_stack(&t, "c90020 lost", "more than are ever pushed");

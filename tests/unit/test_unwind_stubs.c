@@ -62,6 +62,12 @@ static void test_enter(void)
 	unwind_set(&t.regs, UNWIND_FP, S(2));
 	t.stack[3] = UP;
 	is_stack(&t, "ia0008:111 " BOTTOM, "in the new frame");
+	t = entering(1);
+	t.stack[0] = INTERP + 6;
+	interpreted(&t, 6, UP, 10);
+	unwind_set(&t.regs, UNWIND_FP, S(6));
+	bottom(&t, 10);
+	is_stack(&t, "ia0008:111 " BOTTOM, "not entered: returned to, with all as at the call");
 	t = at(INTERP + 8, 1);
 	unwind_set(&t.regs, RBX, S(2));
 	unwind_set(&t.regs, R13, UP);
@@ -105,6 +111,95 @@ static void test_stubs(void)
 	is_stack(&t, "cb1040 " BOTTOM, "a stub with a frame");
 }
 
+static void test_stub_callers(void)
+{
+	struct thread t = at(STUBS + 0x40, S(4));
+
+	t.stack[5] = UINT64_MAX;
+	t.stack[6] = RET;
+	t.stack[10] = UP;
+	bottom(&t, 11);
+	is_stack(&t, "cb0040 c9003f " BOTTOM, "the cookie of a method's entry barrier");
+	t = at(STUBS + 0x40, 1);
+	t.stack[3] = LEAF;
+	t.stack[4] = t.stack[5] = 7; /* arguments */
+	t.stack[9] = UP;
+	bottom(&t, 10);
+	is_stack(&t, "cb0040 c9005f " BOTTOM, "a caller that pushed arguments");
+	t = at(STUBS + 0x40, 1ull << 40);
+	is_stack(&t, "cb0040 lost", "a frame pointer that points to no stack");
+	t = at(STUBS + 0x40, S(WORDS + 4));
+	is_stack(&t, "cb0040 truncated", "one that points behind the copy");
+}
+
+static struct thread throwing(uint64_t pc, size_t caller)
+{
+	struct thread t = at(pc, 1);
+
+	t.stack[caller + 3] = UP;
+	bottom(&t, caller + 4);
+	return t;
+}
+
+static void test_exception_blob(void)
+{
+	struct thread t = throwing(THROW, 0);
+
+	unwind_set(&t.regs, RDX, RET);
+	is_stack(&t, "cb2800 c9003f " BOTTOM, "ExceptionBlob: the address that threw is in rdx");
+	t = throwing(THROW + 3, 1);
+	t.stack[0] = RET;
+	is_stack(&t, "cb2803 c9003f " BOTTOM, "  pushed");
+	t = throwing(THROW + 0x3e, 2);
+	t.stack[1] = RET;
+	unwind_set(&t.regs, RAX, METHOD + 0x90);
+	unwind_set(&t.regs, RDX, METHOD + 0x80); /* left over from the JVM's code */
+	is_stack(&t, "cb283e c9003f " BOTTOM, "  in its frame, whatever rdx is");
+	t = throwing(THROW + 0x5f, 1);
+	t.stack[0] = RET;
+	is_stack(&t, "cb285f c9003f " BOTTOM, "  about to be popped");
+	t = throwing(THROW + 0x63, 0);
+	t.stack[1] = RET; /* stale */
+	unwind_set(&t.regs, RDX, RET);
+	is_stack(&t, "cb2863 c9003f " BOTTOM, "  popped");
+	unwind_set(&t.regs, RDX, 0x1234);
+	t.stack[1] = 0;
+	is_stack(&t, "cb2863 lost", "  not an address");
+}
+
+static void test_rethrow(void)
+{
+	struct thread t = throwing(RETHROW + 0x36, 4);
+
+	t.stack[0] = RET; /* its copy */
+	t.stack[3] = RET;
+	unwind_set(&t.regs, R10, METHOD + 0x90);
+	is_stack(&t, "cb2936 c9003f " BOTTOM, "rethrow: in its frame");
+	t = throwing(RETHROW + 0x5d, 1);
+	t.stack[0] = RET;
+	unwind_set(&t.regs, R10, METHOD + 0x90);
+	is_stack(&t, "cb295d c9003f " BOTTOM, "  about to pop the address");
+	t = throwing(RETHROW + 0x5e, 0);
+	unwind_set(&t.regs, R10, METHOD + 0x90);
+	unwind_set(&t.regs, RDX, RET);
+	is_stack(&t, "cb295e c9003f " BOTTOM, "  popped: the caller is not left out");
+	t = throwing(UNWIND + 0x2e, 1);
+	t.stack[0] = RET;
+	unwind_set(&t.regs, RBX, METHOD + 0x90);
+	unwind_set(&t.regs, RDX, RET);
+	is_stack(&t, "cb2a2e c9003f " BOTTOM, "unwind_exception: about to pop it");
+	t = throwing(UNWIND + 0x35, 0);
+	unwind_set(&t.regs, RBX, METHOD + 0x90);
+	unwind_set(&t.regs, RDX, RET);
+	is_stack(&t, "cb2a35 c9003f " BOTTOM, "  popped");
+	t = throwing(CATCH + 0x84, 1);
+	t.stack[0] = METHOD + 0x90;
+	is_stack(&t, "cb2b84 c90090 " BOTTOM, "handle_exception_from_callee: goes to a handler");
+	t = throwing(CATCH + 0x85, 0);
+	unwind_set(&t.regs, RCX, METHOD + 0x90);
+	is_stack(&t, "cb2b85 c90090 " BOTTOM, "  at once");
+}
+
 static void test_adapters(void)
 {
 	struct thread t = at(ADAPTER + 8, 1);
@@ -129,6 +224,9 @@ int main(void)
 	test_interpreter();
 	test_enter();
 	test_stubs();
+	test_stub_callers();
+	test_exception_blob();
+	test_rethrow();
 	test_adapters();
 	snapfile_free(snapshot);
 	return tap_done();
