@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernsym.h"
 
-#include "dfg/fs.h"
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 #include "dfg/str.h"
 #include "keyed.h"
 
@@ -17,24 +20,22 @@ struct ksym {
 };
 
 struct kernsym {
-	struct str text;
-	struct ksym *symbols; /* sorted */
+	const char *text;
+	size_t len;
+	bool mapped;
+	struct keyed *symbols; /* address -> offset of its line; one for each address */
 	size_t count, cap;
 	struct ksym *dynamic; /* sorted by start */
 	size_t dynamic_count, dynamic_cap;
 };
 
-/* One line: "ffffffff81000000 T _stext\t[module]\n". Returns the place behind it. */
-static const char *parse_line(const char *p, const char *end, struct ksym *ret, char *ret_type)
+/* How a line begins: "ffffffff81000000 T _stext". Returns the name, NULL: none there. */
+static const char *parse_start(const char *p, const char *end, uint64_t *ret, char *ret_type)
 {
-	const char *line_end = memchr(p, '\n', (size_t)(end - p));
-	const char *tab;
 	uint64_t addr = 0;
 	int digits = 0;
 
-	line_end = line_end ? line_end : end;
-	*ret_type = 0;
-	for (; p < line_end && digits < 16; p++, digits++) {
+	for (; p < end && digits < 16; p++, digits++) {
 		unsigned c = (unsigned char)*p | 0x20u;
 		unsigned v = c >= 'a' ? c - 'a' + 10 : (unsigned char)*p - (unsigned)'0';
 
@@ -42,16 +43,32 @@ static const char *parse_line(const char *p, const char *end, struct ksym *ret, 
 			break;
 		addr = addr << 4 | v;
 	}
-	if (!digits || line_end - p < 4 || p[0] != ' ' || p[2] != ' ')
-		return line_end;
+	if (!digits || end - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return NULL;
+	*ret = addr;
 	*ret_type = p[1];
-	p += 3;
-	tab = memchr(p, '\t', (size_t)(line_end - p));
-	*ret = (struct ksym){.start = addr,
-			     .name = p,
-			     .len = (uint32_t)((tab ? tab : line_end) - p),
-			     .module_len = tab ? (uint32_t)(line_end - tab - 1) : 0};
-	return line_end;
+	return p + 3;
+}
+
+static const char *line_end(const char *p, const char *end)
+{
+	const char *newline = memchr(p, '\n', (size_t)(end - p));
+
+	return newline ? newline : end;
+}
+
+/* All of a line that is known to be good: "... _stext\t[module]". */
+static struct ksym read_line(const struct kernsym *ks, const struct keyed *symbol)
+{
+	const char *p = ks->text + symbol->value, *end = line_end(p, ks->text + ks->len), *tab;
+	struct ksym s = {0};
+	char type;
+
+	s.name = parse_start(p, end, &s.start, &type);
+	tab = memchr(s.name, '\t', (size_t)(end - s.name));
+	s.len = (uint32_t)((tab ? tab : end) - s.name);
+	s.module_len = tab ? (uint32_t)(end - tab - 1) : 0;
+	return s;
 }
 
 static bool same_module(const struct ksym *a, const struct ksym *b)
@@ -60,54 +77,38 @@ static bool same_module(const struct ksym *a, const struct ksym *b)
 							a->module_len ? a->module_len + 1 : 0) == 0;
 }
 
+/* Of several names for one address the last: perf's choice in effect (linux 6.1,
+ * symbols__fixup_end), and on x86 __x64_sys_… before __ia32_sys_…. */
 static void order_symbols(struct kernsym *ks)
 {
-	CLEANUP(free) struct keyed *order = xcalloc(ks->count, sizeof(*order));
-	struct ksym *sorted = xcalloc(ks->count, sizeof(*sorted));
 	size_t n = 0;
 
-	for (size_t i = 0; i < ks->count; i++)
-		order[i] = (struct keyed){.key = ks->symbols[i].start, .value = i};
-	keyed_sort(order, ks->count);
+	keyed_sort(ks->symbols, ks->count);
 	for (size_t i = 0; i < ks->count; i++) {
-		const struct ksym *s = &ks->symbols[order[i].value];
-
-		/* Of several names for one address the last: perf's choice in effect (linux 6.1,
-		 * symbols__fixup_end), and on x86 __x64_sys_… before __ia32_sys_…. */
-		n -= n && sorted[n - 1].start == s->start;
-		sorted[n++] = *s;
+		n -= n && ks->symbols[n - 1].key == ks->symbols[i].key;
+		ks->symbols[n++] = ks->symbols[i];
 	}
-	free(ks->symbols);
-	ks->symbols = sorted;
 	ks->count = n;
-	/* kallsyms has no sizes: to the next symbol, but over the end of a module at most to the
-	 * page behind. */
-	for (size_t i = 0; i < n; i++) {
-		struct ksym *s = &sorted[i];
-		uint64_t page = (s->start + 2 * (uint64_t)PAGE - 1) & ~(uint64_t)(PAGE - 1);
-
-		if (i + 1 < n && (same_module(s, s + 1) || s[1].start < page))
-			s->end = s[1].start;
-		else
-			s->end = page > s->start ? page : UINT64_MAX;
-	}
 }
 
-/* The text is ks->text, in place. */
-static void parse_text(struct kernsym *ks)
+/* Only where the lines are: the names of most are never asked for. */
+static void index_text(struct kernsym *ks)
 {
-	const char *p = ks->text.buf, *end = p + ks->text.len;
+	const char *p = ks->text, *end = p + ks->len;
 
-	while (p < end) {
-		struct ksym s;
+	for (const char *next; p < end; p = next + 1) {
+		const char *name;
+		uint64_t addr;
 		char type;
 
-		p = parse_line(p, end, &s, &type) + 1;
-		if ((type != 'T' && type != 't' && type != 'W' && type != 'w') || !s.start ||
-		    !s.len)
+		next = line_end(p, end);
+		name = parse_start(p, next, &addr, &type);
+		if (!name || !addr || *name == '\t' ||
+		    (type != 'T' && type != 't' && type != 'W' && type != 'w'))
 			continue;
 		ks->symbols = grow(ks->symbols, ks->count, &ks->cap, sizeof(*ks->symbols));
-		ks->symbols[ks->count++] = s;
+		ks->symbols[ks->count++] =
+			(struct keyed){.key = addr, .value = (uint64_t)(p - ks->text)};
 	}
 	order_symbols(ks);
 }
@@ -116,22 +117,33 @@ struct kernsym *kernsym_of(const char *text, size_t len)
 {
 	struct kernsym *ks = xcalloc(1, sizeof(*ks));
 
-	str_add(&ks->text, text ? text : "", len);
-	parse_text(ks);
+	ks->text = text;
+	ks->len = len;
+	index_text(ks);
 	return ks;
 }
 
 struct kernsym *kernsym_open(int fd, struct err *err)
 {
-	struct kernsym *ks = xcalloc(1, sizeof(*ks));
+	struct kernsym *ks;
+	struct stat st;
+	void *map;
+	size_t len;
 
-	if (fs_read_all(fd, TEXT_MAX, &ks->text, err) < 0) {
-		err_wrap(err, "read the copy of kallsyms");
-		kernsym_close(ks);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		err_set(err, 0, "the copy of kallsyms is no regular file");
 		return NULL;
 	}
-	if (ks->text.len)
-		parse_text(ks);
+	if (st.st_size <= 0)
+		return kernsym_of(NULL, 0);
+	len = st.st_size < TEXT_MAX ? (size_t)st.st_size : TEXT_MAX;
+	map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED) {
+		err_set(err, errno, "map the copy of kallsyms");
+		return NULL;
+	}
+	ks = kernsym_of(map, len);
+	ks->mapped = true;
 	return ks;
 }
 
@@ -143,7 +155,8 @@ void kernsym_close(struct kernsym *ks)
 		free((void *)(uintptr_t)ks->dynamic[i].name);
 	free(ks->dynamic);
 	free(ks->symbols);
-	str_fini(&ks->text);
+	if (ks->mapped)
+		munmap((void *)(uintptr_t)ks->text, ks->len);
 	free(ks);
 }
 
@@ -152,7 +165,7 @@ size_t kernsym_count(const struct kernsym *ks)
 	return ks->count;
 }
 
-/* Number of symbols with start <= addr. */
+/* Number of dynamic symbols with start <= addr. */
 static size_t upper(const struct ksym *list, size_t n, uint64_t addr)
 {
 	size_t lo = 0;
@@ -199,18 +212,39 @@ void kernsym_add(struct kernsym *ks, uint64_t addr, uint32_t len, const char *na
 	ks->dynamic_count++;
 }
 
+/* kallsyms has no sizes: to the next symbol, but over the end of a module at most to the page
+ * behind.
+ */
+static struct ksym find_static(const struct kernsym *ks, uint64_t addr)
+{
+	size_t at = keyed_upper(ks->symbols, ks->count, addr);
+	struct ksym s = {0}, next;
+	uint64_t page;
+
+	if (!at)
+		return s;
+	s = read_line(ks, &ks->symbols[at - 1]);
+	page = (s.start + 2 * (uint64_t)PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	s.end = page > s.start ? page : UINT64_MAX;
+	if (at < ks->count) {
+		next = read_line(ks, &ks->symbols[at]);
+		if (same_module(&s, &next) || next.start < page)
+			s.end = next.start;
+	}
+	return s;
+}
+
 bool kernsym_find(const struct kernsym *ks, uint64_t addr, struct kernel_symbol *ret)
 {
 	size_t at = upper(ks->dynamic, ks->dynamic_count, addr);
-	const struct ksym *s = at ? &ks->dynamic[at - 1] : NULL;
+	struct ksym s = {0};
 
-	if (!s || addr >= s->end) {
-		at = upper(ks->symbols, ks->count, addr);
-		s = at ? &ks->symbols[at - 1] : NULL;
-	}
-	if (!s || addr >= s->end)
+	if (at)
+		s = ks->dynamic[at - 1];
+	if (addr >= s.end)
+		s = find_static(ks, addr);
+	if (addr >= s.end)
 		return false;
-	*ret = (struct kernel_symbol){
-		.start = s->start, .end = s->end, .name = s->name, .len = s->len};
+	*ret = (struct kernel_symbol){.start = s.start, .end = s.end, .name = s.name, .len = s.len};
 	return true;
 }

@@ -17,10 +17,11 @@ struct kernel_symbol {
 
 struct kernsym;
 
-/* The text of /proc/kallsyms, at most 64 MiB. Lines that are none are passed over; without
- * CAP_SYSLOG all addresses are 0 (kptr_restrict), which gives no symbols. */
+/* A copy of the text of /proc/kallsyms, at most 64 MiB: mapped, fd stays the caller's. Lines that
+ * are none are passed over; without CAP_SYSLOG all addresses are 0 (kptr_restrict), which gives no
+ * symbols. */
 MUST_CHECK struct kernsym *kernsym_open(int fd, struct err *err);
-struct kernsym *kernsym_of(const char *text, size_t len); /* copied; NULL, 0: none */
+struct kernsym *kernsym_of(const char *text, size_t len); /* must stay there; NULL, 0: none */
 void kernsym_close(struct kernsym *ks);
 
 size_t kernsym_count(const struct kernsym *ks);

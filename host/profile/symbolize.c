@@ -38,7 +38,7 @@ struct symbolizer *symbolizer_new(const struct profile_input *in, const struct p
 	sy->stacks = stacks;
 	sy->answer_mask = (1u << 14) - 1;
 	sy->answers = xcalloc(sy->answer_mask + 1, sizeof(*sy->answers));
-	if (in->kallsyms_fd >= 0 && lseek(in->kallsyms_fd, 0, SEEK_SET) == 0)
+	if (in->kallsyms_fd >= 0)
 		sy->kernel = kernsym_open(in->kallsyms_fd, &ignored);
 	if (!sy->kernel)
 		sy->kernel = kernsym_of(NULL, 0);
