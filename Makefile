@@ -30,12 +30,12 @@ not = $(filter-out $(1),$(wildcard $(2)))
 
 # ---- what there is -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
-folders := common hotspot hook injector host/session host/collect host/profile host/draw host
-mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c
+folders := common hotspot hook injector host/session host/collect host/doctor host/profile host/draw host
+mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
-programs := $(BUILD)/bin/dfg-trigger $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
+programs := $(BUILD)/bin/dfg-trigger $(BUILD)/bin/dfg-doctor $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
 payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
@@ -49,10 +49,11 @@ inc_injector     := -Iinjector
 inc_hotspot      := -Ihotspot
 inc_host/session := -Ihost/session
 inc_host/collect := -Ihost/collect -Ihost/session
+inc_host/doctor  := -Ihost/doctor -Ihost/collect -Ihost/session $(shell $(PKGCONFIG) --cflags jansson)
 inc_host/profile := -Ihost/profile
 inc_host/draw    := -Ihost/draw -Ihost/profile
-inc_host         := -Ihost -Ihost/session -Ihost/collect -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
-inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/session -Ihost/collect -Ihost/profile -Ihost/draw
+inc_host         := -Ihost -Ihost/session -Ihost/collect -Ihost/doctor -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
+inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/session -Ihost/collect -Ihost/doctor -Ihost/profile -Ihost/draw
 
 $(BUILD)/dyn/%.o: %.c
 	@mkdir -p $(@D)
@@ -82,11 +83,12 @@ libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
 libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf) -liberty
 
 define host_program
-$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/draw host/profile host/collect host/session injector hotspot common,$(call archive,$(f)))
+$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/doctor host/draw host/profile host/collect host/session injector hotspot common,$(call archive,$(f)))
 	@mkdir -p $$(@D)
 	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -o $$@ $$^ $$(libs_host) $$(LDFLAGS)
 endef
 $(eval $(call host_program,dfg-trigger,host/trigger_main.c))
+$(eval $(call host_program,dfg-doctor,host/doctor_main.c))
 
 # The hook starts with every container: static, so that nothing is searched or relocated by name.
 $(BUILD)/libexec/dfg-%: $(BUILD)/dyn/hook/%_main.o $(call archive,hook) $(call archive,common)

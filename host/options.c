@@ -6,6 +6,7 @@
 
 #include "dfg/paths.h"
 #include "dfg/str.h"
+#include "record.h"
 
 #define DURATION_MAX  (24 * 3600)
 #define FREQUENCY_MAX 100000
@@ -204,7 +205,7 @@ static int check_names(const struct options *o, struct err *err)
 int options_parse(int argc, char **argv, struct options *ret, struct err *err)
 {
 	const char *root = getenv("DFG_ROOT");
-	struct options o = {.duration = 30, .frequency = 99};
+	struct options o = {.duration = RECORD_SECONDS, .frequency = RECORD_FREQUENCY};
 	int opt;
 
 	o.snapshot.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;

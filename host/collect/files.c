@@ -18,10 +18,8 @@ struct keep {
 	uint64_t root;
 };
 
-/* The very file that is mapped, whatever its path leads to by now: map_files (proc(5); reading its
- * links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). A device is never opened for reading: what
- * it is is looked up on an O_PATH descriptor first. */
-static int open_mapped(int procfd, const struct proc_map *m, struct stat *st)
+/* What it is is looked up on an O_PATH descriptor first: opening some devices has effects. */
+int files_open_mapped(int procfd, const struct proc_map *m, struct stat *st)
 {
 	CLEANUP(close_fd) int at = -1;
 	char path[64];
@@ -64,7 +62,7 @@ static int keep_mapping(const struct proc_map *m, void *arg)
 		session_add_elf(k->session, k->root, m->path, VDSO_NAME);
 	if (m->path[0] != '/')
 		return 0;
-	from = open_mapped(k->procfd, m, &st);
+	from = files_open_mapped(k->procfd, m, &st);
 	if (from < 0)
 		return 0;
 	snprintf(name, sizeof(name), "%llx-%llu-%lld-%lld", (unsigned long long)st.st_dev,

@@ -5,15 +5,22 @@
 #define DFG_FILES_H
 
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "dfg/err.h"
+#include "dfg/proc.h"
 #include "session.h"
 
 /* Adds the processes and the files they have mapped executable. May be called again for processes
  * and files that came later; a file is copied once. A file that cannot be had (gone, too large) is
  * passed over: its frames will have no names, and are counted. */
 void files_keep(struct session *s, const pid_t *pids, size_t count);
+
+/* Opens the very file that is mapped, whatever its path leads to by now: map_files (proc(5);
+ * reading its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Regular files of bounded size
+ * only: a device is never opened. Returns a descriptor, or -1. */
+MUST_CHECK int files_open_mapped(int procfd, const struct proc_map *m, struct stat *st);
 
 /* /proc/kallsyms, and this kernel's vdso. */
 MUST_CHECK int files_keep_kernel(struct session *s, struct err *err);

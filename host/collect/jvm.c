@@ -17,9 +17,23 @@ static int find_libjvm(const struct proc_map *m, void *arg)
 	return 1;
 }
 
+/* The text behind `key`, up to the next quotation mark. */
+static bool release_value(const char *text, const char *key, char ret[static 64])
+{
+	CLEANUP(str_fini) struct str clean = {0};
+	const char *at = strstr(text, key);
+
+	if (!at)
+		return false;
+	at += strlen(key);
+	str_add_clean(&clean, at, strcspn(at, "\"\n"));
+	snprintf(ret, 64, "%s", clean.buf ? clean.buf : "");
+	return true;
+}
+
 /* <java home>/release, a text of KEY="value" lines; libjvm is in lib/server (9 and later),
  * jre/lib/<arch>/server (8). The file is the container's: bounded, cleaned, only shown. */
-static void read_version(struct jvm *j, const char *libjvm)
+static void read_release(struct jvm *j, const char *libjvm)
 {
 	CLEANUP(free) char *home = xstrdup(libjvm);
 	CLEANUP(close_fd) int rootfd = -1;
@@ -31,9 +45,7 @@ static void read_version(struct jvm *j, const char *libjvm)
 		CLEANUP(free) char *path = NULL;
 		CLEANUP(close_fd) int fd = -1;
 		CLEANUP(str_fini) struct str text = {0};
-		CLEANUP(str_fini) struct str clean = {0};
 		struct stat st;
-		const char *at;
 
 		if (!slash)
 			return;
@@ -43,12 +55,9 @@ static void read_version(struct jvm *j, const char *libjvm)
 		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 		    fs_read_all(fd, RELEASE_MAX, &text, &err) < 0 || !text.buf)
 			continue;
-		at = strstr(text.buf, "JAVA_VERSION=\"");
-		if (!at)
+		if (!release_value(text.buf, "JAVA_VERSION=\"", j->version))
 			continue;
-		at += strlen("JAVA_VERSION=\"");
-		str_add_clean(&clean, at, strcspn(at, "\"\n"));
-		snprintf(j->version, sizeof(j->version), "%s", clean.buf ? clean.buf : "");
+		(void)release_value(text.buf, "IMPLEMENTOR=\"", j->vendor);
 		return;
 	}
 }
@@ -69,7 +78,7 @@ static bool look_at(pid_t pid, struct jvm *ret)
 			    .nspid = st.nspid,
 			    .uid = st.euid,
 			    .gid = st.egid};
-	read_version(ret, libjvm);
+	read_release(ret, libjvm);
 	return true;
 }
 

@@ -17,6 +17,7 @@ struct jvm {
 	uid_t uid;
 	gid_t gid;
 	char version[64]; /* of the release file beside libjvm, cleaned; "" when not to be had */
+	char vendor[64];  /* of the same file, JDK 9 and later */
 };
 
 struct jvms {

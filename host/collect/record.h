@@ -14,6 +14,10 @@
 /* Of each processor, locked memory: perf's usual 512 KiB hold a few large samples only. */
 #define RECORD_BUFFER "4M"
 
+/* Unless told otherwise. */
+#define RECORD_FREQUENCY 99 /* Hz */
+#define RECORD_SECONDS	 30
+
 /* What a recording should not pass (record_stack_bytes). */
 #define RECORD_BYTES (4ull << 30)
 

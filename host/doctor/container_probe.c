@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What holds for a container as a whole. */
+#include <fcntl.h>
+#include <jansson.h>
+
+#include "dfg/fs.h"
+#include "dfg/paths.h"
+#include "dfg/proc.h"
+#include "probe.h"
+#include "record.h"
+
+#define STATUS_MAX (64u << 10)
+#define MOUNTS_MAX (16u << 20)
+#define STATE_MAX  (2u << 20)
+#define JOINED	   "dfg-trigger joins it when needed"
+
+static void tell_processes(const struct probe *p, const struct container *c, const pid_t *pids,
+			   size_t count)
+{
+	CLEANUP(free) char *advice = NULL;
+	struct record_events e;
+
+	record_count_events(pids, count, &e);
+	if (e.files <= e.limit) {
+		finding_add(p->f, FINDING_OK, "processes", "",
+			    "%zu with %zu threads, the first is %d", count, e.threads, (int)c->pid);
+		return;
+	}
+	advice =
+		xasprintf("the whole machine is recorded, and cut down; or ulimit -n %zu", e.files);
+	finding_add(p->f, FINDING_NOTE, "processes", advice,
+		    "%zu with %zu threads: perf needs %zu descriptors, RLIMIT_NOFILE is %zu", count,
+		    e.threads, e.files, e.limit);
+}
+
+/* What the hook, or dfg-trigger's join, said of this container: "status (detail)". */
+static char *hook_words(const struct probe *p, const struct container *c)
+{
+	CLEANUP(free)
+	char *path = xasprintf("%s/" DFG_CONTAINERS "/%s/" DFG_STATE_FILE, p->root, c->id);
+	CLEANUP(str_fini) struct str text = {0};
+	const char *status, *detail;
+	char *words = NULL;
+	json_t *state;
+	struct err err;
+
+	if (fs_read_file(AT_FDCWD, path, STATE_MAX, &text, &err) < 0 || !text.buf)
+		return NULL;
+	state = json_loadb(text.buf, text.len, 0, NULL);
+	status = json_string_value(json_object_get(state, "status"));
+	detail = json_string_value(json_object_get(state, "detail"));
+	if (status)
+		words = xasprintf("%s%s%s", status, detail && *detail ? ": " : "",
+				  detail ? detail : "");
+	json_decref(state);
+	return words;
+}
+
+/* All three mounts of include/dfg/paths.h, in the text of mountinfo (proc(5)): a mount point stands
+ * between blanks. */
+static bool has_mounts(const char *mountinfo)
+{
+	return strstr(mountinfo, " /" DFG_DEV_PARENT "/" DFG_PAYLOAD_MNT " ") &&
+	       strstr(mountinfo, " " DFG_OUT_PATH " ") && strstr(mountinfo, " " DFG_CTL_PATH " ");
+}
+
+static void tell_mounts(const struct probe *p, const struct container *c, int procfd)
+{
+	CLEANUP(str_fini) struct str mounts = {0};
+	CLEANUP(free) char *words = NULL;
+	struct err err;
+
+	if (c->is_single) {
+		finding_add(p->f, FINDING_NOTE, "mounts", "JVMs are read from outside",
+			    "none: the process is in no container");
+		return;
+	}
+	if (fs_read_file(procfd, "mountinfo", MOUNTS_MAX, &mounts, &err) == 0 && mounts.buf &&
+	    has_mounts(mounts.buf)) {
+		finding_add(p->f, FINDING_OK, "mounts", "",
+			    DFG_AGENT_PATH " and the share are there");
+		return;
+	}
+	words = c->hooked ? hook_words(p, c) : NULL;
+	if (words && has_prefix(words, "skip-"))
+		finding_add(p->f, FINDING_NOTE, "mounts", "JVMs are read from outside",
+			    "none: the hook left it alone (%s)", words);
+	else if (words && !has_prefix(words, "mounted"))
+		finding_add(p->f, FINDING_NOTE, "mounts", JOINED, "none: %s", words);
+	else
+		finding_add(p->f, FINDING_NOTE, "mounts", JOINED,
+			    "none: it was started without dfg's hook, or has lost them");
+}
+
+/* What keeps others out, and does not matter to dfg: that is worth a line. */
+static void tell_isolation(const struct probe *p, int procfd)
+{
+	CLEANUP(str_fini) struct str status = {0};
+	CLEANUP(close_fd) int self = -1;
+	uint64_t theirs = 0, ours = 0;
+	const char *seccomp;
+	struct proc_status st;
+	struct err err;
+
+	self = openat(p->rootfd, "proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (self < 0 || proc_ns_inode(procfd, "user", &theirs, &err) < 0 ||
+	    proc_ns_inode(self, "user", &ours, &err) < 0 ||
+	    proc_read_status(procfd, &st, &err) < 0 ||
+	    fs_read_file(procfd, "status", STATUS_MAX, &status, &err) < 0 || !status.buf)
+		return;
+	seccomp = strstr(status.buf, "\nSeccomp:\t");
+	finding_add(p->f, FINDING_OK, "isolation", "",
+		    "uid %u, %s, %s seccomp filter: no obstacle from outside", (unsigned)st.euid,
+		    theirs != ours ? "its own user namespace" : "the host's user namespace",
+		    seccomp && seccomp[strlen("\nSeccomp:\t")] == '2' ? "a" : "no");
+}
+
+void probe_container(const struct probe *p, const struct container *c, const pid_t *pids,
+		     size_t count)
+{
+	CLEANUP(close_fd) int procfd = -1;
+	struct err err;
+
+	procfd = proc_open(c->pid, &err);
+	if (procfd < 0) {
+		finding_add(p->f, FINDING_NO, "processes", "start it again", "%s", err.msg);
+		return;
+	}
+	tell_processes(p, c, pids, count);
+	tell_mounts(p, c, procfd);
+	tell_isolation(p, procfd);
+}

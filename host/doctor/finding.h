@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What dfg-doctor found out: a line each, under headings. */
+#ifndef DFG_FINDING_H
+#define DFG_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "dfg/compiler.h"
+
+enum finding_state {
+	FINDING_OK,   /* works */
+	FINDING_NOTE, /* works less well, or in another way */
+	FINDING_NO,   /* is needed, is missing, and nothing replaces it */
+};
+
+struct finding {
+	enum finding_state state;
+	const char *about; /* "machine", "engines", "container", "jvm"; with `what`, which is a word
+			      too, what scripts select by (docs/formats.md) */
+	pid_t pid;	   /* of the JVM, host; else 0 */
+	char *heading;
+	const char *what;
+	char *why;    /* what is so */
+	char *advice; /* what to do, or what dfg does instead; "" where there is nothing to say */
+};
+
+struct findings {
+	struct finding *list;
+	size_t count, cap;
+	const char *about; /* of those to come */
+	pid_t pid;
+	char *heading;
+};
+
+/* What the findings to come are about, and their heading. */
+void findings_about(struct findings *f, const char *about, pid_t pid, const char *heading, ...)
+	PRINTF_LIKE(4, 5);
+
+/* Adds one. `what` is borrowed for ever. Texts are cleaned: they may quote containers. */
+void finding_add(struct findings *f, enum finding_state state, const char *what, const char *advice,
+		 const char *why, ...) PRINTF_LIKE(5, 6);
+
+/* The worst of all. */
+enum finding_state findings_worst(const struct findings *f);
+
+/* Lines for a person, on stdout. */
+void findings_print(const struct findings *f);
+
+/* An array of objects. */
+struct json_t *findings_json(const struct findings *f);
+
+void findings_fini(struct findings *f);
+
+#endif

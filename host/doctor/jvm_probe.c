@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What holds for one JVM, and what dfg will do with it. */
+#include <stdlib.h>
+
+#include "agent.h"
+#include "depth_probe.h"
+#include "dfg/attach.h"
+#include "jvm_look.h"
+#include "probe.h"
+
+#define WARNS_SINCE   21 /* of agents that are loaded into it (JEP 451) */
+#define READ_INSTEAD  "its memory is read from outside"
+#define SWITCH_ON     "dfg-trigger switches it on, for code compiled from then on"
+#define NOT_OF_LEAVES "Java names are not affected"
+
+struct facts {
+	const struct jvm *jvm;
+	struct jvm_look look;
+	bool resident;
+	enum attach_result attach;
+	struct err attach_err;
+};
+
+/* The feature release in "17.0.15" or "1.8.0_402"; 0: unknown. */
+static long feature_release(const char *version)
+{
+	return strtol(has_prefix(version, "1.") ? version + 2 : version, NULL, 10);
+}
+
+static const char *collector(const struct jvm_look *look)
+{
+	static const struct {
+		enum jvm_flag flag;
+		const char *name;
+	} all[] = {
+		{JVM_FLAG_G1, "G1"},
+		{JVM_FLAG_PARALLEL, "Parallel"},
+		{JVM_FLAG_SERIAL, "Serial"},
+		{JVM_FLAG_CMS, "CMS"},
+		{JVM_FLAG_Z, "ZGC"},
+		{JVM_FLAG_SHENANDOAH, "Shenandoah"},
+		{JVM_FLAG_EPSILON, "Epsilon GC"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (look->flags[all[i].flag] == 1)
+			return all[i].name;
+	return "unknown collector";
+}
+
+static void tell_java(const struct probe *p, const struct facts *k)
+{
+	const struct jvm *j = k->jvm;
+
+	if (!k->look.has_tables)
+		finding_add(p->f, FINDING_OK, "java", "", "%s%s%s",
+			    j->version[0] ? j->version : "of unknown version",
+			    j->vendor[0] ? ", " : "", j->vendor);
+	else
+		finding_add(p->f, FINDING_OK, "java", "", "%s%s%s, %s%s",
+			    j->version[0] ? j->version : "of unknown version",
+			    j->vendor[0] ? ", " : "", j->vendor, collector(&k->look),
+			    k->look.flags[JVM_FLAG_COMPILER] == 0 ? ", interpreter only" : "");
+}
+
+static void tell_tables(const struct probe *p, const struct facts *k)
+{
+	if (k->look.has_tables)
+		finding_add(p->f, FINDING_OK, "tables", "", "HotSpot's can be read from outside");
+	else
+		finding_add(p->f, FINDING_NOTE, "tables", "all depends on the agent", "%s",
+			    k->look.why);
+}
+
+static bool loading_is_off(const struct facts *k)
+{
+	return k->look.flags[JVM_FLAG_LOADING] == 0;
+}
+
+static void tell_attach(const struct probe *p, const struct facts *k)
+{
+	if (k->resident)
+		finding_add(p->f, FINDING_OK, "agent", "", "resident: nothing is to be attached");
+	else if (k->attach == ATTACH_NOT_READY && k->look.flags[JVM_FLAG_FEWER_SIGNALS] == 1)
+		finding_add(p->f, FINDING_NOTE, "attach", READ_INSTEAD, "it was started with -Xrs");
+	else if (k->attach != ATTACH_OK)
+		finding_add(p->f, FINDING_NOTE, "attach", READ_INSTEAD, "%s", k->attach_err.msg);
+	else if (loading_is_off(k))
+		finding_add(p->f, FINDING_NOTE, "attach", READ_INSTEAD,
+			    "agents cannot be loaded (-XX:-EnableDynamicAgentLoading)");
+	else if (feature_release(k->jvm->version) >= WARNS_SINCE)
+		finding_add(p->f, FINDING_OK, "attach", "",
+			    "possible; this JVM prints a warning when the agent is loaded");
+	else
+		finding_add(p->f, FINDING_OK, "attach", "",
+			    "possible; the agent is not loaded yet");
+}
+
+/* As snapshot_take goes about it. */
+static void tell_source(const struct probe *p, const struct container *c, const struct facts *k)
+{
+	if (k->resident)
+		finding_add(p->f, FINDING_OK, "source", "", "the agent that is there");
+	else if (!c->is_single && k->attach == ATTACH_OK && !loading_is_off(k))
+		finding_add(p->f, FINDING_OK, "source", "", "the agent, loaded when it is needed");
+	else if (k->look.has_tables)
+		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory");
+	else
+		finding_add(p->f, FINDING_NO, "source",
+			    "the graph has its native and kernel frames",
+			    "neither agent nor reader: Java code will have no names");
+}
+
+static void tell_leaves(const struct probe *p, const struct facts *k)
+{
+	if (k->look.flags[JVM_FLAG_DEBUG_INFO] == 1)
+		finding_add(p->f, FINDING_OK, "leaves", "", "exact: DebugNonSafepoints is on");
+	else if (k->look.flags[JVM_FLAG_DEBUG_INFO] == 0)
+		finding_add(p->f, FINDING_NOTE, "leaves", SWITCH_ON, "DebugNonSafepoints is off");
+}
+
+static void tell_stacks(const struct probe *p, const struct facts *k)
+{
+	unsigned bytes = probe_stack_bytes();
+	struct depths d;
+	struct err err;
+
+	if (k->look.flags[JVM_FLAG_KEEPS_FP] == 1) {
+		finding_add(p->f, FINDING_OK, "stacks", "",
+			    "by frame pointers, which it keeps (PreserveFramePointer)");
+		return;
+	}
+	if (depths_of(k->jvm->procfd, bytes, &d, &err) < 0 || d.asleep == 0)
+		return;
+	if (d.deeper)
+		finding_add(p->f, FINDING_NOTE, "stacks", "dfg-trigger --stack 65528",
+			    "%u KiB are copied; %zu of its %zu threads that sleep use up to %.0f",
+			    bytes >> 10, d.deeper, d.asleep, (double)d.deepest / 1024);
+	else
+		finding_add(p->f, FINDING_OK, "stacks", "",
+			    "%u KiB are copied; its %zu threads that sleep use at most %.1f KiB",
+			    bytes >> 10, d.asleep, (double)d.deepest / 1024);
+}
+
+static void tell_symbols(const struct probe *p, const struct facts *k)
+{
+	if (!k->look.has_file)
+		finding_add(p->f, FINDING_NOTE, "libjvm", NOT_OF_LEAVES,
+			    "libjvm.so cannot be opened: the JVM's own frames have no names");
+	else if (!k->look.has_symtab)
+		finding_add(p->f, FINDING_NOTE, "libjvm", NOT_OF_LEAVES,
+			    "libjvm.so is stripped: most of the JVM's own frames have no names");
+	else
+		finding_add(p->f, FINDING_OK, "libjvm", "", "libjvm.so has its symbol table");
+}
+
+void probe_jvm(const struct probe *p, const struct container *c, const struct jvm *j)
+{
+	struct facts k = {.jvm = j};
+	struct err err;
+
+	findings_about(p->f, "jvm", j->pid, "JVM %d (%d inside, uid %u)", (int)j->pid,
+		       (int)j->nspid, (unsigned)j->uid);
+	(void)!jvm_look(j, &k.look, &err);
+	k.resident = agent_is_resident(j);
+	k.attach = attach_check(j->pid, &k.attach_err);
+	tell_java(p, &k);
+	tell_tables(p, &k);
+	tell_attach(p, &k);
+	tell_source(p, c, &k);
+	tell_stacks(p, &k);
+	tell_leaves(p, &k);
+	tell_symbols(p, &k);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/* perf and what the kernel gives it: tried with events of this process that never count. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/capability.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "dfg/run.h"
+#include "probe.h"
+#include "record.h"
+
+#define PERF_SAYS "perf version "
+#define PERF_MS	  3000
+#define BUFFER_KB 4096 /* RECORD_BUFFER; perf adds a page */
+
+/* All that perf asks for: tools/perf/arch/.../perf_regs.c. x86-64 has no ds, es, fs, gs here. */
+#if defined(__x86_64__)
+#define USER_REGS 0xff0fffull
+#elif defined(__aarch64__)
+#define USER_REGS 0x1ffffffffull
+#endif
+
+void probe_perf(const struct probe *p)
+{
+	char *argv[] = {(char *)"perf", (char *)"version", NULL};
+	CLEANUP(str_fini) struct str out = {0};
+	struct err err;
+	int status = run_capture(argv, NULL, -1, PERF_MS, 4096, &out, &err);
+	const char *version = out.buf ? out.buf : "";
+
+	version += has_prefix(version, PERF_SAYS) ? strlen(PERF_SAYS) : 0;
+	if (status < 0 && err.code == ENOENT)
+		finding_add(p->f, FINDING_NO, "perf", "on Debian: apt-get install linux-perf",
+			    "not installed");
+	else if (status != 0)
+		finding_add(p->f, FINDING_NO, "perf", "install the one of this kernel",
+			    "`perf version` fails: %s", status < 0 ? err.msg : "see what it says");
+	else
+		finding_add(p->f, FINDING_OK, "perf", "", "%.*s", (int)strcspn(version, "\n"),
+			    version);
+}
+
+/* 0, or the error. */
+static int try_event(uint32_t type, uint64_t config, unsigned stack_bytes)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.size = sizeof(attr),
+		.config = config,
+		.freq = 1,
+		.sample_freq = RECORD_FREQUENCY,
+		.sample_type =
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.disabled = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	CLEANUP(close_fd) int fd = -1;
+
+	if (stack_bytes) {
+		attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr.sample_regs_user = USER_REGS;
+		attr.sample_stack_user = stack_bytes;
+		attr.exclude_callchain_user = 1;
+	}
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd >= 0 ? 0 : errno;
+}
+
+static void refused(const struct probe *p, int code, long paranoid)
+{
+	if (code == EACCES || code == EPERM)
+		finding_add(p->f, FINDING_NO, "events",
+			    "run it on the host; look at seccomp and SELinux",
+			    "the kernel refuses perf_event_open(2) (perf_event_paranoid %ld): %s",
+			    paranoid, strerror(code));
+	else
+		finding_add(p->f, FINDING_NO, "events", "a kernel with CONFIG_PERF_EVENTS",
+			    "perf_event_open(2): %s", strerror(code));
+}
+
+void probe_events(const struct probe *p)
+{
+	unsigned bytes = probe_stack_bytes();
+	long paranoid = probe_number(p, "proc/sys/kernel/perf_event_paranoid", 2);
+	int plain = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
+	int copies = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, bytes);
+	int cycles = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0);
+
+	if (plain) {
+		refused(p, plain, paranoid);
+		return;
+	}
+	finding_add(p->f, FINDING_OK, "events", "",
+		    "kernel and user code can be sampled (perf_event_paranoid %ld)", paranoid);
+	if (copies)
+		finding_add(p->f, FINDING_NOTE, "stacks",
+			    "--unwind fp; start JVMs with -XX:+PreserveFramePointer",
+			    "no registers and copies of the stack: %s", strerror(copies));
+	else
+		finding_add(p->f, FINDING_OK, "stacks", "",
+			    "registers and %u KiB of stack with each sample", bytes >> 10);
+	if (cycles)
+		finding_add(p->f, FINDING_NOTE, "counters", "perf samples by a timer, cpu-clock",
+			    "none%s%s", cycles == ENOENT ? ", as in most virtual machines" : ": ",
+			    cycles == ENOENT ? "" : strerror(cycles));
+	else
+		finding_add(p->f, FINDING_OK, "counters", "",
+			    "perf samples by the processor's cycles");
+}
+
+/* Beyond what it may lock, perf's buffers need CAP_IPC_LOCK (kernel/events/core.c, perf_mmap). */
+void probe_buffers(const struct probe *p)
+{
+	long kb = probe_number(p, "proc/sys/kernel/perf_event_mlock_kb", 516);
+
+	if (probe_capable(p, CAP_IPC_LOCK) || kb > BUFFER_KB)
+		finding_add(p->f, FINDING_OK, "buffers", "",
+			    RECORD_BUFFER " for each of %zu processors (perf_event_mlock_kb %ld)",
+			    probe_cpus(), kb);
+	else
+		finding_add(
+			p->f, FINDING_NO, "buffers", "sysctl kernel.perf_event_mlock_kb=4100",
+			"no CAP_IPC_LOCK, and perf_event_mlock_kb %ld is less than " RECORD_BUFFER,
+			kb);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The questions dfg-doctor asks. Each probe looks and adds its findings; none changes anything,
+ * sends a signal, or stops a process. */
+#ifndef DFG_PROBE_H
+#define DFG_PROBE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "container.h"
+#include "dfg/str.h"
+#include "finding.h"
+#include "jvm.h"
+
+struct probe {
+	int rootfd; /* "/", or a test's: what is read from /proc, /sys and /etc is read below */
+	const char *root; /* dfg's directory */
+	struct findings *f;
+};
+
+/* ---- the machine ---- */
+void probe_rights(const struct probe *p);
+void probe_kernel(const struct probe *p);
+void probe_symbols(const struct probe *p); /* the kernel's */
+void probe_room(const struct probe *p);
+
+void probe_perf(const struct probe *p);
+void probe_events(const struct probe *p);
+void probe_buffers(const struct probe *p);
+
+void probe_payload(const struct probe *p);
+void probe_engines(const struct probe *p);
+
+/* ---- a container, and a JVM in it ---- */
+void probe_container(const struct probe *p, const struct container *c, const pid_t *pids,
+		     size_t count);
+void probe_jvm(const struct probe *p, const struct container *c, const struct jvm *j);
+
+/* ---- helpers of the probes ---- */
+
+/* A file below the root; false where there is none. Appends. */
+bool probe_read(const struct probe *p, const char *path, struct str *ret);
+
+/* The number that the file holds; `missing` where there is none. */
+long probe_number(const struct probe *p, const char *path, long missing);
+
+/* Whether the capability (CAP_*) is in force. */
+bool probe_capable(const struct probe *p, int cap);
+
+/* Processors on line, at least 1. */
+size_t probe_cpus(void);
+
+/* Of the stack, with each sample of a dfg-trigger without options. */
+unsigned probe_stack_bytes(void);
+
+#endif
