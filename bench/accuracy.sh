@@ -6,7 +6,8 @@
 #
 #	bench/accuracy.sh [MODE…]		as root; a table on standard output
 #
-# JDKS: homes of the JDKs to run them with, divided by blanks (the one of `java`). SOURCES (host).
+# JDKS: homes of the JDKs to run them with, divided by blanks (the one of `java`). SOURCES (host):
+# "host agent" for both; for the agent they run in a container of runc, with the hook's payload.
 # OPTIONS: of the JVM, one set a line ("" alone). HZ (499), DURATION (4). KEEP: a directory for
 # summaries and folded stacks. Failures are told below their line, with # in front; exit status 1.
 set -u
@@ -30,8 +31,9 @@ for home in $JDKS; do
 		for mode in "${modes[@]}"; do
 			known_runs_on "$mode" "$home" || continue
 			for source in $SOURCES; do
+				[ "$source" = agent ] && start=known_contain || start=known_start
 				# shellcheck disable=SC2086 # several options
-				known_start "$home" "$mode" 60 $options
+				$start "$home" "$mode" 60 $options
 				known_record "$source" "$DURATION" "$HZ"
 				printf '%-20s %-11s %-5s ' "${options:--}" "$mode" "$source"
 				known_check "$home" "$mode" ${VERBOSE:+-v} $inline || failed=1

@@ -4,6 +4,7 @@
 #   known_setup HOMES	scratch directory $KNOWN (removed at exit), Known and its library built
 #   known_runs_on MODE HOME	whether that JDK can
 #   known_start HOME MODE SECONDS [JVM OPTION…]	$known_pid, warm after $WARM (3) seconds
+#   known_contain HOME MODE SECONDS [JVM OPTION…]	the same in a container of runc, with the hook: for the agent
 #   known_record SOURCE SECONDS HZ	summary in $KNOWN/summary
 #   known_check HOME MODE [-v]	known.py
 #   known_keep PREFIX	copies summary and folded stacks
@@ -11,27 +12,33 @@
 KNOWN_MODES=(recursion streams regex strings treemap exceptions reflection handles lambdas zip jni copy crypto
 	mega osr sync contended gc classes deopt virtual)
 known_pid=
+. "$TOP/tests/bundle.sh"
 
 known_setup() {
 	local home=${1%% *}
 
 	KNOWN=$(mktemp -d /tmp/dfg-known.XXXXXX)
 	trap known_teardown EXIT
-	"$home/bin/javac" --release 17 -d "$KNOWN" "$TOP/tests/java/Known.java" || exit 1
+	chmod 755 "$KNOWN"
+	mkdir "$KNOWN/classes"
+	"$home/bin/javac" --release 17 -d "$KNOWN/classes" "$TOP/tests/java/Known.java" || exit 1
 	"${CC:-cc}" -shared -fPIC -O2 -fomit-frame-pointer -I"$home/include" -I"$home/include/linux" \
-		-o "$KNOWN/libknown.so" "$TOP/tests/java/known.c" || exit 1
+		-o "$KNOWN/classes/libknown.so" "$TOP/tests/java/known.c" || exit 1
 }
 
 known_stop() {
 	[ -n "$known_pid" ] || return 0
 	kill -9 "$known_pid" 2>/dev/null
 	wait "$known_pid" 2>/dev/null
+	[ ! -d "$KNOWN/bundle" ] || TMPDIR=$KNOWN bundle_stop known
+	rm -rf "$KNOWN/bundle"
 	known_pid=
 }
 
 known_teardown() {
 	known_stop
-	umount "$KNOWN/root" 2>/dev/null # dfg-trigger keeps its root apart
+	"$BUILD/libexec/dfg-hook" --release --root "$KNOWN/root" >/dev/null 2>&1
+	awk -v d="$KNOWN/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r | xargs -r umount -l
 	rm -rf "$KNOWN"
 }
 
@@ -39,13 +46,35 @@ known_runs_on() {
 	[ "$1" != virtual ] || grep -qE '^JAVA_VERSION="(2[1-9]|[3-9])' "$2/release"
 }
 
-known_start() {
-	local home=$1 mode=$2 seconds=$3
+# known_args DIR MODE SECONDS [JVM OPTION…]: the JVM's arguments, in the array known_args
+known_args() {
+	local dir=$1 mode=$2 seconds=$3
 
 	shift 3
-	"$home/bin/java" -XX:-UsePerfData -Xmx512m "$@" -Dknown.lib="$KNOWN/libknown.so" -cp "$KNOWN" Known \
-		"$mode" "$seconds" >"$KNOWN/log" 2>&1 &
+	known_args=(-XX:-UsePerfData -Xmx512m "$@" -Dknown.lib="$dir/libknown.so" -cp "$dir" Known "$mode" "$seconds")
+}
+
+known_start() {
+	local home=$1
+
+	shift
+	known_args "$KNOWN/classes" "$@"
+	"$home/bin/java" "${known_args[@]}" >"$KNOWN/log" 2>&1 &
 	known_pid=$!
+	sleep "${WARM:-3}"
+}
+
+known_contain() {
+	local home=$1
+
+	shift
+	known_args /known "$@"
+	BUNDLE_USER=1000:1000 BUNDLE_MOUNTS=("$KNOWN/classes:/known:ro") BUNDLE_HOOK=$BUILD/libexec/dfg-hook
+	BUNDLE_HOOK_ARGS=(--root "$KNOWN/root" --payload "$BUILD/libexec/payload.squashfs")
+	bundle_make "$KNOWN/bundle" host "$home/bin/java" "${known_args[@]}"
+	TMPDIR=$KNOWN bundle_runtime runc
+	bundle_start known "$KNOWN/bundle" || { cat "$KNOWN/bundle/log"; exit 1; }
+	known_pid=$(bundle_pid known)
 	sleep "${WARM:-3}"
 }
 
@@ -59,7 +88,7 @@ known_check() {
 	local home=$1 mode=$2
 
 	shift 2
-	"$TOP/tests/java/known.py" "$@" "$mode" "$KNOWN/summary" "$home" "$KNOWN"
+	"$TOP/tests/java/known.py" "$@" "$mode" "$KNOWN/summary" "$home" "$KNOWN/classes"
 }
 
 known_keep() {
