@@ -30,7 +30,7 @@ not = $(filter-out $(1),$(wildcard $(2)))
 
 # ---- what there is -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
-folders := common hotspot hook injector host/session host/collect host/doctor host/profile host/draw host
+folders := common hotspot hook injector host/elf host/session host/collect host/doctor host/profile host/draw host
 mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
@@ -48,12 +48,13 @@ inc_hook         := -Ihook $(shell $(PKGCONFIG) --cflags jansson)
 inc_injector     := -Iinjector
 inc_hotspot      := -Ihotspot
 inc_host/session := -Ihost/session
-inc_host/collect := -Ihost/collect -Ihost/session
+inc_host/elf     := -Ihost/elf
+inc_host/collect := -Ihost/collect -Ihost/session -Ihost/elf
 inc_host/doctor  := -Ihost/doctor -Ihost/collect -Ihost/session $(shell $(PKGCONFIG) --cflags jansson)
-inc_host/profile := -Ihost/profile
+inc_host/profile := -Ihost/profile -Ihost/elf
 inc_host/draw    := -Ihost/draw -Ihost/profile
 inc_host         := -Ihost -Ihost/session -Ihost/collect -Ihost/doctor -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
-inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/session -Ihost/collect -Ihost/doctor -Ihost/profile -Ihost/draw
+inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/session -Ihost/elf -Ihost/collect -Ihost/doctor -Ihost/profile -Ihost/draw
 
 $(BUILD)/dyn/%.o: %.c
 	@mkdir -p $(@D)
@@ -80,10 +81,10 @@ endef
 $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
-libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf) -liberty
+libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf liblzma) -liberty
 
 define host_program
-$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/doctor host/draw host/profile host/collect host/session injector hotspot common,$(call archive,$(f)))
+$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/doctor host/draw host/profile host/collect host/session host/elf injector hotspot common,$(call archive,$(f)))
 	@mkdir -p $$(@D)
 	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -o $$@ $$^ $$(libs_host) $$(LDFLAGS)
 endef

@@ -16,17 +16,6 @@
 #define MEMORY_BASE (4ull << 30)
 #define CPU_SECONDS 600
 
-#if defined(__SANITIZE_ADDRESS__)
-#define UNDER_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define UNDER_ASAN 1
-#endif
-#endif
-#ifndef UNDER_ASAN
-#define UNDER_ASAN 0
-#endif
-
 struct job {
 	const struct session *session;
 	const struct format_set *formats;
@@ -62,7 +51,10 @@ static int open_inputs(struct job *j, struct err *err)
 		j->elfs[i] = (struct profile_elf){
 			.root = s->elfs[i].root,
 			.path = s->elfs[i].path,
-			.fd = fs_open_regular(s->elffd, s->elfs[i].name, O_RDONLY, &ignored)};
+			.fd = fs_open_regular(s->elffd, s->elfs[i].name, O_RDONLY, &ignored),
+			.debug_fd = s->elfs[i].debug ? fs_open_regular(s->elffd, s->elfs[i].debug,
+								       O_RDONLY, &ignored)
+						     : -1};
 	return 0;
 }
 
@@ -128,8 +120,10 @@ static void close_inputs(struct job *j)
 {
 	for (size_t i = 0; i < j->session->map_count; i++)
 		cleanup_close_fd(&j->maps[i].fd);
-	for (size_t i = 0; i < j->session->elf_count; i++)
+	for (size_t i = 0; i < j->session->elf_count; i++) {
 		cleanup_close_fd(&j->elfs[i].fd);
+		cleanup_close_fd(&j->elfs[i].debug_fd);
+	}
 	cleanup_close_fd(&j->in.perf_fd);
 	cleanup_close_fd(&j->in.kallsyms_fd);
 	free(j->maps);
@@ -183,7 +177,7 @@ static int confined(void *arg, void *reply, struct err *err)
 {
 	struct job *j = arg;
 
-	if (confine_reader(UNDER_ASAN ? 0 : j->memory, CPU_SECONDS, err) < 0)
+	if (confine_reader(j->memory, CPU_SECONDS, err) < 0)
 		return -1;
 	return draw_all(j, reply, err);
 }
@@ -206,7 +200,7 @@ int render_session(const struct session *s, const struct format_set *formats, co
 	for (size_t i = 0; i < s->map_count; i++)
 		j.maps[i].fd = -1;
 	for (size_t i = 0; i < s->elf_count; i++)
-		j.elfs[i].fd = -1;
+		j.elfs[i].fd = j.elfs[i].debug_fd = -1;
 	rc = open_inputs(&j, err);
 	fill_input(&j);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "debugfiles.h"
 #include "dfg/fs.h"
 #include "dfg/proc.h"
 #include "dfg/str.h"
@@ -59,7 +60,7 @@ static int keep_mapping(const struct proc_map *m, void *arg)
 	if (!m->exec)
 		return 0;
 	if (!strcmp(m->path, "[vdso]"))
-		session_add_elf(k->session, k->root, m->path, VDSO_NAME);
+		session_add_elf(k->session, k->root, m->path, VDSO_NAME, NULL);
 	if (m->path[0] != '/')
 		return 0;
 	from = files_open_mapped(k->procfd, m, &st);
@@ -69,7 +70,7 @@ static int keep_mapping(const struct proc_map *m, void *arg)
 		 (unsigned long long)st.st_ino, (long long)st.st_size,
 		 (long long)st.st_mtim.tv_sec);
 	if (copy_file(k->session->elffd, from, name) == 0)
-		session_add_elf(k->session, k->root, m->path, name);
+		session_add_elf(k->session, k->root, m->path, name, NULL);
 	return 0;
 }
 
@@ -77,6 +78,8 @@ void files_keep(struct session *s, const pid_t *pids, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		CLEANUP(close_fd) int procfd = -1;
+		CLEANUP(close_fd) int rootfd = -1;
+		size_t known = s->elf_count;
 		struct keep k = {.session = s};
 		struct err err;
 
@@ -86,6 +89,8 @@ void files_keep(struct session *s, const pid_t *pids, size_t count)
 		k.procfd = procfd;
 		session_add_process(s, pids[i], k.root);
 		(void)proc_each_map(procfd, keep_mapping, &k, &err);
+		rootfd = proc_open_root(procfd, &err);
+		debugfiles_keep(s, known, rootfd);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies what is needed later to name addresses: the mapped executables and libraries of the
- * processes, the vdso and the kernel's symbols. Nothing is parsed here. */
+ * processes, the symbols of their separate debug files, the vdso and the kernel's symbols. Nothing
+ * of a container's is parsed in this process. */
 #ifndef DFG_FILES_H
 #define DFG_FILES_H
 

@@ -54,7 +54,8 @@ void elffiles_free(struct elffiles *ef)
 	free(ef);
 }
 
-uint32_t elffiles_unnamed(struct stacks *stacks, const char *path)
+/* "[file]", "[file+0x1234]" */
+static uint32_t intern_unnamed(struct stacks *stacks, const char *path, uint64_t start)
 {
 	CLEANUP(str_fini) struct str name = {0};
 	size_t len;
@@ -64,15 +65,22 @@ uint32_t elffiles_unnamed(struct stacks *stacks, const char *path)
 	if (bare)
 		str_addc(&name, '[');
 	symname_add_clean(&name, base, len);
+	if (start && bare)
+		str_addf(&name, "+0x%llx", (unsigned long long)start);
 	if (bare)
 		str_addc(&name, ']');
 	return stacks_intern(stacks, name.buf, name.len, FRAME_UNKNOWN);
 }
 
+uint32_t elffiles_unnamed(struct stacks *stacks, const char *path)
+{
+	return intern_unnamed(stacks, path, 0);
+}
+
 static struct elfsym *open_elf(const struct elffiles *ef, const struct profile_elf *elf)
 {
 	struct err ignored;
-	struct elfsym *es = elfsym_open(elf->fd, &ignored);
+	struct elfsym *es = elfsym_open(elf->fd, elf->debug_fd, &ignored);
 	const uint8_t *id;
 	size_t len = es ? elfsym_build_id(es, &id) : 0;
 
@@ -122,9 +130,12 @@ uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint6
 {
 	struct file *f = file_of(ef, root, path);
 	struct elf_symbol s;
+	uint64_t start;
 
 	if (!f->elf || !elfsym_find(f->elf, offset, &s))
-		return f->unnamed;
+		return f->elf && elfsym_start(f->elf, offset, &start)
+			       ? intern_unnamed(ef->stacks, space_path(ef->space, path), start)
+			       : f->unnamed;
 	if (!f->frames[s.index]) {
 		symname_add(&ef->name, s.name, strlen(s.name));
 		if (s.plt)

@@ -15,8 +15,9 @@ struct elffiles *elffiles_new(const struct profile_input *in, const struct perfd
 			      const struct space *space, struct stacks *stacks);
 void elffiles_free(struct elffiles *ef);
 
-/* The frame of a file offset; `path` is a number of the space. Without a copy that can be read, or
- * without a symbol there: "[file]". */
+/* The frame of a file offset; `path` is a number of the space. Without a
+ * symbol there "[file+0x1234]", by where its function begins; where that is not known, or there is
+ * no copy that can be read: "[file]". */
 uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset);
 
 /* The call frame information of a file, borrowed; NULL: there is no copy that can be read. */

@@ -25,6 +25,7 @@ struct profile_elf {
 	uint64_t root;	  /* the mount namespace it was seen in; same number, same files */
 	const char *path; /* as in the process's maps */
 	int fd;
+	int debug_fd; /* the symbols of its separate debug file, or -1 */
 };
 
 /* Which mount namespace a process is in. Children of fork inherit it. */

@@ -39,6 +39,7 @@ void session_fini(struct session *s)
 	for (size_t i = 0; i < s->elf_count; i++) {
 		free(s->elfs[i].path);
 		free(s->elfs[i].name);
+		free(s->elfs[i].debug);
 	}
 	free(s->jvms);
 	free(s->maps);
@@ -101,12 +102,15 @@ void session_add_process(struct session *s, pid_t pid, uint64_t root)
 	*known = (struct session_process){.pid = pid, .root = root};
 }
 
-void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name)
+void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name,
+		     const char *debug)
 {
 	for (size_t i = 0; i < s->elf_count; i++)
 		if (s->elfs[i].root == root && !strcmp(s->elfs[i].path, path))
 			return;
 	s->elfs = grow(s->elfs, s->elf_count, &s->elf_cap, sizeof(*s->elfs));
-	s->elfs[s->elf_count++] =
-		(struct session_elf){.root = root, .path = xstrdup(path), .name = xstrdup(name)};
+	s->elfs[s->elf_count++] = (struct session_elf){.root = root,
+						       .path = xstrdup(path),
+						       .name = xstrdup(name),
+						       .debug = debug ? xstrdup(debug) : NULL};
 }

@@ -41,6 +41,7 @@ struct session_elf {
 	uint64_t root; /* inode of the mount namespace */
 	char *path;    /* as mapped */
 	char *name;    /* file in elf/ */
+	char *debug;   /* file in elf/ with the symbols of its separate debug file; NULL: none */
 };
 
 struct session_process {
@@ -87,6 +88,9 @@ void session_drop_map(struct session *s);
 
 struct session_process *session_find_process(const struct session *s, pid_t pid);
 void session_add_process(struct session *s, pid_t pid, uint64_t root);
-void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name);
+
+/* A file that is known already stays as it is. debug may be NULL. */
+void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name,
+		     const char *debug);
 
 #endif

@@ -42,9 +42,10 @@ static json_t *files_json(const struct session *s)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < s->elf_count; i++)
-		json_array_append_new(
-			list, json_pack("{sI so ss}", "root", (json_int_t)s->elfs[i].root, "path",
-					text(s->elfs[i].path), "file", s->elfs[i].name));
+		json_array_append_new(list, json_pack("{sI so ss ss*}", "root",
+						      (json_int_t)s->elfs[i].root, "path",
+						      text(s->elfs[i].path), "file",
+						      s->elfs[i].name, "debug", s->elfs[i].debug));
 	return list;
 }
 
@@ -141,10 +142,12 @@ static int read_lists(struct session *s, const json_t *root, struct err *err)
 		session_add_process(s, (pid_t)int_of(o, "pid"), (uint64_t)int_of(o, "root"));
 	json_array_foreach(json_object_get(root, "elf"), i, o)
 	{
-		if (!plain_name(str_of(o, "file")))
+		const char *debug = json_string_value(json_object_get(o, "debug"));
+
+		if (!plain_name(str_of(o, "file")) || (debug && !plain_name(debug)))
 			return err_set(err, 0, "session.json: elf file %zu has no plain name", i);
 		session_add_elf(s, (uint64_t)int_of(o, "root"), str_of(o, "path"),
-				str_of(o, "file"));
+				str_of(o, "file"), debug);
 	}
 	json_array_foreach(json_object_get(root, "maps"), i, o)
 	{

@@ -10,9 +10,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct err err;
-	struct elfsym *es = elfsym_of(data, size, &err);
+	struct elfsym *es = elfsym_of(bytes_of(data, size), bytes_of(data, size), &err);
 	struct elf_symbol s;
 	const uint8_t *id;
+	uint64_t start;
 	volatile uint8_t sum = 0;
 
 	if (!es)
@@ -20,6 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t offset = 0; offset < 0x4000; offset += 0x11) {
 		CLEANUP(str_fini) struct str name = {0};
 
+		if (elfsym_start(es, offset, &start))
+			sum = (uint8_t)(sum + start);
 		if (!elfsym_find(es, offset, &s))
 			continue;
 		if (s.index >= elfsym_count(es) || s.end <= s.start)

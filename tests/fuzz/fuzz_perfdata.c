@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char kernel_text[] = "ffffffff81000000 T _stext\n";
 	struct profile_map map = {.pid = 7, .fd = file_of(map_text, strlen(map_text))};
 	struct profile_process process = {.pid = 7, .root = 1};
-	struct profile_elf elf = {.root = 1, .path = "/proc/self/exe", .fd = map.fd};
+	struct profile_elf elf = {
+		.root = 1, .path = "/proc/self/exe", .fd = map.fd, .debug_fd = -1};
 	struct profile_input in = {.perf_fd = file_of(data, size),
 				   .kallsyms_fd = file_of(kernel_text, strlen(kernel_text)),
 				   .maps = &map,

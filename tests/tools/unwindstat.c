@@ -323,7 +323,7 @@ static size_t open_files(struct perfdata *pd, pid_t pid, struct profile_elf **re
 		if (fd < 0)
 			continue;
 		*ret = grow(*ret, n, &cap, sizeof(**ret));
-		(*ret)[n++] = (struct profile_elf){.path = rec.mmap.path, .fd = fd};
+		(*ret)[n++] = (struct profile_elf){.path = rec.mmap.path, .fd = fd, .debug_fd = -1};
 	}
 	perfdata_rewind(pd);
 	return n;

@@ -48,7 +48,7 @@ static int add_file(struct dl_phdr_info *info, size_t size, void *arg)
 						    .bias = low - ph->p_offset,
 						    .cfi = cfi_open(fd, &err)};
 		if (!info->dlpi_name[0])
-			files[file_count - 1].names = elfsym_open(fd, &err);
+			files[file_count - 1].names = elfsym_open(fd, -1, &err);
 		close(fd);
 	}
 	return 0;

@@ -39,6 +39,11 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1; /* the first is the program itself */
 }
 
+static struct elfsym *elfsym_in(const void *p, size_t len, struct err *err)
+{
+	return elfsym_of(bytes_of(p, len), (struct bytes){0}, err);
+}
+
 static void is_at(const struct elfsym *es, uint64_t offset, const char *want)
 {
 	struct elf_symbol s = {.name = ""};
@@ -55,7 +60,7 @@ static void test_own(void)
 	uint64_t from = 0;
 	struct err err;
 
-	es = elfsym_open(fd, &err);
+	es = elfsym_open(fd, -1, &err);
 	dl_iterate_phdr(find_code, &from);
 	if (!ok(es != NULL, "reads its own program"))
 		return;
@@ -83,7 +88,7 @@ static void test_library(void)
 		"the C library"))
 		return;
 	fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
-	es = elfsym_open(fd, &err);
+	es = elfsym_open(fd, -1, &err);
 	close(fd);
 	ok(es && elfsym_count(es) > 100, "%s: its symbols, also after its file is closed",
 	   info.dli_fname);
@@ -104,7 +109,7 @@ static void test_small(void)
 
 	if (!ok(fs_read_file(AT_FDCWD, SPIN, 1 << 20, &file, &err) == 0, SPIN))
 		return;
-	es = elfsym_of(file.buf, file.len, &err);
+	es = elfsym_in(file.buf, file.len, &err);
 	if (!ok(es != NULL, "in memory"))
 		return;
 	is_int(elfsym_build_id(es, &id), 20, "its build id has 20 bytes");
@@ -129,7 +134,7 @@ static void test_damaged(void)
 		struct elfsym *es;
 
 		memcpy(copy, file.buf, len);
-		es = elfsym_of(copy, len, &err);
+		es = elfsym_in(copy, len, &err);
 		if (es) {
 			elfsym_find(es, 0x1100, &s);
 			opened++;
@@ -143,15 +148,15 @@ static void test_damaged(void)
 		char old = file.buf[at];
 
 		file.buf[at] = (char)~old;
-		es = elfsym_of(file.buf, file.len, &err);
+		es = elfsym_in(file.buf, file.len, &err);
 		if (es)
 			elfsym_find(es, 0x1100, &s);
 		elfsym_close(es);
 		file.buf[at] = old;
 	}
-	ok(elfsym_of("no ELF file", 11, &err) == NULL, "%s", err.msg);
-	ok(elfsym_of("", 0, &err) == NULL, "%s", err.msg);
-	ok(elfsym_open(-1, &err) == NULL, "%s", err.msg);
+	ok(elfsym_in("no ELF file", 11, &err) == NULL, "%s", err.msg);
+	ok(elfsym_in("", 0, &err) == NULL, "%s", err.msg);
+	ok(elfsym_open(-1, -1, &err) == NULL, "%s", err.msg);
 }
 
 int main(void)

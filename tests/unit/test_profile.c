@@ -71,7 +71,8 @@ static void golden(const char *name, const char *elf_path, pid_t java, const cha
 	CLEANUP(free) char *folded = xasprintf(GOLDEN "%s.folded", name);
 	CLEANUP(free) char *code = xasprintf(GOLDEN "%s.map", name);
 	CLEANUP(free) char *figures = NULL;
-	struct profile_elf elf = {.path = elf_path, .fd = open(GOLDEN "spin", O_RDONLY)};
+	struct profile_elf elf = {
+		.path = elf_path, .fd = open(GOLDEN "spin", O_RDONLY), .debug_fd = -1};
 	struct profile_map map = {.pid = java, .fd = open(code, O_RDONLY)};
 	struct profile_input in = {.perf_fd = open(data, O_RDONLY),
 				   .kallsyms_fd = open(GOLDEN "kallsyms", O_RDONLY),
@@ -218,8 +219,10 @@ static void test_roots(void)
 {
 	static const struct profile_process processes[] = {{.pid = 7, .root = 1},
 							   {.pid = 9, .root = 2}};
-	struct profile_elf elfs[] = {
-		{.root = 1, .path = "/opt/app", .fd = open(GOLDEN "spin", O_RDONLY)}};
+	struct profile_elf elfs[] = {{.root = 1,
+				      .path = "/opt/app",
+				      .fd = open(GOLDEN "spin", O_RDONLY),
+				      .debug_fd = -1}};
 	struct profile_input in = {
 		.processes = processes, .process_count = 2, .elfs = elfs, .elf_count = 1};
 	CLEANUP(str_fini) struct str got = {0};

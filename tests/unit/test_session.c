@@ -41,9 +41,9 @@ static void fill(struct session *s)
 	session_drop_map(s);
 	session_add_process(s, 4711, 42);
 	session_add_process(s, 4711, 43);
-	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3");
-	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3");
-	session_add_elf(s, 43, "/odd\xffname\n", "1-2-4");
+	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3", "1-2-3.debug");
+	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3", "1-2-3.debug");
+	session_add_elf(s, 43, "/odd\xffname\n", "1-2-4", NULL);
 	s->container_id = xstrdup("abc");
 	s->container_name = xstrdup("we\"b");
 	s->started = xstrdup("2026-11-21T09:50:20Z");
@@ -89,6 +89,8 @@ int main(void)
 	is_str(r.maps[1].name, "jvm-4711.1.snap", "name of a map");
 	is_int((int64_t)r.processes[0].root, 43, "root of the process");
 	is_str(r.elfs[1].path, "/odd?name?", "a path of odd bytes");
+	is_str(r.elfs[0].debug, "1-2-3.debug", "the file of its symbols");
+	ok(!r.elfs[1].debug, "or none");
 	session_fini(&r);
 
 	refused(dir, "{}", "version 0");
@@ -96,6 +98,7 @@ int main(void)
 	refused(dir, "nonsense", "session.json");
 	refused(dir, "", "session.json");
 	refused(dir, "{\"version\":1,\"elf\":[{\"file\":\"../../etc/shadow\"}]}", "plain name");
+	refused(dir, "{\"version\":1,\"elf\":[{\"file\":\"a\",\"debug\":\"../b\"}]}", "plain name");
 	refused(dir, "{\"version\":1,\"maps\":[{\"file\":\"\"}]}", "plain name");
 	refused(dir, "{\"version\":1,\"maps\":[17]}", "plain name");
 	write_json(dir, "{\"version\":1,\"jvms\":{},\"processes\":7}");

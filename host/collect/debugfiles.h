@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Separate debug files of the libraries and programs that were mapped, where distributions put
+ * them (GDB's manual, "Separate Debug Files"): first in the container, then on the host. */
+#ifndef DFG_DEBUGFILES_H
+#define DFG_DEBUGFILES_H
+
+#include <stddef.h>
+
+#include "session.h"
+
+/* For those of the session's files from number `first` on that have no symbols of their own and
+ * whose debug file is found, puts its symbols beside them and registers that. rootfd: the root
+ * directory of the process that has them mapped, or -1. Best effort: what cannot be had stays
+ * without. */
+void debugfiles_keep(struct session *s, size_t first, int rootfd);
+
+#endif

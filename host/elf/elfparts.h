@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of an ELF file names functions, as it stands there (libelf). The file is untrusted: what
+ * lies outside of it or contradicts itself is left out. */
+#ifndef DFG_ELFPARTS_H
+#define DFG_ELFPARTS_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elffunc {
+	uint64_t start, end; /* addresses as linked; equal: the size is not known */
+	const char *name;    /* borrowed from the Elf */
+	bool plt, typed, weak, global;
+};
+
+struct elffuncs {
+	struct elffunc *list;
+	size_t count, cap;
+};
+
+/* The sections of interest; NULL: there is none. */
+struct elfparts {
+	Elf *elf;
+	Elf_Scn *symtab, *dynsym, *plt_rel, *mini;
+	GElf_Shdr symtab_sh, dynsym_sh, plt_rel_sh, mini_sh, plt, plt_sec;
+	/* Borrowed from the Elf. */
+	const uint8_t *build_id;
+	size_t build_id_len;
+	const char *debug_name; /* .gnu_debuglink: a plain file name, and that file's CRC-32 */
+	uint32_t debug_crc;
+};
+
+void elfparts_find(Elf *elf, struct elfparts *ret);
+
+/* Append the functions of .symtab, of .dynsym and of the linkage table. Of .dynsym only those with
+ * a size: it does not have all functions, and what lies behind one without is not known. */
+void elfparts_symtab(const struct elfparts *p, struct elffuncs *to);
+void elfparts_dynsym(const struct elfparts *p, struct elffuncs *to);
+void elfparts_plt(const struct elfparts *p, struct elffuncs *to);
+
+/* The ELF file in .gnu_debugdata, decompressed, for free(3); NULL: none, or larger than any real
+ * one. It has a .symtab of what .dynsym lacks ("MiniDebugInfo" of GDB's manual). */
+void *elfparts_mini(const struct elfparts *p, size_t *ret_len);
+
+#endif
