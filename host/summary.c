@@ -96,7 +96,7 @@ json_t *summary_json(const struct summary *s)
 		(json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
 		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),
 		"unknown_frames", share(q->frames_unknown, q->frames), "truncated",
-		share(q->truncated, q->samples), "stale", share(q->stale, q->frames), "jvms",
+		share(q->truncated, q->samples), "stale", share(q->stale, q->java_frames), "jvms",
 		jvms_json(s->session), "hottest_leaf", "frame", s->result->leaf, "samples",
 		(json_int_t)s->result->leaf_self, "hottest_path", "stack", s->result->path,
 		"samples", (json_int_t)s->result->path_self, "damaged_bytes",

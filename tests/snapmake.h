@@ -65,11 +65,27 @@ __attribute__((unused)) static void sm_code(struct str *s, struct sm_code c)
 	sm_end(s, at);
 }
 
-__attribute__((unused)) static void sm_done(struct str *s)
+__attribute__((unused)) static void sm_gone(struct str *s, const uint64_t *starts, size_t n)
 {
-	struct snap_end end = {.record = {.type = SNAP_END, .size = sizeof(end)}};
+	struct snap_gone g = {.record = {.type = SNAP_GONE}, .count = n};
+	size_t at = s->len;
+
+	str_add(s, &g, sizeof(g));
+	str_add(s, starts, n * sizeof(*starts));
+	sm_end(s, at);
+}
+
+/* The end of one that was taken until `time`. */
+__attribute__((unused)) static void sm_done_at(struct str *s, uint64_t time)
+{
+	struct snap_end end = {.record = {.type = SNAP_END, .size = sizeof(end)}, .time = time};
 
 	str_add(s, &end, sizeof(end));
+}
+
+__attribute__((unused)) static void sm_done(struct str *s)
+{
+	sm_done_at(s, 0);
 }
 
 #endif

@@ -43,6 +43,8 @@ struct thread {
 	bool limited;
 };
 
+#define TIME 100u /* of the sample: when code is replaced, before the second snapshot */
+
 static struct snapfile *snapshot;
 
 __attribute__((unused)) static void make_methods(struct str *s)
@@ -121,13 +123,15 @@ __attribute__((unused)) static void make_throwers(struct str *s)
 				    .name = "handle_exception_from_callee Runtime1 stub"});
 }
 
-/* Other code where METHOD was. */
+/* Other code where METHOD was, soon after the sample. */
 __attribute__((unused)) static void add_replaced(struct snapfile *sf)
 {
 	CLEANUP(str_fini) struct str s = {0};
 	struct err err;
 
-	sm_head(&s, (struct snap_head){.call_stub_return = ENTRY,
+	sm_head(&s, (struct snap_head){.flags = SNAP_DELTA,
+				       .time = TIME + 1,
+				       .call_stub_return = ENTRY,
 				       .code_low = METHOD,
 				       .code_high = BARRIER + 0x100,
 				       .interpreter_method = -3});
@@ -228,7 +232,8 @@ __attribute__((unused)) static void is_stack(const struct thread *t, const char 
 {
 	static const char *const ends[] = {"root", "truncated", "lost"};
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	struct unwind_source src = {.code = snapshot, .native = find_native};
+	struct unwind_source src = {
+		.code = snapshot, .span = snapfile_around(snapshot, TIME), .native = find_native};
 	struct stack_copy stack = {
 		.base = BASE, .p = (const uint8_t *)t->stack, .len = 8 * t->words};
 	CLEANUP(str_fini) struct str got = {0};
@@ -237,7 +242,7 @@ __attribute__((unused)) static void is_stack(const struct thread *t, const char 
 
 	end = unwind(&src, &t->regs, &stack, t->limited, frames, &n);
 	for (size_t i = 0; i < n; i++) {
-		str_addf(&got, "%c%llx", "ncif"[frames[i].kind],
+		str_addf(&got, "%c%llx", "ncifs"[frames[i].kind],
 			 (unsigned long long)frames[i].addr);
 		if (frames[i].kind == UNWIND_INTERPRETED)
 			str_addf(&got, ":%llx", (unsigned long long)frames[i].method);

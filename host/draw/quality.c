@@ -48,7 +48,7 @@ void draw_quality(struct str *out, const struct quality *q)
 	str_adds(out, " truncated");
 	if (q->stale) {
 		str_adds(out, " · ");
-		share_add(out, q->stale, q->frames);
-		str_adds(out, " frames stale");
+		share_add(out, q->stale, q->java_frames);
+		str_adds(out, " Java frames stale");
 	}
 }

@@ -5,20 +5,13 @@
 #include "javasym.h"
 #include "symname.h"
 
-/* The frame of an interpreted method, by id. Open addressing. */
-struct method {
-	uint64_t id;
-	uint32_t frame; /* + 1; 0: empty */
-};
-
 /* What is known of a JVM's code, of one or more points in time. */
 struct code {
 	pid_t pid;
-	struct javasym *map; /* NULL until it is needed */
-	uint32_t *frames;
+	struct javasym *map;	   /* NULL until it is needed */
 	struct snapfile *snapshot; /* NULL, without one, behind loading too */
-	struct method *methods;
-	size_t method_count, method_mask;
+	/* By number of the symbol and of the method; 0: not yet asked for. */
+	uint32_t *frames, *methods; /* frame + 1 */
 };
 
 struct codemaps {
@@ -27,6 +20,7 @@ struct codemaps {
 	struct code *list;
 	size_t count, cap;
 	struct str name;
+	uint32_t stale;
 };
 
 struct codemaps *codemaps_new(const struct profile_input *in, struct stacks *stacks)
@@ -35,6 +29,7 @@ struct codemaps *codemaps_new(const struct profile_input *in, struct stacks *sta
 
 	cm->in = in;
 	cm->stacks = stacks;
+	cm->stale = stacks_intern(stacks, "[stale]", strlen("[stale]"), FRAME_UNKNOWN);
 	for (size_t i = 0; i < in->map_count; i++) {
 		if (codemaps_number(cm, in->maps[i].pid))
 			continue;
@@ -111,9 +106,16 @@ static struct code *code_of(struct codemaps *cm, uint32_t number)
 	}
 	javasym_finish(c->map);
 	c->frames = xcalloc(javasym_count(c->map), sizeof(*c->frames));
-	if (c->snapshot)
+	if (c->snapshot) {
 		snapfile_finish(c->snapshot);
+		c->methods = xcalloc(snapfile_method_count(c->snapshot), sizeof(*c->methods));
+	}
 	return c;
+}
+
+uint32_t codemaps_stale(const struct codemaps *cm)
+{
+	return cm->stale;
 }
 
 const struct snapfile *codemaps_snapshot(struct codemaps *cm, uint32_t number)
@@ -156,8 +158,8 @@ static size_t method_frames(struct codemaps *cm, const struct snapfile_code *c, 
 	return n ? n : 1;
 }
 
-size_t codemaps_code_frames(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
-			    uint32_t ret[SNAPFILE_DEPTH])
+size_t codemaps_code(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
+		     uint32_t ret[SNAPFILE_DEPTH])
 {
 	if (c->record->method)
 		return method_frames(cm, c, addr, ret);
@@ -166,66 +168,38 @@ size_t codemaps_code_frames(struct codemaps *cm, const struct snapfile_code *c, 
 	return 1;
 }
 
-static struct method *method_slot(const struct code *c, uint64_t id)
-{
-	uint64_t h = id * 0x9e3779b97f4a7c15ull;
-	size_t i = (h ^ h >> 32) & c->method_mask;
-
-	while (c->methods[i].frame && c->methods[i].id != id)
-		i = (i + 1) & c->method_mask;
-	return &c->methods[i];
-}
-
-static void grow_methods(struct code *c)
-{
-	struct method *old = c->methods;
-	size_t count = old ? c->method_mask + 1 : 0;
-
-	c->method_mask = old ? c->method_mask * 2 + 1 : 255;
-	c->methods = xcalloc(c->method_mask + 1, sizeof(*c->methods));
-	for (size_t i = 0; i < count; i++)
-		if (old[i].frame)
-			*method_slot(c, old[i].id) = old[i];
-	free(old);
-}
-
-uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method, uint64_t time)
+uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
+			 struct snapfile_span span)
 {
 	struct code *c = code_of(cm, number);
-	struct snapfile_method m;
-	struct method *slot;
-	uint32_t frame;
+	uint32_t found[SNAPFILE_AROUND], *frame;
+	size_t n =
+		c->snapshot && method ? snapfile_find_method(c->snapshot, method, span, found) : 0;
 
-	if (!c->methods || c->method_count > c->method_mask / 2)
-		grow_methods(c);
-	slot = method_slot(c, method);
-	if (slot->frame)
-		return slot->frame - 1;
-	if (c->snapshot && snapfile_method(c->snapshot, method, time, &m))
-		frame = intern_method(cm, &m, FRAME_INTERPRETED);
-	else
-		frame = intern(cm, "Interpreter", strlen("Interpreter"), FRAME_INTERPRETED);
-	*slot = (struct method){.id = method, .frame = frame + 1};
-	c->method_count++;
-	return frame;
+	if (n > 1 || (n == 0 && method && c->snapshot && snapfile_methods_complete(c->snapshot)))
+		return cm->stale;
+	if (n == 0)
+		return intern(cm, "Interpreter", strlen("Interpreter"), FRAME_INTERPRETED);
+	frame = &c->methods[found[0]];
+	if (!*frame) {
+		struct snapfile_method m = snapfile_method(c->snapshot, found[0]);
+
+		*frame = intern_method(cm, &m, FRAME_INTERPRETED) + 1;
+	}
+	return *frame - 1;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- maps in text ------------------------------------------------------------------------ */
 
-size_t codemaps_frames(struct codemaps *cm, uint32_t number, uint64_t addr, uint64_t time,
-		       uint32_t ret[SNAPFILE_DEPTH])
+bool codemaps_text(struct codemaps *cm, uint32_t number, uint64_t addr, uint32_t *ret)
 {
 	struct code *c = code_of(cm, number);
-	const struct snapfile_code *code =
-		c->snapshot ? snapfile_find(c->snapshot, addr, time) : NULL;
 	struct java_symbol s;
 
-	if (code)
-		return codemaps_code_frames(cm, code, addr, ret);
 	if (!javasym_find(c->map, addr, &s))
-		return 0;
+		return false;
 	if (!c->frames[s.index])
 		c->frames[s.index] = intern(cm, s.name, s.len, javasym_kind(s.name, s.len)) + 1;
-	ret[0] = c->frames[s.index] - 1;
-	return 1;
+	*ret = c->frames[s.index] - 1;
+	return true;
 }

@@ -16,19 +16,23 @@ void codemaps_free(struct codemaps *cm);
 /* The number of a process's map; 0: it has none. */
 uint32_t codemaps_number(const struct codemaps *cm, pid_t pid);
 
-/* The frames of an address at a sample's time by map `number`, innermost first: more than one where
- * methods are inlined. Returns how many; 0: it is not in the map. */
-size_t codemaps_frames(struct codemaps *cm, uint32_t number, uint64_t addr, uint64_t time,
-		       uint32_t ret[SNAPFILE_DEPTH]);
-
-/* The same by the code that is there, which is the map's own. */
-size_t codemaps_code_frames(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
-			    uint32_t ret[SNAPFILE_DEPTH]);
-
-/* The frame of an interpreted method. */
-uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method, uint64_t time);
-
 /* Borrowed; NULL: there is no snapshot in it. */
 const struct snapfile *codemaps_snapshot(struct codemaps *cm, uint32_t number);
+
+/* The frames of an address in a code of a snapshot, innermost first: more than one where methods
+ * are inlined. Returns how many. */
+size_t codemaps_code(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
+		     uint32_t ret[SNAPFILE_DEPTH]);
+
+/* The frame of an interpreted method; codemaps_stale where it was one of several. */
+uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
+			 struct snapfile_span span);
+
+/* The frame of an address by the map in text. False: it is not in it. */
+bool codemaps_text(struct codemaps *cm, uint32_t number, uint64_t addr, uint32_t *ret);
+
+/* The frame of code, or of a method, that no snapshot has at the time, or that is different in the
+ * snapshot before and in the one after. */
+uint32_t codemaps_stale(const struct codemaps *cm);
 
 #endif

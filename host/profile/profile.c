@@ -244,10 +244,15 @@ static void push_thread(struct reader *r, pid_t pid, pid_t tid)
 
 static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
 {
+	uint32_t stale = symbolizer_stale(r->symbols);
+
 	r->quality->frames += n;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (stacks_frame(r->stacks, frames[i])->kind == FRAME_UNKNOWN)
 			r->quality->frames_unknown++;
+		r->quality->java_frames += symbolize_is_java(r->symbols, frames[i]);
+		r->quality->stale += frames[i] == stale;
+	}
 }
 
 static void count_thread(struct thread *t, bool code, bool complete)
@@ -360,7 +365,6 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 	space_process(space, SPACE_KERNEL);
 	while (perfdata_next(pd, &rec))
 		add_record(r, &rec);
-	quality->stale += userstack_stale(unwinder);
 	count_java(space, quality);
 	quality->lost += r->lost[0] > r->lost[1] ? r->lost[0] : r->lost[1];
 	*ret_cut = perfdata_cut(pd);

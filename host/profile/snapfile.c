@@ -4,55 +4,27 @@
 #include <errno.h>
 
 #include "dfg/bytes.h"
+#include "dfg/request.h"
 #include "dfg/str.h"
-#include "ranges.h"
-
-/* Open addressing by id. */
-struct method_table {
-	const struct snap_method **slots; /* NULL: empty */
-	size_t mask;
-};
-
-struct snapshot {
-	struct snap_head head;
-	uint8_t *buf; /* all records; aligned, so that they are used where they are */
-	size_t number;
-	size_t method_count;
-	struct method_table methods;
-	struct ranges ranges; /* number: index of codes, counted from first_code */
-	size_t first_code;
-};
-
-struct snapfile {
-	struct snapshot **snapshots;
-	size_t snapshot_count, snapshot_cap;
-	struct snapfile_code *codes; /* in the order they were added */
-	size_t code_count, code_cap;
-};
-
-static const struct snap_head no_head;
+#include "snapfile_inside.h"
 
 struct snapfile *snapfile_new(void)
 {
 	return xcalloc(1, sizeof(struct snapfile));
 }
 
-static void snapshot_free(struct snapshot *s)
-{
-	ranges_fini(&s->ranges);
-	free(s->methods.slots);
-	free(s->buf);
-	free(s);
-}
-
 void snapfile_free(struct snapfile *sf)
 {
 	if (!sf)
 		return;
-	for (size_t i = 0; i < sf->snapshot_count; i++)
-		snapshot_free(sf->snapshots[i]);
+	for (size_t i = 0; i < sf->buf_count; i++)
+		free(sf->bufs[i]);
+	lifetree_fini(&sf->tree);
+	free(sf->bufs);
 	free(sf->snapshots);
 	free(sf->codes);
+	free(sf->methods);
+	free(sf->gone);
 	free(sf);
 }
 
@@ -65,34 +37,28 @@ static bool next_record(struct bytes *b, struct snap_record *ret, struct bytes *
 
 	ret->type = bytes_u32(&at);
 	ret->size = bytes_u32(&at);
-	if (at.bad || ret->type == SNAP_END || ret->size < sizeof(*ret) || ret->size % 8)
+	if (at.bad || ret->size < sizeof(*ret) || ret->size % 8)
 		return false;
 	*ret_all = bytes_sub(b, ret->size);
 	return !b->bad;
 }
 
-static size_t method_slot(const struct method_table *t, uint64_t id)
-{
-	uint64_t h = id * 0x9e3779b97f4a7c15ull;
-	size_t i = (h ^ h >> 32) & t->mask;
-
-	while (t->slots[i] && t->slots[i]->id != id)
-		i = (i + 1) & t->mask;
-	return i;
-}
-
-static void add_method(struct snapshot *s, struct bytes b)
+static void add_method(struct snapfile *sf, struct bytes b)
 {
 	const struct snap_method *m = (const void *)bytes_take(&b, sizeof(*m));
+	uint32_t snapshot = (uint32_t)sf->snapshot_count - 1;
 
-	if (m && m->name_len && (uint64_t)m->name_len + m->file_len <= b.len)
-		s->methods.slots[method_slot(&s->methods, m->id)] = m;
+	if (!m || !m->name_len || (uint64_t)m->name_len + m->file_len > b.len)
+		return;
+	sf->methods = grow(sf->methods, sf->method_count, &sf->method_cap, sizeof(*sf->methods));
+	sf->methods[sf->method_count++] =
+		(struct method_life){.id = m->id, .record = m, .first = snapshot, .last = snapshot};
 }
 
-static void add_code(struct snapfile *sf, struct snapshot *s, struct bytes b)
+static void add_code(struct snapfile *sf, struct bytes b)
 {
 	const struct snap_code *r = (const void *)bytes_take(&b, sizeof(*r));
-	struct snapfile_code c = {.record = r, .from = s};
+	struct snapfile_code c = {.record = r, .file = sf};
 	uint64_t need;
 
 	if (!r || !r->size || r->start + r->size < r->start)
@@ -110,9 +76,19 @@ static void add_code(struct snapfile *sf, struct snapshot *s, struct bytes b)
 	c.exits = (const void *)bytes_take(&b, r->exit_count * sizeof(*c.exits));
 	c.calls = (const void *)bytes_take(&b, r->call_count * sizeof(*c.calls));
 	c.name = (const void *)bytes_take(&b, r->name_len);
+	c.first = c.from = (uint32_t)sf->snapshot_count - 1;
 	sf->codes = grow(sf->codes, sf->code_count, &sf->code_cap, sizeof(*sf->codes));
 	sf->codes[sf->code_count++] = c;
-	ranges_add(&s->ranges, c.start, c.end);
+}
+
+static void add_gone(struct snapfile *sf, struct bytes b)
+{
+	const struct snap_gone *g = (const void *)bytes_take(&b, sizeof(*g));
+
+	if (!g || g->count > b.len / sizeof(uint64_t))
+		return;
+	sf->gone = grow(sf->gone, sf->gone_count, &sf->gone_cap, sizeof(*sf->gone));
+	sf->gone[sf->gone_count++] = g;
 }
 
 static bool read_head(struct bytes *b, struct snap_head *ret)
@@ -130,39 +106,88 @@ static bool read_head(struct bytes *b, struct snap_head *ret)
 	return ret->magic == SNAP_MAGIC && ret->version == SNAP_VERSION;
 }
 
-/* Takes over `buf`, which is from malloc and so aligned for every record. */
-static int add_snapshot(struct snapfile *sf, uint8_t *buf, size_t len, struct err *err)
+/* Its status and, where it has one, its time. */
+static void read_end(struct snapshot *s, struct bytes b)
 {
-	struct snapshot *s = xcalloc(1, sizeof(*s));
-	struct bytes records = bytes_of(buf, len), at, all;
-	struct snap_record rec;
+	struct snap_end end = {.status = DFG_DUMP_READ};
+	size_t n = b.len < sizeof(end) ? b.len : sizeof(end);
 
-	s->buf = buf;
-	s->number = sf->snapshot_count;
-	s->first_code = sf->code_count;
-	if (!read_head(&records, &s->head)) {
-		snapshot_free(s);
-		return err_set(err, 0, "no snapshot of this version");
-	}
-	at = records;
-	while (next_record(&at, &rec, &all))
-		s->method_count += rec.type == SNAP_METHOD;
-	s->methods.mask = 15;
-	while (s->methods.mask / 2 < s->method_count)
-		s->methods.mask = s->methods.mask * 2 + 1;
-	s->methods.slots = xcalloc(s->methods.mask + 1, sizeof(*s->methods.slots));
-	at = records;
-	while (next_record(&at, &rec, &all)) {
-		if (rec.type == SNAP_METHOD)
-			add_method(s, all);
-		else if (rec.type == SNAP_CODE)
-			add_code(sf, s, all);
-	}
+	memcpy(&end, b.p, n);
+	if (end.status != DFG_DUMP_OK)
+		s->whole = s->methods_whole = false;
+	if (end.time > s->end)
+		s->end = end.time;
+}
+
+static struct snapshot *start_snapshot(struct snapfile *sf)
+{
+	const struct snap_head *h = &sf->head;
+	struct snapshot *s;
+
 	sf->snapshots =
 		grow(sf->snapshots, sf->snapshot_count, &sf->snapshot_cap, sizeof(*sf->snapshots));
-	sf->snapshots[sf->snapshot_count++] = s;
+	s = &sf->snapshots[sf->snapshot_count];
+	*s = (struct snapshot){.begin = h->time,
+			       .end = h->time,
+			       .whole = !(h->flags & SNAP_DELTA),
+			       .methods_whole = (h->flags & (SNAP_DELTA | SNAP_METHODS_COMPLETE)) ==
+						SNAP_METHODS_COMPLETE,
+			       .codes = (uint32_t)sf->code_count,
+			       .gone = (uint32_t)sf->gone_count};
+	if (sf->snapshot_count && s->begin < s[-1].end)
+		s->begin = s->end = s[-1].end;
+	sf->snapshot_count++;
+	return s;
+}
+
+/* The next snapshot of a file; false: there is none. */
+static bool add_snapshot(struct snapfile *sf, struct bytes *b)
+{
+	struct snap_record rec;
+	struct snap_head head;
+	struct snapshot *s;
+	struct bytes all;
+
+	if (!read_head(b, &head))
+		return false;
+	sf->head = head;
+	s = start_snapshot(sf);
+	for (struct bytes at = *b; next_record(&at, &rec, &all); *b = at) {
+		if (rec.type == SNAP_HEAD)
+			break;
+		if (rec.type == SNAP_END) {
+			read_end(s, all);
+			*b = at;
+			return true;
+		}
+		if (rec.type == SNAP_METHOD)
+			add_method(sf, all);
+		else if (rec.type == SNAP_CODE)
+			add_code(sf, all);
+		else if (rec.type == SNAP_GONE)
+			add_gone(sf, all);
+	}
+	s->whole = s->methods_whole = false; /* it has no end */
+	return true;
+}
+
+/* Takes over `buf`, which is from malloc and so aligned for every record. */
+static int add_file(struct snapfile *sf, void *buf, size_t len, struct err *err)
+{
+	struct bytes b = bytes_of(buf, len);
+
+	if (!add_snapshot(sf, &b)) {
+		free(buf);
+		return err_set(err, 0, "no snapshot of this version");
+	}
+	while (add_snapshot(sf, &b))
+		;
+	sf->bufs = grow(sf->bufs, sf->buf_count, &sf->buf_cap, sizeof(*sf->bufs));
+	sf->bufs[sf->buf_count++] = buf;
 	return 0;
 }
+
+/* ---- files ------------------------------------------------------------------------------- */
 
 int snapfile_add(struct snapfile *sf, const void *p, size_t len, struct err *err)
 {
@@ -171,7 +196,7 @@ int snapfile_add(struct snapfile *sf, const void *p, size_t len, struct err *err
 	len = len < SNAPFILE_BYTES_MAX ? len : SNAPFILE_BYTES_MAX;
 	copy = xmalloc(len + 1);
 	memcpy(copy, len ? p : "", len);
-	return add_snapshot(sf, copy, len, err);
+	return add_file(sf, copy, len, err);
 }
 
 bool snapfile_is(int fd)
@@ -211,16 +236,16 @@ int snapfile_read(struct snapfile *sf, int fd, struct err *err)
 		if (n == 0 || is_zero(buf + len - n, (size_t)n))
 			break;
 	}
-	return add_snapshot(sf, TAKE_PTR(buf), len, err);
+	return add_file(sf, TAKE_PTR(buf), len, err);
 }
-
-/* ---- searches ---------------------------------------------------------------------------- */
 
 void snapfile_finish(struct snapfile *sf)
 {
-	for (size_t i = 0; i < sf->snapshot_count; i++)
-		ranges_finish(&sf->snapshots[i]->ranges);
+	snapfile_live_codes(sf);
+	snapfile_live_methods(sf);
 }
+
+/* ---- searches ---------------------------------------------------------------------------- */
 
 size_t snapfile_count(const struct snapfile *sf)
 {
@@ -229,148 +254,51 @@ size_t snapfile_count(const struct snapfile *sf)
 
 const struct snap_head *snapfile_head(const struct snapfile *sf)
 {
-	return sf->snapshot_count ? &sf->snapshots[sf->snapshot_count - 1]->head : &no_head;
+	return &sf->head;
 }
 
-/* By the latest of the first `count` snapshots that has code there. */
-static const struct snapfile_code *find_before(const struct snapfile *sf, size_t count,
-					       uint64_t addr)
+bool snapfile_methods_complete(const struct snapfile *sf)
 {
-	while (count-- > 0) {
-		const struct snapshot *s = sf->snapshots[count];
-		const struct range_piece *p = ranges_find(&s->ranges, addr);
-
-		if (p)
-			return &sf->codes[s->first_code + p->range];
-	}
-	return NULL;
+	return sf->head.flags & SNAP_METHODS_COMPLETE;
 }
 
-const struct snapfile_code *snapfile_find(const struct snapfile *sf, uint64_t addr, uint64_t time)
+struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time)
 {
-	(void)time;
-	return find_before(sf, sf->snapshot_count, addr);
-}
+	uint32_t count = (uint32_t)sf->snapshot_count, n = count, done = 0;
+	struct snapfile_span span;
 
-const struct snapfile_code *snapfile_older(const struct snapfile *sf, const struct snapfile_code *c,
-					   uint64_t addr, uint64_t time)
-{
-	const struct snapfile_code *older = c;
-
-	(void)time;
-	do {
-		older = find_before(sf, older->from->number, addr);
-	} while (older && older->start == c->start && older->end == c->end &&
-		 older->record->compile_id == c->record->compile_id);
-	return older;
-}
-
-static bool find_method(const struct snapshot *s, uint64_t id, struct snapfile_method *ret)
-{
-	const struct snap_method *m = s->methods.slots[method_slot(&s->methods, id)];
-
-	if (!m)
-		return false;
-	*ret = (struct snapfile_method){.name = (const char *)(m + 1),
-					.name_len = m->name_len,
-					.file = (const char *)(m + 1) + m->name_len,
-					.file_len = m->file_len};
-	return true;
-}
-
-bool snapfile_method(const struct snapfile *sf, uint64_t id, uint64_t time,
-		     struct snapfile_method *ret)
-{
-	(void)time;
-	for (size_t i = sf->snapshot_count; i-- > 0;)
-		if (find_method(sf->snapshots[i], id, ret))
-			return true;
-	return false;
-}
-
-bool snapfile_code_method(const struct snapfile_code *c, struct snapfile_method *ret)
-{
-	return c->record->method && find_method(c->from, c->record->method, ret);
-}
-
-/* The number of regions that end at or before the offset. */
-static size_t regions_before(const struct snapfile_code *c, uint64_t offset)
-{
-	size_t lo = 0, n = c->record->region_count;
-
+	/* Those that were complete by then. */
 	while (n) {
-		size_t half = n / 2;
+		uint32_t half = n / 2;
 
-		if (c->regions[lo + half].end <= offset) {
-			lo += half + 1;
+		if (sf->snapshots[done + half].end <= time) {
+			done += half + 1;
 			n -= half + 1;
 		} else {
 			n = half;
 		}
 	}
-	return lo;
+	span.first = done ? done - 1 : 0;
+	span.last = done;
+	if (done < count && sf->snapshots[done].begin < time)
+		span.last++;
+	if (count && span.last >= count)
+		span.last = count - 1;
+	return span;
 }
 
-size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
-		       struct snapfile_scope ret[SNAPFILE_DEPTH])
+size_t snapfile_find(const struct snapfile *sf, uint64_t addr, struct snapfile_span span,
+		     const struct snapfile_code *ret[SNAPFILE_AROUND])
 {
-	size_t region = regions_before(c, offset), n = 0;
-	uint32_t at;
+	uint32_t found[SNAPFILE_AROUND];
+	size_t n = lifetree_find(&sf->tree, addr, span.first, span.last, found);
 
-	/* An interrupt is taken behind the instruction that took the time, so that a sample often
-	 * stands exactly at the end of the region it belongs to (docs/measurements-accuracy.md;
-	 * HotSpot's forte.cpp counts it to the next). A return address, being looked up one byte
-	 * before, is never the start of an instruction. */
-	if (region && c->regions[region - 1].end == offset)
-		region--;
-	if (region == c->record->region_count)
-		return 0;
-	at = c->regions[region].scope;
-	/* The depth also ends a circle. */
-	while (at < c->record->scope_count && n < SNAPFILE_DEPTH) {
-		const struct snap_scope *s = &c->scopes[at];
+	for (size_t i = 0; i < n; i++) {
+		size_t to = i;
 
-		ret[n] = (struct snapfile_scope){.bci = s->bci, .line = s->line};
-		if (s->method)
-			find_method(c->from, s->method, &ret[n].method);
-		n++;
-		at = s->parent;
+		for (; to && ret[to - 1]->first > sf->codes[found[i]].first; to--)
+			ret[to] = ret[to - 1];
+		ret[to] = &sf->codes[found[i]];
 	}
 	return n;
-}
-
-bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset)
-{
-	size_t region = regions_before(c, offset), lo = 0, n = c->record->call_count;
-
-	if (region && c->regions[region - 1].end == offset)
-		return true;
-	while (n) {
-		size_t half = n / 2;
-
-		if (c->calls[lo + half] < offset) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return lo < c->record->call_count && c->calls[lo] == offset;
-}
-
-const struct snap_exit *snapfile_exit(const struct snapfile_code *c, uint64_t offset)
-{
-	size_t lo = 0, n = c->record->exit_count;
-
-	while (n) {
-		size_t half = n / 2;
-
-		if (c->exits[lo + half].end <= offset) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return lo < c->record->exit_count && c->exits[lo].pop <= offset ? &c->exits[lo] : NULL;
 }

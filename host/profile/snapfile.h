@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reader of snapshots (dfg/snapshot.h): the code of one JVM, from one or more of them. The files
- * come from a container: what contradicts itself is left out. */
+/* Reader of snapshots (dfg/snapshot.h): the code and the methods of one JVM as they change over
+ * time. The files come from a container: what contradicts itself is left out.
+ *
+ * Between two snapshots it is not known when a change took place. So what was there at a time is
+ * asked of the snapshots around it: the last that was complete before, the first that began after,
+ * and one that was being taken. Where they agree, or only one of them has something, that is the
+ * answer; where they have different things, the searches give them all, and whoever asks has to
+ * find out which it was, or to say that it cannot be known. */
 #ifndef DFG_SNAPFILE_H
 #define DFG_SNAPFILE_H
 
@@ -13,9 +19,9 @@
 
 #define SNAPFILE_BYTES_MAX (256u << 20)
 #define SNAPFILE_DEPTH	   256 /* scopes inlined into each other that are looked at */
+#define SNAPFILE_AROUND	   3   /* snapshots around a time */
 
 struct snapfile;
-struct snapshot;
 
 /* Code as its record has it. Arrays have the counts of `record`. */
 struct snapfile_code {
@@ -26,7 +32,9 @@ struct snapfile_code {
 	const struct snap_exit *exits;
 	const uint32_t *calls;
 	const char *name; /* record->name_len bytes, not clean */
-	const struct snapshot *from;
+	const struct snapfile *file;
+	uint32_t first, gone; /* it is in the snapshots [first, gone) */
+	uint32_t from;	      /* the snapshot whose record this is */
 };
 
 struct snapfile_method {
@@ -40,14 +48,21 @@ struct snapfile_scope {
 	int32_t bci, line;	       /* -1, 0: unknown */
 };
 
+/* The snapshots around a time. */
+struct snapfile_span {
+	uint32_t first, last; /* last - first < SNAPFILE_AROUND */
+};
+
+#define SNAPFILE_LATEST UINT64_MAX /* for a time that is not known */
+
 struct snapfile *snapfile_new(void);
 void snapfile_free(struct snapfile *sf);
 
 /* Whether a file begins like a snapshot, by its first bytes. */
 bool snapfile_is(int fd);
 
-/* Adds a snapshot; where the code of two overlaps, the one added later wins. Without its end, a
- * snapshot counts as far as it goes. Fails on what is none. At most SNAPFILE_BYTES_MAX bytes are
+/* Adds the snapshots of a file. They follow those that were added before in time. Without its end,
+ * a snapshot counts as far as it goes. Fails on what is none. At most SNAPFILE_BYTES_MAX bytes are
  * read; their copy stays in memory. */
 MUST_CHECK int snapfile_read(struct snapfile *sf, int fd, struct err *err);
 MUST_CHECK int snapfile_add(struct snapfile *sf, const void *p, size_t len, struct err *err);
@@ -60,16 +75,28 @@ size_t snapfile_count(const struct snapfile *sf); /* of codes */
 /* The head of the snapshot added last; all 0 without one. */
 const struct snap_head *snapfile_head(const struct snapfile *sf);
 
-/* The code at an address, borrowed, or NULL. `time` is a sample's. */
-const struct snapfile_code *snapfile_find(const struct snapfile *sf, uint64_t addr, uint64_t time);
+/* Whether all methods that were ever interpreted are known, but those of classes that came and
+ * went between two snapshots. */
+bool snapfile_methods_complete(const struct snapfile *sf);
 
-/* Other code that an earlier snapshot than that of `c` had at the address; NULL: none. */
-const struct snapfile_code *snapfile_older(const struct snapfile *sf, const struct snapfile_code *c,
-					   uint64_t addr, uint64_t time);
+/* `time`: CLOCK_MONOTONIC, ns. */
+struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time);
 
-/* A method by its id, as the latest snapshot that knows it has it. */
-bool snapfile_method(const struct snapfile *sf, uint64_t id, uint64_t time,
-		     struct snapfile_method *ret);
+/* The codes at an address by the snapshots of the span, borrowed, in the order of time. Returns how
+ * many. */
+size_t snapfile_find(const struct snapfile *sf, uint64_t addr, struct snapfile_span span,
+		     const struct snapfile_code *ret[SNAPFILE_AROUND]);
+
+/* The numbers of the methods that an id stands for by the snapshots of the span, in the order of
+ * time. Returns how many. */
+size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapfile_span span,
+			    uint32_t ret[SNAPFILE_AROUND]);
+
+/* All methods, by number. */
+size_t snapfile_method_count(const struct snapfile *sf);
+struct snapfile_method snapfile_method(const struct snapfile *sf, uint32_t number);
+
+/* ---- of one code ------------------------------------------------------------------------- */
 
 /* The method of compiled code; false: it has none, or it is not known. */
 bool snapfile_code_method(const struct snapfile_code *c, struct snapfile_method *ret);

@@ -51,7 +51,10 @@ struct quality {
 	uint64_t frames;	 /* frames of all samples */
 	uint64_t frames_unknown; /* of these, without a name */
 	uint64_t truncated;	 /* samples whose stack was cut by a limit of the recording */
-	uint64_t stale;		 /* Java frames whose code had been replaced by the last snapshot */
+	uint64_t java_frames;	 /* of all frames, those of Java methods */
+	/* Of these, which have no name since snapshots do not tell whose code, or which interpreted
+	 * method, was there at the time of the sample; they count as unknown, too. */
+	uint64_t stale;
 };
 
 struct stacks;

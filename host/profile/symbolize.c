@@ -6,10 +6,16 @@
 #include "elffiles.h"
 #include "symname.h"
 
-/* Open addressing; an answer once given for a generation holds. */
-struct answer {
+/* An address in a code of a snapshot, whenever that is there, or one of a process's generation. */
+struct question {
 	uint64_t addr;
+	const struct snapfile_code *code; /* NULL: the generation's */
 	uint32_t generation;
+};
+
+/* Open addressing; an answer once given holds. */
+struct answer {
+	struct question question;
 	uint32_t first, count; /* frames of the pool; count 0: empty */
 };
 
@@ -92,13 +98,15 @@ static bool is_anonymous(const char *path)
 	return !*path;
 }
 
-static struct answer *answer_slot(const struct symbolizer *sy, uint32_t generation, uint64_t addr)
+static struct answer *answer_slot(const struct symbolizer *sy, struct question q)
 {
-	uint64_t h = (addr ^ (uint64_t)generation << 40) * 0x9e3779b97f4a7c15ull;
+	uint64_t h = (q.addr ^ (uint64_t)q.generation << 40 ^ (uint64_t)(uintptr_t)q.code) *
+		     0x9e3779b97f4a7c15ull;
 	size_t i = (h ^ h >> 32) & sy->answer_mask;
 
 	while (sy->answers[i].count &&
-	       (sy->answers[i].addr != addr || sy->answers[i].generation != generation))
+	       (sy->answers[i].question.addr != q.addr || sy->answers[i].question.code != q.code ||
+		sy->answers[i].question.generation != q.generation))
 		i = (i + 1) & sy->answer_mask;
 	return &sy->answers[i];
 }
@@ -112,22 +120,20 @@ static void grow_answers(struct symbolizer *sy)
 	sy->answers = xcalloc(sy->answer_mask + 1, sizeof(*sy->answers));
 	for (size_t i = 0; i <= old_mask; i++)
 		if (old[i].count)
-			*answer_slot(sy, old[i].generation, old[i].addr) = old[i];
+			*answer_slot(sy, old[i].question) = old[i];
 	free(old);
 }
 
-static const struct answer *keep_answer(struct symbolizer *sy, uint32_t generation, uint64_t addr,
+static const struct answer *keep_answer(struct symbolizer *sy, struct question q,
 					const uint32_t *frames, size_t n)
 {
 	struct answer *a;
 
 	if (++sy->answer_count > sy->answer_mask / 2)
 		grow_answers(sy);
-	a = answer_slot(sy, generation, addr);
-	*a = (struct answer){.addr = addr,
-			     .generation = generation,
-			     .first = (uint32_t)sy->pool_count,
-			     .count = (uint32_t)n};
+	a = answer_slot(sy, q);
+	*a = (struct answer){
+		.question = q, .first = (uint32_t)sy->pool_count, .count = (uint32_t)n};
 	for (size_t i = 0; i < n; i++) {
 		sy->pool = grow(sy->pool, sy->pool_count, &sy->pool_cap, sizeof(*sy->pool));
 		sy->pool[sy->pool_count++] = frames[i];
@@ -135,37 +141,66 @@ static const struct answer *keep_answer(struct symbolizer *sy, uint32_t generati
 	return a;
 }
 
+/* Where the JVM may have its code. */
+static bool is_code_cache(const struct snapfile *sf, uint64_t addr)
+{
+	const struct snap_head *h = snapfile_head(sf);
+
+	return addr >= h->code_low && addr < h->code_high;
+}
+
+/* `code`: the snapshot's there, or NULL. */
 static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
-			uint64_t time, uint32_t ret[SNAPFILE_DEPTH])
+			const struct snapfile_code *code, uint32_t ret[SNAPFILE_DEPTH])
 {
 	const struct mapping *m = space_find(p, addr);
 	const char *path = m ? space_path(sy->space, m->path) : NULL;
-	size_t n = 0;
+	const struct snapfile *sf = symbolizer_snapshot(sy, p);
+	bool java = m && m->exec && p->code;
 
-	if (!m) {
-		ret[n++] = intern_text(sy, "[unknown]");
-	} else if (is_anonymous(path)) {
-		if (m->exec && p->code)
-			n = codemaps_frames(sy->codes, p->code, addr, time, ret);
-		if (!n)
-			ret[n++] = intern_text(sy, "[anon]");
-	} else {
-		ret[n++] = elffiles_frame(sy->files, p->root, m->path, addr - m->start + m->pgoff);
-	}
-	return n;
+	if (!m)
+		*ret = intern_text(sy, "[unknown]");
+	else if (!is_anonymous(path))
+		*ret = elffiles_frame(sy->files, p->root, m->path, addr - m->start + m->pgoff);
+	else if (java && code)
+		return codemaps_code(sy->codes, code, addr, ret);
+	else if (java && codemaps_text(sy->codes, p->code, addr, ret))
+		;
+	else if (java && sf && is_code_cache(sf, addr))
+		*ret = codemaps_stale(sy->codes);
+	else
+		*ret = intern_text(sy, "[anon]");
+	return 1;
+}
+
+static size_t answer(struct symbolizer *sy, const struct process *p, struct question q,
+		     const uint32_t **ret)
+{
+	const struct answer *a = answer_slot(sy, q);
+	uint32_t frames[SNAPFILE_DEPTH];
+
+	if (!a->count)
+		a = keep_answer(sy, q, frames, find_user(sy, p, q.addr, q.code, frames));
+	*ret = sy->pool + a->first;
+	return a->count;
+}
+
+size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
+		      uint64_t addr, const uint32_t **ret)
+{
+	return answer(sy, p, (struct question){.addr = addr, .code = c}, ret);
 }
 
 size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			uint64_t time, const uint32_t **ret)
 {
-	const struct answer *a = answer_slot(sy, p->generation, addr);
-	uint32_t frames[SNAPFILE_DEPTH];
+	const struct snapfile *sf = symbolizer_snapshot(sy, p);
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = sf ? snapfile_find(sf, addr, snapfile_around(sf, time), c) : 0;
 
-	if (!a->count)
-		a = keep_answer(sy, p->generation, addr, frames,
-				find_user(sy, p, addr, time, frames));
-	*ret = sy->pool + a->first;
-	return a->count;
+	if (n == 1)
+		return symbolize_code(sy, p, c[0], addr, ret);
+	return answer(sy, p, (struct question){.addr = addr, .generation = p->generation}, ret);
 }
 
 uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
@@ -196,12 +231,13 @@ static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel,
 
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
 {
-	const struct answer *a = answer_slot(sy, kernel->generation, addr);
+	struct question q = {.addr = addr, .generation = kernel->generation};
+	const struct answer *a = answer_slot(sy, q);
 
 	if (!a->count) {
 		uint32_t frame = find_kernel(sy, kernel, addr);
 
-		a = keep_answer(sy, kernel->generation, addr, &frame, 1);
+		a = keep_answer(sy, q, &frame, 1);
 	}
 	return sy->pool[a->first];
 }
@@ -211,16 +247,15 @@ const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct p
 	return p->code ? codemaps_snapshot(sy->codes, p->code) : NULL;
 }
 
-size_t symbolize_code(struct symbolizer *sy, const struct snapfile_code *c, uint64_t addr,
-		      uint32_t ret[SNAPFILE_DEPTH])
+uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
+			  struct snapfile_span span)
 {
-	return codemaps_code_frames(sy->codes, c, addr, ret);
+	return codemaps_method(sy->codes, p->code, method, span);
 }
 
-uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
-			  uint64_t time)
+uint32_t symbolizer_stale(const struct symbolizer *sy)
 {
-	return codemaps_method(sy->codes, p->code, method, time);
+	return codemaps_stale(sy->codes);
 }
 
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
@@ -249,7 +284,8 @@ bool symbolize_is_java(const struct symbolizer *sy, uint32_t frame)
 {
 	enum frame_kind kind = stacks_frame(sy->stacks, frame)->kind;
 
-	return kind == FRAME_JAVA || kind == FRAME_INLINED || kind == FRAME_INTERPRETED;
+	return frame == codemaps_stale(sy->codes) || kind == FRAME_JAVA || kind == FRAME_INLINED ||
+	       kind == FRAME_INTERPRETED;
 }
 
 /* Where glibc and musl start a thread or a program. A C library without these symbols (stripped) is

@@ -44,12 +44,15 @@ uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, u
  * process can execute what is at an address: *ret_cfi is NULL where no file is mapped or it has no
  * call frame information, *ret_offset the file offset. */
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
-size_t symbolize_code(struct symbolizer *sy, const struct snapfile_code *c, uint64_t addr,
-		      uint32_t ret[SNAPFILE_DEPTH]);
+size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
+		      uint64_t addr, const uint32_t **ret);
 uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
-			  uint64_t time);
+			  struct snapfile_span span);
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
 		       struct cfi **ret_cfi, uint64_t *ret_offset);
+
+/* The frame of Java code that cannot be told from other code at the time (codemaps.h). */
+uint32_t symbolizer_stale(const struct symbolizer *sy);
 
 /* What a frame says about the stack it is in. */
 bool symbolize_is_java(const struct symbolizer *sy, uint32_t frame); /* a Java method */

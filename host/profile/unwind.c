@@ -29,36 +29,72 @@ static enum step step_in(struct walk *w)
 	return result;
 }
 
-/* By `c` and the code that was there before it, the latest that leads to a caller. */
-static bool step_by(struct walk *w, const struct snapfile_code *c, bool pushes)
+/* The codes that the frame at hand may be in. */
+static size_t find_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND])
+{
+	size_t n = 0;
+
+	if (!w->src->code)
+		return 0;
+	if (!w->regs.exact)
+		n = walk_return_codes(w, unwind_pc(&w->regs), ret);
+	return n ? n : snapfile_find(w->src->code, walk_addr(w), w->src->span, ret);
+}
+
+static bool leads_on(struct walk *w, const struct snapfile_code *c)
+{
+	w->code = c;
+	return step_in(w) == STEP_ON && walk_leads_on(w, unwind_pc(&w->regs), unwind_sp(&w->regs));
+}
+
+/* What the frame is in cannot be known, so neither can what called it. */
+static enum step step_stale(struct walk *w)
+{
+	w->code = NULL;
+	walk_add(w, UNWIND_STALE, 0);
+	return STEP_LOST;
+}
+
+/* Code was replaced at about the time of the sample: it was the one that leads to a caller, if only
+ * one does. What needs no search comes first. */
+static enum step step_ambiguous(struct walk *w, const struct snapfile_code *const *c, size_t n)
 {
 	const struct walk before = *w;
 
-	for (; c; c = snapfile_older(w->src->code, c, walk_addr(&before), w->src->time)) {
-		*w = before;
-		w->code = c;
-		w->pushes = pushes;
-		if (step_in(w) == STEP_ON)
-			return true;
+	for (unsigned search = 0; search <= before.pushes; search++) {
+		const struct snapfile_code *found = NULL;
+		size_t count = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			w->pushes = search;
+			if (leads_on(w, c[i])) {
+				found = c[i];
+				count++;
+			}
+			*w = before;
+		}
+		if (count == 1) {
+			w->pushes = search;
+			w->code = found;
+			return step_in(w);
+		}
+		if (count > 1)
+			break;
 	}
-	*w = before;
-	return false;
+	return step_stale(w);
 }
 
 static enum step step(struct walk *w)
 {
-	const struct snapfile_code *older = NULL;
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	uint64_t addr = walk_addr(w);
+	size_t n = find_codes(w, c);
 
-	if (w->src->code) {
-		w->code = walk_return_code(w, w->regs.exact ? 0 : unwind_pc(&w->regs));
-		if (!w->code)
-			w->code = snapfile_find(w->src->code, walk_addr(w), w->src->time);
-	}
-	if (w->code)
-		older = snapfile_older(w->src->code, w->code, walk_addr(w), w->src->time);
-	/* Code was replaced: what needs no search comes first. */
-	if (older && (step_by(w, w->code, false) || step_by(w, w->code, w->pushes)))
-		return STEP_ON;
+	if (n > 1)
+		return step_ambiguous(w, c, n);
+	if (n == 0 && addr >= w->head->code_low && addr < w->head->code_high)
+		return step_stale(w);
+	w->code = n ? c[0] : NULL;
 	return step_in(w);
 }
 

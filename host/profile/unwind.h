@@ -19,14 +19,14 @@ enum unwind_kind {
 	UNWIND_INTERPRETED, /* a Java method in the interpreter */
 	UNWIND_FROZEN, /* mark: here, frames of a virtual thread are in the heap, not on the stack
 			*/
+	UNWIND_STALE,  /* code of the JVM, but no snapshot tells which it was at the time */
 };
 
 struct unwind_frame {
 	uint64_t addr;	 /* to look up: of a caller, the last byte of its call */
 	uint64_t method; /* INTERPRETED: id of the method, 0: not to be told */
 	enum unwind_kind kind;
-	/* CODE: what was there; not the latest snapshot's where only an earlier one's fits. */
-	const struct snapfile_code *code;
+	const struct snapfile_code *code; /* CODE, INTERPRETED: what was there */
 };
 
 enum unwind_end {
@@ -40,7 +40,7 @@ enum unwind_end {
 /* Where addresses are. */
 struct unwind_source {
 	const struct snapfile *code; /* NULL: not a JVM, or no snapshot of it */
-	uint64_t time;		     /* of the sample, as snapshots have it */
+	struct snapfile_span span;   /* of the sample's time */
 	/* Whether executable memory is at the address. *ret_cfi is the mapped file's, NULL when
 	 * there is none; *ret_offset the address's in the file. */
 	bool (*native)(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t *ret_offset);

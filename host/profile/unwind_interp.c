@@ -25,9 +25,9 @@
 
 static bool is_method(const struct walk *w, uint64_t id)
 {
-	struct snapfile_method ignored;
+	uint32_t ignored[SNAPFILE_AROUND];
 
-	return id && snapfile_method(w->src->code, id, w->src->time, &ignored);
+	return id && snapfile_find_method(w->src->code, id, w->src->span, ignored);
 }
 
 /* Whether a register holds the stack pointer the caller will have. */

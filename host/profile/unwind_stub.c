@@ -72,9 +72,9 @@ static bool by_adapter(struct walk *w)
 
 static bool is_handler(const struct walk *w, uint64_t pc, uint64_t addr)
 {
-	const struct snapfile_code *c = snapfile_find(w->src->code, addr, w->src->time);
+	const struct snapfile_code *c[SNAPFILE_AROUND];
 
-	return c && c == snapfile_find(w->src->code, pc - 1, w->src->time);
+	return walk_return_codes(w, pc, c) == 1 && addr >= c[0]->start && addr < c[0]->end;
 }
 
 /* Whether a handler is about to be jumped to in the code that the address is in. */
@@ -130,15 +130,15 @@ static bool by_handler(struct walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
 	uint64_t handler = unwind_get(&w->regs, RCX), ret;
-	const struct snapfile_code *to;
+	const struct snapfile_code *to[SNAPFILE_AROUND];
 
 	if (snapfile_exit(c, offset) && stack_read(w->stack, sp, &handler))
 		sp += WORD;
 	else if (!is_behind_exit(c, offset))
 		return false;
-	to = snapfile_find(w->src->code, handler, w->src->time);
-	if (!to || to->record->kind != SNAP_COMPILED || walk_is_return(w, handler) ||
-	    !stack_read(w->stack, walk_body(to, sp).ret_at, &ret) || !walk_is_return(w, ret) ||
+	if (snapfile_find(w->src->code, handler, w->src->span, to) != 1 ||
+	    to[0]->record->kind != SNAP_COMPILED || walk_is_return(w, handler) ||
+	    !stack_read(w->stack, walk_body(to[0], sp).ret_at, &ret) || !walk_is_return(w, ret) ||
 	    !walk_go(w, handler, sp, 0))
 		return false;
 	w->regs.exact = true;

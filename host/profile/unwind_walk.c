@@ -69,38 +69,44 @@ bool walk_take(struct walk *w, struct sender s)
 bool walk_is_frozen(const struct walk *w, uint64_t addr)
 {
 	static const char name[] = "StubRoutines (continuation";
-	const struct snapfile_code *c;
+	const struct snapfile_code *c[SNAPFILE_AROUND];
 
 	if (w->head->cont_return)
 		return addr == w->head->cont_return;
 	/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
-	c = snapfile_find(w->src->code, addr - 1, w->src->time);
-	return c && c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
-	       memcmp(c->name, name, strlen(name)) == 0;
+	return snapfile_find(w->src->code, addr - 1, w->src->span, c) == 1 &&
+	       c[0]->record->kind == SNAP_STUBS && c[0]->record->name_len >= strlen(name) &&
+	       memcmp(c[0]->name, name, strlen(name)) == 0;
 }
 
-const struct snapfile_code *walk_return_code(const struct walk *w, uint64_t addr)
+size_t walk_return_codes(const struct walk *w, uint64_t addr,
+			 const struct snapfile_code *ret[SNAPFILE_AROUND])
 {
-	const struct snapfile_code *c =
-		addr && w->src->code ? snapfile_find(w->src->code, addr - 1, w->src->time) : NULL;
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = 0, found = 0;
 
-	while (c && !is_return_in(c, addr) && addr != w->head->call_stub_return &&
-	       !walk_is_frozen(w, addr))
-		c = snapfile_older(w->src->code, c, addr - 1, w->src->time);
-	return c;
+	if (addr && w->src->code)
+		n = snapfile_find(w->src->code, addr - 1, w->src->span, c);
+	for (size_t i = 0; i < n; i++)
+		if (is_return_in(c[i], addr) || addr == w->head->call_stub_return ||
+		    walk_is_frozen(w, addr))
+			ret[found++] = c[i];
+	return found;
 }
 
 bool walk_is_return(const struct walk *w, uint64_t addr)
 {
-	return walk_return_code(w, addr) != NULL;
+	const struct snapfile_code *ignored[SNAPFILE_AROUND];
+
+	return walk_return_codes(w, addr, ignored) != 0;
 }
 
-bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
+/* The same for one code that the caller may be. */
+static bool code_leads_on(const struct walk *w, const struct snapfile_code *c, uint64_t sp)
 {
-	const struct snapfile_code *c = walk_return_code(w, pc);
 	uint64_t at, next;
 
-	if (!c || (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE))
+	if (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE)
 		return true;
 	at = sp + c->record->frame_size - sizeof(next);
 	if (!stack_read(w->stack, at, &next))
@@ -109,6 +115,17 @@ bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
 	       (w->code && w->code->record->kind == SNAP_STUBS &&
 		stack_read(w->stack, at + ARGUMENTS_MAX * sizeof(next), &next) &&
 		walk_is_return(w, next));
+}
+
+bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = walk_return_codes(w, pc, c);
+
+	for (size_t i = 0; i < n; i++)
+		if (code_leads_on(w, c[i], sp))
+			return true;
+	return n == 0;
 }
 
 bool walk_take_found(struct walk *w, struct sender s)
@@ -124,12 +141,13 @@ bool walk_take_found(struct walk *w, struct sender s)
  * that the snapshot does not have, or has other code for by now. Stubs stay what they are. */
 static bool may_be_code(const struct walk *w, uint64_t word)
 {
-	const struct snapfile_code *c;
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n;
 
 	if (word <= w->head->code_low || word > w->head->code_high || walk_is_return(w, word))
 		return false;
-	c = snapfile_find(w->src->code, word - 1, w->src->time);
-	return !c || c->record->kind == SNAP_COMPILED || c->record->kind == SNAP_NATIVE;
+	n = snapfile_find(w->src->code, word - 1, w->src->span, c);
+	return n == 0 || c[0]->record->kind == SNAP_COMPILED || c[0]->record->kind == SNAP_NATIVE;
 }
 
 bool walk_search(struct walk *w, struct sender first, unsigned count)

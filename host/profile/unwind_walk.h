@@ -36,11 +36,12 @@ static inline uint64_t walk_addr(const struct walk *w)
 /* CUT when the address is behind the copy, but not out of all stacks, else LOST. */
 enum step walk_missing(const struct walk *w, uint64_t addr);
 
-/* The code that returns to an address: by the latest snapshot in which it can, since code may have
- * been replaced between a sample and the last snapshot. NULL: none can. */
-const struct snapfile_code *walk_return_code(const struct walk *w, uint64_t addr);
+/* The codes that could return to an address, see unwind.h: more than one where code was replaced at
+ * about the time of the sample. Returns how many. */
+size_t walk_return_codes(const struct walk *w, uint64_t addr,
+			 const struct snapfile_code *ret[SNAPFILE_AROUND]);
 
-/* Whether code of the snapshot could return to the address: see unwind.h. */
+/* Whether there are any. */
 bool walk_is_return(const struct walk *w, uint64_t addr);
 
 /* A return address in native code: only that the address is executable. */

@@ -10,7 +10,6 @@ struct userstack {
 	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
 	uint32_t *frames;
 	size_t count, cap;
-	uint64_t stale;
 };
 
 struct userstack *userstack_new(struct symbolizer *sy, struct stacks *stacks)
@@ -31,11 +30,6 @@ void userstack_free(struct userstack *us)
 	free(us);
 }
 
-uint64_t userstack_stale(const struct userstack *us)
-{
-	return us->stale;
-}
-
 bool userstack_has(const struct perf_sample *s)
 {
 	return s->user_regs && s->stack_limit;
@@ -54,44 +48,37 @@ static void add(struct userstack *us, uint32_t frame)
 	us->frames[us->count++] = frame;
 }
 
-/* Code that is not what the last snapshot has there. */
-static bool is_stale(const struct unwind_source *src, const struct unwind_frame *f)
-{
-	return f->kind == UNWIND_CODE && snapfile_find(src->code, f->addr, src->time) != f->code;
-}
-
 static void add_frame(struct userstack *us, const struct unwind_source *src,
 		      const struct unwind_frame *f)
 {
-	uint32_t old[SNAPFILE_DEPTH];
 	const uint32_t *frames;
 	size_t n;
 
 	switch (f->kind) {
 	case UNWIND_FROZEN:
 		add(us, us->frozen);
-		break;
+		return;
+	case UNWIND_STALE:
+		add(us, symbolizer_stale(us->symbols));
+		return;
 	case UNWIND_INTERPRETED:
-		add(us, symbolize_method(us->symbols, us->process, f->method, src->time));
+		add(us, symbolize_method(us->symbols, us->process, f->method, src->span));
+		return;
+	case UNWIND_CODE:
+		n = symbolize_code(us->symbols, us->process, f->code, f->addr, &frames);
 		break;
 	default:
-		if (is_stale(src, f)) {
-			us->stale++;
-			n = symbolize_code(us->symbols, f->code, f->addr, old);
-			frames = old;
-		} else {
-			n = symbolize_frames(us->symbols, us->process, f->addr, src->time, &frames);
-		}
-		for (size_t i = 0; i < n; i++)
-			add(us, frames[i]);
+		n = symbolize_frames(us->symbols, us->process, f->addr, SNAPFILE_LATEST, &frames);
+		break;
 	}
+	for (size_t i = 0; i < n; i++)
+		add(us, frames[i]);
 }
 
 size_t userstack_frames(struct userstack *us, const struct process *p, const struct perf_sample *s,
 			uint64_t time, const uint32_t **ret, enum unwind_end *ret_end)
 {
 	struct unwind_source src = {.code = symbolizer_snapshot(us->symbols, p),
-				    .time = time,
 				    .native = find_native,
 				    .arg = us};
 	struct stack_copy stack = {.p = s->stack, .len = s->stack ? (size_t)s->stack_dyn : 0};
@@ -103,6 +90,8 @@ size_t userstack_frames(struct userstack *us, const struct process *p, const str
 		return 0;
 	stack.base = unwind_sp(&regs);
 	us->process = p;
+	if (src.code)
+		src.span = snapfile_around(src.code, time);
 	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->unwound, &n);
 	for (size_t i = 0; i < n; i++)
 		add_frame(us, &src, &us->unwound[i]);

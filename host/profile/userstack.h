@@ -21,9 +21,6 @@ bool userstack_has(const struct perf_sample *s);
 size_t userstack_frames(struct userstack *us, const struct process *p, const struct perf_sample *s,
 			uint64_t time, const uint32_t **ret, enum unwind_end *ret_end);
 
-/* Frames so far whose code was replaced by the last snapshot, and is known from an earlier one. */
-uint64_t userstack_stale(const struct userstack *us);
-
 static inline void cleanup_userstack_free(struct userstack **us)
 {
 	userstack_free(*us);

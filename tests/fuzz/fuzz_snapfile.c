@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A snapshot, or two, and a stack that is unwound with it: what is found lies inside of the input,
- * and every stack ends. The first byte says how the rest is divided. */
+/* Snapshots that follow each other, and a stack that is unwound with it: what is found lies inside
+ * of the input, and every stack ends. The first byte says how the rest is divided. */
 #include "dfg/str.h"
 #include "unwind.h"
 
@@ -14,16 +14,13 @@ static bool find_native(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t
 	return addr % 64 == 1;
 }
 
-static void look(const struct snapfile *sf, uint64_t addr)
+static void look_in(const struct snapfile_code *c, uint64_t addr)
 {
 	static volatile char seen; /* so that the reads happen */
 	struct snapfile_scope scopes[SNAPFILE_DEPTH];
-	const struct snapfile_code *c = snapfile_find(sf, addr, 0);
 	size_t n;
 
-	if (!c)
-		return;
-	if (addr < c->start || addr >= c->end)
+	if (addr < c->start || addr >= c->end || c->first >= c->gone)
 		abort();
 	n = snapfile_scopes(c, addr - c->start, scopes);
 	for (size_t i = 0; i < n; i++)
@@ -34,6 +31,23 @@ static void look(const struct snapfile *sf, uint64_t addr)
 	snapfile_is_return(c, addr - c->start);
 	snapfile_exit(c, addr - c->start);
 	(void)seen;
+}
+
+static void look(const struct snapfile *sf, uint64_t addr, uint64_t time)
+{
+	struct snapfile_span span = snapfile_around(sf, time);
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	uint32_t methods[SNAPFILE_AROUND];
+	size_t n = snapfile_find(sf, addr, span, c);
+
+	if (span.last - span.first >= SNAPFILE_AROUND)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		look_in(c[i], addr);
+	n = snapfile_find_method(sf, addr, span, methods);
+	for (size_t i = 0; i < n; i++)
+		if (methods[i] >= snapfile_method_count(sf))
+			abort();
 }
 
 static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)
@@ -50,7 +64,8 @@ static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)
 	stack.p = data + used;
 	stack.len = size - used;
 	for (size_t i = 0; i < UNWIND_REGS; i++)
-		look(sf, regs.reg[i]);
+		look(sf, regs.reg[i], regs.reg[0]);
+	src.span = snapfile_around(sf, regs.reg[0]);
 	unwind(&src, &regs, &stack, size & 1, frames, &n);
 	if (n == 0 || n > UNWIND_FRAMES_MAX || n > size / 8 + 2)
 		abort();

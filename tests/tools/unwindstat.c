@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* unwindstat [-v N | -f | -s N] PERF_DATA PID SNAPSHOT...: how well the stacks of a process unwind.
+/* unwindstat [-v N | -f | -t | -s N] PERF_DATA PID SNAPSHOT...: how well the stacks of a process
+ * unwind.
  *
  * Where its samples also have the kernel's walk along the frame pointers (perfrec of a JVM with
  * -XX:+PreserveFramePointer), the frames of Java are held against that walk unless the stack
  * copy was too short: from the innermost one to the call stub, since native code below it may have
  * no frame pointers. Files are opened by the paths of the recording. -v shows the first N stacks
  * that are lost or differ, -s sample N; -f prints all as known.py reads them, in place of threads
- * with numbers for -s. */
+ * with numbers for -s, and -t with the time and the thread before each. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ struct stat_run {
 	struct counter lost[CLASSES], cut[CLASSES], differ[CLASSES];
 	uint64_t samples, frames, java, ends[3], java_ends[3], compared, equal;
 	long verbose, show;
-	bool folded;
+	bool folded, times;
+	pid_t tid;
 	double seconds;
 };
 
@@ -67,9 +69,18 @@ static void print_counters(struct counter *c, const char *title)
 		printf("%s %8" PRIu64 "  %s\n", title, c[i].count, c[i].name);
 }
 
+/* One of the codes that may be there. */
+static const struct snapfile_code *code_at(const struct stat_run *r, uint64_t addr)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+
+	return snapfile_find(r->snapshot, addr, snapfile_around(r->snapshot, r->time), c) ? c[0]
+											  : NULL;
+}
+
 static bool is_java(const struct stat_run *r, uint64_t addr)
 {
-	return snapfile_find(r->snapshot, addr, r->time) != NULL;
+	return code_at(r, addr) != NULL;
 }
 
 static const char *name_of(struct stat_run *r, uint64_t addr)
@@ -124,7 +135,7 @@ static void show(struct stat_run *r, const char *what, const uint64_t *addrs, si
 {
 	printf("  %s:\n", what);
 	for (size_t i = 0; i < n && i < 12; i++) {
-		const struct snapfile_code *c = snapfile_find(r->snapshot, addrs[i], r->time);
+		const struct snapfile_code *c = code_at(r, addrs[i]);
 
 		printf("    %" PRIx64 " +%" PRIx64 " %s\n", addrs[i], c ? addrs[i] - c->start : 0,
 		       name_of(r, addrs[i]));
@@ -135,7 +146,7 @@ static void show(struct stat_run *r, const char *what, const uint64_t *addrs, si
  * caller is not seen. By where the innermost is. */
 static const char *missed_caller(const struct stat_run *r, uint64_t addr)
 {
-	const struct snapfile_code *c = snapfile_find(r->snapshot, addr, r->time);
+	const struct snapfile_code *c = code_at(r, addr);
 
 	if (c->record->kind == SNAP_INTERPRETER)
 		return "the frame pointers miss the caller of the innermost: entry of the "
@@ -227,7 +238,7 @@ static void show_sample(struct stat_run *r, const struct unwind_regs *regs,
 static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
 		     const struct stack_copy *stack, size_t n)
 {
-	static const char *const kinds[] = {"native", "code", "interpreted", "frozen"};
+	static const char *const kinds[] = {"native", "code", "interpreted", "frozen", "stale"};
 	const struct unwind_frame *f = &unwound[n - 1];
 	CLEANUP(free)
 	char *full = xasprintf("%s, %s %s", n == 1 ? "innermost" : "caller", kinds[f->kind],
@@ -243,20 +254,37 @@ static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
 	show_sample(r, regs, stack, n);
 }
 
+/* The frames of one of the unwinder's, innermost first. */
+static size_t frames_of(struct stat_run *r, const struct unwind_frame *f, const uint32_t **ret)
+{
+	static uint32_t one;
+
+	*ret = &one;
+	switch (f->kind) {
+	case UNWIND_STALE:
+		one = symbolizer_stale(r->symbols);
+		return 1;
+	case UNWIND_INTERPRETED:
+		one = symbolize_method(r->symbols, r->process, f->method,
+				       snapfile_around(r->snapshot, r->time));
+		return 1;
+	case UNWIND_CODE:
+		return symbolize_code(r->symbols, r->process, f->code, f->addr, ret);
+	default:
+		return symbolize_frames(r->symbols, r->process, f->addr, r->time, ret);
+	}
+}
+
 static void print_folded(struct stat_run *r, size_t n)
 {
-	printf("%" PRIu64, r->samples);
+	if (r->times)
+		printf("%" PRIu64 " %d ", r->time, r->tid);
+	else
+		printf("%" PRIu64, r->samples);
 	for (size_t i = n; i-- > 0;) {
-		const struct unwind_frame *f = &unwound[i];
-		uint32_t method =
-			f->kind == UNWIND_INTERPRETED
-				? symbolize_method(r->symbols, r->process, f->method, r->time)
-				: 0;
-		const uint32_t *frames = &method;
-		size_t count = 1;
+		const uint32_t *frames;
+		size_t count = frames_of(r, &unwound[i], &frames);
 
-		if (f->kind != UNWIND_INTERPRETED)
-			count = symbolize_frames(r->symbols, r->process, f->addr, r->time, &frames);
 		while (count-- > 0) {
 			const struct frame *one = stacks_frame(r->stacks, frames[count]);
 
@@ -268,8 +296,10 @@ static void print_folded(struct stat_run *r, size_t n)
 
 static void add_sample(struct stat_run *r, const struct perf_sample *s)
 {
-	struct unwind_source src = {
-		.code = r->snapshot, .time = r->time, .native = find_native, .arg = r};
+	struct unwind_source src = {.code = r->snapshot,
+				    .span = snapfile_around(r->snapshot, r->time),
+				    .native = find_native,
+				    .arg = r};
 	struct stack_copy stack = {.p = s->stack, .len = (size_t)s->stack_dyn};
 	struct unwind_regs regs;
 	struct timespec a, b;
@@ -363,6 +393,7 @@ static void read_all(struct stat_run *r, struct perfdata *pd, pid_t pid)
 				  rec.mmap.exec, rec.mmap.path);
 		else if (rec.type == PERF_RECORD_SAMPLE && rec.pid == pid) {
 			r->time = rec.time;
+			r->tid = rec.tid;
 			add_sample(r, &rec.sample);
 		}
 	}
@@ -381,12 +412,14 @@ int main(int argc, char **argv)
 	if (argc > 2 && (!strcmp(argv[1], "-v") || !strcmp(argv[1], "-s"))) {
 		*(argv[1][1] == 'v' ? &r->verbose : &r->show) = strtol(argv[2], NULL, 10);
 		at = 3;
-	} else if (argc > 1 && !strcmp(argv[1], "-f")) {
+	} else if (argc > 1 && (!strcmp(argv[1], "-f") || !strcmp(argv[1], "-t"))) {
 		r->folded = true;
+		r->times = argv[1][1] == 't';
 		at = 2;
 	}
 	if (argc - at < 3 || argc - at > 18 || !parse_pid(argv[at + 1], &pid)) {
-		fprintf(stderr, "usage: unwindstat [-v N | -f | -s N] PERF_DATA PID SNAPSHOT...\n");
+		fprintf(stderr,
+			"usage: unwindstat [-v N | -f | -t | -s N] PERF_DATA PID SNAPSHOT...\n");
 		return 2;
 	}
 	in.perf_fd = open(argv[at], O_RDONLY | O_CLOEXEC);

@@ -44,6 +44,25 @@ static void make(struct str *s)
 	sm_done(s);
 }
 
+/* The only code at an address at a time; NULL: none, or there are several. */
+static const struct snapfile_code *code_at(const struct snapfile *sf, uint64_t addr, uint64_t time)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+
+	return snapfile_find(sf, addr, snapfile_around(sf, time), c) == 1 ? c[0] : NULL;
+}
+
+static bool method_at(const struct snapfile *sf, uint64_t id, uint64_t time,
+		      struct snapfile_method *ret)
+{
+	uint32_t number[SNAPFILE_AROUND];
+
+	if (snapfile_find_method(sf, id, snapfile_around(sf, time), number) != 1)
+		return false;
+	*ret = snapfile_method(sf, number[0]);
+	return true;
+}
+
 static void is_text(const char *p, size_t len, const char *want, const char *what)
 {
 	char *got = xstrndup(p, len);
@@ -55,7 +74,7 @@ static void is_text(const char *p, size_t len, const char *want, const char *wha
 static void test_scopes(const struct snapfile *sf)
 {
 	struct snapfile_scope found[SNAPFILE_DEPTH];
-	const struct snapfile_code *c = snapfile_find(sf, 0x1000, 0);
+	const struct snapfile_code *c = code_at(sf, 0x1000, 0);
 
 	is_int(snapfile_scopes(c, 0, found), 1, "the first byte is in the first region");
 	is_int(snapfile_scopes(c, 15, found), 1, "and so is the last one of it");
@@ -76,11 +95,11 @@ static void test_scopes(const struct snapfile *sf)
 
 static void test_places(const struct snapfile *sf)
 {
-	const struct snapfile_code *c = snapfile_find(sf, 0x107f, 0);
+	const struct snapfile_code *c = code_at(sf, 0x107f, 0);
 	struct snapfile_method m;
 
 	ok(c && c->start == 0x1000, "the last byte of code");
-	ok(!snapfile_find(sf, 0x1080, 0) && !snapfile_find(sf, 0xfff, 0), "outside of it");
+	ok(!code_at(sf, 0x1080, 0) && !code_at(sf, 0xfff, 0), "outside of it");
 	ok(snapfile_is_return(c, 32), "the end of a region");
 	ok(snapfile_is_return(c, 18) && snapfile_is_return(c, 70), "ends of calls");
 	ok(!snapfile_is_return(c, 31) && !snapfile_is_return(c, 33) && !snapfile_is_return(c, 0),
@@ -89,59 +108,12 @@ static void test_places(const struct snapfile *sf)
 	ok(!snapfile_exit(c, 28) && snapfile_exit(c, 43) && !snapfile_exit(c, 44), "the next");
 	ok(snapfile_code_method(c, &m), "the method of code");
 	is_text(m.name, m.name_len, "a.B.outer", "its name");
-	c = snapfile_find(sf, 0x2000, 0);
+	c = code_at(sf, 0x2000, 0);
 	ok(c && !snapfile_code_method(c, &m), "a stub has no method");
 	is_text(c->name, c->record->name_len, "StubRoutines (1)", "but a name");
 	ok(!snapfile_is_return(c, 8), "and no calls");
-	ok(snapfile_method(sf, 2, 0, &m) && !snapfile_method(sf, 3, 0, &m), "a method by its id");
+	ok(method_at(sf, 2, 0, &m) && !method_at(sf, 3, 0, &m), "a method by its id");
 	is_int((int64_t)snapfile_head(sf)->call_stub_return, 0x2010, "the head");
-}
-
-/* The second has other code where the first had some, and another method by the same id. */
-static void test_same(void)
-{
-	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
-	CLEANUP(str_fini) struct str s = {0};
-	struct err err;
-
-	make(&s);
-	ok(snapfile_add(sf, s.buf, s.len, &err) == 0 && snapfile_add(sf, s.buf, s.len, &err) == 0,
-	   "the same twice");
-	snapfile_finish(sf);
-	ok(!snapfile_older(sf, snapfile_find(sf, 0x1000, 0), 0x1000, 0), "is no other code");
-}
-
-static void test_later(void)
-{
-	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
-	CLEANUP(str_fini) struct str first = {0}, second = {0};
-	const struct snapfile_code *c;
-	struct snapfile_method m;
-	struct err err;
-
-	make(&first);
-	sm_head(&second, (struct snap_head){.time = 8});
-	sm_code(&second,
-		(struct sm_code){
-			.head = {.start = 0x1040, .size = 16, .kind = SNAP_NATIVE, .method = 1}});
-	sm_method(&second, 1, "c.D.later", "");
-	sm_done(&second);
-	ok(snapfile_add(sf, first.buf, first.len, &err) == 0, "a snapshot");
-	ok(snapfile_add(sf, second.buf, second.len, &err) == 0, "a later one");
-	snapfile_finish(sf);
-	is_int((int64_t)snapfile_count(sf), 3, "all their code");
-	is_int((int64_t)snapfile_head(sf)->time, 8, "the later one's head");
-	c = snapfile_find(sf, 0x104f, 0);
-	ok(c && c->record->kind == SNAP_NATIVE && snapfile_code_method(c, &m), "the later wins");
-	is_text(m.name, m.name_len, "c.D.later", "with its own methods");
-	c = snapfile_find(sf, 0x1050, 0);
-	ok(c && c->start == 0x1000 && snapfile_code_method(c, &m), "only where it has code");
-	is_text(m.name, m.name_len, "a.B.outer", "the earlier one keeps its own");
-	c = snapfile_older(sf, snapfile_find(sf, 0x1040, 0), 0x1040, 0);
-	ok(c && c->start == 0x1000, "what it had where the later has other code");
-	ok(!snapfile_older(sf, c, 0x1040, 0), "nothing before that");
-	ok(snapfile_method(sf, 1, 0, &m), "an interpreted method");
-	is_text(m.name, m.name_len, "c.D.later", "is looked for in the later first");
 }
 
 /* How much code is found when the record's counts are these. */
@@ -186,7 +158,7 @@ static void test_hostile(void)
 	ok(snapfile_add(sf, s.buf, s.len, &err) == 0, "a record longer than the file");
 	snapfile_finish(sf);
 	is_int((int64_t)snapfile_count(sf), 0, "ends it");
-	ok(!snapfile_find(sf, 0x1000, 0), "nothing to find");
+	ok(!code_at(sf, 0x1000, 0), "nothing to find");
 }
 
 static void test_files(void)
@@ -218,8 +190,6 @@ int main(void)
 	snapfile_finish(sf);
 	test_scopes(sf);
 	test_places(sf);
-	test_same();
-	test_later();
 	test_hostile();
 	test_files();
 	return tap_done();

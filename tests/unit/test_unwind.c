@@ -165,6 +165,15 @@ static void test_replaced(void)
 	t.stack[3] = UP;
 	bottom(&t, 4);
 	is_stack(&t, "c90020 " BOTTOM, "the innermost, too");
+	t.stack[3] = 0;
+	t.stack[7] = UP;
+	bottom(&t, 8);
+	is_stack(&t, "c90020 " BOTTOM, "or what has replaced it");
+	t.stack[3] = ENTRY;
+	t.stack[7] = ENTRY;
+	is_stack(&t, "s90020 lost", "either of them: not to be told");
+	t = at(METHOD + 0x180, 1);
+	is_stack(&t, "s90180 lost", "in the code cache, but in no snapshot");
 	snapfile_free(snapshot);
 }
 

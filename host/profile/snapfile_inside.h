@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of the reader of snapshots: what its files share. */
+#ifndef DFG_SNAPFILE_INSIDE_H
+#define DFG_SNAPFILE_INSIDE_H
+
+#include "lifetree.h"
+#include "snapfile.h"
+
+struct snapshot {
+	uint64_t begin, end; /* it was taken; never before the one in front of it */
+	bool whole;	     /* what it does not have is not there */
+	bool methods_whole;  /* the same of methods */
+	uint32_t codes;	     /* codes and lists of gone code that were read before it */
+	uint32_t gone;
+};
+
+/* A METHOD record, or several that say the same. */
+struct method_life {
+	uint64_t id;
+	const struct snap_method *record;
+	uint32_t first, last; /* snapshots it was in */
+	uint32_t gone;	      /* of which it is known not to be there */
+};
+
+struct snapfile {
+	void **bufs; /* the files; aligned, so that records are used where they are */
+	size_t buf_count, buf_cap;
+	struct snap_head head;
+	struct snapshot *snapshots;
+	size_t snapshot_count, snapshot_cap;
+	/* As they were read; behind snapfile_finish one for each life. */
+	struct snapfile_code *codes;
+	size_t code_count, code_cap;
+	struct method_life *methods; /* behind snapfile_finish in the order of their ids */
+	size_t method_count, method_cap;
+	const struct snap_gone **gone;
+	size_t gone_count, gone_cap;
+	struct lifetree tree;
+};
+
+/* Tells from the records of all snapshots when each code and each method was there. */
+void snapfile_live_codes(struct snapfile *sf);	 /* snapfile_live.c */
+void snapfile_live_methods(struct snapfile *sf); /* snapfile_methods.c */
+
+/* The method with this id as the snapshot has it, or one before it. */
+bool snapfile_method_at(const struct snapfile *sf, uint64_t id, uint32_t snapshot,
+			struct snapfile_method *ret);
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Methods by id and time. When a class is unloaded its methods' ids become those of other ones. */
+#include "dfg/str.h"
+#include "keyed.h"
+#include "snapfile_inside.h"
+
+#define NEVER UINT32_MAX
+
+static bool is_same(const struct snap_method *a, const struct snap_method *b)
+{
+	return a->name_len == b->name_len && a->file_len == b->file_len &&
+	       memcmp(a + 1, b + 1, (size_t)a->name_len + a->file_len) == 0;
+}
+
+/* For each snapshot, the next one that lists all methods. */
+static uint32_t *next_whole(const struct snapfile *sf)
+{
+	uint32_t *ret = xcalloc(sf->snapshot_count, sizeof(*ret)), next = NEVER;
+
+	for (size_t i = sf->snapshot_count; i-- > 0;) {
+		ret[i] = next;
+		if (sf->snapshots[i].methods_whole)
+			next = (uint32_t)i;
+	}
+	return ret;
+}
+
+static uint32_t min_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Adds what a record says to the lives of its id, of which `last` is the latest; NULL: it is the
+ * first. Returns whether it is a life of its own. */
+static bool add_record(struct method_life *last, const struct method_life *m, const uint32_t *whole)
+{
+	if (!last || last->id != m->id)
+		return true;
+	if (is_same(last->record, m->record) && whole[last->last] >= m->first) {
+		last->last = m->first;
+		return false;
+	}
+	if (last->first == m->first) { /* twice in a snapshot */
+		last->record = m->record;
+		return false;
+	}
+	last->gone = min_of(m->first, whole[last->last]);
+	return true;
+}
+
+void snapfile_live_methods(struct snapfile *sf)
+{
+	CLEANUP(free) struct keyed *order = xcalloc(sf->method_count, sizeof(*order));
+	CLEANUP(free) uint32_t *whole = next_whole(sf);
+	struct method_life *lives = xcalloc(sf->method_count, sizeof(*lives));
+	size_t n = 0;
+
+	for (size_t i = 0; i < sf->method_count; i++)
+		order[i] = (struct keyed){.key = sf->methods[i].id, .value = i};
+	keyed_sort(order, sf->method_count);
+	for (size_t i = 0; i < sf->method_count; i++) {
+		const struct method_life *m = &sf->methods[order[i].value];
+
+		if (add_record(n ? &lives[n - 1] : NULL, m, whole))
+			lives[n++] = *m;
+		lives[n - 1].gone = whole[lives[n - 1].last];
+	}
+	free(sf->methods);
+	sf->methods = lives;
+	sf->method_count = n;
+}
+
+/* The first life of an id that is not gone at a snapshot, or where it would be. */
+static size_t first_life(const struct snapfile *sf, uint64_t id, uint32_t snapshot)
+{
+	size_t lo = 0, n = sf->method_count;
+
+	while (n) {
+		size_t half = n / 2;
+		const struct method_life *m = &sf->methods[lo + half];
+
+		if (m->id < id || (m->id == id && m->gone <= snapshot)) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return lo;
+}
+
+size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapfile_span span,
+			    uint32_t ret[SNAPFILE_AROUND])
+{
+	size_t found = 0;
+
+	for (size_t i = first_life(sf, id, span.first);
+	     i < sf->method_count && sf->methods[i].id == id && sf->methods[i].first <= span.last &&
+	     found < SNAPFILE_AROUND;
+	     i++)
+		if (!found || !is_same(sf->methods[ret[found - 1]].record, sf->methods[i].record))
+			ret[found++] = (uint32_t)i;
+	return found;
+}
+
+bool snapfile_method_at(const struct snapfile *sf, uint64_t id, uint32_t snapshot,
+			struct snapfile_method *ret)
+{
+	size_t i = first_life(sf, id, snapshot);
+
+	if (i == sf->method_count || sf->methods[i].id != id || sf->methods[i].first > snapshot)
+		return false;
+	*ret = snapfile_method(sf, (uint32_t)i);
+	return true;
+}
+
+size_t snapfile_method_count(const struct snapfile *sf)
+{
+	return sf->method_count;
+}
+
+struct snapfile_method snapfile_method(const struct snapfile *sf, uint32_t number)
+{
+	const struct snap_method *m = sf->methods[number].record;
+
+	return (struct snapfile_method){.name = (const char *)(m + 1),
+					.name_len = m->name_len,
+					.file = (const char *)(m + 1) + m->name_len,
+					.file_len = m->file_len};
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ordered set and the tree of lives, against what is slow and simple. */
+#include "lifetree.h"
+
+#include "dfg/str.h"
+#include "ordset.h"
+#include "tap.h"
+
+static uint32_t seed = 7;
+
+static uint32_t below(uint32_t n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (uint32_t)((uint64_t)(seed >> 8) * n >> 24);
+}
+
+static void test_set(size_t bound)
+{
+	CLEANUP(ordset_fini) struct ordset s;
+	CLEANUP(free) bool *in = xcalloc(bound + 1, sizeof(*in));
+	bool same = true;
+
+	ordset_init(&s, bound);
+	for (unsigned i = 0; i < 4000; i++) {
+		size_t n = below((uint32_t)bound), next = n, before = n;
+
+		in[n] = below(3) == 0;
+		(in[n] ? ordset_add : ordset_remove)(&s, n);
+		n = below((uint32_t)bound + 1);
+		for (next = n; next < bound && !in[next]; next++)
+			;
+		for (before = n; before > 0 && !in[before - 1]; before--)
+			;
+		same = same && ordset_next(&s, n) == (next < bound ? next : ORDSET_NONE) &&
+		       ordset_before(&s, n) == (before ? before - 1 : ORDSET_NONE);
+	}
+	ok(same, "a set of numbers below %zu", bound);
+}
+
+/* Addresses are divided among lives anew at some times: all that is at an address at a time is one
+ * life, and is found. */
+static void test_tree(uint32_t addrs, uint32_t times)
+{
+	CLEANUP(free) struct life *lives = xcalloc((size_t)addrs * times, sizeof(*lives));
+	CLEANUP(free) uint32_t *want = xcalloc((size_t)addrs * times, sizeof(*want));
+	struct lifetree t = {0};
+	uint32_t n = 0, found[3];
+	bool same = true;
+
+	for (uint32_t time = 0; time < times;) {
+		uint32_t gone = time + 1 + below(times - time);
+
+		for (uint32_t addr = 0; addr < addrs;) {
+			uint32_t end = addr + 1 + below(addrs - addr < 9 ? addrs - addr : 9);
+
+			if (below(4)) {
+				lives[n] = (struct life){addr, end, time, gone, n};
+				n++;
+				for (uint32_t a = addr; a < end; a++)
+					for (uint32_t k = time; k < gone; k++)
+						want[a * times + k] = n;
+			}
+			addr = end;
+		}
+		time = gone;
+	}
+	lifetree_build(&t, TAKE_PTR(lives), n);
+	for (uint32_t a = 0; a < addrs; a++)
+		for (uint32_t k = 0; k < times; k++) {
+			uint32_t number = want[a * times + k];
+			size_t count = lifetree_find(&t, a, k, k, found);
+
+			same = same && count == (number != 0) && (!count || found[0] + 1 == number);
+		}
+	ok(same, "%u lives at %u addresses and %u times", n, addrs, times);
+	ok(lifetree_find(&t, 0, 0, 2, found) <= 3, "no more than one at a time");
+	ok(!lifetree_find(&t, addrs, 0, times, found) && !lifetree_find(&t, 0, times, times, found),
+	   "nothing outside");
+	lifetree_fini(&t);
+}
+
+int main(void)
+{
+	struct lifetree none = {0};
+	uint32_t found[1];
+
+	test_set(1);
+	test_set(63);
+	test_set(64);
+	test_set(65);
+	test_set(4096);
+	test_set(5000);
+	test_tree(40, 1);
+	test_tree(1, 40);
+	test_tree(100, 60);
+	test_tree(400, 30);
+	lifetree_build(&none, NULL, 0);
+	ok(!lifetree_find(&none, 1, 0, 0, found), "an empty tree");
+	lifetree_fini(&none);
+	return tap_done();
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Snapshots that follow each other: what was there at a time. */
+#include "snapfile.h"
+
+#include "snapmake.h"
+#include "tap.h"
+
+#define A 0x1000u
+#define B 0x2000u
+
+static struct snapfile *sf;
+
+static void head(struct str *s, uint64_t time, uint32_t flags)
+{
+	sm_head(s, (struct snap_head){.time = time, .flags = flags | SNAP_METHODS_COMPLETE});
+}
+
+static void code(struct str *s, uint64_t start, uint32_t size, uint32_t id)
+{
+	sm_code(s, (struct sm_code){.head = {.start = start,
+					     .size = size,
+					     .kind = SNAP_COMPILED,
+					     .method = id,
+					     .compile_id = id}});
+}
+
+static void begin(const struct str *s)
+{
+	struct err err;
+
+	snapfile_free(sf);
+	sf = snapfile_new();
+	ok(snapfile_add(sf, s->buf, s->len, &err) == 0, "%zu bytes of snapshots", s->len);
+	snapfile_finish(sf);
+}
+
+/* The compile ids of what may be at an address, and the names an id may have. */
+static void is_at(uint64_t addr, uint64_t time, const char *want, const char *what)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = snapfile_find(sf, addr, snapfile_around(sf, time), c);
+	CLEANUP(str_fini) struct str got = {0};
+
+	str_adds(&got, "");
+	for (size_t i = 0; i < n; i++)
+		str_addf(&got, "%s%u", i ? " " : "", c[i]->record->compile_id);
+	is_str(got.len ? got.buf : "", want, what);
+}
+
+static void is_method(uint64_t id, uint64_t time, const char *want, const char *what)
+{
+	uint32_t number[SNAPFILE_AROUND];
+	size_t n = snapfile_find_method(sf, id, snapfile_around(sf, time), number);
+	CLEANUP(str_fini) struct str got = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		struct snapfile_method m = snapfile_method(sf, number[i]);
+
+		str_adds(&got, i ? " " : "");
+		str_add(&got, m.name, m.name_len);
+	}
+	is_str(got.len ? got.buf : "", want, what);
+}
+
+/* At A: 1, replaced by 2 between 200 and 300, which is gone by 400. At B: 9, always. */
+static void test_life(void)
+{
+	static const uint64_t gone[] = {A};
+	CLEANUP(str_fini) struct str s = {0};
+
+	head(&s, 100, 0);
+	code(&s, A, 64, 1);
+	code(&s, B, 64, 9);
+	sm_done_at(&s, 110);
+	head(&s, 200, SNAP_DELTA);
+	sm_done_at(&s, 210);
+	head(&s, 300, SNAP_DELTA);
+	code(&s, A, 32, 2);
+	sm_done_at(&s, 310);
+	head(&s, 400, SNAP_DELTA);
+	sm_gone(&s, gone, 1);
+	sm_done_at(&s, 410);
+	str_adds(&s, "#dfg1 end");
+	begin(&s);
+	is_int((int64_t)snapfile_count(sf), 3, "all code");
+	is_at(A, 1, "1", "before the first snapshot");
+	is_at(A, 150, "1", "the same before and after");
+	is_at(A, 205, "1 2", "while a snapshot is taken the next one counts, too");
+	is_at(A, 250, "1 2", "replaced in between");
+	is_at(A + 40, 250, "1", "of which the later is shorter");
+	is_at(A, 305, "1 2", "a snapshot may have seen the later at its end");
+	is_at(A, 311, "2", "gone after that");
+	is_at(A + 40, 311, "", "nothing behind the shorter");
+	is_at(A, 350, "2", "gone in the next");
+	is_at(A, 410, "", "gone");
+	is_at(A, SNAPFILE_LATEST, "", "and stays so");
+	is_at(B, 1, "9", "what did not change is there at first");
+	is_at(B, 250, "9", "and in between");
+	is_at(B, SNAPFILE_LATEST, "9", "and at last");
+}
+
+/* Whole snapshots: what is not listed is gone, unless the snapshot is not whole after all. */
+static void test_whole(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	size_t end;
+
+	head(&s, 100, 0);
+	code(&s, A, 64, 1);
+	code(&s, B, 64, 9);
+	sm_done(&s);
+	head(&s, 200, 0);
+	code(&s, B, 64, 9);
+	end = s.len;
+	sm_done(&s);
+	begin(&s);
+	is_int((int64_t)snapfile_count(sf), 2, "listed again is the same code");
+	is_at(A, 150, "1", "not listed again");
+	is_at(A, 200, "", "is gone");
+	is_at(B, 200, "9", "listed again");
+	s.len = end;
+	begin(&s);
+	is_at(A, 200, "1", "a snapshot without an end does not tell what is gone");
+}
+
+static void test_methods(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	struct snapfile_method m;
+
+	head(&s, 100, 0);
+	sm_method(&s, 1, "a.Old", "");
+	sm_method(&s, 2, "a.Same", "");
+	sm_method(&s, 3, "a.Unloaded", "");
+	code(&s, A, 64, 1);
+	sm_done(&s);
+	head(&s, 200, SNAP_DELTA);
+	sm_method(&s, 1, "a.New", "");
+	sm_method(&s, 2, "a.Same", "");
+	code(&s, B, 64, 1);
+	sm_done(&s);
+	head(&s, 300, 0);
+	sm_method(&s, 1, "a.New", "");
+	sm_method(&s, 2, "a.Same", "");
+	code(&s, B, 64, 1);
+	sm_done(&s);
+	begin(&s);
+	is_method(1, 100, "a.Old a.New", "an id that is used again");
+	is_method(1, 50, "a.Old", "before");
+	is_method(1, 250, "a.New", "and after");
+	is_method(2, 150, "a.Same", "the same in both");
+	is_method(3, 250, "a.Unloaded", "not in a delta: as it was");
+	is_method(3, 300, "", "not in a whole snapshot: gone");
+	is_method(4, 150, "", "in none");
+	ok(snapfile_methods_complete(sf), "all methods are known");
+	ok(snapfile_find(sf, A, snapfile_around(sf, 50), c) == 1 &&
+		   snapfile_code_method(c[0], &m) && memcmp(m.name, "a.Old", 5) == 0,
+	   "code has the methods of its own snapshot");
+	ok(snapfile_find(sf, B, snapfile_around(sf, 250), c) == 1 &&
+		   snapfile_code_method(c[0], &m) && memcmp(m.name, "a.New", 5) == 0,
+	   "the later code, too");
+}
+
+/* Times that run backwards, deltas of nothing, overlaps, lists longer than their record. */
+static void test_hostile(void)
+{
+	static const uint64_t gone[] = {A, 0, UINT64_MAX, B};
+	CLEANUP(str_fini) struct str s = {0};
+	uint64_t many = UINT64_MAX;
+	size_t at;
+
+	head(&s, 500, SNAP_DELTA);
+	code(&s, A, 64, 1);
+	code(&s, A + 32, 64, 2);
+	sm_done_at(&s, 20);
+	head(&s, 100, SNAP_DELTA);
+	at = s.len;
+	sm_gone(&s, gone, 4);
+	code(&s, A + 63, 1, 3);
+	sm_done_at(&s, UINT64_MAX);
+	head(&s, 100, SNAP_DELTA);
+	code(&s, A, 64, 1);
+	begin(&s);
+	is_at(A + 32, 1, "2", "of two that overlap, the later");
+	is_at(A, 1, "", "and nothing of the other");
+	is_at(A + 63, UINT64_MAX - 1, "2 3 1", "three snapshots around a time, at most");
+	is_at(A + 63, UINT64_MAX, "1", "the last time");
+	memcpy(s.buf + at + offsetof(struct snap_gone, count), &many, sizeof(many));
+	begin(&s);
+	is_at(A + 32, 1, "2", "a list with more than it has room for");
+}
+
+static void test_many(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	const unsigned codes = 20000, deltas = 3000;
+
+	head(&s, 0, 0);
+	for (unsigned i = 0; i < codes; i++)
+		code(&s, 0x100000 + 64 * i, 64, i + 1);
+	sm_done(&s);
+	for (unsigned k = 1; k <= deltas; k++) {
+		head(&s, 100ull * k, SNAP_DELTA);
+		for (unsigned i = 0; i < 16; i++)
+			code(&s, 0x100000 + 64 * ((k * 7919 + i * 331) % codes), 64,
+			     codes + k * 16 + i);
+		sm_done(&s);
+	}
+	begin(&s);
+	is_int((int64_t)snapfile_count(sf), codes + 16 * deltas, "a life for each code");
+	is_at(0x100000 + 64 * (7919 % codes), 99, "7920 20016", "the first that is replaced");
+	is_at(0x100000 + 64 * (7919 % codes), 50, "7920 20016", "at any time in between");
+	is_at(0x100000 + 64 * (7919 % codes), 100, "20016", "and the one that replaces it");
+}
+
+int main(void)
+{
+	test_life();
+	test_whole();
+	test_methods();
+	test_hostile();
+	test_many();
+	snapfile_free(sf);
+	return tap_done();
+}
