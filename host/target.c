@@ -10,6 +10,7 @@
 #include "dfg/paths.h"
 #include "dfg/str.h"
 #include "files.h"
+#include "perfmap.h"
 #include "record.h"
 
 /* ---- finding ---- */
@@ -323,5 +324,6 @@ int target_snapshot(struct target *t, const struct options *o, struct err *err)
 			log_info("Java code that %d compiled meanwhile has no name: %s",
 				 (int)j->pid, err->msg);
 	}
+	perfmaps_keep(&t->session, t->pids, t->pid_count);
 	return 0;
 }

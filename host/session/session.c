@@ -55,23 +55,34 @@ void session_fini(struct session *s)
 	*s = (struct session){.dirfd = -1, .mapsfd = -1, .elffd = -1};
 }
 
+static void add_map(struct session *s, pid_t pid, int order, const char *name)
+{
+	s->maps = grow(s->maps, s->map_count, &s->map_cap, sizeof(*s->maps));
+	s->maps[s->map_count++] =
+		(struct session_map){.pid = pid, .order = order, .name = xstrdup(name)};
+}
+
 int session_add_map(struct session *s, pid_t pid, struct err *err)
 {
+	CLEANUP(free) char *name = NULL;
 	int order = 0, fd;
-	char *name;
 
 	for (size_t i = 0; i < s->map_count; i++)
 		if (s->maps[i].pid == pid && s->maps[i].order >= order)
 			order = s->maps[i].order + 1;
 	name = xasprintf("jvm-%d.%d.snap", (int)pid, order);
 	fd = fs_create(s->mapsfd, name, 0600, err);
-	if (fd < 0) {
-		free(name);
-		return -1;
-	}
-	s->maps = grow(s->maps, s->map_count, &s->map_cap, sizeof(*s->maps));
-	s->maps[s->map_count++] = (struct session_map){.pid = pid, .order = order, .name = name};
+	if (fd >= 0)
+		add_map(s, pid, order, name);
 	return fd;
+}
+
+void session_register_map(struct session *s, pid_t pid, const char *name)
+{
+	for (size_t i = 0; i < s->map_count; i++)
+		if (!strcmp(s->maps[i].name, name))
+			return;
+	add_map(s, pid, 0, name);
 }
 
 void session_drop_map(struct session *s)

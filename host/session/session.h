@@ -83,6 +83,9 @@ void session_fini(struct session *s);
 /* A new empty file for the next snapshot of pid, registered in the session. */
 MUST_CHECK int session_add_map(struct session *s, pid_t pid, struct err *err);
 
+/* Registers a file of maps/ as a process's map; once. */
+void session_register_map(struct session *s, pid_t pid, const char *name);
+
 /* Takes back the map that was added last (its snapshot failed). */
 void session_drop_map(struct session *s);
 

@@ -39,6 +39,8 @@ static void fill(struct session *s)
 	fd = session_add_map(s, 4711, &err);
 	close(fd);
 	session_drop_map(s);
+	session_register_map(s, 4712, "perf-4712.map");
+	session_register_map(s, 4712, "perf-4712.map");
 	session_add_process(s, 4711, 42);
 	session_add_process(s, 4711, 43);
 	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3", "1-2-3.debug");
@@ -72,7 +74,7 @@ int main(void)
 	ok(session_create(dir, &s, &err) == 0, "create");
 	ok(session_create(dir, &r, &err) < 0, "not twice");
 	fill(&s);
-	is_int((int64_t)s.map_count, 2, "two maps are left");
+	is_int((int64_t)s.map_count, 3, "two maps are left, and one of another runtime, once");
 	is_int(s.maps[1].order, 1, "in order");
 	is_int((int64_t)s.process_count, 1, "one process");
 	is_int((int64_t)s.elf_count, 2, "two files");
@@ -85,8 +87,9 @@ int main(void)
 	is_int((int64_t)r.jvm_count, 1, "JVM");
 	is_str(r.jvms[0].version, "17.0.15", "its version");
 	is_int(r.jvms[0].dump_us, 99, "its dump");
-	is_int((int64_t)r.map_count, 2, "maps");
+	is_int((int64_t)r.map_count, 3, "maps");
 	is_str(r.maps[1].name, "jvm-4711.1.snap", "name of a map");
+	is_str(r.maps[2].name, "perf-4712.map", "and of the other");
 	is_int((int64_t)r.processes[0].root, 43, "root of the process");
 	is_str(r.elfs[1].path, "/odd?name?", "a path of odd bytes");
 	is_str(r.elfs[0].debug, "1-2-3.debug", "the file of its symbols");
