@@ -4,8 +4,7 @@
 # in (/ for this machine's own) and its home there. What is missing is made of Debian's packages, in
 # $BUILD/jdk/<suite> (a minute each; for good). DFG_JDK_ROOTS=DIR: roots made before, DIR/<suite>.
 set -eu
-BUILD=${BUILD:-build}
-roots=${DFG_JDK_ROOTS:-$BUILD/jdk}
+roots=$(readlink -m "${DFG_JDK_ROOTS:-${BUILD:-$(dirname "$0")/../build}/jdk}")
 mirror=${DFG_MIRROR:-http://deb.debian.org/debian}
 
 suite_of() {
@@ -32,7 +31,8 @@ make_root() {
 install_jdk() {
 	local root=$1 version=$2
 
-	[ ! -d "$root/usr/lib/jvm/java-$version-openjdk-amd64" ] || return 0
+	! grep -A 2 "^Package: openjdk-$version-jdk-headless$" "$root/var/lib/dpkg/status" |
+		grep -q "ok installed" || return 0
 	unshare -m chroot "$root" sh -ec "mount -t proc proc /proc
 		export DEBIAN_FRONTEND=noninteractive
 		apt-get update -q -o Acquire::Check-Valid-Until=false
@@ -40,13 +40,30 @@ install_jdk() {
 		>"$root.log" 2>&1
 }
 
+# All JDKs of one suite.
+make_suite() {
+	local suite=$1 version
+
+	shift
+	make_root "$suite" || return
+	for version; do
+		[ "$(suite_of "$version")" != "$suite" ] || install_jdk "$roots/$suite" "$version" || return
+	done
+}
+
 for version; do
 	suite=$(suite_of "$version")
-	root=/
-	if [ "$suite" != / ]; then
-		root=$roots/$suite
-		make_root "$suite" && install_jdk "$root" "$version" ||
-			{ tail -n 5 "$roots/$suite.log" >&2; exit 1; }
-	fi
-	echo "$version $root /usr/lib/jvm/java-$version-openjdk-amd64"
+	[ "$suite" != / ] || continue
+	case " ${suites:=} " in *" $suite "*) ;; *) suites="$suites $suite" ;; esac
+done
+for suite in ${suites:-}; do
+	make_suite "$suite" "$@" || { tail -n 5 "$roots/$suite.log" >&2; touch "$roots/failed.$$"; } &
+done
+wait
+[ ! -e "$roots/failed.$$" ] || { rm "$roots/failed.$$"; exit 1; }
+
+for version; do
+	suite=$(suite_of "$version")
+	[ "$suite" = / ] || suite=$roots/$suite
+	echo "$version $suite /usr/lib/jvm/java-$version-openjdk-amd64"
 done
