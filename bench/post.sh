@@ -1,10 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What drawing costs when stacks are unwound from copies (--unwind vm): processor time and memory of
-# --replay for recordings of different lengths, and how long snapshots of a JVM with many compiled
-# methods take.
+# What drawing costs when stacks are unwound from copies (--unwind vm).
 #
-#	bench/post.sh [replay|snapshot]...		default: both
+#	bench/post.sh [replay|memory|end|snapshot]...		default: all
+#
+#	replay    processor time and memory of --replay for recordings of different lengths, and
+#	          the functions that take it
+#	memory    the same for one recording that goes on with the same samples, TIMES (1 8) as long:
+#	          what is kept of a recording, apart from the stacks in it
+#	end       from the end of a recording of 30 s at 99 Hz to the last picture, and its parts
+#	snapshot  how long snapshots of a JVM with many compiled methods take
 #
 # Root; needs perf, jq, python3, a JDK; tools/snapfrom of the build for snapshots by the host.
 #	LENGTHS  seconds of the recordings (10 30 60)      STACK  bytes (16384)
@@ -15,7 +20,7 @@ set -eu -o pipefail
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-[ $# -gt 0 ] || set -- replay snapshot
+[ $# -gt 0 ] || set -- replay memory end snapshot
 JAVA=${JAVA:-java} STACK=${STACK:-16384} HZ=${HZ:-999} RUNS=${RUNS:-3}
 read -ra LENGTHS <<<"${LENGTHS:-10 30 60}"
 DFG=$BUILD/bin/dfg-trigger
@@ -66,35 +71,86 @@ sys.exit(p.returncode)
 END
 }
 
-replay() {
-	local seconds out i cpu wall anon best_cpu best_wall best_anon samples
+# Two threads that compute
+load() {
 	javac -nowarn -d "$DIR" bench/Load.java
 	"$JAVA" -Djava.io.tmpdir="$DIR" -cp "$DIR" Load 3600 >/dev/null 2>&1 &
 	pid=$!
 	sleep 12
-	printf '%8s %8s %8s %8s %8s %10s %12s\n' seconds MB samples cpu_ms wall_ms samples/s memory_KiB
-	for seconds in "${LENGTHS[@]}"; do
-		out=$DIR/out
-		"$DFG" --json -q --pid "$pid" --unwind vm --stack "$STACK" --source host -F "$HZ" -d "$seconds" \
-			--root "$DIR/root" -o "$out" >"$DIR/json"
-		kill -STOP "$pid"
-		samples=$(jq .samples "$DIR/json")
-		best_cpu=
-		mkdir "$DIR/again"
-		for ((i = 0; i < RUNS; i++)); do
-			read -r cpu wall anon < <(measured "$DFG" --replay "$out/session" -q -o "$DIR/again")
-			[ -n "$best_cpu" ] && [ "$best_cpu" -le "$cpu" ] ||
-				best_cpu=$cpu best_wall=$wall best_anon=$anon
-		done
-		printf '%8s %8d %8d %8d %8d %10d %12d\n' "$seconds" \
-			$(($(stat -c %s "$out/session/perf.data") / 1000000)) "$samples" "$best_cpu" "$best_wall" \
-			$((samples * 1000 / best_cpu)) "$best_anon"
-		rm -rf "$out" "$DIR/again"
-		kill -CONT "$pid"
-	done
+}
+
+unload() {
 	kill -9 "$pid"
 	wait "$pid" 2>/dev/null || :
 	pid=
+}
+
+# record SECONDS HZ: the session in $DIR/out, the summary in $DIR/json; the load stands still
+record() {
+	kill -CONT "$pid"
+	rm -rf "$DIR/out"
+	"$DFG" --json -q --pid "$pid" --unwind vm --stack "$STACK" --source host -F "$2" -d "$1" \
+		--root "$DIR/root" -o "$DIR/out" >"$DIR/json"
+	kill -STOP "$pid"
+}
+
+# draw TITLE SAMPLES: a line of the table on $DIR/out
+draw() {
+	local i cpu wall anon best_cpu="" best_wall best_anon
+	rm -rf "$DIR/again"
+	mkdir "$DIR/again"
+	for ((i = 0; i < RUNS; i++)); do
+		read -r cpu wall anon < <(measured "$DFG" --replay "$DIR/out/session" -q -o "$DIR/again")
+		[ -n "$best_cpu" ] && [ "$best_cpu" -le "$cpu" ] ||
+			best_cpu=$cpu best_wall=$wall best_anon=$anon
+	done
+	printf '%8s %8d %8d %8d %8d %10d %12d\n' "$1" \
+		$(($(stat -c %s "$DIR/out/session/perf.data") / 1000000)) "$2" "$best_cpu" "$best_wall" \
+		$(($2 * 1000 / best_cpu)) "$best_anon"
+}
+
+table() {
+	printf '%8s %8s %8s %8s %8s %10s %12s\n' "$1" MB samples cpu_ms wall_ms samples/s memory_KiB
+}
+
+replay() {
+	local seconds
+	load
+	table seconds
+	for seconds in "${LENGTHS[@]}"; do
+		record "$seconds" "$HZ"
+		draw "$seconds" "$(jq .samples "$DIR/json")"
+	done
+	perf record -q -e cpu-clock -F 4999 -o "$DIR/perf" -- \
+		"$DFG" --replay "$DIR/out/session" -q -o "$DIR/again" >/dev/null
+	perf report -i "$DIR/perf" --stdio --sort dso,sym 2>/dev/null | grep -v '^#' | grep -m 25 .
+	unload
+}
+
+memory() {
+	local times samples
+	load
+	record 10 "$HZ"
+	samples=$(jq .samples "$DIR/json")
+	mv "$DIR/out/session/perf.data" "$DIR/once"
+	table times
+	for times in ${TIMES:-1 8}; do
+		bench/longer.py "$DIR/once" "$times" "$DIR/out/session/perf.data"
+		draw "$times" $((samples * times))
+	done
+	unload
+}
+
+end() {
+	local wall
+	load
+	record 30 99
+	mkdir -p "$DIR/again"
+	read -r _ wall _ < <(measured "$DFG" --replay "$DIR/out/session" -q -o "$DIR/again")
+	jq -r --argjson draw "$wall" '"end of the recording to the last picture: \(.post_ms) ms, " +
+		"of it the last snapshot \([.jvms[].dump_ms] | add | round) ms, drawing about \($draw) ms, " +
+		"the rest perf and files; \(.samples) samples"' "$DIR/json"
+	unload
 }
 
 # 25 methods in each class, compiled one by one.
@@ -105,7 +161,7 @@ snapshot() {
 echo "load average $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) CPUs, Linux $(uname -r), $("$JAVA" -version 2>&1 | tail -n 1)"
 for part; do
 	case $part in
-	replay | snapshot) "$part" ;;
+	replay | memory | end | snapshot) "$part" ;;
 	*) echo "post.sh: no part \"$part\"" >&2; exit 2 ;;
 	esac
 done
