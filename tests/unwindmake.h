@@ -232,8 +232,11 @@ __attribute__((unused)) static void is_stack(const struct thread *t, const char 
 {
 	static const char *const ends[] = {"root", "truncated", "lost"};
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	struct unwind_source src = {
-		.code = snapshot, .span = snapfile_around(snapshot, TIME), .native = find_native};
+	CLEANUP(returns_free) struct returns *returns = returns_new();
+	struct unwind_source src = {.code = snapshot,
+				    .span = snapfile_around(snapshot, TIME),
+				    .returns = returns,
+				    .native = find_native};
 	struct stack_copy stack = {
 		.base = BASE, .p = (const uint8_t *)t->stack, .len = 8 * t->words};
 	CLEANUP(str_fini) struct str got = {0};

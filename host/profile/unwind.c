@@ -29,18 +29,6 @@ static enum step step_in(struct walk *w)
 	return result;
 }
 
-/* The codes that the frame at hand may be in. */
-static size_t find_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND])
-{
-	size_t n = 0;
-
-	if (!w->src->code)
-		return 0;
-	if (!w->regs.exact)
-		n = walk_return_codes(w, unwind_pc(&w->regs), ret);
-	return n ? n : snapfile_find(w->src->code, walk_addr(w), w->src->span, ret);
-}
-
 static bool leads_on(struct walk *w, const struct snapfile_code *c)
 {
 	w->code = c;
@@ -88,7 +76,7 @@ static enum step step(struct walk *w)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 	uint64_t addr = walk_addr(w);
-	size_t n = find_codes(w, c);
+	size_t n = walk_codes(w, c);
 
 	if (n > 1)
 		return step_ambiguous(w, c, n);

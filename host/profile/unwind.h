@@ -9,6 +9,7 @@
 #define DFG_UNWIND_H
 
 #include "cfi.h"
+#include "returns.h"
 #include "snapfile.h"
 
 #define UNWIND_FRAMES_MAX 2048
@@ -41,6 +42,7 @@ enum unwind_end {
 struct unwind_source {
 	const struct snapfile *code; /* NULL: not a JVM, or no snapshot of it */
 	struct snapfile_span span;   /* of the sample's time */
+	struct returns *returns;     /* what was found out for this span; NULL without code */
 	/* Whether executable memory is at the address. *ret_cfi is the mapped file's, NULL when
 	 * there is none; *ret_offset the address's in the file. */
 	bool (*native)(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t *ret_offset);

@@ -66,39 +66,78 @@ bool walk_take(struct walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
-bool walk_is_frozen(const struct walk *w, uint64_t addr)
+/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
+static bool is_barrier(const struct snapfile_code *c)
 {
 	static const char name[] = "StubRoutines (continuation";
-	const struct snapfile_code *c[SNAPFILE_AROUND];
 
-	if (w->head->cont_return)
-		return addr == w->head->cont_return;
-	/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
-	return snapfile_find(w->src->code, addr - 1, w->src->span, c) == 1 &&
-	       c[0]->record->kind == SNAP_STUBS && c[0]->record->name_len >= strlen(name) &&
-	       memcmp(c[0]->name, name, strlen(name)) == 0;
+	return c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
+	       memcmp(c->name, name, strlen(name)) == 0;
+}
+
+static void find_answer(const struct walk *w, struct returns_answer *ret)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = snapfile_find(w->src->code, ret->addr - 1, w->src->span, c);
+	bool marked;
+
+	ret->frozen = w->head->cont_return ? ret->addr == w->head->cont_return
+					   : n == 1 && is_barrier(c[0]);
+	marked = ret->frozen || ret->addr == w->head->call_stub_return;
+	ret->count = ret->returns = 0;
+	for (size_t i = 0; i < n; i++)
+		if (marked || is_return_in(c[i], ret->addr))
+			ret->codes[ret->count++] = c[i];
+	ret->returns = ret->count;
+	for (size_t i = 0; i < n; i++)
+		if (!marked && !is_return_in(c[i], ret->addr))
+			ret->codes[ret->count++] = c[i];
+	ret->known = true;
+}
+
+static const struct returns_answer *answer_of(const struct walk *w, uint64_t addr)
+{
+	static const struct returns_answer none;
+	struct returns_answer *a;
+
+	if (!addr || !w->src->code)
+		return &none;
+	a = returns_slot(w->src->returns, addr);
+	if (!a->known)
+		find_answer(w, a);
+	return a;
+}
+
+bool walk_is_frozen(const struct walk *w, uint64_t addr)
+{
+	return answer_of(w, addr)->frozen;
 }
 
 size_t walk_return_codes(const struct walk *w, uint64_t addr,
 			 const struct snapfile_code *ret[SNAPFILE_AROUND])
 {
-	const struct snapfile_code *c[SNAPFILE_AROUND];
-	size_t n = 0, found = 0;
+	const struct returns_answer *a = answer_of(w, addr);
 
-	if (addr && w->src->code)
-		n = snapfile_find(w->src->code, addr - 1, w->src->span, c);
-	for (size_t i = 0; i < n; i++)
-		if (is_return_in(c[i], addr) || addr == w->head->call_stub_return ||
-		    walk_is_frozen(w, addr))
-			ret[found++] = c[i];
-	return found;
+	memcpy(ret, a->codes, sizeof(a->codes));
+	return a->returns;
+}
+
+size_t walk_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND])
+{
+	const struct returns_answer *a;
+
+	if (w->regs.exact)
+		return w->src->code
+			       ? snapfile_find(w->src->code, unwind_pc(&w->regs), w->src->span, ret)
+			       : 0;
+	a = answer_of(w, unwind_pc(&w->regs));
+	memcpy(ret, a->codes, sizeof(a->codes));
+	return a->returns ? a->returns : a->count;
 }
 
 bool walk_is_return(const struct walk *w, uint64_t addr)
 {
-	const struct snapfile_code *ignored[SNAPFILE_AROUND];
-
-	return walk_return_codes(w, addr, ignored) != 0;
+	return answer_of(w, addr)->returns != 0;
 }
 
 /* The same for one code that the caller may be. */
@@ -141,13 +180,11 @@ bool walk_take_found(struct walk *w, struct sender s)
  * that the snapshot does not have, or has other code for by now. Stubs stay what they are. */
 static bool may_be_code(const struct walk *w, uint64_t word)
 {
-	const struct snapfile_code *c[SNAPFILE_AROUND];
-	size_t n;
+	const struct returns_answer *a = answer_of(w, word);
+	uint32_t kind = a->count ? a->codes[0]->record->kind : SNAP_COMPILED;
 
-	if (word <= w->head->code_low || word > w->head->code_high || walk_is_return(w, word))
-		return false;
-	n = snapfile_find(w->src->code, word - 1, w->src->span, c);
-	return n == 0 || c[0]->record->kind == SNAP_COMPILED || c[0]->record->kind == SNAP_NATIVE;
+	return word > w->head->code_low && word <= w->head->code_high && !a->returns &&
+	       (kind == SNAP_COMPILED || kind == SNAP_NATIVE);
 }
 
 bool walk_search(struct walk *w, struct sender first, unsigned count)

@@ -41,6 +41,9 @@ enum step walk_missing(const struct walk *w, uint64_t addr);
 size_t walk_return_codes(const struct walk *w, uint64_t addr,
 			 const struct snapfile_code *ret[SNAPFILE_AROUND]);
 
+/* The codes that the frame at hand may be in. */
+size_t walk_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND]);
+
 /* Whether there are any. */
 bool walk_is_return(const struct walk *w, uint64_t addr);
 

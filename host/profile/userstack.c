@@ -3,8 +3,16 @@
 
 #include "dfg/str.h"
 
+/* One for each JVM: few. */
+struct jvm {
+	const struct snapfile *code;
+	struct returns *returns;
+};
+
 struct userstack {
 	struct symbolizer *symbols;
+	struct jvm *jvms;
+	size_t jvm_count, jvm_cap;
 	uint32_t frozen; /* frame */
 	const struct process *process;
 	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
@@ -26,6 +34,9 @@ void userstack_free(struct userstack *us)
 {
 	if (!us)
 		return;
+	for (size_t i = 0; i < us->jvm_count; i++)
+		returns_free(us->jvms[i].returns);
+	free(us->jvms);
 	free(us->frames);
 	free(us);
 }
@@ -40,6 +51,16 @@ static bool find_native(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t
 	const struct userstack *us = arg;
 
 	return symbolizer_native(us->symbols, us->process, addr, ret_cfi, ret_offset);
+}
+
+static struct returns *returns_of(struct userstack *us, const struct snapfile *code)
+{
+	for (size_t i = 0; i < us->jvm_count; i++)
+		if (us->jvms[i].code == code)
+			return us->jvms[i].returns;
+	us->jvms = grow(us->jvms, us->jvm_count, &us->jvm_cap, sizeof(*us->jvms));
+	us->jvms[us->jvm_count] = (struct jvm){.code = code, .returns = returns_new()};
+	return us->jvms[us->jvm_count++].returns;
 }
 
 static void add(struct userstack *us, uint32_t frame)
@@ -78,9 +99,8 @@ static void add_frame(struct userstack *us, const struct unwind_source *src,
 size_t userstack_frames(struct userstack *us, const struct process *p, const struct perf_sample *s,
 			uint64_t time, const uint32_t **ret, enum unwind_end *ret_end)
 {
-	struct unwind_source src = {.code = symbolizer_snapshot(us->symbols, p),
-				    .native = find_native,
-				    .arg = us};
+	struct unwind_source src = {
+		.code = symbolizer_snapshot(us->symbols, p), .native = find_native, .arg = us};
 	struct stack_copy stack = {.p = s->stack, .len = s->stack ? (size_t)s->stack_dyn : 0};
 	struct unwind_regs regs;
 	size_t n;
@@ -90,8 +110,11 @@ size_t userstack_frames(struct userstack *us, const struct process *p, const str
 		return 0;
 	stack.base = unwind_sp(&regs);
 	us->process = p;
-	if (src.code)
+	if (src.code) {
 		src.span = snapfile_around(src.code, time);
+		src.returns = returns_of(us, src.code);
+		returns_at(src.returns, src.span);
+	}
 	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->unwound, &n);
 	for (size_t i = 0; i < n; i++)
 		add_frame(us, &src, &us->unwound[i]);

@@ -53,7 +53,8 @@ static void look(const struct snapfile *sf, uint64_t addr, uint64_t time)
 static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)
 {
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	struct unwind_source src = {.code = sf, .native = find_native};
+	CLEANUP(returns_free) struct returns *returns = returns_new();
+	struct unwind_source src = {.code = sf, .returns = returns, .native = find_native};
 	struct unwind_regs regs = {.exact = true};
 	struct stack_copy stack = {.base = 0x7000};
 	size_t n, used = size < sizeof(regs.reg) ? size : sizeof(regs.reg);

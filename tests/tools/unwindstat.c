@@ -31,6 +31,7 @@ struct stat_run {
 	struct space *space;
 	struct stacks *stacks;
 	const struct snapfile *snapshot;
+	struct returns *returns;
 	struct process *process;
 	uint64_t time; /* of the sample at hand */
 	struct counter lost[CLASSES], cut[CLASSES], differ[CLASSES];
@@ -298,6 +299,7 @@ static void add_sample(struct stat_run *r, const struct perf_sample *s)
 {
 	struct unwind_source src = {.code = r->snapshot,
 				    .span = snapfile_around(r->snapshot, r->time),
+				    .returns = r->returns,
 				    .native = find_native,
 				    .arg = r};
 	struct stack_copy stack = {.p = s->stack, .len = (size_t)s->stack_dyn};
@@ -310,6 +312,7 @@ static void add_sample(struct stat_run *r, const struct perf_sample *s)
 	if (!unwind_from_perf(&regs, s->user_regs_abi, s->user_regs_mask, s->user_regs))
 		return;
 	stack.base = unwind_sp(&regs);
+	returns_at(r->returns, src.span);
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, unwound, &n);
 	clock_gettime(CLOCK_MONOTONIC, &b);
@@ -380,8 +383,10 @@ static void print(struct stat_run *r)
 
 static void read_all(struct stat_run *r, struct perfdata *pd, pid_t pid)
 {
+	CLEANUP(returns_free) struct returns *returns = returns_new();
 	struct perf_record rec;
 
+	r->returns = returns;
 	while (perfdata_next(pd, &rec)) {
 		r->process = space_process(r->space, pid);
 		r->process->code = symbolizer_code(r->symbols, pid);

@@ -140,7 +140,8 @@ static void test_depth(void)
 {
 	static uint64_t deep[4 * UNWIND_FRAMES_MAX + 8];
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	struct unwind_source src = {.code = snapshot, .native = find_native};
+	CLEANUP(returns_free) struct returns *returns = returns_new();
+	struct unwind_source src = {.code = snapshot, .returns = returns, .native = find_native};
 	struct stack_copy stack = {.base = BASE, .p = (const uint8_t *)deep, .len = sizeof(deep)};
 	struct thread t = at(METHOD + 0x20, 1);
 	size_t n;

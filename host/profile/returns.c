@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "returns.h"
+
+#include "dfg/str.h"
+
+#define SIZE_LEAST 1024u
+#define SIZE_MOST  (1u << 18)
+
+/* Open addressing; an address of 0 is never asked for: its slot is free. */
+struct returns {
+	struct snapfile_span span;
+	struct returns_answer *slots;
+	size_t count, size; /* size: a power of two */
+};
+
+struct returns *returns_new(void)
+{
+	struct returns *r = xcalloc(1, sizeof(*r));
+
+	r->size = SIZE_LEAST;
+	r->slots = xcalloc(r->size, sizeof(*r->slots));
+	return r;
+}
+
+void returns_free(struct returns *r)
+{
+	if (!r)
+		return;
+	free(r->slots);
+	free(r);
+}
+
+static void forget(struct returns *r)
+{
+	memset(r->slots, 0, r->size * sizeof(*r->slots));
+	r->count = 0;
+}
+
+void returns_at(struct returns *r, struct snapfile_span span)
+{
+	if (r->count && (r->span.first != span.first || r->span.last != span.last))
+		forget(r);
+	r->span = span;
+}
+
+static struct returns_answer *find(struct returns_answer *slots, size_t size, uint64_t addr)
+{
+	uint64_t h = addr * 0x9e3779b97f4a7c15u;
+	size_t i = (h ^ h >> 32) & (size - 1);
+
+	while (slots[i].addr && slots[i].addr != addr)
+		i = (i + 1) & (size - 1);
+	return &slots[i];
+}
+
+static void make_larger(struct returns *r)
+{
+	struct returns_answer *old = r->slots;
+	size_t size = r->size;
+
+	r->size *= 2;
+	r->slots = xcalloc(r->size, sizeof(*r->slots));
+	for (size_t i = 0; i < size; i++)
+		if (old[i].addr)
+			*find(r->slots, r->size, old[i].addr) = old[i];
+	free(old);
+}
+
+struct returns_answer *returns_slot(struct returns *r, uint64_t addr)
+{
+	struct returns_answer *a = find(r->slots, r->size, addr);
+
+	if (a->addr)
+		return a;
+	if (r->count * 2 >= r->size) {
+		if (r->size < SIZE_MOST)
+			make_larger(r);
+		else
+			forget(r);
+		a = find(r->slots, r->size, addr);
+	}
+	r->count++;
+	a->addr = addr;
+	return a;
+}
