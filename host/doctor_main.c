@@ -112,19 +112,20 @@ static enum exit_status look_at_container(const struct probe *p, const struct co
 	struct jvms jvms;
 	struct err err;
 	size_t count = 0, found;
+	bool reachable;
 
 	findings_about(p->f, "container", 0, "%s%s%s%.12s%s", c->is_single ? "" : "container ",
 		       c->name, named ? " (" : "", named ? c->id : "", named ? ")" : "");
 	if (container_pids(c, &pids, &count, &err) < 0)
 		count = 0;
-	probe_container(p, c, pids, count);
+	probe_container(p, c, pids, count, &reachable);
 	jvms_find(pids, count, &jvms);
 	found = jvms.count;
 	if (found == 0)
 		finding_add(p->f, FINDING_NOTE, "java", "its graph has native and kernel frames",
 			    "no JVM runs in it");
 	for (size_t i = 0; i < found; i++)
-		probe_jvm(p, c, &jvms.list[i]);
+		probe_jvm(p, reachable, &jvms.list[i]);
 	jvms_fini(&jvms);
 	return found ? EXIT_DONE : EXIT_NO_JVM;
 }

@@ -2,6 +2,7 @@
 /* What holds for a container as a whole. */
 #include <fcntl.h>
 #include <jansson.h>
+#include <sys/capability.h>
 
 #include "dfg/fs.h"
 #include "dfg/paths.h"
@@ -12,6 +13,7 @@
 #define STATUS_MAX (64u << 10)
 #define MOUNTS_MAX (16u << 20)
 #define STATE_MAX  (2u << 20)
+#define OUTSIDE	   "JVMs are read from outside"
 #define JOINED	   "dfg-trigger joins it when needed"
 
 static void tell_processes(const struct probe *p, const struct container *c, const pid_t *pids,
@@ -23,7 +25,8 @@ static void tell_processes(const struct probe *p, const struct container *c, con
 	record_count_events(pids, count, &e);
 	if (e.files <= e.limit) {
 		finding_add(p->f, FINDING_OK, "processes", "",
-			    "%zu with %zu threads, the first is %d", count, e.threads, (int)c->pid);
+			    "%zu with %zu thread%s; the first is %d", count, e.threads,
+			    e.threads == 1 ? "" : "s", (int)c->pid);
 		return;
 	}
 	advice =
@@ -64,32 +67,41 @@ static bool has_mounts(const char *mountinfo)
 	       strstr(mountinfo, " " DFG_OUT_PATH " ") && strstr(mountinfo, " " DFG_CTL_PATH " ");
 }
 
-static void tell_mounts(const struct probe *p, const struct container *c, int procfd)
+/* As dfg-hook --join would find it. */
+static bool can_join(const struct probe *p)
+{
+	CLEANUP(free) char *missing = probe_missing_file();
+
+	return !missing && probe_capable(p, CAP_SYS_ADMIN) && probe_kernel_is(p, 5, 14);
+}
+
+/* Whether the agent is there, or can be brought. */
+static bool tell_mounts(const struct probe *p, const struct container *c, int procfd)
 {
 	CLEANUP(str_fini) struct str mounts = {0};
 	CLEANUP(free) char *words = NULL;
 	struct err err;
+	bool can;
 
 	if (c->is_single) {
-		finding_add(p->f, FINDING_NOTE, "mounts", "JVMs are read from outside",
+		finding_add(p->f, FINDING_NOTE, "mounts", OUTSIDE,
 			    "none: the process is in no container");
-		return;
+		return false;
 	}
 	if (fs_read_file(procfd, "mountinfo", MOUNTS_MAX, &mounts, &err) == 0 && mounts.buf &&
 	    has_mounts(mounts.buf)) {
 		finding_add(p->f, FINDING_OK, "mounts", "",
 			    DFG_AGENT_PATH " and the share are there");
-		return;
+		return true;
 	}
 	words = c->hooked ? hook_words(p, c) : NULL;
-	if (words && has_prefix(words, "skip-"))
-		finding_add(p->f, FINDING_NOTE, "mounts", "JVMs are read from outside",
-			    "none: the hook left it alone (%s)", words);
-	else if (words && !has_prefix(words, "mounted"))
-		finding_add(p->f, FINDING_NOTE, "mounts", JOINED, "none: %s", words);
-	else
-		finding_add(p->f, FINDING_NOTE, "mounts", JOINED,
-			    "none: it was started without dfg's hook, or has lost them");
+	can = !(words && has_prefix(words, "skip-")) && can_join(p);
+	if (!words || has_prefix(words, "mounted")) {
+		free(words);
+		words = xstrdup("it was started without dfg's hook, or has lost them");
+	}
+	finding_add(p->f, FINDING_NOTE, "mounts", can ? JOINED : OUTSIDE, "none: %s", words);
+	return can;
 }
 
 /* What keeps others out, and does not matter to dfg: that is worth a line. */
@@ -116,17 +128,18 @@ static void tell_isolation(const struct probe *p, int procfd)
 }
 
 void probe_container(const struct probe *p, const struct container *c, const pid_t *pids,
-		     size_t count)
+		     size_t count, bool *ret_reachable)
 {
 	CLEANUP(close_fd) int procfd = -1;
 	struct err err;
 
+	*ret_reachable = false;
 	procfd = proc_open(c->pid, &err);
 	if (procfd < 0) {
 		finding_add(p->f, FINDING_NO, "processes", "start it again", "%s", err.msg);
 		return;
 	}
 	tell_processes(p, c, pids, count);
-	tell_mounts(p, c, procfd);
+	*ret_reachable = tell_mounts(p, c, procfd);
 	tell_isolation(p, procfd);
 }

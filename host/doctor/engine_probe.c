@@ -180,20 +180,32 @@ void probe_engines(const struct probe *p)
 	}
 }
 
+char *probe_missing_file(void)
+{
+	static const char *const names[] = {"dfg-hook", "payload.squashfs"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		CLEANUP(free) char *path = install_path(names[i]);
+
+		if (access(path, R_OK) < 0)
+			return TAKE_PTR(path);
+	}
+	return NULL;
+}
+
 void probe_payload(const struct probe *p)
 {
-	CLEANUP(free) char *hook = install_path("dfg-hook");
-	CLEANUP(free) char *image = install_path("payload.squashfs");
+	CLEANUP(free) char *missing = probe_missing_file();
 	CLEANUP(free) char *place = xasprintf(" %s/" DFG_PAYLOAD_DIR "/", p->root);
 	CLEANUP(str_fini) struct str mounts = {0};
 
-	if (access(hook, X_OK) < 0 || access(image, R_OK) < 0)
+	if (missing)
 		finding_add(p->f, FINDING_NOTE, "payload",
 			    "make install; until then JVMs are read from outside",
-			    "%s is missing: no agent can be brought into a container",
-			    access(hook, X_OK) < 0 ? hook : image);
+			    "%s is missing: no agent can be brought into a container", missing);
 	else if (probe_read(p, "proc/self/mountinfo", &mounts) && strstr(mounts.buf, place))
-		finding_add(p->f, FINDING_OK, "payload", "", "%s, mounted", image);
+		finding_add(p->f, FINDING_OK, "payload", "", "mounted below %s", p->root);
 	else
-		finding_add(p->f, FINDING_OK, "payload", "", "%s, not mounted yet", image);
+		finding_add(p->f, FINDING_OK, "payload", "",
+			    "there; no container has it mounted yet");
 }

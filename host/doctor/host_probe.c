@@ -79,21 +79,28 @@ void probe_rights(const struct probe *p)
 			    "not in the host's pid namespace: other containers are not seen");
 }
 
+bool probe_kernel_is(const struct probe *p, int major, int minor)
+{
+	CLEANUP(str_fini) struct str release = {0};
+	int is[2] = {0};
+
+	return probe_read(p, "proc/sys/kernel/osrelease", &release) &&
+	       sscanf(release.buf, "%d.%d", &is[0], &is[1]) == 2 &&
+	       (is[0] > major || (is[0] == major && is[1] >= minor));
+}
+
 void probe_kernel(const struct probe *p)
 {
 	CLEANUP(str_fini) struct str release = {0};
-	int major = 0, minor = 0;
 
 	if (!probe_read(p, "proc/sys/kernel/osrelease", &release))
 		return;
 	release.buf[strcspn(release.buf, "\n")] = '\0';
-	if (sscanf(release.buf, "%d.%d", &major, &minor) != 2)
-		return;
-	if (major < 5 || (major == 5 && minor < 6))
+	if (!probe_kernel_is(p, 5, 6))
 		finding_add(p->f, FINDING_NO, "kernel", "Linux 5.6 is the least, 5.14 is better",
 			    "Linux %s: no openat2(2), no file of a container can be opened safely",
 			    release.buf);
-	else if (major == 5 && minor < 14)
+	else if (!probe_kernel_is(p, 5, 14))
 		finding_add(p->f, FINDING_NOTE, "kernel", "JVMs are read from outside",
 			    "Linux %s: the hook's mounts need 5.14", release.buf);
 	else

@@ -97,14 +97,18 @@ static void tell_attach(const struct probe *p, const struct facts *k)
 }
 
 /* As snapshot_take goes about it. */
-static void tell_source(const struct probe *p, const struct container *c, const struct facts *k)
+static void tell_source(const struct probe *p, bool reachable, const struct facts *k)
 {
+	bool loadable = k->attach == ATTACH_OK && !loading_is_off(k);
+
 	if (k->resident)
 		finding_add(p->f, FINDING_OK, "source", "", "the agent that is there");
-	else if (!c->is_single && k->attach == ATTACH_OK && !loading_is_off(k))
+	else if (reachable && loadable)
 		finding_add(p->f, FINDING_OK, "source", "", "the agent, loaded when it is needed");
 	else if (k->look.has_tables)
-		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory");
+		finding_add(p->f, FINDING_OK, "source", "",
+			    "the host's reader of its memory, as the agent cannot be %s",
+			    loadable ? "brought to it" : "loaded");
 	else
 		finding_add(p->f, FINDING_NO, "source",
 			    "the graph has its native and kernel frames",
@@ -154,7 +158,7 @@ static void tell_symbols(const struct probe *p, const struct facts *k)
 		finding_add(p->f, FINDING_OK, "libjvm", "", "libjvm.so has its symbol table");
 }
 
-void probe_jvm(const struct probe *p, const struct container *c, const struct jvm *j)
+void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)
 {
 	struct facts k = {.jvm = j};
 	struct err err;
@@ -167,7 +171,7 @@ void probe_jvm(const struct probe *p, const struct container *c, const struct jv
 	tell_java(p, &k);
 	tell_tables(p, &k);
 	tell_attach(p, &k);
-	tell_source(p, c, &k);
+	tell_source(p, reachable, &k);
 	tell_stacks(p, &k);
 	tell_leaves(p, &k);
 	tell_symbols(p, &k);

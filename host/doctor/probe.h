@@ -32,9 +32,11 @@ void probe_payload(const struct probe *p);
 void probe_engines(const struct probe *p);
 
 /* ---- a container, and a JVM in it ---- */
+
+/* `reachable`: whether the agent is in the container, or can be brought there. */
 void probe_container(const struct probe *p, const struct container *c, const pid_t *pids,
-		     size_t count);
-void probe_jvm(const struct probe *p, const struct container *c, const struct jvm *j);
+		     size_t count, bool *ret_reachable);
+void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j);
 
 /* ---- helpers of the probes ---- */
 
@@ -46,6 +48,12 @@ long probe_number(const struct probe *p, const char *path, long missing);
 
 /* Whether the capability (CAP_*) is in force. */
 bool probe_capable(const struct probe *p, int cap);
+
+/* Whether the kernel is at least this one. */
+bool probe_kernel_is(const struct probe *p, int major, int minor);
+
+/* NULL, or the file that this installation lacks to join a container (owned by the caller). */
+char *probe_missing_file(void);
 
 /* Processors on line, at least 1. */
 size_t probe_cpus(void);
