@@ -151,3 +151,19 @@ void debugfiles_keep(struct session *s, size_t first, int rootfd)
 		keep(&search, rootfd);
 	}
 }
+
+int debugfiles_open(const char *path, const struct symfile_link *l, int rootfd)
+{
+	CLEANUP(close_fd) int hostfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int roots[] = {rootfd, hostfd}, fd = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(roots) && fd < 0; i++) {
+		struct places p;
+
+		places_of(path, l, i > 0, &p);
+		for (size_t k = 0; k < p.n && roots[i] >= 0 && fd < 0; k++)
+			fd = open_place(roots[i], p.path[k]);
+		places_fini(&p);
+	}
+	return fd;
+}

@@ -8,6 +8,10 @@
 #include "dfg/proc.h"
 #include "dfg/str.h"
 
+/* Documentation/admin-guide/mm/pagemap.rst */
+#define PAGE_SWAPPED (1ull << 62)
+#define PAGE_PRESENT (1ull << 63)
+
 struct maps {
 	struct range {
 		uint64_t start, end;
@@ -43,29 +47,52 @@ static bool stack_pointer(int taskfd, const char *tid, uint64_t *ret)
 	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && parse_stack_pointer(text, ret);
 }
 
-/* Maps are in rising order. */
-static void add_depth(const struct maps *maps, uint64_t sp, uint64_t bytes, struct depths *d)
+/* Maps are in rising order. The end of the one that holds the address; 0: none does. */
+static uint64_t map_end(const struct maps *maps, uint64_t addr)
 {
 	size_t low = 0, high = maps->count;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (maps->list[mid].end <= sp)
+		if (maps->list[mid].end <= addr)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low == maps->count || sp < maps->list[low].start)
-		return;
+	return low < maps->count && addr >= maps->list[low].start ? maps->list[low].end : 0;
+}
+
+/* Where the pages that are in memory or swapped out end, above the one of `addr` and up to `end`.
+ */
+static uint64_t touched_end(int pagemap, uint64_t addr, uint64_t end)
+{
+	const uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t entries[512], page = addr / size + 1;
+
+	while (page * size < end) {
+		ssize_t n = pread(pagemap, entries, sizeof(entries), (off_t)(page * 8));
+
+		if (n < (ssize_t)sizeof(*entries))
+			return end;
+		for (size_t i = 0; i < (size_t)n / 8 && page * size < end; i++, page++)
+			if (!(entries[i] & (PAGE_PRESENT | PAGE_SWAPPED)))
+				return page * size;
+	}
+	return end;
+}
+
+static void add_depth(uint64_t depth, uint64_t bytes, struct depths *d)
+{
 	d->asleep++;
-	d->deeper += maps->list[low].end - sp > bytes;
-	if (maps->list[low].end - sp > d->deepest)
-		d->deepest = maps->list[low].end - sp;
+	d->deeper += depth > bytes;
+	if (depth > d->deepest)
+		d->deepest = depth;
 }
 
 int depths_of(int procfd, uint64_t bytes, struct depths *ret, struct err *err)
 {
+	CLEANUP(close_fd) int pagemap = openat(procfd, "pagemap", O_RDONLY | O_CLOEXEC);
 	int taskfd = openat(procfd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = taskfd >= 0 ? fdopendir(taskfd) : NULL;
 	struct depths d = {0};
@@ -79,13 +106,14 @@ int depths_of(int procfd, uint64_t bytes, struct depths *ret, struct err *err)
 		return -1;
 	}
 	while ((e = readdir(dir))) {
-		uint64_t sp;
+		uint64_t sp, end;
 
 		if (e->d_name[0] == '.')
 			continue;
 		d.threads++;
-		if (stack_pointer(taskfd, e->d_name, &sp))
-			add_depth(&maps, sp, bytes, &d);
+		end = stack_pointer(taskfd, e->d_name, &sp) ? map_end(&maps, sp) : 0;
+		if (end)
+			add_depth(touched_end(pagemap, sp, end) - sp, bytes, &d);
 	}
 	closedir(dir);
 	free(maps.list);

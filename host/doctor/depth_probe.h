@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How deep the stacks of a process's threads are at this moment. Of a thread that sleeps in a
- * system call the kernel tells the stack pointer (proc(5), /proc/PID/task/TID/syscall); the stack
- * ends where its mapping does. Threads that run are not asked: that would mean to stop them. */
+ * system call the kernel tells the stack pointer (/proc/PID/task/TID/syscall, proc(5)). Its stack
+ * ends where the mapping does, or before: since glibc 2.42 the guard between two stacks is no
+ * mapping of its own, but its pages were never touched (/proc/PID/pagemap). Threads that run are
+ * not asked: that would mean to stop them. */
 #ifndef DFG_DEPTH_PROBE_H
 #define DFG_DEPTH_PROBE_H
 

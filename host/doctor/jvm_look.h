@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JVM seen from outside: its flags, from its own tables, and what its libjvm.so has. */
+/* A JVM seen from outside: its flags, from its own tables, and the symbols of its libjvm.so. */
 #ifndef DFG_JVM_LOOK_H
 #define DFG_JVM_LOOK_H
 
@@ -36,16 +36,20 @@ enum jvm_flag {
 struct jvm_look {
 	bool has_tables;	      /* they were read; flags hold */
 	int8_t flags[JVM_FLAG_COUNT]; /* 1, 0; -1: this release has none of that name */
-	bool has_file;		      /* libjvm.so could be opened */
-	bool has_symtab;	      /* it has a symbol table of all its functions */
 	char why[256];		      /* why there are no tables */
 };
 
-/* In a child, which is killed after two seconds: a process can make reads of its memory and files
- * wait. Fails when the child did; *ret is whole all the same. */
+/* In a child, which is killed after two seconds: a process can make reads of its memory wait. Fails
+ * when the child did; *ret is whole all the same. */
 MUST_CHECK int jvm_look(const struct jvm *j, struct jvm_look *ret, struct err *err);
 
-/* Whether the ELF file has a section of this type (SHT_*). Bounded; false for what is no ELF64. */
-bool elf_has_section(int fd, uint32_t type);
+enum jvm_symbols {
+	JVM_SYMBOLS_UNKNOWN, /* libjvm.so could not be opened */
+	JVM_SYMBOLS_NONE,    /* it is stripped */
+	JVM_SYMBOLS_DEBUG,   /* in a separate debug file, in the container or on the host */
+	JVM_SYMBOLS_OWN,     /* in its symbol table */
+};
+
+enum jvm_symbols jvm_symbols(const struct jvm *j);
 
 #endif

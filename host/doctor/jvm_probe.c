@@ -8,10 +8,9 @@
 #include "jvm_look.h"
 #include "probe.h"
 
-#define WARNS_SINCE   21 /* of agents that are loaded into it (JEP 451) */
-#define READ_INSTEAD  "its memory is read from outside"
-#define SWITCH_ON     "dfg-trigger switches it on, for code compiled from then on"
-#define NOT_OF_LEAVES "Java names are not affected"
+#define WARNS_SINCE  21 /* of agents that are loaded into it (JEP 451) */
+#define READ_INSTEAD "its memory is read from outside"
+#define SWITCH_ON    "dfg-trigger switches it on, for code compiled from then on"
 
 struct facts {
 	const struct jvm *jvm;
@@ -137,9 +136,10 @@ static void tell_stacks(const struct probe *p, const struct facts *k)
 	if (depths_of(k->jvm->procfd, bytes, &d, &err) < 0 || d.asleep == 0)
 		return;
 	if (d.deeper)
-		finding_add(p->f, FINDING_NOTE, "stacks", "dfg-trigger --stack 65528",
-			    "%u KiB are copied; %zu of its %zu threads that sleep use up to %.0f",
-			    bytes >> 10, d.deeper, d.asleep, (double)d.deepest / 1024);
+		finding_add(
+			p->f, FINDING_NOTE, "stacks", "dfg-trigger --stack 65528",
+			"%u KiB are copied; %zu of its %zu threads that sleep use up to %.0f KiB",
+			bytes >> 10, d.deeper, d.asleep, (double)d.deepest / 1024);
 	else
 		finding_add(p->f, FINDING_OK, "stacks", "",
 			    "%u KiB are copied; its %zu threads that sleep use at most %.1f KiB",
@@ -148,14 +148,20 @@ static void tell_stacks(const struct probe *p, const struct facts *k)
 
 static void tell_symbols(const struct probe *p, const struct facts *k)
 {
-	if (!k->look.has_file)
-		finding_add(p->f, FINDING_NOTE, "libjvm", NOT_OF_LEAVES,
-			    "libjvm.so cannot be opened: the JVM's own frames have no names");
-	else if (!k->look.has_symtab)
-		finding_add(p->f, FINDING_NOTE, "libjvm", NOT_OF_LEAVES,
-			    "libjvm.so is stripped: most of the JVM's own frames have no names");
-	else
-		finding_add(p->f, FINDING_OK, "libjvm", "", "libjvm.so has its symbol table");
+	static const struct {
+		enum finding_state state;
+		const char *why, *advice;
+	} all[] = {
+		[JVM_SYMBOLS_UNKNOWN] = {FINDING_NOTE, "libjvm.so cannot be opened",
+					 "the JVM's own frames have no names"},
+		[JVM_SYMBOLS_NONE] = {FINDING_NOTE, "libjvm.so is stripped",
+				      "few of the JVM's own frames have names; install its -dbg"},
+		[JVM_SYMBOLS_DEBUG] = {FINDING_OK, "libjvm.so's symbols, from its debug file", ""},
+		[JVM_SYMBOLS_OWN] = {FINDING_OK, "libjvm.so has its symbol table", ""},
+	};
+	enum jvm_symbols found = jvm_symbols(k->jvm);
+
+	finding_add(p->f, all[found].state, "libjvm", all[found].advice, "%s", all[found].why);
 }
 
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)

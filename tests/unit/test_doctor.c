@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-doctor's probes on a machine made of files. */
-#include <elf.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -11,7 +11,6 @@
 #include "dfg/clock.h"
 #include "dfg/fs.h"
 #include "dfg/proc.h"
-#include "jvm_look.h"
 #include "probe.h"
 #include "tap.h"
 
@@ -212,16 +211,31 @@ static void test_depths(void)
 	close(hold[1]);
 }
 
-static void test_elf(void)
+static int wait_for_ever(void *arg)
 {
-	CLEANUP(close_fd) int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CLEANUP(close_fd) int cut = memfd_create("cut", MFD_CLOEXEC);
+	for (;;)
+		pause();
+	return arg != NULL;
+}
 
-	ok(elf_has_section(self, SHT_SYMTAB), "a symbol table");
-	ok(!elf_has_section(self, SHT_LOUSER), "no section of this type");
-	ok(fs_copy(self, cut, 4096, &err) >= 0 || ftruncate(cut, 4096) == 0, "a file that is cut");
-	ok(!elf_has_section(cut, SHT_SYMTAB), "  has none");
-	ok(ftruncate(cut, 10) == 0 && !elf_has_section(cut, SHT_SYMTAB), "  nor has its head");
+/* Two stacks in one mapping: what lies above was never touched. */
+static void test_merged_stacks(void)
+{
+	char *map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CLEANUP(close_fd) int procfd = -1;
+	struct depths d = {0};
+	pid_t pid = clone(wait_for_ever, map + (1 << 19), SIGCHLD, NULL);
+
+	procfd = proc_open(pid, &err);
+	for (int i = 0; i < 200 && !d.asleep && depths_of(procfd, 65536, &d, &err) == 0; i++)
+		sleep_ms(10);
+	if (geteuid() == 0) {
+		is_int((int64_t)d.asleep, 1, "a stack in the middle of a mapping");
+		ok(d.deepest > 0 && d.deepest <= 16384, "  ends there: %d bytes", (int)d.deepest);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	munmap(map, 1 << 20);
 }
 
 static void test_findings(void)
@@ -258,7 +272,7 @@ int main(void)
 	test_engines();
 	test_stack_pointer();
 	test_depths();
-	test_elf();
+	test_merged_stacks();
 	test_findings();
 	fs_remove_tree(AT_FDCWD, top);
 	return tap_done();

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "debugfiles.h"
+#include "dfg/proc.h"
+#include "dfg/str.h"
+#include "files.h"
+#include "jvm_look.h"
+#include "symfile.h"
+
+struct libjvm {
+	int procfd, fd;
+	char *path;
+};
+
+static int open_libjvm(const struct proc_map *m, void *arg)
+{
+	static const char name[] = "/libjvm.so";
+	const char *base = strrchr(m->path, '/');
+	struct libjvm *l = arg;
+	struct stat st;
+
+	/* A file that was replaced since has " (deleted)" behind its name. */
+	if (!m->exec || !base || strncmp(base, name, strlen(name)) != 0)
+		return 0;
+	l->fd = files_open_mapped(l->procfd, m, &st);
+	l->path = xstrdup(m->path);
+	return 1;
+}
+
+static bool has_debug_file(const struct libjvm *l, const struct symfile_link *own)
+{
+	CLEANUP(close_fd) int rootfd = -1;
+	CLEANUP(close_fd) int fd = -1;
+	struct symfile_link its = {0};
+	struct err err;
+
+	rootfd = proc_open_root(l->procfd, &err);
+	fd = debugfiles_open(l->path, own, rootfd);
+	return fd >= 0 && symfile_links(&fd, 1, &its, &err) == 0 && its.whole &&
+	       its.id_len == own->id_len && !memcmp(its.id, own->id, own->id_len);
+}
+
+enum jvm_symbols jvm_symbols(const struct jvm *j)
+{
+	struct libjvm l = {.procfd = j->procfd, .fd = -1};
+	enum jvm_symbols ret = JVM_SYMBOLS_UNKNOWN;
+	struct symfile_link own = {0};
+	struct err err;
+
+	if (proc_each_map(j->procfd, open_libjvm, &l, &err) == 1 && l.fd >= 0 &&
+	    symfile_links(&l.fd, 1, &own, &err) == 0)
+		ret = own.whole			 ? JVM_SYMBOLS_OWN
+		      : has_debug_file(&l, &own) ? JVM_SYMBOLS_DEBUG
+						 : JVM_SYMBOLS_NONE;
+	cleanup_close_fd(&l.fd);
+	free(l.path);
+	return ret;
+}
