@@ -38,7 +38,7 @@ void hs_nmethod_numbers(struct hs *hs, const struct hs_blob *blob, struct snap_c
 			       ? (uint32_t)n
 			       : SNAP_NONE;
 	if (hs_get(hs, blob->start, HS_NMETHOD_LEVEL, &n) && n <= 4)
-		ret->level = (uint32_t)n;
+		ret->level = (uint16_t)n;
 	if (hs_get(hs, blob->start, HS_NMETHOD_ID, &n))
 		ret->compile_id = (uint32_t)n;
 }

@@ -126,6 +126,18 @@ static uint32_t scope_resolve(struct hs *hs, struct hs_scopes *s, const struct h
 	return scope;
 }
 
+/* Whether a scope has neither locals nor a stack nor monitors, as between safepoints: there is no
+ * description of them, which is not the same as an empty one (debugInfoRec.cpp describe_scope, of
+ * C2 at least; C1 leaves out empty ones, too). */
+static bool is_plain(const struct hs_debug *d, uint32_t place)
+{
+	struct hs_stream in = {.p = d->data + place, .end = d->data + d->data_len, .base = d->base};
+
+	for (int i = 0; i < 3; i++) /* sender, method, bci */
+		hs_stream_u32(&in);
+	return !hs_stream_u32(&in) && !hs_stream_u32(&in) && !hs_stream_u32(&in) && !in.bad;
+}
+
 static bool behind_call(const struct hs_debug *d, uint32_t end)
 {
 	/* x86-64: call n; call reg. Elsewhere no region is joined to another one. */
@@ -176,6 +188,8 @@ static bool regions_read(struct hs *hs, struct hs_scopes *s, const struct hs_deb
 			scope = place ? scope_resolve(hs, s, d, place, &places) : SNAP_NONE;
 			if (place && scope == SNAP_NONE)
 				return false;
+			s->places++;
+			s->plain += place && is_plain(d, place);
 		}
 		if (!region_add(s, d, pc, scope))
 			return false;
@@ -188,6 +202,7 @@ bool hs_scopes_read(struct hs *hs, struct hs_scopes *s, const struct hs_debug *d
 	s->round++;
 	s->scope_count = 0;
 	s->region_count = 0;
+	s->places = s->plain = 0;
 	if (regions_read(hs, s, debug))
 		return true;
 	s->scope_count = 0;

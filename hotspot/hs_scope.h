@@ -29,6 +29,7 @@ struct hs_debug {
 
 struct hs_scopes {
 	uint32_t scope_count, region_count;
+	uint32_t places, plain; /* that were described, and of these as between safepoints */
 	struct snap_scope scope[HS_SCOPES_MAX];
 	struct snap_region region[HS_REGIONS_MAX];
 	/* Two hash tables in one, by place and by content; an entry of another round is empty. */

@@ -92,6 +92,13 @@ static void code_scan(struct snapshot *s, const struct hs_blob *blob, struct sna
 						 s->calls, SNAP_CALLS_MAX);
 }
 
+/* With -XX:+DebugNonSafepoints most of the places are between safepoints; without it, those of
+ * methods without any local variable look alike. */
+static bool is_between(const struct hs_scopes *s)
+{
+	return s->plain > 0 && s->plain >= s->places / 4;
+}
+
 /* Names the methods of all scopes, and the code's own. False: that one has no name. */
 static bool methods_take(struct snapshot *s, const struct hs_blob *blob)
 {
@@ -173,6 +180,8 @@ void snapshot_code(struct snapshot *s, const struct hs_block *block, const struc
 	if (!scopes_read(s, blob, &code)) {
 		s->result->skipped++;
 		print = 0;
+	} else if (is_between(&s->scopes)) {
+		code.flags |= SNAP_BETWEEN;
 	}
 	code_scan(s, blob, &code);
 	if (blob->is_nmethod && !methods_take(s, blob)) {

@@ -46,6 +46,11 @@ void draw_quality(struct str *out, const struct quality *q)
 	str_adds(out, " frames unknown · ");
 	share_add(out, q->truncated, q->samples);
 	str_adds(out, " truncated");
+	if (q->between_safepoints) {
+		str_adds(out, " · ");
+		share_add(out, q->between_safepoints, q->java_samples);
+		str_adds(out, " of Java without DebugNonSafepoints");
+	}
 	if (q->stale) {
 		str_adds(out, " · ");
 		share_add(out, q->stale, q->java_frames);

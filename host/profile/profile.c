@@ -279,6 +279,9 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	frames = r->frames + ARRAY_LEN(r->frames) - r->used;
 	stacks_add(r->stacks, frames, r->used, 1);
 	r->quality->samples++;
+	r->quality->between_safepoints +=
+		rec->sample.cpumode == PERF_RECORD_MISC_USER &&
+		symbolize_is_between(r->symbols, p, rec->sample.ip, rec->time);
 	if (p->code)
 		count_thread(space_thread(r->space, rec->pid, rec->tid), r->has_java, r->at_root);
 }

@@ -55,6 +55,9 @@ struct quality {
 	/* Of these, which have no name since snapshots do not tell whose code, or which interpreted
 	 * method, was there at the time of the sample; they count as unknown, too. */
 	uint64_t stale;
+	/* Java samples in code that was compiled without -XX:+DebugNonSafepoints: of methods
+	 * inlined into each other, the one of the next safepoint counts. */
+	uint64_t between_safepoints;
 };
 
 struct stacks;

@@ -203,6 +203,16 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 	return answer(sy, p, (struct question){.addr = addr, .generation = p->generation}, ret);
 }
 
+bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			  uint64_t time)
+{
+	const struct snapfile *sf = symbolizer_snapshot(sy, p);
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+
+	return sf && snapfile_find(sf, addr, snapfile_around(sf, time), c) == 1 &&
+	       c[0]->record->kind == SNAP_COMPILED && !(c[0]->record->flags & SNAP_BETWEEN);
+}
+
 uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			uint64_t time)
 {

@@ -54,6 +54,10 @@ bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t 
 /* The frame of Java code that cannot be told from other code at the time (codemaps.h). */
 uint32_t symbolizer_stale(const struct symbolizer *sy);
 
+/* Whether an address is in compiled code that tells what is inlined where at safepoints only. */
+bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			  uint64_t time);
+
 /* What a frame says about the stack it is in. */
 bool symbolize_is_java(const struct symbolizer *sy, uint32_t frame); /* a Java method */
 bool symbolize_is_first(struct symbolizer *sy, uint32_t frame);	     /* a thread's first function */

@@ -12,13 +12,13 @@
  * DELTAS. Snapshots of one JVM can follow each other in one file, HEAD … END HEAD … END, the first
  * of them whole. One with SNAP_DELTA has only what is new since the snapshot before it: CODE
  * records for code that came or is not what it was, GONE records for code that went (what new code
- * lies on is gone, listed or not), and METHOD records for all that its own CODE records refer to and
- * for methods of classes that came. All else is as it was. GONE is of code of the snapshots before
- * it, never of its own, wherever it stands. A METHOD holds from its snapshot on, and also before it
- * where no earlier one had its id: the last delta names methods of older classes that have begun to
- * run. A whole snapshot can follow others (what had been said was forgotten): it stands for itself.
- * What a snapshot says was so at some moment between its HEAD's time and its END's. The last may
- * lack its END: its writer was stopped.
+ * lies on is gone, listed or not), and METHOD records for all that its own CODE records refer to
+ * and for methods of classes that came. All else is as it was. GONE is of code of the snapshots
+ * before it, never of its own, wherever it stands. A METHOD holds from its snapshot on, and also
+ * before it where no earlier one had its id: the last delta names methods of older classes that
+ * have begun to run. A whole snapshot can follow others (what had been said was forgotten): it
+ * stands for itself. What a snapshot says was so at some moment between its HEAD's time and its
+ * END's. The last may lack its END: its writer was stopped.
  *
  * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
 #ifndef DFG_SNAPSHOT_FORMAT_H
@@ -107,6 +107,10 @@ struct snap_exit {
 	uint32_t pop, end;
 };
 
+/* The code was compiled with -XX:+DebugNonSafepoints: its regions are true between calls and
+ * safepoints, too. Without, code there has the scope of the next one. */
+#define SNAP_BETWEEN 1u
+
 struct snap_code {
 	struct snap_record record;
 	uint64_t start;
@@ -117,7 +121,8 @@ struct snap_code {
 	uint32_t frame_complete; /* offset from which frame_size holds; SNAP_NONE: never */
 	uint32_t push_end;	 /* offset behind `push rbp`, SNAP_NONE: the prologue has none */
 	uint32_t sub_end;	 /* offset behind `sub rsp, n`; SNAP_NONE unknown */
-	uint32_t level;		 /* compilation level, 1 to 4; 0 unknown or none */
+	uint16_t level;		 /* compilation level, 1 to 4; 0 unknown or none */
+	uint16_t flags;		 /* SNAP_BETWEEN */
 	uint32_t compile_id;
 	uint32_t deopt;	   /* offset of the deoptimisation handler's entry */
 	uint32_t deopt_mh; /* the same for method handle call sites (up to JDK 25) */

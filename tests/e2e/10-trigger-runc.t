@@ -27,6 +27,8 @@ ok "a JVM version" test -n "$(json '.jvms[0].version')"
 ok "methods" at_least "$(json '.jvms[0].methods')" 200
 ok "samples" at_least "$(json .samples)" 200
 ok "nearly all Java stacks reach the thread's root" at_least "$(json '.complete * 1000 | floor')" 990
+ok "code from before the first contact lacks debug info, and the summary says so" \
+	at_least "$(json '.without_debug_info * 1000 | ceil')" 1
 ok "few frames have no name" at_least 20 "$(json '.unknown_frames * 1000 | floor')"
 for m in Shop.parseOrder Shop.priceOrder Shop.signInvoice java.io.FileOutputStream.write; do
 	ok "$m is in the graph" grep -q "$m" "$(json .graphs.folded)"

@@ -71,6 +71,9 @@ test_inlining() {
 		grep -qx 'Inlined.inner:1[01] Inlined.middle:15 Inlined.outer:21' "$dir/chains"
 	is "$jvm: no other order$2" \
 		"$(grep -cE 'outer.* Inlined|middle.* Inlined.inner' "$dir/chains")" 0
+	is "$jvm: whether C2's code tells what is inlined between safepoints$2" \
+		"$(grep -c '^code.* compiled .* level=4 .*between' "$dir/s")" \
+		"$([ -z "$2" ] && echo 0 || grep -c '^code.* compiled .* level=4 ' "$dir/s")"
 	ok "$jvm: source files$2" grep -q '^method [0-9a-f]* Inlined.inner Inlined.java$' "$dir/s"
 }
 

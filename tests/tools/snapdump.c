@@ -163,7 +163,8 @@ static void print_code(const uint8_t *p, uint32_t size)
 	print_offset("complete", c.frame_complete);
 	print_offset("push", c.push_end);
 	print_offset("sub", c.sub_end);
-	printf(" level=%u id=%u", c.level, c.compile_id);
+	printf(" level=%u id=%u%s", c.level, c.compile_id,
+	       c.flags & SNAP_BETWEEN ? " between" : "");
 	print_offset("deopt", c.deopt);
 	print_offset("deopt_mh", c.deopt_mh);
 	print_offset("orig_pc", c.orig_pc);
