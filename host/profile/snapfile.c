@@ -130,8 +130,7 @@ static struct snapshot *start_snapshot(struct snapfile *sf)
 	*s = (struct snapshot){.begin = h->time,
 			       .end = h->time,
 			       .whole = !(h->flags & SNAP_DELTA),
-			       .methods_whole = (h->flags & (SNAP_DELTA | SNAP_METHODS_COMPLETE)) ==
-						SNAP_METHODS_COMPLETE,
+			       .methods_whole = h->flags & SNAP_METHODS_COMPLETE,
 			       .codes = (uint32_t)sf->code_count,
 			       .gone = (uint32_t)sf->gone_count};
 	if (sf->snapshot_count && s->begin < s[-1].end)
@@ -259,7 +258,10 @@ const struct snap_head *snapfile_head(const struct snapfile *sf)
 
 bool snapfile_methods_complete(const struct snapfile *sf)
 {
-	return sf->head.flags & SNAP_METHODS_COMPLETE;
+	for (size_t i = 0; i < sf->snapshot_count; i++)
+		if (sf->snapshots[i].methods_whole)
+			return true;
+	return false;
 }
 
 struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time)

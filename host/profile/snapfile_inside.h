@@ -9,7 +9,7 @@
 struct snapshot {
 	uint64_t begin, end; /* it was taken; never before the one in front of it */
 	bool whole;	     /* what it does not have is not there */
-	bool methods_whole;  /* the same of methods */
+	bool methods_whole;  /* what it does not have has not run, or is not there any more */
 	uint32_t codes;	     /* codes and lists of gone code that were read before it */
 	uint32_t gone;
 };
@@ -18,8 +18,8 @@ struct snapshot {
 struct method_life {
 	uint64_t id;
 	const struct snap_method *record;
-	uint32_t first, last; /* snapshots it was in */
-	uint32_t gone;	      /* of which it is known not to be there */
+	uint32_t first, last; /* snapshots it was, or could have been, in */
+	uint32_t gone;	      /* the next one that it is not in */
 };
 
 struct snapfile {

@@ -12,58 +12,84 @@ static bool is_same(const struct snap_method *a, const struct snap_method *b)
 	       memcmp(a + 1, b + 1, (size_t)a->name_len + a->file_len) == 0;
 }
 
-/* For each snapshot, the next one that lists all methods. */
-static uint32_t *next_whole(const struct snapfile *sf)
-{
-	uint32_t *ret = xcalloc(sf->snapshot_count, sizeof(*ret)), next = NEVER;
+/* The snapshots that list all methods, around each. */
+struct around {
+	uint32_t before; /* + 1; 0: none */
+	uint32_t after;
+};
 
-	for (size_t i = sf->snapshot_count; i-- > 0;) {
-		ret[i] = next;
+static struct around *find_whole(const struct snapfile *sf)
+{
+	struct around *ret = xcalloc(sf->snapshot_count, sizeof(*ret));
+	uint32_t before = 0, after = NEVER;
+
+	for (size_t i = 0; i < sf->snapshot_count; i++) {
+		ret[i].before = before;
 		if (sf->snapshots[i].methods_whole)
-			next = (uint32_t)i;
+			before = (uint32_t)i + 1;
+	}
+	for (size_t i = sf->snapshot_count; i-- > 0;) {
+		ret[i].after = after;
+		if (sf->snapshots[i].methods_whole)
+			after = (uint32_t)i;
 	}
 	return ret;
 }
 
-static uint32_t min_of(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Adds what a record says to the lives of its id, of which `last` is the latest; NULL: it is the
  * first. Returns whether it is a life of its own. */
-static bool add_record(struct method_life *last, const struct method_life *m, const uint32_t *whole)
+static bool add_record(struct method_life *last, const struct method_life *m,
+		       const struct around *whole)
 {
 	if (!last || last->id != m->id)
 		return true;
-	if (is_same(last->record, m->record) && whole[last->last] >= m->first) {
+	if (is_same(last->record, m->record) && whole[last->last].after >= m->first) {
 		last->last = m->first;
 		return false;
 	}
-	if (last->first == m->first) { /* twice in a snapshot */
+	if (last->last == m->first) { /* twice in a snapshot */
 		last->record = m->record;
 		return false;
 	}
-	last->gone = min_of(m->first, whole[last->last]);
+	if (last->gone > m->first)
+		last->gone = m->first;
 	return true;
+}
+
+/* A method is listed by a delta when its class comes; otherwise only by the next snapshot of all
+ * methods behind its first run, so that it has been there before. */
+static uint32_t first_of(const struct snapfile *sf, const struct method_life *last,
+			 const struct method_life *m, const struct around *whole)
+{
+	uint32_t first = m->first;
+
+	if (sf->snapshots[first].methods_whole) {
+		first = whole[first].before;
+		if (last && last->id == m->id && last->gone > first)
+			first = last->gone;
+	}
+	return first;
 }
 
 void snapfile_live_methods(struct snapfile *sf)
 {
 	CLEANUP(free) struct keyed *order = xcalloc(sf->method_count, sizeof(*order));
-	CLEANUP(free) uint32_t *whole = next_whole(sf);
-	struct method_life *lives = xcalloc(sf->method_count, sizeof(*lives));
+	CLEANUP(free) struct around *whole = find_whole(sf);
+	struct method_life *lives = xcalloc(sf->method_count, sizeof(*lives)), *last = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < sf->method_count; i++)
 		order[i] = (struct keyed){.key = sf->methods[i].id, .value = i};
 	keyed_sort(order, sf->method_count);
 	for (size_t i = 0; i < sf->method_count; i++) {
-		const struct method_life *m = &sf->methods[order[i].value];
+		struct method_life *m = &sf->methods[order[i].value];
 
-		if (add_record(n ? &lives[n - 1] : NULL, m, whole))
-			lives[n++] = *m;
-		lives[n - 1].gone = whole[lives[n - 1].last];
+		if (add_record(last, m, whole)) {
+			lives[n] = *m;
+			lives[n].first = first_of(sf, last, m, whole);
+			last = &lives[n++];
+		}
+		last->gone = whole[last->last].after;
 	}
 	free(sf->methods);
 	sf->methods = lives;

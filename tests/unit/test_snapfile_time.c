@@ -12,7 +12,8 @@ static struct snapfile *sf;
 
 static void head(struct str *s, uint64_t time, uint32_t flags)
 {
-	sm_head(s, (struct snap_head){.time = time, .flags = flags | SNAP_METHODS_COMPLETE});
+	flags |= flags & SNAP_DELTA ? 0 : SNAP_METHODS_COMPLETE;
+	sm_head(s, (struct snap_head){.time = time, .flags = flags});
 }
 
 static void code(struct str *s, uint64_t start, uint32_t size, uint32_t id)
@@ -143,9 +144,13 @@ static void test_methods(void)
 	head(&s, 300, 0);
 	sm_method(&s, 1, "a.New", "");
 	sm_method(&s, 2, "a.Same", "");
+	sm_method(&s, 5, "a.Late", "");
 	code(&s, B, 64, 1);
 	sm_done(&s);
 	begin(&s);
+	is_method(5, 250, "a.Late", "listed when it had run");
+	is_method(5, 150, "a.Late", "but loaded before");
+	is_method(5, 50, "", "though not run by the last list of all");
 	is_method(1, 100, "a.Old a.New", "an id that is used again");
 	is_method(1, 50, "a.Old", "before");
 	is_method(1, 250, "a.New", "and after");
