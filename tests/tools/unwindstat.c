@@ -3,23 +3,22 @@
  * unwind.
  *
  * Where its samples also have the kernel's walk along the frame pointers (perfrec of a JVM with
- * -XX:+PreserveFramePointer), the frames of Java are held against that walk unless the stack
- * copy was too short: from the innermost one to the call stub, since native code below it may have
- * no frame pointers. Files are opened by the paths of the recording. -v shows the first N stacks
- * that are lost or differ, -s sample N; -f prints all as known.py reads them, in place of threads
- * with numbers for -s, and -t with the time and the thread before each. */
+ * -XX:+PreserveFramePointer), the frames of Java are held against that walk (fpcompare.h) unless
+ * the stack copy was too short. Files are opened by the paths of the recording. -v shows the first
+ * N stacks that are lost or differ, -s sample N; -f prints all as known.py reads them, in place of
+ * threads with numbers for -s, and -t with the time and the thread before each. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "../fpcompare.h"
 #include "dfg/str.h"
 #include "perfdata.h"
 #include "symbolize.h"
 #include "unwind.h"
 
 #define CLASSES 64
-#define WALK	512
 
 struct counter {
 	char name[160];
@@ -35,7 +34,7 @@ struct stat_run {
 	struct process *process;
 	uint64_t time; /* of the sample at hand */
 	struct counter lost[CLASSES], cut[CLASSES], differ[CLASSES];
-	uint64_t samples, frames, java, ends[3], java_ends[3], compared, equal;
+	uint64_t samples, frames, java, ends[3], java_ends[3], outside, compared, equal;
 	long verbose, show;
 	bool folded, times;
 	pid_t tid;
@@ -71,144 +70,53 @@ static void print_counters(struct counter *c, const char *title)
 }
 
 /* One of the codes that may be there. */
-static const struct snapfile_code *code_at(const struct stat_run *r, uint64_t addr)
-{
-	const struct snapfile_code *c[SNAPFILE_AROUND];
-
-	return snapfile_find(r->snapshot, addr, snapfile_around(r->snapshot, r->time), c) ? c[0]
-											  : NULL;
-}
-
-static bool is_java(const struct stat_run *r, uint64_t addr)
-{
-	return code_at(r, addr) != NULL;
-}
-
 static const char *name_of(struct stat_run *r, uint64_t addr)
 {
 	return stacks_frame(r->stacks, symbolize_user(r->symbols, r->process, addr, r->time))->name;
-}
-
-static bool is_stub(const struct stat_run *r, uint64_t addr)
-{
-	return addr + 1 == snapfile_head(r->snapshot)->call_stub_return;
-}
-
-/* The addresses of Java from the innermost to the call stub; *ret_whole: it was found. */
-static size_t java_part(const struct stat_run *r, const uint64_t *addrs, size_t n, uint64_t *ret,
-			bool *ret_whole)
-{
-	size_t used = 0;
-
-	*ret_whole = false;
-	for (size_t i = 0; i < n && !*ret_whole; i++) {
-		if (!is_java(r, addrs[i])) {
-			if (used)
-				break;
-			continue;
-		}
-		ret[used++] = addrs[i];
-		*ret_whole = is_stub(r, addrs[i]);
-	}
-	return used;
-}
-
-static size_t chain_part(const struct stat_run *r, const struct perf_sample *s, uint64_t *ret,
-			 bool *ret_whole)
-{
-	uint64_t addrs[WALK], word;
-	bool user = false;
-	size_t n = 0;
-
-	for (uint64_t i = 0; i < s->chain_len && n < WALK; i++) {
-		memcpy(&word, s->chain + 8 * i, 8);
-		if (word >= (uint64_t)PERF_CONTEXT_MAX)
-			user = word == (uint64_t)PERF_CONTEXT_USER;
-		else if (user) {
-			addrs[n] = word - (n != 0);
-			n++;
-		}
-	}
-	return java_part(r, addrs, n, ret, ret_whole);
 }
 
 static void show(struct stat_run *r, const char *what, const uint64_t *addrs, size_t n)
 {
 	printf("  %s:\n", what);
 	for (size_t i = 0; i < n && i < 12; i++) {
-		const struct snapfile_code *c = code_at(r, addrs[i]);
+		const struct snapfile_code *c = fp_code(r->snapshot, r->time, addrs[i]);
 
 		printf("    %" PRIx64 " +%" PRIx64 " %s\n", addrs[i], c ? addrs[i] - c->start : 0,
 		       name_of(r, addrs[i]));
 	}
 }
 
-/* The kernel's walk takes rbp for the innermost frame's own, which it is not everywhere: then the
- * caller is not seen. By where the innermost is. */
-static const char *missed_caller(const struct stat_run *r, uint64_t addr)
+static void compare(struct stat_run *r, const struct perf_sample *s, const struct unwind_regs *regs,
+		    const struct stack_copy *stack, size_t n)
 {
-	const struct snapfile_code *c = code_at(r, addr);
-
-	if (c->record->kind == SNAP_INTERPRETER)
-		return "the frame pointers miss the caller of the innermost: entry of the "
-		       "interpreter";
-	if (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE)
-		return "the frame pointers miss the caller of the innermost: stub or adapter";
-	if (addr - c->start < c->record->frame_complete)
-		return "the frame pointers miss the caller of the innermost: prologue";
-	if (snapfile_exit(c, addr - c->start))
-		return "the frame pointers miss the caller of the innermost: exit";
-	return "UNWINDER has one frame more";
-}
-
-/* How the two differ; NULL: they do not. */
-static const char *difference(struct stat_run *r, const uint64_t *a, size_t n, bool a_whole,
-			      const uint64_t *b, size_t m, bool b_whole)
-{
-	size_t same = 0;
-
-	if (n == m && memcmp(a, b, n * sizeof(*a)) == 0)
-		return NULL;
-	while (same < n && same < m && a[n - 1 - same] == b[m - 1 - same])
-		same++;
-	if (a_whole && !b_whole)
-		return "the frame pointers do not lead to the call stub";
-	if (!a_whole && b_whole)
-		return "UNWINDER does not reach the call stub";
-	if (same == m && n > m)
-		return "the frame pointers miss the innermost frames";
-	if (n == m + 1 && same == m - 1 && a[0] == b[0])
-		return missed_caller(r, a[0]);
-	if (same == n && m > n)
-		return "UNWINDER misses the innermost frames";
-	return "OTHER";
-}
-
-static void compare(struct stat_run *r, const struct perf_sample *s, size_t n)
-{
-	uint64_t addrs[UNWIND_FRAMES_MAX], ours[UNWIND_FRAMES_MAX], theirs[WALK];
-	bool whole, their_whole;
-	size_t used, their_used;
+	struct fp_sample at = {
+		.snapshot = r->snapshot, .time = r->time, .regs = regs, .stack = stack};
+	uint64_t addrs[UNWIND_FRAMES_MAX];
+	struct fp_part ours, theirs;
 	const char *what;
 
 	for (size_t i = 0; i < n; i++)
 		addrs[i] = unwound[i].addr;
-	used = java_part(r, addrs, n, ours, &whole);
-	their_used = chain_part(r, s, theirs, &their_whole);
-	if (!used && !their_used)
+	fp_java_part(&at, addrs, n, &ours);
+	fp_chain_part(&at, s, &theirs);
+	if (!ours.count && !theirs.count)
 		return;
+	if (unwound[0].kind == UNWIND_NATIVE && !theirs.whole) {
+		r->outside++;
+		return;
+	}
 	r->compared++;
-	what = difference(r, ours, used, whole, theirs, their_used, their_whole);
+	what = fp_difference(&at, &ours, &theirs);
 	if (!what) {
 		r->equal++;
 		return;
 	}
 	count(r->differ, what);
-	if (r->verbose > 0 && what[0] < 'a') {
+	if (r->verbose > 0 && strncmp(what, "proved", 6)) {
 		r->verbose--;
-		printf("%s\n", what);
+		printf("%s, sample %" PRIu64 "\n", what, r->samples);
 		show(r, "unwound", addrs, n);
-		show(r, "frame pointers", theirs, their_used);
+		show(r, "frame pointers", theirs.addr, theirs.count);
 	}
 }
 
@@ -233,7 +141,7 @@ static void show_sample(struct stat_run *r, const struct unwind_regs *regs,
 	for (uint64_t at = stack->base, word; at < stack->base + 1024; at += 8)
 		if (stack_read(stack, at, &word))
 			printf("    [%" PRIx64 "] %" PRIx64 " %s\n", at, word,
-			       is_java(r, word - 1) ? name_of(r, word - 1) : "");
+			       fp_code(r->snapshot, r->time, word - 1) ? name_of(r, word - 1) : "");
 }
 
 static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
@@ -338,7 +246,7 @@ static void add_sample(struct stat_run *r, const struct perf_sample *s)
 	if (end == UNWIND_LOST)
 		add_lost(r, &regs, &stack, n);
 	if (s->chain_len && end != UNWIND_TRUNCATED)
-		compare(r, s, n);
+		compare(r, s, &regs, &stack, n);
 }
 
 /* Files by the paths of the recording. */
@@ -376,6 +284,7 @@ static void print(struct stat_run *r)
 	print_counters(r->cut, "truncated");
 	if (!r->compared)
 		return;
+	printf("in native code without frame pointers %" PRIu64 "\n", r->outside);
 	printf("compared %" PRIu64 ": equal %.3f %%\n", r->compared,
 	       100 * (double)r->equal / (double)r->compared);
 	print_counters(r->differ, "differ");
