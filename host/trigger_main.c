@@ -11,6 +11,7 @@
 #include "dfg/str.h"
 #include "files.h"
 #include "options.h"
+#include "probe.h"
 #include "record.h"
 #include "render.h"
 #include "summary.h"
@@ -120,8 +121,10 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 	}
 	wait_for_end(&r, t, o, began);
 	*ret_end = clock_ms();
-	if (record_stop(&r, err) < 0)
+	if (record_stop(&r, err) < 0) {
+		probe_explain(o->snapshot.root, err);
 		return -1;
+	}
 	for (size_t i = 0; i < t->count; i++) {
 		struct target *at = &t->list[i];
 

@@ -38,7 +38,8 @@ struct findings {
 void findings_about(struct findings *f, const char *about, pid_t pid, const char *heading, ...)
 	PRINTF_LIKE(4, 5);
 
-/* Adds one. `what` is borrowed for ever. Texts are cleaned: they may quote containers. */
+/* Adds one, behind a findings_about. `what` is borrowed for ever. Texts are cleaned: they may quote
+ * containers. */
 void finding_add(struct findings *f, enum finding_state state, const char *what, const char *advice,
 		 const char *why, ...) PRINTF_LIKE(5, 6);
 

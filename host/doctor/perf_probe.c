@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* perf and what the kernel gives it: tried with events of this process that never count. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/capability.h>
 #include <sys/syscall.h>
@@ -42,7 +43,7 @@ void probe_perf(const struct probe *p)
 }
 
 /* 0, or the error. */
-static int try_event(uint32_t type, uint64_t config, unsigned stack_bytes)
+static int try_event(uint32_t type, uint64_t config, bool kernel, unsigned stack_bytes)
 {
 	struct perf_event_attr attr = {
 		.type = type,
@@ -53,6 +54,7 @@ static int try_event(uint32_t type, uint64_t config, unsigned stack_bytes)
 		.sample_type =
 			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
 		.disabled = 1,
+		.exclude_kernel = !kernel,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
@@ -68,32 +70,44 @@ static int try_event(uint32_t type, uint64_t config, unsigned stack_bytes)
 	return fd >= 0 ? 0 : errno;
 }
 
-static void refused(const struct probe *p, int code, long paranoid)
+static int try_clock(bool kernel, unsigned stack_bytes)
 {
-	if (code == EACCES || code == EPERM)
+	return try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, kernel, stack_bytes);
+}
+
+/* Where it may not sample the kernel, perf samples user code alone. Whether there are events. */
+static bool tell_events(const struct probe *p)
+{
+	long paranoid = probe_number(p, "proc/sys/kernel/perf_event_paranoid", 2);
+	int code = try_clock(true, 0);
+	bool denied = code == EACCES || code == EPERM;
+
+	if (code == 0)
+		finding_add(p->f, FINDING_OK, "events", "",
+			    "kernel and user code can be sampled (perf_event_paranoid %ld)",
+			    paranoid);
+	else if (denied && try_clock(false, 0) == 0)
+		finding_add(p->f, FINDING_NOTE, "events", "graphs have no kernel frames",
+			    "user code alone can be sampled (perf_event_paranoid %ld)", paranoid);
+	else if (denied)
 		finding_add(p->f, FINDING_NO, "events",
 			    "run it on the host; look at seccomp and SELinux",
-			    "the kernel refuses perf_event_open(2) (perf_event_paranoid %ld): %s",
-			    paranoid, strerror(code));
+			    "the kernel refuses perf_event_open(2) (perf_event_paranoid %ld)",
+			    paranoid);
 	else
 		finding_add(p->f, FINDING_NO, "events", "a kernel with CONFIG_PERF_EVENTS",
 			    "perf_event_open(2): %s", strerror(code));
+	return p->f->list[p->f->count - 1].state != FINDING_NO;
 }
 
 void probe_events(const struct probe *p)
 {
 	unsigned bytes = probe_stack_bytes();
-	long paranoid = probe_number(p, "proc/sys/kernel/perf_event_paranoid", 2);
-	int plain = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
-	int copies = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, bytes);
-	int cycles = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0);
+	int copies, cycles;
 
-	if (plain) {
-		refused(p, plain, paranoid);
+	if (!tell_events(p))
 		return;
-	}
-	finding_add(p->f, FINDING_OK, "events", "",
-		    "kernel and user code can be sampled (perf_event_paranoid %ld)", paranoid);
+	copies = try_clock(false, bytes);
 	if (copies)
 		finding_add(p->f, FINDING_NOTE, "stacks",
 			    "--unwind fp; start JVMs with -XX:+PreserveFramePointer",
@@ -101,6 +115,7 @@ void probe_events(const struct probe *p)
 	else
 		finding_add(p->f, FINDING_OK, "stacks", "",
 			    "registers and %u KiB of stack with each sample", bytes >> 10);
+	cycles = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, 0);
 	if (cycles)
 		finding_add(p->f, FINDING_NOTE, "counters", "perf samples by a timer, cpu-clock",
 			    "none%s%s", cycles == ENOENT ? ", as in most virtual machines" : ": ",
@@ -124,4 +139,26 @@ void probe_buffers(const struct probe *p)
 			p->f, FINDING_NO, "buffers", "sysctl kernel.perf_event_mlock_kb=4100",
 			"no CAP_IPC_LOCK, and perf_event_mlock_kb %ld is less than " RECORD_BUFFER,
 			kb);
+}
+
+void probe_explain(const char *root, struct err *err)
+{
+	struct findings f = {0};
+	struct probe p = {
+		.rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), .root = root, .f = &f};
+	struct err said = *err;
+
+	findings_about(&f, "machine", 0, "this machine");
+	probe_rights(&p);
+	probe_events(&p);
+	probe_buffers(&p);
+	for (size_t i = 0; i < f.count; i++) {
+		if (f.list[i].state != FINDING_NO)
+			continue;
+		err_set(err, 0, "%.250s; %.120s: %.120s", said.msg, f.list[i].why,
+			f.list[i].advice);
+		break;
+	}
+	findings_fini(&f);
+	cleanup_close_fd(&p.rootfd);
 }

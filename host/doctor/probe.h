@@ -38,6 +38,10 @@ void probe_container(const struct probe *p, const struct container *c, const pid
 		     size_t count, bool *ret_reachable);
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j);
 
+/* Puts what is missing for perf on this machine, if anything is, behind the message of a recording
+ * that failed. */
+void probe_explain(const char *root, struct err *err);
+
 /* ---- helpers of the probes ---- */
 
 /* A file below the root; false where there is none. Appends. */

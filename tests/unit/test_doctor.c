@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-doctor's probes on a machine made of files. */
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -260,6 +262,24 @@ static void test_findings(void)
 	findings_fini(&found);
 }
 
+/* As in a container with a seccomp filter; there is no way back. */
+static void test_refused(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	struct err why;
+
+	err_set(&why, 0, "perf recorded nothing");
+	if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0) < 0 ||
+	    seccomp_load(filter) < 0)
+		abort();
+	seccomp_release(filter);
+	finds(probe_events, "events", FINDING_NO, "refuses perf_event_open(2)");
+	is_int((int64_t)found.count, 1, "then nothing is said of stacks and counters");
+	probe_explain("/nonexistent", &why);
+	ok(has_prefix(why.msg, "perf recorded nothing; "), "explained: %s", why.msg);
+	findings_fini(&found);
+}
+
 int main(void)
 {
 	if (!mkdtemp(top))
@@ -274,6 +294,7 @@ int main(void)
 	test_depths();
 	test_merged_stacks();
 	test_findings();
+	test_refused();
 	fs_remove_tree(AT_FDCWD, top);
 	return tap_done();
 }
