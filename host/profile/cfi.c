@@ -2,13 +2,11 @@
 #include "cfi.h"
 
 #include <dwarf.h>
-#include <errno.h>
 #include <gelf.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "cfirule.h"
 #include "dfg/clock.h"
+#include "dfg/filemap.h"
 #include "dfg/str.h"
 #include "elfseg.h"
 
@@ -32,8 +30,7 @@ struct pc_slot {
 };
 
 struct cfi {
-	void *map; /* NULL: the bytes are the caller's */
-	size_t map_len;
+	struct filemap map; /* by cfi_open */
 	Elf *elf;
 	Dwarf *dwarf; /* owns `frames`; NULL when there is no .debug_frame */
 	Dwarf_CFI *eh, *frames;
@@ -51,14 +48,13 @@ struct cfi {
 	size_t pc_count, pcs_size; /* size: a power of two */
 };
 
-static struct cfi *open_elf(Elf *elf, void *map, size_t map_len, struct err *err)
+static struct cfi *open_elf(Elf *elf, struct filemap map, struct err *err)
 {
 	struct cfi *c = xcalloc(1, sizeof(*c));
 	GElf_Ehdr eh;
 
 	c->elf = elf;
 	c->map = map;
-	c->map_len = map_len;
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh)) {
 		err_set(err, 0, "not an ELF file");
 	} else if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -75,30 +71,20 @@ static struct cfi *open_elf(Elf *elf, void *map, size_t map_len, struct err *err
 struct cfi *cfi_of(const void *p, size_t len, struct err *err)
 {
 	elf_version(EV_CURRENT);
-	return open_elf(elf_memory((char *)(uintptr_t)p, len), NULL, 0, err);
+	return open_elf(elf_memory((char *)(uintptr_t)p, len), (struct filemap){0}, err);
 }
 
 struct cfi *cfi_open(int fd, struct err *err)
 {
-	struct stat st;
-	void *map;
+	struct filemap map;
 
 	elf_version(EV_CURRENT);
-	if (fstat(fd, &st) < 0) {
-		err_set(err, errno, "read an ELF file");
-		return NULL;
-	}
-	if (!S_ISREG(st.st_mode) || st.st_size <= 0) {
-		err_set(err, 0, "not an ELF file");
-		return NULL;
-	}
 	/* A map of our own rather than elf_begin's: libelf then has no descriptor to use. */
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED) {
-		err_set(err, errno, "map an ELF file");
+	if (filemap_open(fd, UINT64_MAX, &map, err) < 0) {
+		err_wrap(err, "an ELF file");
 		return NULL;
 	}
-	return open_elf(elf_memory(map, (size_t)st.st_size), map, (size_t)st.st_size, err);
+	return open_elf(elf_memory((char *)(uintptr_t)map.p, map.len), map, err);
 }
 
 void cfi_close(struct cfi *c)
@@ -109,8 +95,7 @@ void cfi_close(struct cfi *c)
 		dwarf_cfi_end(c->eh);
 	dwarf_end(c->dwarf);
 	elf_end(c->elf);
-	if (c->map)
-		munmap(c->map, c->map_len);
+	filemap_close(&c->map);
 	elfsegs_fini(&c->segments);
 	free(c->exprs.list);
 	free(c->rules);

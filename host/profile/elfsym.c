@@ -129,8 +129,8 @@ static struct elfsym *load(Elf *elf, Elf *debug, struct err *err)
 struct elfsym *elfsym_open(int fd, int debug_fd, struct err *err)
 {
 	elf_version(EV_CURRENT);
-	return load(elf_begin(fd, ELF_C_READ, NULL),
-		    debug_fd < 0 ? NULL : elf_begin(debug_fd, ELF_C_READ, NULL), err);
+	return load(elf_begin(fd, ELF_C_READ_MMAP, NULL),
+		    debug_fd < 0 ? NULL : elf_begin(debug_fd, ELF_C_READ_MMAP, NULL), err);
 }
 
 static Elf *elf_of(struct bytes b)

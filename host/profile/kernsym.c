@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernsym.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
+#include "dfg/filemap.h"
 #include "dfg/str.h"
 #include "keyed.h"
 
@@ -22,7 +19,7 @@ struct ksym {
 struct kernsym {
 	const char *text;
 	size_t len;
-	bool mapped;
+	struct filemap map;    /* by kernsym_open */
 	struct keyed *symbols; /* address -> offset of its line; one for each address */
 	size_t count, cap;
 	struct ksym *dynamic; /* sorted by start */
@@ -125,25 +122,15 @@ struct kernsym *kernsym_of(const char *text, size_t len)
 
 struct kernsym *kernsym_open(int fd, struct err *err)
 {
+	struct filemap map;
 	struct kernsym *ks;
-	struct stat st;
-	void *map;
-	size_t len;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		err_set(err, 0, "the copy of kallsyms is no regular file");
+	if (filemap_open(fd, TEXT_MAX, &map, err) < 0) {
+		err_wrap(err, "the copy of kallsyms");
 		return NULL;
 	}
-	if (st.st_size <= 0)
-		return kernsym_of(NULL, 0);
-	len = st.st_size < TEXT_MAX ? (size_t)st.st_size : TEXT_MAX;
-	map = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED) {
-		err_set(err, errno, "map the copy of kallsyms");
-		return NULL;
-	}
-	ks = kernsym_of(map, len);
-	ks->mapped = true;
+	ks = kernsym_of((const char *)map.p, map.len);
+	ks->map = map;
 	return ks;
 }
 
@@ -155,8 +142,7 @@ void kernsym_close(struct kernsym *ks)
 		free((void *)(uintptr_t)ks->dynamic[i].name);
 	free(ks->dynamic);
 	free(ks->symbols);
-	if (ks->mapped)
-		munmap((void *)(uintptr_t)ks->text, ks->len);
+	filemap_close(&ks->map);
 	free(ks);
 }
 

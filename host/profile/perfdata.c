@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perfdata.h"
 
-#include <errno.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "dfg/str.h"
 #include "perfformat.h"
@@ -86,7 +84,7 @@ static void release_pages(struct perfdata *pd)
 		if (pd->window[i].value < needed)
 			needed = (size_t)pd->window[i].value;
 	needed -= needed % PAGE;
-	if (!pd->mapped || needed < pd->released + RELEASE_BYTES)
+	if (!pd->map.p || needed < pd->released + RELEASE_BYTES)
 		return;
 	/* Advice: whether it is taken does not matter. */
 	(void)madvise((void *)(uintptr_t)(pd->file + pd->released), needed - pd->released,
@@ -143,25 +141,13 @@ struct perfdata *perfdata_of(const void *p, size_t len, struct err *err)
 struct perfdata *perfdata_open(int fd, struct err *err)
 {
 	CLEANUP(perfdata_close) struct perfdata *pd = xcalloc(1, sizeof(*pd));
-	struct stat st;
-	void *p;
 
-	if (fstat(fd, &st) < 0) {
-		err_set(err, errno, "perf.data");
+	if (filemap_open(fd, UINT64_MAX, &pd->map, err) < 0) {
+		err_wrap(err, "perf.data");
 		return NULL;
 	}
-	if (!S_ISREG(st.st_mode) || st.st_size <= 0) {
-		err_set(err, 0, "perf.data: empty, or no regular file");
-		return NULL;
-	}
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED) {
-		err_set(err, errno, "map perf.data into memory");
-		return NULL;
-	}
-	pd->file = p;
-	pd->len = (size_t)st.st_size;
-	pd->mapped = true;
+	pd->file = pd->map.p;
+	pd->len = pd->map.len;
 	return load(pd, err) < 0 ? NULL : TAKE_PTR(pd);
 }
 
@@ -169,8 +155,7 @@ void perfdata_close(struct perfdata *pd)
 {
 	if (!pd)
 		return;
-	if (pd->mapped)
-		munmap((void *)(uintptr_t)pd->file, pd->len);
+	filemap_close(&pd->map);
 	free(pd->events);
 	free(pd->ids);
 	free(pd->window);

@@ -3,6 +3,7 @@
 #ifndef DFG_PERFFORMAT_H
 #define DFG_PERFFORMAT_H
 
+#include "dfg/filemap.h"
 #include "keyed.h"
 #include "perfdata.h"
 
@@ -20,7 +21,7 @@ struct build_id_row {
 struct perfdata {
 	const uint8_t *file;
 	size_t len;
-	bool mapped; /* by perfdata_open */
+	struct filemap map; /* by perfdata_open */
 
 	struct perf_event *events;
 	size_t event_count;

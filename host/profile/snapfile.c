@@ -17,10 +17,13 @@ void snapfile_free(struct snapfile *sf)
 {
 	if (!sf)
 		return;
-	for (size_t i = 0; i < sf->buf_count; i++)
-		free(sf->bufs[i]);
+	for (size_t i = 0; i < sf->copy_count; i++)
+		free(sf->copies[i]);
+	for (size_t i = 0; i < sf->map_count; i++)
+		filemap_close(&sf->maps[i]);
 	lifetree_fini(&sf->tree);
-	free(sf->bufs);
+	free(sf->copies);
+	free(sf->maps);
 	free(sf->snapshots);
 	free(sf->codes);
 	free(sf->methods);
@@ -170,19 +173,15 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 	return true;
 }
 
-/* Takes over `buf`, which is from malloc and so aligned for every record. */
-static int add_file(struct snapfile *sf, void *buf, size_t len, struct err *err)
+/* The bytes stay there, and are aligned for every record. */
+static int add_file(struct snapfile *sf, const void *p, size_t len, struct err *err)
 {
-	struct bytes b = bytes_of(buf, len);
+	struct bytes b = bytes_of(p, len);
 
-	if (!add_snapshot(sf, &b)) {
-		free(buf);
+	if (!add_snapshot(sf, &b))
 		return err_set(err, 0, "no snapshot of this version");
-	}
 	while (add_snapshot(sf, &b))
 		;
-	sf->bufs = grow(sf->bufs, sf->buf_count, &sf->buf_cap, sizeof(*sf->bufs));
-	sf->bufs[sf->buf_count++] = buf;
 	return 0;
 }
 
@@ -190,11 +189,13 @@ static int add_file(struct snapfile *sf, void *buf, size_t len, struct err *err)
 
 int snapfile_add(struct snapfile *sf, const void *p, size_t len, struct err *err)
 {
-	uint8_t *copy;
+	void *copy;
 
 	len = len < SNAPFILE_BYTES_MAX ? len : SNAPFILE_BYTES_MAX;
 	copy = xmalloc(len + 1);
 	memcpy(copy, len ? p : "", len);
+	sf->copies = grow(sf->copies, sf->copy_count, &sf->copy_cap, sizeof(*sf->copies));
+	sf->copies[sf->copy_count++] = copy;
 	return add_file(sf, copy, len, err);
 }
 
@@ -207,35 +208,15 @@ bool snapfile_is(int fd)
 	return n == (ssize_t)sizeof(head) && read_head(&b, &head);
 }
 
-static bool is_zero(const uint8_t *p, size_t len)
-{
-	return len == 0 || (!*p && memcmp(p, p + 1, len - 1) == 0);
-}
-
 int snapfile_read(struct snapfile *sf, int fd, struct err *err)
 {
-	const size_t chunk = 256u << 10;
-	CLEANUP(free) uint8_t *buf = NULL;
-	size_t len = 0, cap = 0;
+	struct filemap map;
 
-	while (len < SNAPFILE_BYTES_MAX) {
-		ssize_t n;
-
-		if (cap - len < chunk) {
-			cap = cap * 2 + chunk;
-			buf = xrealloc(buf, cap, 1);
-		}
-		n = pread(fd, buf + len, chunk, (off_t)len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(err, errno, "read a snapshot");
-		len += (size_t)n;
-		/* The file may be many times longer than the snapshot in it. */
-		if (n == 0 || is_zero(buf + len - n, (size_t)n))
-			break;
-	}
-	return add_file(sf, TAKE_PTR(buf), len, err);
+	if (filemap_open(fd, SNAPFILE_BYTES_MAX, &map, err) < 0)
+		return err_wrap(err, "a snapshot");
+	sf->maps = grow(sf->maps, sf->map_count, &sf->map_cap, sizeof(*sf->maps));
+	sf->maps[sf->map_count++] = map;
+	return add_file(sf, map.p, map.len, err);
 }
 
 void snapfile_finish(struct snapfile *sf)

@@ -62,8 +62,8 @@ void snapfile_free(struct snapfile *sf);
 bool snapfile_is(int fd);
 
 /* Adds the snapshots of a file. They follow those that were added before in time. Without its end,
- * a snapshot counts as far as it goes. Fails on what is none. At most SNAPFILE_BYTES_MAX bytes are
- * read; their copy stays in memory. */
+ * a snapshot counts as far as it goes. Fails on what is none. At most SNAPFILE_BYTES_MAX bytes
+ * count, which stay mapped (read) or copied (add). */
 MUST_CHECK int snapfile_read(struct snapfile *sf, int fd, struct err *err);
 MUST_CHECK int snapfile_add(struct snapfile *sf, const void *p, size_t len, struct err *err);
 

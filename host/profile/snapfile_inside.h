@@ -3,6 +3,7 @@
 #ifndef DFG_SNAPFILE_INSIDE_H
 #define DFG_SNAPFILE_INSIDE_H
 
+#include "dfg/filemap.h"
 #include "lifetree.h"
 #include "snapfile.h"
 
@@ -23,8 +24,11 @@ struct method_life {
 };
 
 struct snapfile {
-	void **bufs; /* the files; aligned, so that records are used where they are */
-	size_t buf_count, buf_cap;
+	/* The files; aligned, so that records are used where they are. */
+	struct filemap *maps;
+	size_t map_count, map_cap;
+	void **copies;
+	size_t copy_count, copy_cap;
 	struct snap_head head;
 	struct snapshot *snapshots;
 	size_t snapshot_count, snapshot_cap;
