@@ -50,6 +50,7 @@ enum jvm_symbols {
 	JVM_SYMBOLS_OWN,     /* in its symbol table */
 };
 
+/* In a child too: files can make it wait. */
 enum jvm_symbols jvm_symbols(const struct jvm *j);
 
 #endif

@@ -3,10 +3,13 @@
 
 #include "debugfiles.h"
 #include "dfg/proc.h"
+#include "dfg/run.h"
 #include "dfg/str.h"
 #include "files.h"
 #include "jvm_look.h"
 #include "symfile.h"
+
+#define LOOK_MS 5000
 
 struct libjvm {
 	int procfd, fd;
@@ -41,19 +44,30 @@ static bool has_debug_file(const struct libjvm *l, const struct symfile_link *ow
 	       its.id_len == own->id_len && !memcmp(its.id, own->id, own->id_len);
 }
 
-enum jvm_symbols jvm_symbols(const struct jvm *j)
+static int look_for_symbols(void *arg, void *reply, struct err *err)
 {
+	const struct jvm *j = arg;
+	enum jvm_symbols *ret = reply;
 	struct libjvm l = {.procfd = j->procfd, .fd = -1};
-	enum jvm_symbols ret = JVM_SYMBOLS_UNKNOWN;
 	struct symfile_link own = {0};
-	struct err err;
 
-	if (proc_each_map(j->procfd, open_libjvm, &l, &err) == 1 && l.fd >= 0 &&
-	    symfile_links(&l.fd, 1, &own, &err) == 0)
-		ret = own.whole			 ? JVM_SYMBOLS_OWN
-		      : has_debug_file(&l, &own) ? JVM_SYMBOLS_DEBUG
-						 : JVM_SYMBOLS_NONE;
+	if (proc_each_map(j->procfd, open_libjvm, &l, err) == 1 && l.fd >= 0 &&
+	    symfile_links(&l.fd, 1, &own, err) == 0)
+		*ret = own.whole		  ? JVM_SYMBOLS_OWN
+		       : has_debug_file(&l, &own) ? JVM_SYMBOLS_DEBUG
+						  : JVM_SYMBOLS_NONE;
 	cleanup_close_fd(&l.fd);
 	free(l.path);
-	return ret;
+	return 0;
+}
+
+enum jvm_symbols jvm_symbols(const struct jvm *j)
+{
+	enum jvm_symbols ret = JVM_SYMBOLS_UNKNOWN;
+	struct jvm target = *j;
+	struct err err;
+
+	return run_isolated(look_for_symbols, &target, &ret, sizeof(ret), LOOK_MS, &err) == 0
+		       ? ret
+		       : JVM_SYMBOLS_UNKNOWN;
 }

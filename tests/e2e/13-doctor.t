@@ -16,7 +16,8 @@ doctor() {
 finding() { json ".findings[] | select(.about == \"$2\" and .what == \"$3\") | .$1"; }
 state() { finding state "$@"; }
 says() { finding why "$1" "$2" | grep -qF -- "$3" || { finding why "$1" "$2"; return 1; }; }
-source_is() { is "  source" "$(json .status):$(finding why jvm source | grep -oE 'reader|agent, loaded|agent that is there')" "0:$1"; }
+# "agent" or "host", as dfg-trigger calls what doctor foretells.
+foretold() { finding why jvm source | sed -n "s/^the \(agent\|host\).*/\1/p"; }
 
 doctor
 is "the machine: status 0" "$status" 0
@@ -54,16 +55,17 @@ is "  tables" "$(state jvm tables)" ok
 is "  attach" "$(state jvm attach)" ok
 is "  stack depth" "$(state jvm stacks)" ok
 is "  leaves" "$(state jvm leaves)" note
-source_is "agent, loaded"
+source=$(foretold)
 is "nothing was loaded" "$(cat /proc/"$pid"/task/*/comm | grep -c dfg-agent)" 0
 is "  or put into its /tmp" "$(find "$SHOP/shop/tmp" -name '.*' -mindepth 1)" ""
 is "  or printed by the JVM" "$(grep -v '^$' "$SHOP/shop/log")" ""
 
-ok "dfg-trigger does as it was told" trigger -d 1 shop
-is "  by the agent" "$(json '.jvms[0].source')" agent
+ok "dfg-trigger" trigger -d 1 shop
+is "  does what was foretold" "$(json '.jvms[0].source')" "$source"
+ok "the agent comes in" trigger -d 1 --source agent shop
 doctor shop
-is "then: the agent is resident" "$(state jvm agent)" ok
-source_is "agent that is there"
+is "  and is seen" "$(state jvm agent)" ok
+is "  as the source" "$(foretold)" agent
 is "  leaves" "$(state jvm leaves)" ok
 doctor --pid "$pid"
 is "by pid: the same container" "$status:$(json .container.id)" 0:shop
@@ -82,10 +84,10 @@ doctor closed
 is "  status 0" "$status" 0
 is "  mounts" "$(state container mounts)" note
 ok "  attach: why not" says jvm attach DisableAttachMechanism
-source_is reader
+is "  source" "$(foretold)" host
 is "it was not joined" "$(cat "/proc/$(bundle_pid closed)/mountinfo")" "$mounts"
-ok "dfg-trigger does as it was told" trigger -d 1 closed
-is "  by the host" "$(json '.jvms[0].source')" host
+ok "dfg-trigger" trigger -d 1 closed
+is "  does what was foretold" "$(json '.jvms[0].source')" host
 shop_stop closed
 
 ok "a JVM with other flags" shop_start flags -Xrs -XX:+UseSerialGC -XX:+PreserveFramePointer -Xint
@@ -95,13 +97,13 @@ ok "  attach: why not" says jvm attach -Xrs
 ok "  collector" says jvm java Serial
 ok "  interpreter" says jvm java "interpreter only"
 ok "  frame pointers" says jvm stacks PreserveFramePointer
-source_is reader
+is "  source" "$(foretold)" host
 shop_stop flags
 
 ok "a JVM that takes no agents" shop_start nodyn -XX:-EnableDynamicAgentLoading
 doctor nodyn
 ok "  attach: why not" says jvm attach EnableDynamicAgentLoading
-source_is reader
+is "  source" "$(foretold)" host
 
 sh -c 'ulimit -n 64; exec "$@"' - "$DOCTOR" --json nodyn >"$SHOP/out"
 is "few descriptors" "$(state container processes)" note
