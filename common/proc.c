@@ -199,6 +199,30 @@ int proc_each(int (*fn)(pid_t, void *), void *arg, struct err *err)
 	return rc;
 }
 
+void proc_each_thread(int procfd, void (*fn)(pid_t tid, pid_t nstid, void *), void *arg)
+{
+	CLEANUP(close_fd) int fd = openat(procfd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (!dir)
+		return;
+	TAKE_FD(fd);
+	while ((e = readdir(dir))) {
+		CLEANUP(str_fini) struct str s = {0};
+		char name[32];
+		struct err err;
+		int tid;
+
+		if (!parse_pid(e->d_name, &tid))
+			continue;
+		snprintf(name, sizeof(name), "%d/status", tid);
+		if (read_proc(dirfd(dir), name, STATUS_MAX, &s, &err) == 0)
+			fn(tid, (pid_t)number(field(s.buf, "NSpid"), -1, 10), arg);
+	}
+	closedir(dir);
+}
+
 int proc_boot_id(char ret[static 37], struct err *err)
 {
 	CLEANUP(str_fini) struct str s = {0};

@@ -23,6 +23,7 @@ struct job {
 	struct profile_map *maps;
 	struct profile_elf *elfs;
 	struct profile_process *processes;
+	struct profile_thread *threads;
 	pid_t *only;
 	int out[FORMATS_MAX];
 	uint64_t memory;
@@ -67,6 +68,12 @@ static void fill_input(struct job *j)
 							   .root = s->processes[i].root};
 		j->only[i] = s->processes[i].pid;
 	}
+	for (size_t i = 0; i < s->thread_count; i++)
+		j->threads[i] = (struct profile_thread){.pid = s->threads[i].pid,
+							.tid = s->threads[i].tid,
+							.nstid = s->threads[i].nstid};
+	j->in.threads = j->threads;
+	j->in.thread_count = s->thread_count;
 	j->in.maps = j->maps;
 	j->in.map_count = s->map_count;
 	j->in.elfs = j->elfs;
@@ -129,6 +136,7 @@ static void close_inputs(struct job *j)
 	free(j->maps);
 	free(j->elfs);
 	free(j->processes);
+	free(j->threads);
 	free(j->only);
 }
 
@@ -196,6 +204,7 @@ int render_session(const struct session *s, const struct format_set *formats, co
 	j.maps = xcalloc(s->map_count, sizeof(*j.maps));
 	j.elfs = xcalloc(s->elf_count, sizeof(*j.elfs));
 	j.processes = xcalloc(s->process_count, sizeof(*j.processes));
+	j.threads = xcalloc(s->thread_count, sizeof(*j.threads));
 	j.only = xcalloc(s->process_count, sizeof(*j.only));
 	for (size_t i = 0; i < s->map_count; i++)
 		j.maps[i].fd = -1;

@@ -8,6 +8,7 @@
 #include "dfg/fs.h"
 #include "dfg/log.h"
 #include "dfg/paths.h"
+#include "dfg/proc.h"
 #include "dfg/str.h"
 #include "files.h"
 #include "perfmap.h"
@@ -303,6 +304,18 @@ static struct session_jvm *entry_of(struct session *s, const struct jvm *j)
 	return &s->jvms[s->jvm_count++];
 }
 
+struct keep_threads {
+	struct session *session;
+	pid_t pid;
+};
+
+static void keep_thread(pid_t tid, pid_t nstid, void *arg)
+{
+	const struct keep_threads *k = arg;
+
+	session_add_thread(k->session, k->pid, tid, nstid);
+}
+
 int target_snapshot(struct target *t, const struct options *o, struct err *err)
 {
 	for (size_t i = 0; i < t->jvms.count; i++) {
@@ -310,7 +323,10 @@ int target_snapshot(struct target *t, const struct options *o, struct err *err)
 		struct session_jvm *entry = entry_of(&t->session, j);
 		bool first = !entry->source[0] || !strcmp(entry->source, "none");
 		struct snapshot_options so = o->snapshot;
+		struct keep_threads threads = {.session = &t->session, .pid = j->pid};
 
+		/* By which the snapshot's names of threads find perf's. */
+		proc_each_thread(j->procfd, keep_thread, &threads);
 		/* Where the agent failed once, its time-out is not waited for again. */
 		if (so.source == SOURCE_AUTO && !strcmp(entry->source, "host"))
 			so.source = SOURCE_HOST;

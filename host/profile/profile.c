@@ -6,6 +6,7 @@
 #include "space.h"
 #include "symbolize.h"
 #include "symname.h"
+#include "threadnames.h"
 #include "userstack.h"
 
 #if defined(__x86_64__)
@@ -25,6 +26,7 @@ struct reader {
 	struct space *space;
 	struct symbolizer *symbols;
 	struct userstack *unwinder;
+	struct threadnames *thread_names;
 	struct str text;
 	/* The sample at hand: frames from the end of the array, so that they come out outermost
 	 * first; used: how many. */
@@ -223,13 +225,19 @@ static void name_start(struct reader *r)
 	push(r, stacks_intern(r->stacks, "[thread start]", strlen("[thread start]"), FRAME_NATIVE));
 }
 
-/* As stackcollapse-perf.pl has it: blanks become '_'; a thread without a name is ":tid". */
+/* As stackcollapse-perf.pl has it: blanks become '_'; a thread without a name is ":tid". Java's
+ * name goes before the kernel's, which is the same cut to 15 bytes, or an older one. */
 static void push_thread(struct reader *r, pid_t pid, pid_t tid)
 {
 	struct thread *t = space_thread(r->space, pid, tid);
 
 	if (!t->mark) {
-		if (t->comm[0])
+		size_t len;
+		const char *java = threadnames_find(r->thread_names, pid, tid, &len);
+
+		if (java)
+			symname_add_clean(&r->text, java, len);
+		else if (t->comm[0])
 			symname_add_clean(&r->text, t->comm, strlen(t->comm));
 		else
 			str_addf(&r->text, ":%d", tid);
@@ -350,6 +358,7 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 	CLEANUP(space_free) struct space *space = NULL;
 	CLEANUP(symbolizer_free) struct symbolizer *symbols = NULL;
 	CLEANUP(userstack_free) struct userstack *unwinder = NULL;
+	CLEANUP(threadnames_free) struct threadnames *thread_names = NULL;
 	CLEANUP(free) struct reader *r = NULL;
 	struct perf_record rec;
 
@@ -365,6 +374,7 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 	r->space = space;
 	r->symbols = symbols;
 	r->unwinder = unwinder;
+	r->thread_names = thread_names = threadnames_new(in);
 	space_process(space, SPACE_KERNEL);
 	while (perfdata_next(pd, &rec))
 		add_record(r, &rec);

@@ -34,6 +34,12 @@ struct profile_process {
 	uint64_t root;
 };
 
+/* A thread of a JVM, by perf's numbers and by the one its snapshots have. */
+struct profile_thread {
+	pid_t pid, tid;
+	pid_t nstid;
+};
+
 struct profile_input {
 	int perf_fd;	 /* perf.data, a regular file */
 	int kallsyms_fd; /* copy of /proc/kallsyms, or -1 */
@@ -43,6 +49,8 @@ struct profile_input {
 	size_t elf_count;
 	const struct profile_process *processes;
 	size_t process_count;
+	const struct profile_thread *threads;
+	size_t thread_count;
 	/* Only samples of these and their children count; 0: all of the recording (a recording of
 	 * the whole machine is cut down to the container this way). */
 	const pid_t *only;

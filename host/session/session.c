@@ -45,6 +45,7 @@ void session_fini(struct session *s)
 	free(s->maps);
 	free(s->elfs);
 	free(s->processes);
+	free(s->threads);
 	free(s->dir);
 	free(s->container_id);
 	free(s->container_name);
@@ -111,6 +112,19 @@ void session_add_process(struct session *s, pid_t pid, uint64_t root)
 		known = &s->processes[s->process_count++];
 	}
 	*known = (struct session_process){.pid = pid, .root = root};
+}
+
+void session_add_thread(struct session *s, pid_t pid, pid_t tid, pid_t nstid)
+{
+	struct session_thread new = {.pid = pid, .tid = tid, .nstid = nstid};
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		if (s->threads[i].pid == pid && s->threads[i].tid == tid) {
+			s->threads[i] = new;
+			return;
+		}
+	s->threads = grow(s->threads, s->thread_count, &s->thread_cap, sizeof(*s->threads));
+	s->threads[s->thread_count++] = new;
 }
 
 void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name,

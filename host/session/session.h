@@ -44,6 +44,12 @@ struct session_elf {
 	char *debug;   /* file in elf/ with the symbols of its separate debug file; NULL: none */
 };
 
+/* A thread of a JVM: what its own snapshots call it, and what perf does. */
+struct session_thread {
+	pid_t pid, tid; /* host */
+	pid_t nstid;	/* in the JVM's pid namespace */
+};
+
 struct session_process {
 	pid_t pid;
 	uint64_t root;
@@ -68,6 +74,8 @@ struct session {
 	size_t elf_count, elf_cap;
 	struct session_process *processes;
 	size_t process_count, process_cap;
+	struct session_thread *threads;
+	size_t thread_count, thread_cap;
 };
 
 /* Makes a new directory `dir` (0700), which must not exist. */
@@ -91,6 +99,7 @@ void session_drop_map(struct session *s);
 
 struct session_process *session_find_process(const struct session *s, pid_t pid);
 void session_add_process(struct session *s, pid_t pid, uint64_t root);
+void session_add_thread(struct session *s, pid_t pid, pid_t tid, pid_t nstid);
 
 /* A file that is known already stays as it is. debug may be NULL. */
 void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name,

@@ -70,15 +70,26 @@ static json_t *processes_json(const struct session *s)
 	return list;
 }
 
+static json_t *threads_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		json_array_append_new(list, json_pack("{si si si}", "pid", (int)s->threads[i].pid,
+						      "tid", (int)s->threads[i].tid, "nstid",
+						      (int)s->threads[i].nstid));
+	return list;
+}
+
 int session_write(const struct session *s, struct err *err)
 {
-	json_t *root = json_pack("{si ss s{so so} ss si sf sb si so so so so}", "version",
-				 SESSION_VERSION, "dfg", DFG_VERSION, "container", "id",
-				 text(s->container_id), "name", text(s->container_name), "started",
-				 s->started, "frequency", (int)s->frequency, "duration",
-				 s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
-				 (int)s->stack_bytes, "jvms", jvms_json(s), "processes",
-				 processes_json(s), "elf", files_json(s), "maps", maps_json(s));
+	json_t *root = json_pack(
+		"{si ss s{so so} ss si sf sb si so so so so so}", "version", SESSION_VERSION, "dfg",
+		DFG_VERSION, "container", "id", text(s->container_id), "name",
+		text(s->container_name), "started", s->started, "frequency", (int)s->frequency,
+		"duration", s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
+		(int)s->stack_bytes, "jvms", jvms_json(s), "processes", processes_json(s),
+		"threads", threads_json(s), "elf", files_json(s), "maps", maps_json(s));
 	char *out = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
 	int rc;
 
@@ -140,6 +151,14 @@ static int read_lists(struct session *s, const json_t *root, struct err *err)
 
 	json_array_foreach(json_object_get(root, "processes"), i, o)
 		session_add_process(s, (pid_t)int_of(o, "pid"), (uint64_t)int_of(o, "root"));
+	json_array_foreach(json_object_get(root, "threads"), i, o)
+	{
+		s->threads = grow(s->threads, s->thread_count, &s->thread_cap, sizeof(*s->threads));
+		s->threads[s->thread_count++] =
+			(struct session_thread){.pid = (pid_t)int_of(o, "pid"),
+						.tid = (pid_t)int_of(o, "tid"),
+						.nstid = (pid_t)int_of(o, "nstid")};
+	}
 	json_array_foreach(json_object_get(root, "elf"), i, o)
 	{
 		const char *debug = json_string_value(json_object_get(o, "debug"));

@@ -54,6 +54,10 @@ int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *
 /* Calls fn for every process of the host (numeric entries of /proc). Same return rule. */
 int proc_each(int (*fn)(pid_t, void *), void *arg, struct err *err);
 
+/* Calls fn for every thread of the process, with its id on the host and in the innermost pid
+ * namespace. Threads that end meanwhile are passed over. */
+void proc_each_thread(int procfd, void (*fn)(pid_t tid, pid_t nstid, void *), void *arg);
+
 /* The kernel's random id of this boot, 36 characters. */
 MUST_CHECK int proc_boot_id(char ret[static 37], struct err *err);
 

@@ -7,6 +7,8 @@ public class Named {
 		while (System.nanoTime() < until) {
 			for (int i = 0; i < 1000000; i++)
 				sum += i;
+			for (int i = 0; i < 10000; i++)
+				sum += System.nanoTime();
 			try {
 				Thread.sleep(20);
 			} catch (InterruptedException e) {
