@@ -6,6 +6,7 @@
  * leaves its order in a queue, wakes the agent's thread, and goes. */
 #include <linux/prctl.h>
 
+#include "kept.h"
 #include "self.h"
 #include "serve.h"
 #include "sys.h"
@@ -135,7 +136,7 @@ static void agent_main(void *arg)
 	do {
 		work();
 		do
-			reasons = wake_wait(&agent.wake, file);
+			reasons = wake_wait(&agent.wake, file, kept_expire());
 		while (reasons == 0);
 		/* Mounted since, in a container that is older than the installation. */
 		if (!agent.guest)

@@ -4,6 +4,7 @@
 #include "dfg/paths.h"
 
 #define PID_LIMIT (1u << 22) /* PID_MAX_LIMIT */
+#define KEEP_MAX  60
 
 static bool copy(struct scan from, char *to, size_t cap)
 {
@@ -54,6 +55,26 @@ static bool request_take(struct scan value, struct order *ret)
 	       copy(value, ret->name, sizeof(ret->name));
 }
 
+static bool number_take(struct scan value, uint64_t max, uint32_t *ret)
+{
+	uint64_t n;
+
+	if (!scan_number(&value, max, &n) || value.len > 0)
+		return false;
+	*ret = (uint32_t)n;
+	return true;
+}
+
+/* What a request and a load have in common; other words are passed over. */
+static bool word_take(struct scan word, struct order *ret)
+{
+	if (scan_word(&word, "since="))
+		return number_take(word, UINT32_MAX, &ret->since);
+	if (scan_word(&word, "keep="))
+		return number_take(word, KEEP_MAX, &ret->keep);
+	return true;
+}
+
 static bool option_take(struct scan part, struct options *ret)
 {
 	if (scan_word(&part, "dir="))
@@ -66,7 +87,7 @@ static bool option_take(struct scan part, struct options *ret)
 		return bool_take(part, &ret->debug_info);
 	if (scan_word(&part, "request="))
 		return ret->has_order = request_take(part, &ret->order);
-	return true;
+	return word_take(part, &ret->order);
 }
 
 bool options_parse(const char *text, struct options *ret)
@@ -76,6 +97,8 @@ bool options_parse(const char *text, struct options *ret)
 	ret->signal = 0;
 	ret->debug_info = false;
 	ret->has_order = false;
+	ret->order.since = 0;
+	ret->order.keep = 0;
 	copy(scan_of(DFG_OUT_PATH), ret->dir, sizeof(ret->dir));
 	copy(scan_of(DFG_CTL_PATH), ret->ctl, sizeof(ret->ctl));
 	while (s.len > 0) {
@@ -88,12 +111,18 @@ bool options_parse(const char *text, struct options *ret)
 
 bool order_parse(const char *line, size_t len, struct order *ret)
 {
-	struct scan s = {.p = line, .len = len}, name;
+	struct scan s = {.p = line, .len = len}, rest, name;
 
+	ret->since = 0;
+	ret->keep = 0;
 	if (!scan_word(&s, "dfg1 dump seq=") || !numbers_take(&s, " host_pid=", ret) ||
 	    !scan_word(&s, " out="))
 		return false;
-	name = scan_until(&s, '\n');
+	rest = scan_until(&s, '\n');
+	name = scan_until(&rest, ' ');
+	while (scan_word(&rest, " "))
+		if (!word_take(scan_until(&rest, ' '), ret))
+			return false;
 	return s.len == 1 && scan_is_name(&name) && copy(name, ret->name, sizeof(ret->name));
 }
 
@@ -104,6 +133,8 @@ bool order_of_pid(uint32_t host_pid, struct order *ret)
 	if (host_pid == 0 || host_pid > PID_LIMIT)
 		return false;
 	ret->seq = 0;
+	ret->since = 0;
+	ret->keep = 0;
 	ret->host_pid = host_pid;
 	text_adds(&name, "perf-");
 	text_addu(&name, host_pid);

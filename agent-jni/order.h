@@ -11,6 +11,8 @@
 struct order {
 	uint32_t seq;
 	uint32_t host_pid;
+	uint32_t since;		  /* 0: whole */
+	uint32_t keep;		  /* seconds; 0: not at all */
 	char name[256];		  /* of the output file */
 	char dir[AGENT_PATH_MAX]; /* the share it is in */
 };

@@ -3,6 +3,7 @@
 
 #include "dfg/request.h"
 #include "dfg/snapshot.h"
+#include "sys.h"
 
 _Static_assert(RECORDS_TAIL >= sizeof(struct snap_end) + TRAILER_MAX, "the tail holds an end");
 
@@ -85,7 +86,9 @@ static bool zeros_write(struct records *r, uint64_t from)
 bool records_end(struct records *r, const struct trailer *t, bool ended)
 {
 	char tail[RECORDS_TAIL];
-	struct snap_end end = {.record = {SNAP_END, sizeof(end)}, .skipped = t->skipped};
+	struct snap_end end = {.record = {SNAP_END, sizeof(end)},
+			       .skipped = t->skipped,
+			       .time = sys_now_us() * 1000};
 	size_t len = 0;
 
 	records_flush(r);

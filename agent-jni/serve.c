@@ -2,6 +2,7 @@
 #include "serve.h"
 
 #include "dfg/hotspot.h"
+#include "kept.h"
 #include "output.h"
 #include "records.h"
 #include "self.h"
@@ -49,11 +50,13 @@ static bool wants_snapshot(const char *name)
 	return len > tail && __builtin_memcmp(name + len - tail, end, tail) == 0;
 }
 
-static void map_write(struct work *work, int fd, const struct self *self, struct trailer *trailer)
+static void map_write(struct work *work, int fd, const struct self *self, const struct order *order,
+		      struct trailer *trailer)
 {
 	struct hs_result result = {.status = DFG_DUMP_NO_TABLES};
 	struct hs_sink sink = {.write = output_write, .arg = &work->output};
 
+	(void)order;
 	output_init(&work->output, fd);
 	if (self)
 		hs_dump_map(&self->source, &sink, work->hotspot, &result);
@@ -63,20 +66,25 @@ static void map_write(struct work *work, int fd, const struct self *self, struct
 }
 
 static void snapshot_write(struct work *work, int fd, const struct self *self,
-			   struct trailer *trailer)
+			   const struct order *order, struct trailer *trailer)
 {
+	void *state = kept_take(order);
 	struct hs_result result = {.status = DFG_DUMP_NO_TABLES};
 	struct hs_sink sink = {.write = records_write, .arg = &work->records};
 
 	records_init(&work->records, fd);
-	if (self)
+	if (self && state)
+		hs_dump_delta(&self->source, &sink, work->hotspot, state, order->keep == 0,
+			      &result);
+	else if (self)
 		hs_dump_snapshot(&self->source, &sink, work->hotspot, &result);
+	kept_give(order);
 	trailer->status = result.status;
 	trailer->skipped = result.skipped;
 	records_end(&work->records, trailer, result.status != DFG_DUMP_NO_TABLES);
 }
 
-static void dump_write(int fd, bool snapshot, const void *vm, struct trailer *trailer)
+static void dump_write(int fd, const struct order *order, const void *vm, struct trailer *trailer)
 {
 	struct work *work = sys_map(sizeof(*work));
 	struct self self;
@@ -88,7 +96,8 @@ static void dump_write(int fd, bool snapshot, const void *vm, struct trailer *tr
 		return;
 	}
 	found = self_open(&self, vm);
-	(snapshot ? snapshot_write : map_write)(work, fd, found ? &self : NULL, trailer);
+	(wants_snapshot(order->name) ? snapshot_write : map_write)(work, fd, found ? &self : NULL,
+								   order, trailer);
 	self_close(&self);
 	sys_unmap(work, sizeof(*work));
 }
@@ -103,7 +112,7 @@ bool serve_order(const struct order *order, const void *vm, uint64_t since_us)
 	fd = file_open(path, O_WRONLY);
 	if (fd < 0)
 		return false;
-	dump_write(fd, wants_snapshot(order->name), vm, &trailer);
+	dump_write(fd, order, vm, &trailer);
 	sys_close(fd);
 	return true;
 }

@@ -158,8 +158,11 @@ static bool inotify_drain(struct wake *wake, const char *name)
 	return ours;
 }
 
-unsigned wake_wait(struct wake *wake, const char *name)
+unsigned wake_wait(struct wake *wake, const char *name, int ms)
 {
+	struct {
+		int64_t sec, nsec;
+	} limit = {ms / 1000, ms % 1000 * 1000000ll};
 	struct sys_pollfd fds[2] = {
 		{.fd = wake->event, .events = SYS_POLLIN},
 		{.fd = wake->inotify, .events = SYS_POLLIN},
@@ -168,7 +171,7 @@ unsigned wake_wait(struct wake *wake, const char *name)
 	uint64_t count;
 
 	/* A negative descriptor is one that poll leaves out. */
-	if (sys_call6(__NR_ppoll, SYS_ARG(fds), 2, 0, 0, 0, 0) < 0 ||
+	if (sys_call6(__NR_ppoll, SYS_ARG(fds), 2, ms < 0 ? 0 : SYS_ARG(&limit), 0, 0, 0) < 0 ||
 	    (fds[0].revents & ~SYS_POLLIN)) {
 		handler_state.event = -1;
 		return WAKE_LOST;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What wakes the agent's thread: its eventfd, written by a load and by the signal handler, and the
- * inotify watch of the control directory. Nothing else; there is no timer. */
+ * inotify watch of the control directory. Nothing else; a time limit is the wait's own. */
 #ifndef AGENT_WAKE_H
 #define AGENT_WAKE_H
 
@@ -37,7 +37,8 @@ void wake_take_signal(struct wake *wake, int wanted, uint64_t blocked);
 /* The value that came with the last signal since the last call (sigqueue(3)), 0: none. */
 uint32_t wake_signal_value(void);
 
-/* Sleeps until there is something to do: a set of enum wake_reason. `name` is the request file. */
-unsigned wake_wait(struct wake *wake, const char *name);
+/* Sleeps until there is something to do: a set of enum wake_reason; 0 when `ms` (-1: no limit) have
+ * passed, too. `name` is the request file. */
+unsigned wake_wait(struct wake *wake, const char *name, int ms);
 
 #endif

@@ -21,23 +21,42 @@ struct work {
 	int (*fn)(void *arg, void *reply, struct err *err);
 	void *arg, *reply;
 	size_t size;
-	pid_t parent;
+	int to;
 };
 
-NORETURN static void child(const struct work *w, int to)
+static int work(void *arg)
 {
+	const struct work *w = arg;
 	struct verdict v = {0};
 	struct err ignored;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGINT, SIG_IGN);
-	if (getppid() != w->parent)
-		_exit(1);
 	v.rc = w->fn(w->arg, w->reply, &v.err);
-	if (fs_write_all(to, &v, sizeof(v), &ignored) < 0 ||
-	    fs_write_all(to, w->reply, w->size, &ignored) < 0)
-		_exit(1);
-	_exit(0);
+	return fs_write_all(w->to, &v, sizeof(v), &ignored) < 0 ||
+	       fs_write_all(w->to, w->reply, w->size, &ignored) < 0;
+}
+
+int run_function(int (*fn)(void *arg), void *arg, struct run_child *ret, struct err *err)
+{
+	pid_t parent = getpid();
+	struct run_child c;
+
+	c.pid = fork();
+	if (c.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGINT, SIG_IGN);
+		_exit(getppid() == parent ? fn(arg) : 1);
+	}
+	if (c.pid < 0)
+		return err_set(err, errno, "fork");
+	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
+	if (c.pidfd < 0) {
+		err_set(err, errno, "watch a child");
+		kill(c.pid, SIGKILL);
+		waitpid(c.pid, NULL, 0);
+		return -1;
+	}
+	*ret = c;
+	return 0;
 }
 
 /* All that the child has to say, or what it said until the time was over. */
@@ -73,28 +92,27 @@ static int say_how(int status, struct err *err)
 int run_isolated(int (*fn)(void *arg, void *reply, struct err *err), void *arg, void *reply,
 		 size_t size, int ms, struct err *err)
 {
-	struct work w = {.fn = fn, .arg = arg, .reply = reply, .size = size, .parent = getpid()};
+	struct work w = {.fn = fn, .arg = arg, .reply = reply, .size = size};
 	uint64_t deadline = ms < 0 ? UINT64_MAX : clock_ms() + (uint64_t)ms;
 	CLEANUP(close_fd) int from = -1;
 	CLEANUP(str_fini) struct str said = {0};
-	int pipefd[2], status = 0;
+	int pipefd[2], status = 0, rc;
+	struct run_child child;
 	struct verdict v;
 	bool late = false;
-	pid_t pid;
 
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
 		return err_set(err, errno, "pipe");
 	from = pipefd[0];
-	pid = fork();
-	if (pid == 0)
-		child(&w, pipefd[1]);
+	w.to = pipefd[1];
+	rc = run_function(work, &w, &child, err);
 	close(pipefd[1]);
-	if (pid < 0)
-		return err_set(err, errno, "fork");
+	if (rc < 0)
+		return -1;
 	listen(from, sizeof(v) + size, deadline, &late, &said);
 	if (late)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		run_kill(&child, SIGKILL);
+	while (!run_wait(&child, -1, &status)) /* a signal came in between */
 		;
 	if (late)
 		return err_set(err, ETIMEDOUT, "stopped after %d ms", ms);

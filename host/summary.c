@@ -11,7 +11,13 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-static void print_jvm(const struct session_jvm *j)
+/* Of one processor, over the recording. */
+static double watch_share(const struct session *s, const struct session_jvm *j)
+{
+	return s->duration > 0 ? (double)j->watch_us / 1e6 / s->duration : 0;
+}
+
+static void print_jvm(const struct session *s, const struct session_jvm *j)
 {
 	printf("  JVM          %d (%d inside, uid %u%s%s): ", (int)j->pid, (int)j->nspid,
 	       (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
@@ -23,6 +29,9 @@ static void print_jvm(const struct session_jvm *j)
 	if (j->skipped)
 		printf(", %u not readable", j->skipped);
 	printf("\n");
+	if (j->snapshots > 1)
+		printf("               looked at %u times, %.1f %% of a processor\n", j->snapshots,
+		       100 * watch_share(s, j));
 	if (j->note[0])
 		printf("               %s\n", j->note);
 }
@@ -46,7 +55,7 @@ void summary_print(const struct summary *s)
 		printf("  hottest path %5.1f %%  %s\n",
 		       100 * share(r->path_self, r->quality.samples), r->path);
 	for (size_t i = 0; i < s->session->jvm_count; i++)
-		print_jvm(&s->session->jvms[i]);
+		print_jvm(s->session, &s->session->jvms[i]);
 	for (size_t i = 0; i < s->formats->count; i++)
 		printf("  %-12s %s/%s\n", s->formats->list[i]->name, s->outdir,
 		       s->formats->list[i]->file);
@@ -74,12 +83,13 @@ static json_t *jvms_json(const struct session *s)
 	for (size_t i = 0; i < s->jvm_count; i++) {
 		const struct session_jvm *j = &s->jvms[i];
 
-		json_array_append_new(list, json_pack("{si si si ss ss si si sf ss}", "pid",
-						      (int)j->pid, "nspid", (int)j->nspid, "uid",
-						      (int)j->uid, "version", j->version, "source",
-						      j->source, "methods", (int)j->methods,
-						      "skipped", (int)j->skipped, "dump_ms",
-						      j->dump_us / 1000.0, "note", j->note));
+		json_array_append_new(
+			list, json_pack("{si si si ss ss si si sf si sf ss}", "pid", (int)j->pid,
+					"nspid", (int)j->nspid, "uid", (int)j->uid, "version",
+					j->version, "source", j->source, "methods", (int)j->methods,
+					"skipped", (int)j->skipped, "dump_ms", j->dump_us / 1000.0,
+					"snapshots", (int)j->snapshots, "watch_cpu",
+					watch_share(s, j), "note", j->note));
 	}
 	return list;
 }

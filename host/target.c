@@ -8,10 +8,8 @@
 #include "dfg/fs.h"
 #include "dfg/log.h"
 #include "dfg/paths.h"
-#include "dfg/proc.h"
 #include "dfg/str.h"
 #include "files.h"
-#include "perfmap.h"
 #include "record.h"
 
 /* ---- finding ---- */
@@ -47,6 +45,7 @@ static void target_fini(struct target *t)
 	jvms_fini(&t->jvms);
 	free(t->pids);
 	free(t->outdir);
+	free(t->watches);
 	if (t->has_session)
 		session_fini(&t->session);
 }
@@ -290,56 +289,4 @@ unsigned targets_stack_bytes(const struct targets *t, const struct options *o)
 			kept += t->list[i].session.jvms[k].keeps_fp;
 	}
 	return jvms && kept == jvms ? 0 : bytes;
-}
-
-static struct session_jvm *entry_of(struct session *s, const struct jvm *j)
-{
-	for (size_t i = 0; i < s->jvm_count; i++)
-		if (s->jvms[i].pid == j->pid)
-			return &s->jvms[i];
-	s->jvms = grow(s->jvms, s->jvm_count, &s->jvm_cap, sizeof(*s->jvms));
-	s->jvms[s->jvm_count] =
-		(struct session_jvm){.pid = j->pid, .nspid = j->nspid, .uid = j->uid};
-	memcpy(s->jvms[s->jvm_count].version, j->version, sizeof(j->version));
-	return &s->jvms[s->jvm_count++];
-}
-
-struct keep_threads {
-	struct session *session;
-	pid_t pid;
-};
-
-static void keep_thread(pid_t tid, pid_t nstid, void *arg)
-{
-	const struct keep_threads *k = arg;
-
-	session_add_thread(k->session, k->pid, tid, nstid);
-}
-
-int target_snapshot(struct target *t, const struct options *o, struct err *err)
-{
-	for (size_t i = 0; i < t->jvms.count; i++) {
-		const struct jvm *j = &t->jvms.list[i];
-		struct session_jvm *entry = entry_of(&t->session, j);
-		bool first = !entry->source[0] || !strcmp(entry->source, "none");
-		struct snapshot_options so = o->snapshot;
-		struct keep_threads threads = {.session = &t->session, .pid = j->pid};
-
-		/* By which the snapshot's names of threads find perf's. */
-		proc_each_thread(j->procfd, keep_thread, &threads);
-		/* Where the agent failed once, its time-out is not waited for again. */
-		if (so.source == SOURCE_AUTO && !strcmp(entry->source, "host"))
-			so.source = SOURCE_HOST;
-		if (snapshot_take(&t->session, &t->container, j, &so, entry, err) == 0)
-			continue;
-		if (err->code == ENOSPC || err->code == EDQUOT)
-			return -1;
-		if (first)
-			log_warn("no names for the Java code of %d: %s", (int)j->pid, err->msg);
-		else
-			log_info("Java code that %d compiled meanwhile has no name: %s",
-				 (int)j->pid, err->msg);
-	}
-	perfmaps_keep(&t->session, t->pids, t->pid_count);
-	return 0;
 }

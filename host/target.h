@@ -31,6 +31,8 @@ struct target {
 	char *outdir; /* of the graphs */
 	struct session session;
 	bool has_session;
+	struct watch *watches; /* of its JVMs (watches.h) */
+	size_t watch_count, watch_cap;
 };
 
 struct targets {
@@ -57,9 +59,5 @@ void target_refresh(struct target *t);
 /* How the stacks of these are to be recorded: bytes of the stack to copy with each sample, 0 for
  * frame pointers. */
 unsigned targets_stack_bytes(const struct targets *t, const struct options *o);
-
-/* A snapshot of every JVM; what fails is warned about once and noted in the session. Fails only
- * when there is no room for the session itself. */
-MUST_CHECK int target_snapshot(struct target *t, const struct options *o, struct err *err);
 
 #endif

@@ -16,6 +16,7 @@
 #include "render.h"
 #include "summary.h"
 #include "target.h"
+#include "watches.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -125,14 +126,15 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 		probe_explain(o->snapshot.root, err);
 		return -1;
 	}
+	if (watches_end(t, o, err) < 0)
+		return -1;
 	for (size_t i = 0; i < t->count; i++) {
 		struct target *at = &t->list[i];
 
 		at->session.duration = (double)(*ret_end - began) / 1000;
 		at->session.stack_bytes = ro.stack_bytes;
 		at->session.whole_machine = r.whole_machine || t->count > 1;
-		target_refresh(at);
-		if (target_snapshot(at, o, err) < 0 || session_write(&at->session, err) < 0)
+		if (session_write(&at->session, err) < 0)
 			return -1;
 	}
 	return share_recording(t, err);
@@ -191,8 +193,9 @@ static enum exit_status draw_targets(const struct targets *t, const struct optio
 }
 
 /* Up to here nothing is worth keeping: what was made is taken back. */
-static enum exit_status give_up(const struct targets *t, const struct err *err)
+static enum exit_status give_up(struct targets *t, const struct err *err)
 {
+	watches_abort(t);
 	for (size_t i = 0; i < t->count; i++)
 		target_discard(&t->list[i]);
 	return fail(EXIT_FAILED, err);
@@ -203,12 +206,10 @@ static enum exit_status trigger_targets(struct targets *t, const struct options 
 	uint64_t ended = 0;
 	struct err err = {0};
 
-	for (size_t i = 0; i < t->count; i++) {
-		if (target_prepare(&t->list[i], o, &err) < 0 ||
-		    target_snapshot(&t->list[i], o, &err) < 0)
+	for (size_t i = 0; i < t->count; i++)
+		if (target_prepare(&t->list[i], o, &err) < 0)
 			return give_up(t, &err);
-	}
-	if (record(t, o, &ended, &err) < 0)
+	if (watches_start(t, o, &err) < 0 || record(t, o, &ended, &err) < 0)
 		return give_up(t, &err);
 	return draw_targets(t, o, ended);
 }

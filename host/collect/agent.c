@@ -113,16 +113,19 @@ void agent_sweep(const char *root)
 
 int agent_load(const struct jvm *j, const struct dump *request, bool debug_info, struct err *err)
 {
-	CLEANUP(free)
-	char *dump = request ? xasprintf(",request=seq:%u:%d:%s", request->seq, (int)j->pid,
-					 request->name)
-			     : xstrdup("");
-	CLEANUP(free)
-	char *options = xasprintf("dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH "%s%s",
-				  debug_info ? ",dns=1" : "", dump);
-	struct attach_request req = {.pid = j->pid, .path = DFG_AGENT_PATH, .options = options};
+	CLEANUP(str_fini) struct str options = {0};
+	struct attach_request req = {.pid = j->pid, .path = DFG_AGENT_PATH, .options = NULL};
 	int code = 0;
 
+	str_adds(&options, "dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH);
+	if (debug_info)
+		str_adds(&options, ",dns=1");
+	if (request) {
+		str_addf(&options, ",request=seq:%u:%d:%s", request->seq, (int)j->pid,
+			 request->name);
+		str_addf(&options, ",since=%u,keep=%u", request->wish.since, request->wish.keep);
+	}
+	req.options = options.buf;
 	if (attach_load(&req, &code, err) != ATTACH_OK)
 		return err_wrap(err, "load the agent");
 	if (code != DFG_AGENT_OK)

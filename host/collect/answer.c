@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "share.h"
 
+#include "dfg/snapshot.h"
 #include "dfg/str.h"
 
 /* " key=<digits>" at *at; moves behind it. */
@@ -45,6 +46,23 @@ bool answer_parse(const char *line, size_t len, struct dump_answer *ret)
 				    .bytes = bytes,
 				    .us = us};
 	return true;
+}
+
+bool answer_is_snapshot(const char *buf, size_t len)
+{
+	struct snap_record r = {0};
+
+	for (size_t at = 0; at < len; at += r.size) {
+		if (len - at < sizeof(r))
+			return false;
+		memcpy(&r, buf + at, sizeof(r));
+		/* One, whole: the head comes first and never again, nothing is behind the end. */
+		if (r.size < sizeof(r) || r.size % 8 || r.size > len - at ||
+		    (r.type == SNAP_HEAD) != (at == 0) ||
+		    (r.type == SNAP_END) != (r.size == len - at))
+			return false;
+	}
+	return len > 0;
 }
 
 const char *answer_status_text(uint32_t status)

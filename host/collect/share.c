@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "share.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -17,7 +18,8 @@
 /* Room for the snapshot of about 30 000 methods; the agent lets the file grow where that is too
  * little. Allocated here, so that the pages are charged to this process and not to a container that
  * may be close to its memory limit. */
-#define DUMP_BYTES (16u << 20)
+#define DUMP_BYTES  (16u << 20)
+#define DELTA_BYTES (1u << 20)
 
 static int open_below(int dirfd, const char *name, struct err *err)
 {
@@ -53,6 +55,21 @@ static uint32_t read_seq(int lockfd)
 	return (uint32_t)n;
 }
 
+/* What an exchange has left that was killed: with the lock held there is no other. */
+static void sweep(int dirfd, const char *prefix, const char *suffix)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+
+	if (!dir)
+		return;
+	while ((e = readdir(dir)))
+		if (has_prefix(e->d_name, prefix) && has_suffix(e->d_name, suffix))
+			unlinkat(dirfd, e->d_name, 0);
+	closedir(dir);
+}
+
 int share_open(const char *root, const char *id, unsigned wait_ms, struct share *ret,
 	       struct err *err)
 {
@@ -79,6 +96,8 @@ int share_open(const char *root, const char *id, unsigned wait_ms, struct share 
 		return err_set(err, errno, "open the lock of container %s", id);
 	if (take_lock(lock, wait_ms, err) < 0)
 		return -1;
+	sweep(out, "perf-", ".snap");
+	sweep(ctl, "request.", "");
 	ret->seq = read_seq(lock);
 	ret->outfd = TAKE_FD(out);
 	ret->ctlfd = TAKE_FD(ctl);
@@ -116,24 +135,25 @@ static int watch_file(int fd, struct err *err)
 	return TAKE_FD(watch);
 }
 
-int dump_make(struct share *s, pid_t pid, uid_t uid, gid_t gid, struct dump *ret, struct err *err)
+int dump_make(struct share *s, const struct jvm *j, const struct dump_wish *wish, struct dump *ret,
+	      struct err *err)
 {
-	struct dump d = {.fd = -1, .watch = -1};
+	struct dump d = {.fd = -1, .watch = -1, .wish = *wish};
 	uint64_t nonce;
 
 	if (next_seq(s, err) < 0)
 		return -1;
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return err_set(err, errno, "random number");
-	snprintf(d.name, sizeof(d.name), "perf-%d.%016llx.snap", (int)pid,
+	snprintf(d.name, sizeof(d.name), "perf-%d.%016llx.snap", (int)j->pid,
 		 (unsigned long long)nonce);
 	d.seq = s->seq;
 	d.fd = fs_create(s->outfd, d.name, 0600, err);
 	if (d.fd < 0)
 		return err_wrap(err, "the container's share");
-	if (fchown(d.fd, uid, gid) < 0)
-		err_set(err, errno, "give the output file to uid %u", (unsigned)uid);
-	else if (fallocate(d.fd, 0, 0, DUMP_BYTES) < 0)
+	if (fchown(d.fd, j->uid, j->gid) < 0)
+		err_set(err, errno, "give the output file to uid %u", (unsigned)j->uid);
+	else if (fallocate(d.fd, 0, 0, wish->since ? DELTA_BYTES : DUMP_BYTES) < 0)
 		err_set(err, errno, "room for the snapshot in the container's share");
 	else if ((d.watch = watch_file(d.fd, err)) >= 0) {
 		*ret = d;
@@ -149,13 +169,18 @@ static char *request_name(pid_t nspid)
 	return xasprintf("request.%d", (int)nspid);
 }
 
-int dump_request(struct share *s, const struct dump *d, pid_t pid, pid_t nspid, struct err *err)
+int dump_request(struct share *s, const struct dump *d, const struct jvm *j, struct err *err)
 {
-	CLEANUP(free) char *name = request_name(nspid);
-	CLEANUP(free)
-	char *line = xasprintf("dfg1 dump seq=%u host_pid=%d out=%s\n", d->seq, (int)pid, d->name);
+	CLEANUP(free) char *name = request_name(j->nspid);
+	CLEANUP(str_fini) struct str line = {0};
 
-	return fs_replace_file(s->ctlfd, name, 0444, line, strlen(line), err);
+	str_addf(&line, "dfg1 dump seq=%u host_pid=%d out=%s", d->seq, (int)j->pid, d->name);
+	if (d->wish.since)
+		str_addf(&line, " since=%u", d->wish.since);
+	if (d->wish.keep)
+		str_addf(&line, " keep=%u", d->wish.keep);
+	str_adds(&line, "\n");
+	return fs_replace_file(s->ctlfd, name, 0444, line.buf, line.len, err);
 }
 
 void dump_done(struct share *s, struct dump *d, pid_t nspid)
@@ -219,7 +244,12 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 			return -1;
 		if (!find_answer(&text, d->seq, ret))
 			continue;
-		return fs_write_all(to, text.buf, text.len, err);
+		if (ret->bytes > text.len || !answer_is_snapshot(text.buf, (size_t)ret->bytes))
+			return err_set(err, 0, "%s",
+				       ret->status == DFG_DUMP_OK
+					       ? "what the agent wrote is no snapshot"
+					       : answer_status_text(ret->status));
+		return fs_write_all(to, text.buf, (size_t)ret->bytes, err);
 	}
 	return gone ? err_set(err, ESRCH, "the JVM ended before it answered")
 		    : err_set(err, 0, "the agent did not answer within %u ms", ms);

@@ -12,6 +12,7 @@
 
 #include "dfg/err.h"
 #include "dfg/request.h"
+#include "jvm.h"
 
 struct share {
 	int outfd, ctlfd;
@@ -19,11 +20,18 @@ struct share {
 	uint32_t seq; /* of the last request */
 };
 
+/* What is asked for. */
+struct dump_wish {
+	uint32_t since; /* number of the answer that this one is to be a delta to; 0: whole */
+	uint32_t keep;	/* seconds for which the agent is to remember it; 0: not at all */
+};
+
 struct dump {
 	int fd;
 	int watch; /* inotify: the agent closed the file */
 	char name[64];
 	uint32_t seq;
+	struct dump_wish wish;
 };
 
 /* What the trailer says. */
@@ -41,16 +49,16 @@ MUST_CHECK int share_open(const char *root, const char *id, unsigned wait_ms, st
 			  struct err *err);
 void share_close(struct share *s);
 
-/* Makes the file for a dump of the process, owned by uid and gid, and takes the next number. */
-MUST_CHECK int dump_make(struct share *s, pid_t pid, uid_t uid, gid_t gid, struct dump *ret,
-			 struct err *err);
+/* Makes the file for a dump of the process, owned by its user, and takes the next number. */
+MUST_CHECK int dump_make(struct share *s, const struct jvm *j, const struct dump_wish *wish,
+			 struct dump *ret, struct err *err);
 
-/* Puts the request where the agent with this pid in its namespace looks for it. */
-MUST_CHECK int dump_request(struct share *s, const struct dump *d, pid_t pid, pid_t nspid,
+/* Puts the request where the agent looks for it. */
+MUST_CHECK int dump_request(struct share *s, const struct dump *d, const struct jvm *j,
 			    struct err *err);
 
-/* Waits for the whole answer and copies it to `to`. pidfd: the JVM; when it ends, so does the
- * wait. */
+/* Waits for the whole answer and copies its records to `to`, without the trailer. pidfd: the JVM;
+ * when it ends, so does the wait. */
 MUST_CHECK int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to,
 			 struct dump_answer *ret, struct err *err);
 
@@ -62,6 +70,10 @@ int share_agent_signal(const struct share *s, pid_t nspid);
 
 /* Strict parser of the trailer line, newline included. Pure. */
 bool answer_parse(const char *line, size_t len, struct dump_answer *ret);
+
+/* Whether this is one whole snapshot: records that follow each other from SNAP_HEAD to SNAP_END.
+ * Pure. */
+bool answer_is_snapshot(const char *buf, size_t len);
 
 const char *answer_status_text(uint32_t status);
 

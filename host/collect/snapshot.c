@@ -5,19 +5,23 @@
 #include <sys/syscall.h>
 
 #include "agent.h"
+#include "dfg/clock.h"
 #include "dfg/snapshot.h"
 #include "dfg/str.h"
 #include "hostread.h"
 
 #define LOCK_MS	  10000
 #define ANSWER_MS 5000
-#define READ_MS	  10000
+#define KEEP	  30 /* seconds: more than the longest time between two */
 
-/* How a snapshot went. */
-struct outcome {
-	uint32_t methods, skipped, us;
-	char note[512];
-};
+/* What a snapshot without any news is made of. */
+#define QUIET_BYTES (sizeof(struct snap_head) + sizeof(struct snap_end))
+
+static void note_status(struct snapshots *s, const char *who, uint32_t status)
+{
+	if (status != DFG_DUMP_OK)
+		snprintf(s->note, sizeof(s->note), "%s: %s", who, answer_status_text(status));
+}
 
 /* ---- by the agent ---- */
 
@@ -30,132 +34,140 @@ static int wake(struct share *share, const struct jvm *j, const struct dump *d, 
 		return agent_load(j, d, !o->keep_flags, err);
 	if (!resident && agent_load(j, NULL, !o->keep_flags, err) < 0)
 		return -1;
-	if (dump_request(share, d, j->pid, j->nspid, err) < 0)
+	if (dump_request(share, d, j, err) < 0)
 		return -1;
 	if (o->trigger == TRIGGER_SIGNAL)
 		return agent_signal(j, pidfd, share_agent_signal(share, j->nspid), err);
 	return 0;
 }
 
-static int exchange(struct share *share, const struct jvm *j, const struct snapshot_options *o,
-		    int to, struct outcome *ret, struct err *err)
+static int exchange(struct snapshots *s, struct share *share, bool last, struct snapshot *ret,
+		    struct err *err)
 {
+	const struct jvm *j = s->jvm;
+	const struct dump_wish wish = {.since = s->seq, .keep = last ? 0 : KEEP};
 	CLEANUP(close_fd) int pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0);
 	struct dump_answer answer;
-	struct dump d;
+	struct dump d = {.fd = -1, .watch = -1};
 	int rc;
 
 	if (pidfd < 0)
 		return err_set(err, errno, "process %d", (int)j->pid);
-	if (dump_make(share, j->pid, j->uid, j->gid, &d, err) < 0)
-		return -1;
-	rc = wake(share, j, &d, pidfd, o, err);
+	rc = dump_make(share, j, &wish, &d, err);
 	if (rc == 0)
-		rc = dump_wait(&d, pidfd, ANSWER_MS, to, &answer, err);
+		rc = wake(share, j, &d, pidfd, s->options, err);
+	/* Up to here, room was short in the container's share and not where the snapshots go. */
+	if (rc < 0)
+		err->code = 0;
+	else
+		rc = dump_wait(&d, pidfd, ANSWER_MS, s->to, &answer, err);
 	dump_done(share, &d, j->nspid);
 	if (rc < 0)
 		return -1;
-	if (answer.status != DFG_DUMP_OK)
-		snprintf(ret->note, sizeof(ret->note), "agent: %s",
-			 answer_status_text(answer.status));
-	if (answer.status != DFG_DUMP_OK && answer.entries == 0)
-		return err_set(err, 0, "%s", ret->note);
-	ret->methods = answer.entries;
-	ret->skipped = answer.skipped;
-	ret->us = answer.us > UINT32_MAX ? UINT32_MAX : (uint32_t)answer.us;
+	note_status(s, "agent", answer.status);
+	s->seq = answer.seq;
+	*ret = (struct snapshot){
+		.entries = answer.entries,
+		.skipped = answer.skipped,
+		.us = answer.us > UINT32_MAX ? UINT32_MAX : (uint32_t)answer.us,
+		.news = answer.bytes > QUIET_BYTES,
+	};
 	return 0;
 }
 
-static int by_agent(const struct container *c, const struct jvm *j,
-		    const struct snapshot_options *o, int to, struct outcome *ret, struct err *err)
+static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
 {
+	const struct container *c = s->container;
+	const char *root = s->options->root;
 	struct share share = {-1, -1, -1, 0};
 	int rc;
 
 	if (c->is_single)
-		return err_set(err, 0, "process %d is in no container", (int)j->pid);
-	if ((!agent_is_visible(j) || share_open(o->root, c->id, LOCK_MS, &share, err) < 0) &&
-	    (agent_join(o->root, c, err) < 0 ||
-	     share_open(o->root, c->id, LOCK_MS, &share, err) < 0))
+		return err_set(err, 0, "process %d is in no container", (int)s->jvm->pid);
+	if ((!agent_is_visible(s->jvm) || share_open(root, c->id, LOCK_MS, &share, err) < 0) &&
+	    (agent_join(root, c, err) < 0 || share_open(root, c->id, LOCK_MS, &share, err) < 0))
 		return -1;
-	rc = exchange(&share, j, o, to, ret, err);
+	rc = exchange(s, &share, last, ret, err);
 	share_close(&share);
+	s->by_agent = rc == 0;
 	return rc;
 }
 
 /* ---- by the host ---- */
 
-static int by_host(const struct jvm *j, const struct snapshot_options *o, int to,
-		   struct outcome *ret, struct err *err)
+static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
 {
-	struct hostread_result result;
+	uint64_t began = clock_us();
+	struct hs_result result;
 
-	if (hostread_snapshot(j, !o->keep_flags, to, READ_MS, &result, err) < 0)
+	if (!s->host && hostread_open(s->jvm, !s->options->keep_flags, &s->host, err) < 0)
 		return -1;
-	if (result.entries == 0)
-		return err_set(err, 0, "read process %d: %s", (int)j->pid,
-			       answer_status_text((uint32_t)result.status));
-	if (result.status != DFG_DUMP_OK)
-		snprintf(ret->note, sizeof(ret->note), "host: %s",
-			 answer_status_text((uint32_t)result.status));
-	ret->methods = result.entries;
-	ret->skipped = result.skipped;
-	ret->us = result.us;
+	if (hostread_dump(s->host, last, s->to, &result, err) < 0)
+		return err_wrap(err, "read process %d", (int)s->jvm->pid);
+	note_status(s, "host", (uint32_t)result.status);
+	*ret = (struct snapshot){
+		.entries = result.entries,
+		.skipped = result.skipped,
+		.us = (uint32_t)(clock_us() - began),
+		.news = result.bytes > QUIET_BYTES,
+	};
+	s->by_agent = false;
 	return 0;
 }
 
 /* ---- the way that works ---- */
 
-/* The flags in the snapshot's head. Should a container forge it, its own graph is the worse for it.
- */
-static bool keeps_frame_pointers(int fd)
+typedef int take_fn(struct snapshots *s, bool last, struct snapshot *ret, struct err *err);
+
+/* Takes back what a failed one has left. */
+static int take_whole(struct snapshots *s, take_fn *take, bool last, struct snapshot *ret,
+		      struct err *err)
 {
-	struct snap_head head;
+	off_t before = lseek(s->to, 0, SEEK_END);
+	struct err ignored;
 
-	return pread(fd, &head, sizeof(head), 0) == sizeof(head) && head.magic == SNAP_MAGIC &&
-	       (head.flags & SNAP_PRESERVE_FP);
-}
-
-static void note(struct session_jvm *ret, const char *source, int fd, const struct outcome *o)
-{
-	snprintf(ret->source, sizeof(ret->source), "%s", source);
-	snprintf(ret->note, sizeof(ret->note), "%s", o->note);
-	ret->keeps_fp = keeps_frame_pointers(fd);
-	ret->methods = o->methods;
-	ret->skipped = o->skipped;
-	ret->dump_us = o->us;
-}
-
-int snapshot_take(struct session *s, const struct container *c, const struct jvm *j,
-		  const struct snapshot_options *o, struct session_jvm *ret, struct err *err)
-{
-	CLEANUP(close_fd) int to = session_add_map(s, j->pid, err);
-	struct outcome out = {0};
-
-	if (to < 0)
-		return -1;
-	if (o->source != SOURCE_HOST && by_agent(c, j, o, to, &out, err) == 0) {
-		note(ret, "agent", to, &out);
+	if (before < 0)
+		return err_set(err, errno, "write the snapshot");
+	if (take(s, last, ret, err) == 0)
 		return 0;
-	}
-	if (o->source != SOURCE_HOST)
-		snprintf(out.note, sizeof(out.note), "%s", err->msg);
-	if (o->source != SOURCE_AGENT && ftruncate(to, 0) == 0 && lseek(to, 0, SEEK_SET) == 0) {
-		struct outcome host = {0};
-
-		if (by_host(j, o, to, &host, err) == 0) {
-			/* The reason why not the agent is worth more than a remark of the reader.
-			 */
-			if (out.note[0] || !host.note[0])
-				memcpy(host.note, out.note[0] ? out.note : ret->note,
-				       sizeof(host.note));
-			note(ret, "host", to, &host);
-			return 0;
-		}
-	}
-	session_drop_map(s);
-	if (!ret->source[0])
-		snprintf(ret->source, sizeof(ret->source), "none");
-	snprintf(ret->note, sizeof(ret->note), "%s", err->msg);
+	s->seq = 0;
+	if (ftruncate(s->to, before) < 0 || lseek(s->to, before, SEEK_SET) < 0)
+		err_set(&ignored, errno, "take back a snapshot");
 	return -1;
+}
+
+/* The one way, and the other where that fails; there is always something to say about why. */
+static int take_first(struct snapshots *s, take_fn *one, take_fn *other, bool last,
+		      struct snapshot *ret, struct err *err)
+{
+	char why[sizeof(s->note)];
+
+	if (take_whole(s, one, last, ret, err) == 0)
+		return 0;
+	snprintf(why, sizeof(why), "%s", err->msg);
+	if (err->code == ENOSPC || take_whole(s, other, last, ret, err) < 0) {
+		snprintf(s->note, sizeof(s->note), "%s", why);
+		return -1;
+	}
+	snprintf(s->note, sizeof(s->note), "%s", why);
+	return 0;
+}
+
+int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
+{
+	bool asked = s->options->trigger != TRIGGER_AUTO;
+
+	if (s->options->source == SOURCE_AGENT)
+		return take_whole(s, take_by_agent, last, ret, err);
+	if (s->options->source == SOURCE_HOST || (s->host && !s->by_agent))
+		return take_whole(s, take_by_host, last, ret, err);
+	if (s->by_agent || asked || agent_is_resident(s->jvm))
+		return take_first(s, take_by_agent, take_by_host, last, ret, err);
+	snprintf(s->note, sizeof(s->note), "no agent is resident in the JVM");
+	return take_first(s, take_by_host, take_by_agent, last, ret, err);
+}
+
+void snapshots_fini(struct snapshots *s)
+{
+	hostread_close(TAKE_PTR(s->host));
 }

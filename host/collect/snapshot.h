@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One map of a JVM's compiled code, by the way that works: the resident agent, an agent loaded now,
- * or the host's own reader of the JVM's memory. */
+/* A series of snapshots of one JVM, by the way that works: a whole one, and deltas behind it. By
+ * the resident agent; else by the host's own reader of the JVM's memory; else by an agent that is
+ * loaded now: the JVM may print a warning then (JDK 21 and later), so it comes last.
+ *
+ * Any of these can hang or be fed lies: it runs in the child of a watch (watch.h). */
 #ifndef DFG_SNAPSHOT_H
 #define DFG_SNAPSHOT_H
 
 #include "container.h"
 #include "dfg/err.h"
 #include "jvm.h"
-#include "session.h"
 
 enum snapshot_source {
-	SOURCE_AUTO, /* agent, else host */
+	SOURCE_AUTO, /* as above; the agent first where a trigger is asked for */
 	SOURCE_AGENT,
 	SOURCE_HOST,
 };
@@ -29,10 +31,32 @@ struct snapshot_options {
 	bool keep_flags; /* leave DebugNonSafepoints as it is */
 };
 
-/* Takes a snapshot into the session and notes in `jvm` (of the session) how it went. Fails only
- * when no map came out; the reason is in `jvm->note` too. */
-MUST_CHECK int snapshot_take(struct session *s, const struct container *c, const struct jvm *j,
-			     const struct snapshot_options *o, struct session_jvm *ret,
-			     struct err *err);
+struct hostread;
+
+struct snapshots {
+	const struct container *container;
+	const struct jvm *jvm;
+	const struct snapshot_options *options;
+	int to; /* where they are written, one behind the other */
+	/* The way that worked last. */
+	bool by_agent;
+	struct hostread *host; /* NULL: not by the host */
+	uint32_t seq;	       /* the agent's last answer; 0: none */
+	char note[512];	       /* why that way and not another; "" if there is nothing to say */
+};
+
+/* One of them. */
+struct snapshot {
+	uint32_t entries, skipped; /* pieces of code written; not understood */
+	uint32_t us;		   /* what it took, in the JVM or here */
+	bool news;		   /* it says more than that nothing has changed */
+};
+
+/* The pointers of `s` are the caller's and stay; all else is 0. Takes the next one; nothing is left
+ * of one that failed. The last goes through all classes, and nothing is remembered behind it. Fails
+ * with ENOSPC where there is no room in `to`. */
+MUST_CHECK int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret,
+			      struct err *err);
+void snapshots_fini(struct snapshots *s);
 
 #endif

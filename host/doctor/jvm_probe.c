@@ -95,19 +95,15 @@ static void tell_attach(const struct probe *p, const struct facts *k)
 			    "possible; the agent is not loaded yet");
 }
 
-/* As snapshot_take goes about it. */
+/* As snapshots_take goes about it. */
 static void tell_source(const struct probe *p, bool reachable, const struct facts *k)
 {
-	bool loadable = k->attach == ATTACH_OK && !loading_is_off(k);
-
 	if (k->resident)
 		finding_add(p->f, FINDING_OK, "source", "", "the agent that is there");
-	else if (reachable && loadable)
-		finding_add(p->f, FINDING_OK, "source", "", "the agent, loaded when it is needed");
 	else if (k->look.has_tables)
-		finding_add(p->f, FINDING_OK, "source", "",
-			    "the host's reader of its memory, as the agent cannot be %s",
-			    loadable ? "brought to it" : "loaded");
+		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory");
+	else if (reachable && k->attach == ATTACH_OK && !loading_is_off(k))
+		finding_add(p->f, FINDING_OK, "source", "", "the agent, loaded when it is needed");
 	else
 		finding_add(p->f, FINDING_NO, "source",
 			    "the graph has its native and kernel frames",

@@ -86,12 +86,18 @@ void session_register_map(struct session *s, pid_t pid, const char *name)
 	add_map(s, pid, 0, name);
 }
 
-void session_drop_map(struct session *s)
+void session_drop_map(struct session *s, pid_t pid)
 {
-	struct session_map *last = &s->maps[--s->map_count];
+	size_t i = s->map_count;
 
-	unlinkat(s->mapsfd, last->name, 0);
-	free(last->name);
+	while (i > 0 && s->maps[i - 1].pid != pid)
+		i--;
+	if (i == 0)
+		return;
+	unlinkat(s->mapsfd, s->maps[i - 1].name, 0);
+	free(s->maps[i - 1].name);
+	memmove(&s->maps[i - 1], &s->maps[i], (s->map_count - i) * sizeof(*s->maps));
+	s->map_count--;
 }
 
 struct session_process *session_find_process(const struct session *s, pid_t pid)

@@ -24,11 +24,13 @@ struct session_jvm {
 	uid_t uid;	  /* as the host sees it */
 	char version[64]; /* JAVA_VERSION of its release file, "" unknown */
 	char source[8];	  /* "agent", "host" or "none" */
-	char note[512];	  /* why not the agent, or why nothing; "" if all is well */
-	uint32_t methods; /* entries of its last map */
+	char note[512];	  /* why that source, or why nothing; "" if there is nothing to say */
+	uint32_t methods; /* pieces of code in its snapshots */
 	uint32_t skipped; /* code that could not be named */
 	bool keeps_fp;	  /* -XX:+PreserveFramePointer */
-	uint32_t dump_us; /* the last dump, inside the JVM or the reader */
+	uint32_t dump_us; /* the first snapshot, inside the JVM or the reader */
+	uint32_t snapshots;
+	uint64_t watch_us; /* processor time of all snapshots but the first */
 };
 
 struct session_map {
@@ -88,14 +90,14 @@ MUST_CHECK int session_open(const char *dir, struct session *ret, struct err *er
 MUST_CHECK int session_write(const struct session *s, struct err *err);
 void session_fini(struct session *s);
 
-/* A new empty file for the next snapshot of pid, registered in the session. */
+/* A new empty file for the next snapshots of pid, registered in the session. */
 MUST_CHECK int session_add_map(struct session *s, pid_t pid, struct err *err);
 
 /* Registers a file of maps/ as a process's map; once. */
 void session_register_map(struct session *s, pid_t pid, const char *name);
 
-/* Takes back the map that was added last (its snapshot failed). */
-void session_drop_map(struct session *s);
+/* Takes back the map of pid that was added last (its snapshot failed). */
+void session_drop_map(struct session *s, pid_t pid);
 
 struct session_process *session_find_process(const struct session *s, pid_t pid);
 void session_add_process(struct session *s, pid_t pid, uint64_t root);

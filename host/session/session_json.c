@@ -27,12 +27,13 @@ static json_t *jvms_json(const struct session *s)
 	for (size_t i = 0; i < s->jvm_count; i++) {
 		const struct session_jvm *j = &s->jvms[i];
 
-		json_array_append_new(list, json_pack("{si si si so ss so si si si}", "pid",
-						      (int)j->pid, "nspid", (int)j->nspid, "uid",
-						      (int)j->uid, "version", text(j->version),
-						      "source", j->source, "note", text(j->note),
-						      "methods", (int)j->methods, "skipped",
-						      (int)j->skipped, "dump_us", (int)j->dump_us));
+		json_array_append_new(
+			list, json_pack("{si si si so ss so si si si si sI}", "pid", (int)j->pid,
+					"nspid", (int)j->nspid, "uid", (int)j->uid, "version",
+					text(j->version), "source", j->source, "note",
+					text(j->note), "methods", (int)j->methods, "skipped",
+					(int)j->skipped, "dump_us", (int)j->dump_us, "snapshots",
+					(int)j->snapshots, "watch_us", (json_int_t)j->watch_us));
 	}
 	return list;
 }
@@ -134,6 +135,8 @@ static void read_jvms(struct session *s, const json_t *list)
 			.methods = (uint32_t)int_of(o, "methods"),
 			.skipped = (uint32_t)int_of(o, "skipped"),
 			.dump_us = (uint32_t)int_of(o, "dump_us"),
+			.snapshots = (uint32_t)int_of(o, "snapshots"),
+			.watch_us = (uint64_t)int_of(o, "watch_us"),
 		};
 
 		snprintf(j.version, sizeof(j.version), "%s", str_of(o, "version"));

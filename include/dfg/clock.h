@@ -7,6 +7,7 @@
 
 uint64_t clock_ms(void);
 uint64_t clock_us(void);
+uint64_t clock_cpu_us(void); /* processor time of this process */
 void sleep_ms(unsigned ms);
 
 #endif

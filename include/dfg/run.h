@@ -43,10 +43,14 @@ void run_stop(struct run_child *child);
 int run_capture(char *const argv[], char *const env[], int in, int ms, size_t limit,
 		struct str *out, struct err *err);
 
+/* Starts a function in a forked child; what it returns becomes the exit status. The child ignores
+ * ^C, which is the parent's to handle, and dies with it. */
+MUST_CHECK int run_function(int (*fn)(void *arg), void *arg, struct run_child *ret,
+			    struct err *err);
+
 /* Runs fn in a forked child, and hands back what it returned and left in `reply` (size bytes, at
- * most 64 KiB): for work that may crash, hang, or give up its rights. The child ignores ^C, which
- * is the parent's to handle, and dies with it. Fails with fn's own err, or with one that says how
- * the child ended; after `ms` (-1: never) it is killed: ETIMEDOUT. */
+ * most 64 KiB): for work that may crash, hang, or give up its rights. Fails with fn's own err, or
+ * with one that says how the child ended; after `ms` (-1: never) it is killed: ETIMEDOUT. */
 MUST_CHECK int run_isolated(int (*fn)(void *arg, void *reply, struct err *err), void *arg,
 			    void *reply, size_t size, int ms, struct err *err);
 

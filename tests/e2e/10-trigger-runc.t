@@ -12,14 +12,27 @@ folded() { cat "$(json .graphs.folded)"; }
 share() { folded | awk -v re="$1" '{n = $NF} $0 ~ re {hit += n} {all += n} END {printf "%d", all ? 100 * hit / all : 0}'; }
 at_least() { [ "$1" -ge "$2" ] || { echo "$1 is less than $2"; return 1; }; }
 
+# A whole snapshot, then deltas.
+deltas_in() {
+	"$BUILD/tools/snapdump" "$1"/maps/* >"$SHOP/dump" &&
+		[ "$(sed -n 's/^head flags=\([0-9]*\).*/\1/p' "$SHOP/dump" | awk '{print int($1 / 8) % 2}' | uniq | tr -d '\n')" = 01 ]
+}
+
 ok "a container starts with the hook" shop_start shop
 pid=$(bundle_pid shop)
 is "its JVM is no root" "$(stat -c %u "/proc/$pid")" 1000
 ok "its root is read-only" bash -c "! touch /proc/$pid/root/x 2>/dev/null"
 before=$(find "$SHOP/shop/rootfs" "$SHOP/shop/tmp" -type f ! -path '*/hsperfdata*' | sort)
 
-ok "dfg-trigger" trigger -d 4 -F 499 shop
+ok "dfg-trigger" trigger -d 1 shop
+is "where no agent is, the host reads" "$(json '.jvms[0] | .source + ": " + .note')" \
+	"host: no agent is resident in the JVM"
+is "  and loads none" "$(cat /proc/"$pid"/task/*/comm | grep -c dfg-agent)" 0
+ok "--source agent loads it" trigger -d 4 -F 499 --source agent shop
 is "the agent named the code" "$(json '.jvms[0].source')" agent
+ok "it was asked again while recording" at_least "$(json '.jvms[0].snapshots')" 3
+is "into one file" "$(find "$(json .session)/maps" -type f | wc -l)" 1
+ok "  of deltas" deltas_in "$(json .session)"
 is "host pid" "$(json '.jvms[0].pid')" "$pid"
 is "pid inside" "$(json '.jvms[0].nspid')" 1
 is "uid" "$(json '.jvms[0].uid')" 1000
@@ -65,7 +78,7 @@ session"
 # A container that started before dfg was there, or without the hook.
 SHOP_HOOK=none
 ok "a container without hook" shop_start plain
-ok "dfg-trigger joins it" trigger -d 1 plain
+ok "dfg-trigger joins it" trigger -d 1 --source agent plain
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 
 # Where the JVM keeps frame pointers, they are used: no copies of the stack.

@@ -44,8 +44,8 @@ is "  only their own processes" "$(json '[.recordings[] | .jvms | length] | join
 ok "  with samples each" test "$(json '[.recordings[].samples] | min')" -gt 0
 
 # Two triggers of one container at once.
-"$DFG" -q -d 2 --json twin-a >"$SHOP/one" & one=$!
-"$DFG" -q -d 2 --json twin-a >"$SHOP/two" & two=$!
+"$DFG" -q -d 2 --source agent --json twin-a >"$SHOP/one" & one=$!
+"$DFG" -q -d 2 --source agent --json twin-a >"$SHOP/two" & two=$!
 wait $one; is "two at once: the first" $? 0
 wait $two; is "  and the second" $? 0
 is "  each by the agent" "$(jq -r '.jvms[0].source' "$SHOP/one" "$SHOP/two" | sort | uniq -c | tr -s ' ')" " 2 agent"
@@ -93,7 +93,7 @@ umount "$SHOP/small"
 
 # A full share: the host reads instead.
 head -c 100M /dev/zero >"/proc/$(bundle_pid twin-b)/root/dev/dfg-out/junk" 2>/dev/null
-ok "full share" trigger -q -d 1 twin-b
+ok "full share" trigger -q -d 1 --trigger file twin-b
 is "  the host reads instead" "$(json '.jvms[0].source')" host
 ok "  and says why" test "$(json '.jvms[0].note | contains("share")')" = true
 

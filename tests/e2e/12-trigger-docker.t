@@ -42,7 +42,7 @@ ok "docker run --runtime=dfg" run web dfg
 id=$(docker_cli inspect -f '{{.Id}}' web)
 is "the default seccomp profile is on" \
 	"$(awk '/^Seccomp:/ {print $2}' "/proc/$(docker_cli inspect -f '{{.State.Pid}}' web)/status")" 2
-ok "dfg-trigger by name" trigger -d 4 -F 499 web
+ok "dfg-trigger by name" trigger -d 4 -F 499 --source agent web
 is "  finds the id" "$(json .container.id)" "$id"
 is "  and the name" "$(json .container.name)" web
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent

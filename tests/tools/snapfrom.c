@@ -3,7 +3,6 @@
  * milliseconds, COUNT deltas behind it; the last of them goes through all classes. Prints what each
  * cost. */
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dfg/clock.h"
@@ -13,14 +12,6 @@
 static bool write_record(void *arg, const char *record, size_t len)
 {
 	return fwrite(record, 1, len, arg) == len;
-}
-
-static unsigned long cpu_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (unsigned long)t.tv_sec * 1000000 + (unsigned long)t.tv_nsec / 1000;
 }
 
 int main(int argc, char **argv)
@@ -54,12 +45,12 @@ int main(int argc, char **argv)
 	state = xcalloc(1, HS_STATE_BYTES);
 	for (int i = 0; i <= count && result.status == 0; i++) {
 		uint64_t start = clock_us();
-		unsigned long cpu = cpu_us();
+		uint64_t cpu = clock_cpu_us();
 
 		hs_dump_delta(hs_proc_source(proc), &sink, work, state, i == count, &result);
-		printf("status=%d entries=%u skipped=%u bytes=%llu cpu=%lu us=%llu\n",
+		printf("status=%d entries=%u skipped=%u bytes=%llu cpu=%llu us=%llu\n",
 		       result.status, result.entries, result.skipped,
-		       (unsigned long long)result.bytes, cpu_us() - cpu,
+		       (unsigned long long)result.bytes, (unsigned long long)(clock_cpu_us() - cpu),
 		       (unsigned long long)(clock_us() - start));
 		if (i < count)
 			sleep_ms((unsigned)ms);

@@ -38,7 +38,7 @@ static void fill(struct session *s)
 	close(fd);
 	fd = session_add_map(s, 4711, &err);
 	close(fd);
-	session_drop_map(s);
+	session_drop_map(s, 4711);
 	session_register_map(s, 4712, "perf-4712.map");
 	session_register_map(s, 4712, "perf-4712.map");
 	session_add_process(s, 4711, 42);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A JVM that is watched while it is recorded, by a child process of its own: a whole snapshot
+ * first, then deltas, all into one file, until it is told to take the last one. Code that is
+ * compiled and freed in between has names this way.
+ *
+ * How often: a delta that costs t of processor time, in the JVM and here, is followed by a pause of
+ * at least 50 t (2 % of one processor) and 100 ms; each that has nothing new doubles the pause, up
+ * to a second, and the first that has goes back to the least.
+ *
+ * A JVM can make whoever reads it wait for ever, and can lie: the child may be killed at any moment
+ * (its report is in shared memory), and what it has written is read by a process without rights. */
+#ifndef DFG_WATCH_H
+#define DFG_WATCH_H
+
+#include "dfg/run.h"
+#include "session.h"
+#include "snapshot.h"
+
+struct watch {
+	pid_t jvm;
+	struct run_child child;
+	int file;
+	struct watch_report *report; /* shared with the child */
+	int stop;		     /* a byte written here: take the last one */
+	int first;		     /* readable when the first one is taken, or has failed */
+};
+
+/* Starts the child, and takes over the file `to`. */
+MUST_CHECK int watch_start(const struct container *c, const struct jvm *j,
+			   const struct snapshot_options *o, int to, struct watch *ret,
+			   struct err *err);
+
+/* Waits until the first snapshot is there, `ms` at most, and notes in `jvm` how it went. Where it
+ * fails, with ENOSPC when there is no room, the watch is over. */
+MUST_CHECK int watch_first(struct watch *w, int ms, struct session_jvm *jvm, struct err *err);
+
+/* Asks for the last snapshot; does not wait. */
+void watch_stop(struct watch *w);
+
+/* Waits for it, `ms` at most, ends the child, and notes in `jvm` how it went. */
+void watch_end(struct watch *w, int ms, struct session_jvm *jvm);
+
+#endif
