@@ -22,6 +22,8 @@ struct build {
 
 static void sort_lives(struct build *b, struct life *lives, size_t n, uint64_t (*key)(struct life))
 {
+	if (n < 2)
+		return;
 	for (size_t i = 0; i < n; i++)
 		b->keys[i] = (struct keyed){.key = key(lives[i]), .value = i};
 	keyed_sort(b->keys, n);

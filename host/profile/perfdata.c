@@ -2,6 +2,7 @@
 #include "perfdata.h"
 
 #include <sys/mman.h>
+#include <time.h>
 
 #include "dfg/str.h"
 #include "perfformat.h"
@@ -182,6 +183,15 @@ bool perfdata_next(struct perfdata *pd, struct perf_record *ret)
 			return true;
 		pd->cut += bad ? h.size : 0;
 	}
+}
+
+bool perfdata_is_monotonic(const struct perfdata *pd)
+{
+	for (size_t i = 0; i < pd->event_count; i++)
+		if (!pd->events[i].attr.use_clockid ||
+		    pd->events[i].attr.clockid != CLOCK_MONOTONIC)
+			return false;
+	return true;
 }
 
 void perfdata_rewind(struct perfdata *pd)

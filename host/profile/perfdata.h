@@ -106,6 +106,9 @@ void perfdata_close(struct perfdata *pd);
  * record. */
 bool perfdata_next(struct perfdata *pd, struct perf_record *ret);
 
+/* Whether its times are CLOCK_MONOTONIC's (perf record -k mono). */
+bool perfdata_is_monotonic(const struct perfdata *pd);
+
 /* Starts again with the first record. */
 void perfdata_rewind(struct perfdata *pd);
 

@@ -32,7 +32,8 @@ struct reader {
 	 * first; used: how many. */
 	uint32_t frames[CHAIN_MAX + 4];
 	size_t used;
-	uint64_t time;
+	uint64_t time;	/* of the sample, as snapshots have it */
+	bool monotonic; /* the recording has such times */
 	bool has_user, has_java, at_root;
 	bool begins;	    /* at the thread's first function, by the rules of unwinding */
 	uint32_t outermost; /* user frame */
@@ -278,7 +279,7 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	if (!p->wanted)
 		return;
 	r->used = 0;
-	r->time = rec->time;
+	r->time = r->monotonic ? rec->time : SNAPFILE_LATEST;
 	r->has_user = r->has_java = false;
 	push_stack(r, p, &rec->sample);
 	name_start(r);
@@ -289,7 +290,7 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 	r->quality->samples++;
 	r->quality->between_safepoints +=
 		rec->sample.cpumode == PERF_RECORD_MISC_USER &&
-		symbolize_is_between(r->symbols, p, rec->sample.ip, rec->time);
+		symbolize_is_between(r->symbols, p, rec->sample.ip, r->time);
 	if (p->code)
 		count_thread(space_thread(r->space, rec->pid, rec->tid), r->has_java, r->at_root);
 }
@@ -375,6 +376,7 @@ int profile_read(const struct profile_input *in, struct stacks *stacks, struct q
 	r->symbols = symbols;
 	r->unwinder = unwinder;
 	r->thread_names = thread_names = threadnames_new(in);
+	r->monotonic = perfdata_is_monotonic(pd);
 	space_process(space, SPACE_KERNEL);
 	while (perfdata_next(pd, &rec))
 		add_record(r, &rec);
