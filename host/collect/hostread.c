@@ -87,6 +87,8 @@ int hostread_dump(struct hostread *r, bool last, int to, struct hs_result *ret, 
 	str_fini(&sink.buf);
 	if (sink.failed)
 		return err_set(err, ENOSPC, "write the snapshot");
+	if (!hs_proc_is_there(r->proc))
+		return err_set(err, ESRCH, "the JVM ended meanwhile");
 	if (ret->bytes == 0)
 		return err_set(err, 0, "%s", answer_status_text((uint32_t)ret->status));
 	return 0;

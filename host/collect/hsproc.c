@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "dfg/proc.h"
 #include "hsproc.h"
 
 struct hs_proc {
+	int procfd; /* the caller's */
 	int mem;
+	pid_t pid; /* 0: reads go through mem only */
 	struct hs_elf elf;
 	struct hs_source source;
 };
 
 static int64_t mem_read(void *arg, uint64_t addr, void *buf, size_t len)
 {
-	const struct hs_proc *p = arg;
+	struct hs_proc *p = arg;
+	struct iovec to = {buf, len}, from = {(void *)(uintptr_t)addr, len};
+	ssize_t n;
 
 	if (addr > INT64_MAX)
 		return -1;
+	/* Half the time that the file takes, which copies twice, and looks each page up by itself.
+	 */
+	n = p->pid ? process_vm_readv(p->pid, &to, 1, &from, 1, 0) : 0;
+	if (n == (ssize_t)len)
+		return n;
+	if (n < 0 && (errno == EPERM || errno == ENOSYS))
+		p->pid = 0;
 	return pread(p->mem, buf, len, (off_t)addr);
 }
 
@@ -42,11 +55,25 @@ static int try_map(const struct proc_map *map, void *arg)
 	       hs_elf_symbol(&p->elf, "gHotSpotVMStructs") != 0;
 }
 
+/* The number by which the process is known here. */
+static pid_t pid_of(int procfd)
+{
+	CLEANUP(close_fd) int fd = openat(procfd, "stat", O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+	int pid;
+
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%d ", &pid) == 1
+		       ? pid
+		       : 0;
+}
+
 int hs_proc_open(int procfd, struct hs_proc **ret, struct err *err)
 {
 	CLEANUP(hs_proc_close) struct hs_proc *p = xcalloc(1, sizeof(*p));
 	int found;
 
+	p->procfd = procfd;
+	p->pid = pid_of(procfd);
 	p->mem = openat(procfd, "mem", O_RDONLY | O_CLOEXEC);
 	if (p->mem < 0)
 		return err_set(err, errno, "open the memory of the process");
@@ -64,6 +91,11 @@ int hs_proc_open(int procfd, struct hs_proc **ret, struct err *err)
 const struct hs_source *hs_proc_source(const struct hs_proc *proc)
 {
 	return &proc->source;
+}
+
+bool hs_proc_is_there(const struct hs_proc *proc)
+{
+	return faccessat(proc->procfd, "stat", F_OK, 0) == 0;
 }
 
 void hs_proc_close(struct hs_proc *proc)

@@ -15,11 +15,16 @@
 struct hs_proc;
 
 /* procfd: proc_open's. Needs ptrace access to the process (PTRACE_MODE_ATTACH_FSCREDS). Fails with
- * code 0 where there is no HotSpot. The descriptor stays the caller's. */
+ * code 0 where there is no HotSpot. The descriptor stays the caller's, and open until
+ * hs_proc_close. */
 MUST_CHECK int hs_proc_open(int procfd, struct hs_proc **ret, struct err *err);
 
 /* Borrowed, valid until hs_proc_close. */
 const struct hs_source *hs_proc_source(const struct hs_proc *proc);
+
+/* Whether the process has not ended: reads go by its number, so what was read before this says so
+ * is its own. */
+bool hs_proc_is_there(const struct hs_proc *proc);
 
 void hs_proc_close(struct hs_proc *proc); /* NULL is fine */
 

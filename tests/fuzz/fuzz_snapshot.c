@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A process that claims to be a JVM, and is asked for a snapshot. The first byte chooses the
  * layout; what follows are patches to a working image, {u32 offset, u8 width, u64 value} each. With
- * an odd high half of the first byte, offsets count from the compiled method and its scopes. The
- * promise: it ends, and what it writes is what dfg/snapshot.h says. */
+ * an odd high half of the first byte, offsets count from the compiled method and its scopes; with
+ * its highest bit, a snapshot of the working image comes first, and one behind the patches is a
+ * delta. The promise: it ends, and what it writes is what dfg/snapshot.h says. */
 #include "dfg/bytes.h"
 #include "dfg/request.h"
 #include "hssnap.h"
@@ -95,6 +96,21 @@ static void check_code(const uint8_t *p, size_t len)
 	check_exits(&c, at);
 }
 
+static void check_gone(const uint8_t *p, size_t len)
+{
+	struct snap_gone g;
+	uint64_t start, last = 0;
+
+	require(len >= sizeof(g));
+	memcpy(&g, p, sizeof(g));
+	require(g.count > 0 && len == sizeof(g) + g.count * sizeof(start));
+	for (uint64_t i = 0; i < g.count; i++) {
+		memcpy(&start, p + sizeof(g) + i * sizeof(start), sizeof(start));
+		require(start > last);
+		last = start;
+	}
+}
+
 static bool check_record(void *arg, const char *record, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)record;
@@ -111,6 +127,8 @@ static bool check_record(void *arg, const char *record, size_t len)
 		check_method(p, len);
 	else if (r.type == SNAP_CODE)
 		check_code(p, len);
+	else if (r.type == SNAP_GONE)
+		check_gone(p, len);
 	else if (r.type == SNAP_END)
 		c->ended = true;
 	else
@@ -140,7 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static _Alignas(16) uint8_t work[HS_WORK_BYTES];
+	static _Alignas(16) uint8_t work[HS_WORK_BYTES], state[HS_STATE_BYTES];
 	static struct snap_image s, built[IMAGE_RELEASES];
 	struct check check = {0};
 	struct bytes b = bytes_of(data, size);
@@ -153,8 +171,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (int i = 0; i < IMAGE_RELEASES; i++)
 			snap_image_build(&built[i], (enum image_release)i);
 	s = built[(how & 15) % IMAGE_RELEASES];
+	if (how & 128) {
+		memset(state, 0, sizeof(state));
+		hs_dump_delta(&source, &sink, work, state, false, &result);
+		check = (struct check){0};
+	}
 	image_patch(&s, &b, how >> 4 & 1);
-	hs_dump_snapshot(&source, &sink, work, &result);
+	if (how & 128)
+		hs_dump_delta(&source, &sink, work, state, how >> 6 & 1, &result);
+	else
+		hs_dump_snapshot(&source, &sink, work, &result);
 	require(result.entries == check.codes && result.bytes == check.bytes);
 	require(result.status == DFG_DUMP_NO_TABLES ? check.records == 0 : check.ended);
 	return 0;

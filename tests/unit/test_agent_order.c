@@ -34,6 +34,10 @@ static void test_lines(void)
 		"dfg1 dump seq= host_pid=2 out=a\n",
 		"dfg1 dump  seq=1 host_pid=2 out=a\n",
 		"dfg2 dump seq=1 host_pid=2 out=a\n",
+		"dfg1 dump seq=1 host_pid=2 out=a since=\n",
+		"dfg1 dump seq=1 host_pid=2 out=a since=4294967296\n",
+		"dfg1 dump seq=1 host_pid=2 out=a keep=61\n",
+		"dfg1 dump seq=1 host_pid=2 out=a keep=6x\n",
 	};
 	char line[400];
 	struct order o;
@@ -43,6 +47,13 @@ static void test_lines(void)
 	is_int(o.seq, UINT32_MAX, "its number");
 	is_int(o.host_pid, 4194304, "its pid");
 	is_str(o.name, "perf-1.map", "its file");
+	is_int(o.since, 0, "whole");
+	is_int(o.keep, 0, "and forgotten");
+	ok(line_ok("dfg1 dump seq=8 host_pid=2 out=a.snap since=7 new=1 keep=60\n", &o),
+	   "with what it follows");
+	is_str(o.name, "a.snap", "its file");
+	is_int(o.since, 7, "the one before");
+	is_int(o.keep, 60, "seconds to remember it");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		ok(!line_ok(bad[i], &o), "refused: line %zu", i);
 	ok(!order_parse("dfg1 dump seq=1 host_pid=2 out=a\0b\n", 35, &o),
@@ -63,6 +74,8 @@ static void test_options(void)
 		"signal=65",
 		"signal=40x",
 		"dns=",
+		"keep=61",
+		"since=x",
 		"dns=2",
 		"dns=10",
 		"request=",
@@ -91,6 +104,11 @@ static void test_options(void)
 	is_str(o.order.dir, "/s", "in the share of this load");
 	ok(options_parse("request=seq:0:1:a,dir=/later", &o), "in any order");
 	is_str(o.order.dir, "/later", "the share is the same");
+	ok(options_parse("since=3,keep=30,request=seq:4:1:a", &o) && o.order.since == 3 &&
+		   o.order.keep == 30,
+	   "a delta");
+	ok(options_parse("request=seq:4:1:a", &o) && o.order.since == 0 && o.order.keep == 0,
+	   "no delta");
 	ok(options_parse("verbose,colour=red,dir=/s,", &o), "what is unknown is ignored");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		ok(!options_parse(bad[i], &o), "refused: %s", bad[i]);

@@ -1,10 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dfg/snapshot.h"
 #include "share.h"
 #include "tap.h"
 
 static bool parse(const char *line, struct dump_answer *ret)
 {
 	return answer_parse(line, strlen(line), ret);
+}
+
+/* Each letter is a record of 16 bytes: h head, m method, e end; a digit one of that many bytes. */
+static bool records(const char *kinds)
+{
+	char buf[512] = "";
+	size_t len = 0;
+
+	for (const char *p = kinds; *p; p++, len += 16) {
+		struct snap_record r = {.type = *p == 'h'   ? SNAP_HEAD
+						: *p == 'e' ? SNAP_END
+							    : SNAP_METHOD,
+					.size = *p <= '9' ? (uint32_t)(*p - '0') : 16};
+
+		memcpy(buf + len, &r, sizeof(r));
+	}
+	return answer_is_snapshot(buf, len);
+}
+
+static void test_records(void)
+{
+	static const char *const bad[] = {"",	 "h",	 "e",	"me",  "hm",
+					  "hhe", "hehe", "h0e", "h7e", "h4me"};
+
+	ok(records("he"), "a snapshot");
+	ok(records("hmme"), "one with more in it");
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		ok(!records(bad[i]), "not: records \"%s\"", bad[i]);
+	ok(!answer_is_snapshot("\1\0\0", 3), "less than a record");
 }
 
 int main(void)
@@ -35,6 +65,7 @@ int main(void)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		ok(!parse(bad[i], &a), "refused: %zu", i);
+	test_records();
 	is_str(answer_status_text(DFG_DUMP_OK), "whole", "status text");
 	ok(strstr(answer_status_text(77), "unknown") != NULL, "a status of a later version");
 	return tap_done();

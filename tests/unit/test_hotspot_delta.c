@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Deltas between snapshots of a JVM that is made up and changes. */
+#include "dfg/request.h"
+#include "dfg/str.h"
+#include "hssnap.h"
+#include "tap.h"
+
+static struct snap_image s;
+static struct hs_result result;
+static struct str text; /* the last snapshot: "delta method Main.run code 1f10 gone 2a40 end" */
+static void *state;
+static size_t room = SIZE_MAX;
+
+static bool take(void *arg, const char *record, size_t len)
+{
+	struct snap_record r;
+	struct snap_head head;
+	struct snap_method m;
+	struct snap_code c;
+	struct snap_end end;
+
+	(void)arg;
+	if (len > room)
+		return false;
+	room -= len;
+	memcpy(&r, record, sizeof(r));
+	if (r.size != len || len % 8)
+		abort();
+	if (r.type == SNAP_HEAD) {
+		memcpy(&head, record, sizeof(head));
+		str_adds(&text, head.flags & SNAP_DELTA ? "delta" : "whole");
+	} else if (r.type == SNAP_METHOD) {
+		memcpy(&m, record, sizeof(m));
+		str_addf(&text, " %.*s", (int)m.name_len, record + sizeof(m));
+	} else if (r.type == SNAP_CODE) {
+		memcpy(&c, record, sizeof(c));
+		str_addf(&text, " code %llx", (unsigned long long)(c.start - IMAGE_BASE));
+	} else if (r.type == SNAP_GONE) {
+		for (size_t at = sizeof(struct snap_gone); at < len; at += 8)
+			str_addf(&text, " gone %llx",
+				 (unsigned long long)(*(const uint64_t *)(record + at) -
+						      IMAGE_BASE));
+	} else if (r.type == SNAP_END) {
+		memcpy(&end, record, sizeof(end));
+		str_adds(&text, end.time > 0 ? " end" : " end without time");
+	}
+	return true;
+}
+
+static const char *next(bool last)
+{
+	static void *work;
+	struct hs_source source = image_source(&s.im);
+	struct hs_sink sink = {.write = take};
+
+	if (!work)
+		work = aligned_alloc(16, HS_WORK_BYTES);
+	memset(work, 0xa5, HS_WORK_BYTES);
+	str_clear(&text);
+	str_adds(&text, "");
+	hs_dump_delta(&source, &sink, work, state, last, &result);
+	return text.buf;
+}
+
+/* A new JVM, of which a whole snapshot has been taken. */
+static void begin(enum image_release release)
+{
+	snap_image_build(&s, release);
+	free(state);
+	state = calloc(1, HS_STATE_BYTES);
+	room = SIZE_MAX;
+	ok(has_prefix(next(false), "whole"), "layout %d: the first is whole", (int)release);
+}
+
+/* What is said of code, with "here" for that of block i of the first heap. */
+static const char *expect(const char *format, int i)
+{
+	static char buf[256];
+	char here[32];
+	size_t n = 0;
+
+	snprintf(here, sizeof(here), "%llx",
+		 (unsigned long long)(s.im.block[i] + IM_HEADER + IM_BLOB - IMAGE_BASE));
+	for (const char *p = format; *p && n < sizeof(buf) - 32; p++)
+		n += (size_t)(*p == '@' ? snprintf(buf + n, 32, "%s", here)
+					: snprintf(buf + n, 2, "%c", *p));
+	buf[n] = '\0';
+	return buf;
+}
+
+static void set_used(int block, bool used)
+{
+	image_set(&s.im, s.im.block[block] + 3, used, 1);
+}
+
+static void test_code(void)
+{
+	for (int r = 0; r < IMAGE_RELEASES; r++) {
+		uint64_t blob;
+		unsigned reads;
+
+		begin((enum image_release)r);
+		blob = s.im.block[0] + IM_HEADER;
+		reads = s.im.reads;
+		next(false);
+		is_str(next(false), "delta end", "nothing new: a head and an end");
+		ok((s.im.reads - reads) / 2 < 40, "and few reads");
+		set_used(1, false);
+		is_str(next(false), expect("delta gone @ end", 1), "code that was freed");
+		is_str(next(false), "delta end", "is gone once");
+		set_used(1, true);
+		is_str(next(false), expect("delta sun.misc.Unsafe.park code @ end", 1),
+		       "code in a place that was free, and its method");
+		image_set(&s.im, blob + 136, 78, 4);
+		is_str(next(false),
+		       expect("delta com.example.Main.run com.example.Util.map "
+			      "com.example.Util.get code @ gone @ end",
+			      0),
+		       "another compilation in the same place; all that it names");
+		is_str(next(false), "delta end", "and no more of it");
+	}
+}
+
+static void test_young(void)
+{
+	begin(IMAGE_17);
+	snap_image_set_pc(&s, 2, 30, 1000);
+	image_set(&s.im, s.im.block[0] + IM_HEADER + 136, 79, 4);
+	next(false);
+	is_int(result.skipped, 1, "scopes that are not whole yet");
+	snap_image_set_pc(&s, 2, 30, s.place[1]);
+	ok(strstr(next(false), "code") != NULL, "are read again");
+	is_str(next(false), "delta end", "and then known");
+}
+
+static void test_classes(void)
+{
+	uint64_t klass, methods;
+
+	begin(IMAGE_25);
+	image_set(&s.im, s.idle + 40, 0x1000, 8);
+	is_str(next(false), "delta end", "a method of an old class begins to run");
+	ok(strstr(next(true), "Idle.never") != NULL, "which the last delta finds");
+	klass = image_new(&s.im, 128);
+	memcpy(image_at(&s.im, klass), image_at(&s.im, s.klass), 128);
+	methods = image_new(&s.im, 64);
+	image_set(&s.im, methods + 4, 1, 4);
+	image_set(&s.im, methods + 16, s.idle, 8);
+	image_set(&s.im, klass + 56, 0, 8);
+	memcpy(image_at(&s.im, klass + 40), image_at(&s.im, s.loader + 16), 8);
+	image_set(&s.im, s.loader + 16, klass, 8);
+	is_str(next(false), "delta end", "a class that is being loaded has no methods");
+	image_set(&s.im, klass + 56, methods, 8);
+	is_str(next(false), "delta com.example.Idle.never end", "then it has: all of them");
+	is_str(next(false), "delta end", "once");
+	image_set(&s.im, klass + 40, klass, 8);
+	image_set(&s.im, s.loader + 16, klass, 8);
+	is_str(next(false), "delta end", "a circle behind what is known is not walked");
+}
+
+static void test_failure(void)
+{
+	begin(IMAGE_17);
+	image_set(&s.im, s.im.block[0] + IM_HEADER + 136, 80, 4);
+	room = 200;
+	next(false);
+	is_int(result.status, DFG_DUMP_NO_SPACE, "a sink that is full");
+	room = SIZE_MAX;
+	ok(has_prefix(next(false), "whole"), "what comes behind a delta that was cut is whole");
+	s.im.array = 0;
+	image_set(&s.im, s.im.heaps, 0, 8);
+	next(false);
+	is_int(result.status, DFG_DUMP_NO_TABLES, "a JVM that has gone");
+	is_str(text.buf, "", "nothing is written");
+}
+
+int main(void)
+{
+	test_code();
+	test_young();
+	test_classes();
+	test_failure();
+	free(state);
+	return tap_done();
+}
