@@ -79,7 +79,7 @@ static bool loading_is_off(const struct facts *k)
 static void tell_attach(const struct probe *p, const struct facts *k)
 {
 	if (k->resident)
-		finding_add(p->f, FINDING_OK, "agent", "", "resident: nothing is to be attached");
+		finding_add(p->f, FINDING_OK, "agent", "", "resident");
 	else if (k->attach == ATTACH_NOT_READY && k->look.flags[JVM_FLAG_FEWER_SIGNALS] == 1)
 		finding_add(p->f, FINDING_NOTE, "attach", READ_INSTEAD, "it was started with -Xrs");
 	else if (k->attach != ATTACH_OK)
@@ -89,21 +89,22 @@ static void tell_attach(const struct probe *p, const struct facts *k)
 			    "agents cannot be loaded (-XX:-EnableDynamicAgentLoading)");
 	else if (feature_release(k->jvm->version) >= WARNS_SINCE)
 		finding_add(p->f, FINDING_OK, "attach", "",
-			    "possible; this JVM prints a warning when the agent is loaded");
+			    "possible; but this JVM prints a warning when an agent is loaded");
 	else
-		finding_add(p->f, FINDING_OK, "attach", "",
-			    "possible; the agent is not loaded yet");
+		finding_add(p->f, FINDING_OK, "attach", "", "possible; no agent is resident");
 }
 
 /* As snapshots_take goes about it. */
 static void tell_source(const struct probe *p, bool reachable, const struct facts *k)
 {
-	if (k->resident)
-		finding_add(p->f, FINDING_OK, "source", "", "the agent that is there");
+	if (k->resident && reachable)
+		finding_add(p->f, FINDING_OK, "source", "", "the agent, which is resident");
 	else if (k->look.has_tables)
-		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory");
+		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory%s",
+			    k->resident ? "" : ", as no agent is resident");
 	else if (reachable && k->attach == ATTACH_OK && !loading_is_off(k))
-		finding_add(p->f, FINDING_OK, "source", "", "the agent, loaded when it is needed");
+		finding_add(p->f, FINDING_OK, "source", "",
+			    "the agent, loaded then: its memory cannot be read from outside");
 	else
 		finding_add(p->f, FINDING_NO, "source",
 			    "the graph has its native and kernel frames",
