@@ -125,19 +125,22 @@ static bool by_exception(struct walk *w, const struct snapfile_code *c)
 }
 
 /* C1's handle_exception_from_callee puts the handler where its return address was, and jumps to it
- * by `pop rcx`: the method that catches is as if interrupted at its handler. */
+ * by `pop rcx` (it is in rax, too): the method that catches is as if interrupted at its handler. */
 static bool by_handler(struct walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
 	uint64_t handler = unwind_get(&w->regs, RCX), ret;
 	const struct snapfile_code *to[SNAPFILE_AROUND];
 
-	if (snapfile_exit(c, offset) && stack_read(w->stack, sp, &handler))
+	if (snapfile_exit(c, offset)) {
+		if (!stack_read(w->stack, sp, &handler) || walk_is_return(w, handler))
+			return false;
 		sp += WORD;
-	else if (!is_behind_exit(c, offset))
+	} else if (!is_behind_exit(c, offset) || handler != unwind_get(&w->regs, RAX)) {
 		return false;
+	}
 	if (snapfile_find(w->src->code, handler, w->src->span, to) != 1 ||
-	    to[0]->record->kind != SNAP_COMPILED || walk_is_return(w, handler) ||
+	    to[0]->record->kind != SNAP_COMPILED ||
 	    !stack_read(w->stack, walk_body(to[0], sp).ret_at, &ret) || !walk_is_return(w, ret) ||
 	    !walk_go(w, handler, sp, 0))
 		return false;
@@ -157,13 +160,21 @@ static bool by_size(struct walk *w, const struct snapfile_code *c)
 		s = (struct sender){.ret_at = sp};
 	else if (w->regs.exact && (c->record->sub_end != SNAP_NONE || snapfile_exit(c, offset)))
 		s = walk_innermost(w, c);
-	return walk_take(w, s);
+	/* C2's rethrow copies its return address by a push and a pop. */
+	return w->regs.exact ? walk_search(w, s, 2) : walk_take(w, s);
+}
+
+/* Whether nothing but its size tells where a stub's frame is: it keeps no frame pointer. */
+static bool is_sized(const struct snapfile_code *c)
+{
+	return c->record->kind == SNAP_RUNTIME && c->record->sub_end != SNAP_NONE &&
+	       c->record->push_end == SNAP_NONE;
 }
 
 /* The innermost frame of code that is no method and runs on behalf of one. */
 static bool by_state(struct walk *w, const struct snapfile_code *c)
 {
-	return by_exception(w, c) || (c->record->kind == SNAP_RUNTIME && by_handler(w, c));
+	return (c->record->kind == SNAP_RUNTIME && by_handler(w, c)) || by_exception(w, c);
 }
 
 enum step walk_stub(struct walk *w, const struct snapfile_code *c)
@@ -181,7 +192,7 @@ enum step walk_stub(struct walk *w, const struct snapfile_code *c)
 		return STEP_ON;
 	if (c->record->kind == SNAP_RUNTIME && by_size(w, c))
 		return STEP_ON;
-	if (c->record->kind == SNAP_RUNTIME && c->record->sub_end != SNAP_NONE)
+	if (is_sized(c))
 		return walk_missing(w, walk_body(c, unwind_sp(&w->regs)).ret_at);
 	if (by_frame(w))
 		return STEP_ON;

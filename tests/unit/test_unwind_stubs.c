@@ -175,6 +175,9 @@ static void test_rethrow(void)
 	t.stack[3] = RET;
 	unwind_set(&t.regs, R10, METHOD + 0x90);
 	is_stack(&t, "cb2936 c9003f " BOTTOM, "rethrow: in its frame");
+	t = throwing(RETHROW + 0x11, 5);
+	t.stack[0] = t.stack[4] = RET;
+	is_stack(&t, "cb2911 c9003f " BOTTOM, "  about to pop its copy of the address");
 	t = throwing(RETHROW + 0x5d, 1);
 	t.stack[0] = RET;
 	unwind_set(&t.regs, R10, METHOD + 0x90);
@@ -195,8 +198,15 @@ static void test_rethrow(void)
 	t = throwing(CATCH + 0x84, 1);
 	t.stack[0] = METHOD + 0x90;
 	is_stack(&t, "cb2b84 c90090 " BOTTOM, "handle_exception_from_callee: goes to a handler");
+	t = throwing(CATCH + 0x83, 3);
+	t.stack[2] = RET;
+	t.stack[0] = UP;
+	unwind_set(&t.regs, UNWIND_FP, S(1));
+	is_stack(&t, "cb2b83 c9003f " BOTTOM, "  with an aligned stack pointer");
 	t = throwing(CATCH + 0x85, 0);
 	unwind_set(&t.regs, RCX, METHOD + 0x90);
+	unwind_set(&t.regs, RAX, METHOD + 0x90);
+	unwind_set(&t.regs, RDX, METHOD + 0xf0); /* left over from the JVM's code */
 	is_stack(&t, "cb2b85 c90090 " BOTTOM, "  at once");
 }
 
