@@ -223,6 +223,21 @@ void proc_each_thread(int procfd, void (*fn)(pid_t tid, pid_t nstid, void *), vo
 	closedir(dir);
 }
 
+int64_t proc_clock_ahead(int procfd)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	struct err ignored;
+	long long sec, nsec;
+	const char *at;
+
+	if (read_proc(procfd, "timens_offsets", 4096, &s, &ignored) < 0)
+		return 0;
+	at = strstr(s.buf, "monotonic");
+	if (!at || sscanf(at, "monotonic %lld %lld", &sec, &nsec) != 2)
+		return 0;
+	return (int64_t)(sec * 1000000000 + nsec);
+}
+
 int proc_boot_id(char ret[static 37], struct err *err)
 {
 	CLEANUP(str_fini) struct str s = {0};

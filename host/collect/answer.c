@@ -65,6 +65,28 @@ bool answer_is_snapshot(const char *buf, size_t len)
 	return len > 0;
 }
 
+static void take_off(char *time, int64_t ahead)
+{
+	uint64_t t;
+
+	memcpy(&t, time, sizeof(t));
+	t -= (uint64_t)ahead;
+	memcpy(time, &t, sizeof(t));
+}
+
+void answer_set_clock(char *buf, size_t len, int64_t ahead)
+{
+	struct snap_record r = {0};
+
+	for (size_t at = 0; at < len; at += r.size) {
+		memcpy(&r, buf + at, sizeof(r));
+		if (r.type == SNAP_HEAD && r.size >= sizeof(struct snap_head))
+			take_off(buf + at + offsetof(struct snap_head, time), ahead);
+		else if (r.type == SNAP_END && r.size >= sizeof(struct snap_end))
+			take_off(buf + at + offsetof(struct snap_end, time), ahead);
+	}
+}
+
 const char *answer_status_text(uint32_t status)
 {
 	switch ((enum dfg_dump_status)status) {

@@ -13,6 +13,7 @@
 #include "dfg/clock.h"
 #include "dfg/fs.h"
 #include "dfg/paths.h"
+#include "dfg/proc.h"
 #include "dfg/str.h"
 
 /* Room for the snapshot of about 30 000 methods; the agent lets the file grow where that is too
@@ -138,7 +139,8 @@ static int watch_file(int fd, struct err *err)
 int dump_make(struct share *s, const struct jvm *j, const struct dump_wish *wish, struct dump *ret,
 	      struct err *err)
 {
-	struct dump d = {.fd = -1, .watch = -1, .wish = *wish};
+	struct dump d = {
+		.fd = -1, .watch = -1, .wish = *wish, .clock_ahead = proc_clock_ahead(j->procfd)};
 	uint64_t nonce;
 
 	if (next_seq(s, err) < 0)
@@ -249,6 +251,7 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 				       ret->status == DFG_DUMP_OK
 					       ? "what the agent wrote is no snapshot"
 					       : answer_status_text(ret->status));
+		answer_set_clock(text.buf, (size_t)ret->bytes, d->clock_ahead);
 		return fs_write_all(to, text.buf, (size_t)ret->bytes, err);
 	}
 	return gone ? err_set(err, ESRCH, "the JVM ended before it answered")

@@ -32,6 +32,7 @@ struct dump {
 	char name[64];
 	uint32_t seq;
 	struct dump_wish wish;
+	int64_t clock_ahead; /* of the JVM's CLOCK_MONOTONIC, ns: see proc_clock_ahead */
 };
 
 /* What the trailer says. */
@@ -57,8 +58,8 @@ MUST_CHECK int dump_make(struct share *s, const struct jvm *j, const struct dump
 MUST_CHECK int dump_request(struct share *s, const struct dump *d, const struct jvm *j,
 			    struct err *err);
 
-/* Waits for the whole answer and copies its records to `to`, without the trailer. pidfd: the JVM;
- * when it ends, so does the wait. */
+/* Waits for the whole answer and copies its records to `to`, without the trailer, its times by the
+ * host's clock. pidfd: the JVM; when it ends, so does the wait. */
 MUST_CHECK int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to,
 			 struct dump_answer *ret, struct err *err);
 
@@ -74,6 +75,9 @@ bool answer_parse(const char *line, size_t len, struct dump_answer *ret);
 /* Whether this is one whole snapshot: records that follow each other from SNAP_HEAD to SNAP_END.
  * Pure. */
 bool answer_is_snapshot(const char *buf, size_t len);
+
+/* Takes `ahead` ns off the times of a whole snapshot. Pure. */
+void answer_set_clock(char *buf, size_t len, int64_t ahead);
 
 const char *answer_status_text(uint32_t status);
 

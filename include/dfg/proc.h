@@ -58,6 +58,10 @@ int proc_each(int (*fn)(pid_t, void *), void *arg, struct err *err);
  * namespace. Threads that end meanwhile are passed over. */
 void proc_each_thread(int procfd, void (*fn)(pid_t tid, pid_t nstid, void *), void *arg);
 
+/* How far the process's CLOCK_MONOTONIC is ahead of the host's, ns: not 0 in a time namespace only
+ * (time_namespaces(7); Linux 5.6). */
+int64_t proc_clock_ahead(int procfd);
+
 /* The kernel's random id of this boot, 36 characters. */
 MUST_CHECK int proc_boot_id(char ret[static 37], struct err *err);
 

@@ -37,6 +37,26 @@ static void test_records(void)
 	ok(!answer_is_snapshot("\1\0\0", 3), "less than a record");
 }
 
+struct answer {
+	struct snap_head head;
+	struct snap_end end;
+};
+
+/* A JVM in a time namespace has a clock of its own. */
+static void test_clock(void)
+{
+	struct answer a = {
+		.head = {.record = {SNAP_HEAD, sizeof(a.head)}, .time = 5000},
+		.end = {.record = {SNAP_END, sizeof(a.end)}, .time = 7000},
+	};
+
+	answer_set_clock((char *)&a, sizeof(a), 4000);
+	is_int((int64_t)a.head.time, 1000, "when it began, by the host's clock");
+	is_int((int64_t)a.end.time, 3000, "when it ended");
+	answer_set_clock((char *)&a, sizeof(a), -9000);
+	is_int((int64_t)a.head.time, 10000, "of one that is behind");
+}
+
 int main(void)
 {
 	static const char *const bad[] = {
@@ -68,5 +88,6 @@ int main(void)
 	test_records();
 	is_str(answer_status_text(DFG_DUMP_OK), "whole", "status text");
 	ok(strstr(answer_status_text(77), "unknown") != NULL, "a status of a later version");
+	test_clock();
 	return tap_done();
 }

@@ -207,6 +207,39 @@ static void test_nspid(void)
 	waitpid(outer, NULL, 0);
 }
 
+/* In a time namespace whose monotonic clock is 5 s and 7 ns ahead. Returns 2 where none can be
+ * made. */
+static int look_in_time_namespace(void)
+{
+	static const char offsets[] = "monotonic 5 7\n";
+	CLEANUP(close_fd) int self = -1, fd = -1;
+
+	if (unshare(CLONE_NEWTIME | (geteuid() ? CLONE_NEWUSER : 0)) < 0)
+		return 2;
+	self = proc_open(getpid(), &err);
+	fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+	if (write(fd, offsets, sizeof(offsets) - 1) < 0)
+		return 2;
+	return proc_clock_ahead(self) == 5000000007 ? 0 : 1;
+}
+
+static void test_clock(void)
+{
+	CLEANUP(close_fd) int self = proc_open(getpid(), &err);
+	int status;
+	pid_t pid;
+
+	is_int(proc_clock_ahead(self), 0, "our clock is the host's");
+	pid = fork();
+	if (pid == 0)
+		_exit(look_in_time_namespace());
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		ok(true, "time namespace # SKIP not permitted here");
+	else
+		is_int(status, 0, "a time namespace's is ahead");
+}
+
 int main(void)
 {
 	test_self();
@@ -217,5 +250,6 @@ int main(void)
 	test_places();
 	test_each();
 	test_nspid();
+	test_clock();
 	return tap_done();
 }
