@@ -12,6 +12,7 @@
 KNOWN_MODES=(recursion streams regex strings treemap exceptions reflection handles lambdas zip jni copy crypto
 	mega osr sync contended gc classes deopt virtual)
 known_pid=
+KNOWN_CLASS=${KNOWN_CLASS:-Known} # another program, its arguments MODE SECONDS
 . "$TOP/tests/bundle.sh"
 
 known_setup() {
@@ -21,7 +22,7 @@ known_setup() {
 	trap known_teardown EXIT
 	chmod 755 "$KNOWN"
 	mkdir "$KNOWN/classes"
-	"$home/bin/javac" --release 17 -d "$KNOWN/classes" "$TOP/tests/java/Known.java" || exit 1
+	"$home/bin/javac" --release 17 -d "$KNOWN/classes" "$TOP/tests/java/$KNOWN_CLASS.java" || exit 1
 	"${CC:-cc}" -shared -fPIC -O2 -fomit-frame-pointer -I"$home/include" -I"$home/include/linux" \
 		-o "$KNOWN/classes/libknown.so" "$TOP/tests/java/known.c" || exit 1
 }
@@ -51,7 +52,7 @@ known_args() {
 	local dir=$1 mode=$2 seconds=$3
 
 	shift 3
-	known_args=(-XX:-UsePerfData -Xmx512m "$@" -Dknown.lib="$dir/libknown.so" -cp "$dir" Known "$mode" "$seconds")
+	known_args=(-XX:-UsePerfData -Xmx512m "$@" -Dknown.lib="$dir/libknown.so" -cp "$dir" "$KNOWN_CLASS" "$mode" "$seconds")
 }
 
 known_start() {

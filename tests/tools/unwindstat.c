@@ -187,7 +187,8 @@ static size_t frames_of(struct stat_run *r, const struct unwind_frame *f, const 
 static void print_folded(struct stat_run *r, size_t n)
 {
 	if (r->times)
-		printf("%" PRIu64 " %d ", r->time, r->tid);
+		printf("%" PRIu64 " %s ", r->time,
+		       space_thread(r->space, r->process->pid, r->tid)->comm);
 	else
 		printf("%" PRIu64, r->samples);
 	for (size_t i = n; i-- > 0;) {
@@ -305,6 +306,8 @@ static void read_all(struct stat_run *r, struct perfdata *pd, pid_t pid)
 		if (rec.type == PERF_RECORD_MMAP)
 			space_map(r->space, rec.pid, rec.mmap.start, rec.mmap.len, rec.mmap.pgoff,
 				  rec.mmap.exec, rec.mmap.path);
+		else if (rec.type == PERF_RECORD_COMM && rec.pid == pid)
+			space_comm(r->space, pid, rec.tid, rec.comm.name);
 		else if (rec.type == PERF_RECORD_SAMPLE && rec.pid == pid) {
 			r->time = rec.time;
 			r->tid = rec.tid;
