@@ -101,9 +101,11 @@ static bool fill_window(struct perfdata *pd)
 	struct perf_event_header h;
 	bool round = false, compressed = false;
 
-	pd->count -= pd->at;
-	memmove(pd->window, pd->window + pd->at, pd->count * sizeof(*pd->window));
-	pd->at = 0;
+	if (pd->at) {
+		pd->count -= pd->at;
+		memmove(pd->window, pd->window + pd->at, pd->count * sizeof(*pd->window));
+		pd->at = 0;
+	}
 	release_pages(pd);
 	while (!round && !compressed && scan_record(pd, &h)) {
 		round = h.type == RECORD_FINISHED_ROUND;
