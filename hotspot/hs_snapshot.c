@@ -172,6 +172,8 @@ static void dump(struct snapshot *s, bool last)
 		hs_state_commit(s->state);
 	else if (s->state)
 		hs_state_forget(s->state);
+	if (s->result->status == DFG_DUMP_OK && !hs_tables_whole(&s->hs))
+		s->result->status = DFG_DUMP_PARTLY;
 }
 
 void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink, void *work,

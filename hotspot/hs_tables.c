@@ -171,38 +171,7 @@ static void pointers_set(struct hs *hs, const struct field_types *types)
 	}
 }
 
-static bool number(const struct hs *hs, enum hs_field_id id)
-{
-	return hs->tables.field[id].found && hs->tables.field[id].width != 0;
-}
-
-/* What no dump can do without, in whichever form a release has it. */
-static bool complete(const struct hs *hs)
-{
-	static const enum hs_field_id always[] = {
-		HS_HEAP_SHIFT, HS_SPACE_LOW,	    HS_SPACE_HIGH,  HS_BLOCK_LENGTH,
-		HS_BLOCK_USED, HS_BLOB_NAME,	    HS_BLOB_SIZE,   HS_METHOD_CONST,
-		HS_CONST_POOL, HS_CONST_NAME_INDEX, HS_POOL_HOLDER, HS_KLASS_NAME,
-	};
-
-	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
-		if (!number(hs, always[i]))
-			return false;
-	return hs_has(hs, HS_HEAP_MEMORY) && hs_has(hs, HS_HEAP_SEGMAP) &&
-	       (number(hs, HS_CODE_CACHE_HEAP) ||
-		(number(hs, HS_CODE_CACHE_HEAPS) && number(hs, HS_ARRAY_DATA) &&
-		 (number(hs, HS_ARRAY_LEN_9) || number(hs, HS_ARRAY_LEN_16)))) &&
-	       ((number(hs, HS_BLOB_CODE_BEGIN) && number(hs, HS_BLOB_CODE_END)) ||
-		(number(hs, HS_BLOB_CODE_OFFSET) && number(hs, HS_BLOB_DATA_OFFSET))) &&
-	       (number(hs, HS_NMETHOD_METHOD) || number(hs, HS_COMPILED_METHOD)) &&
-	       (number(hs, HS_SYMBOL_LENGTH) || number(hs, HS_SYMBOL_LENGTH_REFS)) &&
-	       (hs_has(hs, HS_SYMBOL_BODY) || hs_has(hs, HS_SYMBOL_BODY_0)) &&
-	       hs->tables.size[HS_TYPE_HEAP_BLOCK] != 0 &&
-	       hs->tables.size[HS_TYPE_HEAP_BLOCK] <= 64 &&
-	       hs->tables.size[HS_TYPE_CONSTANT_POOL] != 0;
-}
-
-bool hs_tables_read(struct hs *hs)
+bool hs_tables_load(struct hs *hs)
 {
 	struct field_types types;
 
@@ -212,7 +181,17 @@ bool hs_tables_read(struct hs *hs)
 	if (!structs_read(hs, &types) || !types_read(hs, &types))
 		return false;
 	pointers_set(hs, &types);
-	return complete(hs);
+	return true;
+}
+
+const char *hs_field_type(enum hs_field_id id)
+{
+	return wanted_field[id].type;
+}
+
+const char *hs_field_name(enum hs_field_id id)
+{
+	return wanted_field[id].field;
 }
 
 bool hs_get(struct hs *hs, uint64_t object, enum hs_field_id id, uint64_t *ret)

@@ -177,8 +177,17 @@ struct hs {
 	struct hs_tables tables;
 };
 
-/* False: the tables are not there, or not of the known shape, or lack what every release has. */
+/* Reads what is there of the tables. False: they are not there, or not of the known shape. */
+bool hs_tables_load(struct hs *hs);
+
+/* The same; false also where they lack what every release has. hs_needs.c. */
 bool hs_tables_read(struct hs *hs);
+
+/* Whether they also have all that a whole snapshot takes. */
+bool hs_tables_whole(const struct hs *hs);
+
+const char *hs_field_type(enum hs_field_id id);
+const char *hs_field_name(enum hs_field_id id);
 
 static inline bool hs_has(const struct hs *hs, enum hs_field_id id)
 {

@@ -93,13 +93,15 @@ const char *answer_status_text(uint32_t status)
 	case DFG_DUMP_OK:
 		return "whole";
 	case DFG_DUMP_NO_TABLES:
-		return "the tables of this JVM are not known to the agent";
+		return "HotSpot's tables of this JVM are not of a known shape";
 	case DFG_DUMP_NO_SPACE:
 		return "the share is full";
 	case DFG_DUMP_NO_MEMORY:
 		return "the JVM's container has no memory left";
 	case DFG_DUMP_READ:
 		return "the JVM's own memory could not be read";
+	case DFG_DUMP_PARTLY:
+		return "HotSpot's tables of this JVM lack something, and its graph, too";
 	}
 	return "unknown to this version of dfg";
 }

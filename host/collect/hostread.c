@@ -77,10 +77,16 @@ void hostread_close(struct hostread *r)
 	free(r);
 }
 
+bool hostread_missing(struct hostread *r, char ret[HS_MISSING_MAX])
+{
+	return hs_missing(hs_proc_source(r->proc), r->work, ret);
+}
+
 int hostread_dump(struct hostread *r, bool last, int to, struct hs_result *ret, struct err *err)
 {
 	struct sink sink = {.fd = to};
 	struct hs_sink out = {.write = sink_write, .arg = &sink};
+	char missing[HS_MISSING_MAX];
 
 	hs_dump_delta(hs_proc_source(r->proc), &out, r->work, r->state, last, ret);
 	sink_flush(&sink);
@@ -89,6 +95,8 @@ int hostread_dump(struct hostread *r, bool last, int to, struct hs_result *ret, 
 		return err_set(err, ENOSPC, "write the snapshot");
 	if (!hs_proc_is_there(r->proc))
 		return err_set(err, ESRCH, "the JVM ended meanwhile");
+	if (ret->bytes == 0 && hostread_missing(r, missing))
+		return err_set(err, 0, "HotSpot's tables of this JVM lack %s", missing);
 	if (ret->bytes == 0)
 		return err_set(err, 0, "%s", answer_status_text((uint32_t)ret->status));
 	return 0;

@@ -28,4 +28,7 @@ void hostread_close(struct hostread *r); /* NULL is fine */
 MUST_CHECK int hostread_dump(struct hostread *r, bool last, int to, struct hs_result *ret,
 			     struct err *err);
 
+/* hs_missing of it. */
+bool hostread_missing(struct hostread *r, char ret[HS_MISSING_MAX]);
+
 #endif

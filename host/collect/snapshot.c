@@ -98,6 +98,7 @@ static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, s
 static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
 {
 	uint64_t began = clock_us();
+	char missing[HS_MISSING_MAX];
 	struct hs_result result;
 
 	if (!s->host && hostread_open(s->jvm, !s->options->keep_flags, &s->host, err) < 0)
@@ -105,6 +106,9 @@ static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, st
 	if (hostread_dump(s->host, last, s->to, &result, err) < 0)
 		return err_wrap(err, "read process %d", (int)s->jvm->pid);
 	note_status(s, "host", (uint32_t)result.status);
+	if (last && result.status == DFG_DUMP_PARTLY && hostread_missing(s->host, missing))
+		snprintf(s->note, sizeof(s->note), "host: HotSpot's tables of this JVM lack %s",
+			 missing);
 	*ret = (struct snapshot){
 		.entries = result.entries,
 		.skipped = result.skipped,

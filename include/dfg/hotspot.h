@@ -81,6 +81,11 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, bool last, struct hs_result *ret);
 
+/* The first entry that the JVM's tables lack ("CodeHeap::_memory"), where a dump's status is
+ * DFG_DUMP_NO_TABLES or DFG_DUMP_PARTLY. False: none. */
+#define HS_MISSING_MAX 96
+bool hs_missing(const struct hs_source *source, void *work, char ret[HS_MISSING_MAX]);
+
 /* A boolean flag of the JVM (-XX:+name): its address and value. False where it is not exported. */
 bool hs_find_flag(const struct hs_source *source, void *work, const char *name, uint64_t *ret_addr,
 		  uint8_t *ret_value);

@@ -73,6 +73,8 @@ enum dfg_dump_status {
 	DFG_DUMP_NO_SPACE = 2,	/* the file or the share is full: the map is cut at a line */
 	DFG_DUMP_NO_MEMORY = 3, /* mmap failed */
 	DFG_DUMP_READ = 4,	/* own memory could not be read: the map is partial */
+	DFG_DUMP_PARTLY = 5, /* libjvm's tables lack an entry: inlined or interpreted methods have
+			      * no names, or frames no size */
 };
 
 /* Return codes of Agent_OnAttach (JDK reports them to the one who attached). Agent_OnLoad returns 0
