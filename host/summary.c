@@ -23,6 +23,8 @@ static void print_jvm(const struct session *s, const struct session_jvm *j)
 	       (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
 	if (!strcmp(j->source, "none"))
 		printf("no names for its Java code");
+	else if (!strcmp(j->source, "map"))
+		printf("names by the map that it writes");
 	else
 		printf("%u entries of compiled code, by the %s in %.1f ms", j->methods,
 		       strcmp(j->source, "agent") ? "host's reader" : "agent", j->dump_us / 1000.0);

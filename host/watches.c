@@ -40,6 +40,24 @@ static bool is_watched(const struct target *t, pid_t pid)
 	return false;
 }
 
+/* Java without HotSpot: said, and not tried. */
+static bool is_foreign(struct session *s, const struct jvm *j)
+{
+	const char *note = runtime_note(j->runtime);
+	struct session_jvm *entry;
+
+	if (!note)
+		return false;
+	entry_add(s, j);
+	entry = entry_of(s, j->pid);
+	if (!entry->source[0]) {
+		log_info("%d is %s", (int)j->pid, note);
+		snprintf(entry->source, sizeof(entry->source), "none");
+		snprintf(entry->note, sizeof(entry->note), "%s", note);
+	}
+	return true;
+}
+
 static int start_one(struct target *t, const struct jvm *j, const struct options *o,
 		     struct err *err)
 {
@@ -67,6 +85,7 @@ static int start_new(struct targets *t, const struct options *o, struct err *err
 
 		for (size_t k = 0; k < at->jvms.count; k++)
 			if (!is_watched(at, at->jvms.list[k].pid) &&
+			    !is_foreign(&at->session, &at->jvms.list[k]) &&
 			    start_one(at, &at->jvms.list[k], o, err) < 0)
 				return -1;
 	}
@@ -109,6 +128,15 @@ static void keep_thread(pid_t tid, pid_t nstid, void *arg)
 	session_add_thread(k->session, k->pid, tid, nstid);
 }
 
+/* JVMs without a snapshot, but with a map of their own. */
+static void note_maps(struct session *s)
+{
+	for (size_t i = 0; i < s->jvm_count; i++)
+		for (size_t k = 0; k < s->map_count; k++)
+			if (!strcmp(s->jvms[i].source, "none") && s->maps[k].pid == s->jvms[i].pid)
+				snprintf(s->jvms[i].source, sizeof(s->jvms[i].source), "map");
+}
+
 /* What else there is to know by now of the processes' code and threads. */
 static void keep_others(struct target *t)
 {
@@ -120,6 +148,7 @@ static void keep_others(struct target *t)
 		proc_each_thread(j->procfd, keep_thread, &threads);
 	}
 	perfmaps_keep(&t->session, t->pids, t->pid_count);
+	note_maps(&t->session);
 }
 
 int watches_start(struct targets *t, const struct options *o, struct err *err)

@@ -9,14 +9,6 @@
 
 #define RELEASE_MAX (64u << 10)
 
-static int find_libjvm(const struct proc_map *m, void *arg)
-{
-	if (!m->exec || !has_suffix(m->path, "/libjvm.so"))
-		return 0;
-	*(char **)arg = xstrdup(m->path);
-	return 1;
-}
-
 /* The text behind `key`, up to the next quotation mark. */
 static bool release_value(const char *text, const char *key, char ret[static 64])
 {
@@ -67,18 +59,23 @@ static bool look_at(pid_t pid, struct jvm *ret)
 	CLEANUP(free) char *libjvm = NULL;
 	CLEANUP(close_fd) int procfd = -1;
 	struct proc_status st;
+	enum runtime runtime;
 	struct err err;
 
 	procfd = proc_open(pid, &err);
-	if (procfd < 0 || proc_each_map(procfd, find_libjvm, &libjvm, &err) != 1 ||
-	    proc_read_status(procfd, &st, &err) < 0)
+	if (procfd < 0)
+		return false;
+	runtime = runtime_of(procfd, &libjvm);
+	if (runtime == RUNTIME_NONE || proc_read_status(procfd, &st, &err) < 0)
 		return false;
 	*ret = (struct jvm){.pid = pid,
 			    .procfd = TAKE_FD(procfd),
 			    .nspid = st.nspid,
 			    .uid = st.euid,
-			    .gid = st.egid};
-	read_release(ret, libjvm);
+			    .gid = st.egid,
+			    .runtime = runtime};
+	if (libjvm)
+		read_release(ret, libjvm);
 	return true;
 }
 

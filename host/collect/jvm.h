@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "dfg/err.h"
+#include "runtime.h"
 
 struct jvm {
 	pid_t pid; /* host */
@@ -18,6 +19,7 @@ struct jvm {
 	gid_t gid;
 	char version[64]; /* of the release file beside libjvm, cleaned; "" when not to be had */
 	char vendor[64];  /* of the same file, JDK 9 and later */
+	enum runtime runtime;
 };
 
 struct jvms {
@@ -26,7 +28,7 @@ struct jvms {
 	size_t cap;
 };
 
-/* Those of the processes that have libjvm.so mapped executable. Processes that end meanwhile are
+/* Those of the processes that run Java, native images of it, too. Processes that end meanwhile are
  * passed over. */
 void jvms_find(const pid_t *pids, size_t count, struct jvms *ret);
 void jvms_fini(struct jvms *j);

@@ -23,7 +23,7 @@ struct session_jvm {
 	pid_t nspid;	  /* pid in the container */
 	uid_t uid;	  /* as the host sees it */
 	char version[64]; /* JAVA_VERSION of its release file, "" unknown */
-	char source[8];	  /* "agent", "host" or "none" */
+	char source[8];	  /* "agent", "host", "map" (its own) or "none" */
 	char note[512];	  /* why that source, or why nothing; "" if there is nothing to say */
 	uint32_t methods; /* pieces of code in its snapshots */
 	uint32_t skipped; /* code that could not be named */
