@@ -51,7 +51,8 @@ __attribute__((unused)) static void make_methods(struct str *s)
 {
 	static const struct snap_region regions[] = {{.end = 0x40, .scope = SNAP_NONE},
 						     {.end = 0x80, .scope = SNAP_NONE}};
-	static const struct snap_exit exits[] = {{.pop = 0x50, .end = 0x58}};
+	static const struct snap_exit exits[] = {{.pop = 0x50, .end = 0x58},
+						 {.pop = 0xa0, .end = 0xa8}};
 	static const uint32_t calls[] = {0x60};
 	struct sm_code c = {.head = {.start = METHOD,
 				     .size = 0x100,
@@ -65,7 +66,7 @@ __attribute__((unused)) static void make_methods(struct str *s)
 				     .deopt_mh = SNAP_NONE,
 				     .orig_pc = 8,
 				     .region_count = 2,
-				     .exit_count = 1,
+				     .exit_count = 2,
 				     .call_count = 1},
 			    .regions = regions,
 			    .exits = exits,

@@ -70,12 +70,12 @@ struct sender walk_innermost(const struct walk *w, const struct snapfile_code *c
 	return walk_body(c, sp);
 }
 
-/* Whether the frame may be gone where the code does not tell. Behind a method's last region are
- * stubs that belong to it: the slow way of a return's poll runs there. The wrapper of a native
- * method keeps a frame pointer until it leaves, and then looks for an exception. */
+/* Whether the frame may be gone where the code does not tell. Behind a method's last region and
+ * exit are stubs that belong to it: the slow way of a return's poll runs there. The wrapper of a
+ * native method keeps a frame pointer until it leaves, and then looks for an exception. */
 static bool is_left(const struct walk *w, const struct snapfile_code *c)
 {
-	uint32_t count = c->record->region_count;
+	uint32_t count = c->record->region_count, exits = c->record->exit_count;
 	uint64_t offset = unwind_pc(&w->regs) - c->start;
 
 	if (!w->regs.exact)
@@ -84,7 +84,8 @@ static bool is_left(const struct walk *w, const struct snapfile_code *c)
 		return offset >= c->record->frame_complete &&
 		       unwind_fp(&w->regs) !=
 			       unwind_sp(&w->regs) + c->record->frame_size - 2 * WORD;
-	return count && offset >= c->regions[count - 1].end;
+	return count && offset >= c->regions[count - 1].end &&
+	       (!exits || offset >= c->exits[exits - 1].end);
 }
 
 /* C2's String.indexOf moves the stack pointer, by up to four words and a copy of the string

@@ -82,10 +82,15 @@ static void test_exit(void)
 	t.stack[0] = UP;
 	bottom(&t, 1);
 	is_stack(&t, "c90050 " BOTTOM, "an exit that has no pop");
-	t = at(METHOD + 0x90, 1);
+	t = at(METHOD + 0xb0, 1);
 	t.stack[0] = UP;
 	bottom(&t, 1);
-	is_stack(&t, "c90090 " BOTTOM, "the slow way of the poll");
+	is_stack(&t, "c900b0 " BOTTOM, "the slow way of the poll");
+	t = at(METHOD + 0x90, 1);
+	t.stack[0] = ENTRY; /* stale */
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_stack(&t, "c90090 " BOTTOM, "behind the last region, but not the last exit");
 }
 
 static void test_deopt(void)
