@@ -270,18 +270,33 @@ struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time)
 	return span;
 }
 
+bool snapfile_is_sure(const struct snapfile *sf, uint32_t first, uint32_t gone,
+		      struct snapfile_span span)
+{
+	if (first <= span.first && gone > span.last)
+		return true;
+	for (uint32_t i = span.first + 1; i <= span.last; i++)
+		if (sf->snapshots[i].restless)
+			return false;
+	return true;
+}
+
 size_t snapfile_find(const struct snapfile *sf, uint64_t addr, struct snapfile_span span,
 		     const struct snapfile_code *ret[SNAPFILE_AROUND])
 {
 	uint32_t found[SNAPFILE_AROUND];
-	size_t n = lifetree_find(&sf->tree, addr, span.first, span.last, found);
+	size_t n = lifetree_find(&sf->tree, addr, span.first, span.last, found), sure = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t to = i;
+		const struct snapfile_code *c = &sf->codes[found[i]];
+		size_t to = sure;
 
-		for (; to && ret[to - 1]->first > sf->codes[found[i]].first; to--)
+		if (!snapfile_is_sure(sf, c->first, c->gone, span))
+			continue;
+		for (; to && ret[to - 1]->first > c->first; to--)
 			ret[to] = ret[to - 1];
-		ret[to] = &sf->codes[found[i]];
+		ret[to] = c;
+		sure++;
 	}
-	return n;
+	return sure;
 }

@@ -6,7 +6,9 @@
  * asked of the snapshots around it: the last that was complete before, the first that began after,
  * and one that was being taken. Where they agree, or only one of them has something, that is the
  * answer; where they have different things, the searches give them all, and whoever asks has to
- * find out which it was, or to say that it cannot be known. */
+ * find out which it was, or to say that it cannot be known. Where two snapshots are seconds apart
+ * and most code compiled in between has gone again unseen, what differs in them is no answer at
+ * all. */
 #ifndef DFG_SNAPFILE_H
 #define DFG_SNAPFILE_H
 

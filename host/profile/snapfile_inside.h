@@ -11,7 +11,10 @@ struct snapshot {
 	uint64_t begin, end; /* it was taken; never before the one in front of it */
 	bool whole;	     /* what it does not have is not there */
 	bool methods_whole;  /* what it does not have has not run, or is not there any more */
-	uint32_t codes;	     /* codes and lists of gone code that were read before it */
+	/* The one before it is long ago, and most code that was compiled since is gone again: what
+	 * changed in between may have changed more than once. */
+	bool restless;
+	uint32_t codes; /* codes and lists of gone code that were read before it */
 	uint32_t gone;
 };
 
@@ -45,6 +48,10 @@ struct snapfile {
 /* Tells from the records of all snapshots when each code and each method was there. */
 void snapfile_live_codes(struct snapfile *sf);	 /* snapfile_live.c */
 void snapfile_live_methods(struct snapfile *sf); /* snapfile_methods.c */
+
+/* Whether what is in the snapshots [first, gone) can be believed to be there at the span's time. */
+bool snapfile_is_sure(const struct snapfile *sf, uint32_t first, uint32_t gone,
+		      struct snapfile_span span);
 
 /* The method with this id as the snapshot has it, or one before it. */
 bool snapfile_method_at(const struct snapfile *sf, uint64_t id, uint32_t snapshot,

@@ -5,7 +5,9 @@
 #include "ordset.h"
 #include "snapfile_inside.h"
 
-#define NEVER UINT32_MAX
+#define NEVER	   UINT32_MAX
+#define LONG_NS	   2000000000u /* between snapshots; the collector takes them more often */
+#define UNSEEN_MIN 100u	       /* codes: fewer say nothing */
 
 /* The code that is there, by its place among all addresses at which code starts. */
 struct living {
@@ -155,6 +157,29 @@ static void keep_living(struct snapfile *sf)
 	lifetree_build(&sf->tree, lives, n);
 }
 
+/* HotSpot numbers its compilations one by one: numbers that no snapshot has are of code that was
+ * gone before the next one. Codes are in the order in which they came. */
+static void find_restless(struct snapfile *sf)
+{
+	uint32_t newest = 0;
+	size_t i = 0;
+
+	for (uint32_t k = 0; k < sf->snapshot_count; k++) {
+		struct snapshot *s = &sf->snapshots[k];
+		uint32_t before = newest, seen = 0;
+
+		for (; i < sf->code_count && sf->codes[i].first == k; i++) {
+			uint32_t id = sf->codes[i].record->compile_id;
+
+			seen += id > before;
+			newest = id > newest ? id : newest;
+		}
+		s->restless = k && s->begin - s[-1].end > LONG_NS &&
+			      newest - before >= UNSEEN_MIN + (uint64_t)seen &&
+			      newest - before > 2ull * seen;
+	}
+}
+
 void snapfile_live_codes(struct snapfile *sf)
 {
 	struct living l = {.sf = sf};
@@ -170,4 +195,5 @@ void snapfile_live_codes(struct snapfile *sf)
 	free(l.code);
 	free(l.seen);
 	keep_living(sf);
+	find_restless(sf);
 }

@@ -124,7 +124,8 @@ size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapf
 	     i < sf->method_count && sf->methods[i].id == id && sf->methods[i].first <= span.last &&
 	     found < SNAPFILE_AROUND;
 	     i++)
-		if (!found || !is_same(sf->methods[ret[found - 1]].record, sf->methods[i].record))
+		if (snapfile_is_sure(sf, sf->methods[i].first, sf->methods[i].gone, span) &&
+		    (!found || !is_same(sf->methods[ret[found - 1]].record, sf->methods[i].record)))
 			ret[found++] = (uint32_t)i;
 	return found;
 }

@@ -196,6 +196,28 @@ static void test_hostile(void)
 	is_at(A + 32, 1, "2", "a list with more than it has room for");
 }
 
+/* Seconds apart, and most of what was compiled in between is gone: it may have been at A, too. */
+static void test_restless(uint32_t id, const char *want, const char *what)
+{
+	const uint64_t second = 1000000000;
+	CLEANUP(str_fini) struct str s = {0};
+
+	head(&s, 1 * second, 0);
+	code(&s, A, 64, 1);
+	code(&s, B, 64, 9);
+	sm_method(&s, 77, "a.Gone", "");
+	sm_done(&s);
+	head(&s, 5 * second, 0);
+	code(&s, B, 64, 9);
+	code(&s, 0x3000, 64, id);
+	sm_done(&s);
+	begin(&s);
+	is_at(A, 3 * second, want, what);
+	is_at(B, 3 * second, "9", "what was there before and after");
+	is_at(A, 1, "1", "before both");
+	is_method(77, 3 * second, *want ? "a.Gone" : "", "methods, too");
+}
+
 static void test_many(void)
 {
 	CLEANUP(str_fini) struct str s = {0};
@@ -225,6 +247,8 @@ int main(void)
 	test_whole();
 	test_methods();
 	test_hostile();
+	test_restless(109, "1", "some compilations that are not seen");
+	test_restless(111, "", "many");
 	test_many();
 	snapfile_free(sf);
 	return tap_done();
