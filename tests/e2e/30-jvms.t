@@ -70,13 +70,21 @@ agree() {
 	[ "${a:-0}" -gt 150 ] && [ $(((a - h) ** 2 * 400)) -le $((a * a)) ] || { echo "agent $a, host $h"; return 1; }
 }
 
+# known.py's numbers: of the stacks 99 % whole and in the tree, of the frames 1 % without a name (but
+# JDK 8's own, whose library has no symbols), no pair wrong but one in a thousand samples, all chains.
+good() {
+	cat "$SHOP/$1.known.$2"
+	awk -v free="$([[ $1 != 8-* ]] || echo 1)" '/^ *[0-9]/ {split($9, chains, "/")
+		good = $1 > 0 && $3 >= 99 && (free || $4 <= 1) && $6 >= 99 && $8 * 1000 <= $1 && chains[1] == chains[2]}
+		END {exit !good}' "$SHOP/$1.known.$2"
+}
+
 check() {
 	local id=$1 s
 
 	for s in agent host; do
 		is "$id: read by the $s" "$(get "$id" $s '.jvms[0] | .source + .note')" $s
-		ok "$id:   whole, named, nothing wrong" awk '/^ *[0-9]/ {print; ok = $8 == 0} /^#/ {print} /^# / {exit !(ok = 0)} END {exit !ok}' \
-			"$SHOP/$id.known.$s"
+		ok "$id:   whole, named, nothing wrong" good "$id" $s
 		ok "$id:   interpreted methods have names" grep -q 'Thread.run_\[0\];' <(folded "$id" $s)
 		case $id in
 		*-int) ;;

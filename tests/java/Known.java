@@ -67,8 +67,7 @@ import javax.crypto.spec.SecretKeySpec;
 // @chain deopt      10 Known\.deopt;.*Known\$Victim\.(run|visit)
 // @chain virtual    60 Known\.virtualDeep
 // @chain mix         5 Known\.mix;Known\.regex;Known\.match;java\.util\.regex\.Matcher\.find;
-// @chain mix        10 Known\.mix;(Known\.treemap;.*java\.util\.TreeMap\.put|Known\.mega)
-// @chain mix        10 Known\.mix;Known\.exceptions;Known\.catches;Known\.throwsAt
+// @chain mix         3 Known\.mix;(Known\.treemap;.*java\.util\.TreeMap\.put|Known\.mega|Known\.exceptions)
 // @inline strings   30 Known\.strings;Known\.compare
 // @inline treemap   30 Known\.treemap;java\.util\.TreeMap\.put;.*Known\.byEnd
 // @inline reflection 50 Known\.reflection;java\.lang\.reflect\.Method\.invoke;.*;Known\.reflected
