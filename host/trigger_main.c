@@ -63,9 +63,11 @@ static void collect_pids(const struct targets *t, pid_t **ret, size_t *ret_count
 static int keep_files(struct targets *t, struct err *err)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		if (files_keep_kernel(&t->list[i].session, err) < 0)
+		struct session *s = &t->list[i].session;
+
+		if (files_keep_kernel(s, i > 0 ? &t->list[0].session : NULL, err) < 0)
 			return -1;
-		files_keep(&t->list[i].session, t->list[i].pids, t->list[i].pid_count);
+		files_keep(s, t->list[i].pids, t->list[i].pid_count);
 	}
 	return 0;
 }
@@ -94,12 +96,9 @@ static void wait_for_end(struct recording *r, const struct targets *t, const str
 /* The recording of all is every session's: one file, several names. */
 static int share_recording(struct targets *t, struct err *err)
 {
-	for (size_t i = 1; i < t->count; i++) {
-		if (linkat(t->list[0].session.dirfd, "perf.data", t->list[i].session.dirfd,
-			   "perf.data", 0) < 0)
-			return err_set(err, errno, "share the recording with %s",
-				       t->list[i].outdir);
-	}
+	for (size_t i = 1; i < t->count; i++)
+		if (session_share(&t->list[0].session, &t->list[i].session, "perf.data", err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -160,7 +159,8 @@ static int draw(const struct session *s, const char *outdir, const struct option
 	else
 		summary_print(&summary);
 	if (result.quality.samples == 0)
-		log_warn("no sample: the processes used no CPU in this time");
+		log_warn("no sample of %s: its processes used no CPU in this time",
+			 s->container_name);
 	return 0;
 }
 

@@ -18,6 +18,7 @@
 
 #define JOIN_MS	    5000
 #define JOIN_OUTPUT 4096
+#define LOOK_MS	    2000
 
 bool agent_is_resident(const struct jvm *j)
 {
@@ -40,15 +41,23 @@ bool agent_is_resident(const struct jvm *j)
 	return found;
 }
 
+static int look_for_payload(void *arg, void *reply, struct err *err)
+{
+	const struct jvm *j = arg;
+	CLEANUP(close_fd) int rootfd = proc_open_root(j->procfd, err);
+	CLEANUP(close_fd) int fd = -1;
+
+	(void)reply;
+	fd = rootfd < 0 ? -1 : fs_open_in_root(rootfd, DFG_AGENT_PATH, O_PATH, err);
+	return fd < 0 ? -1 : 0;
+}
+
+/* In a child: the container's file systems may make it wait. */
 bool agent_is_visible(const struct jvm *j)
 {
-	CLEANUP(close_fd) int rootfd = -1;
-	CLEANUP(close_fd) int fd = -1;
 	struct err err;
 
-	rootfd = proc_open_root(j->procfd, &err);
-	fd = rootfd < 0 ? -1 : fs_open_in_root(rootfd, DFG_AGENT_PATH, O_PATH, &err);
-	return fd >= 0;
+	return run_isolated(look_for_payload, (void *)(uintptr_t)j, NULL, 0, LOOK_MS, &err) == 0;
 }
 
 /* The state that a runtime would have given the hook (OCI runtime-spec, runtime.md#state); the

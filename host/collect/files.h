@@ -23,7 +23,8 @@ void files_keep(struct session *s, const pid_t *pids, size_t count);
  * only: a device is never opened. Returns a descriptor, or -1. */
 MUST_CHECK int files_open_mapped(int procfd, const struct proc_map *m, struct stat *st);
 
-/* /proc/kallsyms, and this kernel's vdso. */
-MUST_CHECK int files_keep_kernel(struct session *s, struct err *err);
+/* /proc/kallsyms, and this kernel's vdso. other: a session of the same run that has them, or NULL.
+ */
+MUST_CHECK int files_keep_kernel(struct session *s, const struct session *other, struct err *err);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "dfg/proc.h"
 #include "hsproc.h"
+#include "jvm.h"
 
 struct hs_proc {
 	int procfd; /* the caller's */
@@ -34,23 +35,12 @@ static int64_t mem_read(void *arg, uint64_t addr, void *buf, size_t len)
 	return pread(p->mem, buf, len, (off_t)addr);
 }
 
-static bool is_libjvm(const char *path)
-{
-	static const char name[] = "/libjvm.so";
-	const char *at = strrchr(path, '/');
-
-	if (!at || strncmp(at, name, strlen(name)) != 0)
-		return false;
-	at += strlen(name);
-	return *at == '\0' || strcmp(at, " (deleted)") == 0;
-}
-
 /* A JVM's libjvm.so is the one that has the tables; a process may map others, to read them. */
 static int try_map(const struct proc_map *map, void *arg)
 {
 	struct hs_proc *p = arg;
 
-	return map->offset == 0 && is_libjvm(map->path) &&
+	return map->offset == 0 && jvm_is_library(map->path) &&
 	       hs_elf_open(&p->elf, &p->source, map->start) &&
 	       hs_elf_symbol(&p->elf, "gHotSpotVMStructs") != 0;
 }

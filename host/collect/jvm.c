@@ -5,9 +5,21 @@
 
 #include "dfg/fs.h"
 #include "dfg/proc.h"
+#include "dfg/run.h"
 #include "dfg/str.h"
 
 #define RELEASE_MAX (64u << 10)
+#define RELEASE_MS  2000
+
+struct release {
+	int procfd;
+	char *libjvm; /* its path */
+};
+
+bool jvm_is_library(const char *path)
+{
+	return has_suffix(path, "/libjvm.so") || has_suffix(path, "/libjvm.so (deleted)");
+}
 
 /* The text behind `key`, up to the next quotation mark. */
 static bool release_value(const char *text, const char *key, char ret[static 64])
@@ -25,13 +37,13 @@ static bool release_value(const char *text, const char *key, char ret[static 64]
 
 /* <java home>/release, a text of KEY="value" lines; libjvm is in lib/server (9 and later),
  * jre/lib/<arch>/server (8). The file is the container's: bounded, cleaned, only shown. */
-static void read_release(struct jvm *j, const char *libjvm)
+static int read_release(void *arg, void *reply, struct err *err)
 {
-	CLEANUP(free) char *home = xstrdup(libjvm);
-	CLEANUP(close_fd) int rootfd = -1;
-	struct err err;
+	const struct release *r = arg;
+	struct jvm *j = reply;
+	char *home = r->libjvm;
+	CLEANUP(close_fd) int rootfd = proc_open_root(r->procfd, err);
 
-	rootfd = proc_open_root(j->procfd, &err);
 	for (int up = 0; rootfd >= 0 && up < 5; up++) {
 		char *slash = strrchr(home, '/');
 		CLEANUP(free) char *path = NULL;
@@ -40,24 +52,26 @@ static void read_release(struct jvm *j, const char *libjvm)
 		struct stat st;
 
 		if (!slash)
-			return;
+			break;
 		*slash = '\0';
 		path = xasprintf("%s/release", home);
-		fd = fs_open_in_root(rootfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, &err);
+		fd = fs_open_in_root(rootfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, err);
 		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-		    fs_read_all(fd, RELEASE_MAX, &text, &err) < 0 || !text.buf)
+		    fs_read_all(fd, RELEASE_MAX, &text, err) < 0 || !text.buf)
 			continue;
 		if (!release_value(text.buf, "JAVA_VERSION=\"", j->version))
 			continue;
 		(void)release_value(text.buf, "IMPLEMENTOR=\"", j->vendor);
-		return;
+		break;
 	}
+	return 0;
 }
 
 static bool look_at(pid_t pid, struct jvm *ret)
 {
 	CLEANUP(free) char *libjvm = NULL;
 	CLEANUP(close_fd) int procfd = -1;
+	struct release release;
 	struct proc_status st;
 	enum runtime runtime;
 	struct err err;
@@ -74,8 +88,10 @@ static bool look_at(pid_t pid, struct jvm *ret)
 			    .uid = st.euid,
 			    .gid = st.egid,
 			    .runtime = runtime};
+	/* In a child: a file system of the container's own (FUSE) can make it wait for ever. */
+	release = (struct release){ret->procfd, libjvm};
 	if (libjvm)
-		read_release(ret, libjvm);
+		(void)!run_isolated(read_release, &release, ret, sizeof(*ret), RELEASE_MS, &err);
 	return true;
 }
 

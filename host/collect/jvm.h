@@ -28,6 +28,9 @@ struct jvms {
 	size_t cap;
 };
 
+/* Whether a mapped path is HotSpot's library, also when the file has been replaced since. */
+bool jvm_is_library(const char *path);
+
 /* Those of the processes that run Java, native images of it, too. Processes that end meanwhile are
  * passed over. */
 void jvms_find(const pid_t *pids, size_t count, struct jvms *ret);

@@ -63,6 +63,14 @@ static void add_map(struct session *s, pid_t pid, int order, const char *name)
 		(struct session_map){.pid = pid, .order = order, .name = xstrdup(name)};
 }
 
+int session_share(const struct session *from, const struct session *to, const char *name,
+		  struct err *err)
+{
+	if (linkat(from->dirfd, name, to->dirfd, name, 0) < 0)
+		return err_set(err, errno, "share %s with %s", name, to->dir);
+	return 0;
+}
+
 int session_add_map(struct session *s, pid_t pid, struct err *err)
 {
 	CLEANUP(free) char *name = NULL;
@@ -108,7 +116,7 @@ struct session_process *session_find_process(const struct session *s, pid_t pid)
 	return NULL;
 }
 
-void session_add_process(struct session *s, pid_t pid, uint64_t root)
+struct session_process *session_add_process(struct session *s, pid_t pid, uint64_t root)
 {
 	struct session_process *known = session_find_process(s, pid);
 
@@ -116,8 +124,10 @@ void session_add_process(struct session *s, pid_t pid, uint64_t root)
 		s->processes = grow(s->processes, s->process_count, &s->process_cap,
 				    sizeof(*s->processes));
 		known = &s->processes[s->process_count++];
+		*known = (struct session_process){.pid = pid};
 	}
-	*known = (struct session_process){.pid = pid, .root = root};
+	known->root = root;
+	return known;
 }
 
 void session_add_thread(struct session *s, pid_t pid, pid_t tid, pid_t nstid)

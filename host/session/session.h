@@ -55,6 +55,7 @@ struct session_thread {
 struct session_process {
 	pid_t pid;
 	uint64_t root;
+	bool files_hang; /* copying its files took too long: not tried again (not written) */
 };
 
 struct session {
@@ -90,6 +91,10 @@ MUST_CHECK int session_open(const char *dir, struct session *ret, struct err *er
 MUST_CHECK int session_write(const struct session *s, struct err *err);
 void session_fini(struct session *s);
 
+/* Gives a file of one session to another, which is on the same file system: one file, two names. */
+MUST_CHECK int session_share(const struct session *from, const struct session *to, const char *name,
+			     struct err *err);
+
 /* A new empty file for the next snapshots of pid, registered in the session. */
 MUST_CHECK int session_add_map(struct session *s, pid_t pid, struct err *err);
 
@@ -100,7 +105,7 @@ void session_register_map(struct session *s, pid_t pid, const char *name);
 void session_drop_map(struct session *s, pid_t pid);
 
 struct session_process *session_find_process(const struct session *s, pid_t pid);
-void session_add_process(struct session *s, pid_t pid, uint64_t root);
+struct session_process *session_add_process(struct session *s, pid_t pid, uint64_t root);
 void session_add_thread(struct session *s, pid_t pid, pid_t tid, pid_t nstid);
 
 /* A file that is known already stays as it is. debug may be NULL. */
