@@ -64,6 +64,7 @@ static enum exit_status find_all(const struct options *o, struct targets *ret, s
 
 	if (containers_list(o->snapshot.root, &c, err) < 0)
 		return EXIT_FAILED;
+	containers_name(&c);
 	for (size_t i = 0; i < c.count; i++) {
 		if (!add(ret, &c.list[i]))
 			continue;

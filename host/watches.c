@@ -58,16 +58,30 @@ static bool is_foreign(struct session *s, const struct jvm *j)
 	return true;
 }
 
+/* In pid namespaces inside the container's: a request, which is named after that pid, would reach
+ * both agents, and each would write into the other's answer. */
+static bool shares_pid(const struct target *t, const struct jvm *j)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < t->jvms.count; i++)
+		same += t->jvms.list[i].nspid == j->nspid;
+	return same > 1;
+}
+
 static int start_one(struct target *t, const struct jvm *j, const struct options *o,
 		     struct err *err)
 {
 	CLEANUP(close_fd) int to = session_add_map(&t->session, j->pid, err);
+	struct snapshot_options how = o->snapshot;
 	struct watch w;
 
 	if (to < 0)
 		return -1;
 	entry_add(&t->session, j);
-	if (watch_start(&t->container, j, &o->snapshot, to, &w, err) < 0) {
+	if (shares_pid(t, j))
+		how.source = SOURCE_HOST;
+	if (watch_start(&t->container, j, &how, to, &w, err) < 0) {
 		session_drop_map(&t->session, j->pid);
 		return -1;
 	}
@@ -100,12 +114,13 @@ static int wait_new(struct target *t, struct err *err)
 	for (size_t i = 0; i < t->watch_count; i++) {
 		struct watch w = t->watches[i];
 		struct session_jvm *entry = entry_of(&t->session, w.jvm);
+		bool told = entry->source[0]; /* at the beginning of the recording */
 
 		if (rc == 0 && entry->snapshots == 0 && watch_first(&w, FIRST_MS, entry, err) < 0) {
 			session_drop_map(&t->session, w.jvm);
 			if (err->code == ENOSPC || err->code == EDQUOT)
 				rc = -1;
-			else
+			else if (!told)
 				log_warn("no names for the Java code of %d: %s", (int)w.jvm,
 					 err->msg);
 			continue;

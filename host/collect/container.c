@@ -139,7 +139,7 @@ int containers_list(const char *root, struct containers *ret, struct err *err)
 	return 0;
 }
 
-static void name_by_engines(struct containers *c)
+void containers_name(struct containers *c)
 {
 	struct engine_name *names;
 	size_t count = engine_names(&names);
@@ -250,7 +250,7 @@ enum container_match container_find(const char *root, const char *wanted, struct
 	exact = by_id(&c, wanted);
 	/* Asking the engines takes tens of milliseconds: only where the id alone does not tell. */
 	if (!exact || strlen(wanted) == 64)
-		name_by_engines(&c);
+		containers_name(&c);
 	exact = by_exact(&c, wanted);
 	if (exact) {
 		*ret = take(exact);
@@ -286,7 +286,7 @@ int container_of_pid(const char *root, pid_t pid, struct container *ret, struct 
 				same |= pids[k] == pid;
 		free(pids);
 		if (same) {
-			name_by_engines(&c);
+			containers_name(&c);
 			*ret = take(at);
 			containers_fini(&c);
 			return 0;

@@ -34,6 +34,8 @@ enum container_match {
 
 /* All containers of the host with a running process. `root` is dfg's directory. */
 MUST_CHECK int containers_list(const char *root, struct containers *ret, struct err *err);
+/* Asks the engines for the names; takes tens of milliseconds. */
+void containers_name(struct containers *c);
 void containers_fini(struct containers *c);
 void container_fini(struct container *c);
 

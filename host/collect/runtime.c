@@ -8,10 +8,13 @@
 
 #include "dfg/fs.h"
 #include "dfg/proc.h"
+#include "dfg/run.h"
 #include "dfg/str.h"
+#include "jvm.h"
 
 #define SECTIONS_MAX 4096
 #define NAME_MAX_LEN 16
+#define PROGRAM_MS   2000
 
 struct found {
 	char *libjvm;
@@ -25,7 +28,7 @@ static int look_at_map(const struct proc_map *m, void *arg)
 
 	if (!m->exec || !name)
 		return 0;
-	if (!f->libjvm && has_suffix(m->path, "/libjvm.so"))
+	if (!f->libjvm && jvm_is_library(m->path))
 		f->libjvm = xstrdup(m->path);
 	f->openj9 |= has_prefix(name, "/libj9vm");
 	return 0;
@@ -57,11 +60,24 @@ bool runtime_has_section(int fd, const char *name)
 	return false;
 }
 
+static int look_at_program(void *arg, void *reply, struct err *err)
+{
+	CLEANUP(close_fd) int fd = openat(*(int *)arg, "exe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	(void)err;
+	*(bool *)reply = fd >= 0 && runtime_has_section(fd, ".svm_heap");
+	return 0;
+}
+
+/* In a child: a file system of the container's own (FUSE) can make it wait for ever. */
 static bool is_native_image(int procfd)
 {
-	CLEANUP(close_fd) int fd = openat(procfd, "exe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	bool found = false;
+	struct err err;
 
-	return fd >= 0 && runtime_has_section(fd, ".svm_heap");
+	return run_isolated(look_at_program, &procfd, &found, sizeof(found), PROGRAM_MS, &err) ==
+		       0 &&
+	       found;
 }
 
 enum runtime runtime_of(int procfd, char **ret_libjvm)
