@@ -6,7 +6,8 @@
 #   shop_start ID [JVM OPTION…]   a container with Shop in it: uid 1000, read-only root, no capability,
 #                         hook installed unless SHOP_HOOK=none; returns when Shop is at work.
 #                         Knobs: SHOP_ROOT SHOP_JAVA (a root file system and a java in it, else the
-#                         host's), SHOP_MAIN, SHOP_USER, SHOP_USERNS, SHOP_JQ
+#                         host's), SHOP_MAIN, SHOP_USER, SHOP_USERNS, SHOP_CAPS, SHOP_JQ
+#   shop_create ID [JVM OPTION…]  the same, and does not wait
 #   shop_stop ID
 #   json FILTER           jq -r on the last summary, $SHOP/out
 #   trigger ARG…          dfg-trigger --json into $SHOP/out and $SHOP/err; status in $status
@@ -34,12 +35,12 @@ shop_teardown() {
 	rm -rf "$SHOP"
 }
 
-shop_start() {
+shop_create() {
 	local id=$1 dir=$SHOP/$1 tmp=(/dev/null)
 	shift
 	mkdir -p "$dir/tmp"
 	chmod 1777 "$dir/tmp"
-	BUNDLE_USER=${SHOP_USER-1000:1000} BUNDLE_READONLY=1 BUNDLE_CAPS='' \
+	BUNDLE_USER=${SHOP_USER-1000:1000} BUNDLE_READONLY=1 BUNDLE_CAPS=${SHOP_CAPS-} \
 		BUNDLE_HOOK=$([ "${SHOP_HOOK:-}" = none ] || echo "$HOOK") \
 		BUNDLE_USERNS=${SHOP_USERNS:-} BUNDLE_JQ=${SHOP_JQ:-.}
 	BUNDLE_HOOK_ARGS=(--root "$DFG_ROOT" --payload "$PAYLOAD")
@@ -47,7 +48,10 @@ shop_start() {
 	bundle_make "$dir" "${SHOP_ROOT:-host}" "${SHOP_JAVA:-$JAVA}" -Xmx256m -cp /mnt "$@" \
 		${SHOP_MAIN-Shop 2}
 	bundle_start "$id" "$dir" || { cat "$dir/log"; return 1; }
-	shop_wait "$id"
+}
+
+shop_start() {
+	shop_create "$@" && shop_wait "$1"
 }
 
 # At work: its threads have used processor time.
