@@ -97,11 +97,15 @@ static int start_new(struct targets *t, const struct options *o, struct err *err
 	for (size_t i = 0; i < t->count; i++) {
 		struct target *at = &t->list[i];
 
-		for (size_t k = 0; k < at->jvms.count; k++)
-			if (!is_watched(at, at->jvms.list[k].pid) &&
-			    !is_foreign(&at->session, &at->jvms.list[k]) &&
-			    start_one(at, &at->jvms.list[k], o, err) < 0)
+		for (size_t k = 0; k < at->jvms.count; k++) {
+			const struct jvm *j = &at->jvms.list[k];
+			const struct session_jvm *entry = entry_of(&at->session, j->pid);
+
+			/* What kept its watch waiting once would do so again. */
+			if (!is_watched(at, j->pid) && !(entry && entry->hangs) &&
+			    !is_foreign(&at->session, j) && start_one(at, j, o, err) < 0)
 				return -1;
+		}
 	}
 	return 0;
 }
@@ -118,6 +122,7 @@ static int wait_new(struct target *t, struct err *err)
 
 		if (rc == 0 && entry->snapshots == 0 && watch_first(&w, FIRST_MS, entry, err) < 0) {
 			session_drop_map(&t->session, w.jvm);
+			entry->hangs = err->code == ETIMEDOUT;
 			if (err->code == ENOSPC || err->code == EDQUOT)
 				rc = -1;
 			else if (!told)

@@ -3,7 +3,7 @@
 #
 #   case_make NAME AGENT [KNOB=VALUE…] [JVM OPTION…]   a container with Shop in it, in the background;
 #                       knobs are shop.sh's, AGENT what is said where an agent is asked for: "agent",
-#                       or words of the reason why there can be none. Names in CASES, words in AGENT;
+#                       "host" where it is read by the host all the same, or words of the reason why there can be none. Names in CASES, words in AGENT;
 #                       the container's own name is case_id NAME
 #   case_at_work NAME   its JVMs work; case_pids NAME: their pids
 #   case_state NAME     what must not change: its JVMs, files that attaching leaves, what was printed

@@ -28,6 +28,7 @@ struct session_jvm {
 	uint32_t methods; /* pieces of code in its snapshots */
 	uint32_t skipped; /* code that could not be named */
 	bool keeps_fp;	  /* -XX:+PreserveFramePointer */
+	bool hangs;	  /* its first snapshot took too long: not tried again (not written) */
 	uint32_t dump_us; /* the first snapshot, inside the JVM or the reader */
 	uint32_t snapshots;
 	uint64_t watch_us; /* processor time of all snapshots but the first */
