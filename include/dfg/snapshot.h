@@ -13,8 +13,9 @@
  * of them whole. One with SNAP_DELTA has only what is new since the snapshot before it: CODE
  * records for code that came or is not what it was, GONE records for code that went (what new code
  * lies on is gone, listed or not), and METHOD records for all that its own CODE records refer to
- * and for methods of classes that came. All else is as it was. GONE is of code of the snapshots
- * before it, never of its own, wherever it stands. A METHOD holds from its snapshot on, and also
+ * and for methods of classes that came. All else is as it was, but for what HotSpot patches in code
+ * that stays (the entry of what must not be entered any more; a call here and there). GONE is of
+ * code of the snapshots before it, never of its own, wherever it stands. A METHOD holds from its snapshot on, and also
  * before it where no earlier one had its id: the last delta names methods of older classes that
  * have begun to run. A whole snapshot can follow others (what had been said was forgotten): it
  * stands for itself. What a snapshot says was so at some moment between its HEAD's time and its

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Takes a snapshot of a running JVM from outside: snapfrom PID FILE [COUNT MS]. Then, every MS
- * milliseconds, COUNT deltas behind it; the last of them goes through all classes. Prints what each
- * cost. */
+/* Takes a snapshot of a running JVM from outside: snapfrom PID FILE [MS]. Then, every MS
+ * milliseconds, deltas behind it, until its standard input ends; the last of them goes through all
+ * classes. Prints what each cost. */
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "dfg/clock.h"
@@ -22,15 +23,14 @@ int main(int argc, char **argv)
 	CLEANUP(free) void *state = NULL;
 	struct hs_sink sink = {.write = write_record};
 	struct hs_result result = {0};
-	int pid, count = 0, ms = 0;
+	int pid, ms = 0;
+	bool last;
 	struct err err;
 
-	if ((argc != 3 && argc != 5) || !parse_pid(argv[1], &pid))
+	if ((argc != 3 && argc != 4) || !parse_pid(argv[1], &pid))
 		return 2;
-	if (argc == 5) {
-		count = atoi(argv[3]);
-		ms = atoi(argv[4]);
-	}
+	if (argc == 4)
+		ms = atoi(argv[3]);
 	fd = proc_open(pid, &err);
 	if (fd < 0 || hs_proc_open(fd, &proc, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
@@ -43,17 +43,20 @@ int main(int argc, char **argv)
 	}
 	work = xmalloc(HS_WORK_BYTES);
 	state = xcalloc(1, HS_STATE_BYTES);
-	for (int i = 0; i <= count && result.status == 0; i++) {
-		uint64_t start = clock_us();
-		uint64_t cpu = clock_cpu_us();
+	last = argc == 3;
+	do {
+		struct pollfd in = {.fd = 0, .events = POLLIN};
+		uint64_t start, cpu;
 
-		hs_dump_delta(hs_proc_source(proc), &sink, work, state, i == count, &result);
+		if (result.bytes > 0)
+			last = poll(&in, 1, ms) > 0;
+		start = clock_us();
+		cpu = clock_cpu_us();
+		hs_dump_delta(hs_proc_source(proc), &sink, work, state, last, &result);
 		printf("status=%d entries=%u skipped=%u bytes=%llu cpu=%llu us=%llu\n",
 		       result.status, result.entries, result.skipped,
 		       (unsigned long long)result.bytes, (unsigned long long)(clock_cpu_us() - cpu),
 		       (unsigned long long)(clock_us() - start));
-		if (i < count)
-			sleep_ms((unsigned)ms);
-	}
+	} while (!last && result.status == 0);
 	return fclose(sink.arg) == 0 && result.status == 0 ? 0 : 1;
 }
