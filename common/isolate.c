@@ -11,8 +11,6 @@
 #include "dfg/fs.h"
 #include "dfg/run.h"
 
-#define REAP_MS 1000
-
 /* What comes back through the pipe, in front of the reply. */
 struct verdict {
 	int rc;
@@ -84,19 +82,6 @@ static void listen(int from, size_t limit, uint64_t deadline, bool *ret_late, st
 	}
 }
 
-/* A killed child that waits for a file system (FUSE) ends when that lets it: not waited for. */
-static void reap(struct run_child *c, bool late, int *ret_status)
-{
-	uint64_t deadline = clock_ms() + REAP_MS;
-
-	while (!run_wait(c, late ? REAP_MS : -1, ret_status)) {
-		if (late && clock_ms() >= deadline) {
-			cleanup_close_fd(&c->pidfd);
-			return;
-		}
-	}
-}
-
 static int say_how(int status, struct err *err)
 {
 	return WIFSIGNALED(status) ? err_set(err, 0, "ended by signal %d (%s)", WTERMSIG(status),
@@ -126,8 +111,9 @@ int run_isolated(int (*fn)(void *arg, void *reply, struct err *err), void *arg, 
 		return -1;
 	listen(from, sizeof(v) + size, deadline, &late, &said);
 	if (late)
-		run_kill(&child, SIGKILL);
-	reap(&child, late, &status);
+		run_stop(&child);
+	while (child.pid > 0 && !run_wait(&child, -1, &status)) /* a signal came in between */
+		;
 	if (late)
 		return err_set(err, ETIMEDOUT, "stopped after %d ms", ms);
 	if (said.len != sizeof(v) + size)

@@ -11,6 +11,7 @@
 
 #include "dfg/clock.h"
 
+#define STOP_MS	 2000
 #define RUN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 struct child_setup {
@@ -135,13 +136,20 @@ void run_kill(struct run_child *c, int sig)
 
 void run_stop(struct run_child *c)
 {
+	uint64_t deadline = clock_ms() + STOP_MS;
 	int status;
 
 	if (c->pid <= 0)
 		return;
 	run_kill(c, SIGKILL);
-	while (!run_wait(c, -1, &status)) /* a signal came in between */
-		;
+	while (!run_wait(c, 100, &status)) { /* or a signal came in between */
+		if (clock_ms() < deadline)
+			continue;
+		close(c->pidfd);
+		c->pidfd = -1;
+		c->pid = -1;
+		return;
+	}
 }
 
 static int ms_left(uint64_t deadline)

@@ -34,7 +34,8 @@ int run_wait(struct run_child *child, int ms, int *ret_status);
 /* Sends a signal through the pidfd. */
 void run_kill(struct run_child *child, int sig);
 
-/* SIGKILL and reap, if it still runs. */
+/* SIGKILL and reap, if it still runs. One that a file system (FUSE) holds ends when that lets it: it
+ * is left to itself after 2 s. */
 void run_stop(struct run_child *child);
 
 /* Runs a program to its end (argv, env, in as for run_start) and collects at most `limit` bytes of
