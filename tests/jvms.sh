@@ -61,8 +61,8 @@ jvms_work() {
 		"$TOP/tests/java/known.py" ${flags+"${flags[@]}"} mix "$SHOP/$id.$s" "$SHOP/$id/jdk" /mnt >"$SHOP/$id.known.$s" 2>&1
 	done
 	[ ! -d "/proc/$pid" ] || echo yes >"$SHOP/$id.alive"
-	# What the agent's loading makes JDK 21 say, and what it says of huge pages by itself.
-	grep -v "^WARNING: .*agent\|^WARNING: .*\(EnableDynamicAgentLoading\|Dynamic loading\)\|\]\[pagesize\]" \
+	# What the agent's loading makes JDK 21 say, and what a JVM says of its own options.
+	grep -v "^WARNING: .*agent\|^WARNING: .*\(EnableDynamicAgentLoading\|Dynamic loading\)\|\]\[pagesize\]\|was deprecated in version" \
 		"$SHOP/$id/log" >"$SHOP/$id.output"
 	shop_stop "$id"
 }
