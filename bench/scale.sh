@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What many, large and long cost dfg-trigger: time, memory, descriptors.
+#
+#	bench/scale.sh [jvms|methods|long]...      default: all
+#
+# jvms     JVMS (50) in CONTAINERS (20) runc containers, one --all run of DURATION (10) seconds at HZ (99)
+# methods  a JVM with CLASSES (4000) classes of 25 compiled methods, read by the host
+# long     LONG (600) seconds of two busy threads at LONG_HZ (999)
+#
+# Root, runc, perf, java. Memory is the highest sum of resident sizes of dfg-trigger and its children
+# (perf among them), looked at five times a second; descriptors are those of dfg-trigger alone.
+cd "$(dirname "$0")/.." || exit 1
+. tests/tap.sh
+. tests/bundle.sh
+. tests/shop.sh
+shop_setup
+trap 'kill $work 2>/dev/null; shop_teardown' EXIT
+[ $# -gt 0 ] || set -- jvms methods long
+
+family() { echo "$1"; local c; for c in $(pgrep -P "$1"); do family "$c"; done; }
+row() { printf '%-34s %s\n' "$@"; }
+
+# measured ARG…: dfg-trigger, and what it took
+measured() {
+	local began most=0 files=0 now pid
+	began=$(date +%s%3N)
+	"$DFG" --json -q -f folded "$@" >"$SHOP/out" 2>"$SHOP/err" & pid=$!
+	while kill -0 $pid 2>/dev/null; do
+		now=$(for p in $(family $pid); do awk '/^VmRSS/ {print $2}' "/proc/$p/status" 2>/dev/null; done |
+			awk '{sum += $1} END {print sum + 0}')
+		[ "$now" -le $most ] || most=$now
+		now=$(find /proc/$pid/fd 2>/dev/null | wc -l)
+		[ "$now" -le $files ] || files=$now
+		sleep 0.2
+	done
+	wait $pid
+	row "exit status" $?
+	row "time of the whole command, ms" $(($(date +%s%3N) - began))
+	row "memory, MiB" $((most / 1024))
+	row "descriptors" $files
+	row "on disk, MiB" "$(du -sm "$DFG_ROOT/containers" | cut -f1)"
+	jq -r '(.recordings // [.]) as $r | ($r | map(.jvms[])) as $j | [
+		["recordings", ($r | length)], ["JVMs with names", ($j | map(select(.source != "none")) | length)],
+		["methods, most", ($j | map(.methods) | max)],
+		["snapshot, ms (median, most)", ($j | map(.dump_ms) | sort | "\(.[length / 2 | floor]), \(.[-1])")],
+		["samples", ($r | map(.samples) | add)], ["lost", ($r | map(.lost) | add)],
+		["complete, least", ($r | map(select(.java_samples > 0).complete) | min)],
+		["recording ended -> pictures, ms", ($r | map(.post_ms) | max)]
+	][] | map(tostring) | @tsv' "$SHOP/out" | while IFS=$'\t' read -r k v; do row "$k" "$v"; done
+	cat "$SHOP/err"
+}
+
+jvms() {
+	local n=${JVMS:-50} c=${CONTAINERS:-20} i k
+	local script='for i in $(seq $N); do "$@" & done; wait'
+	for i in $(seq "$c"); do
+		k=$((n / c + (i <= n % c)))
+		SHOP_MAIN="Shop 1" SHOP_JQ=".process.args = [\"/bin/sh\", \"-c\", $(jq -n --arg s "${script/\$N/$k}" '$s'), \"sh\"] + .process.args
+			| .linux.resources.cpu = {quota: $((k * 5000)), period: 100000}" \
+			shop_create "scale$$-$i" -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1
+	done
+	sleep "${WARM:-30}"
+	measured -d "${DURATION:-10}" -F "${HZ:-99}" --all
+	for i in $(seq "$c"); do shop_stop "scale$$-$i"; done
+}
+
+methods() {
+	javac -d "$SHOP/app" tests/java/ManyMethods.java
+	java -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -Xmx2g -Xbatch -cp "$SHOP/app" ManyMethods \
+		"${CLASSES:-4000}" 600 >"$SHOP/many" 2>&1 & work=$!
+	until grep -q ready "$SHOP/many"; do kill -0 $work || return; sleep 1; done
+	measured -d 5 -F 99 --source host --pid $work
+	kill $work
+}
+
+long() {
+	java -Xmx256m -cp "$SHOP/app" Shop 2 & work=$!
+	sleep 3
+	measured -d "${LONG:-600}" -F "${LONG_HZ:-999}" --pid $work
+	kill $work
+}
+
+for part; do
+	case $part in jvms | methods | long) echo "== $part" && $part ;; *) echo "no part \"$part\"" >&2 && exit 2 ;; esac
+done
