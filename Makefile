@@ -26,7 +26,9 @@ say = @printf '  %-7s %s\n' '$(1)' '$(@:$(BUILD)/%=%)';
 endif
 
 obj = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
-not = $(filter-out $(1),$(wildcard $(2)))
+not = $(filter-out %_$(other).c $(1),$(wildcard $(2)))
+# Files named _x86.c and _arm64.c are of one machine.
+other := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),x86,arm64)
 
 # ---- what there is -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
@@ -99,7 +101,7 @@ $(BUILD)/libexec/dfg-%: $(BUILD)/dyn/hook/%_main.o $(call archive,hook) $(call a
 $(BUILD)/payload/dfg-inject: $(call obj,static,$(wildcard injector/*.c) common/err.c common/log.c common/str.c common/fs.c common/proc.c common/clock.c)
 	@mkdir -p $(@D)
 	$(call say,LD)$(STATIC_CC) -static -Wl,--gc-sections -s -o $@ $^
-$(BUILD)/payload/libdfg-agent.so: $(call obj,agent,$(wildcard agent-jni/*.c) $(wildcard hotspot/*.c)) agent-jni/exports.map
+$(BUILD)/payload/libdfg-agent.so: $(call obj,agent,$(call not,,agent-jni/*.c hotspot/*.c)) agent-jni/exports.map
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) -shared -nostdlib -Wl,-soname,libdfg-agent.so -Wl,--version-script=agent-jni/exports.map \
 	    -Wl,-z,defs,-z,relro,-z,now,-z,noexecstack,-z,nodelete,--strip-debug,--build-id=sha1 -o $@ $(filter %.o,$^)
@@ -110,7 +112,7 @@ $(image): $(payload)
 	$(call say,SQUASH)rm -f $@ && mksquashfs $(BUILD)/payload $@ -all-root -no-progress -quiet -comp gzip -no-xattrs >/dev/null
 
 # ---- tests ---------------------------------------------------------------------------------
-unit   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%.t,$(wildcard tests/unit/test_*.c))
+unit   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%.t,$(call not,,tests/unit/test_*.c))
 replay := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%.t,$(wildcard tests/fuzz/fuzz_*.c))
 tools  := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/*.c))
 test_libs := -Wl,--start-group $(archives) -Wl,--end-group

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the machine code of a compiled method says about its frame: where the prologue's pushes are,
- * where the frame is taken down, what it calls. Only byte sequences that HotSpot's x86-64 assembler
- * emits are taken (C1 and C2, JDK 8 to 25: c1_MacroAssembler_x86.cpp, macroAssembler_x86.cpp
- * verified_entry, x86_64.ad MachEpilogNode), and only with the very frame size that the method has,
- * so that data between code passes for none. Other machines: nothing is found. */
+/* What the machine code of a compiled method says about its frame: where the prologue makes it,
+ * where it is taken down, what it calls. Only sequences that HotSpot's assembler emits for this
+ * machine are taken (hs_scan_x86.c, hs_scan_arm64.c), and only with the very frame size that the
+ * method has, so that data between code passes for none. */
 #ifndef HS_SCAN_H
 #define HS_SCAN_H
 
@@ -36,5 +35,8 @@ uint32_t hs_scan_exits(const struct hs_code *code, struct snap_exit *ret, uint32
 uint32_t hs_scan_calls(const struct hs_code *code, const struct snap_region *region,
 		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
 		       uint32_t cap);
+
+/* Whether a call ends in front of code[end]. */
+bool hs_scan_is_behind_call(const uint8_t *code, uint32_t end);
 
 #endif

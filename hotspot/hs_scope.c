@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hs_scope.h"
+#include "hs_scan.h"
 
 #include "hs_lines.h"
 #include "hs_stream.h"
@@ -138,26 +139,14 @@ static bool is_plain(const struct hs_debug *d, uint32_t place)
 	return !hs_stream_u32(&in) && !hs_stream_u32(&in) && !hs_stream_u32(&in) && !in.bad;
 }
 
-static bool behind_call(const struct hs_debug *d, uint32_t end)
-{
-	/* x86-64: call n; call reg. Elsewhere no region is joined to another one. */
-#ifdef __x86_64__
-	return d->code && ((end >= 5 && d->code[end - 5] == 0xe8) ||
-			   (end >= 2 && d->code[end - 2] == 0xff && d->code[end - 1] >> 3 == 0x1a));
-#else
-	(void)d;
-	(void)end;
-	return true;
-#endif
-}
-
 static bool region_add(struct hs_scopes *s, const struct hs_debug *d, uint32_t end, uint32_t scope)
 {
 	struct snap_region *last = s->region_count ? &s->region[s->region_count - 1] : NULL;
 
 	if (last && end <= last->end)
 		return false;
-	if (last && last->scope == scope && !behind_call(d, last->end)) {
+	if (last && last->scope == scope &&
+	    !(d->code && hs_scan_is_behind_call(d->code, last->end))) {
 		last->end = end;
 		return true;
 	}

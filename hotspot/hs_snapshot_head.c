@@ -42,8 +42,11 @@ void snapshot_head_read(struct snapshot *s)
 	hs_get(hs, 0, HS_CALL_STUB_RETURN, &head->call_stub_return);
 	hs_get(hs, 0, HS_CONT_RETURN, &head->cont_return);
 	hs_constant(hs, "frame::entry_frame_call_wrapper_offset", &head->entry_wrapper);
-#ifdef __x86_64__
+	/* cpu/x86/frame_x86.hpp, cpu/aarch64/frame_aarch64.hpp */
 	head->interpreter_method = -3;
+#ifdef __aarch64__
+	head->interpreter_bcp = head->jdk == 8 ? -7 : -9;
+#else
 	head->interpreter_bcp = head->jdk == 8 ? -7 : -8;
 #endif
 	s->fixed.preserve_fp = flag_find(hs, "PreserveFramePointer");

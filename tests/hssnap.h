@@ -254,25 +254,35 @@ static inline void snap_image_debug(struct snap_image *s)
 	snap_image_set_pc(s, 6, 0x7ffffff, 0);
 }
 
+/* A method with a frame of 48 bytes: prologue, two calls, exit. */
+#ifdef __aarch64__
+#define SNAP_IM_COMPLETE 12
+static const uint32_t snap_im_code[] = {0xd503201f, 0xd100c3ff, 0xa9027bfd, 0xd503201f,
+					0x94000040, 0x94000040, 0xa9427bfd, 0x9100c3ff,
+					0xf941af88, 0xeb2863ff, 0x54000068, 0xd65f03c0};
+#else
+#define SNAP_IM_COMPLETE 14
+static const uint8_t snap_im_code[] = {0x90, 0x90, 0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff,
+				       0x55, 0x48, 0x83, 0xec, 0x20, 0xe8, 0x00, 0x01, 0,
+				       0,    0xe8, 0x00, 0x01, 0,    0,	   0x48, 0x83, 0xc4,
+				       0x20, 0x5d, 0x85, 0x05, 1,    2,	   3,	 4,    0xc3};
+#endif
+
 /* Makes block 0's nmethod one with a frame of 48 bytes, scopes, and code. */
 static inline void snap_image_nmethod(struct snap_image *s)
 {
 	/* Two bytes of entry, bang, push rbp, sub rsp 32; call; add, pop, test, ret. */
-	static const uint8_t code[] = {0x90, 0x90, 0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff,
-				       0x55, 0x48, 0x83, 0xec, 0x20, 0xe8, 0x00, 0x01, 0,
-				       0,    0xe8, 0x00, 0x01, 0,    0,	   0x48, 0x83, 0xc4,
-				       0x20, 0x5d, 0x85, 0x05, 1,    2,	   3,	 4,    0xc3};
 	struct image *im = &s->im;
 	uint64_t blob = im->block[0] + IM_HEADER;
 	int method_at = im->release == IMAGE_8 ? 120 : im->release == IMAGE_17 ? 128 : 112;
 
 	image_set(im, blob + (unsigned)method_at, s->run, 8);
 	image_set(im, blob + 24, 6, 4);
-	image_set(im, blob + 28, 14, im->release == IMAGE_25 ? 2 : 4);
+	image_set(im, blob + 28, SNAP_IM_COMPLETE, im->release == IMAGE_25 ? 2 : 4);
 	image_set(im, blob + 136, 77, 4);
 	image_set(im, blob + 140, 4, 1);
 	image_set(im, blob + 144, 8, 4);
-	memcpy(image_at(im, blob + IM_BLOB), code, sizeof(code));
+	memcpy(image_at(im, blob + IM_BLOB), snap_im_code, sizeof(snap_im_code));
 	if (im->release == IMAGE_25) {
 		uint64_t immutable = image_new(im, 400), mutable = image_new(im, 100);
 

@@ -58,11 +58,27 @@ bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
 	return true;
 }
 
+static bool read_sender(const struct walk *w, struct sender s, uint64_t *ret_pc)
+{
+	if (!s.link)
+		return walk_read(w, s.ret_at, ret_pc);
+	*ret_pc = walk_link(w);
+	return true;
+}
+
 bool walk_take(struct walk *w, struct sender s)
 {
 	uint64_t pc;
 
-	return stack_read(w->stack, s.ret_at, &pc) && walk_is_return(w, pc) &&
+	return read_sender(w, s, &pc) && walk_is_return(w, pc) &&
+	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
+}
+
+bool walk_take_native(struct walk *w, struct sender s)
+{
+	uint64_t pc;
+
+	return read_sender(w, s, &pc) && walk_is_native(w, pc) &&
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
@@ -148,12 +164,11 @@ static bool code_leads_on(const struct walk *w, const struct snapfile_code *c, u
 	if (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE)
 		return true;
 	at = sp + c->record->frame_size - sizeof(next);
-	if (!stack_read(w->stack, at, &next))
+	if (!walk_read(w, at, &next))
 		return walk_missing(w, at) == STEP_CUT;
 	return walk_is_return(w, next) ||
 	       (w->code && w->code->record->kind == SNAP_STUBS &&
-		stack_read(w->stack, at + ARGUMENTS_MAX * sizeof(next), &next) &&
-		walk_is_return(w, next));
+		walk_read(w, at + ARGUMENTS_MAX * sizeof(next), &next) && walk_is_return(w, next));
 }
 
 bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
@@ -171,7 +186,7 @@ bool walk_take_found(struct walk *w, struct sender s)
 {
 	uint64_t pc;
 
-	return stack_read(w->stack, s.ret_at, &pc) && walk_is_return(w, pc) &&
+	return read_sender(w, s, &pc) && walk_is_return(w, pc) &&
 	       walk_leads_on(w, pc, s.ret_at + sizeof(pc)) &&
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
@@ -194,7 +209,7 @@ bool walk_search(struct walk *w, struct sender first, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		if (walk_take_found(w, first))
 			return true;
-		if (!stack_read(w->stack, first.ret_at, &word) || may_be_code(w, word))
+		if (!walk_read(w, first.ret_at, &word) || may_be_code(w, word))
 			return false;
 		first.ret_at += sizeof(word);
 		first.fp_at += first.fp_at ? sizeof(word) : 0;

@@ -50,10 +50,36 @@ bool walk_is_return(const struct walk *w, uint64_t addr);
 /* A return address in native code: only that the address is executable. */
 bool walk_is_native(const struct walk *w, uint64_t addr);
 
-/* Where a frame has its return address and, 0: nowhere, its caller's frame pointer. */
+/* Whether calls leave their return address in a register, and not on the stack. */
+#define WALK_LINK (UNWIND_RA != UNWIND_PC)
+
+/* Where a frame has its return address and, 0: nowhere, its caller's frame pointer. The caller's
+ * stack pointer is the word behind ret_at, even where the address is in the link register. */
 struct sender {
 	uint64_t ret_at, fp_at;
+	bool link;
 };
+
+/* Of a frame that is not made yet, or is gone. */
+static inline struct sender walk_frameless(const struct walk *w)
+{
+	return (struct sender){.ret_at = unwind_sp(&w->regs) - WALK_LINK * sizeof(uint64_t),
+			       .link = WALK_LINK};
+}
+
+/* A code address on the stack, without a signature; the same of the link register. */
+static inline bool walk_read(const struct walk *w, uint64_t at, uint64_t *ret)
+{
+	if (!stack_read(w->stack, at, ret))
+		return false;
+	*ret &= UNWIND_ADDRESS;
+	return true;
+}
+
+static inline uint64_t walk_link(const struct walk *w)
+{
+	return WALK_LINK ? unwind_get(&w->regs, UNWIND_RA) & UNWIND_ADDRESS : 0;
+}
 
 /* Goes to the caller; false, and nothing is changed, when there is no valid return address. */
 bool walk_take(struct walk *w, struct sender s);
@@ -62,6 +88,9 @@ bool walk_take(struct walk *w, struct sender s);
  * must be valid, too, since an address that is left over from an earlier call looks like a valid
  * one. */
 bool walk_take_found(struct walk *w, struct sender s);
+
+/* The same for a caller that is native code. */
+bool walk_take_native(struct walk *w, struct sender s);
 
 /* The first of `count` places, a word apart, that walk_take_found takes. A word that could be the
  * address of code which the snapshot does not know, or knows only as it is now, ends the search:

@@ -60,7 +60,7 @@ struct snap_head {
 	uint64_t call_stub_return;    /* StubRoutines::_call_stub_return_address; 0 unknown */
 	uint64_t cont_return;	      /* StubRoutines::_cont_returnBarrier, JDK 21; 0 none */
 	int32_t interpreter_method;   /* slots of an interpreted frame, in words from the frame */
-	int32_t interpreter_bcp;      /* pointer: x86-64 -3 and -8 (JDK 8: -7) */
+	int32_t interpreter_bcp;      /* pointer: -3 and -8, arm64 -9 (JDK 8: -7) */
 	int32_t entry_wrapper;	      /* frame::entry_frame_call_wrapper_offset, words; 0 unknown */
 	uint32_t jdk;		      /* feature release, 0 unknown */
 };
@@ -103,7 +103,9 @@ struct snap_region {
 
 /* Where the frame is being taken down: from `pop` (the offset of `pop rbp`, or of the return where
  * there is none) up to `end`, behind the return instruction or, in a stub that jumps to an
- * exception's handler, behind the `pop` that takes the return address off. */
+ * exception's handler, behind the `pop` that takes the return address off. On arm64 `pop` is the
+ * last instruction that changes the stack pointer: `add sp, sp, n` behind the load of x29 and x30
+ * where the prologue makes the frame at once (push_end is SNAP_NONE), else that load itself. */
 struct snap_exit {
 	uint32_t pop, end;
 };
@@ -120,7 +122,8 @@ struct snap_code {
 	uint64_t method;	 /* id; 0 unless COMPILED or NATIVE */
 	uint32_t frame_size;	 /* bytes with return address and saved frame pointer; 0 none */
 	uint32_t frame_complete; /* offset from which frame_size holds; SNAP_NONE: never */
-	uint32_t push_end;	 /* offset behind `push rbp`, SNAP_NONE: the prologue has none */
+	uint32_t push_end;	 /* offset behind `push rbp` (arm64: `stp x29, x30, [sp, #-16]!`),
+				  * SNAP_NONE: the prologue has none */
 	uint32_t sub_end;	 /* offset behind `sub rsp, n`; SNAP_NONE unknown */
 	uint16_t level;		 /* compilation level, 1 to 4; 0 unknown or none */
 	uint16_t flags;		 /* SNAP_BETWEEN */
@@ -138,7 +141,7 @@ struct snap_code {
 	 *	char               name[name_len]		the blob's name where method is 0
 	 *	padding
 	 *
-	 * calls: offsets behind call instructions (E8, or mov r10 and call r10) whose target is in
+	 * calls: offsets behind call instructions to a target known from the code, which is in
 	 * the code cache and that have no region of their own: leaf calls of stubs. */
 };
 

@@ -117,8 +117,8 @@ static const char *code(void)
 #define FRAME "code 100 kind=1 frame=48,14 push=10 sub=14 level=4 id=77 deopt=90 orig=8"
 #define SCAN  " exit=28-36 call=19"
 #else
-#define FRAME "code 100 kind=1 frame=48,14 push=-1 sub=-1 level=4 id=77 deopt=90 orig=8"
-#define SCAN  ""
+#define FRAME "code 100 kind=1 frame=48,12 push=-1 sub=8 level=4 id=77 deopt=90 orig=8"
+#define SCAN  " exit=28-48 call=20"
 #endif
 #define REGIONS                                                                                    \
 	" [24 run@4:12] [40 map@7:300 run@4:12] [50 get@-1:40 map@7:300 run@4:12] [60 run@4:12]"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What machine code says about its frame: sequences as HotSpot's assembler makes them, and bytes
- * that only look like them. Packed numbers. */
+ * that only look like them (x86-64). */
 #include "hs_scan.h"
-#include "hs_stream.h"
 #include "tap.h"
 
 #define CODE(...)                                                                                  \
@@ -21,7 +20,6 @@
 #define RET  0xc3
 #define NOP  0x90
 
-#ifdef __x86_64__
 static void test_prologue(void)
 {
 	struct hs_prologue p;
@@ -206,44 +204,10 @@ static void test_calls(void)
 	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start, calls, 4), 0,
 	       "none that goes elsewhere");
 }
-#endif
-
-static struct hs_stream stream(const uint8_t *p, size_t len, uint8_t base)
-{
-	return (struct hs_stream){.p = p, .end = p + len, .base = base};
-}
-
-static void test_stream(void)
-{
-	static const uint8_t old[] = {0, 191, 192, 0, 255, 255, 255, 255, 255, 3, 192},
-			     new[] = {1, 191, 192, 1, 3, 0, 1};
-	struct hs_stream s = stream(old, sizeof(old), 0);
-
-	is_int(hs_stream_u32(&s), 0, "one byte, 0");
-	is_int(hs_stream_u32(&s), 191, "the largest in one byte");
-	is_int(hs_stream_u32(&s), 192, "the smallest in two");
-	is_int(hs_stream_u32(&s), 0xffu * (1 + 64 + 4096 + 262144 + 16777216), "five bytes");
-	ok(!s.bad, "all is well so far");
-	is_int(hs_stream_i32(&s), -2, "a negative number");
-	is_int(hs_stream_u32(&s), 0, "a number that is cut");
-	ok(s.bad, "is noticed");
-	s = stream(new, sizeof(new), 1);
-	is_int(hs_stream_u32(&s), 0, "JDK 20: 0 is 1");
-	is_int(hs_stream_u32(&s), 190, "the largest in one byte");
-	is_int(hs_stream_u32(&s), 191, "the smallest in two");
-	is_int(hs_stream_i32(&s), 1, "a positive number");
-	hs_stream_u32(&s);
-	ok(s.bad, "0 is no number");
-	is_int(hs_stream_u32(&s), 0, "and nothing follows");
-}
-
 int main(void)
 {
-#ifdef __x86_64__
 	test_prologue();
 	test_exits();
 	test_calls();
-#endif
-	test_stream();
 	return tap_done();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Byte sequences of HotSpot's x86-64 assembler (C1 and C2, JDK 8 to 25: c1_MacroAssembler_x86.cpp,
+ * macroAssembler_x86.cpp verified_entry, x86_64.ad MachEpilogNode). */
 #include "hs_scan.h"
 
-#ifdef __x86_64__
 /* A prologue is at most the bang of the stack, a check of the class's state, and the frame. */
 #define PROLOGUE_MAX 256u
 /* From `pop rbp` to the end of the return: reserved stack check with all of its slow way, poll,
@@ -266,33 +267,9 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 	}
 	return n;
 }
-#else
-void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
-{
-	(void)c;
-	(void)from;
-	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
-}
 
-uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
+bool hs_scan_is_behind_call(const uint8_t *code, uint32_t end)
 {
-	(void)c;
-	(void)ret;
-	(void)cap;
-	return 0;
+	return (end >= 5 && code[end - 5] == 0xe8) ||
+	       (end >= 2 && code[end - 2] == 0xff && code[end - 1] >> 3 == 0x1a);
 }
-
-uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region,
-		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
-		       uint32_t cap)
-{
-	(void)c;
-	(void)region;
-	(void)region_count;
-	(void)low;
-	(void)high;
-	(void)ret;
-	(void)cap;
-	return 0;
-}
-#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What machine code says about its frame: sequences as HotSpot's assembler makes them, and
+ * instructions that only look like them (arm64). */
+#include "hs_scan.h"
+#include "tap.h"
+
+#define CODE(...)                                                                                  \
+	static const uint32_t insns[] = {__VA_ARGS__};                                             \
+	struct hs_code code = {.bytes = (const uint8_t *)insns,                                    \
+			       .size = sizeof(insns),                                              \
+			       .start = 0x7f0000000000,                                            \
+			       .frame_size = 48,                                                   \
+			       .frame_complete = sizeof(insns)}
+
+#define NOP	 0xd503201f
+#define SUB_48	 0xd100c3ff /* sub sp, sp, #48 */
+#define STORE	 0xa9027bfd /* stp x29, x30, [sp, #32] */
+#define LOAD	 0xa9427bfd
+#define ADD_48	 0x9100c3ff
+#define PUSH	 0xa9bf7bfd /* stp x29, x30, [sp, #-16]! */
+#define POP	 0xa8c17bfd
+#define MOV_FP	 0x910003fd /* mov x29, sp */
+#define LEAVE	 0x910003bf /* mov sp, x29 */
+#define SUB_1024 0xd11003ff
+#define ADD_1024 0x911003ff
+#define MOV_X8	 0xd2840008 /* mov x8, #8192 */
+#define SUB_X8	 0xcb2863ff
+#define ADD_X8	 0x8b2863ff
+#define LDR_POLL 0xf941ac88 /* ldr x8, [x4, #856]: of no thread */
+#define POLL	 0xf941af88 /* ldr x8, [x28, #856] */
+#define CMP	 0xeb2863ff /* cmp sp, x8 */
+#define B_HI	 0x54000068
+#define B_LO	 0x54000063 /* 12 bytes on */
+#define B	 0x14000010
+#define RET	 0xd65f03c0
+#define OTHER	 0xd4200000 /* brk */
+
+static void prologue_is(const struct hs_code *code, uint32_t push, uint32_t sub, const char *what)
+{
+	struct hs_prologue p;
+
+	hs_scan_prologue(code, 0, &p);
+	is_int(p.push_end, push, "%s: the push", what);
+	is_int(p.sub_end, sub, "  and the sub");
+}
+
+static void test_prologue(void)
+{
+	{
+		CODE(NOP, 0xd1405be9, 0xf900013f, SUB_48, STORE, NOP);
+		prologue_is(&code, SNAP_NONE, 16, "bang, all of the frame at once");
+		code.frame_size = 64;
+		prologue_is(&code, SNAP_NONE, SNAP_NONE, "another frame size");
+		code.frame_size = 48;
+		code.frame_complete = SNAP_NONE;
+		prologue_is(&code, SNAP_NONE, SNAP_NONE, "a frame that is never complete");
+	}
+	{
+		CODE(SUB_48, NOP);
+		prologue_is(&code, SNAP_NONE, SNAP_NONE, "a sub alone");
+	}
+	{
+		CODE(NOP, PUSH, SUB_1024, NOP);
+		code.frame_size = 1040;
+		prologue_is(&code, 8, 12, "a large frame");
+	}
+	{
+		CODE(NOP, PUSH, MOV_FP, MOV_X8, SUB_X8);
+		code.frame_size = 8208;
+		prologue_is(&code, 8, 20, "a larger one, with a frame pointer");
+	}
+	{
+		CODE(PUSH, MOV_FP, NOP);
+		code.frame_size = 16;
+		code.frame_complete = SNAP_NONE;
+		code.leaves = true;
+		prologue_is(&code, 4, 8, "a stub's smallest frame");
+	}
+}
+
+static void one_exit(const struct hs_code *code, uint32_t pop, uint32_t end, const char *what)
+{
+	struct snap_exit exits[4] = {{0}};
+	uint32_t n = hs_scan_exits(code, exits, 4);
+
+	is_int(n, 1, "%s", what);
+	is_int(exits[0].pop, pop, "  its pop");
+	is_int(exits[0].end, end, "  its end");
+}
+
+static void no_exit(const struct hs_code *code, const char *what)
+{
+	struct snap_exit exits[4];
+
+	is_int(hs_scan_exits(code, exits, 4), 0, "%s", what);
+}
+
+static void test_exits(void)
+{
+	{
+		CODE(NOP, LOAD, ADD_48, POLL, CMP, B_HI, RET, NOP);
+		one_exit(&code, 8, 28, "17 and later: ldr, cmp, b.hi, ret");
+		code.size = 24;
+		no_exit(&code, "the return is behind the end");
+		code.size = sizeof(insns);
+		code.frame_size = 64;
+		no_exit(&code, "another frame size");
+	}
+	{
+		CODE(LOAD, ADD_48, 0x90000008, 0xb940011f, RET);
+		one_exit(&code, 4, 20, "8: adrp, ldr, ret");
+	}
+	{
+		CODE(LOAD, ADD_48, 0xd50323bf, RET);
+		one_exit(&code, 4, 16, "a signed return address is checked");
+	}
+	{
+		CODE(LOAD, ADD_48, B);
+		one_exit(&code, 4, 12, "a jump in place of a return");
+	}
+	{
+		CODE(LOAD, ADD_48, LDR_POLL, RET);
+		no_exit(&code, "something else in between");
+	}
+	{
+		CODE(LOAD, ADD_48, POLL, CMP, B_LO, OTHER, OTHER, RET);
+		one_exit(&code, 4, 32, "the reserved stack's slow way is jumped over");
+	}
+	{
+		CODE(ADD_1024, POP, RET, POP, RET);
+		code.frame_size = 1040;
+		one_exit(&code, 4, 12, "a large frame");
+	}
+	{
+		CODE(ADD_X8, POP, RET);
+		code.frame_size = 8208;
+		one_exit(&code, 4, 12, "a larger one");
+	}
+	{
+		CODE(LEAVE, POP, POLL, 0xb5000048, RET);
+		no_exit(&code, "a frame pointer's where there is none");
+		code.leaves = true;
+		one_exit(&code, 4, 20, "a wrapper's, and its pending exception");
+	}
+}
+
+static void test_calls(void)
+{
+	const struct snap_region region[] = {{.end = 4}, {.end = 12}};
+	uint32_t calls[4] = {0};
+	CODE(0x94000040, 0x94000040, 0x95000000, 0xd63f0100, 0x90000008, 0x91040108, 0xd63f0100,
+	     0xd63f0100);
+
+	is_int(hs_scan_calls(&code, region, 2, code.start, code.start + 4096, calls, 4), 2,
+	       "calls into the heaps");
+	is_int(calls[0], 8, "one that has no region");
+	is_int(calls[1], 28, "and by an address in x8");
+	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls, 4), 3,
+	       "without regions, all");
+	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls, 1), 1,
+	       "no more than there is room for");
+	ok(hs_scan_is_behind_call(code.bytes, 4), "behind bl");
+	ok(hs_scan_is_behind_call(code.bytes, 32), "behind blr");
+	ok(!hs_scan_is_behind_call(code.bytes, 24), "behind add");
+}
+
+int main(void)
+{
+	test_prologue();
+	test_exits();
+	test_calls();
+	return tap_done();
+}
