@@ -85,6 +85,8 @@ size_t trailer_make(const struct trailer *t, int status, uint64_t bytes, uint32_
 	text_addu(&text, bytes);
 	text_adds(&text, " us=");
 	text_addu(&text, sys_now_us() - t->since_us);
+	text_adds(&text, " cpu=");
+	text_addu(&text, sys_cpu_us() - t->since_cpu_us);
 	text_adds(&text, "\n");
 	return text.len;
 }

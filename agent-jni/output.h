@@ -29,7 +29,8 @@ struct trailer {
 	uint32_t seq;
 	int status;
 	uint32_t skipped;
-	uint64_t since_us; /* CLOCK_MONOTONIC at the wake-up */
+	uint64_t since_us;     /* CLOCK_MONOTONIC at the wake-up */
+	uint64_t since_cpu_us; /* the thread's processor time then */
 };
 
 /* The text of a trailer: at most TRAILER_MAX bytes. Returns its length. */

@@ -104,7 +104,8 @@ static void dump_write(int fd, const struct order *order, const void *vm, struct
 
 bool serve_order(const struct order *order, const void *vm, uint64_t since_us)
 {
-	struct trailer trailer = {.seq = order->seq, .since_us = since_us};
+	struct trailer trailer = {
+		.seq = order->seq, .since_us = since_us, .since_cpu_us = sys_cpu_us()};
 	char path[PATH_BYTES];
 	int fd;
 

@@ -101,6 +101,7 @@ struct sys_siginfo {
 #define SYS_SA_ONSTACK	  0x08000000ul
 #define SYS_SA_RESTART	  0x10000000ul
 #define SYS_CLOCK_MONO	  1
+#define SYS_CLOCK_CPU	  3 /* CLOCK_THREAD_CPUTIME_ID */
 #define SYS_PROT_RW	  3
 #define SYS_MAP_ANON	  0x22 /* MAP_PRIVATE | MAP_ANONYMOUS */
 #define SYS_MAP_NORESERVE 0x4000
@@ -172,14 +173,25 @@ static inline void sys_unmap(void *p, size_t len)
 	sys_call2(__NR_munmap, p, len);
 }
 
-static inline uint64_t sys_now_us(void)
+static inline uint64_t sys_clock_us(long clock)
 {
 	struct {
 		long sec, nsec;
 	} now = {0, 0};
 
-	sys_call2(__NR_clock_gettime, SYS_CLOCK_MONO, &now);
+	sys_call2(__NR_clock_gettime, clock, &now);
 	return (uint64_t)now.sec * 1000000 + (uint64_t)now.nsec / 1000;
+}
+
+static inline uint64_t sys_now_us(void)
+{
+	return sys_clock_us(SYS_CLOCK_MONO);
+}
+
+/* The processor time of this thread. */
+static inline uint64_t sys_cpu_us(void)
+{
+	return sys_clock_us(SYS_CLOCK_CPU);
 }
 
 #endif

@@ -25,7 +25,7 @@ static bool take_field(const char **at, const char *end, const char *key, uint64
 bool answer_parse(const char *line, size_t len, struct dump_answer *ret)
 {
 	const char *at = line + strlen(DFG_TRAILER_START), *end = line + len;
-	uint64_t seq, status, entries, skipped, bytes, us;
+	uint64_t seq, status, entries, skipped, bytes, us, cpu;
 
 	if (len < strlen(DFG_TRAILER_START) ||
 	    memcmp(line, DFG_TRAILER_START, strlen(DFG_TRAILER_START)))
@@ -35,7 +35,8 @@ bool answer_parse(const char *line, size_t len, struct dump_answer *ret)
 	    !take_field(&at, end, " entries=", UINT32_MAX, &entries) ||
 	    !take_field(&at, end, " skipped=", UINT32_MAX, &skipped) ||
 	    !take_field(&at, end, " bytes=", UINT64_MAX, &bytes) ||
-	    !take_field(&at, end, " us=", UINT64_MAX, &us))
+	    !take_field(&at, end, " us=", UINT64_MAX, &us) ||
+	    !take_field(&at, end, " cpu=", UINT64_MAX, &cpu))
 		return false;
 	if (end - at != 1 || *at != '\n')
 		return false;
@@ -44,7 +45,8 @@ bool answer_parse(const char *line, size_t len, struct dump_answer *ret)
 				    .entries = (uint32_t)entries,
 				    .skipped = (uint32_t)skipped,
 				    .bytes = bytes,
-				    .us = us};
+				    .us = us,
+				    .cpu_us = cpu};
 	return true;
 }
 

@@ -41,7 +41,8 @@ struct dump_answer {
 	uint32_t status; /* enum dfg_dump_status, or a number of a later version */
 	uint32_t entries, skipped;
 	uint64_t bytes;
-	uint64_t us;
+	uint64_t us;	 /* by the clock */
+	uint64_t cpu_us; /* of a processor */
 };
 
 /* Opens the share of a container and waits for its lock, `wait_ms` at most. Fails with ENOENT

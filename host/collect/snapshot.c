@@ -70,6 +70,7 @@ static int exchange(struct snapshots *s, struct share *share, bool last, struct 
 		.entries = answer.entries,
 		.skipped = answer.skipped,
 		.us = answer.us > UINT32_MAX ? UINT32_MAX : (uint32_t)answer.us,
+		.cpu_us = answer.cpu_us,
 		.news = answer.bytes > QUIET_BYTES,
 	};
 	return 0;

@@ -60,7 +60,7 @@ static int take(struct task *t, bool last, struct snapshot *one, uint64_t *ret_c
 	if (s->options->trigger == TRIGGER_LOAD)
 		*ret_cost = clock_us() - wall;
 	else
-		*ret_cost = clock_cpu_us() - cpu + (rc == 0 && s->by_agent ? one->us : 0);
+		*ret_cost = clock_cpu_us() - cpu + (rc == 0 ? one->cpu_us : 0);
 	if (rc == 0)
 		report(t->report, s, one, *ret_cost);
 	return rc;

@@ -34,11 +34,11 @@
  *pages are not charged to the container), writes the map from offset 0, and behind its last line
  *the trailer, one line:
  *
- *	#dfg1 end seq=<u32> status=<n> entries=<n> skipped=<n> bytes=<n> us=<n>\n
+ *	#dfg1 end seq=<u32> status=<n> entries=<n> skipped=<n> bytes=<n> us=<n> cpu=<n>\n
  *
  * status 0: whole; otherwise enum dfg_dump_status. entries: lines of the map; skipped: code that
  * could not be named or read; bytes: length of the map before the trailer; us: microseconds from
- * wake-up to trailer. All behind the trailer is zeros. A failed dump also has a trailer, if the
+ * wake-up to trailer; cpu: of these, the processor time of the agent's thread. All behind the trailer is zeros. A failed dump also has a trailer, if the
  * file could be opened.
  *
  * MAP LINES, perf's own format (linux tools/perf/Documentation/jit-interface.txt):

@@ -55,7 +55,7 @@ static bool fill(int fd, unsigned lines, uint64_t *ret_bytes)
 static int verify(int fd, unsigned *ret_lines)
 {
 	unsigned lines = 0, entries, skipped, seq;
-	unsigned long bytes, us;
+	unsigned long bytes, us, cpu;
 	char want[512], *p = file, *end;
 	long len, status;
 
@@ -69,8 +69,9 @@ static int verify(int fd, unsigned *ret_lines)
 		p += n;
 		lines++;
 	}
-	if (sscanf(p, "#dfg1 end seq=%u status=%ld entries=%u skipped=%u bytes=%lu us=%lu\n", &seq,
-		   &status, &entries, &skipped, &bytes, &us) != 6 ||
+	if (sscanf(p,
+		   "#dfg1 end seq=%u status=%ld entries=%u skipped=%u bytes=%lu us=%lu cpu=%lu\n",
+		   &seq, &status, &entries, &skipped, &bytes, &us, &cpu) != 7 ||
 	    seq != 9 || skipped != 3 || entries != lines || bytes != (unsigned long)(p - file))
 		return -1;
 	end = strchr(p, '\n');

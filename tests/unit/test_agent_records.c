@@ -56,7 +56,7 @@ static bool fill(int fd, unsigned records, bool ended)
 static int verify(int fd, unsigned *ret_records)
 {
 	unsigned codes = 0, entries, skipped, seq;
-	unsigned long bytes, us;
+	unsigned long bytes, us, cpu;
 	struct snap_record r = {0};
 	struct snap_end end;
 	long len = sys_pread(fd, file, sizeof(file) - 1, 0);
@@ -78,8 +78,9 @@ static int verify(int fd, unsigned *ret_records)
 	memcpy(&end, file + at, sizeof(end));
 	at += r.size;
 	if (sscanf(file + at,
-		   DFG_TRAILER_START "seq=%u status=%d entries=%u skipped=%u bytes=%lu us=%lu\n%n",
-		   &seq, &status, &entries, &skipped, &bytes, &us, &n) != 6 ||
+		   DFG_TRAILER_START
+		   "seq=%u status=%d entries=%u skipped=%u bytes=%lu us=%lu cpu=%lu\n%n",
+		   &seq, &status, &entries, &skipped, &bytes, &us, &cpu, &n) != 7 ||
 	    n == 0 || bytes != at || entries != codes || end.codes != codes || seq != 9 ||
 	    skipped != 3)
 		return -1;
