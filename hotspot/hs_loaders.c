@@ -26,19 +26,21 @@ struct hs_loader *hs_loaders_find(struct hs *hs, struct hs_loaders *l, uint64_t 
 				  uint64_t klass)
 {
 	struct hs_loader *old = place_of(l->slot[l->turn], loader);
-	struct hs_loader *new = place_of(l->slot[!l->turn], loader);
+	struct hs_loader *now = place_of(l->slot[!l->turn], loader);
 
-	if (!new->loader) {
-		if (l->count[!l->turn] == HS_LOADERS_MAX)
-			return NULL;
-		l->count[!l->turn]++;
-	}
-	*new = *old;
-	new->loader = loader;
+	if (now->loader)
+		return now;
+	if (l->count[!l->turn] == HS_LOADERS_MAX)
+		return NULL;
+	l->count[!l->turn]++;
+	*now = *old;
+	now->loader = loader;
 	/* Another one that was given the memory of both. */
-	if (klass && new->klass == klass &&new->print != hs_name_hash(hs, klass))
-		new->klass = 0;
-	return new;
+	if (klass && now->klass == klass && now->print != hs_name_hash(hs, klass))
+		now->klass = 0;
+	else
+		l->kept += old->loader != 0;
+	return now;
 }
 
 void hs_loaders_seen(struct hs *hs, struct hs_loader *loader, uint64_t klass)
@@ -49,14 +51,21 @@ void hs_loaders_seen(struct hs *hs, struct hs_loader *loader, uint64_t klass)
 	loader->print = hs_name_hash(hs, klass);
 }
 
+bool hs_loaders_gone(const struct hs_loaders *l)
+{
+	return l->kept < l->count[l->turn];
+}
+
 void hs_loaders_commit(struct hs_loaders *l)
 {
 	clear(l, l->turn);
 	l->turn = !l->turn;
+	l->kept = 0;
 }
 
 void hs_loaders_forget(struct hs_loaders *l)
 {
 	clear(l, 0);
 	clear(l, 1);
+	l->kept = 0;
 }

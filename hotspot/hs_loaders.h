@@ -19,6 +19,7 @@ struct hs_loader {
 /* The last snapshot's table, and the one that is being made. */
 struct hs_loaders {
 	unsigned turn;
+	uint32_t kept; /* of the last table's, carried over into the new one */
 	uint32_t count[2];
 	struct hs_loader slot[2][HS_LOADERS_SLOTS];
 };
@@ -31,6 +32,9 @@ struct hs_loader *hs_loaders_find(struct hs *hs, struct hs_loaders *l, uint64_t 
 
 /* All its classes from `klass` on have been seen. */
 void hs_loaders_seen(struct hs *hs, struct hs_loader *loader, uint64_t klass);
+
+/* Behind a walk over all loaders: whether one has gone since the last, with its classes. */
+bool hs_loaders_gone(const struct hs_loaders *l);
 
 void hs_loaders_commit(struct hs_loaders *l);
 void hs_loaders_forget(struct hs_loaders *l);

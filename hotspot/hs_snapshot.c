@@ -144,6 +144,12 @@ static bool records_write(struct snapshot *s, const struct hs_heaps *heaps, uint
 	bool complete = hs_methods_walk(&s->hs, &s->methods, loaders, fresh);
 	unsigned budget = HS_BLOCKS_MAX;
 
+	/* The memory of methods that went is used again: a list of all says which these are. */
+	if (fresh && loaders && hs_loaders_gone(loaders)) {
+		fresh = false;
+		complete = hs_methods_walk(&s->hs, &s->methods, loaders, fresh);
+	}
+
 	if (!snapshot_head_write(s, time, complete && !fresh) || !snapshot_methods_all(s))
 		return false;
 	for (unsigned i = 0; i < heaps->count; i++)

@@ -68,8 +68,8 @@ int main(void)
 		"#dfg1 end seq=4294967296 status=0 entries=1 skipped=0 bytes=1 us=1 cpu=1\n",
 		"#dfg1 end seq= status=0 entries=1 skipped=0 bytes=1 us=1 cpu=1\n",
 		"#dfg1 end seq=1 status=0 skipped=0 entries=1 bytes=1 us=1 cpu=1\n",
-		"#dfg1 end seq=1 status=0 entries=1 skipped=0 bytes=99999999999999999999999 us=1 "
-		"cpu=1\n",
+		("#dfg1 end seq=1 status=0 entries=1 skipped=0 bytes=99999999999999999999 us=1 "
+		 "cpu=1\n"),
 		"#dfg2 end seq=1 status=0 entries=1 skipped=0 bytes=1 us=1 cpu=1\n",
 		"7f00 10 #dfg1 end seq=1 status=0 entries=1 skipped=0 bytes=1 us=1 cpu=1\n",
 	};

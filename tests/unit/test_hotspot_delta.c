@@ -158,6 +158,20 @@ static void test_classes(void)
 	is_str(next(false), "delta end", "a circle behind what is known is not walked");
 }
 
+/* Methods whose memory may be used again: a delta behind which a loader is missing lists all. */
+static void test_unloaded(void)
+{
+	uint64_t loader;
+
+	begin(IMAGE_25);
+	loader = image_new(&s.im, 32);
+	image_set(&s.im, s.loader + 8, loader, 8);
+	is_str(next(false), "delta end", "a loader without classes");
+	image_set(&s.im, s.loader + 8, 0, 8);
+	ok(strstr(next(false), "Main.run") != NULL, "goes: what methods there are is said");
+	is_str(next(false), "delta end", "once");
+}
+
 static void test_failure(void)
 {
 	begin(IMAGE_17);
@@ -179,6 +193,7 @@ int main(void)
 	test_code();
 	test_young();
 	test_classes();
+	test_unloaded();
 	test_failure();
 	free(state);
 	return tap_done();
