@@ -121,12 +121,16 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 	}
 	wait_for_end(&r, t, o, began);
 	*ret_end = clock_ms();
+	/* The last snapshots are taken while perf writes what it has. */
+	record_end(&r);
+	if (watches_end(t, o, err) < 0) {
+		record_abort(&r);
+		return -1;
+	}
 	if (record_stop(&r, err) < 0) {
 		probe_explain(o->snapshot.root, err);
 		return -1;
 	}
-	if (watches_end(t, o, err) < 0)
-		return -1;
 	for (size_t i = 0; i < t->count; i++) {
 		struct target *at = &t->list[i];
 

@@ -136,6 +136,13 @@ static void perf_words(const char *dir, struct str *ret)
 	}
 }
 
+void record_end(struct recording *r)
+{
+	if (r->perf.pid > 0 && !r->ended)
+		run_kill(&r->perf, SIGINT);
+	r->ended = true;
+}
+
 int record_stop(struct recording *r, struct err *err)
 {
 	CLEANUP(free) char *data = xasprintf("%s/perf.data", r->dir);
@@ -143,12 +150,10 @@ int record_stop(struct recording *r, struct err *err)
 	uint64_t deadline = clock_ms() + STOP_MS;
 	struct stat st;
 
-	if (r->perf.pid > 0) {
-		run_kill(&r->perf, SIGINT);
-		while (r->perf.pid > 0 && clock_ms() < deadline)
-			record_wait(r, 100);
-		run_stop(&r->perf);
-	}
+	record_end(r);
+	while (r->perf.pid > 0 && clock_ms() < deadline)
+		record_wait(r, 100);
+	run_stop(&r->perf);
 	if (stat(data, &st) < 0 || st.st_size == 0) {
 		perf_words(r->dir, &words);
 		return err_set(err, 0, "perf recorded nothing: %s",

@@ -46,6 +46,7 @@ struct record_options {
 
 struct recording {
 	struct run_child perf;
+	bool ended;	    /* perf was told to */
 	bool whole_machine; /* too many threads for one event each: all was recorded */
 	char *dir;
 };
@@ -54,6 +55,9 @@ MUST_CHECK int record_start(const struct record_options *o, struct recording *re
 
 /* 1 when perf has ended by itself (all processes are gone, or it failed), else 0 after `ms`. */
 int record_wait(struct recording *r, int ms);
+
+/* Tells perf to end the recording; does not wait until it has written all. */
+void record_end(struct recording *r);
 
 /* Ends the recording and checks that there is something: fails with perf's own words. */
 MUST_CHECK int record_stop(struct recording *r, struct err *err);
