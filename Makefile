@@ -42,7 +42,7 @@ payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
 
-.PHONY: all check check-asan check-clang check-e2e fuzz install uninstall clean
+.PHONY: all check check-emulated check-asan check-clang check-arm64 check-e2e fuzz install uninstall clean
 all: $(programs) $(payload) $(image)
 
 # ---- who may include whom: the include path is the rule ------------------------------------
@@ -131,10 +131,15 @@ $(BUILD)/tools/%: $(BUILD)/dyn/tests/tools/%.o $(archives)
 # Without privileges: unit, golden, fuzz corpora, lint.
 check: all $(unit) $(replay) $(tools)
 	BUILD=$(BUILD) prove -j$(shell nproc) -e '' $(unit) $(replay) $(wildcard tests/golden/*.t tests/lint/*.t)
+# Of these the programs alone, by an emulator that is unable to run some of them.
+check-emulated: all $(unit) $(replay)
+	prove -j$(shell nproc) -e '$(EMULATOR)' $(filter-out $(UNABLE:%=$(BUILD)/tests/%.t),$(unit) $(replay))
 check-asan:
 	$(MAKE) check BUILD=$(BUILD)-asan CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
 check-clang:
 	$(MAKE) check BUILD=$(BUILD)-clang CC=clang
+check-arm64:
+	BUILD=$(BUILD) sh tests/arm64.sh
 # As root, with real engines; one at a time, since they share the machine's engines and CPUs.
 check-e2e: all $(tools)
 	BUILD=$(BUILD) prove --timer -e '' $(wildcard tests/e2e/*.t)
@@ -165,4 +170,6 @@ clean:
 
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(shell find $(BUILD) -path $(BUILD)/jdk -prune -o -name '*.d' -print 2>/dev/null)
+# Not in the root file systems that tests made.
+-include $(shell find $(BUILD) \( -path $(BUILD)/jdk -o -path $(BUILD)/arm64 -o -path $(BUILD)/root \) -prune \
+    -o -name '*.d' -print 2>/dev/null)

@@ -27,14 +27,12 @@
 #define LEAF	(METHOD + 0x60) /* behind a call that has no region */
 #define ENTRY	(STUBS + 0x10)	/* the call stub's */
 #define INTO	(INTERP + 0x20)
-#define RAX	0
-#define RDX	1
-#define RCX	2
-#define RBX	3
-#define R8	8
-#define R10	10
-#define R13	13
-#define S(n)	(BASE + 8 * (n)) /* address of word n of the stack */
+#ifdef __aarch64__
+#define INTERP_BCP -9
+#else
+#define INTERP_BCP -8
+#endif
+#define S(n) (BASE + 8 * (n)) /* address of word n of the stack */
 
 struct thread {
 	struct unwind_regs regs;
@@ -160,7 +158,7 @@ __attribute__((unused)) static struct snapfile *make_snapshot(uint64_t cont_retu
 				       .code_high = BARRIER + 0x100,
 				       .cont_return = cont_return,
 				       .interpreter_method = -3,
-				       .interpreter_bcp = -8});
+				       .interpreter_bcp = INTERP_BCP});
 	make_methods(&s);
 	sm_code(&s,
 		(struct sm_code){.head = {.start = INTERP, .size = 0x100, .kind = SNAP_INTERPRETER},

@@ -7,8 +7,8 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
-#include <ucontext.h>
 
+#include "cfimachine.h"
 #include "dfg/str.h"
 #include "elfsym.h"
 #include "tap.h"
@@ -86,24 +86,16 @@ static void walk_up(struct unwind_regs regs, const struct stack_copy *stack, str
 /* As perf would record it here: registers in its order, and the stack from the stack pointer. */
 static void walk_context(const ucontext_t *uc, uint64_t top, struct walk *ret)
 {
-	static const int order[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
-				    REG_RBP, REG_RSP, REG_RIP, REG_R8,	REG_R9,	 REG_R10,
-				    REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-	uint64_t values[ARRAY_LEN(order)], sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+	uint64_t values[UNWIND_REGS], sp = machine_registers(uc, values);
 	struct stack_copy stack = {.base = sp, .len = top - sp};
 	uint8_t *copy = xmalloc(stack.len);
 	struct unwind_regs regs;
 
-	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		values[i] = (uint64_t)uc->uc_mcontext.gregs[order[i]];
 	/* Word by word: redzones of a sanitizer are on this stack, too. */
 	for (size_t i = 0; i + 8 <= stack.len; i += 8)
-		__asm__("movq (%1), %%rax\n\tmovq %%rax, (%0)"
-			:
-			: "r"(copy + i), "r"(sp + i)
-			: "rax", "memory");
+		machine_copy(copy + i, sp + i);
 	stack.p = copy;
-	if (!unwind_from_perf(&regs, UNWIND_PERFABI, 0xff01ff, (const uint8_t *)values))
+	if (!unwind_from_perf(&regs, UNWIND_PERFABI, MACHINE_MASK, (const uint8_t *)values))
 		abort();
 	walk_up(regs, &stack, ret);
 	free(copy);
@@ -183,37 +175,9 @@ __attribute__((noinline)) static void test_sort(void)
 	ok(met, "the stack pointer of sort_here's caller is right");
 }
 
-/* Known values in all registers that calls preserve, behind them a call. */
-void keep_values(void (*f)(void));
-__asm__(".pushsection .text\n"
-	".type keep_values, @function\n"
-	"keep_values:\n"
-	"	.cfi_startproc\n"
-	"	push %rbx; .cfi_adjust_cfa_offset 8; .cfi_rel_offset rbx, 0\n"
-	"	push %rbp; .cfi_adjust_cfa_offset 8; .cfi_rel_offset rbp, 0\n"
-	"	push %r12; .cfi_adjust_cfa_offset 8; .cfi_rel_offset r12, 0\n"
-	"	push %r13; .cfi_adjust_cfa_offset 8; .cfi_rel_offset r13, 0\n"
-	"	push %r14; .cfi_adjust_cfa_offset 8; .cfi_rel_offset r14, 0\n"
-	"	push %r15; .cfi_adjust_cfa_offset 8; .cfi_rel_offset r15, 0\n"
-	"	sub $8, %rsp; .cfi_adjust_cfa_offset 8\n"
-	"	mov $103, %ebx; mov $106, %ebp; mov $112, %r12d\n"
-	"	mov $113, %r13d; mov $114, %r14d; mov $115, %r15d\n"
-	"	call *%rdi\n"
-	"	add $8, %rsp; .cfi_adjust_cfa_offset -8\n"
-	"	pop %r15; .cfi_adjust_cfa_offset -8; .cfi_restore r15\n"
-	"	pop %r14; .cfi_adjust_cfa_offset -8; .cfi_restore r14\n"
-	"	pop %r13; .cfi_adjust_cfa_offset -8; .cfi_restore r13\n"
-	"	pop %r12; .cfi_adjust_cfa_offset -8; .cfi_restore r12\n"
-	"	pop %rbp; .cfi_adjust_cfa_offset -8; .cfi_restore rbp\n"
-	"	pop %rbx; .cfi_adjust_cfa_offset -8; .cfi_restore rbx\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	"	.size keep_values, .-keep_values\n"
-	".popsection\n");
-
 __attribute__((noinline)) static void test_values(void)
 {
-	static const unsigned saved[] = {3, 6, 12, 13, 14, 15};
+	static const unsigned saved[] = MACHINE_KEPT;
 	const struct file *f = NULL;
 	size_t n = 0;
 
@@ -224,7 +188,7 @@ __attribute__((noinline)) static void test_values(void)
 		uint64_t pc = unwind_pc(&walked.frames[n]);
 		uint64_t start = (uint64_t)(uintptr_t)keep_values;
 
-		if (pc >= start && pc < start + 80)
+		if (pc >= start && pc < start + MACHINE_KEEP_SIZE)
 			f = file_of(pc);
 	}
 	if (!ok(f != NULL, "the frame of keep_values"))
@@ -232,25 +196,9 @@ __attribute__((noinline)) static void test_values(void)
 	for (size_t i = 0; i < ARRAY_LEN(saved); i++)
 		ok(unwind_get(&walked.frames[n - 1], saved[i]) == 100 + saved[i],
 		   "register %u as it was at the call", saved[i]);
-	is_int(walked.frames[n - 1].known, UNWIND_CALLEE_SAVED | 1u << UNWIND_SP | 1u << UNWIND_PC,
-	       "others are not known");
+	is_int(walked.frames[n - 1].known,
+	       UNWIND_CALLEE_SAVED | 1ull << UNWIND_SP | 1ull << UNWIND_PC, "others are not known");
 }
-
-/* Traps; the handler goes on behind it. A frame of its own, with rbx changed. */
-void break_here(void);
-#define BREAK_POINT 6 /* of its ud2 */
-__asm__(".pushsection .text\n"
-	".type break_here, @function\n"
-	"break_here:\n"
-	"	.cfi_startproc\n"
-	"	push %rbx; .cfi_adjust_cfa_offset 8; .cfi_rel_offset rbx, 0\n"
-	"	mov $1234, %eax\n"
-	"	ud2\n"
-	"	pop %rbx; .cfi_adjust_cfa_offset -8; .cfi_restore rbx\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	"	.size break_here, .-break_here\n"
-	".popsection\n");
 
 __attribute__((noinline)) static void on_signal(int sig, siginfo_t *info, void *context)
 {
@@ -259,7 +207,7 @@ __attribute__((noinline)) static void on_signal(int sig, siginfo_t *info, void *
 	(void)sig;
 	(void)info;
 	walk_here();
-	uc->uc_mcontext.gregs[REG_RIP] += 2;
+	machine_pass_trap(uc);
 }
 
 static void catch_trap(int flags)
@@ -374,8 +322,10 @@ int main(void)
 	test_depths();
 	test_sort();
 	test_values();
-	test_signal();
-	test_alt_stack();
+	if (MACHINE_SIGNAL_FRAMES) {
+		test_signal();
+		test_alt_stack();
+	}
 	test_thread();
 	while (file_count) {
 		cfi_close(files[--file_count].cfi);

@@ -31,66 +31,9 @@ static void test_body(void)
 	bottom(&t, 6);
 	is_stack(&t, "c90020 " BOTTOM, "a stub's address among them");
 	t = at(METHOD + 0x20, 1);
-	t.stack[0] = S(9);
-	t.stack[9 + 3] = UP;
-	bottom(&t, 13);
-	is_stack(&t, "c90020 " BOTTOM, "a stack pointer that indexOf keeps on top");
-	t = at(METHOD + 0x20, 1);
 	t.stack[3 + 7] = UP;
 	bottom(&t, 11);
 	is_stack(&t, "c90020 lost", "more than are ever pushed");
-}
-
-static void test_prologue(void)
-{
-	struct thread t = at(METHOD + 3, S(9));
-
-	t.stack[0] = UP;
-	bottom(&t, 1);
-	is_stack(&t, "c90003 " BOTTOM, "in front of push");
-	t = at(METHOD + 4, 1);
-	t.stack[1] = UP;
-	bottom(&t, 2);
-	is_stack(&t, "c90004 " BOTTOM, "behind push");
-	t = at(METHOD + 8, 1);
-	t.stack[3] = UP;
-	bottom(&t, 4);
-	is_stack(&t, "c90008 " BOTTOM, "behind sub");
-	t = at(CALLER + 7, S(4));
-	t.stack[0] = ENTRY;
-	root(&t, 4);
-	is_stack(&t, "c91007 cb000f nc001f root", "in front of sub, where there is no push");
-	t = at(CALLER + 8, S(8));
-	t.stack[4] = 1; /* not yet saved */
-	t.stack[5] = ENTRY;
-	root(&t, 8);
-	is_stack(&t, "c91008 cb000f nc001f root", "behind it");
-}
-
-static void test_exit(void)
-{
-	struct thread t = at(METHOD + 0x50, 1);
-
-	t.stack[1] = UP;
-	bottom(&t, 2);
-	is_stack(&t, "c90050 " BOTTOM, "at pop");
-	t = at(METHOD + 0x51, 1);
-	t.stack[0] = UP;
-	bottom(&t, 1);
-	is_stack(&t, "c90051 " BOTTOM, "behind it");
-	t = at(METHOD + 0x50, 1);
-	t.stack[0] = UP;
-	bottom(&t, 1);
-	is_stack(&t, "c90050 " BOTTOM, "an exit that has no pop");
-	t = at(METHOD + 0xb0, 1);
-	t.stack[0] = UP;
-	bottom(&t, 1);
-	is_stack(&t, "c900b0 " BOTTOM, "the slow way of the poll");
-	t = at(METHOD + 0x90, 1);
-	t.stack[0] = ENTRY; /* stale */
-	t.stack[3] = UP;
-	bottom(&t, 4);
-	is_stack(&t, "c90090 " BOTTOM, "behind the last region, but not the last exit");
 }
 
 static void test_deopt(void)
@@ -187,8 +130,6 @@ int main(void)
 {
 	snapshot = make_snapshot(0, false);
 	test_body();
-	test_prologue();
-	test_exit();
 	test_deopt();
 	test_native();
 	test_depth();

@@ -1,6 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rules of unwinding the interpreter and stubs, each on a stack made for it. */
+/* The rules of unwinding that are x86-64's own, each on a stack made for it. */
 #include "unwindmake.h"
+
+#define RAX 0
+#define RDX 1
+#define RCX 2
+#define RBX 3
+#define R8  8
+#define R10 10
+#define R13 13
+
+static void test_prologue(void)
+{
+	struct thread t = at(METHOD + 3, S(9));
+
+	t.stack[0] = UP;
+	bottom(&t, 1);
+	is_stack(&t, "c90003 " BOTTOM, "in front of push");
+	t = at(METHOD + 4, 1);
+	t.stack[1] = UP;
+	bottom(&t, 2);
+	is_stack(&t, "c90004 " BOTTOM, "behind push");
+	t = at(METHOD + 8, 1);
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_stack(&t, "c90008 " BOTTOM, "behind sub");
+	t = at(CALLER + 7, S(4));
+	t.stack[0] = ENTRY;
+	root(&t, 4);
+	is_stack(&t, "c91007 cb000f nc001f root", "in front of sub, where there is no push");
+	t = at(CALLER + 8, S(8));
+	t.stack[4] = 1; /* not yet saved */
+	t.stack[5] = ENTRY;
+	root(&t, 8);
+	is_stack(&t, "c91008 cb000f nc001f root", "behind it");
+}
+
+static void test_exit(void)
+{
+	struct thread t = at(METHOD + 0x50, 1);
+
+	t.stack[1] = UP;
+	bottom(&t, 2);
+	is_stack(&t, "c90050 " BOTTOM, "at pop");
+	t = at(METHOD + 0x51, 1);
+	t.stack[0] = UP;
+	bottom(&t, 1);
+	is_stack(&t, "c90051 " BOTTOM, "behind it");
+	t = at(METHOD + 0x50, 1);
+	t.stack[0] = UP;
+	bottom(&t, 1);
+	is_stack(&t, "c90050 " BOTTOM, "an exit that has no pop");
+	t = at(METHOD + 0xb0, 1);
+	t.stack[0] = UP;
+	bottom(&t, 1);
+	is_stack(&t, "c900b0 " BOTTOM, "the slow way of the poll");
+	t = at(METHOD + 0x90, 1);
+	t.stack[0] = ENTRY; /* stale */
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_stack(&t, "c90090 " BOTTOM, "behind the last region, but not the last exit");
+}
+
+static void test_moved(void)
+{
+	struct thread t = at(METHOD + 0x20, 1);
+	t.stack[0] = S(9);
+	t.stack[9 + 3] = UP;
+	bottom(&t, 13);
+	is_stack(&t, "c90020 " BOTTOM, "a stack pointer that indexOf keeps on top");
+}
 
 /* An interpreted frame with its frame pointer at word n, called by a return address. */
 static void interpreted(struct thread *t, size_t n, uint64_t caller, size_t sender)
@@ -231,6 +300,9 @@ static void test_adapters(void)
 int main(void)
 {
 	snapshot = make_snapshot(0, false);
+	test_prologue();
+	test_exit();
+	test_moved();
 	test_interpreter();
 	test_enter();
 	test_stubs();
