@@ -9,7 +9,7 @@
 #define WORD 8u
 
 /* What stands in registers while a method is entered: the method, and the caller's stack pointer in
- * x19 or, up to JDK 18, x13. Behind its end: the caller's stack pointer in x20. */
+ * x19 or, up to JDK 17, x13. Behind its end: the caller's stack pointer in x20. */
 #define METHOD	 12
 #define SENDER	 19
 #define OLD	 13

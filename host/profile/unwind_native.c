@@ -8,7 +8,7 @@ static enum step native_by_pointer(struct walk *w)
 
 	if (fp < unwind_sp(&w->regs) || fp % sizeof(fp))
 		return STEP_LOST;
-	if (!stack_read(w->stack, fp + sizeof(fp), &pc))
+	if (!walk_read(w, fp + sizeof(fp), &pc))
 		return walk_missing(w, fp + sizeof(fp));
 	if (!pc)
 		return STEP_ROOT;

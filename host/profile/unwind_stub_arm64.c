@@ -47,7 +47,7 @@ bool arch_take_stub(struct walk *w)
 }
 
 /* Adapters leave the return address in x30. What they take for arguments is above the stack
- * pointer, and in x19 or, up to JDK 18, x13 is what that was before; in the stubs of virtual calls
+ * pointer, and in x19 or, up to JDK 17, x13 is what that was before; in the stubs of virtual calls
  * these are anything. */
 bool arch_take_adapter(struct walk *w)
 {

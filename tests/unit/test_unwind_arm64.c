@@ -82,6 +82,12 @@ static void test_signed(void)
 	t = linked(METHOD, 1, UP | SIGNED);
 	bottom(&t, 0);
 	is_stack(&t, "c90000 " BOTTOM, "  in x30");
+	t = at(NATIVE + 8, S(2));
+	t.stack[3] = UP | SIGNED;
+	bottom(&t, 4);
+	t.stack[4 + 5] = ENTRY | SIGNED;
+	t.stack[4 + 9] = (NATIVE + 0x20) | SIGNED;
+	is_stack(&t, "nc0008 " BOTTOM, "  of all frames");
 }
 
 static void test_breadcrumb(void)
@@ -216,7 +222,7 @@ static void test_adapters(void)
 	t = linked(ADAPTER + 8, 1, UP);
 	unwind_set(&t.regs, OLD, S(4));
 	bottom(&t, 4);
-	is_stack(&t, "cb2008 " BOTTOM, "JDK 18 and before");
+	is_stack(&t, "cb2008 " BOTTOM, "JDK 17 and before");
 }
 
 /* perf's order of registers is DWARF's: x0 to x30, sp, pc. */
