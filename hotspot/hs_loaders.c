@@ -51,9 +51,16 @@ void hs_loaders_seen(struct hs *hs, struct hs_loader *loader, uint64_t klass)
 	loader->print = hs_name_hash(hs, klass);
 }
 
-bool hs_loaders_gone(const struct hs_loaders *l)
+bool hs_loaders_due(struct hs_loaders *l, uint64_t now)
 {
-	return l->kept < l->count[l->turn];
+	l->gone |= l->kept < l->count[l->turn];
+	return l->gone && now - l->listed >= HS_LOADERS_LIST_NS;
+}
+
+void hs_loaders_listed(struct hs_loaders *l, uint64_t now)
+{
+	l->gone = false;
+	l->listed = now;
 }
 
 void hs_loaders_commit(struct hs_loaders *l)

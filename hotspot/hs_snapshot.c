@@ -145,10 +145,12 @@ static bool records_write(struct snapshot *s, const struct hs_heaps *heaps, uint
 	unsigned budget = HS_BLOCKS_MAX;
 
 	/* The memory of methods that went is used again: a list of all says which these are. */
-	if (fresh && loaders && hs_loaders_gone(loaders)) {
+	if (fresh && hs_loaders_due(loaders, time)) {
 		fresh = false;
 		complete = hs_methods_walk(&s->hs, &s->methods, loaders, fresh);
 	}
+	if (!fresh && loaders)
+		hs_loaders_listed(loaders, time);
 
 	if (!snapshot_head_write(s, time, complete && !fresh) || !snapshot_methods_all(s))
 		return false;

@@ -71,6 +71,11 @@ static int longer(int a, int b)
 	return a > b ? a : b;
 }
 
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int next_pause(int pause, bool news, uint64_t cost_us)
 {
 	uint64_t cost = cost_us * SHARE / 1000;
@@ -95,8 +100,8 @@ static void watch(struct task *t, int pidfd)
 {
 	int pause = PAUSE_LEAST_MS, failures = 0;
 	bool last = false, gone = false;
+	uint64_t cost, before = UINT64_MAX;
 	struct snapshot one;
-	uint64_t cost;
 
 	while (!last && failures < FAILURES_MAX) {
 		last = wait_for_stop(t, pidfd, pause, &gone);
@@ -109,7 +114,8 @@ static void watch(struct task *t, int pidfd)
 		}
 		if (take(t, last, &one, &cost) == 0) {
 			failures = 0;
-			pause = next_pause(pause, one.news, cost);
+			pause = next_pause(pause, one.news, lesser(cost, before));
+			before = cost;
 			continue;
 		}
 		failures = t->report->err.code == ENOSPC ? FAILURES_MAX : failures + 1;

@@ -3,9 +3,10 @@
  * first, then deltas, all into one file, until it is told to take the last one. Code that is
  * compiled and freed in between has names this way.
  *
- * How often: a delta that costs t of processor time, in the JVM and here, is followed by a pause of
- * at least 50 t (2 % of one processor) and 100 ms; each that has nothing new doubles the pause, up
- * to a second, and the first that has goes back to the least.
+ * How often: a delta that costs t of processor time, in the JVM and here, or the one before it
+ * where that cost less (one among many lists all classes), is followed by a pause of at least 50 t
+ * (2 % of one processor) and 100 ms; each that has nothing new doubles the pause, up to a second,
+ * and the first that has goes back to the least.
  *
  * A JVM can make whoever reads it wait for ever, and can lie: the child may be killed at any moment
  * (its report is in shared memory), and what it has written is read by a process without rights. */
