@@ -13,7 +13,7 @@
 
 #define PAUSE_LEAST_MS 100
 #define PAUSE_MOST_MS  1000
-#define SHARE	       50 /* parts of the time, of which the watch takes one */
+#define SHARE	       25 /* parts of the time, of which the watch takes one */
 #define FAILURES_MAX   3
 #define FILE_MAX       (512ll << 20)
 

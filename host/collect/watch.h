@@ -4,8 +4,8 @@
  * compiled and freed in between has names this way.
  *
  * How often: a delta that costs t of processor time, in the JVM and here, or the one before it
- * where that cost less (one among many lists all classes), is followed by a pause of at least 50 t
- * (2 % of one processor) and 100 ms; each that has nothing new doubles the pause, up to a second,
+ * where that cost less (one among many lists all classes), is followed by a pause of at least 25 t
+ * (4 % of one processor) and 100 ms; each that has nothing new doubles the pause, up to a second,
  * and the first that has goes back to the least.
  *
  * A JVM can make whoever reads it wait for ever, and can lie: the child may be killed at any moment

@@ -59,7 +59,7 @@ ok "by a beginning of the id" trigger -d 1 "${id:0:8}"
 is "nothing in the image's file system" "$(docker_cli diff web | grep -vx "A /app")" ""
 
 ok "a container of the plain runtime" run plain runc
-ok "dfg-trigger joins it" trigger -d 1 plain
+ok "dfg-trigger joins it" trigger -d 1 --source agent plain
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 is "  nothing in the image's file system" "$(docker_cli diff plain | grep -vx "A /app")" ""
 ok "all at once" trigger -d 2 web plain
@@ -67,7 +67,7 @@ is "  two recordings" "$(json '[.recordings[].container.name] | sort | join(",")
 is "  Java in both" "$(json '[.recordings[].java_samples > 0] | all')" true
 
 ok "no capability at all, no new privileges" run bare dfg --cap-drop ALL --security-opt no-new-privileges
-ok "dfg-trigger" trigger -d 1 bare
+ok "dfg-trigger" trigger -d 1 --source agent bare
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 
 docker_cli rm -f web plain bare >/dev/null
