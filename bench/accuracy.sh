@@ -22,8 +22,8 @@ modes=("$@")
 [ $# -gt 0 ] || modes=("${KNOWN_MODES[@]}")
 
 failed=0
-printf '%-20s %-11s %-5s %6s %6s %6s %7s %6s %6s %6s %8s %5s %s\n' options mode src samples thread \
-	compl% unkn% trunc% tree% pairs wrong chains
+printf '%-20s %-11s %-5s %6s %6s %7s %6s %s %6s %6s %8s %5s %s\n' options mode src samples thread \
+	compl% unkn% nameless% trunc% tree% pairs wrong chains
 for home in $JDKS; do
 	echo "## $("$home/bin/java" -version 2>&1 | sed -n 2p)"
 	while IFS= read -r options; do

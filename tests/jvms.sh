@@ -46,7 +46,7 @@ jvms_record() {
 }
 
 jvms_work() {
-	local id=$1 home=$2 pid s flags=()
+	local id=$1 home=$2 pid s
 	shift 2
 
 	# Huge pages are looked up in /sys.
@@ -54,11 +54,9 @@ jvms_work() {
 		SHOP_MAIN="Known mix 300" shop_start "$id" "$@" || return
 	pid=$(bundle_pid "$id")
 	javap_of "$id" "$home"
-	# Debian's libjvm of JDK 8 has no symbol table.
-	[[ $id != 8-* ]] || flags=(-s)
 	for s in agent host; do
 		jvms_record "$id" $s
-		"$TOP/tests/java/known.py" ${flags+"${flags[@]}"} mix "$SHOP/$id.$s" "$SHOP/$id/jdk" /mnt >"$SHOP/$id.known.$s" 2>&1
+		"$TOP/tests/java/known.py" mix "$SHOP/$id.$s" "$SHOP/$id/jdk" /mnt >"$SHOP/$id.known.$s" 2>&1
 	done
 	[ ! -d "/proc/$pid" ] || echo yes >"$SHOP/$id.alive"
 	# What the agent's loading makes JDK 21 say, and what a JVM says of its own options.

@@ -27,8 +27,6 @@ import javax.crypto.spec.SecretKeySpec;
  * &#64;thread MODE REGEX          the threads to look at, where they have another name
  * &#64;root   MODE REGEX          what each of their stacks must have, instead of Thread.run and Known.run
  * &#64;deep   MODE                stacks may end where the copy of the stack does
- * &#64;lossy  MODE                code comes and goes between two snapshots: lost, but not wrong
- * &#64;stripped MODE              much of its time is in C libraries without symbols
  * &#64;chain  MODE PERCENT REGEX  at least so many of the thread's stacks match (frames from the outside,
  *                            divided by ;)
  * &#64;inline MODE PERCENT REGEX  the same, but inlined code has its own names between safepoints with
@@ -41,10 +39,6 @@ import javax.crypto.spec.SecretKeySpec;
 // @thread virtual   ForkJoin.*
 // @root   virtual   java\.lang\.VirtualThread\.run(Continuation)?
 // @deep   recursion
-// @lossy  deopt
-// @stripped zip
-// @stripped deopt
-// @stripped classes
 // @chain recursion  90 Known\.deep;Known\.deep
 // @chain streams    60 Known\.streams;.*java\.util\.stream\.
 // @chain regex      60 Known\.regex;Known\.match;java\.util\.regex\.Matcher\.find;
