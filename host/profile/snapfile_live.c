@@ -96,29 +96,52 @@ static void again(struct living *l, struct snapfile_code *c, const struct snapfi
 	l->seen[c - l->sf->codes] = record->first;
 }
 
-static void begin_code(struct living *l, uint32_t number)
+static void end_overlapped(struct living *l, const struct snapfile_code *c, size_t place)
 {
-	struct snapfile_code *c = &l->sf->codes[number], *other;
-	size_t place = place_of(l, c->start), at = ordset_before(&l->places, place);
+	size_t at = ordset_before(&l->places, place);
 
-	other = code_at(l, ordset_next(&l->places, place) == place ? place : ORDSET_NONE);
-	if (other && is_same(other, c)) {
-		again(l, other, c);
-		c->gone = c->first; /* no life of its own */
-		return;
-	}
-	other = code_at(l, at);
-	if (other && other->end > c->start)
+	if (at != ORDSET_NONE && code_at(l, at)->end > c->start)
 		end_code(l, at, c->first);
 	for (at = place; (at = ordset_next(&l->places, at)) != ORDSET_NONE; at++) {
 		if (l->starts[at].key >= c->end)
 			break;
 		end_code(l, at, c->first);
 	}
+}
+
+/* The life of the same code, where it has one up to now: what a writer was not done with goes and
+ * comes again in one snapshot. */
+static struct snapfile_code *life_of(const struct living *l, const struct snapfile_code *c,
+				     size_t place)
+{
+	struct snapfile_code *last = code_at(l, place);
+	bool alive = ordset_next(&l->places, place) == place;
+
+	return last != c && is_same(last, c) && (alive || last->gone == c->first) ? last : NULL;
+}
+
+static void begin_code(struct living *l, uint32_t number)
+{
+	struct snapfile_code *c = &l->sf->codes[number];
+	size_t place = place_of(l, c->start);
+	struct snapfile_code *life = life_of(l, c, place);
+
+	if (life && life->gone == NEVER) {
+		again(l, life, c);
+		c->gone = c->first; /* no life of its own */
+		return;
+	}
+	end_overlapped(l, c, place);
+	ordset_add(&l->places, place);
+	if (life) {
+		life->gone = NEVER;
+		again(l, life, c);
+		c->gone = c->first;
+		return;
+	}
 	c->gone = NEVER;
 	l->code[place] = number;
 	l->seen[number] = c->first;
-	ordset_add(&l->places, place);
 }
 
 static void apply(struct living *l, uint32_t snapshot)

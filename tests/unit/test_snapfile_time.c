@@ -100,6 +100,28 @@ static void test_life(void)
 	is_at(B, SNAPFILE_LATEST, "9", "and at last");
 }
 
+/* What a writer was not done with goes and comes again in one delta: the same, unless it is not. */
+static void test_again(void)
+{
+	static const uint64_t gone[] = {A};
+	CLEANUP(str_fini) struct str s = {0};
+
+	head(&s, 100, 0);
+	code(&s, A, 64, 1);
+	sm_done_at(&s, 110);
+	for (unsigned i = 2; i <= 4; i++) {
+		head(&s, i * 100, SNAP_DELTA);
+		sm_gone(&s, gone, 1);
+		code(&s, A, 64, i < 4 ? 1 : 2);
+		sm_done_at(&s, i * 100 + 10);
+	}
+	begin(&s);
+	is_int((int64_t)snapfile_count(sf), 2, "one life, and that of other code");
+	is_at(A, 250, "1", "the same before and after");
+	is_at(A, 350, "1 2", "another");
+	is_at(A, 450, "2", "which stays");
+}
+
 /* Whole snapshots: what is not listed is gone, unless the snapshot is not whole after all. */
 static void test_whole(void)
 {
@@ -244,6 +266,7 @@ static void test_many(void)
 int main(void)
 {
 	test_life();
+	test_again();
 	test_whole();
 	test_methods();
 	test_hostile();
