@@ -157,12 +157,12 @@ enum attach_result target_check(struct target *t, struct err *err)
 		return from_errno(err);
 	if (t->st.state == 'X')
 		return err_set(err, ESRCH, "it has ended"), ATTACH_GONE;
-	if (strchr("TtZ", t->st.state)) {
+	if (strchr("TZ", t->st.state)) {
 		err_set(err, 0, "it is %s; " NO_SIGNAL,
 			t->st.state == 'Z' ? "a zombie" : "stopped");
 		return ATTACH_STOPPED;
 	}
-	if (is_traced(t->procfd))
+	if (t->st.state == 't' || is_traced(t->procfd))
 		return err_set(err, 0, "a debugger traces it; " NO_SIGNAL), ATTACH_STOPPED;
 	if (t->st.state == 'D' || is_frozen(t->procfd)) {
 		err_set(err, 0, "it is %s; " NO_SIGNAL,

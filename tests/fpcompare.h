@@ -15,6 +15,7 @@
 #include "unwind.h"
 
 #define FP_FRAMES UNWIND_FRAMES_MAX
+#define FP_PROVED "proved: the frame pointer is that of the caller that the walk leaves out"
 
 struct fp_sample {
 	const struct snapfile *snapshot;
@@ -102,6 +103,20 @@ static bool fp_is_proved(const struct fp_sample *s, bool native, uint64_t addr, 
 	return false;
 }
 
+/* A native function without a frame of its own, so far or again: rbp is that of the caller at
+ * `addr`, which has a return address to `addr` in its frame, and returns to `next` itself. */
+static bool fp_is_called(const struct fp_sample *s, uint64_t addr, uint64_t next)
+{
+	uint64_t fp = unwind_fp(s->regs), word;
+
+	if (!stack_read(s->stack, fp + 8, &word) || word != next + 1)
+		return false;
+	for (uint64_t at = unwind_sp(s->regs); at < fp && stack_read(s->stack, at, &word); at += 8)
+		if (word == addr + 1)
+			return true;
+	return false;
+}
+
 /* How the two differ; NULL: they do not. */
 static const char *fp_difference(const struct fp_sample *s, const struct fp_part *ours,
 				 const struct fp_part *theirs)
@@ -116,9 +131,11 @@ static const char *fp_difference(const struct fp_sample *s, const struct fp_part
 	if (n > m && m > 1 && same == m - 1 && ours->addr[0] == theirs->addr[0])
 		return fp_is_proved(s, unwind_pc(s->regs) != ours->addr[0], ours->addr[n - m],
 				    theirs->addr[1])
-			       ? "proved: the frame pointer is that of the caller that the walk "
-				 "leaves out"
+			       ? FP_PROVED
 			       : "UNWINDER has more callers";
+	if (n == m + 1 && m > 0 && same == m && unwind_pc(s->regs) != ours->addr[0] &&
+	    fp_is_called(s, ours->addr[0], theirs->addr[0]))
+		return FP_PROVED;
 	if (!ours->whole && theirs->whole)
 		return "UNWINDER does not reach the call stub";
 	if (same == n)

@@ -98,13 +98,15 @@ by_agent() {
 
 	start "$1"
 	: >"$dir/series"
-	ok "$jvm: the agent" ask 0.snap " keep=30"
+	ask 0.snap " keep=30"
+	ok "$jvm: the agent" test $? = 0
 	for i in $(seq 8); do
 		sleep 0.2
 		ask "$i.snap" " since=$seq keep=30"
 	done
 	settle
-	ok "$jvm: the agent, the last one" ask last.snap " since=$seq"
+	ask last.snap " since=$seq"
+	ok "$jvm: the agent, the last one" test $? = 0
 	check "by the agent" "$dir/series"
 	: >"$dir/series"
 	ask again.snap " since=$seq keep=1"
