@@ -66,11 +66,12 @@ $(BUILD)/static/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(STATIC_CC) $(base) $(STATIC_INC) $(warn) $(inc_$(patsubst %/,%,$(dir $<))) \
 	    -Os -fstack-protector-strong -ffunction-sections -c -o $@ $<
-# Inside the JVM: no libc, no start code, nothing of ours but the functions it looks up.
+# Inside the JVM: no libc, no start code, nothing of ours but the functions it looks up. Frame pointers,
+# so that its own stacks in a graph do not lead anywhere.
 $(BUILD)/agent/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(base) $(warn) -Iagent-jni -O2 -g -ffreestanding -fPIC -fno-stack-protector \
-	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -c -o $@ $<
+	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -c -o $@ $<
 
 # Files the assembler includes (host/draw/embed.h), which the compiler does not tell of.
 $(BUILD)/dyn/host/draw/svg.o: $(wildcard host/draw/svg*.css host/draw/svg*.js)

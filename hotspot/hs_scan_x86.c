@@ -209,6 +209,8 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 		uint8_t b = c->bytes[i];
 		bool bare = c->frame_size == 16;
 
+		if (b != POP_BP && b != LEAVE && b != POP_DX)
+			continue;
 		if (pops_pc(c, i)) {
 			ret[n++] = (struct snap_exit){.pop = i, .end = i + 1};
 			continue;

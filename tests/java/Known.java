@@ -37,7 +37,7 @@ import javax.crypto.spec.SecretKeySpec;
  * which is read from the class files, so that what may call what is not told twice.
  */
 // @thread virtual   ForkJoin.*
-// @root   virtual   java\.lang\.VirtualThread\.run(Continuation)?
+// @root   virtual   java\.lang\.VirtualThread\.run(Continuation)?|\[frozen.frames.of.a.virtual.thread\]
 // @deep   recursion
 // @chain recursion  90 Known\.deep;Known\.deep
 // @chain streams    60 Known\.streams;.*java\.util\.stream\.
