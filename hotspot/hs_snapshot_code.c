@@ -52,8 +52,8 @@ static bool scopes_read(struct snapshot *s, const struct hs_blob *blob,
 	struct hs_debug debug = {.code_size = code->size, .base = s->base};
 	size_t have;
 
-	s->scopes.scope_count = 0;
-	s->scopes.region_count = 0;
+	s->scopes.scope_count = s->scopes.region_count = 0;
+	s->scopes.places = s->scopes.plain = 0;
 	if (code->kind != SNAP_COMPILED)
 		return true;
 	debug.code = hs_mem_view(&s->hs.mem, blob->code, &have);
