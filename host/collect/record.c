@@ -7,16 +7,18 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "dfg/clock.h"
 #include "dfg/fs.h"
 #include "dfg/proc.h"
 
-#define STOP_MS	    10000
-#define LOG_MAX	    (256u << 10)
-#define STACK_MOST  32768u
-#define STACK_LEAST 8192u
-#define OTHER_FILES 128 /* perf's own */
+#define STOP_MS	      10000
+#define LOG_MAX	      (256u << 10)
+#define STACK_MOST    32768u
+#define STACK_LEAST   8192u
+#define OTHER_FILES   128 /* perf's own */
+#define YOUNG_SECONDS 2
 
 static size_t thread_count(const pid_t *pids, size_t count)
 {
@@ -54,6 +56,28 @@ static bool too_many_events(const struct record_options *o)
 	return e.files > e.limit;
 }
 
+/* perf -p lists the threads, and then opens their events, which new threads inherit: those that are
+ * made in between by threads not opened yet are missed, with all that they make themselves. A JVM
+ * makes its main thread, and that one all others, in its first moments. */
+static bool any_is_young(const struct record_options *o)
+{
+	double second = (double)sysconf(_SC_CLK_TCK);
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	for (size_t i = 0; i < o->count; i++) {
+		CLEANUP(close_fd) int procfd = -1;
+		struct err err;
+		uint64_t ticks;
+
+		procfd = proc_open(o->pids[i], &err);
+		if (procfd >= 0 && proc_start_time(procfd, &ticks, &err) == 0 &&
+		    (double)now.tv_sec - (double)ticks / second < YOUNG_SECONDS)
+			return true;
+	}
+	return false;
+}
+
 unsigned record_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds)
 {
 	uint64_t samples = (uint64_t)cpus * frequency * seconds;
@@ -73,7 +97,7 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 	CLEANUP(free) char *freq = xasprintf("%u", o->frequency);
 	CLEANUP(free)
 	char *unwind = o->stack_bytes ? xasprintf("dwarf,%u", o->stack_bytes) : xstrdup("fp");
-	struct recording r = {.whole_machine = too_many_events(o)};
+	struct recording r = {.whole_machine = too_many_events(o) || any_is_young(o)};
 	char *argv[24] = {
 		(char *)"perf",		(char *)"record", (char *)"-q", (char *)"-B", (char *)"-N",
 		(char *)"--call-graph", unwind,		  (char *)"-F", freq,	      (char *)"-k",

@@ -47,7 +47,8 @@ struct record_options {
 struct recording {
 	struct run_child perf;
 	bool ended;	    /* perf was told to */
-	bool whole_machine; /* too many threads for one event each: all was recorded */
+	bool whole_machine; /* too many threads for one event each, or too young: all was recorded
+			     */
 	char *dir;
 };
 
