@@ -4,11 +4,6 @@
 
 #define WORD 8u
 
-/* DWARF numbers */
-#define RAX 0
-#define RBX 3
-#define R13 13
-
 /* Words of parameters and locals between a frame and its caller's: 65535 are possible, but what
  * goes on below a small number is all that is plausible. */
 #define LOCALS_MAX 1024u
@@ -30,7 +25,8 @@ static bool is_sender_sp(const struct walk *w, uint64_t value)
 bool arch_enter_step(struct walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), pc = 0;
-	uint64_t method = unwind_get(&w->regs, RBX), sender = unwind_get(&w->regs, R13), word;
+	uint64_t method = unwind_get(&w->regs, UNWIND_RBX),
+		 sender = unwind_get(&w->regs, UNWIND_R13), word;
 	uint64_t fp_at = 0;
 
 	if (!is_sender_sp(w, sender) || !walk_is_method(w, method))
@@ -48,8 +44,8 @@ bool arch_enter_step(struct walk *w)
 		if (unwind_pc(&w->regs) - word < RETURN_ENTRY)
 			return false;
 		pc = word;
-	} else if (walk_is_return(w, unwind_get(&w->regs, RAX))) {
-		pc = unwind_get(&w->regs, RAX);
+	} else if (walk_is_return(w, unwind_get(&w->regs, UNWIND_RAX))) {
+		pc = unwind_get(&w->regs, UNWIND_RAX);
 	}
 	if (!pc)
 		return false;
@@ -60,7 +56,8 @@ bool arch_enter_step(struct walk *w)
  * address is on the stack or in r13. Which method it was cannot be told any more. */
 bool arch_leave_step(struct walk *w)
 {
-	uint64_t sender = unwind_get(&w->regs, RBX), pc = unwind_get(&w->regs, R13), word;
+	uint64_t sender = unwind_get(&w->regs, UNWIND_RBX), pc = unwind_get(&w->regs, UNWIND_R13),
+		 word;
 
 	if (!is_sender_sp(w, sender) && sender != unwind_sp(&w->regs))
 		return false;

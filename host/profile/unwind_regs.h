@@ -23,6 +23,14 @@
 #define UNWIND_ADDRESS	    UINT64_MAX
 #define UNWIND_PERFABI	    2	    /* PERF_SAMPLE_REGS_ABI_64 */
 #define UNWIND_CALLEE_SAVED 0xf048u /* rbx rbp r12-r15: what calls preserve, but sp */
+/* By name, those that HotSpot's rules speak of. */
+#define UNWIND_RAX 0
+#define UNWIND_RDX 1
+#define UNWIND_RCX 2
+#define UNWIND_RBX 3
+#define UNWIND_R8  8
+#define UNWIND_R10 10
+#define UNWIND_R13 13
 /* DWARF number of each of perf's registers (enum perf_event_x86_regs, arch/x86/include/uapi/asm/
  * perf_regs.h: AX BX CX DX SI DI BP SP IP FLAGS CS SS DS ES FS GS R8-R15); -1: none. */
 #define UNWIND_PERF_ORDER                                                                          \

@@ -4,15 +4,6 @@
 
 #define WORD 8u
 
-/* DWARF numbers */
-#define RAX 0
-#define RDX 1
-#define RCX 2
-#define RBX 3
-#define R8  8
-#define R10 10
-#define R13 13
-
 /* Registers a stub saves, and what else it keeps: the stubs of ciphers push most of them. */
 #define SAVED_MAX     16u
 #define LOCALS_MAX    1024u /* bytes between a stub's stack pointer and its frame pointer */
@@ -51,8 +42,8 @@ bool arch_take_stub(struct walk *w)
  * stubs of virtual calls, r13 is anything. */
 bool arch_take_adapter(struct walk *w)
 {
-	uint64_t sp = unwind_sp(&w->regs), sender = unwind_get(&w->regs, R13), word;
-	uint64_t pc = unwind_get(&w->regs, RAX);
+	uint64_t sp = unwind_sp(&w->regs), sender = unwind_get(&w->regs, UNWIND_R13), word;
+	uint64_t pc = unwind_get(&w->regs, UNWIND_RAX);
 	bool moved = sender > sp && sender - sp <= ARGUMENTS_MAX && sender % WORD == 0;
 
 	if (!stack_read(w->stack, sp, &word) || !walk_is_return(w, word))
@@ -71,7 +62,7 @@ static bool is_handler(const struct walk *w, uint64_t pc, uint64_t addr)
 /* Whether a handler is about to be jumped to in the code that the address is in. */
 static bool is_thrown(const struct walk *w, uint64_t pc)
 {
-	static const unsigned char targets[] = {RAX, RBX, R8, R10};
+	static const unsigned char targets[] = {UNWIND_RAX, UNWIND_RBX, UNWIND_R8, UNWIND_R10};
 
 	for (size_t i = 0; walk_is_return(w, pc) && i < ARRAY_LEN(targets); i++)
 		if (is_handler(w, pc, unwind_get(&w->regs, targets[i])))
@@ -99,7 +90,7 @@ static bool is_behind_exit(const struct snapfile_code *c, uint64_t offset)
  * c1_Runtime1_x86.cpp generate_unwind_exception, JDK 8 to 25.) */
 static bool by_exception(struct walk *w, const struct snapfile_code *c)
 {
-	uint64_t sp = unwind_sp(&w->regs), pc = unwind_get(&w->regs, RDX), word;
+	uint64_t sp = unwind_sp(&w->regs), pc = unwind_get(&w->regs, UNWIND_RDX), word;
 	uint64_t offset = unwind_pc(&w->regs) - c->start;
 	uint32_t exits = c->record->exit_count;
 	bool gone;
@@ -120,14 +111,14 @@ static bool by_exception(struct walk *w, const struct snapfile_code *c)
 static bool by_handler(struct walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
-	uint64_t handler = unwind_get(&w->regs, RCX), ret;
+	uint64_t handler = unwind_get(&w->regs, UNWIND_RCX), ret;
 	const struct snapfile_code *to[SNAPFILE_AROUND];
 
 	if (snapfile_exit(c, offset)) {
 		if (!stack_read(w->stack, sp, &handler) || walk_is_return(w, handler))
 			return false;
 		sp += WORD;
-	} else if (!is_behind_exit(c, offset) || handler != unwind_get(&w->regs, RAX)) {
+	} else if (!is_behind_exit(c, offset) || handler != unwind_get(&w->regs, UNWIND_RAX)) {
 		return false;
 	}
 	if (snapfile_find(w->src->code, handler, w->src->span, to) != 1 ||

@@ -2,14 +2,6 @@
 /* The rules of unwinding that are x86-64's own, each on a stack made for it. */
 #include "unwindmake.h"
 
-#define RAX 0
-#define RDX 1
-#define RCX 2
-#define RBX 3
-#define R8  8
-#define R10 10
-#define R13 13
-
 static void test_prologue(void)
 {
 	struct thread t = at(METHOD + 3, S(9));
@@ -105,8 +97,8 @@ static struct thread entering(size_t sender)
 {
 	struct thread t = at(INTERP + 8, 1);
 
-	unwind_set(&t.regs, RBX, 0x111);
-	unwind_set(&t.regs, R13, S(sender));
+	unwind_set(&t.regs, UNWIND_RBX, 0x111);
+	unwind_set(&t.regs, UNWIND_R13, S(sender));
 	bottom(&t, sender);
 	return t;
 }
@@ -118,16 +110,16 @@ static void test_enter(void)
 	t.stack[0] = UP;
 	is_stack(&t, "ia0008:111 " BOTTOM, "entered: the return address on top");
 	t.stack[0] = 7;
-	unwind_set(&t.regs, RAX, UP);
+	unwind_set(&t.regs, UNWIND_RAX, UP);
 	is_stack(&t, "ia0008:111 " BOTTOM, "in rax");
 	t = entering(4);
-	unwind_set(&t.regs, RAX, UP);
+	unwind_set(&t.regs, UNWIND_RAX, UP);
 	unwind_set(&t.regs, UNWIND_FP, S(9));
 	t.stack[0] = S(9);
 	t.stack[1] = UP;
 	is_stack(&t, "ia0008:111 " BOTTOM, "below the frame pointer");
 	t = entering(6);
-	unwind_set(&t.regs, RAX, UP);
+	unwind_set(&t.regs, UNWIND_RAX, UP);
 	unwind_set(&t.regs, UNWIND_FP, S(2));
 	t.stack[3] = UP;
 	is_stack(&t, "ia0008:111 " BOTTOM, "in the new frame");
@@ -138,8 +130,8 @@ static void test_enter(void)
 	bottom(&t, 10);
 	is_stack(&t, "ia0008:111 " BOTTOM, "not entered: returned to, with all as at the call");
 	t = at(INTERP + 8, 1);
-	unwind_set(&t.regs, RBX, S(2));
-	unwind_set(&t.regs, R13, UP);
+	unwind_set(&t.regs, UNWIND_RBX, S(2));
+	unwind_set(&t.regs, UNWIND_R13, UP);
 	bottom(&t, 2);
 	is_stack(&t, "ia0008:0 " BOTTOM, "left: the return address in r13");
 }
@@ -214,24 +206,24 @@ static void test_exception_blob(void)
 {
 	struct thread t = throwing(THROW, 0);
 
-	unwind_set(&t.regs, RDX, RET);
+	unwind_set(&t.regs, UNWIND_RDX, RET);
 	is_stack(&t, "cb2800 c9003f " BOTTOM, "ExceptionBlob: the address that threw is in rdx");
 	t = throwing(THROW + 3, 1);
 	t.stack[0] = RET;
 	is_stack(&t, "cb2803 c9003f " BOTTOM, "  pushed");
 	t = throwing(THROW + 0x3e, 2);
 	t.stack[1] = RET;
-	unwind_set(&t.regs, RAX, METHOD + 0x90);
-	unwind_set(&t.regs, RDX, METHOD + 0x80); /* left over from the JVM's code */
+	unwind_set(&t.regs, UNWIND_RAX, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_RDX, METHOD + 0x80); /* left over from the JVM's code */
 	is_stack(&t, "cb283e c9003f " BOTTOM, "  in its frame, whatever rdx is");
 	t = throwing(THROW + 0x5f, 1);
 	t.stack[0] = RET;
 	is_stack(&t, "cb285f c9003f " BOTTOM, "  about to be popped");
 	t = throwing(THROW + 0x63, 0);
 	t.stack[1] = RET; /* stale */
-	unwind_set(&t.regs, RDX, RET);
+	unwind_set(&t.regs, UNWIND_RDX, RET);
 	is_stack(&t, "cb2863 c9003f " BOTTOM, "  popped");
-	unwind_set(&t.regs, RDX, 0x1234);
+	unwind_set(&t.regs, UNWIND_RDX, 0x1234);
 	t.stack[1] = 0;
 	is_stack(&t, "cb2863 lost", "  not an address");
 }
@@ -242,27 +234,27 @@ static void test_rethrow(void)
 
 	t.stack[0] = RET; /* its copy */
 	t.stack[3] = RET;
-	unwind_set(&t.regs, R10, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_R10, METHOD + 0x90);
 	is_stack(&t, "cb2936 c9003f " BOTTOM, "rethrow: in its frame");
 	t = throwing(RETHROW + 0x11, 5);
 	t.stack[0] = t.stack[4] = RET;
 	is_stack(&t, "cb2911 c9003f " BOTTOM, "  about to pop its copy of the address");
 	t = throwing(RETHROW + 0x5d, 1);
 	t.stack[0] = RET;
-	unwind_set(&t.regs, R10, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_R10, METHOD + 0x90);
 	is_stack(&t, "cb295d c9003f " BOTTOM, "  about to pop the address");
 	t = throwing(RETHROW + 0x5e, 0);
-	unwind_set(&t.regs, R10, METHOD + 0x90);
-	unwind_set(&t.regs, RDX, RET);
+	unwind_set(&t.regs, UNWIND_R10, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_RDX, RET);
 	is_stack(&t, "cb295e c9003f " BOTTOM, "  popped: the caller is not left out");
 	t = throwing(UNWIND + 0x2e, 1);
 	t.stack[0] = RET;
-	unwind_set(&t.regs, RBX, METHOD + 0x90);
-	unwind_set(&t.regs, RDX, RET);
+	unwind_set(&t.regs, UNWIND_RBX, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_RDX, RET);
 	is_stack(&t, "cb2a2e c9003f " BOTTOM, "unwind_exception: about to pop it");
 	t = throwing(UNWIND + 0x35, 0);
-	unwind_set(&t.regs, RBX, METHOD + 0x90);
-	unwind_set(&t.regs, RDX, RET);
+	unwind_set(&t.regs, UNWIND_RBX, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_RDX, RET);
 	is_stack(&t, "cb2a35 c9003f " BOTTOM, "  popped");
 	t = throwing(CATCH + 0x84, 1);
 	t.stack[0] = METHOD + 0x90;
@@ -273,9 +265,9 @@ static void test_rethrow(void)
 	unwind_set(&t.regs, UNWIND_FP, S(1));
 	is_stack(&t, "cb2b83 c9003f " BOTTOM, "  with an aligned stack pointer");
 	t = throwing(CATCH + 0x85, 0);
-	unwind_set(&t.regs, RCX, METHOD + 0x90);
-	unwind_set(&t.regs, RAX, METHOD + 0x90);
-	unwind_set(&t.regs, RDX, METHOD + 0xf0); /* left over from the JVM's code */
+	unwind_set(&t.regs, UNWIND_RCX, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_RAX, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_RDX, METHOD + 0xf0); /* left over from the JVM's code */
 	is_stack(&t, "cb2b85 c90090 " BOTTOM, "  at once");
 }
 
@@ -283,17 +275,17 @@ static void test_adapters(void)
 {
 	struct thread t = at(ADAPTER + 8, 1);
 
-	unwind_set(&t.regs, R13, S(5));
+	unwind_set(&t.regs, UNWIND_R13, S(5));
 	t.stack[0] = UP;
 	bottom(&t, 1);
 	is_stack(&t, "cb2008 " BOTTOM, "an adapter before it moves arguments");
 	t = at(ADAPTER + 8, 1);
-	unwind_set(&t.regs, R13, S(5));
+	unwind_set(&t.regs, UNWIND_R13, S(5));
 	t.stack[0] = UP;
 	bottom(&t, 5);
 	is_stack(&t, "cb2008 " BOTTOM, "and behind");
 	t.stack[0] = 1;
-	unwind_set(&t.regs, RAX, UP);
+	unwind_set(&t.regs, UNWIND_RAX, UP);
 	is_stack(&t, "cb2008 " BOTTOM, "and in between");
 }
 
