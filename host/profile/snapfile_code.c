@@ -2,20 +2,26 @@
 /* Searches in one code. */
 #include "snapfile_inside.h"
 
+#include <string.h>
+
 bool snapfile_code_method(const struct snapfile_code *c, struct snapfile_method *ret)
 {
 	return c->record->method && snapfile_method_at(c->file, c->record->method, c->from, ret);
 }
 
-/* The number of regions that end at or before the offset. */
-static size_t regions_before(const struct snapfile_code *c, uint64_t offset)
+/* Of the n elements of `list`, which ascend by the number `field` bytes into each, how many have
+ * one of at most `limit`. */
+static size_t count_to(const void *list, size_t size, size_t field, size_t n, uint64_t limit)
 {
-	size_t lo = 0, n = c->record->region_count;
+	const uint8_t *at = list;
+	uint32_t number;
+	size_t lo = 0;
 
 	while (n) {
 		size_t half = n / 2;
 
-		if (c->regions[lo + half].end <= offset) {
+		memcpy(&number, at + (lo + half) * size + field, sizeof(number));
+		if (number <= limit) {
 			lo += half + 1;
 			n -= half + 1;
 		} else {
@@ -23,6 +29,13 @@ static size_t regions_before(const struct snapfile_code *c, uint64_t offset)
 		}
 	}
 	return lo;
+}
+
+/* The number of regions that end at or before the offset. */
+static size_t regions_before(const struct snapfile_code *c, uint64_t offset)
+{
+	return count_to(c->regions, sizeof(*c->regions), offsetof(struct snap_region, end),
+			c->record->region_count, offset);
 }
 
 size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
@@ -55,36 +68,18 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
 
 bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset)
 {
-	size_t region = regions_before(c, offset), lo = 0, n = c->record->call_count;
+	size_t region = regions_before(c, offset), call;
 
 	if (region && c->regions[region - 1].end == offset)
 		return true;
-	while (n) {
-		size_t half = n / 2;
-
-		if (c->calls[lo + half] < offset) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return lo < c->record->call_count && c->calls[lo] == offset;
+	call = count_to(c->calls, sizeof(*c->calls), 0, c->record->call_count, offset);
+	return call && c->calls[call - 1] == offset;
 }
 
 const struct snap_exit *snapfile_exit(const struct snapfile_code *c, uint64_t offset)
 {
-	size_t lo = 0, n = c->record->exit_count;
+	size_t i = count_to(c->exits, sizeof(*c->exits), offsetof(struct snap_exit, end),
+			    c->record->exit_count, offset);
 
-	while (n) {
-		size_t half = n / 2;
-
-		if (c->exits[lo + half].end <= offset) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return lo < c->record->exit_count && c->exits[lo].pop <= offset ? &c->exits[lo] : NULL;
+	return i < c->record->exit_count && c->exits[i].pop <= offset ? &c->exits[i] : NULL;
 }

@@ -126,17 +126,14 @@ static void begin_code(struct living *l, uint32_t number)
 	size_t place = place_of(l, c->start);
 	struct snapfile_code *life = life_of(l, c, place);
 
-	if (life && life->gone == NEVER) {
-		again(l, life, c);
-		c->gone = c->first; /* no life of its own */
-		return;
+	if (!life || life->gone != NEVER) {
+		end_overlapped(l, c, place);
+		ordset_add(&l->places, place);
 	}
-	end_overlapped(l, c, place);
-	ordset_add(&l->places, place);
 	if (life) {
 		life->gone = NEVER;
 		again(l, life, c);
-		c->gone = c->first;
+		c->gone = c->first; /* no life of its own */
 		return;
 	}
 	c->gone = NEVER;
