@@ -35,6 +35,16 @@ is() {
 
 diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 
+# wait_for COMMAND...: until it succeeds, WAIT_SECONDS (10) at most.
+wait_for() {
+	local i
+	for i in $(seq $((${WAIT_SECONDS:-10} * 20))); do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
 # need COMMAND...: the test cannot run without these programs.
 need() {
 	local c

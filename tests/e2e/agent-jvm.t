@@ -16,14 +16,7 @@ pid=
 seq=0
 trap '[ -n "$pid" ] && kill -9 $pid 2>/dev/null; umount "$dir/small" 2>/dev/null; rm -rf "$dir"' EXIT
 
-wait_for() {
-	local i
-	for i in $(seq 200); do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
-	done
-	return 1
-}
+WAIT_SECONDS=10
 trailer() { tr -d '\0' <"$1" | grep '^#dfg1 end'; }
 field() { trailer "$1" | sed -n "s/.* $2=\([0-9]*\).*/\1/p"; }
 threads() { cat /proc/$pid/task/*/comm | grep -cx dfg-agent; }

@@ -12,14 +12,7 @@ pid=
 trap '[ -n "$pid" ] && kill -9 $pid 2>/dev/null; rm -rf "$dir"' EXIT
 
 # wait_for COMMAND...: up to five seconds.
-wait_for() {
-	local i
-	for i in $(seq 100); do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
-	done
-	return 1
-}
+WAIT_SECONDS=5
 trailer() { tr -d '\0' <"$1" | grep '^#dfg1 end'; }
 fields() { trailer "$1" | sed 's/ us=.*//'; }
 threads() { cat /proc/$pid/task/*/comm 2>/dev/null | grep -cx dfg-agent; }

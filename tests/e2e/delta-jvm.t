@@ -16,14 +16,7 @@ ctl=$dir/ctl
 pid=
 trap '[ -n "$pid" ] && kill -9 $pid 2>/dev/null; rm -rf "$dir"' EXIT
 
-wait_for() {
-	local i
-	for i in $(seq 400); do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
-	done
-	return 1
-}
+WAIT_SECONDS=20
 start() {
 	rm -rf "$share" "$ctl" "$dir/stop"
 	mkdir "$share" "$ctl"

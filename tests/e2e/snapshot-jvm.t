@@ -15,14 +15,7 @@ pid=
 trap '[ -n "$pid" ] && kill -9 $pid 2>/dev/null; rm -rf "$dir"' EXIT
 inline="-XX:CompileCommand=quiet -XX:CompileCommand=inline,Inlined.inner -XX:CompileCommand=inline,Inlined.middle"
 
-wait_for() {
-	local i
-	for i in $(seq 300); do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
-	done
-	return 1
-}
+WAIT_SECONDS=15
 # start OPTIONS CLASS: a JVM whose output is in $dir/out.
 start() {
 	# shellcheck disable=SC2086
