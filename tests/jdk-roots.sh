@@ -27,14 +27,15 @@ make_root() {
 		mv "$root.part" "$root"
 }
 
-# A mirror that stands still, as in CI, has dates that have passed.
+# A mirror that stands still, as in CI, has dates that have passed. Only a clean environment goes in:
+# paths of this machine's certificates (SSL_CERT_FILE) break the installation of those in there.
 install_jdk() {
 	local root=$1 version=$2
 
 	! grep -A 2 "^Package: openjdk-$version-jdk-headless$" "$root/var/lib/dpkg/status" |
 		grep -q "ok installed" || return 0
-	unshare -m chroot "$root" sh -ec "mount -t proc proc /proc
-		export DEBIAN_FRONTEND=noninteractive
+	unshare -m chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive \
+		${http_proxy:+"http_proxy=$http_proxy"} sh -ec "mount -t proc proc /proc
 		apt-get update -q -o Acquire::Check-Valid-Until=false
 		apt-get install -y -q --no-install-recommends openjdk-$version-jdk-headless" \
 		>"$root.log" 2>&1
@@ -57,7 +58,7 @@ for version; do
 	case " ${suites:=} " in *" $suite "*) ;; *) suites="$suites $suite" ;; esac
 done
 for suite in ${suites:-}; do
-	make_suite "$suite" "$@" || { tail -n 5 "$roots/$suite.log" >&2; touch "$roots/failed.$$"; } &
+	make_suite "$suite" "$@" || { tail -n 15 "$roots/$suite.log" >&2; touch "$roots/failed.$$"; } &
 done
 wait
 [ ! -e "$roots/failed.$$" ] || { rm "$roots/failed.$$"; exit 1; }
