@@ -10,8 +10,8 @@ static int folded(const struct stacks *s, const struct picture *p, int fd, struc
 }
 
 static const struct format formats[] = {
-	{"svg", "flame.svg", draw_svg},
-	{"folded", "flame.folded", folded},
+	{"svg", "flame.svg", false, draw_svg},
+	{"folded", "flame.folded", false, folded},
 };
 _Static_assert(ARRAY_LEN(formats) <= FORMATS_MAX, "room for all formats");
 
@@ -27,6 +27,14 @@ static bool has(const struct format_set *set, const struct format *f)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->list[i] == f)
+			return true;
+	return false;
+}
+
+bool formats_take_details(const struct format_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->list[i]->details)
 			return true;
 	return false;
 }

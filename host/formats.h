@@ -14,6 +14,7 @@
 struct format {
 	const char *name; /* as -f takes it */
 	const char *file; /* as it is written */
+	bool details;	  /* takes picture.details */
 	int (*draw)(const struct stacks *s, const struct picture *p, int fd, struct err *err);
 };
 
@@ -21,6 +22,8 @@ struct format_set {
 	const struct format *list[FORMATS_MAX];
 	size_t count;
 };
+
+bool formats_take_details(const struct format_set *set);
 
 /* A comma-separated list of names, each once. */
 MUST_CHECK int formats_parse(const char *list, struct format_set *ret, struct err *err);

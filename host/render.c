@@ -158,25 +158,62 @@ static char *subtitle_of(const struct session *s)
 	return TAKE_PTR(out.buf);
 }
 
-static int draw_all(struct job *j, struct render_result *ret, struct err *err)
+static int read_all(struct job *j, struct profile *profile, struct err *err)
 {
-	struct stacks *stacks = stacks_new();
+	const struct session *s = j->session;
+	struct origin origin = {
+		.container = s->container_name, .id = s->container_id, .started = s->started};
+
+	if (profile->samples)
+		j->in.origin = samples_add_origin(profile->samples, &origin);
+	return profile_read(&j->in, profile, err);
+}
+
+static int draw_formats(const struct job *j, const struct stacks *stacks, const struct picture *p,
+			struct err *err)
+{
+	for (size_t i = 0; i < j->formats->count; i++)
+		if (j->formats->list[i]->draw(stacks, p, j->out[i], err) < 0)
+			return err_wrap(err, "%s", j->formats->list[i]->file);
+	return 0;
+}
+
+/* Without details the stacks have no places and are drawn as they are. */
+static int draw_profile(struct job *j, const struct profile *profile, struct render_result *ret,
+			struct err *err)
+{
 	CLEANUP(free) char *title = title_of(j->session);
 	CLEANUP(free) char *subtitle = subtitle_of(j->session);
-	struct picture p = {.title = title, .subtitle = subtitle};
-	int rc = profile_read(&j->in, stacks, &ret->quality, &ret->cut, err);
+	CLEANUP(free) uint32_t *nodes = NULL;
+	struct stacks *plain = profile->samples ? stacks_plain(profile->stacks, &nodes) : NULL;
+	struct stacks *stacks = plain ? plain : profile->stacks;
+	struct picture p = {.title = title,
+			    .subtitle = subtitle,
+			    .quality = profile->quality,
+			    .details = plain ? profile : NULL,
+			    .nodes = nodes};
+	int rc;
 
-	if (rc == 0)
-		stacks_sort(stacks);
-	p.quality = ret->quality;
-	for (size_t i = 0; rc == 0 && i < j->formats->count; i++) {
-		rc = j->formats->list[i]->draw(stacks, &p, j->out[i], err);
-		if (rc < 0)
-			err_wrap(err, "%s", j->formats->list[i]->file);
-	}
+	stacks_sort(stacks);
+	rc = draw_formats(j, stacks, &p, err);
 	if (rc == 0)
 		hottest_find(stacks, ret);
-	stacks_free(stacks);
+	stacks_free(plain);
+	return rc;
+}
+
+static int draw_all(struct job *j, struct render_result *ret, struct err *err)
+{
+	struct profile profile;
+	int rc;
+
+	profile_init(&profile, formats_take_details(j->formats));
+	rc = read_all(j, &profile, err);
+	if (rc == 0)
+		rc = draw_profile(j, &profile, ret, err);
+	ret->quality = profile.quality;
+	ret->cut = profile.cut;
+	profile_fini(&profile);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 #define DFG_DRAW_H
 
 #include "dfg/err.h"
+#include "samples.h"
 #include "stacks.h"
 
 /* What is written beside the frames. All texts are clean (str.h); escaping is the writer's. */
@@ -11,6 +12,10 @@ struct picture {
 	const char *title;    /* "web: 30 s at 99 Hz" */
 	const char *subtitle; /* container, host, time; may be "" */
 	struct quality quality;
+	/* Only for formats that ask for them, else NULL: the profile with places and samples, and
+	 * the node of the drawn stacks for each node of its stacks. */
+	const struct profile *details;
+	const uint32_t *nodes;
 };
 
 /* Both draw children in the order they have: call stacks_sort first. */

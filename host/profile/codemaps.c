@@ -143,6 +143,11 @@ static uint32_t intern_method(struct codemaps *cm, const struct snapfile_method 
 	return intern(cm, m->name, m->name_len, kind);
 }
 
+static uint32_t at_line(struct codemaps *cm, uint32_t frame, int32_t line)
+{
+	return frames_place(stacks_frames(cm->stacks), frame, line > 0 ? (uint32_t)line : 0, 0);
+}
+
 /* A compiled method: its scopes there, or where it has none only itself. */
 static size_t method_frames(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
 			    uint32_t ret[SNAPFILE_DEPTH])
@@ -152,10 +157,14 @@ static size_t method_frames(struct codemaps *cm, const struct snapfile_code *c, 
 	struct snapfile_method m = {0};
 
 	for (size_t i = 0; i + 1 < n; i++)
-		ret[i] = intern_method(cm, &scopes[i].method, FRAME_INLINED);
+		ret[i] = at_line(cm, intern_method(cm, &scopes[i].method, FRAME_INLINED),
+				 scopes[i].line);
 	snapfile_code_method(c, &m);
-	ret[n ? n - 1 : 0] = intern_method(cm, &m, FRAME_JAVA);
-	return n ? n : 1;
+	if (n == 0)
+		ret[n++] = intern_method(cm, &m, FRAME_JAVA);
+	else
+		ret[n - 1] = at_line(cm, intern_method(cm, &m, FRAME_JAVA), scopes[n - 1].line);
+	return n;
 }
 
 size_t codemaps_code(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,

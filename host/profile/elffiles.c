@@ -15,6 +15,7 @@ struct file {
 	struct cfi *cfi;    /* NULL: not yet asked for, or none */
 	bool cfi_asked;
 	uint32_t unnamed; /* frame */
+	uint32_t module;
 	uint32_t *frames; /* + 1, by symbol; 0: not yet asked for */
 };
 
@@ -105,6 +106,9 @@ static void load_file(struct elffiles *ef, struct file *f)
 	base = symname_base(path, &len);
 	f->jvm = len == strlen("libjvm.so") && memcmp(base, "libjvm.so", len) == 0;
 	f->unnamed = elffiles_unnamed(ef->stacks, path);
+	symname_add_clean(&ef->name, path, strlen(path));
+	f->module = frames_intern_module(stacks_frames(ef->stacks), ef->name.buf);
+	str_clear(&ef->name);
 	if (f->elf)
 		f->frames = xcalloc(elfsym_count(f->elf), sizeof(*f->frames));
 }
@@ -126,15 +130,14 @@ static struct file *file_of(struct elffiles *ef, uint64_t root, uint32_t path)
 	return f;
 }
 
-uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset)
+static uint32_t named_frame(struct elffiles *ef, struct file *f, uint64_t offset)
 {
-	struct file *f = file_of(ef, root, path);
 	struct elf_symbol s;
 	uint64_t start;
 
 	if (!f->elf || !elfsym_find(f->elf, offset, &s))
 		return f->elf && elfsym_start(f->elf, offset, &start)
-			       ? intern_unnamed(ef->stacks, space_path(ef->space, path), start)
+			       ? intern_unnamed(ef->stacks, space_path(ef->space, f->path), start)
 			       : f->unnamed;
 	if (!f->frames[s.index]) {
 		symname_add(&ef->name, s.name, strlen(s.name));
@@ -146,6 +149,13 @@ uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint6
 		str_clear(&ef->name);
 	}
 	return f->frames[s.index] - 1;
+}
+
+uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset)
+{
+	struct file *f = file_of(ef, root, path);
+
+	return frames_place(stacks_frames(ef->stacks), named_frame(ef, f, offset), 0, f->module);
 }
 
 struct cfi *elffiles_cfi(struct elffiles *ef, uint64_t root, uint32_t path)

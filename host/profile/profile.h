@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "dfg/err.h"
+#include "samples.h"
 #include "stacks.h"
 
 /* Map of a JVM's compiled code: lines of request.h (a trailer and zeros may follow), or a snapshot
@@ -55,11 +56,12 @@ struct profile_input {
 	 * the whole machine is cut down to the container this way). */
 	const pid_t *only;
 	size_t only_count;
+	uint32_t origin; /* number of samples.h, where samples are kept */
 };
 
-/* Adds the recording to `stacks` and `quality`. A damaged end of the recording is not an error:
- * what was whole before it is used, and *ret_cut is the number of bytes left out. */
-MUST_CHECK int profile_read(const struct profile_input *in, struct stacks *stacks,
-			    struct quality *quality, uint64_t *ret_cut, struct err *err);
+/* Adds the recording to the profile. A damaged end of it is not an error: what was whole before it
+ * is used. */
+MUST_CHECK int profile_read(const struct profile_input *in, struct profile *profile,
+			    struct err *err);
 
 #endif

@@ -35,7 +35,8 @@ struct thread {
 	pid_t pid, tid;
 	char comm[16]; /* "" when not known */
 	uint32_t mark; /* the caller's; becomes 0 when comm changes */
-	/* The caller's counts. */
+	/* The caller's. */
+	uint32_t number;
 	uint64_t samples, complete;
 	bool code; /* runs code of a JVM */
 };

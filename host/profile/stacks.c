@@ -2,16 +2,9 @@
 #include "stacks.h"
 
 #include "dfg/str.h"
+#include "mix.h"
 
-#define CHUNK (64u << 10)
 #define PATHS 8 /* a power of two */
-
-/* Names live in chunks that never move, so that borrowed names stay valid. */
-struct chunk {
-	struct chunk *next;
-	size_t used, size;
-	char text[];
-};
 
 /* The stack that was added last, with its nodes: the next one of the same thread has most of its
  * outer frames in common with it. */
@@ -22,41 +15,13 @@ struct path {
 
 struct stacks {
 	struct path paths[PATHS]; /* by the first frame */
-	struct chunk *names;
-
-	struct frame *frames;
-	size_t frame_count, frame_cap;
-	uint32_t *frame_slots; /* open addressing, index + 1, 0: empty */
-	size_t frame_mask;
+	struct frames *frames;
 
 	struct stack_node *nodes;
 	size_t node_count, node_cap;
 	uint32_t *node_slots; /* index, 0: empty (the root is found by no key) */
 	size_t node_mask;
 };
-
-static uint64_t mix(uint64_t h)
-{
-	h ^= h >> 32;
-	h *= 0x9e3779b97f4a7c15ull;
-	h ^= h >> 29;
-	h *= 0xbf58476d1ce4e5b9ull;
-	return h ^ (h >> 32);
-}
-
-static uint64_t hash_name(const char *name, size_t len, enum frame_kind kind)
-{
-	uint64_t h = 0x100001b3ull * (len + 1) + (uint64_t)kind;
-	uint64_t word;
-
-	for (; len >= sizeof(word); len -= sizeof(word), name += sizeof(word)) {
-		memcpy(&word, name, sizeof(word));
-		h = mix(h ^ word);
-	}
-	word = 0;
-	memcpy(&word, name, len);
-	return mix(h ^ word);
-}
 
 static uint64_t hash_child(uint32_t parent, uint32_t frame)
 {
@@ -67,8 +32,7 @@ struct stacks *stacks_new(void)
 {
 	struct stacks *s = xcalloc(1, sizeof(*s));
 
-	s->frame_mask = 1023;
-	s->frame_slots = xcalloc(s->frame_mask + 1, sizeof(*s->frame_slots));
+	s->frames = frames_new();
 	s->node_mask = 8191;
 	s->node_slots = xcalloc(s->node_mask + 1, sizeof(*s->node_slots));
 	s->nodes = grow(NULL, 0, &s->node_cap, sizeof(*s->nodes));
@@ -80,76 +44,24 @@ void stacks_free(struct stacks *s)
 {
 	if (!s)
 		return;
-	while (s->names) {
-		struct chunk *next = s->names->next;
-
-		free(s->names);
-		s->names = next;
-	}
 	for (size_t i = 0; i < PATHS; i++) {
 		free(s->paths[i].frames);
 		free(s->paths[i].nodes);
 	}
-	free(s->frames);
-	free(s->frame_slots);
+	frames_free(s->frames);
 	free(s->nodes);
 	free(s->node_slots);
 	free(s);
 }
 
-static const char *keep_name(struct stacks *s, const char *name, size_t len)
-{
-	char *copy;
-
-	if (!s->names || s->names->size - s->names->used <= len) {
-		size_t size = len + 1 > CHUNK ? len + 1 : CHUNK;
-		struct chunk *c = xmalloc(sizeof(*c) + size);
-
-		*c = (struct chunk){.next = s->names, .size = size};
-		s->names = c;
-	}
-	copy = s->names->text + s->names->used;
-	memcpy(copy, name, len);
-	copy[len] = '\0';
-	s->names->used += len + 1;
-	return copy;
-}
-
-static void grow_frame_slots(struct stacks *s)
-{
-	size_t mask = s->frame_mask * 2 + 1;
-	uint32_t *slots = xcalloc(mask + 1, sizeof(*slots));
-
-	for (size_t f = 0; f < s->frame_count; f++) {
-		const struct frame *frame = &s->frames[f];
-		size_t i = hash_name(frame->name, frame->len, frame->kind) & mask;
-
-		while (slots[i])
-			i = (i + 1) & mask;
-		slots[i] = (uint32_t)f + 1;
-	}
-	free(s->frame_slots);
-	s->frame_slots = slots;
-	s->frame_mask = mask;
-}
-
 uint32_t stacks_intern(struct stacks *s, const char *name, size_t len, enum frame_kind kind)
 {
-	size_t i = hash_name(name, len, kind) & s->frame_mask;
+	return frames_intern(s->frames, name, len, kind);
+}
 
-	for (; s->frame_slots[i]; i = (i + 1) & s->frame_mask) {
-		const struct frame *f = &s->frames[s->frame_slots[i] - 1];
-
-		if (f->kind == kind && f->len == len && memcmp(f->name, name, len) == 0)
-			return s->frame_slots[i] - 1;
-	}
-	s->frames = grow(s->frames, s->frame_count, &s->frame_cap, sizeof(*s->frames));
-	s->frames[s->frame_count] =
-		(struct frame){.name = keep_name(s, name, len), .len = (uint32_t)len, .kind = kind};
-	s->frame_slots[i] = (uint32_t)++s->frame_count;
-	if (s->frame_count > s->frame_mask / 2)
-		grow_frame_slots(s);
-	return (uint32_t)s->frame_count - 1;
+struct frames *stacks_frames(const struct stacks *s)
+{
+	return s->frames;
 }
 
 static void grow_node_slots(struct stacks *s)
@@ -190,7 +102,7 @@ static uint32_t child(struct stacks *s, uint32_t parent, uint32_t frame)
 	return n;
 }
 
-void stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count)
+uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count)
 {
 	struct path *path = &s->paths[n ? frames[0] & (PATHS - 1) : 0];
 	size_t same = 0;
@@ -211,34 +123,65 @@ void stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t cou
 	}
 	path->len = n;
 	s->nodes[node].self += count;
+	return node;
+}
+
+struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes)
+{
+	struct stacks *plain = stacks_new();
+	CLEANUP(free)
+	uint32_t *frames = xcalloc(frames_count(s->frames), sizeof(*frames)); /* + 1 */
+	uint32_t *nodes = xcalloc(s->node_count, sizeof(*nodes));
+
+	/* A node is always made after its parent. */
+	for (size_t n = 1; n < s->node_count; n++) {
+		const struct stack_node *node = &s->nodes[n];
+		const struct frame *f = frames_get(s->frames, node->frame);
+		uint32_t *frame = &frames[f->plain];
+
+		if (!*frame)
+			*frame = stacks_intern(plain, f->name, f->len, f->kind) + 1;
+		nodes[n] = child(plain, nodes[node->parent], *frame - 1);
+		plain->nodes[nodes[n]].self += node->self;
+	}
+	plain->nodes[0].self = s->nodes[0].self;
+	if (ret_nodes)
+		*ret_nodes = TAKE_PTR(nodes);
+	free(nodes);
+	return plain;
 }
 
 static int compare_frames(const void *a, const void *b, void *arg)
 {
 	const struct stacks *s = arg;
-	const struct frame *x = &s->frames[*(const uint32_t *)a];
-	const struct frame *y = &s->frames[*(const uint32_t *)b];
+	const struct frame *x = frames_get(s->frames, *(const uint32_t *)a);
+	const struct frame *y = frames_get(s->frames, *(const uint32_t *)b);
 	int order = strcmp(x->name, y->name);
 
-	return order ? order : (int)x->kind - (int)y->kind;
+	if (order == 0)
+		order = (int)x->kind - (int)y->kind;
+	if (order == 0)
+		order = (x->line > y->line) - (x->line < y->line);
+	return order ? order : (x->module > y->module) - (x->module < y->module);
 }
 
 /* Nodes are put into the order of their frames by counting, then hung in front of their parents'
  * lists from last to first: no list is sorted by itself. */
 void stacks_sort(struct stacks *s)
 {
-	CLEANUP(free) uint32_t *order = xcalloc(s->frame_count, sizeof(*order));
-	CLEANUP(free) uint32_t *start = xcalloc(s->frame_count + 1, sizeof(*start));
+	size_t frame_count = frames_count(s->frames);
+	CLEANUP(free) uint32_t *order = xcalloc(frame_count, sizeof(*order));
+	CLEANUP(free) uint32_t *start = xcalloc(frame_count + 1, sizeof(*start));
 	CLEANUP(free) uint32_t *sorted = xcalloc(s->node_count, sizeof(*sorted));
 	uint32_t sum = 0;
 
-	for (uint32_t f = 0; f < s->frame_count; f++)
+	for (uint32_t f = 0; f < frame_count; f++)
 		order[f] = f;
-	if (s->frame_count)
-		qsort_r(order, s->frame_count, sizeof(*order), compare_frames, s);
+	if (frame_count)
+		qsort_r(order, frame_count, sizeof(*order), compare_frames, s);
 	for (size_t n = 1; n < s->node_count; n++)
 		start[s->nodes[n].frame]++;
-	for (size_t f = 0; f < s->frame_count; f++) {
+	for (size_t f = 0; f < frame_count; f++) {
 		uint32_t count = start[order[f]];
 
 		start[order[f]] = sum;
@@ -258,7 +201,7 @@ void stacks_sort(struct stacks *s)
 
 const struct frame *stacks_frame(const struct stacks *s, uint32_t frame)
 {
-	return &s->frames[frame];
+	return frames_get(s->frames, frame);
 }
 
 const struct stack_node *stacks_node(const struct stacks *s, uint32_t node)
@@ -273,7 +216,7 @@ size_t stacks_node_count(const struct stacks *s)
 
 size_t stacks_frame_count(const struct stacks *s)
 {
-	return s->frame_count;
+	return frames_count(s->frames);
 }
 
 uint64_t *stacks_totals(const struct stacks *s)
@@ -287,20 +230,4 @@ uint64_t *stacks_totals(const struct stacks *s)
 			totals[s->nodes[n].parent] += totals[n];
 	}
 	return totals;
-}
-
-const char *frame_suffix(enum frame_kind kind)
-{
-	switch (kind) {
-	case FRAME_KERNEL:
-		return "_[k]";
-	case FRAME_JAVA:
-		return "_[j]";
-	case FRAME_INLINED:
-		return "_[i]";
-	case FRAME_INTERPRETED:
-		return "_[0]";
-	default:
-		return "";
-	}
 }

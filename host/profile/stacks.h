@@ -8,26 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum frame_kind {
-	FRAME_ROOT,	   /* thread name, the first frame of every stack */
-	FRAME_NATIVE,	   /* user code of an ELF file */
-	FRAME_JVM,	   /* code of libjvm */
-	FRAME_KERNEL,	   /* suffix _[k] */
-	FRAME_JAVA,	   /* compiled Java method, suffix _[j] */
-	FRAME_INLINED,	   /* inlined Java method, suffix _[i] */
-	FRAME_INTERPRETED, /* interpreted Java, suffix _[0] */
-	FRAME_STUB,	   /* code the JVM generated that is no method */
-	FRAME_UNKNOWN,	   /* could not be named */
-	FRAME_KINDS
-};
-
-/* A frame's name and kind; two frames are the same when both are. Names are clean text (str.h),
- * and never contain ';' or a newline. */
-struct frame {
-	const char *name;
-	uint32_t len;
-	enum frame_kind kind;
-};
+#include "frames.h"
 
 /* A node of the call tree. Node 0 is the root of all (no frame). Children are a list in no
  * particular order; stacks_sort orders every list by name. Indices, not pointers: the arrays move
@@ -68,8 +49,15 @@ void stacks_free(struct stacks *s);
 /* Index of the frame, made if new. The name is copied. */
 uint32_t stacks_intern(struct stacks *s, const char *name, size_t len, enum frame_kind kind);
 
-/* Adds `count` samples of a stack of n frames, outermost first. */
-void stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count);
+/* The names. Where they keep places (frames_keep_places), the tree has a node for each. */
+struct frames *stacks_frames(const struct stacks *s);
+
+/* The tree with its places left out. *ret_nodes, if asked for, is owned by the caller: the node
+ * there for each node here. */
+struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes);
+
+/* Adds `count` samples of a stack of n frames, outermost first. Returns the node they end at. */
+uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count);
 
 /* Orders all lists of children by frame name, then kind. */
 void stacks_sort(struct stacks *s);
@@ -82,8 +70,5 @@ size_t stacks_frame_count(const struct stacks *s);
 
 /* Samples of each node and all below it, indexed by node. Owned by the caller. */
 uint64_t *stacks_totals(const struct stacks *s);
-
-/* The suffix of folded text: "_[k]", "_[j]", "_[i]", "_[0]" or "". */
-const char *frame_suffix(enum frame_kind kind);
 
 #endif

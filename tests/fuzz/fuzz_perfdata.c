@@ -33,21 +33,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   .elf_count = 1,
 				   .processes = &process,
 				   .process_count = 1};
-	struct stacks *s = stacks_new();
-	struct quality q = {0};
+	struct profile p;
 	struct err err;
-	uint64_t cut;
 
-	if (profile_read(&in, s, &q, &cut, &err) == 0) {
-		uint64_t *totals = stacks_totals(s);
+	profile_init(&p, true);
+	samples_add_origin(p.samples, &(struct origin){"", "", ""});
+	if (profile_read(&in, &p, &err) == 0) {
+		const struct quality *q = &p.quality;
+		uint64_t *totals = stacks_totals(p.stacks);
 
-		if (totals[0] != q.samples || q.java_complete > q.java_samples ||
-		    q.java_samples > q.samples || q.frames_unknown > q.frames)
+		if (totals[0] != q->samples || q->java_complete > q->java_samples ||
+		    q->java_samples > q->samples || q->frames_unknown > q->frames ||
+		    p.samples->count != q->samples)
 			abort();
-		stacks_sort(s);
+		stacks_free(stacks_plain(p.stacks, NULL));
+		stacks_sort(p.stacks);
 		free(totals);
 	}
-	stacks_free(s);
+	profile_fini(&p);
 	close(in.perf_fd);
 	close(in.kallsyms_fd);
 	close(map.fd);

@@ -49,19 +49,61 @@ static void walk(const struct stacks *s, uint32_t node, struct str *path, struct
 	}
 }
 
+static void fold(const struct stacks *s, struct str *ret)
+{
+	CLEANUP(str_fini) struct str path = {0};
+
+	str_adds(ret, "");
+	walk(s, 0, &path, ret);
+}
+
+/* With places and samples kept, the same comes out. */
+static void check_details(const struct profile_input *in, const char *folded)
+{
+	CLEANUP(free) uint32_t *nodes = NULL;
+	CLEANUP(str_fini) struct str again = {0};
+	struct stacks *plain;
+	struct profile p;
+	struct err err;
+	uint64_t last = 0;
+	bool good = true;
+
+	profile_init(&p, true);
+	samples_add_origin(p.samples, &(struct origin){"web", "0123", ""});
+	ok(profile_read(in, &p, &err) == 0, "read with details");
+	plain = stacks_plain(p.stacks, &nodes);
+	stacks_sort(plain);
+	fold(plain, &again);
+	is_str(again.buf, folded, "the same without the places");
+	is_int(p.samples->count, p.quality.samples, "all samples");
+	for (size_t i = 0; i < p.samples->count; i++) {
+		const struct sample *x = &p.samples->list[i];
+
+		good = good && x->time >= last && x->node < stacks_node_count(p.stacks) &&
+		       stacks_node(p.stacks, x->node)->self &&
+		       nodes[x->node] < stacks_node_count(plain) &&
+		       x->thread < p.samples->thread_count;
+		last = x->time;
+	}
+	ok(good, "in the order of time, each with its node and thread");
+	stacks_free(plain);
+	profile_fini(&p);
+}
+
 static void read_folded(const struct profile_input *in, struct str *ret, struct quality *q,
 			uint64_t *cut)
 {
-	CLEANUP(str_fini) struct str path = {0};
-	struct stacks *s = stacks_new();
+	struct profile p;
 	struct err err = {0};
 
-	*q = (struct quality){0};
-	ok(profile_read(in, s, q, cut, &err) == 0, "read %s", err.msg);
-	stacks_sort(s);
-	str_adds(ret, "");
-	walk(s, 0, &path, ret);
-	stacks_free(s);
+	profile_init(&p, false);
+	ok(profile_read(in, &p, &err) == 0, "read %s", err.msg);
+	stacks_sort(p.stacks);
+	fold(p.stacks, ret);
+	*q = p.quality;
+	*cut = p.cut;
+	profile_fini(&p);
+	check_details(in, ret->buf);
 }
 
 static void golden(const char *name, const char *elf_path, pid_t java, const char *quality)
@@ -311,15 +353,14 @@ static void test_kernel(void)
 static void test_refused(void)
 {
 	struct profile_input in = {.perf_fd = file_of("no recording", 12), .kallsyms_fd = -1};
-	struct stacks *s = stacks_new();
-	struct quality q = {0};
+	struct profile p;
 	struct err err = {0};
-	uint64_t cut;
 
-	is_int(profile_read(&in, s, &q, &cut, &err), -1, "no recording");
+	profile_init(&p, false);
+	is_int(profile_read(&in, &p, &err), -1, "no recording");
 	is_str(err.msg, "not a perf.data file", "and why");
 	close(in.perf_fd);
-	stacks_free(s);
+	profile_fini(&p);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dfg/compiler.h"
 #include "stacks.h"
 
 #include "tap.h"
@@ -117,12 +118,41 @@ static void test_many(void)
 	stacks_free(s);
 }
 
+static void test_places(void)
+{
+	struct stacks *s = stacks_new(), *plain;
+	CLEANUP(free) uint32_t *nodes = NULL;
+	uint32_t path[2], f, lib, a, b;
+
+	path[0] = frame(s, "root", FRAME_ROOT);
+	path[1] = f = frame(s, "f", FRAME_JAVA);
+	is_int(frames_place(stacks_frames(s), f, 7, 0), f, "places are not kept unless asked for");
+	frames_keep_places(stacks_frames(s));
+	lib = frames_intern_module(stacks_frames(s), "/lib/x.so");
+	is_int(frames_intern_module(stacks_frames(s), "/lib/x.so"), lib, "a module once");
+	is_str(frames_module(stacks_frames(s), lib), "/lib/x.so", "by its number");
+	path[1] = frames_place(stacks_frames(s), f, 7, 0);
+	ok(path[1] != f && frames_place(stacks_frames(s), f, 7, 0) == path[1], "a line, once");
+	is_int(stacks_frame(s, path[1])->plain, f, "which knows its frame");
+	a = stacks_add(s, path, 2, 3);
+	path[1] = frames_place(stacks_frames(s), f, 8, lib);
+	b = stacks_add(s, path, 2, 4);
+	ok(a != b, "two lines, two nodes");
+	plain = stacks_plain(s, &nodes);
+	is_int(stacks_node_count(plain), 3, "and one of both without");
+	is_int(nodes[a], nodes[b], "the same for both");
+	is_int(stacks_node(plain, nodes[a])->self, 7, "with the samples of both");
+	stacks_free(plain);
+	stacks_free(s);
+}
+
 int main(void)
 {
 	test_intern();
 	test_tree();
 	test_empty();
 	test_many();
+	test_places();
 	is_str(frame_suffix(FRAME_KERNEL), "_[k]", "kernel");
 	is_str(frame_suffix(FRAME_JAVA), "_[j]", "Java");
 	is_str(frame_suffix(FRAME_INLINED), "_[i]", "inlined");

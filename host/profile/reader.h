@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of profile_read: the state of reading, and what is done with one sample. */
+#ifndef DFG_READER_H
+#define DFG_READER_H
+
+#include "dfg/str.h"
+#include "perfdata.h"
+#include "profile.h"
+#include "space.h"
+#include "symbolize.h"
+#include "threadnames.h"
+#include "userstack.h"
+
+#define CHAIN_MAX 8192 /* a record has at most 64 KiB */
+
+struct reader {
+	const struct profile_input *in;
+	struct stacks *stacks;
+	struct quality *quality;
+	struct samples *samples; /* NULL: not kept */
+	struct space *space;
+	struct symbolizer *symbols;
+	struct userstack *unwinder;
+	struct threadnames *thread_names;
+	struct str text;
+	/* The sample at hand: frames from the end of the array, so that they come out outermost
+	 * first; used: how many. */
+	uint32_t frames[CHAIN_MAX + 4];
+	size_t used;
+	uint64_t time;	/* of the sample, as snapshots have it */
+	uint64_t begin; /* time of the recording's first sample */
+	bool monotonic; /* the recording has such times */
+	bool has_user, has_java, at_root;
+	bool begins;	    /* at the thread's first function, by the rules of unwinding */
+	uint32_t outermost; /* user frame */
+	uint64_t lost[2];   /* samples, as the kernel and as perf reports them: the same ones */
+};
+
+/* Names the sample's stack and counts it for its thread. p is its process. */
+void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec);
+
+#endif
