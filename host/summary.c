@@ -101,15 +101,15 @@ json_t *summary_json(const struct summary *s)
 	const struct quality *q = &s->result->quality;
 
 	return json_pack(
-		"{s{ss ss} ss so sf si sI sI sI sf sf sf sf sf so s{ss sI} s{ss sI} sI sI}",
+		"{s{ss ss} ss so sf si sI sI sI sf sf sf sf sf sf so s{ss sI} s{ss sI} sI sI}",
 		"container", "id", s->session->container_id, "name", s->session->container_name,
 		"session", s->session->dir, "graphs", graphs_json(s), "duration",
 		s->session->duration, "frequency", (int)s->session->frequency, "samples",
 		(json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
 		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),
-		"unknown_frames", share(q->frames_unknown, q->frames), "truncated",
-		share(q->truncated, q->samples), "without_debug_info",
-		share(q->between_safepoints, q->java_samples), "stale",
+		"unknown_frames", share(q->frames_unknown, q->frames), "nameless_frames",
+		share(q->frames_nameless, q->frames), "truncated", share(q->truncated, q->samples),
+		"without_debug_info", share(q->between_safepoints, q->java_samples), "stale",
 		share(q->stale, q->java_frames), "jvms", jvms_json(s->session), "hottest_leaf",
 		"frame", s->result->leaf, "samples", (json_int_t)s->result->leaf_self,
 		"hottest_path", "stack", s->result->path, "samples",

@@ -14,6 +14,7 @@
 #define ELFMAKE_CODE	 0x1000u
 #define ELFMAKE_CODE_LEN 0x1000u
 #define ELFMAKE_SECTIONS 16
+#define ELFMAKE_FUNCTION 0x40u
 
 struct elfmake {
 	struct str names; /* .shstrtab */
@@ -104,19 +105,28 @@ static inline void elfmake_debuglink(struct elfmake *m, const char *name, uint32
 	elfmake_add(m, ".gnu_debuglink", SHT_PROGBITS, link.buf, link.len);
 }
 
-/* .eh_frame_hdr with the starts of functions. */
+/* .eh_frame with functions of ELFMAKE_FUNCTION bytes, and .eh_frame_hdr with their starts. */
 static inline void elfmake_starts(struct elfmake *m, const uint32_t *starts, uint32_t n,
 				  uint32_t claimed)
 {
+	CLEANUP(str_fini) struct str frames = {0};
 	CLEANUP(str_fini) struct str t = {0};
 	const uint8_t head[8] = {1, 0x1b, 0x03, 0x3b};
-	uint32_t base = (uint32_t)(ELFMAKE_HEADERS + m->data.len);
+	uint32_t first = (uint32_t)(ELFMAKE_HEADERS + m->data.len), base;
 	uint16_t at;
 
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t place = first + i * 16 + 8;
+		uint32_t fde[4] = {12, 0, starts[i] - place, ELFMAKE_FUNCTION};
+
+		str_add(&frames, (const char *)fde, sizeof(fde));
+	}
+	elfmake_add(m, ".eh_frame", SHT_PROGBITS, frames.buf, frames.len);
+	base = (uint32_t)(ELFMAKE_HEADERS + m->data.len);
 	str_add(&t, (const char *)head, sizeof(head));
 	str_add(&t, (const char *)&claimed, 4);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t row[2] = {starts[i] - base, 0};
+		uint32_t row[2] = {starts[i] - base, first + i * 16 - base};
 
 		str_add(&t, (const char *)row, sizeof(row));
 	}

@@ -44,6 +44,10 @@ void draw_quality(struct str *out, const struct quality *q)
 	str_adds(out, " · ");
 	share_add(out, q->frames_unknown, q->frames);
 	str_adds(out, " frames unknown · ");
+	if (q->frames_nameless) {
+		share_add(out, q->frames_nameless, q->frames);
+		str_adds(out, " nameless · ");
+	}
 	share_add(out, q->truncated, q->samples);
 	str_adds(out, " truncated");
 	if (q->between_safepoints) {

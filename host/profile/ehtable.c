@@ -3,8 +3,6 @@
 
 #include <dwarf.h>
 
-#include "dfg/bytes.h"
-
 #define HEADERS_MAX 256
 #define ROW	    8 /* address and place of the description, both 4 bytes from the section's start */
 
@@ -24,31 +22,54 @@ static bool read_rows(struct bytes b, struct ehtable *ret)
 
 void ehtable_read(Elf *elf, struct ehtable *ret)
 {
-	size_t n = 0;
+	size_t n = 0, size = 0;
+	const char *file = elf_rawfile(elf, &size);
 	GElf_Phdr ph;
 
 	*ret = (struct ehtable){0};
-	if (elf_getphdrnum(elf, &n) != 0)
+	if (!file || elf_getphdrnum(elf, &n) != 0)
 		return;
 	for (size_t i = 0; i < n && i < HEADERS_MAX; i++) {
-		struct ehtable t = {0};
-		Elf_Data *d;
+		struct ehtable t = {.file = bytes_of(file, size)};
+		struct bytes table = t.file;
 
 		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_GNU_EH_FRAME)
 			continue;
-		d = elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz, ELF_T_BYTE);
+		bytes_take(&table, ph.p_offset);
 		t.addr = ph.p_vaddr;
-		if (d && d->d_buf && read_rows(bytes_of(d->d_buf, d->d_size), &t))
+		t.offset = ph.p_offset;
+		if (read_rows(bytes_sub(&table, ph.p_filesz), &t))
 			*ret = t;
 		return;
 	}
 }
 
+static int64_t row_word(const struct ehtable *t, uint64_t i, size_t word)
+{
+	struct bytes b = bytes_of(t->rows + i * ROW + word * 4, 4);
+
+	return (int32_t)bytes_u32(&b);
+}
+
 static uint64_t start_of(const struct ehtable *t, uint64_t i)
 {
-	struct bytes b = bytes_of(t->rows + i * ROW, ROW);
+	return t->addr + (uint64_t)row_word(t, i, 0);
+}
 
-	return t->addr + (uint64_t)(int64_t)(int32_t)bytes_u32(&b);
+/* How long the function is. How its description writes addresses stands elsewhere (its common
+ * part); compilers do it as 4 bytes from the place itself, and then it says the same start. */
+static uint32_t length_of(const struct ehtable *t, uint64_t i)
+{
+	uint64_t from = (uint64_t)row_word(t, i, 1);
+	struct bytes b = t->file;
+	int64_t begin;
+	uint32_t len;
+
+	bytes_take(&b, t->offset + from);
+	bytes_take(&b, 8); /* its length, and the common part's place */
+	begin = (int32_t)bytes_u32(&b);
+	len = bytes_u32(&b);
+	return !b.bad && t->addr + from + 8 + (uint64_t)begin == start_of(t, i) ? len : 0;
 }
 
 bool ehtable_find(const struct ehtable *t, uint64_t addr, uint64_t *ret_start)
@@ -65,7 +86,8 @@ bool ehtable_find(const struct ehtable *t, uint64_t addr, uint64_t *ret_start)
 			n = half;
 		}
 	}
-	if (lo)
-		*ret_start = start_of(t, lo - 1);
-	return lo > 0 && *ret_start <= addr;
+	if (!lo || addr - start_of(t, lo - 1) >= length_of(t, lo - 1))
+		return false;
+	*ret_start = start_of(t, lo - 1);
+	return true;
 }

@@ -8,16 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dfg/bytes.h"
+
 /* Borrowed from the Elf; all 0: there is none. */
 struct ehtable {
-	uint64_t addr;	     /* of the section */
-	const uint8_t *rows; /* 8 bytes each, in no alignment */
+	struct bytes file;
+	uint64_t addr, offset; /* of the section: address as linked, place in the file */
+	const uint8_t *rows;   /* 8 bytes each, in no alignment */
 	uint64_t count;
 };
 
 void ehtable_read(Elf *elf, struct ehtable *ret);
 
-/* The last function that begins at or before an address (as linked); false: none does. */
+/* Where the function that holds an address (as linked) begins; false: none is known to. */
 bool ehtable_find(const struct ehtable *t, uint64_t addr, uint64_t *ret_start);
 
 #endif

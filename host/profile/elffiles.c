@@ -55,8 +55,9 @@ void elffiles_free(struct elffiles *ef)
 	free(ef);
 }
 
-/* "[file]", "[file+0x1234]" */
-static uint32_t intern_unnamed(struct stacks *stacks, const char *path, uint64_t start)
+/* "[file]", or with the start of a function "[file+0x1234]" */
+static uint32_t intern_unnamed(struct stacks *stacks, const char *path, uint64_t start,
+			       enum frame_kind kind)
 {
 	CLEANUP(str_fini) struct str name = {0};
 	size_t len;
@@ -70,12 +71,12 @@ static uint32_t intern_unnamed(struct stacks *stacks, const char *path, uint64_t
 		str_addf(&name, "+0x%llx", (unsigned long long)start);
 	if (bare)
 		str_addc(&name, ']');
-	return stacks_intern(stacks, name.buf, name.len, FRAME_UNKNOWN);
+	return stacks_intern(stacks, name.buf, name.len, bare && start ? kind : FRAME_UNKNOWN);
 }
 
 uint32_t elffiles_unnamed(struct stacks *stacks, const char *path)
 {
-	return intern_unnamed(stacks, path, 0);
+	return intern_unnamed(stacks, path, 0, FRAME_UNKNOWN);
 }
 
 static struct elfsym *open_elf(const struct elffiles *ef, const struct profile_elf *elf)
@@ -132,20 +133,21 @@ static struct file *file_of(struct elffiles *ef, uint64_t root, uint32_t path)
 
 static uint32_t named_frame(struct elffiles *ef, struct file *f, uint64_t offset)
 {
+	enum frame_kind kind = f->jvm ? FRAME_JVM : FRAME_NATIVE;
 	struct elf_symbol s;
 	uint64_t start;
 
 	if (!f->elf || !elfsym_find(f->elf, offset, &s))
 		return f->elf && elfsym_start(f->elf, offset, &start)
-			       ? intern_unnamed(ef->stacks, space_path(ef->space, f->path), start)
+			       ? intern_unnamed(ef->stacks, space_path(ef->space, f->path), start,
+						kind)
 			       : f->unnamed;
 	if (!f->frames[s.index]) {
 		symname_add(&ef->name, s.name, strlen(s.name));
 		if (s.plt)
 			str_adds(&ef->name, "@plt");
-		f->frames[s.index] = stacks_intern(ef->stacks, ef->name.buf, ef->name.len,
-						   f->jvm ? FRAME_JVM : FRAME_NATIVE) +
-				     1;
+		f->frames[s.index] =
+			stacks_intern(ef->stacks, ef->name.buf, ef->name.len, kind) + 1;
 		str_clear(&ef->name);
 	}
 	return f->frames[s.index] - 1;

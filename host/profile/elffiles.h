@@ -16,8 +16,8 @@ struct elffiles *elffiles_new(const struct profile_input *in, const struct perfd
 void elffiles_free(struct elffiles *ef);
 
 /* The frame of a file offset; `path` is a number of the space. Without a
- * symbol there "[file+0x1234]", by where its function begins; where that is not known, or there is
- * no copy that can be read: "[file]". */
+ * symbol there it is nameless (stacks.h), "[file+0x1234]", by where its function begins; where that
+ * is not known, or there is no copy that can be read: "[file]", FRAME_UNKNOWN. */
 uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset);
 
 /* The call frame information of a file, borrowed; NULL: there is no copy that can be read. */

@@ -182,6 +182,12 @@ size_t frames_count(const struct frames *fs)
 	return fs->count;
 }
 
+bool frame_is_nameless(const struct frame *f)
+{
+	return (f->kind == FRAME_NATIVE || f->kind == FRAME_JVM) && f->name[0] == '[' &&
+	       memmem(f->name, f->len, "+0x", 3);
+}
+
 const char *frame_suffix(enum frame_kind kind)
 {
 	switch (kind) {

@@ -55,6 +55,10 @@ const struct frame *frames_get(const struct frames *fs, uint32_t frame);
 size_t frames_count(const struct frames *fs);
 size_t frames_module_count(const struct frames *fs);
 
+/* Whether its function is known by file and place, "[file+0x1234]", but has no name anywhere: there
+ * is no symbol for it. Not FRAME_UNKNOWN: nothing but a name is missing. */
+bool frame_is_nameless(const struct frame *f);
+
 /* The suffix of folded text: "_[k]", "_[j]", "_[i]", "_[0]" or "". */
 const char *frame_suffix(enum frame_kind kind);
 

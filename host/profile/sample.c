@@ -121,12 +121,19 @@ static void push_registers(struct reader *r, const struct process *p, const stru
 	push_user(r, p, bytes_u64(&regs));
 }
 
+static bool has_name(const struct reader *r, uint32_t frame)
+{
+	const struct frame *f = stacks_frame(r->stacks, frame);
+
+	return f->kind != FRAME_UNKNOWN && !frame_is_nameless(f);
+}
+
 /* A chain of frame pointers that has only been in a C library without symbols may have broken
  * there. */
 static bool chain_begins(struct reader *r)
 {
 	return r->has_user && symbolize_is_first(r->symbols, r->outermost) &&
-	       (r->has_java || stacks_frame(r->stacks, r->outermost)->kind != FRAME_UNKNOWN);
+	       (r->has_java || has_name(r, r->outermost));
 }
 
 /* With registers and a copy of the stack, the user's part is unwound, even where the chain has it:
@@ -158,8 +165,7 @@ static void name_start(struct reader *r)
 
 	for (; r->begins && n < r->used; n++) {
 		frame = r->frames[ARRAY_LEN(r->frames) - r->used + n];
-		if (stacks_frame(r->stacks, frame)->kind != FRAME_UNKNOWN ||
-		    !symbolize_is_first(r->symbols, frame))
+		if (has_name(r, frame) || !symbolize_is_first(r->symbols, frame))
 			break;
 	}
 	if (n == 0)
@@ -199,8 +205,10 @@ static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
 
 	r->quality->frames += n;
 	for (size_t i = 0; i < n; i++) {
-		if (stacks_frame(r->stacks, frames[i])->kind == FRAME_UNKNOWN)
-			r->quality->frames_unknown++;
+		const struct frame *f = stacks_frame(r->stacks, frames[i]);
+
+		r->quality->frames_unknown += f->kind == FRAME_UNKNOWN;
+		r->quality->frames_nameless += frame_is_nameless(f);
 		r->quality->java_frames += symbolize_is_java(r->symbols, frames[i]);
 		r->quality->stale += frames[i] == stale;
 	}

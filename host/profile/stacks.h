@@ -29,10 +29,11 @@ struct quality {
 	/* Of these, whose stack reaches the thread's first function. A virtual thread's frames that
 	 * are in the heap do not count as missing: the graph marks where they are. */
 	uint64_t java_complete;
-	uint64_t frames;	 /* frames of all samples */
-	uint64_t frames_unknown; /* of these, without a name */
-	uint64_t truncated;	 /* samples whose stack was cut by a limit of the recording */
-	uint64_t java_frames;	 /* of all frames, those of Java methods */
+	uint64_t frames;	  /* frames of all samples */
+	uint64_t frames_unknown;  /* of these, FRAME_UNKNOWN */
+	uint64_t frames_nameless; /* of these, frame_is_nameless */
+	uint64_t truncated;	  /* samples whose stack was cut by a limit of the recording */
+	uint64_t java_frames;	  /* of all frames, those of Java methods */
 	/* Of these, which have no name since snapshots do not tell whose code, or which interpreted
 	 * method, was there at the time of the sample; they count as unknown, too. */
 	uint64_t stale;

@@ -70,5 +70,6 @@ ok "  in a container" shop_start other
 ok "  recorded" record other
 is "  is not believed" "$(elf_of /mnt/libknown.so)" none
 ok "  its functions are told apart" grep -qE ';Java_Known_down;\[libknown.so\+0x[0-9a-f]+\]' "$(json .graphs.folded)"
+is "  and counted" "$(json '.nameless_frames > 0')" true
 shop_stop other
 tap_done

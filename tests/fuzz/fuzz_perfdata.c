@@ -43,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t *totals = stacks_totals(p.stacks);
 
 		if (totals[0] != q->samples || q->java_complete > q->java_samples ||
-		    q->java_samples > q->samples || q->frames_unknown > q->frames ||
+		    q->java_samples > q->samples ||
+		    q->frames_unknown + q->frames_nameless > q->frames ||
 		    p.samples->count != q->samples)
 			abort();
 		stacks_free(stacks_plain(p.stacks, NULL));

@@ -60,7 +60,9 @@ static void test_dynsym(void)
 	is_named(es, 0x1190, NULL);
 	is_named(es, 0x1204, NULL);
 	ok(elfsym_start(es, 0x1190, &start) && start == 0x1180, "a function without name begins");
-	ok(elfsym_start(es, 0x1fff, &start) && start == 0x1200, "so does the last one");
+	ok(elfsym_start(es, 0x123f, &start) && start == 0x1200, "so does the last one");
+	ok(!elfsym_start(es, 0x11c0, &start), "none between two");
+	ok(!elfsym_start(es, 0x1240, &start), "none behind the last");
 	ok(!elfsym_start(es, 0x10ff, &start), "none before the first");
 	ok(!elfsym_start(es, 0x5000, &start), "none outside");
 }
@@ -68,20 +70,27 @@ static void test_dynsym(void)
 static void test_starts_damaged(void)
 {
 	CLEANUP(str_fini) struct str file = {0};
+	CLEANUP(elfsym_close) struct elfsym *es = NULL;
 	const uint32_t starts[] = {0x1100};
 	uint64_t start;
 	struct elfmake m;
 	struct err err;
 
 	for (uint32_t claimed = 2; claimed; claimed = claimed == 2 ? UINT32_MAX : 0) {
-		CLEANUP(elfsym_close) struct elfsym *es = NULL;
-
 		start_stripped(&m);
 		elfmake_starts(&m, starts, 1, claimed);
 		elfmake_end(&m, &file);
+		elfsym_close(es);
 		es = elfsym_of(of(&file), (struct bytes){0}, &err);
 		ok(es && !elfsym_start(es, 0x1100, &start), "%u starts of one are none", claimed);
 	}
+	/* The description tells another start than the row. */
+	start_stripped(&m);
+	elfmake_starts(&m, starts, 1, 1);
+	m.data.buf[m.sections[m.count - 2].sh_offset - ELFMAKE_HEADERS + 8] ^= 1;
+	elfmake_end(&m, &file);
+	es = elfsym_of(of(&file), (struct bytes){0}, &err);
+	ok(es && !elfsym_start(es, 0x1100, &start), "two starts of one are none");
 }
 
 static void test_mini(void)

@@ -134,13 +134,14 @@ static void test_quality(void)
 			     .java_complete = 99999,
 			     .frames = 1000000,
 			     .frames_unknown = 1,
+			     .frames_nameless = 75000,
 			     .truncated = 1000000,
 			     .between_safepoints = 25000,
 			     .java_frames = 1000000,
 			     .stale = 5500};
 	check_quality(&q,
 		      "1 000 000 samples · 1 234 567 lost · 99.9 % of Java stacks complete · "
-		      "<0.1 % frames unknown · 100 % truncated · "
+		      "<0.1 % frames unknown · 7.5 % nameless · 100 % truncated · "
 		      "25 % of Java without DebugNonSafepoints · 0.6 % Java frames stale",
 		      "nothing is rounded to all or to none");
 	q = (struct quality){.samples = 1, .frames = 3};

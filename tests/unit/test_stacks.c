@@ -2,6 +2,7 @@
 #include "dfg/compiler.h"
 #include "stacks.h"
 
+#include "dfg/str.h"
 #include "tap.h"
 
 static uint32_t frame(struct stacks *s, const char *name, enum frame_kind kind)
@@ -39,6 +40,23 @@ static void test_intern(void)
 	ok(same, "5000 names are found again");
 	is_int(stacks_frame_count(s), 5002, "and none was made twice");
 	is_int(frame(s, "", FRAME_UNKNOWN), 5002, "an empty name is a name");
+	stacks_free(s);
+}
+
+static void test_nameless(void)
+{
+	struct stacks *s = stacks_new();
+	const struct {
+		const char *name;
+		enum frame_kind kind;
+		bool want;
+	} t[] = {{"[libz.so+0x5d80]", FRAME_NATIVE, true}, {"[libjvm.so+0x5d80]", FRAME_JVM, true},
+		 {"[libz.so]", FRAME_UNKNOWN, false},	   {"[thread start]", FRAME_NATIVE, false},
+		 {"inflate", FRAME_NATIVE, false},	   {"[a+0x1]", FRAME_ROOT, false}};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		ok(frame_is_nameless(stacks_frame(s, frame(s, t[i].name, t[i].kind))) == t[i].want,
+		   "%s is %snameless", t[i].name, t[i].want ? "" : "not ");
 	stacks_free(s);
 }
 
@@ -149,6 +167,7 @@ static void test_places(void)
 int main(void)
 {
 	test_intern();
+	test_nameless();
 	test_tree();
 	test_empty();
 	test_many();
