@@ -138,8 +138,8 @@ int fs_write_all(int fd, const void *p, size_t len, struct err *err)
 	return 0;
 }
 
-int fs_replace_file(int dirfd, const char *name, mode_t mode, const void *p, size_t len,
-		    struct err *err)
+static int replace(int dirfd, const char *name, mode_t mode, const struct stat *owner,
+		   const void *p, size_t len, struct err *err)
 {
 	CLEANUP(free) char *tmp = xasprintf(".%s.%d", name, (int)getpid());
 	CLEANUP(close_fd) int fd = -1;
@@ -148,7 +148,10 @@ int fs_replace_file(int dirfd, const char *name, mode_t mode, const void *p, siz
 	fd = fs_create(dirfd, tmp, mode, err);
 	if (fd < 0)
 		return -1;
-	if (fs_write_all(fd, p, len, err) < 0 || fchmod(fd, mode) < 0) {
+	if (fs_write_all(fd, p, len, err) < 0 ||
+	    (owner && fchown(fd, owner->st_uid, owner->st_gid) < 0 &&
+	     err_set(err, errno, "chown")) ||
+	    (fchmod(fd, mode) < 0 && err_set(err, errno, "chmod"))) {
 		unlinkat(dirfd, tmp, 0);
 		return err_wrap(err, "%s", name);
 	}
@@ -158,6 +161,18 @@ int fs_replace_file(int dirfd, const char *name, mode_t mode, const void *p, siz
 		return -1;
 	}
 	return 0;
+}
+
+int fs_replace_file(int dirfd, const char *name, mode_t mode, const void *p, size_t len,
+		    struct err *err)
+{
+	return replace(dirfd, name, mode, NULL, p, len, err);
+}
+
+int fs_replace_like(int dirfd, const char *name, const struct stat *like, const void *p, size_t len,
+		    struct err *err)
+{
+	return replace(dirfd, name, like->st_mode & 07777, like, p, len, err);
 }
 
 int64_t fs_copy(int from, int to, uint64_t limit, struct err *err)

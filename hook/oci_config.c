@@ -35,7 +35,8 @@ static char *take_label(const json_t *linux_part)
 int oci_config_parse(const char *text, size_t len, const char *bundle, struct oci_config *ret,
 		     struct err *err)
 {
-	json_t *o = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	/* Limits are up to 2^64-1, which jansson takes for no integer; none is needed here. */
+	json_t *o = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);
 	CLEANUP(free) char *path = take_string(json_object_get(o, "root"), "path", 4095);
 	json_t *linux_part = json_object_get(o, "linux");
 

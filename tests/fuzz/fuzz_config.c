@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /* config.json: reading it, and adding hooks to its text. A text that was JSON stays JSON, has the
- * hooks, and takes them only once. */
+ * hooks, takes them only once, and gives them back. */
 #include <stdint.h>
 
+#include "dfg/oci_spec.h"
 #include "oci_config.h"
-#include "oci_spec.h"
 #include "oci_state.h"
 
-#define HOOK "{\"path\":\"/h\"}"
+#define HOOK "/l/dfg-hook"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_added(const struct str *s)
+static void check_added(struct str *s)
 {
-	CLEANUP(str_fini) struct str again = {0};
 	struct err err;
 
-	if (oci_spec_add_hook(s->buf, s->len, HOOK, "\"/h\"", &again, &err) != 0)
+	if (oci_spec_add_hook(s, HOOK, NULL, &err) != 0 || oci_spec_remove_hook(s, &err) != 1 ||
+	    oci_spec_remove_hook(s, &err) != 0)
 		abort();
 }
 
@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (oci_config_parse(text, size, "/b", &c, &err) == 0 && !oci_path_valid(c.root))
 		abort();
-	if (oci_spec_add_hook(text, size, HOOK, "\"/h\"", &s, &err) == 1) {
+	str_add(&s, text, size);
+	if (oci_spec_add_hook(&s, HOOK, NULL, &err) == 1) {
 		json_t *after = json_loadb(s.buf, s.len, 0, NULL);
 
 		if (before && !json_object_get(json_object_get(after, "hooks"), "poststop"))

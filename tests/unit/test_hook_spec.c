@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* config.json: what the hook reads of it, what dfg-runtime writes into it, and the command lines
  * that make it do so. */
+#include "dfg/oci_spec.h"
 #include "oci_config.h"
-#include "oci_spec.h"
 
 #include <sys/stat.h>
 
@@ -10,18 +10,39 @@
 #include "runtime_args.h"
 #include "tap.h"
 
-#define H    "{\"path\":\"/h\"}"
+#define H    "{\"path\":\"/l/dfg-hook\",\"args\":[\"dfg-hook\"],\"env\":[\"DFG=1\"],\"timeout\":5}"
 #define ADDS "\"createRuntime\":[" H "],\"poststop\":[" H "]"
+
+#define HOOK "/l/dfg-hook"
 
 static void check_add(const char *name, const char *text, const char *want)
 {
 	CLEANUP(str_fini) struct str s = {0};
-	CLEANUP(str_fini) struct str again = {0};
 	struct err err;
 
-	is_int(oci_spec_add_hook(text, strlen(text), H, "\"/h\"", &s, &err), 1, name);
+	str_adds(&s, text);
+	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), 1, name);
 	is_str(s.buf, want, name);
-	is_int(oci_spec_add_hook(s.buf, s.len, H, "\"/h\"", &again, &err), 0, "a second time");
+	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), 0, "a second time");
+	is_str(s.buf, want, "changes nothing");
+}
+
+/* What was put in comes out without a trace. */
+static void check_remove(const char *name, const char *text)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(free) char *program = NULL;
+	struct err err;
+
+	str_adds(&s, text);
+	is_int(oci_spec_remove_hook(&s, &err), 0, "nothing to take out");
+	ok(!oci_spec_find_hook(&s), "none is found");
+	if (oci_spec_add_hook(&s, HOOK, "/r", &err) != 1)
+		abort();
+	program = oci_spec_find_hook(&s);
+	is_str(program, HOOK, "it is found");
+	is_int(oci_spec_remove_hook(&s, &err), 1, "taken out");
+	is_str(s.buf, text, name);
 }
 
 static void check_refused(const char *text)
@@ -29,8 +50,9 @@ static void check_refused(const char *text)
 	CLEANUP(str_fini) struct str s = {0};
 	struct err err;
 
-	is_int(oci_spec_add_hook(text, strlen(text), H, "\"/h\"", &s, &err), -1, text);
-	ok(s.len == 0, "nothing is written");
+	str_adds(&s, text);
+	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), -1, text);
+	is_str(s.buf, text, "stays as it was");
 }
 
 static void test_add(void)
@@ -40,7 +62,7 @@ static void test_add(void)
 	check_add("nothing at all", " {}\n", " {\"hooks\":{" ADDS "}}\n");
 	check_add("null", "{\"hooks\": null,\"b\":[1, -2.5e3,true]}",
 		  "{\"hooks\": {" ADDS "},\"b\":[1, -2.5e3,true]}");
-	check_add("empty", "{\"hooks\": { } }", "{\"hooks\": {" ADDS "} }");
+	check_add("empty", "{\"hooks\": { } }", "{\"hooks\": {" ADDS " } }");
 	check_add("another's", "{\"hooks\":{\"prestart\":[{\"path\":\"/x\",\"args\":[\"[\"]}]}}",
 		  "{\"hooks\":{" ADDS ",\"prestart\":[{\"path\":\"/x\",\"args\":[\"[\"]}]}}");
 	check_add("same stage", "{\"hooks\":{\"createRuntime\":[{\"path\":\"/x\"}]}}",
@@ -52,6 +74,25 @@ static void test_add(void)
 		  "{\"hooks\":{\"createRuntime\":[" H "],\"poststop\":[" H "]}}");
 	check_add("hooks further down do not count", "{\"x\":{\"hooks\":{}}}",
 		  "{\"hooks\":{" ADDS "},\"x\":{\"hooks\":{}}}");
+}
+
+static void test_remove(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	check_remove("no hooks", "{\"a\": 18446744073709551615 }");
+	check_remove("nothing at all", " {}\n");
+	check_remove("on lines", "{\n\t\"a\": 1,\n\t\"b\": {}\n}\n");
+	check_remove("another's",
+		     "{\"hooks\":{\"prestart\":[{\"path\":\"/x\",\"args\":[\"[\"]}]}}");
+	check_remove("same stage, on lines",
+		     "{\n \"hooks\": {\n  \"poststop\": [\n   {\"path\": \"/x\"}\n  ]\n }\n}");
+	str_adds(&s, "{\"hooks\":{\"prestart\":[{\"path\":\"/old/dfg-hook\"},{\"path\":\"/x\"},"
+		     "{\"path\":\"dfg-hook\"}],\"poststop\":[" H "," H "]}}");
+	is_int(oci_spec_remove_hook(&s, &err), 1, "of another installation, twice");
+	is_str(s.buf, "{\"hooks\":{\"prestart\":[{\"path\":\"/x\"},{\"path\":\"dfg-hook\"}]}}",
+	       "all are gone");
 }
 
 static void test_refused(void)
@@ -145,6 +186,11 @@ static void test_config(void)
 	is_str(c.root, "/run/b/rootfs", "is below the bundle");
 	is_str(c.mount_label, NULL, "a label with a newline is none");
 	oci_config_fini(&c);
+	is_int(config("{\"process\":{\"rlimits\":[{\"hard\":18446744073709551615}]},"
+		      "\"root\":{\"path\":\"/r\"}}",
+		      &c),
+	       0, "no limit");
+	oci_config_fini(&c);
 	is_int(config("{}", &c), -1, "no root");
 	is_int(config("{\"root\":{\"path\":7}}", &c), -1, "root is a number");
 	is_int(config("{\"root\":{\"path\":\"/a\\nb\"}}", &c), -1, "root with a newline");
@@ -177,6 +223,7 @@ static void test_config_file(void)
 int main(void)
 {
 	test_add();
+	test_remove();
 	test_refused();
 	test_args();
 	test_config();
