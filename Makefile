@@ -6,6 +6,8 @@ PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
 LIBEXECDIR ?= $(PREFIX)/libexec/dfg
 MANDIR     ?= $(PREFIX)/share/man
+COMPDIR    ?= $(PREFIX)/share/bash-completion/completions
+TMPFILES   ?= $(PREFIX)/lib/tmpfiles.d
 CFLAGS     ?= -O2 -g
 PKGCONFIG  ?= pkg-config
 # The injector runs in other people's containers: small and static. musl where it is installed.
@@ -42,7 +44,7 @@ payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
 
-.PHONY: all check check-emulated check-asan check-clang check-arm64 check-e2e fuzz install uninstall clean
+.PHONY: all check check-emulated check-asan check-clang check-arm64 check-e2e fuzz install uninstall deb clean
 all: $(programs) $(payload) $(image)
 
 # ---- who may include whom: the include path is the rule ------------------------------------
@@ -162,10 +164,22 @@ install: all
 	install -m 555 $(payload) $(DESTDIR)$(LIBEXECDIR)/payload
 	$(if $(filter %.1,$(man)),install -m 644 $(filter %.1,$(man)) $(DESTDIR)$(MANDIR)/man1)
 	$(if $(filter %.8,$(man)),install -m 644 $(filter %.8,$(man)) $(DESTDIR)$(MANDIR)/man8)
+	install -D -m 644 packaging/dfg.tmpfiles $(DESTDIR)$(TMPFILES)/dfg.conf
+	install -D -m 644 packaging/dfg.bash-completion $(DESTDIR)$(COMPDIR)/dfg
+	$(foreach p,$(notdir $(wildcard $(BUILD)/bin/dfg-*)),ln -sf dfg $(DESTDIR)$(COMPDIR)/$(p);)
 uninstall:
+	rm -f $(foreach p,$(notdir $(wildcard $(BUILD)/bin/dfg-*)) dfg,$(DESTDIR)$(COMPDIR)/$(p)) $(DESTDIR)$(TMPFILES)/dfg.conf
 	rm -f $(foreach p,$(notdir $(wildcard $(BUILD)/bin/dfg-*)),$(DESTDIR)$(BINDIR)/$(p))
 	rm -f $(foreach m,$(notdir $(man)),$(DESTDIR)$(MANDIR)/man1/$(m) $(DESTDIR)$(MANDIR)/man8/$(m))
 	rm -rf $(DESTDIR)$(LIBEXECDIR)
+# A Debian package, in $(BUILD)/deb. Needs the group "package" of packages.txt.
+deb:
+	rm -rf $(BUILD)/deb && mkdir -p $(BUILD)/deb/dfg-$(VERSION)
+	tar -c --exclude=./.git --exclude='./$(firstword $(subst /, ,$(BUILD)))*' . | tar -x -C $(BUILD)/deb/dfg-$(VERSION)
+	cp -r packaging/debian $(BUILD)/deb/dfg-$(VERSION)
+	printf 'dfg (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- The dfg authors <dfg@localhost>  %s\n' \
+	    '$(VERSION)' "$$(date -R -r CHANGELOG.md)" >$(BUILD)/deb/dfg-$(VERSION)/debian/changelog
+	cd $(BUILD)/deb/dfg-$(VERSION) && env -u MAKEFLAGS -u MFLAGS -u BUILD dpkg-buildpackage -us -uc -b -j$(shell nproc)
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-fuzz
 
