@@ -130,12 +130,10 @@ static void svg_legend(struct svg *v)
 static void add_label(struct str *s, const struct frame *f, uint64_t x, uint64_t y,
 		      uint64_t columns)
 {
-	bool java =
-		f->kind == FRAME_JAVA || f->kind == FRAME_INLINED || f->kind == FRAME_INTERPRETED;
 	const char *name = f->name;
 	size_t len = f->len, fit = text_fit(name, len, columns);
 
-	if (fit < len && java) {
+	if (fit < len && frame_is_java(f->kind)) {
 		size_t package = text_package(name, len);
 
 		name += package;

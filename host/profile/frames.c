@@ -141,6 +141,11 @@ void frames_keep_places(struct frames *fs)
 	fs->places = true;
 }
 
+bool frames_keeps_places(const struct frames *fs)
+{
+	return fs->places;
+}
+
 uint32_t frames_place(struct frames *fs, uint32_t frame, uint32_t line, uint32_t module)
 {
 	struct frame want = fs->list[frame];
@@ -186,6 +191,11 @@ bool frame_is_nameless(const struct frame *f)
 {
 	return (f->kind == FRAME_NATIVE || f->kind == FRAME_JVM) && f->name[0] == '[' &&
 	       memmem(f->name, f->len, "+0x", 3);
+}
+
+bool frame_is_java(enum frame_kind kind)
+{
+	return kind == FRAME_JAVA || kind == FRAME_INLINED || kind == FRAME_INTERPRETED;
 }
 
 const char *frame_suffix(enum frame_kind kind)

@@ -41,6 +41,7 @@ uint32_t frames_intern(struct frames *fs, const char *name, size_t len, enum fra
 
 /* From now on places make frames different. To be called while empty. */
 void frames_keep_places(struct frames *fs);
+bool frames_keeps_places(const struct frames *fs);
 
 /* The same frame at a line of a module; unchanged where places are not kept. */
 uint32_t frames_place(struct frames *fs, uint32_t frame, uint32_t line, uint32_t module);
@@ -58,6 +59,9 @@ size_t frames_module_count(const struct frames *fs);
 /* Whether its function is known by file and place, "[file+0x1234]", but has no name anywhere: there
  * is no symbol for it. Not FRAME_UNKNOWN: nothing but a name is missing. */
 bool frame_is_nameless(const struct frame *f);
+
+/* A Java method, compiled, inlined or interpreted. */
+bool frame_is_java(enum frame_kind kind);
 
 /* The suffix of folded text: "_[k]", "_[j]", "_[i]", "_[0]" or "". */
 const char *frame_suffix(enum frame_kind kind);

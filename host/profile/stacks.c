@@ -126,28 +126,54 @@ uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t
 	return node;
 }
 
+static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32_t frame,
+			    const struct graft *how)
+{
+	struct frame f = *frames_get(from, frame);
+	uint32_t ret;
+
+	if (how->one_java && frame_is_java(f.kind))
+		f.kind = FRAME_JAVA;
+	ret = frames_intern(to->frames, f.name, f.len, f.kind);
+	if (!frames_keeps_places(to->frames))
+		return ret;
+	return frames_place(
+		to->frames, ret, f.line,
+		f.module ? frames_intern_module(to->frames, frames_module(from, f.module)) : 0);
+}
+
+void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,
+		  uint32_t **ret_nodes)
+{
+	CLEANUP(free)
+	uint32_t *frames = xcalloc(frames_count(from->frames), sizeof(*frames)); /* + 1 */
+	CLEANUP(free) uint32_t *nodes = xcalloc(from->node_count, sizeof(*nodes));
+
+	nodes[0] = how->under;
+	to->nodes[how->under].self += from->nodes[0].self;
+	/* A node is always made after its parent. */
+	for (size_t n = 1; n < from->node_count; n++) {
+		const struct stack_node *node = &from->nodes[n];
+		uint32_t *frame = &frames[node->frame];
+
+		if (how->skip_first && node->parent == 0) {
+			nodes[n] = how->under;
+		} else {
+			if (!*frame)
+				*frame = graft_frame(to, from->frames, node->frame, how) + 1;
+			nodes[n] = child(to, nodes[node->parent], *frame - 1);
+		}
+		to->nodes[nodes[n]].self += node->self;
+	}
+	if (ret_nodes)
+		*ret_nodes = TAKE_PTR(nodes);
+}
+
 struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes)
 {
 	struct stacks *plain = stacks_new();
-	CLEANUP(free)
-	uint32_t *frames = xcalloc(frames_count(s->frames), sizeof(*frames)); /* + 1 */
-	uint32_t *nodes = xcalloc(s->node_count, sizeof(*nodes));
 
-	/* A node is always made after its parent. */
-	for (size_t n = 1; n < s->node_count; n++) {
-		const struct stack_node *node = &s->nodes[n];
-		const struct frame *f = frames_get(s->frames, node->frame);
-		uint32_t *frame = &frames[f->plain];
-
-		if (!*frame)
-			*frame = stacks_intern(plain, f->name, f->len, f->kind) + 1;
-		nodes[n] = child(plain, nodes[node->parent], *frame - 1);
-		plain->nodes[nodes[n]].self += node->self;
-	}
-	plain->nodes[0].self = s->nodes[0].self;
-	if (ret_nodes)
-		*ret_nodes = TAKE_PTR(nodes);
-	free(nodes);
+	stacks_graft(plain, s, &(struct graft){0}, ret_nodes);
 	return plain;
 }
 

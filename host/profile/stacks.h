@@ -53,6 +53,18 @@ uint32_t stacks_intern(struct stacks *s, const char *name, size_t len, enum fram
 /* The names. Where they keep places (frames_keep_places), the tree has a node for each. */
 struct frames *stacks_frames(const struct stacks *s);
 
+/* How one tree goes into another. All 0: as it is, but for places where `to` keeps none. */
+struct graft {
+	uint32_t under;	 /* the node of `to` that gets the stacks */
+	bool skip_first; /* without their first frame, the thread */
+	bool one_java;	 /* a Java method is one frame, however it ran: FRAME_JAVA */
+};
+
+/* Adds all samples of one tree to another. *ret_nodes, if asked for, is owned by the caller: the
+ * node of `to` for each node of `from`. */
+void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,
+		  uint32_t **ret_nodes);
+
 /* The tree with its places left out. *ret_nodes, if asked for, is owned by the caller: the node
  * there for each node here. */
 struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes);

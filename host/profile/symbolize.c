@@ -294,8 +294,7 @@ bool symbolize_is_java(const struct symbolizer *sy, uint32_t frame)
 {
 	enum frame_kind kind = stacks_frame(sy->stacks, frame)->kind;
 
-	return frame == codemaps_stale(sy->codes) || kind == FRAME_JAVA || kind == FRAME_INLINED ||
-	       kind == FRAME_INTERPRETED;
+	return frame == codemaps_stale(sy->codes) || frame_is_java(kind);
 }
 
 /* Where glibc and musl start a thread or a program. A C library without these symbols (stripped) is

@@ -164,6 +164,37 @@ static void test_places(void)
 	stacks_free(s);
 }
 
+static void test_graft(void)
+{
+	struct stacks *from = stacks_new(), *to = stacks_new();
+	CLEANUP(free) uint32_t *nodes = NULL;
+	uint32_t path[3], line, lib, under, node;
+
+	frames_keep_places(stacks_frames(from));
+	frames_keep_places(stacks_frames(to));
+	frames_intern_module(stacks_frames(to), "/lib/other.so");
+	path[0] = frame(from, "thread", FRAME_ROOT);
+	lib = frames_intern_module(stacks_frames(from), "/lib/x.so");
+	path[1] = frames_place(stacks_frames(from), frame(from, "f", FRAME_INLINED), 7, lib);
+	stacks_add(from, path, 1, 5);
+	line = stacks_add(from, path, 2, 3);
+	under = stacks_add(to, &(uint32_t){frame(to, "web", FRAME_ROOT)}, 1, 1);
+	stacks_graft(to, from, &(struct graft){.under = under, .skip_first = true}, &nodes);
+	node = nodes[line];
+	is_int(stacks_node(to, node)->parent, under, "put below a node, without the thread");
+	is_int(stacks_node(to, node)->self, 3, "with its samples");
+	is_int(stacks_node(to, under)->self, 6, "those of the thread itself are the node's");
+	is_str(frames_module(stacks_frames(to),
+			     stacks_frame(to, stacks_node(to, node)->frame)->module),
+	       "/lib/x.so", "and with its place");
+	stacks_graft(to, from, &(struct graft){.one_java = true}, NULL);
+	is_int(stacks_node_count(to), 5, "again at the top, with the thread");
+	is_int(stacks_frame(to, stacks_node(to, 4)->frame)->kind, FRAME_JAVA,
+	       "and one kind of Java");
+	stacks_free(from);
+	stacks_free(to);
+}
+
 int main(void)
 {
 	test_intern();
@@ -172,6 +203,7 @@ int main(void)
 	test_empty();
 	test_many();
 	test_places();
+	test_graft();
 	is_str(frame_suffix(FRAME_KERNEL), "_[k]", "kernel");
 	is_str(frame_suffix(FRAME_JAVA), "_[j]", "Java");
 	is_str(frame_suffix(FRAME_INLINED), "_[i]", "inlined");
