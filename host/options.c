@@ -2,15 +2,21 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "dfg/paths.h"
 #include "dfg/str.h"
 #include "record.h"
 
+#define TOP_SECONDS   2
 #define DURATION_MAX  (24 * 3600)
 #define FREQUENCY_MAX 100000
 #define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
+
+#define TRIGGER (1u << PROGRAM_TRIGGER)
+#define TOP	(1u << PROGRAM_TOP)
+#define BOTH	(TRIGGER | TOP)
 
 enum {
 	OPT_PID = 256,
@@ -23,61 +29,91 @@ enum {
 	OPT_REPLAY,
 	OPT_ROOT,
 	OPT_JSON,
+	OPT_PLAIN,
 	OPT_HELP,
 	OPT_VERSION,
 };
 
-static const struct option long_options[] = {
-	{"duration", required_argument, NULL, 'd'},
-	{"frequency", required_argument, NULL, 'F'},
-	{"format", required_argument, NULL, 'f'},
-	{"output", required_argument, NULL, 'o'},
-	{"pid", no_argument, NULL, OPT_PID},
-	{"all", no_argument, NULL, OPT_ALL},
-	{"unwind", required_argument, NULL, OPT_UNWIND},
-	{"stack", required_argument, NULL, OPT_STACK},
-	{"source", required_argument, NULL, OPT_SOURCE},
-	{"trigger", required_argument, NULL, OPT_TRIGGER},
-	{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS},
-	{"replay", no_argument, NULL, OPT_REPLAY},
-	{"root", required_argument, NULL, OPT_ROOT},
-	{"json", no_argument, NULL, OPT_JSON},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, OPT_HELP},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{0},
+static const struct {
+	struct option option;
+	unsigned programs; /* that take it */
+} rows[] = {
+	{{"duration", required_argument, NULL, 'd'}, BOTH},
+	{{"frequency", required_argument, NULL, 'F'}, BOTH},
+	{{"format", required_argument, NULL, 'f'}, BOTH},
+	{{"output", required_argument, NULL, 'o'}, BOTH},
+	{{"pid", no_argument, NULL, OPT_PID}, BOTH},
+	{{"all", no_argument, NULL, OPT_ALL}, BOTH},
+	{{"unwind", required_argument, NULL, OPT_UNWIND}, BOTH},
+	{{"stack", required_argument, NULL, OPT_STACK}, BOTH},
+	{{"source", required_argument, NULL, OPT_SOURCE}, BOTH},
+	{{"trigger", required_argument, NULL, OPT_TRIGGER}, BOTH},
+	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
+	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
+	{{"root", required_argument, NULL, OPT_ROOT}, BOTH},
+	{{"json", no_argument, NULL, OPT_JSON}, BOTH},
+	{{"quiet", no_argument, NULL, 'q'}, BOTH},
+	{{"help", no_argument, NULL, OPT_HELP}, BOTH},
+	{{"version", no_argument, NULL, OPT_VERSION}, BOTH},
+	{{"count", required_argument, NULL, 'n'}, TOP},
+	{{"plain", no_argument, NULL, OPT_PLAIN}, TOP},
 };
 
-static const char help[] =
-	"usage: dfg-trigger [options] CONTAINER...     a flame graph of what runs in it\n"
-	"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
-	"       dfg-trigger [options] --all            of every container with a JVM\n"
-	"       dfg-trigger [options] --replay SESSION...  draw again, without root\n"
-	"\n"
-	"CONTAINER is a name, an id or the beginning of an id.\n"
-	"\n"
-	"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
-	"  -F, --frequency HZ       samples per second and CPU (99)\n"
-	"  -f, --format LIST        svg,folded (both)\n"
-	"  -o, --output DIR         instead of the container's graphs directory\n"
-	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables from\n"
-	"                           a copy of the stack (vm, unless all JVMs keep pointers)\n"
-	"      --stack BYTES        of the stack to copy with each sample (32768, less on\n"
-	"                           large machines)\n"
-	"      --source auto|agent|host  where the names of Java code come from:\n"
-	"                           the agent in the JVM, or its memory read from here\n"
-	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"
-	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"
+/* How it is recorded. */
+#define RECORD_HELP                                                                                \
+	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables from\n"  \
+	"                           a copy of the stack (vm, unless all JVMs keep pointers)\n"     \
+	"      --stack BYTES        of the stack to copy with each sample (32768, less on\n"       \
+	"                           large machines)\n"                                             \
+	"      --source auto|agent|host  where the names of Java code come from:\n"                \
+	"                           the agent in the JVM, or its memory read from here\n"          \
+	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
+	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
 	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
-	"      --json               summary as one JSON object on stdout\n"
-	"  -q, --quiet              no progress\n"
-	"      --version\n"
-	"\n"
-	"exit: 0 done, 1 failed, 2 usage, 3 no such container, 4 no JVM there, 5 not permitted\n";
 
-void options_help(void)
+#define EXIT_HELP                                                                                  \
+	"\n"                                                                                       \
+	"exit: 0 done, 1 failed, 2 usage, 3 no such container, 4 no JVM there, 5 not permitted\n"
+
+static const char *const help[] = {
+	[PROGRAM_TRIGGER] =
+		"usage: dfg-trigger [options] CONTAINER...     a flame graph of what runs in it\n"
+		"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
+		"       dfg-trigger [options] --all            of every container with a JVM\n"
+		"       dfg-trigger [options] --replay SESSION...  draw again, without root\n"
+		"\n"
+		"CONTAINER is a name, an id or the beginning of an id.\n"
+		"\n"
+		"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
+		"  -F, --frequency HZ       samples per second and CPU (99)\n"
+		"  -f, --format LIST        svg,folded (both)\n"
+		"  -o, --output DIR         instead of the container's graphs "
+		"directory\n" RECORD_HELP
+		"      --json               summary as one JSON object on stdout\n"
+		"  -q, --quiet              no progress\n"
+		"      --version\n" EXIT_HELP,
+	[PROGRAM_TOP] =
+		"usage: dfg-top [options] CONTAINER...     what runs in it, now\n"
+		"       dfg-top [options] --pid PID...     in a process, or its container\n"
+		"       dfg-top [options] --all            in every container with a JVM\n"
+		"\n"
+		"CONTAINER is a name, an id or the beginning of an id. Keys: ? shows them, q "
+		"quits.\n"
+		"\n"
+		"  -d, --duration SECONDS   from one refresh to the next (2)\n"
+		"  -n, --count N            end after N refreshes\n"
+		"      --plain              lines of text; as where the output is no terminal\n"
+		"      --json               one JSON object for each refresh, on a line\n"
+		"  -F, --frequency HZ       samples per second and CPU (99)\n"
+		"  -f, --format LIST        what key w writes: svg,folded (both)\n"
+		"  -o, --output DIR         where to, not the container's graphs "
+		"directory\n" RECORD_HELP "  -q, --quiet              no remarks\n"
+		"      --version\n" EXIT_HELP,
+};
+
+void options_help(enum options_program program)
 {
-	fputs(help, stdout);
+	fputs(help[program], stdout);
 }
 
 /* Index of value in a NULL-terminated list of words. */
@@ -157,6 +193,11 @@ static int take(int opt, const char *value, struct options *o, struct err *err)
 	case OPT_JSON:
 		o->json = true;
 		return 0;
+	case OPT_PLAIN:
+		o->plain = true;
+		return 0;
+	case 'n':
+		return number("count", value, UINT32_MAX, &o->count, err);
 	case OPT_PID:
 		o->by_pid = true;
 		return 0;
@@ -202,17 +243,38 @@ static int check_names(const struct options *o, struct err *err)
 	return 0;
 }
 
-int options_parse(int argc, char **argv, struct options *ret, struct err *err)
+/* The rows of one program, as getopt has them: long, and short ones behind a ':'. */
+static void options_of(enum options_program program, struct option *ret_long, struct str *ret_short)
 {
+	str_addc(ret_short, ':');
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct option *o = &rows[i].option;
+
+		if (!(rows[i].programs & 1u << program))
+			continue;
+		*ret_long++ = *o;
+		if (o->val > 0 && o->val <= CHAR_MAX)
+			str_addf(ret_short, "%c%s", o->val, o->has_arg ? ":" : "");
+	}
+	*ret_long = (struct option){0};
+}
+
+int options_parse(enum options_program program, int argc, char **argv, struct options *ret,
+		  struct err *err)
+{
+	struct options o = {.duration = program == PROGRAM_TOP ? TOP_SECONDS : RECORD_SECONDS,
+			    .frequency = RECORD_FREQUENCY};
+	CLEANUP(str_fini) struct str short_options = {0};
+	struct option long_options[ARRAY_LEN(rows) + 1];
 	const char *root = getenv("DFG_ROOT");
-	struct options o = {.duration = RECORD_SECONDS, .frequency = RECORD_FREQUENCY};
 	int opt;
 
 	o.snapshot.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
 	if (formats_parse("svg,folded", &o.formats, err) < 0)
 		return -1;
+	options_of(program, long_options, &short_options);
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":d:F:f:o:q", long_options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, short_options.buf, long_options, NULL)) != -1) {
 		if (opt == '?')
 			return err_set(err, 0, "unknown option %s; see --help", argv[optind - 1]);
 		if (opt == ':')

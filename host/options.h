@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of dfg-trigger (design: README, docs/man/dfg-trigger.1). */
+/* The command lines of dfg-trigger and dfg-top (docs/man). */
 #ifndef DFG_OPTIONS_H
 #define DFG_OPTIONS_H
 
@@ -9,6 +9,11 @@
 #include "dfg/err.h"
 #include "formats.h"
 #include "snapshot.h"
+
+enum options_program {
+	PROGRAM_TRIGGER,
+	PROGRAM_TOP,
+};
 
 enum options_action {
 	ACTION_RECORD,
@@ -28,7 +33,7 @@ struct options {
 	char **names; /* containers, pids or sessions; borrowed from argv */
 	size_t name_count;
 	bool all, by_pid;
-	unsigned duration;  /* seconds */
+	unsigned duration;  /* seconds; of dfg-top, from one refresh to the next */
 	unsigned frequency; /* Hz */
 	enum options_unwind unwind;
 	unsigned stack_bytes; /* copied with each sample, for vm; 0: as many as fit */
@@ -36,10 +41,13 @@ struct options {
 	const char *output; /* NULL: beside the container's other results */
 	struct snapshot_options snapshot;
 	bool json, quiet;
+	bool plain;	/* dfg-top: no screen */
+	unsigned count; /* dfg-top: refreshes; 0: no end */
 };
 
 /* Fails with a usage error: exit status 2. */
-MUST_CHECK int options_parse(int argc, char **argv, struct options *ret, struct err *err);
-void options_help(void);
+MUST_CHECK int options_parse(enum options_program program, int argc, char **argv,
+			     struct options *ret, struct err *err);
+void options_help(enum options_program program);
 
 #endif

@@ -279,12 +279,12 @@ int main(int argc, char **argv)
 	struct err err;
 
 	log_init("dfg-trigger");
-	if (options_parse(argc, argv, &o, &err) < 0)
+	if (options_parse(PROGRAM_TRIGGER, argc, argv, &o, &err) < 0)
 		return (int)fail(EXIT_USAGE, &err);
 	log_quiet(o.quiet);
 	switch (o.action) {
 	case ACTION_HELP:
-		options_help();
+		options_help(PROGRAM_TRIGGER);
 		return EXIT_DONE;
 	case ACTION_VERSION:
 		puts("dfg-trigger " DFG_VERSION);

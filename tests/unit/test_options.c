@@ -19,7 +19,8 @@ static int parse(const char *line)
 		argv[argc++] = w;
 	argv[argc] = NULL;
 	optind = 0; /* glibc: start over */
-	return options_parse(argc, argv, &o, &err);
+	return options_parse(strcmp(argv[0], "dfg-top") ? PROGRAM_TRIGGER : PROGRAM_TOP, argc, argv,
+			     &o, &err);
 }
 
 static void refused(const char *line, const char *word)
@@ -64,6 +65,16 @@ int main(void)
 	is_str(o.snapshot.root, "/srv/dfg", "moves the root");
 	is_int(parse("dfg-trigger --root /opt/dfg web"), 0, "--root");
 	is_str(o.snapshot.root, "/opt/dfg", "has the last word");
+
+	is_int(parse("dfg-top web"), 0, "dfg-top");
+	is_int(o.duration, 2, "refreshes every 2 s");
+	is_int((int64_t)o.count, 0, "without an end");
+	is_int(parse("dfg-top -n 3 -d 5 --plain --source host web"), 0,
+	       "its own options, and others");
+	is_int((int64_t)o.count, 3, "three times");
+	ok(o.plain, "as text");
+	refused("dfg-top --replay /x", "--replay");
+	refused("dfg-trigger -n 3 web", "-n");
 
 	refused("dfg-trigger", "no container");
 	refused("dfg-trigger --replay", "no session");
