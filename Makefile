@@ -86,7 +86,7 @@ endef
 $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
-libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf liblzma) -liberty -lm
+libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf liblzma zlib) -liberty -lm
 
 define host_program
 $(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/doctor host/draw host/profile host/collect host/session host/elf injector hotspot common,$(call archive,$(f)))

@@ -12,6 +12,7 @@ static int folded(const struct stacks *s, const struct picture *p, int fd, struc
 static const struct format formats[] = {
 	{"svg", "flame.svg", false, draw_svg},
 	{"folded", "flame.folded", false, folded},
+	{"pprof", "flame.pb.gz", true, draw_pprof},
 };
 _Static_assert(ARRAY_LEN(formats) <= FORMATS_MAX, "room for all formats");
 

@@ -190,6 +190,8 @@ static int draw_profile(struct job *j, const struct profile *profile, struct ren
 	struct picture p = {.title = title,
 			    .subtitle = subtitle,
 			    .quality = profile->quality,
+			    .frequency = j->session->frequency,
+			    .duration = j->session->duration,
 			    .details = plain ? profile : NULL,
 			    .nodes = nodes};
 	int rc;

@@ -12,6 +12,8 @@ struct picture {
 	const char *title;    /* "web: 30 s at 99 Hz" */
 	const char *subtitle; /* container, host, time; may be "" */
 	struct quality quality;
+	unsigned frequency; /* samples per second and processor, 0: unknown */
+	double duration;    /* seconds, 0: unknown */
 	/* Only for formats that ask for them, else NULL: the profile with places and samples, and
 	 * the node of the drawn stacks for each node of its stacks. */
 	const struct profile *details;
@@ -25,6 +27,9 @@ MUST_CHECK int draw_folded(const struct stacks *s, int fd, struct err *err);
 
 /* Interactive SVG. */
 MUST_CHECK int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err *err);
+
+/* pprof's protocol buffer, gzipped; pprof.h reads it. With details it has the threads. */
+MUST_CHECK int draw_pprof(const struct stacks *s, const struct picture *p, int fd, struct err *err);
 
 /* The quality line, appended without a newline: "51 466 samples · 0 lost · 99.7 % of Java stacks
  * complete · 0.1 % frames unknown · 0 % truncated". A share is 0 % or 100 % only when it is so

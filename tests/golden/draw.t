@@ -25,6 +25,8 @@ for name in web one empty; do
 	ok "$name: well-formed" well_formed "$work/$name.svg"
 	"$BUILD/tools/draw" folded <"$here/$name.folded" >"$work/$name.folded"
 	ok "$name: folded text comes out as it went in" diff -u "$here/$name.folded" "$work/$name.folded"
+	"$BUILD/tools/draw" pprof <"$here/$name.folded" | "$BUILD/tools/draw" folded >"$work/$name.folded"
+	ok "$name: pprof keeps all of it" diff -u "$here/$name.folded" "$work/$name.folded"
 done
 
 # Names of all bytes and of all that XML, HTML and scripts take for their own.

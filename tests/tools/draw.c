@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Draws folded text for the tests: draw svg|folded [TITLE [SUBTITLE [QUALITY]]] <IN >OUT, with
- * QUALITY the numbers of struct quality behind `samples`, divided by commas. */
+/* Draws folded text or pprof for the tests: draw FORMAT [TITLE [SUBTITLE [QUALITY]]] <IN >OUT, as
+ * if recorded for 10 s at 100 Hz; QUALITY: the numbers of struct quality behind `samples`, divided
+ * by commas. */
 #include <stdio.h>
 #include <string.h>
 
 #include "dfg/fs.h"
-#include "draw.h"
 #include "fold.h"
+#include "formats.h"
+#include "pprof.h"
 
 static void quality_parse(struct quality *q, const char *text)
 {
@@ -23,30 +25,55 @@ static void quality_parse(struct quality *q, const char *text)
 	}
 }
 
+static int load(struct profile *p, const struct str *text, struct err *err)
+{
+	if (pprof_is(text->buf, text->len))
+		return pprof_read(p, text->buf, text->len, err);
+	if (fold_read(p->stacks, text->buf, text->len))
+		fprintf(stderr, "draw: some lines were left out\n");
+	return 0;
+}
+
+static int draw(const struct format *f, struct profile *profile, struct picture *p, struct err *err)
+{
+	CLEANUP(free) uint32_t *nodes = NULL;
+	struct stacks *plain = stacks_plain(profile->stacks, &nodes);
+	int rc;
+
+	stacks_sort(plain);
+	p->nodes = nodes;
+	rc = f->draw(plain, p, STDOUT_FILENO, err);
+	stacks_free(plain);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct picture p = {.title = argc > 2 ? argv[2] : "Test",
-			    .subtitle = argc > 3 ? argv[3] : ""};
+			    .subtitle = argc > 3 ? argv[3] : "",
+			    .frequency = 100,
+			    .duration = 10};
 	CLEANUP(str_fini) struct str text = {0};
-	struct stacks *s = stacks_new();
-	uint64_t *totals;
+	CLEANUP(free) uint64_t *totals = NULL;
+	struct format_set set;
+	struct profile profile;
 	struct err err;
 	int ret;
 
-	if (argc < 2 || fs_read_all(STDIN_FILENO, (size_t)1 << 30, &text, &err) < 0)
+	if (argc < 2 || formats_parse(argv[1], &set, &err) < 0 ||
+	    fs_read_all(STDIN_FILENO, (size_t)1 << 30, &text, &err) < 0)
 		return 2;
-	if (fold_read(s, text.buf, text.len))
-		fprintf(stderr, "draw: some lines were left out\n");
-	stacks_sort(s);
-	totals = stacks_totals(s);
+	profile_init(&profile, formats_take_details(&set));
+	ret = load(&profile, &text, &err);
+	totals = stacks_totals(profile.stacks);
 	p.quality.samples = totals[0];
+	p.details = profile.samples ? &profile : NULL;
 	if (argc > 4)
 		quality_parse(&p.quality, argv[4]);
-	ret = strcmp(argv[1], "svg") == 0 ? draw_svg(s, &p, STDOUT_FILENO, &err)
-					  : draw_folded(s, STDOUT_FILENO, &err);
+	if (ret == 0)
+		ret = draw(set.list[0], &profile, &p, &err);
 	if (ret < 0)
 		fprintf(stderr, "draw: %s\n", err.msg);
-	free(totals);
-	stacks_free(s);
+	profile_fini(&profile);
 	return ret < 0;
 }
