@@ -34,12 +34,12 @@ other := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),x86,arm64)
 
 # ---- what there is -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
-folders := common hotspot hook injector host/elf host/session host/collect host/doctor host/profile host/draw host
-mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c
+folders := common hotspot hook injector host/elf host/session host/collect host/setup host/doctor host/profile host/draw host
+mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c host/setup_main.c
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
-programs := $(BUILD)/bin/dfg-trigger $(BUILD)/bin/dfg-doctor $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
+programs := $(BUILD)/bin/dfg-trigger $(BUILD)/bin/dfg-doctor $(BUILD)/bin/dfg-setup $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
 payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
@@ -54,11 +54,12 @@ inc_hotspot      := -Ihotspot
 inc_host/session := -Ihost/session
 inc_host/elf     := -Ihost/elf
 inc_host/collect := -Ihost/collect -Ihost/session -Ihost/elf
-inc_host/doctor  := -Ihost/doctor -Ihost/collect -Ihost/session $(shell $(PKGCONFIG) --cflags jansson)
+inc_host/setup   := -Ihost/setup $(shell $(PKGCONFIG) --cflags jansson)
+inc_host/doctor  := -Ihost/doctor -Ihost/setup -Ihost/collect -Ihost/session $(shell $(PKGCONFIG) --cflags jansson)
 inc_host/profile := -Ihost/profile -Ihost/elf
 inc_host/draw    := -Ihost/draw -Ihost/profile
-inc_host         := -Ihost -Ihost/session -Ihost/collect -Ihost/doctor -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
-inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/session -Ihost/elf -Ihost/collect -Ihost/doctor -Ihost/profile -Ihost/draw
+inc_host         := -Ihost -Ihost/session -Ihost/collect -Ihost/setup -Ihost/doctor -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
+inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/session -Ihost/elf -Ihost/collect -Ihost/setup -Ihost/doctor -Ihost/profile -Ihost/draw
 
 $(BUILD)/dyn/%.o: %.c
 	@mkdir -p $(@D)
@@ -89,12 +90,13 @@ libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
 libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf liblzma zlib) -liberty -lm
 
 define host_program
-$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/doctor host/draw host/profile host/collect host/session host/elf injector hotspot common,$(call archive,$(f)))
+$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/doctor host/setup host/draw host/profile host/collect host/session host/elf injector hook hotspot common,$(call archive,$(f)))
 	@mkdir -p $$(@D)
 	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -o $$@ $$^ $$(libs_host) $$(LDFLAGS)
 endef
 $(eval $(call host_program,dfg-trigger,host/trigger_main.c))
 $(eval $(call host_program,dfg-doctor,host/doctor_main.c))
+$(eval $(call host_program,dfg-setup,host/setup_main.c))
 
 # The hook starts with every container: static, so that nothing is searched or relocated by name.
 $(BUILD)/libexec/dfg-%: $(BUILD)/dyn/hook/%_main.o $(call archive,hook) $(call archive,common)

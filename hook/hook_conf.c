@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook_conf.h"
+#include "dfg/hook_conf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +50,23 @@ static bool set_path(const char *value, char *ret, size_t size)
 	return true;
 }
 
+/* KEY=PATTERN, neither of them empty. */
+static bool add_rule(const char *value, bool never, struct hook_conf *c)
+{
+	const char *equals = strchr(value, '=');
+	size_t len = equals ? (size_t)(equals - value) : 0;
+	struct hook_rule *r = &c->rules[c->rule_count];
+
+	if (c->rule_count == HOOK_RULES_MAX || len == 0 || len >= sizeof(r->key) || !equals[1] ||
+	    strlen(equals + 1) >= sizeof(r->pattern))
+		return false;
+	*r = (struct hook_rule){.never = never};
+	memcpy(r->key, value, len);
+	strcpy(r->pattern, equals + 1);
+	c->rule_count++;
+	return true;
+}
+
 static bool set_key(const char *key, const char *value, struct hook_conf *c, struct err *err)
 {
 	uint64_t n = 0;
@@ -57,6 +74,8 @@ static bool set_key(const char *key, const char *value, struct hook_conf *c, str
 
 	if (!strcmp(key, "inject")) {
 		good = set_inject(value, c);
+	} else if (!strcmp(key, "only") || !strcmp(key, "never")) {
+		good = add_rule(value, key[0] == 'n', c);
 	} else if (!strcmp(key, "strict")) {
 		good = set_bool(value, &c->strict);
 	} else if (!strcmp(key, "budget_ms")) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook_options.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static const struct {
@@ -60,6 +59,10 @@ int hook_options_parse(int argc, char **argv, struct hook_options *ret, struct e
 
 		if (take_mode(argv[i], ret))
 			continue;
+		if (!strcmp(argv[i], "--asked")) {
+			ret->asked = true;
+			continue;
+		}
 		rc = take_paths(argv, &i, ret, err);
 		if (rc < 0)
 			failed = -1;

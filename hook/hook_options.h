@@ -4,6 +4,8 @@
 #ifndef HOOK_OPTIONS_H
 #define HOOK_OPTIONS_H
 
+#include <stdbool.h>
+
 #include "dfg/err.h"
 
 enum hook_mode {
@@ -17,6 +19,7 @@ enum hook_mode {
 
 struct hook_options {
 	enum hook_mode mode;
+	bool asked; /* somebody wants it for this container (hook_select.h) */
 	const char *root, *payload, *conf; /* borrowed from argv; NULL: not given */
 };
 

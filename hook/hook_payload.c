@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "dfg/fs.h"
+#include "dfg/hook_conf.h"
 #include "dfg/paths.h"
-#include "hook_conf.h"
 #include "hook_mnt.h"
 
 #define PAYLOAD_IMAGE "payload.squashfs"

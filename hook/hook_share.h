@@ -4,7 +4,7 @@
 #define HOOK_SHARE_H
 
 #include "dfg/err.h"
-#include "hook_conf.h"
+#include "dfg/hook_conf.h"
 #include "hook_target.h"
 
 /* Mounts both below the container's directory `dir` and fills ret->out and ret->ctl with clones for

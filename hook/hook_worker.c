@@ -12,6 +12,7 @@
 #include "hook_mnt.h"
 #include "hook_payload.h"
 #include "hook_record.h"
+#include "hook_select.h"
 #include "hook_share.h"
 #include "hook_store.h"
 #include "hook_sweep.h"
@@ -49,24 +50,10 @@ const char *hook_worker_root(const struct hook_options *o, const struct hook_con
 	return c->root[0] ? c->root : DFG_ROOT_DEFAULT;
 }
 
-/* The annotation may only narrow: it comes from whoever made the container. */
 static enum hook_reason decide(const struct box *b, struct err *err)
 {
-	const char *note = json_string_value(json_object_get(b->state.notes, "dfg.io/inject"));
-	bool no = false, yes = false;
-
-	if (!note)
-		note = b->config.inject;
-	if (note) {
-		no = !strcmp(note, "false");
-		yes = !strcmp(note, "true");
-	}
-	if (no || b->job->conf->inject == HOOK_INJECT_NONE ||
-	    (b->job->conf->inject == HOOK_INJECT_ANNOTATED && !yes)) {
-		err_set(err, 0, no ? "annotation dfg.io/inject is false" : "inject in dfg.conf");
-		return HOOK_SKIP_OPTOUT;
-	}
-	return HOOK_NONE;
+	return hook_select(b->job->conf, b->job->options->asked,
+			   b->state.notes ? b->state.notes : b->config.notes, err);
 }
 
 static enum hook_reason read_state(struct box *b, struct err *err)

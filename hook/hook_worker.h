@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hook_conf.h"
+#include "dfg/hook_conf.h"
 #include "hook_options.h"
 #include "hook_reason.h"
 #include "oci_state.h"

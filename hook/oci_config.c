@@ -52,7 +52,7 @@ int oci_config_parse(const char *text, size_t len, const char *bundle, struct oc
 	ret->mount_label = take_label(linux_part);
 	ret->cgroups_path = take_string(linux_part, "cgroupsPath", 4095);
 	ret->hostname = take_string(o, "hostname", 255);
-	ret->inject = take_string(json_object_get(o, "annotations"), "dfg.io/inject", 16);
+	ret->notes = json_incref(json_object_get(o, "annotations"));
 	json_decref(o);
 	return 0;
 }
@@ -95,6 +95,6 @@ void oci_config_fini(struct oci_config *c)
 	free(c->mount_label);
 	free(c->hostname);
 	free(c->cgroups_path);
-	free(c->inject);
+	json_decref(c->notes);
 	*c = (struct oci_config){0};
 }

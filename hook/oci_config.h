@@ -17,7 +17,7 @@ struct oci_config {
 	char *mount_label;
 	char *hostname;
 	char *cgroups_path;
-	char *inject; /* annotation dfg.io/inject */
+	json_t *notes; /* annotations, or NULL */
 };
 
 MUST_CHECK int oci_config_parse(const char *text, size_t len, const char *bundle,

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "dfg/fs.h"
+#include "dfg/hook_conf.h"
 #include "dfg/oci_spec.h"
-#include "hook_conf.h"
 #include "oci_config.h"
 #include "runtime_args.h"
 

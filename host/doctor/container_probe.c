@@ -59,12 +59,16 @@ static char *hook_words(const struct probe *p, const struct container *c)
 	return words;
 }
 
-/* All three mounts of include/dfg/paths.h, in the text of mountinfo (proc(5)): a mount point stands
+/* All three of include/dfg/paths.h, in the text of mountinfo (proc(5)): a mount point stands
  * between blanks. */
-static bool has_mounts(const char *mountinfo)
+bool probe_has_mounts(int procfd)
 {
-	return strstr(mountinfo, " /" DFG_DEV_PARENT "/" DFG_PAYLOAD_MNT " ") &&
-	       strstr(mountinfo, " " DFG_OUT_PATH " ") && strstr(mountinfo, " " DFG_CTL_PATH " ");
+	CLEANUP(str_fini) struct str mounts = {0};
+	struct err err;
+
+	return fs_read_file(procfd, "mountinfo", MOUNTS_MAX, &mounts, &err) == 0 && mounts.buf &&
+	       strstr(mounts.buf, " /" DFG_DEV_PARENT "/" DFG_PAYLOAD_MNT " ") &&
+	       strstr(mounts.buf, " " DFG_OUT_PATH " ") && strstr(mounts.buf, " " DFG_CTL_PATH " ");
 }
 
 /* As dfg-hook --join would find it. */
@@ -78,9 +82,7 @@ static bool can_join(const struct probe *p)
 /* Whether the agent is there, or can be brought. */
 static bool tell_mounts(const struct probe *p, const struct container *c, int procfd)
 {
-	CLEANUP(str_fini) struct str mounts = {0};
 	CLEANUP(free) char *words = NULL;
-	struct err err;
 	bool can;
 
 	if (c->is_single) {
@@ -88,8 +90,7 @@ static bool tell_mounts(const struct probe *p, const struct container *c, int pr
 			    "none: the process is in no container");
 		return false;
 	}
-	if (fs_read_file(procfd, "mountinfo", MOUNTS_MAX, &mounts, &err) == 0 && mounts.buf &&
-	    has_mounts(mounts.buf)) {
+	if (probe_has_mounts(procfd)) {
 		finding_add(p->f, FINDING_OK, "mounts", "",
 			    DFG_AGENT_PATH " and the share are there");
 		return true;

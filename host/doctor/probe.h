@@ -9,6 +9,7 @@
 
 #include "container.h"
 #include "dfg/str.h"
+#include "engine.h"
 #include "finding.h"
 #include "jvm.h"
 
@@ -29,7 +30,8 @@ void probe_events(const struct probe *p);
 void probe_buffers(const struct probe *p);
 
 void probe_payload(const struct probe *p);
-void probe_engines(const struct probe *p);
+void probe_engines(const struct probe *p); /* all that are there, or configured */
+void probe_engine(const struct probe *p, const struct engine *e, const struct engine_setting *s);
 
 /* ---- a container, and a JVM in it ---- */
 
@@ -43,6 +45,9 @@ void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j);
 void probe_explain(const char *root, struct err *err);
 
 /* ---- helpers of the probes ---- */
+
+/* Whether dfg's three mounts are in the mount namespace of this process. */
+bool probe_has_mounts(int procfd);
 
 /* A file below the root; false where there is none. Appends. */
 bool probe_read(const struct probe *p, const char *path, struct str *ret);

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "dfg/str.h"
-#include "hook_conf.h"
+#include "dfg/hook_conf.h"
 #include "idmap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

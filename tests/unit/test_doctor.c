@@ -134,9 +134,9 @@ static void test_engines(void)
 	put("etc/docker/daemon.json", RUNTIMES "}");
 	finds(probe_engines, "docker", FINDING_NOTE, "/l/dfg-runtime, which is not there");
 	put("l/dfg-runtime", "");
-	finds(probe_engines, "docker", FINDING_NOTE, "not the default");
+	finds(probe_engines, "docker", FINDING_NOTE, "containers that ask for it");
 	put("etc/docker/daemon.json", RUNTIMES ", \"default-runtime\": \"other\"}");
-	finds(probe_engines, "docker", FINDING_NOTE, "not the default");
+	finds(probe_engines, "docker", FINDING_NOTE, "containers that ask for it");
 	put("etc/docker/daemon.json", RUNTIMES ", \"default-runtime\": \"dfg\"}");
 	finds(probe_engines, "docker", FINDING_OK, "/l/dfg-runtime, by /etc/docker/daemon.json");
 
@@ -145,7 +145,8 @@ static void test_engines(void)
 	put("etc/containers/oci/hooks.d/b.conf", "{\"hook\": {\"path\": \"/l/dfg-hook\"}}");
 	finds(probe_engines, "podman", FINDING_NOTE, "no hook");
 	put("l/dfg-hook", "");
-	put("etc/containers/oci/hooks.d/dfg.json", "{\"hook\": {\"path\": \"/l/dfg-hook\"}}");
+	put("etc/containers/oci/hooks.d/dfg.json",
+	    "{\"hook\": {\"path\": \"/l/dfg-hook\"}, \"when\": {\"always\": true}}");
 	finds(probe_engines, "podman", FINDING_OK, "hooks.d/dfg.json");
 	ok(!finding_of("cri-o"), "nothing of an engine that is not installed");
 
@@ -155,7 +156,9 @@ static void test_engines(void)
 	put("etc/spec.json",
 	    "{\"hooks\": {\"prestart\": [{\"path\": \"/x\"}, {\"path\": \"/l/dfg-hook\"}]}}");
 	finds(probe_engines, "containerd", FINDING_NOTE, "no hook");
-	put("etc/containerd/config.toml", "version = 2\n  base_runtime_spec = '/etc/spec.json'\n");
+	put("etc/containerd/config.toml",
+	    "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\n"
+	    "  base_runtime_spec = '/etc/spec.json'\n");
 	finds(probe_engines, "containerd", FINDING_OK, "by /etc/spec.json");
 	take_away("etc/spec.json");
 	finds(probe_engines, "containerd", FINDING_NOTE, "no hook");

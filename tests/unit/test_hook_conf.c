@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg.conf, the hook's command line, and the id maps. */
-#include "hook_conf.h"
+#include "dfg/hook_conf.h"
 #include "hook_options.h"
+#include "hook_select.h"
 #include "idmap.h"
 
 #include <fcntl.h>
@@ -36,6 +37,46 @@ static void test_conf(void)
 	is_int(c.out_bytes, 1048576, "out_bytes");
 }
 
+/* 1 when a container with these annotations gets the mounts. */
+static int selects(const char *conf, bool asked, const char *notes)
+{
+	json_t *n = json_loads(notes, 0, NULL);
+	struct hook_conf c;
+	struct err err;
+	int rc;
+
+	if (parse(conf, &c, &err) < 0)
+		abort();
+	rc = hook_select(&c, asked, n, &err) == HOOK_NONE;
+	json_decref(n);
+	return rc;
+}
+
+#define NS(name) "{\"ns\":\"" name "\"}"
+
+static void test_select(void)
+{
+	static const char rules[] = "only = ns=shop*\nonly=ns=x*y\nnever = ns=shop-test\n";
+
+	is_int(selects("", false, "{}"), 1, "all");
+	is_int(selects("", true, "{\"dfg.io/inject\":\"false\"}"), 0, "but one that says false");
+	is_int(selects("", false, "{\"dfg.io/inject\":\"no\"}"), 1, "other words do not count");
+	is_int(selects("inject=none", true, "{\"dfg.io/inject\":\"true\"}"), 0, "none");
+	is_int(selects("inject=annotated", false, "{}"), 0, "annotated: it is not");
+	is_int(selects("inject=annotated", false, "{\"dfg.io/inject\":\"true\"}"), 1, "it is");
+	is_int(selects("inject=annotated", true, "{}"), 1, "or is asked for");
+	is_int(selects(rules, false, "{}"), 0, "only: no such annotation");
+	is_int(selects(rules, false, NS("shop")), 1, "only: the first");
+	is_int(selects(rules, false, NS("shop-eu")), 1, "only: the first, with a star");
+	is_int(selects(rules, false, NS("xyzy")), 1, "only: the second");
+	is_int(selects(rules, false, NS("bank")), 0, "only: neither");
+	is_int(selects("only=ns=*a*b*", false, NS("xaxabx")), 1, "stars");
+	is_int(selects("only=ns=*a*b", false, NS("xaxabx")), 0, "all of the text");
+	is_int(selects(rules, true, NS("shop-test")), 0, "never counts more");
+	is_int(selects("never=ns=kube-system", false, "{}"), 1, "never: no such annotation");
+	is_int(selects("never=ns=*", false, NS("")), 0, "never: any value");
+}
+
 static void test_bad_conf(void)
 {
 	static const char *const bad[] = {
@@ -44,6 +85,7 @@ static void test_bad_conf(void)
 		"root=rel",	  "root=/a/../b", "root=/a/..",
 		"budget_ms=9",	  "root=",	  "out_bytes=",
 		"budget_ms=4001", "budget_ms=-1", "out_bytes=99999999999999",
+		"only=ns",	  "only==x",	  "never=ns=",
 	};
 	CLEANUP(str_fini) struct str longest = {0};
 	struct hook_conf c;
@@ -135,6 +177,7 @@ static void test_idmap(void)
 int main(void)
 {
 	test_conf();
+	test_select();
 	test_bad_conf();
 	test_conf_file();
 	test_options();

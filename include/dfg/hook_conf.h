@@ -2,9 +2,9 @@
 /* dfg.conf: what the administrator decided for all containers of this host.
  *
  * Lines "key = value", "#" comments. An unknown key or a value out of range is an error: a typing
- * mistake must not widen anything silently. */
-#ifndef HOOK_CONF_H
-#define HOOK_CONF_H
+ * mistake must not widen anything silently. Part of hook/, shown by dfg-setup. */
+#ifndef DFG_HOOK_CONF_H
+#define DFG_HOOK_CONF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,12 +12,21 @@
 
 #include "dfg/err.h"
 
-#define HOOK_CONF_MAX (64u << 10)
+#define HOOK_CONF_MAX  (64u << 10)
+#define HOOK_RULES_MAX 32
 
 enum hook_inject {
 	HOOK_INJECT_ALL,       /* but those with the annotation dfg.io/inject "false" */
 	HOOK_INJECT_ANNOTATED, /* only those with dfg.io/inject "true" */
 	HOOK_INJECT_NONE,
+};
+
+/* "only = KEY=PATTERN" and "never = KEY=PATTERN": containers whose annotation KEY is like this. In
+ * the pattern "*" stands for any text. */
+struct hook_rule {
+	bool never;
+	char key[96];
+	char pattern[160];
 };
 
 struct hook_conf {
@@ -26,6 +35,8 @@ struct hook_conf {
 	unsigned budget_ms; /* 10 .. 4000: the OCI time-out behind it is 5 s */
 	uint64_t out_bytes; /* 1 MiB .. 64 GiB */
 	unsigned out_inodes;
+	struct hook_rule rules[HOOK_RULES_MAX];
+	unsigned rule_count;
 	char root[256];	   /* "": DFG_ROOT_DEFAULT */
 	char runtime[256]; /* "": the first one that is there */
 };

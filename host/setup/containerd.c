@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+/* containerd's CRI: base_runtime_spec in config.toml, a specification that the containers of pods
+ * begin with. A handler that has one already gets the hook into that one.
+ *
+ * A file of our own that config.toml imports would be tidier, but before containerd 2 an imported
+ * file replaces all of the CRI plugin's configuration (containerd 1.6 services/server/config/
+ * config.go, mergeConfig). */
+#include "containerd_check.h"
+#include "dfg/jsontext.h"
+#include "dfg/oci_spec.h"
+#include "engine.h"
+#include "toml.h"
+
+#define KEY   "base_runtime_spec"
+#define SPEC  "etc/containerd/dfg-base.json"
+#define BEGIN "# dfg-setup: begin\n"
+#define END   "# dfg-setup: end\n"
+
+/* What the edit of config.toml has to know. */
+struct toml_edit {
+	const char *dump; /* of containerd, without our part; NULL: unknown */
+	int version;	  /* of the file's format */
+};
+
+static int version_of(const char *text)
+{
+	struct str s = {.buf = (char *)text, .len = strlen(text)};
+	CLEANUP(toml_table_fini) struct toml_table top = {0};
+	CLEANUP(free) char *version = NULL;
+	size_t at = 0;
+	uint64_t n;
+
+	if (!toml_next_table(&s, &at, &top) || top.count)
+		return 1;
+	version = toml_get(&s, &top, "version");
+	return version && parse_u64(version, &n) && n < 100 ? (int)n : 1;
+}
+
+/* The name of the runtime handler that the table configures, if it is one of the CRI plugin whose
+ * containers an OCI runtime of this machine makes; else NULL. Borrowed. */
+static const char *handler_of(const struct str *text, const struct toml_table *t)
+{
+	static const char *const plugins[] = {"io.containerd.grpc.v1.cri",
+					      "io.containerd.cri.v1.runtime"};
+	CLEANUP(free) char *type = NULL;
+	bool is = t->count == 5 && !strcmp(t->keys[0], "plugins") &&
+		  !strcmp(t->keys[2], "containerd") && !strcmp(t->keys[3], "runtimes") &&
+		  (!strcmp(t->keys[1], plugins[0]) || !strcmp(t->keys[1], plugins[1]));
+
+	if (!is)
+		return NULL;
+	type = toml_get(text, t, "runtime_type");
+	return type ? has_prefix(type, "io.containerd.runc.") ? t->keys[4] : NULL
+	       : !strcmp(t->keys[4], "runc") ? t->keys[4]
+					     : NULL;
+}
+
+/* Calls fn for each handler, with the file its base_runtime_spec names ("": none), until it returns
+ * other than 0. fn may change the text when it returns 1: then all begins anew. */
+static int each_handler(struct str *text,
+			int (*fn)(struct str *text, const struct toml_table *t, const char *spec,
+				  void *arg),
+			void *arg)
+{
+	int rc = 1;
+
+	while (rc > 0) {
+		size_t at = 0;
+		struct toml_table t;
+
+		for (rc = 0; rc == 0 && toml_next_table(text, &at, &t); toml_table_fini(&t)) {
+			CLEANUP(free) char *spec = NULL;
+
+			if (!handler_of(text, &t))
+				continue;
+			spec = toml_get(text, &t, KEY);
+			rc = fn(text, &t, spec ? spec : "", arg);
+		}
+	}
+	return rc;
+}
+
+/* ---- config.toml ---- */
+
+static int put_line(struct str *text, const struct toml_table *t, const char *spec, void *arg)
+{
+	bool *has_runc = arg;
+
+	*has_runc |= !strcmp(t->keys[4], "runc");
+	if (*spec)
+		return 0;
+	toml_set(text, t, KEY, "/" SPEC);
+	return 1;
+}
+
+/* The handler runc as containerd knows it, when the file does not speak of it: a table replaces the
+ * built-in one, so all of that is said again. The dump is in the newest format, which an older file
+ * cannot use; but those versions of containerd that know two formats fill in what is not said. */
+static void put_block(struct str *text, const struct toml_edit *e)
+{
+	static const char header[] = "[plugins.\"%s\".containerd.runtimes.runc]\n";
+	const char *plugin =
+		e->version >= 3 ? "io.containerd.cri.v1.runtime" : "io.containerd.grpc.v1.cri";
+	struct str dump = {.buf = (char *)e->dump, .len = e->dump ? strlen(e->dump) : 0};
+	CLEANUP(str_fini) struct str block = {0};
+	bool same = e->dump && version_of(e->dump) == e->version, inside = false;
+	struct toml_table t;
+	size_t at = 0;
+
+	for (; same && toml_next_table(&dump, &at, &t); toml_table_fini(&t)) {
+		inside = handler_of(&dump, &t) && !strcmp(t.keys[4], "runc")
+				 ? true
+				 : inside && t.count > 5;
+		if (inside)
+			str_add(&block, dump.buf + t.header, t.to - t.header);
+	}
+	if (!block.len) {
+		str_addf(&block, header, plugin);
+		str_adds(&block, "  runtime_type = \"io.containerd.runc.v2\"\n");
+	}
+	for (at = 0; toml_next_table(&block, &at, &t); toml_table_fini(&t)) {
+		if (!handler_of(&block, &t))
+			continue;
+		toml_set(&block, &t, KEY, "/" SPEC);
+		toml_table_fini(&t);
+		break;
+	}
+	if (text->len && text->buf[text->len - 1] != '\n')
+		str_addc(text, '\n');
+	str_addf(text, BEGIN "%s" END, block.buf);
+}
+
+static int put(struct str *text, const void *what, struct err *err)
+{
+	const struct toml_edit *e = what;
+	bool has_runc = false;
+
+	if (!text->len)
+		str_addf(text, "version = %d\n", e->version);
+	else if (e->version < 2)
+		return err_set(err, 0,
+			       "is of version 1, which has no " KEY ": move it to version 2");
+	each_handler(text, put_line, &has_runc);
+	if (!has_runc)
+		put_block(text, e);
+	return 0;
+}
+
+/* What the copy says of the same handler: NULL when it has no such line. Owned. */
+static char *earlier(const struct str *before, const char *name)
+{
+	struct toml_table t;
+	char *value = NULL;
+	size_t at = 0;
+
+	for (; before && !value && toml_next_table(before, &at, &t); toml_table_fini(&t))
+		if (handler_of(before, &t) && !strcmp(t.keys[4], name))
+			value = toml_get(before, &t, KEY);
+	return value;
+}
+
+static int take_line(struct str *text, const struct toml_table *t, const char *spec, void *arg)
+{
+	CLEANUP(free) char *old = NULL;
+
+	if (strcmp(spec, "/" SPEC) != 0)
+		return 0;
+	old = earlier(arg, t->keys[4]);
+	if (old)
+		toml_set(text, t, KEY, old);
+	else
+		toml_remove(text, t, KEY);
+	return 1;
+}
+
+static int take(struct str *text, const struct str *before, const void *what, struct err *err)
+{
+	char *begin = text->len ? strstr(text->buf, BEGIN) : NULL;
+	char *end = begin ? strstr(begin, END) : NULL;
+
+	(void)what;
+	(void)err;
+	if (end) {
+		size_t len = (size_t)(end - begin) + strlen(END);
+
+		memmove(begin, begin + len, text->len - (size_t)(begin - text->buf) - len + 1);
+		text->len -= len;
+	}
+	each_handler(text, take_line, (void *)before);
+	return 0;
+}
+
+/* ---- specifications ---- */
+
+struct specs {
+	const struct setup *s;
+	bool install;
+	struct changes *changes;
+	struct err *err;
+};
+
+/* The administrator's own specification gets the hook, or gives it back. */
+static int plan_own_spec(struct str *text, const struct toml_table *t, const char *spec, void *arg)
+{
+	struct specs *p = arg;
+	struct change *last;
+
+	(void)text;
+	(void)t;
+	if (spec[0] != '/' || !strcmp(spec, "/" SPEC))
+		return 0;
+	if (plan_bundle(p->s, p->install, spec + 1, p->changes, p->err) < 0)
+		return -1;
+	/* Two handlers may share it. */
+	last = p->changes->count ? &p->changes->list[p->changes->count - 1] : NULL;
+	for (size_t i = 0; last && i + 1 < p->changes->count; i++)
+		if (!strcmp(p->changes->list[i].path, last->path))
+			changes_drop_last(p->changes);
+	return 0;
+}
+
+/* What containers would begin with, but without what CRI takes from it when there is no base
+ * specification, so that pods stay the same (containerd internal/cri/opts/spec_opts.go,
+ * WithoutDefaultSecuritySettings). */
+static int make_spec(const struct setup *s, struct str *ret, struct err *err)
+{
+	static const char *const extra[][3] = {
+		{"process", "rlimits"}, {"process", "apparmorProfile"}, {"linux", "seccomp"}};
+
+	if (containerd_spec(s, ret, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(extra); i++)
+		if (json_text_remove(ret, extra[i]) < 0)
+			return err_set(err, 0, "what ctr oci spec printed is not understood");
+	return oci_spec_add_hook(ret, s->hook, s->root, err) < 0 ? -1 : 0;
+}
+
+static bool uses_ours(const struct changes *c, const char *file, const struct str *now)
+{
+	const struct str *text = now;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (!strcmp(c->list[i].path, file))
+			text = &c->list[i].then;
+	return text->len && strstr(text->buf, "\"/" SPEC "\"");
+}
+
+int plan_containerd(const struct setup *s, bool install, const char *file, struct changes *ret,
+		    struct err *err)
+{
+	CLEANUP(str_fini) struct str text = {0};
+	CLEANUP(str_fini) struct str spec = {0};
+	CLEANUP(free) char *dump = NULL;
+	struct specs specs = {s, install, ret, err};
+	struct toml_edit edit;
+	bool uses;
+
+	if (change_read(s->rootfd, file, &text, err) < 0)
+		return -1;
+	dump = containerd_dump(s, text.len ? text.buf : NULL);
+	if (install && !dump && !s->force)
+		return err_set(err, 0,
+			       "containerd config dump does not work, so nobody says what a change "
+			       "would mean; --program FILE, or --force");
+	edit = (struct toml_edit){dump, version_of(text.len ? text.buf
+						   : dump   ? dump
+							    : "version = 2")};
+	if (each_handler(&text, plan_own_spec, &specs) < 0)
+		return -1;
+	if (change_plan(ret, s->rootfd, file, &(struct edit){&edit, put, take}, install, err) < 0)
+		return -1;
+	uses = install && uses_ours(ret, file, &text);
+	if (uses && make_spec(s, &spec, err) < 0)
+		return -1;
+	if (change_plan_whole(ret, s->rootfd, SPEC, uses ? spec.buf : NULL, 0, err) < 0)
+		return -1;
+	changes_put_first(ret, install ? SPEC : "");
+	return install && !s->force ? containerd_check(s, ret, file, dump, "/" SPEC, err) : 0;
+}
+
+/* ---- what there is ---- */
+
+struct look {
+	int rootfd;
+	struct engine_setting *setting;
+};
+
+static int look_at(struct str *text, const struct toml_table *t, const char *spec, void *arg)
+{
+	struct look *l = arg;
+
+	(void)text;
+	(void)t;
+	if (spec[0] == '/')
+		look_spec(l->rootfd, spec + 1, l->setting);
+	return 0;
+}
+
+void look_containerd(int rootfd, const char *file, struct engine_setting *ret)
+{
+	CLEANUP(str_fini) struct str text = {0};
+	struct err err;
+
+	if (change_read(rootfd, file, &text, &err) > 0)
+		each_handler(&text, look_at, &(struct look){rootfd, ret});
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/* podman and CRI-O: a file of oci-hooks(5) (containers/common, pkg/hooks/docs/oci-hooks.5.md,
+ * schema 1.0.0). podman ends with an error for every container when one file there is broken, so
+ * ours is written whole or not at all. And the Container Device Interface: a file that names a
+ * device which brings the hook along (CDI specification, SPEC.md, version 0.5.0: hooks with
+ * timeout). */
+#include <dirent.h>
+#include <fcntl.h>
+#include <jansson.h>
+
+#include "dfg/oci_spec.h"
+#include "engine.h"
+
+#define HOOKS_FILE "50-dfg.json"
+#define CDI_FILE   "dfg.json"
+
+static json_t *read_json(int rootfd, const char *path)
+{
+	CLEANUP(str_fini) struct str text = {0};
+	struct err err;
+
+	return change_read(rootfd, path, &text, &err) > 0 ? json_loadb(text.buf, text.len, 0, NULL)
+							  : NULL;
+}
+
+/* Calls fn for the JSON in each of the directory's files. */
+static void each_file(int rootfd, const char *dirname,
+		      const char *(*program)(const json_t *content, bool *for_all),
+		      struct engine_setting *ret)
+{
+	int fd = openat(rootfd, dirname, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		CLEANUP(free) char *file = xasprintf("%s%s", dirname, e->d_name);
+		json_t *content = has_suffix(file, ".json") ? read_json(rootfd, file) : NULL;
+		bool for_all = false;
+		const char *path = content ? program(content, &for_all) : NULL;
+
+		if (path && has_suffix(path, "/dfg-hook"))
+			engine_setting_take(ret, file, path, for_all);
+		json_decref(content);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Pretty, with a newline: people read it. */
+static int plan_file(const struct setup *s, bool install, const char *dir, const char *name,
+		     unsigned own_dirs, json_t *content, struct changes *ret, struct err *err)
+{
+	bool is_dir = has_suffix(dir, "/");
+	CLEANUP(free) char *path = xasprintf("%s%s", dir, is_dir ? name : "");
+	CLEANUP(free) char *text = json_dumps(content, JSON_INDENT(2));
+	CLEANUP(free) char *line = text ? xasprintf("%s\n", text) : NULL;
+
+	json_decref(content);
+	if (!line)
+		return err_set(err, 0, "/%s: a path in it is not UTF-8", path);
+	return change_plan_whole(ret, s->rootfd, path, install ? line : NULL, is_dir ? own_dirs : 0,
+				 err);
+}
+
+static json_t *hook_object(const struct setup *s)
+{
+	CLEANUP(free) char *text = oci_spec_hook(s->hook, s->root);
+
+	return json_loads(text, JSON_DECODE_ANY, NULL);
+}
+
+/* ---- oci-hooks(5) ---- */
+
+static const char *hooks_program(const json_t *content, bool *for_all)
+{
+	*for_all = json_is_true(json_object_get(json_object_get(content, "when"), "always"));
+	return json_string_value(json_object_get(json_object_get(content, "hook"), "path"));
+}
+
+void look_hooks(int rootfd, const char *dir, struct engine_setting *ret)
+{
+	each_file(rootfd, dir, hooks_program, ret);
+}
+
+int plan_hooks(const struct setup *s, bool install, const char *dir, struct changes *ret,
+	       struct err *err)
+{
+	json_t *when =
+		s->opt_in ? json_pack("{s:{s:s}}", "annotations", "^dfg\\.io/inject$", "^true$")
+			  : json_pack("{s:b}", "always", true);
+
+	return plan_file(s, install, dir, HOOKS_FILE, 2,
+			 json_pack("{s:s, s:o, s:o, s:[ss]}", "version", "1.0.0", "hook",
+				   hook_object(s), "when", when, "stages", "createRuntime",
+				   "poststop"),
+			 ret, err);
+}
+
+/* ---- CDI ---- */
+
+static const char *cdi_program(const json_t *content, bool *for_all)
+{
+	const json_t *device = json_array_get(json_object_get(content, "devices"), 0);
+	const json_t *edits = json_object_get(device, "containerEdits");
+
+	*for_all = false;
+	return json_string_value(
+		json_object_get(json_array_get(json_object_get(edits, "hooks"), 0), "path"));
+}
+
+void look_cdi(int rootfd, const char *dir, struct engine_setting *ret)
+{
+	each_file(rootfd, dir, cdi_program, ret);
+}
+
+static json_t *cdi_hook(const struct setup *s, const char *stage)
+{
+	json_t *hook = hook_object(s);
+
+	json_object_set_new(hook, "hookName", json_string(stage));
+	/* Who names the device has asked for it, as by the annotation. */
+	json_array_append_new(json_object_get(hook, "args"), json_string("--asked"));
+	return hook;
+}
+
+int plan_cdi(const struct setup *s, bool install, const char *dir, struct changes *ret,
+	     struct err *err)
+{
+	return plan_file(s, install, dir, CDI_FILE, 1,
+			 json_pack("{s:s, s:s, s:[{s:s, s:{s:[oo]}}]}", "cdiVersion", "0.5.0",
+				   "kind", "dfg.io/agent", "devices", "name", "on",
+				   "containerEdits", "hooks", cdi_hook(s, "createRuntime"),
+				   cdi_hook(s, "poststop")),
+			 ret, err);
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+/* dfg's part in engines' configurations, put in and taken out, on files as they are found in the
+ * world: tests/golden/setup/ENGINE-CASE/before (none: there is no such file) and after. With
+ * DFG_GOLDEN_WRITE=1, after is written. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "dfg/fs.h"
+#include "engine.h"
+#include "tap.h"
+
+#define GOLDEN "tests/golden/setup"
+
+static char top[] = "/tmp/dfg-setup-test.XXXXXX";
+static char program[] = "/tmp/dfg-setup-test.XXXXXX/bin/containerd";
+static struct setup setup = {.hook = "/usr/libexec/dfg/dfg-hook",
+			     .runtime = "/usr/libexec/dfg/dfg-runtime",
+			     .program = program};
+static struct err err;
+
+/* A file below the scratch root. */
+static void put(const char *path, mode_t mode, const char *text)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/%.*s", top, (int)(strrchr(path, '/') - path), path);
+	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0755, &err);
+
+	if (fs_replace_file(fd, strrchr(path, '/') + 1, mode, text, strlen(text), &err) < 0)
+		abort();
+}
+
+/* Its text, owned; NULL: there is none. */
+static char *get(int dirfd, const char *path)
+{
+	struct str s = {0};
+
+	if (fs_read_file(dirfd, path, 1 << 20, &s, &err) == 0)
+		return s.buf ? s.buf : xstrdup("");
+	str_fini(&s);
+	return NULL;
+}
+
+static char *now(const char *path)
+{
+	return get(setup.rootfd, path);
+}
+
+static const char *file_of(const struct engine *e)
+{
+	return e->files[0] ? e->files[0] : "bundle/config.json";
+}
+
+/* Returns how many files it changed, or -1. */
+static int change(const struct engine *e, bool install)
+{
+	struct changes c = {0};
+	int rc = e->plan(&setup, install, file_of(e), &c, &err);
+
+	if (rc == 0)
+		rc = changes_apply(&c, setup.rootfd, &err);
+	rc = rc < 0 ? -1 : (int)c.count;
+	changes_fini(&c);
+	return rc;
+}
+
+static int count_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	int count = 0;
+
+	while (dir && (d = readdir(dir))) {
+		CLEANUP(free) char *below = xasprintf("%s/%s", path, d->d_name);
+
+		if (d->d_name[0] != '.')
+			count += d->d_type == DT_DIR ? count_files(below) : 1;
+	}
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* containerd, as far as it is asked: whatever the file says, its configuration is this one; and ctr
+ * oci spec. */
+static void put_programs(void)
+{
+	put("bin/containerd", 0755,
+	    "#!/bin/sh\ncat <<E\nversion = 2\n"
+	    "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc]\n"
+	    "  base_runtime_spec = ''\n"
+	    "  runtime_type = 'io.containerd.runc.v2'\n"
+	    "  [plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc.options]\n"
+	    "    Root = ''\nE\n");
+	put("bin/ctr", 0755,
+	    "#!/bin/sh\necho '{\"process\": {\"cwd\": \"/\", \"rlimits\": [1]}, \"linux\": "
+	    "{\"seccomp\": {}}}'\n");
+}
+
+static void fresh(void)
+{
+	if (setup.rootfd > 0)
+		close(setup.rootfd);
+	fs_remove_tree(AT_FDCWD, top);
+	if (mkdir(top, 0755) < 0)
+		abort();
+	setup.rootfd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	put_programs();
+}
+
+/* What is at the engine's file, or in the only file of its directory. */
+static char *written(const struct engine *e)
+{
+	CLEANUP(free) char *path = NULL;
+
+	if (!has_suffix(file_of(e), "/"))
+		return now(file_of(e));
+	path = xasprintf("%s%s", file_of(e), !strcmp(e->name, "cdi") ? "dfg.json" : "50-dfg.json");
+	return now(path);
+}
+
+static void write_golden(const char *path, const char *text)
+{
+	FILE *f = getenv("DFG_GOLDEN_WRITE") ? fopen(path, "w") : NULL;
+
+	if (f && (fputs(text, f) < 0 || fclose(f)))
+		abort();
+}
+
+static void check_case(const char *name)
+{
+	CLEANUP(free) char *engine = xstrndup(name, strcspn(name, "-"));
+	CLEANUP(free) char *before_path = xasprintf(GOLDEN "/%s/before", name);
+	CLEANUP(free) char *after_path = xasprintf(GOLDEN "/%s/after", name);
+	CLEANUP(free) char *before = get(AT_FDCWD, before_path);
+	CLEANUP(free) char *want = NULL;
+	CLEANUP(free) char *after = NULL;
+	CLEANUP(free) char *again = NULL;
+	CLEANUP(free) char *left = NULL;
+	const struct engine *e = engine_find(engine);
+	struct engine_setting found = {0};
+	struct stat st;
+	int files;
+
+	fresh();
+	if (before)
+		put(file_of(e), 0640, before);
+	files = count_files(top);
+	ok(change(e, true) > 0, "%s: installed", name);
+	after = written(e);
+	write_golden(after_path, after);
+	want = get(AT_FDCWD, after_path);
+	is_str(after, want, "as it should be");
+	if (before && fstatat(setup.rootfd, file_of(e), &st, 0) == 0)
+		is_int(st.st_mode & 07777, 0640, "the mode is as it was");
+	e->look(setup.rootfd, file_of(e), &found);
+	ok(found.program && has_prefix(found.program, "/usr/libexec/dfg/"), "and is found");
+	engine_setting_fini(&found);
+	is_int(change(e, true), 0, "a second time: nothing to do");
+
+	setup.hook = "/opt/dfg-hook";
+	setup.runtime = "/opt/dfg-runtime";
+	ok(change(e, true) > 0, "of another installation");
+	setup.hook = "/usr/libexec/dfg/dfg-hook";
+	setup.runtime = "/usr/libexec/dfg/dfg-runtime";
+	ok(change(e, true) > 0, "and again of this one");
+	again = written(e);
+	is_str(again, want, "it is there once");
+
+	ok(change(e, false) > 0, "removed");
+	left = now(has_suffix(file_of(e), "/") ? "none" : file_of(e));
+	is_str(left, before, "every byte is as it was");
+	is_int(count_files(top), files, "no file is left");
+	is_int(change(e, false), 0, "removed again: nothing to do");
+}
+
+static void check_cases(void)
+{
+	DIR *dir = opendir(GOLDEN);
+	struct dirent *d;
+
+	/* What containerd would say of a file is not known here. */
+	setup.force = true;
+	while (dir && (d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			check_case(d->d_name);
+	setup.force = false;
+	ok(dir, "there are cases");
+	if (dir)
+		closedir(dir);
+}
+
+/* Others changed the file meanwhile: only our part goes. */
+static void check_edited(const char *name, const char *before, const char *edited, const char *want)
+{
+	const struct engine *e = engine_find(name);
+	CLEANUP(free) char *left = NULL;
+
+	fresh();
+	if (before)
+		put(file_of(e), 0644, before);
+	if (change(e, true) <= 0)
+		abort();
+	put(file_of(e), 0644, edited);
+	ok(change(e, false) > 0, "%s: edited meanwhile", name);
+	left = now(file_of(e));
+	is_str(left, want, "only our part is gone");
+}
+
+#define RUNTIME "\"path\": \"/usr/libexec/dfg/dfg-runtime\""
+
+static void test_edited(void)
+{
+	check_edited("docker", "{\"default-runtime\": \"runc\"}",
+		     "{\"debug\":true,\"runtimes\":{\"x\":{\"path\":\"/x\"},\"dfg\":{" RUNTIME
+		     "}},\"default-runtime\":\"dfg\"}",
+		     "{\"debug\":true,\"runtimes\":{\"x\":{\"path\":\"/x\"}},"
+		     "\"default-runtime\":\"runc\"}");
+	check_edited("docker", NULL,
+		     "{\"runtimes\":{\"dfg\":{" RUNTIME "}},\"default-runtime\":\"crun\",\"a\":1}",
+		     "{\"default-runtime\":\"crun\",\"a\":1}");
+	setup.force = true;
+	check_edited(
+		"containerd", "version = 2\n",
+		"version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\n"
+		"  base_runtime_spec = '/etc/containerd/dfg-base.json' # ours\n"
+		"  runtime_type = \"io.containerd.runc.v2\"\n",
+		"version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\n"
+		"  runtime_type = \"io.containerd.runc.v2\"\n");
+	setup.force = false;
+}
+
+static void check_refused(const char *name, const char *text, const char *words)
+{
+	const struct engine *e = engine_find(name);
+	CLEANUP(free) char *left = NULL;
+
+	fresh();
+	put(file_of(e), 0644, text);
+	is_int(change(e, true), -1, text);
+	ok(strstr(err.msg, words), "because %s", words);
+	left = now(file_of(e));
+	is_str(left, text, "it stays as it was");
+}
+
+static void test_refused(void)
+{
+	check_refused("docker", "{\"default-runtime\": \"nvidia\"}", "two wrappers");
+	check_refused("docker", "{\"runtimes\": {\"dfg\": {\"path\": \"/x\"}}}", "not dfg's");
+	check_refused("docker", "{\"runtimes\": []}", "not understood");
+	check_refused("docker", "{\"debug\": true", "not understood");
+	check_refused("runc", "{\"hooks\": 7}", "not understood");
+	check_refused("containerd", "root = \"/x\"\n", "version 1");
+	check_refused("containerd", "version = 2\n[grpc]\n", "no effect");
+}
+
+/* A specification of the administrator's own gets the hook, and config.toml stays. */
+static void test_own_spec(void)
+{
+	static const char conf[] = "version = 2\n[plugins.'io.containerd.grpc.v1.cri'.containerd."
+				   "runtimes.runc]\nbase_runtime_spec = \"/etc/own.json\"\n";
+	static const char own[] = "{\"process\": {\"rlimits\": [1]}}";
+	const struct engine *e = engine_find("containerd");
+	CLEANUP(free) char *text = NULL;
+	CLEANUP(free) char *spec = NULL;
+
+	fresh();
+	put(file_of(e), 0644, conf);
+	put("etc/own.json", 0644, own);
+	is_int(change(e, true), 1, "a specification of the administrator's own");
+	text = now(file_of(e));
+	is_str(text, conf, "config.toml is not touched");
+	spec = now("etc/own.json");
+	ok(spec && strstr(spec, "/usr/libexec/dfg/dfg-hook") && strstr(spec, "rlimits"),
+	   "it has the hook");
+	is_int(change(e, false), 1, "removed");
+	free(spec);
+	spec = now("etc/own.json");
+	is_str(spec, own, "it is as it was");
+}
+
+static void test_opt_in(void)
+{
+	const struct engine *e = engine_find("docker");
+	struct engine_setting found = {0};
+	CLEANUP(free) char *text = NULL;
+
+	fresh();
+	put(file_of(e), 0644, "{\"default-runtime\": \"nvidia\"}");
+	setup.opt_in = true;
+	is_int(change(e, true), 1, "opt-in beside another wrapper");
+	setup.opt_in = false;
+	text = now(file_of(e));
+	is_str(text, "{\"runtimes\":{\"dfg\":{" RUNTIME "}},\"default-runtime\": \"nvidia\"}",
+	       "the default stays");
+	e->look(setup.rootfd, file_of(e), &found);
+	ok(found.program && !found.for_all, "found, but not for all");
+	engine_setting_fini(&found);
+}
+
+int main(void)
+{
+	if (!mkdtemp(top))
+		abort();
+	memcpy(program, top, strlen(top));
+	check_cases();
+	test_edited();
+	test_refused();
+	test_own_spec();
+	test_opt_in();
+	fs_remove_tree(AT_FDCWD, top);
+	return tap_done();
+}
