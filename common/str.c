@@ -91,7 +91,9 @@ void str_adds(struct str *s, const char *text)
 
 void str_addc(struct str *s, char c)
 {
-	str_add(s, &c, 1);
+	reserve(s, 1);
+	s->buf[s->len++] = c;
+	s->buf[s->len] = '\0';
 }
 
 void str_addf(struct str *s, const char *fmt, ...)
@@ -99,15 +101,18 @@ void str_addf(struct str *s, const char *fmt, ...)
 	va_list ap;
 	int len;
 
-	va_start(ap, fmt);
-	len = vsnprintf(NULL, 0, fmt, ap);
-	va_end(ap);
-	if (len < 0)
-		die_oom();
-	reserve(s, (size_t)len);
-	va_start(ap, fmt);
-	vsnprintf(s->buf + s->len, (size_t)len + 1, fmt, ap);
-	va_end(ap);
+	/* Mostly there is room, so that it is enough to do it once. */
+	for (size_t room = 32;; room = (size_t)len + 1) {
+		reserve(s, room);
+		room = s->cap - s->len;
+		va_start(ap, fmt);
+		len = vsnprintf(s->buf + s->len, room, fmt, ap);
+		va_end(ap);
+		if (len < 0)
+			die_oom();
+		if ((size_t)len < room)
+			break;
+	}
 	s->len += (size_t)len;
 }
 

@@ -18,7 +18,7 @@ enum {
 	MARGIN = 10,
 	INNER = WIDTH - 2 * MARGIN,
 	FRAMES_TOP = 84,
-	ROW = 16,
+	ROW = 16,	 /* a box is 15 high */
 	BOTTOM = 52,	 /* below the frames: details, quality */
 	NARROWEST = 10,	 /* boxes per pixel: 0.1 px is the least width */
 	LETTER = 723,	 /* of 12px monospaced text, 1/100 px */
@@ -175,8 +175,9 @@ static void svg_frame(struct svg *v, const struct box *b)
 	str_addu(s, y);
 	str_adds(s, "\" width=\"");
 	text_fixed(s, width < GAP_FROM ? width : width - GAP, 2);
-	str_addf(s, "\" height=\"%d\" fill=\"#%06x\"/>", ROW - 1,
-		 palette_colour(f->kind, f->name, f->len));
+	str_adds(s, "\" height=\"15\" fill=\"");
+	text_colour(s, palette_colour(f->kind, f->name, f->len));
+	str_adds(s, "\"/>");
 	if (width >= 2 * TEXT_PAD * 100 + LEAST * LETTER)
 		add_label(s, f, x, y, (width - 2 * TEXT_PAD * 100) / LETTER);
 	str_adds(s, "</g>\n");

@@ -129,16 +129,28 @@ void text_count(struct str *out, uint64_t n, const char *separator)
 
 void text_fixed(struct str *out, uint64_t n, unsigned decimals)
 {
-	uint64_t unit = 1;
+	char text[24], *end = text + sizeof(text), *p = end;
+	bool point = false;
 
-	for (unsigned i = 0; i < decimals; i++)
-		unit *= 10;
-	str_addu(out, n / unit);
-	n %= unit;
-	if (n)
-		str_addc(out, '.');
-	for (; n; n %= unit) {
-		unit /= 10;
-		str_addc(out, (char)('0' + n / unit));
+	/* From the last digit on, without zeros at the end. */
+	for (; decimals; decimals--, n /= 10) {
+		if (n % 10 || point)
+			*--p = (char)('0' + n % 10);
+		point = point || n % 10;
 	}
+	if (point)
+		*--p = '.';
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	str_add(out, p, (size_t)(end - p));
+}
+
+void text_colour(struct str *out, uint32_t rgb)
+{
+	char text[7] = "#";
+
+	for (unsigned i = 0; i < 6; i++)
+		text[1 + i] = "0123456789abcdef"[rgb >> (20 - 4 * i) & 15];
+	str_add(out, text, sizeof(text));
 }

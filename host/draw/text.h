@@ -22,7 +22,10 @@ size_t text_package(const char *name, size_t len);
 /* 51466 -> "51466", or "51,466" and "51 466" with a separator. */
 void text_count(struct str *out, uint64_t n, const char *separator);
 
-/* n / 10^decimals without trailing zeros: (1250, 3) -> "1.25". */
+/* n / 10^decimals without trailing zeros: (1250, 3) -> "1.25". At most 9 decimals. */
 void text_fixed(struct str *out, uint64_t n, unsigned decimals);
+
+/* 0xrrggbb -> "#rrggbb" */
+void text_colour(struct str *out, uint32_t rgb);
 
 #endif

@@ -3,7 +3,17 @@
 
 #include "dfg/str.h"
 #include "javasym.h"
+#include "mix.h"
 #include "symname.h"
+
+#define ASKED 1024u
+
+/* An interpreted method that was asked for, and its frame + 1; 0: free. */
+struct asked {
+	uint64_t method;
+	struct snapfile_span span;
+	uint32_t frame;
+};
 
 /* What is known of a JVM's code, of one or more points in time. */
 struct code {
@@ -12,6 +22,7 @@ struct code {
 	struct snapfile *snapshot; /* NULL, without one, behind loading too */
 	/* By number of the symbol and of the method; 0: not yet asked for. */
 	uint32_t *frames, *methods; /* frame + 1 */
+	struct asked *asked;	    /* ASKED, with a snapshot */
 };
 
 struct codemaps {
@@ -48,6 +59,7 @@ void codemaps_free(struct codemaps *cm)
 		free(cm->list[i].frames);
 		snapfile_free(cm->list[i].snapshot);
 		free(cm->list[i].methods);
+		free(cm->list[i].asked);
 	}
 	free(cm->list);
 	str_fini(&cm->name);
@@ -109,6 +121,7 @@ static struct code *code_of(struct codemaps *cm, uint32_t number)
 	if (c->snapshot) {
 		snapfile_finish(c->snapshot);
 		c->methods = xcalloc(snapfile_method_count(c->snapshot), sizeof(*c->methods));
+		c->asked = xcalloc(ASKED, sizeof(*c->asked));
 	}
 	return c;
 }
@@ -177,15 +190,13 @@ size_t codemaps_code(struct codemaps *cm, const struct snapfile_code *c, uint64_
 	return 1;
 }
 
-uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
-			 struct snapfile_span span)
+static uint32_t find_method(struct codemaps *cm, struct code *c, uint64_t method,
+			    struct snapfile_span span)
 {
-	struct code *c = code_of(cm, number);
 	uint32_t found[SNAPFILE_AROUND], *frame;
-	size_t n =
-		c->snapshot && method ? snapfile_find_method(c->snapshot, method, span, found) : 0;
+	size_t n = method ? snapfile_find_method(c->snapshot, method, span, found) : 0;
 
-	if (n > 1 || (n == 0 && method && c->snapshot && snapfile_methods_complete(c->snapshot)))
+	if (n > 1 || (n == 0 && method && snapfile_methods_complete(c->snapshot)))
 		return cm->stale;
 	if (n == 0)
 		return intern(cm, "Interpreter", strlen("Interpreter"), FRAME_INTERPRETED);
@@ -196,6 +207,20 @@ uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
 		*frame = intern_method(cm, &m, FRAME_INTERPRETED) + 1;
 	}
 	return *frame - 1;
+}
+
+uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
+			 struct snapfile_span span)
+{
+	struct code *c = code_of(cm, number);
+	struct asked *a = &c->asked[mix(method) % ASKED];
+
+	if (!a->frame || a->method != method || a->span.first != span.first ||
+	    a->span.last != span.last)
+		*a = (struct asked){.method = method,
+				    .span = span,
+				    .frame = find_method(cm, c, method, span) + 1};
+	return a->frame - 1;
 }
 
 /* ---- maps in text ------------------------------------------------------------------------ */

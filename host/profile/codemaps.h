@@ -24,7 +24,8 @@ const struct snapfile *codemaps_snapshot(struct codemaps *cm, uint32_t number);
 size_t codemaps_code(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
 		     uint32_t ret[SNAPFILE_DEPTH]);
 
-/* The frame of an interpreted method; codemaps_stale where it was one of several. */
+/* The frame of an interpreted method, where there is a snapshot; codemaps_stale where it was one of
+ * several. */
 uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
 			 struct snapfile_span span);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernsym.h"
 
+#include <endian.h>
+
 #include "dfg/filemap.h"
 #include "dfg/str.h"
 #include "keyed.h"
@@ -26,25 +28,38 @@ struct kernsym {
 	size_t dynamic_count, dynamic_cap;
 };
 
+/* Eight hexadecimal digits, small letters, all at once; false: not all of them are some. */
+static bool parse_half(const char *p, uint64_t *ret)
+{
+	const uint64_t each = 0x0101010101010101u;
+	uint64_t text, letter, n;
+
+	memcpy(&text, p, sizeof(text));
+	text = le64toh(text);
+	letter = text >> 6 & each;
+	n = (text & each * 0x0f) + letter * 9;
+	/* Each is below 16, at least 10 where it is a letter, and as text what was there. */
+	if (n & each * 0xf0 || ((n + each * 6) >> 4 & each) != letter ||
+	    n + each * '0' + letter * ('a' - '0' - 10) != text)
+		return false;
+	n = __builtin_bswap64(n);
+	n = (n | n >> 4) & 0x00ff00ff00ff00ffu;
+	n = (n | n >> 8) & 0x0000ffff0000ffffu;
+	*ret = (n | n >> 16) & 0xffffffffu;
+	return true;
+}
+
 /* How a line begins: "ffffffff81000000 T _stext". Returns the name, NULL: none there. */
 static const char *parse_start(const char *p, const char *end, uint64_t *ret, char *ret_type)
 {
-	uint64_t addr = 0;
-	int digits = 0;
+	uint64_t high, low;
 
-	for (; p < end && digits < 16; p++, digits++) {
-		unsigned c = (unsigned char)*p | 0x20u;
-		unsigned v = c >= 'a' ? c - 'a' + 10 : (unsigned char)*p - (unsigned)'0';
-
-		if (v > 15)
-			break;
-		addr = addr << 4 | v;
-	}
-	if (!digits || end - p < 4 || p[0] != ' ' || p[2] != ' ')
+	if (end - p < 20 || p[16] != ' ' || p[18] != ' ' || !parse_half(p, &high) ||
+	    !parse_half(p + 8, &low))
 		return NULL;
-	*ret = addr;
-	*ret_type = p[1];
-	return p + 3;
+	*ret = high << 32 | low;
+	*ret_type = p[17];
+	return p + 19;
 }
 
 static const char *line_end(const char *p, const char *end)

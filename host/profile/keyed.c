@@ -1,47 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "keyed.h"
 
+#include <string.h>
+
 #include "dfg/str.h"
 
-/* Merges a[lo, mid) and a[mid, hi); `spare` has room for the left part. */
-static void merge(struct keyed *a, size_t lo, size_t mid, size_t hi, struct keyed *spare)
-{
-	size_t left = mid - lo, i = 0, j = mid, out = lo;
+#define FEW   48 /* up to this many are sorted where they are */
+#define BYTES sizeof(uint64_t)
 
-	memcpy(spare, a + lo, left * sizeof(*a));
-	while (i < left && j < hi)
-		a[out++] = a[j].key < spare[i].key ? a[j++] : spare[i++];
-	memcpy(a + out, spare + i, (left - i) * sizeof(*a));
+/* The bits in which keys differ from the first one; 0: they are in order. */
+static uint64_t find_disorder(const struct keyed *a, size_t n)
+{
+	uint64_t differ = 0;
+	bool sorted = true;
+
+	for (size_t i = 1; i < n; i++) {
+		differ |= a[i].key ^ a[0].key;
+		sorted = sorted && a[i - 1].key <= a[i].key;
+	}
+	return sorted ? 0 : differ;
+}
+
+static void insert_each(struct keyed *a, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct keyed next = a[i];
+		size_t to = i;
+
+		for (; to && a[to - 1].key > next.key; to--)
+			a[to] = a[to - 1];
+		a[to] = next;
+	}
+}
+
+/* Stable: from `a` to `to` by one byte of the keys. */
+static void deal(const struct keyed *a, size_t n, unsigned shift, struct keyed *to)
+{
+	size_t start[257] = {0};
+
+	for (size_t i = 0; i < n; i++)
+		start[(a[i].key >> shift & 0xff) + 1]++;
+	for (unsigned i = 1; i < 256; i++)
+		start[i] += start[i - 1];
+	for (size_t i = 0; i < n; i++)
+		to[start[a[i].key >> shift & 0xff]++] = a[i];
 }
 
 void keyed_sort(struct keyed *a, size_t n)
 {
-	CLEANUP(free) size_t *ends = NULL; /* of runs, exclusive */
+	uint64_t differ = find_disorder(a, n);
 	CLEANUP(free) struct keyed *spare = NULL;
-	size_t runs = 0, cap = 0;
+	struct keyed *from = a, *to;
 
-	for (size_t i = 1; i <= n; i++) {
-		if (i < n && a[i - 1].key <= a[i].key)
-			continue;
-		ends = grow(ends, runs, &cap, sizeof(*ends));
-		ends[runs++] = i;
-	}
-	if (runs < 2)
+	if (!differ)
 		return;
-	spare = xrealloc(NULL, n, sizeof(*spare));
-	/* Neighbours are merged pairwise until one run is left. */
-	while (runs > 1) {
-		size_t lo = 0, kept = 0;
-
-		for (size_t r = 0; r < runs; r += 2) {
-			size_t hi = ends[r + 1 < runs ? r + 1 : r];
-
-			merge(a, lo, ends[r], hi, spare);
-			ends[kept++] = hi;
-			lo = hi;
-		}
-		runs = kept;
+	if (n <= FEW) {
+		insert_each(a, n);
+		return;
 	}
+	spare = to = xrealloc(NULL, n, sizeof(*spare));
+	for (unsigned shift = 0; shift < 8 * BYTES; shift += 8) {
+		struct keyed *dealt = to;
+
+		if (!(differ >> shift & 0xff))
+			continue;
+		deal(from, n, shift, to);
+		to = from;
+		from = dealt;
+	}
+	if (from != a)
+		memcpy(a, from, n * sizeof(*a));
 }
 
 size_t keyed_upper(const struct keyed *a, size_t n, uint64_t key)

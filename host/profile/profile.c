@@ -100,6 +100,7 @@ int profile_read(const struct profile_input *in, struct profile *profile, struct
 	CLEANUP(perfdata_close) struct perfdata *pd = perfdata_open(in->perf_fd, err);
 	CLEANUP(space_free) struct space *space = NULL;
 	CLEANUP(symbolizer_free) struct symbolizer *symbols = NULL;
+	CLEANUP(traits_free) struct traits *traits = NULL;
 	CLEANUP(userstack_free) struct userstack *unwinder = NULL;
 	CLEANUP(threadnames_free) struct threadnames *thread_names = NULL;
 	CLEANUP(free) struct reader *r = NULL;
@@ -109,6 +110,7 @@ int profile_read(const struct profile_input *in, struct profile *profile, struct
 		return -1;
 	space = space_new();
 	symbols = symbolizer_new(in, pd, space, profile->stacks);
+	traits = traits_new(profile->stacks, symbolizer_stale(symbols));
 	unwinder = userstack_new(symbols, profile->stacks);
 	r = xcalloc(1, sizeof(*r));
 	r->in = in;
@@ -117,6 +119,7 @@ int profile_read(const struct profile_input *in, struct profile *profile, struct
 	r->samples = profile->samples;
 	r->space = space;
 	r->symbols = symbols;
+	r->traits = traits;
 	r->unwinder = unwinder;
 	r->thread_names = thread_names = threadnames_new(in);
 	r->monotonic = perfdata_is_monotonic(pd);

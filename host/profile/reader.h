@@ -9,6 +9,7 @@
 #include "space.h"
 #include "symbolize.h"
 #include "threadnames.h"
+#include "traits.h"
 #include "userstack.h"
 
 #define CHAIN_MAX 8192 /* a record has at most 64 KiB */
@@ -20,6 +21,7 @@ struct reader {
 	struct samples *samples; /* NULL: not kept */
 	struct space *space;
 	struct symbolizer *symbols;
+	struct traits *traits;
 	struct userstack *unwinder;
 	struct threadnames *thread_names;
 	struct str text;

@@ -19,7 +19,7 @@ static void push(struct reader *r, uint32_t frame)
 static void push_user_frames(struct reader *r, const uint32_t *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		r->has_java = r->has_java || symbolize_is_java(r->symbols, frames[i]);
+		r->has_java = r->has_java || traits_of(r->traits, frames[i]) & TRAIT_JAVA;
 		push(r, frames[i]);
 	}
 	r->has_user = true;
@@ -123,16 +123,19 @@ static void push_registers(struct reader *r, const struct process *p, const stru
 
 static bool has_name(const struct reader *r, uint32_t frame)
 {
-	const struct frame *f = stacks_frame(r->stacks, frame);
+	return !(traits_of(r->traits, frame) & (TRAIT_UNKNOWN | TRAIT_NAMELESS));
+}
 
-	return f->kind != FRAME_UNKNOWN && !frame_is_nameless(f);
+static bool is_first(const struct reader *r, uint32_t frame)
+{
+	return traits_of(r->traits, frame) & TRAIT_FIRST;
 }
 
 /* A chain of frame pointers that has only been in a C library without symbols may have broken
  * there. */
-static bool chain_begins(struct reader *r)
+static bool chain_begins(const struct reader *r)
 {
-	return r->has_user && symbolize_is_first(r->symbols, r->outermost) &&
+	return r->has_user && is_first(r, r->outermost) &&
 	       (r->has_java || has_name(r, r->outermost));
 }
 
@@ -165,7 +168,7 @@ static void name_start(struct reader *r)
 
 	for (; r->begins && n < r->used; n++) {
 		frame = r->frames[ARRAY_LEN(r->frames) - r->used + n];
-		if (has_name(r, frame) || !symbolize_is_first(r->symbols, frame))
+		if (has_name(r, frame) || !is_first(r, frame))
 			break;
 	}
 	if (n == 0)
@@ -201,16 +204,16 @@ static void push_thread(struct reader *r, pid_t pid, pid_t tid)
 
 static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
 {
-	uint32_t stale = symbolizer_stale(r->symbols);
+	struct quality *q = r->quality;
 
-	r->quality->frames += n;
+	q->frames += n;
 	for (size_t i = 0; i < n; i++) {
-		const struct frame *f = stacks_frame(r->stacks, frames[i]);
+		unsigned traits = traits_of(r->traits, frames[i]);
 
-		r->quality->frames_unknown += f->kind == FRAME_UNKNOWN;
-		r->quality->frames_nameless += frame_is_nameless(f);
-		r->quality->java_frames += symbolize_is_java(r->symbols, frames[i]);
-		r->quality->stale += frames[i] == stale;
+		q->frames_unknown += (traits & TRAIT_UNKNOWN) != 0;
+		q->frames_nameless += (traits & TRAIT_NAMELESS) != 0;
+		q->java_frames += (traits & TRAIT_JAVA) != 0;
+		q->stale += (traits & TRAIT_STALE) != 0;
 	}
 }
 

@@ -19,6 +19,16 @@ struct answer {
 	uint32_t first, count; /* frames of the pool; count 0: empty */
 };
 
+#define NATIVES	     64u
+#define NATIVE_BYTES (1u << 20) /* as many addresses have the same place among them */
+
+/* An executable mapping that was looked for, with what native unwinding needs to know of it. */
+struct native {
+	uint64_t start, len, pgoff;
+	struct cfi *cfi;     /* NULL: none */
+	uint32_t generation; /* of the process; 0: free */
+};
+
 struct symbolizer {
 	const struct space *space;
 	struct stacks *stacks;
@@ -29,8 +39,7 @@ struct symbolizer {
 	size_t answer_count, answer_mask;
 	uint32_t *pool;
 	size_t pool_count, pool_cap;
-	uint8_t *first; /* by frame: 0 not yet asked for, 1 no, 2 yes */
-	size_t first_count;
+	struct native natives[NATIVES]; /* by address */
 	struct str name;
 };
 
@@ -62,7 +71,6 @@ void symbolizer_free(struct symbolizer *sy)
 	kernsym_close(sy->kernel);
 	free(sy->answers);
 	free(sy->pool);
-	free(sy->first);
 	str_fini(&sy->name);
 	free(sy);
 }
@@ -203,6 +211,14 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 	return answer(sy, p, (struct question){.addr = addr, .generation = p->generation}, ret);
 }
 
+uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr)
+{
+	const uint32_t *frames;
+
+	answer(sy, p, (struct question){.addr = addr, .generation = p->generation}, &frames);
+	return frames[0];
+}
+
 bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			  uint64_t time)
 {
@@ -268,17 +284,32 @@ uint32_t symbolizer_stale(const struct symbolizer *sy)
 	return codemaps_stale(sy->codes);
 }
 
-bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
-		       struct cfi **ret_cfi, uint64_t *ret_offset)
+static bool find_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			struct native *ret)
 {
 	const struct mapping *m = space_find(p, addr);
+	bool file = m && !is_anonymous(space_path(sy->space, m->path));
 
 	if (!m || !m->exec)
 		return false;
-	*ret_offset = addr - m->start + m->pgoff;
-	*ret_cfi = is_anonymous(space_path(sy->space, m->path))
-			   ? NULL
-			   : elffiles_cfi(sy->files, p->root, m->path);
+	*ret = (struct native){.start = m->start,
+			       .len = m->end - m->start,
+			       .pgoff = m->pgoff,
+			       .cfi = file ? elffiles_cfi(sy->files, p->root, m->path) : NULL,
+			       .generation = p->generation};
+	return true;
+}
+
+bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
+		       struct cfi **ret_cfi, uint64_t *ret_offset)
+{
+	struct native *n = &sy->natives[addr / NATIVE_BYTES % NATIVES];
+
+	if ((n->generation != p->generation || addr - n->start >= n->len) &&
+	    !find_native(sy, p, addr, n))
+		return false;
+	*ret_offset = addr - n->start + n->pgoff;
+	*ret_cfi = n->cfi;
 	return true;
 }
 
@@ -288,45 +319,4 @@ void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *
 		kernsym_remove(sy->kernel, change->addr);
 	else
 		kernsym_add(sy->kernel, change->addr, change->len, change->name);
-}
-
-bool symbolize_is_java(const struct symbolizer *sy, uint32_t frame)
-{
-	enum frame_kind kind = stacks_frame(sy->stacks, frame)->kind;
-
-	return frame == codemaps_stale(sy->codes) || frame_is_java(kind);
-}
-
-/* Where glibc and musl start a thread or a program. A C library without these symbols (stripped) is
- * taken for it too: it is at the outermost place for nothing else. */
-static bool is_first(const char *name)
-{
-	static const char *const exact[] = {
-		"start_thread",		 "clone",  "clone3",	   "__clone", "__clone3",
-		"__GI___clone3",	 "_start", "thread_start", "start",   "_start_c",
-		"__libc_start_call_main"};
-	static const char *const starts[] = {"__libc_start_main", "[libc.so", "[libc-2.",
-					     "[libpthread", "[ld-musl-"};
-
-	for (size_t i = 0; i < ARRAY_LEN(exact); i++)
-		if (strcmp(name, exact[i]) == 0)
-			return true;
-	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
-		if (has_prefix(name, starts[i]))
-			return true;
-	return false;
-}
-
-bool symbolize_is_first(struct symbolizer *sy, uint32_t frame)
-{
-	if (frame >= sy->first_count) {
-		size_t count = stacks_frame_count(sy->stacks) * 2;
-
-		sy->first = xrealloc(sy->first, count, 1);
-		memset(sy->first + sy->first_count, 0, count - sy->first_count);
-		sy->first_count = count;
-	}
-	if (!sy->first[frame])
-		sy->first[frame] = is_first(stacks_frame(sy->stacks, frame)->name) ? 2 : 1;
-	return sy->first[frame] == 2;
 }

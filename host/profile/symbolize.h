@@ -40,12 +40,13 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr);
 
 /* For unwinding. The snapshot of a process's code, or NULL; the frames of an
- * address in a code of one, and of an interpreted method of a process that has one; and whether the
- * process can execute what is at an address: *ret_cfi is NULL where no file is mapped or it has no
- * call frame information, *ret_offset the file offset. */
+ * address in a code of one, of one in no code of any, and of an interpreted method of a process
+ * that has one; and whether the process can execute what is at an address: *ret_cfi is NULL where
+ * no file is mapped or it has no call frame information, *ret_offset the file offset. */
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
 size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
 		      uint64_t addr, const uint32_t **ret);
+uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr);
 uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
 			  struct snapfile_span span);
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
@@ -57,10 +58,6 @@ uint32_t symbolizer_stale(const struct symbolizer *sy);
 /* Whether an address is in compiled code that tells what is inlined where at safepoints only. */
 bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			  uint64_t time);
-
-/* What a frame says about the stack it is in. */
-bool symbolize_is_java(const struct symbolizer *sy, uint32_t frame); /* a Java method */
-bool symbolize_is_first(struct symbolizer *sy, uint32_t frame);	     /* a thread's first function */
 
 static inline void cleanup_symbolizer_free(struct symbolizer **sy)
 {

@@ -85,13 +85,13 @@ static void add_frame(struct userstack *us, const struct unwind_source *src,
 	case UNWIND_INTERPRETED:
 		add(us, symbolize_method(us->symbols, us->process, f->method, src->span));
 		return;
+	case UNWIND_NATIVE:
+		add(us, symbolize_native(us->symbols, us->process, f->addr));
+		return;
 	case UNWIND_CODE:
-		n = symbolize_code(us->symbols, us->process, f->code, f->addr, &frames);
-		break;
-	default:
-		n = symbolize_frames(us->symbols, us->process, f->addr, SNAPFILE_LATEST, &frames);
 		break;
 	}
+	n = symbolize_code(us->symbols, us->process, f->code, f->addr, &frames);
 	for (size_t i = 0; i < n; i++)
 		add(us, frames[i]);
 }

@@ -180,7 +180,8 @@ static size_t frames_of(struct stat_run *r, const struct unwind_frame *f, const 
 	case UNWIND_CODE:
 		return symbolize_code(r->symbols, r->process, f->code, f->addr, ret);
 	default:
-		return symbolize_frames(r->symbols, r->process, f->addr, r->time, ret);
+		one = symbolize_native(r->symbols, r->process, f->addr);
+		return 1;
 	}
 }
 

@@ -96,20 +96,6 @@ static void test_kernel(struct symbolizer *sy, struct space *sp, struct stacks *
 		 "nothing known");
 }
 
-static void test_first(struct symbolizer *sy, struct stacks *s)
-{
-	static const char *const yes[] = {"start_thread", "clone3", "_start",
-					  "__libc_start_main_impl", "[libc.so.6]"};
-	static const char *const no[] = {"start_thread2", "[libcrypto.so]", "thread_native_entry"};
-
-	for (size_t i = 0; i < ARRAY_LEN(yes); i++)
-		ok(symbolize_is_first(sy, stacks_intern(s, yes[i], strlen(yes[i]), FRAME_NATIVE)),
-		   "%s begins a thread", yes[i]);
-	for (size_t i = 0; i < ARRAY_LEN(no); i++)
-		ok(!symbolize_is_first(sy, stacks_intern(s, no[i], strlen(no[i]), FRAME_NATIVE)),
-		   "%s does not", no[i]);
-}
-
 int main(void)
 {
 	struct profile_map map = {.pid = 7, .fd = file_of(map_text)};
@@ -124,7 +110,6 @@ int main(void)
 	test_anonymous(sy, sp, s);
 	test_answers(sy, sp, s);
 	test_kernel(sy, sp, s);
-	test_first(sy, s);
 	symbolizer_free(sy);
 	stacks_free(s);
 	space_free(sp);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a frame says about the stack it is in, found out once for each frame. */
+#ifndef DFG_TRAITS_H
+#define DFG_TRAITS_H
+
+#include "stacks.h"
+
+enum trait {
+	TRAIT_JAVA = 1 << 0,	 /* a Java method */
+	TRAIT_STALE = 1 << 1,	 /* one that cannot be told from another; JAVA and UNKNOWN, too */
+	TRAIT_UNKNOWN = 1 << 2,	 /* FRAME_UNKNOWN */
+	TRAIT_NAMELESS = 1 << 3, /* frame_is_nameless */
+	TRAIT_FIRST = 1 << 4,	 /* where a thread or a program starts */
+};
+
+struct traits;
+
+/* The stacks are borrowed and must stay; `stale` is their frame for stale code. */
+struct traits *traits_new(const struct stacks *stacks, uint32_t stale);
+void traits_free(struct traits *t);
+
+/* Of a frame of the stacks: bits of enum trait. */
+unsigned traits_of(struct traits *t, uint32_t frame);
+
+static inline void cleanup_traits_free(struct traits **t)
+{
+	traits_free(*t);
+}
+
+#endif
