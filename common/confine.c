@@ -108,7 +108,7 @@ int confine_reader(uint64_t memory, unsigned cpu_seconds, struct err *err)
 		"brk",	      "madvise",      "mprotect",	"close",	"exit",
 		"exit_group", "futex",	      "clock_gettime",	"getpid",	"gettid",
 		"tgkill",     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
-		"getrandom",  "fcntl",	      "ftruncate",
+		"getrandom",  "fcntl",	      "ftruncate",	"recvmsg",	"recvfrom",
 	};
 
 	if (memory && !UNDER_ASAN && limit(RLIMIT_AS, memory, "memory", err) < 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Session -> pictures, in a child process that has given up everything but the descriptors it
- * holds: all it reads was written or influenced by containers. */
+/* Inputs -> pictures of all of them together. */
 #ifndef DFG_RENDER_H
 #define DFG_RENDER_H
 
@@ -8,22 +7,23 @@
 
 #include "dfg/err.h"
 #include "formats.h"
-#include "session.h"
+#include "input.h"
 #include "stacks.h"
 
 /* What the child says of the profile; texts are clean. */
 struct render_result {
 	struct quality quality;
-	uint64_t cut;	/* bytes of a damaged recording left out */
-	char leaf[512]; /* the frame with most samples of its own, "" without samples */
+	uint64_t cut;	  /* bytes of a damaged recording left out */
+	uint64_t skipped; /* lines of text that could not be read */
+	char leaf[512];	  /* the frame with most samples of its own, "" without samples */
 	uint64_t leaf_self;
 	char path[2048]; /* the stack with most samples, "a;b;c", cut in the middle if long */
 	uint64_t path_self;
 };
 
-/* Draws the session into `outdir` (an existing directory), each file under its format's name,
- * replaced only when it is whole. */
-MUST_CHECK int render_session(const struct session *s, const struct format_set *formats,
-			      const char *outdir, struct render_result *ret, struct err *err);
+/* Draws into `outdir` (made if need be), each format under its own name, replaced only when it is
+ * whole. roots (gather.h) are those of formats without details, which show them themselves. */
+MUST_CHECK int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
+		      const char *outdir, struct render_result *ret, struct err *err);
 
 #endif

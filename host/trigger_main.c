@@ -10,6 +10,7 @@
 #include "dfg/log.h"
 #include "dfg/str.h"
 #include "files.h"
+#include "gather.h"
 #include "options.h"
 #include "probe.h"
 #include "record.h"
@@ -149,12 +150,14 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 static int draw(const struct session *s, const char *outdir, const struct options *o,
 		uint64_t ended, json_t **part, struct err *err)
 {
+	CLEANUP(inputs_fini) struct inputs in = {0};
 	struct render_result result;
 	struct summary summary = {
 		.session = s, .formats = &o->formats, .outdir = outdir, .result = &result};
 
 	log_progress("drawing");
-	if (render_session(s, &o->formats, outdir, &result, err) < 0)
+	inputs_add_session(&in, s);
+	if (render(&in, ROOT_THREAD, &o->formats, outdir, &result, err) < 0)
 		return -1;
 	log_progress("%s", "");
 	summary.post_ms = clock_ms() - ended;

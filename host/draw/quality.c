@@ -34,6 +34,13 @@ void draw_quality(struct str *out, const struct quality *q)
 	str_adds(out, " lost");
 	if (q->samples == 0)
 		return;
+	if (q->unrated) {
+		str_adds(out, " · ");
+		share_add(out, q->unrated, q->samples);
+		str_adds(out, " of unknown quality");
+	}
+	if (q->unrated == q->samples)
+		return;
 	if (q->java_samples) {
 		str_adds(out, " · ");
 		share_add(out, q->java_complete, q->java_samples);

@@ -55,3 +55,39 @@ void samples_add(struct samples *s, uint64_t time, uint32_t node, uint32_t threa
 	s->list = grow(s->list, s->count, &s->cap, sizeof(*s->list));
 	s->list[s->count++] = (struct sample){.time = time, .node = node, .thread = thread};
 }
+
+static void quality_add(struct quality *to, const struct quality *from)
+{
+	uint64_t *sums = (uint64_t *)to;
+	const uint64_t *counts = (const uint64_t *)from;
+
+	_Static_assert(sizeof(*to) % sizeof(*sums) == 0, "nothing but counts");
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sums); i++)
+		sums[i] += counts[i];
+}
+
+/* nodes[n]: where node n of the other's stacks is here. */
+static void samples_append(struct samples *to, const struct samples *from, const uint32_t *nodes)
+{
+	uint32_t origins = (uint32_t)to->origin_count, threads = (uint32_t)to->thread_count;
+
+	for (size_t i = 0; i < from->origin_count; i++)
+		samples_add_origin(to, &from->origins[i]);
+	for (size_t i = 0; i < from->thread_count; i++)
+		samples_add_thread(to, origins + from->threads[i].origin, from->threads[i].pid,
+				   from->threads[i].tid);
+	for (size_t i = 0; i < from->count; i++)
+		samples_add(to, from->list[i].time, nodes[from->list[i].node],
+			    threads + from->list[i].thread);
+}
+
+void profile_add(struct profile *to, const struct profile *from, const struct graft *how)
+{
+	CLEANUP(free) uint32_t *nodes = NULL;
+
+	quality_add(&to->quality, &from->quality);
+	to->cut += from->cut;
+	stacks_graft(to->stacks, from->stacks, how, &nodes);
+	if (to->samples && from->samples)
+		samples_append(to->samples, from->samples, nodes);
+}

@@ -48,6 +48,9 @@ struct profile {
 void profile_init(struct profile *p, bool details);
 void profile_fini(struct profile *p);
 
+/* Adds all of another profile, with what both keep. */
+void profile_add(struct profile *to, const struct profile *from, const struct graft *how);
+
 /* The texts are copied. All return the number of what they added. */
 uint32_t samples_add_origin(struct samples *s, const struct origin *origin);
 uint32_t samples_add_thread(struct samples *s, uint32_t origin, pid_t pid, pid_t tid);

@@ -40,12 +40,18 @@ struct quality {
 	/* Java samples in code that was compiled without -XX:+DebugNonSafepoints: of methods
 	 * inlined into each other, the one of the next safepoint counts. */
 	uint64_t between_safepoints;
+	uint64_t unrated; /* of all samples, from text, which says nothing of the others */
 };
 
 struct stacks;
 
 struct stacks *stacks_new(void);
 void stacks_free(struct stacks *s);
+
+static inline void cleanup_stacks_free(struct stacks **s)
+{
+	stacks_free(*s);
+}
 
 /* Index of the frame, made if new. The name is copied. */
 uint32_t stacks_intern(struct stacks *s, const char *name, size_t len, enum frame_kind kind);

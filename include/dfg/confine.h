@@ -26,9 +26,9 @@ MUST_CHECK int confine_ids(uid_t uid, gid_t gid, struct err *err);
 MUST_CHECK int confine_syscalls(const char *const *names, size_t n, struct err *err);
 
 /* The child that reads what containers wrote: nobody's ids, no capability, no new file, no network,
- * no exec: only reading and writing descriptors it holds and getting memory, up to `memory` bytes
- * (RLIMIT_AS; 0, or under ASan: no limit) and `cpu_seconds` (RLIMIT_CPU; 0: none). Without root,
- * what can be given up is given up. */
+ * no exec: only reading and writing descriptors it holds or is handed, and getting memory, up to
+ * `memory` bytes (RLIMIT_AS; 0, or under ASan: no limit) and `cpu_seconds` (RLIMIT_CPU; 0: none).
+ * Without root, what can be given up is given up. */
 MUST_CHECK int confine_reader(uint64_t memory, unsigned cpu_seconds, struct err *err);
 
 #endif
