@@ -78,6 +78,16 @@ $(BUILD)/agent/%.o: %.c
 
 # Files the assembler includes (host/draw/embed.h), which the compiler does not tell of.
 $(BUILD)/dyn/host/draw/svg.o: $(wildcard host/draw/svg*.css host/draw/svg*.js)
+$(BUILD)/dyn/host/draw/page.o: CPPFLAGS += -Wa,-I$(BUILD)/page
+$(BUILD)/dyn/host/draw/page.o: host/draw/page/page.html host/draw/page/page.css $(BUILD)/page/page.js $(BUILD)/page/page.policy
+# One script of its modules, and a Content-Security-Policy: no network, no other script, no other style.
+$(BUILD)/page/page.js: $(wildcard host/draw/page/*.js)
+	@mkdir -p $(@D)
+	$(call say,CAT){ echo '(() => {' && echo "'use strict';" && cat $^ && echo '})();'; } >$@
+$(BUILD)/page/page.policy: host/draw/page/page.css $(BUILD)/page/page.js
+	$(call say,HASH)sha256() { env printf "$$(sha256sum <"$$1" | cut -c1-64 | sed 's/../\\x&/g')" | base64; }; \
+	    printf "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" \
+	    "$$(sha256 $(BUILD)/page/page.js)" "$$(sha256 host/draw/page/page.css)" >$@
 
 define archive_rule
 $(call archive,$(1)): $(call obj,dyn,$(call not,$(mains),$(1)/*.c))

@@ -11,6 +11,7 @@ static int folded(const struct stacks *s, const struct picture *p, int fd, struc
 
 static const struct format formats[] = {
 	{"svg", "flame.svg", false, draw_svg},
+	{"html", "flame.html", true, draw_page},
 	{"folded", "flame.folded", false, folded},
 	{"pprof", "flame.pb.gz", true, draw_pprof},
 };

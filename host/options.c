@@ -86,7 +86,7 @@ static const char *const help[] = {
 		"\n"
 		"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
-		"  -f, --format LIST        svg,folded,pprof (svg,folded)\n"
+		"  -f, --format LIST        svg,html,folded,pprof (svg,html,folded)\n"
 		"  -o, --output DIR         instead of the container's graphs "
 		"directory\n" RECORD_HELP
 		"      --json               summary as one JSON object on stdout\n"
@@ -105,7 +105,7 @@ static const char *const help[] = {
 		"      --plain              lines of text; as where the output is no terminal\n"
 		"      --json               one JSON object for each refresh, on a line\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
-		"  -f, --format LIST        what key w writes: svg,folded (both)\n"
+		"  -f, --format LIST        what key w writes: svg,html,folded (all)\n"
 		"  -o, --output DIR         where to, not the container's graphs "
 		"directory\n" RECORD_HELP "  -q, --quiet              no remarks\n"
 		"      --version\n" EXIT_HELP,
@@ -270,7 +270,7 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	int opt;
 
 	o.snapshot.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
-	if (formats_parse("svg,folded", &o.formats, err) < 0)
+	if (formats_parse("svg,html,folded", &o.formats, err) < 0)
 		return -1;
 	options_of(program, long_options, &short_options);
 	opterr = 0;

@@ -52,6 +52,26 @@ void text_escape(struct str *out, const char *text, size_t len)
 	}
 }
 
+void text_json(struct str *out, const char *text, size_t len)
+{
+	CLEANUP(str_fini) struct str clean = {0};
+
+	str_add_clean(&clean, text, len);
+	str_addc(out, '"');
+	for (size_t i = 0; i < clean.len; i++) {
+		char c = clean.buf[i];
+
+		if (c == '<') {
+			str_adds(out, "\\u003c");
+			continue;
+		}
+		if (c == '"' || c == '\\')
+			str_addc(out, '\\');
+		str_addc(out, c);
+	}
+	str_addc(out, '"');
+}
+
 /* Length and width of the character at text; never beyond the end, whatever the bytes. */
 static size_t char_size(const char *text, size_t len, size_t *ret_columns)
 {

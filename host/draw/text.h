@@ -9,6 +9,10 @@
  * references; what XML 1.0 forbids, and what str_add_clean replaces, becomes '?'. */
 void text_escape(struct str *out, const char *text, size_t len);
 
+/* A string of JSON in its quotes, fit to stand in a script of a page: '<' is an escape, too. What
+ * str_add_clean replaces becomes '?'. */
+void text_json(struct str *out, const char *text, size_t len);
+
 /* Width in columns of a monospaced font: one per character, two for East Asian ones. */
 size_t text_columns(const char *text, size_t len);
 

@@ -16,6 +16,9 @@ well_formed() {
 # The picture without style and script, which have tests of their own.
 picture() { sed -e '/<style>/,/<\/style>/d' -e '/<script>/,/<\/script>/d' "$1"; }
 
+# What a page knows, without the script that shows it.
+page_data() { sed -n '/^<script id="data"/,/<\/script>$/p' "$1" | sed -e '1s/^<script[^>]*>//' -e 's/<\/script>$//'; }
+
 for name in web one empty; do
 	"$BUILD/tools/draw" svg "$name: 10 s at 99 Hz" 'host.example · 2026-11-21 10:00 UTC' \
 		'3,950,948,9000,9,1,0' <"$here/$name.folded" >"$work/$name.svg"
@@ -27,6 +30,11 @@ for name in web one empty; do
 	ok "$name: folded text comes out as it went in" diff -u "$here/$name.folded" "$work/$name.folded"
 	"$BUILD/tools/draw" pprof <"$here/$name.folded" | "$BUILD/tools/draw" folded >"$work/$name.folded"
 	ok "$name: pprof keeps all of it" diff -u "$here/$name.folded" "$work/$name.folded"
+	"$BUILD/tools/draw" html "$name: 10 s at 99 Hz" 'host.example · 2026-11-21 10:00 UTC' \
+		'3,950,948,9000,9,1,0' <"$here/$name.folded" >"$work/$name.html"
+	page_data "$work/$name.html" >"$work/$name.json"
+	[ -z "${UPDATE:-}" ] || cp "$work/$name.json" "$here/$name.json"
+	ok "$name: the expected data in the page" diff -u "$here/$name.json" "$work/$name.json"
 done
 
 # Names of all bytes and of all that XML, HTML and scripts take for their own.
@@ -42,4 +50,8 @@ EOF
 "$BUILD/tools/draw" svg '"]]><x>' "'&" <"$work/hostile.folded" >"$work/hostile.svg"
 ok 'hostile names: well-formed' well_formed "$work/hostile.svg"
 ok 'hostile names: none is lost' grep -q '>all (13,400 samples, 100%)<' "$work/hostile.svg"
+"$BUILD/tools/draw" html '</title><img src=x>' '</script>' <"$work/hostile.folded" >"$work/hostile.html"
+ok 'hostile names in a page: whole JSON' python3 -c 'import json, sys; json.load(sys.stdin)' < <(page_data "$work/hostile.html")
+is 'hostile names in a page: no element is theirs' "$(grep -c '<img\|<x>' "$work/hostile.html")" 0
+is 'hostile names in a page: two scripts' "$(grep -o '</script>' "$work/hostile.html" | wc -l)" 2
 tap_done

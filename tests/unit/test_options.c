@@ -36,7 +36,7 @@ int main(void)
 	is_int(o.action, ACTION_RECORD, "records");
 	is_int(o.duration, 30, "30 s");
 	is_int(o.frequency, 99, "99 Hz");
-	is_int((int64_t)o.formats.count, 2, "two formats");
+	is_int((int64_t)o.formats.count, 3, "three formats");
 	is_str(o.snapshot.root, "/var/lib/dfg", "root");
 	is_str(o.names[0], "web", "its name");
 
@@ -81,7 +81,7 @@ int main(void)
 	refused("dfg-trigger -d 0 web", "whole number");
 	refused("dfg-trigger -d 1.5 web", "whole number");
 	refused("dfg-trigger -F 1000000 web", "100000");
-	refused("dfg-trigger -f gif web", "svg, folded");
+	refused("dfg-trigger -f gif web", "svg, html, folded");
 	refused("dfg-trigger -f , web", "no format");
 	refused("dfg-trigger --unwind dwarf web", "auto, fp, vm");
 	refused("dfg-trigger --stack 65536 web", "65528");

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is inside a page: a JSON object that data.js unpacks (docs/formats.md, "Page"). */
+#ifndef DFG_PAGE_H
+#define DFG_PAGE_H
+
+#include "dfg/str.h"
+#include "draw.h"
+
+/* More than this makes a browser slow, and shows nothing more. */
+#define PAGE_NODES_MOST	  1000000
+#define PAGE_SAMPLES_MOST 2000000
+
+/* The stacks with their places and samples where the picture has details; else as they are. What
+ * is too much is left out, and the object says so. */
+void page_data(struct str *out, const struct stacks *plain, const struct picture *p);
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds the recording, the state and the parts of the page together: a control changes the state,
+// and what depends on it is drawn again.
+
+const VIEW_KEYS = ['from', 'to', 'group', 'threads', 'hide', 'sides']; // that make another tree
+
+class App {
+	constructor(rec) {
+		this.rec = rec;
+		this.cursor = 0; // node of the tree, shown in the details
+		this.state = stateFromHash(location.hash);
+		this.look = new Look(this);
+		this.makeView();
+		this.parts = {graph: new GraphView(this), tree: new CallTreeView(this),
+			methods: new MethodsView(this), callers: new CallersView(this)};
+		this.legend = new Legend(this);
+		this.heat = new Heat(this);
+		this.details = new Details(this);
+		this.controls = new Controls(this);
+		this.animates = false;
+		this.draw();
+		this.animates = !matchMedia('(prefers-reduced-motion: reduce)').matches;
+		addEventListener('popstate', () => this.load());
+		addEventListener('hashchange', () => this.load());
+	}
+
+	get tree() {
+		return this.view.tree;
+	}
+
+	makeView() {
+		const {state} = this, key = VIEW_KEYS.map((name) => state[name]).join();
+		if (this.viewKey !== key) {
+			this.viewKey = key;
+			this.view = new View(this.rec, state);
+		}
+		state.zoom = state.zoom < this.tree.count ? state.zoom : 0;
+		this.cursor = this.cursor < this.tree.count ? this.cursor : 0;
+	}
+
+	// asStep: Back returns from it.
+	change(what, asStep = false) {
+		const {tree, state} = this, zoomed = tree.path(state.zoom), pointed = tree.path(this.cursor);
+		Object.assign(state, what);
+		this.makeView();
+		if (this.tree !== tree) { // the same frames as before, as far as they are still there
+			state.zoom = this.tree.find(zoomed);
+			this.cursor = this.tree.find(pointed);
+		}
+		saveState(state, asStep);
+		this.draw();
+	}
+
+	load() {
+		this.state = stateFromHash(location.hash);
+		this.makeView();
+		this.cursor = this.state.zoom;
+		this.draw();
+	}
+
+	draw() {
+		const {state} = this;
+		this.look.setTheme();
+		this.search();
+		for (const name of Object.keys(this.parts))
+			byId(name).hidden = name !== state.view;
+		this.controls.update();
+		this.legend.update();
+		this.heat.update();
+		this.parts[state.view].update();
+		this.details.update();
+	}
+
+	// ---- what controls ask for ----
+
+	zoom(node) {
+		this.cursor = node;
+		this.change({zoom: node, view: this.state.view === 'tree' ? 'tree' : 'graph'}, true);
+		this.announce(`Zoomed to ${this.describe(this.tree, node).join(', ')}`);
+	}
+
+	select(node) {
+		this.cursor = node;
+		this.details.update();
+		if (this.state.view === 'graph')
+			this.parts.graph.update();
+	}
+
+	showMethod(frame) {
+		if (frame < 0)
+			return;
+		this.change({view: 'callers', method: this.rec.nameOf(frame)}, true);
+		this.announce(`Callers and callees of ${this.state.method}`);
+	}
+
+	reset() {
+		const {zoom, term, kind, hide, from, to} = START;
+		this.cursor = 0;
+		this.change({zoom, term, kind, hide, from, to}, true);
+		this.announceSamples();
+	}
+
+	// ---- search ----
+
+	pattern() {
+		const flags = this.state.ignoreCase ? 'i' : '';
+		try {
+			return new RegExp(this.state.term, flags);
+		} catch (e) { // half typed, or meant literally
+			return new RegExp(this.state.term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), flags);
+		}
+	}
+
+	// marks: by frame, whether it is found; null without a search.
+	search() {
+		const {rec, state, tree} = this, key = `${state.ignoreCase} ${state.term} ${rec.names.length}`;
+		if (this.searched !== key) {
+			this.searched = key;
+			const pattern = this.pattern(), names = rec.names.map((name) => pattern.test(name));
+			this.marks = state.term ? rec.frameName.map((name) => names[name]) : null;
+		}
+		this.matches = [];
+		if (this.marks)
+			tree.eachOutermost(this.marks, (node) => this.matches.push(node), state.zoom);
+	}
+
+	nextMatch(step) {
+		const {matches} = this, n = matches.length;
+		if (!n)
+			return;
+		const at = matches.indexOf(this.cursor);
+		const node = matches[((at < 0 ? step < 0 ? 0 : -1 : at) + step + n) % n];
+		if (this.state.view !== 'graph')
+			this.change({view: 'graph'});
+		this.parts.graph.moveTo(node);
+	}
+
+	// By node of the recording, whether its stack has a match; null without a search.
+	nodeMarks() {
+		const {rec, marks} = this;
+		if (!marks)
+			return null;
+		const found = new Uint8Array(rec.nodeCount);
+		for (let i = 1; i < rec.nodeCount; i++)
+			found[i] = found[rec.nodeParent[i]] || marks[rec.nodeFrame[i]] ? 1 : 0;
+		return found;
+	}
+
+	// All samples of the recording.
+	whole() {
+		return this.rec.counts[this.rec.counts.length - 1].reduce((sum, n) => sum + n, 0);
+	}
+
+	// ---- texts ----
+
+	describe(tree, node) {
+		const {rec, state} = this, frame = tree.frame[node], name = rec.nameOf(frame);
+		if (rec.isDifference)
+			return [name, `before ${shareText(tree.total[0][node], tree.total[0][0])}, after ` +
+				shareText(tree.total[1][node], tree.total[1][0]), this.changeText(tree, node)];
+		const total = tree.total[0], kind = frame < 0 ? '' : `${rec.kindOf(frame).label} · `;
+		const texts = [name, `${kind}${samplesText(total[node])} · ${shareText(total[node], total[0])}`];
+		if (tree.self[0][node] && tree.self[0][node] !== total[node])
+			texts.push(`self ${shareText(tree.self[0][node], total[0])}`);
+		if (tree === this.tree && state.zoom && tree.isBelow(node, state.zoom))
+			texts.push(`${percentText(total[node], total[state.zoom])} of what is zoomed to`);
+		return texts;
+	}
+
+	changeOf([before, after]) {
+		const whole = this.tree.total.map((t) => t[0] || 1);
+		return {points: 100 * (after / whole[1] - before / whole[0]),
+			score: changeScore(before, whole[0], after, whole[1])};
+	}
+
+	changeText(tree, node) {
+		const {points, score} = this.changeOf(tree.total.map((t) => t[node]));
+		return `${pointsText(points)}, z\u00a0=\u00a0${score.toFixed(1)}${Math.abs(score) < Z95
+			? ': may be chance' : ''}`;
+	}
+
+	changeClass({points, score}) {
+		return Math.abs(score) < Z95 ? 'dim' : points > 0 ? 'grew' : 'shrank';
+	}
+
+	swatch(frame) {
+		const e = el('span', {class: 'swatch', 'aria-hidden': 'true'});
+		e.style.background = this.look.frame(frame);
+		return e;
+	}
+
+	announce(text) {
+		byId('live').textContent = text;
+	}
+
+	announceSamples() {
+		this.announce(`${samplesText(this.tree.samples)} shown`);
+	}
+
+	tip(event, texts) {
+		const tip = byId('tip');
+		tip.replaceChildren(...texts.map((text, i) => el(i ? 'div' : 'strong', {}, text)));
+		tip.hidden = false;
+		const {offsetWidth: w, offsetHeight: h} = tip;
+		tip.style.left = `${clamp(event.clientX + 14, 4, innerWidth - w - 4)}px`;
+		tip.style.top = `${event.clientY + 18 + h > innerHeight ? event.clientY - h - 10 : event.clientY + 18}px`;
+	}
+
+	hideTip() {
+		byId('tip').hidden = true;
+	}
+}
+
+// The script stands before some of these modules' constants: all are there when the document is.
+addEventListener('DOMContentLoaded', () => {
+	performance.mark('dfg-begin');
+	const data = byId('data');
+	window.dfg = new App(new Recording(JSON.parse(data.textContent)));
+	data.remove();
+	requestAnimationFrame(() => performance.mark('dfg-drawn'));
+});

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A method with all that calls it above and all that it calls below, from all over the tree. Of
+// recursive calls the outermost counts, so that no sample does twice.
+
+// Marks by frame: the frames of a method, whatever their kinds (compiled, inlined, …).
+function framesNamed(rec, name) {
+	return rec.frameName.map((n) => rec.names[n] === name);
+}
+
+function calleesOf(tree, frames, marks) {
+	const b = new TreeBuilder(tree.self.length), to = new Int32Array(tree.count);
+	tree.eachOutermost(marks, (top) => {
+		for (let i = top; i < tree.end[top]; i++) {
+			to[i] = i === top ? 0 : b.child(to[tree.parent[i]], tree.frame[i]);
+			tree.self.forEach((list, s) => b.self[s][to[i]] += list[i]);
+		}
+	});
+	return b.finish(frames).tree;
+}
+
+function callersOf(tree, frames, marks) {
+	const b = new TreeBuilder(tree.self.length);
+	tree.eachOutermost(marks, (top) => {
+		let to = 0;
+		for (let i = tree.parent[top]; i > 0; i = tree.parent[i])
+			to = b.child(to, tree.frame[i]);
+		tree.total.forEach((list, s) => b.self[s][to] += list[top]);
+	});
+	return b.finish(frames).tree;
+}
+
+class CallersView {
+	constructor(app) {
+		this.app = app;
+		this.scroller = byId('callers');
+		this.flame = new Flame(this.scroller, app.look);
+		listenToCanvas(this, app, ({layer, node}) => app.showMethod(layer.tree.frame[node]));
+		this.flame.canvas.addEventListener('keydown', (event) => this.key(event));
+	}
+
+	update() {
+		const {app, flame} = this, {rec, tree, state} = app;
+		if (this.tree === tree && this.method === state.method) {
+			flame.paintSoon();
+			return;
+		}
+		this.tree = tree;
+		this.method = state.method;
+		const marks = framesNamed(rec, state.method), frame = marks.indexOf(true);
+		byId('callers-none').hidden = frame >= 0;
+		this.trees = [callersOf, calleesOf].map((make) => make(tree, rec.frameName.length, marks));
+		for (const t of this.trees) {
+			t.frame[0] = frame;
+			if (rec.isDifference)
+				t.weigh(state.sides);
+		}
+		const above = this.trees[0].rows - 1;
+		const layers = [new Layer(this.trees[0], above, true), new Layer(this.trees[1], above, false)];
+		flame.cursor = frame >= 0 ? {layer: layers[1], node: 0} : null;
+		flame.show(frame >= 0 ? layers : [], above + this.trees[1].rows);
+		this.scroller.scrollTop = above * ROW - this.scroller.clientHeight / 2;
+	}
+
+	// Up is towards the callers, down towards the callees; beside it, the siblings.
+	neighbour(key) {
+		const {flame} = this, {layer, node} = flame.cursor, {tree} = layer;
+		const widest = (l, n) => {
+			const list = l.tree.children(n).sort((a, b) => l.tree.value[b] - l.tree.value[a]);
+			return list.length ? {layer: l, node: list[0]} : null;
+		};
+		if (key === 'ArrowUp' || key === 'ArrowDown') {
+			const away = (key === 'ArrowUp') === layer.up;
+			if (node === 0)
+				return widest(flame.layers[key === 'ArrowUp' ? 0 : 1], 0);
+			return away ? widest(layer, node) : {layer, node: tree.parent[node]};
+		}
+		const siblings = node ? tree.children(tree.parent[node]) : [0];
+		const next = siblings[siblings.indexOf(node) + (key === 'ArrowLeft' ? -1 : 1)];
+		return next === undefined ? null : {layer, node: next};
+	}
+
+	key(event) {
+		const {app, flame} = this;
+		if (!flame.cursor)
+			return;
+		if (event.key === 'Enter' || event.key === ' ') {
+			app.showMethod(flame.cursor.layer.tree.frame[flame.cursor.node]);
+		} else if (event.key.startsWith('Arrow') && !event.ctrlKey && !event.altKey) {
+			flame.cursor = this.neighbour(event.key) || flame.cursor;
+			flame.reveal(flame.cursor);
+			flame.paintSoon();
+			app.announce(app.describe(flame.cursor.layer.tree, flame.cursor.node).join(', '));
+		} else {
+			return;
+		}
+		event.preventDefault();
+	}
+}

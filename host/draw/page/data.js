@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's data: what page_data.c wrote, unpacked into arrays. Nothing here changes afterwards.
+
+// Unsigned LEB128 in base64 (pack.h).
+function unpackBytes(text) {
+	const raw = atob(text), bytes = new Uint8Array(raw.length);
+	for (let i = 0; i < raw.length; i++)
+		bytes[i] = raw.charCodeAt(i);
+	return bytes;
+}
+
+function unpack(text, Type = Int32Array) {
+	const bytes = unpackBytes(text);
+	let count = 0;
+	for (const b of bytes)
+		count += b < 128;
+	const numbers = new Type(count);
+	for (let i = 0, at = 0; i < count; i++) {
+		let b = bytes[at++], n = b & 127;
+		for (let unit = 128; b >= 128; unit *= 128) {
+			b = bytes[at++];
+			n += (b & 127) * unit;
+		}
+		numbers[i] = n;
+	}
+	return numbers;
+}
+
+const signed = (n) => n % 2 ? -(n + 1) / 2 : n / 2;
+
+// Steps of 0 and 1 to the numbers they count up to, from 0.
+function counted(steps) {
+	let n = -1;
+	return steps.map((step) => n += step);
+}
+
+class Recording {
+	constructor(json) {
+		Object.assign(this, {title: json.title, subtitle: json.subtitle, quality: json.quality,
+			leftOut: json.left_out, kinds: json.kinds, names: json.names, modules: json.modules});
+		this.rootKind = this.kinds.findIndex((k) => k.letter === 't');
+		this.made = new Map();
+		// Lists that can grow: see rootFrame.
+		this.frameName = [...counted(unpack(json.frames.name))];
+		this.frameKind = [...unpack(json.frames.kind)];
+		this.frameColour = this.readColours(unpackBytes(json.frames.colour));
+		this.placeFrame = counted(unpack(json.places.frame));
+		this.placeLine = unpack(json.places.line);
+		this.placeModule = unpack(json.places.module);
+		this.readNodes(json.nodes);
+		this.samples = json.samples ? this.readSamples(json.samples) : null;
+		this.threads = json.threads || [];
+		this.origins = json.origins || [];
+	}
+
+	readColours(bytes) {
+		const colours = [];
+		for (let i = 0; i < bytes.length; i += 3)
+			colours.push(bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2]);
+		return colours;
+	}
+
+	// In preorder; node 0 is the root of all. nodeRoot: the node next to it that each is below.
+	readNodes(json) {
+		const up = unpack(json.up), place = unpack(json.place), n = up.length + 1;
+		this.nodeCount = n;
+		this.nodeParent = new Int32Array(n);
+		this.nodePlace = new Int32Array(n);
+		this.nodeFrame = new Int32Array(n);
+		this.nodeRoot = new Int32Array(n);
+		this.nodeParent[0] = this.nodeFrame[0] = -1;
+		for (let i = 1; i < n; i++) {
+			let parent = i - 1;
+			for (let steps = up[i - 1]; steps > 0; steps--)
+				parent = this.nodeParent[parent];
+			this.nodeParent[i] = parent;
+			this.nodePlace[i] = place[i - 1];
+			this.nodeFrame[i] = this.placeFrame[place[i - 1]];
+			this.nodeRoot[i] = parent ? this.nodeRoot[parent] : i;
+		}
+		// One list of counts, or two in a difference: before and after.
+		this.counts = [json.before, json.self].filter((text) => text !== undefined)
+			.map((text) => unpack(text, Float64Array));
+		for (const list of this.counts.filter((c) => c.length === 0))
+			this.counts[this.counts.indexOf(list)] = new Float64Array(1);
+		this.isDifference = this.counts.length === 2;
+	}
+
+	readSamples(json) {
+		const deltas = unpack(json.time, Float64Array), time = new Float64Array(deltas.length);
+		let ticks = 0, last = 0;
+		for (let i = 0; i < deltas.length; i++) {
+			ticks += signed(deltas[i]);
+			time[i] = ticks * json.tick;
+			last = Math.max(last, time[i]);
+		}
+		return {count: time.length, time, node: unpack(json.node), thread: unpack(json.thread),
+			duration: last};
+	}
+
+	// Which threads have stacks below which of the root's children, each pair once.
+	get threadRoots() {
+		if (!this.knownRoots) {
+			const keys = new Set(), n = this.nodeCount;
+			if (this.samples)
+				this.samples.node.forEach((node, i) =>
+					keys.add(this.samples.thread[i] * n + this.nodeRoot[node]));
+			else
+				this.nodeRoot.forEach((root) => keys.add(root));
+			this.knownRoots = [...keys].filter((key) => key % n)
+				.map((key) => ({thread: Math.floor(key / n), root: key % n}));
+		}
+		return this.knownRoots;
+	}
+
+	// A frame that only the page knows: a root such as "process 4711".
+	rootFrame(label) {
+		let frame = this.made.get(label);
+		if (frame === undefined) {
+			frame = this.frameName.push(this.names.push(label) - 1) - 1;
+			this.frameKind.push(this.rootKind);
+			this.frameColour.push(this.kinds[this.rootKind].colour);
+			this.made.set(label, frame);
+		}
+		return frame;
+	}
+
+	nameOf(frame) {
+		return frame < 0 ? 'all' : this.names[this.frameName[frame]];
+	}
+
+	kindOf(frame) {
+		return this.kinds[frame < 0 ? this.rootKind : this.frameKind[frame]];
+	}
+}

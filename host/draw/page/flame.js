@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trees as boxes on a canvas: layout, painting, and which node is where. The canvas is as large as
+// its window; what is scrolled to is painted.
+
+const ROW = 18, PAD = 4, NARROW = 0.3, LEAST_COLUMNS = 3;
+const FONT = '12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
+const JAVA = 'jip';
+
+const columnsOf = (text) => {
+	let n = 0;
+	for (const c of text)
+		n += c.codePointAt(0) >= 0x1100 ? 2 : 1;
+	return n;
+};
+
+// What of a name fits into so many columns: all, or from the class on, or the beginning of that.
+function fitName(name, isJava, columns) {
+	if (columns < LEAST_COLUMNS)
+		return '';
+	if (columnsOf(name) <= columns)
+		return name;
+	if (isJava)
+		name = name.replace(/^(?:[a-z][^./:(]*[./](?=[^./:(]*[./:]))+/, '');
+	if (columnsOf(name) <= columns)
+		return name;
+	let text = '', left = columns - 1;
+	for (const c of name) {
+		left -= columnsOf(c);
+		if (left < 0)
+			break;
+		text += c;
+	}
+	return columns > LEAST_COLUMNS ? `${text}…` : '';
+}
+
+// One tree in the picture. Depth d is in row `first + d`, or with up in row `first - d`; from and
+// width are what is shown of it, in the tree's units.
+class Layer {
+	constructor(tree, first, up) {
+		Object.assign(this, {tree, first, up, from: 0, width: tree.value[0] || 1});
+	}
+
+	row(depth) {
+		return this.up ? this.first - depth : this.first + depth;
+	}
+}
+
+class Flame {
+	// look: {fill(tree, node), faded(tree, node), label(frame), isJava(frame), colour(name)}
+	constructor(scroller, look) {
+		this.scroller = scroller;
+		this.look = look;
+		this.canvas = scroller.querySelector('canvas');
+		this.sizer = scroller.querySelector('.sizer');
+		this.context = this.canvas.getContext('2d');
+		this.layers = [];
+		this.rows = 0;
+		this.hover = this.cursor = null; // {layer, node}
+		this.paintSoon = oncePerFrame(() => this.paint());
+		scroller.addEventListener('scroll', this.paintSoon);
+		new ResizeObserver(() => this.resize()).observe(scroller);
+	}
+
+	show(layers, rows) {
+		this.layers = layers;
+		this.rows = rows;
+		this.hover = null;
+		this.resize();
+	}
+
+	resize() {
+		const ratio = window.devicePixelRatio || 1;
+		this.width = this.scroller.clientWidth;
+		this.height = this.scroller.clientHeight;
+		const w = Math.round(this.width * ratio), h = Math.round(this.height * ratio);
+		if (this.canvas.width !== w || this.canvas.height !== h) {
+			this.canvas.width = w;
+			this.canvas.height = h;
+			this.canvas.style.width = `${this.width}px`;
+			this.canvas.style.height = `${this.height}px`;
+		}
+		this.sizer.style.height = `${Math.max(0, this.rows * ROW + 2 - this.height)}px`;
+		this.ratio = ratio;
+		this.paintSoon();
+	}
+
+	// A picture lower than its window stands at the side of its root.
+	get top() {
+		const spare = this.height - this.rows * ROW - 1;
+		return spare > 0 ? this.layers.length === 1 && this.layers[0].up ? spare : 0
+			: -this.scroller.scrollTop;
+	}
+
+	box(layer, node) {
+		const {tree} = layer, scale = this.width / layer.width;
+		return {x: (tree.start[node] - layer.from) * scale, w: tree.value[node] * scale,
+			y: this.top + layer.row(tree.depth[node]) * ROW};
+	}
+
+	paint() {
+		const c = this.context;
+		c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+		c.clearRect(0, 0, this.width, this.height);
+		c.font = FONT;
+		c.textBaseline = 'middle';
+		this.letter = c.measureText('m'.repeat(100)).width / 100;
+		for (const layer of this.layers)
+			this.paintLayer(layer);
+		this.outline(this.hover, this.look.colour('--text'), 1);
+		this.outline(this.cursor, this.look.colour('--accent'), 2);
+	}
+
+	// Boxes too narrow to be seen are left out with all that is in them; of those that fall into
+	// one pixel of a row, the first is painted.
+	paintLayer(layer) {
+		const {tree} = layer, scale = this.width / layer.width, {top, width, height} = this;
+		const painted = new Float64Array(tree.rows).fill(-1), {start, value, end, depth} = tree;
+		const labels = [];
+		for (let i = 0; i < tree.count;) {
+			const x = (start[i] - layer.from) * scale, w = value[i] * scale;
+			if (w < NARROW || x >= width || x + w <= 0) {
+				i = end[i];
+				continue;
+			}
+			const y = top + layer.row(depth[i]) * ROW;
+			if (layer.up ? y <= -ROW : y >= height) {
+				i = end[i];
+				continue;
+			}
+			if (y > -ROW && y < height && (w >= 1 || Math.floor(x) > painted[depth[i]])) {
+				painted[depth[i]] = Math.floor(x);
+				this.paintBox(layer, i, x, y, w, labels);
+			}
+			i++;
+		}
+		this.paintLabels(layer, labels);
+	}
+
+	paintBox(layer, node, x, y, w, labels) {
+		const c = this.context, left = Math.max(x, 0), right = Math.min(x + w, this.width);
+		const gap = w > 3 ? 0.5 : 0, faded = this.look.faded(layer.tree, node);
+		c.globalAlpha = faded ? 0.25 : 1;
+		c.fillStyle = this.look.fill(layer.tree, node);
+		c.fillRect(left, y + 1, Math.max(right - left - gap, 0.6), ROW - 1);
+		if (right - left >= 2 * PAD + LEAST_COLUMNS * this.letter)
+			labels.push(node, left, right - left, y, faded);
+	}
+
+	// After the boxes: a change of font or colour for each would take longer than the text.
+	paintLabels(layer, labels) {
+		const c = this.context, dim = this.look.colour('--text'), {tree} = layer;
+		for (let i = 0; i < labels.length; i += 5) {
+			const frame = tree.frame[labels[i]];
+			const text = fitName(this.look.label(frame), this.look.isJava(frame),
+				Math.floor((labels[i + 2] - 2 * PAD) / this.letter));
+			c.globalAlpha = labels[i + 4] ? 0.6 : 1;
+			c.fillStyle = labels[i + 4] ? dim : '#000';
+			c.fillText(text, labels[i + 1] + PAD, labels[i + 3] + ROW / 2 + 1);
+		}
+		c.globalAlpha = 1;
+	}
+
+	outline(what, colour, width) {
+		if (!what)
+			return;
+		const {x, y, w} = this.box(what.layer, what.node), c = this.context;
+		const left = Math.max(x, 0), right = Math.min(x + w, this.width);
+		if (right <= left - 1)
+			return;
+		c.strokeStyle = colour;
+		c.lineWidth = width;
+		c.strokeRect(left + width / 2, y + 1 + width / 2, Math.max(right - left - width, 1),
+			ROW - 1 - width);
+	}
+
+	// {layer, node} at a point of the canvas, or null.
+	at(x, y) {
+		const row = Math.floor((y - this.top) / ROW);
+		for (const layer of this.layers) {
+			const {tree} = layer, depth = layer.up ? layer.first - row : row - layer.first;
+			const value = layer.from + x / this.width * layer.width;
+			if (depth < 0 || depth >= tree.rows || value < tree.start[0] || value >= tree.value[0])
+				continue;
+			let node = 0;
+			while (node !== undefined && tree.depth[node] < depth)
+				node = tree.children(node).find((i) =>
+					value >= tree.start[i] && value < tree.start[i] + tree.value[i]);
+			if (node !== undefined)
+				return {layer, node};
+		}
+		return null;
+	}
+
+	// Scrolls so that the node's row is seen.
+	reveal({layer, node}) {
+		const y = layer.row(layer.tree.depth[node]) * ROW, {scroller} = this;
+		if (y < scroller.scrollTop || y + ROW > scroller.scrollTop + this.height)
+			scroller.scrollTop = y - this.height / 2;
+	}
+
+	// Moves the layer's window to the node: at once, or in a few frames.
+	zoomTo(layer, node, animate) {
+		const from = layer.from, width = layer.width, {tree} = layer;
+		const toFrom = tree.start[node], toWidth = tree.value[node] || 1, began = performance.now();
+		this.zooming = {};
+		const mine = this.zooming;
+		const step = (now) => {
+			if (mine !== this.zooming)
+				return;
+			const t = animate ? clamp((now - began) / 220, 0, 1) : 1, eased = 1 - (1 - t) ** 3;
+			layer.from = from + (toFrom - from) * eased;
+			layer.width = width + (toWidth - width) * eased;
+			this.paint();
+			if (t < 1)
+				requestAnimationFrame(step);
+			else
+				this.zooming = null;
+		};
+		step(began);
+	}
+}

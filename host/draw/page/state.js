@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user chose. All of it is in the address, so that a view can be sent, and in the browser's
+// history, so that Back goes back.
+
+const START = {
+	view: 'graph', // graph, tree, methods, callers
+	zoom: 0, // node of the view's tree
+	flip: false, // icicle: the root at the top
+	term: '', ignoreCase: false, // search
+	kind: '', // letter of the kind that is shown, the others faded
+	hide: '', // letters of the kinds whose time is their callers'
+	group: '', threads: 'name', // roots: '', process, container; merged, pool, name, id
+	from: 0, to: 0, // seconds; the whole when to is 0
+	method: '', // whose callers and callees are shown
+	sort: 'self', // of the methods
+	sides: 'both', // of a difference: both, before, after
+	theme: '', // light, dark; else as the system has it
+};
+
+const CHOICES = {
+	view: ['graph', 'tree', 'methods', 'callers'], group: ['', 'process', 'container'],
+	threads: ['merged', 'pool', 'name', 'id'], sides: ['both', 'before', 'after'],
+	theme: ['', 'light', 'dark'],
+};
+
+function stateToHash(state) {
+	const p = new URLSearchParams();
+	for (const [key, start] of Object.entries(START))
+		if (state[key] !== start)
+			p.set(key, state[key] === true ? '1' : state[key]);
+	return `#${p}`;
+}
+
+// Whatever the address says, the state is one that can be shown.
+function stateFromHash(hash) {
+	const p = new URLSearchParams(hash.slice(1)), state = {...START};
+	for (const [key, start] of Object.entries(START)) {
+		const text = p.get(key);
+		if (text === null)
+			continue;
+		if (typeof start === 'boolean')
+			state[key] = text === '1';
+		else if (typeof start === 'number')
+			state[key] = Number.isFinite(Number(text)) ? Math.max(0, Number(text)) : start;
+		else if (!CHOICES[key] || CHOICES[key].includes(text))
+			state[key] = text;
+	}
+	state.zoom = Math.floor(state.zoom);
+	return state;
+}
+
+// depth: how many states of this page are before it in the browser's history.
+function saveState(state, asStep) {
+	const depth = history.state && history.state.depth || 0, hash = stateToHash(state);
+	if (hash === (location.hash || '#'))
+		return;
+	try {
+		if (asStep)
+			history.pushState({depth: depth + 1}, '', hash);
+		else
+			history.replaceState({depth}, '', hash);
+	} catch (e) { // a document without an address of its own
+	}
+}
+
+const canGoBack = () => Boolean(history.state && history.state.depth);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shares with their sampling error, changes with their significance.
+
+const Z95 = 1.96; // standard normal, 95 % two-sided
+
+// Half the width of Wilson's score interval: right also for few samples and shares near 0 and 1.
+function shareError(part, whole) {
+	const p = part / whole, zz = Z95 * Z95 / whole;
+	return Z95 / (1 + zz) * Math.sqrt((p * (1 - p) + zz / 4) / whole);
+}
+
+// Two-proportion z: how many standard errors the share of `after` differs from that of `before`.
+function changeScore(before, beforeTotal, after, afterTotal) {
+	const p = (before + after) / (beforeTotal + afterTotal);
+	const error = Math.sqrt(p * (1 - p) * (1 / beforeTotal + 1 / afterTotal));
+	return error > 0 ? (after / afterTotal - before / beforeTotal) / error : 0;
+}
+
+const decimalsFor = (error) => error >= 0.1 ? 1 : error >= 0.01 ? 2 : 3;
+
+function percentText(part, whole) {
+	if (!part || part === whole)
+		return part ? '100\u00a0%' : '0\u00a0%';
+	return `${(100 * part / whole).toFixed(decimalsFor(100 * shareError(part, whole)))}\u00a0%`;
+}
+
+// "12.3 % ± 0.4"
+function shareText(part, whole) {
+	if (!part || part === whole)
+		return part ? '100\u00a0%' : '0\u00a0%';
+	const error = 100 * shareError(part, whole), decimals = decimalsFor(error);
+	return `${(100 * part / whole).toFixed(decimals)}\u00a0%\u00a0±\u00a0${error.toFixed(decimals)}`;
+}
+
+function pointsText(points) {
+	return `${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(2)}\u00a0points`;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements, numbers as text. Names of frames get into the document by el() only, as text.
+
+function el(name, attributes, ...children) {
+	const e = document.createElement(name);
+	for (const [key, value] of Object.entries(attributes || {})) {
+		if (key.startsWith('on'))
+			e.addEventListener(key.slice(2), value);
+		else if (value !== undefined && value !== false)
+			e.setAttribute(key, value === true ? '' : value);
+	}
+	e.append(...children.filter((c) => c !== undefined && c !== null && c !== ''));
+	return e;
+}
+
+const byId = (id) => document.getElementById(id);
+const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
+const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+const samplesText = (n) => `${grouped(n)} ${n === 1 ? 'sample' : 'samples'}`;
+
+// A colour of the data as CSS; in the dark somewhat less bright, black text stays readable.
+function cssColour(rgb, dark) {
+	const part = (shift) => Math.round((rgb >> shift & 255) * (dark ? 0.86 : 1));
+	return `rgb(${part(16)},${part(8)},${part(0)})`;
+}
+
+// One call for many, before the next frame is painted.
+function oncePerFrame(action) {
+	let waiting = false;
+	return () => {
+		if (waiting)
+			return;
+		waiting = true;
+		requestAnimationFrame(() => {
+			waiting = false;
+			action();
+		});
+	};
+}
