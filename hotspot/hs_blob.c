@@ -32,6 +32,24 @@ static bool text_plausible(const char *text)
 	return *text != '\0';
 }
 
+size_t hs_blob_header(const struct hs *hs)
+{
+	static const enum hs_field_id looked_at[] = {
+		HS_BLOB_NAME,	     HS_BLOB_SIZE,	  HS_BLOB_CODE_BEGIN, HS_BLOB_CODE_END,
+		HS_BLOB_CODE_OFFSET, HS_BLOB_DATA_OFFSET, HS_NMETHOD_METHOD,  HS_COMPILED_METHOD,
+		HS_NMETHOD_ID,	     HS_NMETHOD_STATE};
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < sizeof(looked_at) / sizeof(*looked_at); i++) {
+		const struct hs_field *f = &hs->tables.field[looked_at[i]];
+
+		if (f->found && f->place + f->width > end)
+			end = f->place + f->width;
+	}
+	end += hs->tables.size[HS_TYPE_HEAP_BLOCK];
+	return end < HS_BLOB_HEADER ? (size_t)end : HS_BLOB_HEADER;
+}
+
 bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret,
 		  char text[HS_BLOB_NAME_MAX])
 {

@@ -15,6 +15,9 @@
 /* More than any release's headers of a block and an nmethod: what hs_blob_read looks at. */
 #define HS_BLOB_HEADER 512
 
+/* The same of this release: what hs_blob_read and hs_blob_print look at. */
+size_t hs_blob_header(const struct hs *hs);
+
 struct hs_blob {
 	uint64_t start; /* of the CodeBlob */
 	uint64_t size;	/* bytes of the CodeBlob */

@@ -76,30 +76,59 @@ bool hs_block_read(struct hs *hs, const struct hs_heap *heap, uint64_t start, st
 	return true;
 }
 
-bool hs_walk_seek(struct hs *hs, struct hs_walk *walk)
+/* Where, from an address on, the segment map says that the next block starts. False: nowhere, or
+ * the map cannot be read, which *ret then tells by 0. */
+static bool start_find(struct hs *hs, const struct hs_heap *heap, uint64_t from, uint64_t *ret)
 {
-	const struct hs_heap *heap = walk->heap;
-	uint64_t at = heap->segmap + ((walk->next - heap->low) >> heap->shift);
+	uint64_t at = heap->segmap + ((from - heap->low) >> heap->shift);
 	uint64_t end = heap->segmap + ((heap->high - heap->low) >> heap->shift);
 
 	if (end > heap->end)
 		end = heap->end;
+	*ret = heap->high;
 	while (at < end) {
 		size_t len;
 		const uint8_t *map = hs_mem_view(&hs->mem, at, &len);
 
-		if (!map || walk->budget == 0) {
-			walk->cut = true;
+		if (!map) {
+			*ret = 0;
 			return false;
 		}
 		for (size_t i = 0; i < len && at < end; i++, at++) {
 			if (map[i] == 0) {
-				walk->next = heap->low + ((at - heap->segmap) << heap->shift);
+				*ret = heap->low + ((at - heap->segmap) << heap->shift);
 				return true;
 			}
 		}
 	}
 	return false;
+}
+
+bool hs_walk_seek(struct hs *hs, struct hs_walk *walk)
+{
+	uint64_t start;
+
+	if (walk->next >= walk->heap->high)
+		return false;
+	if (walk->budget > 0 && start_find(hs, walk->heap, walk->next, &start)) {
+		walk->next = start;
+		return true;
+	}
+	walk->cut = walk->budget == 0 || start == 0;
+	return false;
+}
+
+void hs_walk_ahead(struct hs *hs, const struct hs_walk *walk, size_t len)
+{
+	struct hs_pieces *p = &hs->mem.pieces;
+	uint64_t at = walk->next;
+
+	for (p->count = 0; p->count < HS_PIECES; at += 1ull << walk->heap->shift) {
+		if (at >= walk->heap->high || !start_find(hs, walk->heap, at, &at))
+			break;
+		p->at[p->count++] = at;
+	}
+	hs_mem_gather(&hs->mem, len);
 }
 
 bool hs_walk_next(struct hs *hs, struct hs_walk *walk, struct hs_block *ret)

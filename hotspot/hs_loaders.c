@@ -3,44 +3,87 @@
 
 #include "hs_name.h"
 
-static void clear(struct hs_loaders *l, unsigned which)
+/* So many loaders in a row whose first class has the name it had: those behind them are older, and
+ * need no proof. */
+#define PROOF 8
+
+void hs_loaders_begin(struct hs *hs, struct hs_loaders *l)
 {
-	if (l->count[which] > 0)
-		__builtin_memset(l->slot[which], 0, sizeof(l->slot[which]));
-	l->count[which] = 0;
+	l->count[!l->turn] = 0;
+	l->passed = 0;
+	l->kept = 0;
+	l->proof = 0;
+	l->gathered = 0;
+	hs->mem.pieces.count = 0;
 }
 
-/* Where the loader is, or would be. */
-static struct hs_loader *place_of(struct hs_loader *slot, uint64_t loader)
+/* The place in the last list, behind those that have been passed; its end: there is none. */
+static uint32_t place_of(const struct hs_loaders *l, uint64_t loader)
 {
-	uint32_t i = (uint32_t)(((loader >> 3) * 0x9e3779b97f4a7c15ull) >> 50);
+	const uint64_t *list = l->loader[l->turn];
+	uint32_t i = l->passed;
 
-	while (slot[i].loader && slot[i].loader != loader)
-		i = (i + 1) % HS_LOADERS_SLOTS;
-	return &slot[i];
+	while (i < l->count[l->turn] && list[i] != loader)
+		i++;
+	return i;
 }
 
-_Static_assert(HS_LOADERS_SLOTS == 1u << (64 - 50), "the hash has as many bits as there are slots");
+/* The fields that tell a loader's classes and the next loader, of those in the last list from a
+ * place on. */
+static void gather(struct hs *hs, struct hs_loaders *l, uint32_t from)
+{
+	uint64_t klasses = hs->tables.field[HS_LOADER_KLASSES].place;
+	uint64_t next = hs->tables.field[HS_LOADER_NEXT].place;
+	uint64_t first = klasses < next ? klasses : next;
+	struct hs_pieces *p = &hs->mem.pieces;
+
+	l->gathered = from;
+	for (p->count = 0; p->count < HS_PIECES && from < l->count[l->turn]; from++)
+		p->at[p->count++] = l->loader[l->turn][from] + first;
+	hs_mem_gather(&hs->mem, (klasses < next ? next : klasses) - first + 8);
+}
+
+void hs_loaders_show(struct hs *hs, struct hs_loaders *l, uint64_t loader)
+{
+	uint32_t i = place_of(l, loader);
+
+	if (i == l->count[l->turn])
+		return;
+	if (i < l->gathered || i - l->gathered >= hs->mem.pieces.count)
+		gather(hs, l, i);
+	hs_mem_show(&hs->mem, i - l->gathered);
+}
+
+/* Whether what was known of a loader is not of another one that was given the memory of both it and
+ * its first class. */
+static bool is_proved(struct hs *hs, struct hs_loaders *l, const struct hs_loader *known,
+		      uint64_t klass)
+{
+	if (klass == 0 || known->klass != klass || l->proof == PROOF)
+		return true;
+	if (known->print != hs_name_hash(hs, klass))
+		return l->proof = 0, false;
+	l->proof++;
+	return true;
+}
 
 struct hs_loader *hs_loaders_find(struct hs *hs, struct hs_loaders *l, uint64_t loader,
 				  uint64_t klass)
 {
-	struct hs_loader *old = place_of(l->slot[l->turn], loader);
-	struct hs_loader *now = place_of(l->slot[!l->turn], loader);
+	uint32_t old = place_of(l, loader), now = l->count[!l->turn];
+	struct hs_loader *ret = &l->known[!l->turn][now];
 
-	if (now->loader)
-		return now;
-	if (l->count[!l->turn] == HS_LOADERS_MAX)
+	if (now == HS_LOADERS_MAX)
 		return NULL;
 	l->count[!l->turn]++;
-	*now = *old;
-	now->loader = loader;
-	/* Another one that was given the memory of both. */
-	if (klass && now->klass == klass && now->print != hs_name_hash(hs, klass))
-		now->klass = 0;
-	else
-		l->kept += old->loader != 0;
-	return now;
+	l->loader[!l->turn][now] = loader;
+	*ret = (struct hs_loader){0};
+	if (old < l->count[l->turn] && is_proved(hs, l, &l->known[l->turn][old], klass)) {
+		*ret = l->known[l->turn][old];
+		l->passed = old + 1;
+		l->kept++;
+	}
+	return ret;
 }
 
 void hs_loaders_seen(struct hs *hs, struct hs_loader *loader, uint64_t klass)
@@ -65,14 +108,11 @@ void hs_loaders_listed(struct hs_loaders *l, uint64_t now)
 
 void hs_loaders_commit(struct hs_loaders *l)
 {
-	clear(l, l->turn);
 	l->turn = !l->turn;
-	l->kept = 0;
 }
 
 void hs_loaders_forget(struct hs_loaders *l)
 {
-	clear(l, 0);
-	clear(l, 1);
-	l->kept = 0;
+	l->count[0] = 0;
+	l->count[1] = 0;
 }

@@ -1,35 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which classes have been seen: a class loader's data (classfile/classLoaderData.hpp, JDK 9 and
  * later) has its classes in a list, and new ones come at the front, as new loaders do in theirs. So
- * the first class of each loader tells whether there are new ones, and where these end. */
+ * the first class of each loader tells whether there are new ones, and where these end; and a
+ * loader that comes behind one that is not new is not new either, in whatever memory it is. */
 #ifndef HS_LOADERS_H
 #define HS_LOADERS_H
 
 #include "hs_tables.h"
 
-#define HS_LOADERS_SLOTS   (1u << 14)
-#define HS_LOADERS_MAX	   (HS_LOADERS_SLOTS / 4 * 3)
+#define HS_LOADERS_MAX	   12288u
 #define HS_LOADERS_LIST_NS 2000000000ull
 
 struct hs_loader {
-	uint64_t loader; /* address; 0: empty */
-	uint64_t klass;	 /* the first of its classes that have been seen; 0: none */
+	uint64_t klass; /* the first of its classes that have been seen; 0: none */
 	uint32_t print; /* that one's name, hashed: the memory of classes that went is used again */
 };
 
-/* The last snapshot's table, and the one that is being made. */
+/* The last snapshot's list, and the one that is being made, both in the order of the JVM's. */
 struct hs_loaders {
 	unsigned turn;
-	uint32_t kept;	 /* of the last table's, carried over into the new one */
-	bool gone;	 /* one was not, since all classes were listed */
+	bool gone;	 /* one has gone since all classes were listed */
 	uint64_t listed; /* when that was */
 	uint32_t count[2];
-	struct hs_loader slot[2][HS_LOADERS_SLOTS];
+	uint64_t loader[2][HS_LOADERS_MAX]; /* addresses */
+	struct hs_loader known[2][HS_LOADERS_MAX];
+	/* Of the walk that makes the new one. */
+	uint32_t passed;   /* of the last list */
+	uint32_t kept;	   /* that were carried over */
+	uint32_t proof;	   /* in a row that were surely the same */
+	uint32_t gathered; /* of the last list, the one that is the first piece */
 };
 
-/* What is known of a loader whose first class is `klass` now, carried over into the new table. The
+/* Before a walk over all loaders, each of which is shown, then found, in the JVM's order. */
+void hs_loaders_begin(struct hs *hs, struct hs_loaders *l);
+
+/* Has the fields of a loader at hand, if it is known, together with those behind it. */
+void hs_loaders_show(struct hs *hs, struct hs_loaders *l, uint64_t loader);
+
+/* What is known of a loader whose first class is `klass` now, carried over into the new list. The
  * caller goes through the classes up to ret->klass, which is `klass` where nothing has changed, and
- * then calls hs_loaders_seen. NULL: the table is full. */
+ * then calls hs_loaders_seen. NULL: the list is full. */
 struct hs_loader *hs_loaders_find(struct hs *hs, struct hs_loaders *l, uint64_t loader,
 				  uint64_t klass);
 

@@ -7,7 +7,10 @@
 void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *window, size_t cap)
 {
 	mem->source = source;
-	mem->window = (struct hs_window){.bytes = window, .cap = cap};
+	mem->window = (struct hs_window){0};
+	mem->room = window;
+	mem->cap = cap;
+	mem->pieces.count = 0;
 	for (size_t i = 0; i < HS_PAGES; i++)
 		mem->tag[i] = 0;
 	for (size_t i = 0; i < HS_PAGES / HS_WAYS; i++)
@@ -114,15 +117,47 @@ int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap)
 	return (int)used;
 }
 
-void hs_mem_window(struct hs_mem *mem, uint64_t addr, size_t len)
+/* How much can be read from addr on into buf: fewer than len at a hole. */
+static size_t read_some(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
 {
-	struct hs_window *w = &mem->window;
 	int64_t n = -1;
 
-	if (len > w->cap)
-		len = w->cap;
 	if (addr < ADDR_END)
-		n = mem->source->read(mem->source->arg, addr, w->bytes, len);
-	w->at = addr;
-	w->have = n <= 0 ? 0 : (size_t)n > len ? len : (size_t)n;
+		n = mem->source->read(mem->source->arg, addr, buf, len);
+	return n <= 0 ? 0 : (size_t)n > len ? len : (size_t)n;
+}
+
+void hs_mem_window(struct hs_mem *mem, uint64_t addr, size_t len)
+{
+	size_t have = read_some(mem, addr, mem->room, len < mem->cap ? len : mem->cap);
+
+	mem->window = (struct hs_window){.bytes = mem->room, .at = addr, .have = have};
+}
+
+void hs_mem_gather(struct hs_mem *mem, size_t len)
+{
+	const struct hs_source *source = mem->source;
+	struct hs_pieces *p = &mem->pieces;
+
+	p->len = len < HS_PIECE ? len : HS_PIECE;
+	for (size_t i = 0, whole; i < p->count; i++) {
+		uint8_t *to = p->bytes + i * p->len;
+
+		whole = source->gather
+				? source->gather(source->arg, p->at + i, p->count - i, to, p->len)
+				: 0;
+		for (; whole > 0 && i < p->count; whole--)
+			p->have[i++] = (uint16_t)p->len;
+		if (i < p->count)
+			p->have[i] =
+				(uint16_t)read_some(mem, p->at[i], p->bytes + i * p->len, p->len);
+	}
+}
+
+void hs_mem_show(struct hs_mem *mem, size_t i)
+{
+	const struct hs_pieces *p = &mem->pieces;
+
+	mem->window = (struct hs_window){
+		.bytes = p->bytes + i * p->len, .at = p->at[i], .have = p->have[i]};
 }

@@ -3,8 +3,9 @@
  * system call: two microseconds, and one more for each page.
  *
  * The cache is for what lies about (methods, names). The window is for what is walked through (code
- * heaps): one read brings the headers of many blocks. What is cached is as old as its first use in
- * this dump; what must be true *now* is read again by loading the window again. */
+ * heaps): one read brings many blocks. Pieces are for a little of each of many things (their
+ * headers): one system call brings a thousand. What is cached is as old as its first use in this
+ * dump; what must be true *now* is read again by loading the window or pieces again. */
 #ifndef HS_MEM_H
 #define HS_MEM_H
 
@@ -15,16 +16,29 @@
 #define HS_PAGES      1536u
 #define HS_WAYS	      4u /* places a page can be at */
 
+#define HS_PIECES 1024u
+#define HS_PIECE  512u /* bytes, at most */
+
+/* What is at hand: the window's own bytes, or a piece. */
 struct hs_window {
-	uint8_t *bytes; /* the owner's buffer, of cap bytes */
-	size_t cap;
+	const uint8_t *bytes;
 	uint64_t at;
 	size_t have;
+};
+
+struct hs_pieces {
+	size_t count, len; /* len: bytes of each */
+	uint64_t at[HS_PIECES];
+	uint16_t have[HS_PIECES];
+	uint8_t bytes[HS_PIECES * HS_PIECE];
 };
 
 struct hs_mem {
 	const struct hs_source *source;
 	struct hs_window window;
+	uint8_t *room; /* the window's bytes, the owner's, of cap bytes */
+	size_t cap;
+	struct hs_pieces pieces;
 	uint8_t oldest[HS_PAGES / HS_WAYS]; /* the place that is taken next */
 	uint64_t tag[HS_PAGES];		    /* page number + 1; 0: empty */
 	uint32_t have[HS_PAGES];	    /* bytes of the page that could be read */
@@ -50,6 +64,12 @@ int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap);
 /* Reads len bytes (at most what the window holds) from addr on into the window: from now on, reads
  * of them are served there. Fewer at a hole. */
 void hs_mem_window(struct hs_mem *mem, uint64_t addr, size_t len);
+
+/* Reads len bytes at each of pieces.at[0, pieces.count), which the caller has set. */
+void hs_mem_gather(struct hs_mem *mem, size_t len);
+
+/* The i-th piece takes the window's place. */
+void hs_mem_show(struct hs_mem *mem, size_t i);
 
 static inline bool hs_mem_in_window(const struct hs_mem *mem, uint64_t addr, size_t len)
 {

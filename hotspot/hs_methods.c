@@ -98,14 +98,17 @@ static bool classes_walk(struct hs *hs, struct hs_methods *m, struct walk *w, ui
 	return true;
 }
 
-static bool loader_walk(struct hs *hs, struct hs_methods *m, struct walk *w, uint64_t loader)
+/* *loader becomes the next one. */
+static bool loader_walk(struct hs *hs, struct hs_methods *m, struct walk *w, uint64_t *loader)
 {
+	uint64_t at = *loader, klass;
 	struct hs_loader *known;
-	uint64_t klass;
 
-	if (!hs_get(hs, loader, HS_LOADER_KLASSES, &klass))
+	if (w->known)
+		hs_loaders_show(hs, w->known, at);
+	if (!hs_get(hs, at, HS_LOADER_KLASSES, &klass) || !hs_get(hs, at, HS_LOADER_NEXT, loader))
 		return false;
-	known = w->known ? hs_loaders_find(hs, w->known, loader, klass) : NULL;
+	known = w->known ? hs_loaders_find(hs, w->known, at, klass) : NULL;
 	/* One too many: its classes are found by a walk over all. */
 	if (w->fresh && !known)
 		return true;
@@ -125,9 +128,10 @@ static bool by_loaders(struct hs *hs, struct hs_methods *m, struct walk *w)
 
 	if (!hs_get(hs, 0, HS_LOADERS, &loader))
 		return false;
+	if (w->known)
+		hs_loaders_begin(hs, w->known);
 	while (loader)
-		if (w->loaders-- == 0 || !loader_walk(hs, m, w, loader) ||
-		    !hs_get(hs, loader, HS_LOADER_NEXT, &loader))
+		if (w->loaders-- == 0 || !loader_walk(hs, m, w, &loader))
 			return false;
 	return true;
 }

@@ -7,20 +7,43 @@
 /* The first release whose packed numbers leave out 0 (JDK-8292758). */
 #define JDK_EXCLUDES_ZERO 20
 
-/* Moves the window; the batch is of what it has shown so far. False: the sink takes no more. */
-static bool window_move(struct snapshot *s, const struct hs_heap *heap, uint64_t at)
+/* Has the header of the block at walk->next at hand: as one piece of many where most blocks will be
+ * as they were, else together with all that lies behind it. */
+static void header_show(struct snapshot *s, const struct hs_walk *walk)
 {
-	if (!snapshot_batch_flush(s, heap))
-		return false;
-	hs_mem_window(&s->hs.mem, at, (size_t)(heap->high - at));
-	return true;
+	struct hs_mem *mem = &s->hs.mem;
+	struct hs_pieces *p = &mem->pieces;
+
+	if (!s->delta) {
+		if (!hs_mem_in_window(mem, walk->next, HS_BLOB_HEADER))
+			hs_mem_window(mem, walk->next, (size_t)(walk->heap->high - walk->next));
+		return;
+	}
+	while (s->piece < p->count && p->at[s->piece] < walk->next)
+		s->piece++;
+	if (s->piece >= p->count || p->at[s->piece] != walk->next) {
+		hs_walk_ahead(&s->hs, walk, hs_blob_header(&s->hs));
+		s->piece = 0;
+	}
+	hs_mem_show(mem, s->piece);
 }
 
-/* A block in use, whose header is in the window. False: the sink takes no more. */
+/* All of a block at once, as far as the window goes. False: it is none any more. */
+static bool block_show(struct snapshot *s, const struct hs_block *block, struct hs_blob *ret,
+		       char text[HS_BLOB_NAME_MAX])
+{
+	struct hs_mem *mem = &s->hs.mem;
+
+	if (hs_mem_in_window(mem, block->start, (size_t)block->size))
+		return true;
+	hs_mem_window(mem, block->start, (size_t)block->size);
+	return hs_blob_read(&s->hs, block, ret, text);
+}
+
+/* A block in use, whose header is at hand. False: the sink takes no more. */
 static bool block_write(struct snapshot *s, const struct hs_heap *heap,
 			const struct hs_block *block)
 {
-	struct hs_mem *mem = &s->hs.mem;
 	char text[HS_BLOB_NAME_MAX];
 	struct hs_blob blob;
 
@@ -30,14 +53,12 @@ static bool block_write(struct snapshot *s, const struct hs_heap *heap,
 	}
 	if (s->state && hs_state_same(s->state, blob.code, hs_blob_print(&s->hs, &blob)))
 		return true;
-	/* All of a method at once, unless it is larger than the window. */
-	if (mem->window.at != block->start &&
-	    !hs_mem_in_window(mem, block->start, (size_t)block->size) &&
-	    (!window_move(s, heap, block->start) || !hs_blob_read(&s->hs, block, &blob, text)))
-		return !s->full;
 	if (!snapshot_batch_room(s) && !snapshot_batch_flush(s, heap))
 		return false;
-	snapshot_code(s, block, &blob, text);
+	if (block_show(s, block, &blob, text))
+		snapshot_code(s, block, &blob, text);
+	else
+		s->result->skipped++;
 	return true;
 }
 
@@ -49,9 +70,7 @@ static bool heap_write(struct snapshot *s, const struct hs_heap *heap, unsigned 
 
 	hs_walk_start(&walk, heap, *budget);
 	while (hs_walk_seek(&s->hs, &walk)) {
-		if (!hs_mem_in_window(&s->hs.mem, walk.next, HS_BLOB_HEADER) &&
-		    !window_move(s, heap, walk.next))
-			return false;
+		header_show(s, &walk);
 		if (hs_walk_next(&s->hs, &walk, &block) && block.used &&
 		    !block_write(s, heap, &block))
 			return false;
@@ -109,6 +128,7 @@ static void snapshot_init(struct snapshot *s, const struct hs_source *source,
 	s->delta = state && state->ready;
 	s->methods_written = 0;
 	s->full = false;
+	s->piece = 0;
 	s->batch.codes = 0;
 	s->batch.names = 0;
 	s->batch.used = 0;

@@ -50,7 +50,8 @@ struct snapshot {
 	uint8_t base; /* of hs_stream */
 	struct hs_fixed fixed;
 	uint32_t methods_written;
-	bool full; /* the sink takes no more */
+	bool full;    /* the sink takes no more */
+	size_t piece; /* of the walk's, the one that comes next */
 	struct hs_methods methods;
 	struct snap_batch batch;
 	struct hs_scopes scopes;
@@ -60,6 +61,7 @@ struct snapshot {
 	_Alignas(8) uint8_t window[SNAP_WINDOW];
 };
 
+_Static_assert(SNAP_BATCH_CODES <= HS_PIECES, "a batch is looked at again at once");
 _Static_assert(sizeof(struct snapshot) <= HS_WORK_BYTES, "the work memory holds a snapshot");
 
 /* Hands a whole record to the sink. False: it takes no more. */
@@ -89,8 +91,8 @@ static inline bool snapshot_batch_room(const struct snapshot *s)
 	       s->batch.used + SNAP_RECORD <= SNAP_BATCH * 3 / 4;
 }
 
-/* Writes what is still what it was, by the window read again, and empties the batch. False: the
- * sink takes no more. */
+/* Writes what is still what it was, by headers read again, and empties the batch. Only what the
+ * window itself shows stays at hand. False: the sink takes no more. */
 bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap);
 
 #endif

@@ -38,17 +38,28 @@ static void names_forget(struct snapshot *s, uint32_t from, uint32_t to)
 			*s->batch.name[i] &= ~7ull;
 }
 
+/* Reads the headers of all codes in the batch again. */
+static void headers_gather(struct snapshot *s)
+{
+	struct hs_pieces *p = &s->hs.mem.pieces;
+
+	for (p->count = 0; p->count < s->batch.codes; p->count++)
+		p->at[p->count] = s->batch.code[p->count].block.start;
+	hs_mem_gather(&s->hs.mem, hs_blob_header(&s->hs));
+}
+
 bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap)
 {
 	struct snap_batch *b = &s->batch;
 	struct hs_mem *mem = &s->hs.mem;
+	const struct hs_window shown = mem->window;
 	size_t from = 0;
 	uint32_t names = 0;
 	bool room = true;
 
-	if (b->codes > 0)
-		hs_mem_window(mem, mem->window.at, mem->window.have);
+	headers_gather(s);
 	for (uint32_t i = 0; i < b->codes && room; i++) {
+		hs_mem_show(mem, i);
 		if (hs_blob_still(&s->hs, heap, &b->code[i].block, &b->code[i].blob)) {
 			room = records_write(s, from, b->code[i].end);
 		} else {
@@ -60,6 +71,8 @@ bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap)
 		from = b->code[i].end;
 		names = b->code[i].names_end;
 	}
+	mem->window = shown;
+	mem->pieces.count = 0; /* the walk's are overwritten */
 	room = room && records_write(s, from, b->used);
 	b->codes = 0;
 	b->names = 0;

@@ -338,6 +338,15 @@ static inline int64_t image_read(void *arg, uint64_t addr, void *buf, size_t len
 	return (int64_t)len;
 }
 
+static inline size_t image_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
+{
+	size_t i = 0;
+
+	while (i < n && image_read(arg, addr[i], (uint8_t *)buf + i * len, len) == (int64_t)len)
+		i++;
+	return i;
+}
+
 static inline uint64_t image_find(void *arg, const char *name)
 {
 	const struct image *im = arg;
@@ -350,8 +359,11 @@ static inline uint64_t image_find(void *arg, const char *name)
 
 static inline struct hs_source image_source(struct image *im)
 {
-	return (struct hs_source){
-		.read = image_read, .arg = im, .symbol = image_find, .symbol_arg = im};
+	return (struct hs_source){.read = image_read,
+				  .gather = image_gather,
+				  .arg = im,
+				  .symbol = image_find,
+				  .symbol_arg = im};
 }
 
 #endif

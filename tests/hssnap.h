@@ -29,6 +29,7 @@ struct snap_image {
 	uint64_t run, map, get, idle; /* Method* */
 	uint64_t scopes, pcs, metadata;
 	uint64_t place[3]; /* of the scopes, in the scopes' data */
+	uint64_t loaders;  /* where the address of the first stands */
 	uint64_t loader, klass, methods;
 	uint64_t preserve_fp, non_safepoints, compiler; /* bytes */
 };
@@ -342,6 +343,7 @@ static inline void snap_image_loader(struct snap_image *s, uint64_t head)
 	struct image *im = &s->im;
 	uint64_t array_class = image_new(im, 128);
 
+	s->loaders = head + 8;
 	s->loader = image_new(im, 32);
 	image_set(im, head + 8, s->loader, 8);
 	image_set(im, s->loader + 16, array_class, 8);

@@ -9,6 +9,8 @@
 #include "hsproc.h"
 #include "jvm.h"
 
+#define GATHER_MAX 1024 /* UIO_MAXIOV */
+
 struct hs_proc {
 	int procfd; /* the caller's */
 	int mem;
@@ -33,6 +35,20 @@ static int64_t mem_read(void *arg, uint64_t addr, void *buf, size_t len)
 	if (n < 0 && (errno == EPERM || errno == ENOSYS))
 		p->pid = 0;
 	return pread(p->mem, buf, len, (off_t)addr);
+}
+
+static size_t mem_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
+{
+	struct iovec from[GATHER_MAX], to;
+	struct hs_proc *p = arg;
+	ssize_t got;
+
+	n = p->pid == 0 ? 0 : n < GATHER_MAX ? n : GATHER_MAX;
+	for (size_t i = 0; i < n; i++)
+		from[i] = (struct iovec){(void *)(uintptr_t)addr[i], len};
+	to = (struct iovec){buf, n * len};
+	got = n ? process_vm_readv(p->pid, &to, 1, from, n, 0) : 0;
+	return got > 0 ? (size_t)got / len : 0;
 }
 
 /* A JVM's libjvm.so is the one that has the tables; a process may map others, to read them. */
@@ -67,8 +83,11 @@ int hs_proc_open(int procfd, struct hs_proc **ret, struct err *err)
 	p->mem = openat(procfd, "mem", O_RDONLY | O_CLOEXEC);
 	if (p->mem < 0)
 		return err_set(err, errno, "open the memory of the process");
-	p->source = (struct hs_source){
-		.read = mem_read, .arg = p, .symbol = hs_elf_symbol, .symbol_arg = &p->elf};
+	p->source = (struct hs_source){.read = mem_read,
+				       .gather = mem_gather,
+				       .arg = p,
+				       .symbol = hs_elf_symbol,
+				       .symbol_arg = &p->elf};
 	found = proc_each_map(procfd, try_map, p, err);
 	if (found < 0)
 		return -1;

@@ -16,6 +16,10 @@
  * Returns the bytes read (short at a hole), or a value <= 0. */
 struct hs_source {
 	int64_t (*read)(void *arg, uint64_t addr, void *buf, size_t len);
+	/* The same of n places at once, `len` bytes of each, one piece behind the other in buf.
+	 * Returns how many pieces are whole: all in front of the first that is not. NULL: each is
+	 * read by itself. */
+	size_t (*gather)(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len);
 	void *arg;
 	/* Address in the target of a symbol exported by its libjvm, 0 when there is none:
 	 * hs_elf_symbol, or a test's own. */
@@ -53,7 +57,7 @@ bool hs_elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t ba
 uint64_t hs_elf_symbol(void *elf, const char *name);
 
 /* Working memory of one dump, given by the caller (the agent maps it, the host allocates it). */
-#define HS_WORK_BYTES (12u << 20)
+#define HS_WORK_BYTES (13u << 20)
 
 /* Writes one map line (request.h) for each blob of the code cache: compiled methods, native
  * wrappers, stubs, adapters, interpreter. `work` is HS_WORK_BYTES, 16-byte aligned. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Takes a snapshot of a running JVM from outside: snapfrom PID FILE [MS]. Then, every MS
  * milliseconds, deltas behind it, until its standard input ends; the last of them goes through all
- * classes. Prints what each cost. */
+ * classes. Prints what each cost: system calls that read, what they read, and time. */
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -15,6 +15,30 @@ static bool write_record(void *arg, const char *record, size_t len)
 	return fwrite(record, 1, len, arg) == len;
 }
 
+/* Memory read through here is counted. */
+struct counted {
+	const struct hs_source *source;
+	uint64_t reads, bytes;
+};
+
+static int64_t counted_read(void *arg, uint64_t addr, void *buf, size_t len)
+{
+	struct counted *c = arg;
+
+	c->reads++;
+	c->bytes += len;
+	return c->source->read(c->source->arg, addr, buf, len);
+}
+
+static size_t counted_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
+{
+	struct counted *c = arg;
+
+	c->reads++;
+	c->bytes += n * len;
+	return c->source->gather(c->source->arg, addr, n, buf, len);
+}
+
 int main(int argc, char **argv)
 {
 	CLEANUP(hs_proc_close) struct hs_proc *proc = NULL;
@@ -23,6 +47,8 @@ int main(int argc, char **argv)
 	CLEANUP(free) void *state = NULL;
 	struct hs_sink sink = {.write = write_record};
 	struct hs_result result = {0};
+	struct hs_source source;
+	struct counted counted;
 	int pid, ms = 0;
 	bool last;
 	struct err err;
@@ -41,6 +67,11 @@ int main(int argc, char **argv)
 		perror(argv[2]);
 		return 1;
 	}
+	counted.source = hs_proc_source(proc);
+	source = *counted.source;
+	source.read = counted_read;
+	source.gather = counted_gather;
+	source.arg = &counted;
 	work = xmalloc(HS_WORK_BYTES);
 	state = xcalloc(1, HS_STATE_BYTES);
 	last = argc == 3;
@@ -50,12 +81,16 @@ int main(int argc, char **argv)
 
 		if (result.bytes > 0)
 			last = poll(&in, 1, ms) > 0;
+		counted.reads = counted.bytes = 0;
 		start = clock_us();
 		cpu = clock_cpu_us();
-		hs_dump_delta(hs_proc_source(proc), &sink, work, state, last, &result);
-		printf("status=%d entries=%u skipped=%u bytes=%llu cpu=%llu us=%llu\n",
+		hs_dump_delta(&source, &sink, work, state, last, &result);
+		printf("status=%d entries=%u skipped=%u bytes=%llu reads=%llu read_kib=%llu "
+		       "cpu=%llu us=%llu\n",
 		       result.status, result.entries, result.skipped,
-		       (unsigned long long)result.bytes, (unsigned long long)(clock_cpu_us() - cpu),
+		       (unsigned long long)result.bytes, (unsigned long long)counted.reads,
+		       (unsigned long long)counted.bytes / 1024,
+		       (unsigned long long)(clock_cpu_us() - cpu),
 		       (unsigned long long)(clock_us() - start));
 	} while (!last && result.status == 0);
 	return fclose(sink.arg) == 0 && result.status == 0 ? 0 : 1;

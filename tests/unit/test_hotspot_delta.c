@@ -175,6 +175,46 @@ static void test_unloaded(void)
 	is_str(next(false), "delta end", "once");
 }
 
+/* A class with one method that has run, the first of a loader. Returns the class. */
+static uint64_t give_class(uint64_t loader, uint64_t method)
+{
+	uint64_t klass = image_new(&s.im, 128), methods = image_new(&s.im, 64);
+
+	memcpy(image_at(&s.im, klass), image_at(&s.im, s.klass), 128);
+	image_set(&s.im, methods + 4, 1, 4);
+	image_set(&s.im, methods + 16, method, 8);
+	image_set(&s.im, klass + 56, methods, 8);
+	memcpy(image_at(&s.im, klass + 40), image_at(&s.im, loader + 16), 8);
+	image_set(&s.im, loader + 16, klass, 8);
+	return klass;
+}
+
+/* Loaders come at the front of their list, also in memory that others had. */
+static void test_loaders(void)
+{
+	uint64_t loader[3], klass;
+
+	begin(IMAGE_25);
+	for (int i = 0; i < 3; i++) {
+		loader[i] = image_new(&s.im, 32);
+		image_set(&s.im, loader[i] + 8, i ? loader[i - 1] : s.loader, 8);
+		image_set(&s.im, s.loaders, loader[i], 8);
+		is_str(next(false), "delta end", "loader %d comes, without classes", i);
+	}
+	klass = give_class(loader[1], s.idle);
+	image_set(&s.im, klass + 88, s.im.klass_symbol, 8);
+	is_str(next(false), "delta com.example.Idle.never end", "a class of one in the middle");
+	is_str(next(false), "delta end", "once");
+	image_set(&s.im, loader[2] + 8, loader[0], 8);
+	image_set(&s.im, loader[1] + 8, loader[2], 8);
+	image_set(&s.im, s.loaders, loader[1], 8);
+	is_str(next(false), "delta end", "it is in another place, and still the same");
+	image_set(&s.im, klass + 88, s.im.name_symbol, 8);
+	is_str(next(false), "delta com.example.Idle.never end",
+	       "another one in the memory of both");
+	is_str(next(false), "delta end", "and all are known");
+}
+
 static void test_failure(void)
 {
 	begin(IMAGE_17);
@@ -197,6 +237,7 @@ int main(void)
 	test_young();
 	test_classes();
 	test_unloaded();
+	test_loaders();
 	test_failure();
 	free(state);
 	return tap_done();
