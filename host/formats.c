@@ -14,6 +14,9 @@ static const struct format formats[] = {
 	{"html", "flame.html", true, draw_page},
 	{"folded", "flame.folded", false, folded},
 	{"pprof", "flame.pb.gz", true, draw_pprof},
+	{"speedscope", "flame.speedscope.json", true, draw_speedscope},
+	{"firefox", "flame.firefox.json", true, draw_firefox},
+	{"json", "flame.json", true, draw_tree},
 };
 _Static_assert(ARRAY_LEN(formats) <= FORMATS_MAX, "room for all formats");
 

@@ -86,7 +86,8 @@ static const char *const help[] = {
 		"\n"
 		"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
-		"  -f, --format LIST        svg,html,folded,pprof (svg,html,folded)\n"
+		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
+		"                           speedscope,firefox,json\n"
 		"  -o, --output DIR         instead of the container's graphs "
 		"directory\n" RECORD_HELP
 		"      --json               summary as one JSON object on stdout\n"

@@ -34,6 +34,15 @@ MUST_CHECK int draw_pprof(const struct stacks *s, const struct picture *p, int f
 /* One page that needs nothing else. Takes details where the picture has them. */
 MUST_CHECK int draw_page(const struct stacks *s, const struct picture *p, int fd, struct err *err);
 
+/* speedscope's JSON and the call tree as JSON of our own. */
+MUST_CHECK int draw_speedscope(const struct stacks *s, const struct picture *p, int fd,
+			       struct err *err);
+MUST_CHECK int draw_tree(const struct stacks *s, const struct picture *p, int fd, struct err *err);
+
+/* Firefox Profiler's JSON. */
+MUST_CHECK int draw_firefox(const struct stacks *s, const struct picture *p, int fd,
+			    struct err *err);
+
 /* The quality line, appended without a newline: "51 466 samples · 0 lost · 99.7 % of Java stacks
  * complete · 0.1 % frames unknown · 0 % truncated". A share is 0 % or 100 % only when it is so
  * exactly. The stale share follows only where there is one. */

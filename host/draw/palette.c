@@ -2,16 +2,18 @@
 #include "palette.h"
 
 static const struct kind_look looks[FRAME_KINDS] = {
-	[FRAME_ROOT] = {'t', "Thread", "The thread itself"},
-	[FRAME_NATIVE] = {'n', "Native", "Functions of native libraries and programs"},
-	[FRAME_JVM] = {'v', "JVM",
+	[FRAME_ROOT] = {'t', "thread", "Thread", "The thread itself"},
+	[FRAME_NATIVE] = {'n', "native", "Native", "Functions of native libraries and programs"},
+	[FRAME_JVM] = {'v', "jvm", "JVM",
 		       "The Java virtual machine: compilers, garbage collection, runtime"},
-	[FRAME_KERNEL] = {'k', "Kernel", "The operating system's kernel"},
-	[FRAME_JAVA] = {'j', "Java", "Compiled Java methods"},
-	[FRAME_INLINED] = {'i', "Java, inlined", "Java methods compiled into their callers"},
-	[FRAME_INTERPRETED] = {'p', "Java, interpreted", "Java methods run by the interpreter"},
-	[FRAME_STUB] = {'s', "Stub", "Code the JVM generated that belongs to no method"},
-	[FRAME_UNKNOWN] = {'u', "Unknown", "Frames that could not be named"},
+	[FRAME_KERNEL] = {'k', "kernel", "Kernel", "The operating system's kernel"},
+	[FRAME_JAVA] = {'j', "java", "Java", "Compiled Java methods"},
+	[FRAME_INLINED] = {'i', "inlined", "Java, inlined",
+			   "Java methods compiled into their callers"},
+	[FRAME_INTERPRETED] = {'p', "interpreted", "Java, interpreted",
+			       "Java methods run by the interpreter"},
+	[FRAME_STUB] = {'s', "stub", "Stub", "Code the JVM generated that belongs to no method"},
+	[FRAME_UNKNOWN] = {'u', "unknown", "Unknown", "Frames that could not be named"},
 };
 
 static const struct {

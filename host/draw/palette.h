@@ -7,6 +7,7 @@
 
 struct kind_look {
 	char letter;	   /* class in the picture, unique */
+	const char *name;  /* for programs */
 	const char *label; /* in the legend */
 	const char *about; /* one line for who points at it */
 };
