@@ -35,11 +35,12 @@ other := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),x86,arm64)
 # ---- what there is -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
 folders := common hotspot hook injector host/elf host/session host/collect host/setup host/doctor host/profile host/draw host
-mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c host/setup_main.c
+mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c host/setup_main.c host/diff_main.c host/merge_main.c
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
-programs := $(BUILD)/bin/dfg-trigger $(BUILD)/bin/dfg-doctor $(BUILD)/bin/dfg-setup $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
+programs := $(BUILD)/bin/dfg-trigger $(BUILD)/bin/dfg-doctor $(BUILD)/bin/dfg-setup $(BUILD)/bin/dfg-diff \
+            $(BUILD)/bin/dfg-merge $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
 payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
@@ -77,7 +78,7 @@ $(BUILD)/agent/%.o: %.c
 	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -c -o $@ $<
 
 # Files the assembler includes (host/draw/embed.h), which the compiler does not tell of.
-$(BUILD)/dyn/host/draw/svg.o: $(wildcard host/draw/svg*.css host/draw/svg*.js)
+$(BUILD)/dyn/host/draw/canvas.o: $(wildcard host/draw/svg*.css host/draw/svg*.js)
 $(BUILD)/dyn/host/draw/page.o: CPPFLAGS += -Wa,-I$(BUILD)/page
 $(BUILD)/dyn/host/draw/page.o: host/draw/page/page.html host/draw/page/page.css $(BUILD)/page/page.js $(BUILD)/page/page.policy
 # One script of its modules, and a Content-Security-Policy: no network, no other script, no other style.
@@ -107,6 +108,8 @@ endef
 $(eval $(call host_program,dfg-trigger,host/trigger_main.c))
 $(eval $(call host_program,dfg-doctor,host/doctor_main.c))
 $(eval $(call host_program,dfg-setup,host/setup_main.c))
+$(eval $(call host_program,dfg-diff,host/diff_main.c))
+$(eval $(call host_program,dfg-merge,host/merge_main.c))
 
 # The hook starts with every container: static, so that nothing is searched or relocated by name.
 $(BUILD)/libexec/dfg-%: $(BUILD)/dyn/hook/%_main.o $(call archive,hook) $(call archive,common)

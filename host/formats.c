@@ -10,20 +10,25 @@ static int folded(const struct stacks *s, const struct picture *p, int fd, struc
 }
 
 static const struct format formats[] = {
-	{"svg", "flame.svg", false, draw_svg},
-	{"html", "flame.html", true, draw_page},
-	{"folded", "flame.folded", false, folded},
-	{"pprof", "flame.pb.gz", true, draw_pprof},
-	{"speedscope", "flame.speedscope.json", true, draw_speedscope},
-	{"firefox", "flame.firefox.json", true, draw_firefox},
-	{"json", "flame.json", true, draw_tree},
+	{"svg", "flame.svg", false, draw_svg, "diff.svg", draw_difference_svg},
+	{"html", "flame.html", true, draw_page, NULL, NULL},
+	{"folded", "flame.folded", false, folded, "diff.folded", draw_difference_folded},
+	{"pprof", "flame.pb.gz", true, draw_pprof, NULL, NULL},
+	{"speedscope", "flame.speedscope.json", true, draw_speedscope, NULL, NULL},
+	{"firefox", "flame.firefox.json", true, draw_firefox, NULL, NULL},
+	{"json", "flame.json", true, draw_tree, NULL, NULL},
 };
 _Static_assert(ARRAY_LEN(formats) <= FORMATS_MAX, "room for all formats");
 
-static const struct format *find(const char *name)
+static bool is_for(const struct format *f, bool difference)
+{
+	return !difference || f->draw_difference;
+}
+
+static const struct format *find(const char *name, bool difference)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-		if (!strcmp(formats[i].name, name))
+		if (is_for(&formats[i], difference) && !strcmp(formats[i].name, name))
 			return &formats[i];
 	return NULL;
 }
@@ -44,20 +49,21 @@ bool formats_take_details(const struct format_set *set)
 	return false;
 }
 
-int formats_parse(const char *list, struct format_set *ret, struct err *err)
+static int parse(const char *list, bool difference, struct format_set *ret, struct err *err)
 {
 	CLEANUP(free) char *copy = xstrdup(list);
 	struct format_set set = {0};
 	char *save = NULL;
 
 	for (char *name = strtok_r(copy, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
-		const struct format *f = find(name);
+		const struct format *f = find(name, difference);
 
 		if (!f) {
 			CLEANUP(str_fini) struct str known = {0};
 
 			for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-				str_addf(&known, "%s%s", i ? ", " : "", formats[i].name);
+				if (is_for(&formats[i], difference))
+					str_addf(&known, "%s%s", i ? ", " : "", formats[i].name);
 			return err_set(err, 0, "unknown format \"%s\"; there are: %s", name,
 				       known.buf);
 		}
@@ -68,4 +74,14 @@ int formats_parse(const char *list, struct format_set *ret, struct err *err)
 		return err_set(err, 0, "no format given");
 	*ret = set;
 	return 0;
+}
+
+int formats_parse(const char *list, struct format_set *ret, struct err *err)
+{
+	return parse(list, false, ret, err);
+}
+
+int formats_parse_difference(const char *list, struct format_set *ret, struct err *err)
+{
+	return parse(list, true, ret, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats a profile can be drawn in: one row each. */
+/* The formats a profile, or the difference of two, can be drawn in: one row each. */
 #ifndef DFG_FORMATS_H
 #define DFG_FORMATS_H
 
@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "dfg/err.h"
+#include "difference.h"
 #include "draw.h"
 
 #define FORMATS_MAX 16
@@ -16,6 +17,10 @@ struct format {
 	const char *file; /* as it is written */
 	bool details;	  /* takes picture.details */
 	int (*draw)(const struct stacks *s, const struct picture *p, int fd, struct err *err);
+	/* The same of a difference; NULL: not in this format. */
+	const char *difference_file;
+	int (*draw_difference)(const struct difference *d, const struct difference_picture *p,
+			       int fd, struct err *err);
 };
 
 struct format_set {
@@ -27,5 +32,8 @@ bool formats_take_details(const struct format_set *set);
 
 /* A comma-separated list of names, each once. */
 MUST_CHECK int formats_parse(const char *list, struct format_set *ret, struct err *err);
+
+/* Only of those for a difference. */
+MUST_CHECK int formats_parse_difference(const char *list, struct format_set *ret, struct err *err);
 
 #endif

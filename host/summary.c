@@ -38,30 +38,50 @@ static void print_jvm(const struct session *s, const struct session_jvm *j)
 		printf("               %s\n", j->note);
 }
 
-void summary_print(const struct summary *s)
+static void print_result(const struct render_result *r)
 {
-	const struct render_result *r = s->result;
 	CLEANUP(str_fini) struct str quality = {0};
 
 	draw_quality(&quality, &r->quality);
-	printf("%s: %.1f s at %u Hz\n", s->session->container_name, s->session->duration,
-	       s->session->frequency);
 	printf("  samples      %s\n", quality.buf);
 	if (r->cut)
 		printf("  damaged      %llu bytes at the end of the recording could not be read\n",
 		       (unsigned long long)r->cut);
+	if (r->skipped)
+		printf("  damaged      %llu lines of text could not be read\n",
+		       (unsigned long long)r->skipped);
 	if (r->leaf[0])
 		printf("  hottest leaf %5.1f %%  %s\n",
 		       100 * share(r->leaf_self, r->quality.samples), r->leaf);
 	if (r->path[0])
 		printf("  hottest path %5.1f %%  %s\n",
 		       100 * share(r->path_self, r->quality.samples), r->path);
-	for (size_t i = 0; i < s->session->jvm_count; i++)
-		print_jvm(s->session, &s->session->jvms[i]);
+}
+
+static void print_graphs(const struct summary *s)
+{
 	for (size_t i = 0; i < s->formats->count; i++)
 		printf("  %-12s %s/%s\n", s->formats->list[i]->name, s->outdir,
 		       s->formats->list[i]->file);
+}
+
+void summary_print(const struct summary *s)
+{
+	printf("%s: %.1f s at %u Hz\n", s->session->container_name, s->session->duration,
+	       s->session->frequency);
+	print_result(s->result);
+	for (size_t i = 0; i < s->session->jvm_count; i++)
+		print_jvm(s->session, &s->session->jvms[i]);
+	print_graphs(s);
 	printf("  session      %s\n", s->session->dir);
+	fflush(stdout);
+}
+
+void summary_print_merged(const struct summary *s, const struct inputs *in)
+{
+	printf("%zu recordings together\n", in->count);
+	print_result(s->result);
+	print_graphs(s);
 	fflush(stdout);
 }
 
@@ -96,25 +116,48 @@ static json_t *jvms_json(const struct session *s)
 	return list;
 }
 
-json_t *summary_json(const struct summary *s)
+/* What there is of any number of recordings. */
+static json_t *result_json(const struct summary *s)
 {
-	const struct quality *q = &s->result->quality;
+	const struct render_result *r = s->result;
+	const struct quality *q = &r->quality;
 
 	return json_pack(
-		"{s{ss ss} ss so sf si sI sI sI sf sf sf sf sf sf so s{ss sI} s{ss sI} sI sI}",
-		"container", "id", s->session->container_id, "name", s->session->container_name,
-		"session", s->session->dir, "graphs", graphs_json(s), "duration",
-		s->session->duration, "frequency", (int)s->session->frequency, "samples",
-		(json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
+		"{so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI}", "graphs", graphs_json(s),
+		"samples", (json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
 		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),
 		"unknown_frames", share(q->frames_unknown, q->frames), "nameless_frames",
 		share(q->frames_nameless, q->frames), "truncated", share(q->truncated, q->samples),
 		"without_debug_info", share(q->between_safepoints, q->java_samples), "stale",
-		share(q->stale, q->java_frames), "jvms", jvms_json(s->session), "hottest_leaf",
-		"frame", s->result->leaf, "samples", (json_int_t)s->result->leaf_self,
-		"hottest_path", "stack", s->result->path, "samples",
-		(json_int_t)s->result->path_self, "damaged_bytes", (json_int_t)s->result->cut,
-		"post_ms", (json_int_t)s->post_ms);
+		share(q->stale, q->java_frames), "hottest_leaf", "frame", r->leaf, "samples",
+		(json_int_t)r->leaf_self, "hottest_path", "stack", r->path, "samples",
+		(json_int_t)r->path_self, "damaged_bytes", (json_int_t)r->cut, "post_ms",
+		(json_int_t)s->post_ms);
+}
+
+json_t *summary_json(const struct summary *s)
+{
+	json_t *ret =
+		json_pack("{s{ss ss} ss sf si so}", "container", "id", s->session->container_id,
+			  "name", s->session->container_name, "session", s->session->dir,
+			  "duration", s->session->duration, "frequency", (int)s->session->frequency,
+			  "jvms", jvms_json(s->session));
+	json_t *result = result_json(s);
+
+	json_object_update(ret, result);
+	json_decref(result);
+	return ret;
+}
+
+void summary_json_merged(const struct summary *s, const struct inputs *in)
+{
+	json_t *all = result_json(s), *list = json_array();
+
+	for (size_t i = 0; i < in->count; i++)
+		json_array_append_new(list, json_string(in->list[i].path));
+	json_object_set_new(all, "inputs", list);
+	json_object_set_new(all, "damaged_lines", json_integer((json_int_t)s->result->skipped));
+	summary_json_end(&all, 1);
 }
 
 void summary_json_end(json_t **parts, size_t count)

@@ -11,7 +11,7 @@
 #include "session.h"
 
 struct summary {
-	const struct session *session;
+	const struct session *session; /* NULL: several */
 	const struct format_set *formats;
 	const char *outdir; /* of the graphs */
 	const struct render_result *result;
@@ -20,6 +20,11 @@ struct summary {
 
 /* Lines for a person, on stdout. */
 void summary_print(const struct summary *s);
+
+/* The same of several recordings together; there is no session. As JSON it has the keys that are
+ * not of one session, and `inputs`. */
+void summary_print_merged(const struct summary *s, const struct inputs *in);
+void summary_json_merged(const struct summary *s, const struct inputs *in);
 
 /* One object: the one summary, or {"recordings": [...]} for several (design.md section 5). The
  * parts are made with summary_json, in order, and written by summary_json_end. */

@@ -125,8 +125,11 @@ static int compare_methods(const void *a, const void *b, void *arg)
 {
 	const struct difference_method *x = a, *y = b;
 	const struct difference *d = arg;
-	int order = compare_changes(difference_change(d, x->self), difference_change(d, y->self));
+	int order = difference_is_significant(d, y->self) - difference_is_significant(d, x->self);
 
+	if (order == 0)
+		order = compare_changes(difference_change(d, x->self),
+					difference_change(d, y->self));
 	if (order == 0)
 		order = compare_changes(difference_change(d, x->total),
 					difference_change(d, y->total));

@@ -4,6 +4,7 @@
 #ifndef DFG_DIFFERENCE_H
 #define DFG_DIFFERENCE_H
 
+#include "dfg/err.h"
 #include "samples.h"
 #include "stacks.h"
 
@@ -32,8 +33,9 @@ struct difference_method {
 };
 
 /* With `kinds`, methods that are compiled here and inlined or interpreted there are different
- * frames, as in folded text; without, a Java method is one frame (FRAME_JAVA), since what the
- * JVM's compiler decides differs from run to run. */
+ * frames, and names are taken as they are, as in folded text; without, a Java method is one frame
+ * (FRAME_JAVA), since what the JVM's compiler decides differs from run to run, and so do addresses
+ * in the names of lambdas. */
 void difference_make(struct difference *ret, const struct stacks *before,
 		     const struct stacks *after, bool kinds);
 void difference_fini(struct difference *d);
@@ -60,7 +62,24 @@ static inline struct counts difference_total(const struct difference *d, uint32_
 	return (struct counts){d->before.total[node], d->after.total[node]};
 }
 
-/* All frames but threads, those first whose own share changed most. Owned by the caller. */
+/* What is written beside. Texts are clean (str.h). */
+struct difference_picture {
+	const char *before, *after; /* "web: 30.0 s at 99 Hz" */
+	struct quality before_quality, after_quality;
+	bool normalize; /* folded text: counts before are scaled to the samples after */
+};
+
+/* Interactive SVG: a frame's width is the mean of its shares before and after, so that what is new
+ * and what vanished is seen; red grew, blue shrank, grey may be chance. */
+MUST_CHECK int draw_difference_svg(const struct difference *d, const struct difference_picture *p,
+				   int fd, struct err *err);
+
+/* "frame;frame before after": what FlameGraph's difffolded.pl writes. */
+MUST_CHECK int draw_difference_folded(const struct difference *d,
+				      const struct difference_picture *p, int fd, struct err *err);
+
+/* All frames but threads: those first whose own share changed significantly, the greatest change
+ * first, then the others in the same way. Owned by the caller. */
 struct difference_method *difference_methods(const struct difference *d, size_t *ret_count);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fold.h"
 
+#include "difference.h"
 #include "draw.h"
 #include "out.h"
 
@@ -22,18 +23,20 @@ static void path_push(struct str *path, const struct frame *f)
 	str_adds(path, frame_suffix(f->kind));
 }
 
-static void line_add(struct str *out, const struct str *path, uint64_t count)
+static void path_write(struct str *out, const struct str *path)
 {
 	if (path->len)
 		str_add(out, path->buf, path->len);
 	else
 		str_adds(out, "[unknown]");
 	str_addc(out, ' ');
-	str_addu(out, count);
-	str_addc(out, '\n');
 }
 
-int draw_folded(const struct stacks *s, int fd, struct err *err)
+/* Writes a line for each node for which `count` adds something to it. */
+static int walk(const struct stacks *s, int fd,
+		bool (*count)(struct str *out, const struct str *path, uint32_t node,
+			      const void *arg),
+		const void *arg, struct err *err)
 {
 	struct out o = {.fd = fd, .err = err};
 	CLEANUP(str_fini) struct str path = {0};
@@ -48,10 +51,8 @@ int draw_folded(const struct stacks *s, int fd, struct err *err)
 		ends[depth] = path.len;
 		if (node)
 			path_push(&path, stacks_frame(s, n->frame));
-		if (n->self) {
-			line_add(&o.buf, &path, n->self);
+		if (count(&o.buf, &path, node, arg))
 			out_tick(&o);
-		}
 		if (n->first) {
 			node = n->first;
 			depth++;
@@ -67,6 +68,54 @@ int draw_folded(const struct stacks *s, int fd, struct err *err)
 		path.len = ends[depth];
 		node = n->next;
 	}
+}
+
+static bool one_count(struct str *out, const struct str *path, uint32_t node, const void *arg)
+{
+	uint64_t self = stacks_node(arg, node)->self;
+
+	if (!self)
+		return false;
+	path_write(out, path);
+	str_addu(out, self);
+	str_addc(out, '\n');
+	return true;
+}
+
+int draw_folded(const struct stacks *s, int fd, struct err *err)
+{
+	return walk(s, fd, one_count, s, err);
+}
+
+struct pairs {
+	const struct difference *d;
+	bool scaled;
+};
+
+static bool two_counts(struct str *out, const struct str *path, uint32_t node, const void *arg)
+{
+	const struct pairs *p = arg;
+	struct counts c = difference_self(p->d, node);
+
+	if (!c.before && !c.after)
+		return false;
+	if (p->scaled)
+		c.before = (uint64_t)((unsigned __int128)c.before * p->d->after.samples /
+				      p->d->before.samples);
+	path_write(out, path);
+	str_addu(out, c.before);
+	str_addc(out, ' ');
+	str_addu(out, c.after);
+	str_addc(out, '\n');
+	return true;
+}
+
+int draw_difference_folded(const struct difference *d, const struct difference_picture *p, int fd,
+			   struct err *err)
+{
+	struct pairs pairs = {.d = d, .scaled = p->normalize && d->before.samples};
+
+	return walk(d->tree, fd, two_counts, &pairs, err);
 }
 
 /* ---- reading ---- */

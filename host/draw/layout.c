@@ -14,9 +14,8 @@ static void box_add(struct layout *l, uint32_t node, uint32_t depth, uint64_t st
 }
 
 /* Walks without recursion: how deep a stack is, the recorded program decides. */
-void layout_make(struct layout *l, const struct stacks *s, uint64_t narrowest)
+void layout_of(struct layout *l, const struct stacks *s, const uint64_t *totals, uint64_t narrowest)
 {
-	CLEANUP(free) uint64_t *totals = stacks_totals(s);
 	CLEANUP(free) uint64_t *starts = NULL; /* by depth: left edge of the box we are in */
 	uint64_t least, start = 0;
 	uint32_t node = 0, depth = 0;
@@ -50,6 +49,13 @@ void layout_make(struct layout *l, const struct stacks *s, uint64_t narrowest)
 		start = starts[depth] + totals[node];
 		node = n->next;
 	}
+}
+
+void layout_make(struct layout *l, const struct stacks *s, uint64_t narrowest)
+{
+	CLEANUP(free) uint64_t *totals = stacks_totals(s);
+
+	layout_of(l, s, totals, narrowest);
 }
 
 void layout_fini(struct layout *l)

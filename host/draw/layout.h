@@ -26,6 +26,10 @@ struct layout {
 /* Leaves out boxes narrower than 1/narrowest of the whole, with all above them; their samples
  * still count in what is below. narrowest 0: none is left out. */
 void layout_make(struct layout *l, const struct stacks *s, uint64_t narrowest);
+
+/* The same with other widths than the tree's own: of each node and all below it, by node. */
+void layout_of(struct layout *l, const struct stacks *s, const uint64_t *totals,
+	       uint64_t narrowest);
 void layout_fini(struct layout *l);
 
 static inline void cleanup_layout_fini(struct layout *l)

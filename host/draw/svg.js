@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the picture a tool: zoom, search, filter, details. Texts are set as textContent only, and
-// all state is in the URL's fragment: #z=FRAME&s=TERM&ic=1&icicle=1&k=KIND.
+// all state is in the URL's fragment: #z=FRAME&s=TERM&ic=1&icicle=1&k=KIND&w=SIDE.
 const MARGIN = 10, TOP = 84, ROW = 16, BOTTOM = 52, PAD = 3, NARROWEST = 0.1, LEAST_WIDTH = 480;
 const LEAST = 3, LEAST_CUT = 5;
 const NS = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
@@ -9,7 +9,7 @@ const svg = script && script.ownerSVGElement || document.documentElement;
 const one = (selector) => svg.querySelector(selector);
 const frames = one('.frames'), details = one('.details'), quality = one('.quality');
 const labels = {j: 'Java', i: 'Java, inlined', p: 'Java, interpreted', v: 'JVM', n: 'Native',
-	k: 'Kernel', s: 'Stub', u: 'Unknown'};
+	k: 'Kernel', s: 'Stub', u: 'Unknown', m: 'grew', l: 'shrank', c: 'no sure change'};
 
 function make(parent, name, attributes, text) {
 	const e = document.createElementNS(NS, name);
@@ -22,15 +22,30 @@ function make(parent, name, attributes, text) {
 
 // ---- what the file says ----
 
+const number = (text) => Number(text.replace(/,/g, ''));
+
+// "NAME (3 samples, 1%)", or of a difference "NAME (3 → 5 samples, 1 → 2 %, +1 %; self +0 %)".
+function readTitle(title) {
+	const m = /^([^]*) \(([\d,]+)(?: → ([\d,]+))? samples?, ([^()]*)\)$/.exec(title);
+	if (m[3] === undefined)
+		return {name: m[1], n: number(m[2])};
+	return {name: m[1], before: number(m[2]), after: number(m[3]), changes: m[4]};
+}
+
 // A frame of the file. Its subtree is the boxes up to `end`: they are in preorder.
 function readBox(g, index, bottom) {
 	const rect = g.querySelector('rect');
-	const title = g.querySelector('title').textContent;
-	const m = /^([^]*) \(([\d,]+) samples?, [\d.]+%\)$/.exec(title);
-	return {g, rect, index, text: g.querySelector('text'), kind: g.getAttribute('class'),
-		name: m[1], n: Number(m[2].replace(/,/g, '')), left: Number(rect.getAttribute('x')),
+	return {...readTitle(g.querySelector('title').textContent),
+		g, rect, index, text: g.querySelector('text'), kind: g.getAttribute('class'),
+		left: Number(rect.getAttribute('x')),
 		depth: Math.round((bottom - Number(rect.getAttribute('y'))) / ROW) - 1,
 		up: -1, end: index + 1, hit: false};
+}
+
+// How wide a frame of a difference is: by one side's share, or by both. The whole is 2.
+function weight(b, all, width) {
+	const before = all.before ? b.before / all.before : 0, after = all.after ? b.after / all.after : 0;
+	return width === 'before' ? 2 * before : width === 'after' ? 2 * after : before + after;
 }
 
 function readBoxes() {
@@ -39,6 +54,8 @@ function readBoxes() {
 	const all = list.map((g, i) => readBox(g, i, bottom));
 	const inner = Number(svg.getAttribute('width')) - 2 * MARGIN, path = [];
 	for (const b of all) {
+		if (b.changes)
+			b.n = weight(b, all[0], 'both');
 		b.start = (b.left - MARGIN) / inner * all[0].n;
 		path[b.depth] = b;
 		b.up = b.depth ? path[b.depth - 1].index : -1;
@@ -52,12 +69,13 @@ function readBoxes() {
 
 const boxes = readBoxes();
 const boxOf = new Map(boxes.map((b) => [b.g, b]));
+const isDifference = boxes.length > 0 && boxes[0].changes !== undefined;
 const rows = boxes.reduce((most, b) => Math.max(most, b.depth + 1), 0);
 const rowsHeight = quality.getAttribute('y') - 40 - TOP;
 const fullText = new Map([...svg.querySelectorAll('.title, .subtitle, .quality')]
 	.map((e) => [e, e.textContent]));
 
-const state = {zoom: 0, term: '', ignoreCase: false, icicle: false, kind: ''};
+const state = {zoom: 0, term: '', ignoreCase: false, icicle: false, kind: '', width: 'both'};
 let width = 1200, top = TOP, letter = 7.23;
 
 // ---- layout ----
@@ -76,7 +94,7 @@ function label(b, columns) {
 		return '';
 	if (columnsOf(name) <= columns)
 		return name;
-	if ('jip'.includes(b.kind))
+	if ('jipmlc'.includes(b.kind))
 		name = name.replace(/^(?:[a-z][^./:(]*[./](?=[^./:(]*[./:]))+/, '');
 	if (columnsOf(name) <= columns)
 		return name;
@@ -107,6 +125,17 @@ function place(b, x, w) {
 	b.text.setAttribute('y', y + 12);
 	if (b.text.textContent !== text)
 		b.text.textContent = text;
+}
+
+// What the file leaves out of a frame is at its right end.
+function weigh() {
+	const ends = [];
+	for (const b of boxes) {
+		b.n = weight(b, boxes[0], state.width);
+		b.start = b.depth ? ends[b.depth] : 0;
+		ends[b.depth] = b.start + b.n;
+		ends[b.depth + 1] = b.start;
+	}
 }
 
 function drawFrames() {
@@ -194,19 +223,25 @@ function pattern() {
 }
 
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ' ');
-const percent = (n, of) => `${Number((100 * n / of).toFixed(2))} %`;
+const percent = (n, of) => `${of ? Number((100 * n / of).toFixed(2)) : 0} %`;
 
 // Counts no sample twice: a hit within a hit adds nothing.
 function search() {
 	const zoomed = boxes[state.zoom], re = pattern(), active = state.term || state.kind;
-	let sum = 0, until = 0;
+	let sum = 0, until = 0, before = 0, after = 0;
 	for (const b of boxes) {
 		b.hit = active !== '' && (!state.kind || b.kind === state.kind) && re.test(b.name);
 		if (b.hit && b.index >= zoomed.index && b.index < zoomed.end && b.index >= until) {
 			sum += b.n;
+			before += b.before;
+			after += b.after;
 			until = b.end;
 		}
 	}
-	matched.textContent = active && zoomed ?
-		`Matched: ${percent(sum, zoomed.n)} · ${grouped(sum)} samples` : '';
+	if (!active || !zoomed)
+		matched.textContent = '';
+	else if (isDifference)
+		matched.textContent = `Matched: ${percent(before, zoomed.before)} → ${percent(after, zoomed.after)}`;
+	else
+		matched.textContent = `Matched: ${percent(sum, zoomed.n)} · ${grouped(sum)} samples`;
 }

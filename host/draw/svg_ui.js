@@ -11,6 +11,11 @@ function describe(b) {
 		details.textContent = ' ';
 		return;
 	}
+	if (isDifference) {
+		details.textContent = [b.name, labels[b.kind],
+			`${grouped(b.before)} → ${grouped(b.after)} samples`, b.changes].join(' · ');
+		return;
+	}
 	const parts = [b.name, labels[b.kind], `${grouped(b.n)} ${b.n === 1 ? 'sample' : 'samples'}`,
 		percent(b.n, boxes[0].n)];
 	const zoomed = boxes[state.zoom];
@@ -38,18 +43,28 @@ function button(name, text, about, action) {
 	return e;
 }
 
+const widths = ['both', 'after', 'before'];
 const buttons = [
 	button('reset', 'Reset', 'All frames, no search (Esc)', reset),
 	button('search', 'Search', 'Find frames by name, a regular expression (Ctrl-F)', openSearch),
 	button('ic', 'ic', 'Ignore case when searching (Ctrl-I)', () => change({ignoreCase: !state.ignoreCase})),
 	button('flip', 'Icicle', 'Callers above', () => change({icicle: !state.icicle})),
 ];
+if (isDifference)
+	buttons.push(button('width', 'Widths: before', 'A frame is as wide as its share after, before, or both (w)',
+		nextWidth));
+
+function nextWidth() {
+	change({width: widths[(widths.indexOf(state.width) + 1) % widths.length]});
+}
 
 // From right to left, and what the search found beside them; returns where they begin.
 function drawButtons() {
 	let x = width - MARGIN;
 	const on = {search: state.term, ic: state.ignoreCase, flip: state.icicle};
 	for (const b of [...buttons].reverse()) {
+		if (b.name === 'width')
+			b.text.textContent = `Widths: ${state.width}`;
 		const used = b.name !== 'reset' || state.zoom || state.term || state.kind;
 		const w = Math.ceil(b.text.getComputedTextLength()) + 16;
 		b.g.setAttribute('class', `button ${b.name}${on[b.name] ? ' on' : ''}`);
@@ -100,6 +115,8 @@ function save() {
 		p.set('icicle', 1);
 	if (state.kind)
 		p.set('k', state.kind);
+	if (state.width !== 'both')
+		p.set('w', state.width);
 	try {
 		history.replaceState(null, '', `#${p}`);
 	} catch (e) { // a document without an address of its own
@@ -112,10 +129,13 @@ function load() {
 	state.term = p.get('s') || '';
 	state.ignoreCase = p.get('ic') === '1';
 	state.icicle = p.get('icicle') === '1';
+	state.width = widths.includes(p.get('w')) ? p.get('w') : 'both';
 	state.kind = one(`.key.${CSS.escape(p.get('k') || '-')}`) ? p.get('k') : '';
 }
 
 function draw() {
+	if (isDifference)
+		weigh();
 	search();
 	drawAround();
 	drawFrames();
@@ -187,6 +207,8 @@ window.addEventListener('keydown', (event) => {
 	} else if (event.ctrlKey && event.key === 'i') {
 		event.preventDefault();
 		change({ignoreCase: !state.ignoreCase});
+	} else if (isDifference && event.key === 'w' && event.target !== input) {
+		nextWidth();
 	} else if (event.key === 'Escape') {
 		reset();
 	} else if (event.key === 'Enter' && event.target === input) {

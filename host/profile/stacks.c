@@ -2,6 +2,7 @@
 #include "stacks.h"
 
 #include "dfg/str.h"
+#include "hidden.h"
 #include "mix.h"
 
 #define PATHS 8 /* a power of two */
@@ -130,10 +131,15 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 			    const struct graft *how)
 {
 	struct frame f = *frames_get(from, frame);
+	CLEANUP(str_fini) struct str name = {0};
 	uint32_t ret;
 
-	if (how->one_java && frame_is_java(f.kind))
+	if (how->one_java && frame_is_java(f.kind)) {
+		hidden_name(&name, f.name, f.len);
 		f.kind = FRAME_JAVA;
+		f.name = name.buf ? name.buf : "";
+		f.len = (uint32_t)name.len;
+	}
 	ret = frames_intern(to->frames, f.name, f.len, f.kind);
 	if (!frames_keeps_places(to->frames))
 		return ret;

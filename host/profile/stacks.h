@@ -63,7 +63,8 @@ struct frames *stacks_frames(const struct stacks *s);
 struct graft {
 	uint32_t under;	 /* the node of `to` that gets the stacks */
 	bool skip_first; /* without their first frame, the thread */
-	bool one_java;	 /* a Java method is one frame, however it ran: FRAME_JAVA */
+	/* A Java method is one frame in all runs, however it ran: FRAME_JAVA; hidden.h. */
+	bool one_java;
 };
 
 /* Adds all samples of one tree to another. *ret_nodes, if asked for, is owned by the caller: the

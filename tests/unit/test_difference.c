@@ -4,7 +4,9 @@
 
 #include <math.h>
 
+#include "dfg/str.h"
 #include "fold.h"
+#include "hidden.h"
 #include "tap.h"
 
 static struct stacks *folded(const char *text)
@@ -92,6 +94,35 @@ static void test_kinds(void)
 	difference_fini(&d);
 }
 
+static void test_hidden(void)
+{
+	static const char *const t[][2] = {
+		{"A$$Lambda$14.0x00007f5ba0000a08.run", "A$$Lambda.run"},
+		{"A$$Lambda.0x00007f5ba0000a08.run", "A$$Lambda.run"},
+		{"A$$Lambda$14/0x00007f5b.run", "A$$Lambda.run"},
+		{"A$$Lambda/0x7f12.run", "A$$Lambda.run"},
+		{"A$$Lambda$14/12345.run", "A$$Lambda.run"},
+		{"java.lang.invoke.LambdaForm$MH.0x7f12.invoke",
+		 "java.lang.invoke.LambdaForm$MH.invoke"},
+		{"A$$Lambda", "A$$Lambda"},
+		{"A.0x.m", "A.0x.m"},
+		{"A$1.m", "A$1.m"},
+		{"", ""},
+	};
+	struct difference d;
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(str_fini) struct str got = {0};
+
+		str_adds(&got, "");
+		hidden_name(&got, t[i][0], strlen(t[i][0]));
+		is_str(got.buf, t[i][1], "%s", t[i][0]);
+	}
+	make(&d, "t;A$$Lambda$1.0x7f01.run_[j] 1\n", "t;A$$Lambda$2.0x7f02.run_[j] 1\n", false);
+	is_int(stacks_node_count(d.tree), 3, "a lambda is the same in another run");
+	difference_fini(&d);
+}
+
 static bool near(double x, double y)
 {
 	return fabs(x - y) < 0.0005;
@@ -153,6 +184,7 @@ int main(void)
 {
 	test_tree();
 	test_kinds();
+	test_hidden();
 	test_z();
 	test_methods();
 	return tap_done();

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# dfg-diff against FlameGraph (github.com/brendangregg/FlameGraph, commit 41fee1f), whose numbers
+# for the same input stand beside it. The input has no vanished stack next to another one whose
+# frame has the same name and depth: flamegraph.pl takes the two for one.
+#	difffolded.pl before.folded after.folded | LC_ALL=C sort >difffolded
+#	difffolded.pl -n before.folded after.folded | LC_ALL=C sort >difffolded-n
+#	flamegraph.pl --minwidth 0 difffolded-n | grep -o '<title>[^<]*</title>' |
+#		sed 's/<[^>]*>//g' | LC_ALL=C sort >titles
+# UPDATE=1 writes our own picture anew: look at it.
+. "$(dirname "$0")/../tap.sh"
+need python3
+here=$TOP/tests/golden/diff
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$here" || exit 1
+
+diff_() { "$BUILD/bin/dfg-diff" "$@"; }
+same_lines() { LC_ALL=C sort "$1" | diff -u "$2" -; }
+
+# Our titles in FlameGraph's words. It has a sign for growth only, and no space.
+titles() {
+	python3 - "$1" <<'EOF' | LC_ALL=C sort
+import re, sys
+for t in re.findall(r'<g class="[mlc]"><title>(.*?)</title>', open(sys.argv[1], encoding='utf-8').read()):
+    name, before, after, share, self_ = re.fullmatch(
+        r'(.*) \(([\d,]+) → ([\d,]+) samples, [\d.]+ → ([\d.]+) %, [-+\d.]+ %; self ([-+\d.]+) %\)', t).groups()
+    self_ = float(self_)
+    if name == 'all':
+        print(f'all ({after} samples, 100%)')
+    else:
+        print(f'{name} ({after} samples, {float(share):.2f}%; {"+" if self_ > 0 else ""}{self_ + 0:.2f}%)')
+EOF
+}
+picture() { sed -e '/<style>/,/<\/style>/d' -e '/<script>/,/<\/script>/d' "$1"; }
+
+ok 'dfg-diff' diff_ --kinds -f svg,folded -o "$work" before.folded after.folded
+ok 'folded: as difffolded.pl' same_lines "$work/diff.folded" difffolded
+titles "$work/diff.svg" >"$work/titles"
+ok 'svg: samples, shares and changes as flamegraph.pl has them' diff -u titles "$work/titles"
+ok 'which leaves out no vanished stack' grep -q 'Shop.legacy (0 samples, 0.00%; -' "$work/titles"
+picture "$work/diff.svg" >"$work/picture"
+[ -z "${UPDATE:-}" ] || cp "$work/picture" diff.svg
+ok 'svg: the expected picture' diff -u diff.svg "$work/picture"
+ok 'svg: well-formed' python3 -c \
+	'import sys, xml.parsers.expat as x; x.ParserCreate().ParseFile(open(sys.argv[1], "rb"))' "$work/diff.svg"
+ok '-n' diff_ -n --kinds -f folded -o "$work" before.folded after.folded
+ok '  as difffolded.pl -n' same_lines "$work/diff.folded" difffolded-n
+
+# Ten times the samples are the same shares, and make more of the changes sure.
+sed -E 's/ ([0-9]+)$/ \10/' before.folded >"$work/before10"
+sed -E 's/ ([0-9]+)$/ \10/' after.folded >"$work/after10"
+sure() { diff_ --json --rows 100 -o "$work" "$@" | python3 -c 'import json, sys
+m = json.load(sys.stdin)["methods"]
+print(sum(x["self"]["significant"] for x in m), round(sum(abs(x["self"]["change"]) for x in m), 9))'; }
+read -r few changes <<<"$(sure before.folded after.folded)"
+read -r many changes10 <<<"$(sure "$work/before10" "$work/after10")"
+is 'the same changes' "$changes10" "$changes"
+ok 'more samples, more sure ones' [ "$many" -gt "$few" ]
+read -r none nothing <<<"$(sure before.folded before.folded)"
+is 'nothing changed from a profile to itself' "$none $nothing" '0 0.0'
+tap_done
