@@ -13,14 +13,17 @@
 #                                   "${DOCKER_HOST_BINDS[@]}" on docker run adds the host's /usr,
 #                                   /etc and so on, read-only, so that the host's JVM runs in it
 #   docker_cli ARG…                 docker, of the version that belongs to the daemon
+#   docker_restart                  stops dockerd and starts it again; containers go with it
 #   docker_stop                     removes all containers, stops both daemons, unmounts, deletes
 #
+# DOCKER_JSON (default {}) is what daemon.json says at first: $DOCKER_DIR/daemon.json. DOCKER_BIN and
+# DOCKER_SBIN are directories of other programs than the system's (engines.sh).
 # DOCKER_STORAGE (default overlay2) is the storage driver. Logs: $DOCKER_DIR/{containerd,dockerd}.log
 DOCKER_HOST_BINDS=(-v /usr:/usr:ro -v /etc:/etc:ro)
 
 docker_cli() {
-	local d=docker
-	[ -x /usr/bin/docker ] && d=/usr/bin/docker
+	local d=${DOCKER_BIN:-/usr/bin}/docker
+	[ -x "$d" ] || d=docker
 	"$d" "$@"
 }
 
@@ -38,20 +41,27 @@ disabled_plugins = ["io.containerd.grpc.v1.cri"]
 [grpc]
   address = "$DOCKER_DIR/containerd.sock"
 END
-	containerd --config "$DOCKER_DIR/containerd.toml" >"$DOCKER_DIR/containerd.log" 2>&1 &
+	PATH=${DOCKER_BIN:+$DOCKER_BIN:}$PATH containerd --config "$DOCKER_DIR/containerd.toml" \
+		>"$DOCKER_DIR/containerd.log" 2>&1 &
 	DOCKER_CONTAINERD_PID=$!
 	for i in $(seq 150); do
 		[ -S "$DOCKER_DIR/containerd.sock" ] && break
 		sleep 0.1
 	done
-	: >"$DOCKER_DIR/daemon.json"
-	echo '{}' >"$DOCKER_DIR/daemon.json"
-	dockerd --config-file "$DOCKER_DIR/daemon.json" --data-root "$DOCKER_DIR/d" \
+	printf '%s\n' "${DOCKER_JSON-"{}"}" >"$DOCKER_DIR/daemon.json"
+	DOCKER_OPTIONS=("$@")
+	docker_daemon
+}
+
+docker_daemon() {
+	local i
+	PATH=${DOCKER_BIN:+$DOCKER_BIN:$DOCKER_SBIN:}$PATH dockerd \
+		--config-file "$DOCKER_DIR/daemon.json" --data-root "$DOCKER_DIR/d" \
 		--exec-root "$DOCKER_DIR/x" --pidfile "$DOCKER_DIR/dockerd.pid" \
 		--host "$DOCKER_HOST" --containerd "$DOCKER_DIR/containerd.sock" \
 		--storage-driver "${DOCKER_STORAGE:-overlay2}" --exec-opt native.cgroupdriver=cgroupfs \
 		--bridge none --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false \
-		"$@" >"$DOCKER_DIR/dockerd.log" 2>&1 &
+		"${DOCKER_OPTIONS[@]}" >"$DOCKER_DIR/dockerd.log" 2>&1 &
 	DOCKER_DAEMON_PID=$!
 	for i in $(seq 300); do
 		docker_cli version >/dev/null 2>&1 && return 0
@@ -61,6 +71,12 @@ END
 	echo "dockerd did not start:" >&2
 	tail -n 5 "$DOCKER_DIR/dockerd.log" >&2
 	return 1
+}
+
+docker_restart() {
+	kill "$DOCKER_DAEMON_PID"
+	wait "$DOCKER_DAEMON_PID" 2>/dev/null
+	docker_daemon
 }
 
 docker_image() {

@@ -23,24 +23,33 @@ static json_t *read_json(int rootfd, const char *path)
 							  : NULL;
 }
 
-/* Calls fn for the JSON in each of the directory's files. */
-static void each_file(int rootfd, const char *dirname,
-		      const char *(*program)(const json_t *content, bool *for_all),
-		      struct engine_setting *ret)
+typedef const char *(*program_of)(const json_t *content, bool *for_all);
+
+static void look_file(int rootfd, const char *file, program_of program, struct engine_setting *ret)
 {
-	int fd = openat(rootfd, dirname, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	json_t *content = has_suffix(file, ".json") ? read_json(rootfd, file) : NULL;
+	bool for_all = false;
+	const char *path = content ? program(content, &for_all) : NULL;
+
+	if (path && has_suffix(path, "/dfg-hook"))
+		engine_setting_take(ret, file, path, for_all);
+	json_decref(content);
+}
+
+/* A file, or a directory of them, by its slash. */
+static void look_files(int rootfd, const char *path, program_of program, struct engine_setting *ret)
+{
+	bool is_dir = has_suffix(path, "/");
+	int fd = is_dir ? openat(rootfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *e;
 
+	if (!is_dir)
+		look_file(rootfd, path, program, ret);
 	while (dir && (e = readdir(dir))) {
-		CLEANUP(free) char *file = xasprintf("%s%s", dirname, e->d_name);
-		json_t *content = has_suffix(file, ".json") ? read_json(rootfd, file) : NULL;
-		bool for_all = false;
-		const char *path = content ? program(content, &for_all) : NULL;
+		CLEANUP(free) char *file = xasprintf("%s%s", path, e->d_name);
 
-		if (path && has_suffix(path, "/dfg-hook"))
-			engine_setting_take(ret, file, path, for_all);
-		json_decref(content);
+		look_file(rootfd, file, program, ret);
 	}
 	if (dir)
 		closedir(dir);
@@ -79,7 +88,7 @@ static const char *hooks_program(const json_t *content, bool *for_all)
 
 void look_hooks(int rootfd, const char *dir, struct engine_setting *ret)
 {
-	each_file(rootfd, dir, hooks_program, ret);
+	look_files(rootfd, dir, hooks_program, ret);
 }
 
 int plan_hooks(const struct setup *s, bool install, const char *dir, struct changes *ret,
@@ -110,7 +119,7 @@ static const char *cdi_program(const json_t *content, bool *for_all)
 
 void look_cdi(int rootfd, const char *dir, struct engine_setting *ret)
 {
-	each_file(rootfd, dir, cdi_program, ret);
+	look_files(rootfd, dir, cdi_program, ret);
 }
 
 static json_t *cdi_hook(const struct setup *s, const char *stage)
