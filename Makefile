@@ -34,13 +34,13 @@ other := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),x86,arm64)
 
 # ---- what there is -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
-folders := common hotspot hook injector host/elf host/session host/collect host/setup host/doctor host/profile host/draw host
-mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c host/setup_main.c host/diff_main.c host/merge_main.c
+folders := common hotspot hook injector host/elf host/session host/collect host/setup host/doctor host/profile host/draw host/top host
+mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c host/setup_main.c host/diff_main.c host/merge_main.c host/top_main.c
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
 programs := $(BUILD)/bin/dfg-trigger $(BUILD)/bin/dfg-doctor $(BUILD)/bin/dfg-setup $(BUILD)/bin/dfg-diff \
-            $(BUILD)/bin/dfg-merge $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
+            $(BUILD)/bin/dfg-merge $(BUILD)/bin/dfg-top $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
 payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
@@ -59,8 +59,9 @@ inc_host/setup   := -Ihost/setup $(shell $(PKGCONFIG) --cflags jansson)
 inc_host/doctor  := -Ihost/doctor -Ihost/setup -Ihost/collect -Ihost/session $(shell $(PKGCONFIG) --cflags jansson)
 inc_host/profile := -Ihost/profile -Ihost/elf
 inc_host/draw    := -Ihost/draw -Ihost/profile
-inc_host         := -Ihost -Ihost/session -Ihost/collect -Ihost/setup -Ihost/doctor -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
-inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/session -Ihost/elf -Ihost/collect -Ihost/setup -Ihost/doctor -Ihost/profile -Ihost/draw
+inc_host/top     := -Ihost/top -Ihost/draw -Ihost/profile $(shell $(PKGCONFIG) --cflags jansson ncursesw)
+inc_host         := -Ihost -Ihost/top -Ihost/session -Ihost/collect -Ihost/setup -Ihost/doctor -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
+inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/top -Ihost/session -Ihost/elf -Ihost/collect -Ihost/setup -Ihost/doctor -Ihost/profile -Ihost/draw
 
 $(BUILD)/dyn/%.o: %.c
 	@mkdir -p $(@D)
@@ -99,17 +100,19 @@ $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
 libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf liblzma zlib) -liberty -lm
+libs_top  := $(shell $(PKGCONFIG) --libs ncursesw)
 
 define host_program
-$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/doctor host/setup host/draw host/profile host/collect host/session host/elf injector hook hotspot common,$(call archive,$(f)))
+$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/top host/doctor host/setup host/draw host/profile host/collect host/session host/elf injector hook hotspot common,$(call archive,$(f)))
 	@mkdir -p $$(@D)
-	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -o $$@ $$^ $$(libs_host) $$(LDFLAGS)
+	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -o $$@ $$^ $$(libs_host) $(3) $$(LDFLAGS)
 endef
 $(eval $(call host_program,dfg-trigger,host/trigger_main.c))
 $(eval $(call host_program,dfg-doctor,host/doctor_main.c))
 $(eval $(call host_program,dfg-setup,host/setup_main.c))
 $(eval $(call host_program,dfg-diff,host/diff_main.c))
 $(eval $(call host_program,dfg-merge,host/merge_main.c))
+$(eval $(call host_program,dfg-top,host/top_main.c,$(libs_top)))
 
 # The hook starts with every container: static, so that nothing is searched or relocated by name.
 $(BUILD)/libexec/dfg-%: $(BUILD)/dyn/hook/%_main.o $(call archive,hook) $(call archive,common)
@@ -137,14 +140,14 @@ test_libs := -Wl,--start-group $(archives) -Wl,--end-group
 
 $(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_host) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_host) $(libs_top) $(LDFLAGS)
 $(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/replay.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_host) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_host) $(libs_top) $(LDFLAGS)
 
 $(BUILD)/tools/%: $(BUILD)/dyn/tests/tools/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_host) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_host) $(libs_top) $(LDFLAGS)
 
 # Without privileges: unit, golden, fuzz corpora, lint.
 check: all $(unit) $(replay) $(tools)
@@ -168,7 +171,7 @@ fuzz:
 	$(BUILD)-fuzz/fuzz/$(F) -max_total_time=$(or $(SECONDS),600) tests/fuzz/corpus/$(F:fuzz_%=%)
 $(BUILD)/fuzz/%: $(BUILD)/dyn/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $< $(test_libs) $(libs_host)
+	$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $< $(test_libs) $(libs_host) $(libs_top)
 
 # ---- installation --------------------------------------------------------------------------
 install: all

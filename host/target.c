@@ -171,6 +171,16 @@ static char *given_directory(const char *path, const char *below, struct err *er
 	return absolute;
 }
 
+char *target_new_graphs(const struct options *o, const char *id, struct err *err)
+{
+	CLEANUP(free)
+	char *parent = o->output ? given_directory(o->output, NULL, err)
+				 : xasprintf("%s/" DFG_CONTAINERS "/%s/" DFG_GRAPHS_DIR,
+					     o->snapshot.root, id);
+
+	return parent ? new_directory(parent, err) : NULL;
+}
+
 /* <root>/by-name/<name>, so that `ls` finds a container by the name people use. */
 static void link_name(const char *root, const struct container *c)
 {
@@ -197,11 +207,7 @@ int target_prepare(struct target *t, const struct options *o, struct err *err)
 
 		t->outdir = given_directory(o->output, several ? t->container.name : NULL, err);
 	} else {
-		CLEANUP(free)
-		char *graphs = xasprintf("%s/" DFG_CONTAINERS "/%s/" DFG_GRAPHS_DIR,
-					 o->snapshot.root, t->container.id);
-
-		t->outdir = new_directory(graphs, err);
+		t->outdir = target_new_graphs(o, t->container.id, err);
 		link_name(o->snapshot.root, &t->container);
 	}
 	if (!t->outdir)
@@ -272,6 +278,32 @@ void target_refresh(struct target *t)
 	files_keep(&t->session, pids, count);
 	jvms_find(pids, count, &found);
 	take_new_jvms(&t->jvms, &found);
+}
+
+void targets_pids(const struct targets *t, pid_t **ret, size_t *ret_count)
+{
+	size_t cap = 0;
+
+	*ret = NULL;
+	*ret_count = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		for (size_t k = 0; k < t->list[i].pid_count; k++) {
+			*ret = grow(*ret, *ret_count, &cap, sizeof(**ret));
+			(*ret)[(*ret_count)++] = t->list[i].pids[k];
+		}
+	}
+}
+
+int targets_keep_files(struct targets *t, struct err *err)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct session *s = &t->list[i].session;
+
+		if (files_keep_kernel(s, i > 0 ? &t->list[0].session : NULL, err) < 0)
+			return -1;
+		files_keep(s, t->list[i].pids, t->list[i].pid_count);
+	}
+	return 0;
 }
 
 unsigned targets_stack_bytes(const struct targets *t, const struct options *o)

@@ -50,11 +50,22 @@ void targets_fini(struct targets *t);
 /* Makes the results' directory and the session in it. */
 MUST_CHECK int target_prepare(struct target *t, const struct options *o, struct err *err);
 
+/* A new directory, named after the time, for pictures of the container with that id: in --output,
+ * or with its other results. Owned by the caller; NULL: err says why. */
+char *target_new_graphs(const struct options *o, const char *id, struct err *err);
+
 /* Takes back what target_prepare made. */
 void target_discard(struct target *t);
 
 /* Looks again for processes and JVMs that came since. */
 void target_refresh(struct target *t);
+
+/* All their processes. Owned by the caller. */
+void targets_pids(const struct targets *t, pid_t **ret, size_t *ret_count);
+
+/* Copies the kernel's symbols and all mapped files into the sessions (files.h): slow, and can be
+ * done while perf records. */
+MUST_CHECK int targets_keep_files(struct targets *t, struct err *err);
 
 /* How the stacks of these are to be recorded: bytes of the stack to copy with each sample, 0 for
  * frame pointers. */

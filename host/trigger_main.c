@@ -9,7 +9,6 @@
 #include "dfg/clock.h"
 #include "dfg/log.h"
 #include "dfg/str.h"
-#include "files.h"
 #include "gather.h"
 #include "options.h"
 #include "probe.h"
@@ -45,33 +44,6 @@ static enum exit_status fail(enum exit_status status, const struct err *err)
 }
 
 /* ---- recording ---- */
-
-static void collect_pids(const struct targets *t, pid_t **ret, size_t *ret_count)
-{
-	size_t cap = 0;
-
-	*ret = NULL;
-	*ret_count = 0;
-	for (size_t i = 0; i < t->count; i++) {
-		for (size_t k = 0; k < t->list[i].pid_count; k++) {
-			*ret = grow(*ret, *ret_count, &cap, sizeof(**ret));
-			(*ret)[(*ret_count)++] = t->list[i].pids[k];
-		}
-	}
-}
-
-/* What is slow and can be done while perf records. */
-static int keep_files(struct targets *t, struct err *err)
-{
-	for (size_t i = 0; i < t->count; i++) {
-		struct session *s = &t->list[i].session;
-
-		if (files_keep_kernel(s, i > 0 ? &t->list[0].session : NULL, err) < 0)
-			return -1;
-		files_keep(s, t->list[i].pids, t->list[i].pid_count);
-	}
-	return 0;
-}
 
 static void wait_for_end(struct recording *r, const struct targets *t, const struct options *o,
 			 uint64_t began)
@@ -111,12 +83,12 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 	uint64_t began;
 
 	ro.stack_bytes = targets_stack_bytes(t, o);
-	collect_pids(t, &pids, &ro.count);
+	targets_pids(t, &pids, &ro.count);
 	ro.pids = pids;
 	if (record_start(&ro, &r, err) < 0)
 		return -1;
 	began = clock_ms();
-	if (keep_files(t, err) < 0) {
+	if (targets_keep_files(t, err) < 0) {
 		record_abort(&r);
 		return -1;
 	}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "dfg/clock.h"
 #include "dfg/log.h"
 #include "dfg/proc.h"
 #include "dfg/str.h"
@@ -183,6 +184,53 @@ int watches_start(struct targets *t, const struct options *o, struct err *err)
 		keep_others(at);
 	}
 	return 0;
+}
+
+/* Asks all of them, or counts those that have not answered yet. */
+static size_t ask(struct targets *t, bool first)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		for (size_t k = 0; k < t->list[i].watch_count; k++) {
+			struct watch *w = &t->list[i].watches[k];
+
+			if (first)
+				watch_ask(w);
+			waiting += !watch_has_answered(w);
+		}
+	return waiting;
+}
+
+int watches_refresh(struct targets *t, const struct options *o, int ms, struct err *err)
+{
+	uint64_t deadline = clock_ms() + (uint64_t)ms;
+
+	for (size_t waiting = ask(t, true); waiting && clock_ms() < deadline;
+	     waiting = ask(t, false))
+		sleep_ms(5);
+	for (size_t i = 0; i < t->count; i++)
+		target_refresh(&t->list[i]);
+	return watches_start(t, o, err);
+}
+
+bool watches_any_ended(const struct targets *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		for (size_t k = 0; k < t->list[i].watch_count; k++)
+			if (watch_has_ended(&t->list[i].watches[k]))
+				return true;
+	return false;
+}
+
+uint64_t watches_bytes(const struct targets *t)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		for (size_t k = 0; k < t->list[i].watch_count; k++)
+			bytes += watch_bytes(&t->list[i].watches[k]);
+	return bytes;
 }
 
 int watches_end(struct targets *t, const struct options *o, struct err *err)

@@ -98,7 +98,7 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 	CLEANUP(free)
 	char *unwind = o->stack_bytes ? xasprintf("dwarf,%u", o->stack_bytes) : xstrdup("fp");
 	struct recording r = {.whole_machine = too_many_events(o) || any_is_young(o)};
-	char *argv[24] = {
+	char *argv[25] = {
 		(char *)"perf",		(char *)"record", (char *)"-q", (char *)"-B", (char *)"-N",
 		(char *)"--call-graph", unwind,		  (char *)"-F", freq,	      (char *)"-k",
 		(char *)"mono",		(char *)"-o",	  data};
@@ -114,6 +114,8 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 		argv[n++] = (char *)"-m";
 		argv[n++] = (char *)RECORD_BUFFER;
 	}
+	if (o->windows)
+		argv[n++] = (char *)"--switch-output"; /* at SIGUSR2 */
 	argv[n++] = (char *)(r.whole_machine ? "-a" : "-p");
 	argv[n] = r.whole_machine ? NULL : pids.buf;
 	if (run_start(argv, NULL, (struct run_io){-1, log, log}, &r.perf, err) < 0) {
@@ -165,6 +167,50 @@ void record_end(struct recording *r)
 	if (r->perf.pid > 0 && !r->ended)
 		run_kill(&r->perf, SIGINT);
 	r->ended = true;
+}
+
+/* Where perf has no handler yet, the signal would end it. */
+void record_switch(struct recording *r)
+{
+	CLEANUP(close_fd) int procfd = -1;
+	struct proc_status st;
+	struct err err;
+
+	if (r->perf.pid <= 0)
+		return;
+	procfd = proc_open(r->perf.pid, &err);
+	if (procfd >= 0 && proc_read_status(procfd, &st, &err) == 0 &&
+	    (st.sigcgt & 1ull << (SIGUSR2 - 1)))
+		run_kill(&r->perf, SIGUSR2);
+}
+
+/* perf names what is whole perf.data.<time>, with the time from the year on. */
+static char *oldest_window(const char *dir)
+{
+	DIR *d = opendir(dir);
+	char *oldest = NULL;
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		if (!has_prefix(e->d_name, "perf.data.") ||
+		    (oldest && strcmp(oldest, e->d_name) < 0))
+			continue;
+		free(oldest);
+		oldest = xstrdup(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return oldest;
+}
+
+int record_take(struct recording *r, const char *path, struct err *err)
+{
+	CLEANUP(free) char *name = oldest_window(r->dir);
+	CLEANUP(free) char *from = name ? xasprintf("%s/%s", r->dir, name) : NULL;
+
+	if (!name)
+		return 0;
+	return rename(from, path) == 0 ? 1 : err_set(err, errno, "rename %s", from);
 }
 
 int record_stop(struct recording *r, struct err *err)

@@ -42,6 +42,7 @@ struct record_options {
 				 pointers */
 	const pid_t *pids;
 	size_t count;
+	bool windows; /* into one file after another: record_switch */
 };
 
 struct recording {
@@ -62,6 +63,15 @@ void record_end(struct recording *r);
 
 /* Ends the recording and checks that there is something: fails with perf's own words. */
 MUST_CHECK int record_stop(struct recording *r, struct err *err);
+
+/* A recording in windows, for as long as wanted: perf goes on in a new file, and what was recorded
+ * up to now is a whole recording, as `path`, once record_take finds it. Asking for it may be in
+ * vain (perf was not ready yet, or still busy with the last one): ask again after some time. */
+void record_switch(struct recording *r);
+
+/* Takes the oldest window that is whole and not yet taken, as the file `path` (replaced). 1, 0 when
+ * there is none, -1. */
+MUST_CHECK int record_take(struct recording *r, const char *path, struct err *err);
 
 /* Kills perf, if it still runs. */
 void record_abort(struct recording *r);

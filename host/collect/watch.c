@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "dfg/clock.h"
@@ -17,9 +18,14 @@
 #define FAILURES_MAX   3
 #define FILE_MAX       (512ll << 20)
 
+/* What is written to the child. */
+#define WISH_NEXT 'n'
+#define WISH_LAST 'l'
+
 /* What the child says, as it goes along. */
 struct watch_report {
-	uint32_t taken; /* snapshots that are whole in the file */
+	uint32_t taken;	 /* snapshots that are whole in the file */
+	uint32_t served; /* wishes, also those in vain */
 	uint32_t entries, skipped, first_us;
 	uint64_t cost_us; /* processor time of all but the first */
 	bool by_agent;
@@ -30,7 +36,7 @@ struct watch_report {
 struct task {
 	struct snapshots snapshots;
 	struct watch_report *report;
-	int stop, first;
+	int wishes, first;
 };
 
 /* ---- in the child ---- */
@@ -86,14 +92,22 @@ static int next_pause(int pause, bool news, uint64_t cost_us)
 	return longer(least, pause * 2 < PAUSE_MOST_MS ? pause * 2 : PAUSE_MOST_MS);
 }
 
-/* Whether it is to be the last one; false also where a signal came in between. *ret_gone: there is
- * no JVM any more. */
-static bool wait_for_stop(const struct task *t, int pidfd, int ms, bool *ret_gone)
+/* Whether the next is to be the last one; false also where a signal came in between. *ret_wishes:
+ * how many it serves. *ret_gone: there is no JVM any more. */
+static bool wait_for_wish(const struct task *t, int pidfd, int ms, uint32_t *ret_wishes,
+			  bool *ret_gone)
 {
-	struct pollfd p[2] = {{.fd = t->stop, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	struct pollfd p[2] = {{.fd = t->wishes, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	char wishes[64];
+	ssize_t n;
 
 	*ret_gone = poll(p, 2, ms) > 0 && p[1].revents != 0;
-	return p[0].revents != 0;
+	*ret_wishes = 0;
+	if (!p[0].revents)
+		return false;
+	n = read(t->wishes, wishes, sizeof(wishes));
+	*ret_wishes = n > 0 ? (uint32_t)n : 0;
+	return n <= 0 || memchr(wishes, WISH_LAST, (size_t)n);
 }
 
 static void watch(struct task *t, int pidfd)
@@ -102,9 +116,11 @@ static void watch(struct task *t, int pidfd)
 	bool last = false, gone = false;
 	uint64_t cost, before = UINT64_MAX;
 	struct snapshot one;
+	uint32_t wishes;
+	int rc;
 
 	while (!last && failures < FAILURES_MAX) {
-		last = wait_for_stop(t, pidfd, pause, &gone);
+		last = wait_for_wish(t, pidfd, pause, &wishes, &gone);
 		if (gone)
 			return;
 		if (lseek(t->snapshots.to, 0, SEEK_END) > FILE_MAX) {
@@ -112,7 +128,9 @@ static void watch(struct task *t, int pidfd)
 				 "so much code came and went that not all of it was kept");
 			return;
 		}
-		if (take(t, last, &one, &cost) == 0) {
+		rc = take(t, last, &one, &cost);
+		t->report->served += wishes;
+		if (rc == 0) {
 			failures = 0;
 			pause = next_pause(pause, one.news, lesser(cost, before));
 			before = cost;
@@ -145,7 +163,7 @@ static int child(void *arg)
 static void release(struct watch *w)
 {
 	cleanup_close_fd(&w->file);
-	cleanup_close_fd(&w->stop);
+	cleanup_close_fd(&w->wishes);
 	cleanup_close_fd(&w->first);
 	munmap(w->report, sizeof(*w->report));
 	w->report = NULL;
@@ -154,26 +172,26 @@ static void release(struct watch *w)
 int watch_start(const struct container *c, const struct jvm *j, const struct snapshot_options *o,
 		int to, struct watch *ret, struct err *err)
 {
-	struct watch w = {.jvm = j->pid, .file = -1, .stop = -1, .first = -1};
-	int stop[2] = {-1, -1}, first[2] = {-1, -1}, rc = -1;
+	struct watch w = {.jvm = j->pid, .file = -1, .wishes = -1, .first = -1};
+	int wishes[2] = {-1, -1}, first[2] = {-1, -1}, rc = -1;
 	struct task t;
 
 	w.report = mmap(NULL, sizeof(*w.report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
 	if (w.report == MAP_FAILED)
 		return err_set(err, errno, "memory for a report");
-	if (pipe2(stop, O_CLOEXEC) < 0 || pipe2(first, O_CLOEXEC) < 0)
+	if (pipe2(wishes, O_CLOEXEC) < 0 || pipe2(first, O_CLOEXEC) < 0)
 		err_set(err, errno, "pipe");
 	else {
 		t = (struct task){.snapshots = {.container = c, .jvm = j, .options = o, .to = to},
 				  .report = w.report,
-				  .stop = stop[0],
+				  .wishes = wishes[0],
 				  .first = first[1]};
 		rc = run_function(child, &t, &w.child, err);
 	}
-	w.stop = stop[1];
+	w.wishes = wishes[1];
 	w.first = first[0];
-	cleanup_close_fd(&stop[0]);
+	cleanup_close_fd(&wishes[0]);
 	cleanup_close_fd(&first[1]);
 	if (rc < 0) {
 		release(&w);
@@ -238,9 +256,40 @@ int watch_first(struct watch *w, int ms, struct session_jvm *jvm, struct err *er
 	return -1;
 }
 
+uint64_t watch_bytes(const struct watch *w)
+{
+	struct stat st;
+
+	return fstat(w->file, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void wish(struct watch *w, char what)
+{
+	(void)!write(w->wishes, &what, 1);
+}
+
+void watch_ask(struct watch *w)
+{
+	w->asked++;
+	wish(w, WISH_NEXT);
+}
+
+bool watch_has_ended(const struct watch *w)
+{
+	struct pollfd p = {.fd = w->child.pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+bool watch_has_answered(const struct watch *w)
+{
+	return __atomic_load_n(&w->report->served, __ATOMIC_ACQUIRE) >= w->asked ||
+	       watch_has_ended(w);
+}
+
 void watch_stop(struct watch *w)
 {
-	(void)!write(w->stop, "", 1);
+	wish(w, WISH_LAST);
 }
 
 void watch_end(struct watch *w, int ms, struct session_jvm *jvm)

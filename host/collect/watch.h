@@ -22,8 +22,9 @@ struct watch {
 	struct run_child child;
 	int file;
 	struct watch_report *report; /* shared with the child */
-	int stop;		     /* a byte written here: take the last one */
+	int wishes;		     /* what it is to do is written here */
 	int first;		     /* readable when the first one is taken, or has failed */
+	uint32_t asked;		     /* how often watch_ask was called */
 };
 
 /* Starts the child, and takes over the file `to`. */
@@ -34,6 +35,18 @@ MUST_CHECK int watch_start(const struct container *c, const struct jvm *j,
 /* Waits until the first snapshot is there, `ms` at most, and notes in `jvm` how it went. Where it
  * fails, with ENOSPC when there is no room, the watch is over. */
 MUST_CHECK int watch_first(struct watch *w, int ms, struct session_jvm *jvm, struct err *err);
+
+/* Asks for the next snapshot at once; does not wait. */
+void watch_ask(struct watch *w);
+
+/* Whether that has been taken, or never will be. */
+bool watch_has_answered(const struct watch *w);
+
+/* Whether it has given up, or its JVM has ended. */
+bool watch_has_ended(const struct watch *w);
+
+/* Bytes of all its snapshots. */
+uint64_t watch_bytes(const struct watch *w);
 
 /* Asks for the last snapshot; does not wait. */
 void watch_stop(struct watch *w);

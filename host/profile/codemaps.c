@@ -156,9 +156,13 @@ static uint32_t intern_method(struct codemaps *cm, const struct snapfile_method 
 	return intern(cm, m->name, m->name_len, kind);
 }
 
-static uint32_t at_line(struct codemaps *cm, uint32_t frame, int32_t line)
+static uint32_t at_place(struct codemaps *cm, uint32_t frame, int32_t line,
+			 const struct snapfile_code *c)
 {
-	return frames_place(stacks_frames(cm->stacks), frame, line > 0 ? (uint32_t)line : 0, 0);
+	struct frames *fs = stacks_frames(cm->stacks);
+
+	frame = frames_place(fs, frame, line > 0 ? (uint32_t)line : 0, 0);
+	return frames_level(fs, frame, c->record->level);
 }
 
 /* A compiled method: its scopes there, or where it has none only itself. */
@@ -170,13 +174,13 @@ static size_t method_frames(struct codemaps *cm, const struct snapfile_code *c, 
 	struct snapfile_method m = {0};
 
 	for (size_t i = 0; i + 1 < n; i++)
-		ret[i] = at_line(cm, intern_method(cm, &scopes[i].method, FRAME_INLINED),
-				 scopes[i].line);
+		ret[i] = at_place(cm, intern_method(cm, &scopes[i].method, FRAME_INLINED),
+				  scopes[i].line, c);
 	snapfile_code_method(c, &m);
 	if (n == 0)
-		ret[n++] = intern_method(cm, &m, FRAME_JAVA);
+		ret[n++] = at_place(cm, intern_method(cm, &m, FRAME_JAVA), 0, c);
 	else
-		ret[n - 1] = at_line(cm, intern_method(cm, &m, FRAME_JAVA), scopes[n - 1].line);
+		ret[n - 1] = at_place(cm, intern_method(cm, &m, FRAME_JAVA), scopes[n - 1].line, c);
 	return n;
 }
 

@@ -31,8 +31,8 @@ static uint64_t hash_frame(const struct frame *f)
 	size_t len = f->len;
 	uint64_t word;
 
-	if (f->line || f->module)
-		h = mix(h ^ ((uint64_t)f->module << 32 | f->line));
+	if (f->line || f->module || f->level)
+		h = mix(h ^ ((uint64_t)f->module << 32 | f->line) ^ (uint64_t)f->level << 60);
 	for (; len >= sizeof(word); len -= sizeof(word), name += sizeof(word)) {
 		memcpy(&word, name, sizeof(word));
 		h = mix(h ^ word);
@@ -105,7 +105,7 @@ static void grow_slots(struct frames *fs)
 static bool same_frame(const struct frame *a, const struct frame *b)
 {
 	return a->kind == b->kind && a->line == b->line && a->module == b->module &&
-	       a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
+	       a->level == b->level && a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
 }
 
 /* `copy`: the name is not one of these frames yet. */
@@ -154,6 +154,16 @@ uint32_t frames_place(struct frames *fs, uint32_t frame, uint32_t line, uint32_t
 		return frame;
 	want.line = line;
 	want.module = module;
+	return find_or_add(fs, &want, false);
+}
+
+uint32_t frames_level(struct frames *fs, uint32_t frame, uint32_t level)
+{
+	struct frame want = fs->list[frame];
+
+	if (!fs->places || !level)
+		return frame;
+	want.level = level;
 	return find_or_add(fs, &want, false);
 }
 

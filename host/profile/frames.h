@@ -28,6 +28,7 @@ struct frame {
 	enum frame_kind kind;
 	uint32_t line;	 /* in the source, 0: unknown */
 	uint32_t module; /* number for frames_module, 0: none */
+	uint32_t level;	 /* of compilation: 1 to 3 C1, 4 C2; 0: none, or unknown */
 	uint32_t plain;	 /* the frame without its place */
 };
 
@@ -45,6 +46,9 @@ bool frames_keeps_places(const struct frames *fs);
 
 /* The same frame at a line of a module; unchanged where places are not kept. */
 uint32_t frames_place(struct frames *fs, uint32_t frame, uint32_t line, uint32_t module);
+
+/* The same frame in code of that level, which is part of its place. */
+uint32_t frames_level(struct frames *fs, uint32_t frame, uint32_t level);
 
 /* Number of a file that code is in, made if new: its path as mapped, "[kernel.kallsyms]", … 0 is
  * "". */

@@ -103,6 +103,14 @@ static uint32_t child(struct stacks *s, uint32_t parent, uint32_t frame)
 	return n;
 }
 
+uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_t count)
+{
+	uint32_t node = child(s, parent, frame);
+
+	s->nodes[node].self += count;
+	return node;
+}
+
 uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count)
 {
 	struct path *path = &s->paths[n ? frames[0] & (PATHS - 1) : 0];
@@ -143,9 +151,10 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 	ret = frames_intern(to->frames, f.name, f.len, f.kind);
 	if (!frames_keeps_places(to->frames))
 		return ret;
-	return frames_place(
+	ret = frames_place(
 		to->frames, ret, f.line,
 		f.module ? frames_intern_module(to->frames, frames_module(from, f.module)) : 0);
+	return frames_level(to->frames, ret, f.level);
 }
 
 void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,
@@ -194,7 +203,9 @@ static int compare_frames(const void *a, const void *b, void *arg)
 		order = (int)x->kind - (int)y->kind;
 	if (order == 0)
 		order = (x->line > y->line) - (x->line < y->line);
-	return order ? order : (x->module > y->module) - (x->module < y->module);
+	if (order == 0)
+		order = (x->module > y->module) - (x->module < y->module);
+	return order ? order : (int)x->level - (int)y->level;
 }
 
 /* Nodes are put into the order of their frames by counting, then hung in front of their parents'

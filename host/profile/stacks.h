@@ -79,6 +79,9 @@ struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes);
 /* Adds `count` samples of a stack of n frames, outermost first. Returns the node they end at. */
 uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count);
 
+/* The child of a node for a frame, made if new, with `count` more samples that end there. */
+uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_t count);
+
 /* Orders all lists of children by frame name, then kind. */
 void stacks_sort(struct stacks *s);
 

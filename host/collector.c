@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "dfg/fs.h"
+#include "dfg/log.h"
+#include "dfg/str.h"
+#include "feed.h"
+#include "gather.h"
+#include "render.h"
+#include "stretch.h"
+#include "tree.h"
+#include "watches.h"
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static const struct format tree = {
+	.name = "tree", .file = "tree", .details = true, .draw = tree_write};
+
+/* The window of one container, read by a process without rights. 1, 0 when it was not taken, -1. */
+static int send_part(const struct collector *c, const struct target *t, struct window *w,
+		     struct err *err)
+{
+	static const struct format_set formats = {.list = {&tree}, .count = 1};
+	CLEANUP(close_fd) int dirfd = open(t->outdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(close_fd) int fd = -1;
+	struct render_result result;
+	int rc;
+
+	inputs_add_session(&in, &t->session);
+	if (render(&in, ROOT_THREAD, &formats, t->outdir, &result, err) < 0)
+		return -1;
+	fd = fs_open_regular(dirfd, tree.file, O_RDONLY, err);
+	if (fd < 0)
+		return -1;
+	unlinkat(dirfd, tree.file, 0);
+	snprintf(w->name, sizeof(w->name), "%s", t->container.name);
+	snprintf(w->id, sizeof(w->id), "%s", t->container.id);
+	w->quality = result.quality;
+	w->cut = result.cut;
+	rc = feed_send(c->feed[1], w, fd);
+	if (rc < 0)
+		stop = 1;
+	return rc > 0;
+}
+
+/* Where the reader is behind, what does not fit is part of the next window's gap. */
+static int send_window(const struct collector *c, const struct stretch *s, uint64_t *gap_us,
+		       struct err *err)
+{
+	struct window w = {.parts = (uint32_t)s->targets.count, .us = s->us, .gap_us = *gap_us};
+
+	for (; w.part < w.parts; w.part++) {
+		int rc = send_part(c, &s->targets.list[w.part], &w, err);
+
+		if (rc < 0)
+			return -1;
+		if (rc == 0) {
+			*gap_us += s->us;
+			return 0;
+		}
+	}
+	*gap_us = 0;
+	return 0;
+}
+
+/* Up to its end, or until it is old. 1 when there is more to come, 0 at the end, -1. */
+static int run_stretch(const struct collector *c, struct stretch *s, uint64_t *gap_us,
+		       struct err *err)
+{
+	do {
+		int rc = stretch_next(s, &stop, err);
+
+		if (rc <= 0 || send_window(c, s, gap_us, err) < 0)
+			return rc < 0 ? -1 : rc;
+	} while (!stretch_is_old(s));
+	return 1;
+}
+
+/* Said once; what else runs there is shown all the same. */
+static enum exit_status check_jvms(const struct stretch *s, bool first)
+{
+	enum exit_status status = EXIT_DONE;
+
+	for (size_t i = 0; i < s->targets.count; i++) {
+		if (s->targets.list[i].jvms.count)
+			continue;
+		status = EXIT_NO_JVM;
+		if (first)
+			log_warn("no JVM runs in %s", s->targets.list[i].container.name);
+	}
+	return status;
+}
+
+static enum exit_status run(const struct collector *c)
+{
+	enum exit_status ret = EXIT_DONE;
+	uint64_t gap_us = 0, ended = 0;
+	int more = 1;
+	struct err err = {0};
+
+	for (unsigned i = 0; more > 0 && !stop; i++) {
+		CLEANUP(free) char *dir = xasprintf("%s/%u", c->dir, i);
+		struct stretch s;
+		enum exit_status status = stretch_start(c->options, dir, &s, &err);
+
+		if (status != EXIT_DONE) {
+			/* It was there before, and may have ended meanwhile. */
+			if (i > 0 && status == EXIT_NO_CONTAINER)
+				break;
+			log_error("%s", err.msg);
+			return status;
+		}
+		ret = check_jvms(&s, i == 0);
+		if (i > 0)
+			gap_us += s.began_us - ended;
+		more = run_stretch(c, &s, &gap_us, &err);
+		ended = s.began_us;
+		stretch_end(&s);
+	}
+	if (more < 0) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	if (!stop)
+		log_info("its processes have ended");
+	return ret;
+}
+
+static int child(void *arg)
+{
+	const struct collector *c = arg;
+	struct sigaction act = {.sa_handler = on_signal};
+
+	close(c->feed[0]);
+	setpgid(0, 0);
+	sigaction(SIGTERM, &act, NULL);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	if (c->log != STDERR_FILENO)
+		dup2(c->log, STDERR_FILENO);
+	return (int)run(c);
+}
+
+int collector_start(const struct collector *c, struct run_child *ret, struct err *err)
+{
+	struct collector copy = *c;
+
+	return run_function(child, &copy, ret, err);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The half of dfg-top that records: a process of its own, so that neither a JVM that keeps it
+ * waiting nor the terminal's signals reach the other half. Its remarks and errors go to its stderr.
+ */
+#ifndef DFG_COLLECTOR_H
+#define DFG_COLLECTOR_H
+
+#include "dfg/run.h"
+#include "options.h"
+#include "target.h"
+
+struct collector {
+	const struct options *options;
+	const char *dir; /* for its files; emptied by the caller */
+	int feed[2];	 /* of feed_open: it writes to the second, and closes the first */
+	int log;	 /* becomes its stderr */
+};
+
+/* Starts it. It ends with an exit_status: when SIGTERM comes or the feed's reader has gone, when
+ * all processes have ended, or when it fails. */
+MUST_CHECK int collector_start(const struct collector *c, struct run_child *ret, struct err *err);
+
+#endif

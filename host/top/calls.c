@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calls.h"
+
+#include "dfg/str.h"
+
+struct search {
+	const struct stacks *stacks;
+	const struct lens *lens;
+	const char *name;
+	enum frame_kind kind;
+	uint64_t *totals, total;
+	struct stacks *callers, *callees;
+	uint32_t *below; /* by node: its node in callees, + 1 */
+};
+
+static uint32_t copy_frame(struct stacks *to, const struct stacks *from, uint32_t frame)
+{
+	const struct frame *f = stacks_frame(from, frame);
+
+	return stacks_intern(to, f->name, f->len, frame_is_java(f->kind) ? FRAME_JAVA : f->kind);
+}
+
+static bool is_method(const struct search *s, uint32_t node)
+{
+	const struct frame *f = stacks_frame(s->stacks, stacks_node(s->stacks, node)->frame);
+	enum frame_kind kind = frame_is_java(f->kind) ? FRAME_JAVA : f->kind;
+
+	return kind == s->kind && !strcmp(f->name, s->name);
+}
+
+static bool is_seen(const struct search *s, uint32_t thread)
+{
+	const struct stack_node *n = stacks_node(s->stacks, thread);
+
+	return lens_has_thread(s->lens, stacks_frame(s->stacks, n->frame)->name);
+}
+
+/* The outermost frame of the method on this path: its callers get all of its samples. */
+static void add_outermost(struct search *s, uint32_t node)
+{
+	uint32_t at = 0;
+
+	for (uint32_t n = stacks_node(s->stacks, node)->parent; n;
+	     n = stacks_node(s->stacks, n)->parent)
+		at = stacks_child(
+			s->callers, at,
+			copy_frame(s->callers, s->stacks, stacks_node(s->stacks, n)->frame), 0);
+	s->total += s->totals[node];
+	if (at) /* and that many at the end of the path */
+		stacks_child(s->callers, stacks_node(s->callers, at)->parent,
+			     stacks_node(s->callers, at)->frame, s->totals[node]);
+}
+
+/* A node is always made after its parent, so that the parent has been looked at. */
+static void search_all(struct search *s)
+{
+	size_t count = stacks_node_count(s->stacks);
+	CLEANUP(free) bool *seen = xcalloc(count, sizeof(*seen));
+
+	for (uint32_t n = 1; n < count; n++) {
+		const struct stack_node *node = stacks_node(s->stacks, n);
+
+		seen[n] = node->parent ? seen[node->parent] : is_seen(s, n);
+		if (!seen[n])
+			continue;
+		if (s->below[node->parent]) {
+			uint32_t frame = copy_frame(s->callees, s->stacks, node->frame);
+
+			s->below[n] = stacks_child(s->callees, s->below[node->parent] - 1, frame,
+						   node->self) +
+				      1;
+		} else if (is_method(s, n)) {
+			add_outermost(s, n);
+			s->below[n] = 1; /* the root of all callees */
+		}
+	}
+}
+
+/* ---- as lines ---- */
+
+struct listing {
+	const struct stacks *stacks;
+	uint64_t *totals;
+	uint64_t least;
+	struct call *list;
+	size_t count, cap;
+};
+
+static int compare_nodes(const void *a, const void *b, void *arg)
+{
+	const struct listing *l = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (l->totals[x] != l->totals[y])
+		return l->totals[x] < l->totals[y] ? 1 : -1;
+	return strcmp(stacks_frame(l->stacks, stacks_node(l->stacks, x)->frame)->name,
+		      stacks_frame(l->stacks, stacks_node(l->stacks, y)->frame)->name);
+}
+
+/* Depth is limited by what the least share leaves of it, and by this. */
+#define DEPTH_MAX 200
+
+static void list_children(struct listing *l, uint32_t parent, unsigned depth)
+{
+	CLEANUP(free) uint32_t *nodes = NULL;
+	size_t count = 0, cap = 0;
+
+	if (depth == DEPTH_MAX)
+		return;
+	for (uint32_t n = stacks_node(l->stacks, parent)->first; n;
+	     n = stacks_node(l->stacks, n)->next) {
+		if (l->totals[n] < l->least)
+			continue;
+		nodes = grow(nodes, count, &cap, sizeof(*nodes));
+		nodes[count++] = n;
+	}
+	if (count)
+		qsort_r(nodes, count, sizeof(*nodes), compare_nodes, l);
+	for (size_t i = 0; i < count; i++) {
+		const struct frame *f =
+			stacks_frame(l->stacks, stacks_node(l->stacks, nodes[i])->frame);
+
+		l->list = grow(l->list, l->count, &l->cap, sizeof(*l->list));
+		l->list[l->count++] = (struct call){.depth = depth,
+						    .name = f->name,
+						    .kind = f->kind,
+						    .samples = l->totals[nodes[i]]};
+		list_children(l, nodes[i], depth + 1);
+	}
+}
+
+static struct call *list_tree(const struct stacks *s, uint64_t least, size_t *ret_count)
+{
+	CLEANUP(free) uint64_t *totals = stacks_totals(s);
+	struct listing l = {.stacks = s, .totals = totals, .least = least ? least : 1};
+
+	list_children(&l, 0, 0);
+	*ret_count = l.count;
+	return l.list;
+}
+
+void calls_make(const struct stacks *stacks, const struct lens *lens, const char *name,
+		enum frame_kind kind, unsigned least, struct calls *ret)
+{
+	struct search s = {.stacks = stacks,
+			   .lens = lens,
+			   .name = name,
+			   .kind = kind,
+			   .totals = stacks_totals(stacks),
+			   .callers = stacks_new(),
+			   .callees = stacks_new(),
+			   .below = xcalloc(stacks_node_count(stacks), sizeof(*s.below))};
+
+	search_all(&s);
+	*ret = (struct calls){.total = s.total, .trees = {s.callers, s.callees}};
+	ret->callers = list_tree(s.callers, ret->total / least, &ret->caller_count);
+	ret->callees = list_tree(s.callees, ret->total / least, &ret->callee_count);
+	free(s.totals);
+	free(s.below);
+}
+
+void calls_fini(struct calls *c)
+{
+	free(c->callers);
+	free(c->callees);
+	stacks_free(c->trees[0]);
+	stacks_free(c->trees[1]);
+	*c = (struct calls){0};
+}

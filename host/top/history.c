@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history.h"
+
+#include <stdlib.h>
+
+static void add_quality(struct quality *to, const struct quality *q)
+{
+	to->samples += q->samples;
+	to->lost += q->lost;
+	to->java_samples += q->java_samples;
+	to->java_complete += q->java_complete;
+	to->frames += q->frames;
+	to->frames_unknown += q->frames_unknown;
+	to->frames_nameless += q->frames_nameless;
+	to->truncated += q->truncated;
+	to->java_frames += q->java_frames;
+	to->stale += q->stale;
+	to->between_safepoints += q->between_safepoints;
+}
+
+static void add_stacks(struct moment *m, const struct stacks *s)
+{
+	static const struct graft as_it_is;
+
+	if (!m->stacks) {
+		m->stacks = stacks_new();
+		frames_keep_places(stacks_frames(m->stacks));
+	}
+	stacks_graft(m->stacks, s, &as_it_is, NULL);
+}
+
+bool history_add(struct history *h, const struct window *w, struct stacks *stacks)
+{
+	struct moment *m = &h->coming;
+
+	if (w->part == 0)
+		moment_fini(m);
+	add_stacks(m, stacks);
+	stacks_free(stacks);
+	add_quality(&m->quality, &w->quality);
+	m->us = w->us;
+	m->gap_us = w->gap_us;
+	m->windows = 1;
+	if (w->part + 1 < w->parts)
+		return false;
+	moment_fini(&h->list[h->next]);
+	h->list[h->next] = *m;
+	h->next = (h->next + 1) % HISTORY_MOST;
+	h->seen++;
+	*m = (struct moment){0};
+	return true;
+}
+
+void history_sum(const struct history *h, size_t count, struct moment *ret)
+{
+	*ret = (struct moment){0};
+	for (size_t i = 0; i < count && i < h->seen && i < HISTORY_MOST; i++) {
+		const struct moment *m = &h->list[(h->next + HISTORY_MOST - 1 - i) % HISTORY_MOST];
+
+		add_stacks(ret, m->stacks);
+		add_quality(&ret->quality, &m->quality);
+		ret->us += m->us;
+		ret->gap_us += m->gap_us;
+		ret->windows++;
+	}
+}
+
+void moment_fini(struct moment *m)
+{
+	stacks_free(m->stacks);
+	*m = (struct moment){0};
+}
+
+void history_fini(struct history *h)
+{
+	for (size_t i = 0; i < HISTORY_MOST; i++)
+		moment_fini(&h->list[i]);
+	moment_fini(&h->coming);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plain.h"
+
+#include <jansson.h>
+
+#include "dfg/fs.h"
+#include "draw.h"
+#include "lines.h"
+
+static void end_line(struct str *out)
+{
+	while (out->len && out->buf[out->len - 1] == ' ')
+		out->len--;
+	str_addc(out, '\n');
+}
+
+int plain_text(int fd, const char *name, const struct moment *m, unsigned frequency,
+	       struct err *err)
+{
+	static const struct lens all = {.order = ORDER_SELF};
+	CLEANUP(str_fini) struct str out = {0};
+	CLEANUP(view_fini) struct view v = {0};
+
+	view_make(m->stacks, &all, &v);
+	lines_title(&out, name, m, frequency);
+	end_line(&out);
+	draw_quality(&out, &m->quality);
+	end_line(&out);
+	lines_busy(&out, &v);
+	end_line(&out);
+	lines_row_head(&out, all.order);
+	end_line(&out);
+	for (size_t i = 0; i < v.row_count && i < PLAIN_METHODS; i++) {
+		lines_row(&out, &v.rows[i], v.samples);
+		end_line(&out);
+	}
+	lines_thread_head(&out);
+	end_line(&out);
+	for (size_t i = 0; i < v.thread_count && i < PLAIN_THREADS; i++) {
+		lines_thread(&out, &v.threads[i], v.samples);
+		end_line(&out);
+	}
+	end_line(&out);
+	return fs_write_all(fd, out.buf, out.len, err);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_busy(const uint64_t busy[BUSY_KINDS])
+{
+	json_t *o = json_object();
+
+	for (enum busy b = 0; b < BUSY_KINDS; b++)
+		json_object_set_new(o, busy_name(b), json_integer((json_int_t)busy[b]));
+	return o;
+}
+
+static json_t *json_row(const struct row *r)
+{
+	json_t *how = json_object();
+
+	for (enum how h = 0; h < HOW_KINDS; h++)
+		if (r->how[h])
+			json_object_set_new(how, how_name(h), json_integer((json_int_t)r->how[h]));
+	return json_pack("{s:s, s:I, s:I, s:o}", "name", r->name, "self", (json_int_t)r->self,
+			 "total", (json_int_t)r->total, "how", how);
+}
+
+static json_t *json_window(const char *name, const struct moment *m, unsigned frequency)
+{
+	static const struct lens all = {.order = ORDER_SELF};
+	CLEANUP(view_fini) struct view v = {0};
+	json_t *methods = json_array(), *threads = json_array();
+	double seconds = (double)m->us / 1e6;
+
+	view_make(m->stacks, &all, &v);
+	for (size_t i = 0; i < v.row_count && i < JSON_METHODS; i++)
+		json_array_append_new(methods, json_row(&v.rows[i]));
+	for (size_t i = 0; i < v.thread_count; i++)
+		json_array_append_new(threads,
+				      json_pack("{s:s, s:I, s:o}", "name", v.threads[i].name,
+						"total", (json_int_t)v.threads[i].total, "busy",
+						json_busy(v.threads[i].busy)));
+	return json_pack("{s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "name", name,
+			 "seconds", seconds, "gap", (double)m->gap_us / 1e6, "samples",
+			 (json_int_t)m->quality.samples, "lost", (json_int_t)m->quality.lost,
+			 "java_samples", (json_int_t)m->quality.java_samples, "java_complete",
+			 (json_int_t)m->quality.java_complete, "processors",
+			 seconds > 0 ? (double)m->quality.samples / seconds / frequency : 0.0,
+			 "busy", json_busy(v.busy), "methods", methods, "threads", threads);
+}
+
+int plain_json(int fd, const char *name, const struct moment *m, unsigned frequency,
+	       struct err *err)
+{
+	json_t *o = json_window(name, m, frequency);
+	CLEANUP(free) char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+	CLEANUP(str_fini) struct str line = {0};
+
+	json_decref(o);
+	str_addf(&line, "%s\n", text ? text : "{}");
+	return fs_write_all(fd, line.buf, line.len, err);
+}

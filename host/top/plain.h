@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dfg-top where there is no screen: a block of text, or a line of JSON, for each window. */
+#ifndef DFG_PLAIN_H
+#define DFG_PLAIN_H
+
+#include "dfg/err.h"
+#include "history.h"
+
+/* Of each table, so many lines. */
+#define PLAIN_METHODS 20
+#define PLAIN_THREADS 10
+#define JSON_METHODS  100
+
+MUST_CHECK int plain_text(int fd, const char *name, const struct moment *m, unsigned frequency,
+			  struct err *err);
+
+/* Members: docs/formats.md. */
+MUST_CHECK int plain_json(int fd, const char *name, const struct moment *m, unsigned frequency,
+			  struct err *err);
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "view.h"
+
+#include "busy.h"
+#include "dfg/str.h"
+
+static const char *const how_names[HOW_KINDS] = {
+	[HOW_C2] = "C2",
+	[HOW_C1] = "C1",
+	[HOW_COMPILED] = "java",
+	[HOW_INLINED] = "inline",
+	[HOW_INTERPRETED] = "interp",
+	[HOW_NATIVE] = "native",
+	[HOW_JVM] = "jvm",
+	[HOW_STUB] = "stub",
+	[HOW_KERNEL] = "kernel",
+	[HOW_UNKNOWN] = "?",
+};
+
+const char *how_name(enum how h)
+{
+	return how_names[h];
+}
+
+static enum how how_of(const struct frame *f)
+{
+	static const enum how hows[FRAME_KINDS] = {
+		[FRAME_NATIVE] = HOW_NATIVE,   [FRAME_JVM] = HOW_JVM,
+		[FRAME_KERNEL] = HOW_KERNEL,   [FRAME_JAVA] = HOW_COMPILED,
+		[FRAME_INLINED] = HOW_INLINED, [FRAME_INTERPRETED] = HOW_INTERPRETED,
+		[FRAME_STUB] = HOW_STUB,       [FRAME_UNKNOWN] = HOW_UNKNOWN,
+		[FRAME_ROOT] = HOW_UNKNOWN,
+	};
+
+	if (f->kind != FRAME_JAVA || f->level == 0)
+		return hows[f->kind];
+	return f->level == 4 ? HOW_C2 : HOW_C1;
+}
+
+enum how row_how(const struct row *r)
+{
+	enum how most = HOW_UNKNOWN;
+
+	for (enum how h = 0; h < HOW_KINDS; h++)
+		if (r->how[h] > r->how[most])
+			most = h;
+	return most;
+}
+
+/* ---- rows by frame ---- */
+
+struct tally {
+	const struct stacks *stacks;
+	const struct lens *lens;
+	struct view *view;
+	uint32_t *rows;	   /* by frame: its row + 1 */
+	uint32_t *threads; /* by frame: its thread row + 1 */
+	size_t row_cap, thread_cap;
+	uint64_t *totals;  /* by node */
+	uint32_t *on_path; /* by row: its frames between the root and the current node */
+};
+
+/* Frames of one row have the same name and, but for Java, the same kind: the tree without places
+ * and with one kind of Java has one number for them. */
+static uint32_t *rows_of_frames(struct tally *t)
+{
+	size_t count = stacks_frame_count(t->stacks);
+	uint32_t *rows = xcalloc(count, sizeof(*rows)); /* + 1 */
+	CLEANUP(free) uint32_t *by_plain = NULL;
+	struct frames *plain = frames_new();
+
+	by_plain = xcalloc(count, sizeof(*by_plain));
+	for (uint32_t f = 0; f < count; f++) {
+		const struct frame *frame = stacks_frame(t->stacks, f);
+		enum frame_kind kind = frame_is_java(frame->kind) ? FRAME_JAVA : frame->kind;
+		uint32_t *row = &by_plain[frames_intern(plain, frame->name, frame->len, kind)];
+
+		if (kind == FRAME_ROOT)
+			continue;
+		if (!*row) {
+			t->view->rows = grow(t->view->rows, t->view->row_count, &t->row_cap,
+					     sizeof(*t->view->rows));
+			t->view->rows[t->view->row_count++] =
+				(struct row){.name = frame->name, .kind = kind};
+			*row = (uint32_t)t->view->row_count;
+		}
+		rows[f] = *row;
+	}
+	frames_free(plain);
+	return rows;
+}
+
+static struct thread_row *thread_row(struct tally *t, uint32_t frame)
+{
+	uint32_t *known = &t->threads[frame];
+	struct view *v = t->view;
+
+	if (!*known) {
+		v->threads = grow(v->threads, v->thread_count, &t->thread_cap, sizeof(*v->threads));
+		v->threads[v->thread_count++] =
+			(struct thread_row){.name = stacks_frame(t->stacks, frame)->name};
+		*known = (uint32_t)v->thread_count;
+	}
+	return &v->threads[*known - 1];
+}
+
+/* ---- one thread's stacks, depth first ---- */
+
+struct walk {
+	struct thread_row *thread;
+	enum busy busy;	      /* of the thread */
+	bool seen;	      /* in the lens */
+	uint32_t collections; /* on the path */
+};
+
+static enum busy busy_of(const struct walk *w, const struct frame *f)
+{
+	if (f->kind == FRAME_KERNEL)
+		return BUSY_KERNEL;
+	return w->busy == BUSY_JVM && w->collections ? BUSY_GC : w->busy;
+}
+
+static void enter(struct tally *t, struct walk *w, uint32_t node)
+{
+	const struct stack_node *n = stacks_node(t->stacks, node);
+	const struct frame *f = stacks_frame(t->stacks, n->frame);
+	uint32_t row = t->rows[n->frame];
+	enum busy busy;
+
+	w->collections += busy_is_collection(f);
+	busy = busy_of(w, f);
+	w->thread->busy[busy] += n->self;
+	if (!w->seen)
+		return;
+	t->view->samples += n->self;
+	t->view->busy[busy] += n->self;
+	if (!row)
+		return;
+	t->view->rows[row - 1].self += n->self;
+	if (t->on_path[row - 1]++ == 0) {
+		t->view->rows[row - 1].total += t->totals[node];
+		t->view->rows[row - 1].how[how_of(f)] += t->totals[node];
+	}
+}
+
+static void leave(struct tally *t, struct walk *w, uint32_t node)
+{
+	const struct frame *f = stacks_frame(t->stacks, stacks_node(t->stacks, node)->frame);
+	uint32_t row = t->rows[stacks_node(t->stacks, node)->frame];
+
+	w->collections -= busy_is_collection(f);
+	if (w->seen && row)
+		t->on_path[row - 1]--;
+}
+
+static void walk_thread(struct tally *t, uint32_t top)
+{
+	uint32_t frame = stacks_node(t->stacks, top)->frame;
+	const char *name = stacks_frame(t->stacks, frame)->name;
+	struct walk w = {.thread = thread_row(t, frame),
+			 .busy = busy_thread(name),
+			 .seen = lens_has_thread(t->lens, name)};
+	uint32_t node = top;
+
+	w.thread->total += t->totals[top];
+	for (;;) {
+		enter(t, &w, node);
+		if (stacks_node(t->stacks, node)->first) {
+			node = stacks_node(t->stacks, node)->first;
+			continue;
+		}
+		leave(t, &w, node);
+		while (node != top && !stacks_node(t->stacks, node)->next) {
+			node = stacks_node(t->stacks, node)->parent;
+			leave(t, &w, node);
+		}
+		if (node == top)
+			return;
+		node = stacks_node(t->stacks, node)->next;
+	}
+}
+
+/* ---- in order ---- */
+
+static int compare_counts(uint64_t a, uint64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+	const struct row *x = a, *y = b;
+	bool by_self = *(const enum lens_order *)arg == ORDER_SELF;
+	int order = by_self ? compare_counts(x->self, y->self) : compare_counts(x->total, y->total);
+
+	if (order == 0)
+		order = by_self ? compare_counts(x->total, y->total)
+				: compare_counts(x->self, y->self);
+	if (order == 0)
+		order = strcmp(x->name, y->name);
+	return order ? order : (int)x->kind - (int)y->kind;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct thread_row *x = a, *y = b;
+	int order = compare_counts(x->total, y->total);
+
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static void keep_matching(struct view *v, const struct lens *lens)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < v->row_count; i++)
+		if (v->rows[i].total && lens_has_name(lens, v->rows[i].name))
+			v->rows[kept++] = v->rows[i];
+	v->row_count = kept;
+}
+
+void view_make(const struct stacks *s, const struct lens *lens, struct view *ret)
+{
+	struct tally t = {.stacks = s, .lens = lens, .view = ret};
+	enum lens_order order = lens->order;
+
+	*ret = (struct view){0};
+	t.totals = stacks_totals(s);
+	t.threads = xcalloc(stacks_frame_count(s), sizeof(*t.threads));
+	t.rows = rows_of_frames(&t);
+	t.on_path = xcalloc(ret->row_count, sizeof(*t.on_path));
+	for (uint32_t n = stacks_node(s, 0)->first; n; n = stacks_node(s, n)->next)
+		walk_thread(&t, n);
+	free(t.totals);
+	free(t.threads);
+	free(t.rows);
+	free(t.on_path);
+	keep_matching(ret, lens);
+	if (ret->row_count)
+		qsort_r(ret->rows, ret->row_count, sizeof(*ret->rows), compare_rows, &order);
+	if (ret->thread_count)
+		qsort(ret->threads, ret->thread_count, sizeof(*ret->threads), compare_threads);
+}
+
+void view_fini(struct view *v)
+{
+	free(v->rows);
+	free(v->threads);
+	*v = (struct view){0};
+}
