@@ -118,6 +118,31 @@ int proc_read_cgroup(int procfd, struct str *ret, struct err *err)
 	return read_proc(procfd, "cgroup", STATUS_MAX, ret, err);
 }
 
+bool proc_is_frozen(int procfd)
+{
+	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+	CLEANUP(str_fini) struct str groups = {0};
+	struct err ignored;
+	const char *path;
+
+	if (proc_read_cgroup(procfd, &groups, &ignored) < 0)
+		return false;
+	path = has_prefix(groups.buf, "0::") ? groups.buf : strstr(groups.buf, "\n0::");
+	if (!path)
+		return false;
+	path = strchr(path, '/');
+	for (size_t i = 0; path && i < ARRAY_LEN(mounts); i++) {
+		CLEANUP(free)
+		char *file = xasprintf("%s%.*s/cgroup.events", mounts[i], (int)strcspn(path, "\n"),
+				       path);
+		CLEANUP(str_fini) struct str events = {0};
+
+		if (fs_read_file(AT_FDCWD, file, 4096, &events, &ignored) == 0 && events.buf)
+			return strstr(events.buf, "frozen 1") != NULL;
+	}
+	return false;
+}
+
 int proc_ns_inode(int procfd, const char *ns, uint64_t *ret, struct err *err)
 {
 	char path[32];

@@ -123,32 +123,6 @@ static bool is_traced(int procfd)
 	return at && at[strlen("\nTracerPid:\t")] != '0';
 }
 
-/* A frozen process of cgroup v2 sleeps like any other; in v1 its state is D. */
-static bool is_frozen(int procfd)
-{
-	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-	CLEANUP(str_fini) struct str groups = {0};
-	struct err ignored;
-	const char *path;
-
-	if (proc_read_cgroup(procfd, &groups, &ignored) < 0)
-		return false;
-	path = has_prefix(groups.buf, "0::") ? groups.buf : strstr(groups.buf, "\n0::");
-	if (!path)
-		return false;
-	path = strchr(path, '/');
-	for (size_t i = 0; path && i < ARRAY_LEN(mounts); i++) {
-		CLEANUP(free)
-		char *file = xasprintf("%s%.*s/cgroup.events", mounts[i], (int)strcspn(path, "\n"),
-				       path);
-		CLEANUP(str_fini) struct str events = {0};
-
-		if (fs_read_file(AT_FDCWD, file, 4096, &events, &ignored) == 0 && events.buf)
-			return strstr(events.buf, "frozen 1") != NULL;
-	}
-	return false;
-}
-
 enum attach_result target_check(struct target *t, struct err *err)
 {
 	uint64_t quit = 1ull << (SIGQUIT - 1);
@@ -164,7 +138,7 @@ enum attach_result target_check(struct target *t, struct err *err)
 	}
 	if (t->st.state == 't' || is_traced(t->procfd))
 		return err_set(err, 0, "a debugger traces it; " NO_SIGNAL), ATTACH_STOPPED;
-	if (t->st.state == 'D' || is_frozen(t->procfd)) {
+	if (t->st.state == 'D' || proc_is_frozen(t->procfd)) {
 		err_set(err, 0, "it is %s; " NO_SIGNAL,
 			t->st.state == 'D' ? "frozen or in uninterruptible sleep" : "frozen");
 		return ATTACH_STOPPED;

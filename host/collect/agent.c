@@ -20,25 +20,56 @@
 #define JOIN_OUTPUT 4096
 #define LOOK_MS	    2000
 
-bool agent_is_resident(const struct jvm *j)
+/* What the file of a thread says, cut to fit. */
+static bool read_of(int taskfd, const char *tid, const char *name, char *ret, size_t size)
+{
+	CLEANUP(free) char *path = xasprintf("%s/%s", tid, name);
+	CLEANUP(close_fd) int fd = openat(taskfd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, ret, size - 1) : 0;
+
+	ret[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The state of the agent's thread as in proc(5), or 0: there is none. */
+static char thread_state(const struct jvm *j)
 {
 	int fd = openat(j->procfd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *e;
-	bool found = false;
+	char state = 0;
 
 	if (!dir)
-		return false;
-	while (!found && (e = readdir(dir))) {
-		CLEANUP(free) char *path = xasprintf("%s/comm", e->d_name);
-		CLEANUP(close_fd) int comm = openat(fd, path, O_RDONLY | O_CLOEXEC);
-		char name[32] = "";
+		return 0;
+	while (!state && (e = readdir(dir))) {
+		char name[32], stat[64];
 
-		found = comm >= 0 && read(comm, name, sizeof(name) - 1) > 0 &&
-			!strcmp(name, DFG_THREAD_NAME "\n");
+		if (!read_of(fd, e->d_name, "comm", name, sizeof(name)) ||
+		    strcmp(name, DFG_THREAD_NAME "\n") ||
+		    !read_of(fd, e->d_name, "stat", stat, sizeof(stat)) ||
+		    sscanf(stat, "%*d (" DFG_THREAD_NAME ") %c", &state) != 1)
+			state = 0;
 	}
 	closedir(dir);
-	return found;
+	return state;
+}
+
+bool agent_is_resident(const struct jvm *j)
+{
+	return thread_state(j) != 0;
+}
+
+int agent_can_answer(const struct jvm *j, struct err *err)
+{
+	char state = thread_state(j);
+
+	if (state && strchr("Tt", state))
+		return err_set(err, 0, "the agent cannot answer: process %d is stopped",
+			       (int)j->pid);
+	if (state == 'D' || (state && proc_is_frozen(j->procfd)))
+		return err_set(err, 0, "the agent cannot answer: process %d is frozen",
+			       (int)j->pid);
+	return 0;
 }
 
 static int look_for_payload(void *arg, void *reply, struct err *err)

@@ -13,6 +13,9 @@
 /* Whether the JVM has the agent's thread. */
 bool agent_is_resident(const struct jvm *j);
 
+/* Fails where the JVM has the agent, whose thread is stopped or frozen. */
+MUST_CHECK int agent_can_answer(const struct jvm *j, struct err *err);
+
 /* Whether the JVM can see the payload directory. */
 bool agent_is_visible(const struct jvm *j);
 

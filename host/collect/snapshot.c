@@ -85,6 +85,8 @@ static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, s
 
 	if (c->is_single)
 		return err_set(err, 0, "process %d is in no container", (int)s->jvm->pid);
+	if (agent_can_answer(s->jvm, err) < 0)
+		return -1;
 	if ((!agent_is_visible(s->jvm) || share_open(root, c->id, LOCK_MS, &share, err) < 0) &&
 	    (agent_join(root, c, err) < 0 || share_open(root, c->id, LOCK_MS, &share, err) < 0))
 		return -1;

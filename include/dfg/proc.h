@@ -40,6 +40,9 @@ MUST_CHECK int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
 /* The cgroup paths of the process, one line each, as in /proc/PID/cgroup. */
 MUST_CHECK int proc_read_cgroup(int procfd, struct str *ret, struct err *err);
 
+/* Whether the freezer of cgroup v2 holds it: it looks asleep then. In v1 its state is D. */
+bool proc_is_frozen(int procfd);
+
 /* Inode number of a namespace: `ns` is "mnt", "pid", "user" … */
 MUST_CHECK int proc_ns_inode(int procfd, const char *ns, uint64_t *ret, struct err *err);
 

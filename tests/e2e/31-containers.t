@@ -118,7 +118,10 @@ ok "by what is there" trigger -q -d 4 -F 499 -f folded "${ids[@]}"
 diag "$(cat "$SHOP/err")" "$(case_table auto)"
 for name in "${CASES[@]}"; do
 	case ${AGENT[$name]}-$name in
-	agent-plain | agent-init) ok "$name: by the host, since it cannot answer" sources "$name" host ;;
+	agent-plain | agent-init)
+		ok "$name: by the host, since it cannot answer" sources "$name" host
+		is "$name:   which is seen, not waited for" "$(case_summary "$name" .jvms[0].note)" \
+			"the agent cannot answer: process $(case_pids "$name" | tr -d ' ') is $([ $name = plain ] && echo stopped || echo frozen)" ;;
 	agent-*) ok "$name: by the resident agent" sources "$name" agent ;;
 	*) case $name in
 		stopped | paused | traced) ;; # loaded or not: it can be, now
