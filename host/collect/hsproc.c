@@ -6,15 +6,17 @@
 #include <sys/uio.h>
 
 #include "dfg/proc.h"
+#include "dfg/str.h"
 #include "hsproc.h"
 #include "jvm.h"
 
 #define GATHER_MAX 1024 /* UIO_MAXIOV */
 
 struct hs_proc {
-	int procfd; /* the caller's */
 	int mem;
-	pid_t pid; /* 0: reads go through mem only */
+	pid_t pid;	 /* 0: reads go through mem only */
+	uint64_t *bases; /* where a libjvm.so is mapped from its beginning */
+	size_t base_count, base_cap;
 	struct hs_elf elf;
 	struct hs_source source;
 };
@@ -51,14 +53,15 @@ static size_t mem_gather(void *arg, const uint64_t *addr, size_t n, void *buf, s
 	return got > 0 ? (size_t)got / len : 0;
 }
 
-/* A JVM's libjvm.so is the one that has the tables; a process may map others, to read them. */
-static int try_map(const struct proc_map *map, void *arg)
+static int add_base(const struct proc_map *map, void *arg)
 {
 	struct hs_proc *p = arg;
 
-	return map->offset == 0 && jvm_is_library(map->path) &&
-	       hs_elf_open(&p->elf, &p->source, map->start) &&
-	       hs_elf_symbol(&p->elf, "gHotSpotVMStructs") != 0;
+	if (map->offset != 0 || !jvm_is_library(map->path))
+		return 0;
+	p->bases = grow(p->bases, p->base_count, &p->base_cap, sizeof(*p->bases));
+	p->bases[p->base_count++] = map->start;
+	return 0;
 }
 
 /* The number by which the process is known here. */
@@ -76,9 +79,7 @@ static pid_t pid_of(int procfd)
 int hs_proc_open(int procfd, struct hs_proc **ret, struct err *err)
 {
 	CLEANUP(hs_proc_close) struct hs_proc *p = xcalloc(1, sizeof(*p));
-	int found;
 
-	p->procfd = procfd;
 	p->pid = pid_of(procfd);
 	p->mem = openat(procfd, "mem", O_RDONLY | O_CLOEXEC);
 	if (p->mem < 0)
@@ -88,23 +89,30 @@ int hs_proc_open(int procfd, struct hs_proc **ret, struct err *err)
 				       .arg = p,
 				       .symbol = hs_elf_symbol,
 				       .symbol_arg = &p->elf};
-	found = proc_each_map(procfd, try_map, p, err);
-	if (found < 0)
+	if (proc_each_map(procfd, add_base, p, err) < 0)
 		return -1;
-	if (found == 0)
-		return err_set(err, 0, "no libjvm.so with HotSpot's tables is mapped");
 	*ret = TAKE_PTR(p);
 	return 0;
+}
+
+int hs_proc_file(const struct hs_proc *proc)
+{
+	return proc->mem;
+}
+
+/* A JVM's libjvm.so is the one that has the tables; a process may map others, to read them. */
+int hs_proc_find(struct hs_proc *p, struct err *err)
+{
+	for (size_t i = 0; i < p->base_count; i++)
+		if (hs_elf_open(&p->elf, &p->source, p->bases[i]) &&
+		    hs_elf_symbol(&p->elf, "gHotSpotVMStructs") != 0)
+			return 0;
+	return err_set(err, 0, "no libjvm.so with HotSpot's tables is mapped");
 }
 
 const struct hs_source *hs_proc_source(const struct hs_proc *proc)
 {
 	return &proc->source;
-}
-
-bool hs_proc_is_there(const struct hs_proc *proc)
-{
-	return faccessat(proc->procfd, "stat", F_OK, 0) == 0;
 }
 
 void hs_proc_close(struct hs_proc *proc)
@@ -113,5 +121,6 @@ void hs_proc_close(struct hs_proc *proc)
 		return;
 	if (proc->mem >= 0)
 		close(proc->mem);
+	free(proc->bases);
 	free(proc);
 }

@@ -14,17 +14,20 @@
 
 struct hs_proc;
 
-/* procfd: proc_open's. Needs ptrace access to the process (PTRACE_MODE_ATTACH_FSCREDS). Fails with
- * code 0 where there is no HotSpot. The descriptor stays the caller's, and open until
- * hs_proc_close. */
+/* Opens its memory, and reads nothing of it. procfd: proc_open's, not needed behind this. Needs
+ * ptrace access to the process (PTRACE_MODE_ATTACH_FSCREDS). Reads go by its number: what was read
+ * is its own only if procfd says behind it that it has not ended. */
 MUST_CHECK int hs_proc_open(int procfd, struct hs_proc **ret, struct err *err);
+
+/* The descriptor of its memory: what confine_files must leave. */
+int hs_proc_file(const struct hs_proc *proc);
+
+/* Finds the tables; fails with code 0 where there is no HotSpot. From here on it is the process that
+ * says what is read: give up what is not needed for it before (confine_reader_of). */
+MUST_CHECK int hs_proc_find(struct hs_proc *proc, struct err *err);
 
 /* Borrowed, valid until hs_proc_close. */
 const struct hs_source *hs_proc_source(const struct hs_proc *proc);
-
-/* Whether the process has not ended: reads go by its number, so what was read before this says so
- * is its own. */
-bool hs_proc_is_there(const struct hs_proc *proc);
 
 void hs_proc_close(struct hs_proc *proc); /* NULL is fine */
 

@@ -101,21 +101,22 @@ static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, s
 static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
 {
 	uint64_t began = clock_us();
-	char missing[HS_MISSING_MAX];
 	struct hs_result result;
+	uint64_t cpu;
 
-	if (!s->host && hostread_open(s->jvm, !s->options->keep_flags, &s->host, err) < 0)
+	if (!s->host && hostread_open(s->jvm, !s->options->keep_flags, s->to, &s->host, err) < 0)
 		return -1;
-	if (hostread_dump(s->host, last, s->to, &result, err) < 0)
+	if (hostread_dump(s->host, last, &result, &cpu, err) < 0)
 		return err_wrap(err, "read process %d", (int)s->jvm->pid);
 	note_status(s, "host", (uint32_t)result.status);
-	if (last && result.status == DFG_DUMP_PARTLY && hostread_missing(s->host, missing))
+	if (last && *hostread_missing(s->host))
 		snprintf(s->note, sizeof(s->note), "host: HotSpot's tables of this JVM lack %s",
-			 missing);
+			 hostread_missing(s->host));
 	*ret = (struct snapshot){
 		.entries = result.entries,
 		.skipped = result.skipped,
 		.us = (uint32_t)(clock_us() - began),
+		.cpu_us = cpu,
 		.news = result.bytes > QUIET_BYTES,
 	};
 	s->by_agent = false;

@@ -49,7 +49,7 @@ struct snapshots {
 struct snapshot {
 	uint32_t entries, skipped; /* pieces of code written; not understood */
 	uint32_t us;		   /* what it took, in the JVM or here */
-	uint64_t cpu_us;	   /* of a processor, in the JVM */
+	uint64_t cpu_us;	   /* of a processor, in the JVM or the reader */
 	bool news;		   /* it says more than that nothing has changed */
 };
 

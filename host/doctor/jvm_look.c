@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "dfg/confine.h"
 #include "dfg/hotspot.h"
 #include "dfg/run.h"
 #include "hsproc.h"
@@ -16,7 +17,7 @@ static const char *const flag_names[] = {
 #undef JVM_FLAG_NAME
 };
 
-static int look_at_tables(int procfd, struct jvm_look *ret, struct err *err)
+static int look_at_tables(const struct jvm *j, struct jvm_look *ret, struct err *err)
 {
 	CLEANUP(hs_proc_close) struct hs_proc *proc = NULL;
 	CLEANUP(free) void *work = aligned_alloc(4096, HS_WORK_BYTES);
@@ -26,7 +27,8 @@ static int look_at_tables(int procfd, struct jvm_look *ret, struct err *err)
 
 	if (!work)
 		return err_set(err, ENOMEM, "working memory");
-	if (hs_proc_open(procfd, &proc, err) < 0)
+	if (hs_proc_open(j->procfd, &proc, err) < 0 || confine_reader_of(j->pid, 0, err) < 0 ||
+	    hs_proc_find(proc, err) < 0)
 		return -1;
 	for (size_t i = 0; i < JVM_FLAG_COUNT; i++) {
 		if (!hs_find_flag(hs_proc_source(proc), work, flag_names[i], &addr, &value))
@@ -44,7 +46,7 @@ static int look(void *arg, void *reply, struct err *err)
 	const struct jvm *j = arg;
 	struct jvm_look *ret = reply;
 
-	ret->has_tables = look_at_tables(j->procfd, ret, err) == 0;
+	ret->has_tables = look_at_tables(j, ret, err) == 0;
 	if (!ret->has_tables)
 		snprintf(ret->why, sizeof(ret->why), "%.255s", err->msg);
 	return 0;

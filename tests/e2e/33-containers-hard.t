@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/shop.sh
 need cc
 shop_setup
-trap 'kill -9 $stuck 2>/dev/null; shop_teardown' EXIT
+trap 'kill -9 $stuck $held 2>/dev/null; shop_teardown' EXIT
 java_named() { grep -q 'Shop\..*_\[[ji0]\]' "$(json .graphs.folded)"; }
 
 # A JVM in its first moments: no libjvm.so yet, or no code in it.
@@ -49,18 +49,46 @@ ok "a container that ends with the recording" gone
 ok "  its code has names" java_named
 ok "  one line says so at most" test "$(wc -l <"$SHOP/err")" -le 1
 
-# Files and memory that are on a file system whose server answers nothing.
-mkdir "$SHOP/stuck"
+# Files and memory that are on a file system whose server answers nothing, and memory that a
+# userfaultfd withholds.
+mkdir "$SHOP/stuck" "$SHOP/held"
+mount -t tmpfs held "$SHOP/held"
 cc -O1 -o "$SHOP/stuckfs" tests/e2e/stuckfs.c
+cc -O1 -o "$SHOP/stuckmem" tests/e2e/stuckmem.c
 "$SHOP/stuckfs" "$SHOP/stuck" >"$SHOP/ready" & stuck=$!
-for _ in $(seq 50); do [ -s "$SHOP/ready" ] || sleep 0.1; done
-ok "a process whose file system does not answer" trigger -q -d 2 -F 199 -f folded --pid "$stuck"
-ok "  it is in the graph" test "$(json .samples)" -gt 0
-ok "  its files cannot be had" grep -q "files of process $stuck cannot be read.*stopped after" "$SHOP/err"
-ok "  nor can its names" grep -q "code of $stuck: .*stopped after" "$SHOP/err"
-is "  both are said, once" "$(wc -l <"$SHOP/err")" 2
-ok "  it lives" kill -0 "$stuck"
+"$SHOP/stuckmem" "$SHOP/held/libjvm.so" >"$SHOP/ready2" & held=$!
+wait_for test -s "$SHOP/ready" -a -s "$SHOP/ready2"
+trigger -q -d 2 -F 199 -f folded --pid "$stuck" "$held" & trigger=$!
+# The children that read their memory wait by now, and can do nothing else: a user that owns nothing,
+# the capability to read other processes' memory, no system call that makes use of it for others.
+children() { pgrep -d , "${@:2}" -P "${1:-0}"; }
+find_readers() {
+	readers=$(children "$(children "$(children $trigger)")" -u 65534 | tr , ' ')
+	[ "$(wc -w <<<"$readers")" = 2 ]
+}
+ok "processes whose memory does not answer are read" wait_for find_readers
+find_readers
+for pid in $readers; do
+	is "  by one without rights" "$(awk '/^(Uid|CapEff|NoNewPrivs|Seccomp):/ {print $2}' "/proc/$pid/status" | paste -sd ' ')" \
+		"65534 0000000000080000 1 2"
+	is "  that holds what it needs" "$(find "/proc/$pid/fd" -type l -printf '%l\n' | sed 's/:.*//; s/.*[/.]//' | sort | paste -sd ' ')" \
+		"mem mem snap socket"
+done
+wait $trigger
+is "the recording is made all the same" $? 0
+of() { jq -r --arg p "pid-$1" ".recordings[] | select(.container.id == \$p) | $2" "$SHOP/out"; }
+for pid in $stuck $held; do
+	ok "$pid is in the graph" test "$(of "$pid" .samples)" -gt 0
+	is "  its names cannot be had, which is said once" "$(grep -c "code of $pid: .*stopped after" "$SHOP/err")" 1
+	ok "  it lives" kill -0 "$pid"
+done
+is "  nor can the one's files" "$(grep -c "files of process $stuck cannot be read.*stopped after" "$SHOP/err")" 1
+is "  and that is all" "$(wc -l <"$SHOP/err")" 3
 diag "$(cat "$SHOP/err")"
-kill -9 $stuck
+kill -9 $stuck $held
+# One that a file system holds ends when that lets it.
+for pid in $readers; do
+	ok "a reader is gone" wait_for test ! -d "/proc/$pid"
+done
 umount -l "$SHOP/stuck"
 tap_done

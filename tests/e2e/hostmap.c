@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 	if (argc != 2 || !parse_pid(argv[1], &pid))
 		return 2;
 	fd = proc_open(pid, &err);
-	if (fd < 0 || hs_proc_open(fd, &proc, &err) < 0) {
+	if (fd < 0 || hs_proc_open(fd, &proc, &err) < 0 || hs_proc_find(proc, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}

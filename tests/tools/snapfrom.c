@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	if (argc == 4)
 		ms = atoi(argv[3]);
 	fd = proc_open(pid, &err);
-	if (fd < 0 || hs_proc_open(fd, &proc, &err) < 0) {
+	if (fd < 0 || hs_proc_open(fd, &proc, &err) < 0 || hs_proc_find(proc, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "tap.h"
@@ -182,6 +183,42 @@ static int reader_ids(void)
 	return 0;
 }
 
+static ssize_t peek(pid_t pid, const void *at)
+{
+	char c = 0;
+	struct iovec to = {&c, 1}, from = {(void *)(uintptr_t)at, 1};
+
+	return process_vm_readv(pid, &to, 1, &from, 1, 0) == 1 && c == 'm' ? 0 : -1;
+}
+
+/* Of the one process only, which is somebody else's, and reading only. */
+static int reader_of(void)
+{
+	static char memory = 'm';
+	struct iovec vec = {&memory, 1};
+
+	pid_t parent = getppid();
+
+	STEP(1, confine_reader_of(parent, 0, &err) == 0);
+	STEP(2, peek(parent, &memory) == 0);
+	STEP(3, peek(getpid(), &memory) < 0 && errno == EPERM);
+	STEP(4, process_vm_writev(parent, &vec, 1, &vec, 1, 0) < 0);
+	STEP(5, syscall(SYS_ptrace, 0, 0, 0, 0) < 0);
+	STEP(6, openat(AT_FDCWD, "/proc/self/status", O_RDONLY) < 0);
+	return 0;
+}
+
+static int files(void)
+{
+	int kept[] = {open("/dev/null", O_RDONLY), -1, open("/dev/null", O_RDONLY)};
+	int other = open("/dev/null", O_RDONLY);
+
+	confine_files(kept, ARRAY_LEN(kept));
+	STEP(1, fcntl(kept[0], F_GETFD) >= 0 && fcntl(kept[2], F_GETFD) >= 0);
+	STEP(2, fcntl(other, F_GETFD) < 0 && fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0);
+	return 0;
+}
+
 static int reader_memory(void)
 {
 	void *volatile p; /* or the compiler takes an unused allocation away */
@@ -223,6 +260,7 @@ static void test_as_anybody(void)
 	is_int(in_child(filter_kills), 128 + SIGSYS, "or kill, where tests ask for it");
 	if (pipe(pipe_fds) < 0 || write(pipe_fds[1], "x", 1) != 1)
 		abort();
+	is_int(in_child(files), 0, "descriptors that are not kept are closed");
 	is_int(in_child(reader), 0, "reader: reads, writes, allocates, and nothing else");
 	if (!has_sanitizer()) /* which takes terabytes of address space for itself */
 		is_int(in_child(reader_memory), 0, "reader: memory is limited");
@@ -238,6 +276,8 @@ int main(void)
 		is_int(in_child(keep_one_cap), 0, "one capability kept");
 		is_int(in_child(change_ids), 0, "ids changed for good");
 		is_int(in_child(reader_ids), 0, "reader: nobody, nothing, filtered");
+		is_int(in_child(reader_of), 0,
+		       "reader of a process: of its memory, and no other's");
 	} else {
 		is_int(in_child(foreign_ids), 0, "a user cannot become root");
 	}
