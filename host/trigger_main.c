@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "agent.h"
 #include "dfg/clock.h"
@@ -35,6 +36,18 @@ static void catch_signals(void)
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &act, NULL);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Each JVM that is watched takes a handful of descriptors, perf one for each thread and processor:
+ * all that we may have. */
+static void raise_file_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+		r.rlim_cur = r.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &r);
+	}
 }
 
 static enum exit_status fail(enum exit_status status, const struct err *err)
@@ -257,6 +270,7 @@ int main(int argc, char **argv)
 	if (options_parse(PROGRAM_TRIGGER, argc, argv, &o, &err) < 0)
 		return (int)fail(EXIT_USAGE, &err);
 	log_quiet(o.quiet);
+	raise_file_limit();
 	switch (o.action) {
 	case ACTION_HELP:
 		options_help(PROGRAM_TRIGGER);

@@ -51,6 +51,18 @@ wait $two; is "  and the second" $? 0
 is "  each by the agent" "$(jq -r '.jvms[0].source' "$SHOP/one" "$SHOP/two" | sort | uniq -c | tr -s ' ')" " 2 agent"
 ok "  in directories of their own" test "$(jq -r .session "$SHOP/one")" != "$(jq -r .session "$SHOP/two")"
 
+# More files than the soft limit lets be open, and some that are gone.
+session=$(jq -r .session "$SHOP/one")
+again() { "$DFG" --replay "$session" -q -f folded -o "$SHOP/$1" 2>"$SHOP/err"; }
+ok "drawn again" again all
+ok "  from many files" test "$(find "$session/elf" -type f | wc -l)" -gt 16
+ok "drawn where 16 may be open, softly" eval '(ulimit -Sn 16; again few)'
+is "  nothing is left out" "$(grep -c opened "$SHOP/err")" 0
+ok "  the same" cmp "$SHOP/all/flame.folded" "$SHOP/few/flame.folded"
+rm "$session"/elf/*[0-9]
+ok "drawn without them" again none
+is "  which is said in one line" "$(grep -c 'files cannot be opened.*No such file' "$SHOP/err")" 1
+
 # ^C in the middle: what there is is drawn.
 "$DFG" -q -d 600 --json twin-a >"$SHOP/out" & one=$!
 sleep 2
