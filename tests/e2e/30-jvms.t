@@ -32,7 +32,8 @@ rows() {
 		shenandoah  17 25                       -XX:+UseShenandoahGC
 		shengen     25 26                       -XX:+UseShenandoahGC -XX:ShenandoahGCMode=generational
 		oops        8 11 17 21 25 26            -XX:-UseCompressedOops
-		classes     8 11 17 21 25               -XX:-UseCompressedClassPointers
+		classes     8 11 17 21                  -XX:-UseCompressedClassPointers
+		classes     25                          -XX:-UseCompressedClassPointers -Xshare:off
 		oneheap     11 17 21 25 26              -XX:-SegmentedCodeCache
 		segments    11 17 21 25 26              -XX:+SegmentedCodeCache
 		huge        8 11 17 21 25 26            -XX:+UseTransparentHugePages
