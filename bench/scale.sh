@@ -5,7 +5,8 @@
 #	bench/scale.sh [jvms|methods|long]...      default: all
 #
 # jvms     JVMS (50) in CONTAINERS (20) runc containers, one --all run of DURATION (10) seconds at HZ (99)
-# methods  a JVM with CLASSES (4000) classes of 25 compiled methods, read by the host
+# methods  a JVM with CLASSES (4000) classes of 25 compiled methods, read by the host, then by an agent;
+#          what the agent adds to the JVM's memory (RssAnon, looked at fifty times a second)
 # long     LONG (600) seconds of two busy threads at LONG_HZ (999)
 #
 # Root, runc, perf, java. Memory is the highest sum of resident sizes of dfg-trigger and its children
@@ -46,6 +47,7 @@ measured() {
 		["snapshot, ms (median, most)", ($j | map(.dump_ms) | sort | "\(.[length / 2 | floor]), \(.[-1])")],
 		["samples", ($r | map(.samples) | add)], ["lost", ($r | map(.lost) | add)],
 		["complete, least", ($r | map(select(.java_samples > 0).complete) | min)],
+		["stale, most", ($r | map(.stale) | max)],
 		["recording ended -> pictures, ms", ($r | map(.post_ms) | max)]
 	][] | map(tostring) | @tsv' "$SHOP/out" | while IFS=$'\t' read -r k v; do row "$k" "$v"; done
 	cat "$SHOP/err"
@@ -65,13 +67,38 @@ jvms() {
 	for i in $(seq "$c"); do shop_stop "scale$$-$i"; done
 }
 
+anon() { awk '/^RssAnon/ {print $2}' "/proc/$1/status"; }
+# The highest so far in $SHOP/anon, until the process or the file is gone.
+watch_anon() {
+	local most=0 key now
+	echo 0 >"$SHOP/anon"
+	while [ -e "$SHOP/anon" ]; do
+		while read -r key now _; do
+			if [ "$key" = RssAnon: ] && [ "$now" -gt $most ]; then echo $((most = now)) >"$SHOP/anon"; fi
+		done 2>/dev/null <"/proc/$1/status" || return
+		sleep 0.02
+	done
+}
+
 methods() {
-	javac -d "$SHOP/app" tests/java/ManyMethods.java
-	java -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -Xmx2g -Xbatch -cp "$SHOP/app" ManyMethods \
-		"${CLASSES:-4000}" 600 >"$SHOP/many" 2>&1 & work=$!
-	until grep -q ready "$SHOP/many"; do kill -0 $work || return; sleep 1; done
-	measured -d 5 -F 99 --source host --pid $work
-	kill $work
+	local id=methods$$ jvm before
+	javac -nowarn -d "$SHOP/app" tests/java/ManyMethods.java
+	SHOP_MAIN="ManyMethods ${CLASSES:-4000} 1200" shop_create $id -XX:TieredStopAtLevel=1 \
+		-XX:ReservedCodeCacheSize=512m -Xmx2g -Xbatch || return
+	jvm=$(bundle_pid $id)
+	until grep -q ready "$SHOP/$id/log"; do [ -d "/proc/$jvm" ] || return; sleep 1; done
+	echo "-- by the host"
+	measured -d 5 -F 99 --source host $id
+	echo "-- by an agent"
+	bundle_exec $id "$(dirname "$JAVA")/jcmd" 1 VM.version >/dev/null # the JVM's own part of attaching
+	before=$(anon "$jvm")
+	watch_anon "$jvm" & work=$!
+	measured -d 5 -F 99 --source agent $id
+	row "the agent: memory at most, KiB" $(($(cat "$SHOP/anon") - before))
+	rm "$SHOP/anon"
+	sleep 40 # it remembers its snapshots for half a minute
+	row "the agent: memory idle, KiB" $(($(anon "$jvm") - before))
+	shop_stop $id
 }
 
 long() {

@@ -72,7 +72,13 @@ static void wait_for_end(struct recording *r, const struct targets *t, const str
 			     (unsigned long long)((now - began) / 1000), o->duration);
 		if (record_wait(r, left < 500 ? (int)left : 500)) {
 			log_progress("%s", "");
-			log_info("the recording ended early: no process is left, or perf failed");
+			if (record_is_full(r))
+				log_warn("the recording ended after %llu s: the disk of %s is full",
+					 (unsigned long long)(clock_ms() - began) / 1000,
+					 t->list[0].session.dir);
+			else
+				log_info("the recording ended early: no process is left, or perf "
+					 "failed");
 			return;
 		}
 	}

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "dfg/clock.h"
@@ -19,6 +20,7 @@
 #define STACK_LEAST   8192u
 #define OTHER_FILES   128 /* perf's own */
 #define YOUNG_SECONDS 2
+#define OTHERS_BYTES  (256ull << 20)
 
 static size_t thread_count(const pid_t *pids, size_t count)
 {
@@ -38,14 +40,14 @@ static size_t thread_count(const pid_t *pids, size_t count)
 
 void record_count_events(const pid_t *pids, size_t count, struct record_events *ret)
 {
-	struct rlimit files = {.rlim_cur = 1024};
+	struct rlimit files = {.rlim_max = 1024};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	getrlimit(RLIMIT_NOFILE, &files);
 	ret->threads = thread_count(pids, count);
 	ret->cpus = cpus > 0 ? (size_t)cpus : 1;
 	ret->files = ret->threads * ret->cpus + OTHER_FILES;
-	ret->limit = files.rlim_cur;
+	ret->limit = files.rlim_max;
 }
 
 static bool too_many_events(const struct record_options *o)
@@ -88,6 +90,18 @@ unsigned record_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds)
 	return bytes;
 }
 
+/* What the disk has room for. Snapshots, libraries and pictures come to it, too. 0: unknown. */
+static uint64_t room_for(const char *dir)
+{
+	struct statvfs fs;
+	uint64_t bytes;
+
+	if (statvfs(dir, &fs) < 0)
+		return 0;
+	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	return bytes > 2 * OTHERS_BYTES ? bytes - OTHERS_BYTES : bytes / 2;
+}
+
 int record_start(const struct record_options *o, struct recording *ret, struct err *err)
 {
 	CLEANUP(free) char *data = xasprintf("%s/perf.data", o->dir);
@@ -97,7 +111,9 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 	CLEANUP(free) char *freq = xasprintf("%u", o->frequency);
 	CLEANUP(free)
 	char *unwind = o->stack_bytes ? xasprintf("dwarf,%u", o->stack_bytes) : xstrdup("fp");
-	struct recording r = {.whole_machine = too_many_events(o) || any_is_young(o)};
+	CLEANUP(free) char *most = NULL;
+	struct recording r = {.most = o->windows ? 0 : room_for(o->dir),
+			      .whole_machine = too_many_events(o) || any_is_young(o)};
 	char *argv[25] = {
 		(char *)"perf",		(char *)"record", (char *)"-q", (char *)"-B", (char *)"-N",
 		(char *)"--call-graph", unwind,		  (char *)"-F", freq,	      (char *)"-k",
@@ -116,6 +132,10 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 	}
 	if (o->windows)
 		argv[n++] = (char *)"--switch-output"; /* at SIGUSR2 */
+	if (r.most) {				       /* perf 5.5 */
+		most = xasprintf("--max-size=%lluK", (unsigned long long)r.most >> 10);
+		argv[n++] = most;
+	}
 	argv[n++] = (char *)(r.whole_machine ? "-a" : "-p");
 	argv[n] = r.whole_machine ? NULL : pids.buf;
 	if (run_start(argv, NULL, (struct run_io){-1, log, log}, &r.perf, err) < 0) {
@@ -135,6 +155,14 @@ int record_wait(struct recording *r, int ms)
 	int status;
 
 	return run_wait(&r->perf, ms, &status);
+}
+
+bool record_is_full(const struct recording *r)
+{
+	CLEANUP(free) char *data = xasprintf("%s/perf.data", r->dir);
+	struct stat st;
+
+	return r->most && stat(data, &st) == 0 && (uint64_t)st.st_size >= r->most / 1024 * 1024;
 }
 
 void record_abort(struct recording *r)

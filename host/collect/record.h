@@ -31,7 +31,7 @@ unsigned record_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds);
 struct record_events {
 	size_t threads, cpus;
 	size_t files; /* descriptors perf needs for them */
-	size_t limit; /* RLIMIT_NOFILE, that perf inherits */
+	size_t limit; /* RLIMIT_NOFILE, to which perf raises its own */
 };
 void record_count_events(const pid_t *pids, size_t count, struct record_events *ret);
 
@@ -47,6 +47,7 @@ struct record_options {
 
 struct recording {
 	struct run_child perf;
+	uint64_t most;	    /* bytes: what the disk has room for; 0: not known, or in windows */
 	bool ended;	    /* perf was told to */
 	bool whole_machine; /* too many threads for one event each, or too young: all was recorded
 			     */
@@ -55,8 +56,12 @@ struct recording {
 
 MUST_CHECK int record_start(const struct record_options *o, struct recording *ret, struct err *err);
 
-/* 1 when perf has ended by itself (all processes are gone, or it failed), else 0 after `ms`. */
+/* 1 when perf has ended by itself (all processes are gone, the disk is full, or it failed), else 0
+ * after `ms`. */
 int record_wait(struct recording *r, int ms);
+
+/* Whether it ended because the disk has no more room. */
+bool record_is_full(const struct recording *r);
 
 /* Tells perf to end the recording; does not wait until it has written all. */
 void record_end(struct recording *r);

@@ -101,6 +101,11 @@ is "full disk: status 1" $? 1
 ok "  says so" grep -q "No space left" "$SHOP/err"
 is "  in one line" "$(wc -l <"$SHOP/err")" 1
 is "  nothing is left" "$(find "$SHOP/small" -type f | wc -l)" 0
+mount -o remount,size=200m "$SHOP/small"
+ok "a disk that gets full" trigger -q -d 60 -F 999 --unwind vm --stack 65528 -f folded -o "$SHOP/small/x" twin-a
+ok "  ends the recording" test "$(json '.duration < 50')" = true
+ok "  which is said" grep -q "ended after .* s: the disk of .*small.* is full" "$SHOP/err"
+ok "  what there is is drawn" grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)"
 umount "$SHOP/small"
 
 # A full share: the host reads instead.
