@@ -32,3 +32,10 @@ void sleep_ms(unsigned ms)
 
 	nanosleep(&t, NULL);
 }
+
+int64_t clock_of(const char *text)
+{
+	struct tm tm = {0};
+
+	return strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) ? timegm(&tm) : 0;
+}

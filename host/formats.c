@@ -41,6 +41,19 @@ static bool has(const struct format_set *set, const struct format *f)
 	return false;
 }
 
+const char *formats_file(const char *name)
+{
+	return find(name, false)->file;
+}
+
+void formats_add(const char *name, struct format_set *set)
+{
+	const struct format *f = find(name, false);
+
+	if (!has(set, f))
+		set->list[set->count++] = f;
+}
+
 bool formats_take_details(const struct format_set *set)
 {
 	for (size_t i = 0; i < set->count; i++)

@@ -28,6 +28,10 @@ struct format_set {
 	size_t count;
 };
 
+/* Of a format that there is: its file; it is added to the set, if it is not in there. */
+const char *formats_file(const char *name);
+void formats_add(const char *name, struct format_set *set);
+
 bool formats_take_details(const struct format_set *set);
 
 /* A comma-separated list of names, each once. */

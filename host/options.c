@@ -7,6 +7,7 @@
 
 #include "dfg/paths.h"
 #include "dfg/str.h"
+#include "push.h"
 #include "record.h"
 
 #define TOP_SECONDS   2
@@ -26,6 +27,7 @@ enum {
 	OPT_SOURCE,
 	OPT_TRIGGER,
 	OPT_KEEP_FLAGS,
+	OPT_PUSH,
 	OPT_REPLAY,
 	OPT_ROOT,
 	OPT_JSON,
@@ -49,6 +51,7 @@ static const struct {
 	{{"source", required_argument, NULL, OPT_SOURCE}, BOTH},
 	{{"trigger", required_argument, NULL, OPT_TRIGGER}, BOTH},
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
+	{{"push", required_argument, NULL, OPT_PUSH}, TRIGGER},
 	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
 	{{"root", required_argument, NULL, OPT_ROOT}, BOTH},
 	{{"json", no_argument, NULL, OPT_JSON}, BOTH},
@@ -90,6 +93,7 @@ static const char *const help[] = {
 		"                           speedscope,firefox,json\n"
 		"  -o, --output DIR         instead of the container's graphs "
 		"directory\n" RECORD_HELP
+		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
 		"      --json               summary as one JSON object on stdout\n"
 		"  -q, --quiet              no progress\n"
 		"      --version\n" EXIT_HELP,
@@ -205,6 +209,9 @@ static int take(int opt, const char *value, struct options *o, struct err *err)
 	case OPT_ALL:
 		o->all = true;
 		return 0;
+	case OPT_PUSH:
+		o->push = value;
+		return push_check(value, err);
 	case OPT_REPLAY:
 		o->action = ACTION_REPLAY;
 		return 0;
@@ -287,6 +294,8 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	o.name_count = (size_t)(argc - optind);
 	if (check_names(&o, err) < 0)
 		return -1;
+	if (o.push)
+		formats_add(PUSH_FORMAT, &o.formats);
 	*ret = o;
 	return 0;
 }

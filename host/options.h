@@ -39,6 +39,7 @@ struct options {
 	unsigned stack_bytes; /* copied with each sample, for vm; 0: as many as fit */
 	struct format_set formats;
 	const char *output; /* NULL: beside the container's other results */
+	const char *push;   /* URL, NULL: none */
 	struct snapshot_options snapshot;
 	bool json, quiet;
 	bool plain;	/* dfg-top: no screen */

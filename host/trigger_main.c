@@ -13,6 +13,7 @@
 #include "gather.h"
 #include "options.h"
 #include "probe.h"
+#include "push.h"
 #include "record.h"
 #include "render.h"
 #include "summary.h"
@@ -137,6 +138,19 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 
 /* ---- drawing ---- */
 
+/* The pictures are there, whatever becomes of this. */
+static int push_profile(const struct session *s, const char *outdir, const struct options *o,
+			struct err *err)
+{
+	CLEANUP(free) char *path = xasprintf("%s/%s", outdir, formats_file(PUSH_FORMAT));
+
+	log_progress("pushing to %s", o->push);
+	if (push(o->push, s, path, err) < 0)
+		return -1;
+	log_progress("%s", "");
+	return 0;
+}
+
 /* Draws one session and adds its part to the JSON summary. */
 static int draw(const struct session *s, const char *outdir, const struct options *o,
 		uint64_t ended, json_t **part, struct err *err)
@@ -159,6 +173,8 @@ static int draw(const struct session *s, const char *outdir, const struct option
 	if (result.quality.samples == 0)
 		log_warn("no sample of %s: its processes used no CPU in this time",
 			 s->container_name);
+	else if (o->push)
+		return push_profile(s, outdir, o, err);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ root=$(readlink -m "$build/root")
 mirror=${DFG_MIRROR:-http://deb.debian.org/debian}
 triplet=aarch64-linux-gnu
 packages=libc6-dev,linux-libc-dev,libgcc-12-dev,libjansson-dev,libcap-dev,libseccomp-dev,libdw-dev
-packages=$packages,libelf-dev,liblzma-dev,libiberty-dev
+packages=$packages,libelf-dev,liblzma-dev,libiberty-dev,zlib1g-dev,libcurl4-openssl-dev
 
 # Under another name until it is whole: an interrupted run leaves nothing that looks ready.
 make_root() {

@@ -2,8 +2,7 @@
 /* Firefox Profiler's processed format (firefox-devtools/profiler, src/types/profile.ts), version
  * 60: the first whose tables all threads share, so that its stacks are just our call tree. Later
  * versions' upgraders read it (src/profile-logic/processed-profile-versioning). */
-#include <time.h>
-
+#include "dfg/clock.h"
 #include "draw.h"
 #include "out.h"
 #include "palette.h"
@@ -297,17 +296,6 @@ static void category_cell(struct writer *w, size_t row)
 		 palette_look((enum frame_kind)row)->label, colours[row]);
 }
 
-/* ms since 1970. */
-static uint64_t start_time(const struct samples *samples)
-{
-	struct tm tm = {0};
-
-	if (!samples || !samples->origin_count ||
-	    !strptime(samples->origins[0].started, "%Y-%m-%dT%H:%M:%S", &tm))
-		return 0;
-	return (uint64_t)timegm(&tm) * 1000;
-}
-
 static void write_meta(struct writer *w, const struct samples *samples)
 {
 	const struct picture *p = w->picture;
@@ -326,7 +314,9 @@ static void write_meta(struct writer *w, const struct samples *samples)
 		FORMAT_VERSION);
 	text_fixed(o, p->frequency ? 1000000 / p->frequency : 1000, 3);
 	str_adds(o, ",\"startTime\":");
-	str_addu(o, start_time(samples));
+	str_addu(o, samples && samples->origin_count
+			    ? (uint64_t)clock_of(samples->origins[0].started) * 1000
+			    : 0);
 	column(w, "categories", FRAME_KINDS, category_cell);
 	str_addc(o, '}');
 }

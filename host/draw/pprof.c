@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pprof.h"
 
-#include <time.h>
-
+#include "dfg/clock.h"
 #include "draw.h"
 #include "gzip.h"
 #include "pprof_places.h"
@@ -71,16 +70,6 @@ static void write_type(struct writer *w, unsigned field, const char *type, const
 	end_part(w, field);
 }
 
-/* ISO 8601, UTC; 0 when it is something else. */
-static uint64_t nanoseconds_of(const char *started)
-{
-	struct tm tm = {0};
-	const char *end = strptime(started, "%Y-%m-%dT%H:%M:%S", &tm);
-	time_t at = end ? timegm(&tm) : 0;
-
-	return at > 0 ? (uint64_t)at * SECOND : 0;
-}
-
 static void write_comment(struct writer *w, const char *text)
 {
 	if (*text)
@@ -100,7 +89,7 @@ static void write_head(struct writer *w)
 	}
 	if (w->samples && w->samples->origin_count)
 		pb_add_number(&w->message, PPROF_TIME_NANOS,
-			      nanoseconds_of(w->samples->origins[0].started));
+			      (uint64_t)clock_of(w->samples->origins[0].started) * SECOND);
 	pb_add_number(&w->message, PPROF_DURATION_NANOS, (uint64_t)(p->duration * (double)SECOND));
 	draw_quality(&quality, &p->quality);
 	write_comment(w, p->title);

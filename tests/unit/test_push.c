@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "push.h"
+#include "tap.h"
+
+static void check(const char *url, const char *want, const char *name)
+{
+	struct err err = {0};
+	int rc = push_check(url, &err);
+
+	ok((rc < 0) == (want != NULL) && (!want || strstr(err.msg, want)), "%s: %s", name, err.msg);
+}
+
+static void test_check(void)
+{
+	check("http://localhost:4040", NULL, "a host");
+	check("https://profiles.example/tenant/", NULL, "a path");
+	check("ftp://x/", "must begin with http", "another protocol");
+	check("localhost:4040", "must begin with http", "no protocol");
+	check("http://", "names no host", "no host");
+	check("https:///ingest", "names no host", "no host but a path");
+	check("http://me:secret@x/", "credentials", "a password is no argument");
+	check("http://x/?a=b", "no query", "a query");
+	check("http://x/a b", "blank", "a blank");
+}
+
+static void check_address(const char *url, const char *container, const char *want,
+			  const char *name)
+{
+	struct session s = {.container_name = xstrdup(container),
+			    .container_id = xstrdup("0123"),
+			    .started = xstrdup("2026-11-21T10:00:00Z"),
+			    .frequency = 99,
+			    .duration = 29.6};
+	CLEANUP(str_fini) struct str address = {0};
+
+	push_address(url, &s, "db1", &address);
+	is_str(address.buf, want, "%s", name);
+	free(s.container_name);
+	free(s.container_id);
+	free(s.started);
+}
+
+#define REST  "%2Ccontainer_id%3D0123%2Chost%3Ddb1%7D&from=1795255200&until=1795255230&sampleRate=99"
+#define QUERY "/ingest?format=pprof&spyName=dfg&name="
+
+static void test_address(void)
+{
+	check_address("http://x", "web", "http://x" QUERY "web%7Bcontainer%3Dweb" REST, "a host");
+	check_address("http://x/a//", "web", "http://x/a" QUERY "web%7Bcontainer%3Dweb" REST,
+		      "a path");
+	check_address("http://x/ingest/", "web", "http://x" QUERY "web%7Bcontainer%3Dweb" REST,
+		      "the whole path");
+	check_address("http://x", "a,b=\"c\" {}&\xc3\xa9",
+		      "http://x" QUERY "a_b__c____%26%C3%A9%7Bcontainer%3Da_b__c____%26%C3%A9" REST,
+		      "a name cannot end its label, nor its parameter");
+}
+
+int main(void)
+{
+	test_check();
+	test_address();
+	return tap_done();
+}
