@@ -17,7 +17,7 @@ static const char help[] =
 	"One graph of many recordings: of containers, of hosts, of times. INPUT is a session\n"
 	"directory, folded text or pprof; \"-\" reads their names from stdin, one on a line.\n"
 	"\n"
-	"  -f, --format LIST   svg,folded (both), pprof\n"
+	"  -f, --format LIST   svg,html,folded (these), and all others of dfg-trigger\n"
 	"  -o, --output DIR    where to (.)\n"
 	"      --by LIST       what stacks in svg and folded begin with: container,thread (this),\n"
 	"                      container, thread or none\n"
@@ -65,7 +65,7 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 	struct arguments a = {.outdir = ".", .roots = ROOT_CONTAINER | ROOT_THREAD};
 	int opt;
 
-	if (formats_parse("svg,folded", &a.formats, err) < 0)
+	if (formats_parse("svg,html,folded", &a.formats, err) < 0)
 		return -1;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":f:o:q", options, NULL)) != -1) {

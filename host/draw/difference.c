@@ -29,7 +29,7 @@ static void side_fill(struct difference_side *side, const struct stacks *tree,
 void difference_make(struct difference *ret, const struct stacks *before,
 		     const struct stacks *after, bool kinds)
 {
-	const struct graft how = {.one_java = !kinds};
+	const struct graft how = {.kinds = kinds ? GRAFT_TEXT : GRAFT_METHODS};
 	CLEANUP(free) uint32_t *before_nodes = NULL;
 	CLEANUP(free) uint32_t *after_nodes = NULL;
 

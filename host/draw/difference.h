@@ -32,10 +32,11 @@ struct difference_method {
 	struct counts self, total;
 };
 
-/* With `kinds`, methods that are compiled here and inlined or interpreted there are different
- * frames, and names are taken as they are, as in folded text; without, a Java method is one frame
- * (FRAME_JAVA), since what the JVM's compiler decides differs from run to run, and so do addresses
- * in the names of lambdas. */
+/* Frames are the same by their names and by what folded text knows of their kinds. With `kinds`,
+ * methods that are compiled here and inlined or interpreted there are different frames, and names
+ * are taken as they are, as in folded text; without, a Java method is one frame (FRAME_JAVA), since
+ * what the JVM's compiler decides differs from run to run, and so do addresses in the names of
+ * lambdas. */
 void difference_make(struct difference *ret, const struct stacks *before,
 		     const struct stacks *after, bool kinds);
 void difference_fini(struct difference *d);

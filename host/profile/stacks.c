@@ -142,7 +142,9 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 	CLEANUP(str_fini) struct str name = {0};
 	uint32_t ret;
 
-	if (how->one_java && frame_is_java(f.kind)) {
+	if (how->kinds != GRAFT_EXACT && f.kind != FRAME_ROOT && !*frame_suffix(f.kind))
+		f.kind = FRAME_NATIVE;
+	if (how->kinds == GRAFT_METHODS && frame_is_java(f.kind)) {
 		hidden_name(&name, f.name, f.len);
 		f.kind = FRAME_JAVA;
 		f.name = name.buf ? name.buf : "";

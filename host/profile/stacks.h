@@ -59,12 +59,20 @@ uint32_t stacks_intern(struct stacks *s, const char *name, size_t len, enum fram
 /* The names. Where they keep places (frames_keep_places), the tree has a node for each. */
 struct frames *stacks_frames(const struct stacks *s);
 
-/* How one tree goes into another. All 0: as it is, but for places where `to` keeps none. */
+/* What makes a frame of another tree the same as one of this. */
+enum graft_kinds {
+	GRAFT_EXACT, /* name, kind and, where `to` keeps them, place */
+	GRAFT_TEXT,  /* name and as much of the kind as folded text has (frame_suffix) */
+	/* The same, and a Java method is one frame in all runs, however it ran: FRAME_JAVA,
+	   hidden.h */
+	GRAFT_METHODS,
+};
+
+/* How one tree goes into another. All 0: as it is. */
 struct graft {
 	uint32_t under;	 /* the node of `to` that gets the stacks */
 	bool skip_first; /* without their first frame, the thread */
-	/* A Java method is one frame in all runs, however it ran: FRAME_JAVA; hidden.h. */
-	bool one_java;
+	enum graft_kinds kinds;
 };
 
 /* Adds all samples of one tree to another. *ret_nodes, if asked for, is owned by the caller: the

@@ -92,6 +92,9 @@ static void test_kinds(void)
 	make(&d, "t;m_[k] 1\n", "t;m 1\n", false);
 	is_int(stacks_node_count(d.tree), 4, "the kernel's are never somebody else's");
 	difference_fini(&d);
+	make(&d, "t;m 1\n", "u;t;m 1\n", true);
+	is_int(stacks_node_count(d.tree), 6, "and a thread no function");
+	difference_fini(&d);
 }
 
 static void test_hidden(void)

@@ -187,7 +187,7 @@ static void test_graft(void)
 	is_str(frames_module(stacks_frames(to),
 			     stacks_frame(to, stacks_node(to, node)->frame)->module),
 	       "/lib/x.so", "and with its place");
-	stacks_graft(to, from, &(struct graft){.one_java = true}, NULL);
+	stacks_graft(to, from, &(struct graft){.kinds = GRAFT_METHODS}, NULL);
 	is_int(stacks_node_count(to), 5, "again at the top, with the thread");
 	is_int(stacks_frame(to, stacks_node(to, 4)->frame)->kind, FRAME_JAVA,
 	       "and one kind of Java");
