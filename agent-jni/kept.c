@@ -1,44 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kept.h"
 
-#include "dfg/hotspot.h"
 #include "sys.h"
 
 static struct {
-	void *state; /* NULL: nothing is kept */
+	struct kept *kept; /* NULL: nothing is kept */
 	uint32_t seq;
 	uint64_t until_us;
-} kept;
+} last;
 
 static void forget(void)
 {
-	if (kept.state)
-		sys_unmap(kept.state, HS_STATE_BYTES);
-	kept.state = NULL;
+	if (!last.kept)
+		return;
+	if (last.kept->found)
+		self_close(&last.kept->self);
+	sys_unmap(last.kept, sizeof(*last.kept));
+	last.kept = NULL;
 }
 
-void *kept_take(const struct order *order)
+struct kept *kept_take(const struct order *order, const void *vm)
 {
-	if (order->since == 0 || order->since != kept.seq)
+	struct kept *k;
+
+	if (order->since == 0 || order->since != last.seq)
 		forget();
-	if (!kept.state && order->keep > 0)
-		kept.state = sys_map(HS_STATE_BYTES);
-	return kept.state;
+	if (!last.kept) {
+		last.kept = sys_map(sizeof(*last.kept));
+		if (!last.kept)
+			return NULL;
+		last.kept->remembers = order->keep > 0;
+	}
+	k = last.kept;
+	if (!k->found && !(k->found = self_open(&k->self, vm)))
+		self_close(&k->self);
+	return k;
 }
 
 void kept_give(const struct order *order)
 {
 	if (order->keep == 0)
 		forget();
-	kept.seq = order->seq;
-	kept.until_us = sys_now_us() + order->keep * 1000000ull;
+	/* A whole one has touched much more of it than deltas will. */
+	else if (order->since == 0)
+		sys_discard(last.kept->work, sizeof(last.kept->work));
+	last.seq = order->seq;
+	last.until_us = sys_now_us() + order->keep * 1000000ull;
 }
 
 int kept_expire(void)
 {
 	uint64_t now = sys_now_us();
 
-	if (kept.state && now >= kept.until_us)
+	if (last.kept && now >= last.until_us)
 		forget();
-	return kept.state ? (int)((kept.until_us - now) / 1000) + 1 : -1;
+	return last.kept ? (int)((last.until_us - now) / 1000) + 1 : -1;
 }

@@ -46,6 +46,12 @@ void *memmove(void *to, const void *from, size_t n)
 
 void *memset(void *to, int c, size_t n)
 {
+#if defined(__x86_64__)
+	void *ret = to;
+
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(c) : "memory");
+	return ret;
+#else
 	uint8_t *t = to;
 
 	for (; n > 0; n--) {
@@ -53,6 +59,7 @@ void *memset(void *to, int c, size_t n)
 		BARRIER();
 	}
 	return to;
+#endif
 }
 
 int memcmp(const void *a, const void *b, size_t n)

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve.h"
 
-#include "dfg/hotspot.h"
 #include "kept.h"
-#include "output.h"
-#include "records.h"
-#include "self.h"
 #include "sys.h"
 
 #define PATH_BYTES (AGENT_PATH_MAX + 300)
-
-/* The memory of one dump: mapped for it, and gone after it. */
-struct work {
-	_Alignas(16) uint8_t hotspot[HS_WORK_BYTES];
-	union {
-		struct output output;
-		struct records records;
-	};
-};
 
 static void path_make(char *path, const char *dir, const char *name, uint64_t number, bool numbered)
 {
@@ -50,56 +37,47 @@ static bool wants_snapshot(const char *name)
 	return len > tail && __builtin_memcmp(name + len - tail, end, tail) == 0;
 }
 
-static void map_write(struct work *work, int fd, const struct self *self, const struct order *order,
-		      struct trailer *trailer)
+static void map_write(struct kept *k, int fd, const struct order *order, struct trailer *trailer)
 {
 	struct hs_result result = {.status = DFG_DUMP_NO_TABLES};
-	struct hs_sink sink = {.write = output_write, .arg = &work->output};
+	struct hs_sink sink = {.write = output_write, .arg = &k->output};
 
 	(void)order;
-	output_init(&work->output, fd);
-	if (self)
-		hs_dump_map(&self->source, &sink, work->hotspot, &result);
+	output_init(&k->output, fd);
+	if (k->found)
+		hs_dump_map(&k->self.source, &sink, k->work, &result);
 	trailer->status = result.status;
 	trailer->skipped = result.skipped;
-	output_end(&work->output, trailer);
+	output_end(&k->output, trailer);
 }
 
-static void snapshot_write(struct work *work, int fd, const struct self *self,
-			   const struct order *order, struct trailer *trailer)
+static void snapshot_write(struct kept *k, int fd, const struct order *order,
+			   struct trailer *trailer)
 {
-	void *state = kept_take(order);
 	struct hs_result result = {.status = DFG_DUMP_NO_TABLES};
-	struct hs_sink sink = {.write = records_write, .arg = &work->records};
+	struct hs_sink sink = {.write = records_write, .arg = &k->records};
 
-	records_init(&work->records, fd);
-	if (self && state)
-		hs_dump_delta(&self->source, &sink, work->hotspot, state, order->keep == 0,
-			      &result);
-	else if (self)
-		hs_dump_snapshot(&self->source, &sink, work->hotspot, &result);
-	kept_give(order);
+	records_init(&k->records, fd);
+	if (k->found && k->remembers)
+		hs_dump_delta(&k->self.source, &sink, k->work, k->state, order->keep == 0, &result);
+	else if (k->found)
+		hs_dump_snapshot(&k->self.source, &sink, k->work, &result);
 	trailer->status = result.status;
 	trailer->skipped = result.skipped;
-	records_end(&work->records, trailer, result.status != DFG_DUMP_NO_TABLES);
+	records_end(&k->records, trailer, result.status != DFG_DUMP_NO_TABLES);
 }
 
 static void dump_write(int fd, const struct order *order, const void *vm, struct trailer *trailer)
 {
-	struct work *work = sys_map(sizeof(*work));
-	struct self self;
-	bool found;
+	struct kept *k = kept_take(order, vm);
 
-	if (!work) {
+	if (!k) {
 		trailer->status = DFG_DUMP_NO_MEMORY;
 		output_refuse(fd, trailer);
 		return;
 	}
-	found = self_open(&self, vm);
-	(wants_snapshot(order->name) ? snapshot_write : map_write)(work, fd, found ? &self : NULL,
-								   order, trailer);
-	self_close(&self);
-	sys_unmap(work, sizeof(*work));
+	(wants_snapshot(order->name) ? snapshot_write : map_write)(k, fd, order, trailer);
+	kept_give(order);
 }
 
 bool serve_order(const struct order *order, const void *vm, uint64_t since_us)

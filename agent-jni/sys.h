@@ -173,6 +173,17 @@ static inline void sys_unmap(void *p, size_t len)
 	sys_call2(__NR_munmap, p, len);
 }
 
+/* What whole pages of it held; they read as zeros then. */
+static inline void sys_discard(void *p, size_t len)
+{
+	uintptr_t page = 64u << 10; /* the largest in use */
+	uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1);
+	uintptr_t to = ((uintptr_t)p + len) & ~(page - 1);
+
+	if (from < to)
+		sys_call3(__NR_madvise, from, to - from, 4); /* MADV_DONTNEED */
+}
+
 static inline uint64_t sys_clock_us(long clock)
 {
 	struct {
