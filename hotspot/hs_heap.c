@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hs_heap.h"
 
+#define AHEAD 256u
+#define DENSE 2048u /* bytes: a piece costs half a microsecond, as much as to read so many */
+
 static bool space_read(struct hs *hs, uint64_t space, uint64_t *ret_low, uint64_t *ret_high)
 {
 	return hs_get(hs, space, HS_SPACE_LOW, ret_low) &&
@@ -123,12 +126,17 @@ void hs_walk_ahead(struct hs *hs, const struct hs_walk *walk, size_t len)
 	struct hs_pieces *p = &hs->mem.pieces;
 	uint64_t at = walk->next;
 
-	for (p->count = 0; p->count < HS_PIECES; at += 1ull << walk->heap->shift) {
+	for (p->count = 0; p->count < AHEAD; at += 1ull << walk->heap->shift) {
 		if (at >= walk->heap->high || !start_find(hs, walk->heap, at, &at))
 			break;
 		p->at[p->count++] = at;
 	}
-	hs_mem_gather(&hs->mem, len);
+	if (p->count > 1 && at - walk->next < p->count * DENSE) {
+		hs_mem_window(&hs->mem, walk->next, (size_t)(at - walk->next) + len);
+		p->count = 0;
+	} else {
+		hs_mem_gather(&hs->mem, len);
+	}
 }
 
 bool hs_walk_next(struct hs *hs, struct hs_walk *walk, struct hs_block *ret)

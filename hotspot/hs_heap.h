@@ -45,8 +45,8 @@ void hs_walk_start(struct hs_walk *walk, const struct hs_heap *heap, unsigned bu
 /* Moves walk.next to where the segment map says that the next block starts. False at the end. */
 bool hs_walk_seek(struct hs *hs, struct hs_walk *walk);
 
-/* Behind hs_walk_seek: gathers `len` bytes of the next blocks, by the segment map, from walk.next
- * on: where memory that was freed is joined, also some of what are no blocks any more. */
+/* Behind hs_walk_seek: has the headers of the next blocks, by the segment map, gathered as pieces
+ * of `len` bytes; where blocks lie close to each other, instead in the window with all there is. */
 void hs_walk_ahead(struct hs *hs, const struct hs_walk *walk, size_t len);
 
 /* Behind hs_walk_seek: reads the block there, used or free, and moves behind it. False when its

@@ -86,6 +86,22 @@ struct hs_loader *hs_loaders_find(struct hs *hs, struct hs_loaders *l, uint64_t 
 	return ret;
 }
 
+bool hs_loaders_rest(struct hs_loaders *l)
+{
+	uint32_t *now = &l->count[!l->turn], left = l->count[l->turn] - l->passed;
+
+	if (l->proof < PROOF || left > HS_LOADERS_MAX - *now)
+		return false;
+	__builtin_memcpy(&l->loader[!l->turn][*now], &l->loader[l->turn][l->passed],
+			 left * sizeof(l->loader[0][0]));
+	__builtin_memcpy(&l->known[!l->turn][*now], &l->known[l->turn][l->passed],
+			 left * sizeof(l->known[0][0]));
+	*now += left;
+	l->kept += left;
+	l->passed += left;
+	return true;
+}
+
 void hs_loaders_seen(struct hs *hs, struct hs_loader *loader, uint64_t klass)
 {
 	if (loader->klass == klass)

@@ -34,6 +34,9 @@ struct hs_loaders {
 /* Before a walk over all loaders, each of which is shown, then found, in the JVM's order. */
 void hs_loaders_begin(struct hs *hs, struct hs_loaders *l);
 
+/* Whether all loaders that follow were there before: they are taken over as they are. */
+bool hs_loaders_rest(struct hs_loaders *l);
+
 /* Has the fields of a loader at hand, if it is known, together with those behind it. */
 void hs_loaders_show(struct hs *hs, struct hs_loaders *l, uint64_t loader);
 

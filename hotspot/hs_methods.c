@@ -12,8 +12,8 @@ struct walk {
 	unsigned loaders, classes, methods; /* still allowed */
 	bool all;			    /* the JVM does not count: all methods may have run */
 	bool early;			    /* a class was met that has no methods yet */
-	bool fresh;			    /* only classes that are not known */
-	struct hs_loaders *known;	    /* NULL: nothing is remembered */
+	enum hs_methods_of of;
+	struct hs_loaders *known; /* NULL: nothing is remembered */
 };
 
 void hs_methods_init(struct hs_methods *m)
@@ -110,10 +110,10 @@ static bool loader_walk(struct hs *hs, struct hs_methods *m, struct walk *w, uin
 		return false;
 	known = w->known ? hs_loaders_find(hs, w->known, at, klass) : NULL;
 	/* One too many: its classes are found by a walk over all. */
-	if (w->fresh && !known)
+	if (w->of != HS_METHODS_OF_ALL && !known)
 		return true;
 	w->early = false;
-	if (!classes_walk(hs, m, w, klass, w->fresh ? known->klass : 0))
+	if (!classes_walk(hs, m, w, klass, w->of != HS_METHODS_OF_ALL ? known->klass : 0))
 		return false;
 	/* Else they are looked at once more. */
 	if (known && !w->early)
@@ -130,7 +130,7 @@ static bool by_loaders(struct hs *hs, struct hs_methods *m, struct walk *w)
 		return false;
 	if (w->known)
 		hs_loaders_begin(hs, w->known);
-	while (loader)
+	while (loader && !(w->of == HS_METHODS_OF_NEW_LOADERS && hs_loaders_rest(w->known)))
 		if (w->loaders-- == 0 || !loader_walk(hs, m, w, &loader))
 			return false;
 	return true;
@@ -168,7 +168,8 @@ static bool by_tree(struct hs *hs, struct hs_methods *m, struct walk *w)
 	return true;
 }
 
-bool hs_methods_walk(struct hs *hs, struct hs_methods *m, struct hs_loaders *known, bool fresh)
+bool hs_methods_walk(struct hs *hs, struct hs_methods *m, struct hs_loaders *known,
+		     enum hs_methods_of of)
 {
 	static const enum hs_field_id methods[] = {HS_KLASS_LAYOUT,   HS_KLASS_METHODS,
 						   HS_METHODS_LENGTH, HS_METHODS_DATA,
@@ -177,16 +178,18 @@ bool hs_methods_walk(struct hs *hs, struct hs_methods *m, struct hs_loaders *kno
 						   HS_KLASS_NEXT};
 	static const enum hs_field_id tree[] = {HS_KLASS_OBJECT, HS_KLASS_SUPER, HS_KLASS_SUBCLASS,
 						HS_KLASS_SIBLING};
-	struct walk w = {LOADERS_MAX, CLASSES_MAX, METHODS_MAX, fresh, false, fresh, known};
+	struct walk w = {LOADERS_MAX, CLASSES_MAX, METHODS_MAX, of != HS_METHODS_OF_ALL,
+			 false,	      of,	   known};
 	uint64_t at;
 	uint8_t compiles;
 
 	if (!has_all(hs, methods, sizeof(methods) / sizeof(*methods)))
 		return false;
-	if (!fresh)
+	if (of == HS_METHODS_OF_ALL)
 		w.all = !hs_flag(hs, "UseCompiler", &at, &compiles) || compiles == 0;
 	if (has_all(hs, loaders, sizeof(loaders) / sizeof(*loaders)))
 		return by_loaders(hs, m, &w);
 	/* The tree does not tell what came since. */
-	return !fresh && has_all(hs, tree, sizeof(tree) / sizeof(*tree)) && by_tree(hs, m, &w);
+	return of == HS_METHODS_OF_ALL && has_all(hs, tree, sizeof(tree) / sizeof(*tree)) &&
+	       by_tree(hs, m, &w);
 }

@@ -30,11 +30,18 @@ static inline enum hs_method_state hs_method_state(uint64_t slot)
 	return (enum hs_method_state)(slot & 3);
 }
 
+/* Which classes are looked at. Of those that had not been seen before all methods are added: they
+ * are going to run (JDK 9 and later; JDK 8 does not tell which are new). */
+enum hs_methods_of {
+	HS_METHODS_OF_ALL,
+	HS_METHODS_OF_NEW,	   /* that had not been seen before */
+	HS_METHODS_OF_NEW_LOADERS, /* the same, as far as their loaders came since */
+};
+
 /* Adds the methods of loaded classes that have ever run: those with counters, or with code; all of
- * them where the JVM does not count. With `known` it is noted there which classes have been seen;
- * with `fresh`, only classes that had not been seen before are looked at, and all of their methods
- * are added: they are going to run (JDK 9 and later; JDK 8 does not tell which are new). False: not
- * all could be found. */
-bool hs_methods_walk(struct hs *hs, struct hs_methods *m, struct hs_loaders *known, bool fresh);
+ * them where the JVM does not count. With `known` it is noted there which classes have been seen.
+ * False: not all could be found. */
+bool hs_methods_walk(struct hs *hs, struct hs_methods *m, struct hs_loaders *known,
+		     enum hs_methods_of of);
 
 #endif

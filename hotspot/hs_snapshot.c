@@ -14,9 +14,10 @@ static void header_show(struct snapshot *s, const struct hs_walk *walk)
 	struct hs_mem *mem = &s->hs.mem;
 	struct hs_pieces *p = &mem->pieces;
 
+	if (hs_mem_in_window(mem, walk->next, HS_BLOB_HEADER))
+		return;
 	if (!s->delta) {
-		if (!hs_mem_in_window(mem, walk->next, HS_BLOB_HEADER))
-			hs_mem_window(mem, walk->next, (size_t)(walk->heap->high - walk->next));
+		hs_mem_window(mem, walk->next, (size_t)(walk->heap->high - walk->next));
 		return;
 	}
 	while (s->piece < p->count && p->at[s->piece] < walk->next)
@@ -25,7 +26,8 @@ static void header_show(struct snapshot *s, const struct hs_walk *walk)
 		hs_walk_ahead(&s->hs, walk, hs_blob_header(&s->hs));
 		s->piece = 0;
 	}
-	hs_mem_show(mem, s->piece);
+	if (p->count > 0)
+		hs_mem_show(mem, s->piece);
 }
 
 /* All of a block at once, as far as the window goes. False: it is none any more. */
@@ -155,24 +157,33 @@ static bool fixed_read(struct snapshot *s)
 	return true;
 }
 
+/* Adds to the methods those of classes; true: of all that there are. */
+static bool methods_list(struct snapshot *s, uint64_t time, bool last)
+{
+	struct hs_loaders *loaders = s->state ? &s->state->loaders : NULL;
+	enum hs_methods_of of = !s->delta || last ? HS_METHODS_OF_ALL
+				: s->seldom	  ? HS_METHODS_OF_NEW
+						  : HS_METHODS_OF_NEW_LOADERS;
+	bool complete = hs_methods_walk(&s->hs, &s->methods, loaders, of);
+
+	/* The memory of methods that went is used again: a list of all says which these are. */
+	if (of != HS_METHODS_OF_ALL && hs_loaders_due(loaders, time)) {
+		of = HS_METHODS_OF_ALL;
+		complete = hs_methods_walk(&s->hs, &s->methods, loaders, of);
+	}
+	if (of == HS_METHODS_OF_ALL && loaders)
+		hs_loaders_listed(loaders, time);
+	return complete && of == HS_METHODS_OF_ALL;
+}
+
 /* False: the sink takes no more. */
 static bool records_write(struct snapshot *s, const struct hs_heaps *heaps, uint64_t time,
 			  bool last)
 {
-	struct hs_loaders *loaders = s->state ? &s->state->loaders : NULL;
-	bool fresh = s->delta && !last;
-	bool complete = hs_methods_walk(&s->hs, &s->methods, loaders, fresh);
 	unsigned budget = HS_BLOCKS_MAX;
 
-	/* The memory of methods that went is used again: a list of all says which these are. */
-	if (fresh && hs_loaders_due(loaders, time)) {
-		fresh = false;
-		complete = hs_methods_walk(&s->hs, &s->methods, loaders, fresh);
-	}
-	if (!fresh && loaders)
-		hs_loaders_listed(loaders, time);
-
-	if (!snapshot_head_write(s, time, complete && !fresh) || !snapshot_methods_all(s))
+	s->seldom = !s->delta || last || time - s->state->seldom >= HS_SELDOM_NS;
+	if (!snapshot_head_write(s, time, methods_list(s, time, last)) || !snapshot_methods_all(s))
 		return false;
 	for (unsigned i = 0; i < heaps->count; i++)
 		if (!heap_write(s, &heaps->heap[i], &budget))
@@ -180,7 +191,11 @@ static bool records_write(struct snapshot *s, const struct hs_heaps *heaps, uint
 	/* A walk that was cut has not seen what it has not seen: all of that is as it was. */
 	if (s->delta && s->result->status == DFG_DUMP_OK && !gone_write(s))
 		return false;
-	return snapshot_threads(s, s->state ? &s->state->threads : NULL) && end_write(s);
+	if (s->seldom && !snapshot_threads(s, s->state ? &s->state->threads : NULL))
+		return false;
+	if (s->seldom && s->state)
+		s->state->seldom = time;
+	return end_write(s);
 }
 
 static void dump(struct snapshot *s, bool last)

@@ -47,6 +47,7 @@ struct snapshot {
 	struct hs_result *result;
 	struct hs_state *state; /* NULL: nothing is remembered */
 	bool delta;
+	bool seldom;  /* what seldom changes is looked at, too */
 	uint8_t base; /* of hs_stream */
 	struct hs_fixed fixed;
 	uint32_t methods_written;

@@ -15,6 +15,9 @@
 
 #define HS_THREADS_SLOTS 4096u
 
+/* How often a delta looks at threads' names, and for new classes of old loaders. */
+#define HS_SELDOM_NS 500000000ull
+
 struct hs_known {
 	uint32_t at;	/* of the code, bytes from the lowest heap */
 	uint32_t print; /* what its header said, hashed; 0: to be written again */
@@ -35,8 +38,9 @@ struct hs_threads_known {
 };
 
 struct hs_state {
-	bool ready;    /* there is a last snapshot */
-	unsigned turn; /* its list is list[turn] */
+	bool ready;	 /* there is a last snapshot */
+	unsigned turn;	 /* its list is list[turn] */
+	uint64_t seldom; /* when what seldom changes was last looked at */
 	uint64_t base;
 	uint32_t count[2];
 	uint32_t cursor, gone; /* how much of the last list has been passed, and was gone */

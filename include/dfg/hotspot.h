@@ -79,9 +79,10 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
  * written each time. Where nothing has changed, a delta is a HEAD and an END, and costs a read of
  * each block's header.
  *
- * Classes that came since the one before (JDK 9 and later) have all their methods written.
- * Methods of older classes that have begun to run since are found with `last` only, which goes
- * through all classes, as a whole snapshot does. */
+ * Classes that came since the one before (JDK 9 and later) have all their methods written: in the
+ * next delta where their loader is new, too, else in the first half a second later, when threads
+ * are looked at as well. Methods of older classes that have begun to run since are found with
+ * `last` only, which goes through all classes, as a whole snapshot does. */
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, bool last, struct hs_result *ret);
 
