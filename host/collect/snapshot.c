@@ -25,10 +25,11 @@ static void note_status(struct snapshots *s, const char *who, uint32_t status)
 
 /* ---- by the agent ---- */
 
+/* known: the agent has answered before. */
 static int wake(struct share *share, const struct jvm *j, const struct dump *d, int pidfd,
-		const struct snapshot_options *o, struct err *err)
+		const struct snapshot_options *o, bool known, struct err *err)
 {
-	bool resident = agent_is_resident(j);
+	bool resident = known || agent_is_resident(j);
 
 	if (o->trigger == TRIGGER_LOAD || (o->trigger == TRIGGER_AUTO && !resident))
 		return agent_load(j, d, !o->keep_flags, err);
@@ -55,7 +56,7 @@ static int exchange(struct snapshots *s, struct share *share, bool last, struct 
 		return err_set(err, errno, "process %d", (int)j->pid);
 	rc = dump_make(share, j, &wish, &d, err);
 	if (rc == 0)
-		rc = wake(share, j, &d, pidfd, s->options, err);
+		rc = wake(share, j, &d, pidfd, s->options, s->by_agent, err);
 	/* Up to here, room was short in the container's share and not where the snapshots go. */
 	if (rc < 0)
 		err->code = 0;
@@ -87,7 +88,8 @@ static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, s
 		return err_set(err, 0, "process %d is in no container", (int)s->jvm->pid);
 	if (agent_can_answer(s->jvm, err) < 0)
 		return -1;
-	if ((!agent_is_visible(s->jvm) || share_open(root, c->id, LOCK_MS, &share, err) < 0) &&
+	if (((!s->by_agent && !agent_is_visible(s->jvm)) ||
+	     share_open(root, c->id, LOCK_MS, &share, err) < 0) &&
 	    (agent_join(root, c, err) < 0 || share_open(root, c->id, LOCK_MS, &share, err) < 0))
 		return -1;
 	rc = exchange(s, &share, last, ret, err);

@@ -12,7 +12,7 @@
 #include "dfg/snapshot.h"
 #include "dfg/str.h"
 
-#define PAUSE_LEAST_MS 100
+#define PAUSE_LEAST_MS 25
 #define PAUSE_MOST_MS  1000
 #define SHARE	       25 /* parts of the time, of which the watch takes one */
 #define FAILURES_MAX   3

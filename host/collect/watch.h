@@ -5,7 +5,7 @@
  *
  * How often: a delta that costs t of processor time, in the JVM and here, or the one before it
  * where that cost less (one among many lists all classes), is followed by a pause of at least 25 t
- * (4 % of one processor) and 100 ms; each that has nothing new doubles the pause, up to a second,
+ * (4 % of one processor) and 25 ms; each that has nothing new doubles the pause, up to a second,
  * and the first that has goes back to the least.
  *
  * A JVM can make whoever reads it wait for ever, and can lie: the child may be killed at any moment
