@@ -146,11 +146,6 @@ class App {
 		return found;
 	}
 
-	// All samples of the recording.
-	whole() {
-		return this.rec.counts[this.rec.counts.length - 1].reduce((sum, n) => sum + n, 0);
-	}
-
 	// ---- texts ----
 
 	describe(tree, node) {

@@ -7,7 +7,7 @@ function framesNamed(rec, name) {
 	return rec.frameName.map((n) => rec.names[n] === name);
 }
 
-function calleesOf(tree, frames, marks) {
+function calleesOf(tree, marks) {
 	const b = new TreeBuilder(tree.self.length), to = new Int32Array(tree.count);
 	tree.eachOutermost(marks, (top) => {
 		for (let i = top; i < tree.end[top]; i++) {
@@ -15,10 +15,10 @@ function calleesOf(tree, frames, marks) {
 			tree.self.forEach((list, s) => b.self[s][to[i]] += list[i]);
 		}
 	});
-	return b.finish(frames).tree;
+	return b.finish().tree;
 }
 
-function callersOf(tree, frames, marks) {
+function callersOf(tree, marks) {
 	const b = new TreeBuilder(tree.self.length);
 	tree.eachOutermost(marks, (top) => {
 		let to = 0;
@@ -26,7 +26,7 @@ function callersOf(tree, frames, marks) {
 			to = b.child(to, tree.frame[i]);
 		tree.total.forEach((list, s) => b.self[s][to] += list[top]);
 	});
-	return b.finish(frames).tree;
+	return b.finish().tree;
 }
 
 class CallersView {
@@ -44,11 +44,11 @@ class CallersView {
 			flame.paintSoon();
 			return;
 		}
-		this.tree = tree;
-		this.method = state.method;
+		Object.assign(this, {tree, method: state.method});
 		const marks = framesNamed(rec, state.method), frame = marks.indexOf(true);
+		this.frame = frame;
 		byId('callers-none').hidden = frame >= 0;
-		this.trees = [callersOf, calleesOf].map((make) => make(tree, rec.frameName.length, marks));
+		this.trees = [callersOf, calleesOf].map((make) => make(tree, marks));
 		for (const t of this.trees) {
 			t.frame[0] = frame;
 			if (rec.isDifference)

@@ -111,7 +111,7 @@ class Controls {
 		byId('matched').textContent = state.term
 			? `${shareText(found, tree.total[last][state.zoom])} in ${grouped(matches.length)} ${
 				matches.length === 1 ? 'place' : 'places'}` : '';
-		byId('shown').textContent = tree.samples === app.whole() ? ''
-			: `${samplesText(tree.samples)} of ${grouped(app.whole())} shown`;
+		byId('shown').textContent = tree.samples === app.rec.whole ? ''
+			: `${samplesText(tree.samples)} of ${grouped(app.rec.whole)} shown`;
 	}
 }

@@ -10,18 +10,18 @@ function unpackBytes(text) {
 }
 
 function unpack(text, Type = Int32Array) {
-	const bytes = unpackBytes(text);
+	const bytes = unpackBytes(text), n = bytes.length;
 	let count = 0;
-	for (const b of bytes)
-		count += b < 128;
+	for (let i = 0; i < n; i++)
+		count += bytes[i] < 128 ? 1 : 0;
 	const numbers = new Type(count);
 	for (let i = 0, at = 0; i < count; i++) {
-		let b = bytes[at++], n = b & 127;
+		let b = bytes[at++], number = b & 127;
 		for (let unit = 128; b >= 128; unit *= 128) {
 			b = bytes[at++];
-			n += (b & 127) * unit;
+			number += (b & 127) * unit;
 		}
-		numbers[i] = n;
+		numbers[i] = number;
 	}
 	return numbers;
 }
@@ -83,6 +83,7 @@ class Recording {
 			.map((text) => unpack(text, Float64Array));
 		for (const list of this.counts.filter((c) => c.length === 0))
 			this.counts[this.counts.indexOf(list)] = new Float64Array(1);
+		this.whole = this.counts[this.counts.length - 1].reduce((sum, n) => sum + n, 0);
 		this.isDifference = this.counts.length === 2;
 	}
 

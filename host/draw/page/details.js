@@ -10,60 +10,85 @@ class Details {
 		this.body = byId('details-body');
 	}
 
-	// node: of the view's tree.
 	update() {
-		const {app} = this, node = app.cursor;
-		if (this.node === node && this.tree === app.tree && this.term === app.state.term)
+		const {app} = this, {state, parts} = app, key = [state.view === 'callers' && state.method,
+			app.cursor, state.zoom, app.look.theme].join();
+		if (this.key === key && this.tree === app.tree)
 			return;
-		Object.assign(this, {node, tree: app.tree, term: app.state.term});
-		this.body.replaceChildren(...this.heading(node), this.figures(node), this.actions(node),
-			...this.lines(node), ...this.callers(node), ...this.callees(node));
+		Object.assign(this, {key, tree: app.tree});
+		this.body.replaceChildren(...state.view === 'callers' && parts.callers.frame >= 0
+			? this.ofMethod(parts.callers) : this.ofNode(app.cursor));
+		this.panel.scrollTop = 0;
 	}
 
-	heading(node) {
-		const {rec, tree} = this.app, frame = tree.frame[node], kind = rec.kindOf(frame);
+	ofNode(node) {
+		const {app} = this, {tree, state} = app, frame = tree.frame[node], callers = [];
+		for (let i = tree.parent[node]; i >= 0; i = tree.parent[i])
+			callers.push(i);
+		const go = (i) => app.zoom(i);
+		return [...this.heading(frame),
+			this.figures(tree.total.map((t) => t[node]), tree.self.map((t) => t[node]),
+				state.zoom && tree.isBelow(node, state.zoom) ? tree.total[0][state.zoom] : 0),
+			frame < 0 ? el('p', {class: 'dim'}, 'Click a frame to zoom to it. Press ? for all keys.')
+				: el('p', {class: 'actions'},
+					state.zoom === node ? '' : el('button', {onclick: () => go(node)}, 'Zoom'),
+					el('button', {onclick: () => app.showMethod(frame)}, 'Callers & callees'),
+					this.searchButton(frame)),
+			...this.lines(tree.total[tree.total.length - 1][node],
+				frame < 0 ? null : (shown) => shown === node),
+			...this.list('Called from', tree, callers, go, false),
+			...this.list(node ? 'Calls' : 'Roots', tree, this.children(tree, node), go, true)];
+	}
+
+	ofMethod({trees: [callers, callees], frame}) {
+		const {app} = this, {tree, rec} = app, marks = framesNamed(rec, rec.nameOf(frame));
+		const method = methodsOf(rec, tree, 0).find((m) => m.name === rec.frameName[frame]);
+		const outermost = new Set();
+		tree.eachOutermost(marks, (node) => outermost.add(node));
+		const go = (in_) => (i) => app.showMethod(in_.frame[i]);
+		return [...this.heading(frame), method ? this.figures(method.total, method.self, 0) : '',
+			el('p', {class: 'actions'}, this.searchButton(frame)),
+			...this.lines(callees.samples, (shown) => outermost.has(shown)),
+			...this.list('Called from', callers, this.children(callers, 0), go(callers), true),
+			...this.list('Calls', callees, this.children(callees, 0), go(callees), true)];
+	}
+
+	heading(frame) {
+		const {rec} = this.app, kind = rec.kindOf(frame);
 		return [el('h2', {}, rec.nameOf(frame)), frame < 0
 			? el('p', {class: 'dim'}, 'All that is shown')
 			: el('p', {class: 'dim', title: kind.about}, this.app.swatch(frame), kind.label)];
 	}
 
-	figures(node) {
-		const {app} = this, {tree, rec, state} = app, rows = [];
-		const add = (name, n, whole) => rows.push(el('tr', {}, el('th', {scope: 'row'}, name),
-			el('td', {class: 'number'}, grouped(n)), el('td', {class: 'number'}, shareText(n, whole))));
-		if (rec.isDifference) {
-			['before', 'after'].forEach((name, s) => {
-				add(`Total ${name}`, tree.total[s][node], tree.total[s][0]);
-				add(`Self ${name}`, tree.self[s][node], tree.total[s][0]);
-			});
-			const change = app.changeOf(tree.total.map((t) => t[node]));
+	// total, self: one list each, or in a difference two; zoomed: samples of what is zoomed to, or 0.
+	figures(total, self, zoomed) {
+		const {app} = this, whole = app.tree.total.map((t) => t[0]), rows = [];
+		const add = (name, n, of) => rows.push(el('tr', {}, el('th', {scope: 'row'}, name),
+			el('td', {class: 'number'}, grouped(n)), el('td', {class: 'number'}, shareText(n, of))));
+		const sides = app.rec.isDifference ? [' before', ' after'] : [''];
+		sides.forEach((side, s) => {
+			add(`Total${side}`, total[s], whole[s]);
+			add(`Self${side}`, self[s], whole[s]);
+		});
+		if (app.rec.isDifference) {
+			const change = app.changeOf(total);
 			rows.push(el('tr', {}, el('th', {scope: 'row'}, 'Change'), el('td', {colspan: 2,
 				class: `number ${app.changeClass(change)}`},
 			`${pointsText(change.points)}, z\u00a0=\u00a0${change.score.toFixed(1)}`)));
-		} else {
-			add('Total', tree.total[0][node], tree.samples);
-			add('Self', tree.self[0][node], tree.samples);
-			if (state.zoom && tree.isBelow(node, state.zoom))
-				add('Of zoomed', tree.total[0][node], tree.total[0][state.zoom]);
+		} else if (zoomed) {
+			add('Of zoomed', total[0], zoomed);
 		}
 		return el('table', {class: 'figures'}, el('tbody', {}, ...rows));
 	}
 
-	actions(node) {
-		const {app} = this, {tree, rec, state} = app, frame = tree.frame[node];
-		if (frame < 0)
-			return el('p', {class: 'dim'}, 'Click a frame to zoom to it. Press ? for all keys.');
-		const literal = rec.nameOf(frame).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-		return el('p', {class: 'actions'},
-			state.zoom === node ? '' : el('button', {onclick: () => app.zoom(node)}, 'Zoom'),
-			el('button', {onclick: () => app.showMethod(frame)}, 'Callers & callees'),
-			el('button', {onclick: () => app.change({term: `^${literal}$`}, true)}, 'Search'));
+	searchButton(frame) {
+		const literal = this.app.rec.nameOf(frame).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+		return el('button', {onclick: () => this.app.change({term: `^${literal}$`}, true)}, 'Search');
 	}
 
-	lines(node) {
-		const {app} = this, {tree} = app, total = tree.total[tree.total.length - 1][node];
-		const list = tree.frame[node] < 0 || app.rec.isDifference ? []
-			: app.view.lines((shown) => shown === node);
+	// wanted: whether a node of the tree is meant; null: none.
+	lines(total, wanted) {
+		const list = wanted && !this.app.rec.isDifference ? this.app.view.lines(wanted) : [];
 		const modules = [...new Set(list.map((l) => l.module))].filter((m) => m);
 		const known = list.filter((l) => l.line);
 		const parts = modules.map((m) => el('p', {class: 'dim module', title: 'The file its code is in'}, m));
@@ -82,28 +107,19 @@ class Details {
 			el('table', {class: 'lines'}, el('tbody', {}, ...rows))];
 	}
 
-	button(node, text) {
-		const {app} = this;
-		return el('button', {class: 'link', onclick: () => app.zoom(node)},
-			app.swatch(app.tree.frame[node]), text || app.rec.nameOf(app.tree.frame[node]));
+	children(tree, node) {
+		return tree.children(node).sort((a, b) => tree.value[b] - tree.value[a]);
 	}
 
-	callers(node) {
-		const {tree} = this.app, items = [];
-		for (let i = tree.parent[node]; i >= 0; i = tree.parent[i])
-			items.push(el('li', {}, this.button(i)));
-		return items.length ? [el('h3', {}, 'Called from'), el('ol', {class: 'frames'}, ...items)] : [];
-	}
-
-	callees(node) {
-		const {tree} = this.app, last = tree.total.length - 1;
-		const list = tree.children(node).sort((a, b) => tree.value[b] - tree.value[a]);
-		if (!list.length)
+	// Frames as buttons; with their shares of the tree's node above them, where these are children.
+	list(title, tree, nodes, go, shares) {
+		if (!nodes.length)
 			return [];
-		const more = list.length - CALLEES_SHOWN;
-		return [el('h3', {}, node ? 'Calls' : 'Roots'), el('ol', {class: 'frames'},
-			...list.slice(0, CALLEES_SHOWN).map((i) => el('li', {}, this.button(i),
-				el('span', {class: 'number dim'}, percentText(tree.total[last][i], tree.total[last][node])))),
-			more > 0 ? el('li', {class: 'dim'}, `${grouped(more)} more`) : '')];
+		const {app} = this, last = tree.total[tree.total.length - 1], shown = shares ? CALLEES_SHOWN : Infinity;
+		const item = (i) => el('li', {}, el('button', {class: 'link', onclick: () => go(i)},
+			app.swatch(tree.frame[i]), app.rec.nameOf(tree.frame[i])), shares
+			? el('span', {class: 'number dim'}, percentText(last[i], last[tree.parent[i]])) : '');
+		return [el('h3', {}, title), el('ol', {class: 'frames'}, ...nodes.slice(0, shown).map(item),
+			nodes.length > shown ? el('li', {class: 'dim'}, `${grouped(nodes.length - shown)} more`) : '')];
 	}
 }

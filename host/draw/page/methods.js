@@ -98,6 +98,7 @@ class MethodsView {
 			return el('td', {class: 'number'}, m.score.toFixed(1));
 		const set = key === 'before' ? 0 : last, n = key === 'self' ? m.self[last] : m.total[set];
 		return el('td', {class: 'number'}, el('meter', {min: 0, max: whole[set] || 1, value: n,
-			'aria-hidden': 'true'}), shareText(n, whole[set]));
+			'aria-hidden': 'true'}),
+			el('span', {class: 'share'}, shareText(n, whole[set])));
 	}
 }

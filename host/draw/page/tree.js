@@ -86,13 +86,52 @@ class Tree {
 	}
 }
 
+// A typed array of twice the size.
+function doubled(old) {
+	const list = new old.constructor(old.length * 2);
+	list.set(old);
+	return list;
+}
+
+const FEW_CHILDREN = 8; // are looked through; those of a node with more are found by a hash
+
 class TreeBuilder {
-	constructor(sets) {
+	constructor(sets, room = 1024) {
 		this.count = 1;
-		this.frame = new Int32Array(1024).fill(-1, 0, 1);
-		this.parent = new Int32Array(1024).fill(-1, 0, 1);
-		this.self = Array.from({length: sets}, () => new Float64Array(1024));
+		for (const name of ['frame', 'parent', 'first', 'next', 'children'])
+			this[name] = new Int32Array(room);
+		this.frame[0] = this.parent[0] = -1;
+		this.self = Array.from({length: sets}, () => new Float64Array(room));
 		this.slots = new Int32Array(4096); // open addressing; 0: empty
+		this.hashed = 0;
+	}
+
+	// The child of `parent` with this frame, made if new. Lists begin with the newest child.
+	child(parent, frame) {
+		const {next, children} = this, frames = this.frame;
+		if (children[parent] <= FEW_CHILDREN) {
+			for (let n = this.first[parent]; n; n = next[n])
+				if (frames[n] === frame)
+					return n;
+			return this.add(parent, frame);
+		}
+		return this.slots[this.slot(parent, frame)] || this.add(parent, frame);
+	}
+
+	add(parent, frame) {
+		const n = this.count++;
+		if (n === this.frame.length)
+			this.grow();
+		this.frame[n] = frame;
+		this.parent[n] = parent;
+		this.next[n] = this.first[parent];
+		this.first[parent] = n;
+		if (++this.children[parent] === FEW_CHILDREN + 1)
+			for (let i = n; i; i = this.next[i])
+				this.hash(i);
+		else if (this.children[parent] > FEW_CHILDREN)
+			this.hash(n);
+		return n;
 	}
 
 	slot(parent, frame) {
@@ -107,60 +146,47 @@ class TreeBuilder {
 		return i;
 	}
 
-	// The child of `parent` with this frame, made if new.
-	child(parent, frame) {
-		const i = this.slot(parent, frame);
-		if (this.slots[i])
-			return this.slots[i];
-		const n = this.count++;
-		if (n === this.frame.length)
-			this.grow();
-		this.frame[n] = frame;
-		this.parent[n] = parent;
-		this.slots[i] = n;
-		if (this.count * 2 > this.slots.length)
-			this.growSlots();
-		return n;
+	hash(node) {
+		if (++this.hashed * 2 > this.slots.length) {
+			const old = this.slots;
+			this.slots = new Int32Array(old.length * 2);
+			for (const n of old)
+				if (n)
+					this.slots[this.slot(this.parent[n], this.frame[n])] = n;
+		}
+		this.slots[this.slot(this.parent[node], this.frame[node])] = node;
 	}
 
 	grow() {
-		const more = (old) => {
-			const list = new old.constructor(old.length * 2);
-			list.set(old);
-			return list;
-		};
-		this.frame = more(this.frame);
-		this.parent = more(this.parent);
-		this.self = this.self.map(more);
+		for (const name of ['frame', 'parent', 'first', 'next', 'children'])
+			this[name] = doubled(this[name]);
+		this.self = this.self.map(doubled);
 	}
 
-	growSlots() {
-		this.slots = new Int32Array(this.slots.length * 2);
-		for (let n = 1; n < this.count; n++)
-			this.slots[this.slot(this.parent[n], this.frame[n])] = n;
-	}
-
-	// Heads and successors of each node's list of children, in the order of their frames.
-	sortChildren(frames) {
-		const n = this.count, at = new Int32Array(frames + 2), sorted = new Int32Array(n);
-		for (let i = 1; i < n; i++)
-			at[this.frame[i] + 1]++;
-		for (let f = 1; f < at.length; f++)
-			at[f] += at[f - 1];
-		for (let i = 1; i < n; i++)
-			sorted[at[this.frame[i]]++] = i;
-		const first = new Int32Array(n), next = new Int32Array(n);
-		for (let i = n - 2; i >= 0; i--) {
-			const node = sorted[i];
-			next[node] = first[this.parent[node]];
-			first[this.parent[node]] = node;
+	// Puts the list of a node's children into the order of their frames.
+	sortChildren(node) {
+		const {first, next, frame} = this;
+		let list = 0, sorted = true;
+		for (let n = first[node], after; n; n = after) { // turned over: the oldest comes first
+			after = next[n];
+			sorted = sorted && (list === 0 || frame[n] < frame[list]);
+			next[n] = list;
+			list = n;
 		}
-		return {first, next};
+		first[node] = list;
+		if (sorted)
+			return;
+		const all = [];
+		for (let n = list; n; n = next[n])
+			all.push(n);
+		all.sort((a, b) => frame[a] - frame[b]);
+		first[node] = all[0];
+		all.forEach((n, i) => next[n] = all[i + 1] || 0);
 	}
 
 	// The whole tree. order: for each node of the builder that of the tree.
-	finish(frames) {
-		const {first, next} = this.sortChildren(frames), sets = this.self.length;
+	finish() {
+		const {first, next} = this, sets = this.self.length;
 		const tree = new Tree(this.count, sets), order = new Int32Array(this.count);
 		for (let node = 0, i = 0, depth = 0; ;) {
 			order[node] = i;
@@ -171,6 +197,7 @@ class TreeBuilder {
 				tree.self[s][i] = tree.total[s][i] = this.self[s][node];
 			i++;
 			if (first[node]) {
+				this.sortChildren(node);
 				node = first[node];
 				depth++;
 				continue;

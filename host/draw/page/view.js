@@ -55,91 +55,109 @@ class Roots {
 
 // What is counted: nodes of the recording with their samples; of each the thread, where it matters.
 function chooseEntries(rec, state, roots) {
-	const sampled = rec.samples, hasSpan = state.to > state.from;
-	if (!sampled || !hasSpan && !roots.byThread) {
-		const nodes = [];
-		for (let i = 0; i < rec.nodeCount; i++)
-			if (rec.counts.some((list) => list[i]))
-				nodes.push(i);
-		return {node: nodes, thread: null, counts: rec.counts.map((list) => nodes.map((i) => list[i]))};
+	const {samples} = rec, hasSpan = state.to > state.from, node = [], thread = [];
+	if (samples && (hasSpan || roots.byThread)) {
+		for (let i = 0; i < samples.count; i++) {
+			if (hasSpan && !(samples.time[i] >= state.from && samples.time[i] < state.to))
+				continue;
+			node.push(samples.node[i]);
+			thread.push(samples.thread[i]);
+		}
+		return {node, thread, counts: [new Uint8Array(node.length).fill(1)]};
 	}
-	const node = [], thread = [];
-	for (let i = 0; i < sampled.count; i++) {
-		if (hasSpan && !(sampled.time[i] >= state.from && sampled.time[i] < state.to))
-			continue;
-		node.push(sampled.node[i]);
-		thread.push(sampled.thread[i]);
-	}
-	return {node, thread, counts: [node.map(() => 1)]};
+	for (let i = 0; i < rec.nodeCount; i++)
+		if (rec.counts.some((list) => list[i]))
+			node.push(i);
+	return {node, counts: rec.counts.map((list) => node.map((i) => list[i]))};
 }
 
-// Pairs are what became of the recording's nodes: each of them below each root it is shown under.
-// They lead from a node of the tree back to source lines.
+// What became of the recording's nodes: each of them once below each root that it is shown under.
+// A pair leads from a node of the tree back to its source lines; its parent comes before it.
+class Pairs {
+	constructor(sets, room) {
+		this.count = 0;
+		for (const name of ['node', 'parent', 'shown'])
+			this[name] = new Int32Array(room);
+		this.self = Array.from({length: sets}, () => new Float64Array(room));
+	}
+
+	add(node, parent, shown) {
+		const pair = this.count++;
+		if (pair === this.node.length) {
+			for (const name of ['node', 'parent', 'shown'])
+				this[name] = doubled(this[name]);
+			this.self = this.self.map(doubled);
+		}
+		this.node[pair] = node;
+		this.parent[pair] = parent;
+		this.shown[pair] = shown;
+		return pair;
+	}
+}
+
 class View {
 	constructor(rec, state) {
 		this.rec = rec;
 		this.hidden = rec.kinds.map((k) => state.hide.includes(k.letter));
-		this.builder = new TreeBuilder(rec.counts.length);
-		this.pairs = {node: [], parent: [], shown: [], self: rec.counts.map(() => [])};
-		const roots = new Roots(rec, state), entries = chooseEntries(rec, state, roots);
-		this.addAll(entries, entries.node.map((node, i) => node === 0 ? 0
-			: roots.node(this.builder, entries.thread ? entries.thread[i] : 0, rec.nodeRoot[node])),
-		roots.byThread);
-		const {tree, order} = this.builder.finish(rec.frameName.length);
+		const builder = new TreeBuilder(rec.counts.length, rec.nodeCount + 16);
+		this.missing = []; // of pair()
+		this.pairs = new Pairs(rec.counts.length, rec.nodeCount + 16);
+		this.addAll(builder, new Roots(rec, state), state);
+		const {tree, order} = builder.finish(), {shown} = this.pairs;
 		this.tree = tree;
-		this.pairs.shown = this.pairs.shown.map((node) => order[node]);
-		this.builder = null;
+		for (let i = 0; i < this.pairs.count; i++)
+			shown[i] = order[shown[i]];
 		if (rec.isDifference)
 			tree.weigh(state.sides);
 	}
 
-	addAll(entries, tops, byThread) {
+	addAll(builder, roots, state) {
+		const {rec, pairs} = this, entries = chooseEntries(rec, state, roots), {counts} = entries;
+		const tops = entries.node.map((node, i) => node === 0 ? 0
+			: roots.node(builder, entries.thread ? entries.thread[i] : 0, rec.nodeRoot[node]));
 		const order = tops.map((_, i) => i);
-		if (byThread)
+		if (roots.byThread)
 			order.sort((a, b) => tops[a] - tops[b]);
-		this.seenUnder = new Int32Array(this.rec.nodeCount).fill(-1);
-		this.pairOf = new Int32Array(this.rec.nodeCount);
+		// By node of the recording: the root it was last met under, and its pair there.
+		const met = {under: new Int32Array(rec.nodeCount).fill(-1), pair: new Int32Array(rec.nodeCount)};
 		for (const i of order) {
-			const pair = this.pair(entries.node[i], tops[i]);
-			entries.counts.forEach((list, s) => {
-				this.builder.self[s][this.pairs.shown[pair]] += list[i];
-				this.pairs.self[s][pair] += list[i];
-			});
+			const pair = this.pair(builder, met, entries.node[i], tops[i]), shown = pairs.shown[pair];
+			for (let s = 0; s < counts.length; s++) {
+				builder.self[s][shown] += counts[s][i];
+				pairs.self[s][pair] += counts[s][i];
+			}
 		}
-		this.seenUnder = this.pairOf = null;
 	}
 
-	// The pair of a node below a root; with those above it, made if new.
-	pair(node, top) {
-		const missing = [], {nodeParent, nodeFrame, frameKind} = this.rec;
-		for (; node >= 0 && this.seenUnder[node] !== top; node = nodeParent[node])
+	// The pair of a node below a root; with those above it, made if new. Without recursion: how deep
+	// a stack is, the recorded program decides.
+	pair(builder, met, node, top) {
+		const {rec, pairs, hidden, missing} = this;
+		let pair = -1;
+		for (; met.under[node] !== top; node = rec.nodeParent[node]) {
 			missing.push(node);
-		let pair = node >= 0 ? this.pairOf[node] : -1;
-		for (let i = missing.length - 1; i >= 0; i--) {
-			const n = missing[i], isTop = n === 0 || nodeParent[n] === 0;
-			let shown = isTop ? n && top : this.pairs.shown[pair];
-			if (!isTop && !this.hidden[frameKind[nodeFrame[n]]])
-				shown = this.builder.child(shown, nodeFrame[n]);
-			pair = this.addPair(n, pair, shown);
-			this.seenUnder[n] = top;
-			this.pairOf[n] = pair;
+			if (rec.nodeParent[node] <= 0)
+				break;
+		}
+		if (met.under[node] === top)
+			pair = met.pair[node];
+		while (missing.length) {
+			node = missing.pop();
+			let shown = pair < 0 ? node && top : pairs.shown[pair];
+			if (pair >= 0 && !hidden[rec.frameKind[rec.nodeFrame[node]]])
+				shown = builder.child(shown, rec.nodeFrame[node]);
+			pair = pairs.add(node, pair, shown);
+			met.under[node] = top;
+			met.pair[node] = pair;
 		}
 		return pair;
 	}
 
-	addPair(node, parent, shown) {
-		const {pairs} = this;
-		pairs.node.push(node);
-		pairs.parent.push(parent);
-		pairs.self.forEach((list) => list.push(0));
-		return pairs.shown.push(shown) - 1;
-	}
-
 	// Samples by source line of the nodes that `wanted` says yes to, most first.
 	lines(wanted) {
-		const {rec, pairs} = this, last = pairs.self[pairs.self.length - 1];
-		const total = Float64Array.from(last), found = new Map();
-		for (let i = total.length - 1; i > 0; i--) {
+		const {rec, pairs} = this, found = new Map();
+		const total = pairs.self[pairs.self.length - 1].slice(0, pairs.count);
+		for (let i = total.length - 1; i >= 0; i--) {
 			if (pairs.parent[i] >= 0)
 				total[pairs.parent[i]] += total[i];
 			if (!pairs.node[i] || this.hidden[rec.frameKind[rec.nodeFrame[pairs.node[i]]]] ||
