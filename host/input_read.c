@@ -84,20 +84,12 @@ static int read_session(const struct session *s, const struct input_files *files
 	return rc;
 }
 
-static uint64_t samples_of(const struct profile *p)
-{
-	CLEANUP(free) uint64_t *totals = stacks_totals(p->stacks);
-
-	return totals[0];
-}
-
 static int read_folded(const struct str *text, struct profile *profile, uint64_t *skipped,
 		       struct err *err)
 {
-	uint64_t before = samples_of(profile), lines, samples;
+	uint64_t samples = 0, lines;
 
-	lines = fold_read(profile->stacks, text->buf, text->len);
-	samples = samples_of(profile) - before;
+	lines = fold_read_counted(profile->stacks, text->buf, text->len, &samples);
 	if (samples == 0 && lines)
 		return err_set(err, 0, "neither folded text nor pprof, and no session directory");
 	*skipped += lines;

@@ -202,7 +202,7 @@ static bool line_read(struct fold_line *l, struct stacks *s, const char *text, s
 	return true;
 }
 
-uint64_t fold_read(struct stacks *s, const char *text, size_t len)
+uint64_t fold_read_counted(struct stacks *s, const char *text, size_t len, uint64_t *samples)
 {
 	struct fold_line l = {0};
 	uint64_t skipped = 0, sum = 0;
@@ -221,5 +221,13 @@ uint64_t fold_read(struct stacks *s, const char *text, size_t len)
 	}
 	free(l.frames);
 	str_fini(&l.name);
+	*samples += sum;
 	return skipped;
+}
+
+uint64_t fold_read(struct stacks *s, const char *text, size_t len)
+{
+	uint64_t samples = 0;
+
+	return fold_read_counted(s, text, len, &samples);
 }

@@ -12,4 +12,7 @@
  * the sum of all above 2^53 (what JavaScript counts exactly). Empty lines are nothing at all. */
 uint64_t fold_read(struct stacks *s, const char *text, size_t len);
 
+/* The same, and adds the samples of what was read to *samples. */
+uint64_t fold_read_counted(struct stacks *s, const char *text, size_t len, uint64_t *samples);
+
 #endif

@@ -1,10 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Folded text from anywhere: what is read can be drawn, and what is written reads as the same. */
+/* Folded text from anywhere: what is read can be drawn, and what is written reads as the same; and
+ * the difference of it and its first half can be drawn. */
 #include <fcntl.h>
 
+#include "difference.h"
 #include "drawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void compare(const struct stacks *all, const uint8_t *data, size_t size)
+{
+	const struct difference_picture p = {
+		.before = "half", .after = "all", .normalize = size & 1};
+	CLEANUP(stacks_free) struct stacks *half = stacks_new();
+	CLEANUP(close_fd) int fd = memfd_create("difference", MFD_CLOEXEC);
+	CLEANUP(free) struct difference_method *methods = NULL;
+	struct difference d;
+	struct err err;
+	size_t count;
+
+	fold_read(half, (const char *)data, size / 2);
+	difference_make(&d, half, all, size & 2);
+	methods = difference_methods(&d, &count);
+	for (size_t i = 0; i < count; i++)
+		if (methods[i].self.after > methods[i].total.after ||
+		    methods[i].total.after > d.after.samples)
+			abort();
+	if (draw_difference_svg(&d, &p, fd, &err) < 0 ||
+	    draw_difference_folded(&d, &p, fd, &err) < 0)
+		abort();
+	difference_fini(&d);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -22,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	svg = drawn_svg(s, &p);
 	if (strcmp(first, second) != 0 || !strstr(svg, "</svg>\n"))
 		abort();
+	compare(s, data, size);
 	stacks_free(again);
 	stacks_free(s);
 	return 0;

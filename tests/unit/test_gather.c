@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Profiles are put together; what outputs and roots do beside that. */
+#include "gather.h"
+
+#include <fcntl.h>
+
+#include "dfg/fs.h"
+#include "dfg/str.h"
+#include "draw.h"
+#include "outputs.h"
+#include "tap.h"
+
+/* One sample of `thread;name` in a container. */
+static void fill(struct profile *p, const char *container, const char *name)
+{
+	const struct origin origin = {.container = container, .id = "1", .started = ""};
+	uint32_t path[2], thread;
+
+	profile_init(p, true);
+	path[0] = stacks_intern(p->stacks, "thread", 6, FRAME_ROOT);
+	path[1] = frames_place(stacks_frames(p->stacks),
+			       stacks_intern(p->stacks, name, strlen(name), FRAME_JAVA), 7, 0);
+	thread = samples_add_thread(p->samples, samples_add_origin(p->samples, &origin), 10, 11);
+	samples_add(p->samples, 5, stacks_add(p->stacks, path, 2, 1), thread);
+	p->quality.samples = 1;
+	p->quality.between_safepoints = 1;
+	p->cut = 3;
+}
+
+static const char *name_of(const struct profile *p, size_t sample)
+{
+	return stacks_frame(p->stacks, stacks_node(p->stacks, p->samples->list[sample].node)->frame)
+		->name;
+}
+
+static void test_add(void)
+{
+	struct profile all, part;
+
+	fill(&all, "web", "a");
+	fill(&part, "db", "b");
+	profile_add(&all, &part, &(struct graft){0});
+	profile_fini(&part);
+	is_int(all.samples->count, 2, "samples of both");
+	is_str(name_of(&all, 0), "a", "one is what it was");
+	is_str(name_of(&all, 1), "b", "the other has its own stack");
+	is_str(all.samples->origins[all.samples->threads[all.samples->list[1].thread].origin]
+		       .container,
+	       "db", "thread and container");
+	is_int(stacks_frame(all.stacks, stacks_node(all.stacks, all.samples->list[1].node)->frame)
+		       ->line,
+	       7, "and place");
+	is_int(all.quality.samples, 2, "quality is added");
+	is_int(all.quality.between_safepoints, 2, "to its last count");
+	is_int(all.cut, 6, "and what was cut");
+	profile_fini(&all);
+}
+
+static void test_roots(void)
+{
+	unsigned roots = 99;
+	struct err err;
+
+	ok(roots_parse("container,thread", &roots, &err) == 0 &&
+		   roots == (ROOT_CONTAINER | ROOT_THREAD),
+	   "both");
+	ok(roots_parse("none", &roots, &err) == 0 && roots == ROOT_NONE, "none");
+	ok(roots_parse("thread,container", &roots, &err) < 0 && roots == ROOT_NONE,
+	   "an order that there is not");
+}
+
+static void test_unrated(void)
+{
+	struct quality q = {.samples = 10, .unrated = 10};
+	CLEANUP(str_fini) struct str text = {0};
+
+	draw_quality(&text, &q);
+	is_str(text.buf, "10 samples · 0 lost · 100 % of unknown quality", "text has no quality");
+	str_clear(&text);
+	q.unrated = 5;
+	draw_quality(&text, &q);
+	ok(strstr(text.buf, "50 % of unknown quality · no Java stacks"), "half of it has");
+}
+
+static void test_outputs(void)
+{
+	static const char *const names[] = {"a", "b"};
+	char dir[] = "/tmp/dfg-outputs.XXXXXX";
+	CLEANUP(free) char *deep = NULL;
+	CLEANUP(free) char *file = NULL;
+	struct outputs o;
+	struct err err;
+
+	if (!ok(mkdtemp(dir), "a directory"))
+		return;
+	deep = xasprintf("%s/x/y/", dir);
+	file = xasprintf("%s/x/y/b", dir);
+	ok(outputs_open(deep, names, 2, &o, &err) == 0, "below two that are not there");
+	ok(access(file, F_OK) < 0, "no file has its name yet");
+	ok(outputs_close(&o, false, &err) == 0 && access(file, F_OK) < 0, "nor after a failure");
+	ok(outputs_open(deep, names, 2, &o, &err) == 0 && outputs_close(&o, true, &err) == 0 &&
+		   access(file, F_OK) == 0,
+	   "but when they are whole");
+	ok(outputs_open(file, names, 2, &o, &err) < 0, "a file is no directory");
+	ok(fs_remove_tree(AT_FDCWD, dir) == 0, "and nothing else is left");
+}
+
+int main(void)
+{
+	test_add();
+	test_roots();
+	test_unrated();
+	test_outputs();
+	return tap_done();
+}
