@@ -32,7 +32,7 @@ static int draw_one(const struct format *f, const struct stacks *s, const struct
 	return fd < 0 ? -1 : f->draw(s, p, fd, err);
 }
 
-/* Formats that need each sample's time have nothing to draw here. */
+/* Without the samples' times and lines: these stay with the process that read them. */
 static int draw_seen(const struct live *l, struct stacks *s, const char *dir, struct err *err)
 {
 	CLEANUP(close_fd) int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -52,7 +52,7 @@ static int draw_seen(const struct live *l, struct stacks *s, const char *dir, st
 	for (size_t i = 0; i < l->options->formats.count; i++) {
 		const struct format *f = l->options->formats.list[i];
 
-		if (!f->details && draw_one(f, s, &p, dirfd, err) < 0)
+		if (draw_one(f, s, &p, dirfd, err) < 0)
 			return -1;
 	}
 	return 0;

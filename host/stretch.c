@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "dfg/clock.h"
@@ -85,6 +86,16 @@ static int share_window(struct stretch *s, struct err *err)
 	return 0;
 }
 
+/* A recording of the whole machine goes on without them. */
+static bool any_is_left(const struct stretch *s)
+{
+	for (size_t i = 0; i < s->targets.count; i++)
+		for (size_t k = 0; k < s->targets.list[i].pid_count; k++)
+			if (kill(s->targets.list[i].pids[k], 0) == 0)
+				return true;
+	return false;
+}
+
 int stretch_next(struct stretch *s, const volatile int *stop, struct err *err)
 {
 	uint64_t end = s->began_us + s->options.duration * 1000000ull;
@@ -94,7 +105,7 @@ int stretch_next(struct stretch *s, const volatile int *stop, struct err *err)
 	while (!*stop && (now = clock_us()) < end && s->recording.perf.pid > 0 &&
 	       !record_wait(&s->recording, (int)((end - now) / 1000) + 1))
 		;
-	rc = switch_file(s, SWITCH_MS, stop, err);
+	rc = any_is_left(s) ? switch_file(s, SWITCH_MS, stop, err) : 0;
 	if (rc <= 0)
 		return rc;
 	now = clock_us();

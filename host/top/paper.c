@@ -67,7 +67,7 @@ static void add_hows(struct str *out, const struct row *r)
 				most = h;
 		if (!left[most])
 			return;
-		str_addf(out, "%s%s", n ? ", " : "   ", how_name(most));
+		str_addf(out, "%s%s ", n ? ", " : "   ", how_name(most));
 		lines_share(out, left[most], r->total);
 		left[most] = 0;
 	}
@@ -78,14 +78,14 @@ static void add_method(struct paper *p, const struct calls *c, const struct view
 {
 	CLEANUP(str_fini) struct str line = {0};
 
-	str_addf(&line, "%s   self", method);
+	str_addf(&line, "%s   self ", method);
 	for (size_t i = 0; i < v->row_count; i++) {
 		const struct row *r = &v->rows[i];
 
 		if (strcmp(r->name, method) || r->total != c->total)
 			continue;
 		lines_share(&line, r->self, v->samples);
-		str_adds(&line, ", total");
+		str_adds(&line, ", total ");
 		lines_share(&line, r->total, v->samples);
 		add_hows(&line, r);
 		break;

@@ -72,8 +72,10 @@ static bool read_frame(struct bytes *b, const char *prefix, struct stacks *s, st
 	if (!text || kind >= FRAME_KINDS || level > LEVEL_MAX)
 		return false;
 	str_clear(name);
-	if (prefix && kind == FRAME_ROOT)
-		str_addf(name, "%s/", prefix);
+	if (prefix && kind == FRAME_ROOT) {
+		str_add_clean(name, prefix, strlen(prefix));
+		str_addc(name, '/');
+	}
 	str_add_clean(name, (const char *)text, len);
 	*ret = stacks_intern(s, name->len ? name->buf : "", name->len, kind);
 	*ret = frames_level(stacks_frames(s), *ret, level);

@@ -86,6 +86,7 @@ keys w
 ok "a flame graph is written" wait_for seen "written to $SHOP/seen/"
 ok "  of what is seen" grep -q '^main;.*Late.main.*LateCode.fresh_\[.\] [0-9]*$' "$SHOP"/seen/*/flame.folded
 ok "  as a picture" xmllint --noout "$(ls "$SHOP"/seen/*/flame.svg)"
+ok "  as a page" grep -q LateCode.fresh "$(ls "$SHOP"/seen/*/flame.html)"
 keys Escape
 ok "back to the methods" wait_for seen 'SELF>   TOTAL'
 keys f t
@@ -101,5 +102,12 @@ ok "q ends it" wait_for seen 'status 0'
 ok "  the terminal is as it was" wait_for seen ' icanon'
 ok "  and nothing is left" nothing_left
 
+"$dfg_top" --json late >"$SHOP/json" 2>"$SHOP/err" &
+top=$!
+wait_for lines "$SHOP/json" 1
 shop_stop late
+wait "$top"
+is "where the container ends, so does it" "$?" 0
+ok "  and says so" grep -q 'its processes have ended' "$SHOP/err"
+ok "  and leaves nothing" nothing_left
 tap_done

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "drawn.h"
 #include "lines.h"
+#include "plain.h"
 #include "tap.h"
 
 static const struct lens all;
@@ -189,8 +190,55 @@ static void test_lines(void)
 	is_str(out.buf, "  0.0 %", "a share of nothing");
 }
 
+/* What a window is as text and as JSON, byte for byte. */
+static void test_plain(void)
+{
+	static const char text[] =
+		"web · 2.0 s · 10 samples · 0.05 processors\n"
+		"10 samples · 1 lost · 100 % of Java stacks complete · 0 % frames unknown · "
+		"0 % truncated\n"
+		"application 60.0 %   compiler 10.0 %   gc 0.0 %   jvm 0.0 %   kernel 30.0 %\n"
+		"  SELF>   TOTAL  HOW     METHOD\n"
+		" 60.0 %  90.0 %  java    Shop.run\n"
+		" 30.0 %  30.0 %  kernel  sys_read\n"
+		" 10.0 %  10.0 %  jvm     Parse::do_call\n"
+		"  TOTAL  KERNEL  FOR          THREAD\n"
+		" 90.0 %  33.3 %  application  main\n"
+		" 10.0 %   0.0 %  compiler     C2_CompilerThread0\n\n";
+	static const char json[] =
+		"{\"name\":\"web\",\"seconds\":2.0,\"gap\":0.0,\"samples\":10,\"lost\":1,"
+		"\"java_samples\":9,\"java_complete\":9,\"processors\":0.0505051,"
+		"\"busy\":{\"application\":6,\"compiler\":1,\"gc\":0,\"jvm\":0,\"kernel\":3},"
+		"\"methods\":[{\"name\":\"Shop.run\",\"self\":6,\"total\":9,\"how\":{\"java\":9}},"
+		"{\"name\":\"sys_read\",\"self\":3,\"total\":3,\"how\":{\"kernel\":3}},"
+		"{\"name\":\"Parse::do_call\",\"self\":1,\"total\":1,\"how\":{\"jvm\":1}}],"
+		"\"threads\":[{\"name\":\"main\",\"total\":9,\"busy\":{\"application\":6,"
+		"\"compiler\":0,\"gc\":0,\"jvm\":0,\"kernel\":3}},"
+		"{\"name\":\"C2_CompilerThread0\",\"total\":1,\"busy\":{\"application\":0,"
+		"\"compiler\":1,\"gc\":0,\"jvm\":0,\"kernel\":0}}]}\n";
+	struct moment m = {
+		.stacks = stacks_of("main;Shop.run_[j] 6\nmain;Shop.run_[j];sys_read_[k] 3\n"
+				    "C2_CompilerThread0;Parse::do_call 1\n"),
+		.us = 2000000,
+		.quality = {.samples = 10, .lost = 1, .java_samples = 9, .java_complete = 9}};
+	CLEANUP(close_fd) int as_text = memfd_create("text", MFD_CLOEXEC);
+	CLEANUP(close_fd) int as_json = memfd_create("json", MFD_CLOEXEC);
+	CLEANUP(free) char *got_text = NULL;
+	CLEANUP(free) char *got_json = NULL;
+	struct err err;
+
+	is_int(plain_text(as_text, "web", &m, 99, &err), 0, "text");
+	got_text = drawn_text(as_text);
+	is_str(got_text, text, "as expected");
+	is_int(plain_json(as_json, "web", &m, 99, &err), 0, "JSON");
+	got_json = drawn_text(as_json);
+	is_str(got_json, json, "as expected");
+	moment_fini(&m);
+}
+
 int main(void)
 {
+	test_plain();
 	test_rows();
 	test_how();
 	test_busy();
