@@ -18,7 +18,7 @@ static const char help[] =
 	"BEFORE\n"
 	"and AFTER are session directories, folded text or pprof, in any combination.\n"
 	"\n"
-	"  -f, --format LIST   svg,folded (svg)\n"
+	"  -f, --format LIST   svg,html,folded (svg,html)\n"
 	"  -o, --output DIR    where to (.)\n"
 	"  -n, --normalize     scale the counts before in folded text to the samples after\n"
 	"      --by LIST       what stacks begin with: container,thread; thread (this); none\n"
@@ -79,7 +79,7 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 	struct arguments a = {.compare = {.roots = ROOT_THREAD, .rows = 20, .outdir = "."}};
 	int opt;
 
-	if (formats_parse_difference("svg", &a.compare.formats, err) < 0)
+	if (formats_parse_difference("svg,html", &a.compare.formats, err) < 0)
 		return -1;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":f:o:n", options, NULL)) != -1) {

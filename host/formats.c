@@ -11,7 +11,7 @@ static int folded(const struct stacks *s, const struct picture *p, int fd, struc
 
 static const struct format formats[] = {
 	{"svg", "flame.svg", false, draw_svg, "diff.svg", draw_difference_svg},
-	{"html", "flame.html", true, draw_page, NULL, NULL},
+	{"html", "flame.html", true, draw_page, "diff.html", draw_difference_page},
 	{"folded", "flame.folded", false, folded, "diff.folded", draw_difference_folded},
 	{"pprof", "flame.pb.gz", true, draw_pprof, NULL, NULL},
 	{"speedscope", "flame.speedscope.json", true, draw_speedscope, NULL, NULL},

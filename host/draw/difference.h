@@ -75,6 +75,10 @@ struct difference_picture {
 MUST_CHECK int draw_difference_svg(const struct difference *d, const struct difference_picture *p,
 				   int fd, struct err *err);
 
+/* One page that needs nothing else, with the same widths and colours. */
+MUST_CHECK int draw_difference_page(const struct difference *d, const struct difference_picture *p,
+				    int fd, struct err *err);
+
 /* "frame;frame before after": what FlameGraph's difffolded.pl writes. */
 MUST_CHECK int draw_difference_folded(const struct difference *d,
 				      const struct difference_picture *p, int fd, struct err *err);

@@ -11,7 +11,7 @@
 
 struct data {
 	struct str *out;
-	const struct picture *picture;
+	const struct page *page;
 	const struct stacks *stacks;
 	const struct samples *samples; /* NULL: none are told */
 	struct layout layout;	       /* the nodes that are told, in preorder */
@@ -31,11 +31,11 @@ static void say_left_out(struct data *d, const char *text)
 	text_json(&d->left_out, text, strlen(text));
 }
 
-static void choose_stacks(struct data *d, const struct stacks *plain)
+static void choose_stacks(struct data *d)
 {
-	const struct profile *details = d->picture->details;
+	const struct profile *details = d->page->details;
 
-	d->stacks = plain;
+	d->stacks = d->page->stacks;
 	if (!details)
 		return;
 	d->samples = details->samples && details->samples->count ? details->samples : NULL;
@@ -170,15 +170,16 @@ static void add_kinds(struct data *d)
 
 static void add_head(struct data *d)
 {
-	CLEANUP(str_fini) struct str quality = {0};
-
-	draw_quality(&quality, &d->picture->quality);
-	add_text(d->out, "title", d->picture->title);
-	add_text(d->out, "subtitle", d->picture->subtitle);
-	add_text(d->out, "quality", quality.buf);
+	add_text(d->out, "title", d->page->title);
+	add_text(d->out, "subtitle", d->page->subtitle);
+	add_text(d->out, "quality", d->page->quality);
 	add_member(d->out, "left_out");
 	str_addf(d->out, "[%s]", d->left_out.len ? d->left_out.buf : "");
 	add_kinds(d);
+	if (d->page->difference) {
+		add_member(d->out, "z");
+		str_addf(d->out, "%g", DIFFERENCE_Z);
+	}
 }
 
 /* Names, and frames as pairs of a name and a kind, each once: the places are sorted by them. */
@@ -243,35 +244,49 @@ static void add_modules(struct data *d)
 	str_addc(d->out, ']');
 }
 
-/* In preorder: how many levels up from the node before its parent is, its place, and the samples
- * that end in it. */
-static void add_nodes(struct data *d)
+/* Samples that end in each node, from those in it and below it (by node of the tree). */
+static void add_self(struct data *d, const char *name, const uint64_t *totals)
 {
-	CLEANUP(str_fini) struct str ups = {0}, places = {0}, selfs = {0};
+	CLEANUP(str_fini) struct str bytes = {0};
 	CLEANUP(free) uint64_t *self = xcalloc(d->layout.count, sizeof(*self));
 	CLEANUP(free) size_t *path = xcalloc((size_t)d->layout.rows + 1, sizeof(*path));
 
 	for (size_t i = 0; i < d->layout.count; i++) {
 		const struct box *b = &d->layout.boxes[i];
 
-		self[i] = b->samples;
+		self[i] = totals[b->node];
 		path[b->depth] = i;
 		if (i)
-			self[path[b->depth - 1]] -= b->samples;
+			self[path[b->depth - 1]] -= totals[b->node];
 	}
+	for (size_t i = 0; i < d->layout.count; i++)
+		pack_number(&bytes, self[i]);
+	add_packed(d, name, &bytes);
+}
+
+/* In preorder: how many levels up from the node before its parent is, its place, its samples. */
+static void add_nodes(struct data *d)
+{
+	CLEANUP(str_fini) struct str ups = {0}, places = {0};
+	CLEANUP(free) uint64_t *totals = NULL;
+
 	for (size_t i = 1; i < d->layout.count; i++) {
 		const struct box *b = &d->layout.boxes[i];
 
 		pack_number(&ups, d->layout.boxes[i - 1].depth + 1 - b->depth);
 		pack_number(&places, d->place[stacks_node(d->stacks, b->node)->frame]);
 	}
-	for (size_t i = 0; i < d->layout.count; i++)
-		pack_number(&selfs, self[i]);
 	add_member(d->out, "nodes");
 	str_addc(d->out, '{');
 	add_packed(d, "up", &ups);
 	add_packed(d, "place", &places);
-	add_packed(d, "self", &selfs);
+	if (d->page->difference) {
+		add_self(d, "before", d->page->difference->before.total);
+		add_self(d, "self", d->page->difference->after.total);
+	} else {
+		totals = stacks_totals(d->stacks);
+		add_self(d, "self", totals);
+	}
 	str_addc(d->out, '}');
 }
 
@@ -279,7 +294,7 @@ static uint32_t node_of(const struct data *d, const struct sample *s)
 {
 	uint32_t node = s->node;
 
-	return d->number[d->stacks == d->picture->details->stacks ? node : d->picture->nodes[node]];
+	return d->number[d->stacks == d->page->details->stacks ? node : d->page->nodes[node]];
 }
 
 static void add_samples(struct data *d)
@@ -330,11 +345,11 @@ static void add_threads(struct data *d)
 	str_addc(d->out, ']');
 }
 
-void page_data(struct str *out, const struct stacks *plain, const struct picture *p)
+void page_data(struct str *out, const struct page *page)
 {
-	struct data d = {.out = out, .picture = p};
+	struct data d = {.out = out, .page = page};
 
-	choose_stacks(&d, plain);
+	choose_stacks(&d);
 	choose_nodes(&d);
 	number_nodes(&d);
 	sort_places(&d);

@@ -170,12 +170,12 @@ class App {
 
 	changeText(tree, node) {
 		const {points, score} = this.changeOf(tree.total.map((t) => t[node]));
-		return `${pointsText(points)}, z\u00a0=\u00a0${score.toFixed(1)}${Math.abs(score) < Z95
+		return `${pointsText(points)}, z\u00a0=\u00a0${score.toFixed(1)}${Math.abs(score) < this.rec.certain
 			? ': may be chance' : ''}`;
 	}
 
 	changeClass({points, score}) {
-		return Math.abs(score) < Z95 ? 'dim' : points > 0 ? 'grew' : 'shrank';
+		return Math.abs(score) < this.rec.certain ? 'dim' : points > 0 ? 'grew' : 'shrank';
 	}
 
 	swatch(frame) {

@@ -13,6 +13,7 @@ class Controls {
 		byId('sides').parentNode.hidden = !rec.isDifference;
 		byId('legend').hidden = rec.isDifference;
 		byId('change-legend').hidden = !rec.isDifference;
+		byId('certain').textContent = rec.certain;
 		if (!rec.samples) {
 			byId('group').parentNode.hidden = true;
 			byId('threads').querySelector('[value=id]').remove();
@@ -100,6 +101,8 @@ class Controls {
 			byId(id).value = state[id];
 		if (document.activeElement !== term)
 			term.value = state.term;
+		for (const swatch of byId('change-legend').querySelectorAll('.swatch'))
+			swatch.style.background = app.look.changeColour(swatch.dataset.side, 1);
 		byId('flip').setAttribute('aria-pressed', state.flip);
 		byId('flip').disabled = state.view !== 'graph';
 		byId('ignore-case').setAttribute('aria-pressed', state.ignoreCase);

@@ -7,6 +7,12 @@ const HEAT = { // from none to most
 	dark: [[34, 39, 46], [96, 52, 24], [226, 112, 34], [255, 230, 120]],
 };
 
+const CHANGES = { // from the least to the greatest; svg_difference.c has the same
+	grew: [[250, 224, 216], [240, 96, 72]],
+	shrank: [[216, 228, 250], [92, 148, 245]],
+	same: [[214, 216, 220], [214, 216, 220]],
+};
+
 function between(stops, share) {
 	const at = clamp(share, 0, 1) * (stops.length - 1), i = Math.min(Math.floor(at), stops.length - 2);
 	return `rgb(${stops[i].map((c, k) => Math.round(c + (stops[i + 1][k] - c) * (at - i))).join()})`;
@@ -58,11 +64,14 @@ class Look {
 				most = Math.max(most, Math.abs(points(i).points));
 			this.changes.set(tree, most || 1);
 		}
-		const {points: p, score} = points(node), neutral = this.theme === 'dark' ? 190 : 226;
-		if (Math.abs(score) < Z95)
-			return `rgb(${neutral},${neutral},${neutral})`;
-		const pale = Math.round(neutral * (1 - 0.65 * Math.sqrt(Math.abs(p) / this.changes.get(tree))));
-		return p > 0 ? `rgb(${neutral + 18},${pale},${pale})` : `rgb(${pale},${pale + 20},${neutral + 24})`;
+		const {points: p, score} = points(node);
+		const side = Math.abs(score) < this.app.rec.certain ? 'same' : p > 0 ? 'grew' : 'shrank';
+		return this.changeColour(side, Math.sqrt(Math.abs(p) / this.changes.get(tree)));
+	}
+
+	changeColour(side, size) {
+		const light = this.theme === 'dark' ? 0.86 : 1;
+		return between(CHANGES[side].map((stop) => stop.map((c) => c * light)), size);
 	}
 
 	// ---- what Flame asks for ----
