@@ -96,7 +96,7 @@ class Details {
 			return parts;
 		const unknown = list.filter((l) => !l.line).reduce((sum, l) => sum + l.samples, 0);
 		const row = (name, n) => el('tr', {}, el('th', {scope: 'row'}, name), el('td', {},
-			el('meter', {min: 0, max: total || 1, value: n, 'aria-hidden': 'true'})),
+			bar(n, total)),
 		el('td', {class: 'number'}, percentText(n, total)));
 		const merged = new Map();
 		known.forEach((l) => merged.set(l.line, (merged.get(l.line) || 0) + l.samples));

@@ -4,7 +4,7 @@
 // over is the span that everything else shows.
 
 const COLUMN_SECONDS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
-const PARTS = [50, 25, 20, 10, 5], CELL_SAMPLES = 1, COLUMN_LEAST = 9, HEAT_HEIGHT = 100;
+const PARTS = [25, 20, 10, 5], CELL_SAMPLES = 1, COLUMN_LEAST = 9, HEAT_HEIGHT = 100;
 
 class Heat {
 	constructor(app) {

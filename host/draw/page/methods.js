@@ -64,20 +64,24 @@ class MethodsView {
 		this.draw();
 	}
 
+	get sort() {
+		return this.app.state.sort || (this.app.rec.isDifference ? 'change' : 'self');
+	}
+
 	sorted() {
-		const {rec, state, marks} = this.app, last = this.app.tree.total.length - 1;
+		const {marks} = this.app, last = this.app.tree.total.length - 1;
 		const key = {self: (m) => m.self[last], total: (m) => m.total[last], before: (m) => m.total[0],
-			change: (m) => Math.abs(m.points), score: (m) => Math.abs(m.score)}[state.sort];
+			change: (m) => Math.abs(m.points), score: (m) => Math.abs(m.score)}[this.sort];
 		const list = marks ? this.list.filter((m) => marks[m.frame]) : [...this.list];
 		const byName = (a, b) => a.name - b.name;
-		return state.sort === 'name' || !key ? list.sort(byName)
+		return this.sort === 'name' || !key ? list.sort(byName)
 			: list.sort((a, b) => key(b) - key(a) || byName(a, b));
 	}
 
 	draw() {
 		const {app} = this, list = this.sorted();
 		for (const th of this.table.tHead.querySelectorAll('th'))
-			th.setAttribute('aria-sort', th.dataset.sort !== app.state.sort ? 'none'
+			th.setAttribute('aria-sort', th.dataset.sort !== this.sort ? 'none'
 				: th.dataset.sort === 'name' ? 'ascending' : 'descending');
 		const whole = app.tree.total.map((t) => t[0]), last = whole.length - 1;
 		this.table.tBodies[0].replaceChildren(...list.slice(0, this.shown).map((m) =>
@@ -97,8 +101,7 @@ class MethodsView {
 		if (key === 'score')
 			return el('td', {class: 'number'}, m.score.toFixed(1));
 		const set = key === 'before' ? 0 : last, n = key === 'self' ? m.self[last] : m.total[set];
-		return el('td', {class: 'number'}, el('meter', {min: 0, max: whole[set] || 1, value: n,
-			'aria-hidden': 'true'}),
+		return el('td', {class: 'number'}, bar(n, whole[set]),
 			el('span', {class: 'share'}, shareText(n, whole[set])));
 	}
 }

@@ -12,7 +12,7 @@ const START = {
 	group: '', threads: 'name', // roots: '', process, container; merged, pool, name, id
 	from: 0, to: 0, // seconds; the whole when to is 0
 	method: '', // whose callers and callees are shown
-	sort: 'self', // of the methods
+	sort: '', // of the methods: a column
 	sides: 'both', // of a difference: both, before, after
 	theme: '', // light, dark; else as the system has it
 };

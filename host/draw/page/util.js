@@ -24,6 +24,13 @@ function cssColour(rgb, dark) {
 	return `rgb(${part(16)},${part(8)},${part(0)})`;
 }
 
+// A share as a bar; the figure stands beside it.
+function bar(part, whole) {
+	const filled = el('span');
+	filled.style.width = `${whole ? 100 * part / whole : 0}%`;
+	return el('span', {class: 'bar', 'aria-hidden': 'true'}, filled);
+}
+
 // One call for many, before the next frame is painted.
 function oncePerFrame(action) {
 	let waiting = false;
