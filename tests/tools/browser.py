@@ -17,7 +17,7 @@ OPTIONS = ('--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--d
            '--remote-debugging-pipe')
 KEYS = {'Escape': 27, 'Enter': 13, 'Tab': 9, 'ArrowUp': 38, 'ArrowDown': 40, 'ArrowLeft': 37,
         'ArrowRight': 39, 'F3': 114}
-CTRL = 2
+CTRL, SHIFT = 2, 8
 
 
 class Browser:
@@ -150,6 +150,15 @@ class Browser:
         self.move(x, y)
         for kind in ('mousePressed', 'mouseReleased'):
             self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
+
+    def drag(self, start, end):
+        def event(kind, at, buttons):
+            self.call('Input.dispatchMouseEvent', type=kind, x=at[0], y=at[1], button='left',
+                      buttons=buttons, clickCount=1)
+        self.move(*start)
+        event('mousePressed', start, 1)
+        event('mouseMoved', end, 1)
+        event('mouseReleased', end, 0)
 
     def click_on(self, selector):
         """Clicks into the left part of the element, after scrolling it into view."""
