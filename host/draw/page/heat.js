@@ -44,7 +44,7 @@ class Heat {
 		for (let i = 0; i < samples.count; i++)
 			if (!wanted || wanted[samples.node[i]])
 				this.counts[Math.min(Math.floor(samples.time[i] / this.cell + 1e-9), this.cells - 1)]++;
-		this.most = Math.max(1, ...this.counts);
+		this.most = this.counts.reduce((most, n) => Math.max(most, n), 3); // few are no heat
 	}
 
 	update() {
