@@ -19,7 +19,11 @@ shop_setup
 trap 'kill $work 2>/dev/null; shop_teardown' EXIT
 [ $# -gt 0 ] || set -- jvms methods long
 
-family() { echo "$1"; local c; for c in $(pgrep -P "$1"); do family "$c"; done; }
+# Resident KiB of a process and all below it.
+resident() {
+	ps -e -o pid=,ppid=,rss= | awk -v top="$1" '{parent[$1] = $2; rss[$1] = $3}
+		END {for (p in rss) {for (q = p; q && q != top;) q = parent[q]; if (q == top) sum += rss[p]} print sum + 0}'
+}
 row() { printf '%-34s %s\n' "$@"; }
 
 # measured ARG…: dfg-trigger, and what it took
@@ -28,8 +32,7 @@ measured() {
 	began=$(date +%s%3N)
 	"$DFG" --json -q -f folded "$@" >"$SHOP/out" 2>"$SHOP/err" & pid=$!
 	while kill -0 $pid 2>/dev/null; do
-		now=$(for p in $(family $pid); do awk '/^VmRSS/ {print $2}' "/proc/$p/status" 2>/dev/null; done |
-			awk '{sum += $1} END {print sum + 0}')
+		now=$(resident $pid)
 		[ "$now" -le $most ] || most=$now
 		now=$(find /proc/$pid/fd 2>/dev/null | wc -l)
 		[ "$now" -le $files ] || files=$now
@@ -59,10 +62,10 @@ jvms() {
 	for i in $(seq "$c"); do
 		k=$((n / c + (i <= n % c)))
 		SHOP_MAIN="Shop 1" SHOP_JQ=".process.args = [\"/bin/sh\", \"-c\", $(jq -n --arg s "${script/\$N/$k}" '$s'), \"sh\"] + .process.args
-			| .linux.resources.cpu = {quota: $((k * 5000)), period: 100000}" \
+			| .linux.resources.cpu = {quota: $((k * 2500)), period: 100000}" \
 			shop_create "scale$$-$i" -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1
 	done
-	sleep "${WARM:-30}"
+	sleep "${WARM:-60}"
 	measured -d "${DURATION:-10}" -F "${HZ:-99}" --all
 	for i in $(seq "$c"); do shop_stop "scale$$-$i"; done
 }

@@ -17,7 +17,7 @@
 #define STOP_MS	      10000
 #define LOG_MAX	      (256u << 10)
 #define STACK_MOST    32768u
-#define STACK_LEAST   8192u
+#define STACK_LEAST   16384u
 #define OTHER_FILES   128 /* perf's own */
 #define YOUNG_SECONDS 2
 #define OTHERS_BYTES  (256ull << 20)

@@ -10,7 +10,7 @@ int main(void)
 
 	is_int(record_stack_bytes(2, 99, 30), 32768, "a small machine: most");
 	is_int(record_stack_bytes(64, 99, 30), 16384, "64 processors: half");
-	is_int(record_stack_bytes(64, 999, 600), 8192, "never less than 8 KiB");
+	is_int(record_stack_bytes(64, 999, 600), 16384, "never less than 16 KiB");
 
 	record_count_events(&self, 1, &e);
 	is_int((int64_t)e.threads, 1, "a thread");
