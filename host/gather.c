@@ -39,12 +39,22 @@ static uint32_t root_of(struct stacks *s, const struct input *in, unsigned roots
 	return stacks_add(s, &frame, 1, 0);
 }
 
-/* With other roots than the profile's own, an input is read by itself and put where it belongs. */
+/* Text knows less of a frame's kind than a recording: together, the same frame must be one. */
+static enum graft_kinds kinds_of(const struct input *in, size_t n)
+{
+	for (size_t i = 0; i < n && n > 1; i++)
+		if (!input_session(&in[i]))
+			return GRAFT_TEXT;
+	return GRAFT_EXACT;
+}
+
+/* With other roots or kinds than its own, an input is read by itself and put where it belongs. */
 static int gather_apart(struct reading *r, const struct input *in, unsigned roots,
-			struct gathered *g, struct err *err)
+			enum graft_kinds kinds, struct gathered *g, struct err *err)
 {
 	struct stacks *to = g->rooted ? g->rooted : g->profile.stacks;
-	struct graft how = {.skip_first = !(roots & ROOT_THREAD)}, as_is = {0};
+	struct graft how = {.skip_first = !(roots & ROOT_THREAD), .kinds = kinds};
+	struct graft as_is = {.kinds = kinds};
 	struct profile part;
 	int rc;
 
@@ -64,13 +74,14 @@ int gather(struct reading *r, size_t n, unsigned roots, bool details, struct gat
 	   struct err *err)
 {
 	const struct input *in = reading_inputs(r)->list + reading_at(r);
-	bool apart = roots != ROOT_THREAD;
+	enum graft_kinds kinds = kinds_of(in, n);
+	bool rooted = roots != ROOT_THREAD, apart = rooted || kinds != GRAFT_EXACT;
 	int rc = 0;
 
-	*ret = (struct gathered){.rooted = apart && details ? stacks_new() : NULL};
+	*ret = (struct gathered){.rooted = rooted && details ? stacks_new() : NULL};
 	profile_init(&ret->profile, details);
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = apart ? gather_apart(r, &in[i], roots, ret, err)
+		rc = apart ? gather_apart(r, &in[i], roots, kinds, ret, err)
 			   : reading_next(r, &ret->profile, &ret->skipped, err);
 	return rc;
 }

@@ -134,9 +134,7 @@ static enum frame_kind kind_of(const char *name, size_t *len)
 			return marked[i];
 		}
 	}
-	if (*len == strlen("[unknown]") && memcmp(name, "[unknown]", *len) == 0)
-		return FRAME_UNKNOWN;
-	return memmem(name, *len, "::", 2) ? FRAME_JVM : FRAME_NATIVE;
+	return frame_kind_of_text(name, *len);
 }
 
 struct fold_line {

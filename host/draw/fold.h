@@ -6,8 +6,7 @@
 #include "stacks.h"
 
 /* Adds every line "frame;frame count". Names are cleaned (str.h). The first frame is a FRAME_ROOT;
- * a suffix gives the kind of the others; without one "[unknown]" is FRAME_UNKNOWN, a name with "::"
- * FRAME_JVM (C++: in a JVM's stacks almost always its own), anything else FRAME_NATIVE.
+ * a suffix gives the kind of the others; without one it is frame_kind_of_text.
  * Returns the number of lines left out: without a frame, without a count, or with one that brings
  * the sum of all above 2^53 (what JavaScript counts exactly). Empty lines are nothing at all. */
 uint64_t fold_read(struct stacks *s, const char *text, size_t len);

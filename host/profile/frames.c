@@ -208,6 +208,13 @@ bool frame_is_java(enum frame_kind kind)
 	return kind == FRAME_JAVA || kind == FRAME_INLINED || kind == FRAME_INTERPRETED;
 }
 
+enum frame_kind frame_kind_of_text(const char *name, size_t len)
+{
+	if (len == strlen("[unknown]") && memcmp(name, "[unknown]", len) == 0)
+		return FRAME_UNKNOWN;
+	return memmem(name, len, "::", 2) ? FRAME_JVM : FRAME_NATIVE;
+}
+
 const char *frame_suffix(enum frame_kind kind)
 {
 	switch (kind) {

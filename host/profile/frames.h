@@ -67,6 +67,10 @@ bool frame_is_nameless(const struct frame *f);
 /* A Java method, compiled, inlined or interpreted. */
 bool frame_is_java(enum frame_kind kind);
 
+/* What a frame of text is whose name has no suffix: "[unknown]", FRAME_JVM with "::" (C++: in a
+ * JVM's stacks almost always its own), else FRAME_NATIVE. */
+enum frame_kind frame_kind_of_text(const char *name, size_t len);
+
 /* The suffix of folded text: "_[k]", "_[j]", "_[i]", "_[0]" or "". */
 const char *frame_suffix(enum frame_kind kind);
 

@@ -143,7 +143,7 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 	uint32_t ret;
 
 	if (how->kinds != GRAFT_EXACT && f.kind != FRAME_ROOT && !*frame_suffix(f.kind))
-		f.kind = FRAME_NATIVE;
+		f.kind = frame_kind_of_text(f.name, f.len);
 	if (how->kinds == GRAFT_METHODS && frame_is_java(f.kind)) {
 		hidden_name(&name, f.name, f.len);
 		f.kind = FRAME_JAVA;

@@ -106,6 +106,7 @@ is '  all samples of all' "$(sum "$work/all/flame.folded")" $((2 * (b + a)))
 is '  each below its container' "$(cut -d';' -f1 "$work/all/flame.folded" | sort -u | wc -l)" 4
 "$MERGE" -q --by none -f folded -o "$work/all" "$work/before" "$work/before/flame.folded" >/dev/null
 is '--by none: no stack twice' "$(sed 's/ [0-9]*$//' "$work/all/flame.folded" | sort | uniq -d)" ''
+is '  every count twice' "$(awk '{n += $NF % 2} END {print n}' "$work/all/flame.folded")" 0
 ok '  without threads' [ "$(grep -c '^java;' "$work/all/flame.folded")" = 0 ]
 for _ in $(seq 100); do echo "$work/before"; done >"$work/list"
 ok 'far more recordings than open files' \
