@@ -233,15 +233,22 @@ uint64_t watches_bytes(const struct targets *t)
 	return bytes;
 }
 
+static void stop_all(struct targets *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		for (size_t k = 0; k < t->list[i].watch_count; k++)
+			watch_stop(&t->list[i].watches[k]);
+}
+
 int watches_end(struct targets *t, const struct options *o, struct err *err)
 {
+	/* At once: as close to the last sample as can be, and while files are copied here. */
+	stop_all(t);
 	for (size_t i = 0; i < t->count; i++)
 		target_refresh(&t->list[i]);
 	if (watches_start(t, o, err) < 0)
 		return -1;
-	for (size_t i = 0; i < t->count; i++)
-		for (size_t k = 0; k < t->list[i].watch_count; k++)
-			watch_stop(&t->list[i].watches[k]);
+	stop_all(t);
 	for (size_t i = 0; i < t->count; i++) {
 		struct target *at = &t->list[i];
 

@@ -290,6 +290,8 @@ bool watch_has_answered(const struct watch *w)
 void watch_stop(struct watch *w)
 {
 	wish(w, WISH_LAST);
+	if (w->wishes >= 0)
+		close(TAKE_FD(w->wishes));
 }
 
 void watch_end(struct watch *w, int ms, struct session_jvm *jvm)

@@ -48,7 +48,7 @@ bool watch_has_ended(const struct watch *w);
 /* Bytes of all its snapshots. */
 uint64_t watch_bytes(const struct watch *w);
 
-/* Asks for the last snapshot; does not wait. */
+/* Asks for the last snapshot; does not wait. Once is enough. */
 void watch_stop(struct watch *w);
 
 /* Waits for it, `ms` at most, ends the child, and notes in `jvm` how it went. */
