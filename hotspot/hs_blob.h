@@ -27,6 +27,13 @@ struct hs_blob {
 	bool is_nmethod;
 };
 
+/* A compiled method whose class has been unloaded (nmethod::make_unloaded, JDK 17): it is on
+ * no stack, and waits for the sweeper. */
+static inline bool hs_blob_is_dead(const struct hs_blob *blob)
+{
+	return blob->is_nmethod && blob->method == 0;
+}
+
 /* text gets CodeBlob::_name. False: the block is not, or not yet, or no longer, a blob that holds
  * together. */
 bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret,

@@ -53,7 +53,8 @@ static bool block_write(struct snapshot *s, const struct hs_heap *heap,
 		s->result->skipped++;
 		return true;
 	}
-	if (s->state && hs_state_same(s->state, blob.code, hs_blob_print(&s->hs, &blob)))
+	if (hs_blob_is_dead(&blob) ||
+	    (s->state && hs_state_same(s->state, blob.code, hs_blob_print(&s->hs, &blob))))
 		return true;
 	if (!snapshot_batch_room(s) && !snapshot_batch_flush(s, heap))
 		return false;

@@ -134,6 +134,18 @@ static void test_young(void)
 	is_str(next(false), "delta end", "and then known");
 }
 
+static void test_unloaded_code(void)
+{
+	unsigned at = 0;
+
+	begin(IMAGE_17);
+	while (memcmp(image_at(&s.im, s.im.block[0] + IM_HEADER + at), &s.run, 8) != 0)
+		at += 8;
+	image_set(&s.im, s.im.block[0] + IM_HEADER + at, 0, 8);
+	is_str(next(false), expect("delta gone @ end", 0), "code of a class that was unloaded");
+	is_int(result.skipped, 0, "is nothing that could not be read");
+}
+
 static void test_classes(void)
 {
 	uint64_t klass, methods;
@@ -235,6 +247,7 @@ int main(void)
 {
 	test_code();
 	test_young();
+	test_unloaded_code();
 	test_classes();
 	test_unloaded();
 	test_loaders();
