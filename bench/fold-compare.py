@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How two folded files differ: fold-compare.py OURS THEIRS [frames to show].
 
-Suffixes (_[j], _[k] ...) are left out, and "(...)" as stackcollapse-perf.pl does it; what it calls
+Suffixes (_[j], _[k] ...) and the places of functions without a name are left out, and "(...)" as stackcollapse-perf.pl does it; what it calls
 [perf-PID.map] and [[vdso]] is [anon] and [vdso]."""
 import collections
 import re
@@ -18,6 +18,7 @@ def load(path):
             frames = [re.sub(r"\((?!anonymous namespace\)).*", "", x).rstrip() for x in frames]
             frames = [re.sub(r"^\[perf-\d+\.map\]$", "[anon]", x) for x in frames]
             frames = [re.sub(r"^\[\[(\w+)\]\]$", r"[\1]", x) for x in frames]
+            frames = [re.sub(r"^\[(.+)\+0x[0-9a-f]+\]$", r"[\1]", x) for x in frames]
             stacks[";".join(frames)] += int(count)
     return stacks
 
