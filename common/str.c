@@ -84,11 +84,6 @@ void str_add(struct str *s, const void *text, size_t len)
 	s->buf[s->len] = '\0';
 }
 
-void str_adds(struct str *s, const char *text)
-{
-	str_add(s, text, strlen(text));
-}
-
 void str_addc(struct str *s, char c)
 {
 	reserve(s, 1);

@@ -15,7 +15,7 @@
 #define PCS_MAX	     (1u << 20)
 /* For reading one file's rules, which takes microseconds each: libdw believes numbers of registers
  * up to 2^27, and a file could make each of its rules fill gigabytes. */
-#define READ_US_MAX 2000000u
+#define READ_NS_MAX 2000000000u
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -35,7 +35,8 @@ struct cfi {
 	Dwarf *dwarf; /* owns `frames`; NULL when there is no .debug_frame */
 	Dwarf_CFI *eh, *frames;
 	bool eh_sought, frames_sought;
-	uint64_t read_us; /* spent in libdw */
+	clockid_t clock;
+	uint64_t read_ns; /* spent in libdw, by the clock */
 	struct elfsegs segments;
 
 	/* What was read so far; forgotten when it grows too large. */
@@ -55,6 +56,7 @@ static struct cfi *open_elf(Elf *elf, struct filemap map, struct err *err)
 
 	c->elf = elf;
 	c->map = map;
+	c->clock = CLOCK_MONOTONIC;
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh)) {
 		err_set(err, 0, "not an ELF file");
 	} else if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -223,18 +225,30 @@ static void grow_pcs(struct cfi *c)
 	c->pcs_size = size;
 }
 
-/* Of the processor: how busy the machine is must not decide which rules there are. */
-static uint64_t used_us(void)
+static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* How busy the machine is must not decide which rules there are. But to ask for the processor's
+ * time takes a system call, as long as some rules: that begins when the time would be up by the
+ * wall clock. */
+static void count_time(struct cfi *c, uint64_t ns)
+{
+	c->read_ns += ns;
+	if (c->read_ns <= READ_NS_MAX || c->clock == CLOCK_THREAD_CPUTIME_ID)
+		return;
+	c->clock = CLOCK_THREAD_CPUTIME_ID;
+	c->read_ns = 0;
 }
 
 static bool read_tables(struct cfi *c, uint64_t addr, struct cfi_rule *ret)
 {
-	uint64_t start = used_us();
+	clockid_t clock = c->clock;
+	uint64_t start = now_ns(clock);
 	Dwarf_CFI *table = eh_table(c);
 	bool found = table && cfirule_read(table, addr, &c->exprs, ret);
 
@@ -242,7 +256,7 @@ static bool read_tables(struct cfi *c, uint64_t addr, struct cfi_rule *ret)
 		table = frames_table(c);
 		found = table && cfirule_read(table, addr, &c->exprs, ret);
 	}
-	c->read_us += used_us() - start;
+	count_time(c, now_ns(clock) - start);
 	return found;
 }
 
@@ -250,7 +264,7 @@ static void read_rule(struct cfi *c, uint64_t offset, struct cfi_rule *ret)
 {
 	uint64_t addr;
 
-	if (c->read_us <= READ_US_MAX && elfsegs_address(&c->segments, offset, &addr) &&
+	if (c->read_ns <= READ_NS_MAX && elfsegs_address(&c->segments, offset, &addr) &&
 	    read_tables(c, addr, ret))
 		return;
 	memset(ret, 0, sizeof(*ret));

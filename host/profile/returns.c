@@ -10,7 +10,8 @@
 struct returns {
 	struct snapfile_span span;
 	struct returns_answer *slots;
-	size_t count, size; /* size: a power of two */
+	struct returns_answer *last; /* the slot given last: a step asks the same again; or NULL */
+	size_t count, size;	     /* size: a power of two */
 };
 
 struct returns *returns_new(void)
@@ -34,6 +35,7 @@ static void forget(struct returns *r)
 {
 	memset(r->slots, 0, r->size * sizeof(*r->slots));
 	r->count = 0;
+	r->last = NULL;
 }
 
 void returns_at(struct returns *r, struct snapfile_span span)
@@ -64,12 +66,16 @@ static void make_larger(struct returns *r)
 		if (old[i].addr)
 			*find(r->slots, r->size, old[i].addr) = old[i];
 	free(old);
+	r->last = NULL;
 }
 
 struct returns_answer *returns_slot(struct returns *r, uint64_t addr)
 {
-	struct returns_answer *a = find(r->slots, r->size, addr);
+	struct returns_answer *a;
 
+	if (r->last && r->last->addr == addr)
+		return r->last;
+	a = r->last = find(r->slots, r->size, addr);
 	if (a->addr)
 		return a;
 	if (r->count * 2 >= r->size) {
@@ -77,7 +83,7 @@ struct returns_answer *returns_slot(struct returns *r, uint64_t addr)
 			make_larger(r);
 		else
 			forget(r);
-		a = find(r->slots, r->size, addr);
+		a = r->last = find(r->slots, r->size, addr);
 	}
 	r->count++;
 	a->addr = addr;

@@ -19,7 +19,6 @@ struct str {
 };
 
 void str_add(struct str *s, const void *text, size_t len);
-void str_adds(struct str *s, const char *text);
 void str_addc(struct str *s, char c);
 void str_addf(struct str *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void str_addu(struct str *s, uint64_t n); /* decimal; the fast path of the writers */
@@ -30,6 +29,12 @@ void str_fini(struct str *s);
  * valid UTF-8, control characters (C0, DEL, C1) and bidirectional controls (U+202A-202E,
  * U+2066-2069, U+200E, U+200F) become '?'. */
 void str_add_clean(struct str *s, const char *text, size_t len);
+
+/* Here, so that the length of a literal is not counted when the program runs. */
+static inline void str_adds(struct str *s, const char *text)
+{
+	str_add(s, text, strlen(text));
+}
 
 static inline void cleanup_str_fini(struct str *s)
 {
