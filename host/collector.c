@@ -82,14 +82,16 @@ static int run_stretch(const struct collector *c, struct stretch *s, uint64_t *g
 	do {
 		int rc = stretch_next(s, &stop, err);
 
-		if (rc <= 0 || send_window(c, s, gap_us, err) < 0)
-			return rc < 0 ? -1 : rc;
+		if (rc <= 0)
+			return rc;
+		if (send_window(c, s, gap_us, err) < 0)
+			return -1;
 	} while (!stretch_is_old(s));
 	return 1;
 }
 
-/* Said once; what else runs there is shown all the same. */
-static enum exit_status check_jvms(const struct stretch *s, bool first)
+/* What else runs there is shown all the same. */
+static enum exit_status check_jvms(const struct stretch *s)
 {
 	enum exit_status status = EXIT_DONE;
 
@@ -97,45 +99,63 @@ static enum exit_status check_jvms(const struct stretch *s, bool first)
 		if (s->targets.list[i].jvms.count)
 			continue;
 		status = EXIT_NO_JVM;
-		if (first)
-			log_warn("no JVM runs in %s", s->targets.list[i].container.name);
+		log_warn("no JVM runs in %s", s->targets.list[i].container.name);
 	}
 	return status;
 }
 
+/* The next stretch begins before this one ends, so that nothing is missed: it takes its time on a
+ * busy machine. What came meanwhile is the last window, unless it is too short to say much. 1, 0
+ * where nothing is left to record, -1. */
+static int follow(const struct collector *c, struct stretch *s, unsigned number, uint64_t *gap_us,
+		  struct err *err)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/%u", c->dir, number);
+	enum exit_status status;
+	struct stretch next;
+	int rc;
+
+	status = stretch_start(c->options, dir, &next, err);
+	if (status != EXIT_DONE)
+		return status == EXIT_NO_CONTAINER ? 0 : -1;
+	rc = stretch_last(s, &stop, err);
+	if (rc > 0 && s->us < c->options->duration * 500000ull)
+		*gap_us += s->us;
+	else if (rc > 0)
+		rc = send_window(c, s, gap_us, err);
+	stretch_end(s);
+	*s = next;
+	return rc < 0 ? -1 : 1;
+}
+
 static enum exit_status run(const struct collector *c)
 {
-	enum exit_status ret = EXIT_DONE;
-	uint64_t gap_us = 0, ended = 0;
-	int more = 1;
+	CLEANUP(free) char *dir = xasprintf("%s/0", c->dir);
+	enum exit_status status;
 	struct err err = {0};
+	uint64_t gap_us = 0;
+	struct stretch s;
+	int more = 1;
 
-	for (unsigned i = 0; more > 0 && !stop; i++) {
-		CLEANUP(free) char *dir = xasprintf("%s/%u", c->dir, i);
-		struct stretch s;
-		enum exit_status status = stretch_start(c->options, dir, &s, &err);
-
-		if (status != EXIT_DONE) {
-			/* It was there before, and may have ended meanwhile. */
-			if (i > 0 && status == EXIT_NO_CONTAINER)
-				break;
-			log_error("%s", err.msg);
-			return status;
-		}
-		ret = check_jvms(&s, i == 0);
-		if (i > 0)
-			gap_us += s.began_us - ended;
-		more = run_stretch(c, &s, &gap_us, &err);
-		ended = s.began_us;
-		stretch_end(&s);
+	status = stretch_start(c->options, dir, &s, &err);
+	if (status != EXIT_DONE) {
+		log_error("%s", err.msg);
+		return status;
 	}
+	status = check_jvms(&s);
+	for (unsigned i = 1; more > 0; i++) {
+		more = run_stretch(c, &s, &gap_us, &err);
+		if (more > 0)
+			more = follow(c, &s, i, &gap_us, &err);
+	}
+	stretch_end(&s);
 	if (more < 0) {
 		log_error("%s", err.msg);
 		return EXIT_FAILED;
 	}
 	if (!stop)
 		log_info("its processes have ended");
-	return ret;
+	return status;
 }
 
 static int child(void *arg)

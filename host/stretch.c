@@ -96,19 +96,13 @@ static bool any_is_left(const struct stretch *s)
 	return false;
 }
 
-int stretch_next(struct stretch *s, const volatile int *stop, struct err *err)
+int stretch_last(struct stretch *s, const volatile int *stop, struct err *err)
 {
-	uint64_t end = s->began_us + s->options.duration * 1000000ull;
-	uint64_t now;
-	int rc;
+	int rc = any_is_left(s) ? switch_file(s, SWITCH_MS, stop, err) : 0;
+	uint64_t now = clock_us();
 
-	while (!*stop && (now = clock_us()) < end && s->recording.perf.pid > 0 &&
-	       !record_wait(&s->recording, (int)((end - now) / 1000) + 1))
-		;
-	rc = any_is_left(s) ? switch_file(s, SWITCH_MS, stop, err) : 0;
 	if (rc <= 0)
 		return rc;
-	now = clock_us();
 	s->us = now - s->began_us;
 	s->began_us = now;
 	s->windows++;
@@ -116,6 +110,17 @@ int stretch_next(struct stretch *s, const volatile int *stop, struct err *err)
 	    watches_refresh(&s->targets, &s->options, SNAPSHOT_MS, err) < 0)
 		return -1;
 	return 1;
+}
+
+int stretch_next(struct stretch *s, const volatile int *stop, struct err *err)
+{
+	uint64_t end = s->began_us + s->options.duration * 1000000ull;
+	uint64_t now;
+
+	while (!*stop && (now = clock_us()) < end && s->recording.perf.pid > 0 &&
+	       !record_wait(&s->recording, (int)((end - now) / 1000) + 1))
+		;
+	return stretch_last(s, stop, err);
 }
 
 /* ---- how long ---- */

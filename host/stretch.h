@@ -33,6 +33,9 @@ MUST_CHECK enum exit_status stretch_start(const struct options *o, const char *d
  * window any more, because all processes are gone or *stop is not 0; -1. */
 MUST_CHECK int stretch_next(struct stretch *s, const volatile int *stop, struct err *err);
 
+/* The same, without waiting for the window's end. */
+MUST_CHECK int stretch_last(struct stretch *s, const volatile int *stop, struct err *err);
+
 /* Whether it is time for another one. */
 bool stretch_is_old(const struct stretch *s);
 
