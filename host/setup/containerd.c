@@ -12,7 +12,7 @@
 #include "toml.h"
 
 #define KEY   "base_runtime_spec"
-#define SPEC  "etc/containerd/dfg-base.json"
+#define SPEC  "dfg-base.json" /* beside config.toml */
 #define BEGIN "# dfg-setup: begin\n"
 #define END   "# dfg-setup: end\n"
 
@@ -20,6 +20,7 @@
 struct toml_edit {
 	const char *dump; /* of containerd, without our part; NULL: unknown */
 	int version;	  /* of the file's format */
+	const char *spec; /* our specification, absolute */
 };
 
 static int version_of(const char *text)
@@ -82,14 +83,19 @@ static int each_handler(struct str *text,
 
 /* ---- config.toml ---- */
 
+struct put_line {
+	const char *spec;
+	bool has_runc;
+};
+
 static int put_line(struct str *text, const struct toml_table *t, const char *spec, void *arg)
 {
-	bool *has_runc = arg;
+	struct put_line *p = arg;
 
-	*has_runc |= !strcmp(t->keys[4], "runc");
+	p->has_runc |= !strcmp(t->keys[4], "runc");
 	if (*spec)
 		return 0;
-	toml_set(text, t, KEY, "/" SPEC);
+	toml_set(text, t, KEY, p->spec);
 	return 1;
 }
 
@@ -121,7 +127,7 @@ static void put_block(struct str *text, const struct toml_edit *e)
 	for (at = 0; toml_next_table(&block, &at, &t); toml_table_fini(&t)) {
 		if (!handler_of(&block, &t))
 			continue;
-		toml_set(&block, &t, KEY, "/" SPEC);
+		toml_set(&block, &t, KEY, e->spec);
 		toml_table_fini(&t);
 		break;
 	}
@@ -133,15 +139,15 @@ static void put_block(struct str *text, const struct toml_edit *e)
 static int put(struct str *text, const void *what, struct err *err)
 {
 	const struct toml_edit *e = what;
-	bool has_runc = false;
+	struct put_line line = {e->spec, false};
 
 	if (!text->len)
 		str_addf(text, "version = %d\n", e->version);
 	else if (e->version < 2)
 		return err_set(err, 0,
 			       "is of version 1, which has no " KEY ": move it to version 2");
-	each_handler(text, put_line, &has_runc);
-	if (!has_runc)
+	each_handler(text, put_line, &line);
+	if (!line.has_runc)
 		put_block(text, e);
 	return 0;
 }
@@ -159,13 +165,19 @@ static char *earlier(const struct str *before, const char *name)
 	return value;
 }
 
+struct take_line {
+	const char *spec;
+	const struct str *before;
+};
+
 static int take_line(struct str *text, const struct toml_table *t, const char *spec, void *arg)
 {
+	const struct take_line *p = arg;
 	CLEANUP(free) char *old = NULL;
 
-	if (strcmp(spec, "/" SPEC) != 0)
+	if (strcmp(spec, p->spec) != 0)
 		return 0;
-	old = earlier(arg, t->keys[4]);
+	old = earlier(p->before, t->keys[4]);
 	if (old)
 		toml_set(text, t, KEY, old);
 	else
@@ -175,10 +187,10 @@ static int take_line(struct str *text, const struct toml_table *t, const char *s
 
 static int take(struct str *text, const struct str *before, const void *what, struct err *err)
 {
+	const struct toml_edit *e = what;
 	char *begin = text->len ? strstr(text->buf, BEGIN) : NULL;
 	char *end = begin ? strstr(begin, END) : NULL;
 
-	(void)what;
 	(void)err;
 	if (end) {
 		size_t len = (size_t)(end - begin) + strlen(END);
@@ -186,7 +198,7 @@ static int take(struct str *text, const struct str *before, const void *what, st
 		memmove(begin, begin + len, text->len - (size_t)(begin - text->buf) - len + 1);
 		text->len -= len;
 	}
-	each_handler(text, take_line, (void *)before);
+	each_handler(text, take_line, &(struct take_line){e->spec, before});
 	return 0;
 }
 
@@ -194,6 +206,7 @@ static int take(struct str *text, const struct str *before, const void *what, st
 
 struct specs {
 	const struct setup *s;
+	const char *ours; /* absolute */
 	bool install;
 	struct changes *changes;
 	struct err *err;
@@ -207,7 +220,7 @@ static int plan_own_spec(struct str *text, const struct toml_table *t, const cha
 
 	(void)text;
 	(void)t;
-	if (spec[0] != '/' || !strcmp(spec, "/" SPEC))
+	if (spec[0] != '/' || !strcmp(spec, p->ours))
 		return 0;
 	if (plan_bundle(p->s, p->install, spec + 1, p->changes, p->err) < 0)
 		return -1;
@@ -235,25 +248,44 @@ static int make_spec(const struct setup *s, struct str *ret, struct err *err)
 	return oci_spec_add_hook(ret, s->hook, s->root, err) < 0 ? -1 : 0;
 }
 
-static bool uses_ours(const struct changes *c, const char *file, const struct str *now)
+/* Whether a handler of the file, as it will be, begins with this specification. */
+static bool is_used(const struct changes *c, const char *file, const struct str *now,
+		    const char *spec)
 {
+	CLEANUP(free) char *value = xasprintf("\"%s\"", spec);
 	const struct str *text = now;
 
 	for (size_t i = 0; i < c->count; i++)
 		if (!strcmp(c->list[i].path, file))
 			text = &c->list[i].then;
-	return text->len && strstr(text->buf, "\"/" SPEC "\"");
+	return text->len && strstr(text->buf, value);
+}
+
+static int plan_our_spec(const struct setup *s, bool install, const char *spec, struct changes *ret,
+			 struct err *err)
+{
+	CLEANUP(str_fini) struct str text = {0};
+
+	if (install && make_spec(s, &text, err) < 0)
+		return -1;
+	if (change_plan_whole(ret, s->rootfd, spec + 1, install ? text.buf : NULL, 0, err) < 0)
+		return -1;
+	/* It has to be there before config.toml names it. */
+	if (install)
+		changes_put_first(ret, spec + 1);
+	return 0;
 }
 
 int plan_containerd(const struct setup *s, bool install, const char *file, struct changes *ret,
 		    struct err *err)
 {
+	const char *slash = strrchr(file, '/');
+	CLEANUP(free)
+	char *spec = xasprintf("/%.*s/" SPEC, slash ? (int)(slash - file) : 0, file);
 	CLEANUP(str_fini) struct str text = {0};
-	CLEANUP(str_fini) struct str spec = {0};
 	CLEANUP(free) char *dump = NULL;
-	struct specs specs = {s, install, ret, err};
-	struct toml_edit edit;
-	bool uses;
+	struct specs specs = {s, spec, install, ret, err};
+	struct toml_edit edit = {.spec = spec};
 
 	if (change_read(s->rootfd, file, &text, err) < 0)
 		return -1;
@@ -262,20 +294,13 @@ int plan_containerd(const struct setup *s, bool install, const char *file, struc
 		return err_set(err, 0,
 			       "containerd config dump does not work, so nobody says what a change "
 			       "would mean; --program FILE, or --force");
-	edit = (struct toml_edit){dump, version_of(text.len ? text.buf
-						   : dump   ? dump
-							    : "version = 2")};
-	if (each_handler(&text, plan_own_spec, &specs) < 0)
+	edit.dump = dump;
+	edit.version = version_of(text.len ? text.buf : dump ? dump : "version = 2");
+	if (each_handler(&text, plan_own_spec, &specs) < 0 ||
+	    change_plan(ret, s->rootfd, file, &(struct edit){&edit, put, take}, install, err) < 0 ||
+	    plan_our_spec(s, install && is_used(ret, file, &text, spec), spec, ret, err) < 0)
 		return -1;
-	if (change_plan(ret, s->rootfd, file, &(struct edit){&edit, put, take}, install, err) < 0)
-		return -1;
-	uses = install && uses_ours(ret, file, &text);
-	if (uses && make_spec(s, &spec, err) < 0)
-		return -1;
-	if (change_plan_whole(ret, s->rootfd, SPEC, uses ? spec.buf : NULL, 0, err) < 0)
-		return -1;
-	changes_put_first(ret, install ? SPEC : "");
-	return install && !s->force ? containerd_check(s, ret, file, dump, "/" SPEC, err) : 0;
+	return install && !s->force ? containerd_check(s, ret, file, dump, spec, err) : 0;
 }
 
 /* ---- what there is ---- */

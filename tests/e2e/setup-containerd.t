@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# dfg-setup and containerd, of Debian 12 and of unstable: pods made through its CRI are what they were
+# but for the mounts.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/tap.sh
+. tests/bundle.sh
+. tests/engines.sh
+. tests/shop.sh
+. tests/setup.sh
+. tests/cri.sh
+need containerd protoc curl
+setup_setup
+trap 'cri_stop; shop_teardown' EXIT
+engines_sid golang-github-kubernetes-cri-api-dev containerd || tap_cannot "no containerd of unstable"
+
+bundle_static "$SHOP/fs"
+mv "$SHOP/fs/app" "$SHOP/fs/pause"
+mkdir -p "$SHOP/fs"/{usr,etc,srv,var,run} "$SHOP/ptmp"
+chmod 1777 "$SHOP/ptmp"
+for d in bin sbin lib lib64; do ln -s "usr/$d" "$SHOP/fs/$d"; done
+mount() { printf 'mounts { host_path: "%s" container_path: "%s" readonly: %s } ' "$1" "$2" "${3:-true}"; }
+word() { printf 'command: "%s" ' "$@"; }
+# A container as a kubelet asks for it: user, default seccomp profile, limits, rlimits of the runtime.
+shop_config="image { image: \"dfg.test/shop:1\" } $(word "$JAVA" -Xmx256m -cp /srv Shop 1)
+	$(mount /usr /usr) $(mount /etc /etc) $(mount "$SHOP/app" /srv) $(mount "$SHOP/ptmp" /tmp false)
+	linux { resources { cpu_shares: 512 memory_limit_in_bytes: 1073741824 }
+	  security_context { run_as_user { value: 1000 } run_as_group { value: 1000 } no_new_privs: true
+	    readonly_rootfs: true seccomp { profile_type: RuntimeDefault } capabilities { drop_capabilities: \"ALL\" } } }"
+
+# A specification without what is the hook's, and what no two containers share.
+bare_spec() { jq -S 'del(.hooks, .annotations["io.kubernetes.cri.sandbox-name", "io.kubernetes.cri.sandbox-uid"])' <<<"$1" | sed -E 's/[0-9a-f]{64}/ID/g; s/\/proc\/[0-9]+\//\/proc\/PID\//'; }
+same_spec() { diff <(bare_spec "$1") <(bare_spec "$2"); }
+
+with_containerd() {
+	local v one two spec before sandbox pid
+	CRI_BIN=$1
+	cri_start || { ok "containerd starts" false; return; }
+	v=$(cri Version '' | cri_field runtime_version)
+	ok "containerd $v: an image" cri_image dfg.test/shop:1 "$SHOP/fs"
+	CONF=$CRI_DIR/config.toml
+	TOOL=(--file "$CONF" --program "$CRI_BIN/containerd")
+	before=$(sha256sum <"$CONF")
+	sandbox=$(cri_pod old)
+	one=$(cri_container old shop "$shop_config")
+	ok "  a pod without dfg" shop_works "$(cri_pid "$one")"
+	spec=$(cri_spec "$one")
+	pid=$(cri_pid "$one")
+
+	ok "  install" setup install containerd "${TOOL[@]}"
+	ok "    twice" setup install containerd "${TOOL[@]}"
+	ok "    status" setup status containerd --file "$CONF" --root "$DFG_ROOT"
+	cri_restart
+	is "    containerd starts with it" $? 0
+	ok "    the pod runs on" test "$(cri_pid "$one")" = "$pid" -a -d "/proc/$pid"
+	cri_pod new >/dev/null
+	two=$(cri_container new shop "$shop_config")
+	ok "    a pod's container starts, and works" shop_works "$(cri_pid "$two")"
+	ok "    with the mounts" has_mounts "$(cri_pid "$two")"
+	ok "    its specification has the hooks" eval 'cri_spec "$two" | jq -e ".hooks.createRuntime[0].path" >/dev/null'
+	ok "    and is the same otherwise: rlimits, seccomp, AppArmor, all" \
+		same_spec "$spec" "$(cri_spec "$two")"
+	is "    limits as before" "$(cat "/proc/$(cri_pid "$two")/limits")" "$(cat "/proc/$pid/limits")"
+	ok "    so is the sandbox's" same_spec "$(cri_spec "$sandbox")" "$(cri_spec "$(cri_pod_id new)")"
+	ok "    dfg-trigger draws it" graph "${two:0:12}"
+	ok "    never = in dfg.conf" never
+
+	ok "  remove, while they run" setup remove containerd "${TOOL[@]}"
+	is "    config.toml is as it was" "$(sha256sum <"$CONF")" "$before"
+	is "    no file is left" "$(cd "$CRI_DIR" && echo *dfg* config.toml*)" "*dfg* config.toml"
+	cri_restart
+	is "    containerd starts without it" $? 0
+	cri_remove_pods
+	is "    the shares are gone" "$(grep -c "$DFG_ROOT/containers" /proc/self/mountinfo)" 0
+	cri_pod last >/dev/null
+	one=$(cri_container last shop "$shop_config")
+	ok "    a pod's container has no mounts" has_no_mounts "$(cri_pid "$one")"
+	ok "    and the specification of before" same_spec "$spec" "$(cri_spec "$one")"
+	cri_stop
+}
+
+# By what containerd tells of each container: its pod's namespace.
+never() {
+	local id
+	echo "never = io.kubernetes.cri.sandbox-namespace=sh*" >>"$SHOP/dfg/libexec/dfg.conf"
+	id=$(cri_container new quiet 'image { image: "dfg.test/shop:1" }')
+	sed -i '/^never/d' "$SHOP/dfg/libexec/dfg.conf"
+	has_no_mounts "$(cri_pid "$id")" && jq -e '.status == "skip-optout"' "$DFG_ROOT/containers/$id/state.json"
+}
+
+# As Debian's file: nothing of runtimes.
+with_containerd /usr/bin <<'END'
+version = 2
+root = "@DIR@/r"
+state = "@DIR@/s"
+[grpc]
+  address = "@DIR@/c.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "dfg.test/shop:1"
+  restrict_oom_score_adj = true
+END
+# As kubeadm's users have it, in the old format.
+with_containerd "$ENGINES/usr/bin" <<'END'
+version = 2
+root = "@DIR@/r"
+state = "@DIR@/s"
+[grpc]
+  address = "@DIR@/c.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "dfg.test/shop:1"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+END
+with_containerd "$ENGINES/usr/bin" <<'END'
+version = 3
+root = '@DIR@/r'
+state = '@DIR@/s'
+[grpc]
+  address = '@DIR@/c.sock'
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+  sandbox = 'dfg.test/shop:1'
+[plugins.'io.containerd.cri.v1.runtime']
+  restrict_oom_score_adj = true
+END
+"$HOOK" --release --root "$DFG_ROOT" >/dev/null
+is "no mount of ours is left" "$(grep -c " $DFG_ROOT" /proc/self/mountinfo)" 0
+tap_done
