@@ -37,8 +37,11 @@ shop_works() {
 	return 1
 }
 
+# On a machine full of tests, two seconds may give it no time at all.
 graph() {
-	trigger -d 2 -F 499 --source agent "$1" || { cat "$SHOP/err"; return 1; }
-	[ "$(json '.jvms[0].source')" = agent ] || { json .jvms; return 1; }
-	grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)" || { json .; return 1; }
+	drawn "$1" 2 || drawn "$1" 10 || { json .; cat "$SHOP/err"; return 1; }
+}
+drawn() {
+	trigger -d "$2" -F 499 --source agent "$1" && [ "$(json '.jvms[0].source')" = agent ] &&
+		grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)"
 }
