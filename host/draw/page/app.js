@@ -206,7 +206,7 @@ class App {
 	}
 }
 
-// The script stands before some of these modules' constants: all are there when the document is.
+// By then all modules have run, in whatever order they were put together.
 addEventListener('DOMContentLoaded', () => {
 	performance.mark('dfg-begin');
 	const data = byId('data');
