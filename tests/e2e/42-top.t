@@ -21,6 +21,8 @@ nothing_left() {
 	[ -z "$left" ] || { echo "$left"; return 1; }
 	! pgrep -f "$DFG_ROOT/top/" # perf
 }
+has_stretch() { ls -d "$DFG_ROOT"/top/*/"$1"; }
+has_no_stretch() { ! has_stretch "$1"; }
 WAIT_SECONDS=40
 
 SHOP_MAIN=Late
@@ -54,6 +56,21 @@ wait "$top" 2>/dev/null
 ok "SIGKILL leaves its directory" test -n "$(ls "$DFG_ROOT/top")"
 "$dfg_top" --plain -n 1 late >/dev/null 2>&1
 ok "  which the next one removes" nothing_left
+
+# Another stretch of the recording, since a process came that perf did not know.
+"$dfg_top" --json -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
+top=$!
+wait_for lines "$SHOP/json" 1
+bundle_exec late sleep 100 &
+WAIT_SECONDS=80
+ok "a process that came later: recorded anew" wait_for has_stretch 1
+n=$(wc -l <"$SHOP/json")
+ok "  and it goes on" wait_for lines "$SHOP/json" $((n + 3))
+is "  with the names" "$(last '.methods[0].name')" LateCode.fresh
+ok "  and without the files of before" wait_for has_no_stretch 0
+WAIT_SECONDS=40
+kill -TERM "$top"
+wait "$top"
 
 "$dfg_top" nobody 2>"$SHOP/err"
 is "no such container" "$?" 3
