@@ -108,7 +108,7 @@ class Recording {
 				this.samples.node.forEach((node, i) =>
 					keys.add(this.samples.thread[i] * n + this.nodeRoot[node]));
 			else
-				this.nodeRoot.forEach((root) => keys.add(root));
+				this.nodeParent.forEach((parent, node) => parent || keys.add(node));
 			this.knownRoots = [...keys].filter((key) => key % n)
 				.map((key) => ({thread: Math.floor(key / n), root: key % n}));
 		}
