@@ -205,5 +205,4 @@ clean:
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Not in the root file systems that tests made.
--include $(shell find $(BUILD) \( -path $(BUILD)/jdk -o -path $(BUILD)/engines -o -path $(BUILD)/arm64 -o -path $(BUILD)/root \) -prune \
-    -o -name '*.d' -print 2>/dev/null)
+-include $(shell find $(BUILD)/dyn $(BUILD)/static $(BUILD)/agent -name '*.d' 2>/dev/null)
