@@ -72,8 +72,14 @@ static int load_filter(const char *const *names, size_t n, pid_t of, struct err 
 			rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 0);
 	}
 	if (rc == 0 && of) {
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(process_vm_readv), 1,
-				      SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)of));
+		/* A pid_t: the register's upper half is anything. */
+		struct scmp_arg_cmp is_of = {.arg = 0,
+					     .op = SCMP_CMP_MASKED_EQ,
+					     .datum_a = UINT32_MAX,
+					     .datum_b = (scmp_datum_t)of};
+
+		rc = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, SCMP_SYS(process_vm_readv), 1,
+					    &is_of);
 		/* The one call that is made a hundred thousand times: it is looked for first. */
 		if (rc == 0)
 			rc = seccomp_syscall_priority(ctx, SCMP_SYS(process_vm_readv), UINT8_MAX);

@@ -9,17 +9,17 @@ cd "$(dirname "$0")/.."
 
 # What cannot be run in the emulation, and why:
 #	test_confine test_symfile	it has no seccomp filters
-#	test_doctor test_fs		it has no openat2
+#	test_doctor test_fs test_setup	it has no openat2
 #	test_proc test_record		its own threads and files are in /proc
 #	test_run			it keeps signal 32 to itself
-unable="test_confine test_doctor test_fs test_proc test_record test_run test_symfile"
+unable="test_confine test_doctor test_fs test_proc test_record test_run test_setup test_symfile"
 
 build=${BUILD:-build}/arm64
 root=$(readlink -m "$build/root")
 mirror=${DFG_MIRROR:-http://deb.debian.org/debian}
 triplet=aarch64-linux-gnu
 packages=libc6-dev,linux-libc-dev,libgcc-12-dev,libjansson-dev,libcap-dev,libseccomp-dev,libdw-dev
-packages=$packages,libelf-dev,liblzma-dev,libiberty-dev,zlib1g-dev,libcurl4-openssl-dev
+packages=$packages,libelf-dev,liblzma-dev,libiberty-dev,zlib1g-dev,libncurses-dev,libcurl4-openssl-dev
 
 # Under another name until it is whole: an interrupted run leaves nothing that looks ready.
 make_root() {

@@ -89,6 +89,7 @@ static void test_starts_damaged(void)
 	elfmake_starts(&m, starts, 1, 1);
 	m.data.buf[m.sections[m.count - 2].sh_offset - ELFMAKE_HEADERS + 8] ^= 1;
 	elfmake_end(&m, &file);
+	elfsym_close(es);
 	es = elfsym_of(of(&file), (struct bytes){0}, &err);
 	ok(es && !elfsym_start(es, 0x1100, &start), "two starts of one are none");
 }

@@ -51,7 +51,6 @@ static void profile_make(struct profile *p)
 static char *text_of(const struct profile *p)
 {
 	struct str out = {0};
-	CLEANUP(str_fini) struct str path = {0};
 
 	for (uint32_t n = 0; n < stacks_node_count(p->stacks); n++) {
 		uint64_t self = stacks_node(p->stacks, n)->self;
