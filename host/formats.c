@@ -2,6 +2,7 @@
 #include "formats.h"
 
 #include "dfg/str.h"
+#include "perfmaps.h"
 
 static int folded(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
@@ -9,14 +10,23 @@ static int folded(const struct stacks *s, const struct picture *p, int fd, struc
 	return draw_folded(s, fd, err);
 }
 
+static int no_recording(const struct stacks *s, const struct picture *p, int fd, struct err *err)
+{
+	(void)s;
+	(void)p;
+	(void)fd;
+	return err_set(err, 0, "it is made of a recording, with dfg-trigger");
+}
+
 static const struct format formats[] = {
-	{"svg", "flame.svg", false, draw_svg, "diff.svg", draw_difference_svg},
-	{"html", "flame.html", true, draw_page, "diff.html", draw_difference_page},
-	{"folded", "flame.folded", false, folded, "diff.folded", draw_difference_folded},
-	{"pprof", "flame.pb.gz", true, draw_pprof, NULL, NULL},
-	{"speedscope", "flame.speedscope.json", true, draw_speedscope, NULL, NULL},
-	{"firefox", "flame.firefox.json", true, draw_firefox, NULL, NULL},
-	{"json", "flame.json", true, draw_tree, NULL, NULL},
+	{"svg", "flame.svg", false, draw_svg, NULL, "diff.svg", draw_difference_svg},
+	{"html", "flame.html", true, draw_page, NULL, "diff.html", draw_difference_page},
+	{"folded", "flame.folded", false, folded, NULL, "diff.folded", draw_difference_folded},
+	{"pprof", "flame.pb.gz", true, draw_pprof, NULL, NULL, NULL},
+	{"speedscope", "flame.speedscope.json", true, draw_speedscope, NULL, NULL, NULL},
+	{"firefox", "flame.firefox.json", true, draw_firefox, NULL, NULL, NULL},
+	{"json", "flame.json", true, draw_tree, NULL, NULL, NULL},
+	{"perf-map", "perf-map.tar", false, no_recording, perfmaps_draw, NULL, NULL},
 };
 _Static_assert(ARRAY_LEN(formats) <= FORMATS_MAX, "room for all formats");
 

@@ -9,6 +9,7 @@
 #include "dfg/err.h"
 #include "difference.h"
 #include "draw.h"
+#include "input.h"
 
 #define FORMATS_MAX 16
 
@@ -17,6 +18,8 @@ struct format {
 	const char *file; /* as it is written */
 	bool details;	  /* takes picture.details */
 	int (*draw)(const struct stacks *s, const struct picture *p, int fd, struct err *err);
+	/* Instead, where there are recordings: made of their inputs, not of the profile. */
+	int (*draw_inputs)(const struct inputs *in, int fd, struct err *err);
 	/* The same of a difference; NULL: not in this format. */
 	const char *difference_file;
 	int (*draw_difference)(const struct difference *d, const struct difference_picture *p,

@@ -90,7 +90,7 @@ static const char *const help[] = {
 		"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
 		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
-		"                           speedscope,firefox,json\n"
+		"                           speedscope,firefox,json,perf-map\n"
 		"  -o, --output DIR         instead of the container's graphs "
 		"directory\n" RECORD_HELP
 		"      --push URL           send pprof to a server that takes what Pyroscope does\n"

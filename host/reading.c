@@ -158,20 +158,27 @@ static int receive(int sock, struct input_files *files, struct err *err)
 	return 0;
 }
 
-int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped, struct err *err)
+int reading_files(struct reading *r, struct input_files *ret, struct err *err)
 {
-	CLEANUP(input_close) struct input_files files = {0};
 	const struct input *in;
 
+	*ret = (struct input_files){0};
 	if (r->next >= r->in->count)
 		return err_set(err, 0, "no input is left");
 	in = &r->in->list[r->next++];
-	files.count = input_file_count(in);
-	files.list = xcalloc(files.count, sizeof(*files.list));
-	memset(files.list, -1, files.count * sizeof(*files.list));
-	if (receive(r->sock[1], &files, err) < 0)
-		return err_wrap(err, "%s", in->path);
-	return input_read(in, &files, profile, skipped, err);
+	ret->count = input_file_count(in);
+	ret->list = xcalloc(ret->count, sizeof(*ret->list));
+	memset(ret->list, -1, ret->count * sizeof(*ret->list));
+	return receive(r->sock[1], ret, err) < 0 ? err_wrap(err, "%s", in->path) : 0;
+}
+
+int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped, struct err *err)
+{
+	CLEANUP(input_close) struct input_files files = {0};
+
+	if (reading_files(r, &files, err) < 0)
+		return -1;
+	return input_read(&r->in->list[r->next - 1], &files, profile, skipped, err);
 }
 
 /* In the child: from here on nothing but the open descriptors is in reach. */

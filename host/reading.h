@@ -14,10 +14,11 @@ MUST_CHECK int reading_run(const struct inputs *in,
 			   int (*fn)(struct reading *r, void *arg, void *reply, struct err *err),
 			   void *arg, void *reply, size_t size, struct err *err);
 
-/* In fn: the inputs, and the next of them, which is read into the profile (input_read). Fails when
- * there is none left. */
+/* In fn: the inputs, and the next of them: its files, to be released with input_close also after a
+ * failure; or it is read into the profile (input_read). Fails when there is none left. */
 const struct inputs *reading_inputs(const struct reading *r);
 size_t reading_at(const struct reading *r); /* number of the next one */
+MUST_CHECK int reading_files(struct reading *r, struct input_files *ret, struct err *err);
 MUST_CHECK int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped,
 			    struct err *err);
 

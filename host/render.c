@@ -91,6 +91,8 @@ static int draw_gathered(const struct job *j, const struct gathered *g, struct p
 	for (size_t i = 0; i < j->formats->count; i++) {
 		const struct format *f = j->formats->list[i];
 
+		if (f->draw_inputs)
+			continue;
 		p->details = f->details ? &g->profile : NULL;
 		p->nodes = f->details ? nodes : NULL;
 		if (f->draw(f->details ? plain : rooted, p, j->outputs.fds[i], err) < 0)
@@ -123,6 +125,18 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	return rc;
 }
 
+/* Formats that are not made of the profile. */
+static int draw_inputs(const struct job *j, struct err *err)
+{
+	for (size_t i = 0; i < j->formats->count; i++) {
+		const struct format *f = j->formats->list[i];
+
+		if (f->draw_inputs && f->draw_inputs(j->in, j->outputs.fds[i], err) < 0)
+			return err_wrap(err, "%s", f->file);
+	}
+	return 0;
+}
+
 int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
 	   const char *outdir, struct render_result *ret, struct err *err)
 {
@@ -136,6 +150,8 @@ int render(const struct inputs *in, unsigned roots, const struct format_set *for
 	if (outputs_open(outdir, names, formats->count, &j.outputs, err) < 0)
 		return -1;
 	rc = reading_run(in, draw, &j, &result, sizeof(result), err);
+	if (rc == 0)
+		rc = draw_inputs(&j, err);
 	if (rc < 0)
 		err_wrap(err, "draw");
 	if (outputs_close(&j.outputs, rc == 0, err) < 0)

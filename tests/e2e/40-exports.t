@@ -26,7 +26,7 @@ known_start "$home" streams 120
 for seconds in 3 8 20; do
 	rm -rf "$KNOWN/out"
 	"$BUILD/bin/dfg-trigger" --root "$KNOWN/root" -o "$KNOWN/out" --json -q --unwind vm --source host -d $seconds -F 200 \
-		-f folded,pprof,speedscope,firefox,json --pid "$known_pid" >"$KNOWN/summary" 2>"$KNOWN/err" || cat "$KNOWN/err"
+		-f folded,pprof,speedscope,firefox,json,perf-map --pid "$known_pid" >"$KNOWN/summary" 2>"$KNOWN/err" || cat "$KNOWN/err"
 	[ "$(jq .samples "$KNOWN/summary" || echo 0)" -lt 100 ] || break
 done
 out=$KNOWN/out
@@ -80,6 +80,25 @@ ok 'Firefox Profiler: the busiest thread' grep -qF "Thread: ${thread#* }" "$KNOW
 ok 'Firefox Profiler: all its samples' grep -qE "\(${thread%% *} .*samples\)" "$KNOWN/got"
 ok 'Firefox Profiler: categories' grep -qE '^ +Java, inlined ' "$KNOWN/got"
 firefox stop --all >/dev/null 2>&1
+
+# ---- stock perf ----
+# It asks /tmp/perf-<pid>.map for memory without a file. A line of it is a whole compiled method.
+trap 'rm -f "/tmp/perf-$known_pid.map"; known_teardown' EXIT
+is 'perf map: one for the JVM' "$(tar -tf "$out/perf-map.tar")" "perf-$known_pid.map"
+tar -C /tmp -xf "$out/perf-map.tar"
+ok 'perf map: no two entries overlap' awk '
+	function number(hex,  i, n) { for (i = 1; i <= length(hex); i++) n = n * 16 + index("0123456789abcdef", substr(hex, i, 1)) - 1; return n }
+	{ start = number($1); if (start < end) { print; exit 1 } end = start + number($2) }' "/tmp/perf-$known_pid.map"
+timeout 60 perf script -f -G --no-inline --max-stack 1 -i "$session/perf.data" -F ip,sym,dso 2>"$KNOWN/err" | grep -F "(/tmp/perf-$known_pid.map)" |
+	sed -e 's/^ *[0-9a-f]* *//' -e 's/ ([^(]*$//' -e 's/+0x[0-9a-f]*$//' | LC_ALL=C sort | uniq -c | sort -rn >"$KNOWN/perf"
+# Of our stacks that end in compiled code, the method that was compiled.
+sed -nE '/_\[[ji]\] [0-9]+$/ { s/(_\[j\])(;[^;]*_\[i\])* /\1 /; s/.*;//; s/_\[j\] / /p }' "$out/flame.folded" |
+	awk '{ n[$1] += $2 } END { for (m in n) print n[m], m }' | sort -rn >"$KNOWN/ours"
+diag "perf: $(head -n 1 "$KNOWN/perf"); dfg: $(head -n 1 "$KNOWN/ours")"
+ok 'perf script names Java code by it' test "$(awk '{ print $2 }' "$KNOWN/perf" | grep -cFxf <(awk '{ print $2 }' "$KNOWN/ours"))" -gt 0
+is 'perf script: samples in the hottest compiled method' "$(awk -v m="$(awk 'NR == 1 { print $2 }' "$KNOWN/ours")" '$2 == m { print $1 }' "$KNOWN/perf")" \
+	"$(awk 'NR == 1 { print $1 }' "$KNOWN/ours")"
+rm -f "/tmp/perf-$known_pid.map"
 
 # ---- a server ----
 cat >"$KNOWN/server.py" <<'END'
