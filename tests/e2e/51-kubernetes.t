@@ -92,6 +92,8 @@ is "with the samples of all" "$(samples "$SHOP/graphs/shop/shop/flame.folded")" 
 	"$(cat "$SHOP"/graphs/shop/shop/shop-?/flame.folded | awk '{n += $NF} END {print n}')"
 ok "that have the names of libraries and the kernel" grep -q 'JavaThread::thread_main_inner' "$SHOP/graphs/shop/shop/flame.folded"
 
+is "nothing stays on the nodes" "$(find "$KUBE"/node-?/state -name perf.data)" ""
+
 # A pod that ends while it is recorded gives what there was.
 dies() {
 	rm -rf "$SHOP/graphs"
