@@ -164,7 +164,7 @@ check-arm64:
 	BUILD=$(BUILD) sh tests/arm64.sh
 # As root, with real engines; one at a time, since they share the machine's engines and CPUs.
 check-e2e: all $(tools)
-	BUILD=$(BUILD) prove --timer -e '' $(wildcard tests/e2e/*.t)
+	BUILD=$(BUILD) prove --timer --failures --comments -e '' $(wildcard tests/e2e/*.t)
 
 # libFuzzer, for hours: make fuzz F=fuzz_perfdata
 fuzz:
