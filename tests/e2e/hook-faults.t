@@ -48,7 +48,7 @@ fault() {
 	echo "$1:$2:when=$3: $status, inside: $got"
 	case $2:$got in
 	*":$all") case $status in mounted | err-crash | err-timeout | skip-gone) ;; *) return 1 ;; esac ;;
-	*:) [ "$status" != mounted ] && { [ "$(names)" = 0 ] || [ "$2" != "${2#signal}" ]; } || return 1 ;;
+	*:) [ "$status" != mounted ] && { [ "$(names)" = 0 ] || [ "$2" != "${2#signal}" ]; } || { echo "names: $(names)"; return 1; } ;;
 	signal*) case $got in */dev/dfg\ *) return 1 ;; esac ;;
 	*) return 1 ;;
 	esac
@@ -64,7 +64,7 @@ check() {
 				echo "left on the host: $(hook_mounts)"
 				failed=1
 			}
-			[ ! -e "$(hook_dir f)" ] || failed=1
+			[ ! -e "$(hook_dir f)" ] || { echo "left: $(find "$(hook_dir f)")"; failed=1; }
 		done
 	done
 	[ $hits -gt 0 ] || echo "no call was hit"

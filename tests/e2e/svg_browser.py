@@ -2,6 +2,7 @@
 """Checks of svg-browser.t; argument: the folder with the pictures. With DFG_SHOTS=DIR it keeps
 screenshots there."""
 import os
+import re
 import sys
 
 from browser import CTRL, Browser
@@ -207,7 +208,7 @@ def check_address(b, path):
 def main():
     path = os.path.join(folder, 'web.svg')
     with open(path, encoding='utf-8') as f:
-        everything = f.read().count('samples, ') + 1  # one frame has a single sample
+        everything = len(re.findall(r'samples?, [\d.]+%\)</title>', f.read()))
     with Browser(1200, 800) as b:
         b.open(path)
         shot(b, 'normal')
