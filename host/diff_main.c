@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-diff: what a change of a program, its load or its machine changed in its profile. */
-#include <getopt.h>
 #include <stdio.h>
 
+#include "command.h"
 #include "compare.h"
 #include "dfg/log.h"
 #include "dfg/str.h"
 #include "difference_table.h"
 #include "gather.h"
-#include "target.h"
 
 static const char help[] =
 	"usage: dfg-diff [options] BEFORE AFTER\n"
@@ -81,15 +80,11 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 
 	if (formats_parse_difference("svg,html", &a.compare.formats, err) < 0)
 		return -1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":f:o:n", options, NULL)) != -1) {
-		if (opt == '?')
-			return err_set(err, 0, "unknown option %s; see --help", argv[optind - 1]);
-		if (opt == ':')
-			return err_set(err, 0, "%s needs a value; see --help", argv[optind - 1]);
+	while ((opt = command_option(argc, argv, ":f:o:n", options, err)) > 0)
 		if (take(opt, &a, err) < 0)
 			return -1;
-	}
+	if (opt < 0)
+		return -1;
 	if (!a.help && !a.version && argc - optind != 2)
 		return err_set(err, 0, "two profiles are compared, BEFORE and AFTER; see --help");
 	a.inputs = argv + optind;
@@ -127,10 +122,8 @@ int main(int argc, char **argv)
 	struct err err;
 
 	log_init("dfg-diff");
-	if (parse(argc, argv, &a, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &a, &err) < 0)
+		return (int)command_fail(EXIT_USAGE, &err);
 	if (a.help) {
 		fputs(help, stdout);
 	} else if (a.version) {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-doctor: what works here and what not, why, and what dfg uses instead. */
 #include <fcntl.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 
+#include "command.h"
 #include "container.h"
 #include "dfg/log.h"
 #include "dfg/paths.h"
 #include "dfg/str.h"
 #include "jvm.h"
 #include "probe.h"
-#include "target.h"
 
 struct arguments {
 	const char *name; /* of a container, or NULL */
@@ -49,12 +48,7 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 	struct arguments a = {.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT};
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		if (opt == '?')
-			return err_set(err, 0, "unknown option %s; see --help", argv[optind - 1]);
-		if (opt == ':')
-			return err_set(err, 0, "%s needs a value; see --help", argv[optind - 1]);
+	while ((opt = command_option(argc, argv, ":", options, err)) > 0) {
 		if (opt == 'r')
 			a.root = optarg;
 		a.by_pid |= opt == 'p';
@@ -62,6 +56,8 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 		a.help |= opt == 'h';
 		a.version |= opt == 'v';
 	}
+	if (opt < 0)
+		return -1;
 	if (a.root[0] != '/')
 		return err_set(err, 0, "--root %s: must be absolute", a.root);
 	if (argc - optind > 1)
@@ -193,10 +189,8 @@ int main(int argc, char **argv)
 	struct err err;
 
 	log_init("dfg-doctor");
-	if (parse(argc, argv, &a, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &a, &err) < 0)
+		return (int)command_fail(EXIT_USAGE, &err);
 	if (a.help)
 		fputs(help, stdout);
 	else if (a.version)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-merge: many recordings -> one graph. */
-#include <getopt.h>
 #include <stdio.h>
 
+#include "command.h"
 #include "dfg/clock.h"
 #include "dfg/log.h"
 #include "dfg/str.h"
 #include "gather.h"
 #include "render.h"
 #include "summary.h"
-#include "target.h"
 
 static const char help[] =
 	"usage: dfg-merge [options] INPUT...\n"
@@ -67,15 +66,11 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 
 	if (formats_parse("svg,html,folded", &a.formats, err) < 0)
 		return -1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":f:o:q", options, NULL)) != -1) {
-		if (opt == '?')
-			return err_set(err, 0, "unknown option %s; see --help", argv[optind - 1]);
-		if (opt == ':')
-			return err_set(err, 0, "%s needs a value; see --help", argv[optind - 1]);
+	while ((opt = command_option(argc, argv, ":f:o:q", options, err)) > 0)
 		if (take(opt, &a, err) < 0)
 			return -1;
-	}
+	if (opt < 0)
+		return -1;
 	a.inputs = argv + optind;
 	a.count = (size_t)(argc - optind);
 	if (!a.help && !a.version && a.count == 0)
@@ -128,10 +123,8 @@ int main(int argc, char **argv)
 	struct err err;
 
 	log_init("dfg-merge");
-	if (parse(argc, argv, &a, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &a, &err) < 0)
+		return (int)command_fail(EXIT_USAGE, &err);
 	log_quiet(a.quiet);
 	if (a.help) {
 		fputs(help, stdout);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 
+#include "command.h"
 #include "dfg/paths.h"
 #include "dfg/str.h"
 #include "push.h"
@@ -281,15 +281,11 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	if (formats_parse("svg,html,folded", &o.formats, err) < 0)
 		return -1;
 	options_of(program, long_options, &short_options);
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, short_options.buf, long_options, NULL)) != -1) {
-		if (opt == '?')
-			return err_set(err, 0, "unknown option %s; see --help", argv[optind - 1]);
-		if (opt == ':')
-			return err_set(err, 0, "%s needs a value; see --help", argv[optind - 1]);
+	while ((opt = command_option(argc, argv, short_options.buf, long_options, err)) > 0)
 		if (take(opt, optarg, &o, err) < 0)
 			return -1;
-	}
+	if (opt < 0)
+		return -1;
 	o.names = argv + optind;
 	o.name_count = (size_t)(argc - optind);
 	if (check_names(&o, err) < 0)

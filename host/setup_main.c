@@ -2,17 +2,16 @@
 /* dfg-setup: puts dfg's hook into an engine's configuration, and takes it out again. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 
+#include "command.h"
 #include "dfg/install.h"
 #include "dfg/log.h"
 #include "dfg/paths.h"
 #include "engine.h"
 #include "probe.h"
 #include "setup_status.h"
-#include "target.h"
 
 enum command { INSTALL, REMOVE, STATUS };
 
@@ -128,15 +127,11 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 	struct arguments a = {0};
 	int opt;
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":q", options, NULL)) != -1) {
-		if (opt == '?')
-			return err_set(err, 0, "unknown option %s; see --help", argv[optind - 1]);
-		if (opt == ':')
-			return err_set(err, 0, "%s needs a value; see --help", argv[optind - 1]);
+	while ((opt = command_option(argc, argv, ":q", options, err)) > 0)
 		if (take_option(opt, &a, err) < 0)
 			return -1;
-	}
+	if (opt < 0)
+		return -1;
 	if (!a.help && !a.version && take_words(argc - optind, argv + optind, &a, err) < 0)
 		return -1;
 	*ret = a;
@@ -274,10 +269,8 @@ int main(int argc, char **argv)
 	struct err err;
 
 	log_init("dfg-setup");
-	if (parse(argc, argv, &a, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_USAGE;
-	}
+	if (parse(argc, argv, &a, &err) < 0)
+		return (int)command_fail(EXIT_USAGE, &err);
 	a.setup.rootfd = rootfd;
 	if (a.help)
 		fputs(help, stdout);

@@ -7,21 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command.h"
 #include "container.h"
 #include "dfg/err.h"
 #include "jvm.h"
 #include "options.h"
 #include "session.h"
-
-/* Exit statuses of design.md section 5. */
-enum exit_status {
-	EXIT_DONE = 0,
-	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
-	EXIT_NO_CONTAINER = 3,
-	EXIT_NO_JVM = 4,
-	EXIT_NOT_PERMITTED = 5,
-};
 
 struct target {
 	struct container container;

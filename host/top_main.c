@@ -2,7 +2,6 @@
 /* dfg-top: what runs in a container, now. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
@@ -16,30 +15,6 @@
 #include "scratch.h"
 
 #define END_MS 5000 /* for the collector, to end its children */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-static void catch_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction act = {.sa_handler = on_signal};
-
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		sigaction(signals[i], &act, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-static enum exit_status fail(enum exit_status status, const struct err *err)
-{
-	log_error("%s", err->msg);
-	return status;
-}
 
 /* What the lines call all that is looked at. */
 static char *name_of(const struct options *o)
@@ -59,7 +34,7 @@ static int show_plain(const struct options *o, const char *name, int feed, struc
 	struct stacks *stacks;
 	int rc = 1;
 
-	while (!interrupted && (!o->count || h.seen < o->count) &&
+	while (!command_interrupted && (!o->count || h.seen < o->count) &&
 	       (rc = feed_receive(feed, &w, &stacks, err)) > 0) {
 		struct moment m;
 
@@ -73,7 +48,7 @@ static int show_plain(const struct options *o, const char *name, int feed, struc
 			break;
 	}
 	history_fini(&h);
-	return interrupted || (rc < 0 && err->code == EPIPE) ? 0 : rc < 0 ? -1 : 0;
+	return command_interrupted || (rc < 0 && err->code == EPIPE) ? 0 : rc < 0 ? -1 : 0;
 }
 
 static enum exit_status end_collector(struct run_child *c)
@@ -112,7 +87,7 @@ static int show(const struct options *o, const char *name, struct collector *c,
 	if (log[0] >= 0)
 		close(log[1]);
 	if (rc == 0)
-		rc = log[0] >= 0 ? live_show(o, name, c->feed[0], log[0], &interrupted, err)
+		rc = log[0] >= 0 ? live_show(o, name, c->feed[0], log[0], &command_interrupted, err)
 				 : show_plain(o, name, c->feed[0], err);
 	close(c->feed[0]);
 	cleanup_close_fd(&log[0]);
@@ -128,7 +103,7 @@ static enum exit_status run(const struct options *o, const struct scratch *scrat
 	int rc = show(o, name, &c, &child, &err);
 	enum exit_status status = child.pid > 0 ? end_collector(&child) : EXIT_FAILED;
 
-	return rc < 0 ? fail(EXIT_FAILED, &err) : status;
+	return rc < 0 ? command_fail(EXIT_FAILED, &err) : status;
 }
 
 static enum exit_status top(const struct options *o)
@@ -139,12 +114,12 @@ static enum exit_status top(const struct options *o)
 
 	if (geteuid() != 0) {
 		err_set(&err, 0, "recording other users' processes needs root: run it with sudo");
-		return fail(EXIT_NOT_PERMITTED, &err);
+		return command_fail(EXIT_NOT_PERMITTED, &err);
 	}
-	catch_signals();
+	command_catch_signals();
 	agent_sweep(o->snapshot.root);
 	if (scratch_make(o->snapshot.root, &scratch, &err) < 0)
-		return fail(EXIT_FAILED, &err);
+		return command_fail(EXIT_FAILED, &err);
 	status = run(o, &scratch);
 	scratch_remove(&scratch);
 	return status;
@@ -157,7 +132,7 @@ int main(int argc, char **argv)
 
 	log_init("dfg-top");
 	if (options_parse(PROGRAM_TOP, argc, argv, &o, &err) < 0)
-		return (int)fail(EXIT_USAGE, &err);
+		return (int)command_fail(EXIT_USAGE, &err);
 	log_quiet(o.quiet);
 	switch (o.action) {
 	case ACTION_HELP:

@@ -2,7 +2,6 @@
 /* dfg-trigger: a container's name -> a flame graph. */
 #include <errno.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -20,25 +19,6 @@
 #include "target.h"
 #include "watches.h"
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted++;
-}
-
-/* ^C ends the recording and draws what there is; a second one means it. */
-static void catch_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction act = {.sa_handler = on_signal};
-
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		sigaction(signals[i], &act, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 /* Each JVM that is watched takes a handful of descriptors, perf one for each thread and processor:
  * all that we may have. */
 static void raise_file_limit(void)
@@ -51,12 +31,6 @@ static void raise_file_limit(void)
 	}
 }
 
-static enum exit_status fail(enum exit_status status, const struct err *err)
-{
-	log_error("%s", err->msg);
-	return status;
-}
-
 /* ---- recording ---- */
 
 static void wait_for_end(struct recording *r, const struct targets *t, const struct options *o,
@@ -65,7 +39,7 @@ static void wait_for_end(struct recording *r, const struct targets *t, const str
 	uint64_t end = began + o->duration * 1000ull;
 	uint64_t now;
 
-	while ((now = clock_ms()) < end && !interrupted) {
+	while ((now = clock_ms()) < end && !command_interrupted) {
 		uint64_t left = end - now;
 
 		log_progress("recording %s: %llu of %u s (^C ends it and draws)",
@@ -212,7 +186,7 @@ static enum exit_status give_up(struct targets *t, const struct err *err)
 	watches_abort(t);
 	for (size_t i = 0; i < t->count; i++)
 		target_discard(&t->list[i]);
-	return fail(EXIT_FAILED, err);
+	return command_fail(EXIT_FAILED, err);
 }
 
 static enum exit_status trigger_targets(struct targets *t, const struct options *o)
@@ -236,13 +210,13 @@ static enum exit_status trigger(const struct options *o)
 
 	if (geteuid() != 0) {
 		err_set(&err, 0, "recording other users' processes needs root: run it with sudo");
-		return fail(EXIT_NOT_PERMITTED, &err);
+		return command_fail(EXIT_NOT_PERMITTED, &err);
 	}
-	catch_signals();
+	command_catch_signals();
 	agent_sweep(o->snapshot.root);
 	status = targets_find(o, &targets, &err);
 	if (status != EXIT_DONE)
-		fail(status, &err);
+		command_fail(status, &err);
 	else
 		status = trigger_targets(&targets, o);
 	targets_fini(&targets);
@@ -269,12 +243,12 @@ static enum exit_status replay(const struct options *o)
 		struct session s;
 
 		if (session_open(o->names[i], &s, &err) < 0) {
-			status = fail(EXIT_FAILED, &err);
+			status = command_fail(EXIT_FAILED, &err);
 			break;
 		}
 		outdir = replay_directory(&s, o);
 		if (draw(&s, outdir, o, began, &parts[i], &err) < 0)
-			status = fail(EXIT_FAILED, &err);
+			status = command_fail(EXIT_FAILED, &err);
 		session_fini(&s);
 	}
 	if (o->json && status == EXIT_DONE)
@@ -290,7 +264,7 @@ int main(int argc, char **argv)
 
 	log_init("dfg-trigger");
 	if (options_parse(PROGRAM_TRIGGER, argc, argv, &o, &err) < 0)
-		return (int)fail(EXIT_USAGE, &err);
+		return (int)command_fail(EXIT_USAGE, &err);
 	log_quiet(o.quiet);
 	raise_file_limit();
 	switch (o.action) {
