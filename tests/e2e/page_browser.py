@@ -4,32 +4,18 @@ screenshots there."""
 import os
 import sys
 
+import checks
 from browser import CTRL, SHIFT, Browser
+from checks import check, done, one
 from page_samples import add_samples
 
 folder = sys.argv[1]
-count = failed = 0
 SETTLE = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))'
-
-
-def check(name, got, want=True):
-    global count, failed
-    count += 1
-    passed = got == want
-    print(f'{"ok" if passed else "not ok"} {count} - {name}')
-    if not passed:
-        failed += 1
-        print(f'#  got: {got!r}\n# want: {want!r}')
 
 
 def shot(b, name):
     b.js(SETTLE)
-    if 'DFG_SHOTS' in os.environ:
-        b.shot(os.path.join(os.environ['DFG_SHOTS'], name + '.png'))
-
-
-def one(selector):
-    return f'document.querySelector({selector!r})'
+    checks.shot(b, name)
 
 
 def text(b, selector):
@@ -397,8 +383,7 @@ def main():
         shot(b, 'page-empty')
         check('an empty page says so', (b.problems(), 'No samples' in text(b, '#empty'),
                                         b.js(one('#empty') + '.hidden')), ([], True, False))
-    print(f'1..{count}')
 
 
 main()
-sys.exit(failed > 0)
+done()

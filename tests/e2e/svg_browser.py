@@ -6,33 +6,14 @@ import re
 import sys
 
 from browser import CTRL, Browser
+from checks import check, done, one, shot
 
 folder = sys.argv[1]
-count = failed = 0
-
-
-def check(name, got, want=True):
-    global count, failed
-    count += 1
-    passed = got == want
-    print(f'{"ok" if passed else "not ok"} {count} - {name}')
-    if not passed:
-        failed += 1
-        print(f'#  got: {got!r}\n# want: {want!r}')
-
-
-def shot(b, name):
-    if 'DFG_SHOTS' in os.environ:
-        b.shot(os.path.join(os.environ['DFG_SHOTS'], name + '.png'))
 
 
 def frame(name):
     return ('[...document.querySelectorAll(".frames > g")]'
             f'.find((g) => g.firstElementChild.textContent.startsWith({name!r} + " ("))')
-
-
-def one(selector):
-    return f'document.querySelector({selector!r})'
 
 
 def text(b, selector):
@@ -228,8 +209,7 @@ def main():
         shot(b, 'empty')
         check('an empty picture works', (b.problems(), 'No samples' in text(b, '.empty')),
               ([], True))
-    print(f'1..{count}')
 
 
 main()
-sys.exit(failed > 0)
+done()
