@@ -10,8 +10,9 @@
 #include "difference.h"
 #include "draw.h"
 #include "input.h"
+#include "outputs.h"
 
-#define FORMATS_MAX 16
+#define FORMATS_MAX OUTPUTS_MAX
 
 struct format {
 	const char *name; /* as -f takes it */
