@@ -107,7 +107,6 @@ $(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/top host/doctor ho
 	@mkdir -p $$(@D)
 	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -o $$@ $$^ $$(libs_host) $(3) $$(LDFLAGS)
 endef
-$(BUILD)/bin/dfg-trigger: libs_host += $(shell $(PKGCONFIG) --libs libcurl)
 $(eval $(call host_program,dfg-trigger,host/trigger_main.c))
 $(eval $(call host_program,dfg-doctor,host/doctor_main.c))
 $(eval $(call host_program,dfg-setup,host/setup_main.c))
