@@ -22,6 +22,11 @@
 #define YOUNG_SECONDS 2
 #define OTHERS_BYTES  (256ull << 20)
 
+/* BPF programs have their names from kallsyms and the kernel's KSYMBOL records. With events of its
+ * own perf ends up to a second later: their thread looks each second whether it is to end (linux
+ * 6.1, tools/perf/util/sideband_evlist.c). perf 5.1. */
+#define NO_BPF_EVENT "--no-bpf-event"
+
 static size_t thread_count(const pid_t *pids, size_t count)
 {
 	size_t threads = 0;
@@ -114,11 +119,11 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 	CLEANUP(free) char *most = NULL;
 	struct recording r = {.most = o->windows ? 0 : room_for(o->dir),
 			      .whole_machine = too_many_events(o) || any_is_young(o)};
-	char *argv[25] = {
-		(char *)"perf",		(char *)"record", (char *)"-q", (char *)"-B", (char *)"-N",
-		(char *)"--call-graph", unwind,		  (char *)"-F", freq,	      (char *)"-k",
-		(char *)"mono",		(char *)"-o",	  data};
-	size_t n = 13;
+	char *argv[25] = {(char *)"perf", (char *)"record",	  (char *)"-q",	  (char *)"-B",
+			  (char *)"-N",	  (char *)"--call-graph", unwind,	  (char *)"-F",
+			  freq,		  (char *)"-k",		  (char *)"mono", (char *)"-o",
+			  data,		  (char *)NO_BPF_EVENT};
+	size_t n = 14;
 
 	if (log < 0)
 		return err_set(err, errno, "create %s", logname);
