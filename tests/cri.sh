@@ -91,11 +91,16 @@ cri_pid() { cat "$(cri_bundle "$1")/init.pid"; }
 cri_spec() { cat "$(cri_bundle "$1")/config.json"; }
 
 cri_remove_pods() {
-	local id
+	local id pids=()
 	for id in $(cri ListPodSandbox '' | sed -n 's/^  id: "\(.*\)"$/\1/p'); do
-		cri StopPodSandbox "pod_sandbox_id: \"$id\"" >/dev/null
-		cri RemovePodSandbox "pod_sandbox_id: \"$id\"" >/dev/null
+		{
+			cri StopPodSandbox "pod_sandbox_id: \"$id\"" >/dev/null
+			cri RemovePodSandbox "pod_sandbox_id: \"$id\"" >/dev/null
+		} &
+		pids+=($!)
+		[ $((${#pids[@]} % 8)) != 0 ] || wait "${pids[@]}"
 	done
+	[ "${#pids[@]}" = 0 ] || wait "${pids[@]}" # not for containerd
 }
 
 cri_stop() {

@@ -7,6 +7,10 @@
 #   has_mounts PID, has_no_mounts PID
 #   shop_works PID         waits until the Shop in this process is at work
 #   graph NAME             records it: by the agent, with the Shop's frames
+#   shop_in_docker NAME OPTION…   a Shop in a container of image "shop" (docker.sh, of the host)
+#   shop_for_pods          $SHOP/fs, for an image whose program waits and in which the host's /usr and /etc
+#                          fit, and SHOP_IN_POD: a container of it with a Shop, as cri.sh's cri_container
+#                          takes it and as a kubelet asks for one
 setup_setup() {
 	shop_setup
 	mkdir -p "$SHOP/dfg"
@@ -45,3 +49,27 @@ drawn() {
 	trigger -d "$2" -F 499 --source agent "$1" && [ "$(json '.jvms[0].source')" = agent ] &&
 		grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)"
 }
+
+shop_in_docker() {
+	local name=$1
+	shift
+	docker_cli run -d --name "$name" --stop-timeout 1 --network none --read-only --user 1000:1000 \
+		--tmpfs /tmp:rw,noexec,nosuid,mode=1777,size=16m "${DOCKER_HOST_BINDS[@]}" \
+		-v "$SHOP/app:/app:ro" "$@" shop "$JAVA" -Xmx256m -cp /app Shop 2 >/dev/null
+}
+
+shop_for_pods() {
+	bundle_static "$SHOP/fs"
+	mv "$SHOP/fs/app" "$SHOP/fs/pause"
+	mkdir -p "$SHOP/fs"/{usr,etc,srv,var,run} "$SHOP/ptmp"
+	chmod 1777 "$SHOP/ptmp"
+	for d in bin sbin lib lib64; do ln -s "usr/$d" "$SHOP/fs/$d"; done
+	# User, default seccomp profile, limits; rlimits of the runtime.
+	SHOP_IN_POD="image { image: \"dfg.test/shop:1\" } $(pod_command "$JAVA" -Xmx256m -cp /srv Shop 1)
+		$(pod_mount /usr /usr) $(pod_mount /etc /etc) $(pod_mount "$SHOP/app" /srv) $(pod_mount "$SHOP/ptmp" /tmp false)
+		linux { resources { cpu_shares: 512 cpu_period: 100000 cpu_quota: 50000 memory_limit_in_bytes: 1073741824 }
+		  security_context { run_as_user { value: 1000 } run_as_group { value: 1000 } no_new_privs: true
+		    readonly_rootfs: true seccomp { profile_type: RuntimeDefault } capabilities { drop_capabilities: \"ALL\" } } }"
+}
+pod_mount() { printf 'mounts { host_path: "%s" container_path: "%s" readonly: %s } ' "$1" "$2" "${3:-true}"; }
+pod_command() { printf 'command: "%s" ' "$@"; }

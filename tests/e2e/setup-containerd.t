@@ -14,19 +14,7 @@ setup_setup
 trap 'cri_stop; shop_teardown' EXIT
 engines_sid golang-github-kubernetes-cri-api-dev containerd || tap_cannot "no containerd of unstable"
 
-bundle_static "$SHOP/fs"
-mv "$SHOP/fs/app" "$SHOP/fs/pause"
-mkdir -p "$SHOP/fs"/{usr,etc,srv,var,run} "$SHOP/ptmp"
-chmod 1777 "$SHOP/ptmp"
-for d in bin sbin lib lib64; do ln -s "usr/$d" "$SHOP/fs/$d"; done
-mount() { printf 'mounts { host_path: "%s" container_path: "%s" readonly: %s } ' "$1" "$2" "${3:-true}"; }
-word() { printf 'command: "%s" ' "$@"; }
-# A container as a kubelet asks for it: user, default seccomp profile, limits, rlimits of the runtime.
-shop_config="image { image: \"dfg.test/shop:1\" } $(word "$JAVA" -Xmx256m -cp /srv Shop 1)
-	$(mount /usr /usr) $(mount /etc /etc) $(mount "$SHOP/app" /srv) $(mount "$SHOP/ptmp" /tmp false)
-	linux { resources { cpu_shares: 512 memory_limit_in_bytes: 1073741824 }
-	  security_context { run_as_user { value: 1000 } run_as_group { value: 1000 } no_new_privs: true
-	    readonly_rootfs: true seccomp { profile_type: RuntimeDefault } capabilities { drop_capabilities: \"ALL\" } } }"
+shop_for_pods
 
 # A specification without what is the hook's, and what no two containers share.
 bare_spec() { jq -S 'del(.hooks, .annotations["io.kubernetes.cri.sandbox-name", "io.kubernetes.cri.sandbox-uid"])' <<<"$1" | sed -E 's/[0-9a-f]{64}/ID/g; s/\/proc\/[0-9]+\//\/proc\/PID\//'; }
@@ -42,7 +30,7 @@ with_containerd() {
 	TOOL=(--file "$CONF" --program "$CRI_BIN/containerd")
 	before=$(sha256sum <"$CONF")
 	sandbox=$(cri_pod old)
-	one=$(cri_container old shop "$shop_config")
+	one=$(cri_container old shop "$SHOP_IN_POD")
 	ok "  a pod without dfg" shop_works "$(cri_pid "$one")"
 	spec=$(cri_spec "$one")
 	pid=$(cri_pid "$one")
@@ -54,7 +42,7 @@ with_containerd() {
 	is "    containerd starts with it" $? 0
 	ok "    the pod runs on" test "$(cri_pid "$one")" = "$pid" -a -d "/proc/$pid"
 	cri_pod new >/dev/null
-	two=$(cri_container new shop "$shop_config")
+	two=$(cri_container new shop "$SHOP_IN_POD")
 	ok "    a pod's container starts, and works" shop_works "$(cri_pid "$two")"
 	ok "    with the mounts" has_mounts "$(cri_pid "$two")"
 	ok "    its specification has the hooks" eval 'cri_spec "$two" | jq -e ".hooks.createRuntime[0].path" >/dev/null'
@@ -73,7 +61,7 @@ with_containerd() {
 	cri_remove_pods
 	is "    the shares are gone" "$(grep -c "$DFG_ROOT/containers" /proc/self/mountinfo)" 0
 	cri_pod last >/dev/null
-	one=$(cri_container last shop "$shop_config")
+	one=$(cri_container last shop "$SHOP_IN_POD")
 	ok "    a pod's container has no mounts" has_no_mounts "$(cri_pid "$one")"
 	ok "    and the specification of before" same_spec "$spec" "$(cri_spec "$one")"
 	cri_stop

@@ -14,14 +14,7 @@ trap 'docker_stop; shop_teardown' EXIT
 bundle_static "$SHOP/fs"
 
 pid_of() { docker_cli inspect -f '{{.State.Pid}}' "$1"; }
-shop_in_docker() {
-	local name=$1
-	shift
-	docker_cli run -d --name "$name" --stop-timeout 1 --network none --read-only --user 1000:1000 \
-		--tmpfs /tmp:rw,noexec,nosuid,mode=1777,size=16m "${DOCKER_HOST_BINDS[@]}" \
-		-v "$SHOP/app:/app:ro" "$@" shop "$JAVA" -Xmx256m -cp /app Shop 2 >/dev/null &&
-		shop_works "$(pid_of "$name")"
-}
+shop_at_work() { shop_in_docker "$@" && shop_works "$(pid_of "$1")"; }
 usual() { docker_cli info --format '{{.DefaultRuntime}}'; }
 
 with_docker() {
@@ -43,7 +36,7 @@ with_docker() {
 	ok "  install" setup install docker --file "$CONF"
 	is "    counts at once" "$(usual)" dfg
 	ok "    twice is as good" setup install docker --file "$CONF"
-	ok "    a container starts, and works" shop_in_docker web
+	ok "    a container starts, and works" shop_at_work web
 	ok "    with the mounts" has_mounts "$(pid_of web)"
 	ok "    status" setup status docker --file "$CONF" --root "$DFG_ROOT"
 	ok "      tells which container has them" grep -q "web has the mounts" "$SHOP/setup"
@@ -86,7 +79,7 @@ with_docker '{"live-restore": true, "features": {"cdi": true}, "cdi-spec-dirs": 
 mkdir "$SHOP/cdi"
 CDI=$SHOP/cdi/dfg.json
 ok "  CDI: install" setup install cdi --file "$CDI"
-ok "    a container that asks for it starts" shop_in_docker asks --device dfg.io/agent=on
+ok "    a container that asks for it starts" shop_at_work asks --device dfg.io/agent=on
 ok "    with the mounts" has_mounts "$(pid_of asks)"
 ok "    dfg-trigger draws it" graph asks
 ok "    one that does not ask" docker_cli run -d --name silent --network none tiny /app wait
