@@ -12,6 +12,8 @@
 #define WORDS	64
 #define METHOD	0x90000u /* code of a compiled method, frame of 32 bytes */
 #define CALLER	0x91000u /* another, of 48 bytes, made by "sub" alone */
+#define AGAIN	0x92000u /* a copy of METHOD, compiled again where it was by the second snapshot */
+#define OTHER	0x93000u /* the same of another method */
 #define INTERP	0xa0000u
 #define STUBS	0xb0000u
 #define RUNTIME 0xb1000u
@@ -45,7 +47,8 @@ struct thread {
 
 static struct snapfile *snapshot;
 
-__attribute__((unused)) static void make_methods(struct str *s)
+/* All of them as compilation 1, or those that are compiled again as another. */
+__attribute__((unused)) static void make_methods(struct str *s, uint32_t id)
 {
 	static const struct snap_region regions[] = {{.end = 0x40, .scope = SNAP_NONE},
 						     {.end = 0x80, .scope = SNAP_NONE}};
@@ -70,6 +73,15 @@ __attribute__((unused)) static void make_methods(struct str *s)
 			    .exits = exits,
 			    .calls = calls};
 
+	c.head.compile_id = id;
+	c.head.start = AGAIN;
+	sm_code(s, c);
+	c.head.start = OTHER;
+	c.head.method = id == 1 ? 1 : 0x111;
+	sm_code(s, c);
+	if (id != 1)
+		return;
+	c.head.start = METHOD;
 	sm_code(s, c);
 	c.head.start = CALLER;
 	c.head.frame_size = 48;
@@ -122,7 +134,7 @@ __attribute__((unused)) static void make_throwers(struct str *s)
 				    .name = "handle_exception_from_callee Runtime1 stub"});
 }
 
-/* Other code where METHOD was, soon after the sample. */
+/* Other code where METHOD, AGAIN and OTHER were, soon after the sample. */
 __attribute__((unused)) static void add_replaced(struct snapfile *sf)
 {
 	CLEANUP(str_fini) struct str s = {0};
@@ -142,6 +154,7 @@ __attribute__((unused)) static void add_replaced(struct snapfile *sf)
 					      .frame_size = 64,
 					      .deopt = SNAP_NONE,
 					      .deopt_mh = SNAP_NONE}});
+	make_methods(&s, 2);
 	sm_done(&s);
 	if (snapfile_add(sf, s.buf, s.len, &err) < 0)
 		abort();
@@ -159,7 +172,7 @@ __attribute__((unused)) static struct snapfile *make_snapshot(uint64_t cont_retu
 				       .cont_return = cont_return,
 				       .interpreter_method = -3,
 				       .interpreter_bcp = INTERP_BCP});
-	make_methods(&s);
+	make_methods(&s, 1);
 	sm_code(&s,
 		(struct sm_code){.head = {.start = INTERP, .size = 0x100, .kind = SNAP_INTERPRETER},
 				 .name = "Interpreter"});

@@ -109,6 +109,10 @@ bool snapfile_code_method(const struct snapfile_code *c, struct snapfile_method 
 size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
 		       struct snapfile_scope ret[SNAPFILE_DEPTH]);
 
+/* Whether two codes say the same of an address in both: of the same kind and level, of the same
+ * method, with the same scopes by name and line there. */
+bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b, uint64_t addr);
+
 /* Whether a call instruction ends right before the offset, as far as the snapshot knows. */
 bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset);
 

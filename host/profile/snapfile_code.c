@@ -66,6 +66,30 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
 	return n;
 }
 
+static bool is_same_method(const struct snapfile_method *a, const struct snapfile_method *b)
+{
+	return a->name_len && a->name_len == b->name_len &&
+	       memcmp(a->name, b->name, a->name_len) == 0;
+}
+
+bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b, uint64_t addr)
+{
+	struct snapfile_scope x[SNAPFILE_DEPTH], y[SNAPFILE_DEPTH];
+	struct snapfile_method m = {.name = a->name, .name_len = a->record->name_len};
+	struct snapfile_method k = {.name = b->name, .name_len = b->record->name_len};
+	size_t n = snapfile_scopes(a, addr - a->start, x);
+
+	snapfile_code_method(a, &m);
+	snapfile_code_method(b, &k);
+	if (a->record->kind != b->record->kind || a->record->level != b->record->level ||
+	    !is_same_method(&m, &k) || snapfile_scopes(b, addr - b->start, y) != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (x[i].line != y[i].line || !is_same_method(&x[i].method, &y[i].method))
+			return false;
+	return true;
+}
+
 bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset)
 {
 	size_t region = regions_before(c, offset), call;

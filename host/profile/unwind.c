@@ -43,31 +43,48 @@ static enum step step_stale(struct walk *w)
 	return STEP_LOST;
 }
 
+/* Whether two codes make the same frame with the same caller: then it is all one which it was. */
+static bool is_same(const struct walk *a, const struct unwind_frame *x, const struct walk *b,
+		    const struct unwind_frame *y)
+{
+	return x->kind == y->kind && x->addr == y->addr && x->method == y->method &&
+	       snapfile_agree(x->code, y->code, x->addr) && a->pushes == b->pushes &&
+	       unwind_pc(&a->regs) == unwind_pc(&b->regs) &&
+	       unwind_sp(&a->regs) == unwind_sp(&b->regs) &&
+	       unwind_fp(&a->regs) == unwind_fp(&b->regs);
+}
+
 /* Code was replaced at about the time of the sample: it was the one that leads to a caller, if only
- * one does. What needs no search comes first. */
+ * one does, or all that do say the same. What needs no search comes first. */
 static enum step step_ambiguous(struct walk *w, const struct snapfile_code *const *c, size_t n)
 {
 	const struct walk before = *w;
 
 	for (unsigned search = 0; search <= before.pushes; search++) {
 		const struct snapfile_code *found = NULL;
-		size_t count = 0;
+		struct walk first = before;
+		struct unwind_frame frame = {0};
 
 		for (size_t i = 0; i < n; i++) {
 			w->pushes = search;
 			if (leads_on(w, c[i])) {
+				const struct unwind_frame *made = &w->frames[before.count];
+
+				if (found && !is_same(&first, &frame, w, made)) {
+					*w = before;
+					return step_stale(w);
+				}
 				found = c[i];
-				count++;
+				first = *w;
+				frame = *made;
 			}
 			*w = before;
 		}
-		if (count == 1) {
+		if (found) {
 			w->pushes = search;
 			w->code = found;
 			return step_in(w);
 		}
-		if (count > 1)
-			break;
 	}
 	return step_stale(w);
 }

@@ -121,6 +121,20 @@ static void test_replaced(void)
 	t.stack[3] = ENTRY;
 	t.stack[7] = ENTRY;
 	is_stack(&t, "s90020 lost", "either of them: not to be told");
+	t = at(AGAIN + 0x20, 1);
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_stack(&t, "c92020 " BOTTOM,
+		 "the same method compiled again: it is all one which it was");
+	t = at(CALLER + 0x20, 1);
+	t.stack[5] = AGAIN + 0x40;
+	t.stack[9] = UP;
+	bottom(&t, 10);
+	is_stack(&t, "c91020 c9203f " BOTTOM, "a caller, too");
+	t = at(OTHER + 0x20, 1);
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_stack(&t, "s93020 lost", "another method in a frame like it: not to be told");
 	t = at(METHOD + 0x180, 1);
 	is_stack(&t, "s90180 lost", "in the code cache, but in no snapshot");
 	snapfile_free(snapshot);
