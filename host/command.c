@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command.h"
 
+#include <sys/resource.h>
+
 #include "dfg/log.h"
 #include "dfg/str.h"
 
@@ -40,4 +42,14 @@ void command_catch_signals(void)
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &act, NULL);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+void command_raise_file_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+		r.rlim_cur = r.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &r);
+	}
 }

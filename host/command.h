@@ -30,4 +30,8 @@ MUST_CHECK int command_option(int argc, char **argv, const char *letters,
 extern volatile sig_atomic_t command_interrupted;
 void command_catch_signals(void);
 
+/* To all descriptors that we may have: a JVM that is watched takes a handful, perf one for each
+ * thread and processor. */
+void command_raise_file_limit(void);
+
 #endif

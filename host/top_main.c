@@ -134,6 +134,7 @@ int main(int argc, char **argv)
 	if (options_parse(PROGRAM_TOP, argc, argv, &o, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
 	log_quiet(o.quiet);
+	command_raise_file_limit();
 	switch (o.action) {
 	case ACTION_HELP:
 		options_help(PROGRAM_TOP);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 #include "agent.h"
 #include "dfg/clock.h"
@@ -18,18 +17,6 @@
 #include "summary.h"
 #include "target.h"
 #include "watches.h"
-
-/* Each JVM that is watched takes a handful of descriptors, perf one for each thread and processor:
- * all that we may have. */
-static void raise_file_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
-		r.rlim_cur = r.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
 
 /* ---- recording ---- */
 
@@ -266,7 +253,7 @@ int main(int argc, char **argv)
 	if (options_parse(PROGRAM_TRIGGER, argc, argv, &o, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
 	log_quiet(o.quiet);
-	raise_file_limit();
+	command_raise_file_limit();
 	switch (o.action) {
 	case ACTION_HELP:
 		options_help(PROGRAM_TRIGGER);

@@ -181,7 +181,7 @@ void probe_room(const struct probe *p)
 		finding_add(p->f, FINDING_NO, "room", "make room, or choose another with --root",
 			    "%s free in %s", is, p->root);
 	else if (room < most)
-		finding_add(p->f, FINDING_NOTE, "room", "dfg-trigger --stack 8192, or shorter",
+		finding_add(p->f, FINDING_NOTE, "room", "record shorter, or with --stack 16384",
 			    "%s free in %s; %d s of a busy machine take %s", is, p->root,
 			    RECORD_SECONDS, wanted);
 	else

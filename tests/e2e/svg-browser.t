@@ -11,4 +11,5 @@ for name in web empty; do
 	"$BUILD/tools/draw" svg "$name: 10 s at 99 Hz" host.example '3,950,948,9000,9,1,0' \
 		<"$TOP/tests/golden/draw/$name.folded" >"$work/$name.svg" || exit 1
 done
+"$BUILD/bin/dfg-diff" --kinds -f svg -o "$work" "$TOP"/tests/golden/diff/{before,after}.folded >"$work/table" || exit 1
 PYTHONPATH=$TOP/tests/tools PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/e2e/svg_browser.py" "$work"

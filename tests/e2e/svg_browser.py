@@ -186,6 +186,26 @@ def check_address(b, path):
     check('an address with nonsense', (b.problems(), box(b, 'all')), ([], [10, 1180]))
 
 
+def check_difference(b, path):
+    b.open(path)
+    names = ['Shop.legacy', 'Shop.stream']  # gone, and new
+
+    def widths():
+        return text(b, '.button.width > text'), *[(box(b, name) or [0, 0])[1] for name in names]
+
+    check('a difference: frames are as wide as both shares', widths(), ('Widths: both', 68, 35))
+    b.key('w')
+    check('w: as after, what is gone is hidden', widths(), ('Widths: after', 0, 70))
+    check('and is in the address', fragment(b), '#w=after')
+    b.click_on(one('.button.width'))
+    check('the button: as before', widths(), ('Widths: before', 137, 0))
+    shot(b, 'difference')
+    b.key('w')
+    check('and both again', (widths(), fragment(b)), (('Widths: both', 68, 35), ''))
+    b.open(path, '#w=after')
+    check('an address with the widths', widths(), ('Widths: after', 0, 70))
+
+
 def main():
     path = os.path.join(folder, 'web.svg')
     with open(path, encoding='utf-8') as f:
@@ -202,6 +222,7 @@ def main():
         check_views(b)
         check('no script failed, nothing was fetched', b.problems(), [])
         check_address(b, path)
+        check_difference(b, os.path.join(folder, 'diff.svg'))
         b.open(os.path.join(folder, 'empty.svg'))
         b.key('f', CTRL)
         b.type('x')
