@@ -41,6 +41,25 @@ static bool elf_read_dynamic(struct hs_elf *elf, uint64_t addr)
 	return elf->symtab && elf->strtab && elf->strsz && (elf->gnu_hash || elf->hash);
 }
 
+/* Adds what a PT_LOAD maps; `bias` is still missing in both. */
+static void span_add(struct hs_span *span, const Elf64_Phdr *ph)
+{
+	uint64_t end = ph->p_vaddr + ph->p_memsz;
+
+	if (span->high == 0 || ph->p_vaddr < span->low)
+		span->low = ph->p_vaddr;
+	if (end > span->high)
+		span->high = end;
+}
+
+static void span_move(struct hs_span *span, uint64_t bias)
+{
+	if (span->high == 0)
+		return;
+	span->low += bias;
+	span->high += bias;
+}
+
 bool hs_elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t base)
 {
 	uint64_t dynamic = 0, first = UINT64_MAX;
@@ -58,12 +77,18 @@ bool hs_elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t ba
 			return false;
 		if (ph.p_type == PT_LOAD && first == UINT64_MAX)
 			first = ph.p_vaddr - ph.p_offset;
+		if (ph.p_type == PT_LOAD)
+			span_add(&elf->image, &ph);
+		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_W))
+			span_add(&elf->variables, &ph);
 		if (ph.p_type == PT_DYNAMIC)
 			dynamic = ph.p_vaddr;
 	}
 	if (first == UINT64_MAX || dynamic == 0)
 		return false;
 	elf->bias = base - first;
+	span_move(&elf->image, elf->bias);
+	span_move(&elf->variables, elf->bias);
 	return elf_read_dynamic(elf, dynamic + elf->bias);
 }
 

@@ -25,7 +25,7 @@ static bool heap_read(struct hs *hs, uint64_t addr, struct hs_heap *ret)
 
 static void heap_add(struct hs *hs, uint64_t addr, struct hs_heaps *heaps)
 {
-	struct hs_heap heap;
+	struct hs_heap heap = {.at = addr};
 	unsigned at;
 
 	if (heaps->count == HS_HEAPS_MAX || !heap_read(hs, addr, &heap))

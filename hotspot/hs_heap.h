@@ -14,6 +14,7 @@
 #define HS_BLOCKS_MAX (1u << 20)
 
 struct hs_heap {
+	uint64_t at;	      /* the CodeHeap */
 	uint64_t low, high;   /* committed memory */
 	uint64_t segmap, end; /* its committed segment map */
 	unsigned shift;	      /* log2 of a segment's bytes */

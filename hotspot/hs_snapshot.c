@@ -2,6 +2,7 @@
 #include "hs_snapshot.h"
 
 #include "hs_clock.h"
+#include "hs_stubs.h"
 #include "hs_threads.h"
 
 /* The first release whose packed numbers leave out 0 (JDK-8292758). */
@@ -192,7 +193,8 @@ static bool records_write(struct snapshot *s, const struct hs_heaps *heaps, uint
 	/* A walk that was cut has not seen what it has not seen: all of that is as it was. */
 	if (s->delta && s->result->status == DFG_DUMP_OK && !gone_write(s))
 		return false;
-	if (s->seldom && !snapshot_threads(s, s->state ? &s->state->threads : NULL))
+	if (s->seldom && (!snapshot_threads(s, s->state ? &s->state->threads : NULL) ||
+			  !snapshot_stubs(s, heaps, s->state ? &s->state->stubs : NULL)))
 		return false;
 	if (s->seldom && s->state)
 		s->state->seldom = time;

@@ -75,7 +75,7 @@ uint64_t snapshot_method(struct snapshot *s, uint64_t method);
 /* Writes METHOD records for all methods the set has met. False: the sink takes no more. */
 bool snapshot_methods_all(struct snapshot *s);
 
-/* Reads what the head says: `fixed` once, bounds and flags each time. */
+/* Reads what the head says: `fixed` once, bounds with the two stubs and flags each time. */
 void snapshot_head_read(struct snapshot *s);
 void snapshot_bounds_read(struct snapshot *s, const struct hs_heaps *heaps);
 bool snapshot_head_write(struct snapshot *s, uint64_t time, bool methods_complete);

@@ -39,8 +39,6 @@ void snapshot_head_read(struct snapshot *s)
 		.version = SNAP_VERSION,
 		.jdk = jdk_read(hs),
 	};
-	hs_get(hs, 0, HS_CALL_STUB_RETURN, &head->call_stub_return);
-	hs_get(hs, 0, HS_CONT_RETURN, &head->cont_return);
 	hs_constant(hs, "frame::entry_frame_call_wrapper_offset", &head->entry_wrapper);
 	/* cpu/x86/frame_x86.hpp, cpu/aarch64/frame_aarch64.hpp */
 	head->interpreter_method = -3;
@@ -58,6 +56,9 @@ void snapshot_bounds_read(struct snapshot *s, const struct hs_heaps *heaps)
 	struct snap_head *head = &s->fixed.head;
 	uint64_t low, high;
 
+	/* Not yet made in a JVM that is starting. */
+	hs_get(&s->hs, 0, HS_CALL_STUB_RETURN, &head->call_stub_return);
+	hs_get(&s->hs, 0, HS_CONT_RETURN, &head->cont_return);
 	head->code_low = heaps->heap[0].low;
 	head->code_high = heaps->heap[heaps->count - 1].high;
 	/* What is reserved, where it is known: code may still be made there. */

@@ -37,6 +37,13 @@ struct hs_threads_known {
 	} slot[HS_THREADS_SLOTS];
 };
 
+/* The list of the JVM's stubs. */
+struct hs_stubs_known {
+	bool sought;	/* in a JVM that had a call stub by then */
+	uint64_t list;	/* the variable that has it; 0: not found */
+	uint64_t first; /* the first one when they were last written */
+};
+
 struct hs_state {
 	bool ready;	 /* there is a last snapshot */
 	unsigned turn;	 /* its list is list[turn] */
@@ -49,6 +56,7 @@ struct hs_state {
 	struct hs_known list[2][HS_STATE_CODES];
 	struct hs_loaders loaders;
 	struct hs_threads_known threads;
+	struct hs_stubs_known stubs;
 };
 
 _Static_assert(sizeof(struct hs_state) <= HS_STATE_BYTES, "the state fits");

@@ -75,6 +75,20 @@ __attribute__((unused)) static void sm_gone(struct str *s, const uint64_t *start
 	sm_end(s, at);
 }
 
+__attribute__((unused)) static void sm_stub(struct str *s, uint64_t start, uint32_t size,
+					    const char *name)
+{
+	struct snap_stub t = {.record = {.type = SNAP_STUB},
+			      .start = start,
+			      .size = size,
+			      .name_len = (uint32_t)strlen(name)};
+	size_t at = s->len;
+
+	str_add(s, &t, sizeof(t));
+	str_adds(s, name);
+	sm_end(s, at);
+}
+
 /* The end of one that was taken until `time`. */
 __attribute__((unused)) static void sm_done_at(struct str *s, uint64_t time)
 {

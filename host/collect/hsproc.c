@@ -105,8 +105,11 @@ int hs_proc_find(struct hs_proc *p, struct err *err)
 {
 	for (size_t i = 0; i < p->base_count; i++)
 		if (hs_elf_open(&p->elf, &p->source, p->bases[i]) &&
-		    hs_elf_symbol(&p->elf, "gHotSpotVMStructs") != 0)
+		    hs_elf_symbol(&p->elf, "gHotSpotVMStructs") != 0) {
+			p->source.image = p->elf.image;
+			p->source.variables = p->elf.variables;
 			return 0;
+		}
 	return err_set(err, 0, "no libjvm.so with HotSpot's tables is mapped");
 }
 

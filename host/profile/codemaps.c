@@ -187,8 +187,15 @@ static size_t method_frames(struct codemaps *cm, const struct snapfile_code *c, 
 size_t codemaps_code(struct codemaps *cm, const struct snapfile_code *c, uint64_t addr,
 		     uint32_t ret[SNAPFILE_DEPTH])
 {
+	const struct snapfile_stub *stub;
+
 	if (c->record->method)
 		return method_frames(cm, c, addr, ret);
+	stub = c->record->kind == SNAP_INTERPRETER ? NULL : snapfile_stub(c->file, addr);
+	if (stub && stub->start >= c->start && stub->end <= c->end) {
+		ret[0] = intern(cm, stub->name, stub->name_len, FRAME_STUB);
+		return 1;
+	}
 	ret[0] = intern(cm, c->name, c->record->name_len,
 			c->record->kind == SNAP_INTERPRETER ? FRAME_INTERPRETED : FRAME_STUB);
 	return 1;

@@ -28,6 +28,7 @@ void snapfile_free(struct snapfile *sf)
 	free(sf->codes);
 	free(sf->methods);
 	free(sf->gone);
+	free(sf->stubs);
 	free(sf);
 }
 
@@ -168,6 +169,8 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 			add_code(sf, all);
 		else if (rec.type == SNAP_GONE)
 			add_gone(sf, all);
+		else if (rec.type == SNAP_STUB)
+			snapfile_add_stub(sf, all);
 	}
 	s->whole = s->methods_whole = false; /* it has no end */
 	return true;
@@ -223,6 +226,7 @@ void snapfile_finish(struct snapfile *sf)
 {
 	snapfile_live_codes(sf);
 	snapfile_live_methods(sf);
+	snapfile_sort_stubs(sf);
 }
 
 /* ---- searches ---------------------------------------------------------------------------- */

@@ -98,6 +98,16 @@ size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapf
 size_t snapfile_method_count(const struct snapfile *sf);
 struct snapfile_method snapfile_method(const struct snapfile *sf, uint32_t number);
 
+/* A stub's name, not clean, without a NUL at its end. */
+struct snapfile_stub {
+	uint64_t start, end; /* [start, end) */
+	const char *name;
+	size_t name_len;
+};
+
+/* The stub at an address, borrowed, or NULL. */
+const struct snapfile_stub *snapfile_stub(const struct snapfile *sf, uint64_t addr);
+
 /* ---- of one code ------------------------------------------------------------------------- */
 
 /* The method of compiled code; false: it has none, or it is not known. */

@@ -3,6 +3,7 @@
 #ifndef DFG_SNAPFILE_INSIDE_H
 #define DFG_SNAPFILE_INSIDE_H
 
+#include "dfg/bytes.h"
 #include "dfg/filemap.h"
 #include "lifetree.h"
 #include "snapfile.h"
@@ -43,11 +44,17 @@ struct snapfile {
 	const struct snap_gone **gone;
 	size_t gone_count, gone_cap;
 	struct lifetree tree;
+	struct snapfile_stub *stubs; /* behind snapfile_finish by address */
+	size_t stub_count, stub_cap;
 };
 
 /* Tells from the records of all snapshots when each code and each method was there. */
 void snapfile_live_codes(struct snapfile *sf);	 /* snapfile_live.c */
 void snapfile_live_methods(struct snapfile *sf); /* snapfile_methods.c */
+
+/* snapfile_stubs.c */
+void snapfile_add_stub(struct snapfile *sf, struct bytes b);
+void snapfile_sort_stubs(struct snapfile *sf);
 
 /* Whether what is in the snapshots [first, gone) can be believed to be there at the span's time. */
 bool snapfile_is_sure(const struct snapfile *sf, uint32_t first, uint32_t gone,

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct hs_span {
+	uint64_t low, high; /* [low, high); both 0: unknown */
+};
+
 /* Where memory comes from: pread(2) on a /proc/PID/mem descriptor, or anything a test makes up.
  * Returns the bytes read (short at a hole), or a value <= 0. */
 struct hs_source {
@@ -25,6 +29,8 @@ struct hs_source {
 	 * hs_elf_symbol, or a test's own. */
 	uint64_t (*symbol)(void *arg, const char *name);
 	void *symbol_arg;
+	/* Where the target has its libjvm, and in it what that writes to (.data, .bss). */
+	struct hs_span image, variables;
 };
 
 /* Where the map goes: false stops the dump (no room). Called with whole lines only. */
@@ -48,6 +54,7 @@ struct hs_elf {
 	const struct hs_source *source; /* only read is used */
 	uint64_t bias;
 	uint64_t symtab, strtab, strsz, gnu_hash, hash;
+	struct hs_span image, variables; /* as in hs_source */
 };
 
 /* `base` is the address of the ELF header. False: no ELF64 image with a symbol table there. */

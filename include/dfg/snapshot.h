@@ -38,6 +38,7 @@ enum snap_type {
 	SNAP_END = 4,
 	SNAP_GONE = 5,
 	SNAP_THREAD = 6,
+	SNAP_STUB = 7,
 };
 
 struct snap_record {
@@ -161,6 +162,16 @@ struct snap_thread {
 	/* char name[name_len] (UTF-8, at most DFG_NAME_MAX), padding */
 };
 
+/* A stub, one of those in a CODE that has no method: it names [start, start + size). It stays for as
+ * long as the JVM runs; a delta has those that came. */
+struct snap_stub {
+	struct snap_record record;
+	uint64_t start;
+	uint32_t size;
+	uint32_t name_len;
+	/* char name[name_len], padding */
+};
+
 struct snap_end {
 	struct snap_record record;
 	uint32_t status; /* enum dfg_dump_status */
@@ -174,6 +185,7 @@ _Static_assert(sizeof(struct snap_scope) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_code) == 88, "layout is the format");
 _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
+_Static_assert(sizeof(struct snap_stub) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_end) == 32, "layout is the format");
 
 #endif

@@ -52,6 +52,16 @@ ok "  the names are its threads'" jq -e --argjson p "$(bundle_pid threads)" \
 ok "  the clock's function is the vdso's" bash -c "grep -qE ';(__vdso_)?clock_gettime( |;)' '$(json .graphs.folded)'"
 shop_stop threads
 
+SHOP_MAIN="Known copy 120"
+ok "a program that copies arrays" shop_start copies
+for source in agent host; do
+	ok "  recorded, $source" record --source $source copies
+	ok "  the stub that copies has its name" \
+		bash -c "grep -qE ';Known\.[^;]*;([^;]*;)*[a-z_]*arraycopy[a-z0-9_]*( |;)' '$(json .graphs.folded)'"
+	is "  and so has the one that calls Java" "$(folded | grep -c 'StubRoutines (1)')" 0
+done
+shop_stop copies
+
 SHOP_MAIN="-Dknown.lib=/mnt/libknown.so Known jni 120"
 ok "a stripped library" library "$SHOP/app"
 is "  that does not tell its functions" "$(nm "$SHOP/mnt/libknown.so" 2>/dev/null | grep -c known_middle)" 0

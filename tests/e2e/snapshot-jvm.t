@@ -127,6 +127,11 @@ test_agent() {
 	ok "$jvm: the same code from outside" same "$dir/agent.codes" "$dir/host.codes" 200
 	grep '^  region' "$dir/agent" | sort -u >"$dir/agent.regions"
 	grep '^  region' "$dir/s" | sort -u >"$dir/host.regions"
+	for side in agent host; do
+		grep '^stub' "$dir/$([ $side = agent ] && echo agent || echo s)" | sort >"$dir/$side.stubs"
+	done
+	ok "$jvm: stubs have names" test "$(grep -cE ' (call_stub|libm|dsin|.*arraycopy)' "$dir/host.stubs")" -gt 5
+	is "$jvm: the agent finds the same" "$(diff "$dir/agent.stubs" "$dir/host.stubs")" ""
 	ok "$jvm: the same regions" same "$dir/agent.regions" "$dir/host.regions" 200
 	: >"$share/empty.snap"
 	echo "dfg1 dump seq=2 host_pid=$pid out=empty.snap" >"$ctl/new"

@@ -33,6 +33,18 @@ static void look_in(const struct snapfile_code *c, uint64_t addr)
 	(void)seen;
 }
 
+static void look_at_stub(const struct snapfile_stub *stub, uint64_t addr)
+{
+	static volatile char seen;
+
+	if (!stub)
+		return;
+	if (addr < stub->start || addr >= stub->end || !stub->name_len)
+		abort();
+	seen = stub->name[stub->name_len - 1];
+	(void)seen;
+}
+
 static void look(const struct snapfile *sf, uint64_t addr, uint64_t time)
 {
 	struct snapfile_span span = snapfile_around(sf, time);
@@ -48,6 +60,7 @@ static void look(const struct snapfile *sf, uint64_t addr, uint64_t time)
 	for (size_t i = 0; i < n; i++)
 		if (methods[i] >= snapfile_method_count(sf))
 			abort();
+	look_at_stub(snapfile_stub(sf, addr), addr);
 }
 
 static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)

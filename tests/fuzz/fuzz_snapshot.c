@@ -111,6 +111,16 @@ static void check_gone(const uint8_t *p, size_t len)
 	}
 }
 
+static void check_stub(const uint8_t *p, size_t len)
+{
+	struct snap_stub t;
+
+	require(len >= sizeof(t));
+	memcpy(&t, p, sizeof(t));
+	require(t.size > 0 && t.start + t.size > t.start && t.name_len > 0);
+	require(t.name_len <= len - sizeof(t));
+}
+
 static bool check_record(void *arg, const char *record, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)record;
@@ -129,6 +139,8 @@ static bool check_record(void *arg, const char *record, size_t len)
 		check_code(p, len);
 	else if (r.type == SNAP_GONE)
 		check_gone(p, len);
+	else if (r.type == SNAP_STUB)
+		check_stub(p, len);
 	else if (r.type == SNAP_END)
 		c->ended = true;
 	else
@@ -170,6 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (built[0].im.used == 0)
 		for (int i = 0; i < IMAGE_RELEASES; i++)
 			snap_image_build(&built[i], (enum image_release)i);
+	source.variables = (struct hs_span){IMAGE_BASE - 4096, IMAGE_BASE + IMAGE_BYTES};
 	s = built[(how & 15) % IMAGE_RELEASES];
 	if (how & 128) {
 		memset(state, 0, sizeof(state));

@@ -232,6 +232,19 @@ static void print_thread(const uint8_t *p, uint32_t size)
 	printf("thread %u %.*s\n", t.tid, (int)t.name_len, (const char *)p + sizeof(t));
 }
 
+static void print_stub(const uint8_t *p, uint32_t size)
+{
+	struct snap_stub t;
+
+	memcpy(&t, p, sizeof(t));
+	if (t.name_len > size - sizeof(t)) {
+		complain("a stub record that is too short");
+		return;
+	}
+	printf("stub %" PRIx64 " %u %.*s\n", t.start, t.size, (int)t.name_len,
+	       (const char *)p + sizeof(t));
+}
+
 static void print_record(const struct snap_record *r, const uint8_t *p)
 {
 	switch ((enum snap_type)r->type) {
@@ -246,6 +259,9 @@ static void print_record(const struct snap_record *r, const uint8_t *p)
 		break;
 	case SNAP_THREAD:
 		print_thread(p, r->size);
+		break;
+	case SNAP_STUB:
+		print_stub(p, r->size);
 		break;
 	case SNAP_END:
 		print_end(p);
@@ -266,6 +282,7 @@ static bool each_record(const struct str *s, bool print)
 		sizeof(struct snap_end),
 		sizeof(struct snap_gone),
 		sizeof(struct snap_thread),
+		sizeof(struct snap_stub),
 	};
 	bool ended = false;
 	struct snap_record r;

@@ -179,6 +179,44 @@ static void test_files(void)
 	is_int((int64_t)snapfile_count(sf), 2, "its code");
 }
 
+static const char *stub_at(const struct snapfile *sf, uint64_t addr)
+{
+	static char buf[32];
+	const struct snapfile_stub *stub = snapfile_stub(sf, addr);
+
+	snprintf(buf, sizeof(buf), "%.*s", stub ? (int)stub->name_len : 1, stub ? stub->name : "-");
+	return buf;
+}
+
+static void test_stubs(void)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+	uint32_t len = 1000;
+
+	is_str(stub_at(sf, 0x2000), "-", "no stub without a snapshot");
+	make(&s);
+	s.len -= sizeof(struct snap_end);
+	sm_stub(&s, 0x2020, 16, "later");
+	sm_stub(&s, 0x2000, 32, "call_stub");
+	sm_stub(&s, 0x2038, 0, "empty");
+	sm_stub(&s, UINT64_MAX - 4, 16, "around");
+	sm_stub(&s, 0x2030, 8, "claims");
+	memcpy(s.buf + s.len - 8 - sizeof(len), &len, sizeof(len));
+	sm_done(&s);
+	ok(snapfile_add(sf, s.buf, s.len, &err) == 0 && snapfile_add(sf, s.buf, s.len, &err) == 0,
+	   "a snapshot with stubs, twice");
+	snapfile_finish(sf);
+	is_str(stub_at(sf, 0x1fff), "-", "in front of all");
+	is_str(stub_at(sf, 0x2000), "call_stub", "the first byte of a stub");
+	is_str(stub_at(sf, 0x201f), "call_stub", "its last byte");
+	is_str(stub_at(sf, 0x2020), "later", "the next one");
+	is_str(stub_at(sf, 0x2030), "-", "not one whose name is longer than its record");
+	is_str(stub_at(sf, 0x2038), "-", "nor an empty one");
+	is_str(stub_at(sf, UINT64_MAX - 1), "-", "nor one around the end of memory");
+}
+
 int main(void)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
@@ -192,5 +230,6 @@ int main(void)
 	test_places(sf);
 	test_hostile();
 	test_files();
+	test_stubs();
 	return tap_done();
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The names of stubs in a JVM that is made up: found without a symbol, and only what is proved. */
+#include "dfg/request.h"
+#include "dfg/str.h"
+#include "hssnap.h"
+#include "tap.h"
+
+#define STUBS	  20
+#define STUB_SIZE 32
+#define VARIABLES 64 /* words */
+
+static struct snap_image s;
+static struct hs_source source;
+static struct str text; /* the stubs of the last snapshot: "stub0@1200+32 …", and its call stub */
+static void *state;
+static uint64_t call_stub; /* the variable that has StubRoutines::_call_stub_return_address */
+static uint64_t list;	   /* StubCodeDesc::_list */
+static uint64_t desc[STUBS];
+static uint64_t hole; /* a page that cannot be read; 0: none */
+
+static bool take(void *arg, const char *record, size_t len)
+{
+	struct snap_record r;
+	struct snap_stub t;
+	struct snap_head head;
+
+	(void)arg;
+	memcpy(&r, record, sizeof(r));
+	if (r.size != len || len % 8)
+		abort();
+	if (r.type == SNAP_HEAD) {
+		memcpy(&head, record, sizeof(head));
+		str_addf(&text, "%s", head.call_stub_return ? "" : "(starting)");
+	} else if (r.type == SNAP_STUB) {
+		memcpy(&t, record, sizeof(t));
+		str_addf(&text, " %.*s@%llx+%u", (int)t.name_len, record + sizeof(t),
+			 (unsigned long long)(t.start - IMAGE_BASE), t.size);
+	}
+	return true;
+}
+
+static int64_t read_around(void *arg, uint64_t addr, void *buf, size_t len)
+{
+	return hole && addr >= hole && addr < hole + 4096 ? -1 : image_read(arg, addr, buf, len);
+}
+
+static const char *next(void)
+{
+	static void *work;
+	struct hs_sink sink = {.write = take};
+	struct hs_result result;
+
+	if (!work)
+		work = aligned_alloc(16, HS_WORK_BYTES);
+	memset(work, 0xa5, HS_WORK_BYTES);
+	str_clear(&text);
+	str_adds(&text, "");
+	hs_dump_delta(&source, &sink, work, state, true, &result);
+	return text.buf;
+}
+
+static uint64_t code_of(unsigned i)
+{
+	return s.im.block[2] + IM_HEADER + IM_BLOB + i * STUB_SIZE;
+}
+
+static uint64_t add_desc(uint64_t next_one, const char *name, uint64_t start)
+{
+	struct image *im = &s.im;
+	unsigned begin = im->release == IMAGE_8 ? 32 : 24;
+	uint64_t at = image_new(im, 48);
+
+	image_set(im, at, next_one, 8);
+	image_set(im, at + 8, image_text(im, "StubRoutines"), 8);
+	image_set(im, at + 16, image_text(im, name), 8);
+	image_set(im, at + begin, start, 8);
+	image_set(im, at + begin + 8, start + STUB_SIZE, 8);
+	return at;
+}
+
+/* stub0 is the last one that was made, so it comes first; stub7 is the call stub. */
+static void build(enum image_release release)
+{
+	struct image *im = &s.im;
+	uint64_t variables, next_one = 0;
+
+	snap_image_build(&s, release);
+	free(state);
+	state = calloc(1, HS_STATE_BYTES);
+	call_stub = s.loaders ? s.loaders - 8 : 0;
+	for (uint64_t at = IMAGE_BASE; !call_stub; at += 8)
+		call_stub = memcmp(image_at(im, at), &(uint64_t){0x4711}, 8) == 0 ? at : 0;
+	image_set(im, call_stub, code_of(7) + 10, 8);
+	for (unsigned i = STUBS; i-- > 0; next_one = desc[i]) {
+		char name[16];
+
+		snprintf(name, sizeof(name), i == 7 ? "call_stub" : "stub.%u", i);
+		desc[i] = add_desc(next_one, name, code_of(i));
+	}
+	image_new(im, 8192); /* for a hole */
+	variables = image_new(im, VARIABLES * 8);
+	list = variables + 40 * 8;
+	image_set(im, list, desc[0], 8);
+	/* What else variables have: nonsense, holes, a list that is none. */
+	image_set(im, variables, 0xdeadbeefcafef00d, 8);
+	image_set(im, variables + 8, 0x10000, 8);
+	image_set(im, variables + 16, code_of(0) & ~7ull, 8);
+	image_set(im, variables + 24, add_desc(0, "call_stub", code_of(7)), 8);
+	image_set(im, variables + 32, s.run, 8);
+	source = image_source(im);
+	source.read = read_around;
+	source.image = (struct hs_span){variables, variables + VARIABLES * 8};
+	source.variables = source.image;
+}
+
+static const char *all(void)
+{
+	static char buf[1024];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < STUBS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), i == 7 ? "call_stub" : "stub_%u", i);
+		n += (size_t)snprintf(buf + n, sizeof(buf) - n, " %s@%llx+32", name,
+				      (unsigned long long)(code_of(i) - IMAGE_BASE));
+	}
+	return buf;
+}
+
+static void test_names(void)
+{
+	for (int r = 0; r < IMAGE_RELEASES; r++) {
+		build((enum image_release)r);
+		is_str(next(), all(), "layout: each stub has its name");
+		is_str(next(), "", "once");
+		image_set(&s.im, list, add_desc(desc[0], "later", code_of(STUBS)), 8);
+		next();
+		ok(has_prefix(text.buf, " later@") && !strstr(text.buf, "stub_"),
+		   "what comes later is written then, and nothing else");
+		free(state);
+		state = calloc(1, HS_STATE_BYTES);
+		source.variables.low -= 8192;
+		hole = source.variables.low;
+		ok(strstr(next(), "stub_0@") != NULL, "found behind a hole, too");
+		hole = 0;
+	}
+}
+
+static void test_long_names(void)
+{
+	uint64_t name;
+
+	build(IMAGE_25);
+	for (unsigned i = 7; i <= 9; i++) {
+		static const char *const names[] = {"Stub Generator call_stub_stub",
+						    "Stub Generator dsin_stub",
+						    "Stub Generator _stub"};
+
+		name = image_text(&s.im, names[i - 7]);
+		image_set(&s.im, desc[i] + 16, name, 8);
+	}
+	next();
+	ok(strstr(text.buf, " call_stub@") && strstr(text.buf, " dsin@") &&
+		   strstr(text.buf, " Stub Generator _stub@"),
+	   "names of JDK 26 are shortened");
+}
+
+static void test_start(void)
+{
+	build(IMAGE_17);
+	image_set(&s.im, call_stub, 0, 8);
+	is_str(next(), "(starting)", "a JVM that has no call stub yet");
+	image_set(&s.im, call_stub, code_of(7) + 10, 8);
+	is_str(next(), all(), "has one in the next delta, and all names");
+}
+
+static void test_proof(void)
+{
+	build(IMAGE_17);
+	image_set(&s.im, call_stub, code_of(8) + 10, 8);
+	is_str(next(), "", "the call stub is another one: not believed");
+	image_set(&s.im, call_stub, code_of(7) + 10, 8);
+	is_str(next(), "", "nor looked for again");
+
+	build(IMAGE_17);
+	image_set(&s.im, desc[STUBS - 1], desc[2], 8);
+	is_str(next(), "", "a list without end");
+
+	build(IMAGE_17);
+	image_set(&s.im, desc[12], IMAGE_BASE - 4096, 8);
+	is_str(next(), "", "one that leads into a hole");
+
+	build(IMAGE_17);
+	image_set(&s.im, desc[12] + 32, s.im.heap_low[1] + (1 << 30), 8);
+	is_str(next(), "", "one with a stub outside of the code cache");
+
+	build(IMAGE_17);
+	image_set(&s.im, desc[9], 0, 8);
+	is_str(next(), "", "one that is too short");
+
+	build(IMAGE_17);
+	image_set(&s.im, desc[3] + 16, IMAGE_BASE - 4096, 8);
+	next();
+	ok(strstr(text.buf, "stub_2@") && strstr(text.buf, "stub_4@") &&
+		   !strstr(text.buf, "stub_3@"),
+	   "a stub whose name cannot be read has none");
+
+	build(IMAGE_17);
+	source.variables = (struct hs_span){0};
+	is_str(next(), "", "variables that are not known");
+}
+
+int main(void)
+{
+	test_names();
+	test_long_names();
+	test_start();
+	test_proof();
+	free(state);
+	str_fini(&text);
+	return tap_done();
+}
