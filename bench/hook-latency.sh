@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What the hook adds to the start and to the end of a container, with runc and a root file system of
-# one static program. Root; needs runc, jq, gcc.
+# one static program. Root; needs runc, jq, gcc. Other engines: bench/engine-latency.sh.
 #
 #   bench/hook-latency.sh [RUNS] [PARALLEL]      default 200 and 100
 #
@@ -13,6 +13,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tap.sh
 . tests/bundle.sh
 . tests/e2e/hook-common.sh
+. bench/timed.sh
 RUNS=${1:-200}
 PARALLEL=${2:-100}
 hook_setup
@@ -22,27 +23,13 @@ BUNDLE_HOOK='' bundle_make "$S/none" "$S/fs" /app
 BUNDLE_HOOK=/bin/true BUNDLE_HOOK_ARGS='' bundle_make "$S/true" "$S/fs" /app
 bundle_make "$S/hook" "$S/fs" /app
 
-# Percentiles of a file of microseconds, in milliseconds: p50 p99 max.
-percentiles() {
-	sort -n "$1" | awk '{a[NR] = $1 / 1000} END {
-		printf "%8.2f %8.2f %8.2f", a[int((NR + 1) / 2)], a[int((NR * 99 + 99) / 100)], a[NR]}'
-}
-
-# timed FILE COMMAND...: appends its microseconds to FILE
-timed() {
-	local file=$1 from to
-	shift
-	from=$(date +%s%N)
-	"$@" >/dev/null 2>&1 </dev/null || echo "$*" >>"$S/failures"
-	to=$(date +%s%N)
-	echo $(((to - from) / 1000)) >>"$file"
-}
 create() { timed "$1" "${RUNTIME[@]}" create --bundle "$S/$2" "$(hook_id "$3")"; }
 delete() { timed "$1" "${RUNTIME[@]}" delete --force "$(hook_id "$2")"; }
 self_measured() { jq .hook_us "$(hook_dir "$1")/state.json"; }
 host_mounts() { awk '{print $5}' /proc/self/mountinfo | grep -c "^$S"; }
 
-: >"$S/failures"
+FAILURES=$S/failures
+: >"$FAILURES"
 for kind in none true hook; do
 	create /dev/null $kind w
 	delete /dev/null w
@@ -86,5 +73,5 @@ for kind in none true hook; do
 done
 printf '%-34s %s\n' "dfg-hook's own measure" "$(percentiles "$S/par.self")"
 echo "mounted within the default time budget: $mounted of $PARALLEL"
-echo "failed: $(wc -l <"$S/failures"); mounts on the host: $before before, $(host_mounts) after"
-[ ! -s "$S/failures" ]
+echo "failed: $(wc -l <"$FAILURES"); mounts on the host: $before before, $(host_mounts) after"
+[ ! -s "$FAILURES" ]

@@ -18,7 +18,6 @@ setup_setup() {
 	# The hook gives up after 250 ms, which a machine full of tests may need.
 	printf '%s\n' "root = $DFG_ROOT" "budget_ms = 4000" >"$SHOP/dfg/libexec/dfg.conf"
 	SETUP=$SHOP/dfg/bin/dfg-setup
-	export XDG_RUNTIME_DIR= # podman
 }
 
 setup() {

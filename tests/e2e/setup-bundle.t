@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 bundle_own_namespace "$@"
 . tests/shop.sh
 . tests/setup.sh
+. tests/podman.sh
 need runc crun podman
 setup_setup
 trap 'podman_stop; shop_teardown' EXIT
@@ -49,43 +50,12 @@ is "no bundle: usage" "$("$SETUP" install runc 2>/dev/null; echo $?)" 2
 ok "a bundle that is not there" eval '! setup install runc --bundle "$SHOP/none"'
 
 # ---- podman ----
-POD=(podman --root "$SHOP/p/root" --runroot "$SHOP/p/run" --tmpdir "$SHOP/p/tmp" --storage-driver vfs
-	--cgroup-manager cgroupfs --events-backend file --runtime runc)
-podman_stop() { "${POD[@]}" rm -af -t 0 >/dev/null 2>&1; }
-podman_run() {
-	local name=$1
-	shift
-	"${POD[@]}" "$@" run -d --name "$name" --network none --read-only --read-only-tmpfs=false \
-		--ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --user 1000:1000 --security-opt label=disable \
-		"${BINDS[@]}" -v "$SHOP/app:/app:ro" -v "$SHOP/ptmp:/tmp" --rootfs "$SHOP/empty" \
-		"$JAVA" -Xmx256m -cp /app Shop 2 >/dev/null
-}
-pid_of() { "${POD[@]}" inspect -f '{{.State.Pid}}' "$1"; }
-mkdir -p "$SHOP/p" "$SHOP/ptmp" "$SHOP/empty"/{proc,sys,dev,tmp,run,var,root,usr,etc,app}
-chmod 1777 "$SHOP/ptmp"
-BINDS=(-v /usr:/usr:ro -v /etc:/etc:ro)
-for d in bin sbin lib lib64; do ln -s "usr/$d" "$SHOP/empty/$d"; done
-
+podman_setup
 H=$SHOP/hooks.d/50-dfg.json
-ok "podman $(podman --version | sed 's/.* //'): install" setup install podman --file "$H"
-ok "  twice" setup install podman --file "$H"
-ok "  status" setup status podman --file "$H"
-ok "  a container starts" podman_run web --hooks-dir "$SHOP/hooks.d"
-ok "  and works" shop_works "$(pid_of web)"
-ok "  with the mounts" has_mounts "$(pid_of web)"
-id=$("${POD[@]}" inspect -f '{{.Id}}' web)
-ok "  dfg-trigger draws it" graph "${id:0:12}"
-is "  podman diff: nothing of ours" "$("${POD[@]}" diff web 2>/dev/null | grep -c dfg)" 0
-ok "  remove, while it runs" setup remove podman --file "$H"
-is "    no file is left" "$(ls "$SHOP/hooks.d")" ""
-podman_stop
-is "    the share is gone" "$(grep -c "$DFG_ROOT/containers" /proc/self/mountinfo)" 0
-ok "    a container starts" podman_run bare --hooks-dir "$SHOP/hooks.d"
-ok "    without mounts" has_no_mounts "$(pid_of bare)"
-podman_stop
+podman_journey "$H" --hooks-dir "$SHOP/hooks.d"
 ok "only annotated ones: install" setup install podman --opt-in --file "$H"
-ok "  a container without" podman_run bare --hooks-dir "$SHOP/hooks.d"
-ok "  has none" has_no_mounts "$(pid_of bare)"
+ok "  a container without" podman_shop bare --hooks-dir "$SHOP/hooks.d"
+ok "  has none" has_no_mounts "$(podman_pid bare)"
 podman_stop
 
 # CRI-O does not run here: that it would get the same file is all that can be said.

@@ -15,6 +15,7 @@ trap 'cri_stop; shop_teardown' EXIT
 engines_sid golang-github-kubernetes-cri-api-dev containerd || tap_cannot "no containerd of unstable"
 
 shop_for_pods
+tiny='image { image: "dfg.test/shop:1" }'
 
 # A specification without what is the hook's, and what no two containers share.
 bare_spec() { jq -S 'del(.hooks, .annotations["io.kubernetes.cri.sandbox-name", "io.kubernetes.cri.sandbox-uid"])' <<<"$1" | sed -E 's/[0-9a-f]{64}/ID/g; s/\/proc\/[0-9]+\//\/proc\/PID\//'; }
@@ -64,6 +65,8 @@ with_containerd() {
 	one=$(cri_container last shop "$SHOP_IN_POD")
 	ok "    a pod's container has no mounts" has_no_mounts "$(cri_pid "$one")"
 	ok "    and the specification of before" same_spec "$spec" "$(cri_spec "$one")"
+	cri_remove_pods
+	with_ctr
 	cri_stop
 }
 
@@ -71,9 +74,47 @@ with_containerd() {
 never() {
 	local id
 	echo "never = io.kubernetes.cri.sandbox-namespace=sh*" >>"$SHOP/dfg/libexec/dfg.conf"
-	id=$(cri_container new quiet 'image { image: "dfg.test/shop:1" }')
+	id=$(cri_container new quiet "$tiny")
 	sed -i '/^never/d' "$SHOP/dfg/libexec/dfg.conf"
 	has_no_mounts "$(cri_pid "$id")" && jq -e '.status == "skip-optout"' "$DFG_ROOT/containers/$id/state.json"
+}
+
+# The device, by the field of the CRI and by annotation.
+with_cdi() {
+	local one two three
+	CRI_BIN=$1
+	cri_start || { ok "containerd starts" false; return; }
+	cri_image dfg.test/shop:1 "$SHOP/fs"
+	ok "containerd, CDI: install" setup install cdi --file "$CRI_DIR/cdi/dfg.json"
+	cri_pod p >/dev/null
+	one=$(cri_container p asks "CDI_devices { name: \"dfg.io/agent=on\" } $SHOP_IN_POD")
+	ok "    a container that asks for it starts, and works" shop_works "$(cri_pid "$one")"
+	ok "    with the mounts" has_mounts "$(cri_pid "$one")"
+	ok "    dfg-trigger draws it" graph "${one:0:12}"
+	two=$(cri_container p noted "annotations { key: \"cdi.k8s.io/dfg\" value: \"dfg.io/agent=on\" } $tiny")
+	ok "    one that asks by annotation has them" has_mounts "$(cri_pid "$two")"
+	three=$(cri_container p silent "$tiny")
+	ok "    one that does not ask has none" has_no_mounts "$(cri_pid "$three")"
+	ok "    remove" setup remove cdi --file "$CRI_DIR/cdi/dfg.json"
+	is "      leaves nothing" "$(ls "$CRI_DIR/cdi")" ""
+	cri_remove_pods
+	is "    the shares are gone" "$(grep -c "$DFG_ROOT/containers" /proc/self/mountinfo)" 0
+	cri_pod last >/dev/null
+	ok "    a container starts as before" has_no_mounts "$(cri_pid "$(cri_container last c "$tiny")")"
+	cri_stop
+}
+
+# What does not use CRI: dfg-runtime in runc's place.
+with_ctr() {
+	local ctr=("$CRI_BIN/ctr" -a "$CRI_SOCKET") pid
+	ok "  ctr run --runc-binary dfg-runtime" "${ctr[@]}" run -d --runc-binary "$SHOP/dfg/libexec/dfg-runtime" \
+		--rootfs "$SHOP/fs" by-ctr /pause wait
+	pid=$("${ctr[@]}" task ls | awk '$1 == "by-ctr" {print $2}')
+	ok "    with the mounts" has_mounts "$pid"
+	"${ctr[@]}" task kill -s KILL by-ctr
+	wait_for "${ctr[@]}" task rm by-ctr
+	"${ctr[@]}" container rm by-ctr
+	is "    removed: the share is gone" "$(grep -c "$DFG_ROOT/containers" /proc/self/mountinfo)" 0
 }
 
 # As Debian's file: nothing of runtimes.
@@ -110,6 +151,18 @@ state = '@DIR@/s'
   sandbox = 'dfg.test/shop:1'
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = true
+END
+with_cdi "$ENGINES/usr/bin" <<'END'
+version = 3
+root = '@DIR@/r'
+state = '@DIR@/s'
+[grpc]
+  address = '@DIR@/c.sock'
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+  sandbox = 'dfg.test/shop:1'
+[plugins.'io.containerd.cri.v1.runtime']
+  restrict_oom_score_adj = true
+  cdi_spec_dirs = ['@DIR@/cdi']
 END
 "$HOOK" --release --root "$DFG_ROOT" >/dev/null
 is "no mount of ours is left" "$(grep -c " $DFG_ROOT" /proc/self/mountinfo)" 0
