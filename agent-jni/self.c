@@ -11,6 +11,7 @@
 #define VM_FUNCTION 3
 
 #define GATHER_MAX 512
+#define COPY_MAX   (256u << 10) /* bytes that the file grows to */
 
 /* One file's first mapping, and the mapping asked about. Lines of /proc/PID/maps (proc(5)). */
 struct map {
@@ -26,19 +27,33 @@ static int proc_open(const char *of_thread, const char *of_process, int flags)
 	return fd >= 0 ? fd : sys_open(of_process, flags);
 }
 
+/* Memory is written from where it is into a file, and read back: the kernel copies it, so that what
+ * is not there only ends the write, at a tenth of what reads of /proc/self/mem cost. */
+static bool copy(const struct self *self, uint64_t addr, uint8_t *buf, size_t len)
+{
+	for (size_t n; len > 0; addr += n, buf += n, len -= n) {
+		n = len < COPY_MAX ? len : COPY_MAX;
+		if (sys_pwrite(self->pieces, (const void *)addr, n, 0) != (long)n ||
+		    sys_pread(self->pieces, buf, n, 0) != (long)n)
+			return false;
+	}
+	return true;
+}
+
 static int64_t self_read(void *arg, uint64_t addr, void *buf, size_t len)
 {
 	const struct self *self = arg;
 	struct sys_iovec local = {buf, len}, remote = {(void *)addr, len};
 
+	if (self->pieces >= 0 && copy(self, addr, buf, len))
+		return (int64_t)len;
 	if (self->mem >= 0)
 		return sys_pread(self->mem, buf, len, addr);
 	return sys_call6(__NR_process_vm_readv, self->pid, SYS_ARG(&local), 1, SYS_ARG(&remote), 1,
 			 0);
 }
 
-/* Pieces are written from where they are into a file, and read back: the kernel copies them, so
- * that what is not there only ends the write, at a tenth of what reads of /proc/self/mem cost. */
+/* Many of them at once. */
 static size_t self_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
 {
 	const struct self *self = arg;

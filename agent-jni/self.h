@@ -6,8 +6,8 @@
 #include "dfg/hotspot.h"
 
 struct self {
-	int mem;    /* /proc/self/mem; -1: process_vm_readv(2) */
-	int pieces; /* a file in memory; -1: pieces are read one by one */
+	int mem;    /* /proc/self/mem, where there is no copy; -1: process_vm_readv(2) */
+	int pieces; /* the copy, a file in memory; -1: none */
 	int pid;
 	struct hs_elf elf;
 	struct hs_source source;

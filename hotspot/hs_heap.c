@@ -2,7 +2,7 @@
 #include "hs_heap.h"
 
 #define AHEAD 256u
-#define DENSE 2048u /* bytes: a piece costs half a microsecond, as much as to read so many */
+#define DENSE 3072u /* bytes: a piece costs half a microsecond, as much as to read so many */
 
 static bool space_read(struct hs *hs, uint64_t space, uint64_t *ret_low, uint64_t *ret_high)
 {

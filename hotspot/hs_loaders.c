@@ -36,9 +36,11 @@ static void gather(struct hs *hs, struct hs_loaders *l, uint32_t from)
 	uint64_t next = hs->tables.field[HS_LOADER_NEXT].place;
 	uint64_t first = klasses < next ? klasses : next;
 	struct hs_pieces *p = &hs->mem.pieces;
+	size_t most = p->count ? 4 * p->count : 2 * PROOF; /* mostly no more are asked for */
 
 	l->gathered = from;
-	for (p->count = 0; p->count < HS_PIECES && from < l->count[l->turn]; from++)
+	for (p->count = 0; p->count < HS_PIECES && p->count < most && from < l->count[l->turn];
+	     from++)
 		p->at[p->count++] = l->loader[l->turn][from] + first;
 	hs_mem_gather(&hs->mem, (klasses < next ? next : klasses) - first + 8);
 }

@@ -11,6 +11,7 @@ void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *windo
 	mem->room = window;
 	mem->cap = cap;
 	mem->pieces.count = 0;
+	mem->last = 0;
 	for (size_t i = 0; i < HS_PAGES; i++)
 		mem->tag[i] = 0;
 	for (size_t i = 0; i < HS_PAGES / HS_WAYS; i++)
@@ -25,13 +26,19 @@ static size_t set_of(uint64_t number)
 
 static size_t page_load(struct hs_mem *mem, uint64_t number)
 {
-	size_t set = set_of(number), slot = set * HS_WAYS;
+	size_t set, slot;
 	int64_t n;
 
+	/* Mostly the one that was asked for before. */
+	if (mem->tag[mem->last] == number + 1)
+		return mem->last;
+	set = set_of(number);
+	slot = set * HS_WAYS;
 	for (size_t i = 0; i < HS_WAYS; i++)
 		if (mem->tag[slot + i] == number + 1)
-			return slot + i;
+			return mem->last = slot + i;
 	slot += mem->oldest[set];
+	mem->last = slot;
 	mem->oldest[set] = (uint8_t)((mem->oldest[set] + 1) % HS_WAYS);
 	mem->tag[slot] = number + 1;
 	n = mem->source->read(mem->source->arg, number << HS_PAGE_SHIFT, mem->page[slot], HS_PAGE);
@@ -62,22 +69,21 @@ bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
 {
 	uint8_t *to = buf;
 
-	if (len == 8) {
-		size_t n;
-		const uint8_t *from = hs_mem_view(mem, addr, &n);
-
-		/* Most reads are pointers, and most lie within a page. */
-		if (from && n >= 8) {
-			__builtin_memcpy(to, from, 8);
-			return true;
-		}
-	}
 	while (len > 0) {
 		size_t n;
 		const uint8_t *from = hs_mem_view(mem, addr, &n);
 
 		if (!from)
 			return false;
+		/* Most reads are of one number, and most lie within a page. */
+		if (len == 8 && n >= 8) {
+			__builtin_memcpy(to, from, 8);
+			return true;
+		}
+		if (len == 4 && n >= 4) {
+			__builtin_memcpy(to, from, 4);
+			return true;
+		}
 		if (n > len)
 			n = len;
 		__builtin_memcpy(to, from, n);

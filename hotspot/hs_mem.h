@@ -13,7 +13,6 @@
 
 #define HS_PAGE_SHIFT 12
 #define HS_PAGE	      (1u << HS_PAGE_SHIFT)
-#define HS_PAGES      1536u
 #define HS_WAYS	      4u /* places a page can be at */
 
 #define HS_PIECES 1024u
@@ -39,6 +38,7 @@ struct hs_mem {
 	uint8_t *room; /* the window's bytes, the owner's, of cap bytes */
 	size_t cap;
 	struct hs_pieces pieces;
+	size_t last;			    /* the place that was asked for */
 	uint8_t oldest[HS_PAGES / HS_WAYS]; /* the place that is taken next */
 	uint64_t tag[HS_PAGES];		    /* page number + 1; 0: empty */
 	uint32_t have[HS_PAGES];	    /* bytes of the page that could be read */

@@ -14,6 +14,8 @@
 #define POP_DX	 0x5a
 #define POP_BP	 0x5d
 #define LEAVE	 0xc9
+#define CALL	 0xe8
+#define MOV_R10	 0xba /* behind 0x49 */
 
 /* The bytes at an offset, for comparing; NULL where there are fewer than len. */
 static const uint8_t *bytes_at(const struct hs_code *c, uint32_t at, uint32_t len)
@@ -147,6 +149,30 @@ static uint32_t return_at(const struct hs_code *c, uint32_t at)
 	return p && p[len] == 0xff && (p[len + 1] & 0xf8) == 0xe0 ? len + 2 : 0;
 }
 
+#define EACH_BYTE 0x0101010101010101ull
+
+/* The highest bit of the first byte of v that is `byte`, and maybe of some behind it. */
+static uint64_t marks(uint64_t v, uint8_t byte)
+{
+	v ^= byte * EACH_BYTE;
+	return (v - EACH_BYTE) & ~v & 0x80 * EACH_BYTE;
+}
+
+/* The first offset from `at` on with one of three bytes; the code's size: none. Most of a method is
+ * neither an exit nor a call. */
+static uint32_t find(const struct hs_code *c, uint32_t at, uint8_t x, uint8_t y, uint8_t z)
+{
+	for (uint64_t v, m; at + sizeof(v) <= c->size; at += sizeof(v)) {
+		__builtin_memcpy(&v, c->bytes + at, sizeof(v));
+		m = marks(v, x) | marks(v, y) | marks(v, z);
+		if (m)
+			return at + (uint32_t)__builtin_ctzll(m) / 8;
+	}
+	while (at < c->size && c->bytes[at] != x && c->bytes[at] != y && c->bytes[at] != z)
+		at++;
+	return at;
+}
+
 /* Where `jb` goes forward to, 0: it is none. */
 static uint32_t below_at(const struct hs_code *c, uint32_t at)
 {
@@ -201,21 +227,20 @@ static bool pops_pc(const struct hs_code *c, uint32_t at)
 
 uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
 {
+	uint8_t other = c->leaves ? LEAVE : POP_BP, third = c->leaves ? POP_DX : POP_BP;
+	bool bare = c->frame_size == 16;
 	uint32_t n = 0, end, ret_at;
 
 	if (c->frame_size < 16)
 		return 0;
-	for (uint32_t i = 0; i < c->size && n < cap; i++) {
+	for (uint32_t i = 0; (i = find(c, i, POP_BP, other, third)) < c->size && n < cap; i++) {
 		uint8_t b = c->bytes[i];
-		bool bare = c->frame_size == 16;
 
-		if (b != POP_BP && b != LEAVE && b != POP_DX)
-			continue;
 		if (pops_pc(c, i)) {
 			ret[n++] = (struct snap_exit){.pop = i, .end = i + 1};
 			continue;
 		}
-		if (b == LEAVE ? !c->leaves : b != POP_BP || !(bare || behind_add(c, i)))
+		if (b == POP_DX || (b == POP_BP && !bare && !behind_add(c, i)))
 			continue;
 		end = exit_end(c, i + 1, &ret_at);
 		if (end == 0)
@@ -228,25 +253,24 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 	return n;
 }
 
-/* The length of a call at an offset: `call n`, or `mov r10, address; call r10`; 0: there is none.
- */
-static uint32_t call_at(const struct hs_code *c, uint32_t at, uint64_t *ret_target)
+/* The offset behind a call whose first byte that tells it is at an offset: `call n`, or `mov r10,
+ * address; call r10`; 0: there is none. */
+static uint32_t call_end(const struct hs_code *c, uint32_t at, uint64_t *ret_target)
 {
 	const uint8_t *p = bytes_at(c, at, 5);
 	int32_t distance;
 
-	if (!p)
-		return 0;
-	if (p[0] == 0xe8) {
+	if (p && p[0] == CALL) {
 		__builtin_memcpy(&distance, p + 1, 4);
 		*ret_target = c->start + at + 5 + (uint64_t)(int64_t)distance;
-		return 5;
+		return at + 5;
 	}
-	p = p[0] == 0x49 && p[1] == 0xba ? bytes_at(c, at, 13) : NULL;
-	if (!p || p[10] != 0x41 || p[11] != 0xff || p[12] != 0xd2)
+	p = at > 0 ? bytes_at(c, at - 1, 13) : NULL;
+	if (!p || p[0] != 0x49 || p[1] != MOV_R10 || p[10] != 0x41 || p[11] != 0xff ||
+	    p[12] != 0xd2)
 		return 0;
 	__builtin_memcpy(ret_target, p + 2, 8);
-	return 13;
+	return at + 12;
 }
 
 uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region,
@@ -255,23 +279,23 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 {
 	uint32_t n = 0, r = 0;
 
-	for (uint32_t i = 0; i < c->size && n < cap; i++) {
+	for (uint32_t i = 0; (i = find(c, i, CALL, MOV_R10, CALL)) < c->size && n < cap; i++) {
 		uint64_t target = 0;
-		uint32_t len = call_at(c, i, &target);
+		uint32_t end = call_end(c, i, &target);
 
-		if (len == 0 || target < low || target >= high)
+		if (end == 0 || target < low || target >= high)
 			continue;
-		while (r < region_count && region[r].end < i + len)
+		while (r < region_count && region[r].end < end)
 			r++;
-		if (r < region_count && region[r].end == i + len)
+		if (r < region_count && region[r].end == end)
 			continue;
-		ret[n++] = i + len;
+		ret[n++] = end;
 	}
 	return n;
 }
 
 bool hs_scan_is_behind_call(const uint8_t *code, uint32_t end)
 {
-	return (end >= 5 && code[end - 5] == 0xe8) ||
+	return (end >= 5 && code[end - 5] == CALL) ||
 	       (end >= 2 && code[end - 2] == 0xff && code[end - 1] >> 3 == 0x1a);
 }

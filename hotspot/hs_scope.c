@@ -6,7 +6,8 @@
 #include "hs_stream.h"
 
 #define DEPTH_MAX 512u /* MaxInlineLevel is 15; forced inlining goes deeper */
-#define CONTENT	  0u   /* as a place: an entry by content. No scope is described at 0. */
+#define SLOTS_MIN 64u
+#define CONTENT	  0u /* as a place: an entry by content. No scope is described at 0. */
 
 struct frame {
 	uint32_t place, method;
@@ -20,6 +21,22 @@ void hs_scopes_init(struct hs_scopes *s)
 		s->slot[i].round = 0;
 }
 
+/* More slots than there can be entries: two for each byte, at which a place may be. */
+static void slots_begin(struct hs_scopes *s, uint32_t data_len)
+{
+	uint32_t slots = SLOTS_MIN;
+
+	s->round++;
+	s->shift = 32 - (uint32_t)__builtin_ctz(SLOTS_MIN);
+	for (; slots < HS_SCOPE_SLOTS && slots / 2 <= data_len; slots *= 2)
+		s->shift--;
+}
+
+static uint32_t slot_next(const struct hs_scopes *s, uint32_t i)
+{
+	return (i + 1) & ((1u << (32 - s->shift)) - 1);
+}
+
 static uint32_t mix(uint32_t a, uint32_t b)
 {
 	return (a ^ b) * 0x9e3779b1u;
@@ -29,10 +46,10 @@ static uint32_t mix(uint32_t a, uint32_t b)
  * stop adding long before the table is full. */
 static uint32_t place_slot(const struct hs_scopes *s, uint32_t place)
 {
-	uint32_t i = mix(place, 0x5bd1e995u) >> 17;
+	uint32_t i = mix(place, 0x5bd1e995u) >> s->shift;
 
 	while (s->slot[i].round == s->round && s->slot[i].place != place)
-		i = (i + 1) % HS_SCOPE_SLOTS;
+		i = slot_next(s, i);
 	return i;
 }
 
@@ -45,15 +62,13 @@ static uint32_t content_slot(const struct hs_scopes *s, const struct snap_scope 
 {
 	uint32_t hash =
 		mix(mix((uint32_t)(scope->method >> 3), (uint32_t)scope->bci), scope->parent + 1);
-	uint32_t i = hash >> 17;
+	uint32_t i = hash >> s->shift;
 
 	while (s->slot[i].round == s->round &&
 	       (s->slot[i].place != CONTENT || !scope_is(&s->scope[s->slot[i].scope], scope)))
-		i = (i + 1) % HS_SCOPE_SLOTS;
+		i = slot_next(s, i);
 	return i;
 }
-
-_Static_assert(HS_SCOPE_SLOTS == 1u << (32 - 17), "the hash has as many bits as there are slots");
 
 /* The number of a scope that is made, or found; SNAP_NONE when there is no room. */
 static uint32_t scope_add(struct hs *hs, struct hs_scopes *s, const struct hs_debug *d,
@@ -188,7 +203,7 @@ static bool regions_read(struct hs *hs, struct hs_scopes *s, const struct hs_deb
 
 bool hs_scopes_read(struct hs *hs, struct hs_scopes *s, const struct hs_debug *debug)
 {
-	s->round++;
+	slots_begin(s, debug->data_len);
 	s->scope_count = 0;
 	s->region_count = 0;
 	s->places = s->plain = 0;

@@ -32,8 +32,9 @@ struct hs_scopes {
 	uint32_t places, plain; /* that were described, and of these as between safepoints */
 	struct snap_scope scope[HS_SCOPES_MAX];
 	struct snap_region region[HS_REGIONS_MAX];
-	/* Two hash tables in one, by place and by content; an entry of another round is empty. */
-	uint32_t round;
+	/* Two hash tables in one, by place and by content; an entry of another round is empty. Of
+	 * the slots only as many are in use as the method can fill: what is near is in the cache. */
+	uint32_t round, shift;
 	struct {
 		uint32_t round, place, scope;
 	} slot[HS_SCOPE_SLOTS];

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "dfg/clock.h"
@@ -111,15 +112,21 @@ static int serve(void *arg)
 {
 	struct reader *r = arg;
 	struct answer a = {0};
-	bool last;
+	bool last, whole = true;
 
-	r->work = xmalloc(HS_WORK_BYTES);
+	r->work = mmap(NULL, HS_WORK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
 	r->state = xcalloc(1, HS_STATE_BYTES);
-	a.rc = begin(r, &a.err);
+	a.rc = r->work == MAP_FAILED ? err_set(&a.err, errno, "memory to read by")
+				     : begin(r, &a.err);
 	while (write(r->socket, &a, sizeof(a)) == sizeof(a) && a.rc == 0 &&
 	       read(r->socket, &last, sizeof(last)) == sizeof(last)) {
 		a = (struct answer){0};
 		dump(r, last, &a);
+		/* The first has touched much more of it than deltas will. */
+		if (whole)
+			(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
+		whole = false;
 	}
 	return 0;
 }

@@ -64,8 +64,16 @@ bool hs_elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t ba
 /* Fits hs_source.symbol, with the struct hs_elf as its argument. */
 uint64_t hs_elf_symbol(void *elf, const char *name);
 
+/* Pages of the target that are kept at hand. In the JVM it is the JVM's memory that they take; what
+ * they are too few for is read again, which costs more from outside. */
+#if __STDC_HOSTED__
+#define HS_PAGES 6144u
+#else
+#define HS_PAGES 1536u
+#endif
+
 /* Working memory of one dump, given by the caller (the agent maps it, the host allocates it). */
-#define HS_WORK_BYTES (13u << 20)
+#define HS_WORK_BYTES ((7u << 20) + (HS_PAGES << 12))
 
 /* Writes one map line (request.h) for each blob of the code cache: compiled methods, native
  * wrappers, stubs, adapters, interpreter. `work` is HS_WORK_BYTES, 16-byte aligned. */

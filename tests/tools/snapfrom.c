@@ -67,6 +67,7 @@ int main(int argc, char **argv)
 		perror(argv[2]);
 		return 1;
 	}
+	setvbuf(sink.arg, NULL, _IOFBF, 1 << 16); /* as dfg does */
 	counted.source = hs_proc_source(proc);
 	source = *counted.source;
 	source.read = counted_read;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What machine code says about its frame: sequences as HotSpot's assembler makes them, and bytes
  * that only look like them (x86-64). */
+#include <string.h>
+
 #include "hs_scan.h"
 #include "tap.h"
 
@@ -204,10 +206,47 @@ static void test_calls(void)
 	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start, calls, 4), 0,
 	       "none that goes elsewhere");
 }
+
+/* Code is looked through eight bytes at a time: whatever stands in front of, and behind, an exit
+ * or a call, it is found. */
+static void test_places(void)
+{
+	static const uint8_t exit[] = {ADD, POP, RET}, call[] = {0xe8, 0x00, 0x01, 0, 0},
+			     far[] = {0x49, 0xba, 0, 0, 0, 0, 0, 0x7f, 0, 0, 0x41, 0xff, 0xd2};
+	uint8_t bytes[64];
+	struct hs_code code = {.bytes = bytes, .start = 0x7f0000000000, .frame_size = 48};
+	unsigned found = 0;
+
+	for (uint32_t at = 0; at < 20; at++) {
+		for (uint32_t behind = 0; behind < 20; behind++) {
+			struct snap_exit exits[2] = {{0}};
+			uint32_t calls[2] = {0};
+
+			memset(bytes, NOP, sizeof(bytes));
+			memcpy(bytes + at, exit, sizeof(exit));
+			code.size = at + (uint32_t)sizeof(exit) + behind;
+			found += hs_scan_exits(&code, exits, 2) == 1 && exits[0].pop == at + 4;
+			memset(bytes, NOP, sizeof(bytes));
+			memcpy(bytes + at, call, sizeof(call));
+			code.size = at + (uint32_t)sizeof(call) + behind;
+			found += hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls,
+					       2) == 1 &&
+				 calls[0] == at + sizeof(call);
+			memcpy(bytes + at, far, sizeof(far));
+			code.size = at + (uint32_t)sizeof(far) + behind;
+			found += hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls,
+					       2) == 1 &&
+				 calls[0] == at + sizeof(far);
+		}
+	}
+	is_int(found, 3 * 20 * 20, "exits and calls in all places");
+}
+
 int main(void)
 {
 	test_prologue();
 	test_exits();
 	test_calls();
+	test_places();
 	return tap_done();
 }
