@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolize.h"
 
+#include "answers.h"
 #include "codemaps.h"
 #include "dfg/str.h"
 #include "elffiles.h"
+#include "mix.h"
 #include "symname.h"
 
-/* An address in a code of a snapshot, whenever that is there, or one of a process's generation. */
-struct question {
-	uint64_t addr;
-	const struct snapfile_code *code; /* NULL: the generation's */
-	uint32_t generation;
-};
+#define RECENT 4096u
 
-/* Open addressing; an answer once given holds. */
-struct answer {
-	struct question question;
-	uint32_t first, count; /* frames of the pool; count 0: empty */
+/* What symbolize_frames answered last of the addresses that share a place: stacks are alike, and
+ * one search of the snapshots for each frame of each is most of what they would cost. */
+struct recent {
+	uint64_t addr;
+	const struct snapfile *sf;
+	struct snapfile_span span;
+	uint32_t generation;
+	uint32_t first, count; /* as an answer's */
 };
 
 #define NATIVES	     64u
@@ -35,10 +36,8 @@ struct symbolizer {
 	struct kernsym *kernel;
 	struct elffiles *files;
 	struct codemaps *codes;
-	struct answer *answers;
-	size_t answer_count, answer_mask;
-	uint32_t *pool;
-	size_t pool_count, pool_cap;
+	struct answers answers;
+	struct recent recent[RECENT];	/* by address */
 	struct native natives[NATIVES]; /* by address */
 	struct str name;
 };
@@ -51,8 +50,7 @@ struct symbolizer *symbolizer_new(const struct profile_input *in, const struct p
 
 	sy->space = space;
 	sy->stacks = stacks;
-	sy->answer_mask = (1u << 14) - 1;
-	sy->answers = xcalloc(sy->answer_mask + 1, sizeof(*sy->answers));
+	answers_init(&sy->answers);
 	if (in->kallsyms_fd >= 0)
 		sy->kernel = kernsym_open(in->kallsyms_fd, &ignored);
 	if (!sy->kernel)
@@ -69,8 +67,7 @@ void symbolizer_free(struct symbolizer *sy)
 	elffiles_free(sy->files);
 	codemaps_free(sy->codes);
 	kernsym_close(sy->kernel);
-	free(sy->answers);
-	free(sy->pool);
+	answers_fini(&sy->answers);
 	str_fini(&sy->name);
 	free(sy);
 }
@@ -106,49 +103,6 @@ static bool is_anonymous(const char *path)
 	return !*path;
 }
 
-static struct answer *answer_slot(const struct symbolizer *sy, struct question q)
-{
-	uint64_t h = (q.addr ^ (uint64_t)q.generation << 40 ^ (uint64_t)(uintptr_t)q.code) *
-		     0x9e3779b97f4a7c15ull;
-	size_t i = (h ^ h >> 32) & sy->answer_mask;
-
-	while (sy->answers[i].count &&
-	       (sy->answers[i].question.addr != q.addr || sy->answers[i].question.code != q.code ||
-		sy->answers[i].question.generation != q.generation))
-		i = (i + 1) & sy->answer_mask;
-	return &sy->answers[i];
-}
-
-static void grow_answers(struct symbolizer *sy)
-{
-	struct answer *old = sy->answers;
-	size_t old_mask = sy->answer_mask;
-
-	sy->answer_mask = old_mask * 2 + 1;
-	sy->answers = xcalloc(sy->answer_mask + 1, sizeof(*sy->answers));
-	for (size_t i = 0; i <= old_mask; i++)
-		if (old[i].count)
-			*answer_slot(sy, old[i].question) = old[i];
-	free(old);
-}
-
-static const struct answer *keep_answer(struct symbolizer *sy, struct question q,
-					const uint32_t *frames, size_t n)
-{
-	struct answer *a;
-
-	if (++sy->answer_count > sy->answer_mask / 2)
-		grow_answers(sy);
-	a = answer_slot(sy, q);
-	*a = (struct answer){
-		.question = q, .first = (uint32_t)sy->pool_count, .count = (uint32_t)n};
-	for (size_t i = 0; i < n; i++) {
-		sy->pool = grow(sy->pool, sy->pool_count, &sy->pool_cap, sizeof(*sy->pool));
-		sy->pool[sy->pool_count++] = frames[i];
-	}
-	return a;
-}
-
 /* Where the JVM may have its code. */
 static bool is_code_cache(const struct snapfile *sf, uint64_t addr)
 {
@@ -181,42 +135,69 @@ static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t
 	return 1;
 }
 
-static size_t answer(struct symbolizer *sy, const struct process *p, struct question q,
-		     const uint32_t **ret)
+static const struct answer *answer(struct symbolizer *sy, const struct process *p,
+				   struct question q)
 {
-	const struct answer *a = answer_slot(sy, q);
+	const struct answer *a = answers_find(&sy->answers, q);
 	uint32_t frames[SNAPFILE_DEPTH];
 
-	if (!a->count)
-		a = keep_answer(sy, q, frames, find_user(sy, p, q.addr, q.code, frames));
-	*ret = sy->pool + a->first;
-	return a->count;
+	return a->count ? a
+			: answers_keep(&sy->answers, q, frames,
+				       find_user(sy, p, q.addr, q.code, frames));
 }
 
 size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
 		      uint64_t addr, const uint32_t **ret)
 {
-	return answer(sy, p, (struct question){.addr = addr, .code = c}, ret);
+	const struct answer *a = answer(sy, p, (struct question){.addr = addr, .code = c});
+
+	*ret = sy->answers.pool + a->first;
+	return a->count;
+}
+
+static const struct answer *answer_at(struct symbolizer *sy, const struct process *p, uint64_t addr,
+				      const struct snapfile *sf, struct snapfile_span span)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	struct question q = {.addr = addr};
+
+	if (sf && snapfile_find(sf, addr, span, c) == 1)
+		q.code = c[0];
+	else
+		q.generation = p->generation;
+	return answer(sy, p, q);
 }
 
 size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			uint64_t time, const uint32_t **ret)
 {
 	const struct snapfile *sf = symbolizer_snapshot(sy, p);
-	const struct snapfile_code *c[SNAPFILE_AROUND];
-	size_t n = sf ? snapfile_find(sf, addr, snapfile_around(sf, time), c) : 0;
+	struct snapfile_span span = {0};
+	struct recent *r = &sy->recent[mix(addr) % RECENT];
 
-	if (n == 1)
-		return symbolize_code(sy, p, c[0], addr, ret);
-	return answer(sy, p, (struct question){.addr = addr, .generation = p->generation}, ret);
+	if (sf)
+		span = snapfile_around(sf, time);
+	if (!r->count || r->addr != addr || r->sf != sf || r->generation != p->generation ||
+	    r->span.first != span.first || r->span.last != span.last) {
+		const struct answer *a = answer_at(sy, p, addr, sf, span);
+
+		*r = (struct recent){.addr = addr,
+				     .sf = sf,
+				     .span = span,
+				     .generation = p->generation,
+				     .first = a->first,
+				     .count = a->count};
+	}
+	*ret = sy->answers.pool + r->first;
+	return r->count;
 }
 
 uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr)
 {
-	const uint32_t *frames;
+	const struct answer *a =
+		answer(sy, p, (struct question){.addr = addr, .generation = p->generation});
 
-	answer(sy, p, (struct question){.addr = addr, .generation = p->generation}, &frames);
-	return frames[0];
+	return sy->answers.pool[a->first];
 }
 
 bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
@@ -258,14 +239,14 @@ static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel,
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
 {
 	struct question q = {.addr = addr, .generation = kernel->generation};
-	const struct answer *a = answer_slot(sy, q);
+	const struct answer *a = answers_find(&sy->answers, q);
 
 	if (!a->count) {
 		uint32_t frame = find_kernel(sy, kernel, addr);
 
-		a = keep_answer(sy, q, &frame, 1);
+		a = answers_keep(&sy->answers, q, &frame, 1);
 	}
-	return sy->pool[a->first];
+	return sy->answers.pool[a->first];
 }
 
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p)

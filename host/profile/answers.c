@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answers.h"
+
+#include "dfg/str.h"
+
+void answers_init(struct answers *a)
+{
+	*a = (struct answers){.mask = (1u << 14) - 1};
+	a->list = xcalloc(a->mask + 1, sizeof(*a->list));
+}
+
+void answers_fini(struct answers *a)
+{
+	free(a->list);
+	free(a->pool);
+}
+
+static struct answer *slot(const struct answers *a, struct question q)
+{
+	uint64_t h = (q.addr ^ (uint64_t)q.generation << 40 ^ (uint64_t)(uintptr_t)q.code) *
+		     0x9e3779b97f4a7c15ull;
+	size_t i = (h ^ h >> 32) & a->mask;
+
+	while (a->list[i].count &&
+	       (a->list[i].question.addr != q.addr || a->list[i].question.code != q.code ||
+		a->list[i].question.generation != q.generation))
+		i = (i + 1) & a->mask;
+	return &a->list[i];
+}
+
+const struct answer *answers_find(const struct answers *a, struct question q)
+{
+	return slot(a, q);
+}
+
+static void make_larger(struct answers *a)
+{
+	struct answer *old = a->list;
+	size_t old_mask = a->mask;
+
+	a->mask = old_mask * 2 + 1;
+	a->list = xcalloc(a->mask + 1, sizeof(*a->list));
+	for (size_t i = 0; i <= old_mask; i++)
+		if (old[i].count)
+			*slot(a, old[i].question) = old[i];
+	free(old);
+}
+
+const struct answer *answers_keep(struct answers *a, struct question q, const uint32_t *frames,
+				  size_t n)
+{
+	struct answer *kept;
+
+	if (++a->count > a->mask / 2)
+		make_larger(a);
+	kept = slot(a, q);
+	*kept = (struct answer){
+		.question = q, .first = (uint32_t)a->pool_count, .count = (uint32_t)n};
+	for (size_t i = 0; i < n; i++) {
+		a->pool = grow(a->pool, a->pool_count, &a->pool_cap, sizeof(*a->pool));
+		a->pool[a->pool_count++] = frames[i];
+	}
+	return kept;
+}
