@@ -29,6 +29,9 @@ struct reader {
 	 * first; used: how many. */
 	uint32_t frames[CHAIN_MAX + 4];
 	size_t used;
+	uint64_t user[CHAIN_MAX + 1]; /* user addresses of its chain, innermost first */
+	size_t user_count;
+	pid_t tid;
 	uint64_t time;	/* of the sample, as snapshots have it */
 	uint64_t begin; /* time of the recording's first sample */
 	bool monotonic; /* the recording has such times */

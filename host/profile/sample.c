@@ -16,22 +16,27 @@ static void push(struct reader *r, uint32_t frame)
 		r->frames[ARRAY_LEN(r->frames) - ++r->used] = frame;
 }
 
-static void push_user_frames(struct reader *r, const uint32_t *frames, size_t n)
+/* Where there is no room for all, the innermost. */
+static void push_user(struct reader *r, struct userframes f)
 {
-	for (size_t i = 0; i < n; i++) {
-		r->has_java = r->has_java || traits_of(r->traits, frames[i]) & TRAIT_JAVA;
-		push(r, frames[i]);
-	}
+	size_t room = CHAIN_MAX + 2 - r->used;
+	size_t n = f.count < room ? f.count : room;
+
+	r->used += n;
+	memcpy(r->frames + ARRAY_LEN(r->frames) - r->used, f.list + f.count - n,
+	       n * sizeof(*f.list));
+	for (size_t i = 0; i < f.count && !r->has_java; i++)
+		r->has_java = traits_of(r->traits, f.list[i]) & TRAIT_JAVA;
 	r->has_user = true;
-	r->outermost = frames[n - 1];
+	r->outermost = f.list[0];
 }
 
-static void push_user(struct reader *r, const struct process *p, uint64_t addr)
+static void push_user_chain(struct reader *r, const struct process *p)
 {
-	const uint32_t *frames;
-	size_t n = symbolize_frames(r->symbols, p, addr, r->time, &frames);
-
-	push_user_frames(r, frames, n);
+	if (r->user_count)
+		push_user(r,
+			  userstack_chain(r->unwinder, p, r->tid, r->user, r->user_count, r->time));
+	r->user_count = 0;
 }
 
 static void push_kernel(struct reader *r, uint64_t addr)
@@ -39,10 +44,13 @@ static void push_kernel(struct reader *r, uint64_t addr)
 	push(r, symbolize_kernel(r->symbols, space_process(r->space, SPACE_KERNEL), addr));
 }
 
-static void push_addr(struct reader *r, const struct process *p, uint64_t context, uint64_t addr)
+/* Those of the user are named together, by push_user_chain; only if `user`. */
+static void push_addr(struct reader *r, uint64_t context, uint64_t addr, bool user)
 {
-	if (context == (uint64_t)PERF_CONTEXT_USER)
-		push_user(r, p, addr);
+	if (context == (uint64_t)PERF_CONTEXT_USER && user)
+		r->user[r->user_count++] = addr;
+	else if (context == (uint64_t)PERF_CONTEXT_USER)
+		return;
 	else if (context == (uint64_t)PERF_CONTEXT_KERNEL)
 		push_kernel(r, addr);
 	else /* a guest, a hypervisor, or a mode the kernel did not tell */
@@ -69,11 +77,6 @@ static bool is_context(uint64_t addr)
 	       addr == (uint64_t)PERF_CONTEXT_GUEST_USER;
 }
 
-static bool is_wanted(uint64_t context, bool user)
-{
-	return user || context != (uint64_t)PERF_CONTEXT_USER;
-}
-
 /* Innermost first; the user's part only if `user`. Behind a context mark stands the address where
  * it was left; all others are return addresses: the call is in front of them, maybe as the last
  * instruction of its function. */
@@ -92,17 +95,18 @@ static void push_chain(struct reader *r, const struct process *p, const struct p
 		if (addr >= (uint64_t)PERF_CONTEXT_MAX && !is_context(addr))
 			break;
 		if (is_context(addr)) {
+			push_user_chain(r, p);
 			context = addr;
 			at_return = false;
 			continue;
 		}
 		entries++;
-		if (is_wanted(context, user))
-			push_addr(r, p, context, at_return && addr ? addr - 1 : addr);
+		push_addr(r, context, at_return && addr ? addr - 1 : addr, user);
 		at_return = true;
 	}
-	if (!entries && is_wanted(context_of(s->cpumode), user))
-		push_addr(r, p, context_of(s->cpumode), s->ip);
+	if (!entries)
+		push_addr(r, context_of(s->cpumode), s->ip, user);
+	push_user_chain(r, p);
 	if (entries >= s->max_stack)
 		r->quality->truncated++;
 }
@@ -118,7 +122,8 @@ static void push_registers(struct reader *r, const struct process *p, const stru
 		return;
 	regs = bytes_of(s->user_regs, (size_t)__builtin_popcountll(s->user_regs_mask) * 8);
 	bytes_take(&regs, (size_t)__builtin_popcountll(below) * 8);
-	push_user(r, p, bytes_u64(&regs));
+	push_addr(r, (uint64_t)PERF_CONTEXT_USER, bytes_u64(&regs), true);
+	push_user_chain(r, p);
 }
 
 static bool has_name(const struct reader *r, uint32_t frame)
@@ -144,14 +149,13 @@ static bool chain_begins(const struct reader *r)
 static void push_stack(struct reader *r, const struct process *p, const struct perf_sample *s)
 {
 	enum unwind_end end = UNWIND_LOST;
-	const uint32_t *frames;
-	size_t n = 0;
+	struct userframes unwound = {0};
 
 	if (userstack_has(s))
-		n = userstack_frames(r->unwinder, p, s, r->time, &frames, &end);
-	push_chain(r, p, s, n == 0);
-	if (n)
-		push_user_frames(r, frames, n);
+		unwound = userstack_unwind(r->unwinder, p, r->tid, s, r->time, &end);
+	push_chain(r, p, s, unwound.count == 0);
+	if (unwound.count)
+		push_user(r, unwound);
 	else
 		push_registers(r, p, s);
 	r->begins = end == UNWIND_ROOT;
@@ -239,6 +243,7 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	uint32_t node;
 
 	r->used = 0;
+	r->tid = rec->tid;
 	r->time = r->monotonic ? rec->time : SNAPFILE_LATEST;
 	r->has_user = r->has_java = false;
 	push_stack(r, p, &rec->sample);

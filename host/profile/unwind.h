@@ -21,6 +21,7 @@ enum unwind_kind {
 	UNWIND_FROZEN, /* mark: here, frames of a virtual thread are in the heap, not on the stack
 			*/
 	UNWIND_STALE,  /* code of the JVM, but no snapshot tells which it was at the time */
+	UNWIND_ANY,    /* not of unwinding: an address of a chain, in whatever it is */
 };
 
 struct unwind_frame {

@@ -9,15 +9,35 @@ struct jvm {
 	struct returns *returns;
 };
 
+#define LATELY 16 /* a power of two */
+
+/* What decides, beside itself, how a place is named. */
+struct moment {
+	pid_t tid;
+	uint32_t generation, code; /* of the process */
+	struct snapfile_span span;
+};
+
+/* The stack a thread had last, outermost place first. The next one has most of its outer places in
+ * common with it: these are not named again. */
+struct lately {
+	struct moment moment;
+	struct unwind_frame *places;
+	uint32_t *ends; /* by place: how many frames up to and with it */
+	size_t count, cap, end_cap;
+	uint32_t *frames;
+	size_t frame_count, frame_cap;
+};
+
 struct userstack {
 	struct symbolizer *symbols;
 	struct jvm *jvms;
 	size_t jvm_count, jvm_cap;
 	uint32_t frozen; /* frame */
 	const struct process *process;
-	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
-	uint32_t *frames;
-	size_t count, cap;
+	struct unwind_frame *places; /* of the sample at hand, innermost first */
+	size_t place_cap;
+	struct lately lately[LATELY]; /* by thread */
 };
 
 struct userstack *userstack_new(struct symbolizer *sy, struct stacks *stacks)
@@ -27,6 +47,8 @@ struct userstack *userstack_new(struct symbolizer *sy, struct stacks *stacks)
 
 	us->symbols = sy;
 	us->frozen = stacks_intern(stacks, frozen, strlen(frozen), FRAME_STUB);
+	us->place_cap = UNWIND_FRAMES_MAX;
+	us->places = xcalloc(us->place_cap, sizeof(*us->places));
 	return us;
 }
 
@@ -36,8 +58,13 @@ void userstack_free(struct userstack *us)
 		return;
 	for (size_t i = 0; i < us->jvm_count; i++)
 		returns_free(us->jvms[i].returns);
+	for (size_t i = 0; i < LATELY; i++) {
+		free(us->lately[i].places);
+		free(us->lately[i].ends);
+		free(us->lately[i].frames);
+	}
 	free(us->jvms);
-	free(us->frames);
+	free(us->places);
 	free(us);
 }
 
@@ -63,61 +90,123 @@ static struct returns *returns_of(struct userstack *us, const struct snapfile *c
 	return us->jvms[us->jvm_count++].returns;
 }
 
-static void add(struct userstack *us, uint32_t frame)
+/* The frames of a place, innermost first. */
+static size_t name(struct userstack *us, const struct unwind_frame *at, const struct moment *m,
+		   uint64_t time, const uint32_t **ret)
 {
-	us->frames = grow(us->frames, us->count, &us->cap, sizeof(*us->frames));
-	us->frames[us->count++] = frame;
-}
+	static uint32_t one;
 
-static void add_frame(struct userstack *us, const struct unwind_source *src,
-		      const struct unwind_frame *f)
-{
-	const uint32_t *frames;
-	size_t n;
-
-	switch (f->kind) {
-	case UNWIND_FROZEN:
-		add(us, us->frozen);
-		return;
-	case UNWIND_STALE:
-		add(us, symbolizer_stale(us->symbols));
-		return;
-	case UNWIND_INTERPRETED:
-		add(us, symbolize_method(us->symbols, us->process, f->method, src->span));
-		return;
-	case UNWIND_NATIVE:
-		add(us, symbolize_native(us->symbols, us->process, f->addr));
-		return;
+	switch (at->kind) {
 	case UNWIND_CODE:
+		return symbolize_code(us->symbols, us->process, at->code, at->addr, ret);
+	case UNWIND_ANY:
+		return symbolize_frames(us->symbols, us->process, at->addr, time, ret);
+	case UNWIND_FROZEN:
+		one = us->frozen;
+		break;
+	case UNWIND_STALE:
+		one = symbolizer_stale(us->symbols);
+		break;
+	case UNWIND_INTERPRETED:
+		one = symbolize_method(us->symbols, us->process, at->method, m->span);
+		break;
+	case UNWIND_NATIVE:
+		one = symbolize_native(us->symbols, us->process, at->addr);
 		break;
 	}
-	n = symbolize_code(us->symbols, us->process, f->code, f->addr, &frames);
-	for (size_t i = 0; i < n; i++)
-		add(us, frames[i]);
+	*ret = &one;
+	return 1;
 }
 
-size_t userstack_frames(struct userstack *us, const struct process *p, const struct perf_sample *s,
-			uint64_t time, const uint32_t **ret, enum unwind_end *ret_end)
+static bool same_place(const struct unwind_frame *a, const struct unwind_frame *b)
+{
+	return a->addr == b->addr && a->kind == b->kind && a->code == b->code &&
+	       a->method == b->method;
+}
+
+static bool same_moment(const struct moment *a, const struct moment *b)
+{
+	return a->tid == b->tid && a->generation == b->generation && a->code == b->code &&
+	       a->span.first == b->span.first && a->span.last == b->span.last;
+}
+
+static void add_place(struct userstack *us, struct lately *l, const struct unwind_frame *at,
+		      uint64_t time)
+{
+	const uint32_t *frames;
+	size_t n = name(us, at, &l->moment, time, &frames);
+
+	while (n) {
+		l->frames = grow(l->frames, l->frame_count, &l->frame_cap, sizeof(*l->frames));
+		l->frames[l->frame_count++] = frames[--n];
+	}
+	l->places = grow(l->places, l->count, &l->cap, sizeof(*l->places));
+	l->ends = grow(l->ends, l->count, &l->end_cap, sizeof(*l->ends));
+	l->places[l->count] = *at;
+	l->ends[l->count++] = (uint32_t)l->frame_count;
+}
+
+/* Names the n places at hand. */
+static struct userframes name_all(struct userstack *us, size_t n, struct moment m, uint64_t time)
+{
+	struct lately *l = &us->lately[(size_t)m.tid % LATELY];
+	size_t same = 0;
+
+	if (same_moment(&l->moment, &m))
+		while (same < n && same < l->count &&
+		       same_place(&l->places[same], &us->places[n - 1 - same]))
+			same++;
+	l->moment = m;
+	l->count = same;
+	l->frame_count = same ? l->ends[same - 1] : 0;
+	while (l->count < n)
+		add_place(us, l, &us->places[n - 1 - l->count], time);
+	return (struct userframes){.list = l->frames, .count = l->frame_count};
+}
+
+static struct moment moment_of(const struct process *p, pid_t tid, const struct snapfile *code,
+			       uint64_t time)
+{
+	struct moment m = {.tid = tid, .generation = p->generation, .code = p->code};
+
+	if (code)
+		m.span = snapfile_around(code, time);
+	return m;
+}
+
+struct userframes userstack_chain(struct userstack *us, const struct process *p, pid_t tid,
+				  const uint64_t *addrs, size_t n, uint64_t time)
+{
+	struct moment m = moment_of(p, tid, symbolizer_snapshot(us->symbols, p), time);
+
+	us->process = p;
+	for (size_t i = 0; i < n; i++) {
+		us->places = grow(us->places, i, &us->place_cap, sizeof(*us->places));
+		us->places[i] = (struct unwind_frame){.addr = addrs[i], .kind = UNWIND_ANY};
+	}
+	return name_all(us, n, m, time);
+}
+
+struct userframes userstack_unwind(struct userstack *us, const struct process *p, pid_t tid,
+				   const struct perf_sample *s, uint64_t time,
+				   enum unwind_end *ret_end)
 {
 	struct unwind_source src = {
 		.code = symbolizer_snapshot(us->symbols, p), .native = find_native, .arg = us};
 	struct stack_copy stack = {.p = s->stack, .len = s->stack ? (size_t)s->stack_dyn : 0};
+	struct moment m = moment_of(p, tid, src.code, time);
 	struct unwind_regs regs;
 	size_t n;
 
-	us->count = 0;
 	if (!unwind_from_perf(&regs, s->user_regs_abi, s->user_regs_mask, s->user_regs))
-		return 0;
+		return (struct userframes){0};
 	stack.base = unwind_sp(&regs);
 	us->process = p;
 	if (src.code) {
-		src.span = snapfile_around(src.code, time);
+		src.span = m.span;
 		src.returns = returns_of(us, src.code);
 		returns_at(src.returns, src.span);
 	}
-	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->unwound, &n);
-	for (size_t i = 0; i < n; i++)
-		add_frame(us, &src, &us->unwound[i]);
-	*ret = us->frames;
-	return us->count;
+	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->places, &n);
+	return name_all(us, n, m, time);
 }

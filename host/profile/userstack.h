@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user part of a sample's stack, from its registers and its copy of the stack: unwound and
- * named. */
+/* The user part of a sample's stack, named: unwound from its registers and its copy of the stack,
+ * or from its chain of addresses. */
 #ifndef DFG_USERSTACK_H
 #define DFG_USERSTACK_H
 
@@ -16,10 +16,20 @@ void userstack_free(struct userstack *us);
 /* Whether the sample has what it takes. */
 bool userstack_has(const struct perf_sample *s);
 
-/* Frames of stacks.h, innermost first, borrowed until the next call. 0: registers of another
- * architecture. */
-size_t userstack_frames(struct userstack *us, const struct process *p, const struct perf_sample *s,
-			uint64_t time, const uint32_t **ret, enum unwind_end *ret_end);
+/* Frames of stacks.h, outermost first, borrowed until the next call. */
+struct userframes {
+	const uint32_t *list;
+	size_t count;
+};
+
+/* By unwinding. None: registers of another architecture. `tid` is the sample's, `time` too. */
+struct userframes userstack_unwind(struct userstack *us, const struct process *p, pid_t tid,
+				   const struct perf_sample *s, uint64_t time,
+				   enum unwind_end *ret_end);
+
+/* Of n addresses, innermost first: of callers, the last byte of the call. */
+struct userframes userstack_chain(struct userstack *us, const struct process *p, pid_t tid,
+				  const uint64_t *addrs, size_t n, uint64_t time);
 
 static inline void cleanup_userstack_free(struct userstack **us)
 {
