@@ -40,9 +40,18 @@ static void forget(struct returns *r)
 
 void returns_at(struct returns *r, struct snapfile_span span)
 {
-	if (r->count && (r->span.first != span.first || r->span.last != span.last))
-		forget(r);
 	r->span = span;
+	r->last = NULL;
+}
+
+static void settle(struct returns_answer *a, struct snapfile_span span)
+{
+	const struct snapfile_code *c = a->codes[0];
+
+	if (a->span.first != span.first || a->span.last != span.last)
+		a->known =
+			a->known && a->count == 1 && c->first <= span.first && c->gone > span.last;
+	a->span = span;
 }
 
 static struct returns_answer *find(struct returns_answer *slots, size_t size, uint64_t addr)
@@ -76,8 +85,10 @@ struct returns_answer *returns_slot(struct returns *r, uint64_t addr)
 	if (r->last && r->last->addr == addr)
 		return r->last;
 	a = r->last = find(r->slots, r->size, addr);
-	if (a->addr)
+	if (a->addr) {
+		settle(a, r->span);
 		return a;
+	}
 	if (r->count * 2 >= r->size) {
 		if (r->size < SIZE_MOST)
 			make_larger(r);
@@ -87,5 +98,6 @@ struct returns_answer *returns_slot(struct returns *r, uint64_t addr)
 	}
 	r->count++;
 	a->addr = addr;
+	a->span = r->span;
 	return a;
 }

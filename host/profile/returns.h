@@ -9,6 +9,7 @@
 /* Of one address, for one span of snapshots. */
 struct returns_answer {
 	uint64_t addr;
+	struct snapfile_span span;
 	/* The code in front of it, if a return address belongs to the call in front of it; first
 	 * what can return there. */
 	const struct snapfile_code *codes[SNAPFILE_AROUND];
@@ -22,7 +23,8 @@ struct returns;
 struct returns *returns_new(void);
 void returns_free(struct returns *r);
 
-/* From here on for these snapshots: answers for others are forgotten. */
+/* From here on for these snapshots. Answers for others hold where the one code that they found is
+ * there in all of these, too: there are never two at an address. */
 void returns_at(struct returns *r, struct snapfile_span span);
 
 /* The answer to be read or, where it is not known, to be written; valid until the next call. Memory

@@ -101,6 +101,17 @@ static inline uint64_t unwind_fp(const struct unwind_regs *r)
 	return unwind_get(r, UNWIND_FP);
 }
 
+/* Whether the same is known of both. */
+static inline bool unwind_same(const struct unwind_regs *a, const struct unwind_regs *b)
+{
+	if (a->known != b->known || a->exact != b->exact)
+		return false;
+	for (uint64_t left = a->known; left; left &= left - 1)
+		if (a->reg[__builtin_ctzll(left)] != b->reg[__builtin_ctzll(left)])
+			return false;
+	return true;
+}
+
 /* Whether a caller's stack pointer can be `sp`: calls grow the stack, but for a first frame without
  * any stack of its own, whose return address is in a register. */
 static inline bool unwind_is_up(const struct unwind_regs *r, uint64_t sp)

@@ -6,9 +6,15 @@
 
 void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
 {
-	if (w->count < UNWIND_FRAMES_MAX)
-		w->frames[w->count++] = (struct unwind_frame){
-			.addr = walk_addr(w), .method = method, .kind = kind, .code = w->code};
+	struct unwind_frame *f;
+
+	if (w->count >= UNWIND_FRAMES_MAX)
+		return;
+	f = &w->frames[w->count++];
+	f->addr = walk_addr(w);
+	f->method = method;
+	f->kind = kind;
+	f->code = w->code;
 }
 
 enum step walk_missing(const struct walk *w, uint64_t addr)

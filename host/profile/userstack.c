@@ -27,6 +27,11 @@ struct lately {
 	size_t count, cap, end_cap;
 	uint32_t *frames;
 	size_t frame_count, frame_cap;
+	/* Of what was unwound: to its root, or not; the recording's bytes, and how far they were
+	 * read. */
+	bool whole;
+	struct stack_copy stack;
+	uint64_t top;
 };
 
 struct userstack {
@@ -146,21 +151,31 @@ static void add_place(struct userstack *us, struct lately *l, const struct unwin
 	l->ends[l->count++] = (uint32_t)l->frame_count;
 }
 
-/* Names the n places at hand. */
-static struct userframes name_all(struct userstack *us, size_t n, struct moment m, uint64_t time)
+/* The thread's last stack, none if that would be named in another way now. */
+static struct lately *lately_at(struct userstack *us, struct moment m)
 {
 	struct lately *l = &us->lately[(size_t)m.tid % LATELY];
-	size_t same = 0;
 
-	if (same_moment(&l->moment, &m))
-		while (same < n && same < l->count &&
-		       same_place(&l->places[same], &us->places[n - 1 - same]))
-			same++;
-	l->moment = m;
+	if (!same_moment(&l->moment, &m)) {
+		l->moment = m;
+		l->count = 0;
+		l->whole = false;
+	}
+	return l;
+}
+
+/* Names the n places at hand, which come behind the first `same` ones of lately. */
+static struct userframes name_all(struct userstack *us, struct lately *l, size_t same, size_t n,
+				  uint64_t time)
+{
+	while (n && same < l->count && same_place(&l->places[same], &us->places[n - 1])) {
+		same++;
+		n--;
+	}
 	l->count = same;
 	l->frame_count = same ? l->ends[same - 1] : 0;
-	while (l->count < n)
-		add_place(us, l, &us->places[n - 1 - l->count], time);
+	while (n)
+		add_place(us, l, &us->places[--n], time);
 	return (struct userframes){.list = l->frames, .count = l->frame_count};
 }
 
@@ -178,13 +193,35 @@ struct userframes userstack_chain(struct userstack *us, const struct process *p,
 				  const uint64_t *addrs, size_t n, uint64_t time)
 {
 	struct moment m = moment_of(p, tid, symbolizer_snapshot(us->symbols, p), time);
+	struct lately *l = lately_at(us, m);
 
 	us->process = p;
 	for (size_t i = 0; i < n; i++) {
 		us->places = grow(us->places, i, &us->place_cap, sizeof(*us->places));
 		us->places[i] = (struct unwind_frame){.addr = addrs[i], .kind = UNWIND_ANY};
 	}
-	return name_all(us, n, m, time);
+	l->whole = false;
+	return name_all(us, l, 0, n, time);
+}
+
+/* What comes to be known of a stack and what was known of the one before. */
+static enum unwind_end unwind_lately(struct userstack *us, struct lately *l,
+				     const struct unwind_source *src,
+				     const struct unwind_regs *regs, struct stack_copy *stack,
+				     bool limited, size_t *ret_count, size_t *ret_same)
+{
+	struct unwind_before before = {.frames = l->places, .count = l->count, .stack = l->stack};
+	uint64_t top = 0;
+	enum unwind_end end;
+
+	before.stack.top = &l->top;
+	stack->top = &top;
+	end = unwind_after(src, regs, stack, limited, l->whole ? &before : NULL, us->places,
+			   ret_count, ret_same);
+	l->whole = end == UNWIND_ROOT;
+	l->stack = *stack;
+	l->top = *ret_same && l->top > top ? l->top : top;
+	return end;
 }
 
 struct userframes userstack_unwind(struct userstack *us, const struct process *p, pid_t tid,
@@ -195,8 +232,9 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 		.code = symbolizer_snapshot(us->symbols, p), .native = find_native, .arg = us};
 	struct stack_copy stack = {.p = s->stack, .len = s->stack ? (size_t)s->stack_dyn : 0};
 	struct moment m = moment_of(p, tid, src.code, time);
+	struct lately *l = lately_at(us, m);
 	struct unwind_regs regs;
-	size_t n;
+	size_t n, same;
 
 	if (!unwind_from_perf(&regs, s->user_regs_abi, s->user_regs_mask, s->user_regs))
 		return (struct userframes){0};
@@ -207,6 +245,7 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 		src.returns = returns_of(us, src.code);
 		returns_at(src.returns, src.span);
 	}
-	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->places, &n);
-	return name_all(us, n, m, time);
+	*ret_end =
+		unwind_lately(us, l, &src, &regs, &stack, s->stack_dyn >= s->stack_len, &n, &same);
+	return name_all(us, l, same, n, time);
 }

@@ -3,11 +3,15 @@
 
 #include "tap.h"
 
+static const struct snapfile_code code = {.first = 1, .gone = 5};
+
+/* The code stands at addresses that end with 1. */
 static void keep(struct returns *r, uint64_t addr)
 {
 	struct returns_answer *a = returns_slot(r, addr);
 
 	a->count = (uint8_t)(addr % 100);
+	a->codes[0] = &code;
 	a->known = true;
 }
 
@@ -26,7 +30,7 @@ static uint64_t known(struct returns *r, uint64_t last)
 
 int main(void)
 {
-	struct snapfile_span one = {0, 1}, other = {1, 2};
+	struct snapfile_span one = {0, 1}, other = {1, 2}, later = {2, 4}, latest = {4, 5};
 	struct returns *r = returns_new();
 
 	returns_at(r, one);
@@ -37,7 +41,11 @@ int main(void)
 	returns_at(r, one);
 	is_int((int64_t)known(r, 5000), 5000, "and while the snapshots are the same");
 	returns_at(r, other);
-	is_int((int64_t)known(r, 5000), 0, "others know nothing of them");
+	is_int((int64_t)known(r, 5000), 50, "of others, where one code is there all the time");
+	returns_at(r, later);
+	is_int((int64_t)known(r, 5000), 50, "as long as it is there");
+	returns_at(r, latest);
+	is_int((int64_t)known(r, 5000), 0, "and no longer");
 	for (uint64_t addr = 1; addr <= 1u << 20; addr++)
 		keep(r, addr << 12);
 	ok(!returns_slot(r, 1u << 12)->known, "there is an end to what is kept");
