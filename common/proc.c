@@ -9,6 +9,7 @@
 #include "dfg/fs.h"
 
 #define STATUS_MAX (64u << 10)
+#define ARGS_MAX   (4u << 20)
 #define MAPS_MAX   (256u << 20)
 
 int proc_open(pid_t pid, struct err *err)
@@ -81,6 +82,7 @@ int proc_read_status(int procfd, struct proc_status *ret, struct err *err)
 	snprintf(st.name, sizeof(st.name), "%s", name.buf ? name.buf : "");
 	line = field(s.buf, "State");
 	st.state = line ? *line : '?';
+	st.ppid = (pid_t)number(field(s.buf, "PPid"), 0, 10);
 	line = field(s.buf, "NStgid");
 	st.nspid = (pid_t)number(line ? line : field(s.buf, "Tgid"), -1, 10);
 	st.euid = (uid_t)number(field(s.buf, "Uid"), 1, 10);
@@ -111,6 +113,26 @@ int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
 		return err_set(err, 0, "/proc/…/stat has no start time");
 	*ret_ticks = strtoull(p, NULL, 10);
 	return 0;
+}
+
+int proc_read_args(int procfd, struct str *ret, struct err *err)
+{
+	return fs_read_file(procfd, "cmdline", ARGS_MAX, ret, err);
+}
+
+const char *proc_arg(const struct str *args, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = args->buf; p && p < args->buf + args->len; p += strlen(p) + 1) {
+		if (strncmp(p, name, len) != 0)
+			continue;
+		if (p[len] == '=')
+			return p + len + 1;
+		if (!p[len])
+			return p + len + 1 < args->buf + args->len ? p + len + 1 : NULL;
+	}
+	return NULL;
 }
 
 int proc_read_cgroup(int procfd, struct str *ret, struct err *err)

@@ -45,7 +45,7 @@ static int send_part(const struct collector *c, const struct target *t, struct w
 	if (fd < 0)
 		return -1;
 	unlinkat(dirfd, tree.file, 0);
-	snprintf(w->name, sizeof(w->name), "%s", t->container.name);
+	snprintf(w->name, sizeof(w->name), "%s", t->container.label);
 	snprintf(w->id, sizeof(w->id), "%s", t->container.id);
 	w->quality = result.quality;
 	w->cut = result.cut;
@@ -99,7 +99,7 @@ static enum exit_status check_jvms(const struct stretch *s)
 		if (s->targets.list[i].jvms.count)
 			continue;
 		status = EXIT_NO_JVM;
-		log_warn("no JVM runs in %s", s->targets.list[i].container.name);
+		log_warn("no JVM runs in %s", s->targets.list[i].container.label);
 	}
 	return status;
 }

@@ -28,7 +28,7 @@ static const char help[] =
 	"with ok, note (works less well, or in another way) or no (missing, nothing replaces it).\n"
 	"Changes nothing, sends no signal, stops no process.\n"
 	"\n"
-	"CONTAINER is a name, an id or the beginning of an id.\n"
+	"CONTAINER is a name (web, namespace/pod/container), an id or the beginning of an id.\n"
 	"\n"
 	"      --root DIR    dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
 	"      --json        the findings as one JSON object on stdout\n"
@@ -86,14 +86,32 @@ static void look_at_machine(const struct probe *p)
 	probe_engines(p);
 }
 
+static enum exit_status find_by_name(const struct arguments *a, struct container *ret,
+				     struct err *err)
+{
+	CLEANUP(containers_fini) struct containers found = {0};
+	CLEANUP(str_fini) struct str all = {0};
+
+	if (containers_find(a->root, a->name, &found, err) != CONTAINER_FOUND)
+		return EXIT_NO_CONTAINER;
+	for (size_t i = 0; i < found.count; i++)
+		str_addf(&all, "%s%s", i ? ", " : "", found.list[i].label);
+	if (found.count > 1) {
+		err_set(err, 0, "\"%s\" is a pod of %zu containers: %s; name one of these", a->name,
+			found.count, all.buf);
+		return EXIT_NO_CONTAINER;
+	}
+	*ret = found.list[0];
+	found.list[0] = (struct container){0};
+	return EXIT_DONE;
+}
+
 static enum exit_status find(const struct arguments *a, struct container *ret, struct err *err)
 {
 	int pid = 0;
 
 	if (!a->by_pid)
-		return container_find(a->root, a->name, ret, err) == CONTAINER_FOUND
-			       ? EXIT_DONE
-			       : EXIT_NO_CONTAINER;
+		return find_by_name(a, ret, err);
 	if (!parse_pid(a->name, &pid)) {
 		err_set(err, 0, "\"%s\" is no pid", a->name);
 		return EXIT_USAGE;
@@ -103,7 +121,7 @@ static enum exit_status find(const struct arguments *a, struct container *ret, s
 
 static enum exit_status look_at_container(const struct probe *p, const struct container *c)
 {
-	bool named = !c->is_single && strcmp(c->name, c->id) != 0;
+	bool named = !c->is_single && strcmp(c->label, c->id) != 0;
 	CLEANUP(free) pid_t *pids = NULL;
 	struct jvms jvms;
 	struct err err;
@@ -111,7 +129,7 @@ static enum exit_status look_at_container(const struct probe *p, const struct co
 	bool reachable;
 
 	findings_about(p->f, "container", 0, "%s%s%s%.12s%s", c->is_single ? "" : "container ",
-		       c->name, named ? " (" : "", named ? c->id : "", named ? ")" : "");
+		       c->label, named ? " (" : "", named ? c->id : "", named ? ")" : "");
 	if (container_pids(c, &pids, &count, &err) < 0)
 		count = 0;
 	probe_container(p, c, pids, count, &reachable);
@@ -147,7 +165,8 @@ static void tell(const struct arguments *a, const struct findings *f, const stru
 			findings_json(f));
 	if (c)
 		json_object_set_new(all, "container",
-				    json_pack("{ss ss}", "id", c->id, "name", c->name));
+				    json_pack("{ss ss ss ss}", "id", c->id, "name", c->name, "pod",
+					      c->pod, "namespace", *c->pod ? c->space : ""));
 	json_dumpf(all, stdout, JSON_INDENT(2));
 	putchar('\n');
 	fflush(stdout);

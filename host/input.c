@@ -97,14 +97,14 @@ const char *input_name(const struct input *in)
 {
 	const struct session *s = input_session(in);
 
-	return s ? s->container_name : in->path;
+	return s ? s->label : in->path;
 }
 
 char *input_title(const struct input *in)
 {
 	const struct session *s = input_session(in);
 
-	return s ? xasprintf("%s: %.1f s at %u Hz", s->container_name, s->duration, s->frequency)
+	return s ? xasprintf("%s: %.1f s at %u Hz", s->label, s->duration, s->frequency)
 		 : xstrdup(in->path);
 }
 

@@ -58,8 +58,12 @@ static void parts_fill(struct parts *p, const struct session *s, const struct in
 static int read_session(const struct session *s, const struct input_files *files,
 			struct profile *profile, struct err *err)
 {
-	struct origin origin = {
-		.container = s->container_name, .id = s->container_id, .started = s->started};
+	struct origin origin = {.container = s->container_name,
+				.id = s->container_id,
+				.pod = s->pod,
+				.namespace = s->namespace,
+				.host = s->host,
+				.started = s->started};
 	struct parts p;
 	struct profile_input in;
 	int rc;

@@ -29,6 +29,7 @@ enum {
 	OPT_KEEP_FLAGS,
 	OPT_PUSH,
 	OPT_REPLAY,
+	OPT_LIST,
 	OPT_ROOT,
 	OPT_JSON,
 	OPT_PLAIN,
@@ -53,6 +54,7 @@ static const struct {
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
 	{{"push", required_argument, NULL, OPT_PUSH}, TRIGGER},
 	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
+	{{"list", no_argument, NULL, OPT_LIST}, TRIGGER},
 	{{"root", required_argument, NULL, OPT_ROOT}, BOTH},
 	{{"json", no_argument, NULL, OPT_JSON}, BOTH},
 	{{"quiet", no_argument, NULL, 'q'}, BOTH},
@@ -84,8 +86,11 @@ static const char *const help[] = {
 		"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
 		"       dfg-trigger [options] --all            of every container with a JVM\n"
 		"       dfg-trigger [options] --replay SESSION...  draw again, without root\n"
+		"       dfg-trigger [--json] --list            which containers run, by their "
+		"names\n"
 		"\n"
-		"CONTAINER is a name, an id or the beginning of an id.\n"
+		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
+		"beginning of an id.\n"
 		"\n"
 		"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
@@ -102,8 +107,8 @@ static const char *const help[] = {
 		"       dfg-top [options] --pid PID...     in a process, or its container\n"
 		"       dfg-top [options] --all            in every container with a JVM\n"
 		"\n"
-		"CONTAINER is a name, an id or the beginning of an id. Keys: ? shows them, q "
-		"quits.\n"
+		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
+		"beginning of an id. Keys: ? shows them, q quits.\n"
 		"\n"
 		"  -d, --duration SECONDS   from one refresh to the next (2)\n"
 		"  -n, --count N            end after N refreshes\n"
@@ -215,6 +220,9 @@ static int take(int opt, const char *value, struct options *o, struct err *err)
 	case OPT_REPLAY:
 		o->action = ACTION_REPLAY;
 		return 0;
+	case OPT_LIST:
+		o->action = ACTION_LIST;
+		return 0;
 	case OPT_ROOT:
 		o->snapshot.root = value;
 		return *value == '/' ? 0 : err_set(err, 0, "--root %s: must be absolute", value);
@@ -233,6 +241,10 @@ static int check_names(const struct options *o, struct err *err)
 {
 	if (o->action == ACTION_HELP || o->action == ACTION_VERSION)
 		return 0;
+	if (o->action == ACTION_LIST)
+		return o->all || o->name_count || o->by_pid
+			       ? err_set(err, 0, "--list takes no container, --pid or --all")
+			       : 0;
 	if (o->all && (o->name_count || o->by_pid || o->action == ACTION_REPLAY))
 		return err_set(err, 0, "--all takes no container, --pid or --replay");
 	if (o->by_pid && o->action == ACTION_REPLAY)

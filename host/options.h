@@ -18,6 +18,7 @@ enum options_program {
 enum options_action {
 	ACTION_RECORD,
 	ACTION_REPLAY,
+	ACTION_LIST,
 	ACTION_HELP,
 	ACTION_VERSION,
 };

@@ -169,10 +169,8 @@ static int send_profile(void *arg, void *reply, struct err *err)
 static int fill(struct job *j, const struct session *s, const char *path, struct err *err)
 {
 	const char *headers = getenv(PUSH_HEADERS);
-	char host[256] = "";
 
-	(void)!gethostname(host, sizeof(host) - 1);
-	push_address(j->url, s, host, &j->address);
+	push_address(j->url, s, &j->address);
 	if (read_path(path, PROFILE_BYTES, false, &j->profile, err) < 0)
 		return -1;
 	return headers && *headers ? read_path(headers, HEADERS_BYTES, true, &j->headers, err) : 0;

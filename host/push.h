@@ -16,7 +16,7 @@
 MUST_CHECK int push_check(const char *url, struct err *err);
 
 /* The whole address for a session's profile, with its labels. */
-void push_address(const char *url, const struct session *s, const char *host, struct str *ret);
+void push_address(const char *url, const struct session *s, struct str *ret);
 
 /* Sends the file `path`. In a child with nobody's rights, in at most 60 s, to this host only: a
  * redirection is an error. */

@@ -50,7 +50,7 @@ static void add_encoded(struct str *out, const char *text)
 	}
 }
 
-void push_address(const char *url, const struct session *s, const char *host, struct str *ret)
+void push_address(const char *url, const struct session *s, struct str *ret)
 {
 	CLEANUP(str_fini) struct str name = {0};
 	size_t len = strlen(url);
@@ -60,7 +60,9 @@ void push_address(const char *url, const struct session *s, const char *host, st
 	str_addc(&name, '{');
 	add_label(&name, "container", s->container_name);
 	add_label(&name, "container_id", s->container_id);
-	add_label(&name, "host", host);
+	add_label(&name, "pod", s->pod);
+	add_label(&name, "namespace", s->namespace);
+	add_label(&name, "host", s->host);
 	str_addc(&name, '}');
 	while (len && url[len - 1] == '/')
 		len--;

@@ -43,7 +43,6 @@ void status_running(const struct probe *p)
 		finding_add(p->f, FINDING_NOTE, "containers", "", "%s", err.msg);
 		return;
 	}
-	containers_name(&all);
 	if (all.count == 0)
 		finding_add(p->f, FINDING_OK, "containers", "", "none runs");
 	for (size_t i = 0; i < all.count; i++) {
@@ -52,7 +51,7 @@ void status_running(const struct probe *p)
 		bool has = procfd >= 0 && probe_has_mounts(procfd);
 
 		finding_add(p->f, has ? FINDING_OK : FINDING_NOTE, "container",
-			    has ? "" : "dfg-trigger joins it when needed", "%.64s %s", c->name,
+			    has ? "" : "dfg-trigger joins it when needed", "%s %s", c->label,
 			    has ? "has the mounts" : "was started without");
 	}
 	containers_fini(&all);

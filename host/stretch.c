@@ -186,11 +186,9 @@ enum exit_status stretch_start(const struct options *o, const char *dir, struct 
 	}
 	if (status == EXIT_DONE)
 		status = targets_find(&s.options, &s.targets, err);
-	for (size_t i = 0; i < s.targets.count && status == EXIT_DONE; i++)
-		if (target_prepare(&s.targets.list[i], &s.options, err) < 0)
-			status = EXIT_FAILED;
 	if (status == EXIT_DONE &&
-	    (watches_start(&s.targets, &s.options, err) < 0 || record(&s, err) < 0))
+	    (targets_prepare(&s.targets, &s.options, err) < 0 ||
+	     watches_start(&s.targets, &s.options, err) < 0 || record(&s, err) < 0))
 		status = EXIT_FAILED;
 	if (status != EXIT_DONE) {
 		stretch_end(&s);

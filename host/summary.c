@@ -67,7 +67,7 @@ static void print_graphs(const struct summary *s)
 
 void summary_print(const struct summary *s)
 {
-	printf("%s: %.1f s at %u Hz\n", s->session->container_name, s->session->duration,
+	printf("%s: %.1f s at %u Hz\n", s->session->label, s->session->duration,
 	       s->session->frequency);
 	print_result(s->result);
 	for (size_t i = 0; i < s->session->jvm_count; i++)
@@ -137,11 +137,12 @@ static json_t *result_json(const struct summary *s)
 
 json_t *summary_json(const struct summary *s)
 {
-	json_t *ret =
-		json_pack("{s{ss ss} ss sf si so}", "container", "id", s->session->container_id,
-			  "name", s->session->container_name, "session", s->session->dir,
-			  "duration", s->session->duration, "frequency", (int)s->session->frequency,
-			  "jvms", jvms_json(s->session));
+	json_t *ret = json_pack("{s{ss ss ss ss} ss ss sf si so}", "container", "id",
+				s->session->container_id, "name", s->session->container_name, "pod",
+				s->session->pod, "namespace", s->session->namespace, "host",
+				s->session->host, "session", s->session->dir, "duration",
+				s->session->duration, "frequency", (int)s->session->frequency,
+				"jvms", jvms_json(s->session));
 	json_t *result = result_json(s);
 
 	json_object_update(ret, result);

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <time.h>
-
-#include "dfg/fs.h"
-#include "dfg/log.h"
-#include "dfg/paths.h"
 #include "dfg/str.h"
 #include "files.h"
 #include "record.h"
@@ -17,7 +10,8 @@
 static bool known(const struct targets *t, const struct container *c)
 {
 	for (size_t i = 0; i < t->count; i++)
-		if (!strcmp(t->list[i].container.id, c->id))
+		if (!strcmp(t->list[i].container.id, c->id) &&
+		    !strcmp(t->list[i].container.space, c->space))
 			return true;
 	return false;
 }
@@ -64,7 +58,6 @@ static enum exit_status find_all(const struct options *o, struct targets *ret, s
 
 	if (containers_list(o->snapshot.root, &c, err) < 0)
 		return EXIT_FAILED;
-	containers_name(&c);
 	for (size_t i = 0; i < c.count; i++) {
 		if (!add(ret, &c.list[i]))
 			continue;
@@ -79,20 +72,38 @@ static enum exit_status find_all(const struct options *o, struct targets *ret, s
 	return EXIT_DONE;
 }
 
+/* Containers of a pod that has a JVM need none of their own. */
+static void add_found(struct containers *c, struct targets *ret)
+{
+	size_t first = ret->count, jvms = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (add(ret, &c->list[i]))
+			jvms += ret->list[ret->count - 1].jvms.count;
+	for (size_t i = first; i < ret->count; i++)
+		ret->list[i].may_lack_jvm = jvms > 0;
+	containers_fini(c);
+}
+
 static enum exit_status find_one(const struct options *o, const char *name, struct targets *ret,
 				 struct err *err)
 {
-	struct container c = {0};
+	struct containers c = {0};
 
 	if (o->by_pid) {
 		int pid = 0;
 
-		if (!parse_pid(name, &pid) || container_of_pid(o->snapshot.root, pid, &c, err) < 0)
+		c.list = grow(NULL, 0, &c.cap, sizeof(*c.list));
+		if (!parse_pid(name, &pid) ||
+		    container_of_pid(o->snapshot.root, pid, c.list, err) < 0) {
+			containers_fini(&c);
 			return EXIT_NO_CONTAINER;
-	} else if (container_find(o->snapshot.root, name, &c, err) != CONTAINER_FOUND) {
+		}
+		c.count = 1;
+	} else if (containers_find(o->snapshot.root, name, &c, err) != CONTAINER_FOUND) {
 		return EXIT_NO_CONTAINER;
 	}
-	(void)add(ret, &c);
+	add_found(&c, ret);
 	return EXIT_DONE;
 }
 
@@ -112,131 +123,6 @@ enum exit_status targets_find(const struct options *o, struct targets *ret, stru
 		return EXIT_NO_CONTAINER;
 	}
 	return EXIT_DONE;
-}
-
-/* ---- where the results go ---- */
-
-/* UTC, as ISO 8601 has it: "20261121T095020Z" for names, "2026-11-21T09:50:20Z" to read. */
-static char *now(bool for_name)
-{
-	char text[64];
-	time_t t = time(NULL);
-	struct tm tm;
-
-	gmtime_r(&t, &tm);
-	if (for_name)
-		strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &tm);
-	else
-		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return xstrdup(text);
-}
-
-/* A new directory <parent>/<time>, or <time>-2, -3 … when two runs begin in the same second. */
-static char *new_directory(const char *parent, struct err *err)
-{
-	CLEANUP(close_fd) int parentfd = fs_make_dirs(parent, 0700, err);
-	CLEANUP(free) char *stamp = now(true);
-
-	if (parentfd < 0)
-		return NULL;
-	for (int i = 1; i < 100; i++) {
-		CLEANUP(free)
-		char *name = i == 1 ? xstrdup(stamp) : xasprintf("%s-%d", stamp, i);
-
-		if (mkdirat(parentfd, name, 0700) == 0)
-			return xasprintf("%s/%s", parent, name);
-		if (errno != EEXIST) {
-			err_set(err, errno, "make %s/%s", parent, name);
-			return NULL;
-		}
-	}
-	err_set(err, EEXIST, "make %s/%s", parent, stamp);
-	return NULL;
-}
-
-/* --output is the caller's own path: links in it are the caller's business. */
-static char *given_directory(const char *path, const char *below, struct err *err)
-{
-	CLEANUP(free) char *dir = below ? xasprintf("%s/%s", path, below) : xstrdup(path);
-	char *absolute;
-
-	if ((mkdir(path, 0755) < 0 && errno != EEXIST) ||
-	    (below && mkdir(dir, 0755) < 0 && errno != EEXIST)) {
-		err_set(err, errno, "make %s", dir);
-		return NULL;
-	}
-	absolute = realpath(dir, NULL);
-	if (!absolute)
-		err_set(err, errno, "find %s", dir);
-	return absolute;
-}
-
-char *target_new_graphs(const struct options *o, const char *id, struct err *err)
-{
-	CLEANUP(free)
-	char *parent = o->output ? given_directory(o->output, NULL, err)
-				 : xasprintf("%s/" DFG_CONTAINERS "/%s/" DFG_GRAPHS_DIR,
-					     o->snapshot.root, id);
-
-	return parent ? new_directory(parent, err) : NULL;
-}
-
-/* <root>/by-name/<name>, so that `ls` finds a container by the name people use. */
-static void link_name(const char *root, const struct container *c)
-{
-	CLEANUP(free) char *dir = xasprintf("%s/" DFG_NAMES_DIR, root);
-	CLEANUP(free) char *to = xasprintf("../" DFG_CONTAINERS "/%s", c->id);
-	CLEANUP(close_fd) int dirfd = -1;
-	struct err err;
-
-	if (!strcmp(c->name, c->id) || strchr(c->name, '/') || c->name[0] == '.')
-		return;
-	dirfd = fs_make_dirs(dir, 0700, &err);
-	if (dirfd < 0)
-		return;
-	unlinkat(dirfd, c->name, 0);
-	(void)!symlinkat(to, dirfd, c->name);
-}
-
-int target_prepare(struct target *t, const struct options *o, struct err *err)
-{
-	CLEANUP(free) char *dir = NULL;
-
-	if (o->output) {
-		bool several = o->all || o->name_count > 1;
-
-		t->outdir = given_directory(o->output, several ? t->container.name : NULL, err);
-	} else {
-		t->outdir = target_new_graphs(o, t->container.id, err);
-		link_name(o->snapshot.root, &t->container);
-	}
-	if (!t->outdir)
-		return -1;
-	dir = xasprintf("%s/session", t->outdir);
-	if (session_create(dir, &t->session, err) < 0) {
-		if (err->code == EEXIST)
-			err_wrap(err, "there is a session in %s already; give another --output",
-				 t->outdir);
-		return -1;
-	}
-	t->has_session = true;
-	t->session.container_id = xstrdup(t->container.id);
-	t->session.container_name = xstrdup(t->container.name);
-	t->session.frequency = o->frequency;
-	t->session.started = now(false);
-	return 0;
-}
-
-void target_discard(struct target *t)
-{
-	CLEANUP(close_fd) int dirfd = -1;
-
-	if (!t->has_session)
-		return;
-	dirfd = open(t->outdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fs_remove_tree(dirfd, "session");
-	/* The directory itself only if nothing else is in it. */
-	rmdir(t->outdir);
 }
 
 /* ---- processes and snapshots ---- */

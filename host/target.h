@@ -19,7 +19,8 @@ struct target {
 	pid_t *pids;
 	size_t pid_count;
 	struct jvms jvms;
-	char *outdir; /* of the graphs */
+	bool may_lack_jvm; /* its pod has one elsewhere */
+	char *outdir;	   /* of the graphs */
 	struct session session;
 	bool has_session;
 	struct watch *watches; /* of its JVMs (watches.h) */
@@ -38,14 +39,14 @@ MUST_CHECK enum exit_status targets_find(const struct options *o, struct targets
 					 struct err *err);
 void targets_fini(struct targets *t);
 
-/* Makes the results' directory and the session in it. */
-MUST_CHECK int target_prepare(struct target *t, const struct options *o, struct err *err);
+/* Makes the results' directories and the sessions in them. */
+MUST_CHECK int targets_prepare(struct targets *t, const struct options *o, struct err *err);
 
 /* A new directory, named after the time, for pictures of the container with that id: in --output,
  * or with its other results. Owned by the caller; NULL: err says why. */
 char *target_new_graphs(const struct options *o, const char *id, struct err *err);
 
-/* Takes back what target_prepare made. */
+/* Takes back what targets_prepare made. */
 void target_discard(struct target *t);
 
 /* Looks again for processes and JVMs that came since. */

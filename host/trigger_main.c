@@ -9,6 +9,7 @@
 #include "dfg/log.h"
 #include "dfg/str.h"
 #include "gather.h"
+#include "list.h"
 #include "options.h"
 #include "probe.h"
 #include "push.h"
@@ -30,7 +31,7 @@ static void wait_for_end(struct recording *r, const struct targets *t, const str
 		uint64_t left = end - now;
 
 		log_progress("recording %s: %llu of %u s (^C ends it and draws)",
-			     t->count == 1 ? t->list[0].container.name : "all",
+			     t->count == 1 ? t->list[0].container.label : "all",
 			     (unsigned long long)((now - began) / 1000), o->duration);
 		if (record_wait(r, left < 500 ? (int)left : 500)) {
 			log_progress("%s", "");
@@ -132,8 +133,7 @@ static int draw(const struct session *s, const char *outdir, const struct option
 	else
 		summary_print(&summary);
 	if (result.quality.samples == 0)
-		log_warn("no sample of %s: its processes used no CPU in this time",
-			 s->container_name);
+		log_warn("no sample of %s: its processes used no CPU in this time", s->label);
 	else if (o->push)
 		return push_profile(s, outdir, o, err);
 	return 0;
@@ -155,9 +155,9 @@ static enum exit_status draw_targets(const struct targets *t, const struct optio
 				  at->session.dir);
 			return EXIT_FAILED;
 		}
-		if (at->jvms.count == 0) {
+		if (at->jvms.count == 0 && !at->may_lack_jvm) {
 			log_warn("no JVM runs in %s: the graph is of its other processes",
-				 at->container.name);
+				 at->container.label);
 			status = EXIT_NO_JVM;
 		}
 	}
@@ -181,10 +181,8 @@ static enum exit_status trigger_targets(struct targets *t, const struct options 
 	uint64_t ended = 0;
 	struct err err = {0};
 
-	for (size_t i = 0; i < t->count; i++)
-		if (target_prepare(&t->list[i], o, &err) < 0)
-			return give_up(t, &err);
-	if (watches_start(t, o, &err) < 0 || record(t, o, &ended, &err) < 0)
+	if (targets_prepare(t, o, &err) < 0 || watches_start(t, o, &err) < 0 ||
+	    record(t, o, &ended, &err) < 0)
 		return give_up(t, &err);
 	return draw_targets(t, o, ended);
 }
@@ -263,6 +261,8 @@ int main(int argc, char **argv)
 		return EXIT_DONE;
 	case ACTION_REPLAY:
 		return (int)replay(&o);
+	case ACTION_LIST:
+		return (int)list_containers(&o);
 	case ACTION_RECORD:
 		break;
 	}

@@ -103,7 +103,7 @@ static int state_of(const struct container *c, struct err *err)
 	json_decref(state);
 	if (!text || fd < 0 || fs_write_all(fd, text, strlen(text), err) < 0 ||
 	    lseek(fd, 0, SEEK_SET) < 0)
-		return err_set(err, errno, "state of container %s", c->name);
+		return err_set(err, errno, "state of container %s", c->label);
 	return TAKE_FD(fd);
 }
 
@@ -137,7 +137,7 @@ int agent_join(const char *root, const struct container *c, struct err *err)
 
 	if (status > 0)
 		detail_of(&out, err);
-	return status == 0 ? 0 : err_wrap(err, "join container %s", c->name);
+	return status == 0 ? 0 : err_wrap(err, "join container %s", c->label);
 }
 
 void agent_sweep(const char *root)

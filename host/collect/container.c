@@ -7,10 +7,10 @@
 #include <jansson.h>
 
 #include "dfg/fs.h"
+#include "dfg/label.h"
 #include "dfg/paths.h"
 #include "dfg/proc.h"
 #include "dfg/str.h"
-#include "engines.h"
 
 #define STATE_MAX (2u << 20)
 
@@ -18,6 +18,9 @@ void container_fini(struct container *c)
 {
 	free(c->id);
 	free(c->name);
+	free(c->pod);
+	free(c->space);
+	free(c->label);
 	*c = (struct container){0};
 }
 
@@ -29,18 +32,45 @@ void containers_fini(struct containers *c)
 	*c = (struct containers){0};
 }
 
-static struct container *by_id(struct containers *c, const char *id)
+void container_set_names(struct container *c, const struct names *n)
+{
+	free(c->name);
+	free(c->pod);
+	free(c->space);
+	free(c->label);
+	c->name = xstrdup(*n->name ? n->name : c->id);
+	c->pod = xstrdup(n->pod);
+	c->space = xstrdup(n->space);
+	c->is_pause = n->is_pause;
+	c->label = container_label(n->space, n->pod, c->name);
+}
+
+char *container_file_name(const struct container *c)
+{
+	char *name = xstrdup(c->label);
+
+	for (char *p = name; (p = strchr(p, '/'));)
+		*p = '.';
+	if (*name == '.')
+		*name = '_';
+	return name;
+}
+
+/* Ids of 64 digits are the container's alone; others the caller of the engine chose, once in each
+ * namespace of containerd. */
+static struct container *by_id(struct containers *c, const char *id, const char *space)
 {
 	for (size_t i = 0; i < c->count; i++)
-		if (!strcmp(c->list[i].id, id))
+		if (!strcmp(c->list[i].id, id) && (!space || !strcmp(c->list[i].space, space)))
 			return &c->list[i];
 	return NULL;
 }
 
-static struct container *add(struct containers *c, const char *id, pid_t pid)
+static struct container *add(struct containers *c, const char *id, pid_t pid, const struct names *n)
 {
 	c->list = grow(c->list, c->count, &c->cap, sizeof(*c->list));
-	c->list[c->count] = (struct container){.id = xstrdup(id), .name = xstrdup(id), .pid = pid};
+	c->list[c->count] = (struct container){.id = xstrdup(id), .pid = pid};
+	container_set_names(&c->list[c->count], n);
 	return &c->list[c->count++];
 }
 
@@ -77,11 +107,11 @@ static void add_record(struct containers *c, int dirfd, const char *id, const ch
 	state = json_loadb(text.buf, text.len, JSON_REJECT_DUPLICATES, NULL);
 	pid = living_pid(state, boot_id);
 	if (pid) {
-		struct container *known = by_id(c, id);
+		struct names names;
 
-		known = known ? known : add(c, id, pid);
-		known->pid = pid;
-		known->hooked = true;
+		names_of(pid, id, &names);
+		names_add_notes(&names, json_object_get(state, "annotations"));
+		add(c, id, pid, &names)->hooked = true;
 	}
 	json_decref(state);
 }
@@ -105,24 +135,45 @@ static void add_records(struct containers *c, const char *root)
 
 /* ---- the running processes ---- */
 
+/* The id in its cgroup's path; else, where its first process's shim knows one, that. What systemd
+ * started is no container: "web.service". */
+static bool id_of(pid_t pid, const char *cgroup, char ret[static 256])
+{
+	static const char *const units[] = {".service", ".scope", ".slice", ".mount", ".socket"};
+	CLEANUP(free) char *own = NULL;
+	char id[65];
+
+	if (cgroup_container_id(cgroup, id)) {
+		memcpy(ret, id, sizeof(id));
+		return true;
+	}
+	own = cgroup_own_line(cgroup);
+	for (size_t i = 0; own && i < ARRAY_LEN(units); i++)
+		if (has_suffix(own, units[i]))
+			return false;
+	return own && names_shim_id(pid, ret);
+}
+
 static int add_by_cgroup(pid_t pid, void *arg)
 {
 	CLEANUP(close_fd) int procfd = -1;
 	CLEANUP(str_fini) struct str cgroup = {0};
 	struct containers *c = arg;
-	struct container *known;
-	char id[65];
+	struct names names;
+	char id[256];
 	struct err err;
 
 	procfd = proc_open(pid, &err);
 	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, &err) < 0 ||
-	    !cgroup_container_id(cgroup.buf, id))
+	    !id_of(pid, cgroup.buf, id))
 		return 0;
-	known = by_id(c, id);
 	/* /proc lists pids in rising order: the first one seen is the container's first process,
 	 * or near enough to stand for its namespaces. */
-	if (!known)
-		add(c, id, pid);
+	if (strlen(id) == 64 && by_id(c, id, NULL))
+		return 0;
+	names_of(pid, id, &names);
+	if (!by_id(c, id, names.space))
+		add(c, id, pid, &names);
 	return 0;
 }
 
@@ -137,131 +188,6 @@ int containers_list(const char *root, struct containers *ret, struct err *err)
 	}
 	*ret = c;
 	return 0;
-}
-
-void containers_name(struct containers *c)
-{
-	struct engine_name *names;
-	size_t count = engine_names(&names);
-
-	for (size_t i = 0; i < count; i++) {
-		struct container *known = by_id(c, names[i].id);
-
-		if (!known || strcmp(known->name, known->id))
-			continue;
-		free(known->name);
-		known->name = xstrdup(names[i].name);
-	}
-	engine_names_free(names, count);
-}
-
-/* ---- search ---- */
-
-static struct container take(struct container *c)
-{
-	struct container taken = *c;
-
-	c->id = c->name = NULL;
-	return taken;
-}
-
-static enum container_match find_prefix(struct containers *c, const char *wanted,
-					struct container *ret, struct err *err)
-{
-	CLEANUP(str_fini) struct str all = {0};
-	struct container *found = NULL;
-	size_t hits = 0;
-
-	for (size_t i = 0; i < c->count; i++) {
-		if (!*wanted || !has_prefix(c->list[i].id, wanted))
-			continue;
-		found = &c->list[i];
-		str_addf(&all, "%s%.16s (%s)", hits++ ? ", " : "", found->id, found->name);
-	}
-	if (hits > 1) {
-		err_set(err, 0,
-			"\"%s\" is the beginning of %zu containers: %s; give more of the id",
-			wanted, hits, all.buf);
-		return CONTAINER_AMBIGUOUS;
-	}
-	if (hits == 0) {
-		err_set(err, 0, "no running container \"%s\"; see docker ps, podman ps or ls %s",
-			wanted, DFG_ROOT_DEFAULT "/" DFG_CONTAINERS);
-		return CONTAINER_NONE;
-	}
-	*ret = take(found);
-	return CONTAINER_FOUND;
-}
-
-/* A runc container without hook: its id is a component of its cgroup's path. */
-struct component {
-	const char *wanted;
-	pid_t pid;
-};
-
-static int match_component(pid_t pid, void *arg)
-{
-	CLEANUP(close_fd) int procfd = -1;
-	CLEANUP(str_fini) struct str cgroup = {0};
-	struct component *s = arg;
-	size_t len = strlen(s->wanted);
-	struct err err;
-
-	procfd = proc_open(pid, &err);
-	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, &err) < 0)
-		return 0;
-	for (const char *p = cgroup.buf; (p = strchr(p, '/')); p++) {
-		if (!strncmp(p + 1, s->wanted, len) && strchr("/\n", p[1 + len])) {
-			s->pid = pid;
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static bool find_component(const char *wanted, struct container *ret)
-{
-	struct component s = {.wanted = wanted};
-	struct err err;
-
-	if (!*wanted || strchr(wanted, '/') || proc_each(match_component, &s, &err) <= 0)
-		return false;
-	*ret = (struct container){.id = xstrdup(wanted), .name = xstrdup(wanted), .pid = s.pid};
-	return true;
-}
-
-static struct container *by_exact(struct containers *c, const char *wanted)
-{
-	for (size_t i = 0; i < c->count; i++)
-		if (!strcmp(c->list[i].id, wanted) || !strcmp(c->list[i].name, wanted))
-			return &c->list[i];
-	return NULL;
-}
-
-enum container_match container_find(const char *root, const char *wanted, struct container *ret,
-				    struct err *err)
-{
-	enum container_match match;
-	struct container *exact;
-	struct containers c;
-
-	if (containers_list(root, &c, err) < 0)
-		return CONTAINER_NONE;
-	exact = by_id(&c, wanted);
-	/* Asking the engines takes tens of milliseconds: only where the id alone does not tell. */
-	if (!exact || strlen(wanted) == 64)
-		containers_name(&c);
-	exact = by_exact(&c, wanted);
-	if (exact) {
-		*ret = take(exact);
-		match = CONTAINER_FOUND;
-	} else if (find_component(wanted, ret)) {
-		match = CONTAINER_FOUND;
-	} else {
-		match = find_prefix(&c, wanted, ret, err);
-	}
-	containers_fini(&c);
-	return match;
 }
 
 int container_of_pid(const char *root, pid_t pid, struct container *ret, struct err *err)
@@ -286,93 +212,19 @@ int container_of_pid(const char *root, pid_t pid, struct container *ret, struct 
 				same |= pids[k] == pid;
 		free(pids);
 		if (same) {
-			containers_name(&c);
-			*ret = take(at);
+			*ret = *at;
+			*at = (struct container){0};
 			containers_fini(&c);
 			return 0;
 		}
 	}
 	containers_fini(&c);
-	ret->id = xasprintf("pid-%d", (int)pid);
+	*ret = (struct container){
+		.id = xasprintf("pid-%d", (int)pid), .pid = pid, .is_single = true};
+	container_set_names(ret, &(struct names){0});
+	free(ret->name);
+	free(ret->label);
 	ret->name = xasprintf("process %d", (int)pid);
-	ret->pid = pid;
-	ret->hooked = false;
-	ret->is_single = true;
-	return 0;
-}
-
-/* ---- its processes ---- */
-
-struct members {
-	const char *own; /* cgroup line, or NULL */
-	uint64_t pidns;	 /* used where own is NULL */
-	pid_t *list;
-	size_t count, cap;
-};
-
-static int add_member(pid_t pid, void *arg)
-{
-	CLEANUP(close_fd) int procfd = -1;
-	CLEANUP(str_fini) struct str cgroup = {0};
-	struct members *m = arg;
-	uint64_t ns = 0;
-	struct err err;
-
-	procfd = proc_open(pid, &err);
-	if (procfd < 0)
-		return 0;
-	if (m->own ? proc_read_cgroup(procfd, &cgroup, &err) < 0 ||
-			     !cgroup_is_below(cgroup.buf, m->own)
-		   : proc_ns_inode(procfd, "pid", &ns, &err) < 0 || ns != m->pidns)
-		return 0;
-	m->list = grow(m->list, m->count, &m->cap, sizeof(*m->list));
-	m->list[m->count++] = pid;
-	return 0;
-}
-
-/* Its cgroup, unless that is the one this program runs in too (a runtime told to make none). */
-static char *own_cgroup(int procfd, struct err *err)
-{
-	CLEANUP(str_fini) struct str theirs = {0};
-	CLEANUP(str_fini) struct str ours = {0};
-	CLEANUP(close_fd) int self = proc_open(getpid(), err);
-	CLEANUP(free) char *own = NULL;
-
-	if (self < 0 || proc_read_cgroup(procfd, &theirs, err) < 0 ||
-	    proc_read_cgroup(self, &ours, err) < 0)
-		return NULL;
-	own = cgroup_own_line(theirs.buf);
-	return own && !cgroup_is_below(ours.buf, own) ? TAKE_PTR(own) : NULL;
-}
-
-int container_pids(const struct container *c, pid_t **ret, size_t *ret_count, struct err *err)
-{
-	CLEANUP(close_fd) int procfd = proc_open(c->pid, err);
-	CLEANUP(free) char *own = NULL;
-	struct members m = {0};
-	uint64_t our_ns = 0;
-	struct err ignored;
-
-	if (procfd < 0)
-		return -1;
-	if (!c->is_single) {
-		CLEANUP(close_fd) int self = proc_open(getpid(), err);
-
-		own = own_cgroup(procfd, &ignored);
-		m.own = own;
-		if (proc_ns_inode(procfd, "pid", &m.pidns, err) < 0 || self < 0 ||
-		    proc_ns_inode(self, "pid", &our_ns, err) < 0)
-			return -1;
-	}
-	/* Neither a cgroup nor a pid namespace of its own: all that is left is the process. */
-	if (c->is_single || (!own && m.pidns == our_ns)) {
-		m.list = xcalloc(1, sizeof(*m.list));
-		m.list[m.count++] = c->pid;
-	} else if (proc_each(add_member, &m, err) < 0) {
-		free(m.list);
-		return -1;
-	}
-	*ret = m.list;
-	*ret_count = m.count;
+	ret->label = xstrdup(ret->name);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Containers that run on this host, whatever started them: from the hook's records, from the
- * cgroups of the running processes, and by the names the engines give them. */
+ * cgroups of the running processes, and from what the engines' own processes hold. */
 #ifndef DFG_CONTAINER_H
 #define DFG_CONTAINER_H
 
@@ -10,11 +10,16 @@
 #include <sys/types.h>
 
 #include "dfg/err.h"
+#include "names.h"
 
 struct container {
 	char *id;	/* as the runtime knows it; for a process outside any container "pid-<n>" */
-	char *name;	/* as people know it; the id where there is no other */
+	char *name;	/* the engine's, or the one in its pod; the id where there is no other */
+	char *pod;	/* Kubernetes' name of its pod; "": in none */
+	char *space;	/* the pod's namespace, else containerd's; "": in none */
+	char *label;	/* as people know it: "web", "shop/web-1/app" */
 	pid_t pid;	/* its first process, host pid; 0: it has ended */
+	bool is_pause;	/* holds a pod's namespaces, and runs nothing */
 	bool hooked;	/* the hook has a record of it for this very process */
 	bool is_single; /* --pid of a process outside any container: this process and its threads */
 };
@@ -34,14 +39,31 @@ enum container_match {
 
 /* All containers of the host with a running process. `root` is dfg's directory. */
 MUST_CHECK int containers_list(const char *root, struct containers *ret, struct err *err);
-/* Asks the engines for the names; takes tens of milliseconds. */
-void containers_name(struct containers *c);
 void containers_fini(struct containers *c);
 void container_fini(struct container *c);
 
-/* By exact id, exact engine name, or id prefix, in this order. */
-MUST_CHECK enum container_match container_find(const char *root, const char *wanted,
-					       struct container *ret, struct err *err);
+static inline void cleanup_containers_fini(struct containers *c)
+{
+	containers_fini(c);
+}
+
+/* By its id; by a name: that of the engine or of containerd's namespace ("web", "default/web"), of
+ * a pod ("web-1", "shop/web-1"), which means all its containers but the pause container, or of a
+ * container in a pod ("app", "shop/web-1/app"); by a part of its cgroup's path; by the beginning of
+ * its id. The first of these four that meets counts; where it meets more than one container, or
+ * pod, nothing is taken. */
+MUST_CHECK enum container_match containers_find(const char *root, const char *wanted,
+						struct containers *ret, struct err *err);
+
+/* The same among those listed, but for the cgroups' paths. Moves what it finds. */
+MUST_CHECK enum container_match containers_select(struct containers *all, const char *wanted,
+						  struct containers *ret, struct err *err);
+
+/* Gives the container these names, and the label that they make. */
+void container_set_names(struct container *c, const struct names *names);
+
+/* The label as a file's name: "shop.web-1.app". Owned by the caller. */
+char *container_file_name(const struct container *c);
 
 /* The container a process is in, or the process alone where it is in none. */
 MUST_CHECK int container_of_pid(const char *root, pid_t pid, struct container *ret,

@@ -3,6 +3,7 @@
  * 60: the first whose tables all threads share, so that its stacks are just our call tree. Later
  * versions' upgraders read it (src/profile-logic/processed-profile-versioning). */
 #include "dfg/clock.h"
+#include "dfg/label.h"
 #include "draw.h"
 #include "out.h"
 #include "palette.h"
@@ -261,6 +262,10 @@ static void cpu_cell(struct writer *w, size_t row)
 
 static void write_thread(struct writer *w, const struct timeline_thread *t, size_t number)
 {
+	CLEANUP(free)
+	char *label = t->origin ? container_label(t->origin->namespace, t->origin->pod,
+						  t->origin->container)
+				: NULL;
 	struct str *o = &w->out.buf;
 
 	w->thread = t;
@@ -272,7 +277,7 @@ static void write_thread(struct writer *w, const struct timeline_thread *t, size
 		 t->tid ? (size_t)t->tid : number);
 	write_text(w, *t->name ? t->name : "[unknown]");
 	str_adds(o, ",\"processName\":");
-	write_text(w, t->origin && *t->origin->container ? t->origin->container : "dfg");
+	write_text(w, label && *label ? label : "dfg");
 	table_begin(w, "markers", 0);
 	str_adds(o, ",\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
 		    "\"category\":[]");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dfg/label.h"
 #include "pack.h"
 #include "page_extract.h"
 #include "palette.h"
@@ -230,10 +231,11 @@ static void add_threads(struct data *d)
 	str_addc(d->out, '[');
 	for (size_t i = 0; i < d->extract.samples->origin_count; i++) {
 		const struct origin *o = &d->extract.samples->origins[i];
+		CLEANUP(free) char *label = container_label(o->namespace, o->pod, o->container);
 
 		add_comma(d->out);
 		str_addc(d->out, '{');
-		add_text(d->out, "container", o->container);
+		add_text(d->out, "container", label);
 		add_text(d->out, "id", o->id);
 		add_text(d->out, "started", o->started);
 		str_addc(d->out, '}');

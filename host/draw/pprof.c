@@ -192,6 +192,9 @@ static void write_thread(struct writer *w, const struct sample_thread *t)
 	write_label(w, "tid", "", (uint64_t)t->tid);
 	write_label(w, "container", o->container, 0);
 	write_label(w, "container_id", o->id, 0);
+	write_label(w, "pod", o->pod, 0);
+	write_label(w, "namespace", o->namespace, 0);
+	write_label(w, "host", o->host, 0);
 }
 
 /* Returns the thread's name. */

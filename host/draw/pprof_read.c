@@ -24,9 +24,13 @@ struct loader {
 	uint32_t first_origin, first_thread;
 };
 
+/* Labels that tell where a sample is from (struct origin). */
+enum from { FROM_CONTAINER, FROM_ID, FROM_POD, FROM_NAMESPACE, FROM_HOST, FROM_COUNT };
+static const char *const from_keys[] = {"container", "container_id", "pod", "namespace", "host"};
+
 /* What of a sample's labels is understood. */
 struct labels {
-	struct bytes thread, container, container_id;
+	struct bytes thread, from[FROM_COUNT];
 	uint64_t pid, tid;
 };
 
@@ -66,32 +70,35 @@ static void label_read(const struct pprof_tables *t, struct bytes label, struct 
 
 	if (bytes_are(key, "thread"))
 		ret->thread = text;
-	else if (bytes_are(key, "container"))
-		ret->container = text;
-	else if (bytes_are(key, "container_id"))
-		ret->container_id = text;
 	else if (bytes_are(key, "pid"))
 		ret->pid = number <= INT32_MAX ? number : 0;
 	else if (bytes_are(key, "tid"))
 		ret->tid = number <= INT32_MAX ? number : 0;
+	for (size_t i = 0; i < FROM_COUNT; i++)
+		if (bytes_are(key, from_keys[i]))
+			ret->from[i] = text;
 }
 
 static uint32_t origin_of(struct loader *l, const struct labels *labels)
 {
 	struct samples *s = l->profile->samples;
 	CLEANUP(str_fini) struct str key = {0};
+	size_t at[FROM_COUNT];
 	uint32_t number;
-	size_t id;
 
-	str_add_clean(&key, (const char *)labels->container.p, labels->container.len);
-	str_addc(&key, '\0');
-	id = key.len;
-	str_add_clean(&key, (const char *)labels->container_id.p, labels->container_id.len);
+	for (size_t i = 0; i < FROM_COUNT; i++) {
+		at[i] = key.len;
+		str_add_clean(&key, (const char *)labels->from[i].p, labels->from[i].len);
+		str_addc(&key, '\0');
+	}
 	number = l->first_origin + frames_intern(l->origins, key.buf, key.len, FRAME_ROOT);
 	if (number == s->origin_count)
-		samples_add_origin(
-			s,
-			&(struct origin){.container = key.buf, .id = key.buf + id, .started = ""});
+		samples_add_origin(s, &(struct origin){.container = key.buf + at[FROM_CONTAINER],
+						       .id = key.buf + at[FROM_ID],
+						       .pod = key.buf + at[FROM_POD],
+						       .namespace = key.buf + at[FROM_NAMESPACE],
+						       .host = key.buf + at[FROM_HOST],
+						       .started = ""});
 	return number;
 }
 
@@ -200,11 +207,13 @@ static void value_read(const struct loader *l, struct bytes values, size_t *at, 
 static int sample_read(struct loader *l, struct bytes b)
 {
 	struct bytes none = bytes_of("", 0);
-	struct labels labels = {.thread = none, .container = none, .container_id = none};
+	struct labels labels = {.thread = none};
 	size_t values = 0;
 	uint64_t value = 0;
 	struct pb_field f;
 
+	for (size_t i = 0; i < FROM_COUNT; i++)
+		labels.from[i] = none;
 	l->depth = 0;
 	while (pb_next(&b, &f)) {
 		if (f.number == PPROF_SAMPLE_VALUE)

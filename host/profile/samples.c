@@ -12,15 +12,27 @@ void profile_init(struct profile *p, bool details)
 	frames_keep_places(stacks_frames(p->stacks));
 }
 
+static void text_free(const char *text)
+{
+	free((char *)(uintptr_t)text);
+}
+
+static void origin_fini(struct origin *o)
+{
+	text_free(o->container);
+	text_free(o->id);
+	text_free(o->pod);
+	text_free(o->namespace);
+	text_free(o->host);
+	text_free(o->started);
+}
+
 static void samples_free(struct samples *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->origin_count; i++) {
-		free((char *)(uintptr_t)s->origins[i].container);
-		free((char *)(uintptr_t)s->origins[i].id);
-		free((char *)(uintptr_t)s->origins[i].started);
-	}
+	for (size_t i = 0; i < s->origin_count; i++)
+		origin_fini(&s->origins[i]);
 	free(s->origins);
 	free(s->threads);
 	free(s->list);
@@ -38,6 +50,9 @@ uint32_t samples_add_origin(struct samples *s, const struct origin *origin)
 	s->origins = grow(s->origins, s->origin_count, &s->origin_cap, sizeof(*s->origins));
 	s->origins[s->origin_count] = (struct origin){.container = xstrdup(origin->container),
 						      .id = xstrdup(origin->id),
+						      .pod = xstrdup(origin->pod),
+						      .namespace = xstrdup(origin->namespace),
+						      .host = xstrdup(origin->host),
 						      .started = xstrdup(origin->started)};
 	return (uint32_t)s->origin_count++;
 }

@@ -12,8 +12,10 @@
 /* What was recorded: a container, or one of its kind on another machine. Texts are clean (str.h),
  * "" where not known; owned by the samples. */
 struct origin {
-	const char *container, *id; /* name as the engine has it, id */
-	const char *started;	    /* ISO 8601, UTC */
+	const char *container, *id;  /* name as the engine or its pod has it, id */
+	const char *pod, *namespace; /* Kubernetes' */
+	const char *host;
+	const char *started; /* ISO 8601, UTC */
 };
 
 struct sample_thread {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "dfg/fs.h"
+#include "dfg/label.h"
 #include "dfg/str.h"
 
 static int open_parts(struct session *s, struct err *err)
@@ -32,6 +33,28 @@ int session_create(const char *dir, struct session *ret, struct err *err)
 	return 0;
 }
 
+static void container_fini(struct session *s)
+{
+	free(s->container_id);
+	free(s->container_name);
+	free(s->pod);
+	free(s->namespace);
+	free(s->host);
+	free(s->label);
+}
+
+void session_set_container(struct session *s, const char *id, const char *name, const char *pod,
+			   const char *namespace, const char *host)
+{
+	container_fini(s);
+	s->container_id = xstrdup(id);
+	s->container_name = xstrdup(name);
+	s->pod = xstrdup(pod);
+	s->namespace = xstrdup(namespace);
+	s->host = xstrdup(host);
+	s->label = container_label(namespace, pod, name);
+}
+
 void session_fini(struct session *s)
 {
 	for (size_t i = 0; i < s->map_count; i++)
@@ -47,8 +70,7 @@ void session_fini(struct session *s)
 	free(s->processes);
 	free(s->threads);
 	free(s->dir);
-	free(s->container_id);
-	free(s->container_name);
+	container_fini(s);
 	free(s->started);
 	cleanup_close_fd(&s->dirfd);
 	cleanup_close_fd(&s->mapsfd);

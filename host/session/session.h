@@ -63,7 +63,10 @@ struct session {
 	char *dir;
 	int dirfd, mapsfd, elffd;
 
-	char *container_id, *container_name;
+	char *container_id, *container_name; /* name: the engine's, or the one in its pod */
+	char *pod, *namespace;		     /* Kubernetes'; "": in none */
+	char *host;			     /* that it ran on; "" not known */
+	char *label;	      /* as people know it: "web", "shop/web-1/app" (not written) */
 	char *started;	      /* ISO 8601, UTC */
 	unsigned frequency;   /* Hz */
 	double duration;      /* seconds recorded */
@@ -87,6 +90,10 @@ MUST_CHECK int session_create(const char *dir, struct session *ret, struct err *
 
 /* Opens a directory with a session.json. Its content is checked: names are plain file names. */
 MUST_CHECK int session_open(const char *dir, struct session *ret, struct err *err);
+
+/* Says what was recorded, and makes the label. */
+void session_set_container(struct session *s, const char *id, const char *name, const char *pod,
+			   const char *namespace, const char *host);
 
 /* (Re)writes session.json. */
 MUST_CHECK int session_write(const struct session *s, struct err *err);

@@ -20,6 +20,13 @@ static json_t *text(const char *s)
 	return json_string(clean.buf ? clean.buf : "");
 }
 
+static json_t *container_json(const struct session *s)
+{
+	return json_pack("{so so so so}", "id", text(s->container_id), "name",
+			 text(s->container_name), "pod", text(s->pod), "namespace",
+			 text(s->namespace));
+}
+
 static json_t *jvms_json(const struct session *s)
 {
 	json_t *list = json_array();
@@ -84,13 +91,13 @@ static json_t *threads_json(const struct session *s)
 
 int session_write(const struct session *s, struct err *err)
 {
-	json_t *root = json_pack(
-		"{si ss s{so so} ss si sf sb si so so so so so}", "version", SESSION_VERSION, "dfg",
-		DFG_VERSION, "container", "id", text(s->container_id), "name",
-		text(s->container_name), "started", s->started, "frequency", (int)s->frequency,
-		"duration", s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
-		(int)s->stack_bytes, "jvms", jvms_json(s), "processes", processes_json(s),
-		"threads", threads_json(s), "elf", files_json(s), "maps", maps_json(s));
+	json_t *root =
+		json_pack("{si ss so so ss si sf sb si so so so so so}", "version", SESSION_VERSION,
+			  "dfg", DFG_VERSION, "container", container_json(s), "host", text(s->host),
+			  "started", s->started, "frequency", (int)s->frequency, "duration",
+			  s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
+			  (int)s->stack_bytes, "jvms", jvms_json(s), "processes", processes_json(s),
+			  "threads", threads_json(s), "elf", files_json(s), "maps", maps_json(s));
 	char *out = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
 	int rc;
 
@@ -190,8 +197,9 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 	if (int_of(root, "version") != SESSION_VERSION)
 		return err_set(err, 0, "session.json has version %d, this dfg reads %d",
 			       (int)int_of(root, "version"), SESSION_VERSION);
-	s->container_id = xstrdup(str_of(container, "id"));
-	s->container_name = xstrdup(str_of(container, "name"));
+	session_set_container(s, str_of(container, "id"), str_of(container, "name"),
+			      str_of(container, "pod"), str_of(container, "namespace"),
+			      str_of(root, "host"));
 	s->started = xstrdup(str_of(root, "started"));
 	s->frequency = (unsigned)int_of(root, "frequency");
 	s->duration = json_number_value(json_object_get(root, "duration"));

@@ -10,33 +10,16 @@
 #include "dfg/proc.h"
 #include "dfg/run.h"
 
-#define USUAL	    "/etc/docker/daemon.json"
-#define CMDLINE_MAX (256u << 10)
-#define OUTPUT_MAX  (8u << 20)
-#define ASK_MS	    5000
-#define RELOAD_MS   5000
+#define USUAL	   "/etc/docker/daemon.json"
+#define OUTPUT_MAX (8u << 20)
+#define ASK_MS	   5000
+#define RELOAD_MS  5000
 
 struct search {
 	const char *file;
 	pid_t pid;
 	struct str args; /* each with its NUL */
 };
-
-/* The value of --NAME VALUE or --NAME=VALUE, or NULL. */
-static const char *value_of(const struct str *args, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *p = args->buf; p && p < args->buf + args->len; p += strlen(p) + 1) {
-		if (strncmp(p, name, len) != 0)
-			continue;
-		if (p[len] == '=')
-			return p + len + 1;
-		if (!p[len])
-			return p + len + 1 < args->buf + args->len ? p + len + 1 : NULL;
-	}
-	return NULL;
-}
 
 static int match(pid_t pid, void *arg)
 {
@@ -49,9 +32,9 @@ static int match(pid_t pid, void *arg)
 
 	procfd = proc_open(pid, &err);
 	if (procfd < 0 || proc_read_status(procfd, &st, &err) < 0 || strcmp(st.name, "dockerd") ||
-	    fs_read_file(procfd, "cmdline", CMDLINE_MAX, &args, &err) < 0)
+	    proc_read_args(procfd, &args, &err) < 0)
 		return 0;
-	file = value_of(&args, "--config-file");
+	file = proc_arg(&args, "--config-file");
 	if (strcmp((file ? file : USUAL) + 1, s->file) != 0)
 		return 0;
 	s->pid = pid;
@@ -77,7 +60,7 @@ bool dockerd_has_flags(const char *file, struct err *err)
 	if (!find(file, &s))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-		if (value_of(&s.args, flags[i]))
+		if (proc_arg(&s.args, flags[i]))
 			flag = flags[i];
 	str_fini(&s.args);
 	if (flag)

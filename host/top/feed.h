@@ -11,7 +11,7 @@
 #include "stacks.h"
 
 struct window {
-	char name[128], id[128]; /* of the container */
+	char name[256], id[128]; /* of the container */
 	uint32_t part, parts;	 /* of the containers' windows of the same time: this one, all */
 	uint64_t us;		 /* how long was recorded */
 	uint64_t gap_us;	 /* and before it not */

@@ -15,6 +15,7 @@
 struct proc_status {
 	char name[64]; /* comm, cleaned */
 	char state;    /* R S D T t Z X (proc(5)) */
+	pid_t ppid;    /* of its parent; 0: none in this pid namespace */
 	pid_t nspid;   /* pid in the innermost pid namespace (last NStgid; Linux 4.1) */
 	uid_t euid;    /* as the host sees them */
 	gid_t egid;
@@ -36,6 +37,12 @@ struct proc_map {
 MUST_CHECK int proc_open(pid_t pid, struct err *err); /* directory descriptor of /proc/<pid> */
 MUST_CHECK int proc_read_status(int procfd, struct proc_status *ret, struct err *err);
 MUST_CHECK int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err);
+
+/* Its command line, each argument with its NUL; empty for a kernel thread. */
+MUST_CHECK int proc_read_args(int procfd, struct str *ret, struct err *err);
+
+/* The value of "NAME VALUE" or "NAME=VALUE" in such a command line, or NULL. */
+const char *proc_arg(const struct str *args, const char *name);
 
 /* The cgroup paths of the process, one line each, as in /proc/PID/cgroup. */
 MUST_CHECK int proc_read_cgroup(int procfd, struct str *ret, struct err *err);

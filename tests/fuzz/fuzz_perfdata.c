@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err;
 
 	profile_init(&p, true);
-	samples_add_origin(p.samples, &(struct origin){"", "", ""});
+	samples_add_origin(p.samples, &(struct origin){"", "", "", "", "", ""});
 	if (profile_read(&in, &p, &err) == 0) {
 		const struct quality *q = &p.quality;
 		uint64_t *totals = stacks_totals(p.stacks);

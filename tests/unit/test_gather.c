@@ -13,7 +13,12 @@
 /* One sample of `thread;name` in a container. */
 static void fill(struct profile *p, const char *container, const char *name)
 {
-	const struct origin origin = {.container = container, .id = "1", .started = ""};
+	const struct origin origin = {.container = container,
+				      .id = "1",
+				      .pod = "",
+				      .namespace = "",
+				      .host = "",
+				      .started = ""};
 	uint32_t path[2], thread;
 
 	profile_init(p, true);

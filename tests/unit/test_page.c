@@ -10,7 +10,7 @@ static const struct quality good = {.samples = 3};
 /* Two methods, the callee at two lines; a thread of each of two containers. */
 static void profile_make(struct profile *p)
 {
-	const struct origin a = {"a", "1", ""}, b = {"b\"<", "2", ""};
+	const struct origin a = {"a", "1", "", "", "", ""}, b = {"b\"<", "2", "", "", "", ""};
 	struct frames *frames;
 	uint32_t thread, run, get, path[3], nodes[2];
 

@@ -24,6 +24,9 @@ static void profile_make(struct profile *p)
 	origin =
 		samples_add_origin(p->samples, &(struct origin){.container = "web",
 								.id = "0123",
+								.pod = "web-1",
+								.namespace = "shop",
+								.host = "db1",
 								.started = "2026-11-21T10:00:00Z"});
 	one = samples_add_thread(p->samples, origin, 7, 8);
 	other = samples_add_thread(p->samples, origin, 7, 9);
@@ -45,6 +48,12 @@ static void profile_make(struct profile *p)
 	/* The same method at another line is another place; without a sample of its own kind. */
 	stack[4] = frame(p, "a.B.d", FRAME_JAVA, 35, "");
 	stacks_add(p->stacks, stack, 5, 4);
+}
+
+static void add_origin(struct str *out, const struct sample_thread *t, const struct origin *o)
+{
+	str_addf(out, " %d/%d/%s/%s/%s/%s/%s", (int)t->pid, (int)t->tid, o->container, o->id,
+		 o->pod, o->namespace, o->host);
 }
 
 /* Every stack with places, samples and threads: what must come back. */
@@ -70,9 +79,7 @@ static char *text_of(const struct profile *p)
 			const struct sample_thread *t = &p->samples->threads[s->thread];
 
 			if (s->node == n && t->pid)
-				str_addf(&out, " %d/%d/%s/%s", (int)t->pid, (int)t->tid,
-					 p->samples->origins[t->origin].container,
-					 p->samples->origins[t->origin].id);
+				add_origin(&out, t, &p->samples->origins[t->origin]);
 		}
 		str_addc(&out, '\n');
 	}

@@ -69,7 +69,7 @@ static void check_details(const struct profile_input *in, const char *folded)
 	bool good = true;
 
 	profile_init(&p, true);
-	samples_add_origin(p.samples, &(struct origin){"web", "0123", ""});
+	samples_add_origin(p.samples, &(struct origin){"web", "0123", "", "", "", ""});
 	ok(profile_read(in, &p, &err) == 0, "read with details");
 	plain = stacks_plain(p.stacks, &nodes);
 	stacks_sort(plain);

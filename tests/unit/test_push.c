@@ -23,21 +23,21 @@ static void test_check(void)
 	check("http://x/a b", "blank", "a blank");
 }
 
-static void check_address(const char *url, const char *container, const char *want,
+static void check_address(const char *url, const char *container, const char *pod, const char *want,
 			  const char *name)
 {
-	struct session s = {.container_name = xstrdup(container),
-			    .container_id = xstrdup("0123"),
+	struct session s = {.dirfd = -1,
+			    .mapsfd = -1,
+			    .elffd = -1,
 			    .started = xstrdup("2026-11-21T10:00:00Z"),
 			    .frequency = 99,
 			    .duration = 29.6};
 	CLEANUP(str_fini) struct str address = {0};
 
-	push_address(url, &s, "db1", &address);
+	session_set_container(&s, "0123", container, pod, *pod ? "shop" : "", "db1");
+	push_address(url, &s, &address);
 	is_str(address.buf, want, "%s", name);
-	free(s.container_name);
-	free(s.container_id);
-	free(s.started);
+	session_fini(&s);
 }
 
 #define REST  "%2Ccontainer_id%3D0123%2Chost%3Ddb1%7D&from=1795255200&until=1795255230&sampleRate=99"
@@ -45,14 +45,20 @@ static void check_address(const char *url, const char *container, const char *wa
 
 static void test_address(void)
 {
-	check_address("http://x", "web", "http://x" QUERY "web%7Bcontainer%3Dweb" REST, "a host");
-	check_address("http://x/a//", "web", "http://x/a" QUERY "web%7Bcontainer%3Dweb" REST,
+	check_address("http://x", "web", "", "http://x" QUERY "web%7Bcontainer%3Dweb" REST,
+		      "a host");
+	check_address("http://x/a//", "web", "", "http://x/a" QUERY "web%7Bcontainer%3Dweb" REST,
 		      "a path");
-	check_address("http://x/ingest/", "web", "http://x" QUERY "web%7Bcontainer%3Dweb" REST,
+	check_address("http://x/ingest/", "web", "", "http://x" QUERY "web%7Bcontainer%3Dweb" REST,
 		      "the whole path");
-	check_address("http://x", "a,b=\"c\" {}&\xc3\xa9",
+	check_address("http://x", "a,b=\"c\" {}&\xc3\xa9", "",
 		      "http://x" QUERY "a_b__c____%26%C3%A9%7Bcontainer%3Da_b__c____%26%C3%A9" REST,
 		      "a name cannot end its label, nor its parameter");
+	check_address("http://x", "app", "web-1",
+		      "http://x" QUERY "app%7Bcontainer%3Dapp%2Ccontainer_id%3D0123%2Cpod%3Dweb-1"
+		      "%2Cnamespace%3Dshop%2Chost%3Ddb1%7D&from=1795255200&until=1795255230"
+		      "&sampleRate=99",
+		      "a pod");
 }
 
 int main(void)

@@ -46,8 +46,7 @@ static void fill(struct session *s)
 	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3", "1-2-3.debug");
 	session_add_elf(s, 43, "/usr/lib/libc.so.6", "1-2-3", "1-2-3.debug");
 	session_add_elf(s, 43, "/odd\xffname\n", "1-2-4", NULL);
-	s->container_id = xstrdup("abc");
-	s->container_name = xstrdup("we\"b");
+	session_set_container(s, "abc", "we\"b", "web-1", "shop", "db1");
 	s->started = xstrdup("2026-11-21T09:50:20Z");
 	s->frequency = 99;
 	s->duration = 1.5;
@@ -82,6 +81,10 @@ int main(void)
 
 	ok(session_open(dir, &r, &err) == 0, "open");
 	is_str(r.container_name, "we\"b", "name");
+	is_str(r.pod, "web-1", "pod");
+	is_str(r.namespace, "shop", "namespace");
+	is_str(r.host, "db1", "host");
+	is_str(r.label, "shop/web-1/we\"b", "label");
 	is_int(r.frequency, 99, "frequency");
 	ok(r.duration > 1.49 && r.duration < 1.51, "duration");
 	is_int((int64_t)r.jvm_count, 1, "JVM");
@@ -106,6 +109,7 @@ int main(void)
 	refused(dir, "{\"version\":1,\"maps\":[17]}", "plain name");
 	write_json(dir, "{\"version\":1,\"jvms\":{},\"processes\":7}");
 	ok(session_open(dir, &r, &err) == 0, "lists that are none are empty");
+	is_str(r.pod, "", "and so is the pod of a session that has none");
 	session_fini(&r);
 	ok(session_open("/nonexistent", &r, &err) < 0, "no directory");
 	session_fini(&s);
