@@ -138,7 +138,7 @@ int fs_write_all(int fd, const void *p, size_t len, struct err *err)
 	return 0;
 }
 
-static int replace(int dirfd, const char *name, mode_t mode, const struct stat *owner,
+static int replace(int dirfd, const char *name, mode_t mode, const struct stat *owner, bool lasting,
 		   const void *p, size_t len, struct err *err)
 {
 	CLEANUP(free) char *tmp = xasprintf(".%s.%d", name, (int)getpid());
@@ -151,7 +151,8 @@ static int replace(int dirfd, const char *name, mode_t mode, const struct stat *
 	if (fs_write_all(fd, p, len, err) < 0 ||
 	    (owner && fchown(fd, owner->st_uid, owner->st_gid) < 0 &&
 	     err_set(err, errno, "chown")) ||
-	    (fchmod(fd, mode) < 0 && err_set(err, errno, "chmod"))) {
+	    (fchmod(fd, mode) < 0 && err_set(err, errno, "chmod")) ||
+	    (lasting && fsync(fd) < 0 && err_set(err, errno, "fsync"))) {
 		unlinkat(dirfd, tmp, 0);
 		return err_wrap(err, "%s", name);
 	}
@@ -160,19 +161,21 @@ static int replace(int dirfd, const char *name, mode_t mode, const struct stat *
 		unlinkat(dirfd, tmp, 0);
 		return -1;
 	}
+	if (lasting)
+		(void)fsync(dirfd); /* the new name */
 	return 0;
 }
 
 int fs_replace_file(int dirfd, const char *name, mode_t mode, const void *p, size_t len,
 		    struct err *err)
 {
-	return replace(dirfd, name, mode, NULL, p, len, err);
+	return replace(dirfd, name, mode, NULL, false, p, len, err);
 }
 
-int fs_replace_like(int dirfd, const char *name, const struct stat *like, const void *p, size_t len,
-		    struct err *err)
+int fs_replace_like(int dirfd, const char *name, const struct stat *like, bool lasting,
+		    const void *p, size_t len, struct err *err)
 {
-	return replace(dirfd, name, like->st_mode & 07777, like, p, len, err);
+	return replace(dirfd, name, like->st_mode & 07777, like, lasting, p, len, err);
 }
 
 int64_t fs_copy(int from, int to, uint64_t limit, struct err *err)

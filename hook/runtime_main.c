@@ -58,7 +58,8 @@ static int add_hook(const char *bundle, struct err *err)
 	if (!hook_conf_sibling("dfg-hook", hook, sizeof(hook)))
 		return err_set(err, 0, "there is no dfg-hook beside this program");
 	rc = oci_spec_add_hook(&text, hook, NULL, err);
-	return rc > 0 ? fs_replace_like(dir, "config.json", &st, text.buf, text.len, err) : rc;
+	return rc > 0 ? fs_replace_like(dir, "config.json", &st, false, text.buf, text.len, err)
+		      : rc;
 }
 
 int main(int argc, char **argv)

@@ -221,14 +221,14 @@ static bool look(const struct arguments *a, const struct probe *p)
 		probe_engines(p);
 		return true;
 	}
-	if (a->setup.file || a->setup.bundle) {
-		file = find_file(a, &err);
-		if (file)
-			a->engine->look(p->rootfd, file, &s);
-	} else {
+	file = find_file(a, &err);
+	if (!a->setup.file && !a->setup.bundle)
 		engine_look(p->rootfd, a->engine, &s);
-	}
+	else if (file)
+		a->engine->look(p->rootfd, file, &s);
 	probe_engine(p, a->engine, &s);
+	if (file)
+		probe_restart(p, a->engine, file, &s);
 	is = s.program;
 	engine_setting_fini(&s);
 	return is;

@@ -24,14 +24,36 @@ void probe_engine(const struct probe *p, const struct engine *e, const struct en
 			    s->program, s->file);
 }
 
+void probe_restart(const struct probe *p, const struct engine *e, const char *file,
+		   const struct engine_setting *s)
+{
+	CLEANUP(daemon_fini) struct daemon d = {0};
+	const char *const files[] = {file, s->file ? s->file + 1 : NULL};
+
+	if (!e->reads_once || !daemon_find(e->reads_once, file, &d))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(files) && files[i]; i++) {
+		if (!daemon_is_older(&d, p->rootfd, files[i]))
+			continue;
+		finding_add(p->f, FINDING_NOTE, "restart",
+			    "restart it when it suits you; containers keep running",
+			    "%s (%d) is older than the change of /%s, which does not count yet",
+			    e->name, (int)d.pid, files[i]);
+		return;
+	}
+}
+
 void probe_engines(const struct probe *p)
 {
 	for (size_t i = 0; i < engine_count; i++) {
 		struct engine_setting s;
 
 		engine_look(p->rootfd, &engines[i], &s);
-		if (engine_is_present(p->rootfd, &engines[i]) || (!engines[i].program && s.program))
+		if (engine_is_present(p->rootfd, &engines[i]) ||
+		    (!engines[i].program && s.program)) {
 			probe_engine(p, &engines[i], &s);
+			probe_restart(p, &engines[i], engines[i].files[0], &s);
+		}
 		engine_setting_fini(&s);
 	}
 }

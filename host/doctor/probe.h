@@ -33,6 +33,11 @@ void probe_payload(const struct probe *p);
 void probe_engines(const struct probe *p); /* all that are there, or configured */
 void probe_engine(const struct probe *p, const struct engine *e, const struct engine_setting *s);
 
+/* Whether the daemon that reads the file (below the root) has to be started again for it to count.
+ */
+void probe_restart(const struct probe *p, const struct engine *e, const char *file,
+		   const struct engine_setting *s);
+
 /* ---- a container, and a JVM in it ---- */
 
 /* `reachable`: whether the agent is in the container, or can be brought there. */

@@ -210,7 +210,7 @@ static int make(const struct change *c, int rootfd, struct err *err)
 	if (dir < 0)
 		return -1;
 	(void)!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
-	return fs_replace_like(dir, name, &st, c->then.buf, c->then.len, err);
+	return fs_replace_like(dir, name, &st, true, c->then.buf, c->then.len, err);
 }
 
 static int remove_file(const struct change *c, int rootfd, struct err *err)

@@ -1,68 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dockerd.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <time.h>
 
-#include "dfg/fs.h"
+#include "daemon.h"
 #include "dfg/log.h"
 #include "dfg/proc.h"
 #include "dfg/run.h"
 
-#define USUAL	   "/etc/docker/daemon.json"
 #define OUTPUT_MAX (8u << 20)
 #define ASK_MS	   5000
 #define RELOAD_MS  5000
 
-struct search {
-	const char *file;
-	pid_t pid;
-	struct str args; /* each with its NUL */
-};
-
-static int match(pid_t pid, void *arg)
+static bool find(const char *file, struct daemon *ret)
 {
-	struct search *s = arg;
-	CLEANUP(close_fd) int procfd = -1;
-	CLEANUP(str_fini) struct str args = {0};
-	struct proc_status st;
-	const char *file;
-	struct err err;
+	static const struct daemon_kind dockerd = {
+		"dockerd", {"--config-file"}, "etc/docker/daemon.json"};
 
-	procfd = proc_open(pid, &err);
-	if (procfd < 0 || proc_read_status(procfd, &st, &err) < 0 || strcmp(st.name, "dockerd") ||
-	    proc_read_args(procfd, &args, &err) < 0)
-		return 0;
-	file = proc_arg(&args, "--config-file");
-	if (strcmp((file ? file : USUAL) + 1, s->file) != 0)
-		return 0;
-	s->pid = pid;
-	s->args = args;
-	args = (struct str){0};
-	return 1;
-}
-
-static bool find(const char *file, struct search *ret)
-{
-	struct err err;
-
-	*ret = (struct search){.file = file};
-	return proc_each(match, ret, &err) > 0;
+	return daemon_find(&dockerd, file, ret);
 }
 
 bool dockerd_has_flags(const char *file, struct err *err)
 {
 	static const char *const flags[] = {"--add-runtime", "--default-runtime"};
 	const char *flag = NULL;
-	struct search s;
+	CLEANUP(daemon_fini) struct daemon daemon = {0};
 
-	if (!find(file, &s))
+	if (!find(file, &daemon))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-		if (proc_arg(&s.args, flags[i]))
+		if (proc_arg(&daemon.args, flags[i]))
 			flag = flags[i];
-	str_fini(&s.args);
 	if (flag)
 		err_set(err, 0,
 			"/%s: dockerd is started with %s, and refuses a file that sets it, too: "
@@ -117,12 +86,11 @@ char *dockerd_containers_of(const struct setup *s, const char *file, const char 
 {
 	CLEANUP(free) char *lines = NULL;
 	CLEANUP(str_fini) struct str names = {0};
-	struct search daemon;
+	CLEANUP(daemon_fini) struct daemon daemon = {0};
 	char *save = NULL;
 
 	if (!find(file, &daemon))
 		return NULL;
-	str_fini(&daemon.args);
 	lines = list_runtimes(s);
 	for (char *l = lines ? strtok_r(lines, "\n", &save) : NULL; l;
 	     l = strtok_r(NULL, "\n", &save)) {
@@ -156,13 +124,12 @@ static const char *restart_words(const struct setup *s)
 
 void dockerd_reload(const struct setup *s, const char *file, const char *runtime)
 {
-	struct search daemon;
+	CLEANUP(daemon_fini) struct daemon daemon = {0};
 
 	if (!find(file, &daemon)) {
 		log_info("no dockerd runs that reads /%s; it counts from its next start", file);
 		return;
 	}
-	str_fini(&daemon.args);
 	if (kill(daemon.pid, SIGHUP) < 0) {
 		log_warn("dockerd (%d) could not be told; restart it: %s", (int)daemon.pid,
 			 restart_words(s));

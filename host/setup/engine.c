@@ -8,6 +8,10 @@
 		"usr/share/containers/oci/hooks.d/", "etc/containers/oci/hooks.d/"                 \
 	}
 
+#define CONTAINERD_FILE "etc/containerd/config.toml"
+
+static const struct daemon_kind containerd = {"containerd", {"--config", "-c"}, CONTAINERD_FILE};
+
 const struct engine engines[] = {
 	{.name = "runc",
 	 .look = look_spec,
@@ -25,7 +29,8 @@ const struct engine engines[] = {
 	 .apply = apply_docker},
 	{.name = "containerd",
 	 .program = "containerd",
-	 .files = {"etc/containerd/config.toml"},
+	 .files = {CONTAINERD_FILE},
+	 .reads_once = &containerd,
 	 .look = look_containerd,
 	 .plan = plan_containerd,
 	 .hint = "Restart containerd when it suits you (systemctl restart containerd): pods keep "

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "change.h"
+#include "daemon.h"
 #include "dfg/err.h"
 
 /* What dfg-setup is to do. Strings are borrowed. */
@@ -48,6 +49,9 @@ struct engine {
 	/* Carries the changes out and makes them work; NULL: changes_apply does. */
 	int (*apply)(const struct setup *s, bool install, const char *file, const struct changes *c,
 		     struct err *err);
+
+	/* Its daemon, when it reads its configuration only as it starts; NULL: it looks again. */
+	const struct daemon_kind *reads_once;
 
 	const char *hint; /* what the administrator does next, or has to know */
 };

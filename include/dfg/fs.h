@@ -46,9 +46,10 @@ MUST_CHECK int fs_write_all(int fd, const void *p, size_t len, struct err *err);
 MUST_CHECK int fs_replace_file(int dirfd, const char *name, mode_t mode, const void *p, size_t len,
 			       struct err *err);
 
-/* The same, with mode and owner of `like`. */
-MUST_CHECK int fs_replace_like(int dirfd, const char *name, const struct stat *like, const void *p,
-			       size_t len, struct err *err);
+/* The same, with mode and owner of `like`. `lasting`: on the disk before it takes the old one's
+ * place, so that a power cut leaves one of both. */
+MUST_CHECK int fs_replace_like(int dirfd, const char *name, const struct stat *like, bool lasting,
+			       const void *p, size_t len, struct err *err);
 
 /* Copies at most `limit` bytes; stops at the end of `from`. Returns the bytes copied, or -1. */
 MUST_CHECK int64_t fs_copy(int from, int to, uint64_t limit, struct err *err);

@@ -39,8 +39,10 @@ with_containerd() {
 	ok "  install" setup install containerd "${TOOL[@]}"
 	ok "    twice" setup install containerd "${TOOL[@]}"
 	ok "    status" setup status containerd --file "$CONF" --root "$DFG_ROOT"
+	ok "      tells that containerd has to be restarted" grep -q "containerd ($CRI_PID) is older than the change of $CONF" "$SHOP/setup"
 	cri_restart
 	is "    containerd starts with it" $? 0
+	ok "      it has not to be any more" eval 'setup status containerd --file "$CONF" && ! grep restart "$SHOP/setup"'
 	ok "    the pod runs on" test "$(cri_pid "$one")" = "$pid" -a -d "/proc/$pid"
 	cri_pod new >/dev/null
 	two=$(cri_container new shop "$SHOP_IN_POD")

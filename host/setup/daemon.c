@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dfg/proc.h"
+
+#define NS 1000000000
+
+struct search {
+	const struct daemon_kind *kind;
+	const char *file;
+	struct daemon *found;
+};
+
+static const char *file_of(const struct daemon *d, const struct daemon_kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kind->options) && kind->options[i]; i++) {
+		const char *file = proc_arg(&d->args, kind->options[i]);
+
+		if (file)
+			return file + strspn(file, "/");
+	}
+	return kind->usual;
+}
+
+static int match(pid_t pid, void *arg)
+{
+	const struct search *s = arg;
+	CLEANUP(daemon_fini) struct daemon d = {.pid = pid};
+	CLEANUP(close_fd) int procfd = -1;
+	struct proc_status st;
+	struct err err;
+
+	procfd = proc_open(pid, &err);
+	if (procfd < 0 || proc_read_status(procfd, &st, &err) < 0 ||
+	    strcmp(st.name, s->kind->program) != 0 || proc_read_args(procfd, &d.args, &err) < 0 ||
+	    strcmp(file_of(&d, s->kind), s->file) != 0)
+		return 0;
+	*s->found = d;
+	d = (struct daemon){0};
+	return 1;
+}
+
+bool daemon_find(const struct daemon_kind *kind, const char *file, struct daemon *ret)
+{
+	struct search s = {kind, file, ret};
+	struct err err;
+
+	return proc_each(match, &s, &err) > 0;
+}
+
+void daemon_fini(struct daemon *d)
+{
+	str_fini(&d->args);
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * NS + t.tv_nsec;
+}
+
+bool daemon_is_older(const struct daemon *d, int rootfd, const char *file)
+{
+	CLEANUP(close_fd) int procfd = -1;
+	struct stat st;
+	struct err err;
+	uint64_t ticks;
+	int64_t started;
+
+	procfd = proc_open(d->pid, &err);
+	if (procfd < 0 || proc_start_time(procfd, &ticks, &err) < 0 ||
+	    fstatat(rootfd, file, &st, 0) < 0)
+		return false;
+	started = (int64_t)ticks * (NS / sysconf(_SC_CLK_TCK)) + now_ns(CLOCK_REALTIME) -
+		  now_ns(CLOCK_BOOTTIME);
+	return (int64_t)st.st_mtim.tv_sec * NS + st.st_mtim.tv_nsec > started;
+}

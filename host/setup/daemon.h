@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A running daemon, by the configuration file it reads. */
+#ifndef DFG_DAEMON_H
+#define DFG_DAEMON_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "dfg/str.h"
+
+/* How a daemon is told its file. */
+struct daemon_kind {
+	const char *program;	/* its process's name */
+	const char *options[2]; /* of which the last is the name of the file */
+	const char *usual;	/* without such an option; below the root */
+};
+
+struct daemon {
+	pid_t pid;
+	struct str args; /* its command line, for proc_arg */
+};
+
+/* The daemon that reads this file (below the root). Freed with daemon_fini. */
+bool daemon_find(const struct daemon_kind *kind, const char *file, struct daemon *ret);
+void daemon_fini(struct daemon *d);
+
+static inline void cleanup_daemon_fini(struct daemon *d)
+{
+	daemon_fini(d);
+}
+
+/* Whether the file (below the root) was changed since the daemon was started. */
+bool daemon_is_older(const struct daemon *d, int rootfd, const char *file);
+
+#endif
