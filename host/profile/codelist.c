@@ -64,15 +64,32 @@ static void keep_last(struct ordset *kept, const struct snapfile_code **list, si
 			ordset_add(kept, ranks[i].place);
 }
 
-static void add_line(struct str *out, const struct snapfile_code *c)
+static void add_line(struct str *out, uint64_t start, uint64_t end, const char *name, size_t len)
+{
+	if (start == end)
+		return;
+	str_addf(out, "%llx %llx ", (unsigned long long)start, (unsigned long long)(end - start));
+	symname_add_clean(out, name, len);
+	str_addc(out, '\n');
+}
+
+/* A method; or a blob with its stubs, in whose name is what lies between them. */
+static void add_lines(struct str *out, const struct snapfile *sf, const struct snapfile_code *c)
 {
 	struct snapfile_method m = {.name = c->name, .name_len = c->record->name_len};
+	uint64_t at = c->start;
+	bool is_method = snapfile_code_method(c, &m);
 
-	snapfile_code_method(c, &m);
-	str_addf(out, "%llx %llx ", (unsigned long long)c->start,
-		 (unsigned long long)(c->end - c->start));
-	symname_add_clean(out, m.name, m.name_len);
-	str_addc(out, '\n');
+	for (size_t i = 0; !is_method && i < sf->stub_count; i++) {
+		const struct snapfile_stub *stub = &sf->stubs[i];
+
+		if (stub->start < at || stub->end > c->end)
+			continue;
+		add_line(out, at, stub->start, m.name, m.name_len);
+		add_line(out, stub->start, stub->end, stub->name, stub->name_len);
+		at = stub->end;
+	}
+	add_line(out, at, c->end, m.name, m.name_len);
 }
 
 void codelist_text(const struct snapfile *sf, struct str *ret)
@@ -84,5 +101,5 @@ void codelist_text(const struct snapfile *sf, struct str *ret)
 	ordset_init(&kept, count + 1);
 	keep_last(&kept, list, count);
 	for (size_t i = ordset_next(&kept, 0); i != ORDSET_NONE; i = ordset_next(&kept, i + 1))
-		add_line(ret, list[i]);
+		add_lines(ret, sf, list[i]);
 }

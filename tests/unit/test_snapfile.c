@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "codelist.h"
 #include "dfg/fs.h"
 #include "snapmake.h"
 #include "tap.h"
@@ -192,6 +193,7 @@ static void test_stubs(void)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
 	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(str_fini) struct str map = {0};
 	struct err err;
 	uint32_t len = 1000;
 
@@ -215,6 +217,10 @@ static void test_stubs(void)
 	is_str(stub_at(sf, 0x2030), "-", "not one whose name is longer than its record");
 	is_str(stub_at(sf, 0x2038), "-", "nor an empty one");
 	is_str(stub_at(sf, UINT64_MAX - 1), "-", "nor one around the end of memory");
+	codelist_text(sf, &map);
+	is_str(map.buf,
+	       "1000 80 a.B.outer\n2000 20 call_stub\n2020 10 later\n2030 10 StubRoutines (1)\n",
+	       "perf's map has stubs, and between them their blob");
 }
 
 int main(void)
