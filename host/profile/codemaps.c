@@ -7,11 +7,20 @@
 #include "symname.h"
 
 #define ASKED 1024u
+#define NAMED 4096u
 
 /* An interpreted method that was asked for, and its frame + 1; 0: free. */
 struct asked {
 	uint64_t method;
 	struct snapfile_span span;
+	uint32_t frame;
+};
+
+/* A compiled method that was named, by where the snapshot has its name, which many codes share. */
+struct named {
+	const char *name;
+	size_t len;
+	enum frame_kind kind;
 	uint32_t frame;
 };
 
@@ -32,6 +41,7 @@ struct codemaps {
 	size_t count, cap;
 	struct str name;
 	uint32_t stale;
+	struct named named[NAMED];
 };
 
 struct codemaps *codemaps_new(const struct profile_input *in, struct stacks *stacks)
@@ -151,9 +161,16 @@ static uint32_t intern(struct codemaps *cm, const char *name, size_t len, enum f
 static uint32_t intern_method(struct codemaps *cm, const struct snapfile_method *m,
 			      enum frame_kind kind)
 {
+	struct named *n = &cm->named[mix((uint64_t)(uintptr_t)m->name + kind) % NAMED];
+
 	if (!m->name_len)
 		return stacks_intern(cm->stacks, "[unknown]", strlen("[unknown]"), FRAME_UNKNOWN);
-	return intern(cm, m->name, m->name_len, kind);
+	if (n->name != m->name || n->len != m->name_len || n->kind != kind)
+		*n = (struct named){.name = m->name,
+				    .len = m->name_len,
+				    .kind = kind,
+				    .frame = intern(cm, m->name, m->name_len, kind)};
+	return n->frame;
 }
 
 static uint32_t at_place(struct codemaps *cm, uint32_t frame, int32_t line,

@@ -5,13 +5,6 @@
 
 #define KNOWN (1 << 7) /* was found out */
 
-struct traits {
-	const struct stacks *stacks;
-	uint32_t stale;
-	uint8_t *list; /* by frame */
-	size_t count;
-};
-
 struct traits *traits_new(const struct stacks *stacks, uint32_t stale)
 {
 	struct traits *t = xcalloc(1, sizeof(*t));
@@ -67,7 +60,7 @@ static unsigned find_out(const struct traits *t, uint32_t frame)
 	return traits;
 }
 
-unsigned traits_of(struct traits *t, uint32_t frame)
+unsigned traits_find(struct traits *t, uint32_t frame)
 {
 	if (frame >= t->count) {
 		size_t count = stacks_frame_count(t->stacks) * 2;
@@ -76,7 +69,6 @@ unsigned traits_of(struct traits *t, uint32_t frame)
 		memset(t->list + t->count, 0, count - t->count);
 		t->count = count;
 	}
-	if (!t->list[frame])
-		t->list[frame] = (uint8_t)find_out(t, frame);
+	t->list[frame] = (uint8_t)find_out(t, frame);
 	return t->list[frame];
 }

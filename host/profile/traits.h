@@ -13,14 +13,24 @@ enum trait {
 	TRAIT_FIRST = 1 << 4,	 /* where a thread or a program starts */
 };
 
-struct traits;
+struct traits {
+	const struct stacks *stacks;
+	uint32_t stale;
+	uint8_t *list; /* by frame; 0: not yet found out */
+	size_t count;
+};
 
 /* The stacks are borrowed and must stay; `stale` is their frame for stale code. */
 struct traits *traits_new(const struct stacks *stacks, uint32_t stale);
 void traits_free(struct traits *t);
 
+unsigned traits_find(struct traits *t, uint32_t frame);
+
 /* Of a frame of the stacks: bits of enum trait. */
-unsigned traits_of(struct traits *t, uint32_t frame);
+static inline unsigned traits_of(struct traits *t, uint32_t frame)
+{
+	return frame < t->count && t->list[frame] ? t->list[frame] : traits_find(t, frame);
+}
 
 static inline void cleanup_traits_free(struct traits **t)
 {
