@@ -99,14 +99,11 @@ static void load_map(struct code *c, int fd)
 	(void)done;
 }
 
-static struct code *code_of(struct codemaps *cm, uint32_t number)
+static void load_code(struct codemaps *cm, struct code *c)
 {
-	struct code *c = &cm->list[number - 1];
 	size_t count = cm->in->map_count, done = 0;
 	int64_t last = INT64_MIN;
 
-	if (c->map)
-		return c;
 	c->map = javasym_new();
 	/* In ascending order: the later wins. */
 	while (done < count) {
@@ -133,6 +130,14 @@ static struct code *code_of(struct codemaps *cm, uint32_t number)
 		c->methods = xcalloc(snapfile_method_count(c->snapshot), sizeof(*c->methods));
 		c->asked = xcalloc(ASKED, sizeof(*c->asked));
 	}
+}
+
+static struct code *code_of(struct codemaps *cm, uint32_t number)
+{
+	struct code *c = &cm->list[number - 1];
+
+	if (!c->map)
+		load_code(cm, c);
 	return c;
 }
 

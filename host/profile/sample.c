@@ -45,7 +45,7 @@ static void push_kernel(struct reader *r, uint64_t addr)
 }
 
 /* Those of the user are named together, by push_user_chain; only if `user`. */
-static void push_addr(struct reader *r, uint64_t context, uint64_t addr, bool user)
+static inline void push_addr(struct reader *r, uint64_t context, uint64_t addr, bool user)
 {
 	if (context == (uint64_t)PERF_CONTEXT_USER && user)
 		r->user[r->user_count++] = addr;
@@ -91,10 +91,11 @@ static void push_chain(struct reader *r, const struct process *p, const struct p
 	while (chain.len) {
 		uint64_t addr = bytes_u64(&chain);
 
-		/* -1 and the like: read off a stack that has no frame there, so is all behind it */
-		if (addr >= (uint64_t)PERF_CONTEXT_MAX && !is_context(addr))
-			break;
-		if (is_context(addr)) {
+		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
+			/* -1 and the like: read off a stack that has no frame there, so is all
+			 * behind it */
+			if (!is_context(addr))
+				break;
 			push_user_chain(r, p);
 			context = addr;
 			at_return = false;
@@ -208,17 +209,22 @@ static void push_thread(struct reader *r, pid_t pid, pid_t tid)
 
 static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
 {
+	uint64_t unknown = 0, nameless = 0, java = 0, stale = 0;
 	struct quality *q = r->quality;
 
-	q->frames += n;
 	for (size_t i = 0; i < n; i++) {
 		unsigned traits = traits_of(r->traits, frames[i]);
 
-		q->frames_unknown += (traits & TRAIT_UNKNOWN) != 0;
-		q->frames_nameless += (traits & TRAIT_NAMELESS) != 0;
-		q->java_frames += (traits & TRAIT_JAVA) != 0;
-		q->stale += (traits & TRAIT_STALE) != 0;
+		unknown += (traits & TRAIT_UNKNOWN) != 0;
+		nameless += (traits & TRAIT_NAMELESS) != 0;
+		java += (traits & TRAIT_JAVA) != 0;
+		stale += (traits & TRAIT_STALE) != 0;
 	}
+	q->frames += n;
+	q->frames_unknown += unknown;
+	q->frames_nameless += nameless;
+	q->java_frames += java;
+	q->stale += stale;
 }
 
 static void keep_sample(struct reader *r, const struct perf_record *rec, uint32_t node)

@@ -138,7 +138,7 @@ struct rejoin {
 /* Whether the walk goes on as it did before from frame at - 1 on. */
 static bool has_rejoined(struct rejoin *r, const struct walk *w)
 {
-	const struct unwind_frame *f = r->before->frames;
+	const struct unwind_state *f = r->before->states;
 	uint64_t sp = unwind_sp(&w->regs);
 
 	while (r->at && unwind_sp(&f[r->at - 1].regs) < sp)
@@ -152,23 +152,25 @@ static bool has_rejoined(struct rejoin *r, const struct walk *w)
 }
 
 /* A step, and what led to its frame. */
-static enum step walk_step(struct walk *w)
+static enum step step_from(struct walk *w, struct unwind_state *states)
 {
 	size_t first = w->count;
 	enum step s;
 
-	w->frames[first].regs = w->regs;
-	w->frames[first].pushes = w->pushes;
+	if (!states)
+		return step(w);
+	states[first] = (struct unwind_state){.regs = w->regs, .pushes = w->pushes};
 	s = step(w);
 	for (size_t i = first + 1; i < w->count; i++)
-		w->frames[i].regs.known = 0;
+		states[i].regs.known = 0;
 	return s;
 }
 
 enum unwind_end unwind_after(const struct unwind_source *src, const struct unwind_regs *regs,
 			     const struct stack_copy *stack, bool limited,
 			     const struct unwind_before *before,
-			     struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count,
+			     struct unwind_frame ret[UNWIND_FRAMES_MAX],
+			     struct unwind_state ret_states[UNWIND_FRAMES_MAX], size_t *ret_count,
 			     size_t *ret_same)
 {
 	static const struct snap_head no_head;
@@ -188,7 +190,7 @@ enum unwind_end unwind_after(const struct unwind_source *src, const struct unwin
 			s = STEP_ROOT;
 			break;
 		}
-		s = walk_step(&w);
+		s = step_from(&w, ret_states);
 	}
 	*ret_count = w.count;
 	switch (s) {
@@ -209,5 +211,5 @@ enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs
 {
 	size_t same;
 
-	return unwind_after(src, regs, stack, limited, NULL, ret, ret_count, &same);
+	return unwind_after(src, regs, stack, limited, NULL, ret, NULL, ret_count, &same);
 }

@@ -22,14 +22,18 @@ struct moment {
  * common with it: these are not named again. */
 struct lately {
 	struct moment moment;
-	struct unwind_frame *places;
-	uint32_t *ends; /* by place: how many frames up to and with it */
-	size_t count, cap, end_cap;
+	struct lately_place {
+		struct unwind_frame at;
+		uint32_t end; /* how many frames there are up to and with it */
+	} * places;
+	size_t count, cap;
 	uint32_t *frames;
 	size_t frame_count, frame_cap;
-	/* Of what was unwound: to its root, or not; the recording's bytes, and how far they were
-	 * read. */
+	/* Of what was unwound: to its root, or not; what led to each place, the recording's bytes,
+	 * and how far they were read. */
 	bool whole;
+	struct unwind_state *states;
+	size_t state_cap;
 	struct stack_copy stack;
 	uint64_t top;
 };
@@ -40,8 +44,9 @@ struct userstack {
 	size_t jvm_count, jvm_cap;
 	uint32_t frozen; /* frame */
 	const struct process *process;
-	struct unwind_frame *places; /* of the sample at hand, innermost first */
-	size_t place_cap;
+	/* Of the sample at hand, innermost first. */
+	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
+	struct unwind_state states[UNWIND_FRAMES_MAX];
 	struct lately lately[LATELY]; /* by thread */
 };
 
@@ -52,8 +57,6 @@ struct userstack *userstack_new(struct symbolizer *sy, struct stacks *stacks)
 
 	us->symbols = sy;
 	us->frozen = stacks_intern(stacks, frozen, strlen(frozen), FRAME_STUB);
-	us->place_cap = UNWIND_FRAMES_MAX;
-	us->places = xcalloc(us->place_cap, sizeof(*us->places));
 	return us;
 }
 
@@ -65,11 +68,10 @@ void userstack_free(struct userstack *us)
 		returns_free(us->jvms[i].returns);
 	for (size_t i = 0; i < LATELY; i++) {
 		free(us->lately[i].places);
-		free(us->lately[i].ends);
+		free(us->lately[i].states);
 		free(us->lately[i].frames);
 	}
 	free(us->jvms);
-	free(us->places);
 	free(us);
 }
 
@@ -146,9 +148,7 @@ static void add_place(struct userstack *us, struct lately *l, const struct unwin
 		l->frames[l->frame_count++] = frames[--n];
 	}
 	l->places = grow(l->places, l->count, &l->cap, sizeof(*l->places));
-	l->ends = grow(l->ends, l->count, &l->end_cap, sizeof(*l->ends));
-	l->places[l->count] = *at;
-	l->ends[l->count++] = (uint32_t)l->frame_count;
+	l->places[l->count++] = (struct lately_place){.at = *at, .end = (uint32_t)l->frame_count};
 }
 
 /* The thread's last stack, none if that would be named in another way now. */
@@ -164,18 +164,15 @@ static struct lately *lately_at(struct userstack *us, struct moment m)
 	return l;
 }
 
-/* Names the n places at hand, which come behind the first `same` ones of lately. */
-static struct userframes name_all(struct userstack *us, struct lately *l, size_t same, size_t n,
-				  uint64_t time)
+/* Leaves the `same` outermost places. */
+static void cut(struct lately *l, size_t same)
 {
-	while (n && same < l->count && same_place(&l->places[same], &us->places[n - 1])) {
-		same++;
-		n--;
-	}
 	l->count = same;
-	l->frame_count = same ? l->ends[same - 1] : 0;
-	while (n)
-		add_place(us, l, &us->places[--n], time);
+	l->frame_count = same ? l->places[same - 1].end : 0;
+}
+
+static struct userframes frames_of(const struct lately *l)
+{
 	return (struct userframes){.list = l->frames, .count = l->frame_count};
 }
 
@@ -194,14 +191,32 @@ struct userframes userstack_chain(struct userstack *us, const struct process *p,
 {
 	struct moment m = moment_of(p, tid, symbolizer_snapshot(us->symbols, p), time);
 	struct lately *l = lately_at(us, m);
+	size_t same = 0;
 
 	us->process = p;
-	for (size_t i = 0; i < n; i++) {
-		us->places = grow(us->places, i, &us->place_cap, sizeof(*us->places));
-		us->places[i] = (struct unwind_frame){.addr = addrs[i], .kind = UNWIND_ANY};
-	}
+	while (same < n && same < l->count && l->places[same].at.kind == UNWIND_ANY &&
+	       l->places[same].at.addr == addrs[n - 1 - same])
+		same++;
+	cut(l, same);
+	for (n -= same; n;)
+		add_place(us, l, &(struct unwind_frame){.addr = addrs[--n], .kind = UNWIND_ANY},
+			  time);
 	l->whole = false;
-	return name_all(us, l, 0, n, time);
+	return frames_of(l);
+}
+
+/* The places at hand follow the `same` ones of lately that go on as they did. */
+static void name_unwound(struct userstack *us, struct lately *l, size_t same, size_t n,
+			 uint64_t time)
+{
+	while (n && same < l->count && same_place(&l->places[same].at, &us->unwound[n - 1]))
+		l->states[same++] = us->states[--n];
+	cut(l, same);
+	while (n) {
+		l->states = grow(l->states, l->count, &l->state_cap, sizeof(*l->states));
+		l->states[l->count] = us->states[--n];
+		add_place(us, l, &us->unwound[n], time);
+	}
 }
 
 /* What comes to be known of a stack and what was known of the one before. */
@@ -210,14 +225,14 @@ static enum unwind_end unwind_lately(struct userstack *us, struct lately *l,
 				     const struct unwind_regs *regs, struct stack_copy *stack,
 				     bool limited, size_t *ret_count, size_t *ret_same)
 {
-	struct unwind_before before = {.frames = l->places, .count = l->count, .stack = l->stack};
+	struct unwind_before before = {.states = l->states, .count = l->count, .stack = l->stack};
 	uint64_t top = 0;
 	enum unwind_end end;
 
 	before.stack.top = &l->top;
 	stack->top = &top;
-	end = unwind_after(src, regs, stack, limited, l->whole ? &before : NULL, us->places,
-			   ret_count, ret_same);
+	end = unwind_after(src, regs, stack, limited, l->whole ? &before : NULL, us->unwound,
+			   us->states, ret_count, ret_same);
 	l->whole = end == UNWIND_ROOT;
 	l->stack = *stack;
 	l->top = *ret_same && l->top > top ? l->top : top;
@@ -247,5 +262,6 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 	}
 	*ret_end =
 		unwind_lately(us, l, &src, &regs, &stack, s->stack_dyn >= s->stack_len, &n, &same);
-	return name_all(us, l, same, n, time);
+	name_unwound(us, l, same, n, time);
+	return frames_of(l);
 }

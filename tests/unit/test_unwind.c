@@ -151,30 +151,33 @@ static void is_after(struct thread *t, const struct unwind_before *before, size_
 		.base = BASE, .p = (const uint8_t *)t->stack, .len = 8 * t->words};
 	size_t n, got;
 
-	unwind_after(&src, &t->regs, &stack, true, before, frames, &n, &got);
+	unwind_after(&src, &t->regs, &stack, true, before, frames, NULL, &n, &got);
 	ok(n == found && got == same, "%s", what);
 }
 
 static void test_before(void)
 {
-	static struct unwind_frame frames[UNWIND_FRAMES_MAX], outermost[UNWIND_FRAMES_MAX];
+	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	static struct unwind_state states[UNWIND_FRAMES_MAX], outermost[UNWIND_FRAMES_MAX];
 	CLEANUP(returns_free) struct returns *returns = returns_new();
 	struct unwind_source src = {.code = snapshot, .returns = returns, .native = find_native};
 	struct thread t = at(METHOD + 0x20, 1), first;
 	uint64_t top = 0;
 	struct stack_copy stack = {
 		.base = BASE, .p = (const uint8_t *)first.stack, .len = 8 * WORDS, .top = &top};
-	struct unwind_before before = {.frames = outermost, .stack = stack};
+	struct unwind_before before = {.states = outermost, .stack = stack};
+	size_t same;
 
 	t.stack[3] = RET;
 	t.stack[7] = RET;
 	t.stack[11] = UP;
 	bottom(&t, 12);
 	first = t;
-	is_int(unwind(&src, &first.regs, &stack, true, frames, &before.count), UNWIND_ROOT,
-	       "a stack");
+	is_int(unwind_after(&src, &first.regs, &stack, true, NULL, frames, states, &before.count,
+			    &same),
+	       UNWIND_ROOT, "a stack");
 	for (size_t i = 0; i < before.count; i++)
-		outermost[i] = frames[before.count - 1 - i];
+		outermost[i] = states[before.count - 1 - i];
 	is_after(&t, &before, 0, before.count, "the same again");
 	unwind_set(&t.regs, UNWIND_PC, METHOD + 0x30);
 	is_after(&t, &before, 1, before.count - 1, "at another place of its first method");
