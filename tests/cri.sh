@@ -5,10 +5,12 @@
 #
 #   cri_start <CONFIG        containerd with this config.toml, in which @DIR@ is a new directory CRI_DIR
 #                            for all that is its own; CRI_BIN: where its programs are (/usr/bin)
+#                            CRI_CONFIG: another file that it reads from its next start on
 #   cri_restart              stops containerd, which leaves pods alone, and starts it again
 #   cri_image NAME DIR       makes an image of a directory; its command is /pause
 #   cri METHOD REQUEST       calls it with the request in protobuf's text format; prints the response
-#   cri_pod NAME             makes a sandbox in the host's network; prints its id
+#   cri_pod NAME             makes a sandbox in the host's network; prints its id. CRI_NAMESPACES="pid: NODE":
+#                            and among its processes (for its containers, too)
 #   cri_container POD NAME CONFIG   makes and starts a container in it; prints its id
 #   cri_pid ID, cri_spec ID  its first process; its OCI specification
 #   cri_stop                 removes all pods, stops containerd, deletes
@@ -24,7 +26,7 @@ cri_start() {
 }
 
 cri_daemon() {
-	PATH=$CRI_BIN:$PATH "$CRI_BIN/containerd" --config "$CRI_DIR/config.toml" \
+	PATH=$CRI_BIN:$PATH "$CRI_BIN/containerd" --config "${CRI_CONFIG:-$CRI_DIR/config.toml}" \
 		>>"$CRI_DIR/containerd.log" 2>&1 &
 	CRI_PID=$!
 	wait_for cri Version '' || { tail -n 5 "$CRI_DIR/containerd.log"; return 1; }
@@ -72,7 +74,7 @@ cri() {
 
 cri_sandbox() {
 	printf 'metadata { name: "%s" namespace: "shop" uid: "%s" } log_directory: "%s"
-		linux { security_context { namespace_options { network: NODE } } }' "$1" "$1" "$CRI_DIR"
+		linux { security_context { namespace_options { network: NODE %s } } }' "$1" "$1" "$CRI_DIR" "${CRI_NAMESPACES:-}"
 }
 cri_field() { sed -n "s/^ *$1: \"\\(.*\\)\"\$/\\1/p"; }
 cri_pod() { cri RunPodSandbox "config { $(cri_sandbox "$1") }" | cri_field pod_sandbox_id; }
