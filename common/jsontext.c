@@ -12,6 +12,16 @@ static void splice(struct str *text, size_t from, size_t to, const char *part, s
 	*text = s;
 }
 
+void json_text_put_in(struct str *text, size_t at, const char *part)
+{
+	splice(text, at, at, part, strlen(part));
+}
+
+void json_text_cut(struct str *text, const struct json_span *span)
+{
+	splice(text, span->from, span->to, "", 0);
+}
+
 /* Puts a member in front of all others, on a line of its own where they are. */
 static void insert_member(struct str *text, const struct json_span *object, const char *key,
 			  const char *value)

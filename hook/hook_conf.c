@@ -78,6 +78,8 @@ static bool set_key(const char *key, const char *value, struct hook_conf *c, str
 		good = add_rule(value, key[0] == 'n', c);
 	} else if (!strcmp(key, "strict")) {
 		good = set_bool(value, &c->strict);
+	} else if (!strcmp(key, "early")) {
+		good = set_bool(value, &c->early);
 	} else if (!strcmp(key, "budget_ms")) {
 		good = set_number(value, 10, 4000, &n);
 		c->budget_ms = (unsigned)n;

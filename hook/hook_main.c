@@ -7,6 +7,7 @@
 #include "dfg/clock.h"
 #include "dfg/log.h"
 #include "dfg/str.h"
+#include "hook_precreate.h"
 #include "hook_self.h"
 #include "hook_store.h"
 #include "hook_sweep.h"
@@ -17,6 +18,7 @@ static const char help[] =
 	"usage: dfg-hook [--root DIR] [--payload FILE] [--conf FILE] [MODE]\n"
 	"An OCI hook for createRuntime (or prestart) and poststop: state on stdin.\n"
 	"  --join     the same for a running container; prints one line of JSON\n"
+	"  --precreate  podman's stage: the specification goes on with early flags for JVMs\n"
 	"  --gc       remove what ended containers left\n"
 	"  --release  gc, and unmount what no container uses\n"
 	"  --help, --version\n"
@@ -135,6 +137,8 @@ int main(int argc, char **argv)
 	hook_self_sanitise();
 	if (options.mode == HOOK_MODE_HOOK || options.mode == HOOK_MODE_JOIN)
 		return hook(&options, good ? NULL : &err);
+	if (options.mode == HOOK_MODE_PRECREATE)
+		return hook_precreate(&options);
 	if (!good) {
 		log_error("%s", err.msg);
 		return 2;

@@ -9,7 +9,7 @@ static const struct {
 } modes[] = {
 	{"--join", HOOK_MODE_JOIN},	  {"--gc", HOOK_MODE_GC},
 	{"--release", HOOK_MODE_RELEASE}, {"--help", HOOK_MODE_HELP},
-	{"--version", HOOK_MODE_VERSION},
+	{"--version", HOOK_MODE_VERSION}, {"--precreate", HOOK_MODE_PRECREATE},
 };
 
 static bool take_mode(const char *arg, struct hook_options *o)

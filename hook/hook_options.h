@@ -9,8 +9,9 @@
 #include "dfg/err.h"
 
 enum hook_mode {
-	HOOK_MODE_HOOK, /* OCI state on stdin; the runtime waits */
-	HOOK_MODE_JOIN, /* the same for a container that runs already; prints a line */
+	HOOK_MODE_HOOK,	     /* OCI state on stdin; the runtime waits */
+	HOOK_MODE_JOIN,	     /* the same for a container that runs already; prints a line */
+	HOOK_MODE_PRECREATE, /* hook_precreate.h */
 	HOOK_MODE_GC,
 	HOOK_MODE_RELEASE,
 	HOOK_MODE_HELP,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-runtime: an OCI runtime for engines without hooks (Docker). It is the real runtime, but for
- * the two hooks that a bundle gets before its container is created. Whatever goes wrong here, the
- * real runtime runs, with the very arguments, descriptors and environment of this program. */
+ * the two hooks, and early flags, that a bundle gets before its container is created. Whatever goes
+ * wrong here, the real runtime runs, with the very arguments, descriptors and environment of this
+ * program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +14,7 @@
 #include "dfg/fs.h"
 #include "dfg/hook_conf.h"
 #include "dfg/oci_spec.h"
+#include "hook_select.h"
 #include "oci_config.h"
 #include "runtime_args.h"
 
@@ -39,7 +41,19 @@ static const char *find_runtime(const struct hook_conf *conf)
 	return NULL;
 }
 
-static int add_hook(const char *bundle, struct err *err)
+/* Not into containers that dfg.conf or they themselves keep dfg out of. */
+static int add_early(const struct hook_conf *conf, const char *bundle, struct str *text,
+		     struct err *err)
+{
+	CLEANUP(oci_config_fini) struct oci_config config = {0};
+
+	if (!conf->early || oci_config_parse(text->buf, text->len, bundle, &config, err) < 0 ||
+	    hook_select(conf, false, config.notes, err) != HOOK_NONE)
+		return 0;
+	return oci_spec_add_early(text, err);
+}
+
+static int edit(const struct hook_conf *conf, const char *bundle, struct err *err)
 {
 	CLEANUP(str_fini) struct str text = {0};
 	CLEANUP(close_fd)
@@ -48,7 +62,7 @@ static int add_hook(const char *bundle, struct err *err)
 	CLEANUP(close_fd) int fd = -1;
 	char hook[PATH_MAX];
 	struct stat st;
-	int rc;
+	int hooked, early;
 
 	if (dir < 0)
 		return -1;
@@ -57,9 +71,13 @@ static int add_hook(const char *bundle, struct err *err)
 		return -1;
 	if (!hook_conf_sibling("dfg-hook", hook, sizeof(hook)))
 		return err_set(err, 0, "there is no dfg-hook beside this program");
-	rc = oci_spec_add_hook(&text, hook, NULL, err);
-	return rc > 0 ? fs_replace_like(dir, "config.json", &st, false, text.buf, text.len, err)
-		      : rc;
+	hooked = oci_spec_add_hook(&text, hook, NULL, err);
+	if (hooked < 0)
+		return -1;
+	early = add_early(conf, bundle, &text, err);
+	return hooked > 0 || early > 0
+		       ? fs_replace_like(dir, "config.json", &st, false, text.buf, text.len, err)
+		       : 0;
 }
 
 int main(int argc, char **argv)
@@ -77,7 +95,7 @@ int main(int argc, char **argv)
 		return 127;
 	}
 	if (bundle)
-		(void)!add_hook(bundle, &err);
+		(void)!edit(&conf, bundle, &err);
 	/* crun looks at its own name, so it gets it. */
 	argv[0] = (char *)runtime;
 	execv(runtime, argv);

@@ -34,6 +34,8 @@ static const char help[] =
 	"        runc, crun (one bundle)\n"
 	"\n"
 	"      --opt-in         only containers that ask for it (docker, podman, cri-o)\n"
+	"      --early          JVMs have DebugNonSafepoints from their start on, by their\n"
+	"                       environment: names of inlined methods are exact (dfg-setup(8))\n"
 	"      --dry-run        show the change as a diff, make none\n"
 	"      --bundle DIR     the bundle, for runc and crun\n"
 	"      --file FILE      the configuration, instead of the engine's usual file\n"
@@ -67,6 +69,9 @@ static int take_words(int argc, char **argv, struct arguments *a, struct err *er
 	}
 	if (!a->engine && a->command != STATUS)
 		return err_set(err, 0, "which engine? see --help");
+	if (a->engine && a->setup.early && a->engine->no_early)
+		return err_set(err, 0, "%s cannot have --early: %s", a->engine->name,
+			       a->engine->no_early);
 	if (a->engine && !a->engine->files[0] && !a->setup.bundle)
 		return err_set(err, 0, "%s needs --bundle DIR", a->engine->name);
 	return 0;
@@ -77,6 +82,9 @@ static int take_option(int opt, struct arguments *a, struct err *err)
 	switch (opt) {
 	case 'o':
 		a->setup.opt_in = true;
+		break;
+	case 'e':
+		a->setup.early = true;
 		break;
 	case 'n':
 		a->dry_run = true;
@@ -117,12 +125,19 @@ static int take_option(int opt, struct arguments *a, struct err *err)
 static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
-		{"opt-in", no_argument, NULL, 'o'},	   {"dry-run", no_argument, NULL, 'n'},
-		{"bundle", required_argument, NULL, 'b'},  {"file", required_argument, NULL, 'f'},
-		{"program", required_argument, NULL, 'p'}, {"force", no_argument, NULL, 'F'},
-		{"root", required_argument, NULL, 'r'},	   {"json", no_argument, NULL, 'j'},
-		{"quiet", no_argument, NULL, 'q'},	   {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},	   {0},
+		{"opt-in", no_argument, NULL, 'o'},
+		{"dry-run", no_argument, NULL, 'n'},
+		{"bundle", required_argument, NULL, 'b'},
+		{"file", required_argument, NULL, 'f'},
+		{"program", required_argument, NULL, 'p'},
+		{"force", no_argument, NULL, 'F'},
+		{"root", required_argument, NULL, 'r'},
+		{"json", no_argument, NULL, 'j'},
+		{"early", no_argument, NULL, 'e'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{0},
 	};
 	struct arguments a = {0};
 	int opt;
@@ -179,10 +194,19 @@ static int carry_out(const struct arguments *a, const char *file, const struct c
 	return 0;
 }
 
+/* The one of this installation that dfg-runtime reads. */
+static char *conf_path(void)
+{
+	CLEANUP(free) char *beside = install_path("dfg.conf");
+
+	return access(beside, F_OK) == 0 ? TAKE_PTR(beside) : xstrdup(DFG_CONF_FILE);
+}
+
 static enum exit_status change(struct arguments *a)
 {
 	CLEANUP(free) char *hook = install_path("dfg-hook");
 	CLEANUP(free) char *runtime = install_path("dfg-runtime");
+	CLEANUP(free) char *conf = conf_path();
 	CLEANUP(free) char *file = NULL;
 	struct changes c = {0};
 	struct err err;
@@ -194,6 +218,7 @@ static enum exit_status change(struct arguments *a)
 	}
 	a->setup.hook = hook;
 	a->setup.runtime = runtime;
+	a->setup.conf = conf;
 	file = find_file(a, &err);
 	if (file && a->command == INSTALL && access(hook, X_OK) < 0)
 		err_set(&err, errno, "%s: install dfg first", hook);

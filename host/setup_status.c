@@ -28,6 +28,9 @@ void status_selection(const struct probe *p)
 	finding_add(p->f, conf.inject == HOOK_INJECT_NONE ? FINDING_NOTE : FINDING_OK, "inject",
 		    access(path, F_OK) < 0 ? "there is no " DFG_CONF_FILE ", dfg-hook(8)" : "",
 		    "%s", who[conf.inject]);
+	if (conf.early)
+		finding_add(p->f, FINDING_OK, "early", "",
+			    "dfg-runtime switches DebugNonSafepoints on in JVMs from their start");
 	for (unsigned i = 0; i < conf.rule_count; i++)
 		finding_add(p->f, FINDING_OK, conf.rules[i].never ? "never" : "only", "",
 			    "with the annotation %s=%s", conf.rules[i].key, conf.rules[i].pattern);

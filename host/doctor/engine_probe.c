@@ -20,8 +20,9 @@ void probe_engine(const struct probe *p, const struct engine *e, const struct en
 			    "containers that ask for it get %s, by %s; the others do not",
 			    s->program, s->file);
 	else
-		finding_add(p->f, FINDING_OK, e->name, "", "new containers get %s, by %s",
-			    s->program, s->file);
+		finding_add(p->f, FINDING_OK, e->name, "", "new containers get %s, by %s%s",
+			    s->program, s->file,
+			    s->early ? "; JVMs have DebugNonSafepoints from their start" : "");
 }
 
 void probe_restart(const struct probe *p, const struct engine *e, const char *file,

@@ -245,7 +245,9 @@ static int make_spec(const struct setup *s, struct str *ret, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(extra); i++)
 		if (json_text_remove(ret, extra[i]) < 0)
 			return err_set(err, 0, "what ctr oci spec printed is not understood");
-	return oci_spec_add_hook(ret, s->hook, s->root, err) < 0 ? -1 : 0;
+	if (oci_spec_add_hook(ret, s->hook, s->root, err) < 0)
+		return -1;
+	return s->early && oci_spec_add_early(ret, err) < 0 ? -1 : 0;
 }
 
 /* Whether a handler of the file, as it will be, begins with this specification. */

@@ -115,6 +115,41 @@ static int take(struct str *text, const struct str *before, const void *what, st
 	return 0;
 }
 
+/* ---- dfg.conf ---- */
+
+#define EARLY "# dfg-setup install docker --early\nearly = yes\n"
+
+static int put_early(struct str *text, const void *what, struct err *err)
+{
+	(void)what;
+	(void)err;
+	if (text->len && text->buf[text->len - 1] != '\n')
+		str_addc(text, '\n');
+	str_adds(text, EARLY);
+	return 0;
+}
+
+static int take_early(struct str *text, const struct str *before, const void *what, struct err *err)
+{
+	char *at = text->len ? strstr(text->buf, EARLY) : NULL;
+
+	(void)before;
+	(void)what;
+	(void)err;
+	if (at) {
+		memmove(at, at + strlen(EARLY), strlen(at + strlen(EARLY)) + 1);
+		text->len -= strlen(EARLY);
+	}
+	return 0;
+}
+
+/* dfg-runtime has no arguments of its own: dfg.conf tells it. */
+static int plan_conf(const struct setup *s, bool install, struct changes *ret, struct err *err)
+{
+	return change_plan(ret, s->rootfd, s->conf + 1, &(struct edit){s, put_early, take_early},
+			   install && s->early, err);
+}
+
 int plan_docker(const struct setup *s, bool install, const char *file, struct changes *ret,
 		struct err *err)
 {
@@ -125,7 +160,9 @@ int plan_docker(const struct setup *s, bool install, const char *file, struct ch
 		return -1;
 	users = install || s->force ? NULL : dockerd_containers_of(s, file, NAME);
 	own.keep_name = users;
-	return change_plan(ret, s->rootfd, file, &(struct edit){&own, put, take}, install, err);
+	if (change_plan(ret, s->rootfd, file, &(struct edit){&own, put, take}, install, err) < 0)
+		return -1;
+	return plan_conf(s, install, ret, err);
 }
 
 /* ---- carrying it out ---- */

@@ -46,11 +46,13 @@ const struct engine engines[] = {
 	 .files = HOOKS_DIRS,
 	 .look = look_hooks,
 	 .plan = plan_hooks,
+	 .no_early = "it has no hook that may change a container before it is made",
 	 .hint = "It counts for podman, too, which reads the same directory."},
 	{.name = "cdi",
 	 .files = {"etc/cdi/", "var/run/cdi/"},
 	 .look = look_cdi,
 	 .plan = plan_cdi,
+	 .no_early = "a device's environment would replace the container's own JAVA_TOOL_OPTIONS",
 	 .hint = "A container asks for it: docker run --device dfg.io/agent=on (docs/engines.md)."},
 };
 const size_t engine_count = ARRAY_LEN(engines);
@@ -90,7 +92,8 @@ void engine_setting_take(struct engine_setting *s, const char *file, const char 
 	if (s->for_all || !program || (s->program && !for_all))
 		return;
 	engine_setting_fini(s);
-	*s = (struct engine_setting){xasprintf("/%s", file), xstrdup(program), for_all};
+	*s = (struct engine_setting){
+		.file = xasprintf("/%s", file), .program = xstrdup(program), .for_all = for_all};
 }
 
 void engine_setting_fini(struct engine_setting *s)

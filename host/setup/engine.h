@@ -20,6 +20,8 @@ struct setup {
 	const char *file;    /* to change, absolute; NULL: the engine's usual one */
 	const char *bundle;  /* directory of a bundle, absolute; NULL: none was given */
 	const char *program; /* the engine's own; NULL: the one of the system */
+	bool early;	     /* JVMs get DebugNonSafepoints from their start on (oci_spec.h) */
+	const char *conf;    /* dfg.conf, absolute */
 	bool opt_in;	     /* containers get the hook only when they ask for it */
 	bool force;
 	bool keep_name; /* Docker's remove: containers need the runtime's name */
@@ -30,6 +32,7 @@ struct engine_setting {
 	char *file;    /* that says so, absolute; NULL: none does */
 	char *program; /* dfg-hook or dfg-runtime */
 	bool for_all;  /* new containers get it unasked */
+	bool early;    /* and JVMs DebugNonSafepoints; of Docker, dfg.conf says so */
 };
 
 struct engine {
@@ -52,6 +55,8 @@ struct engine {
 
 	/* Its daemon, when it reads its configuration only as it starts; NULL: it looks again. */
 	const struct daemon_kind *reads_once;
+
+	const char *no_early; /* why it cannot have --early; NULL: it can */
 
 	const char *hint; /* what the administrator does next, or has to know */
 };

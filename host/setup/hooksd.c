@@ -12,6 +12,7 @@
 #include "engine.h"
 
 #define HOOKS_FILE "50-dfg.json"
+#define EARLY_FILE "50-dfg-early.json"
 #define CDI_FILE   "dfg.json"
 
 static json_t *read_json(int rootfd, const char *path)
@@ -82,27 +83,72 @@ static json_t *hook_object(const struct setup *s)
 
 static const char *hooks_program(const json_t *content, bool *for_all)
 {
+	const char *stage =
+		json_string_value(json_array_get(json_object_get(content, "stages"), 0));
+
+	if (stage && !strcmp(stage, "precreate"))
+		return NULL;
 	*for_all = json_is_true(json_object_get(json_object_get(content, "when"), "always"));
 	return json_string_value(json_object_get(json_object_get(content, "hook"), "path"));
 }
 
+/* Beside the file, or in the directory. */
+static char *early_file(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+
+	return xasprintf("%.*s" EARLY_FILE, slash ? (int)(slash + 1 - dir) : 0, dir);
+}
+
 void look_hooks(int rootfd, const char *dir, struct engine_setting *ret)
 {
+	CLEANUP(free) char *early = early_file(dir);
+
 	look_files(rootfd, dir, hooks_program, ret);
+	ret->early |= ret->program && faccessat(rootfd, early, F_OK, 0) == 0;
+}
+
+static json_t *when(const struct setup *s)
+{
+	return s->opt_in ? json_pack("{s:{s:s}}", "annotations", "^dfg\\.io/inject$", "^true$")
+			 : json_pack("{s:b}", "always", true);
+}
+
+/* In a file of its own: at precreate a hook gets something else. The stage is podman's own; a
+ * reader of such files refuses stages that it does not know (containers/podman
+ * pkg/hooks/1.0.0/hook.go, Validate). */
+static int plan_early(const struct setup *s, bool install, const char *dir, struct changes *ret,
+		      struct err *err)
+{
+	CLEANUP(free) char *file = early_file(dir);
+	json_t *hook;
+
+	if (install && s->early && !s->force && engine_is_present(s->rootfd, engine_find("cri-o")))
+		return err_set(err, 0,
+			       "CRI-O is here, which reads the same directory and does not know "
+			       "podman's stage precreate: not --early, or --force");
+	hook = hook_object(s);
+	json_array_append_new(json_object_get(hook, "args"), json_string("--precreate"));
+	if (s->opt_in)
+		json_array_append_new(json_object_get(hook, "args"), json_string("--asked"));
+	return plan_file(s, install && s->early, file, "", 0,
+			 json_pack("{s:s, s:o, s:o, s:[s]}", "version", "1.0.0", "hook", hook,
+				   "when", when(s), "stages", "precreate"),
+			 ret, err);
 }
 
 int plan_hooks(const struct setup *s, bool install, const char *dir, struct changes *ret,
 	       struct err *err)
 {
-	json_t *when =
-		s->opt_in ? json_pack("{s:{s:s}}", "annotations", "^dfg\\.io/inject$", "^true$")
-			  : json_pack("{s:b}", "always", true);
+	json_t *hook =
+		json_pack("{s:s, s:o, s:o, s:[ss]}", "version", "1.0.0", "hook", hook_object(s),
+			  "when", when(s), "stages", "createRuntime", "poststop");
 
-	return plan_file(s, install, dir, HOOKS_FILE, 2,
-			 json_pack("{s:s, s:o, s:o, s:[ss]}", "version", "1.0.0", "hook",
-				   hook_object(s), "when", when, "stages", "createRuntime",
-				   "poststop"),
-			 ret, err);
+	if (plan_early(s, install, dir, ret, err) < 0) {
+		json_decref(hook);
+		return -1;
+	}
+	return plan_file(s, install, dir, HOOKS_FILE, 2, hook, ret, err);
 }
 
 /* ---- CDI ---- */

@@ -32,6 +32,7 @@ struct hook_rule {
 struct hook_conf {
 	enum hook_inject inject;
 	bool strict;
+	bool early;	    /* dfg-runtime switches DebugNonSafepoints on (oci_spec.h) */
 	unsigned budget_ms; /* 10 .. 4000: the OCI time-out behind it is 5 s */
 	uint64_t out_bytes; /* 1 MiB .. 64 GiB */
 	unsigned out_inodes;

@@ -47,6 +47,10 @@ bool json_text_ends(const struct str *text, const struct json_span *span, const 
 /* A string of the text without its quotes, escapes and all; NULL if the part is none. Owned. */
 char *json_text_string(const struct str *text, const struct json_span *span);
 
+/* Puts characters in, or takes a part out; the caller knows that it stays JSON. */
+void json_text_put_in(struct str *text, size_t at, const char *part);
+void json_text_cut(struct str *text, const struct json_span *span);
+
 /* Puts the value (JSON) there, instead of the one that is there; makes the objects above it that
  * are missing or null. Returns 0 or -1. */
 MUST_CHECK int json_text_set(struct str *text, const char *const *path, const char *value);

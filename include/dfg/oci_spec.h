@@ -26,4 +26,14 @@ MUST_CHECK int oci_spec_remove_hook(struct str *text, struct err *err);
 /* The program of the first entry that is a dfg-hook, or NULL. Owned by the caller. */
 char *oci_spec_find_hook(const struct str *text);
 
+/* Switches DebugNonSafepoints on in JVMs from their start: puts the flags (JDK 8 and later know
+ * them) into process.env's JAVA_TOOL_OPTIONS, behind what the container has there. One that speaks
+ * of the flag itself stays as it is, as does a text without process. Returns 1 when something was
+ * put in, 0, or -1. */
+MUST_CHECK int oci_spec_add_early(struct str *text, struct err *err);
+
+/* Takes them out again. Returns 1, 0 when they are not there, -1. */
+MUST_CHECK int oci_spec_remove_early(struct str *text, struct err *err);
+bool oci_spec_is_early(const struct str *text);
+
 #endif

@@ -220,6 +220,54 @@ static void test_config_file(void)
 	is_int(oci_config_load(dir, &c, &err), -1, "the bundle is missing");
 }
 
+#define FLAGS "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
+
+/* want: NULL where nothing may change. */
+static void check_early(const char *name, const char *env, const char *want)
+{
+	CLEANUP(free) char *before = xasprintf("{\"process\":{\"env\":%s}}", env);
+	CLEANUP(free) char *after = xasprintf("{\"process\":{\"env\":%s}}", want ? want : env);
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	str_adds(&s, before);
+	is_int(oci_spec_add_early(&s, &err), want != NULL, "early: %s", name);
+	is_str(s.buf, after, "is so");
+	is_int(oci_spec_is_early(&s), want != NULL, "is told");
+	is_int(oci_spec_add_early(&s, &err), 0, "not twice");
+	is_int(oci_spec_remove_early(&s, &err), want != NULL, "taken out");
+	is_str(s.buf, before, "without a trace");
+}
+
+static void check_early_refused(const char *name, const char *text, int rc)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	str_adds(&s, text);
+	is_int(oci_spec_add_early(&s, &err), rc, "early: %s", name);
+	is_str(s.buf, text, "nothing is changed");
+}
+
+static void test_early(void)
+{
+	check_early("no variable", "[\"A=b\"]", "[\"A=b\",\"JAVA_TOOL_OPTIONS=" FLAGS "\"]");
+	check_early("no environment", "[]", "[\"JAVA_TOOL_OPTIONS=" FLAGS "\"]");
+	check_early("one of its own", "[\"JAVA_TOOL_OPTIONS=-Da=\\\"b\\\\\\\"\",\"A=b\"]",
+		    "[\"JAVA_TOOL_OPTIONS=-Da=\\\"b\\\\\\\" " FLAGS "\",\"A=b\"]");
+	check_early("another name", "[\"JAVA_TOOL_OPTIONS_OLD=x\"]",
+		    "[\"JAVA_TOOL_OPTIONS_OLD=x\",\"JAVA_TOOL_OPTIONS=" FLAGS "\"]");
+	check_early("no to the flag", "[\"JAVA_TOOL_OPTIONS=-XX:-DebugNonSafepoints\"]", NULL);
+	check_early_refused("no process", "{\"root\":{}}", 0);
+	check_early_refused("two of them",
+			    "{\"process\":{\"env\":[\"JAVA_TOOL_OPTIONS=a\","
+			    "\"JAVA_TOOL_OPTIONS=b\"]}}",
+			    -1);
+	check_early_refused("an environment of another kind", "{\"process\":{\"env\":{\"A\":1}}}",
+			    -1);
+	check_early_refused("no object", "[]", -1);
+}
+
 int main(void)
 {
 	test_add();
@@ -228,5 +276,6 @@ int main(void)
 	test_args();
 	test_config();
 	test_config_file();
+	test_early();
 	return tap_done();
 }

@@ -16,6 +16,7 @@ static char top[] = "/tmp/dfg-setup-test.XXXXXX";
 static char program[] = "/tmp/dfg-setup-test.XXXXXX/bin/containerd";
 static struct setup setup = {.hook = "/usr/libexec/dfg/dfg-hook",
 			     .runtime = "/usr/libexec/dfg/dfg-runtime",
+			     .conf = "/etc/dfg/dfg.conf",
 			     .program = program};
 static struct err err;
 
@@ -142,6 +143,7 @@ static void check_case(const char *name)
 	int files;
 
 	fresh();
+	setup.early = has_suffix(name, "-early");
 	if (before)
 		put(file_of(e), 0640, before);
 	files = count_files(top);
@@ -154,6 +156,8 @@ static void check_case(const char *name)
 		is_int(st.st_mode & 07777, 0640, "the mode is as it was");
 	e->look(setup.rootfd, file_of(e), &found);
 	ok(found.program && has_prefix(found.program, "/usr/libexec/dfg/"), "and is found");
+	if (strcmp(engine, "docker") != 0)
+		is_int(found.early, setup.early, "early or not");
 	engine_setting_fini(&found);
 	is_int(change(e, true), 0, "a second time: nothing to do");
 
@@ -166,11 +170,25 @@ static void check_case(const char *name)
 	again = written(e);
 	is_str(again, want, "it is there once");
 
+	setup.early = false;
 	ok(change(e, false) > 0, "removed");
 	left = now(has_suffix(file_of(e), "/") ? "none" : file_of(e));
 	is_str(left, before, "every byte is as it was");
 	is_int(count_files(top), files, "no file is left");
 	is_int(change(e, false), 0, "removed again: nothing to do");
+}
+
+/* CRI-O, which reads podman's directory, would refuse the file. */
+static void check_early_beside_crio(void)
+{
+	const struct engine *podman = engine_find("podman");
+
+	fresh();
+	put("usr/bin/crio", 0755, "#!/bin/sh\n");
+	setup.early = true;
+	ok(change(podman, true) < 0 && strstr(err.msg, "CRI-O is here"), "podman: %s", err.msg);
+	setup.early = false;
+	ok(change(podman, true) > 0, "but without --early");
 }
 
 static void check_cases(void)
@@ -303,6 +321,7 @@ int main(void)
 		abort();
 	memcpy(program, top, strlen(top));
 	check_cases();
+	check_early_beside_crio();
 	test_edited();
 	test_refused();
 	test_own_spec();
