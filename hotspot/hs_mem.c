@@ -11,11 +11,16 @@ void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *windo
 	mem->room = window;
 	mem->cap = cap;
 	mem->pieces.count = 0;
+	hs_mem_forget(mem);
+	for (size_t i = 0; i < HS_PAGES / HS_WAYS; i++)
+		mem->oldest[i] = 0;
+}
+
+void hs_mem_forget(struct hs_mem *mem)
+{
 	mem->last = 0;
 	for (size_t i = 0; i < HS_PAGES; i++)
 		mem->tag[i] = 0;
-	for (size_t i = 0; i < HS_PAGES / HS_WAYS; i++)
-		mem->oldest[i] = 0;
 }
 
 /* Neighbours stay neighbours, and regions that are a power of two apart do not collide. */

@@ -48,6 +48,9 @@ struct hs_mem {
 /* `window` is where the window's bytes go, and outlives mem; 0 bytes: none is wanted. */
 void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *window, size_t cap);
 
+/* Drops the pages: what is read from now on is as it is now. */
+void hs_mem_forget(struct hs_mem *mem);
+
 /* All len bytes, or false. buf is untouched or partly written on failure. */
 bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len);
 

@@ -133,6 +133,7 @@ static void snapshot_init(struct snapshot *s, const struct hs_source *source,
 	s->methods_written = 0;
 	s->full = false;
 	s->piece = 0;
+	s->fresh = 0;
 	s->batch.codes = 0;
 	s->batch.names = 0;
 	s->batch.used = 0;
@@ -183,13 +184,19 @@ static bool records_write(struct snapshot *s, const struct hs_heaps *heaps, uint
 			  bool last)
 {
 	unsigned budget = HS_BLOCKS_MAX;
+	uint32_t listed;
 
 	s->seldom = !s->delta || last || time - s->state->seldom >= HS_SELDOM_NS;
-	if (!snapshot_head_write(s, time, methods_list(s, time, last)) || !snapshot_methods_all(s))
+	if (!snapshot_head_write(s, time, methods_list(s, time, last)))
 		return false;
+	listed = s->methods.count;
+	snapshot_refresh(s);
+	/* Code names its methods as it is read: those that are left come behind it. */
 	for (unsigned i = 0; i < heaps->count; i++)
 		if (!heap_write(s, &heaps->heap[i], &budget))
 			return false;
+	if (!snapshot_methods_all(s, listed))
+		return false;
 	/* A walk that was cut has not seen what it has not seen: all of that is as it was. */
 	if (s->delta && s->result->status == DFG_DUMP_OK && !gone_write(s))
 		return false;

@@ -21,6 +21,7 @@
 	(sizeof(struct snap_code) + HS_SCOPES_MAX * sizeof(struct snap_scope) +                    \
 	 HS_REGIONS_MAX * sizeof(struct snap_region) + SNAP_EXITS_MAX * sizeof(struct snap_exit) + \
 	 SNAP_CALLS_MAX * sizeof(uint32_t) + DFG_NAME_MAX + 8)
+#define SNAP_FRESH_NS	 50000000u
 #define SNAP_BATCH	 (1u << 20)
 #define SNAP_BATCH_CODES 1024u
 #define SNAP_BATCH_NAMES 8192u
@@ -51,8 +52,9 @@ struct snapshot {
 	uint8_t base; /* of hs_stream */
 	struct hs_fixed fixed;
 	uint32_t methods_written;
-	bool full;    /* the sink takes no more */
-	size_t piece; /* of the walk's, the one that comes next */
+	bool full;	/* the sink takes no more */
+	size_t piece;	/* of the walk's, the one that comes next */
+	uint64_t fresh; /* when the pages at hand were last dropped */
 	struct hs_methods methods;
 	struct snap_batch batch;
 	struct hs_scopes scopes;
@@ -72,8 +74,8 @@ bool snapshot_emit(struct snapshot *s, const void *record, size_t len);
  * when it cannot be named, or when there is no room. */
 uint64_t snapshot_method(struct snapshot *s, uint64_t method);
 
-/* Writes METHOD records for all methods the set has met. False: the sink takes no more. */
-bool snapshot_methods_all(struct snapshot *s);
+/* Writes METHOD records for the first `count` methods of the set. False: the sink takes no more. */
+bool snapshot_methods_all(struct snapshot *s, uint32_t count);
 
 /* Reads what the head says: `fixed` once, bounds with the two stubs and flags each time. */
 void snapshot_head_read(struct snapshot *s);
@@ -91,6 +93,11 @@ static inline bool snapshot_batch_room(const struct snapshot *s)
 	return s->batch.codes < SNAP_BATCH_CODES && s->batch.names < SNAP_BATCH_NAMES / 2 &&
 	       s->batch.used + SNAP_RECORD <= SNAP_BATCH * 3 / 4;
 }
+
+/* Names of code must be read when the code is, since methods go with it and others take their
+ * memory: no page stays at hand from one batch of a delta to the next, nor for longer than
+ * SNAP_FRESH_NS in a whole snapshot. */
+void snapshot_refresh(struct snapshot *s);
 
 /* Writes what is still what it was, by headers read again, and empties the batch. Only what the
  * window itself shows stays at hand. False: the sink takes no more. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hs_clock.h"
 #include "hs_snapshot.h"
 
 bool snapshot_emit(struct snapshot *s, const void *record, size_t len)
@@ -48,6 +49,16 @@ static void headers_gather(struct snapshot *s)
 	hs_mem_gather(&s->hs.mem, hs_blob_header(&s->hs));
 }
 
+void snapshot_refresh(struct snapshot *s)
+{
+	uint64_t now = hs_clock_ns();
+
+	if (!s->delta && now - s->fresh < SNAP_FRESH_NS)
+		return;
+	hs_mem_forget(&s->hs.mem);
+	s->fresh = now;
+}
+
 bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap)
 {
 	struct snap_batch *b = &s->batch;
@@ -77,5 +88,6 @@ bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap)
 	b->codes = 0;
 	b->names = 0;
 	b->used = 0;
+	snapshot_refresh(s);
 	return room;
 }

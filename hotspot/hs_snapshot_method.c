@@ -49,11 +49,11 @@ uint64_t snapshot_method(struct snapshot *s, uint64_t method)
 	return len > 0 ? method : 0;
 }
 
-bool snapshot_methods_all(struct snapshot *s)
+bool snapshot_methods_all(struct snapshot *s, uint32_t count)
 {
 	struct hs_methods *m = &s->methods;
 
-	for (uint32_t i = 0; i < m->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (!snapshot_batch_room(s) && !snapshot_batch_flush(s, NULL))
 			return false;
 		snapshot_method(s, m->slot[m->order[i]] & ~7ull);

@@ -197,12 +197,15 @@ void dump_done(struct share *s, struct dump *d, pid_t nspid)
 
 /* ---- the answer ---- */
 
-/* The whole file without the zeros at its end. */
+/* The file without the zeros at its end. Most of its room is mostly not used: for a tmpfs, that
+ * is a hole. */
 static int read_answer(const struct dump *d, struct str *s, struct err *err)
 {
+	off_t hole = lseek(d->fd, 0, SEEK_HOLE);
+	size_t end = hole < 0 || hole > (off_t)DFG_OUT_BYTES ? DFG_OUT_BYTES : (size_t)hole;
 	char buf[65536];
 
-	while (s->len < DFG_OUT_BYTES) {
+	while (s->len < end) {
 		ssize_t n = pread(d->fd, buf, sizeof(buf), (off_t)s->len);
 
 		if (n < 0)

@@ -15,6 +15,8 @@
 #define PAUSE_LEAST_MS 25
 #define PAUSE_MOST_MS  1000
 #define SHARE	       25 /* parts of the time, of which the watch takes one */
+#define SHARE_BUSY     12 /* where so much is compiled: */
+#define BUSY	       12 /* pieces of code since the one before */
 #define FAILURES_MAX   3
 #define FILE_MAX       (512ll << 20)
 
@@ -82,12 +84,12 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static int next_pause(int pause, bool news, uint64_t cost_us)
+static int next_pause(int pause, const struct snapshot *one, uint64_t cost_us)
 {
-	uint64_t cost = cost_us * SHARE / 1000;
+	uint64_t cost = cost_us * (one->entries < BUSY ? SHARE : SHARE_BUSY) / 1000;
 	int least = longer(PAUSE_LEAST_MS, cost < INT32_MAX ? (int)cost : INT32_MAX);
 
-	if (news)
+	if (one->news)
 		return least;
 	return longer(least, pause * 2 < PAUSE_MOST_MS ? pause * 2 : PAUSE_MOST_MS);
 }
@@ -132,7 +134,7 @@ static void watch(struct task *t, int pidfd)
 		t->report->served += wishes;
 		if (rc == 0) {
 			failures = 0;
-			pause = next_pause(pause, one.news, lesser(cost, before));
+			pause = next_pause(pause, &one, lesser(cost, before));
 			before = cost;
 			continue;
 		}

@@ -5,8 +5,9 @@
  *
  * How often: a delta that costs t of processor time, in the JVM and here, or the one before it
  * where that cost less (one among many lists all classes), is followed by a pause of at least 25 t
- * (4 % of one processor) and 25 ms; each that has nothing new doubles the pause, up to a second,
- * and the first that has goes back to the least.
+ * (4 % of one processor) and 25 ms. Of a JVM that compiles all the time code goes again between two
+ * that are far apart: where one has a dozen pieces of new code, 12 t are enough (8 %). Each that
+ * has nothing new doubles the pause, up to a second, and the first that has goes back to the least.
  *
  * A JVM can make whoever reads it wait for ever, and can lie: the child may be killed at any moment
  * (its report is in shared memory), and what it has written is read by a process without rights. */

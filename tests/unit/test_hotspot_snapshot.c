@@ -263,6 +263,31 @@ static void test_race(void)
 	ok(!strstr(text.buf, "Util.map"), "nor what it named");
 }
 
+static uint64_t pointer(struct image *im, uint64_t addr)
+{
+	uint64_t p;
+
+	memcpy(&p, image_at(im, addr), sizeof(p));
+	return p;
+}
+
+/* Gives the class of com.example.Util.get another name before the heap is read. */
+static void rename_class(struct image *im, uint64_t addr, size_t len)
+{
+	uint64_t klass = pointer(im, pointer(im, pointer(im, s.get + 24) + 16) + 32);
+
+	if (addr == im->block[0] && len > HS_BLOB_HEADER)
+		memcpy(image_at(im, pointer(im, klass + 88) + 9), "new", 3);
+}
+
+static void test_reused(void)
+{
+	snap_image_build(&s, IMAGE_17);
+	s.im.before_read = rename_class;
+	ok(strstr(snapshot(), "new.example.Util.get"),
+	   "the memory of a listed class is another's when code is read: named as it is then");
+}
+
 static void test_full(void)
 {
 	snap_image_build(&s, IMAGE_17);
@@ -319,6 +344,7 @@ int main(void)
 	test_lies();
 	test_methods();
 	test_race();
+	test_reused();
 	test_full();
 	test_tables();
 	test_flags();
