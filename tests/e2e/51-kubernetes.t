@@ -88,6 +88,7 @@ ok "one graph for the workload" grep -q 'Shop.priceOrder' "$SHOP/graphs/shop/sho
 for name in shop-1 shop-2 shop-3; do
 	ok "one for $name" grep -q 'Shop.priceOrder' "$SHOP/graphs/shop/shop/$name/flame.folded"
 done
+ok "that keeps the pods apart" grep -q "shop-3" "$SHOP/graphs/shop/shop/flame.folded"
 is "with the samples of all" "$(samples "$SHOP/graphs/shop/shop/flame.folded")" \
 	"$(cat "$SHOP"/graphs/shop/shop/shop-?/flame.folded | awk '{n += $NF} END {print n}')"
 ok "that have the names of libraries and the kernel" grep -q 'JavaThread::thread_main_inner' "$SHOP/graphs/shop/shop/flame.folded"
@@ -97,13 +98,14 @@ is "nothing stays on the nodes" "$(find "$KUBE"/node-?/state -name perf.data)" "
 # A pod that ends while it is recorded gives what there was.
 dies() {
 	rm -rf "$SHOP/graphs"
-	record -l app=shop &
+	record -l app=shop --by none &
 	sleep 3
 	bundle_stop "$(container_id shop-2)"
 	wait $!
 }
 ok "a pod that dies meanwhile" dies
 ok "  is in the graph" said "^shop/shop, 3 pods"
+ok "  --by none: stacks of all pods are one" eval 'head -n 3 "$SHOP/graphs/shop/shop/flame.folded"; ! grep -q "shop-[123]" "$SHOP/graphs/shop/shop/flame.folded"'
 
 rm -rf "$SHOP/graphs"
 record nothing-of-this-name
