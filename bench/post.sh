@@ -163,8 +163,9 @@ end() {
 	pictures=$(drawn svg,folded)
 	jq -r --argjson all "$all" --argjson page $((all - pictures)) \
 		'"end of the recording to the last picture: \(.post_ms) ms, " +
-		"of it the last snapshot \([.jvms[].dump_ms] | add | round) ms, drawing about \($all) ms " +
-		"(\($page) ms for the page), the rest perf and files; \(.samples) samples"' "$DIR/json"
+		"of it drawing about \($all) ms (\($page) ms for the page), the rest perf, files and the " +
+		"last snapshot; \(.samples) samples; the first snapshot, before, took " +
+		"\([.jvms[].dump_ms] | add | round) ms"' "$DIR/json"
 	unload
 }
 
