@@ -67,6 +67,13 @@ ok "a pod's containers are listed" listed
 is "  by namespace, pod and name" "$(label_of "$app") $(label_of "$proxy") $(label_of "$other")" \
 	"shop/cart-1/app shop/cart-1/proxy shop/pay-1/app"
 is "  but not the pause containers" "$(jq '[.containers[] | select(.namespace == "shop")] | length' "$SHOP/list")" 3
+# In a mount namespace without the engine's directories, as in a pod.
+in_pod() {
+	unshare -m sh -c 'mount -t tmpfs none "$1" && shift && exec setpriv --bounding-set -all,+sys_ptrace,+dac_read_search \
+		--inh-caps -all "$@"' sh "$CRI_DIR" "$DFG" --list --json >"$SHOP/list" 2>"$SHOP/err"
+}
+ok "  with the rights of the DaemonSet, too" in_pod
+is "    by all their names" "$(label_of "$app")" shop/cart-1/app
 wait_for eval 'listed; [ "$(jq -r --arg id "$app" ".containers[] | select(.id == \$id).jvms" "$SHOP/list")" = 1 ]'
 ok "dfg-trigger namespace/pod, whose other container has no JVM" trigger -d 2 -F 499 -f folded,pprof shop/cart-1
 is "  records all its containers" "$(recorded)" "shop/cart-1/app shop/cart-1/proxy "
@@ -113,6 +120,7 @@ ctr_stop() {
 		"${CTR[@]}" -n $n tasks kill -s KILL worker; "${CTR[@]}" -n $n containers delete worker
 	done >/dev/null 2>&1
 	wait "${ctrs[@]}" 2>/dev/null
+	rmdir /sys/fs/cgroup/{,*/}names-[ab] 2>/dev/null
 }
 ctrs=()
 listed_in() { listed; jq -e --arg n "$1" '.containers[] | select(.id == "worker" and .namespace == $n)' "$SHOP/list"; }
