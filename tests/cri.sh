@@ -6,6 +6,7 @@
 #   cri_start <CONFIG        containerd with this config.toml, in which @DIR@ is a new directory CRI_DIR
 #                            for all that is its own; CRI_BIN: where its programs are (/usr/bin)
 #                            CRI_CONFIG: another file that it reads from its next start on
+#   cri_config               one of the second format as Debian's is: nothing of runtimes
 #   cri_restart              stops containerd, which leaves pods alone, and starts it again
 #   cri_image NAME DIR       makes an image of a directory; its command is /pause
 #   cri METHOD REQUEST       calls it with the request in protobuf's text format; prints the response
@@ -23,6 +24,19 @@ cri_start() {
 	sed 's/^import.*gogo.*//; s/^option (gogoproto.*//; s/ \[(gogoproto[^]]*\]//' \
 		"$ENGINES/usr/share/gocode/src/k8s.io/cri-api/pkg/apis/runtime/v1/api.proto" >"$CRI_DIR/api.proto"
 	cri_daemon
+}
+
+cri_config() {
+	cat <<'END'
+version = 2
+root = "@DIR@/r"
+state = "@DIR@/s"
+[grpc]
+  address = "@DIR@/c.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "dfg.test/shop:1"
+  restrict_oom_score_adj = true
+END
 }
 
 cri_daemon() {

@@ -41,16 +41,7 @@ recorded() { json 'if .recordings then .recordings[] else . end | .container | [
 finds() { trigger -d 1 "$1"; [ "$(json .container.id)" = "$2" ] || { json .; cat "$SHOP/err"; return 1; }; }
 
 # ---- Kubernetes' pods ----
-cri_start <<'END'
-version = 2
-root = "@DIR@/r"
-state = "@DIR@/s"
-[grpc]
-  address = "@DIR@/c.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "dfg.test/shop:1"
-  restrict_oom_score_adj = true
-END
+cri_start < <(cri_config)
 is "containerd starts" $? 0
 cri_image dfg.test/shop:1 "$SHOP/fs"
 mount() { printf 'mounts { host_path: "%s" container_path: "%s" readonly: %s } ' "$1" "$2" "${3:-true}"; }

@@ -70,16 +70,7 @@ print(" ".join("cmd: " + json.dumps(w) for w in d["spec"]["template"]["spec"]["c
 }
 shop_pod() { cri_pod "$1" >/dev/null && cri_container "$1" shop "$SHOP_IN_POD"; }
 
-cri_start <<'END' || tap_cannot "containerd does not start"
-version = 2
-root = "@DIR@/r"
-state = "@DIR@/s"
-[grpc]
-  address = "@DIR@/c.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "dfg.test/shop:1"
-  restrict_oom_score_adj = true
-END
+cri_start < <(cri_config) || tap_cannot "containerd does not start"
 cp "$CRI_DIR/config.toml" $CONF
 before=$(sha256sum <$CONF)
 CRI_CONFIG=$CONF

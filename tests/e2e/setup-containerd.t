@@ -120,16 +120,7 @@ with_ctr() {
 }
 
 # As Debian's file: nothing of runtimes.
-with_containerd /usr/bin <<'END'
-version = 2
-root = "@DIR@/r"
-state = "@DIR@/s"
-[grpc]
-  address = "@DIR@/c.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "dfg.test/shop:1"
-  restrict_oom_score_adj = true
-END
+with_containerd /usr/bin < <(cri_config)
 # As kubeadm's users have it, in the old format.
 with_containerd "$ENGINES/usr/bin" <<'END'
 version = 2

@@ -127,16 +127,7 @@ podman_stop
 
 # ---- pods ----
 mv "$SHOP/fs/app" "$SHOP/fs/pause"
-cri_start <<'END'
-version = 2
-root = "@DIR@/r"
-state = "@DIR@/s"
-[grpc]
-  address = "@DIR@/c.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "dfg.test/shop:1"
-  restrict_oom_score_adj = true
-END
+cri_start < <(cri_config)
 is "containerd starts" $? 0
 cri_image dfg.test/shop:1 "$SHOP/fs"
 TOOL=(--file "$CRI_DIR/config.toml" --program "$CRI_BIN/containerd")

@@ -64,16 +64,7 @@ pod() {
 	[ "$1" -gt "$JVMS" ] || config=$SHOP_IN_POD
 	cri_pod "many$1" >/dev/null && cri_container "many$1" c "$config"
 }
-cri_start <<'END' || tap_cannot "containerd does not start"
-version = 2
-root = "@DIR@/r"
-state = "@DIR@/s"
-[grpc]
-  address = "@DIR@/c.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "dfg.test/shop:1"
-  restrict_oom_score_adj = true
-END
+cri_start < <(cri_config) || tap_cannot "containerd does not start"
 cri_image dfg.test/shop:1 "$SHOP/fs"
 setup install containerd --file "$CRI_DIR/config.toml"
 cri_restart
