@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Makes of a whole snapshot and the deltas behind it the one whole snapshot they come to: snapapply
- * IN OUT. Its code is in the order of addresses; of methods with one id the last counts. */
+ * IN OUT. Its code is in the order of addresses; of methods with one id the last counts; stubs
+ * stay. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct list {
 	size_t count, cap;
 };
 
-static struct list code, method;
+static struct list code, method, stub;
 
 static void add(struct list *l, uint64_t key, uint64_t end, const uint8_t *record)
 {
@@ -109,6 +110,8 @@ static void record_take(struct part *part, const uint8_t *p, const struct snap_r
 	} else if (r->type == SNAP_METHOD) {
 		memcpy(&m, p, sizeof(m));
 		add(&method, m.id, m.id, p);
+	} else if (r->type == SNAP_STUB) {
+		add(&stub, 0, 0, p);
 	} else if (r->type == SNAP_GONE) {
 		gone_add(part, p);
 	} else if (r->type == SNAP_END) {
@@ -160,6 +163,8 @@ int main(int argc, char **argv)
 			record_put(to, method.entry[i].record);
 	for (size_t i = 0; i < code.count; i++)
 		record_put(to, code.entry[i].record);
+	for (size_t i = 0; i < stub.count; i++)
+		record_put(to, stub.entry[i].record);
 	end.codes = (uint32_t)code.count;
 	end.methods = (uint32_t)method.count;
 	fwrite(&end, 1, sizeof(end), to);
