@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "dfg/clock.h"
@@ -16,6 +17,7 @@
 #include "share.h"
 
 #define MEMORY (1ull << 30) /* address space: what was there when it began counts */
+#define NICE   (-10)	    /* some ten times the share of a processor */
 
 /* A child without rights reads, and is asked through a socket: a byte for a snapshot (1: the last
  * one). The JVM may have taken it over: an answer is no more than shown. */
@@ -80,11 +82,13 @@ static void switch_debug_info(struct reader *r)
 	cleanup_close_fd(&r->writable);
 }
 
-/* Nothing is read before all that is not needed for it is gone. */
+/* Nothing is read before all that is not needed for it is gone. The less a snapshot is held up by
+ * those whose code it is of, the less of it changes meanwhile. */
 static int begin(struct reader *r, struct err *err)
 {
 	int keep[] = {r->socket, r->to, r->writable, hs_proc_file(r->proc)};
 
+	(void)setpriority(PRIO_PROCESS, 0, NICE);
 	confine_files(keep, ARRAY_LEN(keep));
 	if (confine_reader_of(r->jvm->pid, MEMORY, err) < 0 || hs_proc_find(r->proc, err) < 0)
 		return -1;
