@@ -175,13 +175,8 @@ static bool jvm_open(struct self *self, uint64_t address)
 	struct search search = {.address = address};
 	char buf[8192];
 
-	if (!search_maps(&search, buf, sizeof(buf)) ||
-	    !hs_elf_open(&self->elf, &self->source, search.base) ||
-	    hs_elf_symbol(&self->elf, "gHotSpotVMStructs") == 0)
-		return false;
-	self->source.image = self->elf.image;
-	self->source.variables = self->elf.variables;
-	return true;
+	return search_maps(&search, buf, sizeof(buf)) &&
+	       hs_elf_open_jvm(&self->elf, &self->source, search.base);
 }
 
 bool self_open(struct self *self, const void *vm)

@@ -177,3 +177,12 @@ uint64_t hs_elf_symbol(void *arg, const char *name)
 
 	return elf->gnu_hash ? elf_find_gnu(elf, name) : elf_find_sysv(elf, name);
 }
+
+bool hs_elf_open_jvm(struct hs_elf *elf, struct hs_source *source, uint64_t base)
+{
+	if (!hs_elf_open(elf, source, base) || hs_elf_symbol(elf, "gHotSpotVMStructs") == 0)
+		return false;
+	source->image = elf->image;
+	source->variables = elf->variables;
+	return true;
+}

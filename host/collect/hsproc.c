@@ -104,12 +104,8 @@ int hs_proc_file(const struct hs_proc *proc)
 int hs_proc_find(struct hs_proc *p, struct err *err)
 {
 	for (size_t i = 0; i < p->base_count; i++)
-		if (hs_elf_open(&p->elf, &p->source, p->bases[i]) &&
-		    hs_elf_symbol(&p->elf, "gHotSpotVMStructs") != 0) {
-			p->source.image = p->elf.image;
-			p->source.variables = p->elf.variables;
+		if (hs_elf_open_jvm(&p->elf, &p->source, p->bases[i]))
 			return 0;
-		}
 	return err_set(err, 0, "no libjvm.so with HotSpot's tables is mapped");
 }
 

@@ -61,6 +61,9 @@ struct hs_elf {
 /* `base` is the address of the ELF header. False: no ELF64 image with a symbol table there. */
 bool hs_elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t base);
 
+/* The same for a libjvm with HotSpot's tables, of which `source` is told where it is. */
+bool hs_elf_open_jvm(struct hs_elf *elf, struct hs_source *source, uint64_t base);
+
 /* Fits hs_source.symbol, with the struct hs_elf as its argument. */
 uint64_t hs_elf_symbol(void *elf, const char *name);
 
