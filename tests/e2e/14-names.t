@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/docker.sh
 . tests/engines.sh
 . tests/shop.sh
+. tests/setup.sh
 . tests/cri.sh
 need containerd dockerd docker podman protoc curl
 shop_setup
@@ -44,11 +45,9 @@ finds() { trigger -d 1 "$1"; [ "$(json .container.id)" = "$2" ] || { json .; cat
 cri_start < <(cri_config)
 is "containerd starts" $? 0
 cri_image dfg.test/shop:1 "$SHOP/fs"
-mount() { printf 'mounts { host_path: "%s" container_path: "%s" readonly: %s } ' "$1" "$2" "${3:-true}"; }
-word() { printf 'command: "%s" ' "$@"; }
 image='image { image: "dfg.test/shop:1" }'
-java="$image $(word "$JAVA" -Xmx256m -cp /srv Shop 1)
-	$(mount /usr /usr) $(mount /etc /etc) $(mount "$SHOP/app" /srv) $(mount "$SHOP/ptmp" /tmp false)"
+java="$image $(pod_command "$JAVA" -Xmx256m -cp /srv Shop 1)
+	$(pod_mount /usr /usr) $(pod_mount /etc /etc) $(pod_mount "$SHOP/app" /srv) $(pod_mount "$SHOP/ptmp" /tmp false)"
 cri_pod cart-1 >/dev/null
 app=$(cri_container cart-1 app "$java")
 proxy=$(cri_container cart-1 proxy "$image")

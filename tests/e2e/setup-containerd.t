@@ -122,19 +122,13 @@ with_ctr() {
 # As Debian's file: nothing of runtimes.
 with_containerd /usr/bin < <(cri_config)
 # As kubeadm's users have it, in the old format.
-with_containerd "$ENGINES/usr/bin" <<'END'
-version = 2
-root = "@DIR@/r"
-state = "@DIR@/s"
-[grpc]
-  address = "@DIR@/c.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "dfg.test/shop:1"
-  restrict_oom_score_adj = true
+with_containerd "$ENGINES/usr/bin" < <(cri_config && cat <<'END'
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
 END
-with_containerd "$ENGINES/usr/bin" <<'END'
+)
+config_3() {
+	cat <<'END'
 version = 3
 root = '@DIR@/r'
 state = '@DIR@/s'
@@ -145,18 +139,9 @@ state = '@DIR@/s'
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = true
 END
-with_cdi "$ENGINES/usr/bin" <<'END'
-version = 3
-root = '@DIR@/r'
-state = '@DIR@/s'
-[grpc]
-  address = '@DIR@/c.sock'
-[plugins.'io.containerd.cri.v1.images'.pinned_images]
-  sandbox = 'dfg.test/shop:1'
-[plugins.'io.containerd.cri.v1.runtime']
-  restrict_oom_score_adj = true
-  cdi_spec_dirs = ['@DIR@/cdi']
-END
+}
+with_containerd "$ENGINES/usr/bin" < <(config_3)
+with_cdi "$ENGINES/usr/bin" < <(config_3 && echo "  cdi_spec_dirs = ['@DIR@/cdi']")
 "$HOOK" --release --root "$DFG_ROOT" >/dev/null
 is "no mount of ours is left" "$(grep -c " $DFG_ROOT" /proc/self/mountinfo)" 0
 tap_done
