@@ -4,8 +4,8 @@
  *
  * The JVM goes on running while it is read. Every read is bounded and fault-safe; what does not
  * hold together is skipped and counted, never guessed. No offset is hard-coded: all come from
- * gHotSpotVMStructs and gHotSpotVMTypes (JDK 8 to 25, vmStructs.cpp); but for the list of stubs, which
- * is in neither and has to prove itself (hs_stubs.c). */
+ * gHotSpotVMStructs and gHotSpotVMTypes (JDK 8 to 25, vmStructs.cpp); but for the list of stubs,
+ * which is in neither and has to prove itself (hs_stubs.c). */
 #ifndef DFG_HOTSPOT_H
 #define DFG_HOTSPOT_H
 
