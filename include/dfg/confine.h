@@ -26,13 +26,15 @@ MUST_CHECK int confine_ids(uid_t uid, gid_t gid, struct err *err);
 MUST_CHECK int confine_syscalls(const char *const *names, size_t n, struct err *err);
 
 /* The child that reads what containers wrote: nobody's ids, no capability, no new file, no network,
- * no exec: only reading and writing descriptors it holds or is handed, and getting memory, up to
- * `memory` bytes (RLIMIT_AS; 0, or under ASan: no limit) and `cpu_seconds` (RLIMIT_CPU; 0: none). It
- * ends with its parent. Without root, what can be given up is given up. */
+ * no process, no exec: only reading and writing descriptors it holds or is handed, threads of its
+ * own, and getting memory, up to `memory` bytes (RLIMIT_AS; 0, or under ASan: no limit) and
+ * `cpu_seconds` (RLIMIT_CPU; 0: none). It ends with its parent. Without root, what can be given up
+ * is given up. */
 MUST_CHECK int confine_reader(uint64_t memory, unsigned cpu_seconds, struct err *err);
 
 /* The same for a child that reads the memory of a process: process_vm_readv(2) of this pid remains,
- * and CAP_SYS_PTRACE, which is what that call asks for and which serves no other that remains. */
+ * and CAP_SYS_PTRACE, which is what that call asks for and which serves no other that remains; it
+ * has no threads. */
 MUST_CHECK int confine_reader_of(pid_t pid, uint64_t memory, struct err *err);
 
 /* Closes all descriptors but these. Best effort, Linux 5.9. */

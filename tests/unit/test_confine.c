@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
@@ -15,6 +16,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "dfg/parallel.h"
 #include "tap.h"
 
 static struct err err;
@@ -164,6 +166,51 @@ static int reader(void)
 	return 0;
 }
 
+static pid_t thread_ids[3];
+
+static void note_thread(void *arg, size_t i)
+{
+	(void)arg;
+	thread_ids[i] = gettid();
+}
+
+/* Threads, and nothing else of what clone(2) can make: not by clone3(2) either. */
+static int reader_threads(void)
+{
+	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
+
+	STEP(1, confine_reader(0, 0, &err) == 0);
+	parallel_run(3, note_thread, NULL);
+	STEP(2, thread_ids[0] == getpid());
+	STEP(3, thread_ids[1] > 0 && thread_ids[1] != thread_ids[0]);
+	STEP(4, thread_ids[2] > 0 && thread_ids[2] != thread_ids[0]);
+	STEP(5, thread_ids[2] != thread_ids[1]);
+	STEP(6, parallel_cpus() > 0);
+	STEP(7, syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) < 0 && errno == EPERM);
+	STEP(8, syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL) < 0);
+	STEP(9, syscall(SYS_clone3, &args, sizeof(args)) < 0 && errno == ENOSYS);
+	return 0;
+}
+
+static void mark_thread(void *arg, size_t i)
+{
+	(void)arg;
+	thread_ids[i]++;
+}
+
+/* Where no thread can be had, the work is done all the same. */
+static int no_threads(void)
+{
+	static const char *const names[] = {"exit_group", "mmap", "munmap", "mprotect",
+					    "rt_sigprocmask"};
+
+	STEP(1, confine_syscalls(names, ARRAY_LEN(names), &err) == 0);
+	memset(thread_ids, 0, sizeof(thread_ids));
+	parallel_run(3, mark_thread, NULL);
+	STEP(2, thread_ids[0] == 1 && thread_ids[1] == 1 && thread_ids[2] == 1);
+	return 0;
+}
+
 static int reader_ids(void)
 {
 	char buf[4096];
@@ -262,6 +309,8 @@ static void test_as_anybody(void)
 		abort();
 	is_int(in_child(files), 0, "descriptors that are not kept are closed");
 	is_int(in_child(reader), 0, "reader: reads, writes, allocates, and nothing else");
+	is_int(in_child(reader_threads), 0, "reader: threads, and no other clone");
+	is_int(in_child(no_threads), 0, "work for threads is done without them, too");
 	if (!has_sanitizer()) /* which takes terabytes of address space for itself */
 		is_int(in_child(reader_memory), 0, "reader: memory is limited");
 	status = in_child(reader_time);
