@@ -6,6 +6,7 @@
 
 #include "dfg/confine.h"
 #include "dfg/fs.h"
+#include "dfg/heap.h"
 #include "dfg/run.h"
 #include "dfg/str.h"
 
@@ -13,6 +14,8 @@
  * the machine. Address space, since the recording is mapped. */
 #define MEMORY_BASE (4ull << 30)
 #define CPU_SECONDS 600u /* for each input */
+
+#define HEAP_USUAL (64u << 20) /* more than most recordings need */
 
 #define FILES_AT_ONCE 250 /* of one message: at most 253 (SCM_MAX_FD, include/net/scm.h) */
 
@@ -189,6 +192,7 @@ static int confined(void *arg, void *reply, struct err *err)
 
 	for (size_t i = 0; i < r->in->count; i++)
 		memory += 4 * r->in->list[i].size;
+	heap_expect(HEAP_USUAL);
 	if (confine_reader(memory, CPU_SECONDS * (unsigned)r->in->count, err) < 0)
 		return -1;
 	return r->fn(r, r->arg, reply, err);
