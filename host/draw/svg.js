@@ -192,8 +192,7 @@ function drawLegend() {
 }
 
 function drawAround() {
-	const root = svg === document.documentElement;
-	const room = root ? svg.clientWidth || window.innerWidth : svg.parentNode.clientWidth;
+	const room = isDocument ? svg.clientWidth || window.innerWidth : svg.parentNode.clientWidth;
 	width = Math.max(LEAST_WIDTH, room || 1200);
 	drawLegend();
 	const bottom = top + rowsHeight, height = bottom + BOTTOM, empty = one('.empty');
@@ -209,6 +208,10 @@ function drawAround() {
 	shorten(one('.subtitle'), buttonsLeft - 2 * MARGIN);
 	shorten(quality, width - 2 * MARGIN);
 	field.setAttribute('x', width - MARGIN - 280);
+	head.firstChild.setAttribute('height', top - 4);
+	foot.firstChild.setAttribute('y', bottom + 4);
+	foot.firstChild.setAttribute('height', BOTTOM - 4);
+	pin();
 }
 
 // ---- search ----

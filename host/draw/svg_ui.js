@@ -1,6 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hands and ears of the picture: buttons, search field, address, events. In one scope with svg.js.
 
+// ---- what is around the frames ----
+
+// A picture that is higher than the window is scrolled; its head and foot stay in the window.
+function makePinned(name, elements) {
+	const g = make(svg, 'g', {class: name});
+	make(g, 'rect', {class: 'back', width: '100%', fill: '#fff'});
+	g.append(...elements);
+	return g;
+}
+
+const head = makePinned('head', svg.querySelectorAll('.title, .subtitle, .legend'));
+const foot = makePinned('foot', [details, quality]);
+const isDocument = svg === document.documentElement; // and not part of one
+
+function pin() {
+	const below = Number(svg.getAttribute('height')) - window.scrollY - window.innerHeight;
+	head.setAttribute('transform', `translate(0 ${isDocument ? window.scrollY : 0})`);
+	foot.setAttribute('transform', `translate(0 ${isDocument ? -Math.max(0, below) : 0})`);
+}
+
+function scrollToRoot() {
+	if (isDocument)
+		window.scrollTo(0, state.icicle ? 0 : svg.getAttribute('height'));
+}
+
+function flip() {
+	change({icicle: !state.icicle});
+	scrollToRoot();
+}
+
 // ---- what is written beside the frames ----
 
 let pointed; // the frame under the pointer or in focus
@@ -24,8 +54,8 @@ function describe(b) {
 	details.textContent = parts.filter(Boolean).join(' · ');
 }
 
-const matched = make(svg, 'text', {class: 'matched', y: 27, 'text-anchor': 'end'}, '');
-const bar = make(svg, 'g', {class: 'buttons'});
+const matched = make(head, 'text', {class: 'matched', y: 27, 'text-anchor': 'end'}, '');
+const bar = make(head, 'g', {class: 'buttons'});
 
 function button(name, text, about, action) {
 	const g = make(bar, 'g', {class: `button ${name}`, role: 'button', tabindex: 0});
@@ -48,7 +78,7 @@ const buttons = [
 	button('reset', 'Reset', 'All frames, no search (Esc)', reset),
 	button('search', 'Search', 'Find frames by name, a regular expression (Ctrl-F)', openSearch),
 	button('ic', 'ic', 'Ignore case when searching (Ctrl-I)', () => change({ignoreCase: !state.ignoreCase})),
-	button('flip', 'Icicle', 'Callers above', () => change({icicle: !state.icicle})),
+	button('flip', 'Icicle', 'Callers above', flip),
 ];
 if (isDifference)
 	buttons.push(button('width', 'Widths: before', 'A frame is as wide as its share after, before, or both (w)',
@@ -81,7 +111,7 @@ function drawButtons() {
 
 // ---- search field: made here, since a picture without script has no use for it ----
 
-const field = make(svg, 'foreignObject', {y: 38, width: 280, height: 24, display: 'none'});
+const field = make(head, 'foreignObject', {y: 38, width: 280, height: 24, display: 'none'});
 const input = field.appendChild(document.createElementNS(XHTML, 'input'));
 input.setAttribute('type', 'text');
 input.setAttribute('placeholder', 'name or regular expression');
@@ -220,6 +250,7 @@ window.addEventListener('hashchange', () => {
 	draw();
 });
 window.addEventListener('resize', draw);
+window.addEventListener('scroll', pin);
 
 const probe = make(frames, 'text', {}, 'm'.repeat(100));
 letter = probe.getComputedTextLength() / 100 || letter;
@@ -228,3 +259,4 @@ if (boxes.length)
 	boxes[0].g.setAttribute('tabindex', 0);
 load();
 draw();
+scrollToRoot();

@@ -9,6 +9,7 @@ from browser import CTRL, Browser
 from checks import check, done, one, shot
 
 folder = sys.argv[1]
+SETTLE = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))'
 
 
 def frame(name):
@@ -161,7 +162,7 @@ def check_views(b):
         f'{frame(TOTAL)}.querySelector("rect").getBBox().y'))
     b.click_on(one('.button.flip'))
     b.resize(700, 600)
-    b.js('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    b.js(SETTLE)
     check('the picture follows the window', box(b, 'all'), [10, 680])
     check('nothing stands out of it', b.js('''
         [...document.querySelectorAll("svg > text, .legend text, .button rect")].filter((e) =>
@@ -206,6 +207,33 @@ def check_difference(b, path):
     check('an address with the widths', widths(), ('Widths: after', 0, 70))
 
 
+def check_high(b, path):
+    """Of what is asked for, whether it is within the window."""
+    def seen():
+        b.js(SETTLE)
+        return b.js('[' + ', '.join((frame('all'), frame('deep99'), one('.title'), one('.quality'))) +
+                    '''].map((e) => { const r = e.getBoundingClientRect();
+                       return r.top >= 0 && r.bottom <= innerHeight; })''')
+
+    b.open(path)
+    check('a picture higher than the window opens at its root, with its head and foot', seen(),
+          [True, False, True, True])
+    b.js('scrollTo(0, 0)')
+    check('scrolled up, head and foot are still there', seen(), [False, True, True, True])
+    b.js(frame('all') + '.focus()')
+    check('the foot does not hide the frame in focus', seen(), [True, False, True, True])
+    for _ in range(70):
+        b.key('ArrowUp')
+    b.js(SETTLE)
+    check('nor does the head', b.js(f'''(() => {{
+        const g = {frame('deep68')}, r = g.getBoundingClientRect();
+        return document.activeElement === g &&
+            g.contains(document.elementFromPoint(r.left + 100, r.top + 2)); }})()'''))
+    b.click(*b.js(f'''(() => {{ const r = {one('.button.flip')}.getBoundingClientRect();
+        return [r.left + 5, r.top + 5]; }})()'''))
+    check('as an icicle it is at its root, too', seen(), [True, False, True, True])
+
+
 def main():
     path = os.path.join(folder, 'web.svg')
     with open(path, encoding='utf-8') as f:
@@ -223,6 +251,7 @@ def main():
         check('no script failed, nothing was fetched', b.problems(), [])
         check_address(b, path)
         check_difference(b, os.path.join(folder, 'diff.svg'))
+        check_high(b, os.path.join(folder, 'high.svg'))
         b.open(os.path.join(folder, 'empty.svg'))
         b.key('f', CTRL)
         b.type('x')
