@@ -15,27 +15,27 @@ struct question {
 	uint32_t generation;
 };
 
-/* An answer once given holds. */
-struct answer {
-	struct question question;
-	uint32_t first, count; /* frames of the pool; count 0: not yet given */
-};
-
 struct answers {
 	struct answer *list; /* open addressing */
 	size_t count, mask;
-	uint32_t *pool;
+	uint32_t *pool; /* at an answer's number, how many frames it has, then they */
 	size_t pool_count, pool_cap;
 };
 
 void answers_init(struct answers *a);
 void answers_fini(struct answers *a);
 
-/* Borrowed until the next answers_keep. */
-const struct answer *answers_find(const struct answers *a, struct question q);
+/* The number of the answer, 0: none yet. One that was given holds. */
+uint32_t answers_find(const struct answers *a, struct question q);
 
 /* Keeps the answer to a question that has none; n is at least 1. */
-const struct answer *answers_keep(struct answers *a, struct question q, const uint32_t *frames,
-				  size_t n);
+uint32_t answers_keep(struct answers *a, struct question q, const uint32_t *frames, size_t n);
+
+/* The frames of an answer, borrowed until the next answers_keep. Returns how many. */
+static inline size_t answers_frames(const struct answers *a, uint32_t number, const uint32_t **ret)
+{
+	*ret = a->pool + number + 1;
+	return a->pool[number];
+}
 
 #endif

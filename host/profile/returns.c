@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "returns.h"
 
+#include "dfg/log.h"
 #include "dfg/str.h"
 
 #define SIZE_LEAST 1024u
@@ -14,12 +15,23 @@ struct returns {
 	size_t count, size;	     /* size: a power of two */
 };
 
+/* Each in a line of the cache. */
+static struct returns_answer *new_slots(size_t size)
+{
+	struct returns_answer *slots =
+		aligned_alloc(_Alignof(struct returns_answer), size * sizeof(*slots));
+
+	if (!slots)
+		die_oom();
+	return memset(slots, 0, size * sizeof(*slots));
+}
+
 struct returns *returns_new(void)
 {
 	struct returns *r = xcalloc(1, sizeof(*r));
 
 	r->size = SIZE_LEAST;
-	r->slots = xcalloc(r->size, sizeof(*r->slots));
+	r->slots = new_slots(r->size);
 	return r;
 }
 
@@ -70,7 +82,7 @@ static void make_larger(struct returns *r)
 	size_t size = r->size;
 
 	r->size *= 2;
-	r->slots = xcalloc(r->size, sizeof(*r->slots));
+	r->slots = new_slots(r->size);
 	for (size_t i = 0; i < size; i++)
 		if (old[i].addr)
 			*find(r->slots, r->size, old[i].addr) = old[i];
@@ -100,4 +112,12 @@ struct returns_answer *returns_slot(struct returns *r, uint64_t addr)
 	a->addr = addr;
 	a->span = r->span;
 	return a;
+}
+
+void returns_note(struct returns *r, uint64_t addr, const struct snapfile_code *c, uint32_t note)
+{
+	struct returns_answer *a = find(r->slots, r->size, addr);
+
+	if (addr && a->addr == addr && a->known && a->count && a->codes[0] == c)
+		a->note = note;
 }

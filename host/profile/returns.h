@@ -6,17 +6,24 @@
 
 #include "snapfile.h"
 
-/* Of one address, for one span of snapshots. */
+/* Of one address, for one span of snapshots. As long as a line of the cache: what a step asks of
+ * most return addresses stands here, so that it need not look into the code's record. */
 struct returns_answer {
-	uint64_t addr;
+	_Alignas(64) uint64_t addr;
 	struct snapfile_span span;
 	/* The code in front of it, if a return address belongs to the call in front of it; first
 	 * what can return there. */
 	const struct snapfile_code *codes[SNAPFILE_AROUND];
 	uint8_t count, returns; /* of codes, and of those that can return there */
 	bool frozen;		/* where thawed frames of a virtual thread return to */
-	bool known;		/* by the caller: what stands above has been found out */
+	bool known;		/* by the caller: what stands here has been found out */
+	/* Bytes of the frame that is returned to, where that is certain: it is compiled, and there
+	 * is nothing else that it may be. 0: it is not. */
+	uint32_t frame;
+	uint32_t note; /* the caller's, on the call in front of it; 0: none */
 };
+
+_Static_assert(sizeof(struct returns_answer) == 64, "a line of the cache");
 
 struct returns;
 
@@ -30,6 +37,10 @@ void returns_at(struct returns *r, struct snapfile_span span);
 /* The answer to be read or, where it is not known, to be written; valid until the next call. Memory
  * is bounded: all are forgotten when there are too many. */
 struct returns_answer *returns_slot(struct returns *r, uint64_t addr);
+
+/* Writes a note on the call in front of an address into its answer, if that is known and begins
+ * with this code. */
+void returns_note(struct returns *r, uint64_t addr, const struct snapfile_code *c, uint32_t note);
 
 static inline void cleanup_returns_free(struct returns **r)
 {

@@ -85,9 +85,10 @@ static void grow_node_slots(struct stacks *s)
 static uint32_t child(struct stacks *s, uint32_t parent, uint32_t frame)
 {
 	size_t i = hash_child(parent, frame) & s->node_mask;
-	uint32_t n = s->nodes[parent].first;
+	uint32_t n = parent + 1;
 
-	if (n && s->nodes[n].frame == frame) /* most have one child */
+	/* Most have one child, which is made right after its parent: beside it in memory. */
+	if (n < s->node_count && s->nodes[n].parent == parent && s->nodes[n].frame == frame)
 		return n;
 	for (; (n = s->node_slots[i]); i = (i + 1) & s->node_mask)
 		if (s->nodes[n].parent == parent && s->nodes[n].frame == frame)

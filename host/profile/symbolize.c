@@ -17,7 +17,7 @@ struct recent {
 	const struct snapfile *sf;
 	struct snapfile_span span;
 	uint32_t generation;
-	uint32_t first, count; /* as an answer's */
+	uint32_t answer; /* its number; 0: none */
 };
 
 #define NATIVES	     64u
@@ -135,28 +135,28 @@ static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t
 	return 1;
 }
 
-static const struct answer *answer(struct symbolizer *sy, const struct process *p,
-				   struct question q)
+static uint32_t answer(struct symbolizer *sy, const struct process *p, struct question q)
 {
-	const struct answer *a = answers_find(&sy->answers, q);
-	uint32_t frames[SNAPFILE_DEPTH];
+	uint32_t number = answers_find(&sy->answers, q), frames[SNAPFILE_DEPTH];
 
-	return a->count ? a
-			: answers_keep(&sy->answers, q, frames,
-				       find_user(sy, p, q.addr, q.code, frames));
+	return number ? number
+		      : answers_keep(&sy->answers, q, frames,
+				     find_user(sy, p, q.addr, q.code, frames));
 }
 
-size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
-		      uint64_t addr, const uint32_t **ret)
+uint32_t symbolize_code(struct symbolizer *sy, const struct process *p,
+			const struct snapfile_code *c, uint64_t addr)
 {
-	const struct answer *a = answer(sy, p, (struct question){.addr = addr, .code = c});
-
-	*ret = sy->answers.pool + a->first;
-	return a->count;
+	return answer(sy, p, (struct question){.addr = addr, .code = c});
 }
 
-static const struct answer *answer_at(struct symbolizer *sy, const struct process *p, uint64_t addr,
-				      const struct snapfile *sf, struct snapfile_span span)
+size_t symbolize_again(const struct symbolizer *sy, uint32_t answer, const uint32_t **ret)
+{
+	return answers_frames(&sy->answers, answer, ret);
+}
+
+static uint32_t answer_at(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			  const struct snapfile *sf, struct snapfile_span span)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 	struct question q = {.addr = addr};
@@ -177,27 +177,23 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 
 	if (sf)
 		span = snapfile_around(sf, time);
-	if (!r->count || r->addr != addr || r->sf != sf || r->generation != p->generation ||
-	    r->span.first != span.first || r->span.last != span.last) {
-		const struct answer *a = answer_at(sy, p, addr, sf, span);
-
+	if (!r->answer || r->addr != addr || r->sf != sf || r->generation != p->generation ||
+	    r->span.first != span.first || r->span.last != span.last)
 		*r = (struct recent){.addr = addr,
 				     .sf = sf,
 				     .span = span,
 				     .generation = p->generation,
-				     .first = a->first,
-				     .count = a->count};
-	}
-	*ret = sy->answers.pool + r->first;
-	return r->count;
+				     .answer = answer_at(sy, p, addr, sf, span)};
+	return answers_frames(&sy->answers, r->answer, ret);
 }
 
 uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr)
 {
-	const struct answer *a =
-		answer(sy, p, (struct question){.addr = addr, .generation = p->generation});
+	struct question q = {.addr = addr, .generation = p->generation};
+	const uint32_t *frames;
 
-	return sy->answers.pool[a->first];
+	answers_frames(&sy->answers, answer(sy, p, q), &frames);
+	return frames[0];
 }
 
 bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
@@ -239,14 +235,15 @@ static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel,
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
 {
 	struct question q = {.addr = addr, .generation = kernel->generation};
-	const struct answer *a = answers_find(&sy->answers, q);
+	uint32_t number = answers_find(&sy->answers, q), frame;
+	const uint32_t *frames;
 
-	if (!a->count) {
-		uint32_t frame = find_kernel(sy, kernel, addr);
-
-		a = answers_keep(&sy->answers, q, &frame, 1);
+	if (!number) {
+		frame = find_kernel(sy, kernel, addr);
+		number = answers_keep(&sy->answers, q, &frame, 1);
 	}
-	return sy->answers.pool[a->first];
+	answers_frames(&sy->answers, number, &frames);
+	return frames[0];
 }
 
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p)

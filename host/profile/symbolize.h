@@ -40,12 +40,14 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr);
 
 /* For unwinding. The snapshot of a process's code, or NULL; the frames of an
- * address in a code of one, of one in no code of any, and of an interpreted method of a process
- * that has one; and whether the process can execute what is at an address: *ret_cfi is NULL where
- * no file is mapped or it has no call frame information, *ret_offset the file offset. */
+ * address in a code of one, by a number with which symbolize_again gives them as symbolize_frames
+ * does, of one in no code of any, and of an interpreted method of a process that has one; and
+ * whether the process can execute what is at an address: *ret_cfi is NULL where no file is mapped
+ * or it has no call frame information, *ret_offset the file offset. */
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
-size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
-		      uint64_t addr, const uint32_t **ret);
+uint32_t symbolize_code(struct symbolizer *sy, const struct process *p,
+			const struct snapfile_code *c, uint64_t addr);
+size_t symbolize_again(const struct symbolizer *sy, uint32_t answer, const uint32_t **ret);
 uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr);
 uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
 			  struct snapfile_span span);

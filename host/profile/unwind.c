@@ -95,8 +95,11 @@ static enum step step(struct walk *w)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 	uint64_t addr = walk_addr(w);
-	size_t n = walk_codes(w, c);
+	size_t n;
 
+	if (!w->regs.exact && walk_certain(w))
+		return STEP_ON;
+	n = walk_codes(w, c);
 	if (n > 1)
 		return step_ambiguous(w, c, n);
 	if (n == 0 && addr >= w->head->code_low && addr < w->head->code_high)

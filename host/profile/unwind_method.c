@@ -86,6 +86,30 @@ static bool is_left(const struct walk *w, const struct snapfile_code *c)
 	       (!exits || offset >= c->exits[exits - 1].end);
 }
 
+/* walk_method, of a caller for which all that it takes is in the answer to its address: most are.
+ * False, and nothing is changed, of others. */
+bool walk_certain(struct walk *w)
+{
+	const struct returns_answer *a = walk_answer(w, unwind_pc(&w->regs));
+	uint64_t sp = unwind_sp(&w->regs), end;
+	uint32_t frame = a->frame, note = a->note;
+
+	if (frame < 2 * WORD)
+		return false;
+	w->code = a->codes[0];
+	arch_settle(w);
+	walk_add(w, UNWIND_CODE, 0);
+	w->frames[w->count - 1].note = note;
+	end = unwind_sp(&w->regs) + frame;
+	if (walk_take(w, (struct sender){.ret_at = end - WORD, .fp_at = end - 2 * WORD})) {
+		w->pushes = false;
+		return true;
+	}
+	w->count--;
+	unwind_set(&w->regs, UNWIND_SP, sp);
+	return false;
+}
+
 enum step walk_method(struct walk *w, const struct snapfile_code *c)
 {
 	struct sender s;

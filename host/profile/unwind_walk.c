@@ -14,6 +14,7 @@ void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
 	f->addr = walk_addr(w);
 	f->method = method;
 	f->kind = kind;
+	f->note = 0;
 	f->code = w->code;
 }
 
@@ -97,6 +98,20 @@ static bool is_barrier(const struct snapfile_code *c)
 	       memcmp(c->name, name, strlen(name)) == 0;
 }
 
+/* See struct returns_answer. */
+static uint32_t certain_frame(const struct returns_answer *a)
+{
+	const struct snapfile_code *c = a->codes[0];
+	uint64_t offset;
+
+	if (a->returns != 1 || a->frozen ||
+	    (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE))
+		return 0;
+	offset = a->addr - c->start;
+	return offset != c->record->deopt && offset != c->record->deopt_mh ? c->record->frame_size
+									   : 0;
+}
+
 static void find_answer(const struct walk *w, struct returns_answer *ret)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
@@ -114,10 +129,12 @@ static void find_answer(const struct walk *w, struct returns_answer *ret)
 	for (size_t i = 0; i < n; i++)
 		if (!marked && !is_return_in(c[i], ret->addr))
 			ret->codes[ret->count++] = c[i];
+	ret->frame = certain_frame(ret);
+	ret->note = 0;
 	ret->known = true;
 }
 
-static const struct returns_answer *answer_of(const struct walk *w, uint64_t addr)
+const struct returns_answer *walk_answer(const struct walk *w, uint64_t addr)
 {
 	static const struct returns_answer none;
 	struct returns_answer *a;
@@ -132,13 +149,13 @@ static const struct returns_answer *answer_of(const struct walk *w, uint64_t add
 
 bool walk_is_frozen(const struct walk *w, uint64_t addr)
 {
-	return answer_of(w, addr)->frozen;
+	return walk_answer(w, addr)->frozen;
 }
 
 size_t walk_return_codes(const struct walk *w, uint64_t addr,
 			 const struct snapfile_code *ret[SNAPFILE_AROUND])
 {
-	const struct returns_answer *a = answer_of(w, addr);
+	const struct returns_answer *a = walk_answer(w, addr);
 
 	memcpy(ret, a->codes, sizeof(a->codes));
 	return a->returns;
@@ -152,14 +169,14 @@ size_t walk_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE
 		return w->src->code
 			       ? snapfile_find(w->src->code, unwind_pc(&w->regs), w->src->span, ret)
 			       : 0;
-	a = answer_of(w, unwind_pc(&w->regs));
+	a = walk_answer(w, unwind_pc(&w->regs));
 	memcpy(ret, a->codes, sizeof(a->codes));
 	return a->returns ? a->returns : a->count;
 }
 
 bool walk_is_return(const struct walk *w, uint64_t addr)
 {
-	return answer_of(w, addr)->returns != 0;
+	return walk_answer(w, addr)->returns != 0;
 }
 
 /* The same for one code that the caller may be. */
@@ -201,7 +218,7 @@ bool walk_take_found(struct walk *w, struct sender s)
  * that the snapshot does not have, or has other code for by now. Stubs stay what they are. */
 static bool may_be_code(const struct walk *w, uint64_t word)
 {
-	const struct returns_answer *a = answer_of(w, word);
+	const struct returns_answer *a = walk_answer(w, word);
 	uint32_t kind = a->count ? a->codes[0]->record->kind : SNAP_COMPILED;
 
 	return word > w->head->code_low && word <= w->head->code_high && !a->returns &&

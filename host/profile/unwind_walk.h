@@ -36,6 +36,9 @@ static inline uint64_t walk_addr(const struct walk *w)
 /* CUT when the address is behind the copy, but not out of all stacks, else LOST. */
 enum step walk_missing(const struct walk *w, uint64_t addr);
 
+/* What the snapshot says of a return address; valid until the next is asked for. */
+const struct returns_answer *walk_answer(const struct walk *w, uint64_t addr);
+
 /* The codes that could return to an address, see unwind.h: more than one where code was replaced at
  * about the time of the sample. Returns how many. */
 size_t walk_return_codes(const struct walk *w, uint64_t addr,
@@ -116,6 +119,7 @@ bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at);
 
 /* The steps for a frame by what its code is; each adds its frame. */
 enum step walk_method(struct walk *w, const struct snapfile_code *c);	   /* unwind_method.c */
+bool walk_certain(struct walk *w);					   /* unwind_method.c */
 enum step walk_interpreter(struct walk *w, const struct snapfile_code *c); /* unwind_interp.c */
 enum step walk_stub(struct walk *w, const struct snapfile_code *c);	   /* unwind_stub.c */
 enum step walk_frozen(struct walk *w);					   /* unwind_stub.c */

@@ -44,6 +44,7 @@ struct userstack {
 	size_t jvm_count, jvm_cap;
 	uint32_t frozen; /* frame */
 	const struct process *process;
+	struct returns *returns; /* of its JVM */
 	/* Of the sample at hand, innermost first. */
 	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
 	struct unwind_state states[UNWIND_FRAMES_MAX];
@@ -97,6 +98,19 @@ static struct returns *returns_of(struct userstack *us, const struct snapfile *c
 	return us->jvms[us->jvm_count++].returns;
 }
 
+/* The answer of the symbolizer is noted with the return address, which is at hand when it is met
+ * again. */
+static uint32_t name_code(struct userstack *us, const struct unwind_frame *at)
+{
+	uint32_t answer = at->note;
+
+	if (!answer) {
+		answer = symbolize_code(us->symbols, us->process, at->code, at->addr);
+		returns_note(us->returns, at->addr + 1, at->code, answer);
+	}
+	return answer;
+}
+
 /* The frames of a place, innermost first. */
 static size_t name(struct userstack *us, const struct unwind_frame *at, const struct moment *m,
 		   uint64_t time, const uint32_t **ret)
@@ -105,7 +119,7 @@ static size_t name(struct userstack *us, const struct unwind_frame *at, const st
 
 	switch (at->kind) {
 	case UNWIND_CODE:
-		return symbolize_code(us->symbols, us->process, at->code, at->addr, ret);
+		return symbolize_again(us->symbols, name_code(us, at), ret);
 	case UNWIND_ANY:
 		return symbolize_frames(us->symbols, us->process, at->addr, time, ret);
 	case UNWIND_FROZEN:
@@ -257,7 +271,7 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 	us->process = p;
 	if (src.code) {
 		src.span = m.span;
-		src.returns = returns_of(us, src.code);
+		src.returns = us->returns = returns_of(us, src.code);
 		returns_at(src.returns, src.span);
 	}
 	*ret_end =
