@@ -8,12 +8,7 @@
 #include <stdint.h>
 
 #include "dfg/err.h"
-
-struct kernel_symbol {
-	uint64_t start, end; /* [start, end) */
-	const char *name;
-	size_t len;
-};
+#include "kallsyms.h"
 
 struct kernsym;
 
@@ -23,8 +18,6 @@ struct kernsym;
 MUST_CHECK struct kernsym *kernsym_open(int fd, struct err *err);
 struct kernsym *kernsym_of(const char *text, size_t len); /* must stay there; NULL, 0: none */
 void kernsym_close(struct kernsym *ks);
-
-size_t kernsym_count(const struct kernsym *ks);
 
 /* A KSYMBOL record: code that came, or went, while recording. It goes before those of the text. */
 void kernsym_add(struct kernsym *ks, uint64_t addr, uint32_t len, const char *name);
