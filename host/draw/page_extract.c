@@ -42,8 +42,9 @@ static void choose_nodes(struct page_extract *e)
 		layout_make(&e->layout, e->stacks, narrowest ? narrowest : 1);
 	}
 	if (narrowest) {
-		str_addf(&text, "Frames with less than 1/%llu of all samples.",
-			 (unsigned long long)narrowest);
+		str_adds(&text, "Frames with fewer than ");
+		text_count(&text, (e->layout.total + narrowest - 1) / narrowest, " ");
+		str_adds(&text, " samples: there are too many.");
 		say_left_out(e, text.buf);
 	}
 }

@@ -241,6 +241,10 @@ def check_tree(b):
     fewer = b.js('document.querySelectorAll("#tree tbody tr").length')
     b.key('ArrowRight')
     check('left closes, right opens', (fewer < rows, b.js(f'{row}.getAttribute("aria-expanded")')), (True, 'true'))
+    b.js(f'{row}.click()')
+    b.js(f'{row}.click()')
+    check('a click closes, and opens the hot path', b.js('''[...document.querySelectorAll("#tree tbody tr")].some(
+        (tr) => tr.textContent.endsWith("SocketProcessor.doRun"))'''))
     b.key('c')
     check('c: callers and callees', state(b, 'view'), 'callers')
     b.key('1')
@@ -330,6 +334,23 @@ def check_address(b, path):
     check('an address with nonsense', (b.problems(), b.js('dfg.tree.samples'), state(b, 'view')), ([], 1000, 'graph'))
 
 
+def check_deep(b, path):
+    b.open(path, '#zoom=300')
+    b.js(SETTLE)
+    shot(b, 'page-deep')
+    check('a frame of an address is seen, however deep', b.js('''(() => { const f = dfg.parts.graph.flame,
+        {y} = f.box(f.layers[0], 300); return y >= 0 && y < f.height; })()'''))
+    check('and told about', text(b, '#details h2'), 'deep298')
+    frames = 'document.querySelectorAll("#details .frames:first-of-type li").length'
+    few = b.js(frames)
+    press(b, '#details .frames li:last-child button')
+    check('its callers: the nearest, then all', (few, b.js(frames)), (13, 300))
+    b.open(path, '#view=callers')
+    check('no method: it says how to choose one, and has nothing to scroll', b.js('''(() => {
+        const e = document.querySelector("#callers");
+        return e.textContent.includes("Choose a method") && e.scrollHeight <= e.clientHeight; })()'''))
+
+
 def check_difference(b):
     b.open(os.path.join(folder, 'diff.html'))
     shot(b, 'page-difference')
@@ -370,6 +391,7 @@ def main():
         check_looks(b)
         check('no script failed, nothing was fetched', b.problems(), [])
         check_address(b, path)
+        check_deep(b, os.path.join(folder, 'deep.html'))
         check_difference(b)
         b.open(os.path.join(folder, 'hostile.html'))
         check('hostile names, title, subtitle: nothing but text',

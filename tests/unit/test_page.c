@@ -88,7 +88,7 @@ static void test_limit(void)
 		stacks_add(s, path, 2, i % 2 + 1);
 	}
 	text = data_of(&(struct page){.stacks = s, .title = "", .subtitle = "", .quality = ""});
-	ok(strstr(text, "\"left_out\":[\"Frames with less than 1/"), "the page says what it lacks");
+	ok(strstr(text, "\"left_out\":[\"Frames with fewer than "), "the page says what it lacks");
 	ok(strstr(text, "\"m1\"") && !strstr(text, "\"m2\""), "the narrowest are left out");
 	stacks_free(s);
 }

@@ -11,6 +11,7 @@ class App {
 		this.state = stateFromHash(location.hash);
 		this.look = new Look(this);
 		this.makeView();
+		this.cursor = this.state.zoom;
 		this.parts = {graph: new GraphView(this), tree: new CallTreeView(this),
 			methods: new MethodsView(this), callers: new CallersView(this)};
 		this.legend = new Legend(this);
@@ -163,14 +164,14 @@ class App {
 	}
 
 	changeOf([before, after]) {
-		const whole = this.tree.total.map((t) => t[0] || 1);
-		return {points: 100 * (after / whole[1] - before / whole[0]),
+		const whole = this.tree.total.map((t) => t[0]);
+		return {points: 100 * (after / (whole[1] || 1) - before / (whole[0] || 1)),
 			score: changeScore(before, whole[0], after, whole[1])};
 	}
 
 	changeText(tree, node) {
 		const {points, score} = this.changeOf(tree.total.map((t) => t[node]));
-		return `${pointsText(points)}, z\u00a0=\u00a0${score.toFixed(1)}${Math.abs(score) < this.rec.certain
+		return `${pointsText(points)}, ${scoreText(score)}${Math.abs(score) < this.rec.certain
 			? ': may be chance' : ''}`;
 	}
 
@@ -182,6 +183,11 @@ class App {
 		const e = el('span', {class: 'swatch', 'aria-hidden': 'true'});
 		e.style.background = this.look.frame(frame);
 		return e;
+	}
+
+	// For a button.
+	labelled(frame) {
+		return [this.swatch(frame), el('span', {}, ...wrappable(this.rec.nameOf(frame)))];
 	}
 
 	announce(text) {

@@ -48,6 +48,7 @@ class CallersView {
 		const marks = framesNamed(rec, state.method), frame = marks.indexOf(true);
 		this.frame = frame;
 		byId('callers-none').hidden = frame >= 0;
+		flame.canvas.hidden = frame < 0;
 		this.trees = [callersOf, calleesOf].map((make) => make(tree, marks));
 		for (const t of this.trees) {
 			t.frame[0] = frame;

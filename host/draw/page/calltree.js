@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree as text: an ARIA treegrid, the same as the graph for who cannot see it or wants figures.
 
-const CHILDREN_SHOWN = 100, HOT_PATH = 0.5;
+const CHILDREN_SHOWN = 100, HOT_PATH = 0.5, INDENT = 8;
 
 class CallTreeView {
 	constructor(app) {
@@ -31,12 +31,12 @@ class CallTreeView {
 			el('span', {class: 'twisty', 'aria-hidden': 'true'}, leaf ? ' ' : '▸'), app.swatch(frame),
 			el('span', {class: app.marks && app.marks[frame] ? 'hit' : ''},
 				app.rec.nameOf(frame)));
-		name.style.paddingLeft = `${level * 14}px`;
+		name.style.paddingLeft = `${level * INDENT}px`;
 		const row = el('tr', {role: 'row', 'aria-level': level, tabindex: -1,
 			'aria-expanded': leaf ? undefined : 'false', 'data-node': node,
 			onclick: () => {
 				this.focus(row);
-				this.toggle(row);
+				this.turn(row);
 			}}, number(tree.total), number(tree.self), name);
 		return row;
 	}
@@ -58,6 +58,14 @@ class CallTreeView {
 			rows.push(el('tr', {role: 'row', 'aria-level': level + 1}, el('td', {role: 'gridcell',
 				colspan: 3, class: 'dim'}, `${grouped(children.length - CHILDREN_SHOWN)} more with less`)));
 		row.after(...rows);
+	}
+
+	// What a click does.
+	turn(row) {
+		if (row.getAttribute('aria-expanded') === 'false')
+			this.openHot(row);
+		else
+			this.toggle(row);
 	}
 
 	// Opens the path that most of the time goes down.
@@ -98,7 +106,7 @@ class CallTreeView {
 			for (to = row.previousSibling; to && Number(to.getAttribute('aria-level')) >= level;)
 				to = to.previousSibling;
 		else if (event.key === 'Enter' || event.key === ' ')
-			this.toggle(row);
+			this.turn(row);
 		else if (event.key === 'c')
 			this.app.showMethod(this.tree.frame[row.dataset.node]);
 		else

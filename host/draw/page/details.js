@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that is known of the frame in focus: figures, source lines, callers and callees as buttons.
 
-const LINES_SHOWN = 12, CALLEES_SHOWN = 15;
+const LINES_SHOWN = 12, FRAMES_SHOWN = 12;
 
 class Details {
 	constructor(app) {
@@ -55,7 +55,7 @@ class Details {
 
 	heading(frame) {
 		const {rec} = this.app, kind = rec.kindOf(frame);
-		return [el('h2', {}, rec.nameOf(frame)), frame < 0
+		return [el('h2', {}, ...wrappable(rec.nameOf(frame))), frame < 0
 			? el('p', {class: 'dim'}, 'All that is shown')
 			: el('p', {class: 'dim', title: kind.about}, this.app.swatch(frame), kind.label)];
 	}
@@ -74,7 +74,7 @@ class Details {
 			const change = app.changeOf(total);
 			rows.push(el('tr', {}, el('th', {scope: 'row'}, 'Change'), el('td', {colspan: 2,
 				class: `number ${app.changeClass(change)}`},
-			`${pointsText(change.points)}, z\u00a0=\u00a0${change.score.toFixed(1)}`)));
+			`${pointsText(change.points)}, ${scoreText(change.score)}`)));
 		} else if (zoomed) {
 			add('Of zoomed', total[0], zoomed);
 		}
@@ -111,15 +111,18 @@ class Details {
 		return tree.children(node).sort((a, b) => tree.value[b] - tree.value[a]);
 	}
 
-	// Frames as buttons; with their shares of the tree's node above them, where these are children.
+	// Frames as buttons, the first ones, and one for the rest: callers can be a thousand. With their
+	// shares of the tree's node above them, where these are children.
 	list(title, tree, nodes, go, shares) {
 		if (!nodes.length)
 			return [];
-		const {app} = this, last = tree.total[tree.total.length - 1], shown = shares ? CALLEES_SHOWN : Infinity;
+		const {app} = this, last = tree.total[tree.total.length - 1];
 		const item = (i) => el('li', {}, el('button', {class: 'link', onclick: () => go(i)},
-			app.swatch(tree.frame[i]), app.rec.nameOf(tree.frame[i])), shares
+			...app.labelled(tree.frame[i])), shares
 			? el('span', {class: 'number dim'}, percentText(last[i], last[tree.parent[i]])) : '');
-		return [el('h3', {}, title), el('ol', {class: 'frames'}, ...nodes.slice(0, shown).map(item),
-			nodes.length > shown ? el('li', {class: 'dim'}, `${grouped(nodes.length - shown)} more`) : '')];
+		const rest = nodes.slice(FRAMES_SHOWN), more = el('li', {}, el('button', {class: 'link dim',
+			onclick: () => more.replaceWith(...rest.map(item))}, `${grouped(rest.length)} more`));
+		return [el('h3', {}, title), el('ol', {class: 'frames'},
+			...nodes.slice(0, FRAMES_SHOWN).map(item), rest.length ? more : '')];
 	}
 }

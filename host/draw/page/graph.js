@@ -22,9 +22,11 @@ class GraphView {
 			this.zoomed = state.zoom;
 			flame.show([this.layer], tree.rows);
 			this.scroller.scrollTop = state.flip ? 0 : this.scroller.scrollHeight;
+			flame.reveal({layer: this.layer, node: state.zoom});
 		} else if (this.zoomed !== state.zoom) {
 			this.zoomed = state.zoom;
 			flame.zoomTo(this.layer, state.zoom, this.app.animates);
+			flame.reveal({layer: this.layer, node: state.zoom});
 		}
 		flame.cursor = this.app.cursor > 0 ? {layer: this.layer, node: this.app.cursor} : null;
 		flame.paintSoon();

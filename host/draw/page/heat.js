@@ -4,7 +4,7 @@
 // over is the span that everything else shows.
 
 const COLUMN_SECONDS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
-const PARTS = [25, 20, 10, 5], CELL_SAMPLES = 1, COLUMN_LEAST = 9, HEAT_HEIGHT = 100;
+const PARTS = [25, 20, 10, 5], CELL_SAMPLES = 1, COLUMN_LEAST = 9, CELL_HEIGHT = 3;
 
 class Heat {
 	constructor(app) {
@@ -26,12 +26,14 @@ class Heat {
 	// The grid for this width.
 	layOut() {
 		const {samples} = this.app.rec, seconds = Math.max(samples.duration, 0.05);
+		this.height = innerHeight < 700 ? 66 : 100;
+		this.plot = this.height - 18;
 		this.width = Math.max(this.canvas.parentNode.clientWidth, 100);
 		const most = this.width / COLUMN_LEAST;
 		this.column = COLUMN_SECONDS.find((s) => seconds / s <= most) || seconds / most;
 		this.columns = Math.floor(seconds / this.column) + 1;
 		const parts = samples.count / this.columns / CELL_SAMPLES;
-		this.parts = PARTS.find((n) => n <= parts) || 1;
+		this.parts = PARTS.find((n) => n <= parts && n * CELL_HEIGHT <= this.plot) || 1;
 		this.cell = this.column / this.parts;
 		this.cells = this.columns * this.parts;
 		this.cellWidth = this.width / this.columns;
@@ -54,9 +56,9 @@ class Heat {
 		this.layOut();
 		this.count();
 		this.canvas.width = Math.round(this.width * ratio);
-		this.canvas.height = Math.round(HEAT_HEIGHT * ratio);
+		this.canvas.height = Math.round(this.height * ratio);
 		this.canvas.style.width = `${this.width}px`;
-		this.canvas.style.height = `${HEAT_HEIGHT}px`;
+		this.canvas.style.height = `${this.height}px`;
 		this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
 		this.span = hasSpan ? [state.from, state.to] : null;
 		this.fromField.value = this.text(hasSpan ? state.from : 0);
@@ -73,8 +75,8 @@ class Heat {
 	}
 
 	paint() {
-		const c = this.context, {look} = this.app, plot = HEAT_HEIGHT - 18;
-		c.clearRect(0, 0, this.width, HEAT_HEIGHT);
+		const c = this.context, {look} = this.app, {plot} = this;
+		c.clearRect(0, 0, this.width, this.height);
 		for (let i = 0; i < this.cells; i++) {
 			const inside = !this.span || (i + 0.5) * this.cell >= this.span[0] &&
 				(i + 0.5) * this.cell < this.span[1];
@@ -107,7 +109,7 @@ class Heat {
 			const x = k * step / this.column * this.cellWidth;
 			c.fillRect(x, plot, 1, 4);
 			if (x < this.width - 30)
-				c.fillText(`${this.text(k * step)} s`, x + 3, HEAT_HEIGHT - 4);
+				c.fillText(`${this.text(k * step)} s`, x + 3, this.height - 4);
 		}
 	}
 
@@ -121,7 +123,7 @@ class Heat {
 
 	cellAt(event) {
 		const column = clamp(Math.floor(event.offsetX / this.cellWidth), 0, this.columns - 1);
-		const plot = HEAT_HEIGHT - 18, part = Math.floor((plot - event.offsetY) / plot * this.parts);
+		const {plot} = this, part = Math.floor((plot - event.offsetY) / plot * this.parts);
 		return column * this.parts + clamp(part, 0, this.parts - 1);
 	}
 

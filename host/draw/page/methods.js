@@ -93,13 +93,12 @@ class MethodsView {
 	cell(key, m, whole, last) {
 		const {app} = this, frame = m.frame;
 		if (key === 'name')
-			return el('td', {class: 'name'}, app.swatch(frame),
-				el('button', {class: 'link', onclick: () => app.showMethod(frame)},
-					app.rec.nameOf(frame)));
+			return el('td', {class: 'name'}, el('button', {class: 'link',
+				onclick: () => app.showMethod(frame)}, ...app.labelled(frame)));
 		if (key === 'change')
 			return el('td', {class: `number ${app.changeClass(m)}`}, pointsText(m.points));
 		if (key === 'score')
-			return el('td', {class: 'number'}, m.score.toFixed(1));
+			return el('td', {class: 'number'}, signedText(m.score, 1));
 		const set = key === 'before' ? 0 : last, n = key === 'self' ? m.self[last] : m.total[set];
 		return el('td', {class: 'number'}, bar(n, whole[set]),
 			el('span', {class: 'share'}, shareText(n, whole[set])));

@@ -10,6 +10,7 @@ function shareError(part, whole) {
 }
 
 // Two-proportion z: how many standard errors the share of `after` differs from that of `before`.
+// 0 where it is not defined.
 function changeScore(before, beforeTotal, after, afterTotal) {
 	const p = (before + after) / (beforeTotal + afterTotal);
 	const error = Math.sqrt(p * (1 - p) * (1 / beforeTotal + 1 / afterTotal));
@@ -32,6 +33,6 @@ function shareText(part, whole) {
 	return `${(100 * part / whole).toFixed(decimals)}\u00a0%\u00a0±\u00a0${error.toFixed(decimals)}`;
 }
 
-function pointsText(points) {
-	return `${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(2)}\u00a0points`;
-}
+const signedText = (n, decimals, plus = '') => `${n < 0 ? '−' : plus}${Math.abs(n).toFixed(decimals)}`;
+const pointsText = (points) => `${signedText(points, 2, '+')}\u00a0points`;
+const scoreText = (score) => `z\u00a0=\u00a0${signedText(score, 1)}`;

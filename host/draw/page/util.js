@@ -31,6 +31,9 @@ function bar(part, whole) {
 	return el('span', {class: 'bar', 'aria-hidden': 'true'}, filled);
 }
 
+// A name that a line breaks before a part of, where it can.
+const wrappable = (name) => name.split(/(?=[.$])/).flatMap((part, i) => i ? [el('wbr'), part] : [part]);
+
 // One call for many, before the next frame is painted.
 function oncePerFrame(action) {
 	let waiting = false;
