@@ -11,9 +11,10 @@
 #include "dfg/str.h"
 
 /* The child's limits: generous for any real recording, small enough that a forged one cannot take
- * the machine. Address space, since the recording is mapped. */
-#define MEMORY_BASE (4ull << 30)
-#define CPU_SECONDS 600u /* for each input */
+ * the machine. Address space, since the recording is mapped, by each thread that reads it. */
+#define MEMORY_BASE  (4ull << 30)
+#define MEMORY_TIMES 8	  /* the recording's size */
+#define CPU_SECONDS  600u /* for each input */
 
 #define HEAP_USUAL (64u << 20) /* more than most recordings need */
 
@@ -191,7 +192,7 @@ static int confined(void *arg, void *reply, struct err *err)
 	uint64_t memory = MEMORY_BASE;
 
 	for (size_t i = 0; i < r->in->count; i++)
-		memory += 4 * r->in->list[i].size;
+		memory += MEMORY_TIMES * r->in->list[i].size;
 	heap_expect(HEAP_USUAL);
 	if (confine_reader(memory, CPU_SECONDS * (unsigned)r->in->count, err) < 0)
 		return -1;

@@ -15,6 +15,7 @@
 
 #define PAGE	      4096u
 #define RELEASE_BYTES (16u << 20) /* of the mapping, given back at once */
+#define CHAIN_ABOUT   400	  /* bytes of a sample with its chain, in recordings of JVMs */
 
 /* Bytes behind an AUXTRACE record that belong to it but not to its size. */
 static uint64_t extra_bytes(const struct perf_event_header *h, struct bytes body)
@@ -181,6 +182,7 @@ bool perfdata_next(struct perfdata *pd, struct perf_record *ret)
 		offset = (size_t)pd->window[pd->at++].value;
 		at = bytes_of(pd->file + offset, pd->len - offset);
 		h = read_header(&at);
+		pd->passed += h.size;
 		if (perfrecord_parse(pd, &h, bytes_sub(&at, h.size - sizeof(h)), ret, &bad))
 			return true;
 		pd->cut += bad ? h.size : 0;
@@ -200,9 +202,27 @@ void perfdata_rewind(struct perfdata *pd)
 {
 	pd->rest = pd->data;
 	pd->cut = pd->missing;
+	pd->passed = 0;
 	pd->count = pd->at = pd->ready = 0;
 	pd->last = pd->highest = 0;
 	pd->released = 0;
+}
+
+uint64_t perfdata_size(const struct perfdata *pd)
+{
+	return pd->data.len;
+}
+
+uint64_t perfdata_passed(const struct perfdata *pd)
+{
+	return pd->passed;
+}
+
+uint64_t perfdata_samples_about(const struct perfdata *pd)
+{
+	const struct perf_event_attr *a = &pd->events[0].attr;
+
+	return pd->data.len / (CHAIN_ABOUT + a->sample_stack_user);
 }
 
 uint64_t perfdata_cut(const struct perfdata *pd)

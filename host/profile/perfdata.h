@@ -112,6 +112,13 @@ bool perfdata_is_monotonic(const struct perfdata *pd);
 /* Starts again with the first record. */
 void perfdata_rewind(struct perfdata *pd);
 
+/* Bytes of all its records, and of those that perfdata_next has passed. */
+uint64_t perfdata_size(const struct perfdata *pd);
+uint64_t perfdata_passed(const struct perfdata *pd);
+
+/* About how many samples it has, by what one was to hold. */
+uint64_t perfdata_samples_about(const struct perfdata *pd);
+
 /* Bytes of the recording that were not used: behind the last whole record, and records that
  * contradict themselves, as far as perfdata_next has come. */
 uint64_t perfdata_cut(const struct perfdata *pd);

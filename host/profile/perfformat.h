@@ -45,7 +45,7 @@ struct perfdata {
 	struct keyed *window;	      /* time -> offset in the file, sorted */
 	size_t count, cap, at, ready; /* [at, ready): to be returned in this order */
 	size_t released;	      /* bytes of the file that were given back */
-	uint64_t cut;
+	uint64_t passed, cut;
 
 	struct build_id_row *build_ids;
 	size_t build_id_count, build_id_cap;

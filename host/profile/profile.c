@@ -1,32 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile.h"
 
+#include "dfg/parallel.h"
 #include "reader.h"
 
-/* ---- processes --------------------------------------------------------------------------- */
+/* Each part loads its own symbols and tables of code, in the time that some thousand samples take.
+ */
+#define PART_SAMPLES 4000
+#define PARTS_MAX    4 /* the rest of the machine is for those it is there for */
 
-/* What the caller knows of a process goes before what it inherited. */
-static void meet_process(struct reader *r, struct process *p)
+/* A part of the recording's samples, with a reader of its own: what changes from record to record
+ * (mappings, names) each follows from the beginning, a sample is named by one. */
+struct part {
+	const struct profile_input *in;
+	struct profile *profile;
+	uint64_t from, to;	    /* bytes of the recording */
+	struct perfdata *recording; /* the reader takes it over */
+	struct reader *reader;
+	struct profile own; /* of all but the first, which adds to the caller's */
+};
+
+static size_t part_count(const struct profile_input *in, const struct perfdata *pd)
 {
-	uint32_t code = symbolizer_code(r->symbols, p->pid);
+	size_t n = parallel_cpus(), fit = perfdata_samples_about(pd) / PART_SAMPLES;
 
-	p->new = false;
-	p->code = code ? code : p->code;
-	p->wanted = p->wanted || r->in->only_count == 0;
-	for (size_t i = 0; i < r->in->only_count; i++)
-		p->wanted = p->wanted || r->in->only[i] == p->pid;
-	for (size_t i = 0; i < r->in->process_count; i++)
-		if (r->in->processes[i].pid == p->pid)
-			p->root = r->in->processes[i].root;
+	if (in->parts)
+		return in->parts;
+	n = n < PARTS_MAX ? n : PARTS_MAX;
+	n = n < fit ? n : fit;
+	return n ? n : 1;
 }
 
-static struct process *process_of(struct reader *r, pid_t pid)
+static int part_open(struct part *p, const struct part *first, struct err *err)
 {
-	struct process *p = space_process(r->space, pid);
+	p->in = first->in;
+	profile_init(&p->own, first->profile->samples != NULL);
+	p->profile = &p->own;
+	p->recording = perfdata_open(p->in->perf_fd, err);
+	return p->recording ? 0 : -1;
+}
 
-	if (p->new)
-		meet_process(r, p);
-	return p;
+static void read_part(void *arg, size_t i)
+{
+	struct part *p = (struct part *)arg + i;
+
+	p->reader = reader_new(p->in, TAKE_PTR(p->recording), p->profile);
+	reader_read(p->reader, p->from, p->to);
+}
+
+static void parts_free(struct part *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		reader_free(parts[i].reader);
+		perfdata_close(parts[i].recording);
+		profile_fini(&parts[i].own);
+	}
+	free(parts);
+}
+
+/* ---- together ---------------------------------------------------------------------------- */
+
+static void add_threads(struct space *to, const struct space *from)
+{
+	for (size_t i = 0; i < space_thread_count(from); i++) {
+		const struct thread *t = space_thread_at(from, i);
+		struct thread *all = space_thread(to, t->pid, t->tid);
+
+		all->code = all->code || t->code;
+		all->samples += t->samples;
+		all->complete += t->complete;
+	}
+}
+
+static void add_part(const struct part *first, const struct part *p)
+{
+	const struct samples *samples = p->own.samples;
+	CLEANUP(free) uint32_t *threads = NULL;
+
+	add_threads(first->reader->space, p->reader->space);
+	if (samples)
+		threads = xcalloc(samples->thread_count, sizeof(*threads));
+	for (size_t i = 0; samples && i < samples->thread_count; i++)
+		threads[i] = reader_thread(first->reader, samples->threads[i].pid,
+					   samples->threads[i].tid);
+	profile_add_part(first->profile, &p->own, &(struct graft){0}, threads);
 }
 
 /* A thread that was once seen in Java code is a Java thread, and all its samples count: one that is
@@ -43,92 +100,42 @@ static void count_java(const struct space *space, struct quality *q)
 	}
 }
 
-/* ---- all records ------------------------------------------------------------------------- */
-
-static void add_mapping(struct reader *r, const struct perf_record *rec)
+/* The last part has seen all records. */
+static void finish(const struct part *parts, size_t n)
 {
-	const struct perf_mmap *m = &rec->mmap;
+	const struct reader *last = parts[n - 1].reader;
+	struct profile *profile = parts[0].profile;
 
-	process_of(r, rec->pid);
-	space_map(r->space, rec->pid, m->start, m->len, m->pgoff, m->exec, m->path);
-}
-
-static void add_sample(struct reader *r, const struct perf_record *rec)
-{
-	const struct process *p = process_of(r, rec->pid);
-
-	r->begin = r->begin ? r->begin : rec->time;
-	if (p->wanted)
-		reader_add_sample(r, p, rec);
-}
-
-static void add_record(struct reader *r, const struct perf_record *rec)
-{
-	switch (rec->type) {
-	case PERF_RECORD_SAMPLE:
-		add_sample(r, rec);
-		break;
-	case PERF_RECORD_MMAP:
-		add_mapping(r, rec);
-		break;
-	case PERF_RECORD_COMM:
-		space_comm(r->space, rec->pid, rec->tid, rec->comm.name);
-		if (rec->comm.exec)
-			space_exec(r->space, rec->pid);
-		process_of(r, rec->pid);
-		break;
-	case PERF_RECORD_FORK:
-		process_of(r, rec->fork.ppid);
-		space_fork(r->space, rec->pid, rec->fork.ppid, rec->tid, rec->fork.ptid,
-			   !rec->fork.exec);
-		process_of(r, rec->pid);
-		break;
-	case PERF_RECORD_LOST:
-		r->lost[rec->lost.at_end] += rec->lost.samples;
-		break;
-	case PERF_RECORD_KSYMBOL:
-		symbolizer_kernel_change(r->symbols, &rec->ksymbol);
-		space_touch(r->space, SPACE_KERNEL);
-		break;
-	default: /* an exited process keeps its mappings until its number is used again */
-		break;
-	}
+	for (size_t i = 1; i < n; i++)
+		add_part(&parts[0], &parts[i]);
+	count_java(parts[0].reader->space, &profile->quality);
+	profile->quality.lost += last->lost[0] > last->lost[1] ? last->lost[0] : last->lost[1];
+	profile->cut += perfdata_cut(last->recording);
 }
 
 int profile_read(const struct profile_input *in, struct profile *profile, struct err *err)
 {
-	CLEANUP(perfdata_close) struct perfdata *pd = perfdata_open(in->perf_fd, err);
-	CLEANUP(space_free) struct space *space = NULL;
-	CLEANUP(symbolizer_free) struct symbolizer *symbols = NULL;
-	CLEANUP(traits_free) struct traits *traits = NULL;
-	CLEANUP(userstack_free) struct userstack *unwinder = NULL;
-	CLEANUP(threadnames_free) struct threadnames *thread_names = NULL;
-	CLEANUP(free) struct reader *r = NULL;
-	struct perf_record rec;
+	struct perfdata *pd = perfdata_open(in->perf_fd, err);
+	struct part *parts;
+	uint64_t bytes;
+	size_t n;
+	int rc = 0;
 
 	if (!pd)
 		return -1;
-	space = space_new();
-	symbols = symbolizer_new(in, pd, space, profile->stacks);
-	traits = traits_new(profile->stacks, symbolizer_stale(symbols));
-	unwinder = userstack_new(symbols, profile->stacks);
-	r = xcalloc(1, sizeof(*r));
-	r->in = in;
-	r->stacks = profile->stacks;
-	r->quality = &profile->quality;
-	r->samples = profile->samples;
-	r->space = space;
-	r->symbols = symbols;
-	r->traits = traits;
-	r->unwinder = unwinder;
-	r->thread_names = thread_names = threadnames_new(in);
-	r->monotonic = perfdata_is_monotonic(pd);
-	space_process(space, SPACE_KERNEL);
-	while (perfdata_next(pd, &rec))
-		add_record(r, &rec);
-	count_java(space, r->quality);
-	r->quality->lost += r->lost[0] > r->lost[1] ? r->lost[0] : r->lost[1];
-	profile->cut += perfdata_cut(pd);
-	str_fini(&r->text);
-	return 0;
+	n = part_count(in, pd);
+	bytes = perfdata_size(pd) / n;
+	parts = xcalloc(n, sizeof(*parts));
+	parts[0] = (struct part){.in = in, .profile = profile, .recording = pd};
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		parts[i].from = bytes * i;
+		parts[i].to = i + 1 < n ? bytes * (i + 1) : UINT64_MAX;
+		rc = i ? part_open(&parts[i], &parts[0], err) : 0;
+	}
+	if (rc == 0) {
+		parallel_run(n, read_part, parts);
+		finish(parts, n);
+	}
+	parts_free(parts, n);
+	return rc;
 }

@@ -57,6 +57,7 @@ struct profile_input {
 	const pid_t *only;
 	size_t only_count;
 	uint32_t origin; /* number of samples.h, where samples are kept */
+	size_t parts;	 /* read at the same time, each by a thread; 0: as it is worth it */
 };
 
 /* Adds the recording to the profile. A damaged end of it is not an error: what was whole before it

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of profile_read: the state of reading, and what is done with one sample. */
+/* Inside of profile_read: one pass over the records of a recording, for all of its samples or for a
+ * part of them, and what is done with one sample. */
 #ifndef DFG_READER_H
 #define DFG_READER_H
 
@@ -19,6 +20,7 @@ struct reader {
 	struct stacks *stacks;
 	struct quality *quality;
 	struct samples *samples; /* NULL: not kept */
+	struct perfdata *recording;
 	struct space *space;
 	struct symbolizer *symbols;
 	struct traits *traits;
@@ -41,7 +43,19 @@ struct reader {
 	uint64_t lost[2];   /* samples, as the kernel and as perf reports them: the same ones */
 };
 
+/* Takes the recording over; what is borrowed must stay. What is read is added to the profile. */
+struct reader *reader_new(const struct profile_input *in, struct perfdata *recording,
+			  struct profile *profile);
+void reader_free(struct reader *r);
+
+/* Samples whose records begin in [from, to) bytes of the recording, in the order of time; of all
+ * other records, those before `to`. */
+void reader_read(struct reader *r, uint64_t from, uint64_t to);
+
 /* Names the sample's stack and counts it for its thread. p is its process. */
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec);
+
+/* The thread's number in the samples, where they are kept; made if new. */
+uint32_t reader_thread(struct reader *r, pid_t pid, pid_t tid);
 
 #endif

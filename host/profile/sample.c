@@ -227,13 +227,13 @@ static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
 	q->stale += stale;
 }
 
-static void keep_sample(struct reader *r, const struct perf_record *rec, uint32_t node)
+uint32_t reader_thread(struct reader *r, pid_t pid, pid_t tid)
 {
-	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
+	struct thread *t = space_thread(r->space, pid, tid);
 
 	if (!t->number)
-		t->number = samples_add_thread(r->samples, r->in->origin, rec->pid, rec->tid) + 1;
-	samples_add(r->samples, rec->time - r->begin, node, t->number - 1);
+		t->number = samples_add_thread(r->samples, r->in->origin, pid, tid) + 1;
+	return t->number - 1;
 }
 
 static void count_thread(struct thread *t, bool code, bool complete)
@@ -259,7 +259,8 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	frames = r->frames + ARRAY_LEN(r->frames) - r->used;
 	node = stacks_add(r->stacks, frames, r->used, 1);
 	if (r->samples)
-		keep_sample(r, rec, node);
+		samples_add(r->samples, rec->time - r->begin, node,
+			    reader_thread(r, rec->pid, rec->tid));
 	r->quality->samples++;
 	r->quality->between_safepoints +=
 		rec->sample.cpumode == PERF_RECORD_MISC_USER &&

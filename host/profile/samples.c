@@ -81,28 +81,40 @@ static void quality_add(struct quality *to, const struct quality *from)
 		sums[i] += counts[i];
 }
 
-/* nodes[n]: where node n of the other's stacks is here. */
-static void samples_append(struct samples *to, const struct samples *from, const uint32_t *nodes)
+/* The other's origins and threads become new ones. Returns their numbers; the caller's. */
+static uint32_t *add_threads(struct samples *to, const struct samples *from)
 {
-	uint32_t origins = (uint32_t)to->origin_count, threads = (uint32_t)to->thread_count;
+	uint32_t *ret = xcalloc(from->thread_count, sizeof(*ret));
+	uint32_t origins = (uint32_t)to->origin_count;
 
 	for (size_t i = 0; i < from->origin_count; i++)
 		samples_add_origin(to, &from->origins[i]);
 	for (size_t i = 0; i < from->thread_count; i++)
-		samples_add_thread(to, origins + from->threads[i].origin, from->threads[i].pid,
-				   from->threads[i].tid);
-	for (size_t i = 0; i < from->count; i++)
-		samples_add(to, from->list[i].time, nodes[from->list[i].node],
-			    threads + from->list[i].thread);
+		ret[i] = samples_add_thread(to, origins + from->threads[i].origin,
+					    from->threads[i].pid, from->threads[i].tid);
+	return ret;
+}
+
+void profile_add_part(struct profile *to, const struct profile *part, const struct graft *how,
+		      const uint32_t *threads)
+{
+	CLEANUP(free) uint32_t *nodes = NULL;
+
+	quality_add(&to->quality, &part->quality);
+	to->cut += part->cut;
+	stacks_graft(to->stacks, part->stacks, how, &nodes);
+	for (size_t i = 0; threads && i < part->samples->count; i++) {
+		const struct sample *s = &part->samples->list[i];
+
+		samples_add(to->samples, s->time, nodes[s->node], threads[s->thread]);
+	}
 }
 
 void profile_add(struct profile *to, const struct profile *from, const struct graft *how)
 {
-	CLEANUP(free) uint32_t *nodes = NULL;
+	CLEANUP(free)
+	uint32_t *threads =
+		to->samples && from->samples ? add_threads(to->samples, from->samples) : NULL;
 
-	quality_add(&to->quality, &from->quality);
-	to->cut += from->cut;
-	stacks_graft(to->stacks, from->stacks, how, &nodes);
-	if (to->samples && from->samples)
-		samples_append(to->samples, from->samples, nodes);
+	profile_add_part(to, from, how, threads);
 }

@@ -53,6 +53,11 @@ void profile_fini(struct profile *p);
 /* Adds all of another profile, with what both keep. */
 void profile_add(struct profile *to, const struct profile *from, const struct graft *how);
 
+/* The same where its origins and threads are here already: threads[n] is the number of its thread
+ * n. NULL: samples are not kept. */
+void profile_add_part(struct profile *to, const struct profile *part, const struct graft *how,
+		      const uint32_t *threads);
+
 /* The texts are copied. All return the number of what they added. */
 uint32_t samples_add_origin(struct samples *s, const struct origin *origin);
 uint32_t samples_add_thread(struct samples *s, uint32_t origin, pid_t pid, pid_t tid);

@@ -312,6 +312,7 @@ void space_fork(struct space *sp, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, 
 		copy_process(sp, pid, ppid, copy);
 	*t = (struct thread){.pid = pid,
 			     .tid = tid,
+			     .number = t->number,
 			     .samples = t->samples,
 			     .complete = t->complete,
 			     .code = t->code};

@@ -43,6 +43,7 @@ struct userstack {
 	struct jvm *jvms;
 	size_t jvm_count, jvm_cap;
 	uint32_t frozen; /* frame */
+	uint32_t one;	 /* name's answer */
 	const struct process *process;
 	struct returns *returns; /* of its JVM */
 	/* Of the sample at hand, innermost first. */
@@ -115,7 +116,7 @@ static uint32_t name_code(struct userstack *us, const struct unwind_frame *at)
 static size_t name(struct userstack *us, const struct unwind_frame *at, const struct moment *m,
 		   uint64_t time, const uint32_t **ret)
 {
-	static uint32_t one;
+	uint32_t *one = &us->one;
 
 	switch (at->kind) {
 	case UNWIND_CODE:
@@ -123,19 +124,19 @@ static size_t name(struct userstack *us, const struct unwind_frame *at, const st
 	case UNWIND_ANY:
 		return symbolize_frames(us->symbols, us->process, at->addr, time, ret);
 	case UNWIND_FROZEN:
-		one = us->frozen;
+		*one = us->frozen;
 		break;
 	case UNWIND_STALE:
-		one = symbolizer_stale(us->symbols);
+		*one = symbolizer_stale(us->symbols);
 		break;
 	case UNWIND_INTERPRETED:
-		one = symbolize_method(us->symbols, us->process, at->method, m->span);
+		*one = symbolize_method(us->symbols, us->process, at->method, m->span);
 		break;
 	case UNWIND_NATIVE:
-		one = symbolize_native(us->symbols, us->process, at->addr);
+		*one = symbolize_native(us->symbols, us->process, at->addr);
 		break;
 	}
-	*ret = &one;
+	*ret = one;
 	return 1;
 }
 

@@ -90,8 +90,8 @@ static void check_details(const struct profile_input *in, const char *folded)
 	profile_fini(&p);
 }
 
-static void read_folded(const struct profile_input *in, struct str *ret, struct quality *q,
-			uint64_t *cut)
+static void read_once(const struct profile_input *in, struct str *ret, struct quality *q,
+		      uint64_t *cut)
 {
 	struct profile p;
 	struct err err = {0};
@@ -103,7 +103,30 @@ static void read_folded(const struct profile_input *in, struct str *ret, struct 
 	*q = p.quality;
 	*cut = p.cut;
 	profile_fini(&p);
+}
+
+/* However many threads read it, each sample counts once, and is what it is. */
+static void check_parts(struct profile_input in, const char *folded, const struct quality *want,
+			uint64_t want_cut)
+{
+	for (in.parts = 2; in.parts < 20; in.parts = in.parts * 2 + 1) {
+		CLEANUP(str_fini) struct str got = {0};
+		struct quality q;
+		uint64_t cut;
+
+		read_once(&in, &got, &q, &cut);
+		is_str(got.buf, folded, "the same in %zu parts", in.parts);
+		ok(!memcmp(&q, want, sizeof(q)) && cut == want_cut, "and of the same quality");
+		check_details(&in, folded);
+	}
+}
+
+static void read_folded(const struct profile_input *in, struct str *ret, struct quality *q,
+			uint64_t *cut)
+{
+	read_once(in, ret, q, cut);
 	check_details(in, ret->buf);
+	check_parts(*in, ret->buf, q, *cut);
 }
 
 static void golden(const char *name, const char *elf_path, pid_t java, const char *quality)
