@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render.h"
 
+#include "dfg/parallel.h"
 #include "dfg/str.h"
 #include "gather.h"
 #include "hottest.h"
@@ -75,31 +76,64 @@ static double duration_of(const struct inputs *in)
 	return in->count == 1 && s ? s->duration : 0;
 }
 
+struct drawing {
+	const struct format *format;
+	const struct stacks *stacks;
+	struct picture picture;
+	int fd, rc;
+	struct err err;
+};
+
+static void draw_format(void *arg, size_t i)
+{
+	struct drawing *d = (struct drawing *)arg + i;
+
+	d->rc = d->format->draw(d->stacks, &d->picture, d->fd, &d->err);
+}
+
+/* Each format in a thread of its own: nothing that they share changes any more. */
+static int draw_all(struct drawing *list, size_t n, struct err *err)
+{
+	parallel_run(n, draw_format, list);
+	for (size_t i = 0; i < n; i++)
+		if (list[i].rc < 0) {
+			*err = list[i].err;
+			return err_wrap(err, "%s", list[i].format->file);
+		}
+	return 0;
+}
+
 /* Formats with details get the profile, whose stacks begin with threads; others those with the
  * roots that were asked for. */
-static int draw_gathered(const struct job *j, const struct gathered *g, struct picture *p,
+static int draw_gathered(const struct job *j, const struct gathered *g, const struct picture *p,
 			 struct render_result *ret, struct err *err)
 {
 	CLEANUP(free) uint32_t *nodes = NULL;
 	CLEANUP(stacks_free)
 	struct stacks *plain = g->profile.samples ? stacks_plain(g->profile.stacks, &nodes) : NULL;
 	struct stacks *rooted = g->rooted ? g->rooted : plain ? plain : g->profile.stacks;
+	struct drawing list[FORMATS_MAX];
+	size_t n = 0;
 
 	stacks_sort(rooted);
 	if (plain && plain != rooted)
 		stacks_sort(plain);
+	hottest_find(rooted, ret);
 	for (size_t i = 0; i < j->formats->count; i++) {
 		const struct format *f = j->formats->list[i];
+		struct drawing *d = &list[n];
 
 		if (f->draw_inputs)
 			continue;
-		p->details = f->details ? &g->profile : NULL;
-		p->nodes = f->details ? nodes : NULL;
-		if (f->draw(f->details ? plain : rooted, p, j->outputs.fds[i], err) < 0)
-			return err_wrap(err, "%s", f->file);
+		*d = (struct drawing){.format = f,
+				      .stacks = f->details ? plain : rooted,
+				      .picture = *p,
+				      .fd = j->outputs.fds[i]};
+		d->picture.details = f->details ? &g->profile : NULL;
+		d->picture.nodes = f->details ? nodes : NULL;
+		n++;
 	}
-	hottest_find(rooted, ret);
-	return 0;
+	return draw_all(list, n, err);
 }
 
 /* In the child. */
