@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "dfg/clock.h"
 #include "dfg/fs.h"
 #include "dfg/log.h"
 #include "dfg/str.h"
@@ -15,6 +16,8 @@
 #include "stretch.h"
 #include "tree.h"
 #include "watches.h"
+
+#define AGAIN_MS 500 /* from one look for a container that has ended to the next */
 
 static volatile sig_atomic_t stop;
 
@@ -75,18 +78,32 @@ static int send_window(const struct collector *c, const struct stretch *s, uint6
 	return 0;
 }
 
+struct recorder {
+	const struct collector *collector;
+	struct stretch stretch;
+	unsigned stretches;
+	bool failed; /* the last attempt at a new one */
+	uint64_t gap_us;
+};
+
+static enum exit_status start_stretch(struct recorder *r, struct stretch *ret, struct err *err)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/%u", r->collector->dir, r->stretches++);
+
+	return stretch_start(r->collector->options, dir, ret, err);
+}
+
 /* Up to its end, or until it is old. 1 when there is more to come, 0 at the end, -1. */
-static int run_stretch(const struct collector *c, struct stretch *s, uint64_t *gap_us,
-		       struct err *err)
+static int run_stretch(struct recorder *r, struct err *err)
 {
 	do {
-		int rc = stretch_next(s, &stop, err);
+		int rc = stretch_next(&r->stretch, &stop, err);
 
 		if (rc <= 0)
 			return rc;
-		if (send_window(c, s, gap_us, err) < 0)
+		if (send_window(r->collector, &r->stretch, &r->gap_us, err) < 0)
 			return -1;
-	} while (!stretch_is_old(s));
+	} while (!stretch_is_old(&r->stretch));
 	return 1;
 }
 
@@ -105,56 +122,76 @@ static enum exit_status check_jvms(const struct stretch *s)
 }
 
 /* The next stretch begins before this one ends, so that nothing is missed: it takes its time on a
- * busy machine. What came meanwhile is the last window, unless it is too short to say much. 1, 0
- * where nothing is left to record, -1. */
-static int follow(const struct collector *c, struct stretch *s, unsigned number, uint64_t *gap_us,
-		  struct err *err)
+ * busy machine. What came meanwhile is the last window, unless it is too short to say much. Where
+ * it fails, this one goes on, and tells whether its processes have ended. 1, 0 where nothing is
+ * left to record, -1. */
+static int follow(struct recorder *r, struct err *err)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/%u", c->dir, number);
-	enum exit_status status;
-	struct stretch next;
+	struct stretch next, *s = &r->stretch;
+	enum exit_status status = start_stretch(r, &next, err);
+	bool again = r->failed;
 	int rc;
 
-	status = stretch_start(c->options, dir, &next, err);
-	if (status != EXIT_DONE)
-		return status == EXIT_NO_CONTAINER ? 0 : -1;
+	r->failed = status != EXIT_DONE;
+	if (r->failed)
+		return status == EXIT_NO_CONTAINER ? 0 : again ? -1 : 1;
 	rc = stretch_last(s, &stop, err);
-	if (rc > 0 && s->us < c->options->duration * 500000ull)
-		*gap_us += s->us;
+	if (rc > 0 && s->us < r->collector->options->duration * 500000ull)
+		r->gap_us += s->us;
 	else if (rc > 0)
-		rc = send_window(c, s, gap_us, err);
+		rc = send_window(r->collector, s, &r->gap_us, err);
 	stretch_end(s);
 	*s = next;
 	return rc < 0 ? -1 : 1;
 }
 
+/* A container that is started anew. False when that is waited for no longer. */
+static bool wait_for_new(struct recorder *r)
+{
+	struct err err;
+
+	if (stop || !r->collector->waits)
+		return false;
+	while (start_stretch(r, &r->stretch, &err) != EXIT_DONE) {
+		sleep_ms(AGAIN_MS);
+		if (stop)
+			return false;
+	}
+	log_info("it runs again");
+	return true;
+}
+
+static int record_all(struct recorder *r, struct err *err)
+{
+	int more;
+
+	do {
+		do
+			more = run_stretch(r, err);
+		while (more > 0 && (more = follow(r, err)) > 0);
+		stretch_end(&r->stretch);
+		if (more == 0 && !stop)
+			log_info("its processes have ended%s",
+				 r->collector->waits ? ": waiting for new ones" : "");
+	} while (more == 0 && wait_for_new(r));
+	return more;
+}
+
 static enum exit_status run(const struct collector *c)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/0", c->dir);
-	enum exit_status status;
+	struct recorder r = {.collector = c};
 	struct err err = {0};
-	uint64_t gap_us = 0;
-	struct stretch s;
-	int more = 1;
+	enum exit_status status = start_stretch(&r, &r.stretch, &err);
 
-	status = stretch_start(c->options, dir, &s, &err);
 	if (status != EXIT_DONE) {
 		log_error("%s", err.msg);
 		return status;
 	}
-	status = check_jvms(&s);
-	for (unsigned i = 1; more > 0; i++) {
-		more = run_stretch(c, &s, &gap_us, &err);
-		if (more > 0)
-			more = follow(c, &s, i, &gap_us, &err);
-	}
-	stretch_end(&s);
-	if (more < 0) {
+	status = check_jvms(&r.stretch);
+	if (record_all(&r, &err) < 0) {
 		log_error("%s", err.msg);
 		return EXIT_FAILED;
 	}
-	if (!stop)
-		log_info("its processes have ended");
 	return status;
 }
 

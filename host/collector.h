@@ -14,10 +14,11 @@ struct collector {
 	const char *dir; /* for its files; emptied by the caller */
 	int feed[2];	 /* of feed_open: it writes to the second, and closes the first */
 	int log;	 /* becomes its stderr */
+	bool waits;	 /* at their end for processes that come in their place */
 };
 
 /* Starts it. It ends with an exit_status: when SIGTERM comes or the feed's reader has gone, when
- * all processes have ended, or when it fails. */
+ * all processes have ended and it does not wait, or when it fails. */
 MUST_CHECK int collector_start(const struct collector *c, struct run_child *ret, struct err *err);
 
 #endif

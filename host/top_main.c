@@ -71,7 +71,8 @@ static bool wants_screen(const struct options *o)
 	return !o->plain && !o->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-/* The collector's remarks come by a pipe where there is a screen, that they would spoil. */
+/* The collector's remarks come by a pipe where there is a screen, that they would spoil; there it
+ * waits for a container to come again. */
 static int show(const struct options *o, const char *name, struct collector *c,
 		struct run_child *child, struct err *err)
 {
@@ -82,6 +83,7 @@ static int show(const struct options *o, const char *name, struct collector *c,
 	if (wants_screen(o) && pipe2(log, O_CLOEXEC) < 0)
 		return err_set(err, errno, "pipe");
 	c->log = log[1];
+	c->waits = log[0] >= 0 && !o->by_pid;
 	rc = collector_start(c, child, err);
 	close(c->feed[1]);
 	if (log[0] >= 0)

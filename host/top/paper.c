@@ -21,9 +21,23 @@ void paper_fini(struct paper *p)
 	*p = (struct paper){0};
 }
 
-size_t paper_fit(const char *text, size_t columns)
+/* A line ends with the name of what it stands for. */
+void paper_cut(struct str *out, const struct paper_line *line, size_t columns)
 {
-	return text_fit(text, strlen(text), columns);
+	size_t len = strlen(line->text), name = line->name ? strlen(line->name) : 0;
+
+	if (text_columns(line->text, len) > columns && name && frame_is_java(line->kind)) {
+		size_t package = text_package(line->name, name);
+
+		str_add(out, line->text, len - name);
+		str_add(out, line->name + package, name - package);
+	} else {
+		str_add(out, line->text, len);
+	}
+	if (text_columns(out->buf, out->len) <= columns)
+		return;
+	out->len = text_fit(out->buf, out->len, columns ? columns - 1 : 0);
+	str_adds(out, "…");
 }
 
 void paper_methods(struct paper *p, const struct view *v)

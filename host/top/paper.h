@@ -4,6 +4,7 @@
 #define DFG_PAPER_H
 
 #include "calls.h"
+#include "dfg/str.h"
 #include "view.h"
 
 struct paper_line {
@@ -25,7 +26,8 @@ void paper_threads(struct paper *p, const struct view *v, const struct lens *len
 void paper_calls(struct paper *p, const struct calls *c, const struct view *v, const char *method);
 void paper_fini(struct paper *p);
 
-/* Bytes of the beginning of a text that fills so many columns at most. */
-size_t paper_fit(const char *text, size_t columns);
+/* Appends what of a line fits into so many columns: where a Java method is too long, without its
+ * package; where that is, too, its beginning and "…". `out` is empty. */
+void paper_cut(struct str *out, const struct paper_line *line, size_t columns);
 
 #endif

@@ -79,13 +79,22 @@ static void place_cursor(struct screen *s, const struct table *t, size_t rows)
 
 /* ---- drawing ---- */
 
-static void put(int y, const char *text, int attributes)
+static void put_line(int y, const struct paper_line *line, int attributes)
 {
+	CLEANUP(str_fini) struct str out = {0};
+
 	if (y < 0 || y >= LINES)
 		return;
+	paper_cut(&out, line, (size_t)COLS);
 	attron(attributes);
-	mvaddnstr(y, 0, text ? text : "", (int)paper_fit(text ? text : "", (size_t)COLS));
+	mvaddnstr(y, 0, out.buf, (int)out.len);
 	attroff(attributes);
+}
+
+static void put(int y, char *text, int attributes)
+{
+	if (text)
+		put_line(y, &(struct paper_line){.text = text}, attributes);
 }
 
 static void put_head(const struct screen *s, const struct table *t)
@@ -139,8 +148,9 @@ void screen_draw(struct screen *s)
 		lines_thread_head(&head);
 	put(4, head.buf, A_UNDERLINE);
 	for (size_t i = 0; i < rows && s->first + i < t.paper.count; i++)
-		put((int)(5 + i), t.paper.lines[s->first + i].text,
-		    s->first + i == s->cursor && s->mode != SCREEN_HELP ? A_REVERSE : A_NORMAL);
+		put_line((int)(5 + i), &t.paper.lines[s->first + i],
+			 s->first + i == s->cursor && s->mode != SCREEN_HELP ? A_REVERSE
+									     : A_NORMAL);
 	put_bottom(s);
 	refresh();
 	table_fini(&t);

@@ -122,9 +122,16 @@ ok "  and nothing is left" nothing_left
 "$dfg_top" --json late >"$SHOP/json" 2>"$SHOP/err" &
 top=$!
 wait_for lines "$SHOP/json" 1
+LC_ALL=C.UTF-8 tmux -u -L "$TMUX_SOCKET" -f /dev/null new-session -d -x 110 -y 30 "exec '$dfg_top' late"
+wait_for seen 'LateCode.fresh'
 shop_stop late
 wait "$top"
 is "where the container ends, so does it" "$?" 0
 ok "  and says so" grep -q 'its processes have ended' "$SHOP/err"
-ok "  and leaves nothing" nothing_left
+ok "on a screen it waits for new ones" wait_for seen 'ended: waiting for new ones'
+shop_start late
+ok "  and goes on with a container of the name" wait_for seen 'it runs again'
+ok "  with the names of its code" wait_for seen 'LateCode.fresh'
+keys q
+ok "  and leaves nothing" wait_for nothing_left
 tap_done

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "drawn.h"
 #include "lines.h"
+#include "paper.h"
 #include "plain.h"
 #include "tap.h"
 
@@ -236,8 +237,29 @@ static void test_plain(void)
 	moment_fini(&m);
 }
 
+static void check_cut(size_t columns, enum frame_kind kind, const char *want)
+{
+	static char text[] = " 20.5 %  C2  java.util.TreeMap.get";
+	struct paper_line line = {.text = text, .name = "java.util.TreeMap.get", .kind = kind};
+	CLEANUP(str_fini) struct str got = {0};
+
+	paper_cut(&got, &line, columns);
+	is_str(got.buf, want, "in %zu columns", columns);
+}
+
+static void test_cut(void)
+{
+	check_cut(34, FRAME_JAVA, " 20.5 %  C2  java.util.TreeMap.get");
+	check_cut(33, FRAME_JAVA, " 20.5 %  C2  TreeMap.get");
+	check_cut(24, FRAME_JAVA, " 20.5 %  C2  TreeMap.get");
+	check_cut(23, FRAME_JAVA, " 20.5 %  C2  TreeMap.g…");
+	check_cut(33, FRAME_NATIVE, " 20.5 %  C2  java.util.TreeMap.g…");
+	check_cut(1, FRAME_JAVA, "…");
+}
+
 int main(void)
 {
+	test_cut();
 	test_plain();
 	test_rows();
 	test_how();
