@@ -8,6 +8,8 @@
 #define HS_METHODS_SLOTS (1u << 17)
 #define HS_METHODS_MAX	 (HS_METHODS_SLOTS / 4 * 3)
 
+#define HS_METHODS_LEFT	 UINT32_MAX
+
 enum hs_method_state {
 	HS_METHOD_MET = 0,
 	HS_METHOD_WRITTEN = 1,
@@ -16,7 +18,8 @@ enum hs_method_state {
 
 struct hs_methods {
 	uint32_t count;
-	uint32_t order[HS_METHODS_MAX];	 /* slots in use, as they came: neighbours in memory */
+	uint32_t order[HS_METHODS_MAX];	 /* slots in use, as they came: neighbours in memory; or
+					    HS_METHODS_LEFT: this one is left out */
 	uint64_t slot[HS_METHODS_SLOTS]; /* address, with its state in the lowest bits; 0: empty */
 };
 

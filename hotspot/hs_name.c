@@ -109,6 +109,22 @@ size_t hs_name_method(struct hs *hs, uint64_t method, char *buf)
 	return len + more;
 }
 
+uint64_t hs_name_print(struct hs *hs, uint64_t method)
+{
+	uint64_t part[] = {method, 0, 0, 0, 0}, print = 0;
+
+	if (!hs_get(hs, method, HS_METHOD_CONST, &part[1]) ||
+	    !hs_get(hs, part[1], HS_CONST_POOL, &part[2]) ||
+	    !hs_get(hs, part[1], HS_CONST_NAME_INDEX, &part[3]))
+		return 0;
+	(void)hs_get(hs, part[1], HS_CONST_SIGNATURE_INDEX, &part[4]);
+	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++) {
+		print = (print ^ part[i]) * 0x9e3779b97f4a7c15ull;
+		print ^= print >> 32;
+	}
+	return print;
+}
+
 size_t hs_name_file(struct hs *hs, uint64_t method, char *buf, size_t cap)
 {
 	uint64_t cm, pool, index, holder;

@@ -9,6 +9,10 @@
  * what is there does not hold together. */
 size_t hs_name_method(struct hs *hs, uint64_t method, char *buf);
 
+/* A number that stands for a Method* and for what leads from it to its names: another method in the
+ * same place has another one, unless its class is another, too. 0: it cannot be read. */
+uint64_t hs_name_print(struct hs *hs, uint64_t method);
+
 /* The name of the source file of a Method*, at most cap bytes of it. 0: none. */
 size_t hs_name_file(struct hs *hs, uint64_t method, char *buf, size_t cap);
 

@@ -160,23 +160,28 @@ static bool fixed_read(struct snapshot *s)
 	return true;
 }
 
-/* Adds to the methods those of classes; true: of all that there are. */
-static bool methods_list(struct snapshot *s, uint64_t time, bool last)
+/* Adds to the methods those of classes. Returns what the head says of that. */
+static uint32_t methods_list(struct snapshot *s, uint64_t time, bool last)
 {
 	struct hs_loaders *loaders = s->state ? &s->state->loaders : NULL;
-	enum hs_methods_of of = !s->delta || last ? HS_METHODS_OF_ALL
-				: s->seldom	  ? HS_METHODS_OF_NEW
-						  : HS_METHODS_OF_NEW_LOADERS;
-	bool complete = hs_methods_walk(&s->hs, &s->methods, loaders, of);
+	enum hs_methods_of of = s->seldom ? HS_METHODS_OF_NEW : HS_METHODS_OF_NEW_LOADERS;
+	bool new = s->delta && hs_methods_walk(&s->hs, &s->methods, loaders, of), complete;
+	uint32_t count = s->methods.count;
 
 	/* The memory of methods that went is used again: a list of all says which these are. */
-	if (of != HS_METHODS_OF_ALL && hs_loaders_due(loaders, time)) {
-		of = HS_METHODS_OF_ALL;
-		complete = hs_methods_walk(&s->hs, &s->methods, loaders, of);
+	if (s->delta && !last && !hs_loaders_due(loaders, time))
+		return 0;
+	complete = hs_methods_walk(&s->hs, &s->methods, loaders, HS_METHODS_OF_ALL);
+	if (last && new) {
+		/* But for new classes, which may be where others were. */
+		snapshot_methods_leave(s, count);
+		return complete ? SNAP_METHODS_NAMED : 0;
 	}
-	if (of == HS_METHODS_OF_ALL && loaders)
+	if (loaders) {
 		hs_loaders_listed(loaders, time);
-	return complete && of == HS_METHODS_OF_ALL;
+		hs_named_forget(&s->state->named);
+	}
+	return complete ? SNAP_METHODS_COMPLETE : 0;
 }
 
 /* False: the sink takes no more. */

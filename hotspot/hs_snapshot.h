@@ -38,7 +38,10 @@ struct snap_batch {
 		uint32_t names_end;
 		size_t end; /* of its records, the METHODs it brought included */
 	} code[SNAP_BATCH_CODES];
-	uint64_t *name[SNAP_BATCH_NAMES]; /* slots of the methods with a record here */
+	struct {
+		uint64_t *slot; /* NULL: the set is full */
+		uint64_t print;
+	} name[SNAP_BATCH_NAMES]; /* the methods with a record here */
 	_Alignas(8) uint8_t records[SNAP_BATCH];
 };
 
@@ -74,13 +77,17 @@ bool snapshot_emit(struct snapshot *s, const void *record, size_t len);
  * when it cannot be named, or when there is no room. */
 uint64_t snapshot_method(struct snapshot *s, uint64_t method);
 
-/* Writes METHOD records for the first `count` methods of the set. False: the sink takes no more. */
+/* Leaves out those methods of the set, from number `from` on, that a snapshot so far has named. */
+void snapshot_methods_leave(struct snapshot *s, uint32_t from);
+
+/* Writes METHOD records for the first `count` methods of the set, but for what is left out. False:
+ * the sink takes no more. */
 bool snapshot_methods_all(struct snapshot *s, uint32_t count);
 
 /* Reads what the head says: `fixed` once, bounds with the two stubs and flags each time. */
 void snapshot_head_read(struct snapshot *s);
 void snapshot_bounds_read(struct snapshot *s, const struct hs_heaps *heaps);
-bool snapshot_head_write(struct snapshot *s, uint64_t time, bool methods_complete);
+bool snapshot_head_write(struct snapshot *s, uint64_t time, uint32_t flags);
 
 /* Adds the CODE record of a block whose header is in the window, and the METHOD records it needs,
  * to the batch. snapshot_batch_room comes first. `text` is the blob's name. */
@@ -98,6 +105,10 @@ static inline bool snapshot_batch_room(const struct snapshot *s)
  * memory: no page stays at hand from one batch of a delta to the next, nor for longer than
  * SNAP_FRESH_NS in a whole snapshot. */
 void snapshot_refresh(struct snapshot *s);
+
+/* Names [from, to) of the batch are not written: they are to be where something else refers to them.
+ */
+void snapshot_names_forget(struct snapshot *s, uint32_t from, uint32_t to);
 
 /* Writes what is still what it was, by headers read again, and empties the batch. Only what the
  * window itself shows stays at hand. False: the sink takes no more. */

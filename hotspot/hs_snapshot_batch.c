@@ -31,12 +31,17 @@ static bool records_write(struct snapshot *s, size_t from, size_t to)
 	return true;
 }
 
-/* What it named is to be named again where something else refers to it. */
-static void names_forget(struct snapshot *s, uint32_t from, uint32_t to)
+void snapshot_names_forget(struct snapshot *s, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
-		if (s->batch.name[i])
-			*s->batch.name[i] &= ~7ull;
+		if (s->batch.name[i].slot)
+			*s->batch.name[i].slot &= ~7ull;
+}
+
+static void names_keep(struct snapshot *s, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; s->state && i < to; i++)
+		hs_named_add(&s->state->named, s->batch.name[i].print);
 }
 
 /* Reads the headers of all codes in the batch again. */
@@ -73,8 +78,9 @@ bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap)
 		hs_mem_show(mem, i);
 		if (hs_blob_still(&s->hs, heap, &b->code[i].block, &b->code[i].blob)) {
 			room = records_write(s, from, b->code[i].end);
+			names_keep(s, names, b->code[i].names_end);
 		} else {
-			names_forget(s, names, b->code[i].names_end);
+			snapshot_names_forget(s, names, b->code[i].names_end);
 			s->result->skipped++;
 			if (b->code[i].known)
 				hs_state_drop(b->code[i].known);
@@ -85,6 +91,7 @@ bool snapshot_batch_flush(struct snapshot *s, const struct hs_heap *heap)
 	mem->window = shown;
 	mem->pieces.count = 0; /* the walk's are overwritten */
 	room = room && records_write(s, from, b->used);
+	names_keep(s, names, b->names);
 	b->codes = 0;
 	b->names = 0;
 	b->used = 0;

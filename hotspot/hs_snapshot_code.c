@@ -144,9 +144,7 @@ static void code_add(struct snapshot *s, struct snap_code *code, const char *nam
 /* Takes back what the code has added to the batch. */
 static void code_skip(struct snapshot *s, size_t used, uint32_t names)
 {
-	for (uint32_t i = names; i < s->batch.names; i++)
-		if (s->batch.name[i])
-			*s->batch.name[i] &= ~7ull;
+	snapshot_names_forget(s, names, s->batch.names);
 	s->batch.used = used;
 	s->batch.names = names;
 	s->result->skipped++;

@@ -69,17 +69,15 @@ void snapshot_bounds_read(struct snapshot *s, const struct hs_heaps *heaps)
 	}
 }
 
-bool snapshot_head_write(struct snapshot *s, uint64_t time, bool methods_complete)
+bool snapshot_head_write(struct snapshot *s, uint64_t time, uint32_t flags)
 {
 	struct snap_head head = s->fixed.head;
 
 	head.time = time;
-	head.flags = s->delta ? SNAP_DELTA : 0;
+	head.flags = flags | (s->delta ? SNAP_DELTA : 0);
 	if (flag_is_on(&s->hs, s->fixed.preserve_fp))
 		head.flags |= SNAP_PRESERVE_FP;
 	if (flag_is_on(&s->hs, s->fixed.debug_non_safe))
 		head.flags |= SNAP_DEBUG_NON_SAFE;
-	if (methods_complete)
-		head.flags |= SNAP_METHODS_COMPLETE;
 	return snapshot_emit(s, &head, sizeof(head));
 }

@@ -86,6 +86,7 @@ void hs_state_forget(struct hs_state *st)
 	st->count[0] = 0;
 	st->count[1] = 0;
 	hs_loaders_forget(&st->loaders);
+	hs_named_forget(&st->named);
 	if (st->threads.count > 0)
 		__builtin_memset(&st->threads, 0, sizeof(st->threads));
 }

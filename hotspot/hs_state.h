@@ -10,6 +10,7 @@
 
 #include "dfg/snapshot.h"
 #include "hs_loaders.h"
+#include "hs_named.h"
 
 #define HS_STATE_CODES 200000u
 
@@ -55,6 +56,7 @@ struct hs_state {
 	struct hs_fixed fixed;
 	struct hs_known list[2][HS_STATE_CODES];
 	struct hs_loaders loaders;
+	struct hs_named named;
 	struct hs_threads_known threads;
 	struct hs_stubs_known stubs;
 };

@@ -110,6 +110,12 @@ static bool read_head(struct bytes *b, struct snap_head *ret)
 	return ret->magic == SNAP_MAGIC && ret->version == SNAP_VERSION;
 }
 
+/* Not all that it should have may be there. */
+static void distrust(struct snapshot *s)
+{
+	s->whole = s->methods_known = s->methods_whole = false;
+}
+
 /* Its status and, where it has one, its time. */
 static void read_end(struct snapshot *s, struct bytes b)
 {
@@ -118,7 +124,7 @@ static void read_end(struct snapshot *s, struct bytes b)
 
 	memcpy(&end, b.p, n);
 	if (end.status != DFG_DUMP_OK)
-		s->whole = s->methods_whole = false;
+		distrust(s);
 	if (end.time > s->end)
 		s->end = end.time;
 }
@@ -135,6 +141,8 @@ static struct snapshot *start_snapshot(struct snapfile *sf)
 			       .end = h->time,
 			       .whole = !(h->flags & SNAP_DELTA),
 			       .methods_whole = h->flags & SNAP_METHODS_COMPLETE,
+			       .methods_known = h->flags & (SNAP_METHODS_COMPLETE |
+						  SNAP_METHODS_NAMED),
 			       .codes = (uint32_t)sf->code_count,
 			       .gone = (uint32_t)sf->gone_count};
 	if (sf->snapshot_count && s->begin < s[-1].end)
@@ -172,7 +180,7 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 		else if (rec.type == SNAP_STUB)
 			snapfile_add_stub(sf, all);
 	}
-	s->whole = s->methods_whole = false; /* it has no end */
+	distrust(s); /* it has no end */
 	return true;
 }
 

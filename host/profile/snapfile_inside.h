@@ -11,7 +11,8 @@
 struct snapshot {
 	uint64_t begin, end; /* it was taken; never before the one in front of it */
 	bool whole;	     /* what it does not have is not there */
-	bool methods_whole;  /* what it does not have has not run, or is not there any more */
+	bool methods_known; /* what has not been named by then has not run */
+	bool methods_whole; /* the same, and what it does not name is not there any more */
 	/* The one before it is long ago, and most code that was compiled since is gone again: what
 	 * changed in between may have changed more than once. */
 	bool restless;

@@ -12,10 +12,10 @@ static bool is_same(const struct snap_method *a, const struct snap_method *b)
 	       memcmp(a + 1, b + 1, (size_t)a->name_len + a->file_len) == 0;
 }
 
-/* The snapshots that list all methods, around each. */
+/* Around a snapshot, those that know all methods. */
 struct around {
 	uint32_t before; /* + 1; 0: none */
-	uint32_t after;
+	uint32_t after;	 /* lists all of them, too */
 };
 
 static struct around *find_whole(const struct snapfile *sf)
@@ -25,7 +25,7 @@ static struct around *find_whole(const struct snapfile *sf)
 
 	for (size_t i = 0; i < sf->snapshot_count; i++) {
 		ret[i].before = before;
-		if (sf->snapshots[i].methods_whole)
+		if (sf->snapshots[i].methods_known)
 			before = (uint32_t)i + 1;
 	}
 	for (size_t i = sf->snapshot_count; i-- > 0;) {
@@ -63,7 +63,7 @@ static uint32_t first_of(const struct snapfile *sf, const struct method_life *la
 {
 	uint32_t first = m->first;
 
-	if (sf->snapshots[first].methods_whole) {
+	if (sf->snapshots[first].methods_known) {
 		first = whole[first].before;
 		if (last && last->id == m->id && last->gone > first)
 			first = last->gone;

@@ -90,8 +90,8 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
 
 /* What snapshots of one JVM have said so far, so that the next can be a delta: opaque, in memory
  * that the caller gives and zeroes before the first. Of its pages only those are touched that the
- * JVM's code fills: half a megabyte for 15 000 methods. */
-#define HS_STATE_BYTES (4u << 20)
+ * JVM's code fills: half a megabyte for 15 000 methods, and as much for what has been named. */
+#define HS_STATE_BYTES (5u << 20)
 
 /* The same, remembering in `state`: the first is whole, each later one a delta; where one fails
  * (any status but DFG_DUMP_OK) the next is whole again. Code that the state has no room for is
@@ -101,7 +101,8 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
  * Classes that came since the one before (JDK 9 and later) have all their methods written: in the
  * next delta where their loader is new, too, else in the first half a second later, when threads
  * are looked at as well. Methods of older classes that have begun to run since are found with
- * `last` only, which goes through all classes, as a whole snapshot does. */
+ * `last` only, which goes through all classes and writes those that no snapshot has (JDK 8: all of
+ * them). */
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, bool last, struct hs_result *ret);
 

@@ -50,6 +50,7 @@ struct snap_record {
 #define SNAP_DEBUG_NON_SAFE   2u /* -XX:+DebugNonSafepoints is on now */
 #define SNAP_METHODS_COMPLETE 4u /* all methods that were ever interpreted have a METHOD record */
 #define SNAP_DELTA	      8u /* see above */
+#define SNAP_METHODS_NAMED    16u /* the same, in this snapshot or one before it */
 
 struct snap_head {
 	struct snap_record record;

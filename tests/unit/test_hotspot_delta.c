@@ -227,6 +227,32 @@ static void test_loaders(void)
 	is_str(next(false), "delta end", "and all are known");
 }
 
+/* The last delta goes through all classes, but says what is new only. */
+static void test_last(void)
+{
+	uint64_t cm;
+
+	for (int r = 0; r < IMAGE_RELEASES; r++) {
+		begin((enum image_release)r);
+		image_set(&s.im, s.idle + 40, 0x1000, 8);
+		next(true);
+		ok(strstr(text.buf, "Idle.never") != NULL, "a method of an old class");
+		is_int(strstr(text.buf, "Main.run") != NULL, r == IMAGE_8,
+		       "%s", r == IMAGE_8 ? "JDK 8 does not tell which classes are new: all methods"
+					  : "of the others each has been named");
+	}
+	begin(IMAGE_25);
+	memcpy(&cm, image_at(&s.im, s.run + 24), 8);
+	image_set(&s.im, cm + 42, 6, 2);
+	is_str(next(true), "delta com.example.Main.(I)V end",
+	       "another name in the same place: the class was redefined");
+	is_str(next(true), "delta end", "once");
+	begin(IMAGE_25);
+	give_class(s.loader, s.run);
+	is_str(next(true), "delta com.example.Main.run end",
+	       "methods of a new class, wherever they are");
+}
+
 static void test_failure(void)
 {
 	begin(IMAGE_17);
@@ -251,6 +277,7 @@ int main(void)
 	test_classes();
 	test_unloaded();
 	test_loaders();
+	test_last();
 	test_failure();
 	free(state);
 	return tap_done();

@@ -169,6 +169,9 @@ static void test_methods(void)
 	sm_method(&s, 5, "a.Late", "");
 	code(&s, B, 64, 1);
 	sm_done(&s);
+	head(&s, 400, SNAP_DELTA | SNAP_METHODS_NAMED);
+	sm_method(&s, 6, "a.Last", "");
+	sm_done(&s);
 	begin(&s);
 	is_method(5, 250, "a.Late", "listed when it had run");
 	is_method(5, 150, "a.Late", "but loaded before");
@@ -179,6 +182,9 @@ static void test_methods(void)
 	is_method(2, 150, "a.Same", "the same in both");
 	is_method(3, 250, "a.Unloaded", "not in a delta: as it was");
 	is_method(3, 300, "", "not in a whole snapshot: gone");
+	is_method(6, 350, "a.Last", "in the last delta, which names all that had no name: loaded before");
+	is_method(6, 250, "", "though not run by the last list of all");
+	is_method(5, 450, "a.Late", "what it does not name again is still there");
 	is_method(4, 150, "", "in none");
 	ok(snapfile_methods_complete(sf), "all methods are known");
 	ok(snapfile_find(sf, A, snapfile_around(sf, 50), c) == 1 &&
