@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -132,6 +133,14 @@ void run_kill(struct run_child *c, int sig)
 {
 	if (c->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, c->pidfd, sig, NULL, 0);
+}
+
+int run_nice(pid_t pid, int value)
+{
+	int before = getpriority(PRIO_PROCESS, (id_t)pid);
+
+	(void)setpriority(PRIO_PROCESS, (id_t)pid, value);
+	return before;
 }
 
 void run_stop(struct run_child *c)

@@ -57,6 +57,23 @@ static int share_recording(struct targets *t, struct err *err)
 	return 0;
 }
 
+/* The last snapshots are taken while perf writes what it has. None of it takes long, but where the
+ * processors are busy each of many steps would wait for its turn. */
+static int end_recording(struct targets *t, const struct options *o, struct recording *r,
+			 struct err *err)
+{
+	int usual = run_nice(0, RUN_HURRY), rc;
+
+	record_end(r);
+	rc = watches_end(t, o, err);
+	if (rc < 0)
+		record_abort(r);
+	else if ((rc = record_stop(r, err)) < 0)
+		probe_explain(o->snapshot.root, err);
+	run_nice(0, usual);
+	return rc;
+}
+
 static int record(struct targets *t, const struct options *o, uint64_t *ret_end, struct err *err)
 {
 	struct record_options ro = {.dir = t->list[0].session.dir, .frequency = o->frequency};
@@ -76,16 +93,8 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 	}
 	wait_for_end(&r, t, o, began);
 	*ret_end = clock_ms();
-	/* The last snapshots are taken while perf writes what it has. */
-	record_end(&r);
-	if (watches_end(t, o, err) < 0) {
-		record_abort(&r);
+	if (end_recording(t, o, &r, err) < 0)
 		return -1;
-	}
-	if (record_stop(&r, err) < 0) {
-		probe_explain(o->snapshot.root, err);
-		return -1;
-	}
 	for (size_t i = 0; i < t->count; i++) {
 		struct target *at = &t->list[i];
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "dfg/clock.h"
@@ -17,7 +16,6 @@
 #include "share.h"
 
 #define MEMORY (1ull << 30) /* address space: what was there when it began counts */
-#define NICE   (-10)	    /* some ten times the share of a processor */
 
 /* A child without rights reads, and is asked through a socket: a byte for a snapshot (1: the last
  * one). The JVM may have taken it over: an answer is no more than shown. */
@@ -88,7 +86,7 @@ static int begin(struct reader *r, struct err *err)
 {
 	int keep[] = {r->socket, r->to, r->writable, hs_proc_file(r->proc)};
 
-	(void)setpriority(PRIO_PROCESS, 0, NICE);
+	run_nice(0, RUN_HURRY);
 	confine_files(keep, ARRAY_LEN(keep));
 	if (confine_reader_of(r->jvm->pid, MEMORY, err) < 0 || hs_proc_find(r->proc, err) < 0)
 		return -1;

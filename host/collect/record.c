@@ -197,8 +197,10 @@ static void perf_words(const char *dir, struct str *ret)
 
 void record_end(struct recording *r)
 {
-	if (r->perf.pid > 0 && !r->ended)
+	if (r->perf.pid > 0 && !r->ended) {
+		run_nice(r->perf.pid, RUN_HURRY);
 		run_kill(&r->perf, SIGINT);
+	}
 	r->ended = true;
 }
 

@@ -291,6 +291,8 @@ bool watch_has_answered(const struct watch *w)
 
 void watch_stop(struct watch *w)
 {
+	if (w->child.pid > 0)
+		run_nice(w->child.pid, RUN_HURRY);
 	wish(w, WISH_LAST);
 	if (w->wishes >= 0)
 		close(TAKE_FD(w->wishes));
