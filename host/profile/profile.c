@@ -6,7 +6,7 @@
 
 /* Each part loads its own symbols and tables of code, in the time that some thousand samples take.
  */
-#define PART_SAMPLES 4000
+#define PART_SAMPLES 2500
 #define PARTS_MAX    4 /* the rest of the machine is for those it is there for */
 
 /* A part of the recording's samples, with a reader of its own: what changes from record to record
