@@ -36,7 +36,7 @@ struct difference_method {
  * methods that are compiled here and inlined or interpreted there are different frames, and names
  * are taken as they are, as in folded text; without, a Java method is one frame (FRAME_JAVA), since
  * what the JVM's compiler decides differs from run to run, and so do addresses in the names of
- * lambdas. */
+ * lambdas; and from JDK to JDK, how a thread gets to its first Java method (GRAFT_METHODS). */
 void difference_make(struct difference *ret, const struct stacks *before,
 		     const struct stacks *after, bool kinds);
 void difference_fini(struct difference *d);

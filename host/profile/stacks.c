@@ -160,27 +160,64 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 	return frames_level(to->frames, ret, f.level);
 }
 
+/* JDK 21 and later have it between a thread's run() and what that runs. */
+static bool is_run_with(const struct frame *f)
+{
+	static const char name[] = "java.lang.Thread.runWith";
+
+	return frame_is_java(f->kind) && f->len == strlen(name) && !memcmp(f->name, name, f->len);
+}
+
+#define IN_JAVA UINT32_MAX
+
+struct grafting {
+	struct stacks *to;
+	const struct stacks *from;
+	const struct graft *how;
+	uint32_t *frames;  /* by frame of `from`: that of `to`, + 1 */
+	uint32_t *nodes;   /* by node of `from`: that of `to` */
+	uint32_t *threads; /* that of its thread, up to the first Java method; then IN_JAVA */
+};
+
+/* The node of `to` for this one, whose parent has been looked at. */
+static uint32_t graft_node(const struct grafting *g, uint32_t n)
+{
+	const struct stack_node *node = &g->from->nodes[n];
+	const struct frame *f = frames_get(g->from->frames, node->frame);
+	uint32_t *frame = &g->frames[node->frame], under = g->nodes[node->parent];
+
+	if (g->how->skip_first && node->parent == 0)
+		return g->how->under;
+	if (g->how->kinds == GRAFT_METHODS) {
+		if (is_run_with(f))
+			return under;
+		if (frame_is_java(f->kind) && g->threads[node->parent] != IN_JAVA)
+			under = g->threads[node->parent];
+	}
+	if (!*frame)
+		*frame = graft_frame(g->to, g->from->frames, node->frame, g->how) + 1;
+	return child(g->to, under, *frame - 1);
+}
+
 void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,
 		  uint32_t **ret_nodes)
 {
-	CLEANUP(free)
-	uint32_t *frames = xcalloc(frames_count(from->frames), sizeof(*frames)); /* + 1 */
+	CLEANUP(free) uint32_t *frames = xcalloc(frames_count(from->frames), sizeof(*frames));
 	CLEANUP(free) uint32_t *nodes = xcalloc(from->node_count, sizeof(*nodes));
+	CLEANUP(free) uint32_t *threads = xcalloc(from->node_count, sizeof(*threads));
+	struct grafting g = {to, from, how, frames, nodes, threads};
 
-	nodes[0] = how->under;
+	nodes[0] = threads[0] = how->under;
 	to->nodes[how->under].self += from->nodes[0].self;
 	/* A node is always made after its parent. */
-	for (size_t n = 1; n < from->node_count; n++) {
+	for (uint32_t n = 1; n < from->node_count; n++) {
 		const struct stack_node *node = &from->nodes[n];
-		uint32_t *frame = &frames[node->frame];
+		enum frame_kind kind = frames_get(from->frames, node->frame)->kind;
 
-		if (how->skip_first && node->parent == 0) {
-			nodes[n] = how->under;
-		} else {
-			if (!*frame)
-				*frame = graft_frame(to, from->frames, node->frame, how) + 1;
-			nodes[n] = child(to, nodes[node->parent], *frame - 1);
-		}
+		nodes[n] = graft_node(&g, n);
+		threads[n] = kind == FRAME_ROOT	   ? nodes[n]
+			     : frame_is_java(kind) ? IN_JAVA
+						   : threads[node->parent];
 		to->nodes[nodes[n]].self += node->self;
 	}
 	if (ret_nodes)

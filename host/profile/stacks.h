@@ -64,7 +64,8 @@ enum graft_kinds {
 	GRAFT_EXACT, /* name, kind and, where `to` keeps them, place */
 	GRAFT_TEXT,  /* name and as much of the kind as folded text has (frame_suffix) */
 	/* The same, and a Java method is one frame in all runs, however it ran: FRAME_JAVA,
-	   hidden.h */
+	   hidden.h. A thread's first Java method stands next to the thread: how the JVM and
+	   java.lang.Thread get there differs from JDK to JDK. */
 	GRAFT_METHODS,
 };
 

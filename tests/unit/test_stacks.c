@@ -195,8 +195,59 @@ static void test_graft(void)
 	stacks_free(to);
 }
 
+/* As two JDKs have the same thread. */
+static void test_graft_methods(void)
+{
+	static const char *const old[] = {"worker",    "java_start",
+					  "call_stub", "java.lang.Thread.run",
+					  "Shop.run",  "Shop.work"};
+	static const char *const new[] = {"worker",
+					  "clone3",
+					  "thread_entry",
+					  "call_stub",
+					  "java.lang.Thread.run",
+					  "java.lang.Thread.runWith",
+					  "Shop.run",
+					  "Shop.work"};
+	static const char *const callback[] = {"worker", "clone3", "Shop.run", "qsort",
+					       "Shop.work"};
+	static const struct {
+		const char *const *names;
+		size_t n;
+	} stacks[] = {{old, 6}, {new, 8}, {callback, 5}};
+	struct stacks *to = stacks_new();
+	const uint32_t *path;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct stacks *from = stacks_new();
+		uint32_t frames[8];
+
+		for (size_t k = 0; k < stacks[i].n; k++) {
+			const char *name = stacks[i].names[k];
+
+			frames[k] = frame(from, name,
+					  k == 0	      ? FRAME_ROOT
+					  : strchr(name, '.') ? FRAME_INLINED
+							      : FRAME_NATIVE);
+		}
+		stacks_add(from, frames, stacks[i].n, 1);
+		stacks_graft(to, from, &(struct graft){.kinds = GRAFT_METHODS}, NULL);
+		stacks_free(from);
+	}
+	path = (uint32_t[]){frame(to, "worker", FRAME_ROOT),
+			    frame(to, "java.lang.Thread.run", FRAME_JAVA),
+			    frame(to, "Shop.run", FRAME_JAVA), frame(to, "Shop.work", FRAME_JAVA)};
+	is_int(stacks_node(to, stacks_add(to, path, 4, 0))->self, 2,
+	       "what is before a thread's first Java method, and in java.lang.Thread, is left out");
+	path = (uint32_t[]){frame(to, "worker", FRAME_ROOT), frame(to, "Shop.run", FRAME_JAVA),
+			    frame(to, "qsort", FRAME_NATIVE), frame(to, "Shop.work", FRAME_JAVA)};
+	is_int(stacks_node(to, stacks_add(to, path, 4, 0))->self, 1, "but nothing behind it");
+	stacks_free(to);
+}
+
 int main(void)
 {
+	test_graft_methods();
 	test_intern();
 	test_nameless();
 	test_tree();
