@@ -63,7 +63,7 @@ void *grow(void *array, size_t used, size_t *cap, size_t size)
 	return xrealloc(array, *cap, size);
 }
 
-static void reserve(struct str *s, size_t more)
+void str_reserve(struct str *s, size_t more)
 {
 	size_t need;
 
@@ -75,22 +75,6 @@ static void reserve(struct str *s, size_t more)
 	s->buf = xrealloc(s->buf, s->cap, 1);
 }
 
-void str_add(struct str *s, const void *text, size_t len)
-{
-	reserve(s, len);
-	if (len)
-		memcpy(s->buf + s->len, text, len);
-	s->len += len;
-	s->buf[s->len] = '\0';
-}
-
-void str_addc(struct str *s, char c)
-{
-	reserve(s, 1);
-	s->buf[s->len++] = c;
-	s->buf[s->len] = '\0';
-}
-
 void str_addf(struct str *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -98,7 +82,7 @@ void str_addf(struct str *s, const char *fmt, ...)
 
 	/* Mostly there is room, so that it is enough to do it once. */
 	for (size_t room = 32;; room = (size_t)len + 1) {
-		reserve(s, room);
+		str_reserve(s, room);
 		room = s->cap - s->len;
 		va_start(ap, fmt);
 		len = vsnprintf(s->buf + s->len, room, fmt, ap);

@@ -3,7 +3,7 @@
 
 #include "dfg/fs.h"
 
-#define OUT_CHUNK (64u << 10)
+#define OUT_CHUNK (256u << 10)
 
 static void out_flush(struct out *o)
 {

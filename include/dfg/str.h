@@ -18,8 +18,7 @@ struct str {
 	size_t cap;
 };
 
-void str_add(struct str *s, const void *text, size_t len);
-void str_addc(struct str *s, char c);
+void str_reserve(struct str *s, size_t more); /* makes room for them, and the NUL */
 void str_addf(struct str *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void str_addu(struct str *s, uint64_t n); /* decimal; the fast path of the writers */
 void str_clear(struct str *s);		  /* empties, keeps the memory */
@@ -30,7 +29,22 @@ void str_fini(struct str *s);
  * U+2066-2069, U+200E, U+200F) become '?'. */
 void str_add_clean(struct str *s, const char *text, size_t len);
 
-/* Here, so that the length of a literal is not counted when the program runs. */
+/* Here, since the writers of pictures hardly do anything else: with a literal it is a few moves. */
+static inline void str_add(struct str *s, const void *text, size_t len)
+{
+	if (s->cap - s->len <= len)
+		str_reserve(s, len);
+	if (len)
+		memcpy(s->buf + s->len, text, len);
+	s->len += len;
+	s->buf[s->len] = '\0';
+}
+
+static inline void str_addc(struct str *s, char c)
+{
+	str_add(s, &c, 1);
+}
+
 static inline void str_adds(struct str *s, const char *text)
 {
 	str_add(s, text, strlen(text));
