@@ -11,15 +11,11 @@
 #define PAGE	  4096u
 #define LOOK_BACK 64 /* symbols before an address that may reach over those behind them */
 
-struct symbol {
-	struct elffunc f;
-	uint64_t reach; /* highest end of this and all before */
-};
-
 struct elfsym {
 	Elf *elf, *debug, *mini; /* keep the names */
 	void *mini_bytes;
-	struct symbol *symbols;
+	struct elffuncs functions;
+	struct keyed *order; /* address -> number of the function; one for each address */
 	size_t count;
 	struct elfsegs segments;
 	struct elfparts parts;
@@ -42,34 +38,32 @@ static bool better(const struct elffunc *a, const struct elffunc *b)
 	return symname_better(&x, &y);
 }
 
-/* Sorts by address and leaves one symbol for each. */
-static void order_symbols(struct elfsym *es, const struct elffuncs *all)
+/* By address, and one for each. What else there is to know of them is asked of few. */
+static void order_functions(struct elfsym *es)
 {
-	CLEANUP(free) struct keyed *order = xcalloc(all->count, sizeof(*order));
-	struct symbol *sorted = xcalloc(all->count, sizeof(*sorted));
-	size_t n = 0;
+	const struct elffunc *list = es->functions.list;
+	size_t all = es->functions.count, n = 0;
 
-	for (size_t i = 0; i < all->count; i++)
-		order[i] = (struct keyed){.key = all->list[i].start, .value = i};
-	keyed_sort(order, all->count);
-	for (size_t i = 0; i < all->count; i++) {
-		const struct elffunc *f = &all->list[order[i].value];
-
-		if (!n || sorted[n - 1].f.start != f->start)
-			sorted[n++].f = *f;
-		else if (better(&sorted[n - 1].f, f))
-			sorted[n - 1].f = *f;
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct symbol *s = &sorted[i];
-
-		/* Without a size it goes to the next symbol, the last one to its page's end. */
-		if (s->f.end == s->f.start)
-			s->f.end = i + 1 < n ? s[1].f.start : (s->f.start | (PAGE - 1)) + 1;
-		s->reach = i && s[-1].reach > s->f.end ? s[-1].reach : s->f.end;
-	}
-	es->symbols = sorted;
+	es->order = xcalloc(all, sizeof(*es->order));
+	for (size_t i = 0; i < all; i++)
+		es->order[i] = (struct keyed){.key = list[i].start, .value = i};
+	keyed_sort(es->order, all);
+	for (size_t i = 0; i < all; i++)
+		if (!n || es->order[n - 1].key != es->order[i].key)
+			es->order[n++] = es->order[i];
+		else if (better(&list[es->order[n - 1].value], &list[es->order[i].value]))
+			es->order[n - 1] = es->order[i];
 	es->count = n;
+}
+
+/* Without a size it goes to the next symbol, the last one to its page's end. */
+static uint64_t end_of(const struct elfsym *es, size_t at)
+{
+	const struct elffunc *f = &es->functions.list[es->order[at].value];
+
+	if (f->end > f->start)
+		return f->end;
+	return at + 1 < es->count ? es->order[at + 1].key : (f->start | (PAGE - 1)) + 1;
 }
 
 /* Names of another version would be wrong ones. A file without a build id was found by its
@@ -81,8 +75,9 @@ static bool same_build(const struct elfparts *a, const struct elfparts *b)
 }
 
 /* All functions, or without .symtab anywhere those that others may call. */
-static void read_functions(struct elfsym *es, struct elffuncs *to)
+static void read_functions(struct elfsym *es)
 {
+	struct elffuncs *to = &es->functions;
 	struct elfparts debug, mini;
 	size_t len;
 
@@ -108,7 +103,6 @@ static void read_functions(struct elfsym *es, struct elffuncs *to)
 static struct elfsym *load(Elf *elf, Elf *debug, struct err *err)
 {
 	struct elfsym *es = xcalloc(1, sizeof(*es));
-	struct elffuncs all = {0};
 
 	es->elf = elf;
 	es->debug = debug;
@@ -120,9 +114,8 @@ static struct elfsym *load(Elf *elf, Elf *debug, struct err *err)
 	elfsegs_read(es->elf, &es->segments);
 	elfparts_find(es->elf, &es->parts);
 	ehtable_read(es->elf, &es->starts);
-	read_functions(es, &all);
-	order_symbols(es, &all);
-	free(all.list);
+	read_functions(es);
+	order_functions(es);
 	return es;
 }
 
@@ -152,7 +145,8 @@ void elfsym_close(struct elfsym *es)
 	elf_end(es->debug);
 	elf_end(es->mini);
 	free(es->mini_bytes);
-	free(es->symbols);
+	free(es->functions.list);
+	free(es->order);
 	elfsegs_fini(&es->segments);
 	free(es);
 }
@@ -165,32 +159,23 @@ size_t elfsym_count(const struct elfsym *es)
 bool elfsym_find(const struct elfsym *es, uint64_t offset, struct elf_symbol *ret)
 {
 	uint64_t addr;
-	size_t lo = 0, n = es->count;
+	size_t at;
 
 	if (!elfsegs_address(&es->segments, offset, &addr))
 		return false;
-	while (n) {
-		size_t half = n / 2;
+	at = keyed_upper(es->order, es->count, addr);
+	for (int steps = 0; at > 0 && steps < LOOK_BACK; steps++) {
+		const struct elffunc *f = &es->functions.list[es->order[--at].value];
+		uint64_t end = end_of(es, at);
 
-		if (es->symbols[lo + half].f.start <= addr) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	for (int steps = 0; lo > 0 && steps < LOOK_BACK && es->symbols[lo - 1].reach > addr;
-	     steps++) {
-		const struct elffunc *s = &es->symbols[--lo].f;
-
-		if (addr >= s->end)
+		if (addr >= end)
 			continue;
-		*ret = (struct elf_symbol){.start = s->start,
-					   .end = s->end,
-					   .name = s->name,
-					   .index = (uint32_t)lo,
-					   .plt = s->plt};
-		return true;
+		*ret = (struct elf_symbol){.start = f->start,
+					   .end = end,
+					   .name = f->name,
+					   .index = (uint32_t)at,
+					   .plt = f->plt};
+		return *f->name;
 	}
 	return false;
 }
