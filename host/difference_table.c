@@ -52,7 +52,7 @@ void difference_table_print(const struct inputs *in, const struct compare_option
 		shown++;
 	}
 	printf("%s%u of %llu methods; in brackets: may be chance\n\n",
-	       shown ? "" : "  nothing that is not likely to be chance\n", shown,
+	       shown ? "" : "  no change beyond chance\n", shown,
 	       (unsigned long long)r->methods);
 	for (size_t i = 0; i < o->formats.count; i++)
 		printf("%-7s %s/%s\n", o->formats.list[i]->name, o->outdir,

@@ -3,8 +3,6 @@
 
 #include "dfg/str.h"
 
-#define PATH_DEPTH 512
-
 static void find_leaf(const struct stacks *s, struct render_result *ret)
 {
 	uint64_t *self = xcalloc(stacks_frame_count(s), sizeof(*self));
@@ -53,7 +51,8 @@ static void write_path(const struct stacks *s, const uint32_t *frames, size_t n,
 static void find_path(const struct stacks *s, struct render_result *ret)
 {
 	size_t nodes = stacks_node_count(s), depth = 0;
-	uint32_t frames[PATH_DEPTH], best = 0;
+	CLEANUP(free) uint32_t *frames = NULL;
+	uint32_t best = 0;
 
 	for (uint32_t n = 1; n < nodes; n++)
 		if (stacks_node(s, n)->self > (best ? stacks_node(s, best)->self : 0))
@@ -61,9 +60,12 @@ static void find_path(const struct stacks *s, struct render_result *ret)
 	if (!best)
 		return;
 	ret->path_self = stacks_node(s, best)->self;
-	for (uint32_t n = best; n && depth < PATH_DEPTH; n = stacks_node(s, n)->parent)
-		frames[PATH_DEPTH - ++depth] = stacks_node(s, n)->frame;
-	write_path(s, frames + PATH_DEPTH - depth, depth, ret->path, sizeof(ret->path));
+	for (uint32_t n = best; n; n = stacks_node(s, n)->parent)
+		depth++;
+	frames = xcalloc(depth, sizeof(*frames));
+	for (uint32_t n = best, i = (uint32_t)depth; n; n = stacks_node(s, n)->parent)
+		frames[--i] = stacks_node(s, n)->frame;
+	write_path(s, frames, depth, ret->path, sizeof(ret->path));
 }
 
 void hottest_find(const struct stacks *s, struct render_result *ret)

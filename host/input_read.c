@@ -6,8 +6,9 @@
 #include "pprof.h"
 #include "profile.h"
 
-#define TEXT_MAX  ((size_t)2 << 30)
-#define COUNT_MAX (UINT64_C(1) << 53) /* what JavaScript counts exactly */
+#define TEXT_MAX    ((size_t)2 << 30)
+#define BINARY_LOOK 4096		/* bytes; text has no 0 */
+#define COUNT_MAX   (UINT64_C(1) << 53) /* what JavaScript counts exactly */
 
 /* What profile_read takes, in arrays of its own. */
 struct parts {
@@ -91,9 +92,11 @@ static int read_session(const struct session *s, const struct input_files *files
 static int read_folded(const struct str *text, struct profile *profile, uint64_t *skipped,
 		       struct err *err)
 {
-	uint64_t samples = 0, lines;
+	size_t look = text->len < BINARY_LOOK ? text->len : BINARY_LOOK;
+	uint64_t samples = 0, lines = 1;
 
-	lines = fold_read_counted(profile->stacks, text->buf, text->len, &samples);
+	if (!look || !memchr(text->buf, '\0', look))
+		lines = fold_read_counted(profile->stacks, text->buf, text->len, &samples);
 	if (samples == 0 && lines)
 		return err_set(err, 0, "neither folded text nor pprof, and no session directory");
 	*skipped += lines;

@@ -6,6 +6,8 @@
 
 #include "dfg/str.h"
 
+#define PATH_SHOWN 160 /* bytes */
+
 static double share(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : 0;
@@ -38,6 +40,20 @@ static void print_jvm(const struct session *s, const struct session_jvm *j)
 		printf("               %s\n", j->note);
 }
 
+/* The thread and, where a line has no room for all, the innermost frames. */
+static void print_path(const char *path)
+{
+	size_t len = strlen(path);
+	const char *rest = strchr(path, ';'), *from;
+
+	if (len <= PATH_SHOWN || !rest) {
+		puts(path);
+		return;
+	}
+	from = strchr(path + len - PATH_SHOWN, ';');
+	printf("%.*s;...%s\n", (int)(rest - path), path, from ? from : strrchr(path, ';'));
+}
+
 static void print_result(const struct render_result *r)
 {
 	CLEANUP(str_fini) struct str quality = {0};
@@ -53,9 +69,10 @@ static void print_result(const struct render_result *r)
 	if (r->leaf[0])
 		printf("  hottest leaf %5.1f %%  %s\n",
 		       100 * share(r->leaf_self, r->quality.samples), r->leaf);
-	if (r->path[0])
-		printf("  hottest path %5.1f %%  %s\n",
-		       100 * share(r->path_self, r->quality.samples), r->path);
+	if (r->path[0]) {
+		printf("  hottest path %5.1f %%  ", 100 * share(r->path_self, r->quality.samples));
+		print_path(r->path);
+	}
 }
 
 static void print_graphs(const struct summary *s)
@@ -79,7 +96,7 @@ void summary_print(const struct summary *s)
 
 void summary_print_merged(const struct summary *s, const struct inputs *in)
 {
-	printf("%zu recordings together\n", in->count);
+	printf("%zu recording%s\n", in->count, in->count == 1 ? "" : "s together");
 	print_result(s->result);
 	print_graphs(s);
 	fflush(stdout);

@@ -121,6 +121,12 @@ printf 'main;a 99999999999999999999\n' >"$work/huge"
 head -c 100 "$work/before/flame.pb.gz" >"$work/cut.pb.gz"
 ok 'no such file' fails 1 nosuch "$DIFF" -o "$work" "$work/nosuch" "$work/after"
 ok 'no profile' fails 1 'noise: neither folded text' "$MERGE" -q -o "$work" "$work/before" "$work/noise"
+ok 'a program' fails 1 'ls: neither folded text' "$DIFF" -o "$work" /bin/ls "$work/after"
+awk 'BEGIN {printf "deep"; for (i = 0; i < 700; i++) printf ";frame%d", i; print " 9"}' >"$work/deep"
+"$MERGE" -q --by thread -f folded -o "$work" "$work/deep" >"$work/told"
+is 'one recording is no two' "$(head -n 1 "$work/told")" '1 recording'
+ok '  its hottest path: the thread and the end' grep -q ' deep;\.\.\.;frame[0-9;frame]*;frame699$' "$work/told"
+ok '  in one line' [ "$(wc -L <"$work/told")" -lt 220 ]
 ok 'counts without end' fails 1 huge "$MERGE" -q -o "$work" "$work/huge"
 ok 'half a pprof' fails 1 cut.pb.gz "$DIFF" -o "$work" "$work/before" "$work/cut.pb.gz"
 ok 'no session directory' fails 1 'is no session' "$DIFF" -o "$work" "$work/new" "$work/after"
