@@ -92,6 +92,10 @@ void lifetree_build(struct lifetree *t, struct life *lives, size_t n)
 	t->nodes = xcalloc(n + 1, sizeof(*t->nodes));
 	t->count = 0;
 	sort_lives(&b, lives, n, by_start);
+	t->start = n ? lives[0].start : 0;
+	t->end = 0;
+	for (size_t i = 0; i < n; i++)
+		t->end = lives[i].end > t->end ? lives[i].end : t->end;
 	make_node(&b, 0, n);
 }
 
@@ -126,6 +130,8 @@ size_t lifetree_find(const struct lifetree *t, uint64_t addr, uint32_t first, ui
 	const struct lifetree_node *node;
 	size_t found = 0;
 
+	if (addr < t->start || addr >= t->end)
+		return 0;
 	for (uint32_t at = t->count ? 1 : 0; at;
 	     at = addr < node->addr ? node->before : node->after) {
 		uint32_t i, end;

@@ -21,6 +21,7 @@ struct lifetree {
 	struct life *lives;
 	struct lifetree_node *nodes;
 	size_t count;
+	uint64_t start, end; /* nothing ever lies outside of it */
 };
 
 /* Of n lives, no two of which are at an address at the same time. Takes over the array. */

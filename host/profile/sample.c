@@ -209,22 +209,16 @@ static void push_thread(struct reader *r, pid_t pid, pid_t tid)
 
 static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
 {
-	uint64_t unknown = 0, nameless = 0, java = 0, stale = 0;
 	struct quality *q = r->quality;
+	uint64_t counts = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		unsigned traits = traits_of(r->traits, frames[i]);
-
-		unknown += (traits & TRAIT_UNKNOWN) != 0;
-		nameless += (traits & TRAIT_NAMELESS) != 0;
-		java += (traits & TRAIT_JAVA) != 0;
-		stale += (traits & TRAIT_STALE) != 0;
-	}
+	for (size_t i = 0; i < n; i++)
+		counts += traits_counts(traits_of(r->traits, frames[i]));
 	q->frames += n;
-	q->frames_unknown += unknown;
-	q->frames_nameless += nameless;
-	q->java_frames += java;
-	q->stale += stale;
+	q->frames_unknown += traits_count(counts, TRAIT_UNKNOWN);
+	q->frames_nameless += traits_count(counts, TRAIT_NAMELESS);
+	q->java_frames += traits_count(counts, TRAIT_JAVA);
+	q->stale += traits_count(counts, TRAIT_STALE);
 }
 
 uint32_t reader_thread(struct reader *r, pid_t pid, pid_t tid)

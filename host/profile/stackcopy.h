@@ -29,4 +29,15 @@ static inline bool stack_read(const struct stack_copy *s, uint64_t addr, uint64_
 	return true;
 }
 
+/* Asks for the bytes that unwinding will need some frames after an address, which a recording has
+ * not in any cache: a hint, wherever it is. */
+static inline void stack_expect(const struct stack_copy *s, uint64_t addr)
+{
+	uint64_t at = addr - s->base;
+
+	for (uint64_t line = at + 640; line < at + 768; line += 64)
+		if (line < s->len)
+			__builtin_prefetch(s->p + line);
+}
+
 #endif

@@ -146,7 +146,7 @@ static bool has_rejoined(struct rejoin *r, const struct walk *w)
 
 	while (r->at && unwind_sp(&f[r->at - 1].regs) < sp)
 		r->at--;
-	if (!r->at || f[r->at - 1].pushes != w->pushes ||
+	if (!r->at || unwind_sp(&f[r->at - 1].regs) != sp || f[r->at - 1].pushes != w->pushes ||
 	    !unwind_same(&f[r->at - 1].regs, &w->regs))
 		return false;
 	if (!r->unchanged)
@@ -162,7 +162,7 @@ static enum step step_from(struct walk *w, struct unwind_state *states)
 
 	if (!states)
 		return step(w);
-	states[first] = (struct unwind_state){.regs = w->regs, .pushes = w->pushes};
+	unwind_state_set(&states[first], &w->regs, w->pushes);
 	s = step(w);
 	for (size_t i = first + 1; i < w->count; i++)
 		states[i].regs.known = 0;
@@ -193,6 +193,7 @@ enum unwind_end unwind_after(const struct unwind_source *src, const struct unwin
 			s = STEP_ROOT;
 			break;
 		}
+		stack_expect(stack, unwind_sp(&w.regs));
 		s = step_from(&w, ret_states);
 	}
 	*ret_count = w.count;

@@ -58,6 +58,13 @@ struct unwind_state {
 	bool pushes;
 };
 
+static inline void unwind_state_set(struct unwind_state *s, const struct unwind_regs *regs,
+				    bool pushes)
+{
+	unwind_copy(&s->regs, regs);
+	s->pushes = pushes;
+}
+
 /* A stack that was unwound before, of the same thread by the same source, to its ROOT. */
 struct unwind_before {
 	const struct unwind_state *states; /* of its frames, outermost first */

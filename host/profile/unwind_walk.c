@@ -163,15 +163,14 @@ size_t walk_return_codes(const struct walk *w, uint64_t addr,
 
 size_t walk_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND])
 {
-	const struct returns_answer *a;
+	uint64_t pc = unwind_pc(&w->regs);
+	const struct returns_answer *a = walk_answer(w, pc + w->regs.exact);
 
-	if (w->regs.exact)
-		return w->src->code
-			       ? snapfile_find(w->src->code, unwind_pc(&w->regs), w->src->span, ret)
-			       : 0;
-	a = walk_answer(w, unwind_pc(&w->regs));
+	/* Of several, those that can return behind the pc come first, not the earliest. */
+	if (w->regs.exact && a->count > 1)
+		return snapfile_find(w->src->code, pc, w->src->span, ret);
 	memcpy(ret, a->codes, sizeof(a->codes));
-	return a->returns ? a->returns : a->count;
+	return w->regs.exact || !a->returns ? a->count : a->returns;
 }
 
 bool walk_is_return(const struct walk *w, uint64_t addr)

@@ -158,10 +158,10 @@ static void add_place(struct userstack *us, struct lately *l, const struct unwin
 	const uint32_t *frames;
 	size_t n = name(us, at, &l->moment, time, &frames);
 
-	while (n) {
-		l->frames = grow(l->frames, l->frame_count, &l->frame_cap, sizeof(*l->frames));
+	while (l->frame_cap < l->frame_count + n)
+		l->frames = grow(l->frames, l->frame_cap, &l->frame_cap, sizeof(*l->frames));
+	while (n)
 		l->frames[l->frame_count++] = frames[--n];
-	}
 	l->places = grow(l->places, l->count, &l->cap, sizeof(*l->places));
 	l->places[l->count++] = (struct lately_place){.at = *at, .end = (uint32_t)l->frame_count};
 }
@@ -220,16 +220,21 @@ struct userframes userstack_chain(struct userstack *us, const struct process *p,
 	return frames_of(l);
 }
 
+static void keep_state(struct unwind_state *to, const struct unwind_state *from)
+{
+	unwind_state_set(to, &from->regs, from->pushes);
+}
+
 /* The places at hand follow the `same` ones of lately that go on as they did. */
 static void name_unwound(struct userstack *us, struct lately *l, size_t same, size_t n,
 			 uint64_t time)
 {
 	while (n && same < l->count && same_place(&l->places[same].at, &us->unwound[n - 1]))
-		l->states[same++] = us->states[--n];
+		keep_state(&l->states[same++], &us->states[--n]);
 	cut(l, same);
 	while (n) {
 		l->states = grow(l->states, l->count, &l->state_cap, sizeof(*l->states));
-		l->states[l->count] = us->states[--n];
+		keep_state(&l->states[l->count], &us->states[--n]);
 		add_place(us, l, &us->unwound[n], time);
 	}
 }

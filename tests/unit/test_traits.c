@@ -30,6 +30,20 @@ static void test_first(void)
 	is_int(of("[libcrypto.so]", FRAME_UNKNOWN), TRAIT_UNKNOWN, "another library");
 }
 
+static void test_counts(void)
+{
+	uint64_t counts = 0;
+
+	for (unsigned i = 0; i < 65535; i++)
+		counts += traits_counts(TRAIT_JAVA | TRAIT_FIRST);
+	counts += traits_counts(TRAIT_UNKNOWN | TRAIT_STALE);
+	counts += traits_counts(TRAIT_UNKNOWN);
+	is_int((int64_t)traits_count(counts, TRAIT_JAVA), 65535, "as many as a count holds");
+	is_int((int64_t)traits_count(counts, TRAIT_STALE), 1, "each by itself");
+	is_int((int64_t)traits_count(counts, TRAIT_UNKNOWN), 2, "of several traits of a frame");
+	is_int((int64_t)traits_count(counts, TRAIT_NAMELESS), 0, "one that none has");
+}
+
 int main(void)
 {
 	s = stacks_new();
@@ -41,6 +55,7 @@ int main(void)
 	is_int(of("a.B.c", FRAME_INTERPRETED), TRAIT_JAVA, "an interpreted one");
 	is_int(of("StubRoutines (1)", FRAME_STUB), 0, "a stub");
 	test_first();
+	test_counts();
 	for (unsigned i = 0; i < 1000; i++) {
 		char name[16];
 
