@@ -154,6 +154,12 @@ void str_add_clean(struct str *s, const char *text, size_t len)
 	for (size_t i = 0, n; i < len; i += n) {
 		uint32_t c = 0;
 
+		for (n = 0; i + n < len && p[i + n] >= 0x20 && p[i + n] < 0x7f;)
+			n++;
+		if (n) { /* mostly all of it */
+			str_add(s, p + i, n);
+			continue;
+		}
 		n = utf8_len(p + i, len - i, &c);
 		if (n == 0 || is_harmful(c)) {
 			str_addc(s, '?');

@@ -126,14 +126,12 @@ const struct frame *canvas_frame(const struct stacks *s, const struct box *b)
 	return b->node ? stacks_frame(s, stacks_node(s, b->node)->frame) : &all;
 }
 
-void canvas_box_begin(struct canvas *c, char class, const struct frame *f)
+void canvas_box_begin(struct str *out, char class, const struct frame *f)
 {
-	struct str *s = &c->out.buf;
-
-	str_adds(s, "<g class=\"");
-	str_addc(s, class);
-	str_adds(s, "\"><title>");
-	text_escape(s, f->name, f->len);
+	str_adds(out, "<g class=\"");
+	str_addc(out, class);
+	str_adds(out, "\"><title>");
+	text_escape(out, f->name, f->len);
 }
 
 void canvas_box_end(struct canvas *c, const struct box *b, const struct frame *f, uint32_t colour)

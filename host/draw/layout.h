@@ -40,6 +40,10 @@ static inline void cleanup_layout_fini(struct layout *l)
 /* value * mul / div without overflow of the product; div is not 0, value <= div. */
 static inline uint64_t layout_scale(uint64_t value, uint32_t mul, uint64_t div)
 {
+	uint64_t product;
+
+	if (!__builtin_mul_overflow(value, (uint64_t)mul, &product))
+		return product / div;
 	return (uint64_t)((unsigned __int128)value * mul / div);
 }
 

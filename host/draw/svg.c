@@ -6,9 +6,17 @@
 #include "palette.h"
 #include "text.h"
 
+/* What is the same in all boxes of a frame, put together once. */
+struct same {
+	size_t begin, len; /* of svg.begins; len 0: not yet */
+	uint32_t colour;
+};
+
 struct svg {
 	struct canvas canvas;
 	const struct stacks *stacks;
+	struct same *same; /* by frame */
+	struct str begins;
 	uint64_t self[FRAME_KINDS]; /* samples whose innermost frame is of the kind */
 	bool occurs[FRAME_KINDS];
 };
@@ -56,18 +64,33 @@ static void svg_legend(struct svg *v)
 	}
 }
 
+static struct same same_of(struct svg *v, const struct frame *f)
+{
+	struct same ret = {.begin = v->begins.len,
+			   .colour = palette_colour(f->kind, f->name, f->len)};
+
+	canvas_box_begin(&v->begins, palette_look(f->kind)->letter, f);
+	ret.len = v->begins.len - ret.begin;
+	return ret;
+}
+
 static void svg_box(struct svg *v, const struct box *b)
 {
 	const struct frame *f = canvas_frame(v->stacks, b);
+	/* The root of all has no frame: its place is behind the last one. */
+	struct same *same = &v->same[b->node ? stacks_node(v->stacks, b->node)->frame
+					     : stacks_frame_count(v->stacks)];
 	struct str *s = &v->canvas.out.buf;
 
-	canvas_box_begin(&v->canvas, palette_look(f->kind)->letter, f);
+	if (!same->len)
+		*same = same_of(v, f);
+	str_add(s, v->begins.buf + same->begin, same->len);
 	str_adds(s, " (");
 	text_count(s, b->samples, ",");
 	str_adds(s, b->samples == 1 ? " sample, " : " samples, ");
 	canvas_percent(s, b->samples, v->canvas.layout.total);
 	str_adds(s, "%)");
-	canvas_box_end(&v->canvas, b, f, palette_colour(f->kind, f->name, f->len));
+	canvas_box_end(&v->canvas, b, f, same->colour);
 }
 
 int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err *err)
@@ -82,8 +105,11 @@ int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err
 		     "A frame's width is its share of the samples", quality.buf);
 	svg_legend(&v);
 	canvas_frames(&v.canvas);
+	v.same = xcalloc(stacks_frame_count(s) + 1, sizeof(*v.same));
 	for (size_t i = 0; i < v.canvas.layout.count; i++)
 		svg_box(&v, &v.canvas.layout.boxes[i]);
+	free(v.same);
+	str_fini(&v.begins);
 	return canvas_end(&v.canvas, quality.buf,
 			  "No samples: nothing ran on a CPU while recording");
 }

@@ -112,7 +112,7 @@ static void add_box(struct picture_of_both *v, const struct box *b)
 	const struct side_look *look = look_of(d, total);
 	struct str *s = &v->canvas.out.buf;
 
-	canvas_box_begin(&v->canvas, look->class, f);
+	canvas_box_begin(s, look->class, f);
 	str_adds(s, " (");
 	text_count(s, total.before, ",");
 	str_adds(s, " → ");

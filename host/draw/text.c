@@ -52,12 +52,16 @@ void text_escape(struct str *out, const char *text, size_t len)
 	}
 }
 
-void text_json(struct str *out, const char *text, size_t len)
+static bool is_plain_json(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
+}
+
+static void escape_json(struct str *out, const char *text, size_t len)
 {
 	CLEANUP(str_fini) struct str clean = {0};
 
 	str_add_clean(&clean, text, len);
-	str_addc(out, '"');
 	for (size_t i = 0; i < clean.len; i++) {
 		char c = clean.buf[i];
 
@@ -69,6 +73,18 @@ void text_json(struct str *out, const char *text, size_t len)
 			str_addc(out, '\\');
 		str_addc(out, c);
 	}
+}
+
+void text_json(struct str *out, const char *text, size_t len)
+{
+	size_t plain = 0;
+
+	while (plain < len && is_plain_json((unsigned char)text[plain]))
+		plain++;
+	str_addc(out, '"');
+	str_add(out, text, plain);
+	if (plain < len)
+		escape_json(out, text + plain, len - plain);
 	str_addc(out, '"');
 }
 

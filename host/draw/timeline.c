@@ -100,9 +100,10 @@ void timeline_make(struct timeline *t, const struct stacks *s, const struct samp
 	find_rest(&m);
 	place_threads(&m, t->threads, count, &t->entries);
 	fill_threads(&m, t->threads);
-	qsort(t->threads, count, sizeof(*t->threads), compare_threads);
-	while (t->count < count && t->threads[t->count].samples)
-		t->count++;
+	for (size_t i = 0; i < count; i++)
+		if (t->threads[i].samples)
+			t->threads[t->count++] = t->threads[i];
+	qsort(t->threads, t->count, sizeof(*t->threads), compare_threads);
 	free(m.tops);
 	free(m.rest);
 }
