@@ -30,8 +30,8 @@ void canvas_key_end(struct canvas *c, size_t begun);
 void canvas_frames(struct canvas *c);
 
 /* A box, after canvas_frames, in the order of the layout. How it begins is the same for all of a
- * frame and class; behind it the caller adds what stands in the title behind the name: " (3 samples,
- * 1%)". */
+ * frame and class; behind it the caller adds what stands in the title behind the name: " (3
+ * samples, 1%)". */
 void canvas_box_begin(struct str *out, char class, const struct frame *f);
 void canvas_box_end(struct canvas *c, const struct box *b, const struct frame *f, uint32_t colour);
 

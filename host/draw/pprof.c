@@ -4,10 +4,17 @@
 #include "dfg/clock.h"
 #include "draw.h"
 #include "gzip.h"
+#include "keyed.h"
 #include "pprof_places.h"
 #include "protobuf.h"
 
 #define SECOND UINT64_C(1000000000)
+
+/* The labels of a thread's samples, put together once for each name it has. */
+struct labels {
+	const char *name; /* NULL: not yet */
+	struct str bytes;
+};
 
 struct writer {
 	const struct picture *picture;
@@ -15,8 +22,9 @@ struct writer {
 	const struct samples *samples; /* NULL: none kept */
 	uint64_t period;	       /* ns of processor time per sample, 0: unknown */
 	struct gzip gzip;
-	struct str message, part;
-	struct frames *texts; /* the table of texts, by number */
+	struct str message, part, packed;
+	struct labels *labels; /* by thread + 1; 0: unknown */
+	struct frames *texts;  /* the table of texts, by number */
 	struct pprof_places places;
 	/* What is written: by node of places.locations, by plain frame, by module. */
 	bool *location, *function, *mapping;
@@ -172,7 +180,8 @@ static void write_mappings(struct writer *w)
 
 /* ---- samples ---- */
 
-static void write_label(struct writer *w, const char *key, const char *text, uint64_t number)
+static void add_label(struct writer *w, struct str *out, const char *key, const char *text,
+		      uint64_t number)
 {
 	CLEANUP(str_fini) struct str label = {0};
 
@@ -181,85 +190,90 @@ static void write_label(struct writer *w, const char *key, const char *text, uin
 	pb_add_number(&label, PPROF_LABEL_KEY, text_number(w, key));
 	pb_add_number(&label, PPROF_LABEL_TEXT, text_number(w, text));
 	pb_add_number(&label, PPROF_LABEL_NUMBER, number);
-	pb_add_bytes(&w->part, PPROF_SAMPLE_LABEL, label.buf, label.len);
+	pb_add_bytes(out, PPROF_SAMPLE_LABEL, label.buf, label.len);
 }
 
-static void write_thread(struct writer *w, const struct sample_thread *t)
+static void add_thread(struct writer *w, struct str *out, const struct sample_thread *t)
 {
 	const struct origin *o = &w->samples->origins[t->origin];
 
-	write_label(w, "pid", "", (uint64_t)t->pid);
-	write_label(w, "tid", "", (uint64_t)t->tid);
-	write_label(w, "container", o->container, 0);
-	write_label(w, "container_id", o->id, 0);
-	write_label(w, "pod", o->pod, 0);
-	write_label(w, "namespace", o->namespace, 0);
-	write_label(w, "host", o->host, 0);
+	add_label(w, out, "pid", "", (uint64_t)t->pid);
+	add_label(w, out, "tid", "", (uint64_t)t->tid);
+	add_label(w, out, "container", o->container, 0);
+	add_label(w, out, "container_id", o->id, 0);
+	add_label(w, out, "pod", o->pod, 0);
+	add_label(w, out, "namespace", o->namespace, 0);
+	add_label(w, out, "host", o->host, 0);
+}
+
+/* thread: its number + 1, 0: unknown. */
+static const struct str *labels_of(struct writer *w, uint32_t thread, const char *name)
+{
+	struct labels *l = &w->labels[thread];
+
+	if (l->name == name)
+		return &l->bytes;
+	l->name = name;
+	str_clear(&l->bytes);
+	add_label(w, &l->bytes, "thread", name, 0);
+	if (thread)
+		add_thread(w, &l->bytes, &w->samples->threads[thread - 1]);
+	return &l->bytes;
 }
 
 /* Returns the thread's name. */
 static const char *write_stack(struct writer *w, uint32_t node)
 {
-	CLEANUP(str_fini) struct str packed = {0};
 	const char *name = "";
 
+	str_clear(&w->packed);
 	for (; node; node = w->places.nodes[node].caller) {
 		uint32_t location = w->places.nodes[node].location;
 
 		if (location)
-			pb_add_varint(&packed, location);
+			pb_add_varint(&w->packed, location);
 		else
 			name = stacks_frame(w->stacks, stacks_node(w->stacks, node)->frame)->name;
 		w->location[location] = true;
 	}
-	if (packed.len)
-		pb_add_bytes(&w->part, PPROF_SAMPLE_LOCATION, packed.buf, packed.len);
+	if (w->packed.len)
+		pb_add_bytes(&w->part, PPROF_SAMPLE_LOCATION, w->packed.buf, w->packed.len);
 	return name;
 }
 
-/* thread: its number + 1, 0: unknown. */
 static void write_sample(struct writer *w, uint32_t node, uint32_t thread, uint64_t count)
 {
-	CLEANUP(str_fini) struct str values = {0};
-	const char *name = write_stack(w, node);
+	const struct str *labels = labels_of(w, thread, write_stack(w, node));
 
-	pb_add_varint(&values, count);
+	str_clear(&w->packed);
+	pb_add_varint(&w->packed, count);
 	if (w->period)
-		pb_add_varint(&values,
+		pb_add_varint(&w->packed,
 			      count < INT64_MAX / w->period ? count * w->period : INT64_MAX);
-	pb_add_bytes(&w->part, PPROF_SAMPLE_VALUE, values.buf, values.len);
-	write_label(w, "thread", name, 0);
-	if (thread)
-		write_thread(w, &w->samples->threads[thread - 1]);
+	pb_add_bytes(&w->part, PPROF_SAMPLE_VALUE, w->packed.buf, w->packed.len);
+	str_add(&w->part, labels->buf, labels->len);
 	end_part(w, PPROF_SAMPLE);
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* One for each stack and thread; what is not among the kept samples has no thread. */
 static void write_samples(struct writer *w)
 {
 	size_t count = w->samples ? w->samples->count : 0, at = 0;
-	CLEANUP(free) uint64_t *keys = xcalloc(count + 1, sizeof(*keys));
+	CLEANUP(free) struct keyed *order = xcalloc(count, sizeof(*order));
 
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (uint64_t)w->samples->list[i].node << 32 |
-			  (w->samples->list[i].thread + 1u);
-	qsort(keys, count, sizeof(*keys), compare_keys);
+		order[i].key = (uint64_t)w->samples->list[i].node << 32 |
+			       (w->samples->list[i].thread + 1u);
+	keyed_sort(order, count);
 	for (uint32_t node = 0; node < stacks_node_count(w->stacks); node++) {
 		uint64_t rest = stacks_node(w->stacks, node)->self;
 
-		while (at < count && keys[at] >> 32 == node) {
+		while (at < count && order[at].key >> 32 == node) {
 			size_t begin = at;
 
-			while (at < count && keys[at] == keys[begin])
+			while (at < count && order[at].key == order[begin].key)
 				at++;
-			write_sample(w, node, (uint32_t)keys[begin], at - begin);
+			write_sample(w, node, (uint32_t)order[begin].key, at - begin);
 			rest -= at - begin < rest ? at - begin : rest;
 		}
 		if (rest)
@@ -288,6 +302,21 @@ static void write_profile(struct writer *w)
 	flush(w);
 }
 
+static void writer_fini(struct writer *w)
+{
+	for (size_t i = 0; i <= (w->samples ? w->samples->thread_count : 0); i++)
+		str_fini(&w->labels[i].bytes);
+	free(w->labels);
+	pprof_places_fini(&w->places);
+	free(w->location);
+	free(w->function);
+	free(w->mapping);
+	str_fini(&w->message);
+	str_fini(&w->part);
+	str_fini(&w->packed);
+	frames_free(w->texts);
+}
+
 int draw_pprof(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
 	struct writer w = {.picture = p,
@@ -299,17 +328,12 @@ int draw_pprof(const struct stacks *s, const struct picture *p, int fd, struct e
 
 	gzip_begin(&w.gzip, fd, err);
 	pprof_places_make(&w.places, w.stacks);
+	w.labels = xcalloc((w.samples ? w.samples->thread_count : 0) + 1, sizeof(*w.labels));
 	w.location = xcalloc(stacks_node_count(w.places.locations), sizeof(*w.location));
 	w.function = xcalloc(stacks_frame_count(w.stacks) + 1, sizeof(*w.function));
 	w.mapping = xcalloc(frames_module_count(stacks_frames(w.stacks)), sizeof(*w.mapping));
 	write_profile(&w);
 	rc = gzip_end(&w.gzip);
-	pprof_places_fini(&w.places);
-	free(w.location);
-	free(w.function);
-	free(w.mapping);
-	str_fini(&w.message);
-	str_fini(&w.part);
-	frames_free(w.texts);
+	writer_fini(&w);
 	return rc;
 }
