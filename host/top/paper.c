@@ -92,7 +92,8 @@ static void add_method(struct paper *p, const struct calls *c, const struct view
 {
 	CLEANUP(str_fini) struct str line = {0};
 
-	str_addf(&line, "%s   self ", method);
+	paper_add(p, method, NULL, FRAME_UNKNOWN);
+	str_adds(&line, "self ");
 	for (size_t i = 0; i < v->row_count; i++) {
 		const struct row *r = &v->rows[i];
 

@@ -65,8 +65,9 @@ class Heat {
 		this.toField.value = this.text(hasSpan ? state.to : rec.samples.duration);
 		byId('all-time').hidden = !hasSpan;
 		this.section.querySelector('.about').textContent = this.parts > 1
-			? `Columns of ${this.text(this.column)} s, cells of ${this.text(1000 * this.cell)} ms`
-			: `Bars of ${this.text(this.column)} s`;
+			? `columns of ${this.text(this.column)} s, cells of ${this.text(1000 * this.cell)} ms`
+			: `bars of ${this.text(this.column)} s`;
+		byId('since').textContent = rec.origins.length > 1 ? 'its recording’s first sample' : 'the first sample';
 		this.paintSoon();
 	}
 
