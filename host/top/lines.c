@@ -44,7 +44,7 @@ void lines_row(struct str *out, const struct row *r, uint64_t samples)
 	lines_share(out, r->self, samples);
 	str_addc(out, ' ');
 	lines_share(out, r->total, samples);
-	str_addf(out, "  %-6s  %s", how_name(row_how(r)), r->name);
+	str_addf(out, "  %-*s  %s", LINES_HOW, how_name(row_how(r)), r->name);
 }
 
 void lines_thread_head(struct str *out)

@@ -16,6 +16,8 @@ void lines_busy(struct str *out, const struct view *v);
 
 /* Columns of a row, behind their heads. */
 void lines_row_head(struct str *out, enum lens_order order);
+#define LINES_HOW_AT 17 /* column of how it ran, and its width */
+#define LINES_HOW    6
 void lines_row(struct str *out, const struct row *r, uint64_t samples);
 
 void lines_thread_head(struct str *out);

@@ -48,6 +48,8 @@ void paper_methods(struct paper *p, const struct view *v)
 		str_clear(&line);
 		lines_row(&line, &v->rows[i], v->samples);
 		paper_add(p, line.buf, v->rows[i].name, v->rows[i].kind);
+		p->lines[p->count - 1].has_how = true;
+		p->lines[p->count - 1].how = row_how(&v->rows[i]);
 	}
 }
 

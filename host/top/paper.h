@@ -11,6 +11,8 @@ struct paper_line {
 	char *text;
 	const char *name; /* of what it stands for, borrowed; NULL: nothing */
 	enum frame_kind kind;
+	bool has_how; /* a method's, in the table: its column is coloured */
+	enum how how;
 };
 
 struct paper {

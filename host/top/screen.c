@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <ncurses.h>
 
+#include "colours.h"
 #include "dfg/str.h"
 #include "draw.h"
 #include "lines.h"
@@ -21,6 +22,7 @@ void screen_begin(struct screen *s, const char *name, unsigned frequency)
 	set_escdelay(25);
 	nodelay(stdscr, TRUE);
 	curs_set(0);
+	colours_begin();
 	screen_say(s, "recording …");
 }
 
@@ -89,6 +91,8 @@ static void put_line(int y, const struct paper_line *line, int attributes)
 	attron(attributes);
 	mvaddnstr(y, 0, out.buf, (int)out.len);
 	attroff(attributes);
+	if (line->has_how && attributes == A_NORMAL)
+		mvchgat(y, LINES_HOW_AT, LINES_HOW, A_NORMAL, colours_pair(line->how), NULL);
 }
 
 static void put(int y, char *text, int attributes)

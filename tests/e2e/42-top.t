@@ -87,6 +87,8 @@ LC_ALL=C.UTF-8 tmux -u -L "$TMUX_SOCKET" -f /dev/null new-session -d -x 110 -y 3
 	"'$dfg_top' -o '$SHOP/seen' late; echo status \$?; stty -a | grep -o ' icanon'; exec cat"
 ok "the screen" wait_for seen 'SELF>   TOTAL'
 ok "  shows the hot method" wait_for seen 'LateCode.fresh'
+keys Down
+ok "  in colours" wait_for bash -c "tmux -L '$TMUX_SOCKET' capture-pane -ep | grep -q $'\\e\\[3.*C[12].*LateCode.fresh'"
 keys /
 keys -l 'fRESh'
 ok "a filter is typed" wait_for seen 'filter: fRESh_'
