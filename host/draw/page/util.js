@@ -32,7 +32,7 @@ function bar(part, whole) {
 }
 
 // A name that a line breaks before a part of, where it can.
-const wrappable = (name) => name.split(/(?=[.$])/).flatMap((part, i) => i ? [el('wbr'), part] : [part]);
+const wrappable = (name) => name.match(/[.$]*[^.$]*/g).flatMap((part, i) => i ? [el('wbr'), part] : [part]);
 
 // One call for many, before the next frame is painted.
 function oncePerFrame(action) {
