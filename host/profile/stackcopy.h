@@ -29,15 +29,16 @@ static inline bool stack_read(const struct stack_copy *s, uint64_t addr, uint64_
 	return true;
 }
 
-/* Asks for the bytes that unwinding will need some frames after an address, which a recording has
- * not in any cache: a hint, wherever it is. */
-static inline void stack_expect(const struct stack_copy *s, uint64_t addr)
-{
-	uint64_t at = addr - s->base;
+#define STACK_EXPECT 768u /* bytes: what takes as long to walk as memory takes to answer */
 
-	for (uint64_t line = at + 640; line < at + 768; line += 64)
-		if (line < s->len)
-			__builtin_prefetch(s->p + line);
+/* Asks for what follows an address, which a recording has in no cache, up to STACK_EXPECT and from
+ * *asked on, an offset in the copy. */
+static inline void stack_expect(const struct stack_copy *s, uint64_t addr, uint64_t *asked)
+{
+	uint64_t to = addr - s->base + STACK_EXPECT;
+
+	for (to = to < s->len ? to : s->len; *asked < to; *asked += 64)
+		__builtin_prefetch(s->p + *asked);
 }
 
 #endif

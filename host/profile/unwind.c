@@ -185,6 +185,7 @@ enum unwind_end unwind_after(const struct unwind_source *src, const struct unwin
 			 .frames = ret};
 	struct rejoin rejoin = {.before = before, .at = before ? before->count : 0};
 	enum step s = STEP_ON;
+	uint64_t asked = 0;
 
 	*ret_same = 0;
 	while (s == STEP_ON && w.count < UNWIND_FRAMES_MAX) {
@@ -193,7 +194,7 @@ enum unwind_end unwind_after(const struct unwind_source *src, const struct unwin
 			s = STEP_ROOT;
 			break;
 		}
-		stack_expect(stack, unwind_sp(&w.regs));
+		stack_expect(stack, unwind_sp(&w.regs), &asked);
 		s = step_from(&w, ret_states);
 	}
 	*ret_count = w.count;
