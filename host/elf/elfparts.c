@@ -76,8 +76,8 @@ static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct elf
 
 		if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 			continue;
-		if (s.st_shndx == SHN_UNDEF || s.st_shndx == SHN_ABS || !s.st_name ||
-		    s.st_name >= names.len || f.end < f.start || (!whole && f.end == f.start))
+		if (s.st_shndx == SHN_UNDEF || s.st_shndx == SHN_ABS || s.st_name >= names.len ||
+		    !names.p[s.st_name] || f.end < f.start || (!whole && f.end == f.start))
 			continue;
 		/* Assembler without type: only in code, and no marks like ARM's "$x". */
 		if (!f.typed && (names.p[s.st_name] == '$' || !in_code(elf, s.st_shndx)))

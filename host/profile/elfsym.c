@@ -175,7 +175,7 @@ bool elfsym_find(const struct elfsym *es, uint64_t offset, struct elf_symbol *re
 					   .name = f->name,
 					   .index = (uint32_t)at,
 					   .plt = f->plt};
-		return *f->name;
+		return true;
 	}
 	return false;
 }
