@@ -5,7 +5,11 @@
 
 static size_t leading_underscores(const char *s)
 {
-	return strspn(s, "_");
+	size_t n = 0;
+
+	while (s[n] == '_')
+		n++;
+	return n;
 }
 
 bool symname_better(const struct symbol_rank *a, const struct symbol_rank *b)
