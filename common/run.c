@@ -15,6 +15,12 @@
 #define STOP_MS	 2000
 #define RUN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+#define HURRY_NICE (-10)
+
+/* Of this process. */
+static bool hurries;
+static int usual_nice;
+
 struct child_setup {
 	char *const *argv;
 	char *const *env;
@@ -135,12 +141,20 @@ void run_kill(struct run_child *c, int sig)
 		syscall(SYS_pidfd_send_signal, c->pidfd, sig, NULL, 0);
 }
 
-int run_nice(pid_t pid, int value)
+void run_hurry(pid_t pid)
 {
-	int before = getpriority(PRIO_PROCESS, (id_t)pid);
+	if (pid == 0 && !hurries) {
+		usual_nice = getpriority(PRIO_PROCESS, 0);
+		hurries = true;
+	}
+	(void)setpriority(PRIO_PROCESS, (id_t)pid, HURRY_NICE);
+}
 
-	(void)setpriority(PRIO_PROCESS, (id_t)pid, value);
-	return before;
+void run_relax(void)
+{
+	if (hurries)
+		(void)setpriority(PRIO_PROCESS, 0, usual_nice);
+	hurries = false;
 }
 
 void run_stop(struct run_child *c)

@@ -18,6 +18,9 @@
 
 #define HEAP_USUAL (64u << 20) /* more than most recordings need */
 
+#define SHORT_SAMPLES 10000u
+#define CHAIN_BYTES   400u /* of a sample, beside the copy of the stack */
+
 #define FILES_AT_ONCE 250 /* of one message: at most 253 (SCM_MAX_FD, include/net/scm.h) */
 
 struct reading {
@@ -185,6 +188,15 @@ int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped, 
 	return input_read(&r->in->list[r->next - 1], &files, profile, skipped, err);
 }
 
+/* Whether it is read in a tenth of a second or two: where the recording was made just now, somebody
+ * waits for its end. What takes longer does so beside what else runs. */
+static bool is_short(const struct inputs *in)
+{
+	const struct session *s = in->count == 1 ? input_session(&in->list[0]) : NULL;
+
+	return s && in->list[0].size / (s->stack_bytes + CHAIN_BYTES) < SHORT_SAMPLES;
+}
+
 /* In the child: from here on nothing but the open descriptors is in reach. */
 static int confined(void *arg, void *reply, struct err *err)
 {
@@ -193,6 +205,8 @@ static int confined(void *arg, void *reply, struct err *err)
 
 	for (size_t i = 0; i < r->in->count; i++)
 		memory += MEMORY_TIMES * r->in->list[i].size;
+	if (!is_short(r->in))
+		run_relax();
 	heap_expect(HEAP_USUAL);
 	if (confine_reader(memory, CPU_SECONDS * (unsigned)r->in->count, err) < 0)
 		return -1;

@@ -62,15 +62,15 @@ static int share_recording(struct targets *t, struct err *err)
 static int end_recording(struct targets *t, const struct options *o, struct recording *r,
 			 struct err *err)
 {
-	int usual = run_nice(0, RUN_HURRY), rc;
+	int rc;
 
+	run_hurry(0);
 	record_end(r);
 	rc = watches_end(t, o, err);
 	if (rc < 0)
 		record_abort(r);
 	else if ((rc = record_stop(r, err)) < 0)
 		probe_explain(o->snapshot.root, err);
-	run_nice(0, usual);
 	return rc;
 }
 
@@ -135,6 +135,7 @@ static int draw(const struct session *s, const char *outdir, const struct option
 	inputs_add_session(&in, s);
 	if (render(&in, ROOT_THREAD, &o->formats, outdir, &result, err) < 0)
 		return -1;
+	run_relax();
 	log_progress("%s", "");
 	summary.post_ms = clock_ms() - ended;
 	if (o->json)

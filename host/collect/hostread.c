@@ -86,7 +86,7 @@ static int begin(struct reader *r, struct err *err)
 {
 	int keep[] = {r->socket, r->to, r->writable, hs_proc_file(r->proc)};
 
-	run_nice(0, RUN_HURRY);
+	run_hurry(0);
 	confine_files(keep, ARRAY_LEN(keep));
 	if (confine_reader_of(r->jvm->pid, MEMORY, err) < 0 || hs_proc_find(r->proc, err) < 0)
 		return -1;

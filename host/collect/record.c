@@ -198,7 +198,7 @@ static void perf_words(const char *dir, struct str *ret)
 void record_end(struct recording *r)
 {
 	if (r->perf.pid > 0 && !r->ended) {
-		run_nice(r->perf.pid, RUN_HURRY);
+		run_hurry(r->perf.pid);
 		run_kill(&r->perf, SIGINT);
 	}
 	r->ended = true;

@@ -34,13 +34,12 @@ int run_wait(struct run_child *child, int ms, int *ret_status);
 /* Sends a signal through the pidfd. */
 void run_kill(struct run_child *child, int sig);
 
-/* The nice value of what takes little and is waited for: some ten times the usual share of a
- * processor. */
-#define RUN_HURRY (-10)
+/* What takes little and is waited for goes in front: a process (0: this one, and what it starts from
+ * then on) gets some ten times the usual share of a processor, where that is allowed. */
+void run_hurry(pid_t pid);
 
-/* Sets it for a process (0: this one, and what it starts from then on), where that is allowed.
- * Returns the one it had. */
-int run_nice(pid_t pid, int value);
+/* This one has the share again that it, or the one that started it, had before it hurried. */
+void run_relax(void);
 
 /* SIGKILL and reap, if it still runs. One that a file system (FUSE) holds ends when that lets it: it
  * is left to itself after 2 s. */
