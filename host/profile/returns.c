@@ -7,14 +7,6 @@
 #define SIZE_LEAST 1024u
 #define SIZE_MOST  (1u << 18)
 
-/* Open addressing; an address of 0 is never asked for: its slot is free. */
-struct returns {
-	struct snapfile_span span;
-	struct returns_answer *slots;
-	struct returns_answer *last; /* the slot given last: a step asks the same again; or NULL */
-	size_t count, size;	     /* size: a power of two */
-};
-
 /* Each in a line of the cache. */
 static struct returns_answer *new_slots(size_t size)
 {
@@ -90,12 +82,10 @@ static void make_larger(struct returns *r)
 	r->last = NULL;
 }
 
-struct returns_answer *returns_slot(struct returns *r, uint64_t addr)
+struct returns_answer *returns_search(struct returns *r, uint64_t addr)
 {
 	struct returns_answer *a;
 
-	if (r->last && r->last->addr == addr)
-		return r->last;
 	a = r->last = find(r->slots, r->size, addr);
 	if (a->addr) {
 		settle(a, r->span);

@@ -25,7 +25,13 @@ struct returns_answer {
 
 _Static_assert(sizeof(struct returns_answer) == 64, "a line of the cache");
 
-struct returns;
+/* Open addressing; an address of 0 is never asked for: its slot is free. */
+struct returns {
+	struct snapfile_span span;
+	struct returns_answer *slots;
+	struct returns_answer *last; /* the slot given last: a step asks the same again; or NULL */
+	size_t count, size;	     /* size: a power of two */
+};
 
 struct returns *returns_new(void);
 void returns_free(struct returns *r);
@@ -36,7 +42,12 @@ void returns_at(struct returns *r, struct snapfile_span span);
 
 /* The answer to be read or, where it is not known, to be written; valid until the next call. Memory
  * is bounded: all are forgotten when there are too many. */
-struct returns_answer *returns_slot(struct returns *r, uint64_t addr);
+struct returns_answer *returns_search(struct returns *r, uint64_t addr);
+
+static inline struct returns_answer *returns_slot(struct returns *r, uint64_t addr)
+{
+	return r->last && r->last->addr == addr ? r->last : returns_search(r, addr);
+}
 
 /* Writes a note on the call in front of an address into its answer, if that is known and begins
  * with this code. */

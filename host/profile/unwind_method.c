@@ -91,22 +91,24 @@ static bool is_left(const struct walk *w, const struct snapfile_code *c)
 bool walk_certain(struct walk *w)
 {
 	const struct returns_answer *a = walk_answer(w, unwind_pc(&w->regs));
-	uint64_t sp = unwind_sp(&w->regs), end;
-	uint32_t frame = a->frame, note = a->note;
+	struct unwind_frame *f = &w->frames[w->count];
+	uint64_t before = unwind_sp(&w->regs), sp, pc, fp;
 
-	if (frame < 2 * WORD)
+	if (a->frame < 2 * WORD)
 		return false;
-	w->code = a->codes[0];
+	*f = (struct unwind_frame){
+		.addr = walk_addr(w), .kind = UNWIND_CODE, .note = a->note, .code = a->codes[0]};
 	arch_settle(w);
-	walk_add(w, UNWIND_CODE, 0);
-	w->frames[w->count - 1].note = note;
-	end = unwind_sp(&w->regs) + frame;
-	if (walk_take(w, (struct sender){.ret_at = end - WORD, .fp_at = end - 2 * WORD})) {
+	sp = unwind_sp(&w->regs) + a->frame;
+	if (sp > before && walk_read(w, sp - WORD, &pc) && walk_is_return(w, pc) &&
+	    stack_read(w->stack, sp - 2 * WORD, &fp)) {
+		w->count++;
+		w->code = f->code;
 		w->pushes = false;
+		walk_set(w, pc, sp, fp);
 		return true;
 	}
-	w->count--;
-	unwind_set(&w->regs, UNWIND_SP, sp);
+	unwind_set(&w->regs, UNWIND_SP, before);
 	return false;
 }
 

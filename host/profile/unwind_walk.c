@@ -57,11 +57,7 @@ bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
 	if (sp < unwind_sp(&w->regs) || (sp == unwind_sp(&w->regs) && !w->regs.exact) ||
 	    (fp_at && !stack_read(w->stack, fp_at, &fp)))
 		return false;
-	w->regs.known = 0; /* Java code keeps no register for its caller but this one */
-	w->regs.exact = false;
-	unwind_set(&w->regs, UNWIND_PC, pc);
-	unwind_set(&w->regs, UNWIND_SP, sp);
-	unwind_set(&w->regs, UNWIND_FP, fp);
+	walk_set(w, pc, sp, fp);
 	return true;
 }
 
@@ -134,7 +130,7 @@ static void find_answer(const struct walk *w, struct returns_answer *ret)
 	ret->known = true;
 }
 
-const struct returns_answer *walk_answer(const struct walk *w, uint64_t addr)
+const struct returns_answer *walk_find_answer(const struct walk *w, uint64_t addr)
 {
 	static const struct returns_answer none;
 	struct returns_answer *a;
@@ -171,11 +167,6 @@ size_t walk_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE
 		return snapfile_find(w->src->code, pc, w->src->span, ret);
 	memcpy(ret, a->codes, sizeof(a->codes));
 	return w->regs.exact || !a->returns ? a->count : a->returns;
-}
-
-bool walk_is_return(const struct walk *w, uint64_t addr)
-{
-	return walk_answer(w, addr)->returns != 0;
 }
 
 /* The same for one code that the caller may be. */

@@ -37,7 +37,15 @@ static inline uint64_t walk_addr(const struct walk *w)
 enum step walk_missing(const struct walk *w, uint64_t addr);
 
 /* What the snapshot says of a return address; valid until the next is asked for. */
-const struct returns_answer *walk_answer(const struct walk *w, uint64_t addr);
+const struct returns_answer *walk_find_answer(const struct walk *w, uint64_t addr);
+
+static inline const struct returns_answer *walk_answer(const struct walk *w, uint64_t addr)
+{
+	const struct returns_answer *a =
+		addr && w->src->code ? returns_slot(w->src->returns, addr) : NULL;
+
+	return a && a->known ? a : walk_find_answer(w, addr);
+}
 
 /* The codes that could return to an address, see unwind.h: more than one where code was replaced at
  * about the time of the sample. Returns how many. */
@@ -47,8 +55,11 @@ size_t walk_return_codes(const struct walk *w, uint64_t addr,
 /* The codes that the frame at hand may be in. */
 size_t walk_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND]);
 
-/* Whether there are any. */
-bool walk_is_return(const struct walk *w, uint64_t addr);
+/* Whether there are codes that could return to an address. */
+static inline bool walk_is_return(const struct walk *w, uint64_t addr)
+{
+	return walk_answer(w, addr)->returns != 0;
+}
 
 /* A return address in native code: only that the address is executable. */
 bool walk_is_native(const struct walk *w, uint64_t addr);
@@ -113,6 +124,16 @@ struct sender walk_innermost(const struct walk *w, const struct snapfile_code *c
 
 /* Whether a return address leads back into a virtual thread's frozen frames. */
 bool walk_is_frozen(const struct walk *w, uint64_t addr);
+
+/* The registers of a caller of Java code, which keeps none for it but the frame pointer. */
+static inline void walk_set(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	w->regs.known = 0;
+	w->regs.exact = false;
+	unwind_set(&w->regs, UNWIND_PC, pc);
+	unwind_set(&w->regs, UNWIND_SP, sp);
+	unwind_set(&w->regs, UNWIND_FP, fp);
+}
 
 /* Goes to the caller without a check of the address. */
 bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at);
