@@ -48,4 +48,7 @@ void table_make(const struct screen *s, struct table *ret)
 			   &ret->calls);
 		paper_calls(&ret->paper, &ret->calls, &ret->view, s->method);
 	}
+	if (ret->paper.count == 0)
+		paper_add(&ret->paper, lens.filter ? "no name has this in it" : "nothing ran", NULL,
+			  FRAME_UNKNOWN);
 }

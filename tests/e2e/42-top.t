@@ -95,6 +95,10 @@ ok "a filter is typed" wait_for seen 'filter: fRESh_'
 ok "  and hides the rest" wait_for unseen 'Late.main'
 keys Enter
 ok "  until it is taken back" wait_for seen 'filter: fRESh '
+keys / x Enter
+ok "  that leaves nothing says so" wait_for seen 'no name has this'
+keys / BSpace Enter
+ok "  and can be changed" wait_for seen 'LateCode.fresh'
 keys f
 ok "frozen" wait_for seen 'FROZEN'
 keys Enter
