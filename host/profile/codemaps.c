@@ -2,7 +2,6 @@
 #include "codemaps.h"
 
 #include "dfg/str.h"
-#include "javasym.h"
 #include "mix.h"
 #include "symname.h"
 
@@ -26,37 +25,32 @@ struct named {
 
 /* What is known of a JVM's code, of one or more points in time. */
 struct code {
-	pid_t pid;
-	struct javasym *map;	   /* NULL until it is needed */
-	struct snapfile *snapshot; /* NULL, without one, behind loading too */
+	const struct javasym *map;	 /* NULL until it is needed */
+	const struct snapfile *snapshot; /* NULL, without one, behind loading too */
 	/* By number of the symbol and of the method; 0: not yet asked for. */
 	uint32_t *frames, *methods; /* frame + 1 */
 	struct asked *asked;	    /* ASKED, with a snapshot */
 };
 
 struct codemaps {
-	const struct profile_input *in;
+	struct sources *sources;
 	struct stacks *stacks;
-	struct code *list;
-	size_t count, cap;
+	struct code *list; /* by number of the JVM, from 1 on */
+	size_t count;
 	struct str name;
 	uint32_t stale;
 	struct named named[NAMED];
 };
 
-struct codemaps *codemaps_new(const struct profile_input *in, struct stacks *stacks)
+struct codemaps *codemaps_new(struct sources *sources, struct stacks *stacks)
 {
 	struct codemaps *cm = xcalloc(1, sizeof(*cm));
 
-	cm->in = in;
+	cm->sources = sources;
 	cm->stacks = stacks;
 	cm->stale = stacks_intern(stacks, "[stale]", strlen("[stale]"), FRAME_UNKNOWN);
-	for (size_t i = 0; i < in->map_count; i++) {
-		if (codemaps_number(cm, in->maps[i].pid))
-			continue;
-		cm->list = grow(cm->list, cm->count, &cm->cap, sizeof(*cm->list));
-		cm->list[cm->count++] = (struct code){.pid = in->maps[i].pid};
-	}
+	cm->count = sources_jvm_count(sources);
+	cm->list = xcalloc(cm->count, sizeof(*cm->list));
 	return cm;
 }
 
@@ -65,9 +59,7 @@ void codemaps_free(struct codemaps *cm)
 	if (!cm)
 		return;
 	for (size_t i = 0; i < cm->count; i++) {
-		javasym_free(cm->list[i].map);
 		free(cm->list[i].frames);
-		snapfile_free(cm->list[i].snapshot);
 		free(cm->list[i].methods);
 		free(cm->list[i].asked);
 	}
@@ -78,55 +70,15 @@ void codemaps_free(struct codemaps *cm)
 
 uint32_t codemaps_number(const struct codemaps *cm, pid_t pid)
 {
-	for (size_t i = 0; i < cm->count; i++)
-		if (cm->list[i].pid == pid)
-			return (uint32_t)i + 1;
-	return 0;
+	return sources_jvm(cm->sources, pid);
 }
 
-/* What cannot be read stays unnamed, which the quality line says. */
-static void load_map(struct code *c, int fd)
+static void load_code(struct code *c, const struct jvm_code *code)
 {
-	struct err ignored;
-	int done;
-
-	if (!snapfile_is(fd)) {
-		done = javasym_read(c->map, fd, &ignored);
-	} else {
-		c->snapshot = c->snapshot ? c->snapshot : snapfile_new();
-		done = snapfile_read(c->snapshot, fd, &ignored);
-	}
-	(void)done;
-}
-
-static void load_code(struct codemaps *cm, struct code *c)
-{
-	size_t count = cm->in->map_count, done = 0;
-	int64_t last = INT64_MIN;
-
-	c->map = javasym_new();
-	/* In ascending order: the later wins. */
-	while (done < count) {
-		int64_t next = INT64_MAX;
-
-		for (size_t i = 0; i < count; i++)
-			if (cm->in->maps[i].order > last && cm->in->maps[i].order < next)
-				next = cm->in->maps[i].order;
-		for (size_t i = 0; i < count; i++) {
-			const struct profile_map *m = &cm->in->maps[i];
-
-			if (m->order != next)
-				continue;
-			done++;
-			if (m->pid == c->pid)
-				load_map(c, m->fd);
-		}
-		last = next;
-	}
-	javasym_finish(c->map);
+	c->map = code->map;
+	c->snapshot = code->snapshot;
 	c->frames = xcalloc(javasym_count(c->map), sizeof(*c->frames));
 	if (c->snapshot) {
-		snapfile_finish(c->snapshot);
 		c->methods = xcalloc(snapfile_method_count(c->snapshot), sizeof(*c->methods));
 		c->asked = xcalloc(ASKED, sizeof(*c->asked));
 	}
@@ -137,7 +89,7 @@ static struct code *code_of(struct codemaps *cm, uint32_t number)
 	struct code *c = &cm->list[number - 1];
 
 	if (!c->map)
-		load_code(cm, c);
+		load_code(c, sources_code(cm->sources, number));
 	return c;
 }
 

@@ -4,13 +4,12 @@
 #ifndef DFG_CODEMAPS_H
 #define DFG_CODEMAPS_H
 
-#include "profile.h"
-#include "snapfile.h"
+#include "sources.h"
 
 struct codemaps;
 
 /* All borrowed; they must stay. */
-struct codemaps *codemaps_new(const struct profile_input *in, struct stacks *stacks);
+struct codemaps *codemaps_new(struct sources *sources, struct stacks *stacks);
 void codemaps_free(struct codemaps *cm);
 
 /* The number of a process's map; 0: it has none. */

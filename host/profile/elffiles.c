@@ -2,7 +2,6 @@
 #include "elffiles.h"
 
 #include "dfg/str.h"
-#include "elfsym.h"
 #include "symname.h"
 
 /* A mapped file: as many as there are paths, in each root. */
@@ -10,9 +9,9 @@ struct file {
 	uint64_t root;
 	uint32_t path;
 	bool jvm;
-	struct elfsym *elf; /* NULL: none, or not readable */
-	int fd;		    /* of elf */
-	struct cfi *cfi;    /* NULL: not yet asked for, or none */
+	const struct elfsym *elf; /* NULL: none, or not readable */
+	int fd;			  /* of elf */
+	struct cfi *cfi;	  /* NULL: not yet asked for, or none */
 	bool cfi_asked;
 	uint32_t unnamed; /* frame */
 	uint32_t module;
@@ -20,7 +19,7 @@ struct file {
 };
 
 struct elffiles {
-	const struct profile_input *in;
+	struct sources *sources;
 	const struct perfdata *pd;
 	const struct space *space;
 	struct stacks *stacks;
@@ -29,12 +28,12 @@ struct elffiles {
 	struct str name;
 };
 
-struct elffiles *elffiles_new(const struct profile_input *in, const struct perfdata *pd,
+struct elffiles *elffiles_new(struct sources *sources, const struct perfdata *pd,
 			      const struct space *space, struct stacks *stacks)
 {
 	struct elffiles *ef = xcalloc(1, sizeof(*ef));
 
-	ef->in = in;
+	ef->sources = sources;
 	ef->pd = pd;
 	ef->space = space;
 	ef->stacks = stacks;
@@ -46,7 +45,6 @@ void elffiles_free(struct elffiles *ef)
 	if (!ef)
 		return;
 	for (size_t i = 0; i < ef->count; i++) {
-		elfsym_close(ef->list[i].elf);
 		cfi_close(ef->list[i].cfi);
 		free(ef->list[i].frames);
 	}
@@ -79,30 +77,26 @@ uint32_t elffiles_unnamed(struct stacks *stacks, const char *path)
 	return intern_unnamed(stacks, path, 0, FRAME_UNKNOWN);
 }
 
-static struct elfsym *open_elf(const struct elffiles *ef, const struct profile_elf *elf)
+static const struct elfsym *open_elf(const struct elffiles *ef, const char *path, size_t number)
 {
-	struct err ignored;
-	struct elfsym *es = elfsym_open(elf->fd, elf->debug_fd, &ignored);
+	const struct elfsym *es = sources_elf(ef->sources, number);
 	const uint8_t *id;
 	size_t len = es ? elfsym_build_id(es, &id) : 0;
 
 	/* Names of another version would be wrong ones. */
-	if (len && perfdata_other_build(ef->pd, elf->path, id, len)) {
-		elfsym_close(es);
-		return NULL;
-	}
-	return es;
+	return len && perfdata_other_build(ef->pd, path, id, len) ? NULL : es;
 }
 
 static void load_file(struct elffiles *ef, struct file *f)
 {
+	const struct profile_input *in = sources_input(ef->sources);
 	const char *path = space_path(ef->space, f->path), *base;
 	size_t len;
 
-	for (size_t i = 0; i < ef->in->elf_count && !f->elf; i++)
-		if (ef->in->elfs[i].root == f->root && strcmp(ef->in->elfs[i].path, path) == 0) {
-			f->elf = open_elf(ef, &ef->in->elfs[i]);
-			f->fd = ef->in->elfs[i].fd;
+	for (size_t i = 0; i < in->elf_count && !f->elf; i++)
+		if (in->elfs[i].root == f->root && strcmp(in->elfs[i].path, path) == 0) {
+			f->elf = open_elf(ef, path, i);
+			f->fd = in->elfs[i].fd;
 		}
 	base = symname_base(path, &len);
 	f->jvm = len == strlen("libjvm.so") && memcmp(base, "libjvm.so", len) == 0;

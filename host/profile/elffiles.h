@@ -5,13 +5,13 @@
 
 #include "cfi.h"
 #include "perfdata.h"
-#include "profile.h"
+#include "sources.h"
 #include "space.h"
 
 struct elffiles;
 
 /* All borrowed; they must stay. */
-struct elffiles *elffiles_new(const struct profile_input *in, const struct perfdata *pd,
+struct elffiles *elffiles_new(struct sources *sources, const struct perfdata *pd,
 			      const struct space *space, struct stacks *stacks);
 void elffiles_free(struct elffiles *ef);
 

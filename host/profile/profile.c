@@ -4,8 +4,7 @@
 #include "dfg/parallel.h"
 #include "reader.h"
 
-/* Each part loads its own symbols and tables of code, in the time that some thousand samples take.
- */
+/* What each part finds out for itself takes the time of some thousand samples. */
 #define PART_SAMPLES 2500
 #define PARTS_MAX    4 /* the rest of the machine is for those it is there for */
 
@@ -13,6 +12,7 @@
  * (mappings, names) each follows from the beginning, a sample is named by one. */
 struct part {
 	const struct profile_input *in;
+	struct sources *sources;
 	struct profile *profile;
 	uint64_t from, to;	    /* bytes of the recording */
 	struct perfdata *recording; /* the reader takes it over */
@@ -34,6 +34,7 @@ static size_t part_count(const struct profile_input *in, const struct perfdata *
 static int part_open(struct part *p, const struct part *first, struct err *err)
 {
 	p->in = first->in;
+	p->sources = first->sources;
 	profile_init(&p->own, first->profile->samples != NULL);
 	p->profile = &p->own;
 	p->recording = perfdata_open(p->in->perf_fd, err);
@@ -44,7 +45,7 @@ static void read_part(void *arg, size_t i)
 {
 	struct part *p = (struct part *)arg + i;
 
-	p->reader = reader_new(p->in, TAKE_PTR(p->recording), p->profile);
+	p->reader = reader_new(p->sources, TAKE_PTR(p->recording), p->profile);
 	reader_read(p->reader, p->from, p->to);
 }
 
@@ -116,6 +117,7 @@ static void finish(const struct part *parts, size_t n)
 int profile_read(const struct profile_input *in, struct profile *profile, struct err *err)
 {
 	struct perfdata *pd = perfdata_open(in->perf_fd, err);
+	CLEANUP(sources_free) struct sources *sources = NULL;
 	struct part *parts;
 	uint64_t bytes;
 	size_t n;
@@ -126,7 +128,8 @@ int profile_read(const struct profile_input *in, struct profile *profile, struct
 	n = part_count(in, pd);
 	bytes = perfdata_size(pd) / n;
 	parts = xcalloc(n, sizeof(*parts));
-	parts[0] = (struct part){.in = in, .profile = profile, .recording = pd};
+	sources = sources_new(in);
+	parts[0] = (struct part){.in = in, .sources = sources, .profile = profile, .recording = pd};
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		parts[i].from = bytes * i;
 		parts[i].to = i + 1 < n ? bytes * (i + 1) : UINT64_MAX;

@@ -82,22 +82,22 @@ static void add_record(struct reader *r, const struct perf_record *rec, bool cou
 
 /* ---- the pass ---------------------------------------------------------------------------- */
 
-struct reader *reader_new(const struct profile_input *in, struct perfdata *recording,
+struct reader *reader_new(struct sources *sources, struct perfdata *recording,
 			  struct profile *profile)
 {
 	struct reader *r = xcalloc(1, sizeof(*r));
 
-	r->in = in;
+	r->in = sources_input(sources);
 	r->stacks = profile->stacks;
 	r->quality = &profile->quality;
 	r->samples = profile->samples;
 	r->recording = recording;
 	r->monotonic = perfdata_is_monotonic(recording);
 	r->space = space_new();
-	r->symbols = symbolizer_new(in, recording, r->space, r->stacks);
+	r->symbols = symbolizer_new(sources, recording, r->space, r->stacks);
 	r->traits = traits_new(r->stacks, symbolizer_stale(r->symbols));
 	r->unwinder = userstack_new(r->symbols, r->stacks);
-	r->thread_names = threadnames_new(in);
+	r->thread_names = sources_threads(sources);
 	space_process(r->space, SPACE_KERNEL);
 	return r;
 }
@@ -106,7 +106,6 @@ void reader_free(struct reader *r)
 {
 	if (!r)
 		return;
-	threadnames_free(r->thread_names);
 	userstack_free(r->unwinder);
 	traits_free(r->traits);
 	symbolizer_free(r->symbols);

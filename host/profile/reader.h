@@ -7,9 +7,9 @@
 #include "dfg/str.h"
 #include "perfdata.h"
 #include "profile.h"
+#include "sources.h"
 #include "space.h"
 #include "symbolize.h"
-#include "threadnames.h"
 #include "traits.h"
 #include "userstack.h"
 
@@ -25,7 +25,7 @@ struct reader {
 	struct symbolizer *symbols;
 	struct traits *traits;
 	struct userstack *unwinder;
-	struct threadnames *thread_names;
+	const struct threadnames *thread_names;
 	struct str text;
 	/* The sample at hand: frames from the end of the array, so that they come out outermost
 	 * first; used: how many. */
@@ -44,7 +44,7 @@ struct reader {
 };
 
 /* Takes the recording over; what is borrowed must stay. What is read is added to the profile. */
-struct reader *reader_new(const struct profile_input *in, struct perfdata *recording,
+struct reader *reader_new(struct sources *sources, struct perfdata *recording,
 			  struct profile *profile);
 void reader_free(struct reader *r);
 

@@ -42,21 +42,22 @@ struct symbolizer {
 	struct str name;
 };
 
-struct symbolizer *symbolizer_new(const struct profile_input *in, const struct perfdata *pd,
+struct symbolizer *symbolizer_new(struct sources *sources, const struct perfdata *pd,
 				  const struct space *space, struct stacks *stacks)
 {
 	struct symbolizer *sy = xcalloc(1, sizeof(*sy));
+	int kallsyms = sources_input(sources)->kallsyms_fd;
 	struct err ignored;
 
 	sy->space = space;
 	sy->stacks = stacks;
 	answers_init(&sy->answers);
-	if (in->kallsyms_fd >= 0)
-		sy->kernel = kernsym_open(in->kallsyms_fd, &ignored);
+	if (kallsyms >= 0)
+		sy->kernel = kernsym_open(kallsyms, &ignored);
 	if (!sy->kernel)
 		sy->kernel = kernsym_of(NULL, 0);
-	sy->files = elffiles_new(in, pd, space, stacks);
-	sy->codes = codemaps_new(in, stacks);
+	sy->files = elffiles_new(sources, pd, space, stacks);
+	sy->codes = codemaps_new(sources, stacks);
 	return sy;
 }
 

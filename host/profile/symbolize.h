@@ -6,15 +6,14 @@
 #include "cfi.h"
 #include "kernsym.h"
 #include "perfdata.h"
-#include "profile.h"
-#include "snapfile.h"
+#include "sources.h"
 #include "space.h"
 
 struct symbolizer;
 
 /* All arguments are borrowed and must stay. Files are read when the first address in them is asked
  * for; one that cannot be read gives unnamed frames. */
-struct symbolizer *symbolizer_new(const struct profile_input *in, const struct perfdata *pd,
+struct symbolizer *symbolizer_new(struct sources *sources, const struct perfdata *pd,
 				  const struct space *space, struct stacks *stacks);
 void symbolizer_free(struct symbolizer *sy);
 

@@ -357,7 +357,7 @@ int main(int argc, char **argv)
 	in.elfs = elfs;
 	r->space = space_new();
 	r->stacks = stacks_new();
-	r->symbols = symbolizer_new(&in, pd, r->space, r->stacks);
+	r->symbols = symbolizer_new(sources_new(&in), pd, r->space, r->stacks);
 	read_all(r, pd, pid);
 	if (!r->folded)
 		print(r);

@@ -105,12 +105,14 @@ int main(void)
 	struct perfdata *pd = nothing(&f);
 	struct space *sp = space_new();
 	struct stacks *s = stacks_new();
-	struct symbolizer *sy = symbolizer_new(&in, pd, sp, s);
+	struct sources *sources = sources_new(&in);
+	struct symbolizer *sy = symbolizer_new(sources, pd, sp, s);
 
 	test_anonymous(sy, sp, s);
 	test_answers(sy, sp, s);
 	test_kernel(sy, sp, s);
 	symbolizer_free(sy);
+	sources_free(sources);
 	stacks_free(s);
 	space_free(sp);
 	perfdata_close(pd);
