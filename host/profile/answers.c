@@ -27,17 +27,28 @@ void answers_fini(struct answers *a)
 	free(a->pool);
 }
 
-static struct answer *slot(const struct answers *a, struct question q)
+static size_t place(const struct answers *a, struct question q)
 {
 	uint64_t h = (q.addr ^ (uint64_t)q.generation << 40 ^ (uint64_t)(uintptr_t)q.code) *
 		     0x9e3779b97f4a7c15ull;
-	size_t i = (h ^ h >> 32) & a->mask;
+
+	return (h ^ h >> 32) & a->mask;
+}
+
+static struct answer *slot(const struct answers *a, struct question q)
+{
+	size_t i = place(a, q);
 
 	while (a->list[i].number &&
 	       (a->list[i].question.addr != q.addr || a->list[i].question.code != q.code ||
 		a->list[i].question.generation != q.generation))
 		i = (i + 1) & a->mask;
 	return &a->list[i];
+}
+
+void answers_expect(const struct answers *a, struct question q)
+{
+	__builtin_prefetch(&a->list[place(a, q)]);
 }
 
 uint32_t answers_find(const struct answers *a, struct question q)

@@ -151,6 +151,18 @@ uint32_t symbolize_code(struct symbolizer *sy, const struct process *p,
 	return answer(sy, p, (struct question){.addr = addr, .code = c});
 }
 
+void symbolize_expect(const struct symbolizer *sy, const struct process *p,
+		      const struct snapfile_code *c, uint64_t addr, uint32_t answer)
+{
+	if (answer)
+		answers_expect_frames(&sy->answers, answer);
+	else
+		answers_expect(&sy->answers,
+			       (struct question){.addr = addr,
+						 .code = c,
+						 .generation = c ? 0 : p->generation});
+}
+
 size_t symbolize_again(const struct symbolizer *sy, uint32_t answer, const uint32_t **ret)
 {
 	return answers_frames(&sy->answers, answer, ret);

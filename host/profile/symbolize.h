@@ -46,6 +46,9 @@ uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, u
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
 uint32_t symbolize_code(struct symbolizer *sy, const struct process *p,
 			const struct snapfile_code *c, uint64_t addr);
+/* Soon to be asked for: `answer` again or, where that is 0, of the address. A hint. */
+void symbolize_expect(const struct symbolizer *sy, const struct process *p,
+		      const struct snapfile_code *c, uint64_t addr, uint32_t answer);
 size_t symbolize_again(const struct symbolizer *sy, uint32_t answer, const uint32_t **ret);
 uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr);
 uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,

@@ -232,6 +232,9 @@ static void name_unwound(struct userstack *us, struct lately *l, size_t same, si
 	while (n && same < l->count && same_place(&l->places[same].at, &us->unwound[n - 1]))
 		keep_state(&l->states[same++], &us->states[--n]);
 	cut(l, same);
+	for (size_t i = 0; i < n; i++)
+		symbolize_expect(us->symbols, us->process, us->unwound[i].code, us->unwound[i].addr,
+				 us->unwound[i].note);
 	while (n) {
 		l->states = grow(l->states, l->count, &l->state_cap, sizeof(*l->states));
 		keep_state(&l->states[l->count], &us->states[--n]);
