@@ -8,13 +8,17 @@
 
 static void member(struct str *o, const char *name, const char *text)
 {
-	str_addf(o, "\"%s\":", name);
+	str_adds(o, "\"");
+	str_adds(o, name);
+	str_adds(o, "\":");
 	text_json(o, text, strlen(text));
 }
 
 static void number(struct str *o, const char *name, uint64_t n)
 {
-	str_addf(o, ",\"%s\":", name);
+	str_adds(o, ",\"");
+	str_adds(o, name);
+	str_adds(o, "\":");
 	str_addu(o, n);
 }
 
