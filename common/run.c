@@ -168,11 +168,16 @@ void run_stop(struct run_child *c)
 	while (!run_wait(c, 100, &status)) { /* or a signal came in between */
 		if (clock_ms() < deadline)
 			continue;
-		close(c->pidfd);
-		c->pidfd = -1;
-		c->pid = -1;
+		run_leave(c);
 		return;
 	}
+}
+
+void run_leave(struct run_child *c)
+{
+	close(c->pidfd);
+	c->pidfd = -1;
+	c->pid = -1;
 }
 
 static int ms_left(uint64_t deadline)

@@ -156,6 +156,7 @@ static int child(void *arg)
 	(void)!write(t->first, "", 1);
 	if (rc == 0 && pidfd >= 0)
 		watch(t, pidfd);
+	close(t->first); /* nobody needs to wait until the reader has ended, too */
 	snapshots_fini(&t->snapshots);
 	return 0;
 }
@@ -300,15 +301,18 @@ void watch_stop(struct watch *w)
 
 void watch_end(struct watch *w, int ms, struct session_jvm *jvm)
 {
+	struct pollfd p = {.fd = w->first}; /* closed */
 	uint64_t deadline = clock_ms() + (uint64_t)ms;
-	int status;
 
-	for (uint64_t now; w->child.pid > 0 && (now = clock_ms()) < deadline;)
-		run_wait(&w->child, (int)(deadline - now), &status);
+	for (uint64_t now; !p.revents && (now = clock_ms()) < deadline;)
+		(void)poll(&p, 1, (int)(deadline - now));
 	note(w->report, jvm);
-	if (w->child.pid > 0)
+	if (p.revents) {
+		run_leave(&w->child);
+	} else {
 		snprintf(jvm->note, sizeof(jvm->note),
 			 "the JVM could not be read at the end: stopped after %d ms", ms);
-	run_stop(&w->child);
+		run_stop(&w->child);
+	}
 	release(w);
 }

@@ -24,7 +24,7 @@ struct watch {
 	int file;
 	struct watch_report *report; /* shared with the child */
 	int wishes;		     /* what it is to do is written here */
-	int first;		     /* readable when the first one is taken, or has failed */
+	int first; /* readable when the first one is taken, or has failed; closed behind the last */
 	uint32_t asked;		     /* how often watch_ask was called */
 };
 
@@ -52,7 +52,7 @@ uint64_t watch_bytes(const struct watch *w);
 /* Asks for the last snapshot; does not wait. Once is enough. */
 void watch_stop(struct watch *w);
 
-/* Waits for it, `ms` at most, ends the child, and notes in `jvm` how it went. */
+/* Waits for it, `ms` at most, and notes in `jvm` how it went. The child has ended, or is about to. */
 void watch_end(struct watch *w, int ms, struct session_jvm *jvm);
 
 #endif

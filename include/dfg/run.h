@@ -45,6 +45,9 @@ void run_relax(void);
  * is left to itself after 2 s. */
 void run_stop(struct run_child *child);
 
+/* Leaves it to itself: it is about to end. */
+void run_leave(struct run_child *child);
+
 /* Runs a program to its end (argv, env, in as for run_start) and collects at most `limit` bytes of
  * its stdout; more is cut. Returns the exit status (128 + signal), or -1 with err when it could not
  * be started or took over `ms`. */
