@@ -40,6 +40,7 @@ int run_function(int (*fn)(void *arg), void *arg, struct run_child *ret, struct 
 	pid_t parent = getpid();
 	struct run_child c;
 
+	run_reap_left();
 	c.pid = fork();
 	if (c.pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -20,6 +20,10 @@
 /* Of this process. */
 static bool hurries;
 static int usual_nice;
+static struct {
+	pid_t *pids;
+	size_t count, cap;
+} left; /* to themselves, maybe not ended yet */
 
 struct child_setup {
 	char *const *argv;
@@ -93,6 +97,7 @@ int run_start(char *const argv[], char *const env[], struct run_io io, struct ru
 	struct run_child c;
 	ssize_t got;
 
+	run_reap_left();
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
 		return err_set(err, errno, "pipe");
 	report = pipefd[0];
@@ -175,9 +180,21 @@ void run_stop(struct run_child *c)
 
 void run_leave(struct run_child *c)
 {
+	left.pids = grow(left.pids, left.count, &left.cap, sizeof(*left.pids));
+	left.pids[left.count++] = c->pid;
 	close(c->pidfd);
 	c->pidfd = -1;
 	c->pid = -1;
+}
+
+void run_reap_left(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < left.count; i++)
+		if (waitpid(left.pids[i], NULL, WNOHANG) == 0)
+			left.pids[n++] = left.pids[i];
+	left.count = n;
 }
 
 static int ms_left(uint64_t deadline)

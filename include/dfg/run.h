@@ -45,8 +45,10 @@ void run_relax(void);
  * is left to itself after 2 s. */
 void run_stop(struct run_child *child);
 
-/* Leaves it to itself: it is about to end. */
+/* Leaves it to itself: it is about to end. Those that have ended are reaped when the next child is
+ * started. */
 void run_leave(struct run_child *child);
+void run_reap_left(void);
 
 /* Runs a program to its end (argv, env, in as for run_start) and collects at most `limit` bytes of
  * its stdout; more is cut. Returns the exit status (128 + signal), or -1 with err when it could not

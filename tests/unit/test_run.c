@@ -235,8 +235,33 @@ static void test_hurry(void)
 	run_relax();
 }
 
+static int ends(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static void test_leave(void)
+{
+	struct run_child c, next;
+	siginfo_t info;
+	pid_t pid;
+	int status;
+
+	ok(run_function(ends, NULL, &c, &err) == 0, "a child");
+	pid = c.pid;
+	run_leave(&c);
+	ok(c.pid < 0 && c.pidfd < 0, "that is left to itself");
+	ok(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0, "has ended");
+	ok(run_function(ends, NULL, &next, &err) == 0, "and when the next one starts");
+	ok(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0 && errno == ECHILD,
+	   "nothing is left of it");
+	is_int(run_wait(&next, -1, &status), 1, "the other one is waited for as ever");
+}
+
 int main(void)
 {
+	test_leave();
 	test_hurry();
 	test_capture();
 	test_not_found();
