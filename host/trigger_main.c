@@ -21,6 +21,20 @@
 
 /* ---- recording ---- */
 
+#define BEGIN_MS      5000
+#define BEGIN_STEP_MS 2
+
+/* The time it begins at: what is before is not recorded. */
+static uint64_t wait_for_begin(struct recording *r)
+{
+	uint64_t latest = clock_ms() + BEGIN_MS;
+
+	while (!record_has_begun(r) && !record_wait(r, BEGIN_STEP_MS) && clock_ms() < latest &&
+	       !command_interrupted)
+		;
+	return clock_ms();
+}
+
 static void wait_for_end(struct recording *r, const struct targets *t, const struct options *o,
 			 uint64_t began)
 {
@@ -86,7 +100,7 @@ static int record(struct targets *t, const struct options *o, uint64_t *ret_end,
 	ro.pids = pids;
 	if (record_start(&ro, &r, err) < 0)
 		return -1;
-	began = clock_ms();
+	began = wait_for_begin(&r);
 	if (targets_keep_files(t, err) < 0) {
 		record_abort(&r);
 		return -1;

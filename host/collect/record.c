@@ -159,7 +159,15 @@ int record_wait(struct recording *r, int ms)
 {
 	int status;
 
-	return run_wait(&r->perf, ms, &status);
+	return r->perf.pid <= 0 || run_wait(&r->perf, ms, &status);
+}
+
+bool record_has_begun(const struct recording *r)
+{
+	CLEANUP(free) char *data = xasprintf("%s/perf.data", r->dir);
+	struct stat st;
+
+	return stat(data, &st) == 0 && st.st_size > 0;
 }
 
 bool record_is_full(const struct recording *r)

@@ -60,6 +60,11 @@ MUST_CHECK int record_start(const struct record_options *o, struct recording *re
  * after `ms`. */
 int record_wait(struct recording *r, int ms);
 
+/* Whether perf is about to record: it takes some time until its events are open, a second where it
+ * comes from a slow disk, and then writes the head of its file (linux 6.1, __cmd_record). A signal
+ * before that would end it with nothing. */
+bool record_has_begun(const struct recording *r);
+
 /* Whether it ended because the disk has no more room. */
 bool record_is_full(const struct recording *r);
 
