@@ -15,6 +15,7 @@
 # Root; needs perf, jq, python3, a JDK; tools/snapfrom of the build for snapshots by the host.
 #	LENGTHS  seconds of the recordings (10 30 60)      STACK  bytes (16384)
 #	HZ       (999)        RUNS  the best one counts (3)       JAVA  (java)
+#	CPU      the processor that "replay" runs on, for figures per core (any, several at once)
 # "memory" is the highest RssAnon of any of its processes: what it has beside the mapping of the
 # recording, which the kernel takes back when it wants. Goal: does not grow with the recording.
 set -eu -o pipefail
@@ -102,8 +103,8 @@ draw() {
 	rm -rf "$DIR/again"
 	mkdir "$DIR/again"
 	for ((i = 0; i < RUNS; i++)); do
-		read -r cpu wall anon < <(measured "$DFG" --replay "$DIR/out/session" -q -f "$FORMATS" \
-			-o "$DIR/again")
+		read -r cpu wall anon < <(measured ${CPU:+taskset -c "$CPU"} "$DFG" --replay "$DIR/out/session" \
+			-q -f "$FORMATS" -o "$DIR/again")
 		[ -n "$best_cpu" ] && [ "$best_cpu" -le "$cpu" ] ||
 			best_cpu=$cpu best_wall=$wall best_anon=$anon
 	done
