@@ -9,6 +9,7 @@
 #include "dfg/heap.h"
 #include "dfg/run.h"
 #include "dfg/str.h"
+#include "perfdata.h"
 
 /* The child's limits: generous for any real recording, small enough that a forged one cannot take
  * the machine. Address space, since the recording is mapped, by each thread that reads it. */
@@ -19,7 +20,6 @@
 #define HEAP_USUAL (64u << 20) /* more than most recordings need */
 
 #define SHORT_SAMPLES 10000u
-#define CHAIN_BYTES   400u /* of a sample, beside the copy of the stack */
 
 #define FILES_AT_ONCE 250 /* of one message: at most 253 (SCM_MAX_FD, include/net/scm.h) */
 
@@ -194,7 +194,7 @@ static bool is_short(const struct inputs *in)
 {
 	const struct session *s = in->count == 1 ? input_session(&in->list[0]) : NULL;
 
-	return s && in->list[0].size / (s->stack_bytes + CHAIN_BYTES) < SHORT_SAMPLES;
+	return s && perfdata_samples_about(in->list[0].size, s->stack_bytes) < SHORT_SAMPLES;
 }
 
 /* In the child: from here on nothing but the open descriptors is in reach. */

@@ -17,7 +17,6 @@
 #define RELEASE_BYTES (16u << 20) /* of the mapping, given back at once */
 #define FRONT	      2048u
 #define CACHE_LINE    64u
-#define CHAIN_ABOUT   400 /* bytes of a sample with its chain, in recordings of JVMs */
 
 /* Bytes behind an AUXTRACE record that belong to it but not to its size. */
 static uint64_t extra_bytes(const struct perf_event_header *h, struct bytes body)
@@ -234,11 +233,9 @@ uint64_t perfdata_passed(const struct perfdata *pd)
 	return pd->passed;
 }
 
-uint64_t perfdata_samples_about(const struct perfdata *pd)
+uint32_t perfdata_stack_bytes(const struct perfdata *pd)
 {
-	const struct perf_event_attr *a = &pd->events[0].attr;
-
-	return pd->data.len / (CHAIN_ABOUT + a->sample_stack_user);
+	return pd->events[0].attr.sample_stack_user;
 }
 
 uint64_t perfdata_cut(const struct perfdata *pd)

@@ -116,8 +116,15 @@ void perfdata_rewind(struct perfdata *pd);
 uint64_t perfdata_size(const struct perfdata *pd);
 uint64_t perfdata_passed(const struct perfdata *pd);
 
-/* About how many samples it has, by what one was to hold. */
-uint64_t perfdata_samples_about(const struct perfdata *pd);
+/* About how many samples `bytes` of a recording are, each with so much of its stack copied: what
+ * else is in one, a chain above all, is some 400 bytes in recordings of JVMs. */
+static inline uint64_t perfdata_samples_about(uint64_t bytes, uint32_t stack_bytes)
+{
+	return bytes / (400u + (uint64_t)stack_bytes);
+}
+
+/* The copy of the stack that each sample was to have. */
+uint32_t perfdata_stack_bytes(const struct perfdata *pd);
 
 /* Bytes of the recording that were not used: behind the last whole record, and records that
  * contradict themselves, as far as perfdata_next has come. */

@@ -11,7 +11,6 @@
 /* A part of the recording's samples, with a reader of its own: what changes from record to record
  * (mappings, names) each follows from the beginning, a sample is named by one. */
 struct part {
-	const struct profile_input *in;
 	struct sources *sources;
 	struct profile *profile;
 	uint64_t from, to;	    /* bytes of the recording */
@@ -22,7 +21,8 @@ struct part {
 
 static size_t part_count(const struct profile_input *in, const struct perfdata *pd)
 {
-	size_t n = parallel_cpus(), fit = perfdata_samples_about(pd) / PART_SAMPLES;
+	uint64_t samples = perfdata_samples_about(perfdata_size(pd), perfdata_stack_bytes(pd));
+	size_t n = parallel_cpus(), fit = samples / PART_SAMPLES;
 
 	if (in->parts)
 		return in->parts;
@@ -33,11 +33,10 @@ static size_t part_count(const struct profile_input *in, const struct perfdata *
 
 static int part_open(struct part *p, const struct part *first, struct err *err)
 {
-	p->in = first->in;
 	p->sources = first->sources;
 	profile_init(&p->own, first->profile->samples != NULL);
 	p->profile = &p->own;
-	p->recording = perfdata_open(p->in->perf_fd, err);
+	p->recording = perfdata_open(sources_input(p->sources)->perf_fd, err);
 	return p->recording ? 0 : -1;
 }
 
@@ -129,7 +128,7 @@ int profile_read(const struct profile_input *in, struct profile *profile, struct
 	bytes = perfdata_size(pd) / n;
 	parts = xcalloc(n, sizeof(*parts));
 	sources = sources_new(in);
-	parts[0] = (struct part){.in = in, .sources = sources, .profile = profile, .recording = pd};
+	parts[0] = (struct part){.sources = sources, .profile = profile, .recording = pd};
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		parts[i].from = bytes * i;
 		parts[i].to = i + 1 < n ? bytes * (i + 1) : UINT64_MAX;

@@ -352,6 +352,8 @@ static void test_build_ids(void)
 
 int main(void)
 {
+	is_int(perfdata_samples_about(330000, 32600), 10, "about how many samples");
+	is_int(perfdata_samples_about(330000, UINT32_MAX - 399), 0, "of a stack that none has");
 	test_order();
 	test_rounds();
 	test_fields();
