@@ -16,8 +16,8 @@ STATIC_INC := $(shell command -v musl-gcc >/dev/null && echo -idirafter /usr/inc
 
 warn := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wundef -Wvla -Wformat=2 \
         -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings $(WERROR)
-base := -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='"$(VERSION)"' \
-        -DDFG_LIBEXECDIR='"$(LIBEXECDIR)"' -Iinclude -MMD -MP
+base  = -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='"$(VERSION)"' \
+        -DDFG_LIBEXECDIR='"$(LIBEXECDIR)"' $(includes) -MMD -MP
 hard := -fstack-protector-strong -fPIE $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 link := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 
@@ -32,10 +32,11 @@ not = $(filter-out %_$(other).c $(1),$(wildcard $(2)))
 # Files named _x86.c and _arm64.c are of one machine.
 other := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),x86,arm64)
 
-# ---- what there is -------------------------------------------------------------------------
+# ---- what is built -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
-folders := common hotspot hook injector host/elf host/session host/collect host/setup host/doctor host/profile host/draw host/top host
-mains   := hook/hook_main.c hook/runtime_main.c injector/inject_main.c host/trigger_main.c host/doctor_main.c host/setup_main.c host/diff_main.c host/merge_main.c host/top_main.c
+host    := session calltree perf elf jit unwind symbols profile format report discover record setup doctor top cmd
+folders := common oci hotspot injector hook $(host:%=host/%)
+mains   := hook/main.c hook/runtime.c injector/main.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup)
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
@@ -48,48 +49,37 @@ man      := $(wildcard docs/man/*.[18])
 .PHONY: all check check-emulated check-asan check-clang check-arm64 check-e2e fuzz install uninstall deb clean
 all: $(programs) $(payload) $(image)
 
-# ---- who may include whom: the include path is the rule ------------------------------------
-inc_hook         := -Ihook $(shell $(PKGCONFIG) --cflags jansson)
-inc_injector     := -Iinjector
-inc_hotspot      := -Ihotspot
-inc_host/session := -Ihost/session
-inc_host/elf     := -Ihost/elf
-inc_host/collect := -Ihost/collect -Ihost/session -Ihost/elf
-inc_host/setup   := -Ihost/setup $(shell $(PKGCONFIG) --cflags jansson)
-inc_host/doctor  := -Ihost/doctor -Ihost/setup -Ihost/collect -Ihost/session $(shell $(PKGCONFIG) --cflags jansson)
-inc_host/profile := -Ihost/profile -Ihost/elf
-inc_host/draw    := -Ihost/draw -Ihost/profile
-inc_host/top     := -Ihost/top -Ihost/draw -Ihost/profile $(shell $(PKGCONFIG) --cflags jansson ncursesw)
-inc_host         := -Ihost -Ihost/top -Ihost/session -Ihost/collect -Ihost/setup -Ihost/doctor -Ihost/profile -Ihost/draw $(shell $(PKGCONFIG) --cflags jansson)
-inc_tests        := -Itests -Ihook -Iinjector -Ihotspot -Ihost -Ihost/top -Ihost/session -Ihost/elf -Ihost/collect -Ihost/setup -Ihost/doctor -Ihost/profile -Ihost/draw
+# Includes name their folder: "perf/perfdata.h", "common/err.h". Who may include whom: tests/lint/edges.t.
+includes := -Iinclude -I. -Ihost
+libs_cflags := $(shell $(PKGCONFIG) --cflags jansson ncursesw)
 
 $(BUILD)/dyn/%.o: %.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(base) $(warn) $(hard) $(inc_$(patsubst %/,%,$(dir $<))) \
-	    $(if $(filter tests/%,$<),$(inc_tests)) $(CPPFLAGS) $(CFLAGS) $(SAN) -c -o $@ $<
+	$(call say,CC)$(CC) $(base) $(warn) $(hard) $(libs_cflags) \
+	    $(if $(filter tests/%,$<),-Itests) $(CPPFLAGS) $(CFLAGS) $(SAN) -c -o $@ $<
 $(BUILD)/static/%.o: %.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(STATIC_CC) $(base) $(STATIC_INC) $(warn) $(inc_$(patsubst %/,%,$(dir $<))) \
+	$(call say,CC)$(STATIC_CC) $(base) $(STATIC_INC) $(warn) \
 	    -Os -fstack-protector-strong -ffunction-sections -c -o $@ $<
 # Inside the JVM: no libc, no start code, nothing of ours but the functions it looks up. Frame pointers,
 # so that its own stacks in a graph do not lead anywhere.
 $(BUILD)/agent/%.o: %.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(base) $(warn) -Iagent-jni -O2 -g -ffreestanding -fPIC -fno-stack-protector \
+	$(call say,CC)$(CC) $(base) $(warn) -O2 -g -ffreestanding -fPIC -fno-stack-protector \
 	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -c -o $@ $<
 
-# Files the assembler includes (host/draw/embed.h), which the compiler does not tell of.
-$(BUILD)/dyn/host/draw/canvas.o: $(wildcard host/draw/svg*.css host/draw/svg*.js)
-$(BUILD)/dyn/host/draw/page.o: CPPFLAGS += -Wa,-I$(BUILD)/page
-$(BUILD)/dyn/host/draw/page.o: host/draw/page/page.html host/draw/page/page.css $(BUILD)/page/page.js $(BUILD)/page/page.policy
+# Files the assembler includes (host/format/embed.h), which the compiler does not tell of.
+$(BUILD)/dyn/host/format/canvas.o: $(wildcard host/format/svg*.css host/format/svg*.js)
+$(BUILD)/dyn/host/format/page.o: CPPFLAGS += -Wa,-I$(BUILD)/page
+$(BUILD)/dyn/host/format/page.o: host/format/page/page.html host/format/page/page.css $(BUILD)/page/page.js $(BUILD)/page/page.policy
 # One script of its modules, and a Content-Security-Policy: no network, no other script, no other style.
-$(BUILD)/page/page.js: $(wildcard host/draw/page/*.js)
+$(BUILD)/page/page.js: $(wildcard host/format/page/*.js)
 	@mkdir -p $(@D)
 	$(call say,CAT){ echo '(() => {' && echo "'use strict';" && cat $^ && echo '})();'; } >$@
-$(BUILD)/page/page.policy: host/draw/page/page.css $(BUILD)/page/page.js
+$(BUILD)/page/page.policy: host/format/page/page.css $(BUILD)/page/page.js
 	$(call say,HASH)sha256() { env printf "$$(sha256sum <"$$1" | cut -c1-64 | sed 's/../\\x&/g')" | base64; }; \
 	    printf "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" \
-	    "$$(sha256 $(BUILD)/page/page.js)" "$$(sha256 host/draw/page/page.css)" >$@
+	    "$$(sha256 $(BUILD)/page/page.js)" "$$(sha256 host/format/page/page.css)" >$@
 
 define archive_rule
 $(call archive,$(1)): $(call obj,dyn,$(call not,$(mains),$(1)/*.c))
@@ -99,25 +89,30 @@ endef
 $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
-libs_host := $(shell $(PKGCONFIG) --libs jansson libcap libseccomp libdw libelf liblzma zlib) -liberty -lm
+libs_read := $(shell $(PKGCONFIG) --libs jansson libseccomp libcap libdw libelf liblzma zlib) -liberty -lm
 libs_top  := $(shell $(PKGCONFIG) --libs ncursesw)
 
+# What each program is made of: the folders of a reader of recordings, of a recorder, of the rest.
+reader   := report format profile symbols unwind jit perf elf calltree session
+recorder := record discover
 define host_program
-$(BUILD)/bin/$(1): $(call obj,dyn,$(2)) $(foreach f,host host/top host/doctor host/setup host/draw host/profile host/collect host/session host/elf injector hook hotspot common,$(call archive,$(f)))
+$(BUILD)/bin/dfg-$(1): $(BUILD)/dyn/host/cmd/$(1).o $(foreach f,$(addprefix host/,cmd $(2)) $(3) common,$(call archive,$(f)))
 	@mkdir -p $$(@D)
-	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -o $$@ $$^ $$(libs_host) $(3) $$(LDFLAGS)
+	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -Wl,--as-needed -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(libs_read) $(4) $$(LDFLAGS)
 endef
-$(eval $(call host_program,dfg-trigger,host/trigger_main.c))
-$(eval $(call host_program,dfg-doctor,host/doctor_main.c))
-$(eval $(call host_program,dfg-setup,host/setup_main.c))
-$(eval $(call host_program,dfg-diff,host/diff_main.c))
-$(eval $(call host_program,dfg-merge,host/merge_main.c))
-$(eval $(call host_program,dfg-top,host/top_main.c,$(libs_top)))
+$(eval $(call host_program,trigger,$(reader) $(recorder) doctor setup,hook oci injector hotspot))
+$(eval $(call host_program,top,top $(reader) $(recorder) doctor setup,hook oci injector hotspot,$(libs_top)))
+$(eval $(call host_program,doctor,doctor setup $(recorder) elf session,hook oci injector hotspot))
+$(eval $(call host_program,setup,setup doctor $(recorder) elf session,hook oci injector hotspot))
+$(eval $(call host_program,diff,$(reader)))
+$(eval $(call host_program,merge,$(reader)))
 
 # The hook starts with every container: static, so that nothing is searched or relocated by name.
-$(BUILD)/libexec/dfg-%: $(BUILD)/dyn/hook/%_main.o $(call archive,hook) $(call archive,common)
+$(BUILD)/libexec/dfg-hook: $(BUILD)/dyn/hook/main.o
+$(BUILD)/libexec/dfg-runtime: $(BUILD)/dyn/hook/runtime.o
+$(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime: $(foreach f,hook oci common,$(call archive,$(f)))
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(if $(SAN),$(link),-static-pie) -Wl,-z,relro,-z,now -o $@ $^ $(libs_hook) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(if $(SAN),$(link),-static-pie) -Wl,-z,relro,-z,now -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs_hook) $(LDFLAGS)
 
 $(BUILD)/payload/dfg-inject: $(call obj,static,$(wildcard injector/*.c) common/err.c common/log.c common/str.c common/fs.c common/proc.c common/clock.c)
 	@mkdir -p $(@D)
@@ -140,14 +135,14 @@ test_libs := -Wl,--start-group $(archives) -Wl,--end-group
 
 $(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_host) $(libs_top) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
 $(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/replay.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_host) $(libs_top) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
 
 $(BUILD)/tools/%: $(BUILD)/dyn/tests/tools/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_host) $(libs_top) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
 
 # Without privileges: unit, golden, fuzz corpora, lint.
 check: all $(unit) $(replay) $(tools)
@@ -163,7 +158,7 @@ check-arm64:
 	BUILD=$(BUILD) sh tests/arm64.sh
 # As root, with real engines; one at a time, since they share the machine's engines and CPUs.
 check-e2e: all $(tools)
-	BUILD=$(BUILD) prove --timer --failures --comments -e '' $(wildcard tests/e2e/*.t)
+	BUILD=$(BUILD) prove --timer --failures --comments -e '' $(wildcard tests/e2e/*/*.t)
 
 # libFuzzer, for hours: make fuzz F=fuzz_perfdata
 fuzz:
@@ -171,7 +166,7 @@ fuzz:
 	$(BUILD)-fuzz/fuzz/$(F) -max_total_time=$(or $(SECONDS),600) tests/fuzz/corpus/$(F:fuzz_%=%)
 $(BUILD)/fuzz/%: $(BUILD)/dyn/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $< $(test_libs) $(libs_host) $(libs_top)
+	$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $< $(test_libs) $(libs_read) $(libs_top)
 
 # ---- installation --------------------------------------------------------------------------
 install: all

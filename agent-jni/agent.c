@@ -6,12 +6,12 @@
  * leaves its order in a queue, wakes the agent's thread, and goes. */
 #include <linux/prctl.h>
 
-#include "kept.h"
-#include "self.h"
-#include "serve.h"
-#include "sys.h"
-#include "thread.h"
-#include "wake.h"
+#include "agent-jni/dump.h"
+#include "agent-jni/events.h"
+#include "agent-jni/jvm_memory.h"
+#include "agent-jni/serve.h"
+#include "agent-jni/sys.h"
+#include "agent-jni/thread.h"
 
 #define EXPORT	      __attribute__((visibility("default")))
 #define ORDERS	      8

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "records.h"
+#include "agent-jni/records.h"
 
+#include "agent-jni/sys.h"
 #include "dfg/request.h"
 #include "dfg/snapshot.h"
-#include "sys.h"
 
 _Static_assert(RECORDS_TAIL >= sizeof(struct snap_end) + TRAILER_MAX, "the tail holds an end");
 

@@ -6,7 +6,7 @@
 #ifndef AGENT_RECORDS_H
 #define AGENT_RECORDS_H
 
-#include "output.h"
+#include "agent-jni/writer.h"
 
 #define RECORDS_CHUNK (64u << 10)
 #define RECORDS_TAIL  256u /* SNAP_END and a trailer */

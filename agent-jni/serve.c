@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve.h"
+#include "agent-jni/serve.h"
 
-#include "kept.h"
-#include "sys.h"
+#include "agent-jni/dump.h"
+#include "agent-jni/sys.h"
 
 #define PATH_BYTES (AGENT_PATH_MAX + 300)
 

@@ -4,7 +4,7 @@
 #ifndef AGENT_SERVE_H
 #define AGENT_SERVE_H
 
-#include "order.h"
+#include "agent-jni/request.h"
 
 /* vm is the JavaVM*, since_us the time of the wake-up. False: the output file could not be opened,
  * so that there is no answer. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text.h"
+#include "agent-jni/text.h"
 
 void text_add(struct text *t, const char *s, size_t len)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thread.h"
+#include "agent-jni/thread.h"
 
 #include <linux/sched.h>
 
-#include "sys.h"
+#include "agent-jni/sys.h"
 
 #define STACK_BYTES (128u << 10)
 #define GUARD_BYTES (64u << 10) /* the largest page size in use */

@@ -13,15 +13,15 @@
 #
 # Root; what tests/e2e/setup-*.t need. "mounted": within the usual budget of 250 ms.
 cd "$(dirname "$0")/.." || exit 1
-. tests/tap.sh
-. tests/bundle.sh
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
 bundle_own_namespace "$@"
-. tests/docker.sh
-. tests/engines.sh
-. tests/shop.sh
-. tests/setup.sh
-. tests/podman.sh
-. tests/cri.sh
+. tests/lib/docker.sh
+. tests/lib/engines.sh
+. tests/lib/shop.sh
+. tests/lib/setup.sh
+. tests/lib/podman.sh
+. tests/lib/cri.sh
 . bench/timed.sh
 RUNS=${1:-50}
 shift

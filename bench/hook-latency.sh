@@ -10,9 +10,9 @@
 # so that what else the machine does meets all alike. Then PARALLEL creates at once, of each kind.
 # Goals: p50 <= 5 ms and p99 <= 50 ms added to a single start; no failed start.
 cd "$(dirname "$0")/.." || exit 1
-. tests/tap.sh
-. tests/bundle.sh
-. tests/e2e/hook-common.sh
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
+. tests/e2e/hook/common.sh
 . bench/timed.sh
 RUNS=${1:-200}
 PARALLEL=${2:-100}

@@ -13,7 +13,7 @@ KNOWN_MODES=(recursion streams regex strings treemap exceptions reflection handl
 	mega osr sync contended gc classes deopt virtual)
 known_pid=
 KNOWN_CLASS=${KNOWN_CLASS:-Known} # another program, its arguments MODE SECONDS
-. "$TOP/tests/bundle.sh"
+. "$TOP/tests/lib/bundle.sh"
 
 known_setup() {
 	local home=${1%% *}

@@ -12,8 +12,8 @@
 #	KEEP      directory to leave the recordings in
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
-. tests/tap.sh
-. tests/bundle.sh
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
 [ $# -gt 0 ] || set -- javac ecj hsqldb tomcat
 read -ra SOURCES <<<"${SOURCES:-agent host}"
 read -ra STACKS <<<"${STACKS:-8192 16384 32768 65528}"

@@ -12,9 +12,9 @@
 # Root, runc, perf, java. Memory is the highest sum of resident sizes of dfg-trigger and its children
 # (perf among them), looked at five times a second; descriptors are those of dfg-trigger alone.
 cd "$(dirname "$0")/.." || exit 1
-. tests/tap.sh
-. tests/bundle.sh
-. tests/shop.sh
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
+. tests/lib/shop.sh
 shop_setup
 trap 'kill $work 2>/dev/null; shop_teardown' EXIT
 [ $# -gt 0 ] || set -- jvms methods long

@@ -3,7 +3,7 @@
 # What dfg-top costs, and whether it stays as it is: bench/top.sh [WINDOWS [PID]]. Without a pid, of
 # the demo's Shop, run here. Prints memory and files as they go, and the processor time of dfg-top,
 # perf, its readers and watches per second at the end.
-. "$(dirname "$0")/../tests/tap.sh"
+. "$(dirname "$0")/../tests/lib/tap.sh"
 need_root
 windows=${1:-40} pid=${2:-}
 dir=$(mktemp -d /tmp/dfg-top.XXXXXX)

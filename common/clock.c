@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/clock.h"
+#include "common/clock.h"
 
 #include <time.h>
 

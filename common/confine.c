@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/confine.h"
+#include "common/confine.h"
 
 #include <errno.h>
 #include <grp.h>

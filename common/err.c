@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/err.h"
+#include "common/err.h"
 
 #include <stdarg.h>
 #include <string.h>

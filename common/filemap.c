@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/filemap.h"
+#include "common/filemap.h"
 
 #include <errno.h>
 #include <sys/mman.h>

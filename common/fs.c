@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/fs.h"
+#include "common/fs.h"
 
 #include <dirent.h>
 #include <errno.h>

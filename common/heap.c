@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/heap.h"
+#include "common/heap.h"
 
 #include <limits.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 #define PIECE (32 << 20) /* the most that M_MMAP_THRESHOLD takes (malloc(3)) */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/install.h"
+#include "common/install.h"
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 /* The directory of the running program, without its last component. */
 static char *prefix_of_self(void)

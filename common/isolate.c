@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "dfg/clock.h"
-#include "dfg/fs.h"
-#include "dfg/run.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/run.h"
 
 /* What comes back through the pipe, in front of the reply. */
 struct verdict {
@@ -114,7 +114,7 @@ int run_isolated(int (*fn)(void *arg, void *reply, struct err *err), void *arg, 
 	if (late)
 		run_stop(&child);
 	else
-		run_hurry(child.pid); /* it has only to end */
+		run_hurry(child.pid);				/* it has only to end */
 	while (child.pid > 0 && !run_wait(&child, -1, &status)) /* a signal came in between */
 		;
 	if (late)

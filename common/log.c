@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/log.h"
+#include "common/log.h"
 
 #include <stdarg.h>
 #include <string.h>

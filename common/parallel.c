@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/parallel.h"
+#include "common/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 struct part {
 	void (*fn)(void *arg, size_t i);

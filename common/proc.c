@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/proc.h"
+#include "common/proc.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 
-#include "dfg/fs.h"
+#include "common/fs.h"
 
 #define STATUS_MAX (64u << 10)
 #define ARGS_MAX   (4u << 20)

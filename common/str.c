@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/str.h"
+#include "common/str.h"
 
-#include "dfg/log.h"
+#include "common/log.h"
 
 void *xrealloc(void *p, size_t n, size_t size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "idmap.h"
+#include "hook/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime_args.h"
+#include "hook/runtime_args.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * make it listen, send one request, read one reply. All of it in a child, of which only a small
  * record comes back: whatever a container does to that child, the caller keeps its ids, its
  * descriptors and its time. */
-#include "dfg/attach.h"
+#include "injector/attach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "dfg/clock.h"
-#include "dfg/str.h"
-#include "exchange.h"
-#include "ids.h"
-#include "trigger.h"
-#include "wire.h"
+#include "common/clock.h"
+#include "common/str.h"
+#include "injector/ids.h"
+#include "injector/socket.h"
+#include "injector/trigger.h"
+#include "injector/wire.h"
 
 #define TIMEOUT_MS 5000
 #define CHECK_MS   2000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ids.h"
+#include "injector/ids.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "dfg/err.h"
+#include "common/err.h"
 
 /* All three user and group ids, no supplementary groups, no capability, no way back, no core dump.
  * For a process that does nothing else afterwards. Without the right to change ids they must be the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jvm_args.h"
+#include "injector/jvm_args.h"
 
 #include <string.h>
 

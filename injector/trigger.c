@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trigger.h"
+#include "injector/trigger.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "dfg/clock.h"
-#include "exchange.h"
+#include "common/clock.h"
+#include "injector/socket.h"
 
 #define OTHER_CLIENT_MS 1000
 #define AGAIN_MS	1000

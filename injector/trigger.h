@@ -3,7 +3,7 @@
 #ifndef INJECTOR_TRIGGER_H
 #define INJECTOR_TRIGGER_H
 
-#include "target.h"
+#include "injector/process.h"
 
 /* Connects to the JVM, asking it to listen first if it does not: an .attach_pid file and a
  * SIGQUIT (two when it has only just been started). The file is gone afterwards. To be called with

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire.h"
+#include "injector/wire.h"
 
 #include <limits.h>
 

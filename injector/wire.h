@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "dfg/attach.h"
-#include "dfg/str.h"
+#include "common/str.h"
+#include "injector/attach.h"
 
 #define WIRE_ARG_MAX	 1024	      /* of a version 1 argument: AttachOperation::arg_length_max */
 #define WIRE_V2_MAX	 (256u << 10) /* of a version 2 body: MAX_REQUEST_LEN, JDK 24 */

@@ -4,11 +4,11 @@
 #include <jansson.h>
 #include <sys/capability.h>
 
-#include "dfg/fs.h"
+#include "common/fs.h"
+#include "common/proc.h"
 #include "dfg/paths.h"
-#include "dfg/proc.h"
-#include "probe.h"
-#include "record.h"
+#include "doctor/probe.h"
+#include "record/perf.h"
 
 #define STATUS_MAX (64u << 10)
 #define MOUNTS_MAX (16u << 20)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "depth_probe.h"
+#include "doctor/depth_probe.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 
-#include "dfg/proc.h"
-#include "dfg/str.h"
+#include "common/proc.h"
+#include "common/str.h"
 
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PAGE_SWAPPED (1ull << 62)

@@ -4,14 +4,14 @@
  * ends where the mapping does, or before: since glibc 2.42 the guard between two stacks is no
  * mapping of its own, but its pages were never touched (/proc/PID/pagemap). Threads that run are
  * not asked: that would mean to stop them. */
-#ifndef DFG_DEPTH_PROBE_H
-#define DFG_DEPTH_PROBE_H
+#ifndef DFG_DOCTOR_DEPTH_PROBE_H
+#define DFG_DOCTOR_DEPTH_PROBE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dfg/err.h"
+#include "common/err.h"
 
 struct depths {
 	size_t threads;

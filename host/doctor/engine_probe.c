@@ -2,9 +2,9 @@
 /* Whether new containers get dfg's mounts: per engine, by its own configuration. */
 #include <fcntl.h>
 
-#include "dfg/install.h"
+#include "common/install.h"
 #include "dfg/paths.h"
-#include "probe.h"
+#include "doctor/probe.h"
 
 #define JOINED "dfg-trigger joins its containers when needed"
 

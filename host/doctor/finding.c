@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "finding.h"
+#include "doctor/finding.h"
 
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 static const char *const states[] = {"ok", "note", "no"};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What dfg-doctor found out: a line each, under headings. */
-#ifndef DFG_FINDING_H
-#define DFG_FINDING_H
+#ifndef DFG_DOCTOR_FINDING_H
+#define DFG_DOCTOR_FINDING_H
 
 #include <stdbool.h>
 #include <stddef.h>

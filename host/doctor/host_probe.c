@@ -6,9 +6,9 @@
 #include <sys/capability.h>
 #include <sys/statvfs.h>
 
-#include "dfg/fs.h"
-#include "probe.h"
-#include "record.h"
+#include "common/fs.h"
+#include "doctor/probe.h"
+#include "record/perf.h"
 
 #define TEXT_MAX      (1u << 20)
 #define KALLSYMS_LOOK (64u << 10)

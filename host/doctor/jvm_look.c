@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jvm_look.h"
+#include "doctor/jvm_look.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "dfg/confine.h"
-#include "dfg/hotspot.h"
-#include "dfg/run.h"
-#include "hsproc.h"
+#include "common/confine.h"
+#include "common/run.h"
+#include "hotspot/hotspot.h"
+#include "record/hsproc.h"
 
 #define LOOK_MS 2000
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A JVM seen from outside: its flags, from its own tables, and the symbols of its libjvm.so. */
-#ifndef DFG_JVM_LOOK_H
-#define DFG_JVM_LOOK_H
+#ifndef DFG_DOCTOR_JVM_LOOK_H
+#define DFG_DOCTOR_JVM_LOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dfg/err.h"
-#include "jvm.h"
+#include "common/err.h"
+#include "discover/jvm.h"
 
 /* id, name: boolean flags of HotSpot 8 to 26 (runtime/globals.hpp and its like); each release has
  * some of them. */

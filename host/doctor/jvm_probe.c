@@ -2,11 +2,11 @@
 /* What holds for one JVM, and what dfg will do with it. */
 #include <stdlib.h>
 
-#include "agent.h"
-#include "depth_probe.h"
-#include "dfg/attach.h"
-#include "jvm_look.h"
-#include "probe.h"
+#include "doctor/depth_probe.h"
+#include "doctor/jvm_look.h"
+#include "doctor/probe.h"
+#include "injector/attach.h"
+#include "record/agent_client.h"
 
 #define WARNS_SINCE  21 /* of agents that are loaded into it (JEP 451) */
 #define READ_INSTEAD "its memory is read from outside"

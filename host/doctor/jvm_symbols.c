@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
-#include "debugfiles.h"
-#include "dfg/proc.h"
-#include "dfg/run.h"
-#include "dfg/str.h"
-#include "files.h"
-#include "jvm_look.h"
-#include "symfile.h"
+#include "common/proc.h"
+#include "common/run.h"
+#include "common/str.h"
+#include "doctor/jvm_look.h"
+#include "record/debugfiles.h"
+#include "record/elf_copy.h"
+#include "record/symfile.h"
 
 #define LOOK_MS 5000
 

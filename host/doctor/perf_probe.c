@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "dfg/run.h"
-#include "probe.h"
-#include "record.h"
+#include "common/run.h"
+#include "doctor/probe.h"
+#include "record/perf.h"
 
 #define PERF_SAYS "perf version "
 #define PERF_MS	  3000

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The questions dfg-doctor asks. Each probe looks and adds its findings; none changes anything,
  * sends a signal, or stops a process. */
-#ifndef DFG_PROBE_H
-#define DFG_PROBE_H
+#ifndef DFG_DOCTOR_PROBE_H
+#define DFG_DOCTOR_PROBE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "container.h"
-#include "dfg/str.h"
-#include "engine.h"
-#include "finding.h"
-#include "jvm.h"
+#include "common/str.h"
+#include "discover/container.h"
+#include "discover/jvm.h"
+#include "doctor/finding.h"
+#include "setup/engine.h"
 
 struct probe {
 	int rootfd; /* "/", or a test's: what is read from /proc, /sys and /etc is read below */

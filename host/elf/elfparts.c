@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elfparts.h"
+#include "elf/elfparts.h"
 
 #include <lzma.h>
 
+#include "common/str.h"
 #include "dfg/bytes.h"
-#include "dfg/str.h"
 
 #define FUNCS_MAX (2u << 20)
 #define MINI_MAX  (64u << 20) /* bytes, and for the decoder's dictionary */

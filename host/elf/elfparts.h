@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of an ELF file names functions, as it stands there (libelf). The file is untrusted: what
  * lies outside of it or contradicts itself is left out. */
-#ifndef DFG_ELFPARTS_H
-#define DFG_ELFPARTS_H
+#ifndef DFG_ELF_ELFPARTS_H
+#define DFG_ELF_ELFPARTS_H
 
 #include <gelf.h>
 #include <stdbool.h>

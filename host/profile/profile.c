@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile.h"
+#include "profile/profile.h"
 
-#include "dfg/parallel.h"
-#include "reader.h"
+#include "common/parallel.h"
+#include "profile/reader.h"
 
 /* What each part finds out for itself takes the time of some thousand samples. */
 #define PART_SAMPLES 2500

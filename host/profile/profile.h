@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A recording and what was kept beside it -> named stacks. Pure: reads the descriptors it is given,
  * opens nothing, and needs no privilege. */
-#ifndef DFG_PROFILE_H
-#define DFG_PROFILE_H
+#ifndef DFG_PROFILE_PROFILE_H
+#define DFG_PROFILE_PROFILE_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "dfg/err.h"
-#include "samples.h"
-#include "stacks.h"
+#include "calltree/calltree.h"
+#include "calltree/samples.h"
+#include "common/err.h"
 
 /* Map of a JVM's compiled code: lines of request.h (a trailer and zeros may follow), or a snapshot
  * (dfg/snapshot.h), which is told by how it begins. Samples with registers and a copy of the stack

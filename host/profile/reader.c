@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader.h"
+#include "profile/reader.h"
 
 /* ---- processes --------------------------------------------------------------------------- */
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of profile_read: one pass over the records of a recording, for all of its samples or for a
  * part of them, and what is done with one sample. */
-#ifndef DFG_READER_H
-#define DFG_READER_H
+#ifndef DFG_PROFILE_READER_H
+#define DFG_PROFILE_READER_H
 
-#include "dfg/str.h"
-#include "perfdata.h"
-#include "profile.h"
-#include "sources.h"
-#include "space.h"
-#include "symbolize.h"
-#include "traits.h"
-#include "userstack.h"
+#include "calltree/traits.h"
+#include "common/str.h"
+#include "perf/address_space.h"
+#include "perf/perfdata.h"
+#include "profile/profile.h"
+#include "profile/resolve.h"
+#include "symbols/store.h"
+#include "symbols/symbolize.h"
 
 #define CHAIN_MAX 8192 /* a record has at most 64 KiB */
 

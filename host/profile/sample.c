@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader.h"
-#include "symname.h"
+#include "elf/names.h"
+#include "profile/reader.h"
 
 #if defined(__x86_64__)
 #define REG_IP 8 /* PERF_REG_X86_IP, asm/perf_regs.h */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#include "dfg/fs.h"
-#include "dfg/label.h"
-#include "dfg/str.h"
+#include "common/fs.h"
+#include "common/str.h"
+#include "session/label.h"
 
 static int open_parts(struct session *s, struct err *err)
 {

@@ -8,15 +8,15 @@
  *	kallsyms       the kernel's symbols at that time
  *	maps/<name>    maps of compiled code, as the JVMs or the host's reader wrote them
  *	elf/<name>     the executables and libraries that were mapped */
-#ifndef DFG_SESSION_H
-#define DFG_SESSION_H
+#ifndef DFG_SESSION_SESSION_H
+#define DFG_SESSION_SESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "dfg/err.h"
+#include "common/err.h"
 
 struct session_jvm {
 	pid_t pid;	  /* host pid */

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <jansson.h>
 
-#include "dfg/fs.h"
-#include "dfg/str.h"
-#include "session.h"
+#include "common/fs.h"
+#include "common/str.h"
+#include "session/session.h"
 
 #define SESSION_VERSION 1
 #define SESSION_MAX	(64u << 20)

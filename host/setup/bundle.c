@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* runc and crun: the hook in a bundle's config.json. */
-#include "dfg/jsontext.h"
-#include "dfg/oci_spec.h"
-#include "engine.h"
+#include "oci/jsontext.h"
+#include "oci/spec.h"
+#include "setup/engine.h"
 
 void look_spec(int rootfd, const char *file, struct engine_setting *ret)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "change.h"
+#include "setup/change.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#include "dfg/fs.h"
-#include "diff.h"
+#include "common/fs.h"
+#include "setup/diff.h"
 
 #define KEPT ".before-dfg"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of configuration files: planned, shown, and only then made. */
-#ifndef DFG_CHANGE_H
-#define DFG_CHANGE_H
+#ifndef DFG_SETUP_CHANGE_H
+#define DFG_SETUP_CHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "dfg/err.h"
-#include "dfg/str.h"
+#include "common/err.h"
+#include "common/str.h"
 
 #define CHANGE_FILE_MAX (8u << 20)
 

@@ -5,11 +5,11 @@
  * A file of our own that config.toml imports would be tidier, but before containerd 2 an imported
  * file replaces all of the CRI plugin's configuration (containerd 1.6 services/server/config/
  * config.go, mergeConfig). */
-#include "containerd_check.h"
-#include "dfg/jsontext.h"
-#include "dfg/oci_spec.h"
-#include "engine.h"
-#include "toml.h"
+#include "oci/jsontext.h"
+#include "oci/spec.h"
+#include "setup/containerd_check.h"
+#include "setup/engine.h"
+#include "setup/toml.h"
 
 #define KEY   "base_runtime_spec"
 #define SPEC  "dfg-base.json" /* beside config.toml */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "containerd_check.h"
+#include "setup/containerd_check.h"
 
 #include <fcntl.h>
 
-#include "dfg/fs.h"
-#include "dfg/run.h"
+#include "common/fs.h"
+#include "common/run.h"
 
 #define ASK_MS	  10000
 #define DUMP_MAX  (1u << 20)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* containerd, asked what it makes of a configuration. */
-#ifndef DFG_CONTAINERD_CHECK_H
-#define DFG_CONTAINERD_CHECK_H
+#ifndef DFG_SETUP_CONTAINERD_CHECK_H
+#define DFG_SETUP_CONTAINERD_CHECK_H
 
-#include "engine.h"
+#include "setup/engine.h"
 
 /* Its whole configuration with this text as config.toml (NULL: without one), in TOML of its newest
  * format; NULL when it cannot be asked, or does not like the text. Owned by the caller. */

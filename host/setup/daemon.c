@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon.h"
+#include "setup/daemon.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "dfg/proc.h"
+#include "common/proc.h"
 
 #define NS 1000000000
 

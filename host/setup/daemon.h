@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A running daemon, by the configuration file it reads. */
-#ifndef DFG_DAEMON_H
-#define DFG_DAEMON_H
+#ifndef DFG_SETUP_DAEMON_H
+#define DFG_SETUP_DAEMON_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 /* How a daemon is told its file. */
 struct daemon_kind {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diff.h"
+#include "setup/diff.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef DFG_DIFF_H
-#define DFG_DIFF_H
+#ifndef DFG_SETUP_DIFF_H
+#define DFG_SETUP_DIFF_H
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 /* The change of a text file, as diff -u writes it: one part, from the first line that differs to
  * the last, with three lines around it. `path` is below the root; NULL: no such file. To stdout. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Docker: dfg-runtime in daemon.json, as a runtime and as the default one. */
-#include "dfg/jsontext.h"
-#include "dockerd.h"
-#include "engine.h"
+#include "oci/jsontext.h"
+#include "setup/dockerd.h"
+#include "setup/engine.h"
 
 #define NAME	"dfg" /* of the runtime, in Docker */
 #define PROGRAM "/dfg-runtime"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dockerd.h"
+#include "setup/dockerd.h"
 
 #include <signal.h>
 #include <time.h>
 
-#include "daemon.h"
-#include "dfg/log.h"
-#include "dfg/proc.h"
-#include "dfg/run.h"
+#include "common/log.h"
+#include "common/proc.h"
+#include "common/run.h"
+#include "setup/daemon.h"
 
 #define OUTPUT_MAX (8u << 20)
 #define ASK_MS	   5000

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Docker daemon that reads a configuration file: what it does, and what it is told. */
-#ifndef DFG_DOCKERD_H
-#define DFG_DOCKERD_H
+#ifndef DFG_SETUP_DOCKERD_H
+#define DFG_SETUP_DOCKERD_H
 
 #include <stdbool.h>
 
-#include "engine.h"
+#include "setup/engine.h"
 
 /* Files are below the root. */
 

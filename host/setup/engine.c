@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine.h"
+#include "setup/engine.h"
 
 #include <fcntl.h>
 

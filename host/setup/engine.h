@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Container engines: where each is told of dfg's hook, and how it gets in and out. One row per
  * engine, one file per way. */
-#ifndef DFG_ENGINE_H
-#define DFG_ENGINE_H
+#ifndef DFG_SETUP_ENGINE_H
+#define DFG_SETUP_ENGINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "change.h"
-#include "daemon.h"
-#include "dfg/err.h"
+#include "common/err.h"
+#include "setup/change.h"
+#include "setup/daemon.h"
 
 /* What dfg-setup is to do. Strings are borrowed. */
 struct setup {

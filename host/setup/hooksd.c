@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <jansson.h>
 
-#include "dfg/oci_spec.h"
-#include "engine.h"
+#include "oci/spec.h"
+#include "setup/engine.h"
 
 #define HOOKS_FILE "50-dfg.json"
 #define EARLY_FILE "50-dfg-early.json"

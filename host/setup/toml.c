@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "toml.h"
+#include "setup/toml.h"
 
 #define BLANKS " \t"
 

@@ -4,13 +4,13 @@
  *
  * No reader of the whole language: inline tables, dotted keys and strings over several lines are
  * not seen. What comes of a change has to be judged by the program that reads the file. */
-#ifndef DFG_TOML_H
-#define DFG_TOML_H
+#ifndef DFG_SETUP_TOML_H
+#define DFG_SETUP_TOML_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 #define TOML_KEYS_MAX 8
 

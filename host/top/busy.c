@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "busy.h"
+#include "top/busy.h"
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 static const struct {
 	const char *start; /* of the name, with '_' for blanks */

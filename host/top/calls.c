@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls.h"
+#include "top/calls.h"
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 struct search {
 	const struct stacks *stacks;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ways to a method and on from it, of a call tree: its callers and callees, as trees. Pure. */
-#ifndef DFG_CALLS_H
-#define DFG_CALLS_H
+#ifndef DFG_TOP_CALLS_H
+#define DFG_TOP_CALLS_H
 
-#include "view.h"
+#include "top/view.h"
 
 /* One line of such a tree, in preorder, those with most samples first. */
 struct call {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "colours.h"
+#include "top/colours.h"
 
 #include <ncurses.h>
 #include <stdlib.h>

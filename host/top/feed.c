@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "feed.h"
+#include "top/feed.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "dfg/fs.h"
-#include "tree.h"
+#include "common/fs.h"
+#include "top/tree.h"
 
 int feed_open(int ret[2], struct err *err)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the process that records to the one that shows: a message for each window of the recording
  * and each container, with its call tree (tree.h) in a file. */
-#ifndef DFG_FEED_H
-#define DFG_FEED_H
+#ifndef DFG_TOP_FEED_H
+#define DFG_TOP_FEED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dfg/err.h"
-#include "stacks.h"
+#include "calltree/calltree.h"
+#include "common/err.h"
 
 struct window {
 	char name[256], id[128]; /* of the container */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "history.h"
+#include "top/history.h"
 
 #include <stdlib.h>
 

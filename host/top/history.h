@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last windows of a recording, and what they come to together. */
-#ifndef DFG_HISTORY_H
-#define DFG_HISTORY_H
+#ifndef DFG_TOP_HISTORY_H
+#define DFG_TOP_HISTORY_H
 
-#include "feed.h"
+#include "top/feed.h"
 
 #define HISTORY_MOST 30 /* windows; older ones are forgotten */
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ncurses.h>
 
-#include "dfg/str.h"
-#include "screen.h"
-#include "table.h"
+#include "common/str.h"
+#include "top/screen.h"
+#include "top/table.h"
 
 static const size_t spans[] = {1, 5, 15, HISTORY_MOST};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lens.h"
+#include "top/lens.h"
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 bool lens_has_thread(const struct lens *lens, const char *name)
 {

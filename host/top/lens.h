@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which part of a call tree is to be seen, and in which order. Pure. */
-#ifndef DFG_LENS_H
-#define DFG_LENS_H
+#ifndef DFG_TOP_LENS_H
+#define DFG_TOP_LENS_H
 
 #include <stdbool.h>
 
-#include "stacks.h"
+#include "calltree/calltree.h"
 
 enum lens_order {
 	ORDER_SELF,

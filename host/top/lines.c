@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lines.h"
+#include "top/lines.h"
 
-#include "text.h"
+#include "format/text.h"
 
 static double percent(uint64_t part, uint64_t whole)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is seen, as lines of text: the same on a screen and without one. All are appended to `out`
  * without a newline. */
-#ifndef DFG_LINES_H
-#define DFG_LINES_H
+#ifndef DFG_TOP_LINES_H
+#define DFG_TOP_LINES_H
 
-#include "dfg/str.h"
-#include "history.h"
-#include "view.h"
+#include "common/str.h"
+#include "top/history.h"
+#include "top/view.h"
 
 /* "web · 10.0 s · 1 973 samples · 1.99 processors": `frequency` in Hz. */
 void lines_title(struct str *out, const char *name, const struct moment *m, unsigned frequency);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paper.h"
+#include "top/paper.h"
 
-#include "lines.h"
-#include "text.h"
+#include "format/text.h"
+#include "top/lines.h"
 
 #define INDENT_MOST 20 /* levels: then the name would be off the screen */
 

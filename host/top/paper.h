@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of the screen's table, each of which may stand for a method or a thread. */
-#ifndef DFG_PAPER_H
-#define DFG_PAPER_H
+#ifndef DFG_TOP_PAPER_H
+#define DFG_TOP_PAPER_H
 
-#include "calls.h"
-#include "dfg/str.h"
-#include "view.h"
+#include "common/str.h"
+#include "top/calls.h"
+#include "top/view.h"
 
 struct paper_line {
 	char *text;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plain.h"
+#include "top/plain.h"
 
 #include <jansson.h>
 
-#include "dfg/fs.h"
-#include "draw.h"
-#include "lines.h"
+#include "common/fs.h"
+#include "format/draw.h"
+#include "top/lines.h"
 
 static void end_line(struct str *out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dfg-top where there is no screen: a block of text, or a line of JSON, for each window. */
-#ifndef DFG_PLAIN_H
-#define DFG_PLAIN_H
+#ifndef DFG_TOP_PLAIN_H
+#define DFG_TOP_PLAIN_H
 
-#include "dfg/err.h"
-#include "history.h"
+#include "common/err.h"
+#include "top/history.h"
 
 /* Of each table, so many lines. */
 #define PLAIN_METHODS 20

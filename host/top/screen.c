@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "screen.h"
+#include "top/screen.h"
 
 #include <locale.h>
 #include <ncurses.h>
 
-#include "colours.h"
-#include "dfg/str.h"
-#include "draw.h"
-#include "lines.h"
-#include "table.h"
+#include "common/str.h"
+#include "format/draw.h"
+#include "top/colours.h"
+#include "top/lines.h"
+#include "top/table.h"
 
 void screen_begin(struct screen *s, const char *name, unsigned frequency)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The screen of dfg-top (ncurses): what is seen, the keys, and the way from one to the other. */
-#ifndef DFG_SCREEN_H
-#define DFG_SCREEN_H
+#ifndef DFG_TOP_SCREEN_H
+#define DFG_TOP_SCREEN_H
 
-#include "calls.h"
-#include "history.h"
-#include "lens.h"
+#include "top/calls.h"
+#include "top/history.h"
+#include "top/lens.h"
 
 enum screen_mode {
 	SCREEN_METHODS,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "table.h"
+#include "top/table.h"
 
 #define CALLS_LEAST 100 /* lines with less than 1 % of the method's samples are left out */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands between the head and the bottom of the screen. */
-#ifndef DFG_TABLE_H
-#define DFG_TABLE_H
+#ifndef DFG_TOP_TABLE_H
+#define DFG_TOP_TABLE_H
 
-#include "paper.h"
-#include "screen.h"
+#include "top/paper.h"
+#include "top/screen.h"
 
 struct table {
 	struct paper paper;

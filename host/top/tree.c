@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree.h"
+#include "top/tree.h"
 
 #include <errno.h>
 
+#include "common/str.h"
 #include "dfg/bytes.h"
-#include "dfg/str.h"
-#include "out.h"
+#include "format/buffer.h"
 
 #define TREE_MAGIC 0x3165657274676664ull /* "dfgtree1" */
 #define TREE_SUM   (UINT64_C(1) << 53)	 /* of all samples: what JSON's readers count exactly */

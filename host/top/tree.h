@@ -7,11 +7,11 @@
  *	each node    u32 parent (an earlier one) · u32 frame · u64 samples of its own
  *
  * Node 0 is the root and stands for no frame. Both ends are the same program. */
-#ifndef DFG_TREE_H
-#define DFG_TREE_H
+#ifndef DFG_TOP_TREE_H
+#define DFG_TOP_TREE_H
 
-#include "dfg/err.h"
-#include "draw.h"
+#include "common/err.h"
+#include "format/draw.h"
 
 /* A tree has at most so many bytes, and the reader takes no more. */
 #define TREE_MAX (64u << 20)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "view.h"
+#include "top/view.h"
 
-#include "busy.h"
-#include "dfg/str.h"
+#include "common/str.h"
+#include "top/busy.h"
 
 static const char *const how_names[HOW_KINDS] = {
 	[HOW_C2] = "C2",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is shown of a call tree: its methods by time of their own and with what they call, its
  * threads, and what the machine was busy with. Pure. */
-#ifndef DFG_VIEW_H
-#define DFG_VIEW_H
+#ifndef DFG_TOP_VIEW_H
+#define DFG_TOP_VIEW_H
 
-#include "lens.h"
-#include "stacks.h"
+#include "calltree/calltree.h"
+#include "top/lens.h"
 
 /* What a sample is of: by its thread and its innermost frame. They add up to all samples. */
 enum busy {

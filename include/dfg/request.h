@@ -8,19 +8,17 @@
  * <name> is a plain file name (no '/') in the share: the host has made the file, see below. A name
  * that ends in ".snap" asks for a snapshot (snapshot.h), any other for a map. With keep=, at most
  * 60, the agent remembers for that long which code it has written; a request with since= the number
- * of that answer is then answered by a delta (SNAP_DELTA in its head), by a whole snapshot if it has
- * been forgotten. Without keep= what was remembered is forgotten: such a delta is the last of its
- * series, and goes through all classes (hs_dump_delta). One series is remembered at a time; since=0
- * and keep=0 are as if not there. Unknown keys are passed over.
- * The request reaches the agent in one of three ways:
- *   file    <ctl>/request.<nspid>, put there by rename(2). <nspid> is the pid the JVM sees itself
- *           (getpid). The agent watches the directory (inotify), and reads the file once at start.
- *   signal  the agent's real-time signal, sent with sigqueue(3): a wake-up, on which the agent
- *           looks for its request file. Where no control directory is mounted, the value is the
- *           host pid, and the request is: seq=0, out=perf-<host_pid>.map.
- *   load    Agent_OnAttach or Agent_OnLoad with the options of this form, separated by commas:
- *           dir=<share>,ctl=<control directory>,signal=<n>,request=seq:<u32>:<host_pid>:<name>,
- *           since=<u32>,keep=<seconds>,dns=<0 or 1>
+ * of that answer is then answered by a delta (SNAP_DELTA in its head), by a whole snapshot if it
+ *has been forgotten. Without keep= what was remembered is forgotten: such a delta is the last of
+ *its series, and goes through all classes (hs_dump_delta). One series is remembered at a time;
+ *since=0 and keep=0 are as if not there. Unknown keys are passed over. The request reaches the
+ *agent in one of three ways: file    <ctl>/request.<nspid>, put there by rename(2). <nspid> is the
+ *pid the JVM sees itself (getpid). The agent watches the directory (inotify), and reads the file
+ *once at start. signal  the agent's real-time signal, sent with sigqueue(3): a wake-up, on which
+ *the agent looks for its request file. Where no control directory is mounted, the value is the host
+ *pid, and the request is: seq=0, out=perf-<host_pid>.map. load    Agent_OnAttach or Agent_OnLoad
+ *with the options of this form, separated by commas: dir=<share>,ctl=<control
+ *directory>,signal=<n>,request=seq:<u32>:<host_pid>:<name>, since=<u32>,keep=<seconds>,dns=<0 or 1>
  *           All are optional; dir and ctl default to DFG_OUT_PATH and DFG_CTL_PATH, and an unknown
  *           key is ignored; since and keep are the request's. dns=1 switches the JVM's flag
  *           DebugNonSafepoints on at once: code compiled from then on says at each instruction
@@ -38,8 +36,8 @@
  *
  * status 0: whole; otherwise enum dfg_dump_status. entries: lines of the map; skipped: code that
  * could not be named or read; bytes: length of the map before the trailer; us: microseconds from
- * wake-up to trailer; cpu: of these, the processor time of the agent's thread. All behind the trailer is zeros. A failed dump also has a trailer, if the
- * file could be opened.
+ * wake-up to trailer; cpu: of these, the processor time of the agent's thread. All behind the
+ *trailer is zeros. A failed dump also has a trailer, if the file could be opened.
  *
  * MAP LINES, perf's own format (linux tools/perf/Documentation/jit-interface.txt):
  *

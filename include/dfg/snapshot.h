@@ -15,15 +15,15 @@
  * lies on is gone, listed or not), and METHOD records for all that its own CODE records refer to
  * and for methods of classes that came. All else is as it was, but for what HotSpot patches in code
  * that stays (the entry of what must not be entered any more; a call here and there). GONE is of
- * code of the snapshots before it, never of its own, wherever it stands. A METHOD holds from its snapshot on, and also
- * before it where no earlier one had its id: the last delta names methods of older classes that
- * have begun to run. A whole snapshot can follow others (what had been said was forgotten): it
- * stands for itself. What a snapshot says was so at some moment between its HEAD's time and its
- * END's. The last may lack its END: its writer was stopped.
+ * code of the snapshots before it, never of its own, wherever it stands. A METHOD holds from its
+ * snapshot on, and also before it where no earlier one had its id: the last delta names methods of
+ * older classes that have begun to run. A whole snapshot can follow others (what had been said was
+ * forgotten): it stands for itself. What a snapshot says was so at some moment between its HEAD's
+ * time and its END's. The last may lack its END: its writer was stopped.
  *
  * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
-#ifndef DFG_SNAPSHOT_FORMAT_H
-#define DFG_SNAPSHOT_FORMAT_H
+#ifndef DFG_SNAPSHOT_H
+#define DFG_SNAPSHOT_H
 
 #include <stdint.h>
 
@@ -46,10 +46,10 @@ struct snap_record {
 	uint32_t size; /* bytes of the whole record, a multiple of 8 */
 };
 
-#define SNAP_PRESERVE_FP      1u /* -XX:+PreserveFramePointer */
-#define SNAP_DEBUG_NON_SAFE   2u /* -XX:+DebugNonSafepoints is on now */
-#define SNAP_METHODS_COMPLETE 4u /* all methods that were ever interpreted have a METHOD record */
-#define SNAP_DELTA	      8u /* see above */
+#define SNAP_PRESERVE_FP      1u  /* -XX:+PreserveFramePointer */
+#define SNAP_DEBUG_NON_SAFE   2u  /* -XX:+DebugNonSafepoints is on now */
+#define SNAP_METHODS_COMPLETE 4u  /* all methods that were ever interpreted have a METHOD record */
+#define SNAP_DELTA	      8u  /* see above */
 #define SNAP_METHODS_NAMED    16u /* the same, in this snapshot or one before it */
 
 struct snap_head {
@@ -163,8 +163,8 @@ struct snap_thread {
 	/* char name[name_len] (UTF-8, at most DFG_NAME_MAX), padding */
 };
 
-/* A stub, one of those in a CODE that has no method: it names [start, start + size). It stays for as
- * long as the JVM runs; a delta has those that came. */
+/* A stub, one of those in a CODE that has no method: it names [start, start + size). It stays for
+ * as long as the JVM runs; a delta has those that came. */
 struct snap_stub {
 	struct snap_record record;
 	uint64_t start;

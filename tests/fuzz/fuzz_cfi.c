@@ -2,7 +2,7 @@
 /* An ELF file of a container, and the rules of unwinding in it. */
 #include <sys/mman.h>
 
-#include "cfi.h"
+#include "unwind/cfi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__asan_default_options(void);

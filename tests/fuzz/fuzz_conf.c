@@ -2,9 +2,9 @@
 /* dfg.conf and the id maps: values that are accepted are in range. */
 #include <stdint.h>
 
-#include "dfg/str.h"
-#include "dfg/hook_conf.h"
-#include "idmap.h"
+#include "common/str.h"
+#include "hook/idmap.h"
+#include "oci/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

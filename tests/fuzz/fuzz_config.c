@@ -3,9 +3,9 @@
  * hooks, takes them only once, and gives them back. */
 #include <stdint.h>
 
-#include "dfg/oci_spec.h"
-#include "oci_config.h"
-#include "oci_state.h"
+#include "oci/config.h"
+#include "oci/spec.h"
+#include "oci/state.h"
 
 #define HOOK "/l/dfg-hook"
 

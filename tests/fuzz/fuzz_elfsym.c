@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An ELF file of a container, and the names in it. */
-#include "elfsym.h"
+#include "symbols/elfsym.h"
 
-#include "dfg/str.h"
-#include "symname.h"
+#include "common/str.h"
+#include "elf/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

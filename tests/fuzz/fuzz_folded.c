@@ -3,8 +3,8 @@
  * the difference of it and its first half can be drawn. */
 #include <fcntl.h>
 
-#include "difference.h"
-#include "drawn.h"
+#include "calltree/difference.h"
+#include "lib/drawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  * promise: it ends, and what it writes are well-formed lines that do not overlap. */
 #include "dfg/bytes.h"
 #include "dfg/request.h"
-#include "hsimage.h"
+#include "lib/hsimage.h"
 
 #define RANGES_MAX 4096
 

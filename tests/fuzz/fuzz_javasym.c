@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A map of compiled code: what is found is inside of what is asked for, and its name is a text. */
-#include "javasym.h"
+#include "jit/javasym.h"
 
-#include "dfg/str.h"
-#include "symname.h"
+#include "common/str.h"
+#include "elf/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernsym.h"
+#include "symbols/kernel.h"
 
-#include "dfg/str.h"
+#include "common/str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

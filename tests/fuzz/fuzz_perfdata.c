@@ -2,8 +2,8 @@
 /* A recording through everything it passes on the way to stacks. */
 #include <sys/mman.h>
 
-#include "dfg/fs.h"
-#include "profile.h"
+#include "common/fs.h"
+#include "profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pprof from anywhere: what is read can be drawn, and what is written reads as the same. */
-#include "drawn.h"
-#include "pprof.h"
+#include "format/pprof.h"
+#include "lib/drawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

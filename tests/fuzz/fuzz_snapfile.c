@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Snapshots that follow each other, and a stack that is unwound with it: what is found lies inside
  * of the input, and every stack ends. The first byte says how the rest is divided. */
-#include "dfg/str.h"
-#include "unwind.h"
+#include "common/str.h"
+#include "unwind/unwind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

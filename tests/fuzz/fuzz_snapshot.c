@@ -6,7 +6,7 @@
  * delta. The promise: it ends, and what it writes is what dfg/snapshot.h says. */
 #include "dfg/bytes.h"
 #include "dfg/request.h"
-#include "hssnap.h"
+#include "lib/hssnap.h"
 
 struct check {
 	uint32_t records, codes, methods;

@@ -2,7 +2,7 @@
 /* Whatever is on stdin: a state that is accepted has an id and a pid that are safe to use. */
 #include <stdint.h>
 
-#include "oci_state.h"
+#include "oci/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A call tree as dfg-top gets it from the process that reads recordings: what is taken can be shown
  * in all ways, and its names are clean. */
-#include "tree.h"
+#include "top/tree.h"
 
-#include "calls.h"
-#include "drawn.h"
-#include "view.h"
+#include "lib/drawn.h"
+#include "top/calls.h"
+#include "top/view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <stdint.h>
 
-#include "dfg/fs.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/tap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

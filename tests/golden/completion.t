@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # bash completes the options, words and operands of all commands.
 cd "$(dirname "$0")/../.." || exit 1
-. tests/tap.sh
+. tests/lib/tap.sh
 [ -e /usr/share/bash-completion/bash_completion ] || tap_cannot "no bash-completion"
 PATH=$BUILD/bin:$PATH
 # shellcheck disable=SC1091

@@ -8,7 +8,7 @@
 #	flamegraph.pl --minwidth 0 difffolded-n | grep -o '<title>[^<]*</title>' |
 #		sed 's/<[^>]*>//g' | LC_ALL=C sort >titles
 # UPDATE=1 writes our own picture anew: look at it.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 need python3
 here=$TOP/tests/golden/diff
 work=$(mktemp -d)

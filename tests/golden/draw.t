@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Pictures of small profiles, byte for byte. UPDATE=1 writes the expected files anew: look at them.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 need python3
 here=$TOP/tests/golden/draw
 work=$(mktemp -d)

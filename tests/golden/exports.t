@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What is exported says the same as the folded text: every stack, every count, the kinds where the
-# format has them. With real consumers: tests/e2e/40-exports.t.
-. "$(dirname "$0")/../tap.sh"
+# format has them. With real consumers: tests/e2e/report/exports.t.
+. "$(dirname "$0")/../lib/tap.sh"
 need python3
 here=$TOP/tests/golden/draw
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-export_of() { "$BUILD/tools/draw" "$1" title <"$2" >"$work/$1" && "$TOP/tests/exports.py" "$1" "$work/$1" 10; }
+export_of() { "$BUILD/tools/draw" "$1" title <"$2" >"$work/$1" && "$TOP/tests/tools/exports.py" "$1" "$work/$1" 10; }
 
 for file in "$here"/{web,one,empty}.folded; do
 	name=$(basename "$file" .folded)
 	LC_ALL=C sort "$file" >"$work/with"
-	"$TOP/tests/exports.py" folded "$file" | LC_ALL=C sort >"$work/without"
+	"$TOP/tests/tools/exports.py" folded "$file" | LC_ALL=C sort >"$work/without"
 	for format in json firefox; do
 		export_of $format "$file" | LC_ALL=C sort >"$work/got"
 		ok "$name: $format" diff -u "$work/with" "$work/got"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The man pages have each option that --help has, and --help fits a screen.
 cd "$(dirname "$0")/../.." || exit 1
-. tests/tap.sh
+. tests/lib/tap.sh
 
 for command in "$BUILD"/bin/dfg-*; do
 	name=${command##*/}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What libdfg-agent.so brings into a JVM, and what it asks of it: nothing.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 need readelf bc
 
 so=$BUILD/payload/libdfg-agent.so

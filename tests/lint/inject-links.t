@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # dfg-inject runs in other people's containers: static, small, and without the means to run or load
 # anything of theirs.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 need readelf nm
 INJECT=$BUILD/payload/dfg-inject
 [ -x "$INJECT" ] || tap_cannot "no $INJECT"
@@ -30,6 +30,4 @@ ok "loads no library" takes_none 'dlopen|dlsym'
 ok "asks no name service" takes_none 'getpw.*|getgr.*|getaddrinfo|gethostby.*'
 ok "reads no locale, no environment" takes_none 'setlocale|getenv|secure_getenv'
 ok "enters no namespace" takes_none 'setns|unshare|chroot|pivot_root'
-ok "includes no other part's headers" \
-	sh -c '! grep -nE "#include \"" "$1"/injector/*.[ch] | grep -vE "\"(dfg/|attach|exchange|ids|jvm_args|target|trigger|wire)"' - "$TOP"
 tap_done

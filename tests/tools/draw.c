@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dfg/fs.h"
-#include "fold.h"
-#include "formats.h"
-#include "pprof.h"
+#include "common/fs.h"
+#include "format/folded.h"
+#include "format/pprof.h"
+#include "report/formats.h"
 
 static void quality_parse(struct quality *q, const char *text)
 {

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "../perffile.h"
-#include "dfg/fs.h"
+#include "common/fs.h"
+#include "lib/perffile.h"
 
 #define RING_PAGES 2048u /* a power of 2 */
 #define PAGE	   4096u

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dfg/fs.h"
+#include "common/fs.h"
 #include "dfg/snapshot.h"
 
 struct entry {

@@ -6,9 +6,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "dfg/clock.h"
-#include "dfg/proc.h"
-#include "hsproc.h"
+#include "common/clock.h"
+#include "common/proc.h"
+#include "record/hsproc.h"
 
 static bool write_record(void *arg, const char *record, size_t len)
 {

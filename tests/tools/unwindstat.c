@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../fpcompare.h"
-#include "dfg/str.h"
-#include "perfdata.h"
-#include "symbolize.h"
-#include "unwind.h"
+#include "common/str.h"
+#include "lib/fpcompare.h"
+#include "perf/perfdata.h"
+#include "symbols/symbolize.h"
+#include "unwind/unwind.h"
 
 #define CLASSES 64
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the agent is asked: request lines and the options of a load. The sources are included, since
  * the agent is built without a libc and is in no archive. */
-#include "../../agent-jni/order.c"
-#include "../../agent-jni/text.c"
+#include "agent-jni/request.c"
+#include "agent-jni/text.c"
 
-#include "tap.h"
+#include "lib/tap.h"
 
 static bool line_ok(const char *line, struct order *ret)
 {

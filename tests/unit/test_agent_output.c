@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The agent's output file at every size it can turn out to have. The agent's sources are included,
  * since it is built without a libc and is in no archive. */
-#include "../../agent-jni/output.c"
-#include "../../agent-jni/text.c"
+#include "agent-jni/text.c"
+#include "agent-jni/writer.c"
 
-#include "tap.h"
+#include "lib/tap.h"
 
 #define FILE_BYTES (1u << 20)
 

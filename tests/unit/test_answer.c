@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dfg/snapshot.h"
-#include "share.h"
-#include "tap.h"
+#include "lib/tap.h"
+#include "record/share.h"
 
 static bool parse(const char *line, struct dump_answer *ret)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whether a JVM was told not to be attached to. */
-#include "jvm_args.h"
-#include "tap.h"
+#include "injector/jvm_args.h"
+#include "lib/tap.h"
 
 #define OFF "-XX:+DisableAttachMechanism"
 #define ON  "-XX:-DisableAttachMechanism"

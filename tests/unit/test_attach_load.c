@@ -8,9 +8,9 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "dfg/attach.h"
-#include "dfg/clock.h"
-#include "tap.h"
+#include "common/clock.h"
+#include "injector/attach.h"
+#include "lib/tap.h"
 
 static pid_t start(void (*setup)(void))
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The bytes of the attach protocol: requests as HotSpot's own clients send them; replies named
  * after a JDK are what Debian's 8u504, 11.0.33, 17.0.21, 21.0.12 and 25.0.3 really sent. */
-#include "tap.h"
-#include "wire.h"
+#include "injector/wire.h"
+#include "lib/tap.h"
 
 struct reply {
 	const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dfg/bytes.h"
 
-#include "tap.h"
+#include "lib/tap.h"
 
 static void test_reading(void)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Unwinds itself: registers and stack as they are, deep inside of the program, of libc and of
  * signal handlers, up to the start of the program. */
-#include "cfi.h"
+#include "unwind/cfi.h"
 
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
 
-#include "cfimachine.h"
-#include "dfg/str.h"
-#include "elfsym.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/cfimachine.h"
+#include "lib/tap.h"
+#include "symbols/elfsym.h"
 
 #define FILES  16
 #define FRAMES 64

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rules of files whose contents are known, and of a JVM. */
-#include "cfi.h"
+#include "unwind/cfi.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <glob.h>
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 /* A seed of the fuzz target, made by tests/fuzz/cfi_seeds.sh. */
 static struct cfi *open_fixture(const char *name)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "container.h"
-#include "tap.h"
+#include "discover/container.h"
+#include "lib/tap.h"
 
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID2 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"

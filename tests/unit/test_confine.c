@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Each check runs in a child that gives something up and then tries to use it. */
-#include "dfg/confine.h"
+#include "common/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "dfg/parallel.h"
-#include "tap.h"
+#include "common/parallel.h"
+#include "lib/tap.h"
 
 static struct err err;
 

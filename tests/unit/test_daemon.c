@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which daemon reads a configuration file, and whether it has read it as it is: this process plays
  * one. */
-#include "daemon.h"
+#include "setup/daemon.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dfg/fs.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/tap.h"
 
 static char usual[64], name[64];
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calltree/difference.h"
 #include "dfg/compiler.h"
-#include "difference.h"
 
 #include <math.h>
 
-#include "dfg/str.h"
-#include "fold.h"
-#include "hidden.h"
-#include "tap.h"
+#include "calltree/hidden.h"
+#include "common/str.h"
+#include "format/folded.h"
+#include "lib/tap.h"
 
 static struct stacks *folded(const char *text)
 {

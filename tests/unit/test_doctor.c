@@ -9,12 +9,12 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "depth_probe.h"
-#include "dfg/clock.h"
-#include "dfg/fs.h"
-#include "dfg/proc.h"
-#include "probe.h"
-#include "tap.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/proc.h"
+#include "doctor/depth_probe.h"
+#include "doctor/probe.h"
+#include "lib/tap.h"
 
 static struct findings found;
 static struct probe machine = {.root = "/nonexistent/dfg", .f = &found};

@@ -2,9 +2,9 @@
 /* Where names of functions come from in files without .symtab. */
 #include <lzma.h>
 
-#include "elfmake.h"
-#include "elfsym.h"
-#include "tap.h"
+#include "lib/elfmake.h"
+#include "lib/tap.h"
+#include "symbols/elfsym.h"
 
 static struct bytes of(const struct str *s)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Its own file is one of the things it reads: symbols of known names at known places. */
-#include "elfsym.h"
+#include "symbols/elfsym.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 
-#include "dfg/fs.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/tap.h"
 
 #define SPIN "tests/golden/perf/spin"
 

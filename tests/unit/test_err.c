@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/err.h"
+#include "common/err.h"
 
 #include <errno.h>
 
-#include "tap.h"
+#include "lib/tap.h"
 
 static void test_set(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/fs.h"
+#include "common/fs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "dfg/clock.h"
-#include "tap.h"
+#include "common/clock.h"
+#include "lib/tap.h"
 
 static char base[] = "/tmp/dfg-test-fs-XXXXXX";
 static int dir; /* of base */

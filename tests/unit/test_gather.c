@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Profiles are put together; what outputs and roots do beside that. */
-#include "gather.h"
+#include "report/merge.h"
 
 #include <fcntl.h>
 
-#include "dfg/fs.h"
-#include "dfg/str.h"
-#include "draw.h"
-#include "outputs.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "common/str.h"
+#include "format/draw.h"
+#include "lib/tap.h"
+#include "report/outputs.h"
 
 /* One sample of `thread;name` in a container. */
 static void fill(struct profile *p, const char *container, const char *name)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/heap.h"
+#include "common/heap.h"
 
 #include <unistd.h>
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 #define EXPECTED (8u << 20)
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg.conf, the hook's command line, and the id maps. */
-#include "dfg/hook_conf.h"
-#include "hook_options.h"
-#include "hook_select.h"
-#include "idmap.h"
+#include "hook/idmap.h"
+#include "hook/options.h"
+#include "oci/conf.h"
+#include "oci/select.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "common/str.h"
 #include "dfg/paths.h"
-#include "dfg/str.h"
-#include "tap.h"
+#include "lib/tap.h"
 
 static int parse(const char *text, struct hook_conf *c, struct err *err)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* config.json: what the hook reads of it, what dfg-runtime writes into it, and the command lines
  * that make it do so. */
-#include "dfg/oci_spec.h"
-#include "oci_config.h"
+#include "oci/config.h"
+#include "oci/spec.h"
 
 #include <sys/stat.h>
 
-#include "dfg/str.h"
-#include "runtime_args.h"
-#include "tap.h"
+#include "common/str.h"
+#include "hook/runtime_args.h"
+#include "lib/tap.h"
 
 #define H    "{\"path\":\"/l/dfg-hook\",\"args\":[\"dfg-hook\"],\"env\":[\"DFG=1\"],\"timeout\":5}"
 #define ADDS "\"createRuntime\":[" H "],\"poststop\":[" H "]"

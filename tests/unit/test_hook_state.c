@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The OCI state: what a runtime, or something that is none, may put on the hook's stdin. */
-#include "oci_state.h"
+#include "oci/state.h"
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 static enum hook_reason parse(const char *text, bool need_bundle, struct oci_state *s)
 {

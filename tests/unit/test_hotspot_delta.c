@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Deltas between snapshots of a JVM that is made up and changes. */
+#include "common/str.h"
 #include "dfg/request.h"
-#include "dfg/str.h"
-#include "hs_loaders.h"
-#include "hssnap.h"
-#include "tap.h"
+#include "hotspot/loaders.h"
+#include "lib/hssnap.h"
+#include "lib/tap.h"
 
 static struct snap_image s;
 static struct hs_result result;
@@ -237,9 +237,9 @@ static void test_last(void)
 		image_set(&s.im, s.idle + 40, 0x1000, 8);
 		next(true);
 		ok(strstr(text.buf, "Idle.never") != NULL, "a method of an old class");
-		is_int(strstr(text.buf, "Main.run") != NULL, r == IMAGE_8,
-		       "%s", r == IMAGE_8 ? "JDK 8 does not tell which classes are new: all methods"
-					  : "of the others each has been named");
+		is_int(strstr(text.buf, "Main.run") != NULL, r == IMAGE_8, "%s",
+		       r == IMAGE_8 ? "JDK 8 does not tell which classes are new: all methods"
+				    : "of the others each has been named");
 	}
 	begin(IMAGE_25);
 	memcpy(&cm, image_at(&s.im, s.run + 24), 8);

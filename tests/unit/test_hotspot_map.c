@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The reader of HotSpot's tables on a JVM that is made up, and on ones that lie. */
+#include "common/str.h"
 #include "dfg/request.h"
-#include "dfg/str.h"
-#include "hsimage.h"
-#include "tap.h"
+#include "lib/hsimage.h"
+#include "lib/tap.h"
 
 static struct image im;
 static struct hs_result result;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reads of another's memory: pages, the window, pieces. */
-#include "hs_mem.h"
+#include "hotspot/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tap.h"
+#include "lib/tap.h"
 
 #define BASE  0x10000u
 #define BYTES 8192u

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dfg/request.h"
-#include "hssnap.h"
-#include "tap.h"
+#include "lib/hssnap.h"
+#include "lib/tap.h"
 
 static struct snap_image s;
 static struct hs_result result;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What machine code says about its frame: sequences as HotSpot's assembler makes them, and
  * instructions that only look like them (arm64). */
-#include "hs_scan.h"
-#include "tap.h"
+#include "hotspot/scan.h"
+#include "lib/tap.h"
 
 #define CODE(...)                                                                                  \
 	static const uint32_t insns[] = {__VA_ARGS__};                                             \

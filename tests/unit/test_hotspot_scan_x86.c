@@ -3,8 +3,8 @@
  * that only look like them (x86-64). */
 #include <string.h>
 
-#include "hs_scan.h"
-#include "tap.h"
+#include "hotspot/scan.h"
+#include "lib/tap.h"
 
 #define CODE(...)                                                                                  \
 	static const uint8_t bytes[] = {__VA_ARGS__};                                              \

@@ -2,8 +2,8 @@
 /* Scopes of compiled code as a JVM that lies describes them. */
 #include <stdlib.h>
 
-#include "hs_scope.h"
-#include "tap.h"
+#include "hotspot/scope.h"
+#include "lib/tap.h"
 
 #define DATA_MAX 60000u
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Snapshots of a JVM that is made up, and of ones that lie. */
+#include "common/str.h"
 #include "dfg/request.h"
-#include "dfg/str.h"
-#include "hs_blob.h"
-#include "hssnap.h"
-#include "tap.h"
+#include "hotspot/blob.h"
+#include "lib/hssnap.h"
+#include "lib/tap.h"
 
 static struct snap_image s;
 static struct hs_result result;

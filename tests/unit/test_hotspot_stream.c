@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* HotSpot's packed numbers. */
-#include "hs_stream.h"
-#include "tap.h"
+#include "hotspot/stream.h"
+#include "lib/tap.h"
 
 static struct hs_stream stream(const uint8_t *p, size_t len, uint8_t base)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The names of stubs in a JVM that is made up: found without a symbol, and only what is proved. */
+#include "common/str.h"
 #include "dfg/request.h"
-#include "dfg/str.h"
-#include "hssnap.h"
-#include "tap.h"
+#include "lib/hssnap.h"
+#include "lib/tap.h"
 
 #define STUBS	  20
 #define STUB_SIZE 32

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "javasym.h"
+#include "jit/javasym.h"
 
 #include <sys/mman.h>
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 static struct javasym *map_of(const char *text)
 {

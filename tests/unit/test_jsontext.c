@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Changes in the text of JSON: what is put in, where, and that it comes out without a trace. */
-#include "dfg/jsontext.h"
-#include "tap.h"
+#include "lib/tap.h"
+#include "oci/jsontext.h"
 
 #define PATH(...) ((const char *const[]){__VA_ARGS__, NULL})
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernsym.h"
+#include "symbols/kernel.h"
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 static const char text[] = "0000000000000000 A fixed_percpu_data\n"
 			   "ffffffff81000000 T _stext\n"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "keyed.h"
+#include "calltree/keyed.h"
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 static uint64_t next_random(uint64_t *state)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layout.h"
+#include "format/layout.h"
 
-#include "drawn.h"
-#include "palette.h"
-#include "tap.h"
-#include "text.h"
+#include "format/palette.h"
+#include "format/text.h"
+#include "lib/drawn.h"
+#include "lib/tap.h"
 
 /* "depth start samples" of each box. */
 static void check_layout(const char *folded, uint64_t narrowest, const char *want, const char *name)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ordered set and the tree of lives, against what is slow and simple. */
-#include "lifetree.h"
+#include "jit/interval_tree.h"
 
-#include "dfg/str.h"
-#include "ordset.h"
-#include "tap.h"
+#include "common/str.h"
+#include "jit/ordset.h"
+#include "lib/tap.h"
 
 static uint32_t seed = 7;
 

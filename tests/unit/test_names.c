@@ -2,9 +2,9 @@
 /* Which containers a name means. */
 #include <jansson.h>
 
-#include "container.h"
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "discover/container.h"
+#include "lib/tap.h"
 
 #define HEX(c) c c c c c c c c c c c c c c c c /* 64 digits of 4 */
 #define A      HEX("aaaa")

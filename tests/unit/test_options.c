@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <getopt.h>
 
-#include "options.h"
-#include "tap.h"
+#include "cmd/options.h"
+#include "lib/tap.h"
 
 static struct options o;
 static struct err err;

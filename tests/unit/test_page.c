@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a page knows of a recording: samples with times and threads, source lines. */
-#include "drawn.h"
-#include "page.h"
-#include "samples.h"
-#include "tap.h"
+#include "calltree/samples.h"
+#include "format/page.h"
+#include "lib/drawn.h"
+#include "lib/tap.h"
 
 static const struct quality good = {.samples = 3};
 

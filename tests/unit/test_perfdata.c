@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perfdata.h"
+#include "perf/perfdata.h"
 
 #include <sys/mman.h>
 
-#include "perffile.h"
-#include "tap.h"
+#include "lib/perffile.h"
+#include "lib/tap.h"
 
 #define TYPE_PLAIN (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)
 

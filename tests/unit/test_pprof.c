@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "drawn.h"
-#include "gzip.h"
-#include "pprof.h"
-#include "protobuf.h"
-#include "tap.h"
+#include "format/gzip.h"
+#include "format/pprof.h"
+#include "format/protobuf.h"
+#include "lib/drawn.h"
+#include "lib/tap.h"
 
 /* ---- a profile with all that there is ---- */
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From a recording to stacks: recordings made here in memory, and the real ones of
  * tests/golden/perf with the folded text expected of them. */
-#include "profile.h"
+#include "profile/profile.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "dfg/fs.h"
-#include "perffile.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/perffile.h"
+#include "lib/tap.h"
 
 #define GOLDEN	   "tests/golden/perf/"
 #define TYPE_PLAIN (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)

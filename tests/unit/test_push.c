@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "push.h"
-#include "tap.h"
+#include "lib/tap.h"
+#include "report/push.h"
 
 static void check(const char *url, const char *want, const char *name)
 {

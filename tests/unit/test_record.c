@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a recording will take, asked beforehand. */
-#include "record.h"
+#include "record/perf.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "tap.h"
+#include "lib/tap.h"
 
 /* As perf does: the file is there long before anything is in it. */
 static void test_begin(void)

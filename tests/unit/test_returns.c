@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "returns.h"
+#include "unwind/return_cache.h"
 
-#include "tap.h"
+#include "lib/tap.h"
 
 static const struct snapfile_code code = {.first = 1, .gone = 5};
 

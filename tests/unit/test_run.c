@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/run.h"
+#include "common/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +8,9 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "dfg/clock.h"
-#include "dfg/fs.h"
-#include "tap.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "lib/tap.h"
 
 static struct err err;
 

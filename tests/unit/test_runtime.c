@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime.h"
+#include "discover/runtime.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dfg/fs.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/tap.h"
 
 /* What a native image has. */
 __attribute__((section(".svm_heap"), used)) static int heap = 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 
-#include "dfg/fs.h"
-#include "session.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/tap.h"
+#include "session/session.h"
 
 static char base[] = "/tmp/dfg-test-session-XXXXXX";
 

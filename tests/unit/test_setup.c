@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "dfg/fs.h"
-#include "engine.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/tap.h"
+#include "setup/engine.h"
 
 #define GOLDEN "tests/golden/setup"
 

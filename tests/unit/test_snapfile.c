@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "snapfile.h"
+#include "jit/snapfile.h"
 
 #include <sys/mman.h>
 
-#include "codelist.h"
-#include "dfg/fs.h"
-#include "snapmake.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "jit/codelist.h"
+#include "lib/snapmake.h"
+#include "lib/tap.h"
 
 static const struct snap_scope scopes[] = {
 	{.method = 1, .bci = 10, .line = 100, .parent = SNAP_NONE},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Snapshots that follow each other: what was there at a time. */
-#include "snapfile.h"
+#include "jit/snapfile.h"
 
-#include "snapmake.h"
-#include "tap.h"
+#include "lib/snapmake.h"
+#include "lib/tap.h"
 
 #define A 0x1000u
 #define B 0x2000u
@@ -182,7 +182,8 @@ static void test_methods(void)
 	is_method(2, 150, "a.Same", "the same in both");
 	is_method(3, 250, "a.Unloaded", "not in a delta: as it was");
 	is_method(3, 300, "", "not in a whole snapshot: gone");
-	is_method(6, 350, "a.Last", "in the last delta, which names all that had no name: loaded before");
+	is_method(6, 350, "a.Last",
+		  "in the last delta, which names all that had no name: loaded before");
 	is_method(6, 250, "", "though not run by the last list of all");
 	is_method(5, 450, "a.Late", "what it does not name again is still there");
 	is_method(4, 150, "", "in none");

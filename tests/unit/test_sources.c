@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sources.h"
+#include "symbols/store.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "dfg/fs.h"
-#include "dfg/parallel.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "common/parallel.h"
+#include "lib/tap.h"
 
 #define THREADS 8
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "space.h"
+#include "perf/address_space.h"
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 /* "start-end+pgoff path, …" of the addresses from, from + 0x1000 … */
 static void is_layout(struct space *sp, pid_t pid, const char *want, const char *what)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calltree/calltree.h"
 #include "dfg/compiler.h"
-#include "stacks.h"
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 static uint32_t frame(struct stacks *s, const char *name, enum frame_kind kind)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dfg/str.h"
+#include "common/str.h"
 
-#include "tap.h"
+#include "lib/tap.h"
 
 static void test_building(void)
 {

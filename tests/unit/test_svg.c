@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 
-#include "drawn.h"
-#include "tap.h"
+#include "lib/drawn.h"
+#include "lib/tap.h"
 
 static const struct picture plain = {.title = "Title", .subtitle = "", .quality.samples = 1};
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolize.h"
+#include "symbols/symbolize.h"
 
 #include <sys/mman.h>
 
-#include "dfg/fs.h"
-#include "perffile.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/perffile.h"
+#include "lib/tap.h"
 
 static const char map_text[] = "7000000 1000 a.B.c\n";
 static const char kernel_text[] = "ffffffff81000000 T _stext\nffffffff81001000 T next\n";

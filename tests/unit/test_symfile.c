@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Symbols of separate debug files: which file it is, whether it belongs, what is copied. */
-#include "symfile.h"
+#include "record/symfile.h"
 
 #include <lzma.h>
 #include <sys/mman.h>
 
-#include "dfg/fs.h"
-#include "elfmake.h"
-#include "elfsym.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/elfmake.h"
+#include "lib/tap.h"
+#include "symbols/elfsym.h"
 
 static int file_of(const struct str *s)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symname.h"
+#include "elf/names.h"
 
-#include "tap.h"
+#include "lib/tap.h"
 
 static void shows(const char *name, const char *want)
 {

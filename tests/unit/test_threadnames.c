@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Java's names of threads, from made-up snapshots. */
-#include "threadnames.h"
+#include "jit/threadnames.h"
 
 #include <sys/mman.h>
 
-#include "dfg/fs.h"
+#include "common/fs.h"
+#include "common/str.h"
 #include "dfg/snapshot.h"
-#include "dfg/str.h"
-#include "tap.h"
+#include "lib/tap.h"
 
 static void add(struct str *s, uint32_t tid, const char *name, uint32_t claimed)
 {

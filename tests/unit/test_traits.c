@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traits.h"
+#include "calltree/traits.h"
 
-#include "dfg/str.h"
-#include "tap.h"
+#include "common/str.h"
+#include "lib/tap.h"
 
 static struct stacks *s;
 static struct traits *t;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The call tree as bytes, the feed and the history it goes into. */
-#include "tree.h"
+#include "top/tree.h"
 
 #include <sys/mman.h>
 
-#include "dfg/fs.h"
-#include "drawn.h"
-#include "feed.h"
-#include "history.h"
-#include "tap.h"
+#include "common/fs.h"
+#include "lib/drawn.h"
+#include "lib/tap.h"
+#include "top/feed.h"
+#include "top/history.h"
 
 static int tree_file(const char *folded)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The rules of unwinding that are arm64's own, each on a stack made for it. METHOD pushes x29 and
  * x30 first; CALLER makes its frame at once. */
-#include "unwindmake.h"
+#include "lib/unwindmake.h"
 
 #define LINK   UNWIND_RA
 #define THIS   12

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The rules of unwinding that are x86-64's own, each on a stack made for it. */
-#include "unwindmake.h"
+#include "lib/unwindmake.h"
 
 static void test_prologue(void)
 {

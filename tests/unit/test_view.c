@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What dfg-top makes of a call tree: rows, threads, what the machine was busy with, calls. */
-#include "view.h"
+#include "top/view.h"
 
-#include "busy.h"
-#include "calls.h"
-#include "drawn.h"
-#include "lines.h"
-#include "paper.h"
-#include "plain.h"
-#include "tap.h"
+#include "lib/drawn.h"
+#include "lib/tap.h"
+#include "top/busy.h"
+#include "top/calls.h"
+#include "top/lines.h"
+#include "top/paper.h"
+#include "top/plain.h"
 
 static const struct lens all;
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent-jni/request.h"
+
+#include "dfg/paths.h"
+
+#define PID_LIMIT (1u << 22) /* PID_MAX_LIMIT */
+#define KEEP_MAX  60
+
+static bool copy(struct scan from, char *to, size_t cap)
+{
+	struct text t = {.buf = to, .cap = cap};
+
+	text_add(&t, from.p, from.len);
+	return !t.cut;
+}
+
+static bool path_take(struct scan value, char *to)
+{
+	return value.len > 0 && value.p[0] == '/' && copy(value, to, AGENT_PATH_MAX);
+}
+
+static bool signal_take(struct scan value, int *ret)
+{
+	uint64_t n;
+
+	/* Below are the libcs' own real-time signals; 64 is the last there is. */
+	if (!scan_number(&value, 64, &n) || value.len > 0 || n < 35)
+		return false;
+	*ret = (int)n;
+	return true;
+}
+
+static bool bool_take(struct scan value, bool *ret)
+{
+	*ret = value.len == 1 && value.p[0] == '1';
+	return *ret || (value.len == 1 && value.p[0] == '0');
+}
+
+static bool numbers_take(struct scan *s, const char *between, struct order *ret)
+{
+	uint64_t seq, pid;
+
+	if (!scan_number(s, UINT32_MAX, &seq) || !scan_word(s, between) ||
+	    !scan_number(s, PID_LIMIT, &pid) || pid == 0)
+		return false;
+	ret->seq = (uint32_t)seq;
+	ret->host_pid = (uint32_t)pid;
+	return true;
+}
+
+static bool request_take(struct scan value, struct order *ret)
+{
+	return scan_word(&value, "seq:") && numbers_take(&value, ":", ret) &&
+	       scan_word(&value, ":") && scan_is_name(&value) &&
+	       copy(value, ret->name, sizeof(ret->name));
+}
+
+static bool number_take(struct scan value, uint64_t max, uint32_t *ret)
+{
+	uint64_t n;
+
+	if (!scan_number(&value, max, &n) || value.len > 0)
+		return false;
+	*ret = (uint32_t)n;
+	return true;
+}
+
+/* What a request and a load have in common; other words are passed over. */
+static bool word_take(struct scan word, struct order *ret)
+{
+	if (scan_word(&word, "since="))
+		return number_take(word, UINT32_MAX, &ret->since);
+	if (scan_word(&word, "keep="))
+		return number_take(word, KEEP_MAX, &ret->keep);
+	return true;
+}
+
+static bool option_take(struct scan part, struct options *ret)
+{
+	if (scan_word(&part, "dir="))
+		return path_take(part, ret->dir);
+	if (scan_word(&part, "ctl="))
+		return path_take(part, ret->ctl);
+	if (scan_word(&part, "signal="))
+		return signal_take(part, &ret->signal);
+	if (scan_word(&part, "dns="))
+		return bool_take(part, &ret->debug_info);
+	if (scan_word(&part, "request="))
+		return ret->has_order = request_take(part, &ret->order);
+	return word_take(part, &ret->order);
+}
+
+bool options_parse(const char *text, struct options *ret)
+{
+	struct scan s = scan_of(text);
+
+	ret->signal = 0;
+	ret->debug_info = false;
+	ret->has_order = false;
+	ret->order.since = 0;
+	ret->order.keep = 0;
+	copy(scan_of(DFG_OUT_PATH), ret->dir, sizeof(ret->dir));
+	copy(scan_of(DFG_CTL_PATH), ret->ctl, sizeof(ret->ctl));
+	while (s.len > 0) {
+		if (!option_take(scan_until(&s, ','), ret))
+			return false;
+		scan_word(&s, ",");
+	}
+	return copy(scan_of(ret->dir), ret->order.dir, sizeof(ret->order.dir));
+}
+
+bool order_parse(const char *line, size_t len, struct order *ret)
+{
+	struct scan s = {.p = line, .len = len}, rest, name;
+
+	ret->since = 0;
+	ret->keep = 0;
+	if (!scan_word(&s, "dfg1 dump seq=") || !numbers_take(&s, " host_pid=", ret) ||
+	    !scan_word(&s, " out="))
+		return false;
+	rest = scan_until(&s, '\n');
+	name = scan_until(&rest, ' ');
+	while (scan_word(&rest, " "))
+		if (!word_take(scan_until(&rest, ' '), ret))
+			return false;
+	return s.len == 1 && scan_is_name(&name) && copy(name, ret->name, sizeof(ret->name));
+}
+
+bool order_of_pid(uint32_t host_pid, struct order *ret)
+{
+	struct text name = TEXT_OF(ret->name);
+
+	if (host_pid == 0 || host_pid > PID_LIMIT)
+		return false;
+	ret->seq = 0;
+	ret->since = 0;
+	ret->keep = 0;
+	ret->host_pid = host_pid;
+	text_adds(&name, "perf-");
+	text_addu(&name, host_pid);
+	text_adds(&name, ".map");
+	return true;
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calltree/calltree.h"
+
+#include "calltree/hidden.h"
+#include "calltree/mix.h"
+#include "common/str.h"
+
+#define PATHS 8 /* a power of two */
+
+/* The stack that was added last, with its nodes: the next one of the same thread has most of its
+ * outer frames in common with it. */
+struct path {
+	struct path_step {
+		uint32_t frame, node, hash;
+	} * steps;
+	size_t len, cap;
+};
+
+struct stacks {
+	struct path paths[PATHS]; /* by the first frame */
+	struct frames *frames;
+
+	struct stack_node *nodes;
+	uint32_t *node_hashes; /* of the frames up to each */
+	size_t node_count, node_cap, hash_cap;
+	uint32_t *node_slots; /* index, 0: empty (the root is found by no key) */
+	size_t node_mask;
+};
+
+/* Of a node, by its parent's. So that of each frame of a stack is known before any node of it. */
+static uint32_t hash_child(uint32_t parent, uint32_t frame)
+{
+	return (uint32_t)mix(((uint64_t)parent << 32 | frame) + 0x9e3779b97f4a7c15ull);
+}
+
+struct stacks *stacks_new(void)
+{
+	struct stacks *s = xcalloc(1, sizeof(*s));
+
+	s->frames = frames_new();
+	s->node_mask = 8191;
+	s->node_slots = xcalloc(s->node_mask + 1, sizeof(*s->node_slots));
+	s->nodes = grow(NULL, 0, &s->node_cap, sizeof(*s->nodes));
+	s->node_hashes = grow(NULL, 0, &s->hash_cap, sizeof(*s->node_hashes));
+	s->node_hashes[0] = 0;
+	s->nodes[s->node_count++] = (struct stack_node){0};
+	return s;
+}
+
+void stacks_free(struct stacks *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < PATHS; i++)
+		free(s->paths[i].steps);
+	frames_free(s->frames);
+	free(s->nodes);
+	free(s->node_hashes);
+	free(s->node_slots);
+	free(s);
+}
+
+uint32_t stacks_intern(struct stacks *s, const char *name, size_t len, enum frame_kind kind)
+{
+	return frames_intern(s->frames, name, len, kind);
+}
+
+struct frames *stacks_frames(const struct stacks *s)
+{
+	return s->frames;
+}
+
+static void grow_node_slots(struct stacks *s)
+{
+	size_t mask = s->node_mask * 2 + 1;
+	uint32_t *slots = xcalloc(mask + 1, sizeof(*slots));
+
+	for (size_t n = 1; n < s->node_count; n++) {
+		size_t i = s->node_hashes[n] & mask;
+
+		while (slots[i])
+			i = (i + 1) & mask;
+		slots[i] = (uint32_t)n;
+	}
+	free(s->node_slots);
+	s->node_slots = slots;
+	s->node_mask = mask;
+}
+
+/* `hash`: the child's. */
+static uint32_t find_child(struct stacks *s, uint32_t parent, uint32_t frame, uint32_t hash)
+{
+	size_t i = hash & s->node_mask;
+	uint32_t n;
+
+	for (; (n = s->node_slots[i]); i = (i + 1) & s->node_mask)
+		if (s->nodes[n].parent == parent && s->nodes[n].frame == frame)
+			return n;
+	n = (uint32_t)s->node_count;
+	s->nodes = grow(s->nodes, s->node_count, &s->node_cap, sizeof(*s->nodes));
+	s->node_hashes = grow(s->node_hashes, s->node_count, &s->hash_cap, sizeof(*s->node_hashes));
+	s->nodes[n] = (struct stack_node){
+		.frame = frame, .parent = parent, .next = s->nodes[parent].first};
+	s->node_hashes[n] = hash;
+	s->nodes[parent].first = n;
+	s->node_slots[i] = n;
+	if (++s->node_count > s->node_mask / 2)
+		grow_node_slots(s);
+	return n;
+}
+
+static uint32_t child(struct stacks *s, uint32_t parent, uint32_t frame)
+{
+	return find_child(s, parent, frame, hash_child(s->node_hashes[parent], frame));
+}
+
+uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_t count)
+{
+	uint32_t node = child(s, parent, frame);
+
+	s->nodes[node].self += count;
+	return node;
+}
+
+/* Asks for what the steps from `same` on will look at: one by one they would wait for memory. */
+static void expect_steps(const struct stacks *s, struct path *path, size_t same)
+{
+	uint32_t hash = same ? path->steps[same - 1].hash : 0;
+
+	for (size_t i = same; i < path->len; i++) {
+		hash = path->steps[i].hash = hash_child(hash, path->steps[i].frame);
+		__builtin_prefetch(&s->node_slots[hash & s->node_mask]);
+	}
+	for (size_t i = same; i < path->len; i++)
+		__builtin_prefetch(&s->nodes[s->node_slots[path->steps[i].hash & s->node_mask]]);
+}
+
+uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count)
+{
+	struct path *path = &s->paths[n ? frames[0] & (PATHS - 1) : 0];
+	size_t same = 0;
+	uint32_t node;
+
+	if (path->cap < n) {
+		path->cap = n * 2;
+		path->steps = xrealloc(path->steps, path->cap, sizeof(*path->steps));
+	}
+	while (same < n && same < path->len && path->steps[same].frame == frames[same])
+		same++;
+	path->len = n;
+	for (size_t i = same; i < n; i++)
+		path->steps[i].frame = frames[i];
+	expect_steps(s, path, same);
+	node = same ? path->steps[same - 1].node : 0;
+	for (size_t i = same; i < n; i++) {
+		node = find_child(s, node, frames[i], path->steps[i].hash);
+		path->steps[i].node = node;
+	}
+	s->nodes[node].self += count;
+	return node;
+}
+
+static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32_t frame,
+			    const struct graft *how)
+{
+	struct frame f = *frames_get(from, frame);
+	CLEANUP(str_fini) struct str name = {0};
+	uint32_t ret;
+
+	if (how->kinds != GRAFT_EXACT && f.kind != FRAME_ROOT && !*frame_suffix(f.kind))
+		f.kind = frame_kind_of_text(f.name, f.len);
+	if (how->kinds == GRAFT_METHODS && frame_is_java(f.kind)) {
+		hidden_name(&name, f.name, f.len);
+		f.kind = FRAME_JAVA;
+		f.name = name.buf ? name.buf : "";
+		f.len = (uint32_t)name.len;
+	}
+	ret = frames_intern(to->frames, f.name, f.len, f.kind);
+	if (!frames_keeps_places(to->frames))
+		return ret;
+	ret = frames_place(
+		to->frames, ret, f.line,
+		f.module ? frames_intern_module(to->frames, frames_module(from, f.module)) : 0);
+	return frames_level(to->frames, ret, f.level);
+}
+
+/* JDK 21 and later have it between a thread's run() and what that runs. */
+static bool is_run_with(const struct frame *f)
+{
+	static const char name[] = "java.lang.Thread.runWith";
+
+	return frame_is_java(f->kind) && f->len == strlen(name) && !memcmp(f->name, name, f->len);
+}
+
+#define IN_JAVA UINT32_MAX
+
+struct grafting {
+	struct stacks *to;
+	const struct stacks *from;
+	const struct graft *how;
+	uint32_t *frames;  /* by frame of `from`: that of `to`, + 1 */
+	uint32_t *nodes;   /* by node of `from`: that of `to` */
+	uint32_t *threads; /* that of its thread, up to the first Java method; then IN_JAVA */
+};
+
+/* The node of `to` for this one, whose parent has been looked at. */
+static uint32_t graft_node(const struct grafting *g, uint32_t n)
+{
+	const struct stack_node *node = &g->from->nodes[n];
+	const struct frame *f = frames_get(g->from->frames, node->frame);
+	uint32_t *frame = &g->frames[node->frame], under = g->nodes[node->parent];
+
+	if (g->how->skip_first && node->parent == 0)
+		return g->how->under;
+	if (g->how->kinds == GRAFT_METHODS) {
+		if (is_run_with(f))
+			return under;
+		if (frame_is_java(f->kind) && g->threads[node->parent] != IN_JAVA)
+			under = g->threads[node->parent];
+	}
+	if (!*frame)
+		*frame = graft_frame(g->to, g->from->frames, node->frame, g->how) + 1;
+	return child(g->to, under, *frame - 1);
+}
+
+void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,
+		  uint32_t **ret_nodes)
+{
+	CLEANUP(free) uint32_t *frames = xcalloc(frames_count(from->frames), sizeof(*frames));
+	CLEANUP(free) uint32_t *nodes = xcalloc(from->node_count, sizeof(*nodes));
+	CLEANUP(free) uint32_t *threads = xcalloc(from->node_count, sizeof(*threads));
+	struct grafting g = {to, from, how, frames, nodes, threads};
+
+	nodes[0] = threads[0] = how->under;
+	to->nodes[how->under].self += from->nodes[0].self;
+	/* A node is always made after its parent. */
+	for (uint32_t n = 1; n < from->node_count; n++) {
+		const struct stack_node *node = &from->nodes[n];
+		enum frame_kind kind = frames_get(from->frames, node->frame)->kind;
+
+		nodes[n] = graft_node(&g, n);
+		threads[n] = kind == FRAME_ROOT	   ? nodes[n]
+			     : frame_is_java(kind) ? IN_JAVA
+						   : threads[node->parent];
+		to->nodes[nodes[n]].self += node->self;
+	}
+	if (ret_nodes)
+		*ret_nodes = TAKE_PTR(nodes);
+}
+
+struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes)
+{
+	struct stacks *plain = stacks_new();
+
+	stacks_graft(plain, s, &(struct graft){0}, ret_nodes);
+	return plain;
+}
+
+static int compare_frames(const void *a, const void *b, void *arg)
+{
+	const struct stacks *s = arg;
+	const struct frame *x = frames_get(s->frames, *(const uint32_t *)a);
+	const struct frame *y = frames_get(s->frames, *(const uint32_t *)b);
+	int order = strcmp(x->name, y->name);
+
+	if (order == 0)
+		order = (int)x->kind - (int)y->kind;
+	if (order == 0)
+		order = (x->line > y->line) - (x->line < y->line);
+	if (order == 0)
+		order = (x->module > y->module) - (x->module < y->module);
+	return order ? order : (int)x->level - (int)y->level;
+}
+
+/* Nodes are put into the order of their frames by counting, then hung in front of their parents'
+ * lists from last to first: no list is sorted by itself. */
+void stacks_sort(struct stacks *s)
+{
+	size_t frame_count = frames_count(s->frames);
+	CLEANUP(free) uint32_t *order = xcalloc(frame_count, sizeof(*order));
+	CLEANUP(free) uint32_t *start = xcalloc(frame_count + 1, sizeof(*start));
+	CLEANUP(free) uint32_t *sorted = xcalloc(s->node_count, sizeof(*sorted));
+	uint32_t sum = 0;
+
+	for (uint32_t f = 0; f < frame_count; f++)
+		order[f] = f;
+	if (frame_count)
+		qsort_r(order, frame_count, sizeof(*order), compare_frames, s);
+	for (size_t n = 1; n < s->node_count; n++)
+		start[s->nodes[n].frame]++;
+	for (size_t f = 0; f < frame_count; f++) {
+		uint32_t count = start[order[f]];
+
+		start[order[f]] = sum;
+		sum += count;
+	}
+	for (uint32_t n = 1; n < s->node_count; n++)
+		sorted[start[s->nodes[n].frame]++] = n;
+	for (size_t n = 0; n < s->node_count; n++)
+		s->nodes[n].first = 0;
+	for (size_t i = s->node_count - 1; i-- > 0;) {
+		struct stack_node *node = &s->nodes[sorted[i]];
+
+		node->next = s->nodes[node->parent].first;
+		s->nodes[node->parent].first = sorted[i];
+	}
+}
+
+const struct frame *stacks_frame(const struct stacks *s, uint32_t frame)
+{
+	return frames_get(s->frames, frame);
+}
+
+const struct stack_node *stacks_node(const struct stacks *s, uint32_t node)
+{
+	return &s->nodes[node];
+}
+
+size_t stacks_node_count(const struct stacks *s)
+{
+	return s->node_count;
+}
+
+size_t stacks_frame_count(const struct stacks *s)
+{
+	return frames_count(s->frames);
+}
+
+uint64_t *stacks_totals(const struct stacks *s)
+{
+	uint64_t *totals = xcalloc(s->node_count, sizeof(*totals));
+
+	/* A node is always made after its parent. */
+	for (size_t n = s->node_count; n-- > 0;) {
+		totals[n] += s->nodes[n].self;
+		if (n)
+			totals[s->nodes[n].parent] += totals[n];
+	}
+	return totals;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calltree/frames.h"
+
+#include "calltree/mix.h"
+#include "common/str.h"
+
+#define CHUNK (64u << 10)
+
+/* Names live in chunks that never move, so that borrowed names stay valid. */
+struct chunk {
+	struct chunk *next;
+	size_t used, size;
+	char text[];
+};
+
+struct frames {
+	struct chunk *names;
+	struct frame *list;
+	size_t count, cap;
+	uint32_t *slots; /* open addressing, index + 1, 0: empty */
+	size_t mask;
+	bool places;
+	const char **modules;
+	size_t module_count, module_cap;
+};
+
+static uint64_t hash_frame(const struct frame *f)
+{
+	uint64_t h = 0x100001b3ull * (f->len + 1ull) + (uint64_t)f->kind;
+	const char *name = f->name;
+	size_t len = f->len;
+	uint64_t word;
+
+	if (f->line || f->module || f->level)
+		h = mix(h ^ ((uint64_t)f->module << 32 | f->line) ^ (uint64_t)f->level << 60);
+	for (; len >= sizeof(word); len -= sizeof(word), name += sizeof(word)) {
+		memcpy(&word, name, sizeof(word));
+		h = mix(h ^ word);
+	}
+	word = 0;
+	memcpy(&word, name, len);
+	return mix(h ^ word);
+}
+
+struct frames *frames_new(void)
+{
+	struct frames *fs = xcalloc(1, sizeof(*fs));
+
+	fs->mask = 1023;
+	fs->slots = xcalloc(fs->mask + 1, sizeof(*fs->slots));
+	fs->modules = grow(NULL, 0, &fs->module_cap, sizeof(*fs->modules));
+	fs->modules[fs->module_count++] = "";
+	return fs;
+}
+
+void frames_free(struct frames *fs)
+{
+	while (fs->names) {
+		struct chunk *next = fs->names->next;
+
+		free(fs->names);
+		fs->names = next;
+	}
+	free(fs->list);
+	free(fs->slots);
+	free(fs->modules);
+	free(fs);
+}
+
+static const char *keep_name(struct frames *fs, const char *name, size_t len)
+{
+	char *copy;
+
+	if (!fs->names || fs->names->size - fs->names->used <= len) {
+		size_t size = len + 1 > CHUNK ? len + 1 : CHUNK;
+		struct chunk *c = xmalloc(sizeof(*c) + size);
+
+		*c = (struct chunk){.next = fs->names, .size = size};
+		fs->names = c;
+	}
+	copy = fs->names->text + fs->names->used;
+	memcpy(copy, name, len);
+	copy[len] = '\0';
+	fs->names->used += len + 1;
+	return copy;
+}
+
+static void grow_slots(struct frames *fs)
+{
+	size_t mask = fs->mask * 2 + 1;
+	uint32_t *slots = xcalloc(mask + 1, sizeof(*slots));
+
+	for (size_t f = 0; f < fs->count; f++) {
+		size_t i = hash_frame(&fs->list[f]) & mask;
+
+		while (slots[i])
+			i = (i + 1) & mask;
+		slots[i] = (uint32_t)f + 1;
+	}
+	free(fs->slots);
+	fs->slots = slots;
+	fs->mask = mask;
+}
+
+static bool same_frame(const struct frame *a, const struct frame *b)
+{
+	return a->kind == b->kind && a->line == b->line && a->module == b->module &&
+	       a->level == b->level && a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
+}
+
+/* `copy`: the name is not one of these frames yet. */
+static uint32_t find_or_add(struct frames *fs, const struct frame *want, bool copy)
+{
+	size_t i = hash_frame(want) & fs->mask;
+	uint32_t number = (uint32_t)fs->count;
+
+	for (; fs->slots[i]; i = (i + 1) & fs->mask)
+		if (same_frame(&fs->list[fs->slots[i] - 1], want))
+			return fs->slots[i] - 1;
+	fs->list = grow(fs->list, fs->count, &fs->cap, sizeof(*fs->list));
+	fs->list[number] = *want;
+	if (copy) {
+		fs->list[number].name = keep_name(fs, want->name, want->len);
+		fs->list[number].plain = number;
+	}
+	fs->slots[i] = (uint32_t)++fs->count;
+	if (fs->count > fs->mask / 2)
+		grow_slots(fs);
+	return number;
+}
+
+uint32_t frames_intern(struct frames *fs, const char *name, size_t len, enum frame_kind kind)
+{
+	struct frame want = {.name = name, .len = (uint32_t)len, .kind = kind};
+
+	return find_or_add(fs, &want, true);
+}
+
+void frames_keep_places(struct frames *fs)
+{
+	fs->places = true;
+}
+
+bool frames_keeps_places(const struct frames *fs)
+{
+	return fs->places;
+}
+
+uint32_t frames_place(struct frames *fs, uint32_t frame, uint32_t line, uint32_t module)
+{
+	struct frame want = fs->list[frame];
+
+	if (!fs->places || (!line && !module))
+		return frame;
+	want.line = line;
+	want.module = module;
+	return find_or_add(fs, &want, false);
+}
+
+uint32_t frames_level(struct frames *fs, uint32_t frame, uint32_t level)
+{
+	struct frame want = fs->list[frame];
+
+	if (!fs->places || !level)
+		return frame;
+	want.level = level;
+	return find_or_add(fs, &want, false);
+}
+
+uint32_t frames_intern_module(struct frames *fs, const char *path)
+{
+	for (size_t i = 1; i < fs->module_count; i++)
+		if (strcmp(fs->modules[i], path) == 0)
+			return (uint32_t)i;
+	fs->modules = grow(fs->modules, fs->module_count, &fs->module_cap, sizeof(*fs->modules));
+	fs->modules[fs->module_count] = keep_name(fs, path, strlen(path));
+	return (uint32_t)fs->module_count++;
+}
+
+const char *frames_module(const struct frames *fs, uint32_t module)
+{
+	return fs->modules[module];
+}
+
+size_t frames_module_count(const struct frames *fs)
+{
+	return fs->module_count;
+}
+
+const struct frame *frames_get(const struct frames *fs, uint32_t frame)
+{
+	return &fs->list[frame];
+}
+
+size_t frames_count(const struct frames *fs)
+{
+	return fs->count;
+}
+
+bool frame_is_nameless(const struct frame *f)
+{
+	return (f->kind == FRAME_NATIVE || f->kind == FRAME_JVM) && f->name[0] == '[' &&
+	       memmem(f->name, f->len, "+0x", 3);
+}
+
+bool frame_is_java(enum frame_kind kind)
+{
+	return kind == FRAME_JAVA || kind == FRAME_INLINED || kind == FRAME_INTERPRETED;
+}
+
+enum frame_kind frame_kind_of_text(const char *name, size_t len)
+{
+	if (len == strlen("[unknown]") && memcmp(name, "[unknown]", len) == 0)
+		return FRAME_UNKNOWN;
+	return memmem(name, len, "::", 2) ? FRAME_JVM : FRAME_NATIVE;
+}
+
+const char *frame_suffix(enum frame_kind kind)
+{
+	switch (kind) {
+	case FRAME_KERNEL:
+		return "_[k]";
+	case FRAME_JAVA:
+		return "_[j]";
+	case FRAME_INLINED:
+		return "_[i]";
+	case FRAME_INTERPRETED:
+		return "_[0]";
+	default:
+		return "";
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calltree/samples.h"
+
+#include "common/str.h"
+
+void profile_init(struct profile *p, bool details)
+{
+	*p = (struct profile){.stacks = stacks_new()};
+	if (!details)
+		return;
+	p->samples = xcalloc(1, sizeof(*p->samples));
+	frames_keep_places(stacks_frames(p->stacks));
+}
+
+static void text_free(const char *text)
+{
+	free((char *)(uintptr_t)text);
+}
+
+static void origin_fini(struct origin *o)
+{
+	text_free(o->container);
+	text_free(o->id);
+	text_free(o->pod);
+	text_free(o->namespace);
+	text_free(o->host);
+	text_free(o->started);
+}
+
+static void samples_free(struct samples *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->origin_count; i++)
+		origin_fini(&s->origins[i]);
+	free(s->origins);
+	free(s->threads);
+	free(s->list);
+	free(s);
+}
+
+void profile_fini(struct profile *p)
+{
+	stacks_free(p->stacks);
+	samples_free(p->samples);
+}
+
+uint32_t samples_add_origin(struct samples *s, const struct origin *origin)
+{
+	s->origins = grow(s->origins, s->origin_count, &s->origin_cap, sizeof(*s->origins));
+	s->origins[s->origin_count] = (struct origin){.container = xstrdup(origin->container),
+						      .id = xstrdup(origin->id),
+						      .pod = xstrdup(origin->pod),
+						      .namespace = xstrdup(origin->namespace),
+						      .host = xstrdup(origin->host),
+						      .started = xstrdup(origin->started)};
+	return (uint32_t)s->origin_count++;
+}
+
+uint32_t samples_add_thread(struct samples *s, uint32_t origin, pid_t pid, pid_t tid)
+{
+	s->threads = grow(s->threads, s->thread_count, &s->thread_cap, sizeof(*s->threads));
+	s->threads[s->thread_count] =
+		(struct sample_thread){.pid = pid, .tid = tid, .origin = origin};
+	return (uint32_t)s->thread_count++;
+}
+
+void samples_add(struct samples *s, uint64_t time, uint32_t node, uint32_t thread)
+{
+	s->list = grow(s->list, s->count, &s->cap, sizeof(*s->list));
+	s->list[s->count++] = (struct sample){.time = time, .node = node, .thread = thread};
+}
+
+static void quality_add(struct quality *to, const struct quality *from)
+{
+	uint64_t *sums = (uint64_t *)to;
+	const uint64_t *counts = (const uint64_t *)from;
+
+	_Static_assert(sizeof(*to) % sizeof(*sums) == 0, "nothing but counts");
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sums); i++)
+		sums[i] += counts[i];
+}
+
+/* The other's origins and threads become new ones. Returns their numbers; the caller's. */
+static uint32_t *add_threads(struct samples *to, const struct samples *from)
+{
+	uint32_t *ret = xcalloc(from->thread_count, sizeof(*ret));
+	uint32_t origins = (uint32_t)to->origin_count;
+
+	for (size_t i = 0; i < from->origin_count; i++)
+		samples_add_origin(to, &from->origins[i]);
+	for (size_t i = 0; i < from->thread_count; i++)
+		ret[i] = samples_add_thread(to, origins + from->threads[i].origin,
+					    from->threads[i].pid, from->threads[i].tid);
+	return ret;
+}
+
+void profile_add_part(struct profile *to, const struct profile *part, const struct graft *how,
+		      const uint32_t *threads)
+{
+	CLEANUP(free) uint32_t *nodes = NULL;
+
+	quality_add(&to->quality, &part->quality);
+	to->cut += part->cut;
+	stacks_graft(to->stacks, part->stacks, how, &nodes);
+	for (size_t i = 0; threads && i < part->samples->count; i++) {
+		const struct sample *s = &part->samples->list[i];
+
+		samples_add(to->samples, s->time, nodes[s->node], threads[s->thread]);
+	}
+}
+
+void profile_add(struct profile *to, const struct profile *from, const struct graft *how)
+{
+	CLEANUP(free)
+	uint32_t *threads =
+		to->samples && from->samples ? add_threads(to->samples, from->samples) : NULL;
+
+	profile_add_part(to, from, how, threads);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A profile: the call tree and, where asked for, each sample by itself, with its time and thread.
+ * One profile can hold many recordings. */
+#ifndef DFG_CALLTREE_SAMPLES_H
+#define DFG_CALLTREE_SAMPLES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "calltree/calltree.h"
+
+/* What was recorded: a container, or one of its kind on another machine. Texts are clean (str.h),
+ * "" where not known; owned by the samples. */
+struct origin {
+	const char *container, *id;  /* name as the engine or its pod has it, id */
+	const char *pod, *namespace; /* Kubernetes' */
+	const char *host;
+	const char *started; /* ISO 8601, UTC */
+};
+
+struct sample_thread {
+	pid_t pid, tid; /* the host's */
+	uint32_t origin;
+};
+
+struct sample {
+	uint64_t time;	 /* ns since the first sample of its recording */
+	uint32_t node;	 /* of the profile's stacks; its first frame is the thread's name */
+	uint32_t thread; /* index of threads */
+};
+
+struct samples {
+	struct sample *list; /* of each recording in the order of time */
+	size_t count, cap;
+	struct sample_thread *threads;
+	size_t thread_count, thread_cap;
+	struct origin *origins;
+	size_t origin_count, origin_cap;
+};
+
+struct profile {
+	struct stacks *stacks;
+	/* NULL: not kept. What was read from text without times is in stacks only. */
+	struct samples *samples;
+	struct quality quality;
+	uint64_t cut; /* bytes of damaged recordings left out */
+};
+
+/* Empty. With details, samples are kept and frames keep their places (frames.h). */
+void profile_init(struct profile *p, bool details);
+void profile_fini(struct profile *p);
+
+/* Adds all of another profile, with what both keep. */
+void profile_add(struct profile *to, const struct profile *from, const struct graft *how);
+
+/* The same where its origins and threads are here already: threads[n] is the number of its thread
+ * n. NULL: samples are not kept. */
+void profile_add_part(struct profile *to, const struct profile *part, const struct graft *how,
+		      const uint32_t *threads);
+
+/* The texts are copied. All return the number of what they added. */
+uint32_t samples_add_origin(struct samples *s, const struct origin *origin);
+uint32_t samples_add_thread(struct samples *s, uint32_t origin, pid_t pid, pid_t tid);
+void samples_add(struct samples *s, uint64_t time, uint32_t node, uint32_t thread);
+
+#endif

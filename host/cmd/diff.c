@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/* dfg-diff: what a change of a program, its load or its machine changed in its profile. */
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "report/compare.h"
+#include "report/difference_table.h"
+#include "report/merge.h"
+
+static const char help[] =
+	"usage: dfg-diff [options] BEFORE AFTER\n"
+	"\n"
+	"What changed from one profile to another: a differential flame graph, and a table of the\n"
+	"methods that changed most. Shares are compared, so recordings may differ in length. "
+	"BEFORE\n"
+	"and AFTER are session directories, folded text or pprof, in any combination.\n"
+	"\n"
+	"  -f, --format LIST   svg,html,folded (svg,html)\n"
+	"  -o, --output DIR    where to (.)\n"
+	"  -n, --normalize     scale the counts before in folded text to the samples after\n"
+	"      --by LIST       what stacks begin with: container,thread; thread (this); none\n"
+	"      --kinds         keep compiled, inlined and interpreted methods apart\n"
+	"      --rows N        of the table, at most 100 (20)\n"
+	"      --json          the table as one JSON object on stdout\n"
+	"      --version\n"
+	"\n"
+	"exit: 0 done, 1 failed, 2 usage\n";
+
+struct arguments {
+	struct compare_options compare;
+	char **inputs;
+	bool json, help, version;
+};
+
+static int take_rows(const char *value, unsigned *ret, struct err *err)
+{
+	uint64_t n;
+
+	if (!parse_u64(value, &n) || n > COMPARE_ROWS)
+		return err_set(err, 0, "--rows %s: must be a whole number up to %d", value,
+			       COMPARE_ROWS);
+	*ret = (unsigned)n;
+	return 0;
+}
+
+static int take(int opt, struct arguments *a, struct err *err)
+{
+	switch (opt) {
+	case 'f':
+		return formats_parse_difference(optarg, &a->compare.formats, err);
+	case 'o':
+		a->compare.outdir = optarg;
+		return *optarg ? 0 : err_set(err, 0, "--output: no directory given");
+	case 'b':
+		return roots_parse(optarg, &a->compare.roots, err);
+	case 'r':
+		return take_rows(optarg, &a->compare.rows, err);
+	}
+	a->compare.normalize |= opt == 'n';
+	a->compare.kinds |= opt == 'k';
+	a->json |= opt == 'j';
+	a->help |= opt == 'h';
+	a->version |= opt == 'v';
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
+{
+	static const struct option options[] = {
+		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
+		{"normalize", no_argument, NULL, 'n'},	  {"by", required_argument, NULL, 'b'},
+		{"kinds", no_argument, NULL, 'k'},	  {"rows", required_argument, NULL, 'r'},
+		{"json", no_argument, NULL, 'j'},	  {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},	  {0},
+	};
+	struct arguments a = {.compare = {.roots = ROOT_THREAD, .rows = 20, .outdir = "."}};
+	int opt;
+
+	if (formats_parse_difference("svg,html", &a.compare.formats, err) < 0)
+		return -1;
+	while ((opt = command_option(argc, argv, ":f:o:n", options, err)) > 0)
+		if (take(opt, &a, err) < 0)
+			return -1;
+	if (opt < 0)
+		return -1;
+	if (!a.help && !a.version && argc - optind != 2)
+		return err_set(err, 0, "two profiles are compared, BEFORE and AFTER; see --help");
+	a.inputs = argv + optind;
+	*ret = a;
+	return 0;
+}
+
+static int run(const struct arguments *a, struct err *err)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(free) struct compare_result *result = xcalloc(1, sizeof(*result));
+
+	if (inputs_add(&in, a->inputs[0], err) < 0 || inputs_add(&in, a->inputs[1], err) < 0 ||
+	    compare(&in, &a->compare, result, err) < 0)
+		return -1;
+	if (a->json)
+		difference_table_json(&in, &a->compare, result);
+	else
+		difference_table_print(&in, &a->compare, result);
+	if (result->skipped)
+		log_warn("%llu lines could not be read and are left out",
+			 (unsigned long long)result->skipped);
+	if (result->cut)
+		log_warn("%llu bytes of damaged recordings could not be read",
+			 (unsigned long long)result->cut);
+	if (!result->before_samples || !result->after_samples)
+		log_warn("%s: no samples, all of the other is new or gone",
+			 in.list[result->before_samples > 0].path);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a;
+	struct err err;
+
+	log_init("dfg-diff");
+	if (parse(argc, argv, &a, &err) < 0)
+		return (int)command_fail(EXIT_USAGE, &err);
+	if (a.help) {
+		fputs(help, stdout);
+	} else if (a.version) {
+		puts("dfg-diff " DFG_VERSION);
+	} else if (run(&a, &err) < 0) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	return EXIT_DONE;
+}

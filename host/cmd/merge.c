@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* dfg-merge: many recordings -> one graph. */
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "report/merge.h"
+#include "report/render.h"
+#include "report/summary.h"
+
+static const char help[] =
+	"usage: dfg-merge [options] INPUT...\n"
+	"\n"
+	"One graph of many recordings: of containers, of hosts, of times. INPUT is a session\n"
+	"directory, folded text or pprof; \"-\" reads their names from stdin, one on a line.\n"
+	"\n"
+	"  -f, --format LIST   svg,html,folded (these), and all others of dfg-trigger\n"
+	"  -o, --output DIR    where to (.)\n"
+	"      --by LIST       what stacks in svg and folded begin with: container,thread (this),\n"
+	"                      container, thread or none\n"
+	"      --json          summary as one JSON object on stdout\n"
+	"  -q, --quiet         no progress\n"
+	"      --version\n"
+	"\n"
+	"exit: 0 done, 1 failed, 2 usage\n";
+
+struct arguments {
+	struct format_set formats;
+	const char *outdir;
+	unsigned roots;
+	char **inputs;
+	size_t count;
+	bool json, quiet, help, version;
+};
+
+static int take(int opt, struct arguments *a, struct err *err)
+{
+	switch (opt) {
+	case 'f':
+		return formats_parse(optarg, &a->formats, err);
+	case 'o':
+		a->outdir = optarg;
+		return *optarg ? 0 : err_set(err, 0, "--output: no directory given");
+	case 'b':
+		return roots_parse(optarg, &a->roots, err);
+	}
+	a->quiet |= opt == 'q';
+	a->json |= opt == 'j';
+	a->help |= opt == 'h';
+	a->version |= opt == 'v';
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
+{
+	static const struct option options[] = {
+		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
+		{"by", required_argument, NULL, 'b'},	  {"json", no_argument, NULL, 'j'},
+		{"quiet", no_argument, NULL, 'q'},	  {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},	  {0},
+	};
+	struct arguments a = {.outdir = ".", .roots = ROOT_CONTAINER | ROOT_THREAD};
+	int opt;
+
+	if (formats_parse("svg,html,folded", &a.formats, err) < 0)
+		return -1;
+	while ((opt = command_option(argc, argv, ":f:o:q", options, err)) > 0)
+		if (take(opt, &a, err) < 0)
+			return -1;
+	if (opt < 0)
+		return -1;
+	a.inputs = argv + optind;
+	a.count = (size_t)(argc - optind);
+	if (!a.help && !a.version && a.count == 0)
+		return err_set(err, 0, "no input given; see --help");
+	*ret = a;
+	return 0;
+}
+
+static int add_from_stdin(struct inputs *in, struct err *err)
+{
+	CLEANUP(free) char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	while ((len = getline(&line, &size, stdin)) > 0) {
+		if (line[len - 1] == '\n')
+			line[len - 1] = '\0';
+		if (*line && inputs_add(in, line, err) < 0)
+			return -1;
+	}
+	return in->count ? 0 : err_set(err, 0, "no input named on stdin");
+}
+
+static int run(const struct arguments *a, struct err *err)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	uint64_t began = clock_ms();
+	struct render_result result;
+	struct summary summary = {.formats = &a->formats, .outdir = a->outdir, .result = &result};
+
+	for (size_t i = 0; i < a->count; i++)
+		if ((!strcmp(a->inputs[i], "-") ? add_from_stdin(&in, err)
+						: inputs_add(&in, a->inputs[i], err)) < 0)
+			return -1;
+	log_progress("merging %zu recordings", in.count);
+	if (render(&in, a->roots, &a->formats, a->outdir, &result, err) < 0)
+		return -1;
+	log_progress("%s", "");
+	summary.post_ms = clock_ms() - began;
+	if (a->json)
+		summary_json_merged(&summary, &in);
+	else
+		summary_print_merged(&summary, &in);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a;
+	struct err err;
+
+	log_init("dfg-merge");
+	if (parse(argc, argv, &a, &err) < 0)
+		return (int)command_fail(EXIT_USAGE, &err);
+	log_quiet(a.quiet);
+	if (a.help) {
+		fputs(help, stdout);
+	} else if (a.version) {
+		puts("dfg-merge " DFG_VERSION);
+	} else if (run(&a, &err) < 0) {
+		log_error("%s", err.msg);
+		return EXIT_FAILED;
+	}
+	return EXIT_DONE;
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "common/str.h"
+#include "dfg/paths.h"
+#include "record/perf.h"
+#include "report/push.h"
+
+#define TOP_SECONDS   2
+#define DURATION_MAX  (24 * 3600)
+#define FREQUENCY_MAX 100000
+#define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
+
+#define TRIGGER (1u << PROGRAM_TRIGGER)
+#define TOP	(1u << PROGRAM_TOP)
+#define BOTH	(TRIGGER | TOP)
+
+enum {
+	OPT_PID = 256,
+	OPT_ALL,
+	OPT_UNWIND,
+	OPT_STACK,
+	OPT_SOURCE,
+	OPT_TRIGGER,
+	OPT_KEEP_FLAGS,
+	OPT_PUSH,
+	OPT_REPLAY,
+	OPT_LIST,
+	OPT_ROOT,
+	OPT_JSON,
+	OPT_PLAIN,
+	OPT_HELP,
+	OPT_VERSION,
+};
+
+static const struct {
+	struct option option;
+	unsigned programs; /* that take it */
+} rows[] = {
+	{{"duration", required_argument, NULL, 'd'}, BOTH},
+	{{"frequency", required_argument, NULL, 'F'}, BOTH},
+	{{"format", required_argument, NULL, 'f'}, BOTH},
+	{{"output", required_argument, NULL, 'o'}, BOTH},
+	{{"pid", no_argument, NULL, OPT_PID}, BOTH},
+	{{"all", no_argument, NULL, OPT_ALL}, BOTH},
+	{{"unwind", required_argument, NULL, OPT_UNWIND}, BOTH},
+	{{"stack", required_argument, NULL, OPT_STACK}, BOTH},
+	{{"source", required_argument, NULL, OPT_SOURCE}, BOTH},
+	{{"trigger", required_argument, NULL, OPT_TRIGGER}, BOTH},
+	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
+	{{"push", required_argument, NULL, OPT_PUSH}, TRIGGER},
+	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
+	{{"list", no_argument, NULL, OPT_LIST}, TRIGGER},
+	{{"root", required_argument, NULL, OPT_ROOT}, BOTH},
+	{{"json", no_argument, NULL, OPT_JSON}, BOTH},
+	{{"quiet", no_argument, NULL, 'q'}, BOTH},
+	{{"help", no_argument, NULL, OPT_HELP}, BOTH},
+	{{"version", no_argument, NULL, OPT_VERSION}, BOTH},
+	{{"count", required_argument, NULL, 'n'}, TOP},
+	{{"plain", no_argument, NULL, OPT_PLAIN}, TOP},
+};
+
+/* How it is recorded. */
+#define RECORD_HELP                                                                                \
+	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables from\n"  \
+	"                           a copy of the stack (vm, unless all JVMs keep pointers)\n"     \
+	"      --stack BYTES        of the stack to copy with each sample (32768, less on\n"       \
+	"                           large machines)\n"                                             \
+	"      --source auto|agent|host  where the names of Java code come from:\n"                \
+	"                           the agent in the JVM, or its memory read from here\n"          \
+	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
+	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
+	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
+
+#define EXIT_HELP                                                                                  \
+	"\n"                                                                                       \
+	"exit: 0 done, 1 failed, 2 usage, 3 no such container, 4 no JVM there, 5 not permitted\n"
+
+static const char *const help[] = {
+	[PROGRAM_TRIGGER] =
+		"usage: dfg-trigger [options] CONTAINER...     a flame graph of what runs in it\n"
+		"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
+		"       dfg-trigger [options] --all            of every container with a JVM\n"
+		"       dfg-trigger [options] --replay SESSION...  draw again, without root\n"
+		"       dfg-trigger [--json] --list            which containers run, by their "
+		"names\n"
+		"\n"
+		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
+		"beginning of an id.\n"
+		"\n"
+		"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
+		"  -F, --frequency HZ       samples per second and CPU (99)\n"
+		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
+		"                           speedscope,firefox,json,perf-map\n"
+		"  -o, --output DIR         instead of the container's graphs "
+		"directory\n" RECORD_HELP
+		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
+		"      --json               summary as one JSON object on stdout\n"
+		"  -q, --quiet              no progress\n"
+		"      --version\n" EXIT_HELP,
+	[PROGRAM_TOP] =
+		"usage: dfg-top [options] CONTAINER...     what runs in it, now\n"
+		"       dfg-top [options] --pid PID...     in a process, or its container\n"
+		"       dfg-top [options] --all            in every container with a JVM\n"
+		"\n"
+		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
+		"beginning of an id. Keys: ? shows them, q quits.\n"
+		"\n"
+		"  -d, --duration SECONDS   from one refresh to the next (2)\n"
+		"  -n, --count N            end after N refreshes\n"
+		"      --plain              lines of text; as where the output is no terminal\n"
+		"      --json               one JSON object for each refresh, on a line\n"
+		"  -F, --frequency HZ       samples per second and CPU (99)\n"
+		"  -f, --format LIST        what key w writes: svg,html,folded (all)\n"
+		"  -o, --output DIR         where to, not the container's graphs "
+		"directory\n" RECORD_HELP "  -q, --quiet              no remarks\n"
+		"      --version\n" EXIT_HELP,
+};
+
+void options_help(enum options_program program)
+{
+	fputs(help[program], stdout);
+}
+
+/* Index of value in a NULL-terminated list of words. */
+static int choose(const char *option, const char *value, const char *const *words, struct err *err)
+{
+	CLEANUP(str_fini) struct str all = {0};
+
+	for (int i = 0; words[i]; i++) {
+		if (!strcmp(words[i], value))
+			return i;
+		str_addf(&all, "%s%s", i ? ", " : "", words[i]);
+	}
+	return err_set(err, 0, "--%s %s: must be one of %s", option, value, all.buf);
+}
+
+static int number(const char *option, const char *value, unsigned max, unsigned *ret,
+		  struct err *err)
+{
+	uint64_t n;
+
+	if (!parse_u64(value, &n) || n == 0 || n > max)
+		return err_set(err, 0, "--%s %s: must be a whole number from 1 to %u", option,
+			       value, max);
+	*ret = (unsigned)n;
+	return 0;
+}
+
+static int take_choice(int opt, const char *value, struct options *o, struct err *err)
+{
+	static const char *const unwind[] = {"auto", "fp", "vm", NULL};
+	static const char *const source[] = {"auto", "agent", "host", NULL};
+	static const char *const trigger[] = {"auto", "file", "signal", "load", NULL};
+	int i = opt == OPT_UNWIND   ? choose("unwind", value, unwind, err)
+		: opt == OPT_SOURCE ? choose("source", value, source, err)
+				    : choose("trigger", value, trigger, err);
+
+	if (i < 0)
+		return -1;
+	if (opt == OPT_UNWIND)
+		o->unwind = (enum options_unwind)i;
+	else if (opt == OPT_SOURCE)
+		o->snapshot.source = (enum snapshot_source)i;
+	else
+		o->snapshot.trigger = (enum snapshot_trigger)i;
+	return 0;
+}
+
+/* perf wants a multiple of 8. */
+static int take_stack(const char *value, struct options *o, struct err *err)
+{
+	if (number("stack", value, STACK_MAX, &o->stack_bytes, err) < 0)
+		return -1;
+	o->stack_bytes = (o->stack_bytes + 7) & ~7u;
+	return 0;
+}
+
+static int take(int opt, const char *value, struct options *o, struct err *err)
+{
+	switch (opt) {
+	case 'd':
+		return number("duration", value, DURATION_MAX, &o->duration, err);
+	case 'F':
+		return number("frequency", value, FREQUENCY_MAX, &o->frequency, err);
+	case 'f':
+		return formats_parse(value, &o->formats, err);
+	case 'o':
+		o->output = value;
+		return *value ? 0 : err_set(err, 0, "--output: no directory given");
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case OPT_KEEP_FLAGS:
+		o->snapshot.keep_flags = true;
+		return 0;
+	case OPT_STACK:
+		return take_stack(value, o, err);
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case OPT_PLAIN:
+		o->plain = true;
+		return 0;
+	case 'n':
+		return number("count", value, UINT32_MAX, &o->count, err);
+	case OPT_PID:
+		o->by_pid = true;
+		return 0;
+	case OPT_ALL:
+		o->all = true;
+		return 0;
+	case OPT_PUSH:
+		o->push = value;
+		return push_check(value, err);
+	case OPT_REPLAY:
+		o->action = ACTION_REPLAY;
+		return 0;
+	case OPT_LIST:
+		o->action = ACTION_LIST;
+		return 0;
+	case OPT_ROOT:
+		o->snapshot.root = value;
+		return *value == '/' ? 0 : err_set(err, 0, "--root %s: must be absolute", value);
+	case OPT_HELP:
+		o->action = ACTION_HELP;
+		return 0;
+	case OPT_VERSION:
+		o->action = ACTION_VERSION;
+		return 0;
+	default:
+		return take_choice(opt, value, o, err);
+	}
+}
+
+static int check_names(const struct options *o, struct err *err)
+{
+	if (o->action == ACTION_HELP || o->action == ACTION_VERSION)
+		return 0;
+	if (o->action == ACTION_LIST)
+		return o->all || o->name_count || o->by_pid
+			       ? err_set(err, 0, "--list takes no container, --pid or --all")
+			       : 0;
+	if (o->all && (o->name_count || o->by_pid || o->action == ACTION_REPLAY))
+		return err_set(err, 0, "--all takes no container, --pid or --replay");
+	if (o->by_pid && o->action == ACTION_REPLAY)
+		return err_set(err, 0, "--pid and --replay do not go together");
+	if (!o->all && o->name_count == 0)
+		return err_set(err, 0, "no %s given; see --help",
+			       o->action == ACTION_REPLAY ? "session"
+			       : o->by_pid		  ? "pid"
+							  : "container");
+	for (size_t i = 0; o->by_pid && i < o->name_count; i++) {
+		int pid;
+
+		if (!parse_pid(o->names[i], &pid))
+			return err_set(err, 0, "\"%s\" is no pid", o->names[i]);
+	}
+	return 0;
+}
+
+/* The rows of one program, as getopt has them: long, and short ones behind a ':'. */
+static void options_of(enum options_program program, struct option *ret_long, struct str *ret_short)
+{
+	str_addc(ret_short, ':');
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct option *o = &rows[i].option;
+
+		if (!(rows[i].programs & 1u << program))
+			continue;
+		*ret_long++ = *o;
+		if (o->val > 0 && o->val <= CHAR_MAX)
+			str_addf(ret_short, "%c%s", o->val, o->has_arg ? ":" : "");
+	}
+	*ret_long = (struct option){0};
+}
+
+int options_parse(enum options_program program, int argc, char **argv, struct options *ret,
+		  struct err *err)
+{
+	struct options o = {.duration = program == PROGRAM_TOP ? TOP_SECONDS : RECORD_SECONDS,
+			    .frequency = RECORD_FREQUENCY};
+	CLEANUP(str_fini) struct str short_options = {0};
+	struct option long_options[ARRAY_LEN(rows) + 1];
+	const char *root = getenv("DFG_ROOT");
+	int opt;
+
+	o.snapshot.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
+	if (formats_parse("svg,html,folded", &o.formats, err) < 0)
+		return -1;
+	options_of(program, long_options, &short_options);
+	while ((opt = command_option(argc, argv, short_options.buf, long_options, err)) > 0)
+		if (take(opt, optarg, &o, err) < 0)
+			return -1;
+	if (opt < 0)
+		return -1;
+	o.names = argv + optind;
+	o.name_count = (size_t)(argc - optind);
+	if (check_names(&o, err) < 0)
+		return -1;
+	if (o.push)
+		formats_add(PUSH_FORMAT, &o.formats);
+	*ret = o;
+	return 0;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+/* dfg-setup: puts dfg's hook into an engine's configuration, and takes it out again. */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "cmd/setup_status.h"
+#include "common/install.h"
+#include "common/log.h"
+#include "dfg/paths.h"
+#include "doctor/probe.h"
+#include "setup/engine.h"
+
+enum command { INSTALL, REMOVE, STATUS };
+
+struct arguments {
+	enum command command;
+	const struct engine *engine; /* NULL: all, for STATUS */
+	struct setup setup;
+	bool dry_run, json, help, version;
+};
+
+static const char help[] =
+	"usage: dfg-setup install|remove ENGINE [options]\n"
+	"       dfg-setup status [ENGINE] [options]\n"
+	"\n"
+	"Puts dfg's hook into an engine's configuration, so that containers started from then on\n"
+	"have the agent and their share; takes it out again without a trace. Running containers\n"
+	"are not disturbed, nothing is restarted.\n"
+	"\n"
+	"ENGINE: docker, containerd, podman, cri-o; cdi (a device that a container asks for);\n"
+	"        runc, crun (one bundle)\n"
+	"\n"
+	"      --opt-in         only containers that ask for it (docker, podman, cri-o)\n"
+	"      --early          JVMs have DebugNonSafepoints from their start on, by their\n"
+	"                       environment: names of inlined methods are exact (dfg-setup(8))\n"
+	"      --dry-run        show the change as a diff, make none\n"
+	"      --bundle DIR     the bundle, for runc and crun\n"
+	"      --file FILE      the configuration, instead of the engine's usual file\n"
+	"      --program FILE   docker or containerd, instead of the system's\n"
+	"      --force          though containers or the engine's command line stand against it\n"
+	"      --root DIR       dfg's directory (" DFG_ROOT_DEFAULT ")\n"
+	"      --json           status as one JSON object on stdout\n"
+	"  -q, --quiet          errors and warnings only\n"
+	"      --version\n"
+	"\n"
+	"exit: 0 done, or status: installed; 1 failed, or status: not installed; 2 usage;\n"
+	"      5 not permitted\n";
+
+static int take_words(int argc, char **argv, struct arguments *a, struct err *err)
+{
+	static const char *const names[] = {"install", "remove", "status"};
+	const char *name = argc > 0 ? argv[0] : "";
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(names) && strcmp(names[i], name) != 0)
+		i++;
+	if (i == ARRAY_LEN(names))
+		return err_set(err, 0, "say install, remove or status; see --help");
+	a->command = (enum command)i;
+	if (argc > 2)
+		return err_set(err, 0, "one engine at a time; see --help");
+	if (argc == 2) {
+		a->engine = engine_find(argv[1]);
+		if (!a->engine)
+			return err_set(err, 0, "no engine %s is known; see --help", argv[1]);
+	}
+	if (!a->engine && a->command != STATUS)
+		return err_set(err, 0, "which engine? see --help");
+	if (a->engine && a->setup.early && a->engine->no_early)
+		return err_set(err, 0, "%s cannot have --early: %s", a->engine->name,
+			       a->engine->no_early);
+	if (a->engine && !a->engine->files[0] && !a->setup.bundle)
+		return err_set(err, 0, "%s needs --bundle DIR", a->engine->name);
+	return 0;
+}
+
+static int take_option(int opt, struct arguments *a, struct err *err)
+{
+	switch (opt) {
+	case 'o':
+		a->setup.opt_in = true;
+		break;
+	case 'e':
+		a->setup.early = true;
+		break;
+	case 'n':
+		a->dry_run = true;
+		break;
+	case 'b':
+		a->setup.bundle = optarg;
+		break;
+	case 'f':
+		a->setup.file = optarg;
+		break;
+	case 'p':
+		a->setup.program = optarg;
+		break;
+	case 'F':
+		a->setup.force = true;
+		break;
+	case 'r':
+		a->setup.root = optarg;
+		break;
+	case 'j':
+		a->json = true;
+		break;
+	case 'q':
+		log_quiet(true);
+		break;
+	case 'h':
+		a->help = true;
+		break;
+	case 'v':
+		a->version = true;
+		break;
+	}
+	if (strchr("fpr", opt) && optarg[0] != '/')
+		return err_set(err, 0, "%s: must be absolute; see --help", optarg);
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
+{
+	static const struct option options[] = {
+		{"opt-in", no_argument, NULL, 'o'},
+		{"dry-run", no_argument, NULL, 'n'},
+		{"bundle", required_argument, NULL, 'b'},
+		{"file", required_argument, NULL, 'f'},
+		{"program", required_argument, NULL, 'p'},
+		{"force", no_argument, NULL, 'F'},
+		{"root", required_argument, NULL, 'r'},
+		{"json", no_argument, NULL, 'j'},
+		{"early", no_argument, NULL, 'e'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{0},
+	};
+	struct arguments a = {0};
+	int opt;
+
+	while ((opt = command_option(argc, argv, ":q", options, err)) > 0)
+		if (take_option(opt, &a, err) < 0)
+			return -1;
+	if (opt < 0)
+		return -1;
+	if (!a.help && !a.version && take_words(argc - optind, argv + optind, &a, err) < 0)
+		return -1;
+	*ret = a;
+	return 0;
+}
+
+/* The engine's file below the root: the one that was given, the bundle's, or the usual one. */
+static char *find_file(const struct arguments *a, struct err *err)
+{
+	CLEANUP(free) char *bundle = NULL;
+
+	if (a->setup.file)
+		return xstrdup(a->setup.file + 1);
+	if (a->engine->files[0])
+		return xstrdup(a->engine->files[0]);
+	bundle = realpath(a->setup.bundle, NULL);
+	if (!bundle) {
+		err_set(err, errno, "%s", a->setup.bundle);
+		return NULL;
+	}
+	return xasprintf("%s/config.json", bundle + 1);
+}
+
+static int carry_out(const struct arguments *a, const char *file, const struct changes *c,
+		     struct err *err)
+{
+	const struct engine *e = a->engine;
+	bool install = a->command == INSTALL;
+
+	if (a->dry_run) {
+		changes_print(c);
+		return 0;
+	}
+	if (install && !c->count) {
+		log_info("%s has it already: /%s", e->name, file);
+		return 0;
+	}
+	if ((e->apply ? e->apply(&a->setup, install, file, c, err)
+		      : changes_apply(c, a->setup.rootfd, err)) < 0)
+		return -1;
+	log_info("%s: %s /%s", e->name,
+		 c->count ? install ? "installed in" : "removed from" : "not in", file);
+	if (c->count && e->hint)
+		log_info("%s", e->hint);
+	return 0;
+}
+
+/* The one of this installation that dfg-runtime reads. */
+static char *conf_path(void)
+{
+	CLEANUP(free) char *beside = install_path("dfg.conf");
+
+	return access(beside, F_OK) == 0 ? TAKE_PTR(beside) : xstrdup(DFG_CONF_FILE);
+}
+
+static enum exit_status change(struct arguments *a)
+{
+	CLEANUP(free) char *hook = install_path("dfg-hook");
+	CLEANUP(free) char *runtime = install_path("dfg-runtime");
+	CLEANUP(free) char *conf = conf_path();
+	CLEANUP(free) char *file = NULL;
+	struct changes c = {0};
+	struct err err;
+	int rc = -1;
+
+	if (geteuid() != 0 && !a->dry_run) {
+		log_error("changing an engine's configuration needs root: run it with sudo");
+		return EXIT_NOT_PERMITTED;
+	}
+	a->setup.hook = hook;
+	a->setup.runtime = runtime;
+	a->setup.conf = conf;
+	file = find_file(a, &err);
+	if (file && a->command == INSTALL && access(hook, X_OK) < 0)
+		err_set(&err, errno, "%s: install dfg first", hook);
+	else if (file)
+		rc = a->engine->plan(&a->setup, a->command == INSTALL, file, &c, &err);
+	if (rc == 0)
+		rc = carry_out(a, file, &c, &err);
+	changes_fini(&c);
+	if (rc < 0)
+		log_error("%s: %s", a->engine->name, err.msg);
+	return rc < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* ---- status ---- */
+
+/* Whether the engine that was asked for, or any, is set up. */
+static bool look(const struct arguments *a, const struct probe *p)
+{
+	struct engine_setting s = {0};
+	CLEANUP(free) char *file = NULL;
+	struct err err;
+	bool is;
+
+	if (!a->engine) {
+		probe_engines(p);
+		return true;
+	}
+	file = find_file(a, &err);
+	if (!a->setup.file && !a->setup.bundle)
+		engine_look(p->rootfd, a->engine, &s);
+	else if (file)
+		a->engine->look(p->rootfd, file, &s);
+	probe_engine(p, a->engine, &s);
+	if (file)
+		probe_restart(p, a->engine, file, &s);
+	is = s.program;
+	engine_setting_fini(&s);
+	return is;
+}
+
+static enum exit_status status(const struct arguments *a)
+{
+	struct findings f = {0};
+	struct probe p = {.rootfd = a->setup.rootfd,
+			  .root = a->setup.root ? a->setup.root : DFG_ROOT_DEFAULT,
+			  .f = &f};
+	bool is;
+
+	findings_about(&f, "engines", 0, "engines");
+	probe_payload(&p);
+	is = look(a, &p);
+	status_selection(&p);
+	if (geteuid() == 0)
+		status_running(&p);
+	if (a->json) {
+		json_t *all = json_pack("{ss sb so}", "dfg", DFG_VERSION, "installed", is,
+					"findings", findings_json(&f));
+
+		json_dumpf(all, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(all);
+	} else {
+		findings_print(&f);
+	}
+	findings_fini(&f);
+	return is ? EXIT_DONE : EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	CLEANUP(close_fd) int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct arguments a = {0};
+	struct err err;
+
+	log_init("dfg-setup");
+	if (parse(argc, argv, &a, &err) < 0)
+		return (int)command_fail(EXIT_USAGE, &err);
+	a.setup.rootfd = rootfd;
+	if (a.help)
+		fputs(help, stdout);
+	else if (a.version)
+		puts("dfg-setup " DFG_VERSION);
+	else
+		return (int)(a.command == STATUS ? status(&a) : change(&a));
+	return EXIT_DONE;
+}

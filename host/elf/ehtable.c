@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elf/ehtable.h"
+
+#include <dwarf.h>
+
+#define HEADERS_MAX 256
+#define ROW	    8 /* address and place of the description, both 4 bytes from the section's start */
+
+/* The only form that linkers write. */
+static bool read_rows(struct bytes b, struct ehtable *ret)
+{
+	uint8_t version = bytes_u8(&b), frame = bytes_u8(&b), count = bytes_u8(&b),
+		rows = bytes_u8(&b);
+
+	bytes_u32(&b); /* the place of .eh_frame */
+	ret->count = bytes_u32(&b);
+	ret->rows = b.p;
+	return !b.bad && version == 1 && (frame & 0x0f) == DW_EH_PE_sdata4 &&
+	       count == DW_EH_PE_udata4 && rows == (DW_EH_PE_datarel | DW_EH_PE_sdata4) &&
+	       ret->count <= b.len / ROW;
+}
+
+void ehtable_read(Elf *elf, struct ehtable *ret)
+{
+	size_t n = 0, size = 0;
+	const char *file = elf_rawfile(elf, &size);
+	GElf_Phdr ph;
+
+	*ret = (struct ehtable){0};
+	if (!file || elf_getphdrnum(elf, &n) != 0)
+		return;
+	for (size_t i = 0; i < n && i < HEADERS_MAX; i++) {
+		struct ehtable t = {.file = bytes_of(file, size)};
+		struct bytes table = t.file;
+
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_GNU_EH_FRAME)
+			continue;
+		bytes_take(&table, ph.p_offset);
+		t.addr = ph.p_vaddr;
+		t.offset = ph.p_offset;
+		if (read_rows(bytes_sub(&table, ph.p_filesz), &t))
+			*ret = t;
+		return;
+	}
+}
+
+static int64_t row_word(const struct ehtable *t, uint64_t i, size_t word)
+{
+	struct bytes b = bytes_of(t->rows + i * ROW + word * 4, 4);
+
+	return (int32_t)bytes_u32(&b);
+}
+
+static uint64_t start_of(const struct ehtable *t, uint64_t i)
+{
+	return t->addr + (uint64_t)row_word(t, i, 0);
+}
+
+/* How long the function is. How its description writes addresses stands elsewhere (its common
+ * part); compilers do it as 4 bytes from the place itself, and then it says the same start. */
+static uint32_t length_of(const struct ehtable *t, uint64_t i)
+{
+	uint64_t from = (uint64_t)row_word(t, i, 1);
+	struct bytes b = t->file;
+	int64_t begin;
+	uint32_t len;
+
+	bytes_take(&b, t->offset + from);
+	bytes_take(&b, 8); /* its length, and the common part's place */
+	begin = (int32_t)bytes_u32(&b);
+	len = bytes_u32(&b);
+	return !b.bad && t->addr + from + 8 + (uint64_t)begin == start_of(t, i) ? len : 0;
+}
+
+bool ehtable_find(const struct ehtable *t, uint64_t addr, uint64_t *ret_start)
+{
+	uint64_t lo = 0, n = t->count;
+
+	while (n) {
+		uint64_t half = n / 2;
+
+		if (start_of(t, lo + half) <= addr) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	if (!lo || addr - start_of(t, lo - 1) >= length_of(t, lo - 1))
+		return false;
+	*ret_start = start_of(t, lo - 1);
+	return true;
+}

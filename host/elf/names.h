@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of symbols: which of several at one address is shown, and how. */
+#ifndef DFG_ELF_NAMES_H
+#define DFG_ELF_NAMES_H
+
+#include <stdbool.h>
+
+#include "common/str.h"
+
+#define SYMNAME_SHOWN	512  /* bytes of a name that are shown */
+#define SYMNAME_MANGLED 2048 /* a longer name is not demangled: bounds the demangler's stack */
+
+struct symbol_rank {
+	const char *name;
+	uint64_t size;
+	bool typed; /* known to be a function */
+	bool weak, global;
+};
+
+/* Whether b is the better name for an address than a, by the rules of perf
+ * (linux 6.1 tools/perf/util/symbol.c, choose_best_symbol): has a size, is typed, is not weak, is
+ * global, has fewer leading underscores, is longer. */
+bool symname_better(const struct symbol_rank *a, const struct symbol_rank *b);
+
+/* Appends the name as it is shown: without a version ("@GLIBC_2.2.5"), C++ demangled without
+ * parameters as perf does, then symname_add_clean. */
+void symname_add(struct str *out, const char *name, size_t len);
+
+/* Appends text from outside as a frame name: str_add_clean, ';' as ':', at most SYMNAME_SHOWN
+ * bytes. An empty one becomes "?". */
+void symname_add_clean(struct str *out, const char *name, size_t len);
+
+/* The part of a path behind its last '/', borrowed; sets *ret_len, which leaves out " (deleted)".
+ */
+const char *symname_base(const char *path, size_t *ret_len);
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elf/names.h"
+#include "format/gzip.h"
+#include "format/pprof.h"
+#include "format/pprof_tables.h"
+
+#define EXPANDED_MAX ((size_t)1 << 30)
+#define DEPTH_MAX    (1u << 16)		 /* frames of one stack */
+#define FRAMES_MAX   (UINT64_C(1) << 27) /* of all stacks: a few bytes can stand for many */
+#define SAMPLES_MAX  (UINT64_C(1) << 53) /* what JavaScript counts exactly */
+#define KEPT_MAX     (UINT64_C(1) << 27) /* samples that are kept one by one */
+
+struct loader {
+	struct profile *profile;
+	struct err *err;
+	struct pprof_tables tables;
+	size_t value;	  /* which of a sample's values counts */
+	uint64_t divisor; /* how much of it is one sample */
+	uint32_t main_frame;
+	uint32_t *frames; /* of the stack at hand: at the end of `cap`, outermost first */
+	size_t depth, cap;
+	uint64_t all_frames, sum;
+	struct frames *origins, *threads; /* texts that tell them apart, from the first one here */
+	uint32_t first_origin, first_thread;
+};
+
+/* Labels that tell where a sample is from (struct origin). */
+enum from { FROM_CONTAINER, FROM_ID, FROM_POD, FROM_NAMESPACE, FROM_HOST, FROM_COUNT };
+static const char *const from_keys[] = {"container", "container_id", "pod", "namespace", "host"};
+
+/* What of a sample's labels is understood. */
+struct labels {
+	struct bytes thread, from[FROM_COUNT];
+	uint64_t pid, tid;
+};
+
+/* ---- which value ---- */
+
+static bool same(struct bytes a, struct bytes b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+static void choose_value(struct loader *l)
+{
+	const struct pprof_tables *t = &l->tables;
+	const struct pprof_type *chosen;
+
+	l->divisor = 1;
+	l->value = t->type_count - 1;
+	for (size_t i = 0; t->default_type.len && i < t->type_count; i++)
+		if (same(t->types[i].type, t->default_type))
+			l->value = i;
+	for (size_t i = 0; i < t->type_count; i++)
+		if (bytes_are(t->types[i].type, "samples") && bytes_are(t->types[i].unit, "count"))
+			l->value = i;
+	chosen = &t->types[l->value];
+	if (t->period && t->period <= INT64_MAX && same(chosen->type, t->period_type.type) &&
+	    same(chosen->unit, t->period_type.unit))
+		l->divisor = t->period;
+}
+
+/* ---- who was sampled ---- */
+
+static void label_read(const struct pprof_tables *t, struct bytes label, struct labels *ret)
+{
+	struct bytes key = pprof_field_text(t, label, PPROF_LABEL_KEY);
+	struct bytes text = pprof_field_text(t, label, PPROF_LABEL_TEXT);
+	uint64_t number = pprof_field(label, PPROF_LABEL_NUMBER).value;
+
+	if (bytes_are(key, "thread"))
+		ret->thread = text;
+	else if (bytes_are(key, "pid"))
+		ret->pid = number <= INT32_MAX ? number : 0;
+	else if (bytes_are(key, "tid"))
+		ret->tid = number <= INT32_MAX ? number : 0;
+	for (size_t i = 0; i < FROM_COUNT; i++)
+		if (bytes_are(key, from_keys[i]))
+			ret->from[i] = text;
+}
+
+static uint32_t origin_of(struct loader *l, const struct labels *labels)
+{
+	struct samples *s = l->profile->samples;
+	CLEANUP(str_fini) struct str key = {0};
+	size_t at[FROM_COUNT];
+	uint32_t number;
+
+	for (size_t i = 0; i < FROM_COUNT; i++) {
+		at[i] = key.len;
+		str_add_clean(&key, (const char *)labels->from[i].p, labels->from[i].len);
+		str_addc(&key, '\0');
+	}
+	number = l->first_origin + frames_intern(l->origins, key.buf, key.len, FRAME_ROOT);
+	if (number == s->origin_count)
+		samples_add_origin(s, &(struct origin){.container = key.buf + at[FROM_CONTAINER],
+						       .id = key.buf + at[FROM_ID],
+						       .pod = key.buf + at[FROM_POD],
+						       .namespace = key.buf + at[FROM_NAMESPACE],
+						       .host = key.buf + at[FROM_HOST],
+						       .started = ""});
+	return number;
+}
+
+static void samples_keep(struct loader *l, const struct labels *labels, uint32_t node,
+			 uint64_t count)
+{
+	struct samples *s = l->profile->samples;
+	uint32_t origin = origin_of(l, labels), thread;
+	uint64_t key[3] = {labels->pid, labels->tid, origin};
+
+	thread = l->first_thread +
+		 frames_intern(l->threads, (const char *)key, sizeof(key), FRAME_ROOT);
+	if (thread == s->thread_count)
+		samples_add_thread(s, origin, (pid_t)labels->pid, (pid_t)labels->tid);
+	while (count-- > 0)
+		samples_add(s, 0, node, thread);
+}
+
+/* What stands below all stacks that tell no thread: the first mapping is the main program's. */
+static void main_frame_make(struct loader *l)
+{
+	const struct pprof_table *mappings = &l->tables.mappings;
+	CLEANUP(str_fini) struct str name = {0};
+	const char *base = "all";
+	size_t len = strlen(base);
+
+	if (mappings->count) {
+		struct bytes file =
+			pprof_field_text(&l->tables, mappings->messages[0], PPROF_MAPPING_FILE);
+
+		symname_add_clean(&name, (const char *)file.p, file.len);
+		if (file.len)
+			base = symname_base(name.buf, &len);
+	}
+	l->main_frame = stacks_intern(l->profile->stacks, base, len, FRAME_ROOT);
+}
+
+static uint32_t thread_frame(const struct loader *l, struct bytes thread)
+{
+	CLEANUP(str_fini) struct str name = {0};
+
+	if (thread.len == 0)
+		return l->main_frame;
+	symname_add_clean(&name, (const char *)thread.p, thread.len);
+	return stacks_intern(l->profile->stacks, name.buf, name.len, FRAME_ROOT);
+}
+
+/* ---- samples ---- */
+
+static int frame_add(struct loader *l, uint32_t frame)
+{
+	if (l->depth == DEPTH_MAX || ++l->all_frames > FRAMES_MAX)
+		return err_set(l->err, 0,
+			       "a stack of more than %u frames, or more than %llu in all",
+			       DEPTH_MAX, (unsigned long long)FRAMES_MAX);
+	if (l->depth == l->cap) {
+		uint32_t *more = xmalloc((l->cap * 2 + 256) * sizeof(*more));
+
+		if (l->depth)
+			memcpy(more + l->cap + 256, l->frames, l->depth * sizeof(*more));
+		free(l->frames);
+		l->frames = more;
+		l->cap = l->cap * 2 + 256;
+	}
+	l->frames[l->cap - ++l->depth] = frame;
+	return 0;
+}
+
+static int location_add(struct loader *l, uint64_t id)
+{
+	size_t count;
+	const uint32_t *frames = pprof_location(&l->tables, id, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (frame_add(l, frames[i]) < 0)
+			return -1;
+	return 0;
+}
+
+static int stack_add(struct loader *l, const struct labels *labels, uint64_t count)
+{
+	uint32_t node;
+
+	if (frame_add(l, thread_frame(l, labels->thread)) < 0)
+		return -1;
+	if (count > (l->profile->samples ? KEPT_MAX : SAMPLES_MAX) - l->sum)
+		return err_set(l->err, 0, "too many samples");
+	l->sum += count;
+	node = stacks_add(l->profile->stacks, l->frames + l->cap - l->depth, l->depth, count);
+	if (l->profile->samples)
+		samples_keep(l, labels, node, count);
+	return 0;
+}
+
+/* The sample's values may come packed or one by one. */
+static void value_read(const struct loader *l, struct bytes values, size_t *at, uint64_t *ret)
+{
+	while (values.len) {
+		uint64_t v = pb_take_varint(&values);
+
+		if ((*at)++ == l->value && !values.bad)
+			*ret = v <= INT64_MAX ? v : 0;
+	}
+}
+
+static int sample_read(struct loader *l, struct bytes b)
+{
+	struct bytes none = bytes_of("", 0);
+	struct labels labels = {.thread = none};
+	size_t values = 0;
+	uint64_t value = 0;
+	struct pb_field f;
+
+	for (size_t i = 0; i < FROM_COUNT; i++)
+		labels.from[i] = none;
+	l->depth = 0;
+	while (pb_next(&b, &f)) {
+		if (f.number == PPROF_SAMPLE_VALUE)
+			value_read(l, f.bytes, &values, &value);
+		else if (f.number == PPROF_SAMPLE_LABEL)
+			label_read(&l->tables, f.bytes, &labels);
+		else if (f.number == PPROF_SAMPLE_LOCATION)
+			while (f.bytes.len)
+				if (location_add(l, pb_take_varint(&f.bytes)) < 0)
+					return -1;
+	}
+	value = value / l->divisor + (value % l->divisor > l->divisor / 2);
+	return value ? stack_add(l, &labels, value) : 0;
+}
+
+static int profile_load(struct loader *l, struct bytes b)
+{
+	const struct samples *s = l->profile->samples;
+	struct pb_field f;
+
+	if (pprof_tables_read(&l->tables, b, l->profile->stacks, l->err) < 0)
+		return -1;
+	choose_value(l);
+	main_frame_make(l);
+	l->first_origin = s ? (uint32_t)s->origin_count : 0;
+	l->first_thread = s ? (uint32_t)s->thread_count : 0;
+	while (pb_next(&b, &f))
+		if (f.number == PPROF_SAMPLE && sample_read(l, f.bytes) < 0)
+			return -1;
+	l->profile->quality.samples += l->sum;
+	return 0;
+}
+
+bool pprof_is(const void *data, size_t len)
+{
+	/* Not compressed it begins with a sample type: a short message of two numbers. */
+	return gzip_is(data, len) ||
+	       (len > 2 && memcmp(data, "\n", 1) == 0 && ((const char *)data)[1] <= 16 &&
+		((const char *)data)[2] == 8);
+}
+
+int pprof_read(struct profile *p, const void *data, size_t len, struct err *err)
+{
+	struct loader l = {
+		.profile = p, .err = err, .origins = frames_new(), .threads = frames_new()};
+	CLEANUP(str_fini) struct str expanded = {0};
+	struct bytes b = bytes_of(data, len);
+	int rc = 0;
+
+	if (gzip_is(data, len)) {
+		rc = gzip_expand(data, len, EXPANDED_MAX, &expanded, err);
+		b = bytes_of(expanded.buf, expanded.len);
+	}
+	if (rc == 0)
+		rc = profile_load(&l, b);
+	pprof_tables_fini(&l.tables);
+	free(l.frames);
+	frames_free(l.origins);
+	frames_free(l.threads);
+	return rc;
+}

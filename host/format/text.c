@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/text.h"
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '&' && c != '<' && c != '>' && c != '"' && c != '\'';
+}
+
+static void escape_byte(struct str *out, char c)
+{
+	switch (c) {
+	case '&':
+		str_adds(out, "&amp;");
+		break;
+	case '<':
+		str_adds(out, "&lt;");
+		break;
+	case '>':
+		str_adds(out, "&gt;");
+		break;
+	case '"':
+		str_adds(out, "&quot;");
+		break;
+	case '\'':
+		str_adds(out, "&#39;");
+		break;
+	default:
+		str_addc(out, c);
+	}
+}
+
+void text_escape(struct str *out, const char *text, size_t len)
+{
+	CLEANUP(str_fini) struct str clean = {0};
+	size_t plain = 0;
+
+	while (plain < len && is_plain((unsigned char)text[plain]))
+		plain++;
+	str_add(out, text, plain);
+	if (plain == len)
+		return;
+	str_add_clean(&clean, text + plain, len - plain);
+	for (size_t i = 0; i < clean.len; i++) {
+		/* U+FFFE and U+FFFF are UTF-8, but no characters of XML 1.0 (section 2.2). */
+		if (clean.len - i >= 3 && (memcmp(clean.buf + i, "\xef\xbf\xbe", 3) == 0 ||
+					   memcmp(clean.buf + i, "\xef\xbf\xbf", 3) == 0)) {
+			str_addc(out, '?');
+			i += 2;
+		} else {
+			escape_byte(out, clean.buf[i]);
+		}
+	}
+}
+
+static bool is_plain_json(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
+}
+
+static void escape_json(struct str *out, const char *text, size_t len)
+{
+	CLEANUP(str_fini) struct str clean = {0};
+
+	str_add_clean(&clean, text, len);
+	for (size_t i = 0; i < clean.len; i++) {
+		char c = clean.buf[i];
+
+		if (c == '<') {
+			str_adds(out, "\\u003c");
+			continue;
+		}
+		if (c == '"' || c == '\\')
+			str_addc(out, '\\');
+		str_addc(out, c);
+	}
+}
+
+void text_json(struct str *out, const char *text, size_t len)
+{
+	size_t plain = 0;
+
+	while (plain < len && is_plain_json((unsigned char)text[plain]))
+		plain++;
+	str_addc(out, '"');
+	str_add(out, text, plain);
+	if (plain < len)
+		escape_json(out, text + plain, len - plain);
+	str_addc(out, '"');
+}
+
+/* Length and width of the character at text; never beyond the end, whatever the bytes. */
+static size_t char_size(const char *text, size_t len, size_t *ret_columns)
+{
+	unsigned char c = (unsigned char)text[0];
+	size_t n = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+
+	/* From U+1100 (E1 84 80) on most are wide; too wide a guess only cuts a name early. */
+	*ret_columns = c > 0xe1 || (c == 0xe1 && len > 1 && (unsigned char)text[1] >= 0x84) ? 2 : 1;
+	return n <= len ? n : len;
+}
+
+size_t text_fit(const char *text, size_t len, size_t columns)
+{
+	size_t at = 0, width, n;
+
+	while (at < len) {
+		n = char_size(text + at, len - at, &width);
+		if (width > columns)
+			break;
+		columns -= width;
+		at += n;
+	}
+	return at;
+}
+
+size_t text_columns(const char *text, size_t len)
+{
+	size_t columns = 0, width;
+
+	for (size_t at = 0; at < len; columns += width)
+		at += char_size(text + at, len - at, &width);
+	return columns;
+}
+
+static size_t segment_end(const char *name, size_t len, size_t at)
+{
+	while (at < len && !strchr("./:(", name[at]))
+		at++;
+	return at;
+}
+
+size_t text_package(const char *name, size_t len)
+{
+	size_t at = 0;
+
+	for (;;) {
+		size_t end = segment_end(name, len, at);
+		size_t class_end;
+
+		/* A package begins with a small letter, and a class and a method follow it. */
+		if (end >= len || (name[end] != '.' && name[end] != '/') || name[at] < 'a' ||
+		    name[at] > 'z')
+			return at;
+		class_end = segment_end(name, len, end + 1);
+		if (class_end >= len || name[class_end] == '(')
+			return at;
+		at = end + 1;
+	}
+}
+
+void text_count(struct str *out, uint64_t n, const char *separator)
+{
+	uint64_t unit = 1;
+
+	while (n / unit >= 1000)
+		unit *= 1000;
+	str_addu(out, n / unit);
+	for (n %= unit, unit /= 1000; unit; n %= unit, unit /= 1000) {
+		str_adds(out, separator);
+		str_addc(out, (char)('0' + n / unit / 100));
+		str_addc(out, (char)('0' + n / unit / 10 % 10));
+		str_addc(out, (char)('0' + n / unit % 10));
+	}
+}
+
+void text_fixed(struct str *out, uint64_t n, unsigned decimals)
+{
+	char text[24], *end = text + sizeof(text), *p = end;
+	bool point = false;
+
+	/* From the last digit on, without zeros at the end. */
+	for (; decimals; decimals--, n /= 10) {
+		if (n % 10 || point)
+			*--p = (char)('0' + n % 10);
+		point = point || n % 10;
+	}
+	if (point)
+		*--p = '.';
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	str_add(out, p, (size_t)(end - p));
+}
+
+void text_colour(struct str *out, uint32_t rgb)
+{
+	char text[7] = "#";
+
+	for (unsigned i = 0; i < 6; i++)
+		text[1 + i] = "0123456789abcdef"[rgb >> (20 - 4 * i) & 15];
+	str_add(out, text, sizeof(text));
+}

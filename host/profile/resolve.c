@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/resolve.h"
+
+#include "common/str.h"
+
+/* One for each JVM: few. */
+struct jvm {
+	const struct snapfile *code;
+	struct returns *returns;
+};
+
+#define LATELY 16 /* a power of two */
+
+/* What decides, beside itself, how a place is named. */
+struct moment {
+	pid_t tid;
+	uint32_t generation, code; /* of the process */
+	struct snapfile_span span;
+};
+
+/* The stack a thread had last, outermost place first. The next one has most of its outer places in
+ * common with it: these are not named again. */
+struct lately {
+	struct moment moment;
+	struct lately_place {
+		struct unwind_frame at;
+		uint32_t end; /* how many frames there are up to and with it */
+	} * places;
+	size_t count, cap;
+	uint32_t *frames;
+	size_t frame_count, frame_cap;
+	/* Of what was unwound: to its root, or not; what led to each place, the recording's bytes,
+	 * and how far they were read. */
+	bool whole;
+	struct unwind_state *states;
+	size_t state_cap;
+	struct stack_copy stack;
+	uint64_t top;
+};
+
+struct userstack {
+	struct symbolizer *symbols;
+	struct jvm *jvms;
+	size_t jvm_count, jvm_cap;
+	uint32_t frozen; /* frame */
+	uint32_t one;	 /* name's answer */
+	const struct process *process;
+	struct returns *returns; /* of its JVM */
+	/* Of the sample at hand, innermost first. */
+	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
+	struct unwind_state states[UNWIND_FRAMES_MAX];
+	struct lately lately[LATELY]; /* by thread */
+};
+
+struct userstack *userstack_new(struct symbolizer *sy, struct stacks *stacks)
+{
+	static const char frozen[] = "[frozen frames of a virtual thread]";
+	struct userstack *us = xcalloc(1, sizeof(*us));
+
+	us->symbols = sy;
+	us->frozen = stacks_intern(stacks, frozen, strlen(frozen), FRAME_STUB);
+	return us;
+}
+
+void userstack_free(struct userstack *us)
+{
+	if (!us)
+		return;
+	for (size_t i = 0; i < us->jvm_count; i++)
+		returns_free(us->jvms[i].returns);
+	for (size_t i = 0; i < LATELY; i++) {
+		free(us->lately[i].places);
+		free(us->lately[i].states);
+		free(us->lately[i].frames);
+	}
+	free(us->jvms);
+	free(us);
+}
+
+bool userstack_has(const struct perf_sample *s)
+{
+	return s->user_regs && s->stack_limit;
+}
+
+static bool find_native(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t *ret_offset)
+{
+	const struct userstack *us = arg;
+
+	return symbolizer_native(us->symbols, us->process, addr, ret_cfi, ret_offset);
+}
+
+static struct returns *returns_of(struct userstack *us, const struct snapfile *code)
+{
+	for (size_t i = 0; i < us->jvm_count; i++)
+		if (us->jvms[i].code == code)
+			return us->jvms[i].returns;
+	us->jvms = grow(us->jvms, us->jvm_count, &us->jvm_cap, sizeof(*us->jvms));
+	us->jvms[us->jvm_count] = (struct jvm){.code = code, .returns = returns_new()};
+	return us->jvms[us->jvm_count++].returns;
+}
+
+/* The answer of the symbolizer is noted with the return address, which is at hand when it is met
+ * again. */
+static uint32_t name_code(struct userstack *us, const struct unwind_frame *at)
+{
+	uint32_t answer = at->note;
+
+	if (!answer) {
+		answer = symbolize_code(us->symbols, us->process, at->code, at->addr);
+		returns_note(us->returns, at->addr + 1, at->code, answer);
+	}
+	return answer;
+}
+
+/* The frames of a place, innermost first. */
+static size_t name(struct userstack *us, const struct unwind_frame *at, const struct moment *m,
+		   uint64_t time, const uint32_t **ret)
+{
+	uint32_t *one = &us->one;
+
+	switch (at->kind) {
+	case UNWIND_CODE:
+		return symbolize_again(us->symbols, name_code(us, at), ret);
+	case UNWIND_ANY:
+		return symbolize_frames(us->symbols, us->process, at->addr, time, ret);
+	case UNWIND_FROZEN:
+		*one = us->frozen;
+		break;
+	case UNWIND_STALE:
+		*one = symbolizer_stale(us->symbols);
+		break;
+	case UNWIND_INTERPRETED:
+		*one = symbolize_method(us->symbols, us->process, at->method, m->span);
+		break;
+	case UNWIND_NATIVE:
+		*one = symbolize_native(us->symbols, us->process, at->addr);
+		break;
+	}
+	*ret = one;
+	return 1;
+}
+
+static bool same_place(const struct unwind_frame *a, const struct unwind_frame *b)
+{
+	return a->addr == b->addr && a->kind == b->kind && a->code == b->code &&
+	       a->method == b->method;
+}
+
+static bool same_moment(const struct moment *a, const struct moment *b)
+{
+	return a->tid == b->tid && a->generation == b->generation && a->code == b->code &&
+	       a->span.first == b->span.first && a->span.last == b->span.last;
+}
+
+static void add_place(struct userstack *us, struct lately *l, const struct unwind_frame *at,
+		      uint64_t time)
+{
+	const uint32_t *frames;
+	size_t n = name(us, at, &l->moment, time, &frames);
+
+	while (l->frame_cap < l->frame_count + n)
+		l->frames = grow(l->frames, l->frame_cap, &l->frame_cap, sizeof(*l->frames));
+	while (n)
+		l->frames[l->frame_count++] = frames[--n];
+	l->places = grow(l->places, l->count, &l->cap, sizeof(*l->places));
+	l->places[l->count++] = (struct lately_place){.at = *at, .end = (uint32_t)l->frame_count};
+}
+
+/* The thread's last stack, none if that would be named in another way now. */
+static struct lately *lately_at(struct userstack *us, struct moment m)
+{
+	struct lately *l = &us->lately[(size_t)m.tid % LATELY];
+
+	if (!same_moment(&l->moment, &m)) {
+		l->moment = m;
+		l->count = 0;
+		l->whole = false;
+	}
+	return l;
+}
+
+/* Leaves the `same` outermost places. */
+static void cut(struct lately *l, size_t same)
+{
+	l->count = same;
+	l->frame_count = same ? l->places[same - 1].end : 0;
+}
+
+static struct userframes frames_of(const struct lately *l)
+{
+	return (struct userframes){.list = l->frames, .count = l->frame_count};
+}
+
+static struct moment moment_of(const struct process *p, pid_t tid, const struct snapfile *code,
+			       uint64_t time)
+{
+	struct moment m = {.tid = tid, .generation = p->generation, .code = p->code};
+
+	if (code)
+		m.span = snapfile_around(code, time);
+	return m;
+}
+
+struct userframes userstack_chain(struct userstack *us, const struct process *p, pid_t tid,
+				  const uint64_t *addrs, size_t n, uint64_t time)
+{
+	struct moment m = moment_of(p, tid, symbolizer_snapshot(us->symbols, p), time);
+	struct lately *l = lately_at(us, m);
+	size_t same = 0;
+
+	us->process = p;
+	while (same < n && same < l->count && l->places[same].at.kind == UNWIND_ANY &&
+	       l->places[same].at.addr == addrs[n - 1 - same])
+		same++;
+	cut(l, same);
+	for (n -= same; n;)
+		add_place(us, l, &(struct unwind_frame){.addr = addrs[--n], .kind = UNWIND_ANY},
+			  time);
+	l->whole = false;
+	return frames_of(l);
+}
+
+static void keep_state(struct unwind_state *to, const struct unwind_state *from)
+{
+	unwind_state_set(to, &from->regs, from->pushes);
+}
+
+/* The places at hand follow the `same` ones of lately that go on as they did. */
+static void name_unwound(struct userstack *us, struct lately *l, size_t same, size_t n,
+			 uint64_t time)
+{
+	while (n && same < l->count && same_place(&l->places[same].at, &us->unwound[n - 1]))
+		keep_state(&l->states[same++], &us->states[--n]);
+	cut(l, same);
+	for (size_t i = 0; i < n; i++)
+		symbolize_expect(us->symbols, us->process, us->unwound[i].code, us->unwound[i].addr,
+				 us->unwound[i].note);
+	while (n) {
+		l->states = grow(l->states, l->count, &l->state_cap, sizeof(*l->states));
+		keep_state(&l->states[l->count], &us->states[--n]);
+		add_place(us, l, &us->unwound[n], time);
+	}
+}
+
+/* What comes to be known of a stack and what was known of the one before. */
+static enum unwind_end unwind_lately(struct userstack *us, struct lately *l,
+				     const struct unwind_source *src,
+				     const struct unwind_regs *regs, struct stack_copy *stack,
+				     bool limited, size_t *ret_count, size_t *ret_same)
+{
+	struct unwind_before before = {.states = l->states, .count = l->count, .stack = l->stack};
+	uint64_t top = 0;
+	enum unwind_end end;
+
+	before.stack.top = &l->top;
+	stack->top = &top;
+	end = unwind_after(src, regs, stack, limited, l->whole ? &before : NULL, us->unwound,
+			   us->states, ret_count, ret_same);
+	l->whole = end == UNWIND_ROOT;
+	l->stack = *stack;
+	l->top = *ret_same && l->top > top ? l->top : top;
+	return end;
+}
+
+struct userframes userstack_unwind(struct userstack *us, const struct process *p, pid_t tid,
+				   const struct perf_sample *s, uint64_t time,
+				   enum unwind_end *ret_end)
+{
+	struct unwind_source src = {
+		.code = symbolizer_snapshot(us->symbols, p), .native = find_native, .arg = us};
+	struct stack_copy stack = {.p = s->stack, .len = s->stack ? (size_t)s->stack_dyn : 0};
+	struct moment m = moment_of(p, tid, src.code, time);
+	struct lately *l = lately_at(us, m);
+	struct unwind_regs regs;
+	size_t n, same;
+
+	if (!unwind_from_perf(&regs, s->user_regs_abi, s->user_regs_mask, s->user_regs))
+		return (struct userframes){0};
+	stack.base = unwind_sp(&regs);
+	us->process = p;
+	if (src.code) {
+		src.span = m.span;
+		src.returns = us->returns = returns_of(us, src.code);
+		returns_at(src.returns, src.span);
+	}
+	*ret_end =
+		unwind_lately(us, l, &src, &regs, &stack, s->stack_dyn >= s->stack_len, &n, &same);
+	name_unwound(us, l, same, n, time);
+	return frames_of(l);
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/elf_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/proc.h"
+#include "common/run.h"
+#include "common/str.h"
+#include "record/debugfiles.h"
+
+#define ELF_MAX	     (1u << 30)
+#define KALLSYMS_MAX (128u << 20)
+#define LIST_MAX     (8u << 20)
+#define PROCESS_MS   10000
+#define VDSO_NAME    "vdso"
+#define PART_NAME    ".part"
+
+/* The files of one process are copied in a child: they may be on a file system of the container's
+ * own (FUSE), whose reads wait for as long as it likes. */
+struct keep {
+	int procfd;
+	struct session *session;
+	size_t known; /* files that the session had before */
+	int list;     /* memory shared with the child: "<name>\0<path>\0" of each that was kept */
+};
+
+/* What it is is looked up on an O_PATH descriptor first: opening some devices has effects. */
+int files_open_mapped(int procfd, const struct proc_map *m, struct stat *st)
+{
+	CLEANUP(close_fd) int at = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	at = openat(procfd, path, O_PATH | O_CLOEXEC);
+	if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode) || st->st_size > ELF_MAX)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* One copy per file, named after what identifies it on this host; under another name until whole.
+ */
+static int copy_file(int elffd, int from, const char *name)
+{
+	CLEANUP(close_fd) int to = -1;
+	struct err err;
+
+	if (faccessat(elffd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	to = fs_create(elffd, PART_NAME, 0600, &err);
+	if (to >= 0 && fs_copy(from, to, ELF_MAX, &err) >= 0 &&
+	    renameat(elffd, PART_NAME, elffd, name) == 0)
+		return 0;
+	unlinkat(elffd, PART_NAME, 0);
+	return -1;
+}
+
+static int keep_mapping(const struct proc_map *m, void *arg)
+{
+	const struct keep *k = arg;
+	CLEANUP(close_fd) int from = -1;
+	struct stat st;
+	char name[96] = VDSO_NAME;
+	struct err err;
+
+	if (!m->exec || (m->path[0] != '/' && strcmp(m->path, "[vdso]")))
+		return 0;
+	if (m->path[0] == '/') {
+		from = files_open_mapped(k->procfd, m, &st);
+		if (from < 0)
+			return 0;
+		snprintf(name, sizeof(name), "%llx-%llu-%lld-%lld", (unsigned long long)st.st_dev,
+			 (unsigned long long)st.st_ino, (long long)st.st_size,
+			 (long long)st.st_mtim.tv_sec);
+		if (copy_file(k->session->elffd, from, name) < 0)
+			return 0;
+	}
+	if (fs_write_all(k->list, name, strlen(name) + 1, &err) < 0 ||
+	    fs_write_all(k->list, m->path, strlen(m->path) + 1, &err) < 0)
+		return -1;
+	return 0;
+}
+
+static int keep_mappings(void *arg, void *reply, struct err *err)
+{
+	const struct keep *k = arg;
+
+	(void)reply;
+	return proc_each_map(k->procfd, keep_mapping, arg, err);
+}
+
+/* The debug files of those that were kept: a line each, in order. */
+static int keep_debug(void *arg, void *reply, struct err *err)
+{
+	const struct keep *k = arg;
+	CLEANUP(close_fd) int rootfd = proc_open_root(k->procfd, err);
+
+	(void)reply;
+	debugfiles_keep(k->session, k->known, rootfd);
+	for (size_t i = k->known; i < k->session->elf_count; i++) {
+		const char *debug = k->session->elfs[i].debug ? k->session->elfs[i].debug : "";
+
+		if (fs_write_all(k->list, debug, strlen(debug) + 1, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Does one of the two in a child, and hands back what it has listed: whole texts only. */
+static void in_child(int (*fn)(void *arg, void *reply, struct err *err), struct keep *k,
+		     struct session_process *p, struct str *ret)
+{
+	CLEANUP(close_fd) int list = memfd_create("files", MFD_CLOEXEC);
+	struct err err;
+
+	k->list = list;
+	if (list < 0 || p->files_hang)
+		return;
+	if (run_isolated(fn, k, NULL, 0, PROCESS_MS, &err) < 0 && err.code == ETIMEDOUT) {
+		p->files_hang = true;
+		unlinkat(k->session->elffd, PART_NAME, 0);
+		log_warn("the files of process %d cannot be read, some of its frames will have no "
+			 "names: %s",
+			 (int)p->pid, err.msg);
+	}
+	if (lseek(list, 0, SEEK_SET) < 0 || fs_read_all(list, LIST_MAX, ret, &err) < 0)
+		str_clear(ret);
+	while (ret->len && ret->buf[ret->len - 1])
+		ret->len--;
+}
+
+static void keep_process(struct session *s, struct session_process *p, int procfd)
+{
+	CLEANUP(str_fini) struct str files = {0};
+	CLEANUP(str_fini) struct str debug = {0};
+	struct keep k = {.procfd = procfd, .session = s, .known = s->elf_count};
+	size_t i = k.known;
+
+	in_child(keep_mappings, &k, p, &files);
+	for (size_t at = 0; at < files.len;) {
+		const char *name = files.buf + at, *path = name + strlen(name) + 1;
+
+		if (path >= files.buf + files.len)
+			break;
+		session_add_elf(s, p->root, path, name, NULL);
+		at = (size_t)(path - files.buf) + strlen(path) + 1;
+	}
+	if (s->elf_count == k.known)
+		return;
+	in_child(keep_debug, &k, p, &debug);
+	for (size_t at = 0; at < debug.len; at += strlen(debug.buf + at) + 1, i++)
+		if (debug.buf[at])
+			s->elfs[i].debug = xstrdup(debug.buf + at);
+}
+
+void files_keep(struct session *s, const pid_t *pids, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP(close_fd) int procfd = -1;
+		struct session_process *p;
+		struct err err;
+		uint64_t root;
+
+		procfd = proc_open(pids[i], &err);
+		if (procfd < 0 || proc_ns_inode(procfd, "mnt", &root, &err) < 0)
+			continue;
+		p = session_add_process(s, pids[i], root);
+		if (!p->files_hang)
+			keep_process(s, p, procfd);
+	}
+}
+
+static int is_vdso(const struct proc_map *m, void *arg)
+{
+	if (strcmp(m->path, "[vdso]"))
+		return 0;
+	*(struct proc_map *)arg = *m;
+	return 1;
+}
+
+/* Every 64-bit process of this kernel has the same vdso: our own will do. */
+static int keep_vdso(struct session *s, struct err *err)
+{
+	CLEANUP(close_fd) int procfd = proc_open(getpid(), err);
+	CLEANUP(close_fd) int fd = -1;
+	struct proc_map m;
+
+	if (procfd < 0 || proc_each_map(procfd, is_vdso, &m, err) <= 0)
+		return 0; /* a kernel without vdso */
+	fd = fs_create(s->elffd, VDSO_NAME, 0600, err);
+	if (fd < 0)
+		return -1;
+	return fs_write_all(fd, (const void *)(uintptr_t)m.start, m.end - m.start, err);
+}
+
+static int keep_kallsyms(struct session *s, struct err *err)
+{
+	CLEANUP(close_fd) int from = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	CLEANUP(close_fd) int to = fs_create(s->dirfd, "kallsyms", 0600, err);
+
+	if (to < 0)
+		return -1;
+	if (from >= 0 && fs_copy(from, to, KALLSYMS_MAX, err) < 0)
+		return err_wrap(err, "copy /proc/kallsyms");
+	return 0;
+}
+
+int files_keep_kernel(struct session *s, const struct session *other, struct err *err)
+{
+	int rc = other ? session_share(other, s, "kallsyms", err) : keep_kallsyms(s, err);
+
+	return rc < 0 ? -1 : keep_vdso(s, err);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two inputs -> pictures of their difference, and the methods that changed most. */
+#ifndef DFG_REPORT_COMPARE_H
+#define DFG_REPORT_COMPARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "calltree/difference.h"
+#include "common/err.h"
+#include "report/formats.h"
+#include "report/load.h"
+
+#define COMPARE_ROWS 100
+
+struct compare_options {
+	struct format_set formats;
+	unsigned roots; /* gather.h */
+	bool kinds;	/* keep compiled, inlined and interpreted apart */
+	bool normalize; /* counts in folded text */
+	unsigned rows;	/* at most, COMPARE_ROWS */
+	const char *outdir;
+};
+
+struct compare_change {
+	struct counts counts;
+	double change, z;
+	bool significant;
+};
+
+struct compare_row {
+	char method[320]; /* clean, cut if longer */
+	struct compare_change self, total;
+};
+
+struct compare_result {
+	struct quality before, after;
+	uint64_t cut, skipped; /* of both, as in render.h */
+	uint64_t before_samples, after_samples;
+	uint64_t methods; /* in all */
+	unsigned row_count;
+	struct compare_row rows[COMPARE_ROWS]; /* the greatest change first */
+};
+
+/* Exactly two inputs. Files as those of render. */
+MUST_CHECK int compare(const struct inputs *in, const struct compare_options *o,
+		       struct compare_result *ret, struct err *err);
+
+#endif

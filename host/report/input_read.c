@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/fs.h"
+#include "common/str.h"
+#include "format/folded.h"
+#include "format/pprof.h"
+#include "profile/profile.h"
+#include "report/load.h"
+
+#define TEXT_MAX    ((size_t)2 << 30)
+#define BINARY_LOOK 4096		/* bytes; text has no 0 */
+#define COUNT_MAX   (UINT64_C(1) << 53) /* what JavaScript counts exactly */
+
+/* What profile_read takes, in arrays of its own. */
+struct parts {
+	struct profile_map *maps;
+	struct profile_elf *elfs;
+	struct profile_process *processes;
+	struct profile_thread *threads;
+	pid_t *only;
+};
+
+static void parts_fini(struct parts *p)
+{
+	free(p->maps);
+	free(p->elfs);
+	free(p->processes);
+	free(p->threads);
+	free(p->only);
+}
+
+static void parts_fill(struct parts *p, const struct session *s, const struct input_files *files)
+{
+	const int *at = files->list + INPUT_MAPS;
+
+	p->maps = xcalloc(s->map_count, sizeof(*p->maps));
+	p->elfs = xcalloc(s->elf_count, sizeof(*p->elfs));
+	p->processes = xcalloc(s->process_count, sizeof(*p->processes));
+	p->threads = xcalloc(s->thread_count, sizeof(*p->threads));
+	p->only = xcalloc(s->process_count, sizeof(*p->only));
+	for (size_t i = 0; i < s->map_count; i++)
+		p->maps[i] = (struct profile_map){
+			.pid = s->maps[i].pid, .order = s->maps[i].order, .fd = *at++};
+	for (size_t i = 0; i < s->elf_count; i++, at += 2)
+		p->elfs[i] = (struct profile_elf){.root = s->elfs[i].root,
+						  .path = s->elfs[i].path,
+						  .fd = at[0],
+						  .debug_fd = at[1]};
+	for (size_t i = 0; i < s->process_count; i++) {
+		p->processes[i] = (struct profile_process){.pid = s->processes[i].pid,
+							   .root = s->processes[i].root};
+		p->only[i] = s->processes[i].pid;
+	}
+	for (size_t i = 0; i < s->thread_count; i++)
+		p->threads[i] = (struct profile_thread){.pid = s->threads[i].pid,
+							.tid = s->threads[i].tid,
+							.nstid = s->threads[i].nstid};
+}
+
+static int read_session(const struct session *s, const struct input_files *files,
+			struct profile *profile, struct err *err)
+{
+	struct origin origin = {.container = s->container_name,
+				.id = s->container_id,
+				.pod = s->pod,
+				.namespace = s->namespace,
+				.host = s->host,
+				.started = s->started};
+	struct parts p;
+	struct profile_input in;
+	int rc;
+
+	parts_fill(&p, s, files);
+	in = (struct profile_input){
+		.perf_fd = files->list[INPUT_PERF],
+		.kallsyms_fd = files->list[INPUT_KALLSYMS],
+		.maps = p.maps,
+		.map_count = s->map_count,
+		.elfs = p.elfs,
+		.elf_count = s->elf_count,
+		.processes = p.processes,
+		.process_count = s->process_count,
+		.threads = p.threads,
+		.thread_count = s->thread_count,
+		.only = p.only,
+		.only_count = s->whole_machine ? s->process_count : 0,
+		.origin = profile->samples ? samples_add_origin(profile->samples, &origin) : 0};
+	rc = profile_read(&in, profile, err);
+	parts_fini(&p);
+	return rc;
+}
+
+static int read_folded(const struct str *text, struct profile *profile, uint64_t *skipped,
+		       struct err *err)
+{
+	size_t look = text->len < BINARY_LOOK ? text->len : BINARY_LOOK;
+	uint64_t samples = 0, lines = 1;
+
+	if (!look || !memchr(text->buf, '\0', look))
+		lines = fold_read_counted(profile->stacks, text->buf, text->len, &samples);
+	if (samples == 0 && lines)
+		return err_set(err, 0, "neither folded text nor pprof, and no session directory");
+	*skipped += lines;
+	profile->quality.samples += samples;
+	profile->quality.unrated += samples;
+	return 0;
+}
+
+static int read_file(int fd, struct profile *profile, uint64_t *skipped, struct err *err)
+{
+	CLEANUP(str_fini) struct str text = {0};
+	uint64_t before = profile->quality.samples;
+
+	if (fs_read_all(fd, TEXT_MAX, &text, err) < 0)
+		return -1;
+	if (!pprof_is(text.buf, text.len))
+		return read_folded(&text, profile, skipped, err);
+	if (pprof_read(profile, text.buf, text.len, err) < 0)
+		return -1;
+	profile->quality.unrated += profile->quality.samples - before;
+	return 0;
+}
+
+int input_read(const struct input *in, const struct input_files *files, struct profile *profile,
+	       uint64_t *skipped, struct err *err)
+{
+	const struct session *s = input_session(in);
+
+	if ((s ? read_session(s, files, profile, err)
+	       : read_file(files->list[0], profile, skipped, err)) < 0)
+		return err_wrap(err, "%s", in->path);
+	if (profile->quality.samples > COUNT_MAX)
+		return err_set(err, 0, "%s: more than 2^53 samples in all", in->path);
+	return 0;
+}

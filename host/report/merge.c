@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/merge.h"
+
+#include "common/str.h"
+
+int roots_parse(const char *list, unsigned *ret, struct err *err)
+{
+	static const struct {
+		const char *list;
+		unsigned roots;
+	} known[] = {
+		{"container,thread", ROOT_CONTAINER | ROOT_THREAD},
+		{"container", ROOT_CONTAINER},
+		{"thread", ROOT_THREAD},
+		{"none", ROOT_NONE},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].list, list)) {
+			*ret = known[i].roots;
+			return 0;
+		}
+	return err_set(err, 0, "--by %s: must be container,thread or container, thread, none",
+		       list);
+}
+
+/* The node that stands for the input; 0: none is wanted. */
+static uint32_t root_of(struct stacks *s, const struct input *in, unsigned roots)
+{
+	CLEANUP(free) char *name = NULL;
+	uint32_t frame;
+
+	if (!(roots & ROOT_CONTAINER))
+		return 0;
+	name = xstrdup(input_name(in));
+	for (char *p = name; (p = strpbrk(p, ";\n"));)
+		*p = ':';
+	frame = stacks_intern(s, name, strlen(name), FRAME_ROOT);
+	return stacks_add(s, &frame, 1, 0);
+}
+
+/* Text knows less of a frame's kind than a recording: together, the same frame must be one. */
+static enum graft_kinds kinds_of(const struct input *in, size_t n)
+{
+	for (size_t i = 0; i < n && n > 1; i++)
+		if (!input_session(&in[i]))
+			return GRAFT_TEXT;
+	return GRAFT_EXACT;
+}
+
+/* With other roots or kinds than its own, an input is read by itself and put where it belongs. */
+static int gather_apart(struct reading *r, const struct input *in, unsigned roots,
+			enum graft_kinds kinds, struct gathered *g, struct err *err)
+{
+	struct stacks *to = g->rooted ? g->rooted : g->profile.stacks;
+	struct graft how = {.skip_first = !(roots & ROOT_THREAD), .kinds = kinds};
+	struct graft as_is = {.kinds = kinds};
+	struct profile part;
+	int rc;
+
+	profile_init(&part, g->profile.samples != NULL);
+	rc = reading_next(r, &part, &g->skipped, err);
+	if (rc == 0) {
+		how.under = root_of(to, in, roots);
+		profile_add(&g->profile, &part, g->rooted ? &as_is : &how);
+		if (g->rooted)
+			stacks_graft(g->rooted, part.stacks, &how, NULL);
+	}
+	profile_fini(&part);
+	return rc;
+}
+
+int gather(struct reading *r, size_t n, unsigned roots, bool details, struct gathered *ret,
+	   struct err *err)
+{
+	const struct input *in = reading_inputs(r)->list + reading_at(r);
+	enum graft_kinds kinds = kinds_of(in, n);
+	bool rooted = roots != ROOT_THREAD, apart = rooted || kinds != GRAFT_EXACT;
+	int rc = 0;
+
+	*ret = (struct gathered){.rooted = rooted && details ? stacks_new() : NULL};
+	profile_init(&ret->profile, details);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = apart ? gather_apart(r, &in[i], roots, kinds, ret, err)
+			   : reading_next(r, &ret->profile, &ret->skipped, err);
+	return rc;
+}
+
+void gathered_fini(struct gathered *g)
+{
+	stacks_free(g->rooted);
+	profile_fini(&g->profile);
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/render.h"
+
+#include "common/parallel.h"
+#include "common/str.h"
+#include "report/hottest.h"
+#include "report/merge.h"
+#include "report/outputs.h"
+#include "report/sandbox.h"
+
+struct job {
+	const struct inputs *in;
+	const struct format_set *formats;
+	unsigned roots;
+	struct outputs outputs;
+};
+
+/* The first input of the name is this one. */
+static bool is_first(const struct inputs *in, size_t i)
+{
+	size_t k = 0;
+
+	while (strcmp(input_name(&in->list[k]), input_name(&in->list[i])))
+		k++;
+	return k == i;
+}
+
+static char *title_of(const struct inputs *in)
+{
+	size_t names = 0;
+
+	if (in->count == 1)
+		return input_title(&in->list[0]);
+	for (size_t i = 0; i < in->count; i++)
+		names += is_first(in, i);
+	if (names == 1)
+		return xasprintf("%s: %zu recordings", input_name(&in->list[0]), in->count);
+	return xasprintf("%zu recordings of %zu containers", in->count, names);
+}
+
+#define SUBTITLE_NAMES 120 /* bytes, about */
+
+static char *subtitle_of(const struct inputs *in)
+{
+	CLEANUP(str_fini) struct str out = {0};
+
+	if (in->count == 1)
+		return input_subtitle(&in->list[0]);
+	for (size_t i = 0; i < in->count && out.len < SUBTITLE_NAMES; i++)
+		if (is_first(in, i))
+			str_addf(&out, "%s%s", i ? ", " : "", input_name(&in->list[i]));
+	if (out.len >= SUBTITLE_NAMES)
+		str_adds(&out, ", …");
+	return TAKE_PTR(out.buf);
+}
+
+/* The recordings' common frequency, 0: none. */
+static unsigned frequency_of(const struct inputs *in)
+{
+	unsigned ret = 0;
+
+	for (size_t i = 0; i < in->count; i++) {
+		const struct session *s = input_session(&in->list[i]);
+
+		if (!s || (ret && ret != s->frequency))
+			return 0;
+		ret = s->frequency;
+	}
+	return ret;
+}
+
+static double duration_of(const struct inputs *in)
+{
+	const struct session *s = input_session(&in->list[0]);
+
+	return in->count == 1 && s ? s->duration : 0;
+}
+
+struct drawing {
+	const struct format *format;
+	const struct stacks *stacks;
+	struct picture picture;
+	int fd, rc;
+	struct err err;
+};
+
+static void draw_format(void *arg, size_t i)
+{
+	struct drawing *d = (struct drawing *)arg + i;
+
+	d->rc = d->format->draw(d->stacks, &d->picture, d->fd, &d->err);
+}
+
+/* Each format in a thread of its own: nothing that they share changes any more. */
+static int draw_all(struct drawing *list, size_t n, struct err *err)
+{
+	parallel_run(n, draw_format, list);
+	for (size_t i = 0; i < n; i++)
+		if (list[i].rc < 0) {
+			*err = list[i].err;
+			return err_wrap(err, "%s", list[i].format->file);
+		}
+	return 0;
+}
+
+/* Formats with details get the profile, whose stacks begin with threads; others those with the
+ * roots that were asked for. */
+static int draw_gathered(const struct job *j, const struct gathered *g, const struct picture *p,
+			 struct render_result *ret, struct err *err)
+{
+	CLEANUP(free) uint32_t *nodes = NULL;
+	CLEANUP(stacks_free)
+	struct stacks *plain = g->profile.samples ? stacks_plain(g->profile.stacks, &nodes) : NULL;
+	struct stacks *rooted = g->rooted ? g->rooted : plain ? plain : g->profile.stacks;
+	struct drawing list[FORMATS_MAX];
+	size_t n = 0;
+
+	stacks_sort(rooted);
+	if (plain && plain != rooted)
+		stacks_sort(plain);
+	hottest_find(rooted, ret);
+	for (size_t i = 0; i < j->formats->count; i++) {
+		const struct format *f = j->formats->list[i];
+		struct drawing *d = &list[n];
+
+		if (f->draw_inputs)
+			continue;
+		*d = (struct drawing){.format = f,
+				      .stacks = f->details ? plain : rooted,
+				      .picture = *p,
+				      .fd = j->outputs.fds[i]};
+		d->picture.details = f->details ? &g->profile : NULL;
+		d->picture.nodes = f->details ? nodes : NULL;
+		n++;
+	}
+	return draw_all(list, n, err);
+}
+
+/* In the child. */
+static int draw(struct reading *r, void *arg, void *reply, struct err *err)
+{
+	struct render_result *ret = reply;
+	const struct job *j = arg;
+	CLEANUP(free) char *title = title_of(j->in);
+	CLEANUP(free) char *subtitle = subtitle_of(j->in);
+	struct picture p = {.title = title,
+			    .subtitle = subtitle,
+			    .frequency = frequency_of(j->in),
+			    .duration = duration_of(j->in)};
+	struct gathered g;
+	int rc = gather(r, j->in->count, j->roots, formats_take_details(j->formats), &g, err);
+
+	ret->quality = p.quality = g.profile.quality;
+	ret->cut = g.profile.cut;
+	ret->skipped = g.skipped;
+	if (rc == 0)
+		rc = draw_gathered(j, &g, &p, ret, err);
+	gathered_fini(&g);
+	return rc;
+}
+
+/* Formats that are not made of the profile. */
+static int draw_inputs(const struct job *j, struct err *err)
+{
+	for (size_t i = 0; i < j->formats->count; i++) {
+		const struct format *f = j->formats->list[i];
+
+		if (f->draw_inputs && f->draw_inputs(j->in, j->outputs.fds[i], err) < 0)
+			return err_wrap(err, "%s", f->file);
+	}
+	return 0;
+}
+
+int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
+	   const char *outdir, struct render_result *ret, struct err *err)
+{
+	struct job j = {.in = in, .formats = formats, .roots = roots};
+	struct render_result result = {0};
+	const char *names[FORMATS_MAX];
+	int rc;
+
+	for (size_t i = 0; i < formats->count; i++)
+		names[i] = formats->list[i]->file;
+	if (outputs_open(outdir, names, formats->count, &j.outputs, err) < 0)
+		return -1;
+	rc = reading_run(in, draw, &j, &result, sizeof(result), err);
+	if (rc == 0)
+		rc = draw_inputs(&j, err);
+	if (rc < 0)
+		err_wrap(err, "draw");
+	if (outputs_close(&j.outputs, rc == 0, err) < 0)
+		rc = -1;
+	if (rc == 0)
+		*ret = result;
+	return rc;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/sandbox.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "common/confine.h"
+#include "common/fs.h"
+#include "common/heap.h"
+#include "common/run.h"
+#include "common/str.h"
+#include "perf/perfdata.h"
+
+/* The child's limits: generous for any real recording, small enough that a forged one cannot take
+ * the machine. Address space, since the recording is mapped, by each thread that reads it. */
+#define MEMORY_BASE  (4ull << 30)
+#define MEMORY_TIMES 8	  /* the recording's size */
+#define CPU_SECONDS  600u /* for each input */
+
+#define HEAP_USUAL (64u << 20) /* more than most recordings need */
+
+#define SHORT_SAMPLES 10000u
+
+#define FILES_AT_ONCE 250 /* of one message: at most 253 (SCM_MAX_FD, include/net/scm.h) */
+
+struct reading {
+	const struct inputs *in;
+	int sock[2]; /* the opener's end, the reader's */
+	size_t next;
+	int (*fn)(struct reading *r, void *arg, void *reply, struct err *err);
+	void *arg;
+};
+
+/* ---- descriptors over a socket ----------------------------------------------------------- */
+
+/* Precedes them. */
+struct opened {
+	int rc;
+	struct err err;
+};
+
+/* What a message says of each of its files; the descriptors are of those that are there. */
+struct batch {
+	bool there[FILES_AT_ONCE];
+	int fds[FILES_AT_ONCE];
+	size_t fd_count;
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * FILES_AT_ONCE)];
+		struct cmsghdr align;
+	} control;
+};
+
+static int send_batch(int sock, const int *files, size_t n)
+{
+	struct batch b = {0};
+	struct iovec io = {.iov_base = b.there, .iov_len = n};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+	struct cmsghdr *c;
+
+	for (size_t i = 0; i < n; i++) {
+		b.there[i] = files[i] >= 0;
+		if (b.there[i])
+			b.fds[b.fd_count++] = files[i];
+	}
+	if (b.fd_count) {
+		m.msg_control = b.control.buf;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * b.fd_count);
+		c = CMSG_FIRSTHDR(&m);
+		*c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+				      .cmsg_type = SCM_RIGHTS,
+				      .cmsg_len = CMSG_LEN(sizeof(int) * b.fd_count)};
+		memcpy(CMSG_DATA(c), b.fds, sizeof(int) * b.fd_count);
+	}
+	return sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+}
+
+static int receive_batch(int sock, int *files, size_t n, struct err *err)
+{
+	struct batch b = {0};
+	struct iovec io = {.iov_base = b.there, .iov_len = n};
+	struct msghdr m = {.msg_iov = &io,
+			   .msg_iovlen = 1,
+			   .msg_control = b.control.buf,
+			   .msg_controllen = sizeof(b.control.buf)};
+	struct cmsghdr *c;
+	size_t used = 0;
+
+	if (recvmsg(sock, &m, MSG_CMSG_CLOEXEC) != (ssize_t)n)
+		return err_set(err, errno, "receive files");
+	c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_type == SCM_RIGHTS) {
+		b.fd_count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(b.fds, CMSG_DATA(c), sizeof(int) * b.fd_count);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (b.there[i] && used < b.fd_count)
+			files[i] = b.fds[used++];
+	/* Too many are open here: what is missing would only lack its names. */
+	return m.msg_flags & MSG_CTRUNC ? err_set(err, EMFILE, "receive files") : 0;
+}
+
+/* ---- the opener -------------------------------------------------------------------------- */
+
+static int hand_over(const struct input *in, int sock)
+{
+	CLEANUP(input_close) struct input_files files = {0};
+	struct opened o = {0};
+
+	o.rc = input_open(in, &files, &o.err);
+	if (send(sock, &o, sizeof(o), MSG_NOSIGNAL) != (ssize_t)sizeof(o))
+		return -1;
+	for (size_t at = 0; at < files.count; at += FILES_AT_ONCE) {
+		size_t left = files.count - at;
+
+		if (send_batch(sock, files.list + at, left < FILES_AT_ONCE ? left : FILES_AT_ONCE) <
+		    0)
+			return -1;
+	}
+	return o.rc;
+}
+
+/* The reader says when it wants the next one: until then nothing is open. */
+static int serve(void *arg)
+{
+	struct reading *r = arg;
+	char wanted;
+
+	close(r->sock[1]);
+	for (size_t i = 0; i < r->in->count; i++)
+		if (read(r->sock[0], &wanted, 1) != 1 || hand_over(&r->in->list[i], r->sock[0]) < 0)
+			return 1;
+	return 0;
+}
+
+/* ---- the reader -------------------------------------------------------------------------- */
+
+const struct inputs *reading_inputs(const struct reading *r)
+{
+	return r->in;
+}
+
+size_t reading_at(const struct reading *r)
+{
+	return r->next;
+}
+
+static int receive(int sock, struct input_files *files, struct err *err)
+{
+	struct opened o = {0};
+
+	if (write(sock, "", 1) != 1 || recv(sock, &o, sizeof(o), 0) != (ssize_t)sizeof(o))
+		return err_set(err, errno, "wait for files");
+	if (o.rc < 0) {
+		o.err.msg[sizeof(o.err.msg) - 1] = '\0';
+		*err = o.err;
+		return -1;
+	}
+	for (size_t at = 0; at < files->count; at += FILES_AT_ONCE) {
+		size_t left = files->count - at;
+
+		if (receive_batch(sock, files->list + at,
+				  left < FILES_AT_ONCE ? left : FILES_AT_ONCE, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int reading_files(struct reading *r, struct input_files *ret, struct err *err)
+{
+	const struct input *in;
+
+	*ret = (struct input_files){0};
+	if (r->next >= r->in->count)
+		return err_set(err, 0, "no input is left");
+	in = &r->in->list[r->next++];
+	ret->count = input_file_count(in);
+	ret->list = xcalloc(ret->count, sizeof(*ret->list));
+	memset(ret->list, -1, ret->count * sizeof(*ret->list));
+	return receive(r->sock[1], ret, err) < 0 ? err_wrap(err, "%s", in->path) : 0;
+}
+
+int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped, struct err *err)
+{
+	CLEANUP(input_close) struct input_files files = {0};
+
+	if (reading_files(r, &files, err) < 0)
+		return -1;
+	return input_read(&r->in->list[r->next - 1], &files, profile, skipped, err);
+}
+
+/* Whether it is read in a tenth of a second or two: where the recording was made just now, somebody
+ * waits for its end. What takes longer does so beside what else runs. */
+static bool is_short(const struct inputs *in)
+{
+	const struct session *s = in->count == 1 ? input_session(&in->list[0]) : NULL;
+
+	return s && perfdata_samples_about(in->list[0].size, s->stack_bytes) < SHORT_SAMPLES;
+}
+
+/* In the child: from here on nothing but the open descriptors is in reach. */
+static int confined(void *arg, void *reply, struct err *err)
+{
+	struct reading *r = arg;
+	uint64_t memory = MEMORY_BASE;
+
+	for (size_t i = 0; i < r->in->count; i++)
+		memory += MEMORY_TIMES * r->in->list[i].size;
+	if (!is_short(r->in))
+		run_relax();
+	heap_expect(HEAP_USUAL);
+	if (confine_reader(memory, CPU_SECONDS * (unsigned)r->in->count, err) < 0)
+		return -1;
+	return r->fn(r, r->arg, reply, err);
+}
+
+int reading_run(const struct inputs *in,
+		int (*fn)(struct reading *r, void *arg, void *reply, struct err *err), void *arg,
+		void *reply, size_t size, struct err *err)
+{
+	struct reading r = {.in = in, .fn = fn, .arg = arg};
+	struct run_child opener;
+	int rc;
+
+	/* Messages: one is received as it was sent. */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, r.sock) < 0)
+		return err_set(err, errno, "socket");
+	rc = run_function(serve, &r, &opener, err);
+	close(r.sock[0]);
+	if (rc == 0) {
+		rc = run_isolated(confined, &r, reply, size, -1, err);
+		run_stop(&opener);
+	}
+	close(r.sock[1]);
+	return rc;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/summary.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "common/str.h"
+
+#define PATH_SHOWN 160 /* bytes */
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+/* Of one processor, over the recording. */
+static double watch_share(const struct session *s, const struct session_jvm *j)
+{
+	return s->duration > 0 ? (double)j->watch_us / 1e6 / s->duration : 0;
+}
+
+static void print_jvm(const struct session *s, const struct session_jvm *j)
+{
+	printf("  JVM          %d (%d inside, uid %u%s%s): ", (int)j->pid, (int)j->nspid,
+	       (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
+	if (!strcmp(j->source, "none"))
+		printf("no names for its Java code");
+	else if (!strcmp(j->source, "map"))
+		printf("names by the map that it writes");
+	else
+		printf("%u entries of compiled code, by the %s in %.1f ms", j->methods,
+		       strcmp(j->source, "agent") ? "host's reader" : "agent", j->dump_us / 1000.0);
+	if (j->skipped)
+		printf(", %u not readable", j->skipped);
+	printf("\n");
+	if (j->snapshots > 1)
+		printf("               looked at %u times, %.1f %% of a processor\n", j->snapshots,
+		       100 * watch_share(s, j));
+	if (j->note[0])
+		printf("               %s\n", j->note);
+}
+
+/* The thread and, where a line has no room for all, the innermost frames. */
+static void print_path(const char *path)
+{
+	size_t len = strlen(path);
+	const char *rest = strchr(path, ';'), *from;
+
+	if (len <= PATH_SHOWN || !rest) {
+		puts(path);
+		return;
+	}
+	from = strchr(path + len - PATH_SHOWN, ';');
+	printf("%.*s;...%s\n", (int)(rest - path), path, from ? from : strrchr(path, ';'));
+}
+
+static void print_result(const struct render_result *r)
+{
+	CLEANUP(str_fini) struct str quality = {0};
+
+	draw_quality(&quality, &r->quality);
+	printf("  samples      %s\n", quality.buf);
+	if (r->cut)
+		printf("  damaged      %llu bytes at the end of the recording could not be read\n",
+		       (unsigned long long)r->cut);
+	if (r->skipped)
+		printf("  damaged      %llu lines of text could not be read\n",
+		       (unsigned long long)r->skipped);
+	if (r->leaf[0])
+		printf("  hottest leaf %5.1f %%  %s\n",
+		       100 * share(r->leaf_self, r->quality.samples), r->leaf);
+	if (r->path[0]) {
+		printf("  hottest path %5.1f %%  ", 100 * share(r->path_self, r->quality.samples));
+		print_path(r->path);
+	}
+}
+
+static void print_graphs(const struct summary *s)
+{
+	for (size_t i = 0; i < s->formats->count; i++)
+		printf("  %-12s %s/%s\n", s->formats->list[i]->name, s->outdir,
+		       s->formats->list[i]->file);
+}
+
+void summary_print(const struct summary *s)
+{
+	printf("%s: %.1f s at %u Hz\n", s->session->label, s->session->duration,
+	       s->session->frequency);
+	print_result(s->result);
+	for (size_t i = 0; i < s->session->jvm_count; i++)
+		print_jvm(s->session, &s->session->jvms[i]);
+	print_graphs(s);
+	printf("  session      %s\n", s->session->dir);
+	fflush(stdout);
+}
+
+void summary_print_merged(const struct summary *s, const struct inputs *in)
+{
+	printf("%zu recording%s\n", in->count, in->count == 1 ? "" : "s together");
+	print_result(s->result);
+	print_graphs(s);
+	fflush(stdout);
+}
+
+static json_t *graphs_json(const struct summary *s)
+{
+	json_t *graphs = json_object();
+
+	for (size_t i = 0; i < s->formats->count; i++) {
+		CLEANUP(free)
+		char *path = xasprintf("%s/%s", s->outdir, s->formats->list[i]->file);
+
+		json_object_set_new(graphs, s->formats->list[i]->name, json_string(path));
+	}
+	return graphs;
+}
+
+static json_t *jvms_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->jvm_count; i++) {
+		const struct session_jvm *j = &s->jvms[i];
+
+		json_array_append_new(
+			list, json_pack("{si si si ss ss si si sf si sf ss}", "pid", (int)j->pid,
+					"nspid", (int)j->nspid, "uid", (int)j->uid, "version",
+					j->version, "source", j->source, "methods", (int)j->methods,
+					"skipped", (int)j->skipped, "dump_ms", j->dump_us / 1000.0,
+					"snapshots", (int)j->snapshots, "watch_cpu",
+					watch_share(s, j), "note", j->note));
+	}
+	return list;
+}
+
+/* What there is of any number of recordings. */
+static json_t *result_json(const struct summary *s)
+{
+	const struct render_result *r = s->result;
+	const struct quality *q = &r->quality;
+
+	return json_pack(
+		"{so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI}", "graphs", graphs_json(s),
+		"samples", (json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
+		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),
+		"unknown_frames", share(q->frames_unknown, q->frames), "nameless_frames",
+		share(q->frames_nameless, q->frames), "truncated", share(q->truncated, q->samples),
+		"without_debug_info", share(q->between_safepoints, q->java_samples), "stale",
+		share(q->stale, q->java_frames), "hottest_leaf", "frame", r->leaf, "samples",
+		(json_int_t)r->leaf_self, "hottest_path", "stack", r->path, "samples",
+		(json_int_t)r->path_self, "damaged_bytes", (json_int_t)r->cut, "post_ms",
+		(json_int_t)s->post_ms);
+}
+
+json_t *summary_json(const struct summary *s)
+{
+	json_t *ret = json_pack("{s{ss ss ss ss} ss ss sf si so}", "container", "id",
+				s->session->container_id, "name", s->session->container_name, "pod",
+				s->session->pod, "namespace", s->session->namespace, "host",
+				s->session->host, "session", s->session->dir, "duration",
+				s->session->duration, "frequency", (int)s->session->frequency,
+				"jvms", jvms_json(s->session));
+	json_t *result = result_json(s);
+
+	json_object_update(ret, result);
+	json_decref(result);
+	return ret;
+}
+
+void summary_json_merged(const struct summary *s, const struct inputs *in)
+{
+	json_t *all = result_json(s), *list = json_array();
+
+	for (size_t i = 0; i < in->count; i++)
+		json_array_append_new(list, json_string(in->list[i].path));
+	json_object_set_new(all, "inputs", list);
+	json_object_set_new(all, "damaged_lines", json_integer((json_int_t)s->result->skipped));
+	summary_json_end(&all, 1);
+}
+
+void summary_json_end(json_t **parts, size_t count)
+{
+	json_t *list, *all;
+
+	if (count == 1) {
+		json_dumpf(parts[0], stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		json_decref(parts[0]);
+	} else {
+		list = json_array();
+		for (size_t i = 0; i < count; i++)
+			json_array_append_new(list, parts[i]);
+		all = json_pack("{so}", "recordings", list);
+		json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		json_decref(all);
+	}
+	putchar('\n');
+	fflush(stdout);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "top/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "record/targets.h"
+#include "top/screen.h"
+
+struct live {
+	const struct options *options;
+	const char *name;
+	struct screen screen;
+	bool on; /* the screen has begun */
+	int feed, log;
+	char id[128];	 /* of the container, for what is written */
+	struct str late; /* lines since the last window */
+};
+
+/* ---- the picture of what is seen ---- */
+
+static int draw_one(const struct format *f, const struct stacks *s, const struct picture *p,
+		    int dirfd, struct err *err)
+{
+	CLEANUP(close_fd) int fd = fs_create(dirfd, f->file, 0644, err);
+
+	return fd < 0 ? -1 : f->draw(s, p, fd, err);
+}
+
+/* Without the samples' times and lines: these stay with the process that read them. */
+static int draw_seen(const struct live *l, struct stacks *s, const char *dir, struct err *err)
+{
+	CLEANUP(close_fd) int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct lens *lens = &l->screen.lens;
+	CLEANUP(free)
+	char *title = xasprintf("%s: %.1f s at %u Hz", l->name, (double)l->screen.shown.us / 1e6,
+				l->options->frequency);
+	CLEANUP(free)
+	char *subtitle =
+		xasprintf("dfg-top%s%s%s%s", lens->thread ? " · thread " : "",
+			  lens->thread ? lens->thread : "", lens->filter ? " · stacks with " : "",
+			  lens->filter ? lens->filter : "");
+	struct picture p = {
+		.title = title, .subtitle = subtitle, .quality = l->screen.shown.quality};
+
+	stacks_sort(s);
+	for (size_t i = 0; i < l->options->formats.count; i++) {
+		const struct format *f = l->options->formats.list[i];
+
+		if (draw_one(f, s, &p, dirfd, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void write_seen(struct live *l)
+{
+	struct stacks *s = screen_stacks(&l->screen);
+	CLEANUP(free) char *said = NULL;
+	CLEANUP(free) char *dir = NULL;
+	struct err err;
+
+	if (!s)
+		return;
+	dir = target_new_graphs(l->options, l->id, &err);
+	if (dir && draw_seen(l, s, dir, &err) == 0)
+		said = xasprintf("written to %s", dir);
+	screen_say(&l->screen, said ? said : err.msg);
+	stacks_free(s);
+}
+
+/* ---- what comes in ---- */
+
+static int take_window(struct live *l, struct err *err)
+{
+	struct stacks *stacks;
+	struct window w;
+	int rc = feed_receive(l->feed, &w, &stacks, err);
+
+	if (rc <= 0)
+		return rc;
+	if (!l->on)
+		screen_begin(&l->screen, l->name, l->options->frequency);
+	l->on = true;
+	snprintf(l->id, sizeof(l->id), "%s", w.id);
+	str_clear(&l->late);
+	if (history_add(&l->screen.history, &w, stacks))
+		screen_update(&l->screen);
+	return 1;
+}
+
+/* Whole lines, without the program's name, which the screen need not tell. */
+static void take_log(struct live *l)
+{
+	char buf[1024];
+	ssize_t n = read(l->log, buf, sizeof(buf) - 1);
+	char *line = buf, *colon;
+
+	if (n <= 0) {
+		l->log = -1; /* the caller's */
+		return;
+	}
+	buf[n] = '\0';
+	if (!l->on) {
+		(void)!write(STDERR_FILENO, buf, (size_t)n);
+		return;
+	}
+	str_clear(&l->late);
+	str_add(&l->late, buf, (size_t)n);
+	buf[n - 1] = '\0';
+	if (strrchr(buf, '\n'))
+		line = strrchr(buf, '\n') + 1;
+	colon = strstr(line, ": ");
+	screen_say(&l->screen, colon ? colon + 2 : line);
+}
+
+/* 1, 0 when it is to end, -1. */
+static int step(struct live *l, struct err *err)
+{
+	struct pollfd p[3] = {{.fd = l->on ? STDIN_FILENO : -1, .events = POLLIN},
+			      {.fd = l->feed, .events = POLLIN},
+			      {.fd = l->log, .events = POLLIN}};
+
+	if (poll(p, 3, -1) < 0 && errno != EINTR)
+		return err_set(err, errno, "poll");
+	if (p[2].revents)
+		take_log(l);
+	if (p[1].revents) {
+		int rc = take_window(l, err);
+
+		if (rc < 0)
+			return err->code == EINTR ? 1 : -1;
+		if (rc == 0 && (!l->on || l->options->count))
+			return 0;
+		if (rc == 0)
+			l->feed = -1; /* the last picture stays */
+		if (l->options->count && l->screen.history.seen >= l->options->count)
+			return 0;
+	}
+	/* Also after a signal: the terminal may have another size. */
+	if (l->on) {
+		enum screen_wish wish = screen_key(&l->screen);
+
+		if (wish == WISH_QUIT || (p[0].revents & (POLLHUP | POLLERR)))
+			return 0;
+		if (wish == WISH_WRITE)
+			write_seen(l);
+		screen_draw(&l->screen);
+	}
+	return 1;
+}
+
+int live_show(const struct options *o, const char *name, int feed, int log,
+	      const volatile sig_atomic_t *stop, struct err *err)
+{
+	struct live l = {.options = o, .name = name, .feed = feed, .log = log};
+	int rc = 1;
+
+	log_progress("recording %s", name);
+	while (rc > 0 && !*stop)
+		rc = step(&l, err);
+	if (l.on)
+		screen_end(&l.screen);
+	else
+		log_progress("%s", "");
+	if (l.late.len)
+		(void)!write(STDERR_FILENO, l.late.buf, l.late.len);
+	str_fini(&l.late);
+	return rc < 0 ? -1 : 0;
+}

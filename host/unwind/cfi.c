@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/cfi.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <time.h>
+
+#include "common/filemap.h"
+#include "common/str.h"
+#include "elf/elfseg.h"
+#include "unwind/cfi_rule.h"
+
+#define SECTIONS_MAX 4096
+#define RULES_MAX    (1u << 16)
+#define PCS_MAX	     (1u << 20)
+/* For reading one file's rules, which takes microseconds each: libdw believes numbers of registers
+ * up to 2^27, and a file could make each of its rules fill gigabytes. */
+#define READ_NS_MAX 2000000000u
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#endif
+
+/* A place in the file and the number of its rule, from 1; 0: the slot is free. */
+struct pc_slot {
+	uint64_t offset;
+	uint32_t rule;
+};
+
+struct cfi {
+	struct filemap map; /* by cfi_open */
+	Elf *elf;
+	Dwarf *dwarf; /* owns `frames`; NULL when there is no .debug_frame */
+	Dwarf_CFI *eh, *frames;
+	bool eh_sought, frames_sought;
+	clockid_t clock;
+	uint64_t read_ns; /* spent in libdw, by the clock */
+	struct elfsegs segments;
+
+	/* What was read so far; forgotten when it grows too large. */
+	struct cfi_exprs exprs;
+	struct cfi_rule *rules;
+	size_t rule_count, rule_cap;
+	uint32_t *by_rule; /* hash of the rules' bytes: number, from 1 */
+	size_t by_rule_size;
+	struct pc_slot *pcs;
+	size_t pc_count, pcs_size; /* size: a power of two */
+};
+
+static struct cfi *open_elf(Elf *elf, struct filemap map, struct err *err)
+{
+	struct cfi *c = xcalloc(1, sizeof(*c));
+	GElf_Ehdr eh;
+
+	c->elf = elf;
+	c->map = map;
+	c->clock = CLOCK_MONOTONIC;
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh)) {
+		err_set(err, 0, "not an ELF file");
+	} else if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
+		   eh.e_machine != MACHINE) {
+		err_set(err, 0, "an ELF file of another architecture");
+	} else {
+		elfsegs_read(c->elf, &c->segments);
+		return c;
+	}
+	cfi_close(c);
+	return NULL;
+}
+
+struct cfi *cfi_of(const void *p, size_t len, struct err *err)
+{
+	elf_version(EV_CURRENT);
+	return open_elf(elf_memory((char *)(uintptr_t)p, len), (struct filemap){0}, err);
+}
+
+struct cfi *cfi_open(int fd, struct err *err)
+{
+	struct filemap map;
+
+	elf_version(EV_CURRENT);
+	/* A map of our own rather than elf_begin's: libelf then has no descriptor to use. */
+	if (filemap_open(fd, UINT64_MAX, &map, err) < 0) {
+		err_wrap(err, "an ELF file");
+		return NULL;
+	}
+	return open_elf(elf_memory((char *)(uintptr_t)map.p, map.len), map, err);
+}
+
+void cfi_close(struct cfi *c)
+{
+	if (!c)
+		return;
+	if (c->eh)
+		dwarf_cfi_end(c->eh);
+	dwarf_end(c->dwarf);
+	elf_end(c->elf);
+	filemap_close(&c->map);
+	elfsegs_fini(&c->segments);
+	free(c->exprs.list);
+	free(c->rules);
+	free(c->by_rule);
+	free(c->pcs);
+	free(c);
+}
+
+/* Compressed sections would have to be inflated, without a bound that we could set. */
+static bool has_debug_frame(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t strings = 0;
+	bool found = false;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &strings) != 0)
+		return false;
+	for (int i = 0; i < SECTIONS_MAX && (scn = elf_nextscn(elf, scn)); i++) {
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, strings, sh.sh_name) : NULL;
+
+		if (!name || sh.sh_flags & SHF_COMPRESSED || has_prefix(name, ".zdebug"))
+			return false;
+		if (strcmp(name, ".debug_frame") == 0 && sh.sh_type == SHT_PROGBITS)
+			found = true;
+	}
+	return found;
+}
+
+static Dwarf_CFI *eh_table(struct cfi *c)
+{
+	if (!c->eh_sought)
+		c->eh = dwarf_getcfi_elf(c->elf);
+	c->eh_sought = true;
+	return c->eh;
+}
+
+/* Only for what .eh_frame does not tell: libdw looks at all debug sections to get at this one (and
+ * for the path of the file, which is of no use to us and refused by confine_reader). */
+static Dwarf_CFI *frames_table(struct cfi *c)
+{
+	if (!c->frames_sought && has_debug_frame(c->elf)) {
+		c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
+		c->frames = c->dwarf ? dwarf_getcfi(c->dwarf) : NULL;
+	}
+	c->frames_sought = true;
+	return c->frames;
+}
+
+static size_t mix(uint64_t n)
+{
+	n *= 0x9e3779b97f4a7c15u;
+	return (size_t)(n ^ n >> 32);
+}
+
+static size_t hash_rule(const struct cfi_rule *rule)
+{
+	uint64_t words[sizeof(*rule) / 8], h = 0;
+
+	_Static_assert(sizeof(*rule) % 8 == 0, "hashed by words");
+	memcpy(words, rule, sizeof(words));
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		h = mix(h ^ words[i]);
+	return h;
+}
+
+static void forget(struct cfi *c)
+{
+	c->exprs.count = 0;
+	c->rule_count = 0;
+	c->pc_count = 0;
+	memset(c->by_rule, 0, c->by_rule_size * sizeof(*c->by_rule));
+	memset(c->pcs, 0, c->pcs_size * sizeof(*c->pcs));
+}
+
+/* The number of an equal rule, or of this one, added. */
+static uint32_t keep_rule(struct cfi *c, const struct cfi_rule *rule)
+{
+	size_t i;
+
+	if (c->rule_count * 2 >= c->by_rule_size) {
+		size_t size = c->by_rule_size ? c->by_rule_size * 2 : 256;
+
+		free(c->by_rule);
+		c->by_rule = xcalloc(size, sizeof(*c->by_rule));
+		c->by_rule_size = size;
+		for (uint32_t n = 0; n < c->rule_count; n++) {
+			for (i = hash_rule(&c->rules[n]) & (size - 1); c->by_rule[i];
+			     i = (i + 1) & (size - 1))
+				;
+			c->by_rule[i] = n + 1;
+		}
+	}
+	for (i = hash_rule(rule) & (c->by_rule_size - 1); c->by_rule[i];
+	     i = (i + 1) & (c->by_rule_size - 1))
+		if (memcmp(&c->rules[c->by_rule[i] - 1], rule, sizeof(*rule)) == 0)
+			return c->by_rule[i];
+	c->rules = grow(c->rules, c->rule_count, &c->rule_cap, sizeof(*c->rules));
+	c->rules[c->rule_count] = *rule;
+	c->by_rule[i] = (uint32_t)++c->rule_count;
+	return c->by_rule[i];
+}
+
+/* The slot of a place: its own, or the free one where it belongs. */
+static struct pc_slot *find_slot(struct pc_slot *pcs, size_t size, uint64_t offset)
+{
+	size_t i = mix(offset) & (size - 1);
+
+	while (pcs[i].rule && pcs[i].offset != offset)
+		i = (i + 1) & (size - 1);
+	return &pcs[i];
+}
+
+static void grow_pcs(struct cfi *c)
+{
+	size_t size = c->pcs_size ? c->pcs_size * 2 : 256;
+	struct pc_slot *pcs = xcalloc(size, sizeof(*pcs));
+
+	for (size_t i = 0; i < c->pcs_size; i++)
+		if (c->pcs[i].rule)
+			*find_slot(pcs, size, c->pcs[i].offset) = c->pcs[i];
+	free(c->pcs);
+	c->pcs = pcs;
+	c->pcs_size = size;
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* How busy the machine is must not decide which rules there are. But to ask for the processor's
+ * time takes a system call, as long as some rules: that begins when the time would be up by the
+ * wall clock. */
+static void count_time(struct cfi *c, uint64_t ns)
+{
+	c->read_ns += ns;
+	if (c->read_ns <= READ_NS_MAX || c->clock == CLOCK_THREAD_CPUTIME_ID)
+		return;
+	c->clock = CLOCK_THREAD_CPUTIME_ID;
+	c->read_ns = 0;
+}
+
+static bool read_tables(struct cfi *c, uint64_t addr, struct cfi_rule *ret)
+{
+	clockid_t clock = c->clock;
+	uint64_t start = now_ns(clock);
+	Dwarf_CFI *table = eh_table(c);
+	bool found = table && cfirule_read(table, addr, &c->exprs, ret);
+
+	if (!found) {
+		table = frames_table(c);
+		found = table && cfirule_read(table, addr, &c->exprs, ret);
+	}
+	count_time(c, now_ns(clock) - start);
+	return found;
+}
+
+static void read_rule(struct cfi *c, uint64_t offset, struct cfi_rule *ret)
+{
+	uint64_t addr;
+
+	if (c->read_ns <= READ_NS_MAX && elfsegs_address(&c->segments, offset, &addr) &&
+	    read_tables(c, addr, ret))
+		return;
+	memset(ret, 0, sizeof(*ret));
+	ret->result = CFI_NONE;
+}
+
+static const struct cfi_rule *add_pc(struct cfi *c, uint64_t offset)
+{
+	struct cfi_rule rule;
+	struct pc_slot *slot;
+
+	if (c->pc_count >= PCS_MAX || c->rule_count >= RULES_MAX)
+		forget(c);
+	if (c->pc_count * 2 >= c->pcs_size)
+		grow_pcs(c);
+	read_rule(c, offset, &rule);
+	slot = find_slot(c->pcs, c->pcs_size, offset);
+	slot->offset = offset;
+	slot->rule = keep_rule(c, &rule);
+	c->pc_count++;
+	return &c->rules[slot->rule - 1];
+}
+
+enum cfi_result cfi_step(struct cfi *c, uint64_t offset, bool at_return, struct unwind_regs *regs,
+			 const struct stack_copy *stack)
+{
+	const struct cfi_rule *rule = NULL;
+
+	offset -= at_return;
+	if (c->pcs_size) {
+		const struct pc_slot *slot = find_slot(c->pcs, c->pcs_size, offset);
+
+		if (slot->rule)
+			rule = &c->rules[slot->rule - 1];
+	}
+	if (!rule)
+		rule = add_pc(c, offset);
+	return cfirule_apply(rule, &c->exprs, regs, stack);
+}

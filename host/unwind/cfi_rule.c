@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/cfi_rule.h"
+
+#include <dwarf.h>
+
+#include "common/str.h"
+
+#define EXPRS_MAX 1024
+
+/* The expression's number, -1 when it cannot be had. */
+static int32_t add_expr(struct cfi_exprs *exprs, const Dwarf_Op *ops, size_t n)
+{
+	struct cfiexpr e;
+
+	if (!cfiexpr_read(ops, n, &e))
+		return -1;
+	for (size_t i = 0; i < exprs->count; i++)
+		if (memcmp(&exprs->list[i], &e, sizeof(e)) == 0)
+			return (int32_t)i;
+	if (exprs->count == EXPRS_MAX)
+		return -1;
+	exprs->list = grow(exprs->list, exprs->count, &exprs->cap, sizeof(e));
+	memcpy(&exprs->list[exprs->count], &e, sizeof(e));
+	return (int32_t)exprs->count++;
+}
+
+static bool fits(int64_t n)
+{
+	return n >= INT32_MIN && n <= INT32_MAX;
+}
+
+static bool read_cfa(Dwarf_Frame *frame, struct cfi_exprs *exprs, struct cfi_rule *rule)
+{
+	Dwarf_Op *ops = NULL;
+	struct cfiexpr e;
+	size_t n = 0;
+
+	if (dwarf_frame_cfa(frame, &ops, &n) != 0 || !n)
+		return false;
+	/* By far most: a register and an offset. */
+	if (n == 1 && cfiexpr_read(ops, n, &e) && e.ops[0].atom == DW_OP_bregx &&
+	    fits(e.ops[0].n)) {
+		rule->cfa_reg = e.ops[0].reg;
+		rule->cfa = (int32_t)e.ops[0].n;
+		return true;
+	}
+	rule->cfa_is_expr = true;
+	rule->cfa = add_expr(exprs, ops, n);
+	return rule->cfa >= 0;
+}
+
+/* DW_OP_call_frame_cfa, alone or with an offset. */
+static bool is_cfa_offset(const Dwarf_Op *ops, size_t n, int64_t *ret)
+{
+	*ret = n == 2 ? (int64_t)ops[1].number : 0;
+	return n >= 1 && n <= 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+	       (n == 1 || ops[1].atom == DW_OP_plus_uconst) && fits(*ret);
+}
+
+/* A location description that dwarf_frame_register made; there is at least one operation. False
+ * when it is of no use. */
+static bool read_where(const Dwarf_Op *ops, size_t n, struct cfi_exprs *exprs,
+		       struct cfi_where *ret)
+{
+	bool value = ops[n - 1].atom == DW_OP_stack_value;
+	int64_t offset;
+
+	if (value)
+		n--;
+	if (is_cfa_offset(ops, n, &offset)) {
+		ret->how = value ? CFI_IS : CFI_AT;
+		ret->n = (int32_t)offset;
+		return true;
+	}
+	if (n == 1 && !value && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
+		ret->how = CFI_COPY;
+		ret->n = ops[0].atom - DW_OP_reg0;
+		return ret->n < UNWIND_REGS;
+	}
+	ret->how = value ? CFI_IS_EXPR : CFI_AT_EXPR;
+	ret->n = add_expr(exprs, ops, n);
+	return ret->n >= 0;
+}
+
+/* False when there is no caller to be found; the rule's result says why. */
+static bool read_reg(Dwarf_Frame *frame, unsigned reg, struct cfi_exprs *exprs,
+		     struct cfi_rule *rule)
+{
+	Dwarf_Op mem[3], *ops = NULL;
+	struct cfi_where where = {0};
+	size_t n = 0;
+	bool good = dwarf_frame_register(frame, (int)reg, mem, &ops, &n) == 0;
+
+	if (good && n && read_where(ops, n, exprs, &where)) {
+		rule->regs[reg] = where;
+		rule->set |= 1ull << reg;
+	} else if (good && !n && !ops) {
+		/* Rules rarely say so of a register that calls may change: then libdw assumes it.
+		 */
+		if (rule->signal || (uint64_t)UNWIND_CALLEE_SAVED >> reg & 1)
+			rule->keep |= 1ull << reg;
+	} else if (reg == UNWIND_RA) {
+		rule->result = good && !n ? CFI_END : CFI_BAD;
+		return false;
+	}
+	return true;
+}
+
+/* Where the return address has a register of its own, that is where the caller goes on. */
+static void follow_link(struct cfi_rule *rule)
+{
+	if (rule->set >> UNWIND_RA & 1)
+		rule->regs[UNWIND_PC] = rule->regs[UNWIND_RA];
+	else if (rule->keep >> UNWIND_RA & 1)
+		rule->regs[UNWIND_PC] = (struct cfi_where){.how = CFI_COPY, .n = UNWIND_RA};
+	else
+		return;
+	rule->set |= 1ull << UNWIND_PC;
+}
+
+static void read_frame(Dwarf_Frame *frame, struct cfi_exprs *exprs, struct cfi_rule *rule)
+{
+	Dwarf_Addr start, end;
+	bool signal = false;
+	int ra = dwarf_frame_info(frame, &start, &end, &signal);
+
+	rule->signal = signal;
+	rule->result = CFI_BAD;
+	if (ra != UNWIND_RA || !read_cfa(frame, exprs, rule))
+		return;
+	rule->result = CFI_OK;
+	for (unsigned reg = 0; reg < UNWIND_REGS; reg++)
+		if ((reg != UNWIND_PC || UNWIND_RA == UNWIND_PC) &&
+		    !read_reg(frame, reg, exprs, rule))
+			return;
+	if (UNWIND_RA != UNWIND_PC)
+		follow_link(rule);
+	/* The stack pointer at the call is the frame's address, where nothing else is said. */
+	if (!(rule->set >> UNWIND_SP & 1)) {
+		rule->regs[UNWIND_SP] = (struct cfi_where){.how = CFI_IS};
+		rule->set |= 1ull << UNWIND_SP;
+		rule->keep &= ~(1ull << UNWIND_SP);
+	}
+	if (!(rule->set >> UNWIND_PC & 1))
+		rule->result = CFI_BAD;
+}
+
+bool cfirule_read(Dwarf_CFI *table, uint64_t addr, struct cfi_exprs *exprs, struct cfi_rule *ret)
+{
+	CLEANUP(free) Dwarf_Frame *frame = NULL;
+
+	memset(ret, 0, sizeof(*ret));
+	if (dwarf_cfi_addrframe(table, addr, &frame) != 0)
+		return false;
+	read_frame(frame, exprs, ret);
+	return true;
+}
+
+static bool find_value(const struct cfi_where *w, const struct cfi_exprs *exprs, uint64_t cfa,
+		       const struct unwind_regs *regs, const struct stack_copy *stack,
+		       uint64_t *ret)
+{
+	uint64_t at;
+
+	switch ((enum cfi_how)w->how) {
+	case CFI_AT:
+		return stack_read(stack, cfa + (uint64_t)(int64_t)w->n, ret);
+	case CFI_IS:
+		*ret = cfa + (uint64_t)(int64_t)w->n;
+		return true;
+	case CFI_COPY:
+		*ret = regs->reg[w->n];
+		return unwind_known(regs, (unsigned)w->n);
+	case CFI_AT_EXPR:
+		return cfiexpr_eval(&exprs->list[w->n], regs, stack, cfa, &at) &&
+		       stack_read(stack, at, ret);
+	case CFI_IS_EXPR:
+		return cfiexpr_eval(&exprs->list[w->n], regs, stack, cfa, ret);
+	}
+	return false;
+}
+
+/* Whether a register was saved at what is below the stack pointer by now: it was popped, and has
+ * its value again. Compilers leave the rule as it was until the return. */
+static bool is_popped(const struct cfi_where *w, uint64_t cfa, const struct unwind_regs *regs)
+{
+	return w->how == CFI_AT && cfa + (uint64_t)(int64_t)w->n < unwind_sp(regs);
+}
+
+enum cfi_result cfirule_apply(const struct cfi_rule *rule, const struct cfi_exprs *exprs,
+			      struct unwind_regs *regs, const struct stack_copy *stack)
+{
+	struct unwind_regs up = *regs;
+	uint64_t cfa;
+
+	if (rule->result != CFI_OK)
+		return (enum cfi_result)rule->result;
+	if (rule->cfa_is_expr) {
+		if (!cfiexpr_eval(&exprs->list[rule->cfa], regs, stack, 0, &cfa))
+			return CFI_BAD;
+	} else {
+		if (!unwind_known(regs, rule->cfa_reg))
+			return CFI_BAD;
+		cfa = regs->reg[rule->cfa_reg] + (uint64_t)(int64_t)rule->cfa;
+	}
+	up.known &= rule->keep;
+	for (uint64_t left = rule->set; left; left &= left - 1) {
+		unsigned reg = (unsigned)__builtin_ctzll(left);
+		unsigned now = reg == UNWIND_PC ? UNWIND_RA : reg;
+
+		if (is_popped(&rule->regs[reg], cfa, regs)) {
+			up.reg[reg] = regs->reg[now];
+			up.known |= (regs->known >> now & 1) << reg;
+		} else if (find_value(&rule->regs[reg], exprs, cfa, regs, stack, &up.reg[reg])) {
+			up.known |= 1ull << reg;
+		}
+	}
+	if (!unwind_known(&up, UNWIND_PC) || !unwind_known(&up, UNWIND_SP))
+		return CFI_BAD;
+	up.reg[UNWIND_PC] &= UNWIND_ADDRESS;
+	if (!rule->signal && !unwind_is_up(regs, up.reg[UNWIND_SP]))
+		return CFI_BAD;
+	if (!up.reg[UNWIND_PC])
+		return CFI_END;
+	up.exact = rule->signal;
+	*regs = up;
+	return CFI_OK;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a frame's caller is found from one place in the code: the rule in a compact form, how it is
+ * read from libdw, and how it is applied. */
+#ifndef DFG_UNWIND_CFI_RULE_H
+#define DFG_UNWIND_CFI_RULE_H
+
+#include "unwind/cfi.h"
+#include "unwind/cfiexpr.h"
+
+/* What a caller's register is. */
+enum cfi_how {
+	CFI_AT = 0,  /* in memory at cfa + n */
+	CFI_IS,	     /* cfa + n */
+	CFI_COPY,    /* what register n is now */
+	CFI_AT_EXPR, /* in memory at expression n */
+	CFI_IS_EXPR, /* expression n */
+};
+
+struct cfi_where {
+	uint32_t how; /* enum cfi_how */
+	int32_t n;
+};
+
+/* All zero bytes where nothing is said, and without padding: equal rules are equal in memory. */
+struct cfi_rule {
+	uint8_t result; /* enum cfi_result; other than CFI_OK nothing else is said */
+	uint8_t signal;
+	uint8_t cfa_is_expr;
+	uint8_t cfa_reg;
+	int32_t cfa;   /* offset from cfa_reg, or number of the expression */
+	uint64_t keep; /* registers that the frame left alone */
+	uint64_t set;  /* registers that regs[] tells of; others are not known any more */
+	struct cfi_where regs[UNWIND_REGS];
+};
+
+_Static_assert(sizeof(struct cfi_rule) == 24 + 8 * UNWIND_REGS, "compared as bytes");
+
+/* The expressions of a file's rules, each once. Zero-initialised; released by the owner. */
+struct cfi_exprs {
+	struct cfiexpr *list;
+	size_t count, cap;
+};
+
+/* The rule that one table has for an address (as linked). False: none. */
+bool cfirule_read(Dwarf_CFI *table, uint64_t addr, struct cfi_exprs *exprs, struct cfi_rule *ret);
+
+/* cfi_step, of a rule. */
+enum cfi_result cfirule_apply(const struct cfi_rule *rule, const struct cfi_exprs *exprs,
+			      struct unwind_regs *regs, const struct stack_copy *stack);
+
+#endif

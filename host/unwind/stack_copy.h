@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sample recorded of a thread's stack: the bytes from the stack pointer upwards. */
+#ifndef DFG_UNWIND_STACK_COPY_H
+#define DFG_UNWIND_STACK_COPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct stack_copy {
+	uint64_t base;	  /* address of p[0] in the thread */
+	const uint8_t *p; /* borrowed, maybe not aligned; NULL when len is 0 */
+	size_t len;
+	uint64_t *top; /* becomes the highest address that was asked for; NULL: not wanted */
+};
+
+/* The 8 bytes at an address, which need not be aligned. False, and *ret untouched, unless all of
+ * them were copied. */
+static inline bool stack_read(const struct stack_copy *s, uint64_t addr, uint64_t *ret)
+{
+	uint64_t at = addr - s->base; /* wraps to something large below the base */
+
+	if (s->top && addr > *s->top)
+		*s->top = addr;
+	if (s->len < sizeof(*ret) || at > s->len - sizeof(*ret))
+		return false;
+	memcpy(ret, s->p + at, sizeof(*ret));
+	return true;
+}
+
+#define STACK_EXPECT 768u /* bytes: what takes as long to walk as memory takes to answer */
+
+/* Asks for what follows an address, which a recording has in no cache, up to STACK_EXPECT and from
+ * *asked on, an offset in the copy. */
+static inline void stack_expect(const struct stack_copy *s, uint64_t addr, uint64_t *asked)
+{
+	uint64_t to = addr - s->base + STACK_EXPECT;
+
+	for (to = to < s->len ? to : s->len; *asked < to; *asked += 64)
+		__builtin_prefetch(s->p + *asked);
+}
+
+#endif

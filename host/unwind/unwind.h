@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the registers and the stack copy of a sample to its frames, through compiled Java code
+ * without frame pointers, interpreted Java code and native code. Pure: looks at what it is given.
+ *
+ * A return address that is found, not derived from call frame information, is believed only when
+ * it is valid: the snapshot has a call that ends there, or it is in the interpreter, or it is the
+ * call stub's. So a wrong frame ends the stack instead of making up the rest. */
+#ifndef DFG_UNWIND_UNWIND_H
+#define DFG_UNWIND_UNWIND_H
+
+#include "jit/snapfile.h"
+#include "unwind/cfi.h"
+#include "unwind/return_cache.h"
+
+#define UNWIND_FRAMES_MAX 2048
+
+enum unwind_kind {
+	UNWIND_NATIVE,
+	UNWIND_CODE,	    /* code of the snapshot that is not the interpreter */
+	UNWIND_INTERPRETED, /* a Java method in the interpreter */
+	UNWIND_FROZEN, /* mark: here, frames of a virtual thread are in the heap, not on the stack
+			*/
+	UNWIND_STALE,  /* code of the JVM, but no snapshot tells which it was at the time */
+	UNWIND_ANY,    /* not of unwinding: an address of a chain, in whatever it is */
+};
+
+struct unwind_frame {
+	uint64_t addr;	 /* to look up: of a caller, the last byte of its call */
+	uint64_t method; /* INTERPRETED: id of the method, 0: not to be told */
+	enum unwind_kind kind;
+	uint32_t note;			  /* CODE: the caller's (returns_note); 0: none */
+	const struct snapfile_code *code; /* CODE, INTERPRETED: what was there */
+};
+
+enum unwind_end {
+	/* The thread's first function: of a virtual thread, its carrier's, or FROZEN if the
+	 * carrier's frames behind it cannot be found. */
+	UNWIND_ROOT,
+	UNWIND_TRUNCATED, /* the end of the stack copy, or UNWIND_FRAMES_MAX */
+	UNWIND_LOST,	  /* no rule fits */
+};
+
+/* Where addresses are. */
+struct unwind_source {
+	const struct snapfile *code; /* NULL: not a JVM, or no snapshot of it */
+	struct snapfile_span span;   /* of the sample's time */
+	struct returns *returns;     /* what was found out for this span; NULL without code */
+	/* Whether executable memory is at the address. *ret_cfi is the mapped file's, NULL when
+	 * there is none; *ret_offset the address's in the file. */
+	bool (*native)(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t *ret_offset);
+	void *arg;
+};
+
+/* What led to a frame: the registers, none of which is known where this is not to be told, and
+ * whether what it called pushes words below its frame. */
+struct unwind_state {
+	struct unwind_regs regs;
+	bool pushes;
+};
+
+static inline void unwind_state_set(struct unwind_state *s, const struct unwind_regs *regs,
+				    bool pushes)
+{
+	unwind_copy(&s->regs, regs);
+	s->pushes = pushes;
+}
+
+/* A stack that was unwound before, of the same thread by the same source, to its ROOT. */
+struct unwind_before {
+	const struct unwind_state *states; /* of its frames, outermost first */
+	size_t count;
+	struct stack_copy stack; /* top: below it is all that was read */
+};
+
+/* Frames, innermost first. `limited`: the stack went on behind the copy. The last frame of a stack
+ * that is LOST is one that is really there. */
+enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,
+		       const struct stack_copy *stack, bool limited,
+		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count);
+
+/* The same, up to where it goes on as the one before did: with the same registers, and the same
+ * bytes from there on. *ret_same of those frames, from the outermost on, follow.
+ * ret_states: NULL, or of the frames. */
+enum unwind_end unwind_after(const struct unwind_source *src, const struct unwind_regs *regs,
+			     const struct stack_copy *stack, bool limited,
+			     const struct unwind_before *before,
+			     struct unwind_frame ret[UNWIND_FRAMES_MAX],
+			     struct unwind_state ret_states[UNWIND_FRAMES_MAX], size_t *ret_count,
+			     size_t *ret_same);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* cpu/x86/stubGenerator_x86_64.cpp, sharedRuntime_x86_64.cpp of JDK 8 to 25. */
+#include "unwind/unwind_arch.h"
+
+#define WORD 8u
+
+/* Registers a stub saves, and what else it keeps: the stubs of ciphers push most of them. */
+#define SAVED_MAX     16u
+#define LOCALS_MAX    1024u /* bytes between a stub's stack pointer and its frame pointer */
+#define ARGUMENTS_MAX 8192u /* bytes */
+
+/* Nearly all stubs begin with "push rbp; mov rbp, rsp": either the return address is on top, or
+ * that push is, or there is a frame. Without one, words below the return address are registers that
+ * the stub saved. */
+bool arch_take_stub(struct walk *w)
+{
+	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), word;
+	bool framed = fp >= sp && fp % WORD == 0;
+
+	if (walk_take_found(w, (struct sender){.ret_at = sp}))
+		return true;
+	if (stack_read(w->stack, sp, &word) && word == fp &&
+	    walk_take_found(w, (struct sender){.ret_at = sp + WORD}))
+		return true;
+	if (framed && walk_take(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
+		return true;
+	/* The barrier at a method's entry pushes a cookie first (stubGenerator_x86_64.cpp
+	 * generate_method_entry_barrier, JDK 11 to 25). */
+	if (framed && stack_read(w->stack, fp + WORD, &word) && word == UINT64_MAX &&
+	    walk_take(w, (struct sender){.ret_at = fp + 2 * WORD, .fp_at = fp}))
+		return true;
+	if (framed && fp - sp <= LOCALS_MAX &&
+	    walk_take_native(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
+		return true;
+	if (w->regs.exact && walk_take_native(w, (struct sender){.ret_at = sp}))
+		return true;
+	return walk_search(w, (struct sender){.ret_at = sp + WORD}, SAVED_MAX);
+}
+
+/* Adapters take the return address off and put it back below the arguments that they move; in
+ * between it is in rax, and r13 is what the caller's stack pointer was. Before that, and in the
+ * stubs of virtual calls, r13 is anything. */
+bool arch_take_adapter(struct walk *w)
+{
+	uint64_t sp = unwind_sp(&w->regs), sender = unwind_get(&w->regs, UNWIND_R13), word;
+	uint64_t pc = unwind_get(&w->regs, UNWIND_RAX);
+	bool moved = sender > sp && sender - sp <= ARGUMENTS_MAX && sender % WORD == 0;
+
+	if (!stack_read(w->stack, sp, &word) || !walk_is_return(w, word))
+		return w->regs.exact && moved && walk_is_return(w, pc) && walk_go(w, pc, sender, 0);
+	moved = moved && !walk_leads_on(w, word, sp + WORD) && walk_leads_on(w, word, sender);
+	return walk_go(w, word, moved ? sender : sp + WORD, 0);
+}
+
+static bool is_handler(const struct walk *w, uint64_t pc, uint64_t addr)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+
+	return walk_return_codes(w, pc, c) == 1 && addr >= c[0]->start && addr < c[0]->end;
+}
+
+/* Whether a handler is about to be jumped to in the code that the address is in. */
+static bool is_thrown(const struct walk *w, uint64_t pc)
+{
+	static const unsigned char targets[] = {UNWIND_RAX, UNWIND_RBX, UNWIND_R8, UNWIND_R10};
+
+	for (size_t i = 0; walk_is_return(w, pc) && i < ARRAY_LEN(targets); i++)
+		if (is_handler(w, pc, unwind_get(&w->regs, targets[i])))
+			return true;
+	return false;
+}
+
+static bool is_blob(const struct snapfile_code *c)
+{
+	static const char name[] = "ExceptionBlob";
+
+	return c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
+}
+
+/* Whether a stub has just taken its frame down, and the return address with it. */
+static bool is_behind_exit(const struct snapfile_code *c, uint64_t offset)
+{
+	return offset && snapfile_exit(c, offset - 1) && !snapfile_exit(c, offset);
+}
+
+/* Where an exception goes on, in stubs that end with `pop rdx` and a jump to the handler: the
+ * address that threw is on the stack up to there, and behind it in rdx, which before it is
+ * anything. ExceptionBlob is jumped to with the address in rdx, too, and ends with some more
+ * instructions. (runtime_x86_64.cpp generate_exception_blob, generateOptoStub.cpp,
+ * c1_Runtime1_x86.cpp generate_unwind_exception, JDK 8 to 25.) */
+static bool by_exception(struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs), pc = unwind_get(&w->regs, UNWIND_RDX), word;
+	uint64_t offset = unwind_pc(&w->regs) - c->start;
+	uint32_t exits = c->record->exit_count;
+	bool gone;
+
+	if (is_blob(c))
+		gone = offset == 0 || (exits && offset >= c->exits[exits - 1].end);
+	else if (c->record->kind == SNAP_RUNTIME)
+		gone = is_behind_exit(c, offset) && is_thrown(w, pc);
+	else if (stack_read(w->stack, sp, &word) && is_thrown(w, word))
+		return walk_take_found(w, (struct sender){.ret_at = sp});
+	else
+		gone = is_thrown(w, pc);
+	return gone && walk_is_return(w, pc) && walk_leads_on(w, pc, sp) && walk_go(w, pc, sp, 0);
+}
+
+/* C1's handle_exception_from_callee puts the handler where its return address was, and jumps to it
+ * by `pop rcx` (it is in rax, too): the method that catches is as if interrupted at its handler. */
+static bool by_handler(struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
+	uint64_t handler = unwind_get(&w->regs, UNWIND_RCX), ret;
+	const struct snapfile_code *to[SNAPFILE_AROUND];
+
+	if (snapfile_exit(c, offset)) {
+		if (!stack_read(w->stack, sp, &handler) || walk_is_return(w, handler))
+			return false;
+		sp += WORD;
+	} else if (!is_behind_exit(c, offset) || handler != unwind_get(&w->regs, UNWIND_RAX)) {
+		return false;
+	}
+	if (snapfile_find(w->src->code, handler, w->src->span, to) != 1 ||
+	    to[0]->record->kind != SNAP_COMPILED ||
+	    !stack_read(w->stack, walk_body(to[0], sp).ret_at, &ret) || !walk_is_return(w, ret) ||
+	    !walk_go(w, handler, sp, 0))
+		return false;
+	w->regs.exact = true;
+	return true;
+}
+
+/* The innermost frame of code that is no method and runs on behalf of one. */
+bool arch_take_exception(struct walk *w, const struct snapfile_code *c)
+{
+	return (c->record->kind == SNAP_RUNTIME && by_handler(w, c)) || by_exception(w, c);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hotspot/heap.h"
+
+#define AHEAD 256u
+#define DENSE 3072u /* bytes: a piece costs half a microsecond, as much as to read so many */
+
+static bool space_read(struct hs *hs, uint64_t space, uint64_t *ret_low, uint64_t *ret_high)
+{
+	return hs_get(hs, space, HS_SPACE_LOW, ret_low) &&
+	       hs_get(hs, space, HS_SPACE_HIGH, ret_high) && *ret_low != 0 &&
+	       *ret_low < *ret_high && *ret_high - *ret_low <= HS_HEAP_BYTES;
+}
+
+static bool heap_read(struct hs *hs, uint64_t addr, struct hs_heap *ret)
+{
+	uint64_t shift;
+
+	if (!space_read(hs, hs_inside(hs, addr, HS_HEAP_MEMORY), &ret->low, &ret->high) ||
+	    !space_read(hs, hs_inside(hs, addr, HS_HEAP_SEGMAP), &ret->segmap, &ret->end) ||
+	    !hs_get(hs, addr, HS_HEAP_SHIFT, &shift) || shift < 4 || shift > 16)
+		return false;
+	ret->shift = (unsigned)shift;
+	return true;
+}
+
+static void heap_add(struct hs *hs, uint64_t addr, struct hs_heaps *heaps)
+{
+	struct hs_heap heap = {.at = addr};
+	unsigned at;
+
+	if (heaps->count == HS_HEAPS_MAX || !heap_read(hs, addr, &heap))
+		return;
+	/* Heaps that overlap are a lie, and would make lines that do. */
+	for (unsigned i = 0; i < heaps->count; i++)
+		if (heap.low < heaps->heap[i].high && heaps->heap[i].low < heap.high)
+			return;
+	for (at = heaps->count++; at > 0 && heaps->heap[at - 1].low > heap.low; at--)
+		heaps->heap[at] = heaps->heap[at - 1];
+	heaps->heap[at] = heap;
+}
+
+bool hs_heaps_read(struct hs *hs, struct hs_heaps *ret)
+{
+	uint64_t array, data, len, heap;
+
+	ret->count = 0;
+	if (hs_has(hs, HS_CODE_CACHE_HEAP)) {
+		if (hs_get(hs, 0, HS_CODE_CACHE_HEAP, &heap) && heap != 0)
+			heap_add(hs, heap, ret);
+		return ret->count > 0;
+	}
+	if (!hs_get(hs, 0, HS_CODE_CACHE_HEAPS, &array) || array == 0 ||
+	    !hs_get(hs, array, hs_has(hs, HS_ARRAY_LEN_16) ? HS_ARRAY_LEN_16 : HS_ARRAY_LEN_9,
+		    &len) ||
+	    !hs_get(hs, array, HS_ARRAY_DATA, &data) || data == 0)
+		return false;
+	for (uint64_t i = 0; i < len && i < HS_HEAPS_MAX; i++)
+		if (hs_mem_ptr(&hs->mem, data + i * sizeof(heap), &heap) && heap != 0)
+			heap_add(hs, heap, ret);
+	return ret->count > 0;
+}
+
+void hs_walk_start(struct hs_walk *walk, const struct hs_heap *heap, unsigned budget)
+{
+	*walk = (struct hs_walk){.heap = heap, .next = heap->low, .budget = budget};
+}
+
+bool hs_block_read(struct hs *hs, const struct hs_heap *heap, uint64_t start, struct hs_block *ret)
+{
+	uint64_t length, used;
+
+	if (!hs_get(hs, start, HS_BLOCK_LENGTH, &length) ||
+	    !hs_get(hs, start, HS_BLOCK_USED, &used) || length == 0 ||
+	    length > (heap->high - start) >> heap->shift)
+		return false;
+	ret->start = start;
+	ret->size = length << heap->shift;
+	ret->used = (used & 1) != 0;
+	return true;
+}
+
+/* Where, from an address on, the segment map says that the next block starts. False: nowhere, or
+ * the map cannot be read, which *ret then tells by 0. */
+static bool start_find(struct hs *hs, const struct hs_heap *heap, uint64_t from, uint64_t *ret)
+{
+	uint64_t at = heap->segmap + ((from - heap->low) >> heap->shift);
+	uint64_t end = heap->segmap + ((heap->high - heap->low) >> heap->shift);
+
+	if (end > heap->end)
+		end = heap->end;
+	*ret = heap->high;
+	while (at < end) {
+		size_t len;
+		const uint8_t *map = hs_mem_view(&hs->mem, at, &len);
+
+		if (!map) {
+			*ret = 0;
+			return false;
+		}
+		for (size_t i = 0; i < len && at < end; i++, at++) {
+			if (map[i] == 0) {
+				*ret = heap->low + ((at - heap->segmap) << heap->shift);
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+bool hs_walk_seek(struct hs *hs, struct hs_walk *walk)
+{
+	uint64_t start;
+
+	if (walk->next >= walk->heap->high)
+		return false;
+	if (walk->budget > 0 && start_find(hs, walk->heap, walk->next, &start)) {
+		walk->next = start;
+		return true;
+	}
+	walk->cut = walk->budget == 0 || start == 0;
+	return false;
+}
+
+void hs_walk_ahead(struct hs *hs, const struct hs_walk *walk, size_t len)
+{
+	struct hs_pieces *p = &hs->mem.pieces;
+	uint64_t at = walk->next;
+
+	for (p->count = 0; p->count < AHEAD; at += 1ull << walk->heap->shift) {
+		if (at >= walk->heap->high || !start_find(hs, walk->heap, at, &at))
+			break;
+		p->at[p->count++] = at;
+	}
+	if (p->count > 1 && at - walk->next < p->count * DENSE) {
+		hs_mem_window(&hs->mem, walk->next, (size_t)(at - walk->next) + len);
+		p->count = 0;
+	} else {
+		hs_mem_gather(&hs->mem, len);
+	}
+}
+
+bool hs_walk_next(struct hs *hs, struct hs_walk *walk, struct hs_block *ret)
+{
+	walk->budget--;
+	if (!hs_block_read(hs, walk->heap, walk->next, ret)) {
+		walk->next += 1ull << walk->heap->shift;
+		return false;
+	}
+	walk->next += ret->size;
+	return true;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Instructions of HotSpot's arm64 assembler (C1 and C2, JDK 8 to 25: macroAssembler_aarch64.cpp
+ * build_frame, remove_frame; aarch64.ad MachEpilogNode, c1_LIRAssembler_aarch64.cpp return_op).
+ * A frame below 528 bytes is made at once, and the frame pointer and the return address are put at
+ * its end; for others, and for native wrappers and stubs, these two are pushed first. */
+#include "hotspot/scan.h"
+
+#define INSN	     4u
+#define PROLOGUE_MAX 256u
+#define EXIT_MAX     128u
+#define AT_ONCE_MAX  528u
+#define IMMEDIATE    4096u /* from here on a number is in x8 */
+
+#define PUSH	   0xa9bf7bfdu /* stp x29, x30, [sp, #-16]! */
+#define POP	   0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
+#define FP_FROM_SP 0x910003fdu
+#define SP_FROM_FP 0x910003bfu
+#define SUB_X8	   0xcb2863ffu /* sub sp, sp, x8 */
+#define ADD_X8	   0x8b2863ffu
+#define SUB(n)	   (0xd10003ffu | (n) << 10)
+#define ADD(n)	   (0x910003ffu | (n) << 10)
+#define STORE(n)   (0xa9007bfdu | (n) / 8 << 15) /* stp x29, x30, [sp, #n] */
+#define LOAD(n)	   (0xa9407bfdu | (n) / 8 << 15)
+#define IS_BL(i)   (((i)&0xfc000000u) == 0x94000000u)
+#define IS_BLR(i)  (((i)&0xfffffc1fu) == 0xd63f0000u)
+#define IS_COND(i) (((i)&0xff000010u) == 0x54000000u)
+
+/* The instruction at an offset; 0, which is none, behind the code. */
+static uint32_t insn_at(const struct hs_code *c, uint32_t at)
+{
+	uint32_t insn;
+
+	if (at % INSN || at > c->size || c->size - at < INSN)
+		return 0;
+	__builtin_memcpy(&insn, c->bytes + at, INSN);
+	return insn;
+}
+
+/* Whether the stack pointer is changed by n there. Frames so large that n comes in x8 are believed
+ * as they stand: there are several ways to load it. */
+static bool adjusts_at(const struct hs_code *c, uint32_t at, uint32_t immediate, uint32_t by_x8,
+		       uint32_t n)
+{
+	return insn_at(c, at) == (n < IMMEDIATE ? immediate : by_x8);
+}
+
+static bool is_at_once(const struct hs_code *c)
+{
+	return c->frame_size < AT_ONCE_MAX;
+}
+
+/* The one at an offset: false, it is none. */
+static bool prologue_at(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
+{
+	uint32_t at = from + INSN, n = c->frame_size - 16;
+
+	if (is_at_once(c) && insn_at(c, from) == SUB(c->frame_size) && insn_at(c, at) == STORE(n)) {
+		*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = at};
+		return true;
+	}
+	if (insn_at(c, from) != PUSH)
+		return false;
+	if (insn_at(c, at) == FP_FROM_SP)
+		at += INSN;
+	if (n >= IMMEDIATE) /* x8 is loaded by one or two instructions */
+		for (uint32_t i = 0; i < 2 && insn_at(c, at) != SUB_X8; i++)
+			at += INSN;
+	if (n > 0 && !adjusts_at(c, at, SUB(n), SUB_X8, n))
+		return false;
+	*ret = (struct hs_prologue){.push_end = from + INSN, .sub_end = n ? at + INSN : at};
+	return true;
+}
+
+void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
+{
+	uint32_t end = c->frame_complete;
+
+	if (end == SNAP_NONE && c->leaves) /* a stub has it right at its start */
+		end = from + INSN;
+	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
+	if (c->frame_size < 16 || end == SNAP_NONE || end > c->size || from >= end)
+		return;
+	if (end - from > PROLOGUE_MAX)
+		from = end - PROLOGUE_MAX;
+	for (uint32_t i = (from + INSN - 1) & ~(INSN - 1); i < end; i += INSN)
+		if (prologue_at(c, i, ret))
+			return;
+}
+
+/* Instructions between the restored registers and the return. */
+static const struct {
+	uint32_t mask, insn;
+} between[] = {
+	{0xfffff01f, 0xd503201f}, /* hints: of signed return addresses, nop */
+	{0xffc003e0, 0xf9400380}, /* ldr x, [x28, n]: poll, reserved stack, pending exception */
+	{0x9f00001f, 0x90000008}, /* adrp x8: the poll, 8 */
+	{0xffc003ff, 0xb940011f}, /* ldr wzr, [x8, n]: the poll, 8 and 11 */
+	{0xffffffff, 0xeb2863ff}, /* cmp sp, x8: the poll, 17 and later; reserved stack */
+	{0xff000010, 0x54000000}, /* b.cond */
+	{0x7e000000, 0x34000000}, /* cbz, cbnz */
+	{0x7e000000, 0x36000000}, /* tbz, tbnz */
+};
+
+static bool is_between(uint32_t insn)
+{
+	for (size_t i = 0; i < sizeof(between) / sizeof(*between); i++)
+		if ((insn & between[i].mask) == between[i].insn)
+			return true;
+	return false;
+}
+
+/* A return, or the jump that ends a method in its place. */
+static bool is_return(uint32_t insn)
+{
+	return insn == 0xd65f03c0 || (insn & 0xfffffc1f) == 0xd61f0000 ||
+	       (insn & 0xfc000000) == 0x14000000;
+}
+
+/* Where `b.lo` goes forward to, 0: it is none. */
+static uint32_t below_at(const struct hs_code *c, uint32_t at)
+{
+	uint32_t insn = insn_at(c, at), distance = (insn >> 5 & 0x7ffff) * INSN;
+
+	return IS_COND(insn) && (insn & 0xf) == 3 && distance < EXIT_MAX ? at + distance : 0;
+}
+
+/* The offset behind the return that follows, 0: there is none, and so this was no exit. */
+static uint32_t exit_end(const struct hs_code *c, uint32_t from)
+{
+	uint32_t over = 0;
+
+	for (uint32_t at = from; at - from < EXIT_MAX;) {
+		uint32_t insn = insn_at(c, at);
+
+		if (is_return(insn))
+			return at + INSN;
+		if (below_at(c, at))
+			over = below_at(c, at);
+		if (is_between(insn))
+			at += INSN;
+		else if (over > at) /* the slow way of the reserved stack's check (JEP 270) */
+			at = over;
+		else
+			return 0;
+	}
+	return 0;
+}
+
+/* Where an exit's snap_exit.pop is, if its first instruction is at an offset; SNAP_NONE: there is
+ * none. */
+static uint32_t exit_at(const struct hs_code *c, uint32_t at)
+{
+	uint32_t insn = insn_at(c, at), n = c->frame_size - 16;
+
+	if (is_at_once(c) && insn == LOAD(n) && insn_at(c, at + INSN) == ADD(c->frame_size))
+		return at + INSN;
+	if (insn != POP)
+		return SNAP_NONE;
+	if (n == 0 || adjusts_at(c, at - INSN, ADD(n), ADD_X8, n) ||
+	    (c->leaves && insn_at(c, at - INSN) == SP_FROM_FP))
+		return at;
+	return SNAP_NONE;
+}
+
+uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
+{
+	uint32_t n = 0;
+
+	if (c->frame_size < 16)
+		return 0;
+	for (uint32_t i = 0; i < c->size && n < cap; i += INSN) {
+		uint32_t pop = exit_at(c, i), end;
+
+		end = pop == SNAP_NONE ? 0 : exit_end(c, pop + INSN);
+		if (end == 0)
+			continue;
+		ret[n++] = (struct snap_exit){.pop = pop, .end = end};
+		i = end - INSN;
+	}
+	return n;
+}
+
+/* What `adrp x8, page; add x8, x8, n` in front of an offset makes; 0: they are not there. */
+static uint64_t far_target(const struct hs_code *c, uint32_t at)
+{
+	uint32_t page = at >= 2 * INSN ? insn_at(c, at - 2 * INSN) : 0;
+	uint32_t add = at >= 2 * INSN ? insn_at(c, at - INSN) : 0;
+	uint64_t distance;
+
+	if ((page & 0x9f00001f) != 0x90000008 || (add & 0xffc003ff) != 0x91000108)
+		return 0;
+	distance = (page >> 5 & 0x7ffff) << 2 | (page >> 29 & 3);
+	if (distance & 1u << 20)
+		distance -= 1u << 21;
+	return ((c->start + at - 2 * INSN) & ~0xfffull) + (distance << 12) + (add >> 10 & 0xfff);
+}
+
+/* Where the call at an offset goes to; 0: there is none, or to where is not known. */
+static uint64_t call_target(const struct hs_code *c, uint32_t at)
+{
+	uint32_t insn = insn_at(c, at);
+	uint64_t distance = insn & 0x3ffffff;
+
+	if (IS_BLR(insn))
+		return (insn >> 5 & 0x1f) == 8 ? far_target(c, at) : 0;
+	if (!IS_BL(insn))
+		return 0;
+	if (distance & 1u << 25)
+		distance -= 1u << 26;
+	return c->start + at + (distance << 2);
+}
+
+uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region,
+		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
+		       uint32_t cap)
+{
+	uint32_t n = 0, r = 0;
+
+	for (uint32_t i = 0; i < c->size && n < cap; i += INSN) {
+		uint64_t target = call_target(c, i);
+
+		if (target == 0 || target < low || target >= high)
+			continue;
+		while (r < region_count && region[r].end < i + INSN)
+			r++;
+		if (r < region_count && region[r].end == i + INSN)
+			continue;
+		ret[n++] = i + INSN;
+	}
+	return n;
+}
+
+bool hs_scan_is_behind_call(const uint8_t *code, uint32_t end)
+{
+	uint32_t insn;
+
+	if (end < INSN)
+		return false;
+	__builtin_memcpy(&insn, code + end - INSN, INSN);
+	return IS_BL(insn) || IS_BLR(insn);
+}

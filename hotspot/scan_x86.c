@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Byte sequences of HotSpot's x86-64 assembler (C1 and C2, JDK 8 to 25: c1_MacroAssembler_x86.cpp,
+ * macroAssembler_x86.cpp verified_entry, x86_64.ad MachEpilogNode). */
+#include "hotspot/scan.h"
+
+/* A prologue is at most the bang of the stack, a check of the class's state, and the frame. */
+#define PROLOGUE_MAX 256u
+/* From `pop rbp` to the end of the return: reserved stack check with all of its slow way, poll,
+ * return. */
+#define EXIT_MAX 128u
+#define PUSH_BP	 0x55
+#define PUSH_DX	 0x52
+#define POP_CX	 0x59
+#define POP_DX	 0x5a
+#define POP_BP	 0x5d
+#define LEAVE	 0xc9
+#define CALL	 0xe8
+#define MOV_R10	 0xba /* behind 0x49 */
+
+/* The bytes at an offset, for comparing; NULL where there are fewer than len. */
+static const uint8_t *bytes_at(const struct hs_code *c, uint32_t at, uint32_t len)
+{
+	return at <= c->size && len <= c->size - at ? c->bytes + at : NULL;
+}
+
+/* The length of `add rsp, n` (c4) or `sub rsp, n` (ec) at an offset; 0: it is something else. */
+static uint32_t adjust_at(const struct hs_code *c, uint32_t at, uint8_t modrm, uint32_t n)
+{
+	const uint8_t *p = bytes_at(c, at, 4);
+	uint32_t value;
+
+	if (!p || p[0] != 0x48 || p[2] != modrm)
+		return 0;
+	if (p[1] == 0x83)
+		return n < 0x80 && p[3] == n ? 4 : 0;
+	if (p[1] != 0x81 || !bytes_at(c, at, 7))
+		return 0;
+	__builtin_memcpy(&value, p + 3, 4);
+	return value == n ? 7 : 0;
+}
+
+/* `mov rbp, rsp`, in either encoding. */
+static uint32_t move_bp_at(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 3);
+
+	return p && p[0] == 0x48 &&
+			       ((p[1] == 0x8b && p[2] == 0xec) || (p[1] == 0x89 && p[2] == 0xe5))
+		       ? 3
+		       : 0;
+}
+
+/* The one at an offset: false, it is none. */
+static bool prologue_at(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
+{
+	uint32_t at = from + 1, len;
+
+	if (c->bytes[from] == PUSH_BP) {
+		at += move_bp_at(c, at);
+		len = adjust_at(c, at, 0xec, c->frame_size - 16);
+		if (len == 0 && c->frame_size > 16)
+			return false;
+		*ret = (struct hs_prologue){.push_end = from + 1, .sub_end = at + len};
+		return true;
+	}
+	/* Without a bang C2 makes all of the frame at once, and moves rbp into it. ExceptionBlob
+	 * pushes its return address first. */
+	at = from + (c->leaves && c->bytes[from] == PUSH_DX);
+	len = adjust_at(c, at, 0xec, c->frame_size - 8);
+	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = at + len};
+	return len > 0;
+}
+
+void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
+{
+	uint32_t end = c->frame_complete;
+
+	if (end == SNAP_NONE && c->leaves) /* a stub has it right at its start */
+		end = from + 1;
+	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
+	if (c->frame_size < 16 || end == SNAP_NONE || end > c->size || from >= end)
+		return;
+	if (end - from > PROLOGUE_MAX)
+		from = end - PROLOGUE_MAX;
+	for (uint32_t i = from; i < end; i++)
+		if (prologue_at(c, i, ret))
+			return;
+	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
+}
+
+/* Instructions between `pop rbp` and the return, by their first bytes. */
+static const struct {
+	uint8_t len, match, bytes[4];
+} between[] = {
+	{7, 3, {0x49, 0x3b, 0xa7}}, /* cmp rsp, [r15 + n]: the poll, 17 and later */
+	{4, 3, {0x49, 0x3b, 0x67}}, /* the same with a short offset */
+	{7, 3, {0x49, 0x39, 0xa7}}, /* cmp [r15 + n], rsp */
+	{4, 3, {0x49, 0x39, 0x67}},
+	{6, 2, {0x0f, 0x87}}, /* ja: to the poll's stub */
+	{6, 2, {0x0f, 0x82}}, /* jb, jbe: there, and the reserved stack's check */
+	{6, 2, {0x0f, 0x86}},
+	{6, 2, {0x0f, 0x85}}, /* jne: to where the pending exception is thrown */
+	{2, 1, {0x72}},	      /* the same four with short offsets */
+	{2, 1, {0x75}},
+	{2, 1, {0x76}},
+	{2, 1, {0x77}},
+	{6, 2, {0x85, 0x05}},	    /* test eax, [rip + n]: the poll, 8 */
+	{10, 2, {0x49, 0xba}},	    /* mov r10, page: the poll of C1, 8 */
+	{7, 3, {0x4d, 0x8b, 0x97}}, /* mov r10, [r15 + n]: the poll, 11 */
+	{4, 3, {0x4d, 0x8b, 0x57}},
+	{3, 3, {0x41, 0x85, 0x02}}, /* test [r10], eax */
+	{8, 3, {0x49, 0x83, 0xbf}}, /* cmp [r15 + n], 0: the pending exception */
+	{5, 3, {0x49, 0x83, 0x7f}},
+	{11, 3, {0x49, 0x81, 0xbf}}, /* the same as JDK 17 writes it */
+	{8, 3, {0x49, 0x81, 0x7f}},
+	{3, 3, {0xc5, 0xf8, 0x77}}, /* vzeroupper */
+};
+
+static uint32_t between_at(const struct hs_code *c, uint32_t at)
+{
+	for (size_t i = 0; i < sizeof(between) / sizeof(*between); i++) {
+		const uint8_t *p = bytes_at(c, at, between[i].len);
+
+		if (p && __builtin_memcmp(p, between[i].bytes, between[i].match) == 0)
+			return between[i].len;
+	}
+	return 0;
+}
+
+/* The length of a return, of the jump that ends a method in its place, or of what takes the return
+ * address off in a stub that will jump to an exception's handler. */
+static uint32_t return_at(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 1);
+	uint32_t len;
+
+	if (!p)
+		return 0;
+	if (*p == 0xc3 || (c->leaves && (*p == POP_DX || *p == POP_CX)))
+		return 1;
+	if (*p == 0xc2)
+		return bytes_at(c, at, 3) ? 3 : 0;
+	if (*p == 0xe9)
+		return bytes_at(c, at, 5) ? 5 : 0;
+	if (*p == 0xeb)
+		return bytes_at(c, at, 2) ? 2 : 0;
+	len = *p == 0x41 ? 1 : 0;
+	p = bytes_at(c, at, len + 2);
+	return p && p[len] == 0xff && (p[len + 1] & 0xf8) == 0xe0 ? len + 2 : 0;
+}
+
+#define EACH_BYTE 0x0101010101010101ull
+
+/* The highest bit of the first byte of v that is `byte`, and maybe of some behind it. */
+static uint64_t marks(uint64_t v, uint8_t byte)
+{
+	v ^= byte * EACH_BYTE;
+	return (v - EACH_BYTE) & ~v & 0x80 * EACH_BYTE;
+}
+
+/* The first offset from `at` on with one of three bytes; the code's size: none. Most of a method is
+ * neither an exit nor a call. */
+static uint32_t find(const struct hs_code *c, uint32_t at, uint8_t x, uint8_t y, uint8_t z)
+{
+	for (uint64_t v, m; at + sizeof(v) <= c->size; at += sizeof(v)) {
+		__builtin_memcpy(&v, c->bytes + at, sizeof(v));
+		m = marks(v, x) | marks(v, y) | marks(v, z);
+		if (m)
+			return at + (uint32_t)__builtin_ctzll(m) / 8;
+	}
+	while (at < c->size && c->bytes[at] != x && c->bytes[at] != y && c->bytes[at] != z)
+		at++;
+	return at;
+}
+
+/* Where `jb` goes forward to, 0: it is none. */
+static uint32_t below_at(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 2);
+	uint32_t distance;
+
+	if (p && p[0] == 0x72 && p[1] < 0x80)
+		return at + 2 + p[1];
+	p = p && p[0] == 0x0f && p[1] == 0x82 ? bytes_at(c, at, 6) : NULL;
+	if (!p)
+		return 0;
+	__builtin_memcpy(&distance, p + 2, 4);
+	return distance < EXIT_MAX ? at + 6 + distance : 0;
+}
+
+/* The offset behind the return that follows, 0: there is none, and so this was no exit. */
+static uint32_t exit_end(const struct hs_code *c, uint32_t from, uint32_t *ret_return)
+{
+	uint32_t at = from, over = 0, len;
+
+	while (at - from < EXIT_MAX) {
+		*ret_return = at;
+		len = return_at(c, at);
+		if (len > 0)
+			return at + len;
+		if (below_at(c, at))
+			over = below_at(c, at);
+		len = between_at(c, at);
+		/* The slow way of the reserved stack's check is jumped over (JEP 270). */
+		if (len == 0 && over <= at)
+			return 0;
+		at = len ? at + len : over;
+	}
+	return 0;
+}
+
+/* Whether the frame has been taken off right in front of an offset. */
+static bool behind_add(const struct hs_code *c, uint32_t at)
+{
+	uint32_t n = c->frame_size - 16;
+
+	return (at >= 4 && adjust_at(c, at - 4, 0xc4, n) == 4) ||
+	       (at >= 7 && adjust_at(c, at - 7, 0xc4, n) == 7);
+}
+
+/* ExceptionBlob's `pop rdx`, behind an add of all of its frame. */
+static bool pops_pc(const struct hs_code *c, uint32_t at)
+{
+	return c->leaves && c->bytes[at] == POP_DX && at >= 4 &&
+	       adjust_at(c, at - 4, 0xc4, c->frame_size - 8) == 4;
+}
+
+uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
+{
+	uint8_t other = c->leaves ? LEAVE : POP_BP, third = c->leaves ? POP_DX : POP_BP;
+	bool bare = c->frame_size == 16;
+	uint32_t n = 0, end, ret_at;
+
+	if (c->frame_size < 16)
+		return 0;
+	for (uint32_t i = 0; (i = find(c, i, POP_BP, other, third)) < c->size && n < cap; i++) {
+		uint8_t b = c->bytes[i];
+
+		if (pops_pc(c, i)) {
+			ret[n++] = (struct snap_exit){.pop = i, .end = i + 1};
+			continue;
+		}
+		if (b == POP_DX || (b == POP_BP && !bare && !behind_add(c, i)))
+			continue;
+		end = exit_end(c, i + 1, &ret_at);
+		if (end == 0)
+			continue;
+		/* Behind `leave` there is nothing left but the return address. */
+		ret[n].pop = b == POP_BP ? i : ret_at;
+		ret[n++].end = end;
+		i = end - 1;
+	}
+	return n;
+}
+
+/* The offset behind a call whose first byte that tells it is at an offset: `call n`, or `mov r10,
+ * address; call r10`; 0: there is none. */
+static uint32_t call_end(const struct hs_code *c, uint32_t at, uint64_t *ret_target)
+{
+	const uint8_t *p = bytes_at(c, at, 5);
+	int32_t distance;
+
+	if (p && p[0] == CALL) {
+		__builtin_memcpy(&distance, p + 1, 4);
+		*ret_target = c->start + at + 5 + (uint64_t)(int64_t)distance;
+		return at + 5;
+	}
+	p = at > 0 ? bytes_at(c, at - 1, 13) : NULL;
+	if (!p || p[0] != 0x49 || p[1] != MOV_R10 || p[10] != 0x41 || p[11] != 0xff ||
+	    p[12] != 0xd2)
+		return 0;
+	__builtin_memcpy(ret_target, p + 2, 8);
+	return at + 12;
+}
+
+uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region,
+		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
+		       uint32_t cap)
+{
+	uint32_t n = 0, r = 0;
+
+	for (uint32_t i = 0; (i = find(c, i, CALL, MOV_R10, CALL)) < c->size && n < cap; i++) {
+		uint64_t target = 0;
+		uint32_t end = call_end(c, i, &target);
+
+		if (end == 0 || target < low || target >= high)
+			continue;
+		while (r < region_count && region[r].end < end)
+			r++;
+		if (r < region_count && region[r].end == end)
+			continue;
+		ret[n++] = end;
+	}
+	return n;
+}
+
+bool hs_scan_is_behind_call(const uint8_t *code, uint32_t end)
+{
+	return (end >= 5 && code[end - 5] == CALL) ||
+	       (end >= 2 && code[end - 2] == 0xff && code[end - 1] >> 3 == 0x1a);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/* HotSpot lists its stubs as it makes them (runtime/stubCodeGenerator.hpp, JDK 8 to 26):
+ *
+ *	class StubCodeDesc {
+ *		static StubCodeDesc* _list;	the last one made
+ *		StubCodeDesc* _next;		the one made before it; not in the C heap's order
+ *		const char *_group, *_name;
+ *		int _index;			up to JDK 8
+ *		address _begin, _end;
+ *
+ * No table of the JVM's knows them, and _list is no symbol that is exported. So _list is looked for
+ * among all variables of libjvm, and what looks like it is believed on proof only: a whole chain of
+ * stubs in the code cache, of which one is named call_stub and has the address in it that
+ * vmStructs gives for StubRoutines::_call_stub_return_address. */
+#include "hotspot/stubs.h"
+
+#include "hotspot/name.h"
+
+#define STUBS_MAX     4096u	  /* JDK 25: 161 */
+#define STUBS_LEAST   16u	  /* in a list that is believed */
+#define VARIABLES_MAX (16u << 20) /* bytes; JDK 25: 0.7 MB */
+
+/* The list's parts come from malloc, in the thread that starts the JVM or in a compiler's (JDK 21):
+ * from where libraries are mapped, or where the CodeHeaps come from. Other pointers, and numbers
+ * that look like some, are not followed. */
+#define NEAR (1ull << 40)
+
+struct stub {
+	uint64_t next, name;
+	uint64_t start, end;
+};
+
+struct desc {
+	uint64_t next, group, name, word[3];
+};
+
+static bool in_code(const struct snapshot *s, uint64_t start, uint64_t end)
+{
+	const struct snap_head *head = &s->fixed.head;
+
+	return start >= head->code_low && start < end && end <= head->code_high;
+}
+
+static bool stub_take(const struct snapshot *s, const struct desc *d, struct stub *ret)
+{
+	unsigned begin = in_code(s, d->word[0], d->word[1]) ? 0 : 1;
+
+	*ret = (struct stub){
+		.next = d->next,
+		.name = d->name,
+		.start = d->word[begin],
+		.end = d->word[begin + 1],
+	};
+	return in_code(s, ret->start, ret->end) && ret->name != 0;
+}
+
+static bool stub_read(struct snapshot *s, uint64_t at, struct stub *ret)
+{
+	struct desc d;
+
+	return hs_mem_read(&s->hs.mem, at, &d, sizeof(d)) && stub_take(s, &d, ret);
+}
+
+/* JDK 26 (StubInfo): "Stub Generator dsin_stub" for what was "dsin". */
+static size_t name_shorten(char *text, size_t len)
+{
+	static const char front[] = "Stub Generator ", back[] = "_stub";
+	size_t cut = sizeof(front) - 1, end = sizeof(back) - 1;
+
+	if (len <= cut + end || __builtin_memcmp(text, front, cut) != 0 ||
+	    __builtin_memcmp(text + len - end, back, end) != 0)
+		return len;
+	len -= cut + end;
+	__builtin_memmove(text, text + cut, len);
+	text[len] = '\0';
+	return len;
+}
+
+/* 0: it cannot be read. */
+static size_t name_read(struct snapshot *s, const struct stub *stub, char ret[HS_BLOB_NAME_MAX])
+{
+	int len = hs_mem_text(&s->hs.mem, stub->name, ret, HS_BLOB_NAME_MAX);
+
+	return len > 0 ? name_shorten(ret, (size_t)len) : 0;
+}
+
+static bool is_call_stub(struct snapshot *s, const struct stub *stub)
+{
+	static const char name[] = "call_stub";
+	uint64_t inside = s->fixed.head.call_stub_return;
+	char text[HS_BLOB_NAME_MAX];
+
+	return inside > stub->start && inside <= stub->end &&
+	       name_read(s, stub, text) == sizeof(name) - 1 &&
+	       __builtin_memcmp(text, name, sizeof(name)) == 0;
+}
+
+static bool is_list(struct snapshot *s, uint64_t first)
+{
+	bool proved = false;
+	unsigned n = 0;
+	struct stub stub;
+
+	for (uint64_t at = first; at; at = stub.next, n++) {
+		if (n == STUBS_MAX || !stub_read(s, at, &stub))
+			return false;
+		proved |= is_call_stub(s, &stub);
+	}
+	return proved && n >= STUBS_LEAST;
+}
+
+/* ---- the variable that has the list ---- */
+
+/* Where those pointers stand that have been gathered: the batch's memory, which is empty. */
+static uint64_t *places(struct snapshot *s)
+{
+	return (uint64_t *)s->batch.records;
+}
+
+_Static_assert(SNAP_BATCH >= HS_PIECES * sizeof(uint64_t), "places fit");
+
+/* Goes where the gathered pointers lead. */
+static uint64_t list_among(struct snapshot *s)
+{
+	struct hs_pieces *p = &s->hs.mem.pieces;
+	struct stub stub;
+	struct desc d;
+
+	hs_mem_gather(&s->hs.mem, sizeof(d));
+	for (size_t i = 0; i < p->count; i++) {
+		__builtin_memcpy(&d, p->bytes + i * p->len, sizeof(d));
+		if (p->have[i] == sizeof(d) && stub_take(s, &d, &stub) && is_list(s, p->at[i]))
+			return places(s)[i];
+	}
+	p->count = 0;
+	return 0;
+}
+
+static bool can_lead_to_stub(const struct hs_span *image, uint64_t heap, uint64_t pointer)
+{
+	if (pointer % 8 != 0 || (pointer >= image->low && pointer < image->high))
+		return false;
+	return pointer - image->low + NEAR < 2 * NEAR || pointer - heap + NEAR < 2 * NEAR;
+}
+
+/* The variables that are in the window. */
+static uint64_t list_in_window(struct snapshot *s, uint64_t heap)
+{
+	const struct hs_span *image = &s->hs.mem.source->image;
+	const struct hs_window window = s->hs.mem.window;
+	struct hs_pieces *p = &s->hs.mem.pieces;
+	uint64_t pointer, found;
+
+	for (size_t i = 0; i + sizeof(pointer) <= window.have; i += sizeof(pointer)) {
+		__builtin_memcpy(&pointer, window.bytes + i, sizeof(pointer));
+		if (!can_lead_to_stub(image, heap, pointer))
+			continue;
+		places(s)[p->count] = window.at + i;
+		p->at[p->count++] = pointer;
+		if (p->count == HS_PIECES && (found = list_among(s)))
+			return found;
+	}
+	return 0;
+}
+
+/* The address of StubCodeDesc::_list; 0: not found. `heap`: a CodeHeap. */
+static uint64_t list_find(struct snapshot *s, uint64_t heap)
+{
+	struct hs_mem *mem = &s->hs.mem;
+	uint64_t at = mem->source->variables.low, high = mem->source->variables.high;
+	uint64_t found;
+
+	if (!s->fixed.head.call_stub_return || high - at > VARIABLES_MAX)
+		return 0;
+	mem->pieces.count = 0;
+	while (at < high) {
+		hs_mem_window(mem, at, high - at);
+		found = list_in_window(s, heap);
+		if (found)
+			return found;
+		at += mem->window.have >= 8 ? mem->window.have & ~(size_t)7 : HS_PAGE;
+	}
+	return list_among(s);
+}
+
+/* ---- records ---- */
+
+static bool stub_write(struct snapshot *s, const struct stub *stub)
+{
+	_Alignas(8) char room[sizeof(struct snap_stub) + HS_BLOB_NAME_MAX + 8];
+	char text[HS_BLOB_NAME_MAX], *name = room + sizeof(struct snap_stub);
+	size_t len = name_read(s, stub, text) > 0 ? hs_name_blob(text, name) : 0;
+	size_t size = (sizeof(struct snap_stub) + len + 7) & ~(size_t)7;
+	struct snap_stub record = {.record = {SNAP_STUB, (uint32_t)size},
+				   .start = stub->start,
+				   .size = (uint32_t)(stub->end - stub->start),
+				   .name_len = (uint32_t)len};
+
+	if (len == 0)
+		return true;
+	__builtin_memcpy(room, &record, sizeof(record));
+	__builtin_memset(name + len, 0, size - sizeof(record) - len);
+	return snapshot_emit(s, room, size);
+}
+
+bool snapshot_stubs(struct snapshot *s, const struct hs_heaps *heaps, struct hs_stubs_known *known)
+{
+	struct hs_stubs_known all = {0};
+	struct stub stub;
+	uint64_t first;
+
+	known = known ? known : &all;
+	if (!s->delta || !known->sought)
+		*known = (struct hs_stubs_known){.sought = s->fixed.head.call_stub_return,
+						 .list = list_find(s, heaps->heap[0].at)};
+	if (!known->list || !hs_mem_ptr(&s->hs.mem, known->list, &first))
+		return true;
+	for (uint64_t at = first, n = 0; at && at != known->first && n < STUBS_MAX;
+	     at = stub.next, n++) {
+		if (!stub_read(s, at, &stub))
+			break;
+		if (!stub_write(s, &stub))
+			return false;
+	}
+	known->first = first;
+	return true;
+}

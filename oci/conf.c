@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oci/conf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+
+#include "common/fs.h"
+#include "common/str.h"
+#include "dfg/paths.h"
+
+void hook_conf_defaults(struct hook_conf *ret)
+{
+	*ret = (struct hook_conf){
+		.budget_ms = 250, .out_bytes = DFG_OUT_BYTES, .out_inodes = DFG_OUT_INODES};
+}
+
+static bool set_inject(const char *value, struct hook_conf *c)
+{
+	static const char *const names[] = {"all", "annotated", "none"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (!strcmp(value, names[i])) {
+			c->inject = (enum hook_inject)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool set_bool(const char *value, bool *ret)
+{
+	*ret = !strcmp(value, "yes");
+	return *ret || !strcmp(value, "no");
+}
+
+static bool set_number(const char *value, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	return parse_u64(value, ret) && *ret >= min && *ret <= max;
+}
+
+/* Absolute, and without components that make two paths out of one. */
+static bool set_path(const char *value, char *ret, size_t size)
+{
+	if (value[0] != '/' || strstr(value, "/../") || has_suffix(value, "/..") ||
+	    strlen(value) >= size)
+		return false;
+	strcpy(ret, value);
+	return true;
+}
+
+/* KEY=PATTERN, neither of them empty. */
+static bool add_rule(const char *value, bool never, struct hook_conf *c)
+{
+	const char *equals = strchr(value, '=');
+	size_t len = equals ? (size_t)(equals - value) : 0;
+	struct hook_rule *r = &c->rules[c->rule_count];
+
+	if (c->rule_count == HOOK_RULES_MAX || len == 0 || len >= sizeof(r->key) || !equals[1] ||
+	    strlen(equals + 1) >= sizeof(r->pattern))
+		return false;
+	*r = (struct hook_rule){.never = never};
+	memcpy(r->key, value, len);
+	strcpy(r->pattern, equals + 1);
+	c->rule_count++;
+	return true;
+}
+
+static bool set_key(const char *key, const char *value, struct hook_conf *c, struct err *err)
+{
+	uint64_t n = 0;
+	bool good;
+
+	if (!strcmp(key, "inject")) {
+		good = set_inject(value, c);
+	} else if (!strcmp(key, "only") || !strcmp(key, "never")) {
+		good = add_rule(value, key[0] == 'n', c);
+	} else if (!strcmp(key, "strict")) {
+		good = set_bool(value, &c->strict);
+	} else if (!strcmp(key, "early")) {
+		good = set_bool(value, &c->early);
+	} else if (!strcmp(key, "budget_ms")) {
+		good = set_number(value, 10, 4000, &n);
+		c->budget_ms = (unsigned)n;
+	} else if (!strcmp(key, "out_bytes")) {
+		good = set_number(value, 1u << 20, 64ull << 30, &c->out_bytes);
+	} else if (!strcmp(key, "out_inodes")) {
+		good = set_number(value, 8, 1u << 20, &n);
+		c->out_inodes = (unsigned)n;
+	} else if (!strcmp(key, "root")) {
+		good = set_path(value, c->root, sizeof(c->root));
+	} else if (!strcmp(key, "runtime")) {
+		good = set_path(value, c->runtime, sizeof(c->runtime));
+	} else {
+		err_set(err, 0, "unknown key %s", key);
+		return false;
+	}
+	if (!good)
+		err_set(err, 0, "%s cannot be %s", key, value);
+	return good;
+}
+
+/* Cuts blanks at both ends, in place. */
+static char *trim(char *s)
+{
+	size_t len;
+
+	s += strspn(s, " \t\r");
+	for (len = strlen(s); len && strchr(" \t\r", s[len - 1]); len--)
+		s[len - 1] = '\0';
+	return s;
+}
+
+static bool parse_line(char *line, struct hook_conf *c, struct err *err)
+{
+	char *key = trim(line);
+	char *equals;
+
+	if (!*key || *key == '#')
+		return true;
+	equals = strchr(key, '=');
+	if (!equals) {
+		err_set(err, 0, "no key = value: %s", key);
+		return false;
+	}
+	*equals = '\0';
+	return set_key(trim(key), trim(equals + 1), c, err);
+}
+
+int hook_conf_parse(const char *text, size_t len, struct hook_conf *ret, struct err *err)
+{
+	struct hook_conf c;
+	char line[512];
+	int number = 0;
+
+	hook_conf_defaults(&c);
+	while (len) {
+		const char *end = memchr(text, '\n', len);
+		size_t n = end ? (size_t)(end - text) : len;
+		bool good = n < sizeof(line) && !memchr(text, '\0', n);
+
+		number++;
+		if (good) {
+			memcpy(line, text, n);
+			line[n] = '\0';
+			good = parse_line(line, &c, err);
+		} else {
+			err_set(err, 0, "not a line of text");
+		}
+		if (!good) {
+			hook_conf_defaults(ret);
+			ret->strict = c.strict;
+			strcpy(ret->runtime, c.runtime);
+			return err_wrap(err, "line %d", number);
+		}
+		n += end != NULL;
+		text += n;
+		len -= n;
+	}
+	*ret = c;
+	return 0;
+}
+
+static int conf_read(const char *path, struct str *text, struct err *err)
+{
+	CLEANUP(close_fd)
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return err_set(err, errno, "open");
+	if (fstat(fd, &st) < 0)
+		return err_set(err, errno, "stat");
+	if (!S_ISREG(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022))
+		return err_set(err, 0, "not a file that only root can write");
+	return fs_read_all(fd, HOOK_CONF_MAX, text, err);
+}
+
+int hook_conf_load(const char *path, struct hook_conf *ret, struct err *err)
+{
+	CLEANUP(str_fini) struct str text = {0};
+	char sibling[PATH_MAX];
+	bool may_miss = !path;
+
+	hook_conf_defaults(ret);
+	if (!path)
+		path = hook_conf_sibling("dfg.conf", sibling, sizeof(sibling)) ? sibling
+									       : DFG_CONF_FILE;
+	if (conf_read(path, &text, err) < 0)
+		return may_miss && err->code == ENOENT ? 0 : err_wrap(err, "%s", path);
+	if (hook_conf_parse(text.buf ? text.buf : "", text.len, ret, err) < 0)
+		return err_wrap(err, "%s", path);
+	return 0;
+}
+
+bool hook_conf_sibling(const char *name, char *ret, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", ret, size - 1);
+	struct stat st;
+	char *slash;
+
+	if (n <= 0 || (size_t)n >= size - 1)
+		return false;
+	ret[n] = '\0';
+	slash = strrchr(ret, '/');
+	if (!slash || slash == ret || (size_t)(slash + 1 - ret) + strlen(name) >= size)
+		return false;
+	*slash = '\0';
+	if (stat(ret, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022))
+		return false;
+	*slash = '/';
+	strcpy(slash + 1, name);
+	return access(ret, F_OK) == 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The few things of a bundle's config.json that the hook needs. Its structure is the engine's; the
+ * values of annotations and the host name are not. */
+#ifndef HOOK_OCI_CONFIG_H
+#define HOOK_OCI_CONFIG_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "common/err.h"
+
+#define OCI_CONFIG_MAX (8u << 20)
+
+/* All strings owned; NULL when absent. */
+struct oci_config {
+	char *root; /* absolute: a relative root.path is below the bundle */
+	char *mount_label;
+	char *hostname;
+	char *cgroups_path;
+	json_t *notes; /* annotations, or NULL */
+};
+
+MUST_CHECK int oci_config_parse(const char *text, size_t len, const char *bundle,
+				struct oci_config *ret, struct err *err);
+
+/* Reads <bundle>/config.json: a regular file of root or of the caller, no link. */
+MUST_CHECK int oci_config_load(const char *bundle, struct oci_config *ret, struct err *err);
+void oci_config_fini(struct oci_config *c);
+
+static inline void cleanup_oci_config_fini(struct oci_config *c)
+{
+	oci_config_fini(c);
+}
+
+#endif

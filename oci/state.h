@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state an OCI runtime hands to its hooks (runtime-spec, "State"). The runtime made it, but the
+ * annotations come from whoever made the container. */
+#ifndef HOOK_OCI_STATE_H
+#define HOOK_OCI_STATE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "hook/reason.h"
+
+#define OCI_STATE_MAX (1u << 20)
+#define OCI_ID_MAX    255
+
+struct oci_state {
+	char id[OCI_ID_MAX + 1];
+	bool stopped;  /* poststop: pid is 0 */
+	pid_t pid;     /* of the container's first process, in the runtime's pid namespace */
+	char *bundle;  /* owned; NULL when absent */
+	json_t *notes; /* owned; annotations, an object of strings, or NULL */
+};
+
+/* NONE, SKIP_STATE or SKIP_ID, the latter two with err set; then ret is empty, but for the id where
+ * that is fine. `need_bundle`: a state without one is refused, unless stopped. */
+enum hook_reason oci_state_parse(const char *text, size_t len, bool need_bundle,
+				 struct oci_state *ret, struct err *err);
+void oci_state_fini(struct oci_state *s);
+
+/* [A-Za-z0-9][A-Za-z0-9_.+-]{0,254}: a file name, no option, nothing to quote. */
+bool oci_id_valid(const char *id);
+
+/* Absolute, at most 4095 bytes, no control bytes. */
+bool oci_path_valid(const char *path);
+
+static inline void cleanup_oci_state_fini(struct oci_state *s)
+{
+	oci_state_fini(s);
+}
+
+#endif

@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Images, volumes and containers that would have the hook mount elsewhere, or change what others
+# get. Each container starts as it would without the hook, and the host stays as it was.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
+need_root
+# A host like systemd's: everything shared. A namespace of our own, so that this machine is not.
+if [ -z "${HOOK_SHARED_NS:-}" ]; then
+	need unshare
+	HOOK_SHARED_NS=1 exec unshare -m bash -c 'mount --make-rshared / && exec bash "$0"' "$0"
+fi
+. tests/e2e/hook/common.sh
+hook_setup
+K='.hooks[]?[]?.env += ["DFG_SECCOMP=kill"]'
+no_dev='(.mounts |= map(select(.type == "bind" or (.destination | startswith("/dev") | not))))'
+
+canary() { find "$S/canary" -printf '%P %s %T@\n' | sort | sha256sum; }
+mkdir "$S/canary"
+echo safe >"$S/canary/file"
+before=$(canary)
+
+# try NAME STATUS: the bundle in S/b starts and the hook says STATUS.
+try() {
+	ok "$1: starts" hook_start h "$S/b"
+	is "$1: $2" "$(hook_status h)" "$2"
+	hook_stop h
+}
+
+# What is at /dev where the runtime does not mount a tmpfs there.
+for kind in directory link climb file fifo read-only none; do
+	rm -rf "$S/img"
+	bundle_static "$S/img"
+	rmdir "$S/img/dev"
+	case $kind in
+	directory | read-only) mkdir "$S/img/dev" ;;
+	link) ln -s "$S/canary" "$S/img/dev" ;;
+	climb) ln -s "../../../../..$S/canary" "$S/img/dev" ;;
+	file) echo >"$S/img/dev" ;;
+	fifo) mkfifo "$S/img/dev" ;;
+	esac
+	# The runtimes themselves want a /dev, so the hook is asked directly, as at createRuntime.
+	mkdir -p "$S/b"
+	printf '{"root":{"path":"%s"}}' "$S/img" >"$S/b/config.json"
+	mount=:
+	[ $kind = read-only ] && mount="mount -t tmpfs -o ro none $S/img/dev"
+	unshare -m sh -c "$mount && exec sleep 60" &
+	pid=$!
+	until [ "$(cat /proc/$pid/comm)" = sleep ]; do sleep 0.01; done
+	hook_state $pid "$kind" | hook_feed
+	is "/dev is a $kind" "$(hook_status "$kind")" skip-nodev
+	kill $pid
+	wait $pid 2>/dev/null
+done
+is "nothing was changed through /dev" "$(canary)" "$before"
+
+# A volume of the user where the mounts go.
+mkdir "$S/volume"
+echo data >"$S/volume/file"
+BUNDLE_MOUNTS="$S/volume:/dev/dfg" bundle_make "$S/b" "$S/fs" /app wait
+try "a volume at /dev/dfg" skip-occupied
+mkdir "$S/empty"
+BUNDLE_MOUNTS="$S/empty:/dev/dfg-out" bundle_make "$S/b" "$S/fs" /app wait
+try "an empty volume at /dev/dfg-out" skip-occupied
+BUNDLE_MOUNTS="$S/volume/file:/dev/dfg-ctl" bundle_make "$S/b" "$S/fs" /app wait
+try "a file at /dev/dfg-ctl" skip-occupied
+is "the volumes are as they were" "$(ls "$S/volume" "$S/empty" && cat "$S/volume/file")" \
+	"$S/empty:
+
+$S/volume:
+file
+data"
+
+# Nothing is left in the container when the last of the three cannot be mounted.
+BUNDLE_MOUNTS="$S/volume:/dev/dfg" bundle_make "$S/b" "$S/fs" /app
+is "all or nothing" "$(hook_run "$S/b" | awk '$5 ~ "^/dev/(dfg|shm)" {print $5}')" "/dev/shm
+/dev/dfg"
+
+# The host's /dev.
+devs=$(ls /dev | sort)
+BUNDLE_JQ="$K | $no_dev" BUNDLE_MOUNTS="/dev:/dev:rbind" bundle_make "$S/b" "$S/fs" /app wait
+try "the host's /dev" skip-hostdev
+is "the host's /dev is as it was" "$(ls /dev | sort)" "$devs"
+
+# Propagation: neither the host nor another container hears of a container's mounts.
+BUNDLE_MOUNTS="$S:/scratch:rslave,rbind" bundle_make "$S/b1" host sleep 60
+hook_start first "$S/b1"
+before_first=$(hook_exec first cat /proc/self/mountinfo | grep -c .)
+host_before=$(grep -vc "$R/" /proc/self/mountinfo)
+BUNDLE_JQ="$K | .linux.rootfsPropagation = \"shared\"" \
+	BUNDLE_MOUNTS="$S/volume:/volume:rshared,rbind" bundle_make "$S/b" "$S/fs" /app wait
+ok "shared root and volume: starts" hook_start h "$S/b"
+is "shared root and volume: mounted" "$(hook_status h)" mounted
+is "a container with the host's tree as a slave sees no new mount" \
+	"$(hook_exec first cat /proc/self/mountinfo | grep -c .)" "$before_first"
+is "the host has none but its own views" \
+	"$(grep -v "$R/" /proc/self/mountinfo | grep -c 'dfg-\(out\|ctl\)')" 0
+hook_stop h
+is "and as many as before" "$(grep -vc "$R/" /proc/self/mountinfo)" "$host_before"
+hook_stop first
+
+# A container that may mount: it can spoil its own view only.
+BUNDLE_CAPS="CAP_SYS_ADMIN CAP_DAC_OVERRIDE CAP_CHOWN CAP_FOWNER" BUNDLE_JQ="$K | .process.noNewPrivileges = false" \
+	bundle_make "$S/b" host sleep 60
+payload_sum() { cat "$R"/payload/*/* | sha256sum; }
+hook_start evil "$S/b"
+sum=$(payload_sum)
+image_sum=$(sha256sum "$PAYLOAD")
+for how in remount,bind,rw remount,rw; do
+	hook_exec evil mount -o $how /dev/dfg >/dev/null 2>&1
+	ok "after $how nothing can be written to the payload" \
+		hook_exec evil sh -c '! touch /dev/dfg/x && ! sh -c "echo >/dev/dfg/dfg-inject"'
+done
+hook_exec evil umount -l /dev/dfg
+hook_exec evil mount -t tmpfs none /dev/dfg
+hook_exec evil touch /dev/dfg/libdfg-agent.so
+bundle_make "$S/b2" host sleep 60
+hook_start good "$S/b2"
+is "another container's payload is whole" \
+	"$(hook_exec good sh -c 'cat /dev/dfg/*' | sha256sum)" "$sum"
+is "the host's, too" "$(payload_sum)" "$sum"
+is "and the image" "$(sha256sum "$PAYLOAD")" "$image_sum"
+hook_stop evil
+hook_stop good
+
+# Annotations narrow, and only when they say exactly so.
+for note in false:skip-optout true:mounted False:mounted /etc/passwd:mounted :mounted; do
+	BUNDLE_ANNOTATIONS="dfg.io/inject=${note%%:*}" bundle_make "$S/b" "$S/fs" /app wait
+	try "annotation '${note%%:*}'" "${note##*:}"
+done
+is "the canary lives" "$(canary)" "$before"
+tap_done

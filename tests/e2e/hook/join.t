@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Containers that run already, and what ended ones left: --join, --gc, --release, upgrades.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
+. tests/e2e/hook/common.sh
+hook_setup
+
+join() { hook_state "$(bundle_pid "$(hook_id "$1")")" "$1" running | hook_feed --join; }
+table() { hook_exec "$1" cat /proc/self/mountinfo; }
+
+# --join
+for userns in "" 300000:65536; do
+	name="join${userns:+, user namespace}"
+	BUNDLE_HOOK='' BUNDLE_USERNS=$userns BUNDLE_READONLY=1 bundle_make "$S/b" host sleep 60
+	hook_start j "$S/b"
+	is "$name" "$(join j | jq -r .status)" mounted
+	is "$name: the agent is there" "$(table j | mount_of /dev/dfg)" \
+		"ro,nosuid,nodev,relatime,nosymfollow squashfs"
+	is "$name: and the share" "$(table j | mount_of /dev/dfg-out)" \
+		"rw,nosuid,nodev,noexec,relatime,nosymfollow tmpfs"
+	is "$name: and the requests" "$(table j | mount_of /dev/dfg-ctl)" \
+		"ro,nosuid,nodev,noexec,relatime,nosymfollow tmpfs"
+	is "$name: recorded" "$(jq -r .how "$(hook_dir j)/state.json")" join
+	is "$name: a second time" "$(join j | jq -r .status)" already
+	is "$name: no second mount" "$(table j | grep -c ' /dev/dfg ')" 1
+	hook_exec j sh -c 'echo hello >/dev/dfg-out/f'
+	is "$name: the host sees the share" "$(cat "$(hook_dir j)/out/f")" hello
+	hook_stop j
+	ok "$name: --gc" "$HOOK" --root "$R" --gc
+	ok "$name: takes it away" test ! -e "$(hook_dir j)"
+done
+refused() {
+	local line
+	line=$(hook_feed --join) && return 1
+	echo "$line" | jq -e --arg s "$1" '.status == $s and .detail != ""'
+}
+gone() { hook_state 4194304 gone | refused skip-gone; }
+ok "a process that is not there" gone
+own() { hook_state $$ own | refused skip-nomntns; }
+ok "a process that is no container" own
+broken() { echo '{' | refused skip-state; }
+ok "no state" broken
+ok "an unknown option" sh -c '! echo "{}" | "$0" --join --what' "$HOOK"
+"$HOOK" --root "$R" --gc >/dev/null
+ok "--gc removes what they left" test -z "$(ls "$R/containers")"
+
+# A container whose annotation says no is not joined either.
+optout() {
+	hook_state "$1" o running | jq -c '.annotations = {"dfg.io/inject": "false"}' |
+		refused skip-optout
+}
+BUNDLE_HOOK='' bundle_make "$S/b" "$S/fs" /app wait
+hook_start o "$S/b"
+ok "opted out" optout "$(bundle_pid "$(hook_id o)")"
+hook_stop o
+
+# Without poststop: the same id again, and --gc.
+BUNDLE_HOOK_STAGES=createRuntime bundle_make "$S/b" "$S/fs" /app wait
+hook_start again "$S/b"
+echo old >"$(hook_dir again)/out/file"
+hook_stop again
+ok "without poststop the mounts stay" test -f "$(hook_dir again)/out/file"
+hook_start again "$S/b"
+is "the same id again" "$(hook_status again)" mounted
+ok "has a share of its own" test ! -e "$(hook_dir again)/out/file"
+is "mounted once" "$(hook_mounts | grep -c "$(hook_dir again)/out")" 1
+"$HOOK" --root "$R" --gc >/dev/null
+ok "--gc leaves a container that runs" test -d "$(hook_dir again)/out"
+"$HOOK" --root "$R" --release >/dev/null
+is "--release, too" "$(hook_mounts | grep -c "$(hook_dir again)")" 2
+ok "and its payload" test -f "$R/payload/$(jq -r .payload "$(hook_dir again)/state.json")/libdfg-agent.so"
+state=$(hook_dir again)/state.json
+jq '.boot_id = "00000000-0000-0000-0000-000000000000"' "$state" >"$S/c"
+cat "$S/c" >"$state"
+is "a record of another boot" "$("$HOOK" --root "$R" --gc)" "removed 1, running 0"
+hook_stop again
+
+# A record that stayed without a process of that start time, and one that is broken.
+mkdir -p "$(hook_dir old)/graphs/g" "$(hook_dir bad)"
+jq -n --arg b "$(cat /proc/sys/kernel/random/boot_id)" \
+	'{status: "mounted", pid: 1, start_time: 1, boot_id: $b}' >"$(hook_dir old)/state.json"
+echo '{' >"$(hook_dir bad)/state.json"
+"$HOOK" --root "$R" --gc >/dev/null
+ok "a broken record goes" test ! -e "$(hook_dir bad)"
+ok "graphs stay" sh -c 'mkdir "$0/graphs/h" && "$1" --root "$2" --gc >/dev/null && test -d "$0/graphs/h"' \
+	"$(hook_dir old)" "$HOOK" "$R"
+
+# An upgrade while a container runs: it keeps the old payload, the next one gets the new.
+mkdir "$S/pay"
+printf old >"$S/pay/libdfg-agent.so"
+printf old >"$S/pay/dfg-inject"
+need mksquashfs
+image() { rm -f "$S/img" && mksquashfs "$S/pay" "$S/img" -all-root -quiet -no-progress >/dev/null; }
+image
+BUNDLE_HOOK_ARGS=(--root "$R" --payload "$S/img")
+bundle_make "$S/b1" host sleep 60
+hook_start u1 "$S/b1"
+printf new >"$S/pay/libdfg-agent.so"
+image
+bundle_make "$S/b2" host sleep 60
+hook_start u2 "$S/b2"
+is "the old container has the old payload" "$(hook_exec u1 cat /dev/dfg/libdfg-agent.so)" old
+is "the new one the new" "$(hook_exec u2 cat /dev/dfg/libdfg-agent.so)" new
+hook_stop u1
+"$HOOK" --root "$R" --release >/dev/null
+is "--release drops the old one" "$(find "$R/payload" -name '*.so' -exec cat {} +)" new
+hook_stop u2
+loops=$(losetup -n -O BACK-FILE -l | grep -c "$S")
+ok "--release, by the environment" env DFG_ROOT="$R" "$HOOK" --release
+is "no mount is left" "$(hook_mounts)" ""
+sleep 0.2
+is "no loop device is left" "$(losetup -n -O BACK-FILE -l | grep -c "$S") of $loops" "0 of 1"
+tap_done

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Names right in time: classes and code come and go while they are recorded, and their names tell when
+# (tests/java/Churn.java). JVMs: those in /usr/lib/jvm from 17 on.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+need_root
+need java javac perf python3 cc
+
+[ -x "$BUILD/tools/unwindstat" ] || tap_cannot "no tools in $BUILD"
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+
+# Few samples say little: a busy machine gets more time, not a failure.
+right_in_time() {
+	local seconds result
+
+	for seconds in 4 15; do
+		JDKS=$1 SOURCES=host DURATION=$seconds VERBOSE=1 bench/churn.sh >"$table"
+		result=$?
+		[ "$(sed -n 's/.*samples \([0-9]*\) .*/\1/p' "$table")" -lt 400 ] || break
+	done
+	cat "$table"
+	return $result
+}
+
+for home in /usr/lib/jvm/*/; do
+	home=${home%/}
+	if [ ! -L "$home" ] && grep -qsE '^JAVA_VERSION="(1[7-9]|[2-9][0-9])' "$home/release"; then
+		ok "$(basename "$home")" right_in_time "$home"
+		diag "$(tail -1 "$table")"
+	fi
+done
+tap_done

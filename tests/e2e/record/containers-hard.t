@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Containers that are at their very beginning, at their end, or hold on to whoever looks at them.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
+. tests/lib/shop.sh
+need cc
+shop_setup
+trap 'kill -9 $stuck $held 2>/dev/null; shop_teardown' EXIT
+java_named() { grep -q 'Shop\..*_\[[ji0]\]' "$(json .graphs.folded)"; }
+
+# A JVM in its first moments: no libjvm.so yet, or no code in it.
+for delay in 0 0.05 0.15; do
+	id=young$$-$delay
+	shop_create "$id" -XX:+UseSerialGC
+	sleep $delay
+	ok "started $delay s before" trigger -q -d 3 -F 199 -f folded "$id"
+	is "  its JVM was found" "$(json '.jvms | length')" 1
+	ok "  its code has names" java_named
+	is "  it lives" "$(bundle_pid "$id" | xargs ps -o comm= -p)" java
+	is "  it has printed nothing" "$(cat "$SHOP/$id/log")" ""
+	shop_stop "$id"
+done
+
+# Gone when the recording has ended, and before anything else is asked: perf, with a shot behind it.
+gone() {
+	local id=gone$$ pid perf
+	shop_start "$id" || return
+	pid=$(bundle_pid "$id") perf=$(command -v perf)
+	mkdir -p "$SHOP/gone"
+	cp "$(readlink -f "$perf")" "$SHOP/gone/perf"
+	cat >"$SHOP/gone/shot" <<-END
+		#!/bin/sh
+		$SHOP/gone/perf "\$@" & perf=\$!
+		trap 'kill -INT \$perf' INT
+		wait \$perf
+		wait \$perf
+		kill -9 $pid
+	END
+	chmod +x "$SHOP/gone/shot"
+	unshare -m sh -c "mount --bind $SHOP/gone/shot $perf && exec \"$DFG\" -q --json -d 2 -F 199 -f folded $id" \
+		>"$SHOP/out" 2>"$SHOP/err"
+	status=$?
+	[ ! -d "/proc/$pid" ] || echo "it lives" >>"$SHOP/err"
+	return $status
+}
+ok "a container that ends with the recording" gone
+ok "  its code has names" java_named
+ok "  one line says so at most" test "$(wc -l <"$SHOP/err")" -le 1
+
+# Files and memory that are on a file system whose server answers nothing, and memory that a
+# userfaultfd withholds.
+mkdir "$SHOP/stuck" "$SHOP/held"
+mount -t tmpfs held "$SHOP/held"
+cc -O1 -o "$SHOP/stuckfs" tests/e2e/record/stuckfs.c
+cc -O1 -o "$SHOP/stuckmem" tests/e2e/record/stuckmem.c
+"$SHOP/stuckfs" "$SHOP/stuck" >"$SHOP/ready" & stuck=$!
+"$SHOP/stuckmem" "$SHOP/held/libjvm.so" >"$SHOP/ready2" & held=$!
+wait_for test -s "$SHOP/ready" -a -s "$SHOP/ready2"
+trigger -q -d 2 -F 199 -f folded --pid "$stuck" "$held" & trigger=$!
+# The children that read their memory wait by now, and can do nothing else: a user that owns nothing,
+# the capability to read other processes' memory, no system call that makes use of it for others.
+children() { pgrep -d , "${@:2}" -P "${1:-0}"; }
+find_readers() {
+	readers=$(children "$(children "$(children $trigger)")" -u 65534 | tr , ' ')
+	[ "$(wc -w <<<"$readers")" = 2 ]
+}
+ok "processes whose memory does not answer are read" wait_for find_readers
+find_readers
+for pid in $readers; do
+	is "  by one without rights" "$(awk '/^(Uid|CapEff|NoNewPrivs|Seccomp):/ {print $2}' "/proc/$pid/status" | paste -sd ' ')" \
+		"65534 0000000000080000 1 2"
+	is "  that holds what it needs" "$(find "/proc/$pid/fd" -type l -printf '%l\n' | sed 's/:.*//; s/.*[/.]//' | sort | paste -sd ' ')" \
+		"mem mem snap socket"
+done
+wait $trigger
+is "the recording is made all the same" $? 0
+of() { jq -r --arg p "pid-$1" ".recordings[] | select(.container.id == \$p) | $2" "$SHOP/out"; }
+for pid in $stuck $held; do
+	ok "$pid is in the graph" test "$(of "$pid" .samples)" -gt 0
+	is "  its names cannot be had, which is said once" "$(grep -c "code of $pid: .*stopped after" "$SHOP/err")" 1
+	ok "  it lives" kill -0 "$pid"
+done
+is "  nor can the one's files" "$(grep -c "files of process $stuck cannot be read.*stopped after" "$SHOP/err")" 1
+is "  and that is all" "$(wc -l <"$SHOP/err")" 3
+diag "$(cat "$SHOP/err")"
+kill -9 $stuck $held
+# One that a file system holds ends when that lets it.
+for pid in $readers; do
+	ok "a reader is gone" wait_for test ! -d "/proc/$pid"
+done
+umount -l "$SHOP/stuck"
+tap_done

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The main journey in runc: hook at start, agent by each trigger, graph, replay without root.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
+. tests/lib/shop.sh
+shop_setup
+
+folded() { cat "$(json .graphs.folded)"; }
+# Share of samples, in percent, whose stack matches.
+share() { folded | awk -v re="$1" '{n = $NF} $0 ~ re {hit += n} {all += n} END {printf "%d", all ? 100 * hit / all : 0}'; }
+at_least() { [ "$1" -ge "$2" ] || { echo "$1 is less than $2"; return 1; }; }
+
+# A whole snapshot, then deltas.
+deltas_in() {
+	"$BUILD/tools/snapdump" "$1"/maps/* >"$SHOP/dump" &&
+		[ "$(sed -n 's/^head flags=\([0-9]*\).*/\1/p' "$SHOP/dump" | awk '{print int($1 / 8) % 2}' | uniq | tr -d '\n')" = 01 ]
+}
+
+ok "a container starts with the hook" shop_start shop
+pid=$(bundle_pid shop)
+is "its JVM is no root" "$(stat -c %u "/proc/$pid")" 1000
+ok "its root is read-only" bash -c "! touch /proc/$pid/root/x 2>/dev/null"
+before=$(find "$SHOP/shop/rootfs" "$SHOP/shop/tmp" -type f ! -path '*/hsperfdata*' | sort)
+
+ok "dfg-trigger" trigger -d 1 shop
+is "where no agent is, the host reads" "$(json '.jvms[0] | .source + ": " + .note')" \
+	"host: no agent is resident in the JVM"
+is "  and loads none" "$(cat /proc/"$pid"/task/*/comm | grep -c dfg-agent)" 0
+ok "--source agent loads it" trigger -d 4 -F 499 --source agent shop
+is "the agent named the code" "$(json '.jvms[0].source')" agent
+ok "it was asked again while recording" at_least "$(json '.jvms[0].snapshots')" 3
+is "into one file" "$(find "$(json .session)/maps" -type f | wc -l)" 1
+ok "  of deltas" deltas_in "$(json .session)"
+is "host pid" "$(json '.jvms[0].pid')" "$pid"
+is "pid inside" "$(json '.jvms[0].nspid')" 1
+is "uid" "$(json '.jvms[0].uid')" 1000
+ok "a JVM version" test -n "$(json '.jvms[0].version')"
+ok "methods" at_least "$(json '.jvms[0].methods')" 200
+ok "samples" at_least "$(json .samples)" 200
+ok "nearly all Java stacks reach the thread's root" at_least "$(json '.complete * 1000 | floor')" 990
+ok "code from before the first contact lacks debug info, and the summary says so" \
+	at_least "$(json '.without_debug_info * 1000 | ceil')" 1
+ok "few frames have no name" at_least 20 "$(json '.unknown_frames * 1000 | floor')"
+for m in Shop.parseOrder Shop.priceOrder Shop.signInvoice java.io.FileOutputStream.write; do
+	ok "$m is in the graph" grep -q "$m" "$(json .graphs.folded)"
+	ok "$m is in the picture" grep -q "$m" "$(json .graphs.svg)"
+done
+ok "inlined and interpreted methods are frames of their own" \
+	at_least "$(share 'Thread.run_\[.\];Shop.*lambda.*;Shop.serve_\[.\];Shop.handleRequest_\[.\];')" 90
+ok "most of it is Shop's work, as Java" at_least "$(share 'shop-worker.*Shop.*_\[j\]')" 60
+ok "kernel frames on top of Java, native and the JVM below, in one stack" \
+	at_least "$(share 'JavaCalls::call_helper.*Shop.*_\[j\].*FileOutputStream.*;[_A-Za-z]*write;.*_\[k\]')" 1
+ok "the SVG is well-formed" xmllint --noout --huge "$(json .graphs.svg)"
+is "nothing was left in the container's root and /tmp" \
+	"$(find "$SHOP/shop/rootfs" "$SHOP/shop/tmp" ! -path '*/hsperfdata*' -type f | sort)" "$before"
+is "no output of the JVM" "$(grep -cv '^$' "$SHOP/shop/log")" 0
+
+for t in file signal load auto; do
+	ok "--trigger $t" trigger -d 1 --trigger $t shop
+	is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
+done
+is "one agent thread" "$(cat /proc/"$pid"/task/*/comm | grep -c dfg-agent)" 1
+ok "--unwind fp, where the JVM keeps none" trigger -d 1 --unwind fp shop
+ok "  says that stacks are cut" at_least 500 "$(json '.complete * 1000 | floor')"
+ok "--source host" trigger -d 1 --source host shop
+is "  by the host" "$(json '.jvms[0].source')" host
+ok "  as many methods as the agent" at_least "$(json '.jvms[0].methods')" 200
+ok "--pid finds the container" trigger -d 1 --pid "$pid"
+is "  by its id" "$(json .container.id)" shop
+ok "a prefix finds it" trigger -d 1 sho
+ok "--all finds it" trigger -d 1 --all
+ok "-o puts the results elsewhere" trigger -d 1 -o "$SHOP/mine" -f folded shop
+is "  only what was asked for" "$(ls "$SHOP/mine")" "flame.folded
+session"
+
+# A container that started before dfg was there, or without the hook.
+SHOP_HOOK=none
+ok "a container without hook" shop_start plain
+ok "dfg-trigger joins it" trigger -d 1 --source agent plain
+is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
+
+# Where the JVM keeps frame pointers, they are used: no copies of the stack.
+ok "a JVM that keeps frame pointers" shop_start frames -XX:+PreserveFramePointer
+ok "dfg-trigger" trigger -d 2 -F 499 frames
+is "  by frame pointers" "$(jq .stack_bytes "$(json .session)/session.json")" 0
+ok "  complete" at_least "$(json '.complete * 1000 | floor')" 990
+ok "  inlined methods, too" grep -q 'Shop\.[^;]*_\[i\]' "$(json .graphs.folded)"
+shop_stop frames
+
+# The session outlives the container, and needs no root.
+ok "a session to keep" trigger -d 1 -o "$SHOP/keep" shop
+shop_stop shop
+cp -r "$SHOP/keep/session" "$SHOP/replay"
+chown -R 1000:1000 "$SHOP/replay"
+mkdir -m 777 "$SHOP/again"
+chmod 755 "$SHOP"
+ok "--replay as another user" setpriv --reuid 1000 --regid 1000 --clear-groups \
+	"$DFG" --replay "$SHOP/replay" -o "$SHOP/again"
+ok "  gives the same stacks" cmp "$SHOP/keep/flame.folded" "$SHOP/again/flame.folded"
+ok "  and the same picture" cmp "$SHOP/keep/flame.svg" "$SHOP/again/flame.svg"
+shop_stop plain
+"$HOOK" --gc --root "$DFG_ROOT"
+is "the share is gone with the container" "$(grep -c "$DFG_ROOT/containers" /proc/self/mountinfo)" 0
+tap_done

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Stacks of programs whose call trees are known (tests/java/Known.java): whole, named, and never wrong,
+# without any flag of the JVM. How many are whole on a machine that does nothing else: bench/accuracy.sh.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+. bench/known.sh
+need_root
+need java javac jq perf python3 cc
+home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
+known_setup "$home"
+WARM=2
+
+# Few samples say little: a busy machine gets more time, not a failure.
+measure() {
+	local seconds
+
+	known_start "$home" "$1" 120
+	for seconds in 3 8 20; do
+		known_record host $seconds 499
+		[ "$(jq .samples "$KNOWN/summary" || echo 0)" -lt 400 ] || break
+	done
+	known_check "$home" "$1" -v -c 95
+	local result=$?
+	known_stop
+	return $result
+}
+
+for mode in recursion regex streams exceptions reflection zip jni deopt; do
+	ok "$mode: whole, named, nothing wrong" measure $mode
+done
+tap_done

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Test Anything Protocol for C tests: checks, then `return tap_done();` from main. */
+#ifndef DFG_LIB_TAP_H
+#define DFG_LIB_TAP_H
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int tap_count, tap_failed;
+
+#define ok(cond, ...)	       tap_ok((cond), __FILE__, __LINE__, __VA_ARGS__)
+#define is_str(got, want, ...) tap_is_str((got), (want), __FILE__, __LINE__, __VA_ARGS__)
+#define is_int(got, want, ...)                                                                     \
+	tap_is_int((int64_t)(got), (int64_t)(want), __FILE__, __LINE__, __VA_ARGS__)
+
+__attribute__((format(printf, 4, 5), unused)) static bool tap_ok(bool pass, const char *file,
+								 int line, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("%sok %d - ", pass ? "" : "not ", ++tap_count);
+	vprintf(fmt, ap);
+	printf("\n");
+	va_end(ap);
+	if (!pass) {
+		printf("# failed at %s:%d\n", file, line);
+		tap_failed++;
+	}
+	fflush(stdout);
+	return pass;
+}
+
+__attribute__((unused)) static bool tap_is_str(const char *got, const char *want, const char *file,
+					       int line, const char *name, ...)
+{
+	bool same = got && want ? strcmp(got, want) == 0 : got == want;
+
+	tap_ok(same, file, line, "%s", name);
+	if (!same)
+		printf("#  got: %s\n# want: %s\n", got ? got : "(null)", want ? want : "(null)");
+	return same;
+}
+
+__attribute__((unused)) static bool tap_is_int(int64_t got, int64_t want, const char *file,
+					       int line, const char *name, ...)
+{
+	tap_ok(got == want, file, line, "%s", name);
+	if (got != want)
+		printf("#  got: %" PRId64 "\n# want: %" PRId64 "\n", got, want);
+	return got == want;
+}
+
+__attribute__((unused)) static int tap_done(void)
+{
+	printf("1..%d\n", tap_count);
+	return tap_failed ? 1 : 0;
+}
+
+#endif

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks which folder may include which: the table below is the architecture, from the base upwards.
+
+A folder may include the folders named in its row and itself. A row names only folders that stand
+above it in the table, so the edges cannot form a cycle."""
+import os
+import re
+import subprocess
+
+ALLOWED = """
+dfg:
+common:      dfg
+oci:         dfg common
+hotspot:     dfg
+injector:    dfg common
+agent-jni:   dfg hotspot
+hook:        dfg common oci
+session:     common
+calltree:    common
+perf:        dfg common calltree
+elf:         dfg common
+jit:         dfg common elf calltree
+unwind:      dfg common elf jit
+symbols:     dfg common elf calltree jit unwind perf
+profile:     common elf calltree unwind perf symbols
+format:      dfg common session elf calltree
+report:      common session jit calltree perf profile format
+discover:    dfg common session
+record:      dfg common injector hotspot session elf discover
+top:         dfg common calltree format report record
+setup:       common oci
+doctor:      dfg common injector hotspot discover record setup
+cmd:         dfg common oci discover record report top setup doctor
+"""
+# To be cut: these point upwards.
+PENDING = ["oci hook", "jit profile", "symbols profile", "record doctor", "record cmd", "top cmd"]
+
+
+def rows():
+    for line in ALLOWED.strip().split("\n"):
+        folder, _, allowed = line.partition(":")
+        yield folder, allowed.split()
+
+
+def folder_of(path):
+    parts = path.split("/")
+    return "dfg" if parts[0] == "include" else parts[1] if parts[0] == "host" else parts[0]
+
+
+def main():
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+    files = subprocess.run(
+        ["find", "agent-jni", "common", "hook", "hotspot", "host", "include", "injector", "oci", "-name", "*.[ch]"],
+        check=True, capture_output=True, text=True).stdout.split()
+    table = dict(rows())
+    failed, count = 0, 0
+
+    def check(good, name, why):
+        nonlocal failed, count
+        count += 1
+        failed += not good
+        print(f"{'ok' if good else 'not ok'} {count} - {name}")
+        for line in why:
+            print("#", line)
+
+    above = []
+    for folder, allowed in rows():
+        late = [f for f in allowed if f not in above]
+        check(not late, f"{folder} may include only folders above it in the table", late)
+        above.append(folder)
+        wrong, used = [], {folder}
+        for path in files:
+            if folder_of(path) != folder:
+                continue
+            for name in re.findall(r'^#\s*include "([^"]+)"', open(path).read(), re.M):
+                first = name.split("/")[0] if "/" in name else "(no folder)"
+                used.add(first)
+                if first != folder and first not in allowed and f"{folder} {first}" not in PENDING:
+                    wrong.append(f"{path}: {name}")
+        check(not wrong, f"{folder} includes what its row allows", wrong)
+        unused = [f for f in allowed if f not in used]
+        check(not unused, f"each folder in the row of {folder} is included by it", unused)
+    strange = [f for f in files if folder_of(f) not in table]
+    check(not strange, "every folder has a row", strange)
+    print(f"1..{count}")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
