@@ -17,16 +17,13 @@ static int tap_count, tap_failed;
 #define is_int(got, want, ...)                                                                     \
 	tap_is_int((int64_t)(got), (int64_t)(want), __FILE__, __LINE__, __VA_ARGS__)
 
-__attribute__((format(printf, 4, 5), unused)) static bool tap_ok(bool pass, const char *file,
-								 int line, const char *fmt, ...)
+/* Prints one check's line; `fmt` names the behaviour that is checked, as a whole sentence. */
+__attribute__((unused)) static bool tap_report(bool pass, const char *file, int line,
+					       const char *fmt, va_list ap)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
 	printf("%sok %d - ", pass ? "" : "not ", ++tap_count);
 	vprintf(fmt, ap);
 	printf("\n");
-	va_end(ap);
 	if (!pass) {
 		printf("# failed at %s:%d\n", file, line);
 		tap_failed++;
@@ -35,21 +32,42 @@ __attribute__((format(printf, 4, 5), unused)) static bool tap_ok(bool pass, cons
 	return pass;
 }
 
-__attribute__((unused)) static bool tap_is_str(const char *got, const char *want, const char *file,
-					       int line, const char *name, ...)
+__attribute__((format(printf, 4, 5), unused)) static bool tap_ok(bool pass, const char *file,
+								 int line, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tap_report(pass, file, line, fmt, ap);
+	va_end(ap);
+	return pass;
+}
+
+__attribute__((format(printf, 5, 6), unused)) static bool tap_is_str(const char *got,
+								     const char *want,
+								     const char *file, int line,
+								     const char *fmt, ...)
 {
 	bool same = got && want ? strcmp(got, want) == 0 : got == want;
+	va_list ap;
 
-	tap_ok(same, file, line, "%s", name);
+	va_start(ap, fmt);
+	tap_report(same, file, line, fmt, ap);
+	va_end(ap);
 	if (!same)
 		printf("#  got: %s\n# want: %s\n", got ? got : "(null)", want ? want : "(null)");
 	return same;
 }
 
-__attribute__((unused)) static bool tap_is_int(int64_t got, int64_t want, const char *file,
-					       int line, const char *name, ...)
+__attribute__((format(printf, 5, 6), unused)) static bool tap_is_int(int64_t got, int64_t want,
+								     const char *file, int line,
+								     const char *fmt, ...)
 {
-	tap_ok(got == want, file, line, "%s", name);
+	va_list ap;
+
+	va_start(ap, fmt);
+	tap_report(got == want, file, line, fmt, ap);
+	va_end(ap);
 	if (got != want)
 		printf("#  got: %" PRId64 "\n# want: %" PRId64 "\n", got, want);
 	return got == want;

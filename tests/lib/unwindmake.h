@@ -264,7 +264,7 @@ __attribute__((unused)) static void is_stack(const struct thread *t, const char 
 		str_addc(&got, ' ');
 	}
 	str_adds(&got, ends[end]);
-	is_str(got.buf, want, what);
+	is_str(got.buf, want, "%s", what);
 }
 
 #define BOTTOM "c9103f cb000f nc001f root"

@@ -9,15 +9,15 @@ static void is_id(const char *cgroup, const char *want, const char *name)
 {
 	char id[65] = "";
 
-	is_int(cgroup_container_id(cgroup, id), want != NULL, name);
-	is_str(id, want ? want : "", name);
+	is_int(cgroup_container_id(cgroup, id), want != NULL, "%s", name);
+	is_str(id, want ? want : "", "%s", name);
 }
 
 static void own(const char *cgroup, const char *want, const char *name)
 {
 	char *line = cgroup_own_line(cgroup);
 
-	is_str(line, want, name);
+	is_str(line, want, "%s", name);
 	free(line);
 }
 

@@ -93,7 +93,7 @@ static void test_bad_conf(void)
 	struct err err;
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		is_int(parse(bad[i], &c, &err), -1, bad[i]);
+		is_int(parse(bad[i], &c, &err), -1, "%s", bad[i]);
 	is_int(hook_conf_parse("root=/a\0b", 9, &c, &err), -1, "NUL");
 	str_adds(&longest, "root=/");
 	for (int i = 0; i < 255; i++)

@@ -21,8 +21,8 @@ static void check_add(const char *name, const char *text, const char *want)
 	struct err err;
 
 	str_adds(&s, text);
-	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), 1, name);
-	is_str(s.buf, want, name);
+	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), 1, "%s", name);
+	is_str(s.buf, want, "%s", name);
 	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), 0, "a second time");
 	is_str(s.buf, want, "changes nothing");
 }
@@ -42,7 +42,7 @@ static void check_remove(const char *name, const char *text)
 	program = oci_spec_find_hook(&s);
 	is_str(program, HOOK, "it is found");
 	is_int(oci_spec_remove_hook(&s, &err), 1, "taken out");
-	is_str(s.buf, text, name);
+	is_str(s.buf, text, "%s", name);
 }
 
 static void check_refused(const char *text)
@@ -51,7 +51,7 @@ static void check_refused(const char *text)
 	struct err err;
 
 	str_adds(&s, text);
-	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), -1, text);
+	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), -1, "%s", text);
 	is_str(s.buf, text, "stays as it was");
 }
 
@@ -131,7 +131,7 @@ static void check_bundle(const char *name, const char *want, const char *const *
 
 	for (; args[argc - 1]; argc++)
 		argv[argc] = (char *)args[argc - 1];
-	is_str(runtime_args_bundle(argc, argv), want, name);
+	is_str(runtime_args_bundle(argc, argv), want, "%s", name);
 }
 #define CHECK(want, ...) check_bundle(#__VA_ARGS__, want, (const char *const[]){__VA_ARGS__, NULL})
 

@@ -16,7 +16,7 @@ static void check(const char *name, const char *text, enum hook_reason want)
 {
 	CLEANUP(oci_state_fini) struct oci_state s;
 
-	is_str(hook_reason_name(parse(text, true, &s)), hook_reason_name(want), name);
+	is_str(hook_reason_name(parse(text, true, &s)), hook_reason_name(want), "%s", name);
 }
 
 static void check_pid(const char *pid)

@@ -10,7 +10,7 @@ static void check_set(const char *text, const char *const *path, const char *wan
 	CLEANUP(str_fini) struct str s = {0};
 
 	str_adds(&s, text);
-	is_int(json_text_set(&s, path, "7"), want ? 0 : -1, text);
+	is_int(json_text_set(&s, path, "7"), want ? 0 : -1, "%s", text);
 	is_str(s.buf, want ? want : text, "as it should be");
 }
 
@@ -79,11 +79,12 @@ static void test_remove(void)
 	is_int(json_text_remove_element(&s, PATH("l"), 0), 1, "the first element");
 	is_int(json_text_remove_element(&s, PATH("l"), 1), 1, "the last one");
 	is_int(json_text_remove_element(&s, PATH("l"), 1), 0, "one that is not there");
-	is_str(s.buf, "{\"a\":1, \"l\":[ 2], \"e\":[ ], \"z\":{}}", "");
+	is_str(s.buf, "{\"a\":1, \"l\":[ 2], \"e\":[ ], \"z\":{}}",
+	       "two of three elements are removed");
 	is_int(json_text_remove_empty(&s, PATH("l")), 0, "not empty");
 	is_int(json_text_remove_empty(&s, PATH("e")), 1, "empty");
 	is_int(json_text_remove(&s, PATH("z")), 1, "the last member");
-	is_str(s.buf, "{\"a\":1, \"l\":[ 2]}", "");
+	is_str(s.buf, "{\"a\":1, \"l\":[ 2]}", "the empty list and the last member are removed");
 	is_int(json_text_remove(&s, PATH("a", "b")), -1, "below a number");
 	is_int(json_text_remove(&s, PATH("b", "c")), 0, "below nothing");
 }

@@ -151,7 +151,7 @@ static void golden(const char *name, const char *elf_path, pid_t java, const cha
 
 	read_folded(&in, &got, &q, &cut);
 	ok(fs_read_file(AT_FDCWD, folded, 1 << 20, &want, &err) == 0, "%s", folded);
-	is_str(got.buf, want.buf, name);
+	is_str(got.buf, want.buf, "%s", name);
 	figures =
 		xasprintf("samples %llu lost %llu java %llu complete %llu frames %llu unknown %llu "
 			  "truncated %llu cut %llu",

@@ -254,7 +254,7 @@ static void check_refused(const char *name, const char *text, const char *words)
 
 	fresh();
 	put(file_of(e), 0644, text);
-	is_int(change(e, true), -1, text);
+	is_int(change(e, true), -1, "%s", text);
 	ok(strstr(err.msg, words), "because %s", words);
 	left = now(file_of(e));
 	is_str(left, text, "it stays as it was");

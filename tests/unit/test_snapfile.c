@@ -68,7 +68,7 @@ static void is_text(const char *p, size_t len, const char *want, const char *wha
 {
 	char *got = xstrndup(p, len);
 
-	is_str(got, want, what);
+	is_str(got, want, "%s", what);
 	free(got);
 }
 

@@ -45,7 +45,7 @@ static void is_at(uint64_t addr, uint64_t time, const char *want, const char *wh
 	str_adds(&got, "");
 	for (size_t i = 0; i < n; i++)
 		str_addf(&got, "%s%u", i ? " " : "", c[i]->record->compile_id);
-	is_str(got.len ? got.buf : "", want, what);
+	is_str(got.len ? got.buf : "", want, "%s", what);
 }
 
 static void is_method(uint64_t id, uint64_t time, const char *want, const char *what)
@@ -60,7 +60,7 @@ static void is_method(uint64_t id, uint64_t time, const char *want, const char *
 		str_adds(&got, i ? " " : "");
 		str_add(&got, m.name, m.name_len);
 	}
-	is_str(got.len ? got.buf : "", want, what);
+	is_str(got.len ? got.buf : "", want, "%s", what);
 }
 
 /* At A: 1, replaced by 2 between 200 and 300, which is gone by 400. At B: 9, always. */

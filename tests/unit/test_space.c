@@ -19,7 +19,7 @@ static void is_layout(struct space *sp, pid_t pid, const char *want, const char 
 				 space_path(sp, m->path));
 		last = m;
 	}
-	is_str(s.buf ? s.buf : "", want, what);
+	is_str(s.buf ? s.buf : "", want, "%s", what);
 }
 
 static void test_overlap(void)

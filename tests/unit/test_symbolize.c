@@ -32,7 +32,7 @@ static int file_of(const char *text)
 static void is_frame(const struct stacks *s, uint32_t frame, const char *name, enum frame_kind kind,
 		     const char *what)
 {
-	is_str(stacks_frame(s, frame)->name, name, what);
+	is_str(stacks_frame(s, frame)->name, name, "%s", what);
 	is_int(stacks_frame(s, frame)->kind, kind, "its kind");
 }
 

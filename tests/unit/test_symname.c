@@ -8,7 +8,7 @@ static void shows(const char *name, const char *want)
 	CLEANUP(str_fini) struct str s = {0};
 
 	symname_add(&s, name, strlen(name));
-	is_str(s.buf, want, name);
+	is_str(s.buf, want, "%s", name);
 }
 
 static void test_shown(void)
