@@ -61,7 +61,7 @@ static void add_names(struct threadnames *tn, pid_t pid, struct bytes b)
 	}
 }
 
-static void read_file(struct threadnames *tn, const struct profile_map *m)
+static void read_file(struct threadnames *tn, const struct session_map *m)
 {
 	struct filemap *f = &tn->files[tn->file_count];
 	struct err ignored;
@@ -72,7 +72,7 @@ static void read_file(struct threadnames *tn, const struct profile_map *m)
 	add_names(tn, m->pid, bytes_of(f->p, f->len));
 }
 
-struct threadnames *threadnames_new(const struct profile_input *in)
+struct threadnames *threadnames_new(const struct recording *in)
 {
 	CLEANUP(free) struct keyed *order = xcalloc(in->map_count, sizeof(*order));
 	struct threadnames *tn = xcalloc(1, sizeof(*tn));

@@ -5,12 +5,12 @@
 #ifndef DFG_JIT_THREADNAMES_H
 #define DFG_JIT_THREADNAMES_H
 
-#include "profile/profile.h"
+#include "session/recording.h"
 
 struct threadnames;
 
 /* Reads the snapshots of the input; what cannot be read has no names. */
-struct threadnames *threadnames_new(const struct profile_input *in);
+struct threadnames *threadnames_new(const struct recording *in);
 void threadnames_free(struct threadnames *tn);
 
 /* Borrowed, not clean, no NUL at its end; NULL: Java has no name for it. */

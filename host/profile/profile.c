@@ -19,7 +19,7 @@ struct part {
 	struct profile own; /* of all but the first, which adds to the caller's */
 };
 
-static size_t part_count(const struct profile_input *in, const struct perfdata *pd)
+static size_t part_count(const struct recording *in, const struct perfdata *pd)
 {
 	uint64_t samples = perfdata_samples_about(perfdata_size(pd), perfdata_stack_bytes(pd));
 	size_t n = parallel_cpus(), fit = samples / PART_SAMPLES;
@@ -113,7 +113,7 @@ static void finish(const struct part *parts, size_t n)
 	profile->cut += perfdata_cut(last->recording);
 }
 
-int profile_read(const struct profile_input *in, struct profile *profile, struct err *err)
+int profile_read(const struct recording *in, struct profile *profile, struct err *err)
 {
 	struct perfdata *pd = perfdata_open(in->perf_fd, err);
 	CLEANUP(sources_free) struct sources *sources = NULL;

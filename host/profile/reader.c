@@ -10,12 +10,13 @@ static void meet_process(struct reader *r, struct process *p)
 
 	p->new = false;
 	p->code = code ? code : p->code;
-	p->wanted = p->wanted || r->in->only_count == 0;
-	for (size_t i = 0; i < r->in->only_count; i++)
-		p->wanted = p->wanted || r->in->only[i] == p->pid;
-	for (size_t i = 0; i < r->in->process_count; i++)
-		if (r->in->processes[i].pid == p->pid)
-			p->root = r->in->processes[i].root;
+	p->wanted = p->wanted || !r->in->only_processes;
+	for (size_t i = 0; i < r->in->process_count; i++) {
+		if (r->in->processes[i].pid != p->pid)
+			continue;
+		p->wanted = true;
+		p->root = r->in->processes[i].root;
+	}
 }
 
 static struct process *process_of(struct reader *r, pid_t pid)

@@ -16,7 +16,7 @@
 #define CHAIN_MAX 8192 /* a record has at most 64 KiB */
 
 struct reader {
-	const struct profile_input *in;
+	const struct recording *in;
 	struct stacks *stacks;
 	struct quality *quality;
 	struct samples *samples; /* NULL: not kept */

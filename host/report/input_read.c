@@ -10,52 +10,6 @@
 #define BINARY_LOOK 4096		/* bytes; text has no 0 */
 #define COUNT_MAX   (UINT64_C(1) << 53) /* what JavaScript counts exactly */
 
-/* What profile_read takes, in arrays of its own. */
-struct parts {
-	struct profile_map *maps;
-	struct profile_elf *elfs;
-	struct profile_process *processes;
-	struct profile_thread *threads;
-	pid_t *only;
-};
-
-static void parts_fini(struct parts *p)
-{
-	free(p->maps);
-	free(p->elfs);
-	free(p->processes);
-	free(p->threads);
-	free(p->only);
-}
-
-static void parts_fill(struct parts *p, const struct session *s, const struct input_files *files)
-{
-	const int *at = files->list + INPUT_MAPS;
-
-	p->maps = xcalloc(s->map_count, sizeof(*p->maps));
-	p->elfs = xcalloc(s->elf_count, sizeof(*p->elfs));
-	p->processes = xcalloc(s->process_count, sizeof(*p->processes));
-	p->threads = xcalloc(s->thread_count, sizeof(*p->threads));
-	p->only = xcalloc(s->process_count, sizeof(*p->only));
-	for (size_t i = 0; i < s->map_count; i++)
-		p->maps[i] = (struct profile_map){
-			.pid = s->maps[i].pid, .order = s->maps[i].order, .fd = *at++};
-	for (size_t i = 0; i < s->elf_count; i++, at += 2)
-		p->elfs[i] = (struct profile_elf){.root = s->elfs[i].root,
-						  .path = s->elfs[i].path,
-						  .fd = at[0],
-						  .debug_fd = at[1]};
-	for (size_t i = 0; i < s->process_count; i++) {
-		p->processes[i] = (struct profile_process){.pid = s->processes[i].pid,
-							   .root = s->processes[i].root};
-		p->only[i] = s->processes[i].pid;
-	}
-	for (size_t i = 0; i < s->thread_count; i++)
-		p->threads[i] = (struct profile_thread){.pid = s->threads[i].pid,
-							.tid = s->threads[i].tid,
-							.nstid = s->threads[i].nstid};
-}
-
 static int read_session(const struct session *s, const struct input_files *files,
 			struct profile *profile, struct err *err)
 {
@@ -65,28 +19,33 @@ static int read_session(const struct session *s, const struct input_files *files
 				.namespace = s->namespace,
 				.host = s->host,
 				.started = s->started};
-	struct parts p;
-	struct profile_input in;
-	int rc;
-
-	parts_fill(&p, s, files);
-	in = (struct profile_input){
+	CLEANUP(free) struct session_map *maps = xcalloc(s->map_count, sizeof(*maps));
+	CLEANUP(free) struct session_elf *elfs = xcalloc(s->elf_count, sizeof(*elfs));
+	const int *at = files->list + INPUT_MAPS;
+	struct recording in = {
 		.perf_fd = files->list[INPUT_PERF],
 		.kallsyms_fd = files->list[INPUT_KALLSYMS],
-		.maps = p.maps,
+		.maps = maps,
 		.map_count = s->map_count,
-		.elfs = p.elfs,
+		.elfs = elfs,
 		.elf_count = s->elf_count,
-		.processes = p.processes,
+		.processes = s->processes,
 		.process_count = s->process_count,
-		.threads = p.threads,
+		.threads = s->threads,
 		.thread_count = s->thread_count,
-		.only = p.only,
-		.only_count = s->whole_machine ? s->process_count : 0,
+		.only_processes = s->whole_machine && s->process_count,
 		.origin = profile->samples ? samples_add_origin(profile->samples, &origin) : 0};
-	rc = profile_read(&in, profile, err);
-	parts_fini(&p);
-	return rc;
+
+	for (size_t i = 0; i < s->map_count; i++) {
+		maps[i] = s->maps[i];
+		maps[i].fd = *at++;
+	}
+	for (size_t i = 0; i < s->elf_count; i++) {
+		elfs[i] = s->elfs[i];
+		elfs[i].fd = *at++;
+		elfs[i].debug_fd = *at++;
+	}
+	return profile_read(&in, profile, err);
 }
 
 static int read_folded(const struct str *text, struct profile *profile, uint64_t *skipped,

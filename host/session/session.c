@@ -60,7 +60,7 @@ void session_fini(struct session *s)
 	for (size_t i = 0; i < s->map_count; i++)
 		free(s->maps[i].name);
 	for (size_t i = 0; i < s->elf_count; i++) {
-		free(s->elfs[i].path);
+		free((char *)s->elfs[i].path);
 		free(s->elfs[i].name);
 		free(s->elfs[i].debug);
 	}

@@ -38,13 +38,15 @@ struct session_map {
 	pid_t pid;
 	int order; /* rises with time */
 	char *name;
+	int fd; /* once opened to be read (not written) */
 };
 
 struct session_elf {
-	uint64_t root; /* inode of the mount namespace */
-	char *path;    /* as mapped */
-	char *name;    /* file in elf/ */
-	char *debug;   /* file in elf/ with the symbols of its separate debug file; NULL: none */
+	uint64_t root;	  /* inode of the mount namespace */
+	const char *path; /* as mapped; owned by the session */
+	char *name;	  /* file in elf/ */
+	char *debug;	  /* file in elf/ with the symbols of its separate debug file; NULL: none */
+	int fd, debug_fd; /* once opened to be read, -1: none (not written) */
 };
 
 /* A thread of a JVM: what its own snapshots call it, and what perf does. */

@@ -89,7 +89,7 @@ static const struct elfsym *open_elf(const struct elffiles *ef, const char *path
 
 static void load_file(struct elffiles *ef, struct file *f)
 {
-	const struct profile_input *in = sources_input(ef->sources);
+	const struct recording *in = sources_input(ef->sources);
 	const char *path = space_path(ef->space, f->path), *base;
 	size_t len;
 

@@ -19,14 +19,14 @@ struct jvm {
 };
 
 struct sources {
-	const struct profile_input *in;
+	const struct recording *in;
 	struct threadnames *threads;
 	struct file *files; /* as in the input */
 	struct jvm *jvms;
 	size_t jvm_count;
 };
 
-struct sources *sources_new(const struct profile_input *in)
+struct sources *sources_new(const struct recording *in)
 {
 	struct sources *s = xcalloc(1, sizeof(*s));
 
@@ -61,7 +61,7 @@ void sources_free(struct sources *s)
 	free(s);
 }
 
-const struct profile_input *sources_input(const struct sources *s)
+const struct recording *sources_input(const struct sources *s)
 {
 	return s->in;
 }
@@ -73,7 +73,7 @@ const struct threadnames *sources_threads(const struct sources *s)
 
 const struct elfsym *sources_elf(struct sources *s, size_t number)
 {
-	const struct profile_elf *elf = &s->in->elfs[number];
+	const struct session_elf *elf = &s->in->elfs[number];
 	struct file *f = &s->files[number];
 	struct err ignored;
 
@@ -115,7 +115,7 @@ static void load_map(struct jvm_code *c, int fd)
 	(void)done;
 }
 
-static void load_code(const struct profile_input *in, pid_t pid, struct jvm_code *c)
+static void load_code(const struct recording *in, pid_t pid, struct jvm_code *c)
 {
 	size_t count = in->map_count, done = 0;
 	int64_t last = INT64_MIN;

@@ -8,7 +8,7 @@
 #include "jit/javasym.h"
 #include "jit/snapfile.h"
 #include "jit/threadnames.h"
-#include "profile/profile.h"
+#include "session/recording.h"
 #include "symbols/elfsym.h"
 
 struct sources;
@@ -20,10 +20,10 @@ struct jvm_code {
 };
 
 /* The input is borrowed and must stay. */
-struct sources *sources_new(const struct profile_input *in);
+struct sources *sources_new(const struct recording *in);
 void sources_free(struct sources *s);
 
-const struct profile_input *sources_input(const struct sources *s);
+const struct recording *sources_input(const struct sources *s);
 const struct threadnames *sources_threads(const struct sources *s);
 
 /* The symbols of a file, by its number in the input; NULL: it cannot be read. */

@@ -21,18 +21,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char map_text[] = "7f0000000000 fffffffffff all.of.it\n";
 	static const char kernel_text[] = "ffffffff81000000 T _stext\n";
-	struct profile_map map = {.pid = 7, .fd = file_of(map_text, strlen(map_text))};
-	struct profile_process process = {.pid = 7, .root = 1};
-	struct profile_elf elf = {
+	struct session_map map = {.pid = 7, .fd = file_of(map_text, strlen(map_text))};
+	struct session_process process = {.pid = 7, .root = 1};
+	struct session_elf elf = {
 		.root = 1, .path = "/proc/self/exe", .fd = map.fd, .debug_fd = -1};
-	struct profile_input in = {.perf_fd = file_of(data, size),
-				   .kallsyms_fd = file_of(kernel_text, strlen(kernel_text)),
-				   .maps = &map,
-				   .map_count = 1,
-				   .elfs = &elf,
-				   .elf_count = 1,
-				   .processes = &process,
-				   .process_count = 1};
+	struct recording in = {.perf_fd = file_of(data, size),
+			       .kallsyms_fd = file_of(kernel_text, strlen(kernel_text)),
+			       .maps = &map,
+			       .map_count = 1,
+			       .elfs = &elf,
+			       .elf_count = 1,
+			       .processes = &process,
+			       .process_count = 1};
 	struct profile p;
 	struct err err;
 

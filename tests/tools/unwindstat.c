@@ -253,7 +253,7 @@ static void add_sample(struct stat_run *r, const struct perf_sample *s)
 }
 
 /* Files by the paths of the recording. */
-static size_t open_files(struct perfdata *pd, pid_t pid, struct profile_elf **ret)
+static size_t open_files(struct perfdata *pd, pid_t pid, struct session_elf **ret)
 {
 	struct perf_record rec;
 	size_t n = 0, cap = 0;
@@ -267,7 +267,7 @@ static size_t open_files(struct perfdata *pd, pid_t pid, struct profile_elf **re
 		if (fd < 0)
 			continue;
 		*ret = grow(*ret, n, &cap, sizeof(**ret));
-		(*ret)[n++] = (struct profile_elf){.path = rec.mmap.path, .fd = fd, .debug_fd = -1};
+		(*ret)[n++] = (struct session_elf){.path = rec.mmap.path, .fd = fd, .debug_fd = -1};
 	}
 	perfdata_rewind(pd);
 	return n;
@@ -320,9 +320,9 @@ static void read_all(struct stat_run *r, struct perfdata *pd, pid_t pid)
 
 int main(int argc, char **argv)
 {
-	struct profile_input in = {.kallsyms_fd = -1};
-	struct profile_map maps[16];
-	struct profile_elf *elfs = NULL;
+	struct recording in = {.kallsyms_fd = -1};
+	struct session_map maps[16];
+	struct session_elf *elfs = NULL;
 	struct stat_run *r = xcalloc(1, sizeof(*r));
 	struct perfdata *pd;
 	struct err err;
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (int i = at + 2; i < argc; i++) {
-		maps[in.map_count] = (struct profile_map){
+		maps[in.map_count] = (struct session_map){
 			.pid = pid, .fd = open(argv[i], O_RDONLY | O_CLOEXEC), .order = i};
 		in.map_count++;
 	}

@@ -58,7 +58,7 @@ static void fold(const struct stacks *s, struct str *ret)
 }
 
 /* With places and samples kept, the same comes out. */
-static void check_details(const struct profile_input *in, const char *folded)
+static void check_details(const struct recording *in, const char *folded)
 {
 	CLEANUP(free) uint32_t *nodes = NULL;
 	CLEANUP(str_fini) struct str again = {0};
@@ -90,8 +90,7 @@ static void check_details(const struct profile_input *in, const char *folded)
 	profile_fini(&p);
 }
 
-static void read_once(const struct profile_input *in, struct str *ret, struct quality *q,
-		      uint64_t *cut)
+static void read_once(const struct recording *in, struct str *ret, struct quality *q, uint64_t *cut)
 {
 	struct profile p;
 	struct err err = {0};
@@ -106,7 +105,7 @@ static void read_once(const struct profile_input *in, struct str *ret, struct qu
 }
 
 /* However many threads read it, each sample counts once, and is what it is. */
-static void check_parts(struct profile_input in, const char *folded, const struct quality *want,
+static void check_parts(struct recording in, const char *folded, const struct quality *want,
 			uint64_t want_cut)
 {
 	for (in.parts = 2; in.parts < 20; in.parts = in.parts * 2 + 1) {
@@ -121,7 +120,7 @@ static void check_parts(struct profile_input in, const char *folded, const struc
 	}
 }
 
-static void read_folded(const struct profile_input *in, struct str *ret, struct quality *q,
+static void read_folded(const struct recording *in, struct str *ret, struct quality *q,
 			uint64_t *cut)
 {
 	read_once(in, ret, q, cut);
@@ -136,15 +135,15 @@ static void golden(const char *name, const char *elf_path, pid_t java, const cha
 	CLEANUP(free) char *folded = xasprintf(GOLDEN "%s.folded", name);
 	CLEANUP(free) char *code = xasprintf(GOLDEN "%s.map", name);
 	CLEANUP(free) char *figures = NULL;
-	struct profile_elf elf = {
+	struct session_elf elf = {
 		.path = elf_path, .fd = open(GOLDEN "spin", O_RDONLY), .debug_fd = -1};
-	struct profile_map map = {.pid = java, .fd = open(code, O_RDONLY)};
-	struct profile_input in = {.perf_fd = open(data, O_RDONLY),
-				   .kallsyms_fd = open(GOLDEN "kallsyms", O_RDONLY),
-				   .maps = &map,
-				   .map_count = java != 0,
-				   .elfs = &elf,
-				   .elf_count = 1};
+	struct session_map map = {.pid = java, .fd = open(code, O_RDONLY)};
+	struct recording in = {.perf_fd = open(data, O_RDONLY),
+			       .kallsyms_fd = open(GOLDEN "kallsyms", O_RDONLY),
+			       .maps = &map,
+			       .map_count = java != 0,
+			       .elfs = &elf,
+			       .elf_count = 1};
 	struct quality q;
 	struct err err;
 	uint64_t cut;
@@ -190,10 +189,9 @@ static const char jvm_map[] = "7000000 100 a.B.one\n"
 			      "8000000 100 not.executable\n"
 			      "50000 10000 forged.libc\n";
 
-static void read_jvm(struct perffile *f, struct profile_input in, struct str *ret,
-		     struct quality *q)
+static void read_jvm(struct perffile *f, struct recording in, struct str *ret, struct quality *q)
 {
-	struct profile_map map = {.pid = 7, .fd = file_of(jvm_map, strlen(jvm_map))};
+	struct session_map map = {.pid = 7, .fd = file_of(jvm_map, strlen(jvm_map))};
 	uint64_t cut;
 
 	pf_done(f);
@@ -221,7 +219,7 @@ static void test_names(void)
 	ADD(&f, KERNEL, 0xffffffff81000000, USER, 0x51001);
 	ADD(&f, USER, 0x51001, UINT64_MAX, 0x51000); /* what is no return address */
 	ADD(&f, USER, 0x7000010, 0x7000011, 0x7000012, 0x7000013, 0x7000014, 0x51000);
-	read_jvm(&f, (struct profile_input){0}, &got, &q);
+	read_jvm(&f, (struct recording){0}, &got, &q);
 	is_str(got.buf,
 	       "java_main;[anon];evil:?[31m.name_[j] 1\n"
 	       "java_main;[libc.so.6] 1\n"
@@ -248,7 +246,7 @@ static void add_as(struct perffile *f, uint32_t pid, uint64_t time, uint64_t add
  * machine only the container's processes count. */
 static void test_processes(void)
 {
-	static const pid_t only[] = {7};
+	static const struct session_process only[] = {{.pid = 7}};
 	CLEANUP(str_fini) struct str got = {0};
 	struct perffile f;
 	struct quality q;
@@ -268,7 +266,9 @@ static void test_processes(void)
 	pf_comm(&f, 7, 7, "java again", PERF_RECORD_MISC_COMM_EXEC, 19);
 	pf_mmap2(&f, 7, 0x7000000, 0x10000, 0, PROT_EXEC, "", 20);
 	add_as(&f, 7, 21, 0x7000010);
-	read_jvm(&f, (struct profile_input){.only = only, .only_count = 1}, &got, &q);
+	read_jvm(&f,
+		 (struct recording){.processes = only, .process_count = 1, .only_processes = true},
+		 &got, &q);
 	is_str(got.buf,
 	       "java_again;a.B.one_[j] 1\n"
 	       "java_main;a.B.one_[j] 1\n"
@@ -282,13 +282,13 @@ static void test_processes(void)
 /* The same path in two containers is two files. */
 static void test_roots(void)
 {
-	static const struct profile_process processes[] = {{.pid = 7, .root = 1},
+	static const struct session_process processes[] = {{.pid = 7, .root = 1},
 							   {.pid = 9, .root = 2}};
-	struct profile_elf elfs[] = {{.root = 1,
+	struct session_elf elfs[] = {{.root = 1,
 				      .path = "/opt/app",
 				      .fd = open(GOLDEN "spin", O_RDONLY),
 				      .debug_fd = -1}};
-	struct profile_input in = {
+	struct recording in = {
 		.processes = processes, .process_count = 2, .elfs = elfs, .elf_count = 1};
 	CLEANUP(str_fini) struct str got = {0};
 	struct perffile f;
@@ -311,9 +311,9 @@ static void test_snapshots(void)
 {
 	static const char first[] = "7000000 100 old.one\n7000100 100 old.two\n";
 	static const char second[] = "7000000 100 new.one\n";
-	struct profile_map maps[] = {{.pid = 7, .order = 2, .fd = file_of(second, strlen(second))},
+	struct session_map maps[] = {{.pid = 7, .order = 2, .fd = file_of(second, strlen(second))},
 				     {.pid = 7, .order = 1, .fd = file_of(first, strlen(first))}};
-	struct profile_input in = {.kallsyms_fd = -1, .maps = maps, .map_count = 2};
+	struct recording in = {.kallsyms_fd = -1, .maps = maps, .map_count = 2};
 	CLEANUP(str_fini) struct str got = {0};
 	struct perffile f;
 	struct quality q;
@@ -367,7 +367,7 @@ static void test_kernel(void)
 	ksymbol(&f, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, 13);
 	pf_sample(&f, 7, 7, 14, chain, 2);
 	pf_sample(&f, 7, 7, 15, (const uint64_t[]){KERNEL, 0xffffffffa0000010}, 2);
-	read_jvm(&f, (struct profile_input){0}, &got, &q);
+	read_jvm(&f, (struct recording){0}, &got, &q);
 	is_str(got.buf, "java_main;[kernel] 2\njava_main;[mod] 1\njava_main;bpf_prog_[k] 1\n",
 	       "a BPF program while it is there, a module without symbols");
 	is_int(q.frames_unknown, 3, "frames without a name");
@@ -375,7 +375,7 @@ static void test_kernel(void)
 
 static void test_refused(void)
 {
-	struct profile_input in = {.perf_fd = file_of("no recording", 12), .kallsyms_fd = -1};
+	struct recording in = {.perf_fd = file_of("no recording", 12), .kallsyms_fd = -1};
 	struct profile p;
 	struct err err = {0};
 

@@ -35,13 +35,13 @@ static void ask(void *arg, size_t i)
 
 int main(void)
 {
-	struct profile_map maps[] = {{.pid = 7, .fd = file_of("1000 10 new\n"), .order = 2},
+	struct session_map maps[] = {{.pid = 7, .fd = file_of("1000 10 new\n"), .order = 2},
 				     {.pid = 9, .fd = -1, .order = 1},
 				     {.pid = 7, .fd = file_of("1000 20 old\n"), .order = 1}};
-	struct profile_elf elfs[] = {
+	struct session_elf elfs[] = {
 		{.path = "spin", .fd = open("tests/golden/perf/spin", O_RDONLY), .debug_fd = -1},
 		{.path = "none", .fd = -1, .debug_fd = -1}};
-	struct profile_input in = {
+	struct recording in = {
 		.maps = maps, .map_count = 3, .elfs = elfs, .elf_count = 2, .perf_fd = -1};
 	struct sources *s = sources_new(&in);
 	struct asking a = {.sources = s};

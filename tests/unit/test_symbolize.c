@@ -98,8 +98,8 @@ static void test_kernel(struct symbolizer *sy, struct space *sp, struct stacks *
 
 int main(void)
 {
-	struct profile_map map = {.pid = 7, .fd = file_of(map_text)};
-	struct profile_input in = {
+	struct session_map map = {.pid = 7, .fd = file_of(map_text)};
+	struct recording in = {
 		.perf_fd = -1, .kallsyms_fd = file_of(kernel_text), .maps = &map, .map_count = 1};
 	struct perffile f;
 	struct perfdata *pd = nothing(&f);

@@ -51,11 +51,10 @@ static void is_named(const struct threadnames *tn, pid_t pid, pid_t tid, const c
 int main(void)
 {
 	CLEANUP(str_fini) struct str first = {0}, later = {0}, other = {0};
-	static const struct profile_thread threads[] = {
+	static const struct session_thread threads[] = {
 		{7, 1007, 7}, {7, 1008, 8}, {7, 1009, 9}, {7, 1010, 10}, {9, 2007, 7}};
-	struct profile_map maps[3];
-	struct profile_input in = {
-		.maps = maps, .map_count = 3, .threads = threads, .thread_count = 5};
+	struct session_map maps[3];
+	struct recording in = {.maps = maps, .map_count = 3, .threads = threads, .thread_count = 5};
 	CLEANUP(threadnames_free) struct threadnames *tn = NULL;
 
 	start(&first);
@@ -70,9 +69,9 @@ int main(void)
 	str_add(&later, "#dfg1 end of it\n", 16);
 	start(&other);
 	add(&other, 7, "of another JVM", 14);
-	maps[0] = (struct profile_map){.pid = 7, .fd = file_of(&later), .order = 1};
-	maps[1] = (struct profile_map){.pid = 7, .fd = file_of(&first), .order = 0};
-	maps[2] = (struct profile_map){.pid = 9, .fd = file_of(&other), .order = 0};
+	maps[0] = (struct session_map){.pid = 7, .fd = file_of(&later), .order = 1};
+	maps[1] = (struct session_map){.pid = 7, .fd = file_of(&first), .order = 0};
+	maps[2] = (struct session_map){.pid = 9, .fd = file_of(&other), .order = 0};
 	tn = threadnames_new(&in);
 	is_named(tn, 7, 1007, "renamed again");
 	is_named(tn, 7, 1008, "request-handler-2");
