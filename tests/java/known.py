@@ -12,7 +12,7 @@ complete, unknown, nameless, truncated: as in the summary. in-tree: stacks of th
 starts with. pairs: Java frames next to each other whose caller's bytecode could be read; a pair is
 wrong where that method calls nothing of the callee's name. Methods of hidden classes (lambdas,
 method handles) are left out: what they call is in no file. One wrong pair in 5 000 samples (WRONG) is no
-failure: docs/measurements-accuracy.md tells where it can come from."""
+failure: docs/measurements.md has what can still be wrong."""
 import collections
 import getopt
 import json
