@@ -113,8 +113,6 @@ int run_isolated(int (*fn)(void *arg, void *reply, struct err *err), void *arg, 
 	listen(from, sizeof(v) + size, deadline, &late, &said);
 	if (late)
 		run_stop(&child);
-	else
-		run_hurry(child.pid);				/* it has only to end */
 	while (child.pid > 0 && !run_wait(&child, -1, &status)) /* a signal came in between */
 		;
 	if (late)

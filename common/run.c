@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -15,11 +14,7 @@
 #define STOP_MS	 2000
 #define RUN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-#define HURRY_NICE (-10)
-
 /* Of this process. */
-static bool hurries;
-static int usual_nice;
 static struct {
 	pid_t *pids;
 	size_t count, cap;
@@ -144,22 +139,6 @@ void run_kill(struct run_child *c, int sig)
 {
 	if (c->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, c->pidfd, sig, NULL, 0);
-}
-
-void run_hurry(pid_t pid)
-{
-	if (pid == 0 && !hurries) {
-		usual_nice = getpriority(PRIO_PROCESS, 0);
-		hurries = true;
-	}
-	(void)setpriority(PRIO_PROCESS, (id_t)pid, HURRY_NICE);
-}
-
-void run_relax(void)
-{
-	if (hurries)
-		(void)setpriority(PRIO_PROCESS, 0, usual_nice);
-	hurries = false;
 }
 
 void run_stop(struct run_child *c)

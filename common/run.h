@@ -34,13 +34,6 @@ int run_wait(struct run_child *child, int ms, int *ret_status);
 /* Sends a signal through the pidfd. */
 void run_kill(struct run_child *child, int sig);
 
-/* What takes little and is waited for goes in front: a process (0: this one, and what it starts
- * from then on) gets some ten times the usual share of a processor, where that is allowed. */
-void run_hurry(pid_t pid);
-
-/* This one has the share again that it, or the one that started it, had before it hurried. */
-void run_relax(void);
-
 /* SIGKILL and reap, if it still runs. One that a file system (FUSE) holds ends when that lets it:
  * it is left to itself after 2 s. */
 void run_stop(struct run_child *child);

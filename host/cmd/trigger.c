@@ -71,14 +71,12 @@ static int share_recording(struct targets *t, struct err *err)
 	return 0;
 }
 
-/* The last snapshots are taken while perf writes what it has. None of it takes long, but where the
- * processors are busy each of many steps would wait for its turn. */
+/* Takes the last snapshots while perf writes what it has. */
 static int end_recording(struct targets *t, const struct options *o, struct recording *r,
 			 struct err *err)
 {
 	int rc;
 
-	run_hurry(0);
 	record_end(r);
 	rc = watches_end(t, o, err);
 	if (rc < 0)
@@ -149,7 +147,6 @@ static int draw(const struct session *s, const char *outdir, const struct option
 	inputs_add_session(&in, s);
 	if (render(&in, ROOT_THREAD, &o->formats, outdir, &result, err) < 0)
 		return -1;
-	run_relax();
 	log_progress("%s", "");
 	summary.post_ms = clock_ms() - ended;
 	if (o->json)

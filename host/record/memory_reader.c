@@ -80,13 +80,11 @@ static void switch_debug_info(struct reader *r)
 	cleanup_close_fd(&r->writable);
 }
 
-/* Nothing is read before all that is not needed for it is gone. The less a snapshot is held up by
- * those whose code it is of, the less of it changes meanwhile. */
+/* Gives up everything that is not needed before it reads the first byte. */
 static int begin(struct reader *r, struct err *err)
 {
 	int keep[] = {r->socket, r->to, r->writable, hs_proc_file(r->proc)};
 
-	run_hurry(0);
 	confine_files(keep, ARRAY_LEN(keep));
 	if (confine_reader_of(r->jvm->pid, MEMORY, err) < 0 || hs_proc_find(r->proc, err) < 0)
 		return -1;

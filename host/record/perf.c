@@ -205,10 +205,8 @@ static void perf_words(const char *dir, struct str *ret)
 
 void record_end(struct recording *r)
 {
-	if (r->perf.pid > 0 && !r->ended) {
-		run_hurry(r->perf.pid);
+	if (r->perf.pid > 0 && !r->ended)
 		run_kill(&r->perf, SIGINT);
-	}
 	r->ended = true;
 }
 

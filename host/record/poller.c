@@ -292,8 +292,6 @@ bool watch_has_answered(const struct watch *w)
 
 void watch_stop(struct watch *w)
 {
-	if (w->child.pid > 0)
-		run_hurry(w->child.pid);
 	wish(w, WISH_LAST);
 	if (w->wishes >= 0)
 		close(TAKE_FD(w->wishes));

@@ -9,7 +9,6 @@
 #include "common/heap.h"
 #include "common/run.h"
 #include "common/str.h"
-#include "perf/perfdata.h"
 
 /* The child's limits: generous for any real recording, small enough that a forged one cannot take
  * the machine. Address space, since the recording is mapped, by each thread that reads it. */
@@ -18,8 +17,6 @@
 #define CPU_SECONDS  600u /* for each input */
 
 #define HEAP_USUAL (64u << 20) /* more than most recordings need */
-
-#define SHORT_SAMPLES 10000u
 
 #define FILES_AT_ONCE 250 /* of one message: at most 253 (SCM_MAX_FD, include/net/scm.h) */
 
@@ -188,15 +185,6 @@ int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped, 
 	return input_read(&r->in->list[r->next - 1], &files, profile, skipped, err);
 }
 
-/* Whether it is read in a tenth of a second or two: where the recording was made just now, somebody
- * waits for its end. What takes longer does so beside what else runs. */
-static bool is_short(const struct inputs *in)
-{
-	const struct session *s = in->count == 1 ? input_session(&in->list[0]) : NULL;
-
-	return s && perfdata_samples_about(in->list[0].size, s->stack_bytes) < SHORT_SAMPLES;
-}
-
 /* In the child: from here on nothing but the open descriptors is in reach. */
 static int confined(void *arg, void *reply, struct err *err)
 {
@@ -205,8 +193,6 @@ static int confined(void *arg, void *reply, struct err *err)
 
 	for (size_t i = 0; i < r->in->count; i++)
 		memory += MEMORY_TIMES * r->in->list[i].size;
-	if (!is_short(r->in))
-		run_relax();
 	heap_expect(HEAP_USUAL);
 	if (confine_reader(memory, CPU_SECONDS * (unsigned)r->in->count, err) < 0)
 		return -1;

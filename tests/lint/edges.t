@@ -25,7 +25,7 @@ unwind:      dfg common elf jit
 symbols:     dfg common session elf calltree jit unwind perf
 profile:     common session elf calltree unwind perf symbols
 format:      dfg common session elf calltree
-report:      common session jit calltree perf profile format
+report:      common session jit calltree profile format
 discover:    dfg common session
 record:      dfg common injector hotspot session elf discover
 top:         dfg common calltree format report record

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -201,40 +200,6 @@ static void test_parent_dies(void)
 	is_int(wait_for_end(c.pid), 0, "and is gone with its parent");
 }
 
-static int nices(void *arg, void *reply, struct err *ignored)
-{
-	int *n = reply;
-
-	(void)arg;
-	(void)ignored;
-	n[0] = getpriority(PRIO_PROCESS, 0);
-	run_relax();
-	n[1] = getpriority(PRIO_PROCESS, 0);
-	run_hurry(0);
-	run_hurry(0);
-	n[2] = getpriority(PRIO_PROCESS, 0);
-	run_relax();
-	n[3] = getpriority(PRIO_PROCESS, 0);
-	return 0;
-}
-
-/* Without the right to it nothing changes. */
-static void test_hurry(void)
-{
-	int usual = getpriority(PRIO_PROCESS, 0), n[4];
-
-	is_int(run_isolated(nices, NULL, n, sizeof(n), -1, &err), 0, "a child");
-	is_int(n[0], usual, "has the usual share");
-	is_int(n[1], usual, "also where it never hurried");
-	ok(n[2] == -10 || n[2] == usual, "more where it hurries and may");
-	is_int(n[3], usual, "and the usual one again");
-	run_hurry(0);
-	is_int(run_isolated(nices, NULL, n, sizeof(n), -1, &err), 0, "a child of one that hurries");
-	is_int(n[0], n[2], "hurries, too");
-	is_int(n[1], usual, "and has the share that was usual there");
-	run_relax();
-}
-
 static int ends(void *arg)
 {
 	(void)arg;
@@ -262,7 +227,6 @@ static void test_leave(void)
 int main(void)
 {
 	test_leave();
-	test_hurry();
 	test_capture();
 	test_not_found();
 	test_limit();
