@@ -5,8 +5,9 @@
 #   sudo sh examples/demo/run.sh [SECONDS]
 #
 # Installs what is missing, builds dfg, starts Shop.java with runc (user 1000, read-only root, no
-# capability, own pid and mount namespaces), and records it. No daemon, no registry, no image: the
-# container's /usr is this machine's, read-only. Safe to run again; the container goes away.
+# capability, own pid and mount namespaces) and dfg's hook, and records it: hook -> injector -> agent ->
+# shared volume -> perf -> graph. No daemon, no registry, no image: the container's /usr is this machine's,
+# read-only. It can be run again; the container is deleted at the end.
 set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-10}
@@ -36,7 +37,11 @@ javac -d $work/rootfs/app examples/demo/Shop.java
 sed -e "s|@JAVA@|$java|" -e "s|@HOOK@|$build/libexec/dfg-hook|" \
 	-e "s|@PAYLOAD@|$build/libexec/payload.squashfs|" examples/demo/config.json >$work/config.json
 trap 'runc delete -f $id >/dev/null 2>&1 || true; rm -rf $work' EXIT INT TERM
-runc run -d --bundle $work $id </dev/null >$work/shop.log 2>&1
+runc run -d --bundle $work $id </dev/null >$work/shop.log 2>&1 || {
+	echo "run.sh: the container does not start; runc and the hook said:" >&2
+	cat $work/shop.log >&2
+	exit 1
+}
 sleep 3 # let the compilers see the hot methods
 
 say "dfg-trigger $id -d $seconds"
