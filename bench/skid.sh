@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Where a sample stands when one instruction takes nearly all of the time: at it, or behind it? A loop
+# Where a sample stands when one instruction takes nearly all of the time: at it, or after it? A loop
 # of one division and six cheap instructions, sampled by perf's clock as dfg does. Prints the share
-# of the samples in the loop at the division, right behind it, and elsewhere.
+# of the samples in the loop at the division, right after it, and elsewhere.
 #
 #	bench/skid.sh		HZ (999), SECONDS_EACH (3)
 set -eu

@@ -38,7 +38,7 @@ static void walk(struct cfi *c, uint64_t offset, const struct stack_copy *stack)
 }
 
 /* A copy that ends with its pages: the libraries are not built with a sanitizer, and one byte read
- * behind the file must show. */
+ * after the file must show. */
 static uint8_t *map_guarded(const uint8_t *data, size_t size, size_t *ret_len, void **ret_map)
 {
 	size_t len = (size + 0xfff) & ~(size_t)0xfff;

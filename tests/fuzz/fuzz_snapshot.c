@@ -2,7 +2,7 @@
 /* A process that claims to be a JVM, and is asked for a snapshot. The first byte chooses the
  * layout; what follows are patches to a working image, {u32 offset, u8 width, u64 value} each. With
  * an odd high half of the first byte, offsets count from the compiled method and its scopes; with
- * its highest bit, a snapshot of the working image comes first, and one behind the patches is a
+ * its highest bit, a snapshot of the working image comes first, and one after the patches is a
  * delta. The promise: it ends, and what it writes is what dfg/snapshot.h says. */
 #include "dfg/bytes.h"
 #include "dfg/request.h"

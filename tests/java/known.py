@@ -111,7 +111,7 @@ def pairs_of(stacks):
     for _, frames, count in stacks:
         for a, b in zip(frames, frames[1:]):
             x, y = JAVA.match(a), JAVA.match(b)
-            if x and y and "." in x[1] and "." in y[1]:  # "Interpreter": which method is not to be told
+            if x and y and "." in x[1] and "." in y[1]:  # "Interpreter": which method is unknown
                 pairs[x[1], y[1]] += count
     return pairs
 

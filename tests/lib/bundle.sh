@@ -15,14 +15,14 @@
 # Knobs: variables, read by bundle_make; unset or empty means not used. An array of one may be a plain
 # word, which can also be given for one call: BUNDLE_MOUNTS=/a:/b bundle_make … (bash cannot do that
 # with arrays).
-#   BUNDLE_ENV=(K=V …)            environment, behind PATH
+#   BUNDLE_ENV=(K=V …)            environment, after PATH
 #   BUNDLE_USER=UID[:GID]         default 0:0
 #   BUNDLE_READONLY=1             root.readonly
 #   BUNDLE_CWD=/                  working directory
 #   BUNDLE_HOSTNAME=name
 #   BUNDLE_CAPS="CAP_A CAP_B"     all sets but the ambient one; default: Docker's fourteen
 #   BUNDLE_USERNS=FIRST:COUNT     user namespace: container ids 0… are host ids FIRST…
-#   BUNDLE_MOUNTS=(SRC:DST[:OPT,OPT…] …)   bind mounts, behind all others; default option rw
+#   BUNDLE_MOUNTS=(SRC:DST[:OPT,OPT…] …)   bind mounts, after all others; default option rw
 #   BUNDLE_ANNOTATIONS=(K=V …)
 #   BUNDLE_MEMORY=BYTES           memory limit
 #   BUNDLE_HOOK=/path/dfg-hook    hooks: createRuntime and poststop

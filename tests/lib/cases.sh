@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# JVMs in containers of every kind. Source it behind tap.sh, bundle.sh and shop.sh.
+# JVMs in containers of every kind. Source it after tap.sh, bundle.sh and shop.sh.
 #
 #   case_make NAME AGENT [KNOB=VALUE…] [JVM OPTION…]   a container with Shop in it, in the background;
 #                       knobs are shop.sh's, AGENT what is said where an agent is asked for: "agent",

@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* Known values (100 and the register's number) in all registers that calls preserve, behind them a
+/* Known values (100 and the register's number) in all registers that calls preserve, after them a
  * call. */
 void keep_values(void (*f)(void));
 
-/* Traps; the handler goes on behind it. A frame of its own. */
+/* Traps; the handler goes on after it. A frame of its own. */
 void break_here(void);
 
 #ifdef __aarch64__

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Pods through the Container Runtime Interface of a containerd of the test's own, as a kubelet makes
-# them. Source it behind tap.sh and engines.sh; needs protoc and curl (a gRPC call without streams is
+# them. Source it after tap.sh and engines.sh; needs protoc and curl (a gRPC call without streams is
 # one HTTP/2 request). The protocol file is Kubernetes' own, of Debian's package of it.
 #
 #   cri_start <CONFIG        containerd with this config.toml, in which @DIR@ is a new directory CRI_DIR

@@ -18,7 +18,7 @@
 
 struct elfmake {
 	struct str names; /* .shstrtab */
-	struct str data;  /* behind the headers */
+	struct str data;  /* after the headers */
 	Elf64_Shdr sections[ELFMAKE_SECTIONS];
 	uint16_t count;
 	Elf64_Phdr frames; /* PT_GNU_EH_FRAME, p_type 0: none */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Engines of Debian's unstable suite, unpacked beside the system's. Source it behind tap.sh.
+# Engines of Debian's unstable suite, unpacked beside the system's. Source it after tap.sh.
 #
 #   engines_sid PACKAGE...   unpacks the packages, without what they depend on, below $ENGINES, which
 #                            it sets; downloaded once per build folder. Those that are used here are

@@ -90,7 +90,7 @@ static bool fp_is_of(const struct fp_sample *s, uint64_t fp, uint64_t addr)
 }
 
 /* The caller at `addr` was left out, and the walk went on at `next`. Below native code rbp is not
- * at hand any more: then the frame pointer is that of any frame which returns to `next`. */
+ * current any more: then the frame pointer is that of any frame which returns to `next`. */
 static bool fp_is_proved(const struct fp_sample *s, bool native, uint64_t addr, uint64_t next)
 {
 	uint64_t word;
@@ -127,7 +127,7 @@ static const char *fp_difference(const struct fp_sample *s, const struct fp_part
 		same++;
 	if (n == m && same == n)
 		return NULL;
-	/* The innermost is where the program was; the walk goes on behind the frame of rbp. */
+	/* The innermost is where the program was; the walk goes on after the frame of rbp. */
 	if (n > m && m > 1 && same == m - 1 && ours->addr[0] == theirs->addr[0])
 		return fp_is_proved(s, unwind_pc(s->regs) != ours->addr[0], ours->addr[n - m],
 				    theirs->addr[1])

@@ -153,7 +153,7 @@ static inline void snap_image_types(struct image *im)
 	image_set(im, image_find(im, "gHotSpotVMTypes"), im->types, 8);
 }
 
-/* Packs a number as the release does; returns behind it. */
+/* Packs a number as the release does; returns after it. */
 static inline uint8_t *snap_image_pack(const struct image *im, uint8_t *p, uint32_t n)
 {
 	uint32_t base = im->release == IMAGE_25, low = 192 - base;
@@ -320,7 +320,7 @@ static inline void snap_image_nmethod(struct snap_image *s)
 	}
 }
 
-/* JDK 8: Object, below it `first` and behind that the class; below `first` another, so that the way
+/* JDK 8: Object, below it `first` and after that the class; below `first` another, so that the way
  * from that one is up and on. */
 static inline void snap_image_tree(struct snap_image *s, uint64_t head)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Debian package, and a Debian 12 in which it is installed. Source it behind tap.sh.
+# The Debian package, and a Debian 12 in which it is installed. Source it after tap.sh.
 #
 #   image_deb     builds the package unless it is there; its path in $DEB
 #   image_root    makes examples/kubernetes/image.sh's root file system unless it is there; its path in

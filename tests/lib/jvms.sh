@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# JVMs of many versions under many options, each in a container with its own libc. Source it behind
+# JVMs of many versions under many options, each in a container with its own libc. Source it after
 # tap.sh, bundle.sh and shop.sh.
 #
 #   jvms_setup VERSION…          shop_setup, Known instead of Shop, the JDKs' roots

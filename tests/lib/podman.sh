@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# podman with stores of the test's own. Source it behind tap.sh, bundle.sh and shop.sh.
+# podman with stores of the test's own. Source it after tap.sh, bundle.sh and shop.sh.
 #
 #   podman_setup [COMMAND…]   POD: podman (or what COMMAND runs) with runc, and below $SHOP/p/empty a root file
 #                             system in which the host's /usr and /etc fit

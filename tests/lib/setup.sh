@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# dfg-setup on engines of the test's own. Source it behind tap.sh, bundle.sh and shop.sh.
+# dfg-setup on engines of the test's own. Source it after tap.sh, bundle.sh and shop.sh.
 #
 #   setup_setup            shop_setup, and an installation of dfg in $SHOP/dfg whose dfg.conf names
 #                          DFG_ROOT; SETUP is its dfg-setup

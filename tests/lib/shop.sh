@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The demo's JVM under test, in runc bundles. Source it behind tap.sh and bundle.sh.
+# The demo's JVM under test, in runc bundles. Source it after tap.sh and bundle.sh.
 #
 #   shop_setup            scratch directory $SHOP (removed at exit), DFG_ROOT in it, Shop compiled,
 #                         DFG (dfg-trigger of the build), HOOK and PAYLOAD set

@@ -26,7 +26,7 @@
 #define NATIVE	0xc0000u
 #define RET	(METHOD + 0x40) /* return addresses */
 #define UP	(CALLER + 0x40)
-#define LEAF	(METHOD + 0x60) /* behind a call that has no region */
+#define LEAF	(METHOD + 0x60) /* after a call that has no region */
 #define ENTRY	(STUBS + 0x10)	/* the call stub's */
 #define INTO	(INTERP + 0x20)
 #ifdef __aarch64__

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Draws folded text or pprof for the tests: draw FORMAT [TITLE [SUBTITLE [QUALITY]]] <IN >OUT, as
- * if recorded for 10 s at 100 Hz; QUALITY: the numbers of struct quality behind `samples`, divided
+ * if recorded for 10 s at 100 Hz; QUALITY: the numbers of struct quality after `samples`, divided
  * by commas. */
 #include <stdio.h>
 #include <string.h>

@@ -65,7 +65,7 @@ static bool ring_open(struct ring *r, struct perf_event_attr *attr, int cpu)
 	return p != MAP_FAILED;
 }
 
-/* The process a record is about: the first number behind its header, but for samples (IP before)
+/* The process a record is about: the first number after its header, but for samples (IP before)
  * and what the kernel says of itself. */
 static bool is_about(const struct perf_event_header *h, const uint8_t *body, uint32_t pid)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Makes of a whole snapshot and the deltas behind it the one whole snapshot they come to: snapapply
+/* Makes of a whole snapshot and the deltas after it the one whole snapshot they come to: snapapply
  * IN OUT. Its code is in the order of addresses; of methods with one id the last counts; stubs
  * stay. */
 #include <fcntl.h>

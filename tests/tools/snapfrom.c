@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Takes a snapshot of a running JVM from outside: snapfrom PID FILE [MS]. Then, every MS
- * milliseconds, deltas behind it, until its standard input ends; the last of them goes through all
+ * milliseconds, deltas after it, until its standard input ends; the last of them goes through all
  * classes. Prints what each cost: system calls that read, what they read, and time. */
 #include <fcntl.h>
 #include <poll.h>

@@ -32,7 +32,7 @@ struct stat_run {
 	const struct snapfile *snapshot;
 	struct returns *returns;
 	struct process *process;
-	uint64_t time; /* of the sample at hand */
+	uint64_t time; /* of the sample current */
 	struct counter lost[CLASSES], cut[CLASSES], differ[CLASSES];
 	uint64_t samples, frames, java, ends[3], java_ends[3], outside, compared, equal;
 	long verbose, show;

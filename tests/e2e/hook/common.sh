@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the hook's end-to-end tests share. Sourced behind tap.sh and bundle.sh.
+# What the hook's end-to-end tests share. Sourced after tap.sh and bundle.sh.
 #
 #   hook_setup             a scratch directory S with the hook's root directory R and a root file
 #                          system of one static program; sets BUNDLE_HOOK and its arguments; all is

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A JVM whose code comes and goes is watched, from outside and by the agent: the whole snapshot and the
-# deltas behind it come to what a snapshot says that is taken when the JVM is quiet.
+# deltas after it amount to what a snapshot says that is taken when the JVM is quiet.
 # JVMs: those in /usr/lib/jvm, one of each version; others by DFG_TEST_JAVA="/path/bin/java ...".
 . "$(dirname "$0")/../../lib/tap.sh"
 need_root
@@ -76,7 +76,7 @@ from_outside() {
 
 trailer() { tr -d '\0' <"$1" | tail -c 200 | grep -ao '#dfg1 end.*'; }
 field() { trailer "$1" | sed -n "s/.* $2=\([0-9]*\).*/\1/p"; }
-# ask NAME WORDS: a request, and its answer behind the others.
+# ask NAME WORDS: a request, and its answer after the others.
 ask() {
 	seq=$((seq + 1))
 	fallocate -l 1M "$share/$1"

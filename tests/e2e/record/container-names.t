@@ -75,7 +75,7 @@ ok "  into one directory" trigger -d 1 -f folded -o "$SHOP/out-dir" shop/cart-1
 is "    by their names" "$(ls "$SHOP/out-dir" | tr '\n' ' ')" "shop.cart-1.app shop.cart-1.proxy "
 ok "  and links by name" test -e "$DFG_ROOT/by-name/shop.cart-1.app"
 
-# The table of texts: each stands behind the tag, which is a "2", and its length.
+# The table of texts: each follows the tag, which is a "2", and its length.
 labels() { gzip -dc "$1" | tr -c '[:graph:]' '\n' | sed 's/2$//' | grep -xE 'pid|tid|thread|container|pod|namespace|host|cart-1|shop|app' | sort -u | tr '\n' ' '; }
 all="app cart-1 container host namespace pid pod shop thread tid "
 is "  pprof has the labels" "$(labels "$PROFILE")" "$all"

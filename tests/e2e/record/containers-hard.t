@@ -23,7 +23,7 @@ for delay in 0 0.05 0.15; do
 	shop_stop "$id"
 done
 
-# Gone when the recording has ended, and before anything else is asked: perf, with a shot behind it.
+# Gone when the recording has ended, and before anything else is asked: perf, with a kill after it.
 gone() {
 	local id=gone$$ pid perf
 	shop_start "$id" || return

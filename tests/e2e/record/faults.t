@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What goes wrong, goes wrong in one clear line, and leaves nothing behind.
+# What goes wrong, goes wrong in one clear line, and leaves nothing.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -64,7 +64,7 @@ rm "$session"/elf/*[0-9]
 ok "drawn without them" again none
 is "  which is said in one line" "$(grep -c 'files cannot be opened.*No such file' "$SHOP/err")" 1
 
-# ^C in the middle: what there is is drawn.
+# ^C in the middle: what was recorded is drawn.
 "$DFG" -q -d 600 --json twin-a >"$SHOP/out" & one=$!
 sleep 2
 kill -INT $one
@@ -106,7 +106,7 @@ mount -o remount,size=200m "$SHOP/small"
 ok "a disk that gets full" trigger -q -d 60 -F 999 --unwind vm --stack 65528 -f folded -o "$SHOP/small/x" twin-a
 ok "  ends the recording" test "$(json '.duration < 50')" = true
 ok "  which is said" grep -q "ended after .* s: the disk of .*small.* is full" "$SHOP/err"
-ok "  what there is is drawn" grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)"
+ok "  what was recorded is drawn" grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)"
 umount "$SHOP/small"
 
 # A full share: the host reads instead.
