@@ -8,21 +8,32 @@
 #include <stdint.h>
 
 #include "common/err.h"
-#include "symbols/kallsyms.h"
 
-struct kernsym;
+struct kernel_symbol {
+	uint64_t start, end; /* [start, end) */
+	const char *name;    /* no NUL at its end */
+	size_t len;
+};
 
-/* A copy of the text of /proc/kallsyms, at most 64 MiB: mapped, fd stays the caller's. Lines that
- * are none are passed over; without CAP_SYSLOG all addresses are 0 (kptr_restrict), which gives no
- * symbols. */
-MUST_CHECK struct kernsym *kernsym_open(int fd, struct err *err);
-struct kernsym *kernsym_of(const char *text, size_t len); /* must stay there; NULL, 0: none */
-void kernsym_close(struct kernsym *ks);
+/* The functions in a copy of /proc/kallsyms. Threads may share it. */
+struct kallsyms;
 
-/* A KSYMBOL record: code that came, or went, while recording. It goes before those of the text. */
-void kernsym_add(struct kernsym *ks, uint64_t addr, uint32_t len, const char *name);
-void kernsym_remove(struct kernsym *ks, uint64_t addr);
+/* Maps at most 64 MiB of the file; fd stays the caller's. Malformed lines are skipped. Without
+ * CAP_SYSLOG all addresses are 0 (kptr_restrict), which gives no symbols. */
+MUST_CHECK struct kallsyms *kallsyms_open(int fd, struct err *err);
+void kallsyms_close(struct kallsyms *ks);
 
-bool kernsym_find(const struct kernsym *ks, uint64_t addr, struct kernel_symbol *ret);
+/* These functions, and code that is loaded and unloaded during the recording. */
+struct kernel;
+
+/* The text is borrowed and must stay; NULL: none. */
+struct kernel *kernel_new(const struct kallsyms *text);
+void kernel_free(struct kernel *k);
+
+/* A KSYMBOL record. Such a symbol takes precedence over those of the text. */
+void kernel_add(struct kernel *k, uint64_t addr, uint32_t len, const char *name);
+void kernel_remove(struct kernel *k, uint64_t addr);
+
+bool kernel_find(const struct kernel *k, uint64_t addr, struct kernel_symbol *ret);
 
 #endif

@@ -21,7 +21,8 @@ struct jvm {
 struct sources {
 	const struct recording *in;
 	struct threadnames *threads;
-	struct file *files; /* as in the input */
+	struct kallsyms *kallsyms; /* NULL: none */
+	struct file *files;	   /* as in the input */
 	struct jvm *jvms;
 	size_t jvm_count;
 };
@@ -29,9 +30,12 @@ struct sources {
 struct sources *sources_new(const struct recording *in)
 {
 	struct sources *s = xcalloc(1, sizeof(*s));
+	struct err ignored;
 
 	s->in = in;
 	s->threads = threadnames_new(in);
+	if (in->kallsyms_fd >= 0)
+		s->kallsyms = kallsyms_open(in->kallsyms_fd, &ignored);
 	s->files = xcalloc(in->elf_count, sizeof(*s->files));
 	for (size_t i = 0; i < in->elf_count; i++)
 		pthread_mutex_init(&s->files[i].lock, NULL);
@@ -56,6 +60,7 @@ void sources_free(struct sources *s)
 		snapfile_free(s->jvms[i].code.snapshot);
 	}
 	threadnames_free(s->threads);
+	kallsyms_close(s->kallsyms);
 	free(s->files);
 	free(s->jvms);
 	free(s);
@@ -69,6 +74,11 @@ const struct recording *sources_input(const struct sources *s)
 const struct threadnames *sources_threads(const struct sources *s)
 {
 	return s->threads;
+}
+
+const struct kallsyms *sources_kallsyms(const struct sources *s)
+{
+	return s->kallsyms;
 }
 
 const struct elfsym *sources_elf(struct sources *s, size_t number)

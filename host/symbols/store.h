@@ -10,6 +10,7 @@
 #include "jit/threadnames.h"
 #include "session/recording.h"
 #include "symbols/elfsym.h"
+#include "symbols/kernel.h"
 
 struct sources;
 
@@ -25,6 +26,9 @@ void sources_free(struct sources *s);
 
 const struct recording *sources_input(const struct sources *s);
 const struct threadnames *sources_threads(const struct sources *s);
+
+/* NULL: there is no copy of them. */
+const struct kallsyms *sources_kallsyms(const struct sources *s);
 
 /* The symbols of a file, by its number in the input; NULL: it cannot be read. */
 const struct elfsym *sources_elf(struct sources *s, size_t number);

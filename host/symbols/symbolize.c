@@ -33,7 +33,7 @@ struct native {
 struct symbolizer {
 	const struct space *space;
 	struct stacks *stacks;
-	struct kernsym *kernel;
+	struct kernel *kernel;
 	struct elffiles *files;
 	struct codemaps *codes;
 	struct answers answers;
@@ -46,16 +46,11 @@ struct symbolizer *symbolizer_new(struct sources *sources, const struct perfdata
 				  const struct space *space, struct stacks *stacks)
 {
 	struct symbolizer *sy = xcalloc(1, sizeof(*sy));
-	int kallsyms = sources_input(sources)->kallsyms_fd;
-	struct err ignored;
 
 	sy->space = space;
 	sy->stacks = stacks;
 	answers_init(&sy->answers);
-	if (kallsyms >= 0)
-		sy->kernel = kernsym_open(kallsyms, &ignored);
-	if (!sy->kernel)
-		sy->kernel = kernsym_of(NULL, 0);
+	sy->kernel = kernel_new(sources_kallsyms(sources));
 	sy->files = elffiles_new(sources, pd, space, stacks);
 	sy->codes = codemaps_new(sources, stacks);
 	return sy;
@@ -67,7 +62,7 @@ void symbolizer_free(struct symbolizer *sy)
 		return;
 	elffiles_free(sy->files);
 	codemaps_free(sy->codes);
-	kernsym_close(sy->kernel);
+	kernel_free(sy->kernel);
 	answers_fini(&sy->answers);
 	str_fini(&sy->name);
 	free(sy);
@@ -234,7 +229,7 @@ static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel,
 	struct kernel_symbol s;
 	const char *path;
 
-	if (kernsym_find(sy->kernel, addr, &s)) {
+	if (kernel_find(sy->kernel, addr, &s)) {
 		symname_add_clean(&sy->name, s.name, s.len);
 		return intern(sy, FRAME_KERNEL);
 	}
@@ -307,7 +302,7 @@ bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t 
 void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *change)
 {
 	if (change->gone)
-		kernsym_remove(sy->kernel, change->addr);
+		kernel_remove(sy->kernel, change->addr);
 	else
-		kernsym_add(sy->kernel, change->addr, change->len, change->name);
+		kernel_add(sy->kernel, change->addr, change->len, change->name);
 }

@@ -2,12 +2,16 @@
 #include "symbols/kernel.h"
 
 #include "common/str.h"
+#include "lib/textfile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct kernsym *ks = kernsym_of((const char *)data, size);
+	CLEANUP(close_fd) int fd = file_of(data, size);
+	struct err err;
+	struct kallsyms *ks = kallsyms_open(fd, &err); /* NULL: empty */
+	struct kernel *k = kernel_new(ks);
 	struct kernel_symbol s;
 
 	/* Bytes as addresses, too: code that comes and goes. */
@@ -18,15 +22,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(&addr, data + i, sizeof(addr));
 		memcpy(&len, data + i + 8, sizeof(len));
 		if (len % 3 == 0)
-			kernsym_remove(ks, addr);
+			kernel_remove(k, addr);
 		else
-			kernsym_add(ks, addr, len, "bpf_prog");
-		if (kernsym_find(ks, addr, &s) && (addr < s.start || addr >= s.end))
+			kernel_add(k, addr, len, "bpf_prog");
+		if (kernel_find(k, addr, &s) && (addr < s.start || addr >= s.end))
 			abort();
 	}
 	for (uint64_t addr = 0xffffffff80000000; addr < 0xfffffffff0000000; addr += 0x1234567)
-		if (kernsym_find(ks, addr, &s) && (addr < s.start || addr >= s.end || !s.len))
+		if (kernel_find(k, addr, &s) && (addr < s.start || addr >= s.end || !s.len))
 			abort();
-	kernsym_close(ks);
+	kernel_free(k);
+	kallsyms_close(ks);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "common/str.h"
 #include "lib/tap.h"
+#include "lib/textfile.h"
 
 static const char text[] = "0000000000000000 A fixed_percpu_data\n"
 			   "ffffffff81000000 T _stext\n"
@@ -18,12 +19,20 @@ static const char text[] = "0000000000000000 A fixed_percpu_data\n"
 			   "ffffffffc0008000 t other\t[other]\n"
 			   "ffffffffc0009000 t cut_off";
 
-static void is_at(const struct kernsym *ks, uint64_t addr, const char *want)
+static struct kallsyms *kallsyms_of(const char *p, size_t len)
+{
+	CLEANUP(close_fd) int fd = file_of(p, len);
+	struct err err;
+
+	return kallsyms_open(fd, &err);
+}
+
+static void is_at(const struct kernel *k, uint64_t addr, const char *want)
 {
 	struct kernel_symbol s;
 	char name[64] = "";
 
-	if (kernsym_find(ks, addr, &s))
+	if (kernel_find(k, addr, &s))
 		snprintf(name, sizeof(name), "%.*s", (int)s.len, s.name);
 	ok(strcmp(name, want) == 0, "%#llx is %s (%s)", (unsigned long long)addr,
 	   *want ? want : "nothing", name);
@@ -34,67 +43,76 @@ static void test_order(void)
 {
 	CLEANUP(str_fini) struct str lines = {0};
 	struct kernel_symbol s;
-	struct kernsym *ks;
+	struct kallsyms *ks;
+	struct kernel *k;
 	uint64_t wrong = 0, base = 0xffffffff81000000;
 
 	for (unsigned i = 0; i < 3000; i++) {
 		if (i % 5 == 0)
 			str_addf(&lines, "%llx t alias\n", (unsigned long long)base + i * 16);
 		str_addf(&lines, "%llx T f%u\n", (unsigned long long)base + i * 16, i);
-		for (unsigned k = 0; k < i % 7; k++)
+		for (unsigned n = 0; n < i % 7; n++)
 			str_addf(&lines, "%llx D data\n", (unsigned long long)base + i * 16);
 	}
-	ks = kernsym_of(lines.buf, lines.len);
+	ks = kallsyms_of(lines.buf, lines.len);
+	k = kernel_new(ks);
 	for (unsigned i = 0; i < 3000; i++) {
 		CLEANUP(free) char *name = xasprintf("f%u", i);
 
-		wrong += !kernsym_find(ks, base + i * 16 + i % 16, &s) || s.len != strlen(name) ||
+		wrong += !kernel_find(k, base + i * 16 + i % 16, &s) || s.len != strlen(name) ||
 			 memcmp(s.name, name, s.len) || (i < 2999 && s.end != s.start + 16);
 	}
 	is_int(wrong, 0, "each of 3000 is found");
-	kernsym_close(ks);
+	kernel_free(k);
+	kallsyms_close(ks);
 }
 
 int main(void)
 {
 	static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t x\t[mod]\n";
-	struct kernsym *ks = kernsym_of(text, strlen(text));
+	struct kallsyms *ks = kallsyms_of(text, strlen(text));
+	struct kernel *k = kernel_new(ks);
+	struct err err;
 
-	is_at(ks, 0xffffffff80ffffff, "");
-	is_at(ks, 0xffffffff81000000, "_stext");
-	is_at(ks, 0xffffffff810000ff, "_stext");
-	is_at(ks, 0xffffffff81000100, "global_one");
-	is_at(ks, 0xffffffff81000190, "global_one");
-	is_at(ks, 0xffffffff81000200, "weak_one");
-	is_at(ks, 0xffffffff81005010, "last_of_kernel");
-	is_at(ks, 0xffffffff81006000, "");
-	is_at(ks, 0xffffffffc0001fff, "first");
-	is_at(ks, 0xffffffffc0002001, "second");
-	is_at(ks, 0xffffffffc0007000, "");
-	is_at(ks, 0xffffffffc0009001, "cut_off");
+	is_at(k, 0xffffffff80ffffff, "");
+	is_at(k, 0xffffffff81000000, "_stext");
+	is_at(k, 0xffffffff810000ff, "_stext");
+	is_at(k, 0xffffffff81000100, "global_one");
+	is_at(k, 0xffffffff81000190, "global_one");
+	is_at(k, 0xffffffff81000200, "weak_one");
+	is_at(k, 0xffffffff81005010, "last_of_kernel");
+	is_at(k, 0xffffffff81006000, "");
+	is_at(k, 0xffffffffc0001fff, "first");
+	is_at(k, 0xffffffffc0002001, "second");
+	is_at(k, 0xffffffffc0007000, "");
+	is_at(k, 0xffffffffc0009001, "cut_off");
 
-	kernsym_add(ks, 0xffffffffc0002100, 0x100, "bpf_prog_a");
-	kernsym_add(ks, 0xffffffffa0000000, 0x100, "bpf_prog_b");
-	kernsym_add(ks, UINT64_MAX, 0x100, "over_the_end");
-	is_at(ks, 0xffffffffc0002180, "bpf_prog_a");
-	is_at(ks, 0xffffffffc0002200, "second");
-	is_at(ks, 0xffffffffa0000000, "bpf_prog_b");
-	is_at(ks, UINT64_MAX, "");
-	kernsym_add(ks, 0xffffffffa0000000, 0x10, "bpf_prog_c");
-	is_at(ks, 0xffffffffa0000000, "bpf_prog_c");
-	is_at(ks, 0xffffffffa0000020, "");
-	kernsym_remove(ks, 0xffffffffc0002100);
-	kernsym_remove(ks, 0x1234);
-	is_at(ks, 0xffffffffc0002180, "second");
-	kernsym_close(ks);
+	kernel_add(k, 0xffffffffc0002100, 0x100, "bpf_prog_a");
+	kernel_add(k, 0xffffffffa0000000, 0x100, "bpf_prog_b");
+	kernel_add(k, UINT64_MAX, 0x100, "over_the_end");
+	is_at(k, 0xffffffffc0002180, "bpf_prog_a");
+	is_at(k, 0xffffffffc0002200, "second");
+	is_at(k, 0xffffffffa0000000, "bpf_prog_b");
+	is_at(k, UINT64_MAX, "");
+	kernel_add(k, 0xffffffffa0000000, 0x10, "bpf_prog_c");
+	is_at(k, 0xffffffffa0000000, "bpf_prog_c");
+	is_at(k, 0xffffffffa0000020, "");
+	kernel_remove(k, 0xffffffffc0002100);
+	kernel_remove(k, 0x1234);
+	is_at(k, 0xffffffffc0002180, "second");
+	kernel_free(k);
+	kallsyms_close(ks);
 
-	ks = kernsym_of(hidden, strlen(hidden));
-	is_at(ks, 0, "");
-	is_at(ks, 0x1000, "");
-	kernsym_close(ks);
-	ks = kernsym_of(NULL, 0);
-	is_at(ks, 0xffffffff81000000, "");
-	kernsym_close(ks);
+	ks = kallsyms_of(hidden, strlen(hidden));
+	k = kernel_new(ks);
+	is_at(k, 0, "");
+	is_at(k, 0x1000, "");
+	kernel_free(k);
+	kallsyms_close(ks);
+	ok(!kallsyms_open(-1, &err), "without a file there are no symbols: %s", err.msg);
+	k = kernel_new(NULL);
+	is_at(k, 0xffffffff81000000, "");
+	kernel_free(k);
 	test_order();
 	return tap_done();
 }

@@ -7,17 +7,9 @@
 #include "common/fs.h"
 #include "common/parallel.h"
 #include "lib/tap.h"
+#include "lib/textfile.h"
 
 #define THREADS 8
-
-static int file_of(const char *text)
-{
-	FILE *f = tmpfile();
-
-	if (!f || fputs(text, f) < 0 || fflush(f) != 0)
-		abort();
-	return fileno(f);
-}
 
 struct asking {
 	struct sources *sources;
@@ -35,14 +27,19 @@ static void ask(void *arg, size_t i)
 
 int main(void)
 {
-	struct session_map maps[] = {{.pid = 7, .fd = file_of("1000 10 new\n"), .order = 2},
-				     {.pid = 9, .fd = -1, .order = 1},
-				     {.pid = 7, .fd = file_of("1000 20 old\n"), .order = 1}};
+	struct session_map maps[] = {
+		{.pid = 7, .fd = file_of("1000 10 new\n", strlen("1000 10 new\n")), .order = 2},
+		{.pid = 9, .fd = -1, .order = 1},
+		{.pid = 7, .fd = file_of("1000 20 old\n", strlen("1000 20 old\n")), .order = 1}};
 	struct session_elf elfs[] = {
 		{.path = "spin", .fd = open("tests/golden/perf/spin", O_RDONLY), .debug_fd = -1},
 		{.path = "none", .fd = -1, .debug_fd = -1}};
-	struct recording in = {
-		.maps = maps, .map_count = 3, .elfs = elfs, .elf_count = 2, .perf_fd = -1};
+	struct recording in = {.maps = maps,
+			       .map_count = 3,
+			       .elfs = elfs,
+			       .elf_count = 2,
+			       .perf_fd = -1,
+			       .kallsyms_fd = -1};
 	struct sources *s = sources_new(&in);
 	struct asking a = {.sources = s};
 	struct elf_symbol symbol = {.name = "nothing"};

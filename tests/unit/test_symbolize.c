@@ -6,6 +6,7 @@
 #include "common/fs.h"
 #include "lib/perffile.h"
 #include "lib/tap.h"
+#include "lib/textfile.h"
 
 static const char map_text[] = "7000000 1000 a.B.c\n";
 static const char kernel_text[] = "ffffffff81000000 T _stext\nffffffff81001000 T next\n";
@@ -17,16 +18,6 @@ static struct perfdata *nothing(struct perffile *f)
 
 	pf_start(f, &a, 1);
 	return perfdata_of(f->s.buf, f->s.len, &err);
-}
-
-static int file_of(const char *text)
-{
-	int fd = memfd_create("input", MFD_CLOEXEC);
-	struct err err;
-
-	if (fd < 0 || fs_write_all(fd, text, strlen(text), &err) < 0)
-		abort();
-	return fd;
 }
 
 static void is_frame(const struct stacks *s, uint32_t frame, const char *name, enum frame_kind kind,
@@ -98,9 +89,11 @@ static void test_kernel(struct symbolizer *sy, struct space *sp, struct stacks *
 
 int main(void)
 {
-	struct session_map map = {.pid = 7, .fd = file_of(map_text)};
-	struct recording in = {
-		.perf_fd = -1, .kallsyms_fd = file_of(kernel_text), .maps = &map, .map_count = 1};
+	struct session_map map = {.pid = 7, .fd = file_of(map_text, strlen(map_text))};
+	struct recording in = {.perf_fd = -1,
+			       .kallsyms_fd = file_of(kernel_text, strlen(kernel_text)),
+			       .maps = &map,
+			       .map_count = 1};
 	struct perffile f;
 	struct perfdata *pd = nothing(&f);
 	struct space *sp = space_new();

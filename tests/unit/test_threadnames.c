@@ -8,6 +8,7 @@
 #include "common/str.h"
 #include "dfg/snapshot.h"
 #include "lib/tap.h"
+#include "lib/textfile.h"
 
 static void add(struct str *s, uint32_t tid, const char *name, uint32_t claimed)
 {
@@ -26,16 +27,6 @@ static void start(struct str *s)
 		.record = {SNAP_HEAD, sizeof(h)}, .magic = SNAP_MAGIC, .version = SNAP_VERSION};
 
 	str_add(s, (const char *)&h, sizeof(h));
-}
-
-static int file_of(const struct str *s)
-{
-	int fd = memfd_create("snap", MFD_CLOEXEC);
-	struct err err;
-
-	if (fd < 0 || fs_write_all(fd, s->buf, s->len, &err) < 0)
-		abort();
-	return fd;
 }
 
 static void is_named(const struct threadnames *tn, pid_t pid, pid_t tid, const char *want)
@@ -69,9 +60,9 @@ int main(void)
 	str_add(&later, "#dfg1 end of it\n", 16);
 	start(&other);
 	add(&other, 7, "of another JVM", 14);
-	maps[0] = (struct session_map){.pid = 7, .fd = file_of(&later), .order = 1};
-	maps[1] = (struct session_map){.pid = 7, .fd = file_of(&first), .order = 0};
-	maps[2] = (struct session_map){.pid = 9, .fd = file_of(&other), .order = 0};
+	maps[0] = (struct session_map){.pid = 7, .fd = file_of(later.buf, later.len), .order = 1};
+	maps[1] = (struct session_map){.pid = 7, .fd = file_of(first.buf, first.len), .order = 0};
+	maps[2] = (struct session_map){.pid = 9, .fd = file_of(other.buf, other.len), .order = 0};
 	tn = threadnames_new(&in);
 	is_named(tn, 7, 1007, "renamed again");
 	is_named(tn, 7, 1008, "request-handler-2");
