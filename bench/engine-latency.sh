@@ -11,7 +11,7 @@
 # podman        podman run -d, with and without hooks.d
 # containerd    StartContainer of the CRI, with a handler that has the base specification, and one that has not
 #
-# Root; what tests/e2e/setup-*.t need. "mounted": within the usual budget of 250 ms.
+# Root; what tests/e2e/setup/*.t need. "mounted": within the usual budget of 250 ms.
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh

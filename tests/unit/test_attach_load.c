@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* attach_load towards processes that are no JVM: none of them is harmed, and the caller stays what
- * it was. The rest is in tests/e2e/inject-*.t. */
+ * it was. The rest is in tests/e2e/inject. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
