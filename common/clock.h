@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLOCK_MONOTONIC: deadlines and durations never use wall time. And texts of wall time. */
+/* CLOCK_MONOTONIC, deadlines on it, and texts of wall time. Time-outs never use wall time. */
 #ifndef DFG_COMMON_CLOCK_H
 #define DFG_COMMON_CLOCK_H
 
@@ -7,10 +7,16 @@
 
 uint64_t clock_ms(void);
 uint64_t clock_us(void);
-uint64_t clock_cpu_us(void); /* processor time of this process */
+uint64_t clock_cpu_us(void); /* CPU time of this process */
 void sleep_ms(unsigned ms);
 
-/* Seconds since 1970 of "2026-11-21T10:00:00Z" (ISO 8601, UTC); 0: it is something else. */
+/* A deadline is a time of clock_ms. ms < 0: never. */
+uint64_t deadline_after(int ms);
+
+/* Time-out for poll(2): milliseconds left, 0 after the deadline, -1 if it never comes. */
+int deadline_ms_left(uint64_t deadline);
+
+/* Parses "2026-11-21T10:00:00Z" (ISO 8601, UTC) to seconds since 1970; 0 for any other text. */
 int64_t clock_of(const char *text);
 
 #endif

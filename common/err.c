@@ -4,8 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* One line is a promise: container text may reach a message, so control bytes are replaced here,
- * once, for every caller. */
+/* A message may hold text of a container: control bytes are replaced here, once for all callers. */
 static void make_one_line(char *s)
 {
 	for (; *s; s++)
@@ -18,6 +17,8 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	va_list ap;
 	size_t len;
 
+	if (!err)
+		return -1;
 	err->code = code;
 	va_start(ap, fmt);
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
@@ -35,6 +36,8 @@ int err_wrap(struct err *err, const char *fmt, ...)
 	va_list ap;
 	size_t len;
 
+	if (!err)
+		return -1;
 	memcpy(inner, err->msg, sizeof(inner));
 	va_start(ap, fmt);
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);

@@ -2,7 +2,8 @@
 /* The error value: fixed size, on the caller's stack, nothing to release.
  *
  * Fallible functions take `struct err *err` last and return 0 or -1 (or NULL, or a negative fd).
- * Outputs are untouched on failure. The message is one line, outermost context first:
+ * Outputs are untouched on failure. Callers that do not need the reason pass NULL. The message is
+ * one line, outermost context first:
  * "load the agent into 4711: connect to /tmp/.java_pid1: Connection refused". */
 #ifndef DFG_COMMON_ERR_H
 #define DFG_COMMON_ERR_H
@@ -17,7 +18,7 @@ struct err {
 /* Sets the message; a code other than 0 appends ": " and strerror(code). Returns -1. */
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Puts context and ": " in front of the message that is there. Returns -1. */
+/* Prefixes the message with context and ": ". Returns -1. */
 int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

@@ -51,13 +51,13 @@ static int show_plain(const struct options *o, const char *name, int feed, struc
 	return command_interrupted || (rc < 0 && err->code == EPIPE) ? 0 : rc < 0 ? -1 : 0;
 }
 
-static enum exit_status end_collector(struct run_child *c)
+static enum exit_status end_collector(struct child *c)
 {
 	int status = 0;
 
-	run_kill(c, SIGTERM);
-	if (!run_wait(c, END_MS, &status)) {
-		run_stop(c);
+	child_signal(c, SIGTERM);
+	if (!child_wait(c, END_MS, &status)) {
+		child_stop(c);
 		return EXIT_DONE;
 	}
 	if (WIFEXITED(status))
@@ -73,8 +73,8 @@ static bool wants_screen(const struct options *o)
 
 /* The collector's remarks come by a pipe where there is a screen, that they would spoil; there it
  * waits for a container to come again. */
-static int show(const struct options *o, const char *name, struct collector *c,
-		struct run_child *child, struct err *err)
+static int show(const struct options *o, const char *name, struct collector *c, struct child *child,
+		struct err *err)
 {
 	int log[2] = {-1, STDERR_FILENO}, rc;
 
@@ -99,7 +99,7 @@ static int show(const struct options *o, const char *name, struct collector *c,
 static enum exit_status run(const struct options *o, const struct scratch *scratch)
 {
 	struct collector c = {.options = o, .dir = scratch->dir};
-	struct run_child child = {.pid = -1, .pidfd = -1};
+	struct child child = {.pid = -1, .pidfd = -1};
 	CLEANUP(free) char *name = name_of(o);
 	struct err err = {0};
 	int rc = show(o, name, &c, &child, &err);

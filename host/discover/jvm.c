@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 
+#include "common/child.h"
 #include "common/fs.h"
 #include "common/proc.h"
-#include "common/run.h"
 #include "common/str.h"
 
 #define RELEASE_MAX (64u << 10)
@@ -91,7 +91,7 @@ static bool look_at(pid_t pid, struct jvm *ret)
 	/* In a child: a file system of the container's own (FUSE) can make it wait for ever. */
 	release = (struct release){ret->procfd, libjvm};
 	if (libjvm)
-		(void)!run_isolated(read_release, &release, ret, sizeof(*ret), RELEASE_MS, &err);
+		(void)!child_call(read_release, &release, ret, sizeof(*ret), RELEASE_MS, &err);
 	return true;
 }
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/fs.h"
 #include "common/proc.h"
-#include "common/run.h"
 #include "common/str.h"
 #include "discover/jvm.h"
 
@@ -75,8 +75,7 @@ static bool is_native_image(int procfd)
 	bool found = false;
 	struct err err;
 
-	return run_isolated(look_at_program, &procfd, &found, sizeof(found), PROGRAM_MS, &err) ==
-		       0 &&
+	return child_call(look_at_program, &procfd, &found, sizeof(found), PROGRAM_MS, &err) == 0 &&
 	       found;
 }
 

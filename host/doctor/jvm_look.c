@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/child.h"
 #include "common/confine.h"
-#include "common/run.h"
 #include "hotspot/hotspot.h"
 #include "record/hsproc.h"
 
@@ -59,7 +59,7 @@ int jvm_look(const struct jvm *j, struct jvm_look *ret, struct err *err)
 
 	memset(blank.flags, -1, sizeof(blank.flags));
 	*ret = blank;
-	if (run_isolated(look, &target, ret, sizeof(*ret), LOOK_MS, err) == 0)
+	if (child_call(look, &target, ret, sizeof(*ret), LOOK_MS, err) == 0)
 		return 0;
 	*ret = blank;
 	snprintf(ret->why, sizeof(ret->why), "%.255s", err->msg);

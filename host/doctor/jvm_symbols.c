@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "common/child.h"
 #include "common/proc.h"
-#include "common/run.h"
 #include "common/str.h"
 #include "doctor/jvm_look.h"
 #include "record/debugfiles.h"
@@ -67,7 +67,7 @@ enum jvm_symbols jvm_symbols(const struct jvm *j)
 	struct jvm target = *j;
 	struct err err;
 
-	return run_isolated(look_for_symbols, &target, &ret, sizeof(ret), LOOK_MS, &err) == 0
+	return child_call(look_for_symbols, &target, &ret, sizeof(ret), LOOK_MS, &err) == 0
 		       ? ret
 		       : JVM_SYMBOLS_UNKNOWN;
 }

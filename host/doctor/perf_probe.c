@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "common/run.h"
+#include "common/child.h"
 #include "doctor/probe.h"
 #include "record/perf.h"
 
@@ -27,7 +27,7 @@ void probe_perf(const struct probe *p)
 	char *argv[] = {(char *)"perf", (char *)"version", NULL};
 	CLEANUP(str_fini) struct str out = {0};
 	struct err err;
-	int status = run_capture(argv, NULL, -1, PERF_MS, 4096, &out, &err);
+	int status = child_capture(argv, NULL, -1, PERF_MS, 4096, &out, &err);
 	const char *version = out.buf ? out.buf : "";
 
 	version += has_prefix(version, PERF_SAYS) ? strlen(PERF_SAYS) : 0;

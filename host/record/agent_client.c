@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "common/child.h"
 #include "common/fs.h"
 #include "common/install.h"
 #include "common/proc.h"
-#include "common/run.h"
 #include "dfg/paths.h"
 #include "injector/attach.h"
 
@@ -88,7 +88,7 @@ bool agent_is_visible(const struct jvm *j)
 {
 	struct err err;
 
-	return run_isolated(look_for_payload, (void *)(uintptr_t)j, NULL, 0, LOOK_MS, &err) == 0;
+	return child_call(look_for_payload, (void *)(uintptr_t)j, NULL, 0, LOOK_MS, &err) == 0;
 }
 
 /* The state that a runtime would have given the hook (OCI runtime-spec, runtime.md#state); the
@@ -126,7 +126,7 @@ static int run_hook(const char *root, const char *mode, int state, struct str *o
 	char *argv[] = {hook,	 (char *)mode, (char *)"--root", (char *)root, (char *)"--payload",
 			payload, NULL};
 
-	return run_capture(argv, NULL, state, JOIN_MS, JOIN_OUTPUT, out, err);
+	return child_capture(argv, NULL, state, JOIN_MS, JOIN_OUTPUT, out, err);
 }
 
 int agent_join(const char *root, const struct container *c, struct err *err)

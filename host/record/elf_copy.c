@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "common/child.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/proc.h"
-#include "common/run.h"
 #include "common/str.h"
 #include "record/debugfiles.h"
 
@@ -121,7 +121,7 @@ static void in_child(int (*fn)(void *arg, void *reply, struct err *err), struct 
 	k->list = list;
 	if (list < 0 || p->files_hang)
 		return;
-	if (run_isolated(fn, k, NULL, 0, PROCESS_MS, &err) < 0 && err.code == ETIMEDOUT) {
+	if (child_call(fn, k, NULL, 0, PROCESS_MS, &err) < 0 && err.code == ETIMEDOUT) {
 		p->files_hang = true;
 		unlinkat(k->session->elffd, PART_NAME, 0);
 		log_warn("the files of process %d cannot be read, some of its frames will have no "

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/confine.h"
 #include "common/fs.h"
-#include "common/run.h"
 #include "common/str.h"
 #include "dfg/request.h"
 #include "record/hsproc.h"
@@ -21,7 +21,7 @@
  * one). The JVM may have taken it over: an answer is no more than shown. */
 struct hostread {
 	const struct jvm *jvm;
-	struct run_child child;
+	struct child child;
 	int socket;
 	char missing[HS_MISSING_MAX];
 };
@@ -162,7 +162,7 @@ static int start(struct hostread *h, struct reader *r, bool debug_info, struct e
 	r->socket = pair[1];
 	if (debug_info)
 		r->writable = openat(h->jvm->procfd, "mem", O_WRONLY | O_CLOEXEC);
-	rc = run_function(serve, r, &h->child, err);
+	rc = child_fork(serve, r, &h->child, err);
 	close(r->socket);
 	return rc < 0 ? -1 : receive(h, &ready, err);
 }
@@ -193,7 +193,7 @@ void hostread_close(struct hostread *h)
 		return;
 	cleanup_close_fd(&h->socket);
 	if (h->child.pid > 0)
-		run_stop(&h->child);
+		child_stop(&h->child);
 	free(h);
 }
 

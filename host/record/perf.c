@@ -143,7 +143,7 @@ int record_start(const struct record_options *o, struct recording *ret, struct e
 	}
 	argv[n++] = (char *)(r.whole_machine ? "-a" : "-p");
 	argv[n] = r.whole_machine ? NULL : pids.buf;
-	if (run_start(argv, NULL, (struct run_io){-1, log, log}, &r.perf, err) < 0) {
+	if (child_start(argv, NULL, (struct child_io){-1, log, log}, &r.perf, err) < 0) {
 		if (err->code == ENOENT)
 			return err_set(
 				err, 0,
@@ -159,7 +159,7 @@ int record_wait(struct recording *r, int ms)
 {
 	int status;
 
-	return r->perf.pid <= 0 || run_wait(&r->perf, ms, &status);
+	return r->perf.pid <= 0 || child_wait(&r->perf, ms, &status);
 }
 
 bool record_has_begun(const struct recording *r)
@@ -180,7 +180,7 @@ bool record_is_full(const struct recording *r)
 
 void record_abort(struct recording *r)
 {
-	run_stop(&r->perf);
+	child_stop(&r->perf);
 	free(TAKE_PTR(r->dir));
 }
 
@@ -206,7 +206,7 @@ static void perf_words(const char *dir, struct str *ret)
 void record_end(struct recording *r)
 {
 	if (r->perf.pid > 0 && !r->ended)
-		run_kill(&r->perf, SIGINT);
+		child_signal(&r->perf, SIGINT);
 	r->ended = true;
 }
 
@@ -222,7 +222,7 @@ void record_switch(struct recording *r)
 	procfd = proc_open(r->perf.pid, &err);
 	if (procfd >= 0 && proc_read_status(procfd, &st, &err) == 0 &&
 	    (st.sigcgt & 1ull << (SIGUSR2 - 1)))
-		run_kill(&r->perf, SIGUSR2);
+		child_signal(&r->perf, SIGUSR2);
 }
 
 /* perf names what is whole perf.data.<time>, with the time from the year on. */
@@ -264,7 +264,7 @@ int record_stop(struct recording *r, struct err *err)
 	record_end(r);
 	while (r->perf.pid > 0 && clock_ms() < deadline)
 		record_wait(r, 100);
-	run_stop(&r->perf);
+	child_stop(&r->perf);
 	if (stat(data, &st) < 0 || st.st_size == 0) {
 		perf_words(r->dir, &words);
 		return err_set(err, 0, "perf recorded nothing: %s",

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "common/child.h"
 #include "common/err.h"
-#include "common/run.h"
 
 /* Of each processor, locked memory: perf's usual 512 KiB hold a few large samples only. */
 #define RECORD_BUFFER "4M"
@@ -46,7 +46,7 @@ struct record_options {
 };
 
 struct recording {
-	struct run_child perf;
+	struct child perf;
 	uint64_t most;	    /* bytes: what the disk has room for; 0: not known, or in windows */
 	bool ended;	    /* perf was told to */
 	bool whole_machine; /* too many threads for one event each, or too young: all was recorded

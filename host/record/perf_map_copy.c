@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/child.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/proc.h"
-#include "common/run.h"
 
 #define BYTES_MAX (64u << 20)
 #define COPY_MS	  5000
@@ -98,7 +98,7 @@ void perfmaps_keep(struct session *s, const pid_t *pids, size_t count)
 	struct task t = {.session = s, .pids = pids, .count = count};
 	struct err err;
 
-	if (run_isolated(copy_all, &t, NULL, 0, COPY_MS, &err) < 0)
+	if (child_call(copy_all, &t, NULL, 0, COPY_MS, &err) < 0)
 		log_info("maps of generated code: %s", err.msg);
 	for (size_t i = 0; i < count; i++)
 		if (faccessat(s->mapsfd, name_of(pids[i]).text, F_OK, AT_SYMLINK_NOFOLLOW) == 0)

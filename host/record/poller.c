@@ -190,7 +190,7 @@ int watch_start(const struct container *c, const struct jvm *j, const struct sna
 				  .report = w.report,
 				  .wishes = wishes[0],
 				  .first = first[1]};
-		rc = run_function(child, &t, &w.child, err);
+		rc = child_fork(child, &t, &w.child, err);
 	}
 	w.wishes = wishes[1];
 	w.first = first[0];
@@ -246,7 +246,7 @@ int watch_first(struct watch *w, int ms, struct session_jvm *jvm, struct err *er
 	jvm->keeps_fp = keeps_frame_pointers(w->file);
 	if (w->report->taken > 0)
 		return 0;
-	run_stop(&w->child);
+	child_stop(&w->child);
 	if (ready <= 0)
 		err_set(err, ETIMEDOUT, "read process %d: stopped after %d ms", (int)w->jvm, ms);
 	else if (w->report->err.msg[0])
@@ -306,11 +306,11 @@ void watch_end(struct watch *w, int ms, struct session_jvm *jvm)
 		(void)poll(&p, 1, (int)(deadline - now));
 	note(w->report, jvm);
 	if (p.revents) {
-		run_leave(&w->child);
+		child_detach(&w->child);
 	} else {
 		snprintf(jvm->note, sizeof(jvm->note),
 			 "the JVM could not be read at the end: stopped after %d ms", ms);
-		run_stop(&w->child);
+		child_stop(&w->child);
 	}
 	release(w);
 }

@@ -14,13 +14,13 @@
 #ifndef DFG_RECORD_POLLER_H
 #define DFG_RECORD_POLLER_H
 
-#include "common/run.h"
+#include "common/child.h"
 #include "record/jvm_snapshot.h"
 #include "session/session.h"
 
 struct watch {
 	pid_t jvm;
-	struct run_child child;
+	struct child child;
 	int file;
 	struct watch_report *report; /* shared with the child */
 	int wishes;		     /* what it is to do is written here */

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/confine.h"
 #include "common/fs.h"
-#include "common/run.h"
 #include "common/str.h"
 #include "elf/elfparts.h"
 
@@ -81,7 +81,7 @@ int symfile_links(const int *fds, size_t n, struct symfile_link *ret, struct err
 	struct links l = {fds, n};
 
 	memset(ret, 0, n * sizeof(*ret));
-	return run_isolated(links_child, &l, ret, n * sizeof(*ret), MS_MAX, err);
+	return child_call(links_child, &l, ret, n * sizeof(*ret), MS_MAX, err);
 }
 
 /* ---- a copy of the symbols --------------------------------------------------------------- */
@@ -196,5 +196,5 @@ int symfile_copies(const struct symfile_copy *c, size_t n, bool *ret, struct err
 	struct copies all = {c, n};
 
 	memset(ret, 0, n * sizeof(*ret));
-	return run_isolated(copies_child, &all, ret, n * sizeof(*ret), MS_MAX, err);
+	return child_call(copies_child, &all, ret, n * sizeof(*ret), MS_MAX, err);
 }

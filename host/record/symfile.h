@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbols of ELF files that come from containers: read by a child without power (run_isolated,
+/* The symbols of ELF files that come from containers: read by a child without power (child_call,
  * confine_reader), since they are parsed. */
 #ifndef DFG_RECORD_SYMFILE_H
 #define DFG_RECORD_SYMFILE_H

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/confine.h"
 #include "common/fs.h"
-#include "common/run.h"
 
 #define LIBCURL	      "libcurl.so.4"
 #define NOBODY	      65534
@@ -183,8 +183,8 @@ int push(const char *url, const struct session *s, const char *path, struct err 
 	int rc = fill(&j, s, path, err);
 
 	if (rc == 0)
-		rc = run_isolated(send_profile, &j, &nothing, sizeof(nothing),
-				  (int)(ALL_SEC + CONNECT_SEC) * 1000, err);
+		rc = child_call(send_profile, &j, &nothing, sizeof(nothing),
+				(int)(ALL_SEC + CONNECT_SEC) * 1000, err);
 	str_fini(&j.address);
 	str_fini(&j.profile);
 	str_fini(&j.headers);

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "common/child.h"
 #include "common/confine.h"
 #include "common/fs.h"
 #include "common/heap.h"
-#include "common/run.h"
 #include "common/str.h"
 
 /* The child's limits: generous for any real recording, small enough that a forged one cannot take
@@ -204,17 +204,17 @@ int reading_run(const struct inputs *in,
 		void *reply, size_t size, struct err *err)
 {
 	struct reading r = {.in = in, .fn = fn, .arg = arg};
-	struct run_child opener;
+	struct child opener;
 	int rc;
 
 	/* Messages: one is received as it was sent. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, r.sock) < 0)
 		return err_set(err, errno, "socket");
-	rc = run_function(serve, &r, &opener, err);
+	rc = child_fork(serve, &r, &opener, err);
 	close(r.sock[0]);
 	if (rc == 0) {
-		rc = run_isolated(confined, &r, reply, size, -1, err);
-		run_stop(&opener);
+		rc = child_call(confined, &r, reply, size, -1, err);
+		child_stop(&opener);
 	}
 	close(r.sock[1]);
 	return rc;

@@ -9,7 +9,7 @@
 
 struct reading;
 
-/* Runs fn in the child, as run_isolated does (run.h). The inputs stay with the caller. */
+/* Runs fn in the child, as child_call does (run.h). The inputs stay with the caller. */
 MUST_CHECK int reading_run(const struct inputs *in,
 			   int (*fn)(struct reading *r, void *arg, void *reply, struct err *err),
 			   void *arg, void *reply, size_t size, struct err *err);

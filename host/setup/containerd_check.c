@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 
+#include "common/child.h"
 #include "common/fs.h"
-#include "common/run.h"
 
 #define ASK_MS	  10000
 #define DUMP_MAX  (1u << 20)
@@ -13,7 +13,7 @@
 
 static int run(const char *const *argv, struct str *ret, struct err *err)
 {
-	int status = run_capture((char *const *)argv, NULL, -1, ASK_MS, DUMP_MAX, ret, err);
+	int status = child_capture((char *const *)argv, NULL, -1, ASK_MS, DUMP_MAX, ret, err);
 
 	if (status > 0)
 		return err_set(err, 0, "%s ended with status %d", argv[0], status);

@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <time.h>
 
+#include "common/child.h"
 #include "common/log.h"
 #include "common/proc.h"
-#include "common/run.h"
 #include "setup/daemon.h"
 
 #define OUTPUT_MAX (8u << 20)
@@ -51,8 +51,8 @@ static char *ask(const struct setup *s, const char *const *args, size_t count)
 
 	argv[0] = s->program ? s->program : "docker";
 	memcpy(argv + 1, args, count * sizeof(*args));
-	if (run_capture((char *const *)argv, (char *[]){host, NULL}, -1, ASK_MS, OUTPUT_MAX, &out,
-			&err) != 0)
+	if (child_capture((char *const *)argv, (char *[]){host, NULL}, -1, ASK_MS, OUTPUT_MAX, &out,
+			  &err) != 0)
 		return NULL;
 	return xstrdup(out.buf ? out.buf : "");
 }

@@ -210,9 +210,9 @@ static int child(void *arg)
 	return (int)run(c);
 }
 
-int collector_start(const struct collector *c, struct run_child *ret, struct err *err)
+int collector_start(const struct collector *c, struct child *ret, struct err *err)
 {
 	struct collector copy = *c;
 
-	return run_function(child, &copy, ret, err);
+	return child_fork(child, &copy, ret, err);
 }

@@ -6,7 +6,7 @@
 #define DFG_TOP_COLLECTOR_H
 
 #include "cmd/options.h"
-#include "common/run.h"
+#include "common/child.h"
 #include "record/targets.h"
 
 struct collector {
@@ -19,6 +19,6 @@ struct collector {
 
 /* Starts it. It ends with an exit_status: when SIGTERM comes or the feed's reader has gone, when
  * all processes have ended and it does not wait, or when it fails. */
-MUST_CHECK int collector_start(const struct collector *c, struct run_child *ret, struct err *err);
+MUST_CHECK int collector_start(const struct collector *c, struct child *ret, struct err *err);
 
 #endif

@@ -56,8 +56,15 @@ static void test_long(void)
 	is_int(err.msg[sizeof(err.msg) - 1], 0, "ends");
 }
 
+static void test_not_wanted(void)
+{
+	is_int(err_set(NULL, ENOENT, "open %s", "/x"), -1, "err_set without an error returns -1");
+	is_int(err_wrap(NULL, "read %s", "a"), -1, "err_wrap without an error returns -1");
+}
+
 int main(void)
 {
+	test_not_wanted();
 	test_set();
 	test_wrap();
 	test_one_line();

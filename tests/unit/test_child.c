@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/run.h"
+#include "common/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -18,7 +19,7 @@ static int shell(const char *command, int ms, size_t limit, struct str *out)
 {
 	char *argv[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
 
-	return run_capture(argv, NULL, -1, ms, limit, out, &err);
+	return child_capture(argv, NULL, -1, ms, limit, out, &err);
 }
 
 static void test_capture(void)
@@ -39,10 +40,10 @@ static void test_not_found(void)
 	char *dir[] = {(char *)"/etc", NULL};
 	CLEANUP(str_fini) struct str s = {0};
 
-	is_int(run_capture(argv, NULL, -1, 1000, 10, &s, &err), -1, "no such program");
+	is_int(child_capture(argv, NULL, -1, 1000, 10, &s, &err), -1, "no such program");
 	is_int(err.code, ENOENT, "not a status 127");
 	is_str(err.msg, "run no-such-program-of-dfg: No such file or directory", "its name");
-	is_int(run_capture(dir, NULL, -1, 1000, 10, &s, &err), -1, "a directory");
+	is_int(child_capture(dir, NULL, -1, 1000, 10, &s, &err), -1, "a directory");
 	is_int(err.code, EACCES, "cannot be run");
 	is_int(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
 }
@@ -66,6 +67,8 @@ static void test_timeout(void)
 	is_int(err.code, ETIMEDOUT, "says so");
 	is_str(s.buf, "early\n", "what came before is there");
 	is_int(shell("exec >&-; exec sleep 20", 300, 100, &s), -1, "too long, stdout closed");
+	is_int(shell("exec yes", 300, 100, &s), -1,
+	       "output without end is stopped at the time-out");
 	ok(clock_ms() - began < 3000, "in time");
 	is_int(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
 }
@@ -82,8 +85,8 @@ static void test_interrupted(void)
 	struct sigaction sa = {.sa_handler = on_alarm};
 	CLEANUP(str_fini) struct str s = {0};
 	char *argv[] = {(char *)"sleep", (char *)"20", NULL};
-	struct run_io io = {-1, -1, -1};
-	struct run_child c = {-1, -1};
+	struct child_io io = {-1, -1, -1};
+	struct child c = {-1, -1};
 	uint64_t began = clock_ms();
 
 	sigaction(SIGALRM, &sa, NULL);
@@ -93,9 +96,9 @@ static void test_interrupted(void)
 	is_int(shell("exec sleep 20", 300, 100, &s), -1, "signals: too long");
 	ok(clock_ms() - began < 3000, "signals: in time");
 	for (int i = 0; i < 20; i++) {
-		if (run_start(argv, NULL, io, &c, &err) < 0)
+		if (child_start(argv, NULL, io, &c, &err) < 0)
 			ok(false, "signals: start: %s", err.msg);
-		run_stop(&c);
+		child_stop(&c);
 	}
 	setitimer(ITIMER_REAL, &off, NULL);
 	is_int(waitpid(-1, NULL, WNOHANG), -1, "signals: no child is left");
@@ -109,7 +112,7 @@ static void test_environment(void)
 
 	setenv("LD_PRELOAD", "/evil.so", 1);
 	setenv("PATH", "/evil", 1);
-	is_int(run_capture(argv, env, -1, 5000, 1000, &s, &err), 0,
+	is_int(child_capture(argv, env, -1, 5000, 1000, &s, &err), 0,
 	       "found without the caller's PATH");
 	unsetenv("LD_PRELOAD");
 	is_str(s.buf,
@@ -122,13 +125,14 @@ static void test_start(void)
 {
 	char *argv[] = {(char *)"sh", (char *)"-c", (char *)"cat; echo err >&2; exec sleep 20",
 			NULL};
-	struct run_child c = {-1, -1};
+	struct child c = {-1, -1};
 	int in[2], out[2], status = 0;
 	char buf[16] = "";
 
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
 		abort();
-	ok(run_start(argv, NULL, (struct run_io){in[0], out[1], out[1]}, &c, &err) == 0, "start");
+	ok(child_start(argv, NULL, (struct child_io){in[0], out[1], out[1]}, &c, &err) == 0,
+	   "start");
 	is_int(getpgid(c.pid), c.pid, "a process group of its own");
 	(void)!write(in[1], "in\n", 3);
 	close(in[1]);
@@ -137,11 +141,11 @@ static void test_start(void)
 	is_int(read(out[0], buf, 3), 3, "stdin goes in, stdout comes out");
 	is_int(read(out[0], buf + 3, 4), 4, "and stderr");
 	is_str(buf, "in\nerr\n", "all of it");
-	is_int(run_wait(&c, 50, &status), 0, "still runs");
-	run_kill(&c, SIGTERM);
-	is_int(run_wait(&c, 5000, &status), 1, "ended");
+	is_int(child_wait(&c, 50, &status), 0, "still runs");
+	child_signal(&c, SIGTERM);
+	is_int(child_wait(&c, 5000, &status), 1, "ended");
 	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "by the signal");
-	run_stop(&c);
+	child_stop(&c);
 	ok(true, "stopping once more does nothing");
 	close(out[0]);
 }
@@ -182,13 +186,13 @@ static void test_parent_dies(void)
 	char *argv[] = {(char *)"sleep", (char *)"20", NULL};
 	int up[2];
 	pid_t parent;
-	struct run_child c = {-1, -1};
+	struct child c = {-1, -1};
 
 	if (pipe2(up, O_CLOEXEC) < 0)
 		abort();
 	parent = fork();
 	if (parent == 0) {
-		if (run_start(argv, NULL, (struct run_io){-1, -1, -1}, &c, &err) < 0)
+		if (child_start(argv, NULL, (struct child_io){-1, -1, -1}, &c, &err) < 0)
 			_exit(1);
 		(void)!write(up[1], &c.pid, sizeof(c.pid));
 		pause();
@@ -206,26 +210,93 @@ static int ends(void *arg)
 	return 0;
 }
 
+static int reply_twice(void *arg, void *reply, struct err *err_ret)
+{
+	int in = *(int *)arg;
+
+	*(int *)reply = 2 * in;
+	if (in == 1)
+		return err_set(err_ret, EACCES, "refused");
+	if (in == 2)
+		raise(SIGKILL);
+	if (in == 3)
+		_exit(7);
+	if (in == 4)
+		pause();
+	if (in == 5 && fork() == 0) { /* it keeps the pipe open */
+		close(STDOUT_FILENO);
+		close(STDERR_FILENO);
+		sleep_ms(5000);
+		_exit(0);
+	}
+	return in;
+}
+
+static int call(int in, int ms, int *reply)
+{
+	return child_call(reply_twice, &in, reply, sizeof(*reply), ms, &err);
+}
+
+static void test_call(void)
+{
+	int reply = -1;
+
+	is_int(call(21, -1, &reply), 0, "child_call returns 0 where the function does not fail");
+	is_int(reply, 42, "child_call copies the reply back");
+	is_int(call(21, 5000, &reply), 0, "child_call returns before its time-out");
+	is_int(call(1, 5000, &reply), -1, "child_call fails where the function does");
+	is_str(err.msg, "refused: Permission denied", "child_call passes the error on");
+	is_int(child_call(reply_twice, &(int){1}, &reply, sizeof(reply), -1, NULL), -1,
+	       "child_call fails without an error to fill in");
+	reply = 0;
+	is_int(call(2, 5000, &reply), -1, "child_call fails when the child is killed");
+	is_str(err.msg, "ended by signal 9 (Killed)", "child_call names the signal");
+	is_int(call(3, 5000, &reply), -1, "child_call fails when the child exits");
+	is_str(err.msg, "ended with status 7", "child_call names the status");
+	is_int(call(4, 100, &reply), -1, "child_call stops a child that blocks");
+	is_int(err.code, ETIMEDOUT, "child_call reports the time-out");
+	is_int(reply, 0, "child_call leaves the reply untouched when it fails");
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "child_call reaps its children");
+	is_int(call(5, 3000, &reply), 0, "child_call does not wait for grandchildren");
+	is_int(reply, 10, "child_call copies the reply of a child with children");
+}
+
+static void test_deadline(void)
+{
+	uint64_t deadline = deadline_after(60000);
+	int left = deadline_ms_left(deadline);
+
+	ok(left > 50000 && left <= 60000, "a deadline in a minute leaves at most a minute");
+	is_int(deadline_ms_left(deadline_after(0)), 0, "a deadline now leaves no time");
+	is_int(deadline_ms_left(1), 0, "a deadline in the past leaves no time");
+	is_int(deadline_ms_left(deadline_after(-1)), -1,
+	       "no deadline leaves poll without time-out");
+	is_int(deadline_ms_left(UINT64_MAX - 1), INT_MAX,
+	       "a far deadline leaves the longest time-out");
+}
+
 static void test_leave(void)
 {
-	struct run_child c, next;
+	struct child c, next;
 	siginfo_t info;
 	pid_t pid;
 	int status;
 
-	ok(run_function(ends, NULL, &c, &err) == 0, "a child");
+	ok(child_fork(ends, NULL, &c, &err) == 0, "a child");
 	pid = c.pid;
-	run_leave(&c);
+	child_detach(&c);
 	ok(c.pid < 0 && c.pidfd < 0, "that is left to itself");
 	ok(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0, "has ended");
-	ok(run_function(ends, NULL, &next, &err) == 0, "and when the next one starts");
+	ok(child_fork(ends, NULL, &next, &err) == 0, "and when the next one starts");
 	ok(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0 && errno == ECHILD,
 	   "nothing is left of it");
-	is_int(run_wait(&next, -1, &status), 1, "the other one is waited for as ever");
+	is_int(child_wait(&next, -1, &status), 1, "the other one is waited for as ever");
 }
 
 int main(void)
 {
+	test_deadline();
+	test_call();
 	test_leave();
 	test_capture();
 	test_not_found();
