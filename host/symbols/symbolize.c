@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbols/symbolize.h"
 
-#include "calltree/mix.h"
 #include "common/str.h"
 #include "elf/names.h"
 #include "symbols/answers.h"
 #include "symbols/codemaps.h"
 #include "symbols/elffiles.h"
-
-#define RECENT 4096u
-
-/* What symbolize_frames answered last of the addresses that share a place: stacks are alike, and
- * one search of the snapshots for each frame of each is most of what they would cost. */
-struct recent {
-	uint64_t addr;
-	const struct snapfile *sf;
-	struct snapfile_span span;
-	uint32_t generation;
-	uint32_t answer; /* its number; 0: none */
-};
 
 #define NATIVES	     64u
 #define NATIVE_BYTES (1u << 20) /* as many addresses have the same place among them */
@@ -37,7 +24,6 @@ struct symbolizer {
 	struct elffiles *files;
 	struct codemaps *codes;
 	struct answers answers;
-	struct recent recent[RECENT];	/* by address */
 	struct native natives[NATIVES]; /* by address */
 	struct str name;
 };
@@ -180,19 +166,9 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 			uint64_t time, const uint32_t **ret)
 {
 	const struct snapfile *sf = symbolizer_snapshot(sy, p);
-	struct snapfile_span span = {0};
-	struct recent *r = &sy->recent[mix(addr) % RECENT];
+	struct snapfile_span span = sf ? snapfile_around(sf, time) : (struct snapfile_span){0};
 
-	if (sf)
-		span = snapfile_around(sf, time);
-	if (!r->answer || r->addr != addr || r->sf != sf || r->generation != p->generation ||
-	    r->span.first != span.first || r->span.last != span.last)
-		*r = (struct recent){.addr = addr,
-				     .sf = sf,
-				     .span = span,
-				     .generation = p->generation,
-				     .answer = answer_at(sy, p, addr, sf, span)};
-	return answers_frames(&sy->answers, r->answer, ret);
+	return answers_frames(&sy->answers, answer_at(sy, p, addr, sf, span), ret);
 }
 
 uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr)
