@@ -7,16 +7,6 @@
 #include "symbols/codemaps.h"
 #include "symbols/elffiles.h"
 
-#define NATIVES	     64u
-#define NATIVE_BYTES (1u << 20) /* as many addresses have the same place among them */
-
-/* An executable mapping that was looked for, with what native unwinding needs to know of it. */
-struct native {
-	uint64_t start, len, pgoff;
-	struct cfi *cfi;     /* NULL: none */
-	uint32_t generation; /* of the process; 0: free */
-};
-
 struct symbolizer {
 	const struct space *space;
 	struct stacks *stacks;
@@ -24,7 +14,6 @@ struct symbolizer {
 	struct elffiles *files;
 	struct codemaps *codes;
 	struct answers answers;
-	struct native natives[NATIVES]; /* by address */
 	struct str name;
 };
 
@@ -246,32 +235,17 @@ uint32_t symbolizer_stale(const struct symbolizer *sy)
 	return codemaps_stale(sy->codes);
 }
 
-static bool find_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
-			struct native *ret)
-{
-	const struct mapping *m = space_find(p, addr);
-	bool file = m && !is_anonymous(space_path(sy->space, m->path));
-
-	if (!m || !m->exec)
-		return false;
-	*ret = (struct native){.start = m->start,
-			       .len = m->end - m->start,
-			       .pgoff = m->pgoff,
-			       .cfi = file ? elffiles_cfi(sy->files, p->root, m->path) : NULL,
-			       .generation = p->generation};
-	return true;
-}
-
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
 		       struct cfi **ret_cfi, uint64_t *ret_offset)
 {
-	struct native *n = &sy->natives[addr / NATIVE_BYTES % NATIVES];
+	const struct mapping *m = space_find(p, addr);
 
-	if ((n->generation != p->generation || addr - n->start >= n->len) &&
-	    !find_native(sy, p, addr, n))
+	if (!m || !m->exec)
 		return false;
-	*ret_offset = addr - n->start + n->pgoff;
-	*ret_cfi = n->cfi;
+	*ret_offset = addr - m->start + m->pgoff;
+	*ret_cfi = is_anonymous(space_path(sy->space, m->path))
+			   ? NULL
+			   : elffiles_cfi(sy->files, p->root, m->path);
 	return true;
 }
 
