@@ -5,15 +5,7 @@
 #include "common/str.h"
 #include "elf/names.h"
 
-#define ASKED 1024u
 #define NAMED 4096u
-
-/* An interpreted method that was asked for, and its frame + 1; 0: free. */
-struct asked {
-	uint64_t method;
-	struct snapfile_span span;
-	uint32_t frame;
-};
 
 /* A compiled method that was named, by where the snapshot has its name, which many codes share. */
 struct named {
@@ -29,7 +21,6 @@ struct code {
 	const struct snapfile *snapshot; /* NULL, without one, behind loading too */
 	/* By number of the symbol and of the method; 0: not yet asked for. */
 	uint32_t *frames, *methods; /* frame + 1 */
-	struct asked *asked;	    /* ASKED, with a snapshot */
 };
 
 struct codemaps {
@@ -61,7 +52,6 @@ void codemaps_free(struct codemaps *cm)
 	for (size_t i = 0; i < cm->count; i++) {
 		free(cm->list[i].frames);
 		free(cm->list[i].methods);
-		free(cm->list[i].asked);
 	}
 	free(cm->list);
 	str_fini(&cm->name);
@@ -80,7 +70,6 @@ static void load_code(struct code *c, const struct jvm_code *code)
 	c->frames = xcalloc(javasym_count(c->map), sizeof(*c->frames));
 	if (c->snapshot) {
 		c->methods = xcalloc(snapfile_method_count(c->snapshot), sizeof(*c->methods));
-		c->asked = xcalloc(ASKED, sizeof(*c->asked));
 	}
 }
 
@@ -175,9 +164,10 @@ size_t codemaps_code(struct codemaps *cm, const struct snapfile_code *c, uint64_
 	return 1;
 }
 
-static uint32_t find_method(struct codemaps *cm, struct code *c, uint64_t method,
-			    struct snapfile_span span)
+uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
+			 struct snapfile_span span)
 {
+	struct code *c = code_of(cm, number);
 	uint32_t found[SNAPFILE_AROUND], *frame;
 	size_t n = method ? snapfile_find_method(c->snapshot, method, span, found) : 0;
 
@@ -192,20 +182,6 @@ static uint32_t find_method(struct codemaps *cm, struct code *c, uint64_t method
 		*frame = intern_method(cm, &m, FRAME_INTERPRETED) + 1;
 	}
 	return *frame - 1;
-}
-
-uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
-			 struct snapfile_span span)
-{
-	struct code *c = code_of(cm, number);
-	struct asked *a = &c->asked[mix(method) % ASKED];
-
-	if (!a->frame || a->method != method || a->span.first != span.first ||
-	    a->span.last != span.last)
-		*a = (struct asked){.method = method,
-				    .span = span,
-				    .frame = find_method(cm, c, method, span) + 1};
-	return a->frame - 1;
 }
 
 /* ---- maps in text ------------------------------------------------------------------------ */
