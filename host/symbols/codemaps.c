@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbols/codemaps.h"
 
-#include "calltree/mix.h"
 #include "common/str.h"
 #include "elf/names.h"
-
-#define NAMED 4096u
-
-/* A compiled method that was named, by where the snapshot has its name, which many codes share. */
-struct named {
-	const char *name;
-	size_t len;
-	enum frame_kind kind;
-	uint32_t frame;
-};
 
 /* What is known of a JVM's code, of one or more points in time. */
 struct code {
@@ -30,7 +19,6 @@ struct codemaps {
 	size_t count;
 	struct str name;
 	uint32_t stale;
-	struct named named[NAMED];
 };
 
 struct codemaps *codemaps_new(struct sources *sources, struct stacks *stacks)
@@ -107,16 +95,9 @@ static uint32_t intern(struct codemaps *cm, const char *name, size_t len, enum f
 static uint32_t intern_method(struct codemaps *cm, const struct snapfile_method *m,
 			      enum frame_kind kind)
 {
-	struct named *n = &cm->named[mix((uint64_t)(uintptr_t)m->name + kind) % NAMED];
-
 	if (!m->name_len)
 		return stacks_intern(cm->stacks, "[unknown]", strlen("[unknown]"), FRAME_UNKNOWN);
-	if (n->name != m->name || n->len != m->name_len || n->kind != kind)
-		*n = (struct named){.name = m->name,
-				    .len = m->name_len,
-				    .kind = kind,
-				    .frame = intern(cm, m->name, m->name_len, kind)};
-	return n->frame;
+	return intern(cm, m->name, m->name_len, kind);
 }
 
 static uint32_t at_place(struct codemaps *cm, uint32_t frame, int32_t line,

@@ -24,7 +24,7 @@ struct elffiles {
 	const struct space *space;
 	struct stacks *stacks;
 	struct file *list;
-	size_t count, cap, last; /* last: the one asked for last */
+	size_t count, cap;
 	struct str name;
 };
 
@@ -112,12 +112,9 @@ static struct file *file_of(struct elffiles *ef, uint64_t root, uint32_t path)
 {
 	struct file *f;
 
-	/* Few, and mostly the same again. */
-	for (size_t i = 0, at = ef->last; i < ef->count; i++, at = at + 1 < ef->count ? at + 1 : 0)
-		if (ef->list[at].path == path && ef->list[at].root == root) {
-			ef->last = at;
-			return &ef->list[at];
-		}
+	for (size_t i = 0; i < ef->count; i++)
+		if (ef->list[i].path == path && ef->list[i].root == root)
+			return &ef->list[i];
 	ef->list = grow(ef->list, ef->count, &ef->cap, sizeof(*ef->list));
 	f = &ef->list[ef->count++];
 	*f = (struct file){.root = root, .path = path};
