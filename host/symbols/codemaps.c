@@ -8,8 +8,6 @@
 struct code {
 	const struct javasym *map;	 /* NULL until it is needed */
 	const struct snapfile *snapshot; /* NULL, without one, behind loading too */
-	/* By number of the symbol and of the method; 0: not yet asked for. */
-	uint32_t *frames, *methods; /* frame + 1 */
 };
 
 struct codemaps {
@@ -37,10 +35,6 @@ void codemaps_free(struct codemaps *cm)
 {
 	if (!cm)
 		return;
-	for (size_t i = 0; i < cm->count; i++) {
-		free(cm->list[i].frames);
-		free(cm->list[i].methods);
-	}
 	free(cm->list);
 	str_fini(&cm->name);
 	free(cm);
@@ -55,10 +49,6 @@ static void load_code(struct code *c, const struct jvm_code *code)
 {
 	c->map = code->map;
 	c->snapshot = code->snapshot;
-	c->frames = xcalloc(javasym_count(c->map), sizeof(*c->frames));
-	if (c->snapshot) {
-		c->methods = xcalloc(snapfile_method_count(c->snapshot), sizeof(*c->methods));
-	}
 }
 
 static struct code *code_of(struct codemaps *cm, uint32_t number)
@@ -149,20 +139,16 @@ uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
 			 struct snapfile_span span)
 {
 	struct code *c = code_of(cm, number);
-	uint32_t found[SNAPFILE_AROUND], *frame;
+	uint32_t found[SNAPFILE_AROUND];
+	struct snapfile_method m;
 	size_t n = method ? snapfile_find_method(c->snapshot, method, span, found) : 0;
 
 	if (n > 1 || (n == 0 && method && snapfile_methods_complete(c->snapshot)))
 		return cm->stale;
 	if (n == 0)
 		return intern(cm, "Interpreter", strlen("Interpreter"), FRAME_INTERPRETED);
-	frame = &c->methods[found[0]];
-	if (!*frame) {
-		struct snapfile_method m = snapfile_method(c->snapshot, found[0]);
-
-		*frame = intern_method(cm, &m, FRAME_INTERPRETED) + 1;
-	}
-	return *frame - 1;
+	m = snapfile_method(c->snapshot, found[0]);
+	return intern_method(cm, &m, FRAME_INTERPRETED);
 }
 
 /* ---- maps in text ------------------------------------------------------------------------ */
@@ -174,8 +160,6 @@ bool codemaps_text(struct codemaps *cm, uint32_t number, uint64_t addr, uint32_t
 
 	if (!javasym_find(c->map, addr, &s))
 		return false;
-	if (!c->frames[s.index])
-		c->frames[s.index] = intern(cm, s.name, s.len, javasym_kind(s.name, s.len)) + 1;
-	*ret = c->frames[s.index] - 1;
+	*ret = intern(cm, s.name, s.len, javasym_kind(s.name, s.len));
 	return true;
 }

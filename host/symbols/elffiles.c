@@ -15,7 +15,6 @@ struct file {
 	bool cfi_asked;
 	uint32_t unnamed; /* frame */
 	uint32_t module;
-	uint32_t *frames; /* + 1, by symbol; 0: not yet asked for */
 };
 
 struct elffiles {
@@ -46,7 +45,6 @@ void elffiles_free(struct elffiles *ef)
 		return;
 	for (size_t i = 0; i < ef->count; i++) {
 		cfi_close(ef->list[i].cfi);
-		free(ef->list[i].frames);
 	}
 	free(ef->list);
 	str_fini(&ef->name);
@@ -104,8 +102,6 @@ static void load_file(struct elffiles *ef, struct file *f)
 	symname_add_clean(&ef->name, path, strlen(path));
 	f->module = frames_intern_module(stacks_frames(ef->stacks), ef->name.buf);
 	str_clear(&ef->name);
-	if (f->elf)
-		f->frames = xcalloc(elfsym_count(f->elf), sizeof(*f->frames));
 }
 
 static struct file *file_of(struct elffiles *ef, uint64_t root, uint32_t path)
@@ -127,21 +123,19 @@ static uint32_t named_frame(struct elffiles *ef, struct file *f, uint64_t offset
 	enum frame_kind kind = f->jvm ? FRAME_JVM : FRAME_NATIVE;
 	struct elf_symbol s;
 	uint64_t start;
+	uint32_t frame;
 
 	if (!f->elf || !elfsym_find(f->elf, offset, &s))
 		return f->elf && elfsym_start(f->elf, offset, &start)
 			       ? intern_unnamed(ef->stacks, space_path(ef->space, f->path), start,
 						kind)
 			       : f->unnamed;
-	if (!f->frames[s.index]) {
-		symname_add(&ef->name, s.name, strlen(s.name));
-		if (s.plt)
-			str_adds(&ef->name, "@plt");
-		f->frames[s.index] =
-			stacks_intern(ef->stacks, ef->name.buf, ef->name.len, kind) + 1;
-		str_clear(&ef->name);
-	}
-	return f->frames[s.index] - 1;
+	symname_add(&ef->name, s.name, strlen(s.name));
+	if (s.plt)
+		str_adds(&ef->name, "@plt");
+	frame = stacks_intern(ef->stacks, ef->name.buf, ef->name.len, kind);
+	str_clear(&ef->name);
+	return frame;
 }
 
 uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset)
