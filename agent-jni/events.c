@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent-jni/events.h"
+#include "agent-jni/agent.h"
 
 #include <linux/inotify.h>
 
 #include "agent-jni/sys.h"
 
-/* 32 to 34 are the libcs', 35 is OpenJ9's, 62 the JDK's own (it interrupts blocked I/O). */
+/* 32 to 34 belong to the libcs, 35 to OpenJ9, 62 to the JDK (it interrupts blocked I/O). */
 #define SIGNAL_FIRST 36
 #define SIGNAL_LAST  61
 
-/* What the handler can reach: it runs on any thread of the JVM. */
+/* The state of the signal handler, which runs on any thread of the JVM. */
 static struct {
 	int event;
 	uint32_t value;
 } handler_state = {.event = -1};
 
-int wake_init(struct wake *wake)
+int events_init(struct events *events)
 {
-	*wake = (struct wake){.inotify = -1};
-	wake->event = (int)sys_call2(__NR_eventfd2, 0, O_CLOEXEC | O_NONBLOCK);
-	return wake->event;
+	*events = (struct events){.inotify = -1};
+	events->wakeup = (int)sys_call2(__NR_eventfd2, 0, O_CLOEXEC | O_NONBLOCK);
+	return events->wakeup;
 }
 
-void wake_fini(struct wake *wake)
+void events_fini(struct events *events)
 {
-	if (wake->event >= 0)
-		sys_close(wake->event);
-	wake->event = -1;
+	if (events->wakeup >= 0)
+		sys_close(events->wakeup);
+	events->wakeup = -1;
 }
 
-static void event_add(int fd)
+static void eventfd_signal(int fd)
 {
 	uint64_t one = 1;
 
 	sys_write(fd, &one, sizeof(one));
 }
 
-void wake_up(const struct wake *wake)
+void events_wake(const struct events *events)
 {
-	event_add(wake->event);
+	eventfd_signal(events->wakeup);
 }
 
-void wake_watch(struct wake *wake, const char *dir)
+void events_watch(struct events *events, const char *dir)
 {
 	long fd;
 
-	if (wake->inotify >= 0)
+	if (events->inotify >= 0)
 		return;
 	fd = sys_call1(__NR_inotify_init1, O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -55,7 +55,7 @@ void wake_watch(struct wake *wake, const char *dir)
 		sys_close((int)fd);
 		return;
 	}
-	wake->inotify = (int)fd;
+	events->inotify = (int)fd;
 }
 
 /* Async-signal-safe, no errno, no thread-local variable, no lock. */
@@ -65,7 +65,7 @@ static void on_signal(int number, struct sys_siginfo *info, void *context)
 	(void)context;
 	if (info->code == SYS_SIG_QUEUE)
 		sys_exchange(&handler_state.value, (uint32_t)info->value.number);
-	event_add(handler_state.event);
+	eventfd_signal(handler_state.event);
 }
 
 #if defined(__x86_64__)
@@ -105,20 +105,20 @@ static bool signal_handle(int n)
 	return sys_call4(__NR_rt_sigaction, n, &action, NULL, sizeof(action.mask)) == 0;
 }
 
-void wake_take_signal(struct wake *wake, int wanted, uint64_t blocked)
+void events_install_signal(struct events *events, int wanted, uint64_t blocked)
 {
 	int n = 0;
 
-	handler_state.event = wake->event;
+	handler_state.event = events->wakeup;
 	if (wanted && signal_is_free(wanted, blocked))
 		n = wanted;
 	for (int i = SIGNAL_FIRST; n == 0 && i <= SIGNAL_LAST; i++)
 		if (signal_is_free(i, blocked))
 			n = i;
-	wake->signal = n && signal_handle(n) ? n : 0;
+	events->signal = n && signal_handle(n) ? n : 0;
 }
 
-uint32_t wake_signal_value(void)
+uint32_t events_signal_value(void)
 {
 	return sys_exchange(&handler_state.value, 0);
 }
@@ -132,14 +132,14 @@ static bool name_is(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Takes all events there are. Whether one is of the file `name`, or may have been. */
-static bool inotify_drain(struct wake *wake, const char *name)
+/* Reads all pending events. True if one is, or may have been, about the file `name`. */
+static bool inotify_drain(struct events *events, const char *name)
 {
 	_Alignas(struct inotify_event) char buf[4096];
 	bool ours = false, gone = false;
 
 	for (;;) {
-		long n = sys_read(wake->inotify, buf, sizeof(buf));
+		long n = sys_read(events->inotify, buf, sizeof(buf));
 
 		if (n <= 0)
 			break;
@@ -152,35 +152,35 @@ static bool inotify_drain(struct wake *wake, const char *name)
 		}
 	}
 	if (gone) {
-		sys_close(wake->inotify);
-		wake->inotify = -1;
+		sys_close(events->inotify);
+		events->inotify = -1;
 	}
 	return ours;
 }
 
-unsigned wake_wait(struct wake *wake, const char *name, int ms)
+unsigned events_wait(struct events *events, const char *name, int ms)
 {
 	struct {
 		int64_t sec, nsec;
 	} limit = {ms / 1000, ms % 1000 * 1000000ll};
 	struct sys_pollfd fds[2] = {
-		{.fd = wake->event, .events = SYS_POLLIN},
-		{.fd = wake->inotify, .events = SYS_POLLIN},
+		{.fd = events->wakeup, .events = SYS_POLLIN},
+		{.fd = events->inotify, .events = SYS_POLLIN},
 	};
-	unsigned reasons = 0;
+	unsigned set = 0;
 	uint64_t count;
 
-	/* A negative descriptor is one that poll leaves out. */
+	/* poll ignores a negative descriptor. */
 	if (sys_call6(__NR_ppoll, SYS_ARG(fds), 2, ms < 0 ? 0 : SYS_ARG(&limit), 0, 0, 0) < 0 ||
 	    (fds[0].revents & ~SYS_POLLIN)) {
 		handler_state.event = -1;
-		return WAKE_LOST;
+		return EVENT_LOST;
 	}
 	if (fds[1].revents & ~SYS_POLLIN)
-		wake->inotify = -1;
-	if (fds[0].revents && sys_read(wake->event, &count, sizeof(count)) == sizeof(count))
-		reasons |= WAKE_EVENT;
-	if (wake->inotify >= 0 && fds[1].revents && inotify_drain(wake, name))
-		reasons |= WAKE_FILE;
-	return reasons;
+		events->inotify = -1;
+	if (fds[0].revents && sys_read(events->wakeup, &count, sizeof(count)) == sizeof(count))
+		set |= EVENT_WAKEUP;
+	if (events->inotify >= 0 && fds[1].revents && inotify_drain(events, name))
+		set |= EVENT_FILE;
+	return set;
 }

@@ -11,15 +11,15 @@
 #define VM_FUNCTION 3
 
 #define GATHER_MAX 512
-#define COPY_MAX   (256u << 10) /* bytes that the file grows to */
+#define COPY_MAX   (256u << 10) /* largest size of the copy file */
 
-/* One file's first mapping, and the mapping asked about. Lines of /proc/PID/maps (proc(5)). */
-struct map {
+/* A line of /proc/PID/maps (proc(5)). */
+struct maps_line {
 	uint64_t start, end, offset, dev, inode;
-	bool jvm; /* the path ends in /libjvm.so */
+	bool is_libjvm;
 };
 
-/* The mem file of the thread, not of the process: the thread that was first may have ended. */
+/* Opens the file of the thread, not of the process: the process's first thread may have ended. */
 static int proc_open(const char *of_thread, const char *of_process, int flags)
 {
 	int fd = sys_open(of_thread, flags);
@@ -27,51 +27,50 @@ static int proc_open(const char *of_thread, const char *of_process, int flags)
 	return fd >= 0 ? fd : sys_open(of_process, flags);
 }
 
-/* Memory is written from where it is into a file, and read back: the kernel copies it, so that what
- * is not there only ends the write, at a tenth of what reads of /proc/self/mem cost. */
-static bool copy(const struct self *self, uint64_t addr, uint8_t *buf, size_t len)
+/* Writes memory into a file in memory and reads it back: the kernel copies it, so that an unmapped
+ * page only ends the write. Costs a tenth of a read of /proc/self/mem. */
+static bool copy_read(const struct jvm_memory *memory, uint64_t addr, uint8_t *buf, size_t len)
 {
 	for (size_t n; len > 0; addr += n, buf += n, len -= n) {
 		n = len < COPY_MAX ? len : COPY_MAX;
-		if (sys_pwrite(self->pieces, (const void *)addr, n, 0) != (long)n ||
-		    sys_pread(self->pieces, buf, n, 0) != (long)n)
+		if (sys_pwrite(memory->copy, (const void *)addr, n, 0) != (long)n ||
+		    sys_pread(memory->copy, buf, n, 0) != (long)n)
 			return false;
 	}
 	return true;
 }
 
-static int64_t self_read(void *arg, uint64_t addr, void *buf, size_t len)
+static int64_t memory_read(void *arg, uint64_t addr, void *buf, size_t len)
 {
-	const struct self *self = arg;
+	const struct jvm_memory *memory = arg;
 	struct sys_iovec local = {buf, len}, remote = {(void *)addr, len};
 
-	if (self->pieces >= 0 && copy(self, addr, buf, len))
+	if (memory->copy >= 0 && copy_read(memory, addr, buf, len))
 		return (int64_t)len;
-	if (self->mem >= 0)
-		return sys_pread(self->mem, buf, len, addr);
-	return sys_call6(__NR_process_vm_readv, self->pid, SYS_ARG(&local), 1, SYS_ARG(&remote), 1,
-			 0);
+	if (memory->mem >= 0)
+		return sys_pread(memory->mem, buf, len, addr);
+	return sys_call6(__NR_process_vm_readv, memory->pid, SYS_ARG(&local), 1, SYS_ARG(&remote),
+			 1, 0);
 }
 
-/* Many of them at once. */
-static size_t self_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
+static size_t memory_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
 {
-	const struct self *self = arg;
+	const struct jvm_memory *memory = arg;
 	struct sys_iovec from[GATHER_MAX];
 	long got;
 
-	if (self->pieces < 0)
+	if (memory->copy < 0)
 		return 0;
 	n = n < GATHER_MAX ? n : GATHER_MAX;
 	for (size_t i = 0; i < n; i++)
 		from[i] = (struct sys_iovec){(void *)addr[i], len};
-	got = sys_call6(__NR_pwritev, self->pieces, SYS_ARG(from), (long)n, 0, 0, 0);
+	got = sys_call6(__NR_pwritev, memory->copy, SYS_ARG(from), (long)n, 0, 0, 0);
 	if (got > 0)
-		got = sys_pread(self->pieces, buf, (size_t)got, 0);
+		got = sys_pread(memory->copy, buf, (size_t)got, 0);
 	return got > 0 ? (size_t)got / len : 0;
 }
 
-static bool hex_take(const char **p, const char *end, uint64_t *ret)
+static bool hex_parse(const char **p, const char *end, uint64_t *ret)
 {
 	const char *at = *p;
 	uint64_t n = 0;
@@ -87,7 +86,7 @@ static bool hex_take(const char **p, const char *end, uint64_t *ret)
 	}
 	if (at == *p)
 		return false;
-	*p = at < end ? at + 1 : at; /* and the one character behind it */
+	*p = at < end ? at + 1 : at; /* and the separator */
 	*ret = n;
 	return true;
 }
@@ -103,30 +102,30 @@ static bool ends_in_libjvm(const char *p, const char *end)
 }
 
 /* start-end perms offset major:minor inode path */
-static bool map_parse(const char *p, const char *end, struct map *ret)
+static bool map_parse(const char *p, const char *end, struct maps_line *ret)
 {
 	uint64_t minor;
 
-	if (!hex_take(&p, end, &ret->start) || !hex_take(&p, end, &ret->end) || end - p < 5)
+	if (!hex_parse(&p, end, &ret->start) || !hex_parse(&p, end, &ret->end) || end - p < 5)
 		return false;
 	p += 5;
-	if (!hex_take(&p, end, &ret->offset) || !hex_take(&p, end, &ret->dev) ||
-	    !hex_take(&p, end, &minor) || !hex_take(&p, end, &ret->inode))
+	if (!hex_parse(&p, end, &ret->offset) || !hex_parse(&p, end, &ret->dev) ||
+	    !hex_parse(&p, end, &minor) || !hex_parse(&p, end, &ret->inode))
 		return false;
 	ret->dev = ret->dev << 32 | minor;
-	ret->jvm = ends_in_libjvm(p, end);
+	ret->is_libjvm = ends_in_libjvm(p, end);
 	return true;
 }
 
-struct search {
-	uint64_t address; /* in the file wanted; 0: any libjvm.so */
-	uint64_t base;	  /* the answer */
-	struct map first; /* of the file whose lines are passing by */
+struct libjvm_search {
+	uint64_t address;	/* in libjvm; 0: search by file name */
+	uint64_t base;		/* result: address of the ELF header */
+	struct maps_line first; /* of the current file */
 };
 
-static bool search_line(struct search *s, const char *p, const char *end)
+static bool search_line(struct libjvm_search *s, const char *p, const char *end)
 {
-	struct map map;
+	struct maps_line map;
 
 	if (!map_parse(p, end, &map) || map.inode == 0)
 		return false;
@@ -134,14 +133,14 @@ static bool search_line(struct search *s, const char *p, const char *end)
 		s->first = map;
 	if (s->first.inode != map.inode || s->first.dev != map.dev)
 		return false;
-	if (s->address ? s->address < map.start || s->address >= map.end : !map.jvm)
+	if (s->address ? s->address < map.start || s->address >= map.end : !map.is_libjvm)
 		return false;
 	s->base = s->first.start;
 	return true;
 }
 
-/* Passes each line to search_line until one fits; a line too long for the buffer is cut. */
-static bool search_maps(struct search *s, char *buf, size_t cap)
+/* Calls search_line for each line until one matches; a line longer than the buffer is cut. */
+static bool search_maps(struct libjvm_search *s, char *buf, size_t cap)
 {
 	int fd = proc_open("/proc/thread-self/maps", "/proc/self/maps", O_RDONLY);
 	size_t used = 0;
@@ -170,44 +169,44 @@ static bool search_maps(struct search *s, char *buf, size_t cap)
 	return found;
 }
 
-static bool jvm_open(struct self *self, uint64_t address)
+static bool jvm_open(struct jvm_memory *memory, uint64_t address)
 {
-	struct search search = {.address = address};
+	struct libjvm_search search = {.address = address};
 	char buf[8192];
 
 	return search_maps(&search, buf, sizeof(buf)) &&
-	       hs_elf_open_jvm(&self->elf, &self->source, search.base);
+	       hs_elf_open_jvm(&memory->elf, &memory->source, search.base);
 }
 
-bool self_open(struct self *self, const void *vm)
+bool jvm_memory_open(struct jvm_memory *memory, const void *vm)
 {
 	uint64_t table, function = 0;
 
-	self->pid = (int)sys_call0(__NR_getpid);
-	self->mem = proc_open("/proc/thread-self/mem", "/proc/self/mem", O_RDONLY);
-	self->pieces = (int)sys_call2(__NR_memfd_create, DFG_THREAD_NAME, MFD_CLOEXEC);
-	self->source = (struct hs_source){.read = self_read,
-					  .gather = self_gather,
-					  .arg = self,
-					  .symbol = hs_elf_symbol,
-					  .symbol_arg = &self->elf};
-	if (vm && self_read(self, (uintptr_t)vm, &table, 8) == 8)
-		self_read(self, table + VM_FUNCTION * 8, &function, 8);
-	/* By name, where something has put its own functions into the JavaVM. */
-	return (function && jvm_open(self, function)) || jvm_open(self, 0);
+	memory->pid = (int)sys_call0(__NR_getpid);
+	memory->mem = proc_open("/proc/thread-self/mem", "/proc/self/mem", O_RDONLY);
+	memory->copy = (int)sys_call2(__NR_memfd_create, DFG_THREAD_NAME, MFD_CLOEXEC);
+	memory->source = (struct hs_source){.read = memory_read,
+					    .gather = memory_gather,
+					    .arg = memory,
+					    .symbol = hs_elf_symbol,
+					    .symbol_arg = &memory->elf};
+	if (vm && memory_read(memory, (uintptr_t)vm, &table, 8) == 8)
+		memory_read(memory, table + VM_FUNCTION * 8, &function, 8);
+	/* By file name if other code has replaced the functions of the JavaVM. */
+	return (function && jvm_open(memory, function)) || jvm_open(memory, 0);
 }
 
-void self_close(struct self *self)
+void jvm_memory_close(struct jvm_memory *memory)
 {
-	if (self->mem >= 0)
-		sys_close(self->mem);
-	if (self->pieces >= 0)
-		sys_close(self->pieces);
-	self->mem = -1;
-	self->pieces = -1;
+	if (memory->mem >= 0)
+		sys_close(memory->mem);
+	if (memory->copy >= 0)
+		sys_close(memory->copy);
+	memory->mem = -1;
+	memory->copy = -1;
 }
 
-/* True when the byte is 1 now and was 0. */
+/* Writes 1 to a byte. */
 static bool byte_set(uint64_t addr)
 {
 	int fd = proc_open("/proc/thread-self/mem", "/proc/self/mem", O_WRONLY);
@@ -218,19 +217,20 @@ static bool byte_set(uint64_t addr)
 	return done;
 }
 
-bool self_switch_on(const void *vm, const char *flag)
+bool jvm_memory_set_flag(const void *vm, const char *flag)
 {
 	void *work = sys_map(HS_WORK_BYTES);
-	struct self self;
+	struct jvm_memory memory;
 	uint64_t addr;
 	uint8_t value;
 	bool done;
 
 	if (!work)
 		return false;
-	done = self_open(&self, vm) && hs_find_flag(&self.source, work, flag, &addr, &value) &&
-	       value == 0 && byte_set(addr);
-	self_close(&self);
+	done = jvm_memory_open(&memory, vm) &&
+	       hs_find_flag(&memory.source, work, flag, &addr, &value) && value == 0 &&
+	       byte_set(addr);
+	jvm_memory_close(&memory);
 	sys_unmap(work, HS_WORK_BYTES);
 	return done;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's own process as a memory source: nothing of the JVM is ever dereferenced. */
-#ifndef AGENT_SELF_H
-#define AGENT_SELF_H
+/* The agent's own process as a memory source (hs_source): no pointer of the JVM is dereferenced. */
+#ifndef AGENT_JVM_MEMORY_H
+#define AGENT_JVM_MEMORY_H
 
 #include "hotspot/hotspot.h"
 
-struct self {
-	int mem;    /* /proc/self/mem, where there is no copy; -1: process_vm_readv(2) */
-	int pieces; /* the copy, a file in memory; -1: none */
+struct jvm_memory {
+	int mem;  /* /proc/self/mem, used if `copy` fails; -1: process_vm_readv(2) */
+	int copy; /* a file in memory through which memory is copied; -1: none */
 	int pid;
 	struct hs_elf elf;
 	struct hs_source source;
 };
 
-/* `vm` is the JavaVM*: its functions are libjvm's, which leads to libjvm's symbols. False: this
- * process has no HotSpot, or its memory map cannot be read; self_close all the same. */
-bool self_open(struct self *self, const void *vm);
-void self_close(struct self *self);
+/* Finds libjvm and its symbols through the functions of the JavaVM* `vm`. False: this process has
+ * no HotSpot, or its memory map cannot be read; call jvm_memory_close all the same. */
+bool jvm_memory_open(struct jvm_memory *memory, const void *vm);
+void jvm_memory_close(struct jvm_memory *memory);
 
-/* Switches a boolean flag of the JVM on, through /proc/self/mem: what is not writable, or not a
- * boolean, is left alone. False: nothing was changed. */
-bool self_switch_on(const void *vm, const char *flag);
+/* Sets a boolean flag of the JVM through /proc/self/mem, unless it is set, not boolean or not
+ * writable. False: nothing was changed. */
+bool jvm_memory_set_flag(const void *vm, const char *flag);
 
 #endif

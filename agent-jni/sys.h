@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The system calls the agent makes, without a libc: each returns what the kernel returns, a
- * negative errno on failure, and touches no errno and no thread-local variable. */
+/* The agent's system calls, without a libc: each returns what the kernel returns (a negative errno
+ * on failure) and touches neither errno nor any thread-local variable. */
 #ifndef AGENT_SYS_H
 #define AGENT_SYS_H
 
@@ -27,7 +27,7 @@ static inline long sys_call6(long n, long a, long b, long c, long d, long e, lon
 	return ret;
 }
 
-/* An atomic exchange; the compiler's own may be a call into libgcc on aarch64. */
+/* Atomic exchange; the compiler's built-in may call libgcc on aarch64. */
 static inline uint32_t sys_exchange(uint32_t *p, uint32_t value)
 {
 	__asm__ volatile("xchg %0, %1" : "+r"(value), "+m"(*p) : : "memory");
@@ -64,7 +64,7 @@ static inline uint32_t sys_exchange(uint32_t *p, uint32_t value)
 	return old;
 }
 #else
-#error "the agent knows the system calls of x86_64 and aarch64"
+#error "the agent supports x86_64 and aarch64"
 #endif
 
 #define SYS_ARG(x)		 ((long)(x))
@@ -74,7 +74,7 @@ static inline uint32_t sys_exchange(uint32_t *p, uint32_t value)
 #define sys_call3(n, a, b, c)	 sys_call6(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), 0, 0, 0)
 #define sys_call4(n, a, b, c, d) sys_call6(n, SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), 0, 0)
 
-/* A signal's kernel-side disposition (asm/signal.h clashes with a libc's headers in the tests). */
+/* The kernel's struct sigaction (asm/signal.h clashes with the libc headers of the tests). */
 struct sys_sigaction {
 	void *handler;
 	unsigned long flags;
@@ -82,7 +82,7 @@ struct sys_sigaction {
 	uint64_t mask;
 };
 
-/* The head of siginfo_t as the kernel fills it for sigqueue(3). */
+/* The start of siginfo_t as the kernel fills it for sigqueue(3). */
 struct sys_siginfo {
 	int signo, error, code, pad;
 	int pid;
@@ -152,7 +152,7 @@ static inline long sys_pwrite(int fd, const void *buf, size_t len, uint64_t at)
 	return sys_call4(__NR_pwrite64, fd, buf, len, at);
 }
 
-/* Whether fd is a regular file. */
+/* True if fd is a regular file. */
 static inline bool sys_is_file(int fd)
 {
 	struct stat st;
@@ -173,7 +173,7 @@ static inline void sys_unmap(void *p, size_t len)
 	sys_call2(__NR_munmap, p, len);
 }
 
-/* What whole pages of it held; they read as zeros then. */
+/* Frees the whole pages of a range; they read as zeros afterwards. */
 static inline void sys_discard(void *p, size_t len)
 {
 	uintptr_t page = 64u << 10; /* the largest in use */
@@ -199,10 +199,18 @@ static inline uint64_t sys_now_us(void)
 	return sys_clock_us(SYS_CLOCK_MONO);
 }
 
-/* The processor time of this thread. */
+/* CPU time of this thread. */
 static inline uint64_t sys_cpu_us(void)
 {
 	return sys_clock_us(SYS_CLOCK_CPU);
 }
+
+/* Starts a thread that no libc knows of, with all signals blocked. It shares the thread-local
+ * storage of its creator, so it may run nothing but the agent's code. main_fn must not return.
+ * Returns the thread id, or a negative errno. */
+int sys_thread_start(void (*main_fn)(void *), void *arg);
+
+/* True if this process has a thread with that id. */
+bool sys_thread_exists(int tid);
 
 #endif

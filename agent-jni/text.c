@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent-jni/text.h"
 
-void text_add(struct text *t, const char *s, size_t len)
+void text_add(struct text_builder *t, const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (t->len + 1 >= t->cap) {
@@ -14,7 +14,7 @@ void text_add(struct text *t, const char *s, size_t len)
 		t->buf[t->len] = '\0';
 }
 
-void text_adds(struct text *t, const char *s)
+void text_adds(struct text_builder *t, const char *s)
 {
 	size_t len = 0;
 
@@ -23,7 +23,7 @@ void text_adds(struct text *t, const char *s)
 	text_add(t, s, len);
 }
 
-void text_addu(struct text *t, uint64_t n)
+void text_addu(struct text_builder *t, uint64_t n)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
@@ -34,22 +34,22 @@ void text_addu(struct text *t, uint64_t n)
 	text_add(t, digits + at, sizeof(digits) - at);
 }
 
-struct scan scan_of(const char *s)
+struct text_scanner scan_of(const char *s)
 {
-	struct scan scan = {.p = s};
+	struct text_scanner scan = {.p = s};
 
 	while (s && s[scan.len])
 		scan.len++;
 	return scan;
 }
 
-static void scan_skip(struct scan *s, size_t n)
+static void scan_skip(struct text_scanner *s, size_t n)
 {
 	s->p += n;
 	s->len -= n;
 }
 
-bool scan_word(struct scan *s, const char *word)
+bool scan_word(struct text_scanner *s, const char *word)
 {
 	size_t n = 0;
 
@@ -60,14 +60,14 @@ bool scan_word(struct scan *s, const char *word)
 	return true;
 }
 
-bool scan_number(struct scan *s, uint64_t max, uint64_t *ret)
+bool scan_number(struct text_scanner *s, uint64_t max, uint64_t *ret)
 {
 	uint64_t value = 0;
 	size_t n = 0;
 
 	for (; n < s->len && s->p[n] >= '0' && s->p[n] <= '9'; n++) {
 		value = value * 10 + (uint64_t)(s->p[n] - '0');
-		/* max is far below 2^60, so that the product above never wraps. */
+		/* max is far below 2^60: the product above never wraps. */
 		if (value > max)
 			return false;
 	}
@@ -78,9 +78,9 @@ bool scan_number(struct scan *s, uint64_t max, uint64_t *ret)
 	return true;
 }
 
-struct scan scan_until(struct scan *s, char end)
+struct text_scanner scan_until(struct text_scanner *s, char end)
 {
-	struct scan part = {.p = s->p};
+	struct text_scanner part = {.p = s->p};
 
 	while (part.len < s->len && s->p[part.len] != end)
 		part.len++;
@@ -88,7 +88,7 @@ struct scan scan_until(struct scan *s, char end)
 	return part;
 }
 
-bool scan_is_name(const struct scan *s)
+bool scan_is_name(const struct text_scanner *s)
 {
 	if (s->len == 0 || s->len > 255 || (s->p[0] == '.' && s->len == 1) ||
 	    (s->p[0] == '.' && s->p[1] == '.' && s->len == 2))

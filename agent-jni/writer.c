@@ -4,23 +4,17 @@
 #include "agent-jni/sys.h"
 #include "agent-jni/text.h"
 #include "dfg/request.h"
+#include "dfg/snapshot.h"
 
-void output_init(struct output *out, int fd)
-{
-	out->fd = fd;
-	out->full = false;
-	out->lines = 0;
-	out->at = 0;
-	out->used = 0;
-	out->written = 0;
-}
+_Static_assert(WRITER_TAIL >= sizeof(struct snap_end) + TRAILER_MAX, "the tail holds an end");
 
-size_t output_write_at(int fd, const char *p, size_t len, uint64_t at)
+/* Writes len bytes at an offset; returns how many were written. */
+static size_t write_at(int fd, const void *p, size_t len, uint64_t at)
 {
 	size_t done = 0;
 
 	while (done < len) {
-		long n = sys_pwrite(fd, p + done, len - done, at + done);
+		long n = sys_pwrite(fd, (const uint8_t *)p + done, len - done, at + done);
 
 		if (n <= 0)
 			break;
@@ -29,49 +23,76 @@ size_t output_write_at(int fd, const char *p, size_t len, uint64_t at)
 	return done;
 }
 
-static void flush(struct output *out)
+static void flush(struct dump_writer *w)
 {
-	size_t want = out->used - out->written;
+	size_t len = w->used + (w->is_map ? TRAILER_MAX : WRITER_TAIL), done;
 
-	if (out->full || want == 0)
+	if (w->full)
 		return;
-	out->written +=
-		output_write_at(out->fd, out->buf + out->written, want, out->at + out->written);
-	out->full = out->written < out->used;
-}
-
-/* Drops what is written, but for the last OUTPUT_KEEP bytes. */
-static void drop(struct output *out)
-{
-	size_t n = out->written > OUTPUT_KEEP ? out->written - OUTPUT_KEEP : 0;
-
-	__builtin_memmove(out->buf, out->buf + n, out->used - n);
-	out->at += n;
-	out->used -= n;
-	out->written -= n;
-}
-
-bool output_write(void *arg, const char *text, size_t len)
-{
-	struct output *out = arg;
-
-	if (len > sizeof(out->buf) - out->used) {
-		flush(out);
-		if (out->full)
-			return false;
-		drop(out);
+	__builtin_memset(w->buf + w->used, 0, WRITER_TAIL);
+	done = write_at(w->fd, w->buf, len, w->at);
+	if (w->at + done > w->reach)
+		w->reach = w->at + done;
+	if (done < len) {
+		w->full = true;
+		return;
 	}
-	__builtin_memcpy(out->buf + out->used, text, len);
-	out->used += len;
-	for (size_t i = 0; i < len; i++)
-		out->lines += text[i] == '\n';
+	w->has_tail = true;
+	w->at += w->used;
+	w->used = 0;
+	w->safe = w->now;
+}
+
+void writer_init(struct dump_writer *w, int fd, bool is_map)
+{
+	w->fd = fd;
+	w->is_map = is_map;
+	w->full = false;
+	w->has_tail = false;
+	w->at = 0;
+	w->reach = 0;
+	w->used = 0;
+	w->now = (struct writer_mark){0};
+	w->safe = w->now;
+	/* Makes room for a trailer before anything else is written. */
+	flush(w);
+}
+
+bool writer_write(void *arg, const char *unit, size_t len)
+{
+	struct dump_writer *w = arg;
+	struct snap_record head;
+
+	for (size_t left = len; left > 0;) {
+		size_t n = WRITER_CHUNK - w->used;
+
+		if (n == 0) {
+			flush(w);
+			if (w->full)
+				return false;
+			n = WRITER_CHUNK;
+		}
+		if (n > left)
+			n = left;
+		__builtin_memcpy(w->buf + w->used, unit + (len - left), n);
+		w->used += n;
+		left -= n;
+	}
+	w->now.at += len;
+	if (w->is_map) {
+		w->now.entries++;
+		return true;
+	}
+	__builtin_memcpy(&head, unit, sizeof(head));
+	w->now.entries += head.type == SNAP_CODE;
+	w->now.methods += head.type == SNAP_METHOD;
 	return true;
 }
 
-size_t trailer_make(const struct trailer *t, int status, uint64_t bytes, uint32_t entries,
-		    char *buf)
+static size_t trailer_format(const struct trailer *t, int status, uint64_t bytes, uint32_t entries,
+			     char *buf)
 {
-	struct text text = {.buf = buf, .cap = TRAILER_MAX};
+	struct text_builder text = {.buf = buf, .cap = TRAILER_MAX};
 
 	text_adds(&text, DFG_TRAILER_START "seq=");
 	text_addu(&text, t->seq);
@@ -91,64 +112,46 @@ size_t trailer_make(const struct trailer *t, int status, uint64_t bytes, uint32_
 	return text.len;
 }
 
-/* The longest prefix of whole lines that leaves room for a trailer in what the file has taken.
- * Returns -1 when there is none in memory. */
-static long cut_find(const struct output *out)
+/* Overwrites the rest of what was written with zeros. */
+static bool zeros_write(struct dump_writer *w, uint64_t from)
 {
-	size_t cut = out->written;
+	__builtin_memset(w->buf, 0, sizeof(w->buf));
+	while (from < w->reach) {
+		size_t n = sizeof(w->buf);
 
-	if (cut < TRAILER_MAX)
-		return -1;
-	cut -= TRAILER_MAX;
-	while (cut > 0 && out->buf[cut - 1] != '\n')
-		cut--;
-	return cut > 0 || out->at == 0 ? (long)cut : -1;
-}
-
-/* Puts the trailer where the last lines were, and zeros over the rest of them. */
-static bool end_cut(struct output *out, const struct trailer *t)
-{
-	long cut = cut_find(out);
-	uint32_t lines = out->lines;
-	size_t len, end = out->written;
-
-	if (cut < 0)
-		return false;
-	for (size_t i = (size_t)cut; i < out->used; i++)
-		lines -= out->buf[i] == '\n';
-	len = trailer_make(t, DFG_DUMP_NO_SPACE, out->at + (size_t)cut, lines, out->buf + cut);
-	for (size_t i = (size_t)cut + len; i < end; i++)
-		out->buf[i] = '\0';
-	return output_write_at(out->fd, out->buf + cut, end - (size_t)cut, out->at + (size_t)cut) ==
-	       end - (size_t)cut;
-}
-
-bool output_end(struct output *out, const struct trailer *t)
-{
-	char trailer[TRAILER_MAX];
-	uint64_t end;
-	size_t len, done;
-
-	flush(out);
-	if (!out->full) {
-		end = out->at + out->used;
-		len = trailer_make(t, t->status, end, out->lines, trailer);
-		done = output_write_at(out->fd, trailer, len, end);
-		if (done == len)
-			return true;
-		/* The map fits, its trailer does not: what there is of it counts as written. */
-		out->full = true;
-		drop(out);
-		__builtin_memcpy(out->buf + out->used, trailer, done);
-		out->used += done;
-		out->written += done;
+		if (n > w->reach - from)
+			n = (size_t)(w->reach - from);
+		if (write_at(w->fd, w->buf, n, from) != n)
+			return false;
+		from += n;
 	}
-	return end_cut(out, t);
+	return true;
 }
 
-void output_refuse(int fd, const struct trailer *t)
+bool writer_end(struct dump_writer *w, const struct trailer *t, bool ended)
+{
+	struct snap_end end = {.record = {SNAP_END, sizeof(end)}, .skipped = t->skipped};
+	char tail[WRITER_TAIL];
+	size_t len = 0;
+
+	flush(w);
+	if (!w->has_tail)
+		return false;
+	end.status = w->full ? DFG_DUMP_NO_SPACE : (uint32_t)t->status;
+	end.codes = w->safe.entries;
+	end.methods = w->safe.methods;
+	end.time = sys_now_us() * 1000;
+	if (!w->is_map && (w->full || !ended)) {
+		__builtin_memcpy(tail, &end, sizeof(end));
+		len = sizeof(end);
+	}
+	len += trailer_format(t, (int)end.status, w->safe.at + len, end.codes, tail + len);
+	return write_at(w->fd, tail, len, w->safe.at) == len && zeros_write(w, w->safe.at + len);
+}
+
+void writer_refuse(int fd, const struct trailer *t)
 {
 	char buf[TRAILER_MAX];
 
-	output_write_at(fd, buf, trailer_make(t, t->status, 0, 0, buf), 0);
+	write_at(fd, buf, trailer_format(t, t->status, 0, 0, buf), 0);
 }

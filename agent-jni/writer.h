@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The output file of a dump: whole lines from offset 0, and the trailer behind them.
+/* The output file of a dump: units (lines of a map, records of a snapshot) from offset 0, then the
+ * trailer (request.h).
  *
- * The file may turn out too small at any byte. The last lines written are kept in memory, so that
- * the trailer can take the place of some of them: a cut map ends with a whole line and a trailer,
- * and zeros behind it, as a whole one does. */
-#ifndef AGENT_OUTPUT_H
-#define AGENT_OUTPUT_H
+ * The file may run full at any byte. Each write therefore includes room for an end record and a
+ * trailer, so that they always fit after the last unit of the write before it. */
+#ifndef AGENT_WRITER_H
+#define AGENT_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define OUTPUT_CHUNK (64u << 10)
-#define OUTPUT_KEEP  (4u << 10) /* more than the longest line and a trailer */
+#define WRITER_CHUNK (64u << 10)
+#define WRITER_TAIL  256u /* SNAP_END and a trailer */
 #define TRAILER_MAX  192
 
-struct output {
+/* A position between two units, and the units before it. */
+struct writer_mark {
+	uint64_t at;
+	uint32_t entries; /* lines, or CODE records */
+	uint32_t methods; /* METHOD records */
+};
+
+struct dump_writer {
 	int fd;
-	bool full; /* a write failed: nothing more is written but the trailer */
-	uint32_t lines;
-	uint64_t at;	/* file offset of buf[0] */
-	size_t used;	/* bytes in buf */
-	size_t written; /* how many of them are in the file */
-	char buf[OUTPUT_CHUNK + OUTPUT_KEEP];
+	bool is_map;
+	bool full;		 /* a write failed: only the end is still written */
+	bool has_tail;		 /* the file has room for an end and a trailer after `safe` */
+	uint64_t at;		 /* file offset of buf[0] */
+	uint64_t reach;		 /* end of the bytes written */
+	size_t used;		 /* bytes in buf */
+	struct writer_mark now;	 /* after the last whole unit */
+	struct writer_mark safe; /* the same for what is in the file */
+	uint8_t buf[WRITER_CHUNK + WRITER_TAIL];
 };
 
 struct trailer {
@@ -30,26 +40,20 @@ struct trailer {
 	int status;
 	uint32_t skipped;
 	uint64_t since_us;     /* CLOCK_MONOTONIC at the wake-up */
-	uint64_t since_cpu_us; /* the thread's processor time then */
+	uint64_t since_cpu_us; /* CPU time of the thread then */
 };
 
-/* The text of a trailer: at most TRAILER_MAX bytes. Returns its length. */
-size_t trailer_make(const struct trailer *trailer, int status, uint64_t bytes, uint32_t entries,
-		    char *buf);
+/* The caller keeps the descriptor. */
+void writer_init(struct dump_writer *w, int fd, bool is_map);
 
-/* Writes len bytes at an offset; returns how many got there. */
-size_t output_write_at(int fd, const char *p, size_t len, uint64_t at);
+/* Writes one whole line or record. Fits hs_sink. False: the file is full. */
+bool writer_write(void *writer, const char *unit, size_t len);
 
-/* The descriptor stays the caller's. */
-void output_init(struct output *out, int fd);
+/* Flushes, then writes SNAP_END if the snapshot is cut or lacks it (`ended` is false), the trailer,
+ * and zeros up to the end of what was written. False: the file has no room even for these. */
+bool writer_end(struct dump_writer *w, const struct trailer *trailer, bool ended);
 
-/* Whole lines only, each shorter than OUTPUT_KEEP / 2. Fits hs_sink. False: no room. */
-bool output_write(void *out, const char *text, size_t len);
-
-/* Writes what is buffered, and the trailer. False: there is no room even for that. */
-bool output_end(struct output *out, const struct trailer *trailer);
-
-/* A trailer alone, where there is no memory for an output. */
-void output_refuse(int fd, const struct trailer *trailer);
+/* Writes a trailer alone, when there is no memory for a writer. */
+void writer_refuse(int fd, const struct trailer *trailer);
 
 #endif

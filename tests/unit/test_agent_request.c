@@ -6,9 +6,9 @@
 
 #include "lib/tap.h"
 
-static bool line_ok(const char *line, struct order *ret)
+static bool line_ok(const char *line, struct request *ret)
 {
-	return order_parse(line, strlen(line), ret);
+	return request_parse(line, strlen(line), ret);
 }
 
 static void test_lines(void)
@@ -40,7 +40,7 @@ static void test_lines(void)
 		"dfg1 dump seq=1 host_pid=2 out=a keep=6x\n",
 	};
 	char line[400];
-	struct order o;
+	struct request o;
 
 	ok(line_ok("dfg1 dump seq=4294967295 host_pid=4194304 out=perf-1.map\n", &o),
 	   "a request line");
@@ -56,7 +56,7 @@ static void test_lines(void)
 	is_int(o.keep, 60, "seconds to remember it");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		ok(!line_ok(bad[i], &o), "refused: line %zu", i);
-	ok(!order_parse("dfg1 dump seq=1 host_pid=2 out=a\0b\n", 35, &o),
+	ok(!request_parse("dfg1 dump seq=1 host_pid=2 out=a\0b\n", 35, &o),
 	   "refused: a NUL in a name");
 	snprintf(line, sizeof(line), "dfg1 dump seq=1 host_pid=2 out=%0255d\n", 0);
 	ok(line_ok(line, &o) && strlen(o.name) == 255, "a name of 255 bytes");
@@ -85,29 +85,29 @@ static void test_options(void)
 		"request=1:2:a",
 		"dir=/a,request=seq:1:0:a",
 	};
-	struct options o;
+	struct load_options o;
 	char big[600];
 
 	ok(options_parse(NULL, &o), "no options");
 	is_str(o.dir, DFG_OUT_PATH, "the usual share");
 	is_str(o.ctl, DFG_CTL_PATH, "the usual control directory");
-	ok(!o.has_order && o.signal == 0 && !o.debug_info, "nothing asked");
+	ok(!o.has_request && o.signal == 0 && !o.debug_info, "nothing asked");
 	ok(options_parse("dns=1", &o) && o.debug_info, "DebugNonSafepoints");
 	ok(options_parse("dns=0", &o) && !o.debug_info, "but not with 0");
-	ok(options_parse("", &o) && !o.has_order, "empty options");
+	ok(options_parse("", &o) && !o.has_request, "empty options");
 	ok(options_parse("dir=/s,ctl=/c,signal=40,request=seq:7:4711:perf-4711.map", &o), "all");
 	is_str(o.dir, "/s", "dir");
 	is_str(o.ctl, "/c", "ctl");
 	is_int(o.signal, 40, "signal");
-	ok(o.has_order && o.order.seq == 7 && o.order.host_pid == 4711, "request");
-	is_str(o.order.name, "perf-4711.map", "its file");
-	is_str(o.order.dir, "/s", "in the share of this load");
+	ok(o.has_request && o.request.seq == 7 && o.request.host_pid == 4711, "request");
+	is_str(o.request.name, "perf-4711.map", "its file");
+	is_str(o.request.dir, "/s", "in the share of this load");
 	ok(options_parse("request=seq:0:1:a,dir=/later", &o), "in any order");
-	is_str(o.order.dir, "/later", "the share is the same");
-	ok(options_parse("since=3,keep=30,request=seq:4:1:a", &o) && o.order.since == 3 &&
-		   o.order.keep == 30,
+	is_str(o.request.dir, "/later", "the share is the same");
+	ok(options_parse("since=3,keep=30,request=seq:4:1:a", &o) && o.request.since == 3 &&
+		   o.request.keep == 30,
 	   "a delta");
-	ok(options_parse("request=seq:4:1:a", &o) && o.order.since == 0 && o.order.keep == 0,
+	ok(options_parse("request=seq:4:1:a", &o) && o.request.since == 0 && o.request.keep == 0,
 	   "no delta");
 	ok(options_parse("verbose,colour=red,dir=/s,", &o), "what is unknown is ignored");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -118,12 +118,12 @@ static void test_options(void)
 
 static void test_pid(void)
 {
-	struct order o;
+	struct request o;
 
-	ok(order_of_pid(4711, &o), "a pid from a signal");
+	ok(request_from_pid(4711, &o), "a pid from a signal");
 	is_str(o.name, "perf-4711.map", "means perf's name for its map");
 	is_int(o.seq, 0, "and is always served");
-	ok(!order_of_pid(0, &o) && !order_of_pid((1u << 22) + 1, &o), "what no pid can be");
+	ok(!request_from_pid(0, &o) && !request_from_pid((1u << 22) + 1, &o), "what no pid can be");
 }
 
 int main(void)

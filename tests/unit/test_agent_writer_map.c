@@ -34,20 +34,20 @@ static size_t line_make(char *line, unsigned n)
 /* Writes `lines` lines and the trailer into fd. */
 static bool fill(int fd, unsigned lines, uint64_t *ret_bytes)
 {
-	static struct output out;
+	static struct dump_writer out;
 	struct trailer t = {.seq = 9, .status = DFG_DUMP_OK, .skipped = 3};
 	char line[512];
 	bool room = true;
 
 	*ret_bytes = 0;
-	output_init(&out, fd);
+	writer_init(&out, fd, true);
 	for (unsigned i = 0; i < lines && room; i++) {
 		size_t len = line_make(line, i);
 
-		room = output_write(&out, line, len);
+		room = writer_write(&out, line, len);
 		*ret_bytes += room ? len : 0;
 	}
-	return output_end(&out, &t);
+	return writer_end(&out, &t, true);
 }
 
 /* What the host checks: lines, a trailer that counts them right, and zeros. Returns the trailer's
@@ -143,7 +143,7 @@ static void test_refuse(void)
 	unsigned lines = 1;
 	int fd = memory_file();
 
-	output_refuse(fd, &t);
+	writer_refuse(fd, &t);
 	is_int(verify(fd, &lines), DFG_DUMP_NO_MEMORY, "an answer without any memory");
 	is_int(lines, 0, "has no lines");
 	sys_close(fd);
@@ -159,8 +159,8 @@ int main(void)
 	sys_close(fd);
 	test_whole();
 	test_cut(900, 192, 700);
-	test_cut(900, OUTPUT_CHUNK - 300, OUTPUT_CHUNK + 300);
-	test_cut(900, OUTPUT_CHUNK + OUTPUT_KEEP - 300, OUTPUT_CHUNK + OUTPUT_KEEP + 700);
+	test_cut(900, WRITER_CHUNK - 300, WRITER_CHUNK + 300);
+	test_cut(900, 2 * WRITER_CHUNK - 300, 2 * WRITER_CHUNK + 700);
 	test_cut(900, (long)bytes - 300, (long)bytes + 200);
 	test_tiny();
 	test_refuse();

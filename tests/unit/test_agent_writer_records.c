@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The agent's snapshot file at every size it can turn out to have. The agent's sources are
  * included, since it is built without a libc and is in no archive. */
-#include "agent-jni/records.c"
 #include "agent-jni/text.c"
 #include "agent-jni/writer.c"
 
@@ -35,21 +34,21 @@ static size_t record_make(char *buf, unsigned n)
 /* Writes the records and the end into fd; how many bytes of records there were room for. */
 static bool fill(int fd, unsigned records, bool ended)
 {
-	static struct records out;
+	static struct dump_writer out;
 	static char buf[150000];
 	struct snap_end end = {.record = {SNAP_END, sizeof(end)}};
 	struct trailer t = {.seq = 9, .status = DFG_DUMP_OK, .skipped = 3};
 	bool room = true;
 
-	records_init(&out, fd);
+	writer_init(&out, fd, false);
 	for (unsigned i = 0; i < records && room; i++)
-		room = records_write(&out, buf, record_make(buf, i));
+		room = writer_write(&out, buf, record_make(buf, i));
 	if (room && ended) {
-		end.codes = out.now.codes;
+		end.codes = out.now.entries;
 		memcpy(buf, &end, sizeof(end));
-		records_write(&out, buf, sizeof(end));
+		writer_write(&out, buf, sizeof(end));
 	}
-	return records_end(&out, &t, ended);
+	return writer_end(&out, &t, ended);
 }
 
 /* What the host checks. Returns the trailer's status, -1 when anything is wrong. */
@@ -110,7 +109,7 @@ static void test_sizes(void)
 {
 	unsigned bad = 0, cut = 0, records, last = UINT32_MAX;
 
-	for (uint64_t size = 640000; size >= RECORDS_TAIL; size -= size > 140000 ? 997 : 61) {
+	for (uint64_t size = 640000; size >= WRITER_TAIL; size -= size > 140000 ? 997 : 61) {
 		int fd = (int)sys_call2(__NR_memfd_create, "snap", 0);
 		int status;
 
@@ -123,7 +122,7 @@ static void test_sizes(void)
 		cut += status == DFG_DUMP_NO_SPACE;
 		last = records;
 		sys_close(fd);
-		if (size < RECORDS_TAIL + 61)
+		if (size < WRITER_TAIL + 61)
 			break;
 	}
 	is_int(bad, 0, "at each size: whole records, an end, a trailer that counts them, zeros");
