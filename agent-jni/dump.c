@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent-jni/agent.h"
 #include "agent-jni/jvm_memory.h"
+#include "agent-jni/request.h"
 #include "agent-jni/sys.h"
 #include "agent-jni/writer.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The agent's output file at every size it can turn out to have. The agent's sources are included,
  * since it is built without a libc and is in no archive. */
+#include "agent-jni/writer.h"
+
 #include "agent-jni/text.c"
 #include "agent-jni/writer.c"
 
