@@ -10,7 +10,7 @@
 #include "common/proc.h"
 #include "common/str.h"
 #include "dfg/paths.h"
-#include "session/label.h"
+#include "session/session.h"
 
 #define STATE_MAX (2u << 20)
 

@@ -8,7 +8,7 @@
 #include "format/palette.h"
 #include "format/text.h"
 #include "format/timeline.h"
-#include "session/label.h"
+#include "session/session.h"
 
 #define FORMAT_VERSION 60
 

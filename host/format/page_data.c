@@ -3,7 +3,7 @@
 #include "format/page_extract.h"
 #include "format/palette.h"
 #include "format/text.h"
-#include "session/label.h"
+#include "session/session.h"
 
 #define TICK 100000 /* ns; times are told in these */
 

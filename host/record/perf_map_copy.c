@@ -36,8 +36,8 @@ static bool has_snapshot(const struct session *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->jvm_count; i++)
 		if (s->jvms[i].pid == pid)
-			return !strcmp(s->jvms[i].source, "agent") ||
-			       !strcmp(s->jvms[i].source, "host");
+			return s->jvms[i].source == JVM_SOURCE_AGENT ||
+			       s->jvms[i].source == JVM_SOURCE_HOST;
 	return false;
 }
 

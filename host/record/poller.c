@@ -211,10 +211,7 @@ static void note(const struct watch_report *r, struct session_jvm *jvm)
 {
 	bool any = r->taken > 0;
 
-	snprintf(jvm->source, sizeof(jvm->source), "%s",
-		 !any	       ? "none"
-		 : r->by_agent ? "agent"
-			       : "host");
+	jvm->source = !any ? JVM_SOURCE_NONE : r->by_agent ? JVM_SOURCE_AGENT : JVM_SOURCE_HOST;
 	snprintf(jvm->note, sizeof(jvm->note), "%.*s", (int)sizeof(r->note) - 1, r->note);
 	jvm->methods = r->entries;
 	jvm->skipped = r->skipped;

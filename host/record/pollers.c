@@ -51,9 +51,9 @@ static bool is_foreign(struct session *s, const struct jvm *j)
 		return false;
 	entry_add(s, j);
 	entry = entry_of(s, j->pid);
-	if (!entry->source[0]) {
+	if (!entry->source) {
 		log_info("%d is %s", (int)j->pid, note);
-		snprintf(entry->source, sizeof(entry->source), "none");
+		entry->source = JVM_SOURCE_NONE;
 		snprintf(entry->note, sizeof(entry->note), "%s", note);
 	}
 	return true;
@@ -119,7 +119,7 @@ static int wait_new(struct target *t, struct err *err)
 	for (size_t i = 0; i < t->watch_count; i++) {
 		struct watch w = t->watches[i];
 		struct session_jvm *entry = entry_of(&t->session, w.jvm);
-		bool told = entry->source[0]; /* at the beginning of the recording */
+		bool told = entry->source; /* at the beginning of the recording */
 
 		if (rc == 0 && entry->snapshots == 0 && watch_first(&w, FIRST_MS, entry, err) < 0) {
 			session_drop_map(&t->session, w.jvm);
@@ -154,8 +154,9 @@ static void note_maps(struct session *s)
 {
 	for (size_t i = 0; i < s->jvm_count; i++)
 		for (size_t k = 0; k < s->map_count; k++)
-			if (!strcmp(s->jvms[i].source, "none") && s->maps[k].pid == s->jvms[i].pid)
-				snprintf(s->jvms[i].source, sizeof(s->jvms[i].source), "map");
+			if (s->jvms[i].source == JVM_SOURCE_NONE &&
+			    s->maps[k].pid == s->jvms[i].pid)
+				s->jvms[i].source = JVM_SOURCE_MAP;
 }
 
 /* What else there is to know by now of the processes' code and threads. */

@@ -23,13 +23,16 @@ static void print_jvm(const struct session *s, const struct session_jvm *j)
 {
 	printf("  JVM          %d (%d inside, uid %u%s%s): ", (int)j->pid, (int)j->nspid,
 	       (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
-	if (!strcmp(j->source, "none"))
+	if (j->source == JVM_SOURCE_NONE)
 		printf("no names for its Java code");
-	else if (!strcmp(j->source, "map"))
+	else if (j->source == JVM_SOURCE_MAP)
 		printf("names by the map that it writes");
 	else
-		printf("%u entries of compiled code, by the %s in %.1f ms", j->methods,
-		       strcmp(j->source, "agent") ? "host's reader" : "agent", j->dump_us / 1000.0);
+		printf("%u entries of compiled code, by %s in %.1f ms", j->methods,
+		       j->source == JVM_SOURCE_AGENT  ? "the agent"
+		       : j->source == JVM_SOURCE_HOST ? "the host's reader"
+						      : "an unknown source",
+		       j->dump_us / 1000.0);
 	if (j->skipped)
 		printf(", %u not readable", j->skipped);
 	printf("\n");
@@ -125,10 +128,10 @@ static json_t *jvms_json(const struct session *s)
 		json_array_append_new(
 			list, json_pack("{si si si ss ss si si sf si sf ss}", "pid", (int)j->pid,
 					"nspid", (int)j->nspid, "uid", (int)j->uid, "version",
-					j->version, "source", j->source, "methods", (int)j->methods,
-					"skipped", (int)j->skipped, "dump_ms", j->dump_us / 1000.0,
-					"snapshots", (int)j->snapshots, "watch_cpu",
-					watch_share(s, j), "note", j->note));
+					j->version, "source", jvm_source_name(j->source), "methods",
+					(int)j->methods, "skipped", (int)j->skipped, "dump_ms",
+					j->dump_us / 1000.0, "snapshots", (int)j->snapshots,
+					"watch_cpu", watch_share(s, j), "note", j->note));
 	}
 	return list;
 }

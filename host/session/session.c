@@ -6,7 +6,6 @@
 
 #include "common/fs.h"
 #include "common/str.h"
-#include "session/label.h"
 
 static int open_parts(struct session *s, struct err *err)
 {
@@ -31,6 +30,12 @@ int session_create(const char *dir, struct session *ret, struct err *err)
 	}
 	*ret = s;
 	return 0;
+}
+
+char *container_label(const char *namespace, const char *pod, const char *name)
+{
+	return *pod ? xasprintf("%s%s%s/%s", namespace, *namespace ? "/" : "", pod, name)
+		    : xstrdup(name);
 }
 
 static void container_fini(struct session *s)

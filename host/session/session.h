@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session directory: what the privileged half hands over to the pure one, and all that is
- * needed to draw again, anywhere and without root. Format: docs/formats.md.
+/* The session directory: the hand-over from the privileged half to the unprivileged one. It has all
+ * that is needed to draw again, anywhere and without root. Format: docs/formats.md.
  *
  *	session.json   this structure
- *	perf.data      what perf recorded
- *	perf.log       what perf said
+ *	perf.data      the recording
+ *	perf.log       messages of perf
  *	kallsyms       the kernel's symbols at that time
  *	maps/<name>    maps of compiled code, as the JVMs or the host's reader wrote them
  *	elf/<name>     the executables and libraries that were mapped */
@@ -18,20 +18,29 @@
 
 #include "common/err.h"
 
+/* The way a JVM's compiled code was read. */
+enum jvm_source {
+	JVM_SOURCE_UNKNOWN, /* not read yet, or a word that this version does not know */
+	JVM_SOURCE_NONE,
+	JVM_SOURCE_AGENT,
+	JVM_SOURCE_HOST, /* by the host's reader of its memory */
+	JVM_SOURCE_MAP,	 /* the perf map that the JVM writes itself */
+};
+
 struct session_jvm {
 	pid_t pid;	  /* host pid */
 	pid_t nspid;	  /* pid in the container */
 	uid_t uid;	  /* as the host sees it */
 	char version[64]; /* JAVA_VERSION of its release file, "" unknown */
-	char source[8];	  /* "agent", "host", "map" (its own) or "none" */
-	char note[512];	  /* why that source, or why nothing; "" if there is nothing to say */
+	enum jvm_source source;
+	char note[512];	  /* reason for that source, or for none; may be "" */
 	uint32_t methods; /* pieces of code in its snapshots */
 	uint32_t skipped; /* code that could not be named */
 	bool keeps_fp;	  /* -XX:+PreserveFramePointer */
-	bool hangs;	  /* its first snapshot took too long: not tried again (not written) */
+	bool hangs;	  /* its first snapshot timed out: not tried again (not written) */
 	uint32_t dump_us; /* the first snapshot, inside the JVM or the reader */
 	uint32_t snapshots;
-	uint64_t watch_us; /* processor time of all snapshots but the first */
+	uint64_t watch_us; /* CPU time of all snapshots but the first */
 };
 
 struct session_map {
@@ -49,7 +58,7 @@ struct session_elf {
 	int fd, debug_fd; /* once opened to be read, -1: none (not written) */
 };
 
-/* A thread of a JVM: what its own snapshots call it, and what perf does. */
+/* A thread of a JVM: perf's ids, and the id in the JVM's own snapshots. */
 struct session_thread {
 	pid_t pid, tid; /* host */
 	pid_t nstid;	/* in the JVM's pid namespace */
@@ -58,7 +67,7 @@ struct session_thread {
 struct session_process {
 	pid_t pid;
 	uint64_t root;
-	bool files_hang; /* copying its files took too long: not tried again (not written) */
+	bool files_hang; /* copying its files timed out: not tried again (not written) */
 };
 
 struct session {
@@ -67,13 +76,13 @@ struct session {
 
 	char *container_id, *container_name; /* name: the engine's, or the one in its pod */
 	char *pod, *namespace;		     /* Kubernetes'; "": in none */
-	char *host;			     /* that it ran on; "" not known */
-	char *label;	      /* as people know it: "web", "shop/web-1/app" (not written) */
-	char *started;	      /* ISO 8601, UTC */
-	unsigned frequency;   /* Hz */
-	double duration;      /* seconds recorded */
-	bool whole_machine;   /* perf.data holds all processes: only `processes` count */
-	unsigned stack_bytes; /* of the stack copied with each sample; 0: frame pointers */
+	char *host;			     /* name of the machine; "" not known */
+	char *label;			     /* container_label (not written) */
+	char *started;			     /* ISO 8601, UTC */
+	unsigned frequency;		     /* Hz */
+	double duration;		     /* seconds recorded */
+	bool whole_machine;   /* perf.data has all processes; only `processes` count */
+	unsigned stack_bytes; /* stack copied with each sample; 0: frame pointers */
 
 	struct session_jvm *jvms;
 	size_t jvm_count, jvm_cap;
@@ -93,7 +102,14 @@ MUST_CHECK int session_create(const char *dir, struct session *ret, struct err *
 /* Opens a directory with a session.json. Its content is checked: names are plain file names. */
 MUST_CHECK int session_open(const char *dir, struct session *ret, struct err *err);
 
-/* Says what was recorded, and makes the label. */
+/* "web", or in a pod "shop/web-1/app": used in messages, titles, graphs and on the command line.
+ * pod and namespace are "" where there is none. Owned. */
+char *container_label(const char *namespace, const char *pod, const char *name);
+
+/* The word for it in session.json. */
+const char *jvm_source_name(enum jvm_source source);
+
+/* Records which container was recorded, and builds the label. */
 void session_set_container(struct session *s, const char *id, const char *name, const char *pod,
 			   const char *namespace, const char *host);
 
@@ -101,24 +117,24 @@ void session_set_container(struct session *s, const char *id, const char *name, 
 MUST_CHECK int session_write(const struct session *s, struct err *err);
 void session_fini(struct session *s);
 
-/* Gives a file of one session to another, which is on the same file system: one file, two names. */
+/* Links a file of one session into another, which is on the same file system. */
 MUST_CHECK int session_share(const struct session *from, const struct session *to, const char *name,
 			     struct err *err);
 
-/* A new empty file for the next snapshots of pid, registered in the session. */
+/* Creates and registers a file for the next snapshots of pid. Returns its descriptor. */
 MUST_CHECK int session_add_map(struct session *s, pid_t pid, struct err *err);
 
 /* Registers a file of maps/ as a process's map; once. */
 void session_register_map(struct session *s, pid_t pid, const char *name);
 
-/* Takes back the map of pid that was added last (its snapshot failed). */
+/* Removes the map of pid that was added last (its snapshot failed). */
 void session_drop_map(struct session *s, pid_t pid);
 
 struct session_process *session_find_process(const struct session *s, pid_t pid);
 struct session_process *session_add_process(struct session *s, pid_t pid, uint64_t root);
 void session_add_thread(struct session *s, pid_t pid, pid_t tid, pid_t nstid);
 
-/* A file that is known already stays as it is. debug may be NULL. */
+/* Adds a file unless its path is known. debug may be NULL. */
 void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name,
 		     const char *debug);
 

@@ -11,6 +11,24 @@
 #define SESSION_VERSION 1
 #define SESSION_MAX	(64u << 20)
 
+static const char *const sources[] = {
+	[JVM_SOURCE_UNKNOWN] = "unknown", [JVM_SOURCE_NONE] = "none", [JVM_SOURCE_AGENT] = "agent",
+	[JVM_SOURCE_HOST] = "host",	  [JVM_SOURCE_MAP] = "map",
+};
+
+const char *jvm_source_name(enum jvm_source source)
+{
+	return sources[source];
+}
+
+static enum jvm_source parse_source(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+		if (!strcmp(word, sources[i]))
+			return (enum jvm_source)i;
+	return JVM_SOURCE_UNKNOWN;
+}
+
 /* jansson refuses text that is not UTF-8; a path is bytes. */
 static json_t *text(const char *s)
 {
@@ -35,12 +53,13 @@ static json_t *jvms_json(const struct session *s)
 		const struct session_jvm *j = &s->jvms[i];
 
 		json_array_append_new(
-			list, json_pack("{si si si so ss so si si si si sI}", "pid", (int)j->pid,
-					"nspid", (int)j->nspid, "uid", (int)j->uid, "version",
-					text(j->version), "source", j->source, "note",
-					text(j->note), "methods", (int)j->methods, "skipped",
-					(int)j->skipped, "dump_us", (int)j->dump_us, "snapshots",
-					(int)j->snapshots, "watch_us", (json_int_t)j->watch_us));
+			list,
+			json_pack("{si si sI so ss so si si si si sI}", "pid", (int)j->pid, "nspid",
+				  (int)j->nspid, "uid", (json_int_t)j->uid, "version",
+				  text(j->version), "source", jvm_source_name(j->source), "note",
+				  text(j->note), "methods", (int)j->methods, "skipped",
+				  (int)j->skipped, "dump_us", (int)j->dump_us, "snapshots",
+				  (int)j->snapshots, "watch_us", (json_int_t)j->watch_us));
 	}
 	return list;
 }
@@ -103,13 +122,13 @@ int session_write(const struct session *s, struct err *err)
 
 	json_decref(root);
 	if (!out)
-		return err_set(err, 0, "session.json cannot be put together");
+		return err_set(err, 0, "cannot build session.json");
 	rc = fs_replace_file(s->dirfd, "session.json", 0600, out, strlen(out), err);
 	free(out);
 	return rc;
 }
 
-/* ---- reading: whoever hands a session over may have written anything into it ---- */
+/* ---- reading: the content is not trusted ---- */
 
 static bool plain_name(const char *name)
 {
@@ -139,6 +158,7 @@ static void read_jvms(struct session *s, const json_t *list)
 			.pid = (pid_t)int_of(o, "pid"),
 			.nspid = (pid_t)int_of(o, "nspid"),
 			.uid = (uid_t)int_of(o, "uid"),
+			.source = parse_source(str_of(o, "source")),
 			.methods = (uint32_t)int_of(o, "methods"),
 			.skipped = (uint32_t)int_of(o, "skipped"),
 			.dump_us = (uint32_t)int_of(o, "dump_us"),
@@ -147,7 +167,6 @@ static void read_jvms(struct session *s, const json_t *list)
 		};
 
 		snprintf(j.version, sizeof(j.version), "%s", str_of(o, "version"));
-		snprintf(j.source, sizeof(j.source), "%s", str_of(o, "source"));
 		snprintf(j.note, sizeof(j.note), "%s", str_of(o, "note"));
 		s->jvms = grow(s->jvms, s->jvm_count, &s->jvm_cap, sizeof(j));
 		s->jvms[s->jvm_count++] = j;

@@ -53,9 +53,9 @@ static void fill(struct session *s)
 	s->jvms = xcalloc(1, sizeof(*s->jvms));
 	s->jvms[0] = (struct session_jvm){.pid = 4711,
 					  .nspid = 1,
-					  .uid = 1000,
+					  .uid = 3000000000,
 					  .version = "17.0.15",
-					  .source = "agent",
+					  .source = JVM_SOURCE_AGENT,
 					  .note = "a note",
 					  .methods = 10,
 					  .dump_us = 99};
@@ -90,6 +90,8 @@ int main(void)
 	is_int((int64_t)r.jvm_count, 1, "JVM");
 	is_str(r.jvms[0].version, "17.0.15", "its version");
 	is_int(r.jvms[0].dump_us, 99, "its dump");
+	is_int(r.jvms[0].uid, 3000000000, "a user id above 2^31 is read as it was written");
+	is_int(r.jvms[0].source, JVM_SOURCE_AGENT, "the source is read as it was written");
 	is_int((int64_t)r.map_count, 3, "maps");
 	is_str(r.maps[1].name, "jvm-4711.1.snap", "name of a map");
 	is_str(r.maps[2].name, "perf-4712.map", "and of the other");
@@ -110,6 +112,19 @@ int main(void)
 	write_json(dir, "{\"version\":1,\"jvms\":{},\"processes\":7}");
 	ok(session_open(dir, &r, &err) == 0, "lists that are none are empty");
 	is_str(r.pod, "", "and so is the pod of a session that has none");
+	session_fini(&r);
+	write_json(dir, "{\"version\":1,\"jvms\":[{\"source\":\"map\"},{\"source\":\"host\"},"
+			"{\"source\":\"none\"},{\"source\":\"oracle\"},{\"source\":7},{}]}");
+	ok(session_open(dir, &r, &err) == 0, "a session with sources of all kinds is opened");
+	if (is_int((int64_t)r.jvm_count, 6, "all its JVMs are read")) {
+		is_int(r.jvms[0].source, JVM_SOURCE_MAP, "source \"map\" is known");
+		is_int(r.jvms[1].source, JVM_SOURCE_HOST, "source \"host\" is known");
+		is_int(r.jvms[2].source, JVM_SOURCE_NONE, "source \"none\" is known");
+		is_int(r.jvms[3].source, JVM_SOURCE_UNKNOWN, "another word is an unknown source");
+		is_int(r.jvms[4].source, JVM_SOURCE_UNKNOWN, "a number is an unknown source");
+		is_int(r.jvms[5].source, JVM_SOURCE_UNKNOWN, "no word is an unknown source");
+	}
+	is_str(jvm_source_name(JVM_SOURCE_HOST), "host", "a source has a name");
 	session_fini(&r);
 	ok(session_open("/nonexistent", &r, &err) < 0, "no directory");
 	session_fini(&s);
