@@ -40,7 +40,7 @@ static int print_outcome(const struct hook_outcome *o, uint64_t us)
 	return hook_reason_done(o->reason) ? 0 : 1;
 }
 
-static int finish_hook(const struct hook_outcome *o, const struct hook_conf *conf)
+static int finish_hook(const struct hook_outcome *o, const struct conf *conf)
 {
 	if (!conf->strict || !hook_reason_is_conf(o->reason))
 		return 0;
@@ -50,7 +50,7 @@ static int finish_hook(const struct hook_outcome *o, const struct hook_conf *con
 
 /* Reads the state and does the job. The state is read in any case: a runtime may not be left with a
  * full pipe. */
-static void serve(const struct hook_options *options, const struct hook_conf *conf,
+static void serve(const struct hook_options *options, const struct conf *conf,
 		  struct hook_outcome *ret)
 {
 	bool join = options->mode == HOOK_MODE_JOIN;
@@ -74,10 +74,10 @@ static void serve(const struct hook_options *options, const struct hook_conf *co
 static int hook(const struct hook_options *options, const struct err *bad)
 {
 	struct hook_outcome outcome = {.reason = HOOK_NONE};
-	struct hook_conf conf;
+	struct conf conf;
 	uint64_t us;
 
-	if (hook_conf_load(options->conf, &conf, &outcome.err) < 0)
+	if (conf_load(options->conf, &conf, &outcome.err) < 0)
 		outcome.reason = HOOK_SKIP_CONF;
 	if (bad) {
 		outcome.reason = HOOK_SKIP_CONF;
@@ -95,10 +95,10 @@ static int sweep(const struct hook_options *options)
 {
 	CLEANUP(hook_store_close) struct hook_store store = HOOK_STORE_EMPTY;
 	struct hook_sweep result = {0};
-	struct hook_conf conf;
+	struct conf conf;
 	struct err err;
 
-	if (hook_conf_load(options->conf, &conf, &err) < 0 ||
+	if (conf_load(options->conf, &conf, &err) < 0 ||
 	    hook_store_open(hook_worker_root(options, &conf), &store, &err) < 0) {
 		log_error("%s", err.msg);
 		return 1;

@@ -220,7 +220,7 @@ int hook_payload_open(struct hook_store *s, const char *path, char key[static 32
 	int fd;
 
 	if (!path)
-		path = hook_conf_sibling(PAYLOAD_IMAGE, sibling, sizeof(sibling)) ? sibling
+		path = conf_find_sibling(PAYLOAD_IMAGE, sibling, sizeof(sibling)) ? sibling
 										  : DFG_LIBEXECDIR
 			       "/" PAYLOAD_IMAGE;
 	source = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -6,7 +6,6 @@
 #include "common/fs.h"
 #include "oci/conf.h"
 #include "oci/config.h"
-#include "oci/select.h"
 #include "oci/spec.h"
 
 #define TEXT_MAX (64u << 20)
@@ -14,12 +13,12 @@
 static bool is_wanted(const struct hook_options *options, const struct str *text)
 {
 	CLEANUP(oci_config_fini) struct oci_config config = {0};
-	struct hook_conf conf;
+	struct conf conf;
 	struct err err;
 
-	return text->len <= OCI_CONFIG_MAX && hook_conf_load(options->conf, &conf, &err) == 0 &&
+	return text->len <= OCI_CONFIG_MAX && conf_load(options->conf, &conf, &err) == 0 &&
 	       oci_config_parse(text->buf, text->len, "/", &config, &err) == 0 &&
-	       hook_select(&conf, options->asked, config.notes, &err) == HOOK_NONE;
+	       conf_selects(&conf, options->asked, config.annotations, &err);
 }
 
 int hook_precreate(const struct hook_options *options)

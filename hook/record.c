@@ -69,8 +69,8 @@ int hook_record_write(int dirfd, const struct hook_record *r, const struct oci_s
 	set_text(o, "hostname", config->hostname);
 	set_text(o, "cgroups_path", config->cgroups_path);
 	set_text(o, "payload", r->payload);
-	if (state->notes && notes_size(state->notes) <= HOOK_NOTES_MAX)
-		json_object_set(o, "annotations", state->notes);
+	if (state->annotations && notes_size(state->annotations) <= HOOK_ANNOTATIONS_MAX)
+		json_object_set(o, "annotations", state->annotations);
 	set_number(o, "time", (uint64_t)time(NULL));
 	set_number(o, "hook_us", clock_us() - r->started_us);
 	rc = write_object(dirfd, o, err);

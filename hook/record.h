@@ -20,7 +20,7 @@
 #include "oci/state.h"
 
 /* Annotations of more than this in all are left out. */
-#define HOOK_NOTES_MAX (64u << 10)
+#define HOOK_ANNOTATIONS_MAX (64u << 10)
 
 struct hook_record {
 	enum hook_reason reason;

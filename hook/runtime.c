@@ -15,7 +15,6 @@
 #include "hook/runtime_args.h"
 #include "oci/conf.h"
 #include "oci/config.h"
-#include "oci/select.h"
 #include "oci/spec.h"
 
 /* Absolute, root's own, and not this program. */
@@ -28,7 +27,7 @@ static bool is_runtime(const char *path)
 	       (st.st_dev != self.st_dev || st.st_ino != self.st_ino);
 }
 
-static const char *find_runtime(const struct hook_conf *conf)
+static const char *find_runtime(const struct conf *conf)
 {
 	static const char *const usual[] = {"/usr/bin/runc", "/usr/sbin/runc",
 					    "/usr/local/bin/runc", "/usr/local/sbin/runc"};
@@ -42,18 +41,17 @@ static const char *find_runtime(const struct hook_conf *conf)
 }
 
 /* Not into containers that dfg.conf or they themselves keep dfg out of. */
-static int add_early(const struct hook_conf *conf, const char *bundle, struct str *text,
-		     struct err *err)
+static int add_early(const struct conf *conf, const char *bundle, struct str *text, struct err *err)
 {
 	CLEANUP(oci_config_fini) struct oci_config config = {0};
 
 	if (!conf->early || oci_config_parse(text->buf, text->len, bundle, &config, err) < 0 ||
-	    hook_select(conf, false, config.notes, err) != HOOK_NONE)
+	    !conf_selects(conf, false, config.annotations, err))
 		return 0;
 	return oci_spec_add_early(text, err);
 }
 
-static int edit(const struct hook_conf *conf, const char *bundle, struct err *err)
+static int edit(const struct conf *conf, const char *bundle, struct err *err)
 {
 	CLEANUP(str_fini) struct str text = {0};
 	CLEANUP(close_fd)
@@ -69,7 +67,7 @@ static int edit(const struct hook_conf *conf, const char *bundle, struct err *er
 	fd = fs_open_regular(dir, "config.json", O_RDONLY, err);
 	if (fd < 0 || fstat(fd, &st) < 0 || fs_read_all(fd, OCI_CONFIG_MAX, &text, err) < 0)
 		return -1;
-	if (!hook_conf_sibling("dfg-hook", hook, sizeof(hook)))
+	if (!conf_find_sibling("dfg-hook", hook, sizeof(hook)))
 		return err_set(err, 0, "there is no dfg-hook beside this program");
 	hooked = oci_spec_add_hook(&text, hook, NULL, err);
 	if (hooked < 0)
@@ -84,11 +82,11 @@ int main(int argc, char **argv)
 {
 	const char *bundle = runtime_args_bundle(argc, argv);
 	const char *runtime;
-	struct hook_conf conf;
+	struct conf conf;
 	struct err err;
 
-	if (hook_conf_load(NULL, &conf, &err) < 0)
-		hook_conf_defaults(&conf);
+	if (conf_load(NULL, &conf, &err) < 0)
+		conf_set_defaults(&conf);
 	runtime = find_runtime(&conf);
 	if (!runtime) {
 		dprintf(STDERR_FILENO, "dfg-runtime: no runc, and no runtime = PATH in dfg.conf\n");

@@ -29,7 +29,7 @@ static int make_one(int dir, const char *name, const struct hook_tmpfs *t, uint6
 	return TAKE_FD(clone);
 }
 
-int hook_share_make(int dir, const struct hook_conf *conf, const struct hook_target *t,
+int hook_share_make(int dir, const struct conf *conf, const struct hook_target *t,
 		    const char *label, struct hook_mounts *ret, struct err *err)
 {
 	/* 01777: the uid of the JVM is not known yet, and all of a container is one trust domain.

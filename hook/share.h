@@ -9,7 +9,7 @@
 
 /* Mounts both below the container's directory `dir` and fills ret->out and ret->ctl with clones for
  * the container. On failure nothing stays mounted. `label`: SELinux context, or NULL. */
-MUST_CHECK int hook_share_make(int dir, const struct hook_conf *conf, const struct hook_target *t,
+MUST_CHECK int hook_share_make(int dir, const struct conf *conf, const struct hook_target *t,
 			       const char *label, struct hook_mounts *ret, struct err *err);
 
 /* Unmounts both and removes their mount points. What is open stays usable. */

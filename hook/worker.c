@@ -17,7 +17,6 @@
 #include "hook/store.h"
 #include "hook/sweep.h"
 #include "oci/config.h"
-#include "oci/select.h"
 
 /* All that one container takes; closed together. */
 struct box {
@@ -43,27 +42,21 @@ static void box_fini(struct box *b)
 	oci_state_fini(&b->state);
 }
 
-const char *hook_worker_root(const struct hook_options *o, const struct hook_conf *c)
+const char *hook_worker_root(const struct hook_options *o, const struct conf *c)
 {
 	if (o->root)
 		return o->root;
 	return c->root[0] ? c->root : DFG_ROOT_DEFAULT;
 }
 
-static enum hook_reason decide(const struct box *b, struct err *err)
-{
-	return hook_select(b->job->conf, b->job->options->asked,
-			   b->state.notes ? b->state.notes : b->config.notes, err);
-}
-
 static enum hook_reason read_state(struct box *b, struct err *err)
 {
 	bool join = b->job->options->mode == HOOK_MODE_JOIN;
-	enum hook_reason reason =
+	enum oci_state_result result =
 		oci_state_parse(b->job->input, b->job->len, !join, &b->state, err);
 
-	if (reason != HOOK_NONE)
-		return reason;
+	if (result != OCI_STATE_OK)
+		return result == OCI_STATE_INVALID_ID ? HOOK_SKIP_ID : HOOK_SKIP_STATE;
 	if (hook_store_open(hook_worker_root(b->job->options, b->job->conf), &b->store, err) < 0)
 		return HOOK_ERR_HOST;
 	return HOOK_NONE;
@@ -116,9 +109,10 @@ static enum hook_reason find_container(struct box *b, struct err *err)
 
 	if (!join && oci_config_load(b->state.bundle, &b->config, err) < 0)
 		return HOOK_SKIP_BUNDLE;
-	reason = decide(b, err);
-	if (reason == HOOK_NONE)
-		reason = hook_target_open(b->state.pid, join, &b->target, err);
+	if (!conf_selects(b->job->conf, b->job->options->asked,
+			  b->state.annotations ? b->state.annotations : b->config.annotations, err))
+		return HOOK_SKIP_OPTOUT;
+	reason = hook_target_open(b->state.pid, join, &b->target, err);
 	if (reason != HOOK_NONE)
 		return reason;
 	b->record.start_time = b->target.start_time;

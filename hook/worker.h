@@ -14,7 +14,7 @@
 
 struct hook_job {
 	const struct hook_options *options;
-	const struct hook_conf *conf;
+	const struct conf *conf;
 	const char *input; /* the state */
 	size_t len;
 	uint64_t started_us; /* CLOCK_MONOTONIC */
@@ -29,6 +29,6 @@ struct hook_outcome {
 void hook_worker_run(const struct hook_job *job, struct hook_outcome *ret);
 
 /* The root directory by option and configuration. */
-const char *hook_worker_root(const struct hook_options *o, const struct hook_conf *c);
+const char *hook_worker_root(const struct hook_options *o, const struct conf *c);
 
 #endif

@@ -10,19 +10,19 @@
 #include "common/str.h"
 #include "dfg/paths.h"
 
-void hook_conf_defaults(struct hook_conf *ret)
+void conf_set_defaults(struct conf *ret)
 {
-	*ret = (struct hook_conf){
+	*ret = (struct conf){
 		.budget_ms = 250, .out_bytes = DFG_OUT_BYTES, .out_inodes = DFG_OUT_INODES};
 }
 
-static bool set_inject(const char *value, struct hook_conf *c)
+static bool set_inject(const char *value, struct conf *c)
 {
 	static const char *const names[] = {"all", "annotated", "none"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (!strcmp(value, names[i])) {
-			c->inject = (enum hook_inject)i;
+			c->inject = (enum conf_inject)i;
 			return true;
 		}
 	}
@@ -40,7 +40,7 @@ static bool set_number(const char *value, uint64_t min, uint64_t max, uint64_t *
 	return parse_u64(value, ret) && *ret >= min && *ret <= max;
 }
 
-/* Absolute, and without components that make two paths out of one. */
+/* Accepts absolute paths without "..". */
 static bool set_path(const char *value, char *ret, size_t size)
 {
 	if (value[0] != '/' || strstr(value, "/../") || has_suffix(value, "/..") ||
@@ -50,24 +50,24 @@ static bool set_path(const char *value, char *ret, size_t size)
 	return true;
 }
 
-/* KEY=PATTERN, neither of them empty. */
-static bool add_rule(const char *value, bool never, struct hook_conf *c)
+/* Accepts KEY=PATTERN, neither of them empty. */
+static bool add_rule(const char *value, bool never, struct conf *c)
 {
 	const char *equals = strchr(value, '=');
 	size_t len = equals ? (size_t)(equals - value) : 0;
-	struct hook_rule *r = &c->rules[c->rule_count];
+	struct conf_rule *r = &c->rules[c->rule_count];
 
-	if (c->rule_count == HOOK_RULES_MAX || len == 0 || len >= sizeof(r->key) || !equals[1] ||
+	if (c->rule_count == CONF_RULES_MAX || len == 0 || len >= sizeof(r->key) || !equals[1] ||
 	    strlen(equals + 1) >= sizeof(r->pattern))
 		return false;
-	*r = (struct hook_rule){.never = never};
+	*r = (struct conf_rule){.never = never};
 	memcpy(r->key, value, len);
 	strcpy(r->pattern, equals + 1);
 	c->rule_count++;
 	return true;
 }
 
-static bool set_key(const char *key, const char *value, struct hook_conf *c, struct err *err)
+static bool set_key(const char *key, const char *value, struct conf *c, struct err *err)
 {
 	uint64_t n = 0;
 	bool good;
@@ -97,11 +97,11 @@ static bool set_key(const char *key, const char *value, struct hook_conf *c, str
 		return false;
 	}
 	if (!good)
-		err_set(err, 0, "%s cannot be %s", key, value);
+		err_set(err, 0, "invalid value of %s: `%s`", key, value);
 	return good;
 }
 
-/* Cuts blanks at both ends, in place. */
+/* Cuts white space at both ends, in place. */
 static char *trim(char *s)
 {
 	size_t len;
@@ -112,7 +112,7 @@ static char *trim(char *s)
 	return s;
 }
 
-static bool parse_line(char *line, struct hook_conf *c, struct err *err)
+static bool parse_line(char *line, struct conf *c, struct err *err)
 {
 	char *key = trim(line);
 	char *equals;
@@ -121,20 +121,20 @@ static bool parse_line(char *line, struct hook_conf *c, struct err *err)
 		return true;
 	equals = strchr(key, '=');
 	if (!equals) {
-		err_set(err, 0, "no key = value: %s", key);
+		err_set(err, 0, "expected `key = value`, got `%s`", key);
 		return false;
 	}
 	*equals = '\0';
 	return set_key(trim(key), trim(equals + 1), c, err);
 }
 
-int hook_conf_parse(const char *text, size_t len, struct hook_conf *ret, struct err *err)
+int conf_parse(const char *text, size_t len, struct conf *ret, struct err *err)
 {
-	struct hook_conf c;
+	struct conf c;
 	char line[512];
 	int number = 0;
 
-	hook_conf_defaults(&c);
+	conf_set_defaults(&c);
 	while (len) {
 		const char *end = memchr(text, '\n', len);
 		size_t n = end ? (size_t)(end - text) : len;
@@ -146,10 +146,10 @@ int hook_conf_parse(const char *text, size_t len, struct hook_conf *ret, struct 
 			line[n] = '\0';
 			good = parse_line(line, &c, err);
 		} else {
-			err_set(err, 0, "not a line of text");
+			err_set(err, 0, "line too long or with a NUL byte");
 		}
 		if (!good) {
-			hook_conf_defaults(ret);
+			conf_set_defaults(ret);
 			ret->strict = c.strict;
 			strcpy(ret->runtime, c.runtime);
 			return err_wrap(err, "line %d", number);
@@ -162,7 +162,7 @@ int hook_conf_parse(const char *text, size_t len, struct hook_conf *ret, struct 
 	return 0;
 }
 
-static int conf_read(const char *path, struct str *text, struct err *err)
+static int read_file(const char *path, struct str *text, struct err *err)
 {
 	CLEANUP(close_fd)
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -173,28 +173,99 @@ static int conf_read(const char *path, struct str *text, struct err *err)
 	if (fstat(fd, &st) < 0)
 		return err_set(err, errno, "stat");
 	if (!S_ISREG(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022))
-		return err_set(err, 0, "not a file that only root can write");
-	return fs_read_all(fd, HOOK_CONF_MAX, text, err);
+		return err_set(err, 0, "not a regular file that only root can write");
+	return fs_read_all(fd, CONF_MAX, text, err);
 }
 
-int hook_conf_load(const char *path, struct hook_conf *ret, struct err *err)
+int conf_load(const char *path, struct conf *ret, struct err *err)
 {
 	CLEANUP(str_fini) struct str text = {0};
 	char sibling[PATH_MAX];
 	bool may_miss = !path;
 
-	hook_conf_defaults(ret);
+	conf_set_defaults(ret);
 	if (!path)
-		path = hook_conf_sibling("dfg.conf", sibling, sizeof(sibling)) ? sibling
+		path = conf_find_sibling("dfg.conf", sibling, sizeof(sibling)) ? sibling
 									       : DFG_CONF_FILE;
-	if (conf_read(path, &text, err) < 0)
+	if (read_file(path, &text, err) < 0)
 		return may_miss && err->code == ENOENT ? 0 : err_wrap(err, "%s", path);
-	if (hook_conf_parse(text.buf ? text.buf : "", text.len, ret, err) < 0)
+	if (conf_parse(text.buf ? text.buf : "", text.len, ret, err) < 0)
 		return err_wrap(err, "%s", path);
 	return 0;
 }
 
-bool hook_conf_sibling(const char *name, char *ret, size_t size)
+/* "*" stands for any text. Only the last star is ever retried, so the time is bounded by the
+ * product of the lengths. */
+static bool matches_pattern(const char *text, const char *pattern)
+{
+	const char *star = NULL, *after = NULL;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = pattern++;
+			after = text;
+		} else if (*pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++after;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static bool rule_matches(const struct conf_rule *r, const json_t *annotations)
+{
+	const char *value = json_string_value(json_object_get(annotations, r->key));
+
+	return value && matches_pattern(value, r->pattern);
+}
+
+/* Returns a "never" rule that matches; or an "only" rule, if there are some and none matches. */
+static const struct conf_rule *find_excluding(const struct conf *conf, const json_t *annotations)
+{
+	const struct conf_rule *missed = NULL;
+	bool met = false;
+
+	for (unsigned i = 0; i < conf->rule_count; i++) {
+		const struct conf_rule *r = &conf->rules[i];
+		bool matches = rule_matches(r, annotations);
+
+		if (r->never && matches)
+			return r;
+		if (!r->never && !matches)
+			missed = r;
+		met |= !r->never && matches;
+	}
+	return met ? NULL : missed;
+}
+
+bool conf_selects(const struct conf *c, bool requested, const json_t *annotations, struct err *err)
+{
+	const char *inject = json_string_value(json_object_get(annotations, "dfg.io/inject"));
+	const struct conf_rule *rule = find_excluding(c, annotations);
+
+	if (inject && !strcmp(inject, "false"))
+		err_set(err, 0, "annotation dfg.io/inject is false");
+	else if (rule)
+		err_set(err, 0, "dfg.conf: %s = %s=%s", rule->never ? "never" : "only", rule->key,
+			rule->pattern);
+	else if (c->inject == CONF_INJECT_NONE)
+		err_set(err, 0, "dfg.conf: inject = none");
+	else if (c->inject == CONF_INJECT_ANNOTATED && !requested &&
+		 (!inject || strcmp(inject, "true") != 0))
+		err_set(err, 0, "dfg.conf: inject = annotated");
+	else
+		return true;
+	return false;
+}
+
+bool conf_find_sibling(const char *name, char *ret, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", ret, size - 1);
 	struct stat st;

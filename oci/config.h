@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few things of a bundle's config.json that the hook needs. Its structure is the engine's; the
- * values of annotations and the host name are not. */
-#ifndef HOOK_OCI_CONFIG_H
-#define HOOK_OCI_CONFIG_H
+/* Reads the fields of a bundle's config.json that the hook needs. The engine made its structure,
+ * but annotations and the host name are texts of whoever made the container. */
+#ifndef DFG_OCI_CONFIG_H
+#define DFG_OCI_CONFIG_H
 
 #include <jansson.h>
 #include <stddef.h>
@@ -17,13 +17,13 @@ struct oci_config {
 	char *mount_label;
 	char *hostname;
 	char *cgroups_path;
-	json_t *notes; /* annotations, or NULL */
+	json_t *annotations;
 };
 
 MUST_CHECK int oci_config_parse(const char *text, size_t len, const char *bundle,
 				struct oci_config *ret, struct err *err);
 
-/* Reads <bundle>/config.json: a regular file of root or of the caller, no link. */
+/* Reads <bundle>/config.json: a regular file of root or of the caller, no symbolic link. */
 MUST_CHECK int oci_config_load(const char *bundle, struct oci_config *ret, struct err *err);
 void oci_config_fini(struct oci_config *c);
 

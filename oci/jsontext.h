@@ -1,68 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes in the text of a JSON object. All else stays byte for byte as it was: engines write
- * numbers and keys that a JSON library would not give back unchanged (2^64-1 as a limit), and
- * people write files that they want to know again.
+/* Edits the text of a JSON object in place; jansson checks the text, this module finds and replaces
+ * the bytes. Writing back what jansson parsed would not do: it has no unsigned 64-bit numbers
+ * (engines write 2^64-1 as a limit), and an administrator's file must keep its order and layout.
  *
- * A path is a list of keys from the top, NULL at its end. Keys and string values are compared as
- * they stand in the text: a key with an escape could be any key, and a key that is there twice
- * could mean either value, so both are errors. What is put in and taken out again leaves the text
- * as it was, white space included, but for a null or a value that it replaced.
+ * A path is a list of keys from the top, NULL at its end. Keys are compared as bytes of the text,
+ * so a key with an escape beside the path is an error. Removing what was inserted restores the
+ * text, white space included, but for a null or a value that it replaced.
  *
- * Functions that search return 1 (found), 0 (not there) or -1 (the text, or a part of the path, is
- * not what it should be). Outputs and texts are untouched unless 1 or success is returned. */
+ * Functions return 1 (found), 0 (missing), or -1: the text is not one valid JSON object without
+ * duplicate keys, or a part of the path has another type. On failure nothing is changed. */
 #ifndef DFG_OCI_JSONTEXT_H
 #define DFG_OCI_JSONTEXT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "common/str.h"
-#include "dfg/compiler.h"
 
-/* A part of the text; valid until the text is changed. */
+/* A part of the text, valid until the text changes. */
 struct json_span {
 	size_t from, to;
 };
 
-/* Whether the text is one object, nested 256 deep at most. What strings and words say is not
- * looked at. */
+/* Parses the text for reading: NULL unless it is an object. Integers become reals. */
+json_t *json_text_parse(const struct str *text);
 bool json_text_is_object(const struct str *text);
 
 int json_text_get(const struct str *text, const char *const *path, struct json_span *ret);
 
-/* An element of the array at the path; its number counts from 0. */
-int json_text_element(const struct str *text, const char *const *path, size_t number,
-		      struct json_span *ret);
+/* An element of the array at the path. */
+int json_text_get_element(const struct str *text, const char *const *path, size_t index,
+			  struct json_span *ret);
 
-/* A member of the object at `within`. */
-int json_text_member(const struct str *text, const struct json_span *within, const char *key,
-		     struct json_span *ret);
-
-/* Whether the part is this, byte for byte. */
-bool json_text_is(const struct str *text, const struct json_span *span, const char *want);
-
-/* Whether the part is a string that ends like this. */
-bool json_text_ends(const struct str *text, const struct json_span *span, const char *end);
-
-/* A string of the text without its quotes, escapes and all; NULL if the part is none. Owned. */
+/* Returns a string's bytes without its quotes, escapes included; NULL for other types. Owned. */
 char *json_text_string(const struct str *text, const struct json_span *span);
 
-/* Puts characters in, or takes a part out; the caller knows that it stays JSON. */
-void json_text_put_in(struct str *text, size_t at, const char *part);
-void json_text_cut(struct str *text, const struct json_span *span);
+/* Replaces a part; the caller keeps the text valid. */
+void json_text_replace(struct str *text, struct json_span span, const char *part);
 
-/* Puts the value (JSON) there, instead of the one that is there; makes the objects above it that
- * are missing or null. Returns 0 or -1. */
+/* Sets the value (JSON), and creates the objects above it that are missing or null. 0 or -1. */
 MUST_CHECK int json_text_set(struct str *text, const char *const *path, const char *value);
 
-/* Puts the value at the end of the array, which is made if it is missing or null. */
+/* Appends the value to the array, which is created if missing or null. 0 or -1. */
 MUST_CHECK int json_text_append(struct str *text, const char *const *path, const char *value);
 
-/* Takes the member out, or the element of the array. Returns 1, 0 or -1. */
 MUST_CHECK int json_text_remove(struct str *text, const char *const *path);
-MUST_CHECK int json_text_remove_element(struct str *text, const char *const *path, size_t number);
+MUST_CHECK int json_text_remove_element(struct str *text, const char *const *path, size_t index);
 
-/* Takes the member out if it is an empty object or array. Returns as json_text_remove. */
+/* Removes the member if it is an empty object or array. */
 MUST_CHECK int json_text_remove_empty(struct str *text, const char *const *path);
+
+static inline void cleanup_json_decref(json_t **o)
+{
+	json_decref(*o);
+}
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state an OCI runtime hands to its hooks (runtime-spec, "State"). The runtime made it, but the
- * annotations come from whoever made the container. */
-#ifndef HOOK_OCI_STATE_H
-#define HOOK_OCI_STATE_H
+/* Parses the state that an OCI runtime passes to its hooks (runtime-spec, "State"). The runtime
+ * made it, but the annotations come from whoever made the container. */
+#ifndef DFG_OCI_STATE_H
+#define DFG_OCI_STATE_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -10,23 +10,28 @@
 #include <sys/types.h>
 
 #include "common/err.h"
-#include "hook/reason.h"
 
 #define OCI_STATE_MAX (1u << 20)
 #define OCI_ID_MAX    255
 
 struct oci_state {
 	char id[OCI_ID_MAX + 1];
-	bool stopped;  /* poststop: pid is 0 */
-	pid_t pid;     /* of the container's first process, in the runtime's pid namespace */
-	char *bundle;  /* owned; NULL when absent */
-	json_t *notes; /* owned; annotations, an object of strings, or NULL */
+	bool stopped;	     /* poststop: pid is 0 */
+	pid_t pid;	     /* of the container's first process, in the runtime's pid namespace */
+	char *bundle;	     /* owned; NULL when absent */
+	json_t *annotations; /* owned; an object of strings, or NULL */
 };
 
-/* NONE, SKIP_STATE or SKIP_ID, the latter two with err set; then ret is empty, but for the id where
- * that is fine. `need_bundle`: a state without one is refused, unless stopped. */
-enum hook_reason oci_state_parse(const char *text, size_t len, bool need_bundle,
-				 struct oci_state *ret, struct err *err);
+enum oci_state_result {
+	OCI_STATE_OK,
+	OCI_STATE_INVALID,
+	OCI_STATE_INVALID_ID, /* missing, or unsafe as a directory name */
+};
+
+/* Sets err unless OCI_STATE_OK; then ret is empty, except for a valid id. `need_bundle`: refuses a
+ * state without bundle, unless stopped. */
+enum oci_state_result oci_state_parse(const char *text, size_t len, bool need_bundle,
+				      struct oci_state *ret, struct err *err);
 void oci_state_fini(struct oci_state *s);
 
 /* [A-Za-z0-9][A-Za-z0-9_.+-]{0,254}: a file name, no option, nothing to quote. */

@@ -14,18 +14,18 @@ void status_selection(const struct probe *p)
 		"no container"};
 	CLEANUP(free) char *beside = install_path("dfg.conf");
 	const char *path = access(beside, F_OK) == 0 ? beside : DFG_CONF_FILE;
-	struct hook_conf conf;
+	struct conf conf;
 	struct err err;
 
 	findings_about(p->f, "selection", 0, "which containers get dfg's mounts");
-	if (access(path, F_OK) == 0 && hook_conf_load(path, &conf, &err) < 0) {
+	if (access(path, F_OK) == 0 && conf_load(path, &conf, &err) < 0) {
 		finding_add(p->f, FINDING_NO, "inject", "repair it; until then none gets them",
 			    "%s", err.msg);
 		return;
 	}
 	if (access(path, F_OK) < 0)
-		hook_conf_defaults(&conf);
-	finding_add(p->f, conf.inject == HOOK_INJECT_NONE ? FINDING_NOTE : FINDING_OK, "inject",
+		conf_set_defaults(&conf);
+	finding_add(p->f, conf.inject == CONF_INJECT_NONE ? FINDING_NOTE : FINDING_OK, "inject",
 		    access(path, F_OK) < 0 ? "there is no " DFG_CONF_FILE ", dfg-hook(8)" : "",
 		    "%s", who[conf.inject]);
 	if (conf.early)

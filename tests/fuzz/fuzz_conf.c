@@ -11,14 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(free) char *text = xstrndup((const char *)data, size);
-	struct hook_conf c;
+	struct conf c;
 	struct err err;
 	uint32_t id;
 
-	if (hook_conf_parse((const char *)data, size, &c, &err) < 0 && !err.msg[0])
+	if (conf_parse((const char *)data, size, &c, &err) < 0 && !err.msg[0])
 		abort();
 	if (c.budget_ms < 10 || c.budget_ms > 4000 || c.out_bytes < 1u << 20 || c.out_inodes < 8 ||
-	    (c.root[0] && c.root[0] != '/') || c.inject > HOOK_INJECT_NONE)
+	    (c.root[0] && c.root[0] != '/') || c.inject > CONF_INJECT_NONE)
 		abort();
 	(void)!idmap_root(text, &id);
 	if (idmap_is_full(text) && (!idmap_root(text, &id) || id != 0))

@@ -10,13 +10,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(oci_state_fini) struct oci_state s;
 	struct err err = {0};
-	enum hook_reason reason =
+	enum oci_state_result reason =
 		oci_state_parse((const char *)data, size, size % 2 == 0, &s, &err);
 
-	if (reason == HOOK_NONE && (!oci_id_valid(s.id) || (s.stopped ? s.pid != 0 : s.pid <= 1) ||
-				    (s.bundle && !oci_path_valid(s.bundle))))
+	if (reason == OCI_STATE_OK &&
+	    (!oci_id_valid(s.id) || (s.stopped ? s.pid != 0 : s.pid <= 1) ||
+	     (s.bundle && !oci_path_valid(s.bundle))))
 		abort();
-	if (reason != HOOK_NONE && !err.msg[0])
+	if (reason != OCI_STATE_OK && !err.msg[0])
 		abort();
 	return 0;
 }

@@ -266,7 +266,7 @@ static void test_refused(void)
 	check_refused("docker", "{\"runtimes\": {\"dfg\": {\"path\": \"/x\"}}}", "not dfg's");
 	check_refused("docker", "{\"runtimes\": []}", "not understood");
 	check_refused("docker", "{\"debug\": true", "not understood");
-	check_refused("runc", "{\"hooks\": 7}", "not understood");
+	check_refused("runc", "{\"hooks\": 7}", "unexpected JSON");
 	check_refused("containerd", "root = \"/x\"\n", "version 1");
 	check_refused("containerd", "version = 2\n[grpc]\n", "no effect");
 }

@@ -3,7 +3,6 @@
 #include "hook/idmap.h"
 #include "hook/options.h"
 #include "oci/conf.h"
-#include "oci/select.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,14 +11,14 @@
 #include "dfg/paths.h"
 #include "lib/tap.h"
 
-static int parse(const char *text, struct hook_conf *c, struct err *err)
+static int parse(const char *text, struct conf *c, struct err *err)
 {
-	return hook_conf_parse(text, strlen(text), c, err);
+	return conf_parse(text, strlen(text), c, err);
 }
 
 static void test_conf(void)
 {
-	struct hook_conf c;
+	struct conf c;
 	struct err err;
 
 	is_int(parse("", &c, &err), 0, "an empty file");
@@ -29,7 +28,7 @@ static void test_conf(void)
 		     "root = /srv/dfg\nout_bytes=1048576\nout_inodes=8\nruntime=/usr/bin/crun",
 		     &c, &err),
 	       0, "every key");
-	is_int(c.inject, HOOK_INJECT_ANNOTATED, "inject");
+	is_int(c.inject, CONF_INJECT_ANNOTATED, "inject");
 	ok(c.strict, "strict");
 	ok(c.early, "early");
 	is_int(c.budget_ms, 4000, "budget_ms");
@@ -42,13 +41,13 @@ static void test_conf(void)
 static int selects(const char *conf, bool asked, const char *notes)
 {
 	json_t *n = json_loads(notes, 0, NULL);
-	struct hook_conf c;
+	struct conf c;
 	struct err err;
 	int rc;
 
 	if (parse(conf, &c, &err) < 0)
 		abort();
-	rc = hook_select(&c, asked, n, &err) == HOOK_NONE;
+	rc = conf_selects(&c, asked, n, &err);
 	json_decref(n);
 	return rc;
 }
@@ -89,12 +88,12 @@ static void test_bad_conf(void)
 		"only=ns",	  "only==x",	  "never=ns=",
 	};
 	CLEANUP(str_fini) struct str longest = {0};
-	struct hook_conf c;
+	struct conf c;
 	struct err err;
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		is_int(parse(bad[i], &c, &err), -1, "%s", bad[i]);
-	is_int(hook_conf_parse("root=/a\0b", 9, &c, &err), -1, "NUL");
+	is_int(conf_parse("root=/a\0b", 9, &c, &err), -1, "NUL");
 	str_adds(&longest, "root=/");
 	for (int i = 0; i < 255; i++)
 		str_addc(&longest, 'a');
@@ -102,7 +101,7 @@ static void test_bad_conf(void)
 	is_int(parse("strict = yes\nruntime = /x\ninject = annotated\nwhat = 1\n", &c, &err), -1,
 	       "an error in line 4");
 	is_str(err.msg, "line 4: unknown key what", "says where");
-	ok(c.strict && c.inject == HOOK_INJECT_ALL && !strcmp(c.runtime, "/x"),
+	ok(c.strict && c.inject == CONF_INJECT_ALL && !strcmp(c.runtime, "/x"),
 	   "strict and runtime stay, the rest is the default");
 }
 
@@ -110,24 +109,24 @@ static void test_conf_file(void)
 {
 	char path[] = "/tmp/dfg-conf-XXXXXX";
 	int fd = mkstemp(path);
-	struct hook_conf c;
+	struct conf c;
 	struct err err;
 
 	ok(fd >= 0 && write(fd, "inject=none\n", 12) == 12, "a file");
 	if (geteuid() == 0) {
-		is_int(hook_conf_load(path, &c, &err), 0, "of root is read");
-		is_int(c.inject, HOOK_INJECT_NONE, "inject");
+		is_int(conf_load(path, &c, &err), 0, "of root is read");
+		is_int(c.inject, CONF_INJECT_NONE, "inject");
 	}
 	fchmod(fd, 0666);
-	is_int(hook_conf_load(path, &c, &err), -1, "that all can write is refused");
-	is_int(c.inject, HOOK_INJECT_ALL, "and not used");
+	is_int(conf_load(path, &c, &err), -1, "that all can write is refused");
+	is_int(c.inject, CONF_INJECT_ALL, "and not used");
 	unlink(path);
-	is_int(hook_conf_load(path, &c, &err), -1, "that was asked for must be there");
+	is_int(conf_load(path, &c, &err), -1, "that was asked for must be there");
 	is_int(symlink("/dev/null", path), 0, "a link");
-	is_int(hook_conf_load(path, &c, &err), -1, "is refused");
+	is_int(conf_load(path, &c, &err), -1, "is refused");
 	unlink(path);
 	is_int(mkfifo(path, 0600), 0, "a FIFO");
-	is_int(hook_conf_load(path, &c, &err), -1, "is refused, without waiting");
+	is_int(conf_load(path, &c, &err), -1, "is refused, without waiting");
 	unlink(path);
 	close(fd);
 }

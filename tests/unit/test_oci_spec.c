@@ -179,7 +179,8 @@ static void test_config(void)
 	is_str(c.mount_label, "s0:c1,c2", "label");
 	is_str(c.cgroups_path, "/c", "cgroup");
 	is_str(c.hostname, "h", "host name");
-	is_str(json_string_value(json_object_get(c.notes, "dfg.io/inject")), "false", "annotation");
+	is_str(json_string_value(json_object_get(c.annotations, "dfg.io/inject")), "false",
+	       "annotation");
 	oci_config_fini(&c);
 	is_int(config("{\"root\":{\"path\":\"rootfs\"},\"linux\":{\"mountLabel\":\"a\\nb\"}}", &c),
 	       0, "a relative root");
