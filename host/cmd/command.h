@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands have in common: how they end, read their options, and are interrupted. */
+/* Exit statuses, options and signals of all commands. */
 #ifndef DFG_CMD_COMMAND_H
 #define DFG_CMD_COMMAND_H
 
@@ -8,7 +8,7 @@
 
 #include "common/err.h"
 
-/* Exit statuses of design.md section 5. */
+/* Documented in each command's manual page; scripts depend on them. */
 enum exit_status {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
@@ -18,20 +18,20 @@ enum exit_status {
 	EXIT_NOT_PERMITTED = 5,
 };
 
-/* Says why, and returns the status to exit with. */
+/* Logs the error and returns the status. */
 enum exit_status command_fail(enum exit_status status, const struct err *err);
 
-/* The next option, as getopt_long has it (`letters` begin with ':', options' values are not 0). 0
- * behind the last; -1 with err for one that is unknown or lacks its value. */
+/* The next option, by getopt_long (`letters` begin with ':', options' values are not 0); 0 after
+ * the last; -1 for one that is unknown or lacks its value. */
 MUST_CHECK int command_option(int argc, char **argv, const char *letters,
 			      const struct option *options, struct err *err);
 
-/* ^C and the like end what goes on, and what there is until then counts. */
+/* Set by SIGINT, SIGTERM and SIGHUP after command_catch_signals. */
 extern volatile sig_atomic_t command_interrupted;
 void command_catch_signals(void);
 
-/* To all descriptors that we may have: a JVM that is watched takes a handful, perf one for each
- * thread and processor. */
+/* Raises it to the hard limit: each poller takes a few descriptors, perf one for each thread and
+ * processor. */
 void command_raise_file_limit(void);
 
 #endif

@@ -12,7 +12,7 @@
 static const char help[] =
 	"usage: dfg-diff [options] BEFORE AFTER\n"
 	"\n"
-	"What changed from one profile to another: a differential flame graph, and a table of the\n"
+	"Shows what changed between two profiles: a differential flame graph, and a table of the\n"
 	"methods that changed most. Shares are compared, so recordings may differ in length. "
 	"BEFORE\n"
 	"and AFTER are session directories, folded text or pprof, in any combination.\n"

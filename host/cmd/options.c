@@ -64,7 +64,7 @@ static const struct {
 	{{"plain", no_argument, NULL, OPT_PLAIN}, TOP},
 };
 
-/* How it is recorded. */
+/* Options of both programs. */
 #define RECORD_HELP                                                                                \
 	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables from\n"  \
 	"                           a copy of the stack (vm, unless all JVMs keep pointers)\n"     \
@@ -139,8 +139,8 @@ static int choose(const char *option, const char *value, const char *const *word
 	return err_set(err, 0, "--%s %s: must be one of %s", option, value, all.buf);
 }
 
-static int number(const char *option, const char *value, unsigned max, unsigned *ret,
-		  struct err *err)
+static int parse_number(const char *option, const char *value, unsigned max, unsigned *ret,
+			struct err *err)
 {
 	uint64_t n;
 
@@ -151,7 +151,7 @@ static int number(const char *option, const char *value, unsigned max, unsigned 
 	return 0;
 }
 
-static int take_choice(int opt, const char *value, struct options *o, struct err *err)
+static int parse_choice(int opt, const char *value, struct options *o, struct err *err)
 {
 	static const char *const unwind[] = {"auto", "fp", "vm", NULL};
 	static const char *const source[] = {"auto", "agent", "host", NULL};
@@ -163,43 +163,43 @@ static int take_choice(int opt, const char *value, struct options *o, struct err
 	if (i < 0)
 		return -1;
 	if (opt == OPT_UNWIND)
-		o->unwind = (enum options_unwind)i;
+		o->record.unwind = (enum record_unwind)i;
 	else if (opt == OPT_SOURCE)
-		o->snapshot.source = (enum snapshot_source)i;
+		o->record.source = (enum snapshot_source)i;
 	else
-		o->snapshot.trigger = (enum snapshot_trigger)i;
+		o->record.trigger = (enum snapshot_trigger)i;
 	return 0;
 }
 
 /* perf wants a multiple of 8. */
-static int take_stack(const char *value, struct options *o, struct err *err)
+static int parse_stack(const char *value, struct options *o, struct err *err)
 {
-	if (number("stack", value, STACK_MAX, &o->stack_bytes, err) < 0)
+	if (parse_number("stack", value, STACK_MAX, &o->record.stack_bytes, err) < 0)
 		return -1;
-	o->stack_bytes = (o->stack_bytes + 7) & ~7u;
+	o->record.stack_bytes = (o->record.stack_bytes + 7) & ~7u;
 	return 0;
 }
 
-static int take(int opt, const char *value, struct options *o, struct err *err)
+static int parse_option(int opt, const char *value, struct options *o, struct err *err)
 {
 	switch (opt) {
 	case 'd':
-		return number("duration", value, DURATION_MAX, &o->duration, err);
+		return parse_number("duration", value, DURATION_MAX, &o->record.duration, err);
 	case 'F':
-		return number("frequency", value, FREQUENCY_MAX, &o->frequency, err);
+		return parse_number("frequency", value, FREQUENCY_MAX, &o->record.frequency, err);
 	case 'f':
 		return formats_parse(value, &o->formats, err);
 	case 'o':
-		o->output = value;
+		o->record.output = value;
 		return *value ? 0 : err_set(err, 0, "--output: no directory given");
 	case 'q':
 		o->quiet = true;
 		return 0;
 	case OPT_KEEP_FLAGS:
-		o->snapshot.keep_flags = true;
+		o->record.keep_flags = true;
 		return 0;
 	case OPT_STACK:
-		return take_stack(value, o, err);
+		return parse_stack(value, o, err);
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -207,12 +207,12 @@ static int take(int opt, const char *value, struct options *o, struct err *err)
 		o->plain = true;
 		return 0;
 	case 'n':
-		return number("count", value, UINT32_MAX, &o->count, err);
+		return parse_number("count", value, UINT32_MAX, &o->count, err);
 	case OPT_PID:
-		o->by_pid = true;
+		o->record.by_pid = true;
 		return 0;
 	case OPT_ALL:
-		o->all = true;
+		o->record.all = true;
 		return 0;
 	case OPT_PUSH:
 		o->push = value;
@@ -224,7 +224,7 @@ static int take(int opt, const char *value, struct options *o, struct err *err)
 		o->action = ACTION_LIST;
 		return 0;
 	case OPT_ROOT:
-		o->snapshot.root = value;
+		o->record.root = value;
 		return *value == '/' ? 0 : err_set(err, 0, "--root %s: must be absolute", value);
 	case OPT_HELP:
 		o->action = ACTION_HELP;
@@ -233,7 +233,7 @@ static int take(int opt, const char *value, struct options *o, struct err *err)
 		o->action = ACTION_VERSION;
 		return 0;
 	default:
-		return take_choice(opt, value, o, err);
+		return parse_choice(opt, value, o, err);
 	}
 }
 
@@ -242,29 +242,31 @@ static int check_names(const struct options *o, struct err *err)
 	if (o->action == ACTION_HELP || o->action == ACTION_VERSION)
 		return 0;
 	if (o->action == ACTION_LIST)
-		return o->all || o->name_count || o->by_pid
+		return o->record.all || o->record.name_count || o->record.by_pid
 			       ? err_set(err, 0, "--list takes no container, --pid or --all")
 			       : 0;
-	if (o->all && (o->name_count || o->by_pid || o->action == ACTION_REPLAY))
+	if (o->record.all &&
+	    (o->record.name_count || o->record.by_pid || o->action == ACTION_REPLAY))
 		return err_set(err, 0, "--all takes no container, --pid or --replay");
-	if (o->by_pid && o->action == ACTION_REPLAY)
+	if (o->record.by_pid && o->action == ACTION_REPLAY)
 		return err_set(err, 0, "--pid and --replay do not go together");
-	if (!o->all && o->name_count == 0)
+	if (!o->record.all && o->record.name_count == 0)
 		return err_set(err, 0, "no %s given; see --help",
 			       o->action == ACTION_REPLAY ? "session"
-			       : o->by_pid		  ? "pid"
+			       : o->record.by_pid	  ? "pid"
 							  : "container");
-	for (size_t i = 0; o->by_pid && i < o->name_count; i++) {
+	for (size_t i = 0; o->record.by_pid && i < o->record.name_count; i++) {
 		int pid;
 
-		if (!parse_pid(o->names[i], &pid))
-			return err_set(err, 0, "\"%s\" is no pid", o->names[i]);
+		if (!parse_pid(o->record.names[i], &pid))
+			return err_set(err, 0, "\"%s\" is no pid", o->record.names[i]);
 	}
 	return 0;
 }
 
-/* The rows of one program, as getopt has them: long, and short ones behind a ':'. */
-static void options_of(enum options_program program, struct option *ret_long, struct str *ret_short)
+/* The options of one program in getopt's form: long ones, and letters after a ':'. */
+static void select_options(enum options_program program, struct option *ret_long,
+			   struct str *ret_short)
 {
 	str_addc(ret_short, ':');
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -282,28 +284,44 @@ static void options_of(enum options_program program, struct option *ret_long, st
 int options_parse(enum options_program program, int argc, char **argv, struct options *ret,
 		  struct err *err)
 {
-	struct options o = {.duration = program == PROGRAM_TOP ? TOP_SECONDS : RECORD_SECONDS,
-			    .frequency = RECORD_FREQUENCY};
+	struct options o = {
+		.record = {.duration = program == PROGRAM_TOP ? TOP_SECONDS : PERF_SECONDS,
+			   .frequency = PERF_FREQUENCY}};
 	CLEANUP(str_fini) struct str short_options = {0};
 	struct option long_options[ARRAY_LEN(rows) + 1];
 	const char *root = getenv("DFG_ROOT");
 	int opt;
 
-	o.snapshot.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
+	o.record.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
 	if (formats_parse("svg,html,folded", &o.formats, err) < 0)
 		return -1;
-	options_of(program, long_options, &short_options);
+	select_options(program, long_options, &short_options);
 	while ((opt = command_option(argc, argv, short_options.buf, long_options, err)) > 0)
-		if (take(opt, optarg, &o, err) < 0)
+		if (parse_option(opt, optarg, &o, err) < 0)
 			return -1;
 	if (opt < 0)
 		return -1;
-	o.names = argv + optind;
-	o.name_count = (size_t)(argc - optind);
+	o.record.names = argv + optind;
+	o.record.name_count = (size_t)(argc - optind);
 	if (check_names(&o, err) < 0)
 		return -1;
 	if (o.push)
 		formats_add(PUSH_FORMAT, &o.formats);
 	*ret = o;
 	return 0;
+}
+
+enum exit_status options_exit_status(enum record_result result)
+{
+	switch (result) {
+	case RECORD_OK:
+		return EXIT_DONE;
+	case RECORD_NO_CONTAINER:
+		return EXIT_NO_CONTAINER;
+	case RECORD_NO_JVM:
+		return EXIT_NO_JVM;
+	case RECORD_FAILED:
+		break;
+	}
+	return EXIT_FAILED;
 }

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cmd/command.h"
 #include "common/err.h"
-#include "record/jvm_snapshot.h"
+#include "record/config.h"
+#include "record/targets.h"
 #include "report/formats.h"
 
 enum options_program {
@@ -23,33 +25,22 @@ enum options_action {
 	ACTION_VERSION,
 };
 
-enum options_unwind {
-	UNWIND_AUTO, /* vm, unless every JVM keeps frame pointers */
-	UNWIND_FP,
-	UNWIND_VM,
-};
-
 struct options {
 	enum options_action action;
-	char **names; /* containers, pids or sessions; borrowed from argv */
-	size_t name_count;
-	bool all, by_pid;
-	unsigned duration;  /* seconds; of dfg-top, from one refresh to the next */
-	unsigned frequency; /* Hz */
-	enum options_unwind unwind;
-	unsigned stack_bytes; /* copied with each sample, for vm; 0: as many as fit */
+	struct record_config record; /* names: sessions for ACTION_REPLAY */
 	struct format_set formats;
-	const char *output; /* NULL: beside the container's other results */
-	const char *push;   /* URL, NULL: none */
-	struct snapshot_options snapshot;
+	const char *push; /* URL, NULL: none */
 	bool json, quiet;
 	bool plain;	/* dfg-top: no screen */
-	unsigned count; /* dfg-top: refreshes; 0: no end */
+	unsigned count; /* dfg-top: refreshes; 0: no limit */
 };
 
 /* Fails with a usage error: exit status 2. */
 MUST_CHECK int options_parse(enum options_program program, int argc, char **argv,
 			     struct options *ret, struct err *err);
 void options_help(enum options_program program);
+
+/* Translates the result of a recording. */
+enum exit_status options_exit_status(enum record_result result);
 
 #endif

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* dfg-setup: puts dfg's hook into an engine's configuration, and takes it out again. */
+/* dfg-setup: installs dfg's hook in an engine's configuration, and removes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 
 #include "cmd/command.h"
-#include "cmd/setup_status.h"
 #include "common/install.h"
 #include "common/log.h"
+#include "common/proc.h"
 #include "dfg/paths.h"
 #include "doctor/probe.h"
+#include "oci/conf.h"
 #include "setup/engine.h"
 
 enum command { INSTALL, REMOVE, STATUS };
@@ -26,9 +27,9 @@ static const char help[] =
 	"usage: dfg-setup install|remove ENGINE [options]\n"
 	"       dfg-setup status [ENGINE] [options]\n"
 	"\n"
-	"Puts dfg's hook into an engine's configuration, so that containers started from then on\n"
-	"have the agent and their share; takes it out again without a trace. Running containers\n"
-	"are not disturbed, nothing is restarted.\n"
+	"Installs dfg's hook in an engine's configuration, so that containers started later have\n"
+	"the agent and their share, or removes it completely. Running containers are not\n"
+	"disturbed, nothing is restarted.\n"
 	"\n"
 	"ENGINE: docker, containerd, podman, cri-o; cdi (a device that a container asks for);\n"
 	"        runc, crun (one bundle)\n"
@@ -40,7 +41,7 @@ static const char help[] =
 	"      --bundle DIR     the bundle, for runc and crun\n"
 	"      --file FILE      the configuration, instead of the engine's usual file\n"
 	"      --program FILE   docker or containerd, instead of the system's\n"
-	"      --force          though containers or the engine's command line stand against it\n"
+	"      --force          proceed even if containers use the runtime or flags conflict\n"
 	"      --root DIR       dfg's directory (" DFG_ROOT_DEFAULT ")\n"
 	"      --json           status as one JSON object on stdout\n"
 	"  -q, --quiet          errors and warnings only\n"
@@ -49,7 +50,7 @@ static const char help[] =
 	"exit: 0 done, or status: installed; 1 failed, or status: not installed; 2 usage;\n"
 	"      5 not permitted\n";
 
-static int take_words(int argc, char **argv, struct arguments *a, struct err *err)
+static int parse_words(int argc, char **argv, struct arguments *a, struct err *err)
 {
 	static const char *const names[] = {"install", "remove", "status"};
 	const char *name = argc > 0 ? argv[0] : "";
@@ -58,7 +59,8 @@ static int take_words(int argc, char **argv, struct arguments *a, struct err *er
 	while (i < ARRAY_LEN(names) && strcmp(names[i], name) != 0)
 		i++;
 	if (i == ARRAY_LEN(names))
-		return err_set(err, 0, "say install, remove or status; see --help");
+		return err_set(err, 0,
+			       "missing command: expected install, remove or status; see --help");
 	a->command = (enum command)i;
 	if (argc > 2)
 		return err_set(err, 0, "one engine at a time; see --help");
@@ -68,7 +70,7 @@ static int take_words(int argc, char **argv, struct arguments *a, struct err *er
 			return err_set(err, 0, "no engine %s is known; see --help", argv[1]);
 	}
 	if (!a->engine && a->command != STATUS)
-		return err_set(err, 0, "which engine? see --help");
+		return err_set(err, 0, "no engine given; see --help");
 	if (a->engine && a->setup.early && a->engine->no_early)
 		return err_set(err, 0, "%s cannot have --early: %s", a->engine->name,
 			       a->engine->no_early);
@@ -77,7 +79,7 @@ static int take_words(int argc, char **argv, struct arguments *a, struct err *er
 	return 0;
 }
 
-static int take_option(int opt, struct arguments *a, struct err *err)
+static int parse_option(int opt, struct arguments *a, struct err *err)
 {
 	switch (opt) {
 	case 'o':
@@ -143,17 +145,17 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 	int opt;
 
 	while ((opt = command_option(argc, argv, ":q", options, err)) > 0)
-		if (take_option(opt, &a, err) < 0)
+		if (parse_option(opt, &a, err) < 0)
 			return -1;
 	if (opt < 0)
 		return -1;
-	if (!a.help && !a.version && take_words(argc - optind, argv + optind, &a, err) < 0)
+	if (!a.help && !a.version && parse_words(argc - optind, argv + optind, &a, err) < 0)
 		return -1;
 	*ret = a;
 	return 0;
 }
 
-/* The engine's file below the root: the one that was given, the bundle's, or the usual one. */
+/* The engine's file, relative to the root directory: as given, the bundle's, or the usual one. */
 static char *find_file(const struct arguments *a, struct err *err)
 {
 	CLEANUP(free) char *bundle = NULL;
@@ -170,8 +172,8 @@ static char *find_file(const struct arguments *a, struct err *err)
 	return xasprintf("%s/config.json", bundle + 1);
 }
 
-static int carry_out(const struct arguments *a, const char *file, const struct changes *c,
-		     struct err *err)
+static int apply_changes(const struct arguments *a, const char *file, const struct changes *c,
+			 struct err *err)
 {
 	const struct engine *e = a->engine;
 	bool install = a->command == INSTALL;
@@ -194,7 +196,7 @@ static int carry_out(const struct arguments *a, const char *file, const struct c
 	return 0;
 }
 
-/* The one of this installation that dfg-runtime reads. */
+/* The dfg.conf that dfg-runtime of this installation reads. */
 static char *conf_path(void)
 {
 	CLEANUP(free) char *beside = install_path("dfg.conf");
@@ -225,7 +227,7 @@ static enum exit_status change(struct arguments *a)
 	else if (file)
 		rc = a->engine->plan(&a->setup, a->command == INSTALL, file, &c, &err);
 	if (rc == 0)
-		rc = carry_out(a, file, &c, &err);
+		rc = apply_changes(a, file, &c, &err);
 	changes_fini(&c);
 	if (rc < 0)
 		log_error("%s: %s", a->engine->name, err.msg);
@@ -234,8 +236,63 @@ static enum exit_status change(struct arguments *a)
 
 /* ---- status ---- */
 
-/* Whether the engine that was asked for, or any, is set up. */
-static bool look(const struct arguments *a, const struct probe *p)
+/* Reports which containers get the mounts, by dfg.conf. */
+static void report_selection(const struct probe *p)
+{
+	static const char *const who[] = {
+		"all containers, but those with the annotation dfg.io/inject=false",
+		"containers with the annotation dfg.io/inject=true, or that ask for it by CDI",
+		"no container"};
+	CLEANUP(free) char *path = conf_path();
+	struct conf conf;
+	struct err err;
+
+	findings_about(p->f, "selection", 0, "which containers get dfg's mounts");
+	if (access(path, F_OK) == 0 && conf_load(path, &conf, &err) < 0) {
+		finding_add(p->f, FINDING_NO, "inject", "repair it; until then none gets them",
+			    "%s", err.msg);
+		return;
+	}
+	if (access(path, F_OK) < 0)
+		conf_set_defaults(&conf);
+	finding_add(p->f, conf.inject == CONF_INJECT_NONE ? FINDING_NOTE : FINDING_OK, "inject",
+		    access(path, F_OK) < 0 ? "there is no " DFG_CONF_FILE ", dfg-hook(8)" : "",
+		    "%s", who[conf.inject]);
+	if (conf.early)
+		finding_add(p->f, FINDING_OK, "early", "",
+			    "dfg-runtime switches DebugNonSafepoints on in JVMs from their start");
+	for (unsigned i = 0; i < conf.rule_count; i++)
+		finding_add(p->f, FINDING_OK, conf.rules[i].never ? "never" : "only", "",
+			    "with the annotation %s=%s", conf.rules[i].key, conf.rules[i].pattern);
+}
+
+/* Reports which running containers have them. */
+static void report_running(const struct probe *p)
+{
+	struct containers all;
+	struct err err;
+
+	findings_about(p->f, "running", 0, "running containers");
+	if (containers_list(p->root, &all, &err) < 0) {
+		finding_add(p->f, FINDING_NOTE, "containers", "", "%s", err.msg);
+		return;
+	}
+	if (all.count == 0)
+		finding_add(p->f, FINDING_OK, "containers", "", "none runs");
+	for (size_t i = 0; i < all.count; i++) {
+		const struct container *c = &all.list[i];
+		CLEANUP(close_fd) int procfd = proc_open(c->pid, &err);
+		bool has = procfd >= 0 && probe_has_mounts(procfd);
+
+		finding_add(p->f, has ? FINDING_OK : FINDING_NOTE, "container",
+			    has ? "" : "dfg-trigger joins it when needed", "%s %s", c->label,
+			    has ? "has the mounts" : "was started without");
+	}
+	containers_fini(&all);
+}
+
+/* Reports the engines' settings. True if the given engine is set up, or none was given. */
+static bool report_engines(const struct arguments *a, const struct probe *p)
 {
 	struct engine_setting s = {0};
 	CLEANUP(free) char *file = NULL;
@@ -269,10 +326,10 @@ static enum exit_status status(const struct arguments *a)
 
 	findings_about(&f, "engines", 0, "engines");
 	probe_payload(&p);
-	is = look(a, &p);
-	status_selection(&p);
+	is = report_engines(a, &p);
+	report_selection(&p);
 	if (geteuid() == 0)
-		status_running(&p);
+		report_running(&p);
 	if (a->json) {
 		json_t *all = json_pack("{ss sb so}", "dfg", DFG_VERSION, "installed", is,
 					"findings", findings_json(&f));

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* dfg-top: what runs in a container, now. */
+/* dfg-top: shows what runs in a container while it runs. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
+#include "cmd/options.h"
+#include "common/fs.h"
 #include "common/log.h"
+#include "common/str.h"
+#include "dfg/paths.h"
+#include "doctor/probe.h"
 #include "record/agent_client.h"
-#include "record/tempdir.h"
 #include "top/collector.h"
 #include "top/feed.h"
 #include "top/history.h"
@@ -16,17 +22,19 @@
 
 #define END_MS 5000 /* for the collector, to end its children */
 
-/* What the lines call all that is looked at. */
+/* ---- showing ---- */
+
+/* The title: the names as given. */
 static char *name_of(const struct options *o)
 {
 	CLEANUP(str_fini) struct str out = {0};
 
-	for (size_t i = 0; i < o->name_count; i++)
-		str_addf(&out, "%s%s", i ? ", " : "", o->names[i]);
-	return o->all ? xstrdup("all") : TAKE_PTR(out.buf);
+	for (size_t i = 0; i < o->record.name_count; i++)
+		str_addf(&out, "%s%s", i ? ", " : "", o->record.names[i]);
+	return o->record.all ? xstrdup("all") : TAKE_PTR(out.buf);
 }
 
-/* Until the collector has ended, or there is nobody who wants to see more. */
+/* Prints windows until the collector has ended or nobody reads the output. */
 static int show_plain(const struct options *o, const char *name, int feed, struct err *err)
 {
 	struct history h = {0};
@@ -41,8 +49,8 @@ static int show_plain(const struct options *o, const char *name, int feed, struc
 		if (!history_add(&h, &w, stacks))
 			continue;
 		history_sum(&h, 1, &m);
-		rc = o->json ? plain_json(STDOUT_FILENO, name, &m, o->frequency, err)
-			     : plain_text(STDOUT_FILENO, name, &m, o->frequency, err);
+		rc = o->json ? plain_json(STDOUT_FILENO, name, &m, o->record.frequency, err)
+			     : plain_text(STDOUT_FILENO, name, &m, o->record.frequency, err);
 		moment_fini(&m);
 		if (rc < 0)
 			break;
@@ -61,7 +69,7 @@ static enum exit_status end_collector(struct child *c)
 		return EXIT_DONE;
 	}
 	if (WIFEXITED(status))
-		return (enum exit_status)WEXITSTATUS(status);
+		return options_exit_status((enum record_result)WEXITSTATUS(status));
 	log_error("the recording process was killed by signal %d", WTERMSIG(status));
 	return EXIT_FAILED;
 }
@@ -71,11 +79,13 @@ static bool wants_screen(const struct options *o)
 	return !o->plain && !o->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-/* The collector's remarks come by a pipe where there is a screen, that they would spoil; there it
- * waits for a container to come again. */
+/* With a screen, the collector's log comes by a pipe, and the collector waits for a container that
+ * has ended to be started again. */
 static int show(const struct options *o, const char *name, struct collector *c, struct child *child,
 		struct err *err)
 {
+	const struct live_config live = {
+		.record = &o->record, .formats = &o->formats, .count = o->count};
 	int log[2] = {-1, STDERR_FILENO}, rc;
 
 	if (feed_open(c->feed, err) < 0)
@@ -83,22 +93,95 @@ static int show(const struct options *o, const char *name, struct collector *c, 
 	if (wants_screen(o) && pipe2(log, O_CLOEXEC) < 0)
 		return err_set(err, errno, "pipe");
 	c->log = log[1];
-	c->waits = log[0] >= 0 && !o->by_pid;
+	c->waits = log[0] >= 0 && !o->record.by_pid;
 	rc = collector_start(c, child, err);
 	close(c->feed[1]);
 	if (log[0] >= 0)
 		close(log[1]);
 	if (rc == 0)
-		rc = log[0] >= 0 ? live_show(o, name, c->feed[0], log[0], &command_interrupted, err)
-				 : show_plain(o, name, c->feed[0], err);
+		rc = log[0] >= 0
+			     ? live_show(&live, name, c->feed[0], log[0], &command_interrupted, err)
+			     : show_plain(o, name, c->feed[0], err);
 	close(c->feed[0]);
 	cleanup_close_fd(&log[0]);
 	return rc;
 }
 
-static enum exit_status run(const struct options *o, const struct scratch *scratch)
+/* ---- the temporary directory ---- */
+
+/* <root>/top/<random>, mode 0700. Its lock shows that the process that made it still runs. */
+struct temp_dir {
+	char *dir;
+	int parentfd;
+	int lock;
+};
+
+static int open_locked(int parentfd, const char *name)
 {
-	struct collector c = {.options = o, .dir = scratch->dir};
+	int fd = openat(parentfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	cleanup_close_fd(&fd);
+	return -1;
+}
+
+/* Removes the directories of processes that were killed. */
+static void remove_unlocked(int parentfd)
+{
+	int copy = openat(parentfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		CLEANUP(close_fd) int fd = -1;
+
+		if (e->d_name[0] == '.')
+			continue;
+		fd = open_locked(parentfd, e->d_name);
+		if (fd >= 0)
+			fs_remove_tree(parentfd, e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int temp_dir_make(const char *root, struct temp_dir *ret, struct err *err)
+{
+	CLEANUP(free) char *parent = xasprintf("%s/" DFG_TOP_DIR, root);
+	CLEANUP(free) char *dir = xasprintf("%s/XXXXXX", parent);
+	CLEANUP(close_fd) int parentfd = fs_make_dirs(parent, 0700, err);
+	int lock;
+
+	if (parentfd < 0)
+		return -1;
+	/* While a new directory is not locked yet, no other process may remove it. */
+	if (flock(parentfd, LOCK_EX) < 0)
+		return err_set(err, errno, "lock %s", parent);
+	remove_unlocked(parentfd);
+	if (!mkdtemp(dir))
+		return err_set(err, errno, "make a directory in %s", parent);
+	lock = open_locked(parentfd, strrchr(dir, '/') + 1);
+	flock(parentfd, LOCK_UN);
+	if (lock < 0)
+		return err_set(err, errno, "lock %s", dir);
+	*ret = (struct temp_dir){.dir = TAKE_PTR(dir), .parentfd = TAKE_FD(parentfd), .lock = lock};
+	return 0;
+}
+
+static void temp_dir_remove(struct temp_dir *s)
+{
+	fs_remove_tree(s->parentfd, strrchr(s->dir, '/') + 1);
+	cleanup_close_fd(&s->lock);
+	cleanup_close_fd(&s->parentfd);
+	free(TAKE_PTR(s->dir));
+}
+
+/* ---- the command ---- */
+
+static enum exit_status run(const struct options *o, const struct temp_dir *temp)
+{
+	struct collector c = {.config = &o->record, .dir = temp->dir};
 	struct child child = {.pid = -1, .pidfd = -1};
 	CLEANUP(free) char *name = name_of(o);
 	struct err err = {0};
@@ -110,7 +193,7 @@ static enum exit_status run(const struct options *o, const struct scratch *scrat
 
 static enum exit_status top(const struct options *o)
 {
-	struct scratch scratch;
+	struct temp_dir temp = {.parentfd = -1, .lock = -1};
 	enum exit_status status;
 	struct err err;
 
@@ -119,11 +202,11 @@ static enum exit_status top(const struct options *o)
 		return command_fail(EXIT_NOT_PERMITTED, &err);
 	}
 	command_catch_signals();
-	agent_sweep(o->snapshot.root);
-	if (scratch_make(o->snapshot.root, &scratch, &err) < 0)
+	agent_sweep(o->record.root);
+	if (temp_dir_make(o->record.root, &temp, &err) < 0)
 		return command_fail(EXIT_FAILED, &err);
-	status = run(o, &scratch);
-	scratch_remove(&scratch);
+	status = run(o, &temp);
+	temp_dir_remove(&temp);
 	return status;
 }
 
@@ -135,6 +218,7 @@ int main(int argc, char **argv)
 	log_init("dfg-top");
 	if (options_parse(PROGRAM_TOP, argc, argv, &o, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
+	o.record.explain = probe_explain;
 	log_quiet(o.quiet);
 	command_raise_file_limit();
 	switch (o.action) {

@@ -4,124 +4,23 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cmd/list.h"
 #include "cmd/options.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "discover/container.h"
+#include "discover/jvm.h"
 #include "doctor/probe.h"
 #include "record/agent_client.h"
-#include "record/perf.h"
-#include "record/pollers.h"
-#include "record/targets.h"
+#include "record/run.h"
 #include "report/merge.h"
 #include "report/push.h"
 #include "report/render.h"
 #include "report/summary.h"
 
-/* ---- recording ---- */
-
-#define BEGIN_MS      5000
-#define BEGIN_STEP_MS 2
-
-/* The time it begins at: what is before is not recorded. */
-static uint64_t wait_for_begin(struct recording *r)
-{
-	uint64_t latest = clock_ms() + BEGIN_MS;
-
-	while (!record_has_begun(r) && !record_wait(r, BEGIN_STEP_MS) && clock_ms() < latest &&
-	       !command_interrupted)
-		;
-	return clock_ms();
-}
-
-static void wait_for_end(struct recording *r, const struct targets *t, const struct options *o,
-			 uint64_t began)
-{
-	uint64_t end = began + o->duration * 1000ull;
-	uint64_t now;
-
-	while ((now = clock_ms()) < end && !command_interrupted) {
-		uint64_t left = end - now;
-
-		log_progress("recording %s: %llu of %u s (^C ends it and draws)",
-			     t->count == 1 ? t->list[0].container.label : "all",
-			     (unsigned long long)((now - began) / 1000), o->duration);
-		if (record_wait(r, left < 500 ? (int)left : 500)) {
-			log_progress("%s", "");
-			if (record_is_full(r))
-				log_warn("the recording ended after %llu s: the disk of %s is full",
-					 (unsigned long long)(clock_ms() - began) / 1000,
-					 t->list[0].session.dir);
-			else
-				log_info("the recording ended early: no process is left, or perf "
-					 "failed");
-			return;
-		}
-	}
-	log_progress("%s", "");
-}
-
-/* The recording of all is every session's: one file, several names. */
-static int share_recording(struct targets *t, struct err *err)
-{
-	for (size_t i = 1; i < t->count; i++)
-		if (session_share(&t->list[0].session, &t->list[i].session, "perf.data", err) < 0)
-			return -1;
-	return 0;
-}
-
-/* Takes the last snapshots while perf writes what it has. */
-static int end_recording(struct targets *t, const struct options *o, struct recording *r,
-			 struct err *err)
-{
-	int rc;
-
-	record_end(r);
-	rc = watches_end(t, o, err);
-	if (rc < 0)
-		record_abort(r);
-	else if ((rc = record_stop(r, err)) < 0)
-		probe_explain(o->snapshot.root, err);
-	return rc;
-}
-
-static int record(struct targets *t, const struct options *o, uint64_t *ret_end, struct err *err)
-{
-	struct record_options ro = {.dir = t->list[0].session.dir, .frequency = o->frequency};
-	CLEANUP(free) pid_t *pids = NULL;
-	struct recording r;
-	uint64_t began;
-
-	ro.stack_bytes = targets_stack_bytes(t, o);
-	targets_pids(t, &pids, &ro.count);
-	ro.pids = pids;
-	if (record_start(&ro, &r, err) < 0)
-		return -1;
-	began = wait_for_begin(&r);
-	if (targets_keep_files(t, err) < 0) {
-		record_abort(&r);
-		return -1;
-	}
-	wait_for_end(&r, t, o, began);
-	*ret_end = clock_ms();
-	if (end_recording(t, o, &r, err) < 0)
-		return -1;
-	for (size_t i = 0; i < t->count; i++) {
-		struct target *at = &t->list[i];
-
-		at->session.duration = (double)(*ret_end - began) / 1000;
-		at->session.stack_bytes = ro.stack_bytes;
-		at->session.whole_machine = r.whole_machine || t->count > 1;
-		if (session_write(&at->session, err) < 0)
-			return -1;
-	}
-	return share_recording(t, err);
-}
-
 /* ---- drawing ---- */
 
-/* The pictures are there, whatever becomes of this. */
+/* Runs after the graphs are written: they stay if it fails. */
 static int push_profile(const struct session *s, const char *outdir, const struct options *o,
 			struct err *err)
 {
@@ -160,6 +59,16 @@ static int draw(const struct session *s, const char *outdir, const struct option
 	return 0;
 }
 
+/* Prints the JSON summaries as one object, or drops them. */
+static void parts_end(json_t **parts, size_t count, bool print)
+{
+	if (print)
+		summary_json_end(parts, count);
+	for (size_t i = 0; i < count && !print; i++)
+		json_decref(parts[i]);
+	free(parts);
+}
+
 static enum exit_status draw_targets(const struct targets *t, const struct options *o,
 				     uint64_t ended)
 {
@@ -171,7 +80,7 @@ static enum exit_status draw_targets(const struct targets *t, const struct optio
 		const struct target *at = &t->list[i];
 
 		if (draw(&at->session, at->outdir, o, ended, &parts[i], &err) < 0) {
-			free(parts);
+			parts_end(parts, t->count, false);
 			log_error("%s; the recording is kept: dfg-trigger --replay %s", err.msg,
 				  at->session.dir);
 			return EXIT_FAILED;
@@ -182,36 +91,30 @@ static enum exit_status draw_targets(const struct targets *t, const struct optio
 			status = EXIT_NO_JVM;
 		}
 	}
-	if (o->json)
-		summary_json_end(parts, t->count);
-	free(parts);
+	parts_end(parts, t->count, o->json);
 	return status;
 }
 
-/* Up to here nothing is worth keeping: what was made is taken back. */
-static enum exit_status give_up(struct targets *t, const struct err *err)
+static enum exit_status record_and_draw(const struct options *o)
 {
-	watches_abort(t);
-	for (size_t i = 0; i < t->count; i++)
-		target_discard(&t->list[i]);
-	return command_fail(EXIT_FAILED, err);
-}
-
-static enum exit_status trigger_targets(struct targets *t, const struct options *o)
-{
-	uint64_t ended = 0;
+	struct record_run run;
 	struct err err = {0};
+	uint64_t ended = 0;
+	enum exit_status status = options_exit_status(record_start(&o->record, &run, &err));
 
-	if (targets_prepare(t, o, &err) < 0 || watches_start(t, o, &err) < 0 ||
-	    record(t, o, &ended, &err) < 0)
-		return give_up(t, &err);
-	return draw_targets(t, o, ended);
+	if (status != EXIT_DONE)
+		return command_fail(status, &err);
+	if (record_finish(&run, &ended, &err) < 0) {
+		record_discard(&run);
+		return command_fail(EXIT_FAILED, &err);
+	}
+	status = draw_targets(&run.targets, o, ended);
+	record_fini(&run);
+	return status;
 }
 
-static enum exit_status trigger(const struct options *o)
+static enum exit_status trigger(struct options *o)
 {
-	struct targets targets;
-	enum exit_status status;
 	struct err err = {0};
 
 	if (geteuid() != 0) {
@@ -219,36 +122,32 @@ static enum exit_status trigger(const struct options *o)
 		return command_fail(EXIT_NOT_PERMITTED, &err);
 	}
 	command_catch_signals();
-	agent_sweep(o->snapshot.root);
-	status = targets_find(o, &targets, &err);
-	if (status != EXIT_DONE)
-		command_fail(status, &err);
-	else
-		status = trigger_targets(&targets, o);
-	targets_fini(&targets);
-	return status;
+	o->record.stop = &command_interrupted;
+	o->record.explain = probe_explain;
+	agent_sweep(o->record.root);
+	return record_and_draw(o);
 }
 
 /* ---- replay ---- */
 
-/* Beside the session, where the first pictures are, unless told otherwise. */
+/* By default next to the session, where its first graphs are. */
 static char *replay_directory(const struct session *s, const struct options *o)
 {
-	return o->output ? xstrdup(o->output) : xasprintf("%s/..", s->dir);
+	return o->record.output ? xstrdup(o->record.output) : xasprintf("%s/..", s->dir);
 }
 
 static enum exit_status replay(const struct options *o)
 {
-	json_t **parts = xcalloc(o->name_count, sizeof(*parts));
+	json_t **parts = xcalloc(o->record.name_count, sizeof(*parts));
 	enum exit_status status = EXIT_DONE;
 	struct err err = {0};
 
-	for (size_t i = 0; i < o->name_count && status == EXIT_DONE; i++) {
+	for (size_t i = 0; i < o->record.name_count && status == EXIT_DONE; i++) {
 		CLEANUP(free) char *outdir = NULL;
 		uint64_t began = clock_ms();
 		struct session s;
 
-		if (session_open(o->names[i], &s, &err) < 0) {
+		if (session_open(o->record.names[i], &s, &err) < 0) {
 			status = command_fail(EXIT_FAILED, &err);
 			break;
 		}
@@ -257,10 +156,75 @@ static enum exit_status replay(const struct options *o)
 			status = command_fail(EXIT_FAILED, &err);
 		session_fini(&s);
 	}
-	if (o->json && status == EXIT_DONE)
-		summary_json_end(parts, o->name_count);
-	free(parts);
+	parts_end(parts, o->record.name_count, o->json && status == EXIT_DONE);
 	return status;
+}
+
+/* ---- list ---- */
+
+static size_t count_jvms(const struct container *c)
+{
+	CLEANUP(free) pid_t *pids = NULL;
+	struct jvms jvms;
+	struct err err;
+	size_t count;
+
+	if (container_pids(c, &pids, &count, &err) < 0)
+		return 0;
+	jvms_find(pids, count, &jvms);
+	count = jvms.count;
+	jvms_fini(&jvms);
+	return count;
+}
+
+static json_t *container_json(const struct container *c)
+{
+	return json_pack("{ss ss ss ss ss si sI}", "id", c->id, "name", c->name, "pod", c->pod,
+			 "namespace", c->space, "label", c->label, "pid", (int)c->pid, "jvms",
+			 (json_int_t)count_jvms(c));
+}
+
+static int by_label(const void *a, const void *b)
+{
+	const struct container *x = a, *y = b;
+	int order = strcmp(x->label, y->label);
+
+	return order ? order : strcmp(x->id, y->id);
+}
+
+/* Prints lines or, with --json, one object (docs/formats.md). */
+static enum exit_status list_containers(const struct options *o)
+{
+	CLEANUP(containers_fini) struct containers c = {0};
+	json_t *list = json_array(), *all;
+	struct err err;
+
+	if (geteuid() != 0) {
+		err_set(&err, 0, "other users' processes are closed to you: run it with sudo");
+		return command_fail(EXIT_NOT_PERMITTED, &err);
+	}
+	if (containers_list(o->record.root, &c, &err) < 0)
+		return command_fail(EXIT_FAILED, &err);
+	if (c.count)
+		qsort(c.list, c.count, sizeof(*c.list), by_label);
+	for (size_t i = 0; i < c.count; i++) {
+		const struct container *at = &c.list[i];
+
+		if (at->is_pause)
+			continue;
+		if (o->json)
+			json_array_append_new(list, container_json(at));
+		else
+			printf("%-12.12s  %7d  %3zu JVM  %s\n", at->id, (int)at->pid,
+			       count_jvms(at), at->label);
+	}
+	all = json_pack("{so}", "containers", list);
+	if (o->json) {
+		json_dumpf(all, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(all);
+	return EXIT_DONE;
 }
 
 int main(int argc, char **argv)

@@ -20,9 +20,9 @@ static void tell_processes(const struct probe *p, const struct container *c, con
 			   size_t count)
 {
 	CLEANUP(free) char *advice = NULL;
-	struct record_events e;
+	struct perf_events e;
 
-	record_count_events(pids, count, &e);
+	perf_count_events(pids, count, &e);
 	if (e.files <= e.limit) {
 		finding_add(p->f, FINDING_OK, "processes", "",
 			    "%zu with %zu thread%s; the first is %d", count, e.threads,

@@ -55,7 +55,7 @@ size_t probe_cpus(void)
 
 unsigned probe_stack_bytes(void)
 {
-	return record_stack_bytes(probe_cpus(), RECORD_FREQUENCY, RECORD_SECONDS);
+	return perf_stack_bytes(probe_cpus(), PERF_FREQUENCY, PERF_SECONDS);
 }
 
 void probe_rights(const struct probe *p)
@@ -166,7 +166,7 @@ static void size_text(uint64_t bytes, char ret[static 32])
 
 void probe_room(const struct probe *p)
 {
-	uint64_t samples = (uint64_t)probe_cpus() * RECORD_FREQUENCY * RECORD_SECONDS, room;
+	uint64_t samples = (uint64_t)probe_cpus() * PERF_FREQUENCY * PERF_SECONDS, room;
 	uint64_t most = samples * (probe_stack_bytes() + 1024);
 	char is[32], wanted[32];
 
@@ -183,9 +183,9 @@ void probe_room(const struct probe *p)
 	else if (room < most)
 		finding_add(p->f, FINDING_NOTE, "room", "record shorter, or with --stack 16384",
 			    "%s free in %s; %d s of a busy machine take %s", is, p->root,
-			    RECORD_SECONDS, wanted);
+			    PERF_SECONDS, wanted);
 	else
 		finding_add(p->f, FINDING_OK, "room", "",
 			    "%s free in %s; %d s of a busy machine take %s", is, p->root,
-			    RECORD_SECONDS, wanted);
+			    PERF_SECONDS, wanted);
 }

@@ -7,7 +7,7 @@
 #include "common/child.h"
 #include "common/confine.h"
 #include "hotspot/hotspot.h"
-#include "record/hsproc.h"
+#include "record/memory_reader.h"
 
 #define LOOK_MS 2000
 
@@ -19,7 +19,7 @@ static const char *const flag_names[] = {
 
 static int look_at_tables(const struct jvm *j, struct jvm_look *ret, struct err *err)
 {
-	CLEANUP(hs_proc_close) struct hs_proc *proc = NULL;
+	CLEANUP(jvm_memory_close) struct jvm_memory *proc = NULL;
 	CLEANUP(free) void *work = aligned_alloc(4096, HS_WORK_BYTES);
 	uint64_t addr;
 	unsigned found = 0;
@@ -27,11 +27,11 @@ static int look_at_tables(const struct jvm *j, struct jvm_look *ret, struct err 
 
 	if (!work)
 		return err_set(err, ENOMEM, "working memory");
-	if (hs_proc_open(j->procfd, &proc, err) < 0 || confine_reader_of(j->pid, 0, err) < 0 ||
-	    hs_proc_find(proc, err) < 0)
+	if (jvm_memory_open(j->procfd, &proc, err) < 0 || confine_reader_of(j->pid, 0, err) < 0 ||
+	    jvm_memory_find_tables(proc, err) < 0)
 		return -1;
 	for (size_t i = 0; i < JVM_FLAG_COUNT; i++) {
-		if (!hs_find_flag(hs_proc_source(proc), work, flag_names[i], &addr, &value))
+		if (!hs_find_flag(jvm_memory_source(proc), work, flag_names[i], &addr, &value))
 			continue;
 		ret->flags[i] = value != 0;
 		found++;

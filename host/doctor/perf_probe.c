@@ -13,7 +13,7 @@
 
 #define PERF_SAYS "perf version "
 #define PERF_MS	  3000
-#define BUFFER_KB 4096 /* RECORD_BUFFER; perf adds a page */
+#define BUFFER_KB 4096 /* PERF_BUFFER; perf adds a page */
 
 /* All that perf asks for: tools/perf/arch/.../perf_regs.c. x86-64 has no ds, es, fs, gs here. */
 #if defined(__x86_64__)
@@ -50,7 +50,7 @@ static int try_event(uint32_t type, uint64_t config, bool kernel, unsigned stack
 		.size = sizeof(attr),
 		.config = config,
 		.freq = 1,
-		.sample_freq = RECORD_FREQUENCY,
+		.sample_freq = PERF_FREQUENCY,
 		.sample_type =
 			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
 		.disabled = 1,
@@ -132,12 +132,12 @@ void probe_buffers(const struct probe *p)
 
 	if (probe_capable(p, CAP_IPC_LOCK) || kb > BUFFER_KB)
 		finding_add(p->f, FINDING_OK, "buffers", "",
-			    RECORD_BUFFER " for each of %zu processors (perf_event_mlock_kb %ld)",
+			    PERF_BUFFER " for each of %zu processors (perf_event_mlock_kb %ld)",
 			    probe_cpus(), kb);
 	else
 		finding_add(
 			p->f, FINDING_NO, "buffers", "sysctl kernel.perf_event_mlock_kb=4100",
-			"no CAP_IPC_LOCK, and perf_event_mlock_kb %ld is less than " RECORD_BUFFER,
+			"no CAP_IPC_LOCK, and perf_event_mlock_kb %ld is less than " PERF_BUFFER,
 			kb);
 }
 

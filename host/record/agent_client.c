@@ -18,10 +18,10 @@
 
 #define JOIN_MS	    5000
 #define JOIN_OUTPUT 4096
-#define LOOK_MS	    2000
+#define VISIBLE_MS  2000
 
-/* What the file of a thread says, cut to fit. */
-static bool read_of(int taskfd, const char *tid, const char *name, char *ret, size_t size)
+/* Reads a file of a thread, truncated to fit. */
+static bool read_task_file(int taskfd, const char *tid, const char *name, char *ret, size_t size)
 {
 	CLEANUP(free) char *path = xasprintf("%s/%s", tid, name);
 	CLEANUP(close_fd) int fd = openat(taskfd, path, O_RDONLY | O_CLOEXEC);
@@ -31,7 +31,7 @@ static bool read_of(int taskfd, const char *tid, const char *name, char *ret, si
 	return n > 0;
 }
 
-/* The state of the agent's thread as in proc(5), or 0: there is none. */
+/* The state of the agent's thread as in proc(5); 0: no such thread. */
 static char thread_state(const struct jvm *j)
 {
 	int fd = openat(j->procfd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -44,9 +44,9 @@ static char thread_state(const struct jvm *j)
 	while (!state && (e = readdir(dir))) {
 		char name[32], stat[64];
 
-		if (!read_of(fd, e->d_name, "comm", name, sizeof(name)) ||
+		if (!read_task_file(fd, e->d_name, "comm", name, sizeof(name)) ||
 		    strcmp(name, DFG_THREAD_NAME "\n") ||
-		    !read_of(fd, e->d_name, "stat", stat, sizeof(stat)) ||
+		    !read_task_file(fd, e->d_name, "stat", stat, sizeof(stat)) ||
 		    sscanf(stat, "%*d (" DFG_THREAD_NAME ") %c", &state) != 1)
 			state = 0;
 	}
@@ -72,7 +72,7 @@ int agent_can_answer(const struct jvm *j, struct err *err)
 	return 0;
 }
 
-static int look_for_payload(void *arg, void *reply, struct err *err)
+static int find_payload(void *arg, void *reply, struct err *err)
 {
 	const struct jvm *j = arg;
 	CLEANUP(close_fd) int rootfd = proc_open_root(j->procfd, err);
@@ -83,16 +83,16 @@ static int look_for_payload(void *arg, void *reply, struct err *err)
 	return fd < 0 ? -1 : 0;
 }
 
-/* In a child: the container's file systems may make it wait. */
+/* In a child, since the container's file systems may make it wait. */
 bool agent_is_visible(const struct jvm *j)
 {
 	struct err err;
 
-	return child_call(look_for_payload, (void *)(uintptr_t)j, NULL, 0, LOOK_MS, &err) == 0;
+	return child_call(find_payload, (void *)(uintptr_t)j, NULL, 0, VISIBLE_MS, &err) == 0;
 }
 
-/* The state that a runtime would have given the hook (OCI runtime-spec, runtime.md#state); the
- * bundle is not known. */
+/* A file with the state that a runtime would give the hook (OCI runtime-spec, runtime.md#state),
+ * without the bundle, which is not known. */
 static int state_of(const struct container *c, struct err *err)
 {
 	json_t *state = json_pack("{ss ss ss si}", "ociVersion", "1.0.2", "id", c->id, "status",
@@ -107,7 +107,7 @@ static int state_of(const struct container *c, struct err *err)
 	return TAKE_FD(fd);
 }
 
-/* The hook's answer is a line of JSON; its "detail" is written for people. */
+/* Sets err to the "detail" of the hook's line of JSON, which is written for people. */
 static void detail_of(const struct str *answer, struct err *err)
 {
 	json_t *o = json_loadb(answer->buf ? answer->buf : "", answer->len, 0, NULL);
@@ -146,12 +146,12 @@ void agent_sweep(const char *root)
 	CLEANUP(str_fini) struct str out = {0};
 	struct err err;
 
-	/* Where nothing was ever mounted nothing is left. */
+	/* Without the payload directory nothing was ever mounted. */
 	if (access(payload, F_OK) == 0)
 		(void)run_hook(root, "--gc", -1, &out, &err);
 }
 
-int agent_load(const struct jvm *j, const struct dump *request, bool debug_info, struct err *err)
+int agent_load(const struct jvm *j, const struct dump *d, bool debug_info, struct err *err)
 {
 	CLEANUP(str_fini) struct str options = {0};
 	struct attach_request req = {.pid = j->pid, .path = DFG_AGENT_PATH, .options = NULL};
@@ -160,10 +160,9 @@ int agent_load(const struct jvm *j, const struct dump *request, bool debug_info,
 	str_adds(&options, "dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH);
 	if (debug_info)
 		str_adds(&options, ",dns=1");
-	if (request) {
-		str_addf(&options, ",request=seq:%u:%d:%s", request->seq, (int)j->pid,
-			 request->name);
-		str_addf(&options, ",since=%u,keep=%u", request->wish.since, request->wish.keep);
+	if (d) {
+		str_addf(&options, ",request=seq:%u:%d:%s", d->seq, (int)j->pid, d->name);
+		str_addf(&options, ",since=%u,keep=%u", d->since, d->keep);
 	}
 	req.options = options.buf;
 	if (attach_load(&req, &code, err) != ATTACH_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent in a JVM of a container: whether it is there, how it gets there, how it is woken. */
+/* Finds, loads and wakes the agent in a JVM of a container. */
 #ifndef DFG_RECORD_AGENT_CLIENT_H
 #define DFG_RECORD_AGENT_CLIENT_H
 
@@ -8,27 +8,27 @@
 #include "common/err.h"
 #include "discover/container.h"
 #include "discover/jvm.h"
-#include "record/share.h"
+#include "record/agent_share.h"
 
-/* Whether the JVM has the agent's thread. */
+/* True if the JVM has the agent's thread. */
 bool agent_is_resident(const struct jvm *j);
 
-/* Fails where the JVM has the agent, whose thread is stopped or frozen. */
+/* Fails where the agent's thread is stopped or frozen. */
 MUST_CHECK int agent_can_answer(const struct jvm *j, struct err *err);
 
-/* Whether the JVM can see the payload directory. */
+/* True if the JVM can see the payload directory. */
 bool agent_is_visible(const struct jvm *j);
 
-/* Mounts payload and share into a container that runs without them, by `dfg-hook --join`. */
+/* Mounts payload and share into a running container, by `dfg-hook --join`. */
 MUST_CHECK int agent_join(const char *root, const struct container *c, struct err *err);
 
-/* Removes what ended containers left, `dfg-hook --gc`: those that were joined have no hook that
- * runs when they end. Best effort. */
+/* Removes the mounts and records of ended containers, by `dfg-hook --gc`: for containers that were
+ * joined no hook runs when they end. Best effort. */
 void agent_sweep(const char *root);
 
-/* Attaches and loads; `request` is a dump to do at once, or NULL; debug_info: switch
+/* Attaches and loads the agent; `d` is a dump that it makes at once, or NULL; debug_info: switches
  * DebugNonSafepoints on (request.h, dns=1). */
-MUST_CHECK int agent_load(const struct jvm *j, const struct dump *request, bool debug_info,
+MUST_CHECK int agent_load(const struct jvm *j, const struct dump *d, bool debug_info,
 			  struct err *err);
 
 /* Sends the agent's signal, after checking that the JVM catches it. */

@@ -2,6 +2,7 @@
 #include "record/jvm_snapshot.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/syscall.h>
 
 #include "common/clock.h"
@@ -12,57 +13,97 @@
 
 #define LOCK_MS	  10000
 #define ANSWER_MS 5000
-#define KEEP	  30 /* seconds: more than the longest time between two */
+#define KEEP	  30 /* seconds: more than the longest time between two snapshots */
 
-/* What a snapshot without any news is made of. */
+/* A snapshot without news consists of these. */
 #define QUIET_BYTES (sizeof(struct snap_head) + sizeof(struct snap_end))
+
+#define PAUSE_MIN_MS 25
+#define PAUSE_MAX_MS 1000
+#define SHARE	     25 /* pause per cost of a snapshot */
+#define SHARE_BUSY   12 /* the same after */
+#define BUSY	     12 /* new pieces of code */
+#define FAILURES_MAX 3
+#define FILE_MAX     (512ll << 20)
+
+#define SILENT_UNTIL 21 /* JDK that prints a warning when an agent is loaded (JEP 451) */
+
+struct snapshots {
+	const struct container *container;
+	const struct jvm *jvm;
+	const struct record_config *config;
+	struct snapshot_report *report;
+	int to;
+	/* The source that worked last. */
+	bool by_agent;
+	struct memory_reader *host; /* NULL: not by the host */
+	uint32_t seq;		    /* the agent's last answer; 0: none */
+};
+
+/* One of them. */
+struct snapshot {
+	uint32_t entries, skipped; /* pieces of code written; not understood */
+	uint32_t us;		   /* elapsed */
+	uint64_t cpu_us;	   /* of a processor, in the JVM or the reader */
+	bool news;		   /* something has changed since the one before */
+};
+
+static void set_note(struct snapshots *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void set_note(struct snapshots *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->report->note, sizeof(s->report->note), fmt, ap);
+	va_end(ap);
+}
 
 static void note_status(struct snapshots *s, const char *who, uint32_t status)
 {
 	if (status != DFG_DUMP_OK)
-		snprintf(s->note, sizeof(s->note), "%s: %s", who, answer_status_text(status));
+		set_note(s, "%s: %s", who, dump_status_text(status));
 }
 
 /* ---- by the agent ---- */
 
-/* known: the agent has answered before. */
-static int wake(struct share *share, const struct jvm *j, const struct dump *d, int pidfd,
-		const struct snapshot_options *o, bool known, struct err *err)
+/* Has the agent see the request. `known`: it has answered before. */
+static int wake(struct agent_share *share, const struct jvm *j, const struct dump *d, int pidfd,
+		const struct record_config *c, bool known, struct err *err)
 {
 	bool resident = known || agent_is_resident(j);
 
-	if (o->trigger == TRIGGER_LOAD || (o->trigger == TRIGGER_AUTO && !resident))
-		return agent_load(j, d, !o->keep_flags, err);
-	if (!resident && agent_load(j, NULL, !o->keep_flags, err) < 0)
+	if (c->trigger == TRIGGER_LOAD || (c->trigger == TRIGGER_AUTO && !resident))
+		return agent_load(j, d, !c->keep_flags, err);
+	if (!resident && agent_load(j, NULL, !c->keep_flags, err) < 0)
 		return -1;
 	if (dump_request(share, d, j, err) < 0)
 		return -1;
-	if (o->trigger == TRIGGER_SIGNAL)
-		return agent_signal(j, pidfd, share_agent_signal(share, j->nspid), err);
+	if (c->trigger == TRIGGER_SIGNAL)
+		return agent_signal(j, pidfd, agent_share_signal(share, j->nspid), err);
 	return 0;
 }
 
-static int exchange(struct snapshots *s, struct share *share, bool last, struct snapshot *ret,
+static int exchange(struct snapshots *s, struct agent_share *share, bool last, struct snapshot *ret,
 		    struct err *err)
 {
 	const struct jvm *j = s->jvm;
-	const struct dump_wish wish = {.since = s->seq, .keep = last ? 0 : KEEP};
 	CLEANUP(close_fd) int pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0);
 	struct dump_answer answer;
-	struct dump d = {.fd = -1, .watch = -1};
+	struct dump d = {.fd = -1, .closed = -1};
 	int rc;
 
 	if (pidfd < 0)
 		return err_set(err, errno, "process %d", (int)j->pid);
-	rc = dump_make(share, j, &wish, &d, err);
+	rc = dump_create(share, j, s->seq, last ? 0 : KEEP, &d, err);
 	if (rc == 0)
-		rc = wake(share, j, &d, pidfd, s->options, s->by_agent, err);
-	/* Up to here, room was short in the container's share and not where the snapshots go. */
+		rc = wake(share, j, &d, pidfd, s->config, s->by_agent, err);
+	/* Up to here, ENOSPC is of the container's share and not of the snapshots' file. */
 	if (rc < 0)
 		err->code = 0;
 	else
 		rc = dump_wait(&d, pidfd, ANSWER_MS, s->to, &answer, err);
-	dump_done(share, &d, j->nspid);
+	dump_remove(share, &d, j->nspid);
 	if (rc < 0)
 		return -1;
 	note_status(s, "agent", answer.status);
@@ -80,8 +121,8 @@ static int exchange(struct snapshots *s, struct share *share, bool last, struct 
 static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
 {
 	const struct container *c = s->container;
-	const char *root = s->options->root;
-	struct share share = {-1, -1, -1, 0};
+	const char *root = s->config->root;
+	struct agent_share share = {-1, -1, -1, 0};
 	int rc;
 
 	if (c->is_single)
@@ -89,11 +130,12 @@ static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, s
 	if (agent_can_answer(s->jvm, err) < 0)
 		return -1;
 	if (((!s->by_agent && !agent_is_visible(s->jvm)) ||
-	     share_open(root, c->id, LOCK_MS, &share, err) < 0) &&
-	    (agent_join(root, c, err) < 0 || share_open(root, c->id, LOCK_MS, &share, err) < 0))
+	     agent_share_open(root, c->id, LOCK_MS, &share, err) < 0) &&
+	    (agent_join(root, c, err) < 0 ||
+	     agent_share_open(root, c->id, LOCK_MS, &share, err) < 0))
 		return -1;
 	rc = exchange(s, &share, last, ret, err);
-	share_close(&share);
+	agent_share_close(&share);
 	s->by_agent = rc == 0;
 	return rc;
 }
@@ -106,14 +148,15 @@ static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, st
 	struct hs_result result;
 	uint64_t cpu;
 
-	if (!s->host && hostread_open(s->jvm, !s->options->keep_flags, s->to, &s->host, err) < 0)
+	if (!s->host &&
+	    memory_reader_open(s->jvm, !s->config->keep_flags, s->to, &s->host, err) < 0)
 		return -1;
-	if (hostread_dump(s->host, last, &result, &cpu, err) < 0)
+	if (memory_reader_dump(s->host, last, &result, &cpu, err) < 0)
 		return err_wrap(err, "read process %d", (int)s->jvm->pid);
 	note_status(s, "host", (uint32_t)result.status);
-	if (last && *hostread_missing(s->host))
-		snprintf(s->note, sizeof(s->note), "host: HotSpot's tables of this JVM lack %s",
-			 hostread_missing(s->host));
+	if (last && *memory_reader_missing(s->host))
+		set_note(s, "host: HotSpot's tables of this JVM lack %s",
+			 memory_reader_missing(s->host));
 	*ret = (struct snapshot){
 		.entries = result.entries,
 		.skipped = result.skipped,
@@ -125,11 +168,11 @@ static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, st
 	return 0;
 }
 
-/* ---- the way that works ---- */
+/* ---- by the source that works ---- */
 
 typedef int take_fn(struct snapshots *s, bool last, struct snapshot *ret, struct err *err);
 
-/* Takes back what a failed one has left. */
+/* Removes what a failed snapshot has left. */
 static int take_whole(struct snapshots *s, take_fn *take, bool last, struct snapshot *ret,
 		      struct err *err)
 {
@@ -142,42 +185,170 @@ static int take_whole(struct snapshots *s, take_fn *take, bool last, struct snap
 		return 0;
 	s->seq = 0;
 	if (ftruncate(s->to, before) < 0 || lseek(s->to, before, SEEK_SET) < 0)
-		err_set(&ignored, errno, "take back a snapshot");
+		err_set(&ignored, errno, "remove a failed snapshot");
 	return -1;
 }
 
-/* The one way, and the other where that fails; there is always something to say about why. */
+/* Tries the other source where the first one fails; the note says why it did. */
 static int take_first(struct snapshots *s, take_fn *one, take_fn *other, bool last,
 		      struct snapshot *ret, struct err *err)
 {
-	char why[sizeof(s->note)];
+	struct err why;
+	int rc = take_whole(s, one, last, ret, err);
 
-	if (take_whole(s, one, last, ret, err) == 0)
+	if (rc == 0)
 		return 0;
-	snprintf(why, sizeof(why), "%s", err->msg);
-	if (err->code == ENOSPC || take_whole(s, other, last, ret, err) < 0) {
-		snprintf(s->note, sizeof(s->note), "%s", why);
-		return -1;
-	}
-	snprintf(s->note, sizeof(s->note), "%s", why);
-	return 0;
+	why = *err;
+	if (err->code != ENOSPC)
+		rc = take_whole(s, other, last, ret, err);
+	set_note(s, "%s", why.msg);
+	return rc;
 }
 
-int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
+/* True where the hook prepared the container and loading the agent goes unnoticed. */
+static bool can_load(const struct snapshots *s)
 {
-	bool asked = s->options->trigger != TRIGGER_AUTO;
+	int version = atoi(s->jvm->version); /* "1.8.0_402", "17.0.9", "" unknown */
 
-	if (s->options->source == SOURCE_AGENT)
+	return version > 0 && version < SILENT_UNTIL && !s->container->is_single &&
+	       agent_is_visible(s->jvm);
+}
+
+/* Takes the next one; nothing is left of one that failed. The last goes through all classes, and
+ * the agent caches nothing after it. Fails with ENOSPC where the file system is full. */
+static int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
+{
+	const struct record_config *c = s->config;
+
+	if (c->source == SOURCE_AGENT)
 		return take_whole(s, take_by_agent, last, ret, err);
-	if (s->options->source == SOURCE_HOST || (s->host && !s->by_agent))
+	if (c->source == SOURCE_HOST || (s->host && !s->by_agent))
 		return take_whole(s, take_by_host, last, ret, err);
-	if (s->by_agent || asked || agent_is_resident(s->jvm))
+	if (s->by_agent || c->trigger != TRIGGER_AUTO || agent_is_resident(s->jvm) || can_load(s))
 		return take_first(s, take_by_agent, take_by_host, last, ret, err);
-	snprintf(s->note, sizeof(s->note), "no agent is resident in the JVM");
+	set_note(s, "no agent is resident in the JVM");
 	return take_first(s, take_by_host, take_by_agent, last, ret, err);
 }
 
-void snapshots_fini(struct snapshots *s)
+/* ---- the series ---- */
+
+static void report(struct snapshots *s, const struct snapshot *one, uint64_t cost)
 {
-	hostread_close(TAKE_PTR(s->host));
+	struct snapshot_report *r = s->report;
+
+	if (r->taken == 0)
+		r->first_us = one->us;
+	else
+		r->cost_us += cost;
+	r->entries += one->entries;
+	r->skipped += one->skipped;
+	r->by_agent = s->by_agent;
+	r->taken++;
+}
+
+/* Takes one and measures its cost in microseconds. */
+static int take_measured(struct snapshots *s, bool last, struct snapshot *one, uint64_t *ret_cost)
+{
+	uint64_t cpu = clock_cpu_us(), wall = clock_us();
+	int rc = snapshots_take(s, last, one, &s->report->err);
+
+	/* Attaching costs time in other processes. */
+	if (s->config->trigger == TRIGGER_LOAD)
+		*ret_cost = clock_us() - wall;
+	else
+		*ret_cost = clock_cpu_us() - cpu + (rc == 0 ? one->cpu_us : 0);
+	if (rc == 0)
+		report(s, one, *ret_cost);
+	return rc;
+}
+
+static int longer(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int next_pause(int pause, const struct snapshot *one, uint64_t cost_us)
+{
+	uint64_t cost = cost_us * (one->entries < BUSY ? SHARE : SHARE_BUSY) / 1000;
+	int least = longer(PAUSE_MIN_MS, cost < INT32_MAX ? (int)cost : INT32_MAX);
+
+	if (one->news)
+		return least;
+	return longer(least, pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS);
+}
+
+/* Waits for a command. True if the next snapshot is the last one; false also when a signal
+ * interrupted it. *ret_count: commands. *ret_gone: the JVM has ended. */
+static bool wait_for_command(int commands, int pidfd, int ms, uint32_t *ret_count, bool *ret_gone)
+{
+	struct pollfd p[2] = {{.fd = commands, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	char buf[64];
+	ssize_t n;
+
+	*ret_gone = poll(p, 2, ms) > 0 && p[1].revents != 0;
+	*ret_count = 0;
+	if (!p[0].revents)
+		return false;
+	n = read(commands, buf, sizeof(buf));
+	*ret_count = n > 0 ? (uint32_t)n : 0;
+	return n <= 0 || memchr(buf, SNAPSHOT_LAST, (size_t)n);
+}
+
+/* Takes deltas until the last one, the end of the JVM, or too many failures. */
+static void take_deltas(struct snapshots *s, int commands, int pidfd)
+{
+	int pause = PAUSE_MIN_MS, failures = 0;
+	bool last = false, gone = false;
+	uint64_t cost, before = UINT64_MAX;
+	struct snapshot one;
+	uint32_t count;
+	int rc;
+
+	while (!last && failures < FAILURES_MAX) {
+		last = wait_for_command(commands, pidfd, pause, &count, &gone);
+		if (gone)
+			return;
+		if (lseek(s->to, 0, SEEK_END) > FILE_MAX) {
+			set_note(s, "so much code came and went that not all of it was kept");
+			return;
+		}
+		rc = take_measured(s, last, &one, &cost);
+		s->report->served += count;
+		if (rc == 0) {
+			failures = 0;
+			pause = next_pause(pause, &one, lesser(cost, before));
+			before = cost;
+			continue;
+		}
+		failures = s->report->err.code == ENOSPC ? FAILURES_MAX : failures + 1;
+		pause = PAUSE_MAX_MS;
+	}
+	if (failures > 0)
+		set_note(s, "%.500s", s->report->err.msg);
+}
+
+int snapshots_serve(void *arg)
+{
+	const struct snapshot_job *job = arg;
+	struct snapshots s = {.container = job->container,
+			      .jvm = job->jvm,
+			      .config = job->config,
+			      .report = job->report,
+			      .to = job->to};
+	int pidfd = (int)syscall(SYS_pidfd_open, s.jvm->pid, 0);
+	struct snapshot one;
+	uint64_t cost;
+	int rc = take_measured(&s, false, &one, &cost);
+
+	(void)!write(job->first, "", 1);
+	if (rc == 0 && pidfd >= 0)
+		take_deltas(&s, job->commands, pidfd);
+	close(job->first); /* nobody needs to wait until the memory reader has ended, too */
+	memory_reader_close(s.host);
+	return 0;
 }

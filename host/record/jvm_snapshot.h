@@ -1,63 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A series of snapshots of one JVM, by the way that works: a whole one, and deltas behind it. By
- * the resident agent; else by the host's own reader of the JVM's memory; else by an agent that is
- * loaded now: the JVM may print a warning then (JDK 21 and later), so it comes last.
+/* Takes snapshots of one JVM, in a child process, since each source can hang or be fed lies: a
+ * whole snapshot first, then deltas, all into one file, until it gets the command for the last one.
+ * Code that is compiled and freed in between has names this way.
  *
- * Any of these can hang or be fed lies: it runs in the child of a watch (watch.h). */
+ * Source (SOURCE_AUTO): the agent where it is resident, where a trigger was asked for, or where the
+ * container has dfg's mounts and the JVM prints nothing when the agent is loaded (before JDK 21);
+ * else the host's reader of the JVM's memory. Where one fails, the other one is tried.
+ *
+ * Interval: after a delta that costs t of processor time, in the JVM and here, or after the one
+ * before it where that cost less (one of many lists all classes), a pause of at least 25 t (4 % of
+ * one processor) and 25 ms. In a JVM that compiles all the time code is freed between two distant
+ * snapshots: after a dozen new pieces of code the pause is 12 t (8 %). Each delta without news
+ * doubles the pause, up to a second; the first one with news resets it. */
 #ifndef DFG_RECORD_JVM_SNAPSHOT_H
 #define DFG_RECORD_JVM_SNAPSHOT_H
+
+#include <stdint.h>
 
 #include "common/err.h"
 #include "discover/container.h"
 #include "discover/jvm.h"
+#include "record/config.h"
 
-enum snapshot_source {
-	SOURCE_AUTO, /* as above; the agent first where a trigger is asked for */
-	SOURCE_AGENT,
-	SOURCE_HOST,
+/* Commands to the child, a byte each. */
+#define SNAPSHOT_NEXT 'n'
+#define SNAPSHOT_LAST 'l'
+
+/* Progress of the child, in memory it shares with its parent. */
+struct snapshot_report {
+	uint32_t taken;	 /* snapshots that are whole in the file */
+	uint32_t served; /* commands, also those that failed */
+	uint32_t entries, skipped, first_us;
+	uint64_t cost_us; /* processor time of all but the first */
+	bool by_agent;
+	struct err err; /* of the last failure */
+	char note[512]; /* why this source and not another; "": nothing to say */
 };
 
-enum snapshot_trigger {
-	TRIGGER_AUTO, /* by file; a first load carries the request with it */
-	TRIGGER_FILE,
-	TRIGGER_SIGNAL,
-	TRIGGER_LOAD,
-};
-
-struct snapshot_options {
-	const char *root;
-	enum snapshot_source source;
-	enum snapshot_trigger trigger;
-	bool keep_flags; /* leave DebugNonSafepoints as it is */
-};
-
-struct hostread;
-
-struct snapshots {
+struct snapshot_job {
 	const struct container *container;
 	const struct jvm *jvm;
-	const struct snapshot_options *options;
-	int to; /* where they are written, one behind the other */
-	/* The way that worked last. */
-	bool by_agent;
-	struct hostread *host; /* NULL: not by the host */
-	uint32_t seq;	       /* the agent's last answer; 0: none */
-	char note[512];	       /* why that way and not another; "" if there is nothing to say */
+	const struct record_config *config;
+	int to; /* file of the snapshots */
+	struct snapshot_report *report;
+	int commands; /* to read from */
+	int first; /* written to when the first one is taken or has failed; closed after the last */
 };
 
-/* One of them. */
-struct snapshot {
-	uint32_t entries, skipped; /* pieces of code written; not understood */
-	uint32_t us;		   /* what it took, in the JVM or here */
-	uint64_t cpu_us;	   /* of a processor, in the JVM or the reader */
-	bool news;		   /* it says more than that nothing has changed */
-};
-
-/* The pointers of `s` are the caller's and stay; all else is 0. Takes the next one; nothing is left
- * of one that failed. The last goes through all classes, and nothing is remembered behind it. Fails
- * with ENOSPC where there is no room in `to`. */
-MUST_CHECK int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret,
-			      struct err *err);
-void snapshots_fini(struct snapshots *s);
+/* The child's function (child_fork); `arg` is a struct snapshot_job. */
+int snapshots_serve(void *arg);
 
 #endif

@@ -3,30 +3,148 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/confine.h"
 #include "common/fs.h"
+#include "common/proc.h"
 #include "common/str.h"
 #include "dfg/request.h"
-#include "record/hsproc.h"
-#include "record/share.h"
+#include "record/agent_share.h"
 
-#define MEMORY (1ull << 30) /* address space: what was there when it began counts */
+#define GATHER_MAX 1024		/* UIO_MAXIOV */
+#define MEMORY	   (1ull << 30) /* address space, beyond what the child begins with */
 
-/* A child without rights reads, and is asked through a socket: a byte for a snapshot (1: the last
- * one). The JVM may have taken it over: an answer is no more than shown. */
-struct hostread {
+/* ---- the memory of a process ---- */
+
+struct jvm_memory {
+	int fd;
+	pid_t pid;	 /* 0: reads go through mem only */
+	uint64_t *bases; /* where a libjvm.so is mapped from its beginning */
+	size_t base_count, base_cap;
+	struct hs_elf elf;
+	struct hs_source source;
+};
+
+static int64_t mem_read(void *arg, uint64_t addr, void *buf, size_t len)
+{
+	struct jvm_memory *m = arg;
+	struct iovec to = {buf, len}, from = {(void *)(uintptr_t)addr, len};
+	ssize_t n;
+
+	if (addr > INT64_MAX)
+		return -1;
+	/* Takes half the time of the file, which copies twice and looks up each page by itself. */
+	n = m->pid ? process_vm_readv(m->pid, &to, 1, &from, 1, 0) : 0;
+	if (n == (ssize_t)len)
+		return n;
+	if (n < 0 && (errno == EPERM || errno == ENOSYS))
+		m->pid = 0;
+	return pread(m->fd, buf, len, (off_t)addr);
+}
+
+static size_t mem_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
+{
+	struct iovec from[GATHER_MAX], to;
+	struct jvm_memory *m = arg;
+	ssize_t got;
+
+	n = m->pid == 0 ? 0 : n < GATHER_MAX ? n : GATHER_MAX;
+	for (size_t i = 0; i < n; i++)
+		from[i] = (struct iovec){(void *)(uintptr_t)addr[i], len};
+	to = (struct iovec){buf, n * len};
+	got = n ? process_vm_readv(m->pid, &to, 1, from, n, 0) : 0;
+	return got > 0 ? (size_t)got / len : 0;
+}
+
+static int add_base(const struct proc_map *map, void *arg)
+{
+	struct jvm_memory *m = arg;
+
+	if (map->offset != 0 || !jvm_is_library(map->path))
+		return 0;
+	m->bases = grow(m->bases, m->base_count, &m->base_cap, sizeof(*m->bases));
+	m->bases[m->base_count++] = map->start;
+	return 0;
+}
+
+/* The process's pid in our pid namespace, or 0. */
+static pid_t pid_of(int procfd)
+{
+	CLEANUP(close_fd) int fd = openat(procfd, "stat", O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+	int pid;
+
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%d ", &pid) == 1
+		       ? pid
+		       : 0;
+}
+
+int jvm_memory_open(int procfd, struct jvm_memory **ret, struct err *err)
+{
+	CLEANUP(jvm_memory_close) struct jvm_memory *m = xcalloc(1, sizeof(*m));
+
+	m->pid = pid_of(procfd);
+	m->fd = openat(procfd, "mem", O_RDONLY | O_CLOEXEC);
+	if (m->fd < 0)
+		return err_set(err, errno, "open the memory of the process");
+	m->source = (struct hs_source){.read = mem_read,
+				       .gather = mem_gather,
+				       .arg = m,
+				       .symbol = hs_elf_symbol,
+				       .symbol_arg = &m->elf};
+	if (proc_each_map(procfd, add_base, m, err) < 0)
+		return -1;
+	*ret = TAKE_PTR(m);
+	return 0;
+}
+
+int jvm_memory_fd(const struct jvm_memory *m)
+{
+	return m->fd;
+}
+
+/* A process may map several libjvm.so, to read them; the one in use has the tables. */
+int jvm_memory_find_tables(struct jvm_memory *m, struct err *err)
+{
+	for (size_t i = 0; i < m->base_count; i++)
+		if (hs_elf_open_jvm(&m->elf, &m->source, m->bases[i]))
+			return 0;
+	return err_set(err, 0, "no libjvm.so with HotSpot's tables is mapped");
+}
+
+const struct hs_source *jvm_memory_source(const struct jvm_memory *m)
+{
+	return &m->source;
+}
+
+void jvm_memory_close(struct jvm_memory *m)
+{
+	if (!m)
+		return;
+	if (m->fd >= 0)
+		close(m->fd);
+	free(m->bases);
+	free(m);
+}
+
+/* ---- snapshots by a confined child ---- */
+
+/* The child gets a byte through a socket for each snapshot (1: the last one). A hostile JVM may
+ * have taken it over: its replies are only displayed. */
+struct memory_reader {
 	const struct jvm *jvm;
 	struct child child;
 	int socket;
 	char missing[HS_MISSING_MAX];
 };
 
-struct answer {
+struct reader_reply {
 	int rc;
 	struct err err;
 	struct hs_result result;
@@ -34,9 +152,9 @@ struct answer {
 	char missing[HS_MISSING_MAX];
 };
 
-struct reader {
+struct reader_job {
 	const struct jvm *jvm;
-	struct hs_proc *proc;
+	struct jvm_memory *memory;
 	void *work, *state;
 	int socket, to;
 	int writable; /* memory of the JVM; -1: its flags stay as they are */
@@ -44,13 +162,13 @@ struct reader {
 
 /* ---- in the child ---- */
 
-struct sink {
+struct file_sink {
 	int fd;
 	struct str buf;
 	bool failed;
 };
 
-static bool sink_flush(struct sink *k)
+static bool sink_flush(struct file_sink *k)
 {
 	struct err err;
 
@@ -61,57 +179,59 @@ static bool sink_flush(struct sink *k)
 
 static bool sink_write(void *arg, const char *text, size_t len)
 {
-	struct sink *k = arg;
+	struct file_sink *k = arg;
 
 	str_add(&k->buf, text, len);
 	return k->buf.len < 1 << 16 ? !k->failed : sink_flush(k);
 }
 
-static void switch_debug_info(struct reader *r)
+static void switch_debug_info(struct reader_job *r)
 {
 	const uint8_t on = 1;
 	uint64_t addr;
 	uint8_t value;
 
 	if (r->writable >= 0 &&
-	    hs_find_flag(hs_proc_source(r->proc), r->work, "DebugNonSafepoints", &addr, &value) &&
+	    hs_find_flag(jvm_memory_source(r->memory), r->work, "DebugNonSafepoints", &addr,
+			 &value) &&
 	    value == 0)
 		(void)!pwrite(r->writable, &on, sizeof(on), (off_t)addr);
 	cleanup_close_fd(&r->writable);
 }
 
 /* Gives up everything that is not needed before it reads the first byte. */
-static int begin(struct reader *r, struct err *err)
+static int begin(struct reader_job *r, struct err *err)
 {
-	int keep[] = {r->socket, r->to, r->writable, hs_proc_file(r->proc)};
+	int keep[] = {r->socket, r->to, r->writable, jvm_memory_fd(r->memory)};
 
 	confine_files(keep, ARRAY_LEN(keep));
-	if (confine_reader_of(r->jvm->pid, MEMORY, err) < 0 || hs_proc_find(r->proc, err) < 0)
+	if (confine_reader_of(r->jvm->pid, MEMORY, err) < 0 ||
+	    jvm_memory_find_tables(r->memory, err) < 0)
 		return -1;
 	switch_debug_info(r);
 	return 0;
 }
 
-static void dump(struct reader *r, bool last, struct answer *ret)
+static void dump(struct reader_job *r, bool last, struct reader_reply *ret)
 {
-	struct sink sink = {.fd = r->to};
+	struct file_sink sink = {.fd = r->to};
 	struct hs_sink out = {.write = sink_write, .arg = &sink};
 	uint64_t cpu = clock_cpu_us();
 
-	hs_dump_delta(hs_proc_source(r->proc), &out, r->work, r->state, last, &ret->result);
+	hs_dump_delta(jvm_memory_source(r->memory), &out, r->work, r->state, last, &ret->result);
 	sink_flush(&sink);
 	str_fini(&sink.buf);
 	if (sink.failed)
 		ret->rc = err_set(&ret->err, ENOSPC, "write the snapshot");
 	else if (ret->result.status != DFG_DUMP_OK && (last || ret->result.bytes == 0))
-		(void)hs_missing(hs_proc_source(r->proc), r->work, ret->missing);
+		(void)hs_missing(jvm_memory_source(r->memory), r->work, ret->missing);
 	ret->cpu_us = clock_cpu_us() - cpu;
 }
 
 static int serve(void *arg)
 {
-	struct reader *r = arg;
-	struct answer a = {0};
+	struct reader_job *r = arg;
+	struct reader_reply a = {0};
 	bool last, whole = true;
 
 	r->work = mmap(NULL, HS_WORK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -121,9 +241,9 @@ static int serve(void *arg)
 				     : begin(r, &a.err);
 	while (write(r->socket, &a, sizeof(a)) == sizeof(a) && a.rc == 0 &&
 	       read(r->socket, &last, sizeof(last)) == sizeof(last)) {
-		a = (struct answer){0};
+		a = (struct reader_reply){0};
 		dump(r, last, &a);
-		/* The first has touched much more of it than deltas will. */
+		/* Deltas need much less of it than the first snapshot. */
 		if (whole)
 			(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
 		whole = false;
@@ -131,9 +251,9 @@ static int serve(void *arg)
 	return 0;
 }
 
-/* ---- outside ---- */
+/* ---- in the parent ---- */
 
-static int receive(struct hostread *h, struct answer *ret, struct err *err)
+static int receive(struct memory_reader *h, struct reader_reply *ret, struct err *err)
 {
 	ssize_t n;
 
@@ -149,12 +269,12 @@ static int receive(struct hostread *h, struct answer *ret, struct err *err)
 	return ret->rc < 0 ? -1 : 0;
 }
 
-static int start(struct hostread *h, struct reader *r, bool debug_info, struct err *err)
+static int start(struct memory_reader *h, struct reader_job *r, bool debug_info, struct err *err)
 {
 	int pair[2], rc;
-	struct answer ready;
+	struct reader_reply ready;
 
-	if (hs_proc_open(h->jvm->procfd, &r->proc, err) < 0)
+	if (jvm_memory_open(h->jvm->procfd, &r->memory, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_set(err, errno, "socket pair");
@@ -167,27 +287,27 @@ static int start(struct hostread *h, struct reader *r, bool debug_info, struct e
 	return rc < 0 ? -1 : receive(h, &ready, err);
 }
 
-int hostread_open(const struct jvm *j, bool debug_info, int to, struct hostread **ret,
-		  struct err *err)
+int memory_reader_open(const struct jvm *j, bool debug_info, int to, struct memory_reader **ret,
+		       struct err *err)
 {
-	struct hostread *h = xcalloc(1, sizeof(*h));
-	struct reader r = {.jvm = j, .to = to, .writable = -1};
+	struct memory_reader *h = xcalloc(1, sizeof(*h));
+	struct reader_job r = {.jvm = j, .to = to, .writable = -1};
 	int rc;
 
 	h->jvm = j;
 	h->socket = -1;
 	rc = start(h, &r, debug_info, err);
-	hs_proc_close(r.proc);
+	jvm_memory_close(r.memory);
 	cleanup_close_fd(&r.writable);
 	if (rc < 0) {
-		hostread_close(h);
+		memory_reader_close(h);
 		return err_wrap(err, "read process %d", (int)j->pid);
 	}
 	*ret = h;
 	return 0;
 }
 
-void hostread_close(struct hostread *h)
+void memory_reader_close(struct memory_reader *h)
 {
 	if (!h)
 		return;
@@ -197,15 +317,15 @@ void hostread_close(struct hostread *h)
 	free(h);
 }
 
-const char *hostread_missing(const struct hostread *h)
+const char *memory_reader_missing(const struct memory_reader *h)
 {
 	return h->missing;
 }
 
-int hostread_dump(struct hostread *h, bool last, struct hs_result *ret, uint64_t *ret_cpu_us,
-		  struct err *err)
+int memory_reader_dump(struct memory_reader *h, bool last, struct hs_result *ret,
+		       uint64_t *ret_cpu_us, struct err *err)
 {
-	struct answer a;
+	struct reader_reply a;
 
 	if (send(h->socket, &last, sizeof(last), MSG_NOSIGNAL) < 0)
 		return err_set(err, 0, "the reader crashed");
@@ -214,12 +334,12 @@ int hostread_dump(struct hostread *h, bool last, struct hs_result *ret, uint64_t
 	memcpy(h->missing, a.missing, sizeof(h->missing));
 	*ret = a.result;
 	*ret_cpu_us = a.cpu_us;
-	/* Reads go by the pid: whose memory it was is known now. */
+	/* Reads go by pid: this shows that they were of this process. */
 	if (faccessat(h->jvm->procfd, "stat", F_OK, 0) < 0)
 		return err_set(err, ESRCH, "the JVM ended meanwhile");
 	if (ret->bytes == 0 && h->missing[0])
 		return err_set(err, 0, "HotSpot's tables of this JVM lack %s", h->missing);
 	if (ret->bytes == 0)
-		return err_set(err, 0, "%s", answer_status_text((uint32_t)ret->status));
+		return err_set(err, 0, "%s", dump_status_text((uint32_t)ret->status));
 	return 0;
 }

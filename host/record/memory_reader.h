@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's own reader of a JVM: its tables from /proc/PID/mem, with no help from inside. They are
- * read by a child that has the JVM's memory and the file to be written, and nothing else: no rights
- * (confine_reader_of), no other descriptor. A process can make reads of its memory wait for ever
- * (userfaultfd, FUSE): call these where waiting does no harm; the child ends with the caller. */
+/* Reads a JVM's tables from outside, through /proc/PID/mem.
+ *
+ * No file of the container is opened: HotSpot's tables and the symbols of libjvm.so come from the
+ * mapped memory, also when the library has been deleted or replaced on disk. A process can make
+ * reads of its memory wait without limit (userfaultfd, FUSE): call these in a child that can be
+ * killed. */
 #ifndef DFG_RECORD_MEMORY_READER_H
 #define DFG_RECORD_MEMORY_READER_H
 
@@ -13,23 +15,52 @@
 #include "discover/jvm.h"
 #include "hotspot/hotspot.h"
 
-struct hostread;
+/* ---- the memory of a process, as a source for hotspot/ ---- */
 
-/* Snapshots go to `to`, one behind the other. With `debug_info`, -XX:+DebugNonSafepoints is
- * switched on first, best effort: one byte of the JVM's data that only its compilers read
- * (opto/compile.cpp, c1_Compilation.cpp). Code compiled from then on knows which inlined method an
- * instruction belongs to, and not only which call comes next. `j` must stay. */
-MUST_CHECK int hostread_open(const struct jvm *j, bool debug_info, int to, struct hostread **ret,
-			     struct err *err);
-void hostread_close(struct hostread *r); /* NULL is fine */
+struct jvm_memory;
 
-/* Writes a snapshot: the first is whole, each later one a delta, but whole again behind one that
- * failed; hs_dump_delta on `last`. *ret_cpu_us: what it cost, of a processor. Fails with ENOSPC
- * where `to` takes no more, and with code 0 where nothing could be read. */
-MUST_CHECK int hostread_dump(struct hostread *r, bool last, struct hs_result *ret,
-			     uint64_t *ret_cpu_us, struct err *err);
+/* Opens the memory without reading it. procfd: proc_open's, not needed afterwards. Needs ptrace
+ * access to the process (PTRACE_MODE_ATTACH_FSCREDS). Reads go by pid: they were of this process
+ * only if procfd shows afterwards that it has not ended. */
+MUST_CHECK int jvm_memory_open(int procfd, struct jvm_memory **ret, struct err *err);
 
-/* hs_missing of the last one, or of one that failed; "": nothing. */
-const char *hostread_missing(const struct hostread *r);
+/* Its descriptor, which confine_files must not close. */
+int jvm_memory_fd(const struct jvm_memory *m);
+
+/* Finds HotSpot's tables; fails with code 0 where there are none. Reads what the process controls:
+ * give up unneeded rights before (confine_reader_of). */
+MUST_CHECK int jvm_memory_find_tables(struct jvm_memory *m, struct err *err);
+
+/* Borrowed, valid until jvm_memory_close. */
+const struct hs_source *jvm_memory_source(const struct jvm_memory *m);
+
+void jvm_memory_close(struct jvm_memory *m); /* NULL is fine */
+
+static inline void cleanup_jvm_memory_close(struct jvm_memory **m)
+{
+	jvm_memory_close(*m);
+}
+
+/* ---- snapshots by a confined child ---- */
+
+struct memory_reader;
+
+/* Starts the child: it has the JVM's memory, the file to be written and no other descriptor or
+ * right (confine_reader_of), and ends with the caller. It appends snapshots to `to`. With
+ * `debug_info` it first sets -XX:+DebugNonSafepoints, best effort: one byte of the JVM's data that
+ * only its compilers read (opto/compile.cpp, c1_Compilation.cpp). Code compiled from then on maps
+ * each instruction to its inlined method, not only each call. `j` must stay valid. */
+MUST_CHECK int memory_reader_open(const struct jvm *j, bool debug_info, int to,
+				  struct memory_reader **ret, struct err *err);
+void memory_reader_close(struct memory_reader *r); /* NULL is fine */
+
+/* Writes a snapshot: the first is whole, later ones are deltas, but whole again after one that
+ * failed. `last`: see hs_dump_delta. *ret_cpu_us: processor time it cost. Fails with ENOSPC where
+ * `to` is full, and with code 0 where nothing could be read. */
+MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool last, struct hs_result *ret,
+				  uint64_t *ret_cpu_us, struct err *err);
+
+/* Names what the JVM's tables lacked in the last snapshot or failure (hs_missing); "": nothing. */
+const char *memory_reader_missing(const struct memory_reader *r);
 
 #endif

@@ -16,15 +16,15 @@
 
 #define STOP_MS	      10000
 #define LOG_MAX	      (256u << 10)
-#define STACK_MOST    32768u
-#define STACK_LEAST   16384u
+#define STACK_MAX     32768u
+#define STACK_MIN     16384u
 #define OTHER_FILES   128 /* perf's own */
 #define YOUNG_SECONDS 2
 #define OTHERS_BYTES  (256ull << 20)
 
-/* BPF programs have their names from kallsyms and the kernel's KSYMBOL records. With events of its
- * own perf ends up to a second later: their thread looks each second whether it is to end (linux
- * 6.1, tools/perf/util/sideband_evlist.c). perf 5.1. */
+/* No events of its own for BPF programs, which are named by kallsyms and the kernel's KSYMBOL
+ * records: perf's thread for these events checks only once a second whether it is to end
+ * (linux 6.1, tools/perf/util/sideband_evlist.c). perf 5.1. */
 #define NO_BPF_EVENT "--no-bpf-event"
 
 static size_t thread_count(const pid_t *pids, size_t count)
@@ -43,7 +43,7 @@ static size_t thread_count(const pid_t *pids, size_t count)
 	return threads;
 }
 
-void record_count_events(const pid_t *pids, size_t count, struct record_events *ret)
+void perf_count_events(const pid_t *pids, size_t count, struct perf_events *ret)
 {
 	struct rlimit files = {.rlim_max = 1024};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -55,29 +55,29 @@ void record_count_events(const pid_t *pids, size_t count, struct record_events *
 	ret->limit = files.rlim_max;
 }
 
-static bool too_many_events(const struct record_options *o)
+static bool too_many_events(const struct perf_config *c)
 {
-	struct record_events e;
+	struct perf_events e;
 
-	record_count_events(o->pids, o->count, &e);
+	perf_count_events(c->pids, c->count, &e);
 	return e.files > e.limit;
 }
 
-/* perf -p lists the threads, and then opens their events, which new threads inherit: those that are
- * made in between by threads not opened yet are missed, with all that they make themselves. A JVM
- * makes its main thread, and that one all others, in its first moments. */
-static bool any_is_young(const struct record_options *o)
+/* perf -p lists the threads and then opens their events, which new threads inherit. It misses
+ * threads that are made in between by threads not opened yet, with all their descendants. A JVM
+ * starts its main thread, and that one all others, in its first moments. */
+static bool any_is_young(const struct perf_config *c)
 {
 	double second = (double)sysconf(_SC_CLK_TCK);
 	struct timespec now;
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	for (size_t i = 0; i < o->count; i++) {
+	for (size_t i = 0; i < c->count; i++) {
 		CLEANUP(close_fd) int procfd = -1;
 		struct err err;
 		uint64_t ticks;
 
-		procfd = proc_open(o->pids[i], &err);
+		procfd = proc_open(c->pids[i], &err);
 		if (procfd >= 0 && proc_start_time(procfd, &ticks, &err) == 0 &&
 		    (double)now.tv_sec - (double)ticks / second < YOUNG_SECONDS)
 			return true;
@@ -85,17 +85,18 @@ static bool any_is_young(const struct record_options *o)
 	return false;
 }
 
-unsigned record_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds)
+unsigned perf_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds)
 {
 	uint64_t samples = (uint64_t)cpus * frequency * seconds;
-	unsigned bytes = STACK_MOST;
+	unsigned bytes = STACK_MAX;
 
-	while (bytes > STACK_LEAST && samples * bytes > RECORD_BYTES)
+	while (bytes > STACK_MIN && samples * bytes > PERF_BYTES)
 		bytes /= 2;
 	return bytes;
 }
 
-/* What the disk has room for. Snapshots, libraries and pictures come to it, too. 0: unknown. */
+/* Returns the bytes that the recording may take of the disk, where snapshots, libraries and
+ * pictures need room, too; 0: unknown. */
 static uint64_t room_for(const char *dir)
 {
 	struct statvfs fs;
@@ -107,85 +108,112 @@ static uint64_t room_for(const char *dir)
 	return bytes > 2 * OTHERS_BYTES ? bytes - OTHERS_BYTES : bytes / 2;
 }
 
-int record_start(const struct record_options *o, struct recording *ret, struct err *err)
+static char *data_path(const struct perf *p)
 {
-	CLEANUP(free) char *data = xasprintf("%s/perf.data", o->dir);
-	CLEANUP(free) char *logname = xasprintf("%s/perf.log", o->dir);
+	return xasprintf("%s/perf.data", p->dir);
+}
+
+/* Starts perf with its output in the log. */
+static int start(const struct perf_config *c, struct perf *p, const char *pids, int log,
+		 struct err *err)
+{
+	CLEANUP(free) char *data = data_path(p);
+	CLEANUP(free) char *freq = xasprintf("%u", c->frequency);
+	CLEANUP(free) char *bytes = xasprintf("dwarf,%u", c->stack_bytes);
+	CLEANUP(free)
+	char *max = xasprintf("--max-size=%lluK", /* perf 5.5 */
+			      (unsigned long long)p->max_bytes >> 10);
+	const char *argv[32] = {c->program ? c->program : "perf",
+				"record",
+				"-q",
+				"-B",
+				"-N",
+				"--call-graph",
+				c->stack_bytes ? bytes : "fp",
+				"-F",
+				freq,
+				"-k",
+				"mono",
+				"-o",
+				data,
+				NO_BPF_EVENT};
+	size_t n = 14;
+
+	if (c->stack_bytes) {
+		argv[n++] = "-m";
+		argv[n++] = PERF_BUFFER;
+	}
+	if (c->windows)
+		argv[n++] = "--switch-output"; /* at SIGUSR2 */
+	if (p->max_bytes)
+		argv[n++] = max;
+	argv[n++] = p->whole_machine ? "-a" : "-p";
+	argv[n] = p->whole_machine ? NULL : pids;
+	if (child_start((char *const *)(uintptr_t)argv, NULL, (struct child_io){-1, log, log},
+			&p->child, err) == 0)
+		return 0;
+	if (err->code == ENOENT)
+		err_set(err, 0, "perf is not installed; on Debian: apt-get install linux-perf");
+	return -1;
+}
+
+int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
+{
+	CLEANUP(free) char *logname = xasprintf("%s/perf.log", c->dir);
 	CLEANUP(close_fd) int log = open(logname, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	CLEANUP(str_fini) struct str pids = {0};
-	CLEANUP(free) char *freq = xasprintf("%u", o->frequency);
-	CLEANUP(free)
-	char *unwind = o->stack_bytes ? xasprintf("dwarf,%u", o->stack_bytes) : xstrdup("fp");
-	CLEANUP(free) char *most = NULL;
-	struct recording r = {.most = o->windows ? 0 : room_for(o->dir),
-			      .whole_machine = too_many_events(o) || any_is_young(o)};
-	char *argv[25] = {(char *)"perf", (char *)"record",	  (char *)"-q",	  (char *)"-B",
-			  (char *)"-N",	  (char *)"--call-graph", unwind,	  (char *)"-F",
-			  freq,		  (char *)"-k",		  (char *)"mono", (char *)"-o",
-			  data,		  (char *)NO_BPF_EVENT};
-	size_t n = 14;
+	struct perf p = {.max_bytes = c->windows ? 0 : room_for(c->dir),
+			 .whole_machine = too_many_events(c) || any_is_young(c)};
 
 	if (log < 0)
 		return err_set(err, errno, "create %s", logname);
-	if (o->count == 0)
+	if (c->count == 0)
 		return err_set(err, ESRCH, "nothing to record: no process is left");
-	for (size_t i = 0; i < o->count; i++)
-		str_addf(&pids, "%s%d", i ? "," : "", (int)o->pids[i]);
-	if (o->stack_bytes) {
-		argv[n++] = (char *)"-m";
-		argv[n++] = (char *)RECORD_BUFFER;
-	}
-	if (o->windows)
-		argv[n++] = (char *)"--switch-output"; /* at SIGUSR2 */
-	if (r.most) {				       /* perf 5.5 */
-		most = xasprintf("--max-size=%lluK", (unsigned long long)r.most >> 10);
-		argv[n++] = most;
-	}
-	argv[n++] = (char *)(r.whole_machine ? "-a" : "-p");
-	argv[n] = r.whole_machine ? NULL : pids.buf;
-	if (child_start(argv, NULL, (struct child_io){-1, log, log}, &r.perf, err) < 0) {
-		if (err->code == ENOENT)
-			return err_set(
-				err, 0,
-				"perf is not installed; on Debian: apt-get install linux-perf");
+	for (size_t i = 0; i < c->count; i++)
+		str_addf(&pids, "%s%d", i ? "," : "", (int)c->pids[i]);
+	p.dir = xstrdup(c->dir);
+	if (start(c, &p, pids.buf, log, err) < 0) {
+		free(p.dir);
 		return -1;
 	}
-	r.dir = xstrdup(o->dir);
-	*ret = r;
+	*ret = p;
 	return 0;
 }
 
-int record_wait(struct recording *r, int ms)
+int perf_wait(struct perf *p, int ms)
 {
 	int status;
 
-	return r->perf.pid <= 0 || child_wait(&r->perf, ms, &status);
+	return p->child.pid <= 0 || child_wait(&p->child, ms, &status);
 }
 
-bool record_has_begun(const struct recording *r)
+/* Bytes of perf.data, 0 where there is none. */
+static uint64_t data_size(const struct perf *p)
 {
-	CLEANUP(free) char *data = xasprintf("%s/perf.data", r->dir);
+	CLEANUP(free) char *data = data_path(p);
 	struct stat st;
 
-	return stat(data, &st) == 0 && st.st_size > 0;
+	return stat(data, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-bool record_is_full(const struct recording *r)
+bool perf_has_begun(const struct perf *p)
 {
-	CLEANUP(free) char *data = xasprintf("%s/perf.data", r->dir);
-	struct stat st;
-
-	return r->most && stat(data, &st) == 0 && (uint64_t)st.st_size >= r->most / 1024 * 1024;
+	return data_size(p) > 0;
 }
 
-void record_abort(struct recording *r)
+bool perf_is_full(const struct perf *p)
 {
-	child_stop(&r->perf);
-	free(TAKE_PTR(r->dir));
+	return p->max_bytes && data_size(p) >= p->max_bytes / 1024 * 1024;
 }
 
-/* perf's first line that is not its progress, for the one-line error. */
-static void perf_words(const char *dir, struct str *ret)
+void perf_abort(struct perf *p)
+{
+	child_stop(&p->child);
+	free(TAKE_PTR(p->dir));
+}
+
+/* Reads perf's first message that is not its progress from its log. */
+static void read_message(const char *dir, struct str *ret)
 {
 	CLEANUP(close_fd) int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(str_fini) struct str text = {0};
@@ -203,29 +231,29 @@ static void perf_words(const char *dir, struct str *ret)
 	}
 }
 
-void record_end(struct recording *r)
+void perf_end(struct perf *p)
 {
-	if (r->perf.pid > 0 && !r->ended)
-		child_signal(&r->perf, SIGINT);
-	r->ended = true;
+	if (p->child.pid > 0 && !p->ended)
+		child_signal(&p->child, SIGINT);
+	p->ended = true;
 }
 
-/* Where perf has no handler yet, the signal would end it. */
-void record_switch(struct recording *r)
+/* The signal would end a perf that has no handler for it yet. */
+void perf_switch(struct perf *p)
 {
 	CLEANUP(close_fd) int procfd = -1;
 	struct proc_status st;
 	struct err err;
 
-	if (r->perf.pid <= 0)
+	if (p->child.pid <= 0)
 		return;
-	procfd = proc_open(r->perf.pid, &err);
+	procfd = proc_open(p->child.pid, &err);
 	if (procfd >= 0 && proc_read_status(procfd, &st, &err) == 0 &&
 	    (st.sigcgt & 1ull << (SIGUSR2 - 1)))
-		child_signal(&r->perf, SIGUSR2);
+		child_signal(&p->child, SIGUSR2);
 }
 
-/* perf names what is whole perf.data.<time>, with the time from the year on. */
+/* perf renames a whole window to perf.data.<time>, year first. */
 static char *oldest_window(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -244,32 +272,28 @@ static char *oldest_window(const char *dir)
 	return oldest;
 }
 
-int record_take(struct recording *r, const char *path, struct err *err)
+int perf_next_window(struct perf *p, const char *path, struct err *err)
 {
-	CLEANUP(free) char *name = oldest_window(r->dir);
-	CLEANUP(free) char *from = name ? xasprintf("%s/%s", r->dir, name) : NULL;
+	CLEANUP(free) char *name = oldest_window(p->dir);
+	CLEANUP(free) char *from = name ? xasprintf("%s/%s", p->dir, name) : NULL;
 
 	if (!name)
 		return 0;
 	return rename(from, path) == 0 ? 1 : err_set(err, errno, "rename %s", from);
 }
 
-int record_stop(struct recording *r, struct err *err)
+int perf_stop(struct perf *p, struct err *err)
 {
-	CLEANUP(free) char *data = xasprintf("%s/perf.data", r->dir);
-	CLEANUP(str_fini) struct str words = {0};
+	CLEANUP(str_fini) struct str message = {0};
 	uint64_t deadline = clock_ms() + STOP_MS;
-	struct stat st;
 
-	record_end(r);
-	while (r->perf.pid > 0 && clock_ms() < deadline)
-		record_wait(r, 100);
-	child_stop(&r->perf);
-	if (stat(data, &st) < 0 || st.st_size == 0) {
-		perf_words(r->dir, &words);
-		return err_set(err, 0, "perf recorded nothing: %s",
-			       words.buf ? words.buf : "it gave no reason");
-	}
-	free(TAKE_PTR(r->dir));
-	return 0;
+	perf_end(p);
+	while (p->child.pid > 0 && clock_ms() < deadline)
+		perf_wait(p, 100);
+	child_stop(&p->child);
+	if (data_size(p) > 0)
+		return 0;
+	read_message(p->dir, &message);
+	return err_set(err, 0, "perf recorded nothing: %s",
+		       message.buf ? message.buf : "it gave no reason");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs `perf record`. It is told to open nothing of the containers (-B -N: no build ids, no copies:
- * perf would follow a container's paths as root), only to write down what the kernel reports. */
+/* Runs `perf record`. perf opens no file of a container (-B -N: no build ids, no copies: it would
+ * follow a container's paths as root); it only writes down what the kernel reports. */
 #ifndef DFG_RECORD_PERF_H
 #define DFG_RECORD_PERF_H
 
@@ -11,79 +11,78 @@
 #include "common/child.h"
 #include "common/err.h"
 
-/* Of each processor, locked memory: perf's usual 512 KiB hold a few large samples only. */
-#define RECORD_BUFFER "4M"
+/* Locked memory of each processor: perf's default of 512 KiB holds only a few large samples. */
+#define PERF_BUFFER "4M"
 
-/* Unless told otherwise. */
-#define RECORD_FREQUENCY 99 /* Hz */
-#define RECORD_SECONDS	 30
+/* Defaults of the commands. */
+#define PERF_FREQUENCY 99 /* Hz */
+#define PERF_SECONDS   30
 
-/* What a recording should not pass (record_stack_bytes). */
-#define RECORD_BYTES (4ull << 30)
+/* Desired upper limit of a recording's size (perf_stack_bytes). */
+#define PERF_BYTES (4ull << 30)
 
-/* 32 KiB hold nearly all stacks (docs/measurements.md), but perf writes them in full with each
- * sample: where all of `cpus` may be busy for the whole recording, no more than makes it
- * RECORD_BYTES. At least 16 KiB: half as much cuts every fifth to third stack. */
-unsigned record_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds);
+/* Bytes of the stack to copy with each sample. 32 KiB hold nearly all stacks, but perf writes them
+ * in full with each sample: fewer where `cpus` that are busy all the time would make the recording
+ * larger than PERF_BYTES. At least 16 KiB: half as much truncates every fifth to third stack. */
+unsigned perf_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds);
 
-/* perf -p opens an event per thread and processor. Where these are more than the descriptors it may
- * have, the whole machine is recorded, an event per processor, and cut down when read. */
-struct record_events {
+/* perf -p opens an event per thread and processor. Where that takes more descriptors than perf may
+ * have, the whole machine is recorded (an event per processor) and filtered when it is read. */
+struct perf_events {
 	size_t threads, cpus;
 	size_t files; /* descriptors perf needs for them */
 	size_t limit; /* RLIMIT_NOFILE, to which perf raises its own */
 };
-void record_count_events(const pid_t *pids, size_t count, struct record_events *ret);
+void perf_count_events(const pid_t *pids, size_t count, struct perf_events *ret);
 
-struct record_options {
-	const char *dir; /* of the session: perf.data and perf.log are made in it */
+struct perf_config {
+	const char *program; /* NULL: the system's */
+	const char *dir;     /* perf.data and perf.log are made in it */
 	unsigned frequency;
-	unsigned stack_bytes; /* of each sample's stack to copy, with the registers; 0: frame
-				 pointers */
+	unsigned stack_bytes; /* copied with each sample, with the registers; 0: frame pointers */
 	const pid_t *pids;
 	size_t count;
-	bool windows; /* into one file after another: record_switch */
+	bool windows; /* one file after another: perf_switch */
 };
 
-struct recording {
-	struct child perf;
-	uint64_t most;	    /* bytes: what the disk has room for; 0: not known, or in windows */
-	bool ended;	    /* perf was told to */
-	bool whole_machine; /* too many threads for one event each, or too young: all was recorded
-			     */
+struct perf {
+	struct child child;
+	uint64_t max_bytes; /* room on the disk; 0: unknown, or in windows */
+	bool ended;	    /* perf got the signal to end */
+	bool whole_machine; /* too many threads for an event each, or a process too young */
 	char *dir;
 };
 
-MUST_CHECK int record_start(const struct record_options *o, struct recording *ret, struct err *err);
+MUST_CHECK int perf_start(const struct perf_config *c, struct perf *ret, struct err *err);
 
-/* 1 when perf has ended by itself (all processes are gone, the disk is full, or it failed), else 0
- * after `ms`. */
-int record_wait(struct recording *r, int ms);
+/* 1 when perf has ended by itself (all processes have ended, the disk is full, or it failed), else
+ * 0 after `ms` or a signal. */
+int perf_wait(struct perf *p, int ms);
 
-/* Whether perf is about to record: it takes some time until its events are open, a second where it
- * comes from a slow disk, and then writes the head of its file (linux 6.1, __cmd_record). A signal
- * before that would end it with nothing. */
-bool record_has_begun(const struct recording *r);
+/* True once perf is about to record. It opens its events first, which takes a second where it is
+ * loaded from a slow disk, and then writes the head of its file (linux 6.1, __cmd_record). A signal
+ * before that would end it without a recording. */
+bool perf_has_begun(const struct perf *p);
 
-/* Whether it ended because the disk has no more room. */
-bool record_is_full(const struct recording *r);
+/* True when the recording ended because the disk is full. */
+bool perf_is_full(const struct perf *p);
 
-/* Tells perf to end the recording; does not wait until it has written all. */
-void record_end(struct recording *r);
+/* Tells perf to end; does not wait until it has written everything. */
+void perf_end(struct perf *p);
 
-/* Ends the recording and checks that there is something: fails with perf's own words. */
-MUST_CHECK int record_stop(struct recording *r, struct err *err);
+/* Waits until perf has ended, after perf_end if need be. Fails with perf's own message where there
+ * is no recording. */
+MUST_CHECK int perf_stop(struct perf *p, struct err *err);
 
-/* A recording in windows, for as long as wanted: perf goes on in a new file, and what was recorded
- * up to now is a whole recording, as `path`, once record_take finds it. Asking for it may be in
- * vain (perf was not ready yet, or still busy with the last one): ask again after some time. */
-void record_switch(struct recording *r);
+/* Of a recording in windows: asks perf to go on in a new file. The file before is a whole recording
+ * and is found by perf_next_window. The request is lost while perf is not ready or still busy with
+ * the last one: repeat it after some time. */
+void perf_switch(struct perf *p);
 
-/* Takes the oldest window that is whole and not yet taken, as the file `path` (replaced). 1, 0 when
- * there is none, -1. */
-MUST_CHECK int record_take(struct recording *r, const char *path, struct err *err);
+/* Renames the oldest whole window to `path`, replacing it. 1, 0 when there is none, -1. */
+MUST_CHECK int perf_next_window(struct perf *p, const char *path, struct err *err);
 
-/* Kills perf, if it still runs. */
-void record_abort(struct recording *r);
+/* Kills perf if it still runs, and frees what perf_start made. */
+void perf_abort(struct perf *p);
 
 #endif

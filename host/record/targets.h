@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One container of a run: what was found in it and where its results go. */
+/* The containers of a recording run: their processes and JVMs, and the directories of their
+ * results. */
 #ifndef DFG_RECORD_TARGETS_H
 #define DFG_RECORD_TARGETS_H
 
@@ -7,11 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/command.h"
-#include "cmd/options.h"
 #include "common/err.h"
 #include "discover/container.h"
 #include "discover/jvm.h"
+#include "record/config.h"
 #include "session/session.h"
 
 struct target {
@@ -19,12 +19,12 @@ struct target {
 	pid_t *pids;
 	size_t pid_count;
 	struct jvms jvms;
-	bool may_lack_jvm; /* its pod has one elsewhere */
+	bool may_lack_jvm; /* another container of its pod has one */
 	char *outdir;	   /* of the graphs */
 	struct session session;
 	bool has_session;
-	struct watch *watches; /* of its JVMs (watches.h) */
-	size_t watch_count, watch_cap;
+	struct poller *pollers; /* of its JVMs (jvm_poller.h) */
+	size_t poller_count, poller_cap;
 };
 
 struct targets {
@@ -33,34 +33,41 @@ struct targets {
 	size_t cap;
 };
 
-/* Finds what the options name, with its processes and JVMs; each container once. Returns EXIT_DONE,
- * or the status to exit with and err. */
-MUST_CHECK enum exit_status targets_find(const struct options *o, struct targets *ret,
-					 struct err *err);
+enum record_result {
+	RECORD_OK,
+	RECORD_FAILED,
+	RECORD_NO_CONTAINER,
+	RECORD_NO_JVM,
+};
+
+/* Finds what the configuration names, with its processes and JVMs; each container once. Release
+ * with targets_fini, also after a failure. */
+MUST_CHECK enum record_result targets_find(const struct record_config *c, struct targets *ret,
+					   struct err *err);
 void targets_fini(struct targets *t);
 
-/* Makes the results' directories and the sessions in them. */
-MUST_CHECK int targets_prepare(struct targets *t, const struct options *o, struct err *err);
+/* Makes the directories of the results and a session in each. */
+MUST_CHECK int targets_prepare(struct targets *t, const struct record_config *c, struct err *err);
 
-/* A new directory, named after the time, for pictures of the container with that id: in --output,
- * or with its other results. Owned by the caller; NULL: err says why. */
-char *target_new_graphs(const struct options *o, const char *id, struct err *err);
+/* Makes a directory, named after the time, for graphs of the container with that id: in the
+ * configured output directory, or next to its other results. Returns its path, owned by the caller,
+ * or NULL. */
+char *target_new_graphs(const struct record_config *c, const char *id, struct err *err);
 
-/* Takes back what targets_prepare made. */
+/* Removes what targets_prepare made. */
 void target_discard(struct target *t);
 
-/* Looks again for processes and JVMs that came since. */
+/* Adds processes and JVMs that were started since, and copies the files they have mapped. */
 void target_refresh(struct target *t);
 
-/* All their processes. Owned by the caller. */
+/* All processes of all targets. Owned by the caller. */
 void targets_pids(const struct targets *t, pid_t **ret, size_t *ret_count);
 
-/* Copies the kernel's symbols and all mapped files into the sessions (files.h): slow, and can be
- * done while perf records. */
-MUST_CHECK int targets_keep_files(struct targets *t, struct err *err);
+/* Copies the kernel's symbols and all mapped files into the sessions. Slow; may be done while perf
+ * records. */
+MUST_CHECK int targets_copy_files(struct targets *t, struct err *err);
 
-/* How the stacks of these are to be recorded: bytes of the stack to copy with each sample, 0 for
- * frame pointers. */
-unsigned targets_stack_bytes(const struct targets *t, const struct options *o);
+/* Bytes of the stack to copy with each sample; 0 for frame pointers. */
+unsigned targets_stack_bytes(const struct targets *t, const struct record_config *c);
 
 #endif

@@ -194,3 +194,39 @@ int render(const struct inputs *in, unsigned roots, const struct format_set *for
 		*ret = result;
 	return rc;
 }
+
+struct tree_job {
+	size_t count;
+	int (*write)(const struct stacks *s, int fd, struct err *err);
+	int fd;
+};
+
+/* In the child. */
+static int write_tree(struct reading *r, void *arg, void *reply, struct err *err)
+{
+	struct render_result *ret = reply;
+	const struct tree_job *j = arg;
+	struct gathered g;
+	int rc = gather(r, j->count, ROOT_THREAD, true, &g, err);
+
+	ret->quality = g.profile.quality;
+	ret->cut = g.profile.cut;
+	ret->skipped = g.skipped;
+	if (rc == 0)
+		rc = j->write(g.profile.stacks, j->fd, err);
+	gathered_fini(&g);
+	return rc;
+}
+
+int render_tree(const struct inputs *in,
+		int (*write)(const struct stacks *s, int fd, struct err *err), int fd,
+		struct render_result *ret, struct err *err)
+{
+	struct tree_job j = {.count = in->count, .write = write, .fd = fd};
+	struct render_result result = {0};
+
+	if (reading_run(in, write_tree, &j, &result, sizeof(result), err) < 0)
+		return err_wrap(err, "draw");
+	*ret = result;
+	return 0;
+}

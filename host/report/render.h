@@ -26,4 +26,10 @@ struct render_result {
 MUST_CHECK int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
 		      const char *outdir, struct render_result *ret, struct err *err);
 
+/* Reads the inputs likewise, and has `write` write their call tree, with threads as roots and with
+ * all details, to `fd`. Does not search for the hottest frame and path. */
+MUST_CHECK int render_tree(const struct inputs *in,
+			   int (*write)(const struct stacks *s, int fd, struct err *err), int fd,
+			   struct render_result *ret, struct err *err);
+
 #endif

@@ -13,7 +13,7 @@
 #include "top/screen.h"
 
 struct live {
-	const struct options *options;
+	const struct live_config *config;
 	const char *name;
 	struct screen screen;
 	bool on; /* the screen has begun */
@@ -22,7 +22,7 @@ struct live {
 	struct str late; /* lines since the last window */
 };
 
-/* ---- the picture of what is seen ---- */
+/* ---- graphs of the screen's content ---- */
 
 static int draw_one(const struct format *f, const struct stacks *s, const struct picture *p,
 		    int dirfd, struct err *err)
@@ -32,14 +32,14 @@ static int draw_one(const struct format *f, const struct stacks *s, const struct
 	return fd < 0 ? -1 : f->draw(s, p, fd, err);
 }
 
-/* Without the samples' times and lines: these stay with the process that read them. */
-static int draw_seen(const struct live *l, struct stacks *s, const char *dir, struct err *err)
+/* Draws without times and lines of samples, which stay in the process that read them. */
+static int draw_shown(const struct live *l, struct stacks *s, const char *dir, struct err *err)
 {
 	CLEANUP(close_fd) int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct lens *lens = &l->screen.lens;
 	CLEANUP(free)
 	char *title = xasprintf("%s: %.1f s at %u Hz", l->name, (double)l->screen.shown.us / 1e6,
-				l->options->frequency);
+				l->config->record->frequency);
 	CLEANUP(free)
 	char *subtitle =
 		xasprintf("dfg-top%s%s%s%s", lens->thread ? " · thread " : "",
@@ -49,8 +49,8 @@ static int draw_seen(const struct live *l, struct stacks *s, const char *dir, st
 		.title = title, .subtitle = subtitle, .quality = l->screen.shown.quality};
 
 	stacks_sort(s);
-	for (size_t i = 0; i < l->options->formats.count; i++) {
-		const struct format *f = l->options->formats.list[i];
+	for (size_t i = 0; i < l->config->formats->count; i++) {
+		const struct format *f = l->config->formats->list[i];
 
 		if (draw_one(f, s, &p, dirfd, err) < 0)
 			return -1;
@@ -58,25 +58,25 @@ static int draw_seen(const struct live *l, struct stacks *s, const char *dir, st
 	return 0;
 }
 
-static void write_seen(struct live *l)
+static void write_shown(struct live *l)
 {
 	struct stacks *s = screen_stacks(&l->screen);
-	CLEANUP(free) char *said = NULL;
+	CLEANUP(free) char *message = NULL;
 	CLEANUP(free) char *dir = NULL;
 	struct err err;
 
 	if (!s)
 		return;
-	dir = target_new_graphs(l->options, l->id, &err);
-	if (dir && draw_seen(l, s, dir, &err) == 0)
-		said = xasprintf("written to %s", dir);
-	screen_say(&l->screen, said ? said : err.msg);
+	dir = target_new_graphs(l->config->record, l->id, &err);
+	if (dir && draw_shown(l, s, dir, &err) == 0)
+		message = xasprintf("written to %s", dir);
+	screen_say(&l->screen, message ? message : err.msg);
 	stacks_free(s);
 }
 
-/* ---- what comes in ---- */
+/* ---- input ---- */
 
-static int take_window(struct live *l, struct err *err)
+static int receive_window(struct live *l, struct err *err)
 {
 	struct stacks *stacks;
 	struct window w;
@@ -85,7 +85,7 @@ static int take_window(struct live *l, struct err *err)
 	if (rc <= 0)
 		return rc;
 	if (!l->on)
-		screen_begin(&l->screen, l->name, l->options->frequency);
+		screen_begin(&l->screen, l->name, l->config->record->frequency);
 	l->on = true;
 	snprintf(l->id, sizeof(l->id), "%s", w.id);
 	str_clear(&l->late);
@@ -94,8 +94,8 @@ static int take_window(struct live *l, struct err *err)
 	return 1;
 }
 
-/* Whole lines, without the program's name, which the screen need not tell. */
-static void take_log(struct live *l)
+/* Reads whole lines and shows the last one without the program's name. */
+static void receive_log(struct live *l)
 {
 	char buf[1024];
 	ssize_t n = read(l->log, buf, sizeof(buf) - 1);
@@ -119,7 +119,7 @@ static void take_log(struct live *l)
 	screen_say(&l->screen, colon ? colon + 2 : line);
 }
 
-/* 1, 0 when it is to end, -1. */
+/* 1, 0 at the end, -1. */
 static int step(struct live *l, struct err *err)
 {
 	struct pollfd p[3] = {{.fd = l->on ? STDIN_FILENO : -1, .events = POLLIN},
@@ -129,36 +129,36 @@ static int step(struct live *l, struct err *err)
 	if (poll(p, 3, -1) < 0 && errno != EINTR)
 		return err_set(err, errno, "poll");
 	if (p[2].revents)
-		take_log(l);
+		receive_log(l);
 	if (p[1].revents) {
-		int rc = take_window(l, err);
+		int rc = receive_window(l, err);
 
 		if (rc < 0)
 			return err->code == EINTR ? 1 : -1;
-		if (rc == 0 && (!l->on || l->options->count))
+		if (rc == 0 && (!l->on || l->config->count))
 			return 0;
 		if (rc == 0)
-			l->feed = -1; /* the last picture stays */
-		if (l->options->count && l->screen.history.seen >= l->options->count)
+			l->feed = -1; /* keep showing the last window */
+		if (l->config->count && l->screen.history.seen >= l->config->count)
 			return 0;
 	}
-	/* Also after a signal: the terminal may have another size. */
+	/* Also after a signal: the terminal's size may have changed. */
 	if (l->on) {
 		enum screen_wish wish = screen_key(&l->screen);
 
 		if (wish == WISH_QUIT || (p[0].revents & (POLLHUP | POLLERR)))
 			return 0;
 		if (wish == WISH_WRITE)
-			write_seen(l);
+			write_shown(l);
 		screen_draw(&l->screen);
 	}
 	return 1;
 }
 
-int live_show(const struct options *o, const char *name, int feed, int log,
+int live_show(const struct live_config *c, const char *name, int feed, int log,
 	      const volatile sig_atomic_t *stop, struct err *err)
 {
-	struct live l = {.options = o, .name = name, .feed = feed, .log = log};
+	struct live l = {.config = c, .name = name, .feed = feed, .log = log};
 	int rc = 1;
 
 	log_progress("recording %s", name);

@@ -5,13 +5,20 @@
 
 #include <signal.h>
 
-#include "cmd/options.h"
 #include "common/err.h"
+#include "record/config.h"
+#include "report/formats.h"
 
-/* Shows what comes by the feed until a key ends it, or *stop is not 0. Lines of `log` are shown as
- * they come; those that came where nobody could read them are written to stderr at the end. The
- * screen begins with the first window, so that early errors find the terminal as it was. */
-MUST_CHECK int live_show(const struct options *o, const char *name, int feed, int log,
+struct live_config {
+	const struct record_config *record;
+	const struct format_set *formats; /* of the graphs that a key writes */
+	unsigned count;			  /* refreshes; 0: no limit */
+};
+
+/* Shows the windows of the feed until a key ends it, or *stop is not 0. Shows lines of `log`, too;
+ * those after the last window are repeated on stderr at the end. The screen begins with the first
+ * window, so that early errors find the terminal as it was. */
+MUST_CHECK int live_show(const struct live_config *c, const char *name, int feed, int log,
 			 const volatile sig_atomic_t *stop, struct err *err);
 
 #endif

@@ -36,9 +36,8 @@ static void add_frame(struct str *out, const struct frame *f)
 	str_add(out, f->name, len);
 }
 
-int tree_write(const struct stacks *s, const struct picture *p, int fd, struct err *err)
+int tree_write(const struct stacks *all, int fd, struct err *err)
 {
-	const struct stacks *all = p->details ? p->details->stacks : s;
 	struct out o = {.fd = fd, .err = err};
 
 	add_u64(&o.buf, TREE_MAGIC);

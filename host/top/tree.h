@@ -16,8 +16,7 @@
 /* A tree has at most so many bytes, and the reader takes no more. */
 #define TREE_MAX (64u << 20)
 
-/* Draws as a format does (formats.h): with the details, for the levels of compiled code. */
-MUST_CHECK int tree_write(const struct stacks *s, const struct picture *p, int fd, struct err *err);
+MUST_CHECK int tree_write(const struct stacks *all, int fd, struct err *err);
 
 /* Adds the tree to one that keeps places. Names are cleaned; `prefix`, if not NULL, and '/' come
  * before those of threads. Fails on bytes that tree_write does not write; *ret then holds a part of

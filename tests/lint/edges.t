@@ -34,7 +34,7 @@ doctor:      dfg common injector hotspot discover record setup
 cmd:         dfg common oci discover record report top setup doctor
 """
 # To be cut: these point upwards.
-PENDING = ["record doctor", "record cmd", "top cmd"]
+PENDING = []
 
 
 def rows():

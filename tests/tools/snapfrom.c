@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "common/proc.h"
-#include "record/hsproc.h"
+#include "record/memory_reader.h"
 
 static bool write_record(void *arg, const char *record, size_t len)
 {
@@ -41,7 +41,7 @@ static size_t counted_gather(void *arg, const uint64_t *addr, size_t n, void *bu
 
 int main(int argc, char **argv)
 {
-	CLEANUP(hs_proc_close) struct hs_proc *proc = NULL;
+	CLEANUP(jvm_memory_close) struct jvm_memory *proc = NULL;
 	CLEANUP(close_fd) int fd = -1;
 	CLEANUP(free) void *work = NULL;
 	CLEANUP(free) void *state = NULL;
@@ -58,7 +58,8 @@ int main(int argc, char **argv)
 	if (argc == 4)
 		ms = atoi(argv[3]);
 	fd = proc_open(pid, &err);
-	if (fd < 0 || hs_proc_open(fd, &proc, &err) < 0 || hs_proc_find(proc, &err) < 0) {
+	if (fd < 0 || jvm_memory_open(fd, &proc, &err) < 0 ||
+	    jvm_memory_find_tables(proc, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}
@@ -68,7 +69,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	setvbuf(sink.arg, NULL, _IOFBF, 1 << 16); /* as dfg does */
-	counted.source = hs_proc_source(proc);
+	counted.source = jvm_memory_source(proc);
 	source = *counted.source;
 	source.read = counted_read;
 	source.gather = counted_gather;

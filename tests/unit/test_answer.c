@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dfg/snapshot.h"
 #include "lib/tap.h"
-#include "record/share.h"
+#include "record/agent_share.h"
 
 static bool parse(const char *line, struct dump_answer *ret)
 {
@@ -90,8 +90,8 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		ok(!parse(bad[i], &a), "refused: %zu", i);
 	test_records();
-	is_str(answer_status_text(DFG_DUMP_OK), "whole", "status text");
-	ok(strstr(answer_status_text(77), "unknown") != NULL, "a status of a later version");
+	is_str(dump_status_text(DFG_DUMP_OK), "whole", "status text");
+	ok(strstr(dump_status_text(77), "unknown") != NULL, "a status of a later version");
 	test_clock();
 	return tap_done();
 }

@@ -34,22 +34,22 @@ int main(void)
 	unsetenv("DFG_ROOT");
 	is_int(parse("dfg-trigger web"), 0, "one container");
 	is_int(o.action, ACTION_RECORD, "records");
-	is_int(o.duration, 30, "30 s");
-	is_int(o.frequency, 99, "99 Hz");
+	is_int(o.record.duration, 30, "30 s");
+	is_int(o.record.frequency, 99, "99 Hz");
 	is_int((int64_t)o.formats.count, 3, "three formats");
-	is_str(o.snapshot.root, "/var/lib/dfg", "root");
-	is_str(o.names[0], "web", "its name");
+	is_str(o.record.root, "/var/lib/dfg", "root");
+	is_str(o.record.names[0], "web", "its name");
 
 	is_int(parse("dfg-trigger -d 5 -F 999 -f folded -o /tmp/x --source host --trigger signal a "
 		     "b -q"),
 	       0, "all kinds of options");
-	is_int(o.duration, 5, "duration");
-	is_int(o.frequency, 999, "frequency");
+	is_int(o.record.duration, 5, "duration");
+	is_int(o.record.frequency, 999, "frequency");
 	is_str(o.formats.list[0]->name, "folded", "format");
 	is_int((int64_t)o.formats.count, 1, "one format");
-	is_int(o.snapshot.source, SOURCE_HOST, "source");
-	is_int(o.snapshot.trigger, TRIGGER_SIGNAL, "trigger");
-	is_int((int64_t)o.name_count, 2, "two containers");
+	is_int(o.record.source, SOURCE_HOST, "source");
+	is_int(o.record.trigger, TRIGGER_SIGNAL, "trigger");
+	is_int((int64_t)o.record.name_count, 2, "two containers");
 	ok(o.quiet, "an option behind the names");
 
 	is_int(parse("dfg-trigger -f svg,svg web"), 0, "a format twice");
@@ -57,17 +57,17 @@ int main(void)
 	is_int(parse("dfg-trigger --replay /x --json"), 0, "replay");
 	is_int(o.action, ACTION_REPLAY, "replays");
 	is_int(parse("dfg-trigger --unwind vm --stack 1001 web"), 0, "unwinding");
-	is_int(o.unwind, UNWIND_VM, "by the JVM's tables");
-	is_int(o.stack_bytes, 1008, "whole words of the stack");
+	is_int(o.record.unwind, RECORD_UNWIND_VM, "by the JVM's tables");
+	is_int(o.record.stack_bytes, 1008, "whole words of the stack");
 	is_int(parse("dfg-trigger --help"), 0, "help needs no container");
 	setenv("DFG_ROOT", "/srv/dfg", 1);
 	is_int(parse("dfg-trigger web"), 0, "DFG_ROOT");
-	is_str(o.snapshot.root, "/srv/dfg", "moves the root");
+	is_str(o.record.root, "/srv/dfg", "moves the root");
 	is_int(parse("dfg-trigger --root /opt/dfg web"), 0, "--root");
-	is_str(o.snapshot.root, "/opt/dfg", "has the last word");
+	is_str(o.record.root, "/opt/dfg", "has the last word");
 
 	is_int(parse("dfg-top web"), 0, "dfg-top");
-	is_int(o.duration, 2, "refreshes every 2 s");
+	is_int(o.record.duration, 2, "refreshes every 2 s");
 	is_int((int64_t)o.count, 0, "without an end");
 	is_int(parse("dfg-top -n 3 -d 5 --plain --source host web"), 0,
 	       "its own options, and others");

@@ -12,12 +12,11 @@
 
 static int tree_file(const char *folded)
 {
-	const struct picture p = {.title = "", .subtitle = ""};
 	int fd = memfd_create("tree", MFD_CLOEXEC);
 	struct stacks *s = stacks_of(folded);
 	struct err err;
 
-	ok(fd >= 0 && tree_write(s, &p, fd, &err) == 0, "written");
+	ok(fd >= 0 && tree_write(s, fd, &err) == 0, "written");
 	stacks_free(s);
 	return fd;
 }

@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/proc.h"
 #include "dfg/request.h"
-#include "record/hsproc.h"
+#include "record/memory_reader.h"
 
 static bool write_line(void *arg, const char *text, size_t len)
 {
@@ -13,7 +13,7 @@ static bool write_line(void *arg, const char *text, size_t len)
 
 int main(int argc, char **argv)
 {
-	CLEANUP(hs_proc_close) struct hs_proc *proc = NULL;
+	CLEANUP(jvm_memory_close) struct jvm_memory *proc = NULL;
 	CLEANUP(close_fd) int fd = -1;
 	struct hs_sink sink = {.write = write_line, .arg = stdout};
 	struct hs_result result;
@@ -24,11 +24,12 @@ int main(int argc, char **argv)
 	if (argc != 2 || !parse_pid(argv[1], &pid))
 		return 2;
 	fd = proc_open(pid, &err);
-	if (fd < 0 || hs_proc_open(fd, &proc, &err) < 0 || hs_proc_find(proc, &err) < 0) {
+	if (fd < 0 || jvm_memory_open(fd, &proc, &err) < 0 ||
+	    jvm_memory_find_tables(proc, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}
-	hs_dump_map(hs_proc_source(proc), &sink, xmalloc(HS_WORK_BYTES), &result);
+	hs_dump_map(jvm_memory_source(proc), &sink, xmalloc(HS_WORK_BYTES), &result);
 	printf(DFG_TRAILER_START "seq=0 status=%d entries=%u skipped=%u bytes=%llu us=%llu\n",
 	       result.status, result.entries, result.skipped, (unsigned long long)result.bytes,
 	       (unsigned long long)(clock_us() - start));

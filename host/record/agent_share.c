@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "record/share.h"
+#include "record/agent_share.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,10 +15,11 @@
 #include "common/proc.h"
 #include "common/str.h"
 #include "dfg/paths.h"
+#include "dfg/snapshot.h"
 
-/* Room for the snapshot of about 30 000 methods; the agent lets the file grow where that is too
- * little. Allocated here, so that the pages are charged to this process and not to a container that
- * may be close to its memory limit. */
+/* Holds a snapshot of about 30 000 methods; the agent extends the file for more. Allocated by the
+ * host, so that the pages are charged to this process and not to a container that may be close to
+ * its memory limit. */
 #define DUMP_BYTES  (16u << 20)
 #define DELTA_BYTES (1u << 20)
 
@@ -28,7 +29,7 @@ static int open_below(int dirfd, const char *name, struct err *err)
 			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, err);
 }
 
-static int take_lock(int lockfd, unsigned wait_ms, struct err *err)
+static int wait_for_lock(int lockfd, unsigned wait_ms, struct err *err)
 {
 	uint64_t deadline = clock_ms() + wait_ms;
 
@@ -36,9 +37,10 @@ static int take_lock(int lockfd, unsigned wait_ms, struct err *err)
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return err_set(err, errno, "lock the container's share");
 		if (clock_ms() >= deadline)
-			return err_set(err, 0,
-				       "another dfg has been talking to this container for %u ms",
-				       wait_ms);
+			return err_set(
+				err, 0,
+				"another dfg has been using this container's share for %u ms",
+				wait_ms);
 		sleep_ms(5);
 	}
 	return 0;
@@ -56,7 +58,7 @@ static uint32_t read_seq(int lockfd)
 	return (uint32_t)n;
 }
 
-/* What an exchange has left that was killed: with the lock held there is no other. */
+/* Removes the files of a killed exchange. The lock is held: no other one runs. */
 static void sweep(int dirfd, const char *prefix, const char *suffix)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -71,8 +73,8 @@ static void sweep(int dirfd, const char *prefix, const char *suffix)
 	closedir(dir);
 }
 
-int share_open(const char *root, const char *id, unsigned wait_ms, struct share *ret,
-	       struct err *err)
+int agent_share_open(const char *root, const char *id, unsigned wait_ms, struct agent_share *ret,
+		     struct err *err)
 {
 	CLEANUP(free) char *path = xasprintf("%s/" DFG_CONTAINERS, root);
 	CLEANUP(close_fd) int all = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -89,13 +91,13 @@ int share_open(const char *root, const char *id, unsigned wait_ms, struct share 
 	ctl = out < 0 ? -1 : open_below(dir, DFG_CTL_DIR, err);
 	if (ctl < 0)
 		return -1;
-	/* Without its mount this would be a directory on the host's disk that no container sees. */
+	/* Without its mount this is a directory of the host's disk that no container sees. */
 	if (fstat(out, &st) < 0 || fstat(dir, &above) < 0 || st.st_dev == above.st_dev)
 		return err_set(err, ENOENT, "the share of container %s is not mounted", id);
 	lock = openat(dir, DFG_LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (lock < 0)
 		return err_set(err, errno, "open the lock of container %s", id);
-	if (take_lock(lock, wait_ms, err) < 0)
+	if (wait_for_lock(lock, wait_ms, err) < 0)
 		return -1;
 	sweep(out, "perf-", ".snap");
 	sweep(ctl, "request.", "");
@@ -106,14 +108,14 @@ int share_open(const char *root, const char *id, unsigned wait_ms, struct share 
 	return 0;
 }
 
-void share_close(struct share *s)
+void agent_share_close(struct agent_share *s)
 {
 	cleanup_close_fd(&s->outfd);
 	cleanup_close_fd(&s->ctlfd);
 	cleanup_close_fd(&s->lockfd);
 }
 
-static int next_seq(struct share *s, struct err *err)
+static int next_seq(struct agent_share *s, struct err *err)
 {
 	CLEANUP(free) char *text = NULL;
 
@@ -136,11 +138,14 @@ static int watch_file(int fd, struct err *err)
 	return TAKE_FD(watch);
 }
 
-int dump_make(struct share *s, const struct jvm *j, const struct dump_wish *wish, struct dump *ret,
-	      struct err *err)
+int dump_create(struct agent_share *s, const struct jvm *j, uint32_t since, uint32_t keep,
+		struct dump *ret, struct err *err)
 {
-	struct dump d = {
-		.fd = -1, .watch = -1, .wish = *wish, .clock_ahead = proc_clock_ahead(j->procfd)};
+	struct dump d = {.fd = -1,
+			 .closed = -1,
+			 .since = since,
+			 .keep = keep,
+			 .clock_ahead = proc_clock_ahead(j->procfd)};
 	uint64_t nonce;
 
 	if (next_seq(s, err) < 0)
@@ -155,9 +160,9 @@ int dump_make(struct share *s, const struct jvm *j, const struct dump_wish *wish
 		return err_wrap(err, "the container's share");
 	if (fchown(d.fd, j->uid, j->gid) < 0)
 		err_set(err, errno, "give the output file to uid %u", (unsigned)j->uid);
-	else if (fallocate(d.fd, 0, 0, wish->since ? DELTA_BYTES : DUMP_BYTES) < 0)
+	else if (fallocate(d.fd, 0, 0, since ? DELTA_BYTES : DUMP_BYTES) < 0)
 		err_set(err, errno, "room for the snapshot in the container's share");
-	else if ((d.watch = watch_file(d.fd, err)) >= 0) {
+	else if ((d.closed = watch_file(d.fd, err)) >= 0) {
 		*ret = d;
 		return 0;
 	}
@@ -171,35 +176,143 @@ static char *request_name(pid_t nspid)
 	return xasprintf("request.%d", (int)nspid);
 }
 
-int dump_request(struct share *s, const struct dump *d, const struct jvm *j, struct err *err)
+int dump_request(struct agent_share *s, const struct dump *d, const struct jvm *j, struct err *err)
 {
 	CLEANUP(free) char *name = request_name(j->nspid);
 	CLEANUP(str_fini) struct str line = {0};
 
 	str_addf(&line, "dfg1 dump seq=%u host_pid=%d out=%s", d->seq, (int)j->pid, d->name);
-	if (d->wish.since)
-		str_addf(&line, " since=%u", d->wish.since);
-	if (d->wish.keep)
-		str_addf(&line, " keep=%u", d->wish.keep);
+	if (d->since)
+		str_addf(&line, " since=%u", d->since);
+	if (d->keep)
+		str_addf(&line, " keep=%u", d->keep);
 	str_adds(&line, "\n");
 	return fs_replace_file(s->ctlfd, name, 0444, line.buf, line.len, err);
 }
 
-void dump_done(struct share *s, struct dump *d, pid_t nspid)
+void dump_remove(struct agent_share *s, struct dump *d, pid_t nspid)
 {
 	CLEANUP(free) char *name = request_name(nspid);
 
 	unlinkat(s->ctlfd, name, 0);
 	unlinkat(s->outfd, d->name, 0);
 	cleanup_close_fd(&d->fd);
-	cleanup_close_fd(&d->watch);
+	cleanup_close_fd(&d->closed);
 }
 
-/* ---- the answer ---- */
+/* ---- the answer, parsed ---- */
 
-/* The file without the zeros at its end. Most of its room is mostly not used: for a tmpfs, that
- * is a hole. */
-static int read_answer(const struct dump *d, struct str *s, struct err *err)
+/* Parses key and digits at *at and moves past them. */
+static bool parse_field(const char **at, const char *end, const char *key, uint64_t max,
+			uint64_t *ret)
+{
+	size_t len = strlen(key), n = 0;
+	const char *p = *at;
+	char digits[24] = "";
+
+	if ((size_t)(end - p) < len || memcmp(p, key, len))
+		return false;
+	p += len;
+	while (p < end && *p >= '0' && *p <= '9' && n < sizeof(digits) - 1)
+		digits[n++] = *p++;
+	*at = p;
+	return parse_u64(digits, ret) && *ret <= max;
+}
+
+bool answer_parse(const char *line, size_t len, struct dump_answer *ret)
+{
+	static const struct {
+		const char *key;
+		uint64_t max;
+	} fields[] = {
+		{DFG_TRAILER_START "seq=", UINT32_MAX},
+		{" status=", UINT32_MAX},
+		{" entries=", UINT32_MAX},
+		{" skipped=", UINT32_MAX},
+		{" bytes=", UINT64_MAX},
+		{" us=", UINT64_MAX},
+		{" cpu=", UINT64_MAX},
+	};
+	const char *at = line, *end = line + len;
+	uint64_t v[ARRAY_LEN(fields)];
+
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (!parse_field(&at, end, fields[i].key, fields[i].max, &v[i]))
+			return false;
+	if (end - at != 1 || *at != '\n')
+		return false;
+	*ret = (struct dump_answer){.seq = (uint32_t)v[0],
+				    .status = (uint32_t)v[1],
+				    .entries = (uint32_t)v[2],
+				    .skipped = (uint32_t)v[3],
+				    .bytes = v[4],
+				    .us = v[5],
+				    .cpu_us = v[6]};
+	return true;
+}
+
+bool answer_is_snapshot(const char *buf, size_t len)
+{
+	struct snap_record r = {0};
+
+	for (size_t at = 0; at < len; at += r.size) {
+		if (len - at < sizeof(r))
+			return false;
+		memcpy(&r, buf + at, sizeof(r));
+		/* The head comes first and only once, nothing follows the end. */
+		if (r.size < sizeof(r) || r.size % 8 || r.size > len - at ||
+		    (r.type == SNAP_HEAD) != (at == 0) ||
+		    (r.type == SNAP_END) != (r.size == len - at))
+			return false;
+	}
+	return len > 0;
+}
+
+static void subtract(char *time, int64_t ahead)
+{
+	uint64_t t;
+
+	memcpy(&t, time, sizeof(t));
+	t -= (uint64_t)ahead;
+	memcpy(time, &t, sizeof(t));
+}
+
+void answer_set_clock(char *buf, size_t len, int64_t ahead)
+{
+	struct snap_record r = {0};
+
+	for (size_t at = 0; at < len; at += r.size) {
+		memcpy(&r, buf + at, sizeof(r));
+		if (r.type == SNAP_HEAD && r.size >= sizeof(struct snap_head))
+			subtract(buf + at + offsetof(struct snap_head, time), ahead);
+		else if (r.type == SNAP_END && r.size >= sizeof(struct snap_end))
+			subtract(buf + at + offsetof(struct snap_end, time), ahead);
+	}
+}
+
+const char *dump_status_text(uint32_t status)
+{
+	switch ((enum dfg_dump_status)status) {
+	case DFG_DUMP_OK:
+		return "whole";
+	case DFG_DUMP_NO_TABLES:
+		return "HotSpot's tables of this JVM are not of a known shape";
+	case DFG_DUMP_NO_SPACE:
+		return "the share is full";
+	case DFG_DUMP_NO_MEMORY:
+		return "the JVM's container has no memory left";
+	case DFG_DUMP_READ:
+		return "the JVM's own memory could not be read";
+	case DFG_DUMP_PARTLY:
+		return "HotSpot's tables of this JVM lack something, and its graph, too";
+	}
+	return "unknown to this version of dfg";
+}
+
+/* ---- waiting for the answer ---- */
+
+/* Reads the file without the zeros at its end: room that was not used, a hole in a tmpfs. */
+static int read_file(const struct dump *d, struct str *s, struct err *err)
 {
 	off_t hole = lseek(d->fd, 0, SEEK_HOLE);
 	size_t end = hole < 0 || hole > (off_t)DFG_OUT_BYTES ? DFG_OUT_BYTES : (size_t)hole;
@@ -219,7 +332,7 @@ static int read_answer(const struct dump *d, struct str *s, struct err *err)
 	return 0;
 }
 
-/* Whether it ends in a trailer with our number. */
+/* Parses the trailer at the end. False: none, or of another request. */
 static bool find_answer(const struct str *s, uint32_t seq, struct dump_answer *ret)
 {
 	size_t from = s->len > DFG_REQUEST_MAX ? s->len - DFG_REQUEST_MAX : 0;
@@ -235,17 +348,17 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 	bool gone = false, late = false;
 
 	while (!gone && !late) {
-		struct pollfd p[2] = {{.fd = d->watch, .events = POLLIN},
+		struct pollfd p[2] = {{.fd = d->closed, .events = POLLIN},
 				      {.fd = pidfd, .events = POLLIN}};
 		CLEANUP(str_fini) struct str text = {0};
 		uint64_t now = clock_ms();
 		char events[1024];
 
 		poll(p, 2, now < deadline ? (int)(deadline - now) : 0);
-		(void)!read(d->watch, events, sizeof(events));
+		(void)!read(d->closed, events, sizeof(events));
 		gone = p[1].revents != 0;
 		late = clock_ms() >= deadline;
-		if (read_answer(d, &text, err) < 0)
+		if (read_file(d, &text, err) < 0)
 			return -1;
 		if (!find_answer(&text, d->seq, ret))
 			continue;
@@ -253,7 +366,7 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 			return err_set(err, 0, "%s",
 				       ret->status == DFG_DUMP_OK
 					       ? "what the agent wrote is no snapshot"
-					       : answer_status_text(ret->status));
+					       : dump_status_text(ret->status));
 		answer_set_clock(text.buf, (size_t)ret->bytes, d->clock_ahead);
 		return fs_write_all(to, text.buf, (size_t)ret->bytes, err);
 	}
@@ -261,7 +374,7 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 		    : err_set(err, 0, "the agent did not answer within %u ms", ms);
 }
 
-int share_agent_signal(const struct share *s, pid_t nspid)
+int agent_share_signal(const struct agent_share *s, pid_t nspid)
 {
 	CLEANUP(free) char *name = xasprintf("agent.%d", (int)nspid);
 	CLEANUP(close_fd) int fd = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Symbols of separate debug files: which file it is, whether it belongs, what is copied. */
-#include "record/symfile.h"
+#include "record/debug_files.h"
 
 #include <lzma.h>
 #include <sys/mman.h>
@@ -20,26 +20,26 @@ static int file_of(const struct str *s)
 	return fd;
 }
 
-static struct symfile_link link_of(const struct str *s)
+static struct debug_link link_of(const struct str *s)
 {
 	CLEANUP(close_fd) int fd = file_of(s);
-	struct symfile_link l;
+	struct debug_link l;
 	struct err err;
 
-	ok(symfile_links(&fd, 1, &l, &err) == 0, "looked at");
+	ok(debug_links_read(&fd, 1, &l, &err) == 0, "looked at");
 	return l;
 }
 
 /* The copy of a debug file's symbols in ret, if it belongs to the link. */
-static bool copy(const struct symfile_link *l, const struct str *debug, struct str *ret)
+static bool copy(const struct debug_link *l, const struct str *debug, struct str *ret)
 {
 	CLEANUP(close_fd) int from = file_of(debug);
 	CLEANUP(close_fd) int to = memfd_create("copy", MFD_CLOEXEC);
-	struct symfile_copy c = {.link = l, .from = from, .to = to};
+	struct debug_copy c = {.link = l, .from = from, .to = to};
 	bool done = false;
 	struct err err;
 
-	if (symfile_copies(&c, 1, &done, &err) < 0)
+	if (debug_symbols_copy(&c, 1, &done, &err) < 0)
 		ok(false, "%s", err.msg);
 	str_clear(ret);
 	if (lseek(to, 0, SEEK_SET) < 0 || fs_read_all(to, 1 << 20, ret, &err) < 0)
@@ -63,7 +63,7 @@ static void make_debug(struct str *ret, uint8_t id, size_t ballast)
 static void test_links(void)
 {
 	CLEANUP(str_fini) struct str file = {0};
-	struct symfile_link l;
+	struct debug_link l;
 	struct elfmake m;
 
 	elfmake_start(&m);
@@ -92,7 +92,7 @@ static void test_copy(void)
 {
 	CLEANUP(str_fini) struct str debug = {0}, got = {0}, file = {0};
 	CLEANUP(elfsym_close) struct elfsym *es = NULL;
-	struct symfile_link l = {.id_len = 20};
+	struct debug_link l = {.id_len = 20};
 	struct elf_symbol s = {.name = "nothing"};
 	struct elfmake m;
 	struct err err;
@@ -115,7 +115,7 @@ static void test_copy(void)
 static void test_checksum(void)
 {
 	CLEANUP(str_fini) struct str debug = {0}, got = {0};
-	struct symfile_link l = {.name = "x.debug"};
+	struct debug_link l = {.name = "x.debug"};
 
 	make_debug(&debug, 0, 300000);
 	l.crc = lzma_crc32((const uint8_t *)debug.buf, debug.len, 0);
@@ -131,7 +131,7 @@ static void test_checksum(void)
 static void test_damaged(void)
 {
 	CLEANUP(str_fini) struct str debug = {0}, got = {0};
-	struct symfile_link l = {.id_len = 20};
+	struct debug_link l = {.id_len = 20};
 	size_t copied = 0, large = 0;
 
 	memset(l.id, 7, sizeof(l.id));

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings of a recording run, as the commands read them from their command lines. */
+#ifndef DFG_RECORD_CONFIG_H
+#define DFG_RECORD_CONFIG_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/err.h"
+
+enum record_unwind {
+	RECORD_UNWIND_AUTO, /* vm, unless every JVM keeps frame pointers */
+	RECORD_UNWIND_FP,
+	RECORD_UNWIND_VM,
+};
+
+/* The source of JVM snapshots. */
+enum snapshot_source {
+	SOURCE_AUTO, /* see jvm_snapshot.h */
+	SOURCE_AGENT,
+	SOURCE_HOST,
+};
+
+/* The way in which the agent is woken. */
+enum snapshot_trigger {
+	TRIGGER_AUTO, /* by file; loading the agent carries the first request */
+	TRIGGER_FILE,
+	TRIGGER_SIGNAL,
+	TRIGGER_LOAD,
+};
+
+struct record_config {
+	const char *root;   /* dfg's directory */
+	char *const *names; /* containers or pids; borrowed */
+	size_t name_count;
+	bool all, by_pid;
+	unsigned duration;  /* seconds; in windows: of each */
+	unsigned frequency; /* Hz */
+	enum record_unwind unwind;
+	unsigned stack_bytes;	/* copied with each sample, for vm; 0: chosen by duration */
+	const char *output;	/* NULL: next to the container's other results */
+	const char *window_dir; /* a new directory for windows, removed at the end; NULL: one
+				   recording, kept as a session */
+	const char *perf;	/* program; NULL: the system's perf */
+	enum snapshot_source source;
+	enum snapshot_trigger trigger;
+	bool keep_flags; /* leave DebugNonSafepoints as it is */
+
+	/* Ends the recording early when it becomes other than 0. */
+	const volatile sig_atomic_t *stop;
+
+	/* Appends to err what the machine lacks for perf; NULL: nothing is appended. */
+	void (*explain)(const char *root, struct err *err);
+};
+
+#endif

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/debug_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <lzma.h>
+#include <sys/stat.h>
+
+#include "common/child.h"
+#include "common/confine.h"
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "elf/elfparts.h"
+
+#define MEMORY_MAX   (2ull << 30)
+#define SECONDS_MAX  30
+#define MS_MAX	     60000
+#define SECTIONS_MAX 4096
+#define CONTENTS_MAX (64u << 20) /* that are copied: libjvm has 8 MB */
+
+#define DEBUG_ROOT "/usr/lib/debug"
+#define DEBUG_MAX  (2ll << 30)
+#define PATHS_MAX  4
+
+static Elf *open_elf(int fd)
+{
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	GElf_Ehdr eh;
+
+	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &eh) &&
+	    eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB)
+		return elf;
+	elf_end(elf);
+	return NULL;
+}
+
+/* ---- links to debug files ----------------------------------------------------------------- */
+
+struct link_job {
+	const int *fds;
+	size_t n;
+};
+
+static void read_link(int fd, struct debug_link *ret)
+{
+	Elf *elf = open_elf(fd);
+	struct elfparts p;
+
+	if (!elf)
+		return;
+	elfparts_find(elf, &p);
+	ret->whole = p.symtab != NULL;
+	if (p.build_id_len >= 2 && p.build_id_len <= sizeof(ret->id)) {
+		ret->id_len = (uint8_t)p.build_id_len;
+		memcpy(ret->id, p.build_id, p.build_id_len);
+	}
+	if (p.debug_name && strlen(p.debug_name) < sizeof(ret->name)) {
+		snprintf(ret->name, sizeof(ret->name), "%s", p.debug_name);
+		ret->crc = p.debug_crc;
+	}
+	elf_end(elf);
+}
+
+static int confine(struct err *err)
+{
+	elf_version(EV_CURRENT);
+	return confine_reader(MEMORY_MAX, SECONDS_MAX, err);
+}
+
+static int links_child(void *arg, void *reply, struct err *err)
+{
+	const struct link_job *l = arg;
+	struct debug_link *ret = reply;
+
+	if (confine(err) < 0)
+		return -1;
+	for (size_t i = 0; i < l->n; i++)
+		read_link(l->fds[i], &ret[i]);
+	return 0;
+}
+
+int debug_links_read(const int *fds, size_t n, struct debug_link *ret, struct err *err)
+{
+	struct link_job l = {fds, n};
+
+	memset(ret, 0, n * sizeof(*ret));
+	return child_call(links_child, &l, ret, n * sizeof(*ret), MS_MAX, err);
+}
+
+/* ---- a copy of the symbols --------------------------------------------------------------- */
+
+struct copy_job {
+	const struct debug_copy *list;
+	size_t n;
+};
+
+static bool has_crc(int fd, uint32_t want)
+{
+	static uint8_t buf[256u << 10];
+	uint32_t crc = 0;
+	off_t at = 0;
+	ssize_t got;
+
+	while ((got = pread(fd, buf, sizeof(buf), at)) > 0) {
+		crc = lzma_crc32(buf, (size_t)got, crc);
+		at += got;
+	}
+	return got == 0 && at > 0 && crc == want;
+}
+
+static bool belongs(const struct debug_copy *c, const struct elfparts *p)
+{
+	const struct debug_link *l = c->link;
+
+	if (l->id_len)
+		return p->build_id_len == l->id_len && memcmp(p->build_id, l->id, l->id_len) == 0;
+	return l->name[0] && has_crc(c->from, l->crc);
+}
+
+static bool is_kept(Elf *elf, const struct elfparts *p, size_t i)
+{
+	Elf_Scn *scn = elf_getscn(elf, i);
+	GElf_Shdr sh;
+
+	return scn && gelf_getshdr(scn, &sh) && sh.sh_size <= CONTENTS_MAX &&
+	       !(sh.sh_flags & SHF_COMPRESSED) &&
+	       (scn == p->symtab || i == p->symtab_sh.sh_link || sh.sh_type == SHT_NOTE);
+}
+
+/* All section headers, since symbols refer to them by number; those that are not kept have no
+ * contents, as in any debug file. */
+static bool write_symbols(Elf *elf, const struct elfparts *p, int to)
+{
+	uint64_t end;
+	size_t n = 0;
+	GElf_Ehdr eh;
+	struct err err;
+	CLEANUP(free) Elf64_Shdr *table = NULL;
+
+	if (elf_getshdrnum(elf, &n) != 0 || n == 0 || n > SECTIONS_MAX || !gelf_getehdr(elf, &eh))
+		return false;
+	table = xcalloc(n, sizeof(*table));
+	end = sizeof(Elf64_Ehdr) + n * sizeof(*table);
+	if (lseek(to, (off_t)end, SEEK_SET) < 0)
+		return false;
+	for (size_t i = 1; i < n; i++) {
+		Elf_Scn *scn = elf_getscn(elf, i);
+		Elf_Data *d = is_kept(elf, p, i) ? elf_rawdata(scn, NULL) : NULL;
+		static const char zero[8];
+		GElf_Shdr sh;
+
+		if (!scn || !gelf_getshdr(scn, &sh))
+			return false;
+		sh.sh_name = 0;
+		sh.sh_offset = end;
+		if (d && d->d_buf && sh.sh_type != SHT_NOBITS && end + d->d_size < CONTENTS_MAX) {
+			sh.sh_size = d->d_size;
+			if (fs_write_all(to, d->d_buf, d->d_size, &err) < 0 ||
+			    fs_write_all(to, zero, -d->d_size & 7, &err) < 0)
+				return false;
+			end += (d->d_size + 7) & ~7ull;
+		} else {
+			sh.sh_type = SHT_NOBITS;
+		}
+		table[i] = sh;
+	}
+	eh.e_phoff = eh.e_phnum = eh.e_shstrndx = 0;
+	eh.e_ehsize = sizeof(Elf64_Ehdr);
+	eh.e_shoff = sizeof(Elf64_Ehdr);
+	eh.e_shentsize = sizeof(Elf64_Shdr);
+	eh.e_shnum = (uint16_t)n;
+	return lseek(to, 0, SEEK_SET) == 0 && fs_write_all(to, &eh, sizeof(eh), &err) == 0 &&
+	       fs_write_all(to, table, n * sizeof(*table), &err) == 0;
+}
+
+static int copies_child(void *arg, void *reply, struct err *err)
+{
+	const struct copy_job *c = arg;
+	bool *ret = reply;
+
+	if (confine(err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->n; i++) {
+		Elf *elf = open_elf(c->list[i].from);
+		struct elfparts p;
+
+		if (!elf)
+			continue;
+		elfparts_find(elf, &p);
+		ret[i] = p.symtab && belongs(&c->list[i], &p) &&
+			 write_symbols(elf, &p, c->list[i].to);
+		elf_end(elf);
+	}
+	return 0;
+}
+
+int debug_symbols_copy(const struct debug_copy *c, size_t n, bool *ret, struct err *err)
+{
+	struct copy_job all = {c, n};
+
+	memset(ret, 0, n * sizeof(*ret));
+	return child_call(copies_child, &all, ret, n * sizeof(*ret), MS_MAX, err);
+}
+
+/* ---- searching --------------------------------------------------------------------------- */
+
+/* Paths at which the debug file of an ELF file may be, in order. */
+struct debug_paths {
+	char *path[PATHS_MAX];
+	size_t n;
+};
+
+static void paths_fini(struct debug_paths *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->path[i]);
+}
+
+/* On the host only below DEBUG_ROOT, since the container chose the path. */
+static void paths_of(const char *path, const struct debug_link *l, bool host,
+		     struct debug_paths *ret)
+{
+	const char *slash = strrchr(path, '/');
+	int dir = slash ? (int)(slash - path) : 0;
+
+	ret->n = 0;
+	if (l->id_len) {
+		CLEANUP(str_fini) struct str hex = {0};
+
+		for (size_t i = 1; i < l->id_len; i++)
+			str_addf(&hex, "%02x", l->id[i]);
+		ret->path[ret->n++] =
+			xasprintf(DEBUG_ROOT "/.build-id/%02x/%s.debug", l->id[0], hex.buf);
+	}
+	if (l->name[0])
+		ret->path[ret->n++] = xasprintf(DEBUG_ROOT "%.*s/%s", dir, path, l->name);
+	if (l->name[0] && !host) {
+		ret->path[ret->n++] = xasprintf("%.*s/%s", dir, path, l->name);
+		ret->path[ret->n++] = xasprintf("%.*s/.debug/%s", dir, path, l->name);
+	}
+}
+
+/* Opens a regular file, or returns -1; checks its type before it opens it for reading. */
+static int open_path(int rootfd, const char *path)
+{
+	CLEANUP(close_fd) int at = -1;
+	char self[32];
+	struct stat st;
+	struct err err;
+
+	at = fs_open_in_root(rootfd, path, O_PATH, &err);
+	if (at < 0 || fstat(at, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > DEBUG_MAX)
+		return -1;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+	return open(self, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+}
+
+struct debug_search {
+	struct session *session;
+	size_t count; /* of `files` */
+	struct session_elf *files;
+	struct debug_link links[DEBUG_LINKS_MAX];
+};
+
+static char *copy_name(const struct session_elf *f)
+{
+	return xasprintf("%s.debug", f->name);
+}
+
+/* Tries path number `place` of each file that still has no debug file. */
+static void try_paths(struct debug_search *s, int rootfd, bool host, size_t place)
+{
+	struct debug_copy copies[DEBUG_LINKS_MAX];
+	size_t of[DEBUG_LINKS_MAX], n = 0;
+	bool done[DEBUG_LINKS_MAX] = {0};
+	struct err err;
+
+	for (size_t i = 0; i < s->count; i++) {
+		struct session_elf *f = &s->files[i];
+		CLEANUP(free) char *name = copy_name(f);
+		struct debug_paths p;
+		int from;
+
+		if (s->links[i].whole || f->debug)
+			continue;
+		paths_of(f->path, &s->links[i], host, &p);
+		from = place < p.n ? open_path(rootfd, p.path[place]) : -1;
+		paths_fini(&p);
+		if (from < 0)
+			continue;
+		of[n] = i;
+		copies[n++] =
+			(struct debug_copy){.link = &s->links[i],
+					    .from = from,
+					    .to = fs_create(s->session->elffd, name, 0600, &err)};
+	}
+	if (n && debug_symbols_copy(copies, n, done, &err) < 0)
+		log_info("symbols of debug files: %s", err.msg);
+	for (size_t i = 0; i < n; i++) {
+		struct session_elf *f = &s->files[of[i]];
+		CLEANUP(free) char *name = copy_name(f);
+
+		close(copies[i].from);
+		if (copies[i].to < 0)
+			continue;
+		close(copies[i].to);
+		if (done[i])
+			f->debug = TAKE_PTR(name);
+		else
+			unlinkat(s->session->elffd, name, 0);
+	}
+}
+
+static void find_and_copy(struct debug_search *s, int rootfd)
+{
+	CLEANUP(close_fd) int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fds[DEBUG_LINKS_MAX];
+	struct err err;
+	int rc;
+
+	for (size_t i = 0; i < s->count; i++)
+		fds[i] = fs_open_regular(s->session->elffd, s->files[i].name, O_RDONLY, &err);
+	rc = debug_links_read(fds, s->count, s->links, &err);
+	for (size_t i = 0; i < s->count; i++)
+		cleanup_close_fd(&fds[i]);
+	if (rc < 0) {
+		log_info("build ids: %s", err.msg);
+		return;
+	}
+	for (size_t place = 0; place < PATHS_MAX && rootfd >= 0; place++)
+		try_paths(s, rootfd, false, place);
+	for (size_t place = 0; place < PATHS_MAX && host >= 0; place++)
+		try_paths(s, host, true, place);
+}
+
+void debug_files_copy(struct session *s, size_t first, int rootfd)
+{
+	struct debug_search search = {.session = s};
+
+	for (; first < s->elf_count; first += search.count) {
+		search.files = s->elfs + first;
+		search.count = s->elf_count - first < DEBUG_LINKS_MAX ? s->elf_count - first
+								      : DEBUG_LINKS_MAX;
+		find_and_copy(&search, rootfd);
+	}
+}
+
+int debug_file_open(const char *path, const struct debug_link *l, int rootfd)
+{
+	CLEANUP(close_fd) int hostfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int roots[] = {rootfd, hostfd}, fd = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(roots) && fd < 0; i++) {
+		struct debug_paths p;
+
+		paths_of(path, l, i > 0, &p);
+		for (size_t k = 0; k < p.n && roots[i] >= 0 && fd < 0; k++)
+			fd = open_path(roots[i], p.path[k]);
+		paths_fini(&p);
+	}
+	return fd;
+}

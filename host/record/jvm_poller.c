@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/jvm_poller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/proc.h"
+#include "common/str.h"
+#include "dfg/snapshot.h"
+#include "record/jvm_snapshot.h"
+#include "record/session_files.h"
+
+/* Total time-outs: the wait for the share's lock, for the agent's answer, and the host's read. */
+#define FIRST_MS 25000
+#define END_MS	 10000
+
+struct poller {
+	pid_t jvm;
+	struct child child;
+	int file;
+	struct snapshot_report *report; /* shared with the child */
+	int commands;			/* to the child */
+	int first;	/* readable once the first snapshot is taken or has failed */
+	uint32_t asked; /* commands for the next snapshot */
+};
+
+/* ---- one poller ---- */
+
+static void poller_fini(struct poller *p)
+{
+	cleanup_close_fd(&p->file);
+	cleanup_close_fd(&p->commands);
+	cleanup_close_fd(&p->first);
+	munmap(p->report, sizeof(*p->report));
+	p->report = NULL;
+}
+
+/* Starts the child. The file `to` becomes the poller's. */
+static int poller_start(const struct container *container, const struct jvm *j,
+			const struct record_config *c, int to, struct poller *ret, struct err *err)
+{
+	struct poller p = {.jvm = j->pid, .file = -1, .commands = -1, .first = -1};
+	int commands[2] = {-1, -1}, first[2] = {-1, -1}, rc = -1;
+	struct snapshot_job job = {.container = container, .jvm = j, .config = c, .to = to};
+
+	p.report = mmap(NULL, sizeof(*p.report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (p.report == MAP_FAILED)
+		return err_set(err, errno, "memory for a report");
+	if (pipe2(commands, O_CLOEXEC) < 0 || pipe2(first, O_CLOEXEC) < 0) {
+		err_set(err, errno, "pipe");
+	} else {
+		job.report = p.report;
+		job.commands = commands[0];
+		job.first = first[1];
+		rc = child_fork(snapshots_serve, &job, &p.child, err);
+	}
+	p.commands = commands[1];
+	p.first = first[0];
+	cleanup_close_fd(&commands[0]);
+	cleanup_close_fd(&first[1]);
+	if (rc < 0) {
+		poller_fini(&p);
+		return -1;
+	}
+	p.file = to;
+	*ret = p;
+	return 0;
+}
+
+/* Copies the report into the session. A hostile JVM may have written it: it is only displayed. */
+static void poller_note(const struct poller *p, struct session_jvm *jvm)
+{
+	const struct snapshot_report *r = p->report;
+
+	jvm->source = !r->taken	    ? JVM_SOURCE_NONE
+		      : r->by_agent ? JVM_SOURCE_AGENT
+				    : JVM_SOURCE_HOST;
+	snprintf(jvm->note, sizeof(jvm->note), "%.*s", (int)sizeof(r->note) - 1, r->note);
+	jvm->methods = r->entries;
+	jvm->skipped = r->skipped;
+	jvm->dump_us = r->first_us;
+	jvm->snapshots = r->taken;
+	jvm->watch_us = r->cost_us;
+}
+
+/* Reads a flag in the first snapshot's head. A container that forges it spoils its own graph. */
+static bool keeps_frame_pointers(int fd)
+{
+	struct snap_head head;
+
+	return pread(fd, &head, sizeof(head), 0) == sizeof(head) && head.magic == SNAP_MAGIC &&
+	       (head.flags & SNAP_PRESERVE_FP);
+}
+
+/* Waits until the first snapshot is taken. After a failure the poller no longer exists; ENOSPC: the
+ * file system is full. */
+static int poller_wait_first(struct poller *p, struct session_jvm *jvm, struct err *err)
+{
+	struct pollfd fd = {.fd = p->first, .events = POLLIN};
+	uint64_t deadline = clock_ms() + FIRST_MS;
+	const struct err *its = &p->report->err;
+	uint64_t now;
+	int ready = 0;
+
+	while (ready <= 0 && (now = clock_ms()) < deadline)
+		ready = poll(&fd, 1, (int)(deadline - now));
+	poller_note(p, jvm);
+	jvm->keeps_fp = keeps_frame_pointers(p->file);
+	if (p->report->taken > 0)
+		return 0;
+	child_stop(&p->child);
+	if (ready <= 0)
+		err_set(err, ETIMEDOUT, "read process %d: stopped after %d ms", (int)p->jvm,
+			FIRST_MS);
+	else if (its->msg[0])
+		err_set(err, its->code == ENOSPC ? ENOSPC : 0, "%.*s", (int)sizeof(its->msg) - 1,
+			its->msg);
+	else
+		err_set(err, 0, "read process %d: the reader crashed", (int)p->jvm);
+	snprintf(jvm->note, sizeof(jvm->note), "%s", err->msg);
+	poller_fini(p);
+	return -1;
+}
+
+static void poller_command(struct poller *p, char command)
+{
+	(void)!write(p->commands, &command, 1);
+}
+
+static bool poller_has_ended(const struct poller *p)
+{
+	struct pollfd fd = {.fd = p->child.pidfd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+/* True once the snapshot that was asked for is taken, or never will be. */
+static bool poller_has_answered(const struct poller *p)
+{
+	return __atomic_load_n(&p->report->served, __ATOMIC_ACQUIRE) >= p->asked ||
+	       poller_has_ended(p);
+}
+
+/* Waits for the last snapshot, `ms` at most; the child then ends by itself. */
+static void poller_end(struct poller *p, int ms, struct session_jvm *jvm)
+{
+	struct pollfd fd = {.fd = p->first}; /* closed after the last one */
+	uint64_t deadline = clock_ms() + (uint64_t)ms;
+
+	for (uint64_t now; !fd.revents && (now = clock_ms()) < deadline;)
+		(void)poll(&fd, 1, (int)(deadline - now));
+	poller_note(p, jvm);
+	if (fd.revents) {
+		child_detach(&p->child);
+	} else {
+		snprintf(jvm->note, sizeof(jvm->note),
+			 "the JVM could not be read at the end: stopped after %d ms", ms);
+		child_stop(&p->child);
+	}
+	poller_fini(p);
+}
+
+/* ---- the pollers of a target ---- */
+
+static struct session_jvm *find_entry(struct session *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->jvm_count; i++)
+		if (s->jvms[i].pid == pid)
+			return &s->jvms[i];
+	return NULL;
+}
+
+static struct session_jvm *add_entry(struct session *s, const struct jvm *j)
+{
+	struct session_jvm *entry = find_entry(s, j->pid);
+
+	if (entry)
+		return entry;
+	s->jvms = grow(s->jvms, s->jvm_count, &s->jvm_cap, sizeof(*s->jvms));
+	entry = &s->jvms[s->jvm_count++];
+	*entry = (struct session_jvm){.pid = j->pid, .nspid = j->nspid, .uid = j->uid};
+	memcpy(entry->version, j->version, sizeof(j->version));
+	return entry;
+}
+
+static bool has_poller(const struct target *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->poller_count; i++)
+		if (t->pollers[i].jvm == pid)
+			return true;
+	return false;
+}
+
+/* A JVM without HotSpot: logs it once, no snapshot is tried. */
+static bool is_foreign(struct session *s, const struct jvm *j)
+{
+	const char *note = runtime_note(j->runtime);
+	struct session_jvm *entry;
+
+	if (!note)
+		return false;
+	entry = add_entry(s, j);
+	if (!entry->source) {
+		log_info("%d is %s", (int)j->pid, note);
+		entry->source = JVM_SOURCE_NONE;
+		snprintf(entry->note, sizeof(entry->note), "%s", note);
+	}
+	return true;
+}
+
+/* True if another JVM has the same pid in a nested pid namespace: a request, which is named after
+ * that pid, would reach both agents, and each would write into the other's answer. */
+static bool shares_pid(const struct target *t, const struct jvm *j)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < t->jvms.count; i++)
+		same += t->jvms.list[i].nspid == j->nspid;
+	return same > 1;
+}
+
+static int add_poller(struct target *t, const struct jvm *j, const struct record_config *c,
+		      struct err *err)
+{
+	CLEANUP(close_fd) int to = session_add_map(&t->session, j->pid, err);
+	struct record_config config = *c;
+	struct poller p;
+
+	if (to < 0)
+		return -1;
+	add_entry(&t->session, j);
+	if (shares_pid(t, j))
+		config.source = SOURCE_HOST;
+	if (poller_start(&t->container, j, &config, to, &p, err) < 0) {
+		session_drop_map(&t->session, j->pid);
+		return -1;
+	}
+	(void)TAKE_FD(to);
+	t->pollers = grow(t->pollers, t->poller_count, &t->poller_cap, sizeof(*t->pollers));
+	t->pollers[t->poller_count++] = p;
+	return 0;
+}
+
+/* Starts pollers for JVMs without one, but not again where the first snapshot timed out. */
+static int add_pollers(struct target *t, const struct record_config *c, struct err *err)
+{
+	for (size_t i = 0; i < t->jvms.count; i++) {
+		const struct jvm *j = &t->jvms.list[i];
+		const struct session_jvm *entry = find_entry(&t->session, j->pid);
+
+		if (!has_poller(t, j->pid) && !(entry && entry->hangs) &&
+		    !is_foreign(&t->session, j) && add_poller(t, j, c, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Waits for the first snapshots, and removes the pollers that failed. */
+static int wait_first(struct target *t, struct err *err)
+{
+	size_t count = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->poller_count; i++) {
+		struct poller p = t->pollers[i];
+		struct session_jvm *entry = find_entry(&t->session, p.jvm);
+		bool warned = entry->source; /* at the beginning of the recording */
+
+		if (rc == 0 && entry->snapshots == 0 && poller_wait_first(&p, entry, err) < 0) {
+			session_drop_map(&t->session, p.jvm);
+			entry->hangs = err->code == ETIMEDOUT;
+			if (err->code == ENOSPC || err->code == EDQUOT)
+				rc = -1;
+			else if (!warned)
+				log_warn("no names for the Java code of %d: %s", (int)p.jvm,
+					 err->msg);
+			continue;
+		}
+		t->pollers[count++] = p;
+	}
+	t->poller_count = count;
+	return rc;
+}
+
+struct thread_job {
+	struct session *session;
+	pid_t pid;
+};
+
+static void add_thread(pid_t tid, pid_t nstid, void *arg)
+{
+	const struct thread_job *job = arg;
+
+	session_add_thread(job->session, job->pid, tid, nstid);
+}
+
+/* Sets the source of JVMs that have no snapshot, but a perf map of their own. */
+static void note_maps(struct session *s)
+{
+	for (size_t i = 0; i < s->jvm_count; i++)
+		for (size_t k = 0; k < s->map_count; k++)
+			if (s->jvms[i].source == JVM_SOURCE_NONE &&
+			    s->maps[k].pid == s->jvms[i].pid)
+				s->jvms[i].source = JVM_SOURCE_MAP;
+}
+
+/* Adds to the session the JVMs' threads, whose pids in the snapshots are those of their pid
+ * namespace, and the perf maps of processes without a snapshot. */
+static void add_threads_and_maps(struct target *t)
+{
+	for (size_t i = 0; i < t->jvms.count; i++) {
+		const struct jvm *j = &t->jvms.list[i];
+		struct thread_job job = {.session = &t->session, .pid = j->pid};
+
+		proc_each_thread(j->procfd, add_thread, &job);
+	}
+	session_copy_perf_maps(&t->session, t->pids, t->pid_count);
+	note_maps(&t->session);
+}
+
+/* ---- all pollers ---- */
+
+int pollers_start(struct targets *t, const struct record_config *c, struct err *err)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (add_pollers(&t->list[i], c, err) < 0)
+			return -1;
+	for (size_t i = 0; i < t->count; i++) {
+		if (wait_first(&t->list[i], err) < 0)
+			return -1;
+		add_threads_and_maps(&t->list[i]);
+	}
+	return 0;
+}
+
+/* Calls fn for each poller; returns the sum. */
+static uint64_t each_poller(const struct targets *t, uint64_t (*fn)(struct poller *p))
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		for (size_t k = 0; k < t->list[i].poller_count; k++)
+			sum += fn(&t->list[i].pollers[k]);
+	return sum;
+}
+
+static uint64_t ask(struct poller *p)
+{
+	p->asked++;
+	poller_command(p, SNAPSHOT_NEXT);
+	return 1;
+}
+
+static uint64_t is_waiting(struct poller *p)
+{
+	return !poller_has_answered(p);
+}
+
+static uint64_t has_ended(struct poller *p)
+{
+	return poller_has_ended(p);
+}
+
+static uint64_t file_bytes(struct poller *p)
+{
+	struct stat st;
+
+	return fstat(p->file, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* Commands the last snapshot; later calls do nothing. */
+static uint64_t stop(struct poller *p)
+{
+	poller_command(p, SNAPSHOT_LAST);
+	if (p->commands >= 0)
+		close(TAKE_FD(p->commands));
+	return 1;
+}
+
+int pollers_refresh(struct targets *t, const struct record_config *c, int ms, struct err *err)
+{
+	uint64_t deadline = clock_ms() + (uint64_t)ms;
+
+	each_poller(t, ask);
+	while (each_poller(t, is_waiting) && clock_ms() < deadline)
+		sleep_ms(5);
+	for (size_t i = 0; i < t->count; i++)
+		target_refresh(&t->list[i]);
+	return pollers_start(t, c, err);
+}
+
+bool pollers_any_ended(const struct targets *t)
+{
+	return each_poller(t, has_ended) > 0;
+}
+
+uint64_t pollers_bytes(const struct targets *t)
+{
+	return each_poller(t, file_bytes);
+}
+
+int pollers_end(struct targets *t, const struct record_config *c, struct err *err)
+{
+	/* At once, as close to the last sample as possible, and while files are copied here. */
+	each_poller(t, stop);
+	for (size_t i = 0; i < t->count; i++)
+		target_refresh(&t->list[i]);
+	if (pollers_start(t, c, err) < 0)
+		return -1;
+	each_poller(t, stop);
+	for (size_t i = 0; i < t->count; i++) {
+		struct target *at = &t->list[i];
+
+		for (size_t k = 0; k < at->poller_count; k++)
+			poller_end(&at->pollers[k], END_MS,
+				   find_entry(&at->session, at->pollers[k].jvm));
+		at->poller_count = 0;
+	}
+	return 0;
+}
+
+void pollers_abort(struct targets *t)
+{
+	struct session_jvm ignored;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct target *at = &t->list[i];
+
+		for (size_t k = 0; k < at->poller_count; k++)
+			poller_end(&at->pollers[k], 0, &ignored);
+		at->poller_count = 0;
+	}
+}

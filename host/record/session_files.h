@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies into the session what is needed to name addresses later: the executables and libraries
+ * that the processes have mapped, the symbols of their separate debug files, the perf maps that
+ * runtimes write, the vdso and the kernel's symbols. This process parses nothing that a container
+ * wrote. */
+#ifndef DFG_RECORD_SESSION_FILES_H
+#define DFG_RECORD_SESSION_FILES_H
+
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "common/proc.h"
+#include "session/session.h"
+
+/* Adds the processes and the files they have mapped executable. May be called again for processes
+ * and files that came later; a file is copied once. A file that cannot be copied (removed, too
+ * large) is skipped: its frames will have no names, and are counted. */
+void session_copy_files(struct session *s, const pid_t *pids, size_t count);
+
+/* Opens the mapped file itself, whatever its path leads to by now, through map_files (proc(5);
+ * reading its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Only regular files of bounded
+ * size; never a device. A descriptor, or -1. */
+MUST_CHECK int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st);
+
+/* Copies /proc/kallsyms and this kernel's vdso. `other`: a session of the same run that has them
+ * already, or NULL. */
+MUST_CHECK int session_copy_kernel(struct session *s, const struct session *other, struct err *err);
+
+/* Copies the perf maps /tmp/perf-<pid>.map (linux tools/perf/Documentation/jit-interface.txt) of
+ * these processes, except of JVMs that have a snapshot: node --perf-basic-prof, OpenJ9
+ * -Xjit:perfTool, HotSpot's jcmd Compiler.perfmap, Python -X perf, .NET and others write them.
+ * A later copy replaces an earlier one. A map must belong to the process's user and be a regular
+ * file, reached without links, named after the pid that the process sees; a long one is truncated.
+ * Best effort, with a time-out, since the file system may be the container's. */
+void session_copy_perf_maps(struct session *s, const pid_t *pids, size_t count);
+
+#endif
