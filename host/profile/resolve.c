@@ -29,13 +29,6 @@ struct lately {
 	size_t count, cap;
 	uint32_t *frames;
 	size_t frame_count, frame_cap;
-	/* Of what was unwound: to its root, or not; what led to each place, the recording's bytes,
-	 * and how far they were read. */
-	bool whole;
-	struct unwind_state *states;
-	size_t state_cap;
-	struct stack_copy stack;
-	uint64_t top;
 };
 
 struct userstack {
@@ -48,7 +41,6 @@ struct userstack {
 	struct returns *returns; /* of its JVM */
 	/* Of the sample at hand, innermost first. */
 	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
-	struct unwind_state states[UNWIND_FRAMES_MAX];
 	struct lately lately[LATELY]; /* by thread */
 };
 
@@ -70,7 +62,6 @@ void userstack_free(struct userstack *us)
 		returns_free(us->jvms[i].returns);
 	for (size_t i = 0; i < LATELY; i++) {
 		free(us->lately[i].places);
-		free(us->lately[i].states);
 		free(us->lately[i].frames);
 	}
 	free(us->jvms);
@@ -174,7 +165,6 @@ static struct lately *lately_at(struct userstack *us, struct moment m)
 	if (!same_moment(&l->moment, &m)) {
 		l->moment = m;
 		l->count = 0;
-		l->whole = false;
 	}
 	return l;
 }
@@ -216,50 +206,24 @@ struct userframes userstack_chain(struct userstack *us, const struct process *p,
 	for (n -= same; n;)
 		add_place(us, l, &(struct unwind_frame){.addr = addrs[--n], .kind = UNWIND_ANY},
 			  time);
-	l->whole = false;
 	return frames_of(l);
 }
 
-static void keep_state(struct unwind_state *to, const struct unwind_state *from)
+/* Names what was unwound, of n places, from where it differs from the thread's last stack. */
+static void name_unwound(struct userstack *us, struct lately *l, size_t n, uint64_t time)
 {
-	unwind_state_set(to, &from->regs, from->pushes);
-}
+	size_t same = 0;
 
-/* The places at hand follow the `same` ones of lately that go on as they did. */
-static void name_unwound(struct userstack *us, struct lately *l, size_t same, size_t n,
-			 uint64_t time)
-{
-	while (n && same < l->count && same_place(&l->places[same].at, &us->unwound[n - 1]))
-		keep_state(&l->states[same++], &us->states[--n]);
+	while (n && same < l->count && same_place(&l->places[same].at, &us->unwound[n - 1])) {
+		same++;
+		n--;
+	}
 	cut(l, same);
 	for (size_t i = 0; i < n; i++)
 		symbolize_expect(us->symbols, us->process, us->unwound[i].code, us->unwound[i].addr,
 				 us->unwound[i].note);
-	while (n) {
-		l->states = grow(l->states, l->count, &l->state_cap, sizeof(*l->states));
-		keep_state(&l->states[l->count], &us->states[--n]);
-		add_place(us, l, &us->unwound[n], time);
-	}
-}
-
-/* What comes to be known of a stack and what was known of the one before. */
-static enum unwind_end unwind_lately(struct userstack *us, struct lately *l,
-				     const struct unwind_source *src,
-				     const struct unwind_regs *regs, struct stack_copy *stack,
-				     bool limited, size_t *ret_count, size_t *ret_same)
-{
-	struct unwind_before before = {.states = l->states, .count = l->count, .stack = l->stack};
-	uint64_t top = 0;
-	enum unwind_end end;
-
-	before.stack.top = &l->top;
-	stack->top = &top;
-	end = unwind_after(src, regs, stack, limited, l->whole ? &before : NULL, us->unwound,
-			   us->states, ret_count, ret_same);
-	l->whole = end == UNWIND_ROOT;
-	l->stack = *stack;
-	l->top = *ret_same && l->top > top ? l->top : top;
-	return end;
+	while (n)
+		add_place(us, l, &us->unwound[--n], time);
 }
 
 struct userframes userstack_unwind(struct userstack *us, const struct process *p, pid_t tid,
@@ -272,7 +236,7 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 	struct moment m = moment_of(p, tid, src.code, time);
 	struct lately *l = lately_at(us, m);
 	struct unwind_regs regs;
-	size_t n, same;
+	size_t n;
 
 	if (!unwind_from_perf(&regs, s->user_regs_abi, s->user_regs_mask, s->user_regs))
 		return (struct userframes){0};
@@ -283,8 +247,7 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 		src.returns = us->returns = returns_of(us, src.code);
 		returns_at(src.returns, src.span);
 	}
-	*ret_end =
-		unwind_lately(us, l, &src, &regs, &stack, s->stack_dyn >= s->stack_len, &n, &same);
-	name_unwound(us, l, same, n, time);
+	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->unwound, &n);
+	name_unwound(us, l, n, time);
 	return frames_of(l);
 }

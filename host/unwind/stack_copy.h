@@ -12,7 +12,6 @@ struct stack_copy {
 	uint64_t base;	  /* address of p[0] in the thread */
 	const uint8_t *p; /* borrowed, maybe not aligned; NULL when len is 0 */
 	size_t len;
-	uint64_t *top; /* becomes the highest address that was asked for; NULL: not wanted */
 };
 
 /* The 8 bytes at an address, which need not be aligned. False, and *ret untouched, unless all of
@@ -21,8 +20,6 @@ static inline bool stack_read(const struct stack_copy *s, uint64_t addr, uint64_
 {
 	uint64_t at = addr - s->base; /* wraps to something large below the base */
 
-	if (s->top && addr > *s->top)
-		*s->top = addr;
 	if (s->len < sizeof(*ret) || at > s->len - sizeof(*ret))
 		return false;
 	memcpy(ret, s->p + at, sizeof(*ret));

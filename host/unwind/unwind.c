@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/unwind_walk.h"
 
-#define BLOCK 256u /* bytes compared at once */
-
 static enum step step_in(struct walk *w)
 {
 	enum step result;
@@ -108,73 +106,9 @@ static enum step step(struct walk *w)
 	return step_in(w);
 }
 
-/* ---- a stack like the one before ---- */
-
-/* The lowest address from which on, up to what was read of it, the stack is as before; UINT64_MAX:
- * none, or not to be told. */
-static uint64_t unchanged_from(const struct stack_copy *now, const struct stack_copy *before)
-{
-	uint64_t low = now->base > before->base ? now->base : before->base;
-	uint64_t at = *before->top + sizeof(uint64_t), word[2];
-
-	if (at - now->base > now->len || at - before->base > before->len || at < low)
-		return UINT64_MAX;
-	while (at - low >= BLOCK && memcmp(now->p + (at - BLOCK - now->base),
-					   before->p + (at - BLOCK - before->base), BLOCK) == 0)
-		at -= BLOCK;
-	for (; at - low >= sizeof(*word); at -= sizeof(*word)) {
-		memcpy(&word[0], now->p + (at - sizeof(*word) - now->base), sizeof(*word));
-		memcpy(&word[1], before->p + (at - sizeof(*word) - before->base), sizeof(*word));
-		if (word[0] != word[1])
-			break;
-	}
-	return at;
-}
-
-/* How far the stack before is known to be the same. */
-struct rejoin {
-	const struct unwind_before *before;
-	size_t at;	    /* frames further in are of other places */
-	uint64_t unchanged; /* 0: not yet asked */
-};
-
-/* Whether the walk goes on as it did before from frame at - 1 on. */
-static bool has_rejoined(struct rejoin *r, const struct walk *w)
-{
-	const struct unwind_state *f = r->before->states;
-	uint64_t sp = unwind_sp(&w->regs);
-
-	while (r->at && unwind_sp(&f[r->at - 1].regs) < sp)
-		r->at--;
-	if (!r->at || unwind_sp(&f[r->at - 1].regs) != sp || f[r->at - 1].pushes != w->pushes ||
-	    !unwind_same(&f[r->at - 1].regs, &w->regs))
-		return false;
-	if (!r->unchanged)
-		r->unchanged = unchanged_from(w->stack, &r->before->stack);
-	return sp >= r->unchanged;
-}
-
-/* A step, and what led to its frame. */
-static enum step step_from(struct walk *w, struct unwind_state *states)
-{
-	size_t first = w->count;
-	enum step s;
-
-	if (!states)
-		return step(w);
-	unwind_state_set(&states[first], &w->regs, w->pushes);
-	s = step(w);
-	for (size_t i = first + 1; i < w->count; i++)
-		states[i].regs.known = 0;
-	return s;
-}
-
-enum unwind_end unwind_after(const struct unwind_source *src, const struct unwind_regs *regs,
-			     const struct stack_copy *stack, bool limited,
-			     const struct unwind_before *before,
-			     struct unwind_frame ret[UNWIND_FRAMES_MAX],
-			     struct unwind_state ret_states[UNWIND_FRAMES_MAX], size_t *ret_count,
-			     size_t *ret_same)
+enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,
+		       const struct stack_copy *stack, bool limited,
+		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count)
 {
 	static const struct snap_head no_head;
 	struct walk w = {.src = src,
@@ -183,19 +117,12 @@ enum unwind_end unwind_after(const struct unwind_source *src, const struct unwin
 			 .regs = *regs,
 			 .pushes = true,
 			 .frames = ret};
-	struct rejoin rejoin = {.before = before, .at = before ? before->count : 0};
 	enum step s = STEP_ON;
 	uint64_t asked = 0;
 
-	*ret_same = 0;
 	while (s == STEP_ON && w.count < UNWIND_FRAMES_MAX) {
-		if (rejoin.at && has_rejoined(&rejoin, &w)) {
-			*ret_same = rejoin.at;
-			s = STEP_ROOT;
-			break;
-		}
 		stack_expect(stack, unwind_sp(&w.regs), &asked);
-		s = step_from(&w, ret_states);
+		s = step(&w);
 	}
 	*ret_count = w.count;
 	switch (s) {
@@ -208,13 +135,4 @@ enum unwind_end unwind_after(const struct unwind_source *src, const struct unwin
 	default:
 		return UNWIND_LOST;
 	}
-}
-
-enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,
-		       const struct stack_copy *stack, bool limited,
-		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count)
-{
-	size_t same;
-
-	return unwind_after(src, regs, stack, limited, NULL, ret, NULL, ret_count, &same);
 }

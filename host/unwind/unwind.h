@@ -51,41 +51,10 @@ struct unwind_source {
 	void *arg;
 };
 
-/* What led to a frame: the registers, none of which is known where this is not to be told, and
- * whether what it called pushes words below its frame. */
-struct unwind_state {
-	struct unwind_regs regs;
-	bool pushes;
-};
-
-static inline void unwind_state_set(struct unwind_state *s, const struct unwind_regs *regs,
-				    bool pushes)
-{
-	unwind_copy(&s->regs, regs);
-	s->pushes = pushes;
-}
-
-/* A stack that was unwound before, of the same thread by the same source, to its ROOT. */
-struct unwind_before {
-	const struct unwind_state *states; /* of its frames, outermost first */
-	size_t count;
-	struct stack_copy stack; /* top: below it is all that was read */
-};
-
 /* Frames, innermost first. `limited`: the stack went on behind the copy. The last frame of a stack
  * that is LOST is one that is really there. */
 enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,
 		       const struct stack_copy *stack, bool limited,
 		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count);
-
-/* The same, up to where it goes on as the one before did: with the same registers, and the same
- * bytes from there on. *ret_same of those frames, from the outermost on, follow.
- * ret_states: NULL, or of the frames. */
-enum unwind_end unwind_after(const struct unwind_source *src, const struct unwind_regs *regs,
-			     const struct stack_copy *stack, bool limited,
-			     const struct unwind_before *before,
-			     struct unwind_frame ret[UNWIND_FRAMES_MAX],
-			     struct unwind_state ret_states[UNWIND_FRAMES_MAX], size_t *ret_count,
-			     size_t *ret_same);
 
 #endif

@@ -101,33 +101,6 @@ static inline uint64_t unwind_fp(const struct unwind_regs *r)
 	return unwind_get(r, UNWIND_FP);
 }
 
-/* Whether the same is known of both. */
-static inline bool unwind_same(const struct unwind_regs *a, const struct unwind_regs *b)
-{
-	if (a->known != b->known || a->exact != b->exact)
-		return false;
-	for (uint64_t left = a->known; left; left &= left - 1)
-		if (a->reg[__builtin_ctzll(left)] != b->reg[__builtin_ctzll(left)])
-			return false;
-	return true;
-}
-
-/* What is known of `from`. */
-static inline void unwind_copy(struct unwind_regs *to, const struct unwind_regs *from)
-{
-	const uint64_t few = 1ull << UNWIND_PC | 1ull << UNWIND_SP | 1ull << UNWIND_FP;
-
-	if (from->known & ~few) {
-		*to = *from;
-		return;
-	}
-	to->reg[UNWIND_PC] = from->reg[UNWIND_PC];
-	to->reg[UNWIND_SP] = from->reg[UNWIND_SP];
-	to->reg[UNWIND_FP] = from->reg[UNWIND_FP];
-	to->known = from->known;
-	to->exact = from->exact;
-}
-
 /* Whether a caller's stack pointer can be `sp`: calls grow the stack, but for a first frame without
  * any stack of its own, whose return address is in a register. */
 static inline bool unwind_is_up(const struct unwind_regs *r, uint64_t sp)

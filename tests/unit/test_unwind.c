@@ -140,56 +140,6 @@ static void test_replaced(void)
 	snapfile_free(snapshot);
 }
 
-/* How many frames are found by themselves, and how many are as they were before. */
-static void is_after(struct thread *t, const struct unwind_before *before, size_t found,
-		     size_t same, const char *what)
-{
-	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	CLEANUP(returns_free) struct returns *returns = returns_new();
-	struct unwind_source src = {.code = snapshot, .returns = returns, .native = find_native};
-	struct stack_copy stack = {
-		.base = BASE, .p = (const uint8_t *)t->stack, .len = 8 * t->words};
-	size_t n, got;
-
-	unwind_after(&src, &t->regs, &stack, true, before, frames, NULL, &n, &got);
-	ok(n == found && got == same, "%s", what);
-}
-
-static void test_before(void)
-{
-	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	static struct unwind_state states[UNWIND_FRAMES_MAX], outermost[UNWIND_FRAMES_MAX];
-	CLEANUP(returns_free) struct returns *returns = returns_new();
-	struct unwind_source src = {.code = snapshot, .returns = returns, .native = find_native};
-	struct thread t = at(METHOD + 0x20, 1), first;
-	uint64_t top = 0;
-	struct stack_copy stack = {
-		.base = BASE, .p = (const uint8_t *)first.stack, .len = 8 * WORDS, .top = &top};
-	struct unwind_before before = {.states = outermost, .stack = stack};
-	size_t same;
-
-	t.stack[3] = RET;
-	t.stack[7] = RET;
-	t.stack[11] = UP;
-	bottom(&t, 12);
-	first = t;
-	is_int(unwind_after(&src, &first.regs, &stack, true, NULL, frames, states, &before.count,
-			    &same),
-	       UNWIND_ROOT, "a stack");
-	for (size_t i = 0; i < before.count; i++)
-		outermost[i] = states[before.count - 1 - i];
-	is_after(&t, &before, 0, before.count, "the same again");
-	unwind_set(&t.regs, UNWIND_PC, METHOD + 0x30);
-	is_after(&t, &before, 1, before.count - 1, "at another place of its first method");
-	t.stack[5]++;
-	is_after(&t, &before, 2, before.count - 2, "with another word in the frame behind");
-	t.stack[11] = 0;
-	is_after(&t, &before, 3, 0, "with another caller");
-	t = first;
-	t.words = (top - BASE) / 8;
-	is_after(&t, &before, before.count, 0, "copied not as far as it was read");
-}
-
 /* What is noted of a call comes with every frame that is in it. */
 static void test_note(void)
 {
@@ -222,7 +172,6 @@ int main(void)
 	test_native();
 	test_depth();
 	test_note();
-	test_before();
 	snapfile_free(snapshot);
 	test_replaced();
 	test_frozen(BARRIER + 0x20, "a virtual thread");
