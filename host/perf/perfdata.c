@@ -15,8 +15,6 @@
 
 #define PAGE	      4096u
 #define RELEASE_BYTES (16u << 20) /* of the mapping, given back at once */
-#define FRONT	      2048u
-#define CACHE_LINE    64u
 
 /* Bytes behind an AUXTRACE record that belong to it but not to its size. */
 static uint64_t extra_bytes(const struct perf_event_header *h, struct bytes body)
@@ -168,19 +166,6 @@ void perfdata_close(struct perfdata *pd)
 	free(pd);
 }
 
-/* Asks for the front of the next record, with that of its stack, which is in no cache. It is taken
- * to be as long as this one. */
-static void expect_next(const struct perfdata *pd, size_t size)
-{
-	size_t offset, front = size < FRONT ? size : FRONT;
-
-	if (pd->at == pd->ready)
-		return;
-	offset = (size_t)pd->window[pd->at].value;
-	for (size_t line = 0; line < front && line < pd->len - offset; line += CACHE_LINE)
-		__builtin_prefetch(pd->file + offset + line);
-}
-
 bool perfdata_next(struct perfdata *pd, struct perf_record *ret)
 {
 	for (;;) {
@@ -196,7 +181,6 @@ bool perfdata_next(struct perfdata *pd, struct perf_record *ret)
 		offset = (size_t)pd->window[pd->at++].value;
 		at = bytes_of(pd->file + offset, pd->len - offset);
 		h = read_header(&at);
-		expect_next(pd, h.size);
 		pd->passed += h.size;
 		if (perfrecord_parse(pd, &h, bytes_sub(&at, h.size - sizeof(h)), ret, &bad))
 			return true;

@@ -219,9 +219,6 @@ static void name_unwound(struct userstack *us, struct lately *l, size_t n, uint6
 		n--;
 	}
 	cut(l, same);
-	for (size_t i = 0; i < n; i++)
-		symbolize_expect(us->symbols, us->process, us->unwound[i].code, us->unwound[i].addr,
-				 us->unwound[i].note);
 	while (n)
 		add_place(us, l, &us->unwound[--n], time);
 }

@@ -118,10 +118,10 @@ enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs
 			 .pushes = true,
 			 .frames = ret};
 	enum step s = STEP_ON;
-	uint64_t asked = 0;
+	uint64_t done = 0;
 
 	while (s == STEP_ON && w.count < UNWIND_FRAMES_MAX) {
-		stack_expect(stack, unwind_sp(&w.regs), &asked);
+		stack_prefetch(stack, unwind_sp(&w.regs), &done);
 		s = step(&w);
 	}
 	*ret_count = w.count;
