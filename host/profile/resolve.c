@@ -38,7 +38,6 @@ struct userstack {
 	uint32_t frozen; /* frame */
 	uint32_t one;	 /* name's answer */
 	const struct process *process;
-	struct returns *returns; /* of its JVM */
 	/* Of the sample at hand, innermost first. */
 	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
 	struct lately lately[LATELY]; /* by thread */
@@ -90,19 +89,6 @@ static struct returns *returns_of(struct userstack *us, const struct snapfile *c
 	return us->jvms[us->jvm_count++].returns;
 }
 
-/* The answer of the symbolizer is noted with the return address, which is at hand when it is met
- * again. */
-static uint32_t name_code(struct userstack *us, const struct unwind_frame *at)
-{
-	uint32_t answer = at->note;
-
-	if (!answer) {
-		answer = symbolize_code(us->symbols, us->process, at->code, at->addr);
-		returns_note(us->returns, at->addr + 1, at->code, answer);
-	}
-	return answer;
-}
-
 /* The frames of a place, innermost first. */
 static size_t name(struct userstack *us, const struct unwind_frame *at, const struct moment *m,
 		   uint64_t time, const uint32_t **ret)
@@ -111,7 +97,9 @@ static size_t name(struct userstack *us, const struct unwind_frame *at, const st
 
 	switch (at->kind) {
 	case UNWIND_CODE:
-		return symbolize_again(us->symbols, name_code(us, at), ret);
+		return symbolize_again(us->symbols,
+				       symbolize_code(us->symbols, us->process, at->code, at->addr),
+				       ret);
 	case UNWIND_ANY:
 		return symbolize_frames(us->symbols, us->process, at->addr, time, ret);
 	case UNWIND_FROZEN:
@@ -241,7 +229,7 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 	us->process = p;
 	if (src.code) {
 		src.span = m.span;
-		src.returns = us->returns = returns_of(us, src.code);
+		src.returns = returns_of(us, src.code);
 		returns_at(src.returns, src.span);
 	}
 	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->unwound, &n);

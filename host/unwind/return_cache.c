@@ -103,11 +103,3 @@ struct returns_answer *returns_search(struct returns *r, uint64_t addr)
 	a->span = r->span;
 	return a;
 }
-
-void returns_note(struct returns *r, uint64_t addr, const struct snapfile_code *c, uint32_t note)
-{
-	struct returns_answer *a = find(r->slots, r->size, addr);
-
-	if (addr && a->addr == addr && a->known && a->count && a->codes[0] == c)
-		a->note = note;
-}

@@ -20,7 +20,6 @@ struct returns_answer {
 	/* Bytes of the frame that is returned to, where that is certain: it is compiled, and there
 	 * is nothing else that it may be. 0: it is not. */
 	uint32_t frame;
-	uint32_t note; /* the caller's, on the call in front of it; 0: none */
 };
 
 _Static_assert(sizeof(struct returns_answer) == 64, "a line of the cache");
@@ -48,10 +47,6 @@ static inline struct returns_answer *returns_slot(struct returns *r, uint64_t ad
 {
 	return r->last && r->last->addr == addr ? r->last : returns_search(r, addr);
 }
-
-/* Writes a note on the call in front of an address into its answer, if that is known and begins
- * with this code. */
-void returns_note(struct returns *r, uint64_t addr, const struct snapfile_code *c, uint32_t note);
 
 static inline void cleanup_returns_free(struct returns **r)
 {

@@ -28,7 +28,6 @@ struct unwind_frame {
 	uint64_t addr;	 /* to look up: of a caller, the last byte of its call */
 	uint64_t method; /* INTERPRETED: id of the method, 0: not to be told */
 	enum unwind_kind kind;
-	uint32_t note;			  /* CODE: the caller's (returns_note); 0: none */
 	const struct snapfile_code *code; /* CODE, INTERPRETED: what was there */
 };
 

@@ -96,8 +96,7 @@ bool walk_certain(struct walk *w)
 
 	if (a->frame < 2 * WORD)
 		return false;
-	*f = (struct unwind_frame){
-		.addr = walk_addr(w), .kind = UNWIND_CODE, .note = a->note, .code = a->codes[0]};
+	*f = (struct unwind_frame){.addr = walk_addr(w), .kind = UNWIND_CODE, .code = a->codes[0]};
 	arch_settle(w);
 	sp = unwind_sp(&w->regs) + a->frame;
 	if (sp > before && walk_read(w, sp - WORD, &pc) && walk_is_return(w, pc) &&

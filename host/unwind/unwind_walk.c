@@ -14,7 +14,6 @@ void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
 	f->addr = walk_addr(w);
 	f->method = method;
 	f->kind = kind;
-	f->note = 0;
 	f->code = w->code;
 }
 
@@ -126,7 +125,6 @@ static void find_answer(const struct walk *w, struct returns_answer *ret)
 		if (!marked && !is_return_in(c[i], ret->addr))
 			ret->codes[ret->count++] = c[i];
 	ret->frame = certain_frame(ret);
-	ret->note = 0;
 	ret->known = true;
 }
 

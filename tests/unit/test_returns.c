@@ -28,21 +28,6 @@ static uint64_t known(struct returns *r, uint64_t last)
 	return n;
 }
 
-static void test_note(void)
-{
-	CLEANUP(returns_free) struct returns *r = returns_new();
-	struct snapfile_code other = code;
-
-	returns_at(r, (struct snapfile_span){0, 1});
-	returns_note(r, 101, &code, 7);
-	ok(!returns_slot(r, 101)->note, "nothing is noted of what is not known");
-	keep(r, 101);
-	returns_note(r, 101, &other, 8);
-	ok(!returns_slot(r, 101)->note, "nor of another code than is known");
-	returns_note(r, 101, &code, 9);
-	is_int(returns_slot(r, 101)->note, 9, "a note is kept with the answer");
-}
-
 int main(void)
 {
 	struct snapfile_span one = {0, 1}, other = {1, 2}, later = {2, 4}, latest = {4, 5};
@@ -66,6 +51,5 @@ int main(void)
 	ok(!returns_slot(r, 1u << 12)->known, "there is an end to what is kept");
 	ok(returns_slot(r, 1ull << 32)->known, "the latest is there");
 	returns_free(r);
-	test_note();
 	return tap_done();
 }

@@ -140,30 +140,6 @@ static void test_replaced(void)
 	snapfile_free(snapshot);
 }
 
-/* What is noted of a call comes with every frame that is in it. */
-static void test_note(void)
-{
-	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
-	CLEANUP(returns_free) struct returns *returns = returns_new();
-	struct unwind_source src = {.code = snapshot, .returns = returns, .native = find_native};
-	struct thread t = at(METHOD + 0x20, 1);
-	struct stack_copy stack = {.base = BASE, .p = (const uint8_t *)t.stack, .len = 8 * WORDS};
-	size_t n;
-
-	t.stack[3] = RET;
-	t.stack[7] = UP;
-	bottom(&t, 8);
-	is_int(unwind(&src, &t.regs, &stack, true, frames, &n), UNWIND_ROOT, "a stack");
-	ok(frames[1].addr == RET - 1 && !frames[1].note, "of which nothing is noted");
-	returns_note(returns, RET, frames[1].code, 5);
-	t.stack[7] = RET;
-	t.stack[11] = UP;
-	bottom(&t, 12);
-	is_int(unwind(&src, &t.regs, &stack, true, frames, &n), UNWIND_ROOT, "another");
-	ok(!frames[0].note && frames[1].note == 5 && frames[2].note == 5,
-	   "that returns twice to where something is noted");
-}
-
 int main(void)
 {
 	snapshot = make_snapshot(0, false);
@@ -171,7 +147,6 @@ int main(void)
 	test_deopt();
 	test_native();
 	test_depth();
-	test_note();
 	snapfile_free(snapshot);
 	test_replaced();
 	test_frozen(BARRIER + 0x20, "a virtual thread");
