@@ -46,11 +46,6 @@ static struct answer *slot(const struct answers *a, struct question q)
 	return &a->list[i];
 }
 
-void answers_expect(const struct answers *a, struct question q)
-{
-	__builtin_prefetch(&a->list[place(a, q)]);
-}
-
 uint32_t answers_find(const struct answers *a, struct question q)
 {
 	return slot(a, q)->number;

@@ -28,14 +28,6 @@ void answers_fini(struct answers *a);
 /* The number of the answer, 0: none yet. One that was given holds. */
 uint32_t answers_find(const struct answers *a, struct question q);
 
-/* Asks memory for what answers_find will look at, and answers_frames: a hint. */
-void answers_expect(const struct answers *a, struct question q);
-
-static inline void answers_expect_frames(const struct answers *a, uint32_t number)
-{
-	__builtin_prefetch(a->pool + number);
-}
-
 /* Keeps the answer to a question that has none; n is at least 1. */
 uint32_t answers_keep(struct answers *a, struct question q, const uint32_t *frames, size_t n);
 

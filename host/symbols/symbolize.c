@@ -115,27 +115,11 @@ static uint32_t answer(struct symbolizer *sy, const struct process *p, struct qu
 				     find_user(sy, p, q.addr, q.code, frames));
 }
 
-uint32_t symbolize_code(struct symbolizer *sy, const struct process *p,
-			const struct snapfile_code *c, uint64_t addr)
+size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
+		      uint64_t addr, const uint32_t **ret)
 {
-	return answer(sy, p, (struct question){.addr = addr, .code = c});
-}
-
-void symbolize_expect(const struct symbolizer *sy, const struct process *p,
-		      const struct snapfile_code *c, uint64_t addr, uint32_t answer)
-{
-	if (answer)
-		answers_expect_frames(&sy->answers, answer);
-	else
-		answers_expect(&sy->answers,
-			       (struct question){.addr = addr,
-						 .code = c,
-						 .generation = c ? 0 : p->generation});
-}
-
-size_t symbolize_again(const struct symbolizer *sy, uint32_t answer, const uint32_t **ret)
-{
-	return answers_frames(&sy->answers, answer, ret);
+	return answers_frames(&sy->answers,
+			      answer(sy, p, (struct question){.addr = addr, .code = c}), ret);
 }
 
 static uint32_t answer_at(struct symbolizer *sy, const struct process *p, uint64_t addr,

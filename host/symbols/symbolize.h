@@ -38,21 +38,22 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 /* `kernel` is the process with the kernel's mappings. Without a name: "[module]" or "[kernel]". */
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr);
 
-/* For unwinding. The snapshot of a process's code, or NULL; the frames of an
- * address in a code of one, by a number with which symbolize_again gives them as symbolize_frames
- * does, of one in no code of any, and of an interpreted method of a process that has one; and
- * whether the process can execute what is at an address: *ret_cfi is NULL where no file is mapped
- * or it has no call frame information, *ret_offset the file offset. */
+/* For unwinding: the snapshot of a process's code, or NULL. */
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
-uint32_t symbolize_code(struct symbolizer *sy, const struct process *p,
-			const struct snapfile_code *c, uint64_t addr);
-/* Soon to be asked for: `answer` again or, where that is 0, of the address. A hint. */
-void symbolize_expect(const struct symbolizer *sy, const struct process *p,
-		      const struct snapfile_code *c, uint64_t addr, uint32_t answer);
-size_t symbolize_again(const struct symbolizer *sy, uint32_t answer, const uint32_t **ret);
+
+/* As symbolize_frames, of an address in known code of a snapshot. */
+size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
+		      uint64_t addr, const uint32_t **ret);
+
+/* The frame of an address in no code of a snapshot. */
 uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr);
+
+/* The frame of an interpreted method; the process has a snapshot. */
 uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
 			  struct snapfile_span span);
+
+/* True if the process can execute what is at an address. *ret_cfi: NULL where no file is mapped or
+ * it has no call frame information; *ret_offset: the offset in the file. */
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
 		       struct cfi **ret_cfi, uint64_t *ret_offset);
 
