@@ -2,47 +2,23 @@
 #include "calltree/calltree.h"
 
 #include "calltree/hidden.h"
-#include "calltree/mix.h"
 #include "common/str.h"
-
-#define PATHS 8 /* a power of two */
-
-/* The stack that was added last, with its nodes: the next one of the same thread has most of its
- * outer frames in common with it. */
-struct path {
-	struct path_step {
-		uint32_t frame, node, hash;
-	} * steps;
-	size_t len, cap;
-};
+#include "common/table.h"
 
 struct stacks {
-	struct path paths[PATHS]; /* by the first frame */
 	struct frames *frames;
 
 	struct stack_node *nodes;
-	uint32_t *node_hashes; /* of the frames up to each */
-	size_t node_count, node_cap, hash_cap;
-	uint32_t *node_slots; /* index, 0: empty (the root is found by no key) */
-	size_t node_mask;
+	size_t node_count, node_cap;
+	struct hash_table index; /* of the nodes but the root */
 };
-
-/* Of a node, by its parent's. So that of each frame of a stack is known before any node of it. */
-static uint32_t hash_child(uint32_t parent, uint32_t frame)
-{
-	return (uint32_t)mix(((uint64_t)parent << 32 | frame) + 0x9e3779b97f4a7c15ull);
-}
 
 struct stacks *stacks_new(void)
 {
 	struct stacks *s = xcalloc(1, sizeof(*s));
 
 	s->frames = frames_new();
-	s->node_mask = 8191;
-	s->node_slots = xcalloc(s->node_mask + 1, sizeof(*s->node_slots));
 	s->nodes = grow(NULL, 0, &s->node_cap, sizeof(*s->nodes));
-	s->node_hashes = grow(NULL, 0, &s->hash_cap, sizeof(*s->node_hashes));
-	s->node_hashes[0] = 0;
 	s->nodes[s->node_count++] = (struct stack_node){0};
 	return s;
 }
@@ -51,12 +27,9 @@ void stacks_free(struct stacks *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < PATHS; i++)
-		free(s->paths[i].steps);
 	frames_free(s->frames);
 	free(s->nodes);
-	free(s->node_hashes);
-	free(s->node_slots);
+	hash_fini(&s->index);
 	free(s);
 }
 
@@ -70,92 +43,37 @@ struct frames *stacks_frames(const struct stacks *s)
 	return s->frames;
 }
 
-static void grow_node_slots(struct stacks *s)
+static uint32_t find_child(struct stacks *s, uint32_t parent, uint32_t frame)
 {
-	size_t mask = s->node_mask * 2 + 1;
-	uint32_t *slots = xcalloc(mask + 1, sizeof(*slots));
+	uint64_t hash = hash_mix((uint64_t)parent << 32 | frame);
+	uint32_t n = (uint32_t)s->node_count;
 
-	for (size_t n = 1; n < s->node_count; n++) {
-		size_t i = s->node_hashes[n] & mask;
-
-		while (slots[i])
-			i = (i + 1) & mask;
-		slots[i] = (uint32_t)n;
-	}
-	free(s->node_slots);
-	s->node_slots = slots;
-	s->node_mask = mask;
-}
-
-/* `hash`: the child's. */
-static uint32_t find_child(struct stacks *s, uint32_t parent, uint32_t frame, uint32_t hash)
-{
-	size_t i = hash & s->node_mask;
-	uint32_t n;
-
-	for (; (n = s->node_slots[i]); i = (i + 1) & s->node_mask)
-		if (s->nodes[n].parent == parent && s->nodes[n].frame == frame)
-			return n;
-	n = (uint32_t)s->node_count;
+	for (struct hash_probe p = {.hash = hash}; hash_next(&s->index, &p);)
+		if (s->nodes[p.index].parent == parent && s->nodes[p.index].frame == frame)
+			return p.index;
 	s->nodes = grow(s->nodes, s->node_count, &s->node_cap, sizeof(*s->nodes));
-	s->node_hashes = grow(s->node_hashes, s->node_count, &s->hash_cap, sizeof(*s->node_hashes));
 	s->nodes[n] = (struct stack_node){
 		.frame = frame, .parent = parent, .next = s->nodes[parent].first};
-	s->node_hashes[n] = hash;
 	s->nodes[parent].first = n;
-	s->node_slots[i] = n;
-	if (++s->node_count > s->node_mask / 2)
-		grow_node_slots(s);
+	s->node_count++;
+	hash_add(&s->index, hash, n);
 	return n;
-}
-
-static uint32_t child(struct stacks *s, uint32_t parent, uint32_t frame)
-{
-	return find_child(s, parent, frame, hash_child(s->node_hashes[parent], frame));
 }
 
 uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_t count)
 {
-	uint32_t node = child(s, parent, frame);
+	uint32_t node = find_child(s, parent, frame);
 
 	s->nodes[node].self += count;
 	return node;
 }
 
-/* Asks for what the steps from `same` on will look at: one by one they would wait for memory. */
-static void expect_steps(const struct stacks *s, struct path *path, size_t same)
-{
-	uint32_t hash = same ? path->steps[same - 1].hash : 0;
-
-	for (size_t i = same; i < path->len; i++) {
-		hash = path->steps[i].hash = hash_child(hash, path->steps[i].frame);
-		__builtin_prefetch(&s->node_slots[hash & s->node_mask]);
-	}
-	for (size_t i = same; i < path->len; i++)
-		__builtin_prefetch(&s->nodes[s->node_slots[path->steps[i].hash & s->node_mask]]);
-}
-
 uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count)
 {
-	struct path *path = &s->paths[n ? frames[0] & (PATHS - 1) : 0];
-	size_t same = 0;
-	uint32_t node;
+	uint32_t node = 0;
 
-	if (path->cap < n) {
-		path->cap = n * 2;
-		path->steps = xrealloc(path->steps, path->cap, sizeof(*path->steps));
-	}
-	while (same < n && same < path->len && path->steps[same].frame == frames[same])
-		same++;
-	path->len = n;
-	for (size_t i = same; i < n; i++)
-		path->steps[i].frame = frames[i];
-	expect_steps(s, path, same);
-	node = same ? path->steps[same - 1].node : 0;
-	for (size_t i = same; i < n; i++) {
-		node = find_child(s, node, frames[i], path->steps[i].hash);
-		path->steps[i].node = node;
-	}
+	for (size_t i = 0; i < n; i++)
+		node = find_child(s, node, frames[i]);
 	s->nodes[node].self += count;
 	return node;
 }
@@ -220,7 +138,7 @@ static uint32_t graft_node(const struct grafting *g, uint32_t n)
 	}
 	if (!*frame)
 		*frame = graft_frame(g->to, g->from->frames, node->frame, g->how) + 1;
-	return child(g->to, under, *frame - 1);
+	return find_child(g->to, under, *frame - 1);
 }
 
 void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calltree/frames.h"
 
-#include "calltree/mix.h"
 #include "common/str.h"
+#include "common/table.h"
 
 #define CHUNK (64u << 10)
 
@@ -17,8 +17,7 @@ struct frames {
 	struct chunk *names;
 	struct frame *list;
 	size_t count, cap;
-	uint32_t *slots; /* open addressing, index + 1, 0: empty */
-	size_t mask;
+	struct hash_table index; /* of list */
 	bool places;
 	const char **modules;
 	size_t module_count, module_cap;
@@ -26,28 +25,16 @@ struct frames {
 
 static uint64_t hash_frame(const struct frame *f)
 {
-	uint64_t h = 0x100001b3ull * (f->len + 1ull) + (uint64_t)f->kind;
-	const char *name = f->name;
-	size_t len = f->len;
-	uint64_t word;
+	uint64_t place = (uint64_t)f->module << 32 | f->line;
 
-	if (f->line || f->module || f->level)
-		h = mix(h ^ ((uint64_t)f->module << 32 | f->line) ^ (uint64_t)f->level << 60);
-	for (; len >= sizeof(word); len -= sizeof(word), name += sizeof(word)) {
-		memcpy(&word, name, sizeof(word));
-		h = mix(h ^ word);
-	}
-	word = 0;
-	memcpy(&word, name, len);
-	return mix(h ^ word);
+	return hash_bytes(hash_mix(place ^ (uint64_t)f->level << 60) + (uint64_t)f->kind, f->name,
+			  f->len);
 }
 
 struct frames *frames_new(void)
 {
 	struct frames *fs = xcalloc(1, sizeof(*fs));
 
-	fs->mask = 1023;
-	fs->slots = xcalloc(fs->mask + 1, sizeof(*fs->slots));
 	fs->modules = grow(NULL, 0, &fs->module_cap, sizeof(*fs->modules));
 	fs->modules[fs->module_count++] = "";
 	return fs;
@@ -62,7 +49,7 @@ void frames_free(struct frames *fs)
 		fs->names = next;
 	}
 	free(fs->list);
-	free(fs->slots);
+	hash_fini(&fs->index);
 	free(fs->modules);
 	free(fs);
 }
@@ -85,23 +72,6 @@ static const char *keep_name(struct frames *fs, const char *name, size_t len)
 	return copy;
 }
 
-static void grow_slots(struct frames *fs)
-{
-	size_t mask = fs->mask * 2 + 1;
-	uint32_t *slots = xcalloc(mask + 1, sizeof(*slots));
-
-	for (size_t f = 0; f < fs->count; f++) {
-		size_t i = hash_frame(&fs->list[f]) & mask;
-
-		while (slots[i])
-			i = (i + 1) & mask;
-		slots[i] = (uint32_t)f + 1;
-	}
-	free(fs->slots);
-	fs->slots = slots;
-	fs->mask = mask;
-}
-
 static bool same_frame(const struct frame *a, const struct frame *b)
 {
 	return a->kind == b->kind && a->line == b->line && a->module == b->module &&
@@ -111,21 +81,20 @@ static bool same_frame(const struct frame *a, const struct frame *b)
 /* `copy`: the name is not one of these frames yet. */
 static uint32_t find_or_add(struct frames *fs, const struct frame *want, bool copy)
 {
-	size_t i = hash_frame(want) & fs->mask;
+	uint64_t hash = hash_frame(want);
 	uint32_t number = (uint32_t)fs->count;
 
-	for (; fs->slots[i]; i = (i + 1) & fs->mask)
-		if (same_frame(&fs->list[fs->slots[i] - 1], want))
-			return fs->slots[i] - 1;
+	for (struct hash_probe p = {.hash = hash}; hash_next(&fs->index, &p);)
+		if (same_frame(&fs->list[p.index], want))
+			return p.index;
 	fs->list = grow(fs->list, fs->count, &fs->cap, sizeof(*fs->list));
 	fs->list[number] = *want;
 	if (copy) {
 		fs->list[number].name = keep_name(fs, want->name, want->len);
 		fs->list[number].plain = number;
 	}
-	fs->slots[i] = (uint32_t)++fs->count;
-	if (fs->count > fs->mask / 2)
-		grow_slots(fs);
+	fs->count++;
+	hash_add(&fs->index, hash, number);
 	return number;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/pprof.h"
 
-#include "calltree/keyed.h"
 #include "common/clock.h"
+#include "common/table.h"
 #include "format/draw.h"
 #include "format/gzip.h"
 #include "format/pprof_places.h"

@@ -4,8 +4,8 @@
 #define DFG_FORMAT_PPROF_TABLES_H
 
 #include "calltree/calltree.h"
-#include "calltree/keyed.h"
 #include "common/err.h"
+#include "common/table.h"
 #include "format/protobuf.h"
 
 /* Messages with ids. */

@@ -4,8 +4,8 @@
  * and one search by time finds those that count. */
 #include "jit/interval_tree.h"
 
-#include "calltree/keyed.h"
 #include "common/str.h"
+#include "common/table.h"
 
 struct lifetree_node {
 	uint64_t addr;

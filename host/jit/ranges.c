@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/ranges.h"
 
-#include "calltree/keyed.h"
 #include "common/str.h"
+#include "common/table.h"
 
 /* Ranges that are open at the sweep's place; the one added last is on top. */
 struct heap {

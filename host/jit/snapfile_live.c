@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Goes through the snapshots, and keeps what code is there: never two at an address. */
-#include "calltree/keyed.h"
 #include "common/str.h"
+#include "common/table.h"
 #include "jit/ordset.h"
 #include "jit/snapfile_inside.h"
 

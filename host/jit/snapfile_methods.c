@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Methods by id and time. When a class is unloaded its methods' ids become those of other ones. */
-#include "calltree/keyed.h"
 #include "common/str.h"
+#include "common/table.h"
 #include "jit/snapfile_inside.h"
 
 #define NEVER UINT32_MAX

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/threadnames.h"
 
-#include "calltree/keyed.h"
 #include "common/filemap.h"
 #include "common/str.h"
+#include "common/table.h"
 #include "dfg/bytes.h"
 #include "dfg/request.h"
 #include "jit/snapfile.h"

@@ -3,8 +3,8 @@
 #ifndef DFG_PERF_PERFFORMAT_H
 #define DFG_PERF_PERFFORMAT_H
 
-#include "calltree/keyed.h"
 #include "common/filemap.h"
+#include "common/table.h"
 #include "perf/perfdata.h"
 
 struct perf_event {

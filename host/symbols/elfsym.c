@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbols/elfsym.h"
 
-#include "calltree/keyed.h"
 #include "common/str.h"
+#include "common/table.h"
 #include "elf/ehtable.h"
 #include "elf/elfparts.h"
 #include "elf/elfseg.h"

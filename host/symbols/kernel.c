@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbols/kernel.h"
 
-#include "calltree/keyed.h"
 #include "common/filemap.h"
 #include "common/str.h"
+#include "common/table.h"
 
 #define TEXT_MAX    (64u << 20)
 #define DYNAMIC_MAX 65536 /* BPF programs and trampolines */

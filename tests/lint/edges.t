@@ -18,11 +18,11 @@ agent-jni:   dfg hotspot
 hook:        dfg common oci
 session:     common
 calltree:    common
-perf:        dfg common calltree
+perf:        dfg common
 elf:         dfg common
 jit:         dfg common session elf calltree
 unwind:      dfg common elf jit
-symbols:     dfg common session elf calltree jit unwind perf
+symbols:     dfg common session elf jit unwind perf
 profile:     common session elf calltree unwind perf symbols
 format:      dfg common session elf calltree
 report:      common session jit calltree profile format

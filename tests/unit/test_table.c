@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calltree/keyed.h"
+#include "common/table.h"
 
 #include "common/str.h"
 #include "lib/tap.h"
@@ -40,6 +40,46 @@ static void test_upper(void)
 	is_int(keyed_upper(NULL, 0, 1), 0, "of nothing");
 }
 
+/* The hashes of different keys may be equal. */
+static bool finds(size_t n, uint64_t (*hash)(uint64_t))
+{
+	CLEANUP(hash_fini) struct hash_table t = {0};
+	size_t found = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		hash_add(&t, hash(i), i);
+	for (uint32_t i = 0; i < n; i++)
+		for (struct hash_probe p = {.hash = hash(i)}; hash_next(&t, &p);)
+			found += p.index == i;
+	for (struct hash_probe p = {.hash = hash(n)}; hash_next(&t, &p);)
+		found += p.index >= n;
+	return found == n && t.count == n;
+}
+
+static uint64_t hash_few(uint64_t key)
+{
+	return key % 3;
+}
+
+static uint64_t hash_high(uint64_t key)
+{
+	return UINT64_MAX - key;
+}
+
+static void test_hash(void)
+{
+	struct hash_probe p = {.hash = 1};
+
+	ok(!hash_next(&(struct hash_table){0}, &p), "an empty hash table has no element");
+	ok(finds(10000, hash_mix), "each element is found once by the hash of its key");
+	ok(finds(10000, hash_high), "elements are found by hashes above 2^32");
+	ok(finds(500, hash_few), "elements of equal hashes are told from each other");
+	is_int(hash_bytes(1, "12345678", 8) == hash_bytes(1, "12345678\0", 9), 0,
+	       "the length is part of the hash of bytes");
+	is_int(hash_bytes(1, "12345678", 8) == hash_bytes(2, "12345678", 8), 0,
+	       "the seed is part of the hash of bytes");
+}
+
 int main(void)
 {
 	static const size_t counts[] = {0, 1, 2, 47, 48, 49, 1000, 10000};
@@ -51,5 +91,6 @@ int main(void)
 			   "%zu keys that differ in %#llx, equal ones as they were", counts[i],
 			   (unsigned long long)masks[k]);
 	test_upper();
+	test_hash();
 	return tap_done();
 }
