@@ -177,6 +177,15 @@ int proc_ns_inode(int procfd, const char *ns, uint64_t *ret, struct err *err)
 	return 0;
 }
 
+bool proc_shares_ns(int procfd, const char *ns)
+{
+	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
+	uint64_t theirs, ours;
+
+	return self >= 0 && proc_ns_inode(procfd, ns, &theirs, NULL) == 0 &&
+	       proc_ns_inode(self, ns, &ours, NULL) == 0 && theirs == ours;
+}
+
 int proc_open_root(int procfd, struct err *err)
 {
 	int fd = openat(procfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);

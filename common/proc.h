@@ -53,6 +53,9 @@ bool proc_is_frozen(int procfd);
 /* Inode number of a namespace: `ns` is "mnt", "pid", "user" … */
 MUST_CHECK int proc_ns_inode(int procfd, const char *ns, uint64_t *ret, struct err *err);
 
+/* True if the process is known to be in the same namespace as this one. */
+bool proc_shares_ns(int procfd, const char *ns);
+
 /* O_PATH descriptor of the process's root directory: hand it to fs_open_in_root. */
 MUST_CHECK int proc_open_root(int procfd, struct err *err);
 

@@ -166,7 +166,7 @@ static void tell(const struct arguments *a, const struct findings *f, const stru
 	if (c)
 		json_object_set_new(all, "container",
 				    json_pack("{ss ss ss ss}", "id", c->id, "name", c->name, "pod",
-					      c->pod, "namespace", *c->pod ? c->space : ""));
+					      c->pod, "namespace", *c->pod ? c->namespace : ""));
 	json_dumpf(all, stdout, JSON_INDENT(2));
 	putchar('\n');
 	fflush(stdout);

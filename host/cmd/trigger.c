@@ -180,7 +180,7 @@ static size_t count_jvms(const struct container *c)
 static json_t *container_json(const struct container *c)
 {
 	return json_pack("{ss ss ss ss ss si sI}", "id", c->id, "name", c->name, "pod", c->pod,
-			 "namespace", c->space, "label", c->label, "pid", (int)c->pid, "jvms",
+			 "namespace", c->namespace, "label", c->label, "pid", (int)c->pid, "jvms",
 			 (json_int_t)count_jvms(c));
 }
 

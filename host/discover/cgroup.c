@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reading /proc/PID/cgroup (cgroups(7)): "hierarchy-ID:controller-list:path", a line each. */
-#include "discover/container.h"
+#include "discover/cgroup.h"
 
 #include "common/str.h"
 
@@ -44,46 +43,90 @@ bool cgroup_container_id(const char *cgroup, char ret[static 65])
 	return true;
 }
 
-/* The path of a line, behind its second ':'. */
-static const char *line_path(const char *line, const char *end)
-{
-	const char *p = memchr(line, ':', (size_t)(end - line));
+struct cgroup_line {
+	const char *own;  /* after the first ':' */
+	const char *path; /* after the second one */
+	const char *end;
+};
 
-	p = p ? memchr(p + 1, ':', (size_t)(end - p - 1)) : NULL;
-	return p ? p + 1 : NULL;
+/* Parses the line at *at and advances to the next; lines without two ':' are skipped. */
+static bool next_line(const char **at, struct cgroup_line *ret)
+{
+	while (**at) {
+		const char *end = *at + strcspn(*at, "\n");
+		const char *own = memchr(*at, ':', (size_t)(end - *at));
+		const char *path = own ? memchr(own + 1, ':', (size_t)(end - own - 1)) : NULL;
+
+		*at = end + (*end != '\0');
+		if (path) {
+			*ret = (struct cgroup_line){own + 1, path + 1, end};
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Copies the runtime's id, "web" of "/a/web" or "/a/runc-web.scope"; false for another unit. */
+static bool copy_runtime_id(const struct cgroup_line *line, char ret[static 256])
+{
+	static const char *const scopes[] = {"runc-", "crun-"};
+	static const char *const units[] = {".service", ".scope", ".slice", ".mount", ".socket"};
+	const char *slash = memrchr(line->path, '/', (size_t)(line->end - line->path));
+	size_t len = slash ? (size_t)(line->end - slash - 1) : 0;
+	char name[256];
+
+	if (len == 0 || len >= sizeof(name))
+		return false;
+	memcpy(name, slash + 1, len);
+	name[len] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(scopes); i++)
+		if (has_prefix(name, scopes[i]) && has_suffix(name, ".scope")) {
+			name[len - strlen(".scope")] = '\0';
+			strcpy(ret, name + strlen(scopes[i]));
+			return *ret;
+		}
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (has_suffix(name, units[i]))
+			return false;
+	strcpy(ret, name);
+	return true;
+}
+
+bool cgroup_runtime_id(const char *cgroup, char ret[static 256])
+{
+	struct cgroup_line line;
+	size_t longest = 0;
+
+	while (next_line(&cgroup, &line)) {
+		size_t len = (size_t)(line.end - line.path);
+
+		if (len > longest && copy_runtime_id(&line, ret))
+			longest = len;
+	}
+	return longest;
 }
 
 char *cgroup_own_line(const char *cgroup)
 {
-	const char *best = NULL, *best_end = NULL;
-	size_t longest = 1; /* "/" tells nothing */
+	struct cgroup_line line, best = {0};
+	size_t longest = 1; /* "/" belongs to no process alone */
 
-	for (const char *line = cgroup; *line;) {
-		const char *end = line + strcspn(line, "\n");
-		const char *path = line_path(line, end);
-
-		if (path && (size_t)(end - path) > longest) {
-			longest = (size_t)(end - path);
-			best = strchr(line, ':') + 1;
-			best_end = end;
+	while (next_line(&cgroup, &line))
+		if ((size_t)(line.end - line.path) > longest) {
+			longest = (size_t)(line.end - line.path);
+			best = line;
 		}
-		line = end + (*end != '\0');
-	}
-	return best ? xstrndup(best, (size_t)(best_end - best)) : NULL;
+	return best.own ? xstrndup(best.own, (size_t)(best.end - best.own)) : NULL;
 }
 
 bool cgroup_is_below(const char *cgroup, const char *own)
 {
 	size_t len = strlen(own);
+	struct cgroup_line line;
 
-	for (const char *line = cgroup; *line;) {
-		const char *end = line + strcspn(line, "\n");
-		const char *from = memchr(line, ':', (size_t)(end - line));
-
-		if (from && (size_t)(end - ++from) >= len && !memcmp(from, own, len) &&
-		    (from + len == end || from[len] == '/'))
+	while (next_line(&cgroup, &line))
+		if ((size_t)(line.end - line.own) >= len && !memcmp(line.own, own, len) &&
+		    (line.own + len == line.end || line.own[len] == '/'))
 			return true;
-		line = end + (*end != '\0');
-	}
 	return false;
 }

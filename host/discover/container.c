@@ -10,6 +10,7 @@
 #include "common/proc.h"
 #include "common/str.h"
 #include "dfg/paths.h"
+#include "discover/cgroup.h"
 #include "session/session.h"
 
 #define STATE_MAX (2u << 20)
@@ -19,7 +20,7 @@ void container_fini(struct container *c)
 	free(c->id);
 	free(c->name);
 	free(c->pod);
-	free(c->space);
+	free(c->namespace);
 	free(c->label);
 	*c = (struct container){0};
 }
@@ -32,17 +33,17 @@ void containers_fini(struct containers *c)
 	*c = (struct containers){0};
 }
 
-void container_set_names(struct container *c, const struct names *n)
+void container_set_names(struct container *c, const struct engine_names *n)
 {
 	free(c->name);
 	free(c->pod);
-	free(c->space);
+	free(c->namespace);
 	free(c->label);
 	c->name = xstrdup(*n->name ? n->name : c->id);
 	c->pod = xstrdup(n->pod);
-	c->space = xstrdup(n->space);
+	c->namespace = xstrdup(n->namespace);
 	c->is_pause = n->is_pause;
-	c->label = container_label(n->space, n->pod, c->name);
+	c->label = container_label(n->namespace, n->pod, c->name);
 }
 
 char *container_file_name(const struct container *c)
@@ -56,17 +57,19 @@ char *container_file_name(const struct container *c)
 	return name;
 }
 
-/* Ids of 64 digits are the container's alone; others the caller of the engine chose, once in each
+/* Ids of 64 digits are unique; the engine's user chose all others, which are unique in each
  * namespace of containerd. */
-static struct container *by_id(struct containers *c, const char *id, const char *space)
+static struct container *by_id(struct containers *c, const char *id, const char *namespace)
 {
 	for (size_t i = 0; i < c->count; i++)
-		if (!strcmp(c->list[i].id, id) && (!space || !strcmp(c->list[i].space, space)))
+		if (!strcmp(c->list[i].id, id) &&
+		    (!namespace || !strcmp(c->list[i].namespace, namespace)))
 			return &c->list[i];
 	return NULL;
 }
 
-static struct container *add(struct containers *c, const char *id, pid_t pid, const struct names *n)
+static struct container *add(struct containers *c, const char *id, pid_t pid,
+			     const struct engine_names *n)
 {
 	c->list = grow(c->list, c->count, &c->cap, sizeof(*c->list));
 	c->list[c->count] = (struct container){.id = xstrdup(id), .pid = pid};
@@ -84,12 +87,11 @@ static pid_t living_pid(const json_t *state, const char *boot_id)
 	json_int_t started = json_integer_value(json_object_get(state, "start_time"));
 	CLEANUP(close_fd) int procfd = -1;
 	uint64_t ticks;
-	struct err err;
 
 	if (pid <= 1 || !boot || strcmp(boot, boot_id))
 		return 0;
-	procfd = proc_open(pid, &err);
-	if (procfd < 0 || proc_start_time(procfd, &ticks, &err) < 0)
+	procfd = proc_open(pid, NULL);
+	if (procfd < 0 || proc_start_time(procfd, &ticks, NULL) < 0)
 		return 0;
 	return ticks == (uint64_t)started ? pid : 0;
 }
@@ -98,19 +100,18 @@ static void add_record(struct containers *c, int dirfd, const char *id, const ch
 {
 	CLEANUP(free) char *path = xasprintf("%s/" DFG_STATE_FILE, id);
 	CLEANUP(str_fini) struct str text = {0};
-	struct err err;
 	json_t *state;
 	pid_t pid;
 
-	if (fs_read_file(dirfd, path, STATE_MAX, &text, &err) < 0 || !text.buf)
+	if (fs_read_file(dirfd, path, STATE_MAX, &text, NULL) < 0 || !text.buf)
 		return;
 	state = json_loadb(text.buf, text.len, JSON_REJECT_DUPLICATES, NULL);
 	pid = living_pid(state, boot_id);
 	if (pid) {
-		struct names names;
+		struct engine_names names;
 
-		names_of(pid, id, &names);
-		names_add_notes(&names, json_object_get(state, "annotations"));
+		engine_names_find(pid, id, &names);
+		engine_names_add_annotations(&names, json_object_get(state, "annotations"));
 		add(c, id, pid, &names)->hooked = true;
 	}
 	json_decref(state);
@@ -122,11 +123,10 @@ static void add_records(struct containers *c, const char *root)
 	DIR *dir = opendir(path);
 	struct dirent *e;
 	char boot_id[37];
-	struct err err;
 
 	if (!dir)
 		return;
-	if (proc_boot_id(boot_id, &err) == 0)
+	if (proc_boot_id(boot_id, NULL) == 0)
 		while ((e = readdir(dir)))
 			if (e->d_name[0] != '.')
 				add_record(c, dirfd(dir), e->d_name, boot_id);
@@ -135,23 +135,24 @@ static void add_records(struct containers *c, const char *root)
 
 /* ---- the running processes ---- */
 
-/* The id in its cgroup's path; else, where its first process's shim knows one, that. What systemd
- * started is no container: "web.service". */
-static bool id_of(pid_t pid, const char *cgroup, char ret[static 256])
+/* True for the first process of a pid namespace below the one of dfg. */
+static bool is_namespace_init(int procfd)
 {
-	static const char *const units[] = {".service", ".scope", ".slice", ".mount", ".socket"};
-	CLEANUP(free) char *own = NULL;
-	char id[65];
+	struct proc_status st;
 
-	if (cgroup_container_id(cgroup, id)) {
-		memcpy(ret, id, sizeof(id));
+	return proc_read_status(procfd, &st, NULL) == 0 && st.nspid == 1 &&
+	       !proc_shares_ns(procfd, "pid");
+}
+
+/* Finds the id of an engine's container in the cgroup's path, that of a containerd shim in its
+ * arguments, and that of a runtime without an engine by its first process. */
+static bool find_id(pid_t pid, int procfd, const char *cgroup, char ret[static 256])
+{
+	if (cgroup_container_id(cgroup, ret))
 		return true;
-	}
-	own = cgroup_own_line(cgroup);
-	for (size_t i = 0; own && i < ARRAY_LEN(units); i++)
-		if (has_suffix(own, units[i]))
-			return false;
-	return own && names_shim_id(pid, ret);
+	return cgroup_runtime_id(cgroup, ret) &&
+	       (engine_shim_id(pid, ret) ||
+		(engine_name_is_valid(ret) && is_namespace_init(procfd)));
 }
 
 static int add_by_cgroup(pid_t pid, void *arg)
@@ -159,20 +160,19 @@ static int add_by_cgroup(pid_t pid, void *arg)
 	CLEANUP(close_fd) int procfd = -1;
 	CLEANUP(str_fini) struct str cgroup = {0};
 	struct containers *c = arg;
-	struct names names;
+	struct engine_names names;
 	char id[256];
-	struct err err;
 
-	procfd = proc_open(pid, &err);
-	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, &err) < 0 ||
-	    !id_of(pid, cgroup.buf, id))
+	procfd = proc_open(pid, NULL);
+	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, NULL) < 0 ||
+	    !find_id(pid, procfd, cgroup.buf, id))
 		return 0;
-	/* /proc lists pids in rising order: the first one seen is the container's first process,
-	 * or near enough to stand for its namespaces. */
+	/* /proc lists pids in rising order: the first one seen is usually the container's first
+	 * process, and always has its namespaces. */
 	if (strlen(id) == 64 && by_id(c, id, NULL))
 		return 0;
-	names_of(pid, id, &names);
-	if (!by_id(c, id, names.space))
+	engine_names_find(pid, id, &names);
+	if (!by_id(c, id, names.namespace))
 		add(c, id, pid, &names);
 	return 0;
 }
@@ -190,38 +190,106 @@ int containers_list(const char *root, struct containers *ret, struct err *err)
 	return 0;
 }
 
+/* ---- the processes of a container ---- */
+
+struct members {
+	const char *own; /* cgroup line, or NULL */
+	uint64_t pidns;	 /* used where own is NULL */
+	pid_t *list;
+	size_t count, cap;
+};
+
+static int add_member(pid_t pid, void *arg)
+{
+	CLEANUP(close_fd) int procfd = -1;
+	CLEANUP(str_fini) struct str cgroup = {0};
+	struct members *m = arg;
+	uint64_t ns = 0;
+
+	procfd = proc_open(pid, NULL);
+	if (procfd < 0)
+		return 0;
+	if (m->own ? proc_read_cgroup(procfd, &cgroup, NULL) < 0 ||
+			     !cgroup_is_below(cgroup.buf, m->own)
+		   : proc_ns_inode(procfd, "pid", &ns, NULL) < 0 || ns != m->pidns)
+		return 0;
+	m->list = grow(m->list, m->count, &m->cap, sizeof(*m->list));
+	m->list[m->count++] = pid;
+	return 0;
+}
+
+/* Its cgroup, unless dfg runs in it, too (a runtime that was told to make none). */
+static char *own_cgroup(int procfd)
+{
+	CLEANUP(str_fini) struct str theirs = {0};
+	CLEANUP(str_fini) struct str ours = {0};
+	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
+	CLEANUP(free) char *own = NULL;
+
+	if (self < 0 || proc_read_cgroup(procfd, &theirs, NULL) < 0 ||
+	    proc_read_cgroup(self, &ours, NULL) < 0)
+		return NULL;
+	own = cgroup_own_line(theirs.buf);
+	return own && !cgroup_is_below(ours.buf, own) ? TAKE_PTR(own) : NULL;
+}
+
+int container_pids(const struct container *c, pid_t **ret, size_t *ret_count, struct err *err)
+{
+	CLEANUP(close_fd) int procfd = proc_open(c->pid, err);
+	CLEANUP(free) char *own = NULL;
+	struct members m = {0};
+
+	if (procfd < 0 || proc_ns_inode(procfd, "pid", &m.pidns, err) < 0)
+		return -1;
+	own = c->is_single ? NULL : own_cgroup(procfd);
+	m.own = own;
+	/* Without a cgroup and a pid namespace of its own, only the process itself is known. */
+	if (c->is_single || (!own && proc_shares_ns(procfd, "pid"))) {
+		m.list = xcalloc(1, sizeof(*m.list));
+		m.list[m.count++] = c->pid;
+	} else if (proc_each(add_member, &m, err) < 0) {
+		free(m.list);
+		return -1;
+	}
+	*ret = m.list;
+	*ret_count = m.count;
+	return 0;
+}
+
+static bool has_process(const struct container *c, pid_t pid)
+{
+	CLEANUP(free) pid_t *pids = NULL;
+	size_t count = 0;
+
+	if (container_pids(c, &pids, &count, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
 int container_of_pid(const char *root, pid_t pid, struct container *ret, struct err *err)
 {
 	CLEANUP(close_fd) int procfd = proc_open(pid, err);
 	CLEANUP(str_fini) struct str cgroup = {0};
-	struct containers c;
-	char id[65];
+	CLEANUP(containers_fini) struct containers c = {0};
+	char id[65] = "";
 
-	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, err) < 0)
+	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, err) < 0 ||
+	    containers_list(root, &c, err) < 0)
 		return -1;
-	if (containers_list(root, &c, err) < 0)
-		return -1;
-	for (size_t i = 0; i < c.count; i++) {
-		struct container *at = &c.list[i];
-		bool same = cgroup_container_id(cgroup.buf, id) && !strcmp(at->id, id);
-		pid_t *pids = NULL;
-		size_t n = 0;
-
-		if (!same && at->hooked && container_pids(at, &pids, &n, err) == 0)
-			for (size_t k = 0; k < n; k++)
-				same |= pids[k] == pid;
-		free(pids);
-		if (same) {
-			*ret = *at;
-			*at = (struct container){0};
-			containers_fini(&c);
+	(void)cgroup_container_id(cgroup.buf, id);
+	for (size_t i = 0; i < c.count; i++)
+		if (!strcmp(c.list[i].id, id) ||
+		    (c.list[i].hooked && has_process(&c.list[i], pid))) {
+			*ret = c.list[i];
+			c.list[i] = (struct container){0};
 			return 0;
 		}
-	}
-	containers_fini(&c);
 	*ret = (struct container){
 		.id = xasprintf("pid-%d", (int)pid), .pid = pid, .is_single = true};
-	container_set_names(ret, &(struct names){0});
+	container_set_names(ret, &(struct engine_names){0});
 	free(ret->name);
 	free(ret->label);
 	ret->name = xasprintf("process %d", (int)pid);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JVMs among a container's processes. */
+/* The JVMs among a container's processes, and what else runs Java: found by the files that a
+ * process has mapped. */
 #ifndef DFG_DISCOVER_JVM_H
 #define DFG_DISCOVER_JVM_H
 
@@ -9,7 +10,14 @@
 #include <sys/types.h>
 
 #include "common/err.h"
-#include "discover/runtime.h"
+
+/* The kind of program that runs Java. */
+enum runtime {
+	RUNTIME_NONE,
+	RUNTIME_HOTSPOT,      /* has libjvm.so */
+	RUNTIME_OPENJ9,	      /* has libj9vm29.so, and a libjvm.so, too */
+	RUNTIME_NATIVE_IMAGE, /* GraalVM's: a program with the section .svm_heap */
+};
 
 struct jvm {
 	pid_t pid; /* host */
@@ -17,8 +25,8 @@ struct jvm {
 	pid_t nspid;
 	uid_t uid;
 	gid_t gid;
-	char version[64]; /* of the release file beside libjvm, cleaned; "" when not to be had */
-	char vendor[64];  /* of the same file, JDK 9 and later */
+	char version[64]; /* in the release file beside libjvm, sanitised; "" if unknown */
+	char vendor[64];  /* in the same file, JDK 9 and later */
 	enum runtime runtime;
 };
 
@@ -28,12 +36,19 @@ struct jvms {
 	size_t cap;
 };
 
-/* Whether a mapped path is HotSpot's library, also when the file has been replaced since. */
+/* True for the mapped path of HotSpot's library, also when the file has been replaced since. */
 bool jvm_is_library(const char *path);
 
-/* Those of the processes that run Java, native images of it, too. Processes that end meanwhile are
- * passed over. */
+/* Finds the processes that run Java, including native images. Processes that end meanwhile are
+ * skipped. */
 void jvms_find(const pid_t *pids, size_t count, struct jvms *ret);
 void jvms_fini(struct jvms *j);
+
+/* Reason why such a process has no snapshot; NULL: it can have one. */
+const char *runtime_note(enum runtime r);
+
+/* True if a 64-bit ELF file has a section of this name (at most 15 bytes). The file is the
+ * container's: reads are bounded. */
+bool jvm_file_has_section(int fd, const char *name);
 
 #endif

@@ -18,7 +18,7 @@ static bool known(const struct targets *t, const struct container *c)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (!strcmp(t->list[i].container.id, c->id) &&
-		    !strcmp(t->list[i].container.space, c->space))
+		    !strcmp(t->list[i].container.namespace, c->namespace))
 			return true;
 	return false;
 }
@@ -304,7 +304,7 @@ static void set_container(struct session *s, const struct container *c)
 
 	if (!host || !*host)
 		host = uname(&here) == 0 ? here.nodename : "";
-	session_set_container(s, c->id, c->name, c->pod, *c->pod ? c->space : "", host);
+	session_set_container(s, c->id, c->name, c->pod, *c->pod ? c->namespace : "", host);
 }
 
 /* Makes the target's directory, `below` --output where there are several, and its session. */

@@ -14,7 +14,7 @@
 #define E      HEX("eeee")
 
 static const struct {
-	const char *id, *space, *pod, *name;
+	const char *id, *namespace, *pod, *name;
 	bool is_pause;
 } host[] = {
 	{A, "", "", "web", false}, /* Docker's */
@@ -35,11 +35,11 @@ static void host_make(struct containers *ret)
 {
 	*ret = (struct containers){0};
 	for (size_t i = 0; i < ARRAY_LEN(host); i++) {
-		struct names n = {.is_pause = host[i].is_pause};
+		struct engine_names n = {.is_pause = host[i].is_pause};
 
 		snprintf(n.name, sizeof(n.name), "%s", host[i].name);
 		snprintf(n.pod, sizeof(n.pod), "%s", host[i].pod);
-		snprintf(n.space, sizeof(n.space), "%s", host[i].space);
+		snprintf(n.namespace, sizeof(n.namespace), "%s", host[i].namespace);
 		ret->list = grow(ret->list, ret->count, &ret->cap, sizeof(*ret->list));
 		ret->list[ret->count] = (struct container){.id = xstrdup(host[i].id)};
 		container_set_names(&ret->list[ret->count++], &n);
@@ -56,7 +56,7 @@ static void means(const char *wanted, const char *want, const char *name)
 	struct err err = {0};
 
 	host_make(&all);
-	match = containers_select(&all, wanted, &found, &err);
+	match = containers_select(&all, wanted, false, &found, &err);
 	if (*want == '!') {
 		ok(match != CONTAINER_FOUND && strstr(err.msg, want + 1), "%s: %s", name, err.msg);
 		return;
@@ -72,11 +72,11 @@ static void test_find(void)
 	means(HEX("2222"), "cron", "an id goes before a name");
 	means("2222222", "cron", "the beginning of an id");
 	means("aaa", "web", "a short one");
-	means("11", "!may be any of 2: 1111", "the beginning of two");
+	means("11", "!matches 2: 1111", "the beginning of two");
 	means("shop/cart-1", "shop/cart-1/app shop/cart-1/proxy", "a pod, but its pause container");
 	means("shop/cart-1/app", "shop/cart-1/app", "a container in a pod");
 	means("shop.cart-1.app", "shop/cart-1/app", "as in by-name/");
-	means("cart-1", "!may be any of 2: pod shop/cart-1, pod test/cart-1;",
+	means("cart-1", "!matches 2: pod shop/cart-1, pod test/cart-1;",
 	      "a pod's name in two namespaces");
 	means("cart-1/proxy", "shop/cart-1/proxy", "a container in a pod, without the namespace");
 	means("proxy", "shop/cart-1/proxy", "by itself");
@@ -84,9 +84,9 @@ static void test_find(void)
 	      "in two pods");
 	means("api", "shop/api/api", "a pod and its only container");
 	means("shop/api", "shop/api/api", "with the namespace");
-	means("web", "!may be any of 2: aaaaaaaaaaaaaaaa (web), 1112111211121112 (shop/db/web);",
+	means("web", "!matches 2: aaaaaaaaaaaaaaaa (web), 1112111211121112 (shop/db/web);",
 	      "Docker's and one of a pod");
-	means("worker", "!may be any of 2: default/worker, build/worker;",
+	means("worker", "!matches 2: default/worker, build/worker;",
 	      "in two namespaces of containerd");
 	means("build/worker", "worker", "one of them");
 	means("once", "once", "without its namespace");
@@ -97,44 +97,48 @@ static void test_find(void)
 	means("", "!no running container", "nothing");
 }
 
-static void notes(const char *json, const char *want, const char *name)
+static void annotations(const char *json, const char *want, const char *name)
 {
 	json_t *o = json_loads(json, JSON_DECODE_ANY, NULL);
-	struct names n = {.name = "n"};
+	struct engine_names n = {.name = "n"};
 	CLEANUP(free) char *got = NULL;
 
-	names_add_notes(&n, o);
-	got = xasprintf("%s %s %s%s", n.space, n.pod, n.name, n.is_pause ? " pause" : "");
+	engine_names_add_annotations(&n, o);
+	got = xasprintf("%s %s %s%s", n.namespace, n.pod, n.name, n.is_pause ? " pause" : "");
 	is_str(got, want, "%s", name);
 	json_decref(o);
 }
 
-static void test_notes(void)
+static void test_annotations(void)
 {
-	notes("{\"io.kubernetes.cri.container-name\":\"app\",\"io.kubernetes.cri.sandbox-name\":"
-	      "\"web-1\",\"io.kubernetes.cri.sandbox-namespace\":\"shop\","
-	      "\"io.kubernetes.cri.container-type\":\"container\"}",
-	      "shop web-1 app", "containerd's CRI");
-	notes("{\"io.kubernetes.cri.sandbox-name\":\"web-1\",\"io.kubernetes.cri.container-type\":"
-	      "\"sandbox\"}",
-	      " web-1 n pause", "its sandbox");
-	notes("{\"io.kubernetes.container.name\":\"app\",\"io.kubernetes.pod.name\":\"web-1\","
-	      "\"io.kubernetes.pod.namespace\":\"shop\",\"io.kubernetes.cri-o.ContainerType\":"
-	      "\"container\"}",
-	      "shop web-1 app", "CRI-O");
-	notes("{\"io.kubernetes.cri-o.ContainerType\":\"sandbox\"}", "  n pause", "its sandbox");
-	notes("{\"io.kubernetes.docker.type\":\"podsandbox\"}", "  n pause", "Docker's");
-	notes("{\"nerdctl/name\":\"web\",\"nerdctl/namespace\":\"default\"}", "default  web",
-	      "nerdctl");
-	notes("{\"nerdctl/name\":\"../../etc\",\"io.kubernetes.pod.name\":\"a b\"}", "  n",
-	      "what is no name");
-	notes("{\"nerdctl/name\":[\"web\"]}", "  n", "no text");
-	notes("[1]", "  n", "no object");
-	notes("nonsense", "  n", "no JSON");
-	ok(names_valid("a"), "a letter is a name");
-	ok(!names_valid(""), "nothing is none");
-	ok(!names_valid(".hidden"), "nor a file that ls hides");
-	ok(!names_valid("a/b"), "nor a path");
+	annotations(
+		"{\"io.kubernetes.cri.container-name\":\"app\",\"io.kubernetes.cri.sandbox-name\":"
+		"\"web-1\",\"io.kubernetes.cri.sandbox-namespace\":\"shop\","
+		"\"io.kubernetes.cri.container-type\":\"container\"}",
+		"shop web-1 app", "containerd's CRI");
+	annotations("{\"io.kubernetes.cri.sandbox-name\":\"web-1\",\"io.kubernetes.cri.container-"
+		    "type\":"
+		    "\"sandbox\"}",
+		    " web-1 n pause", "its sandbox");
+	annotations(
+		"{\"io.kubernetes.container.name\":\"app\",\"io.kubernetes.pod.name\":\"web-1\","
+		"\"io.kubernetes.pod.namespace\":\"shop\",\"io.kubernetes.cri-o.ContainerType\":"
+		"\"container\"}",
+		"shop web-1 app", "CRI-O");
+	annotations("{\"io.kubernetes.cri-o.ContainerType\":\"sandbox\"}", "  n pause",
+		    "its sandbox");
+	annotations("{\"io.kubernetes.docker.type\":\"podsandbox\"}", "  n pause", "Docker's");
+	annotations("{\"nerdctl/name\":\"web\",\"nerdctl/namespace\":\"default\"}", "default  web",
+		    "nerdctl");
+	annotations("{\"nerdctl/name\":\"../../etc\",\"io.kubernetes.pod.name\":\"a b\"}", "  n",
+		    "what is no name");
+	annotations("{\"nerdctl/name\":[\"web\"]}", "  n", "no text");
+	annotations("[1]", "  n", "no object");
+	annotations("nonsense", "  n", "no JSON");
+	ok(engine_name_is_valid("a"), "a letter is a name");
+	ok(!engine_name_is_valid(""), "nothing is none");
+	ok(!engine_name_is_valid(".hidden"), "nor a file that ls hides");
+	ok(!engine_name_is_valid("a/b"), "nor a path");
 }
 
 static void test_file_name(void)
@@ -142,7 +146,8 @@ static void test_file_name(void)
 	struct container c = {.id = xstrdup("1")};
 	CLEANUP(free) char *name = NULL;
 
-	container_set_names(&c, &(struct names){.name = "app", .pod = "web-1", .space = "shop"});
+	container_set_names(
+		&c, &(struct engine_names){.name = "app", .pod = "web-1", .namespace = "shop"});
 	is_str(c.label, "shop/web-1/app", "label");
 	name = container_file_name(&c);
 	is_str(name, "shop.web-1.app", "as a file");
@@ -151,7 +156,7 @@ static void test_file_name(void)
 
 int main(void)
 {
-	test_notes();
+	test_annotations();
 	test_find();
 	test_file_name();
 	return tap_done();
