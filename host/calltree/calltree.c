@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calltree/calltree.h"
 
-#include "calltree/hidden.h"
 #include "common/str.h"
 #include "common/table.h"
 
@@ -12,6 +11,16 @@ struct stacks {
 	size_t node_count, node_cap;
 	struct hash_table index; /* of the nodes but the root */
 };
+
+void quality_add(struct quality *to, const struct quality *from)
+{
+	uint64_t *sums = (uint64_t *)to;
+	const uint64_t *counts = (const uint64_t *)from;
+
+	_Static_assert(sizeof(*to) % sizeof(*sums) == 0, "only counts");
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sums); i++)
+		sums[i] = count_add(sums[i], counts[i]);
+}
 
 struct stacks *stacks_new(void)
 {
@@ -88,7 +97,7 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 	if (how->kinds != GRAFT_EXACT && f.kind != FRAME_ROOT && !*frame_suffix(f.kind))
 		f.kind = frame_kind_of_text(f.name, f.len);
 	if (how->kinds == GRAFT_METHODS && frame_is_java(f.kind)) {
-		hidden_name(&name, f.name, f.len);
+		frame_add_stable_name(&name, f.name, f.len);
 		f.kind = FRAME_JAVA;
 		f.name = name.buf ? name.buf : "";
 		f.len = (uint32_t)name.len;
@@ -102,7 +111,7 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 	return frames_level(to->frames, ret, f.level);
 }
 
-/* JDK 21 and later have it between a thread's run() and what that runs. */
+/* JDK 21 and later call it between a thread's run() and the method that it runs. */
 static bool is_run_with(const struct frame *f)
 {
 	static const char name[] = "java.lang.Thread.runWith";
@@ -116,12 +125,13 @@ struct grafting {
 	struct stacks *to;
 	const struct stacks *from;
 	const struct graft *how;
-	uint32_t *frames;  /* by frame of `from`: that of `to`, + 1 */
-	uint32_t *nodes;   /* by node of `from`: that of `to` */
-	uint32_t *threads; /* that of its thread, up to the first Java method; then IN_JAVA */
+	uint32_t *frames; /* by frame of `from`: that of `to`, + 1 */
+	uint32_t *nodes;  /* by node of `from`: that of `to` */
+	/* By node of `from`: the node of its thread, up to the first Java method; then IN_JAVA. */
+	uint32_t *threads;
 };
 
-/* The node of `to` for this one, whose parent has been looked at. */
+/* Returns the node of `to` for this one, whose parent has one already. */
 static uint32_t graft_node(const struct grafting *g, uint32_t n)
 {
 	const struct stack_node *node = &g->from->nodes[n];
@@ -190,8 +200,8 @@ static int compare_frames(const void *a, const void *b, void *arg)
 	return order ? order : (int)x->level - (int)y->level;
 }
 
-/* Nodes are put into the order of their frames by counting, then hung in front of their parents'
- * lists from last to first: no list is sorted by itself. */
+/* Sorts the nodes by frame with a counting sort, then prepends them from last to first to the lists
+ * of their parents: no list is sorted on its own. */
 void stacks_sort(struct stacks *s)
 {
 	size_t frame_count = frames_count(s->frames);

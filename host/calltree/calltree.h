@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The product of profiling: a call tree of named frames with counts, and how good it is.
- * Pure memory; knows nothing of perf, files or pictures. */
+/* The product of profiling: a call tree of named frames with sample counts, and its quality. */
 #ifndef DFG_CALLTREE_CALLTREE_H
 #define DFG_CALLTREE_CALLTREE_H
 
@@ -10,9 +9,8 @@
 
 #include "calltree/frames.h"
 
-/* A node of the call tree. Node 0 is the root of all (no frame). Children are a list in no
- * particular order; stacks_sort orders every list by name. Indices, not pointers: the arrays move
- * while the tree grows. */
+/* A node of the call tree. Node 0 is the root of all (no frame). Children form a list without order
+ * until stacks_sort. Indices, not pointers: the arrays move while the tree grows. */
 struct stack_node {
 	uint32_t frame;	 /* index for stacks_frame */
 	uint32_t parent; /* node */
@@ -21,27 +19,39 @@ struct stack_node {
 	uint64_t self;	 /* samples that end here */
 };
 
-/* Counts behind the shares of the quality line (design.md P5, section 5). */
+/* Counts from which the shares of the quality line are computed. */
 struct quality {
 	uint64_t samples;      /* read from the recording */
-	uint64_t lost;	       /* samples the kernel or perf says it lost */
+	uint64_t lost;	       /* reported as lost by the kernel or perf */
 	uint64_t java_samples; /* taken in a thread that runs Java code */
-	/* Of these, whose stack reaches the thread's first function. A virtual thread's frames that
-	 * are in the heap do not count as missing: the graph marks where they are. */
+	/* Java samples whose stack reaches the thread's first function. Frames of a virtual thread
+	 * that are in the heap do not count as missing: the graph marks their place. */
 	uint64_t java_complete;
-	uint64_t frames;	  /* frames of all samples */
+	uint64_t frames;	  /* of all samples */
 	uint64_t frames_unknown;  /* of these, FRAME_UNKNOWN */
-	uint64_t frames_nameless; /* of these, frame_is_nameless */
+	uint64_t frames_nameless; /* of these, those with frame.nameless */
 	uint64_t truncated;	  /* samples whose stack was cut by a limit of the recording */
 	uint64_t java_frames;	  /* of all frames, those of Java methods */
-	/* Of these, which have no name since snapshots do not tell whose code, or which interpreted
-	 * method, was there at the time of the sample; they count as unknown, too. */
+	/* Java frames without a name since the snapshots do not say which code or interpreted
+	 * method was there at the time of the sample. They count as unknown, too. */
 	uint64_t stale;
 	/* Java samples in code that was compiled without -XX:+DebugNonSafepoints: of methods
 	 * inlined into each other, the one of the next safepoint counts. */
 	uint64_t between_safepoints;
-	uint64_t unrated; /* of all samples, from text, which says nothing of the others */
+	uint64_t unrated; /* samples read from text, which has none of the other counts */
 };
+
+/* Counts end here instead of wrapping around: the greatest integer that JavaScript has exactly.
+ * Only forged input gets there. */
+#define COUNT_MAX (UINT64_C(1) << 53)
+
+static inline uint64_t count_add(uint64_t a, uint64_t b)
+{
+	return a < COUNT_MAX && b < COUNT_MAX - a ? a + b : COUNT_MAX;
+}
+
+/* Adds all counts. */
+void quality_add(struct quality *to, const struct quality *from);
 
 struct stacks;
 
@@ -53,42 +63,42 @@ static inline void cleanup_stacks_free(struct stacks **s)
 	stacks_free(*s);
 }
 
-/* Index of the frame, made if new. The name is copied. */
+/* Returns the number of the frame, which is added if it is new. The name is copied. */
 uint32_t stacks_intern(struct stacks *s, const char *name, size_t len, enum frame_kind kind);
 
-/* The names. Where they keep places (frames_keep_places), the tree has a node for each. */
+/* The frames. If they keep places (frames_keep_places), the tree has a node for each place. */
 struct frames *stacks_frames(const struct stacks *s);
 
-/* What makes a frame of another tree the same as one of this. */
+/* The rule by which a frame of another tree is the same as one of this tree. */
 enum graft_kinds {
 	GRAFT_EXACT, /* name, kind and, where `to` keeps them, place */
 	GRAFT_TEXT,  /* name and as much of the kind as folded text has (frame_suffix) */
-	/* The same, and a Java method is one frame in all runs, however it ran: FRAME_JAVA,
-	   hidden.h. A thread's first Java method stands next to the thread: how the JVM and
-	   java.lang.Thread get there differs from JDK to JDK. */
+	/* The same, and a Java method is one frame in all runs, compiled or not: FRAME_JAVA,
+	   frame_add_stable_name. The first Java method of a thread becomes a child of the thread:
+	   the frames of the JVM and of java.lang.Thread between them differ from JDK to JDK. */
 	GRAFT_METHODS,
 };
 
-/* How one tree goes into another. All 0: as it is. */
+/* Options for adding one tree to another. All 0: unchanged. */
 struct graft {
 	uint32_t under;	 /* the node of `to` that gets the stacks */
 	bool skip_first; /* without their first frame, the thread */
 	enum graft_kinds kinds;
 };
 
-/* Adds all samples of one tree to another. *ret_nodes, if asked for, is owned by the caller: the
+/* Adds all samples of one tree to another. *ret_nodes (may be NULL) is owned by the caller: the
  * node of `to` for each node of `from`. */
 void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,
 		  uint32_t **ret_nodes);
 
-/* The tree with its places left out. *ret_nodes, if asked for, is owned by the caller: the node
- * there for each node here. */
+/* Copies the tree without places. *ret_nodes as above. */
 struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes);
 
 /* Adds `count` samples of a stack of n frames, outermost first. Returns the node they end at. */
 uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count);
 
-/* The child of a node for a frame, made if new, with `count` more samples that end there. */
+/* Adds `count` samples to the child of a node for a frame, which is made if new. Returns the child.
+ */
 uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_t count);
 
 /* Orders all lists of children by frame name, then kind. */
@@ -100,7 +110,7 @@ const struct stack_node *stacks_node(const struct stacks *s, uint32_t node);
 size_t stacks_node_count(const struct stacks *s);
 size_t stacks_frame_count(const struct stacks *s);
 
-/* Samples of each node and all below it, indexed by node. Owned by the caller. */
+/* Returns the samples of each node and of all below it, by node. Owned by the caller. */
 uint64_t *stacks_totals(const struct stacks *s);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- the tree of both -------------------------------------------------------------------- */
 
-/* nodes[n]: where node n of the side is in the tree. */
+/* nodes[n]: the node of the tree for node n of the side. */
 static void side_fill(struct difference_side *side, const struct stacks *tree,
 		      const struct stacks *from, const uint32_t *nodes)
 {
@@ -51,7 +51,8 @@ void difference_fini(struct difference *d)
 	*d = (struct difference){0};
 }
 
-/* ---- how much, and how surely ------------------------------------------------------------ */
+/* ---- changes and their significance ------------------------------------------------------------
+ */
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -88,8 +89,8 @@ static void counts_add(struct counts *to, struct counts c)
 	to->after += c.after;
 }
 
-/* Walks the tree with, for each frame, how often it is on the path: its outermost node has all
- * samples of the others. */
+/* Walks the tree and counts for each frame how often it is on the path: its outermost node includes
+ * all samples of the others. */
 static void methods_count(const struct difference *d, struct difference_method *methods)
 {
 	CLEANUP(free) uint32_t *on_path = xcalloc(stacks_frame_count(d->tree), sizeof(*on_path));
@@ -120,7 +121,7 @@ static int compare_changes(double x, double y)
 	return (fabs(x) < fabs(y)) - (fabs(x) > fabs(y));
 }
 
-/* By frame in the end: the same order on every machine. */
+/* Compares frames last, so that the order is the same on every machine. */
 static int compare_methods(const void *a, const void *b, void *arg)
 {
 	const struct difference_method *x = a, *y = b;

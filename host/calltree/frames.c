@@ -54,7 +54,7 @@ void frames_free(struct frames *fs)
 	free(fs);
 }
 
-static const char *keep_name(struct frames *fs, const char *name, size_t len)
+static const char *copy_name(struct frames *fs, const char *name, size_t len)
 {
 	char *copy;
 
@@ -78,20 +78,49 @@ static bool same_frame(const struct frame *a, const struct frame *b)
 	       a->level == b->level && a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
 }
 
-/* `copy`: the name is not one of these frames yet. */
-static uint32_t find_or_add(struct frames *fs, const struct frame *want, bool copy)
+static bool is_nameless(const struct frame *f)
+{
+	return (f->kind == FRAME_NATIVE || f->kind == FRAME_JVM) && f->name[0] == '[' &&
+	       memmem(f->name, f->len, "+0x", 3);
+}
+
+static bool is_start(const char *name)
+{
+	static const char *const exact[] = {
+		"start_thread",		 "clone",  "clone3",	   "__clone", "__clone3",
+		"__GI___clone3",	 "_start", "thread_start", "start",   "_start_c",
+		"__libc_start_call_main"};
+	static const char *const prefixes[] = {"__libc_start_main", "[libc.so", "[libc-2.",
+					       "[libpthread", "[ld-musl-"};
+
+	for (size_t i = 0; i < ARRAY_LEN(exact); i++)
+		if (strcmp(name, exact[i]) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (has_prefix(name, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* `is_new`: the name is the caller's, not one of these frames'. */
+static uint32_t find_or_add(struct frames *fs, const struct frame *want, bool is_new)
 {
 	uint64_t hash = hash_frame(want);
 	uint32_t number = (uint32_t)fs->count;
+	struct frame *f;
 
 	for (struct hash_probe p = {.hash = hash}; hash_next(&fs->index, &p);)
 		if (same_frame(&fs->list[p.index], want))
 			return p.index;
 	fs->list = grow(fs->list, fs->count, &fs->cap, sizeof(*fs->list));
-	fs->list[number] = *want;
-	if (copy) {
-		fs->list[number].name = keep_name(fs, want->name, want->len);
-		fs->list[number].plain = number;
+	f = &fs->list[number];
+	*f = *want;
+	if (is_new) {
+		f->name = copy_name(fs, want->name, want->len);
+		f->plain = number;
+		f->java = frame_is_java(f->kind);
+		f->nameless = is_nameless(f);
+		f->start = is_start(f->name);
 	}
 	fs->count++;
 	hash_add(&fs->index, hash, number);
@@ -142,7 +171,7 @@ uint32_t frames_intern_module(struct frames *fs, const char *path)
 		if (strcmp(fs->modules[i], path) == 0)
 			return (uint32_t)i;
 	fs->modules = grow(fs->modules, fs->module_count, &fs->module_cap, sizeof(*fs->modules));
-	fs->modules[fs->module_count] = keep_name(fs, path, strlen(path));
+	fs->modules[fs->module_count] = copy_name(fs, path, strlen(path));
 	return (uint32_t)fs->module_count++;
 }
 
@@ -164,12 +193,6 @@ const struct frame *frames_get(const struct frames *fs, uint32_t frame)
 size_t frames_count(const struct frames *fs)
 {
 	return fs->count;
-}
-
-bool frame_is_nameless(const struct frame *f)
-{
-	return (f->kind == FRAME_NATIVE || f->kind == FRAME_JVM) && f->name[0] == '[' &&
-	       memmem(f->name, f->len, "+0x", 3);
 }
 
 bool frame_is_java(enum frame_kind kind)
@@ -197,5 +220,46 @@ const char *frame_suffix(enum frame_kind kind)
 		return "_[0]";
 	default:
 		return "";
+	}
+}
+
+#define LAMBDA "$$Lambda"
+
+/* Returns the length of a number after this character: "$14", or "/7582" of JDK 8. */
+static size_t number_length(const char *at, char first)
+{
+	size_t n = *at == first ? strspn(at + 1, "0123456789") : 0;
+
+	return n ? n + 1 : 0;
+}
+
+/* Returns the length of ".0x00007f5ba0000a08" or the like. */
+static size_t address_length(const char *at)
+{
+	size_t n;
+
+	if ((*at != '.' && *at != '/') || strncmp(at + 1, "0x", 2) != 0)
+		return 0;
+	n = strspn(at + 3, "0123456789abcdef");
+	return n ? n + 3 : 0;
+}
+
+void frame_add_stable_name(struct str *out, const char *name, size_t len)
+{
+	CLEANUP(free) char *text = xstrndup(name, len);
+
+	for (const char *p = text; *p;) {
+		size_t skip = address_length(p);
+
+		if (skip) {
+			p += skip;
+		} else if (has_prefix(p, LAMBDA)) {
+			str_adds(out, LAMBDA);
+			p += strlen(LAMBDA);
+			p += number_length(p, '$');
+			p += address_length(p) ? 0 : number_length(p, '/');
+		} else {
+			str_addc(out, *p++);
+		}
 	}
 }

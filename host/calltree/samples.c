@@ -71,17 +71,7 @@ void samples_add(struct samples *s, uint64_t time, uint32_t node, uint32_t threa
 	s->list[s->count++] = (struct sample){.time = time, .node = node, .thread = thread};
 }
 
-static void quality_add(struct quality *to, const struct quality *from)
-{
-	uint64_t *sums = (uint64_t *)to;
-	const uint64_t *counts = (const uint64_t *)from;
-
-	_Static_assert(sizeof(*to) % sizeof(*sums) == 0, "nothing but counts");
-	for (size_t i = 0; i < sizeof(*to) / sizeof(*sums); i++)
-		sums[i] += counts[i];
-}
-
-/* The other's origins and threads become new ones. Returns their numbers; the caller's. */
+/* Copies origins and threads. Returns the new number of each thread; owned by the caller. */
 static uint32_t *add_threads(struct samples *to, const struct samples *from)
 {
 	uint32_t *ret = xcalloc(from->thread_count, sizeof(*ret));

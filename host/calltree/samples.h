@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile: the call tree and, where asked for, each sample by itself, with its time and thread.
- * One profile can hold many recordings. */
+/* A profile: the call tree and, on request, each single sample with its time and thread. One
+ * profile can hold many recordings. */
 #ifndef DFG_CALLTREE_SAMPLES_H
 #define DFG_CALLTREE_SAMPLES_H
 
@@ -9,17 +9,17 @@
 
 #include "calltree/calltree.h"
 
-/* What was recorded: a container, or one of its kind on another machine. Texts are clean (str.h),
- * "" where not known; owned by the samples. */
+/* The container that was recorded. Texts are sanitised (str.h), "" where not known; owned by the
+ * samples. */
 struct origin {
-	const char *container, *id;  /* name as the engine or its pod has it, id */
-	const char *pod, *namespace; /* Kubernetes' */
+	const char *container, *id;  /* name in the engine or pod, id */
+	const char *pod, *namespace; /* of Kubernetes */
 	const char *host;
 	const char *started; /* ISO 8601, UTC */
 };
 
 struct sample_thread {
-	pid_t pid, tid; /* the host's */
+	pid_t pid, tid; /* host */
 	uint32_t origin;
 };
 
@@ -30,7 +30,7 @@ struct sample {
 };
 
 struct samples {
-	struct sample *list; /* of each recording in the order of time */
+	struct sample *list; /* in the order of time within each recording */
 	size_t count, cap;
 	struct sample_thread *threads;
 	size_t thread_count, thread_cap;
@@ -40,25 +40,25 @@ struct samples {
 
 struct profile {
 	struct stacks *stacks;
-	/* NULL: not kept. What was read from text without times is in stacks only. */
+	/* NULL: not kept. Samples of text without times are in stacks only. */
 	struct samples *samples;
 	struct quality quality;
-	uint64_t cut; /* bytes of damaged recordings left out */
+	uint64_t cut; /* bytes of damaged recordings that were left out */
 };
 
 /* Empty. With details, samples are kept and frames keep their places (frames.h). */
 void profile_init(struct profile *p, bool details);
 void profile_fini(struct profile *p);
 
-/* Adds all of another profile, with what both keep. */
+/* Adds all of another profile, with the details that both keep. */
 void profile_add(struct profile *to, const struct profile *from, const struct graft *how);
 
-/* The same where its origins and threads are here already: threads[n] is the number of its thread
- * n. NULL: samples are not kept. */
+/* The same for a part whose origins and threads are in `to` already: threads[n] is the number of
+ * its thread n. NULL: samples are not kept. */
 void profile_add_part(struct profile *to, const struct profile *part, const struct graft *how,
 		      const uint32_t *threads);
 
-/* The texts are copied. All return the number of what they added. */
+/* The texts are copied. The first two return the number of what they add. */
 uint32_t samples_add_origin(struct samples *s, const struct origin *origin);
 uint32_t samples_add_thread(struct samples *s, uint32_t origin, pid_t pid, pid_t tid);
 void samples_add(struct samples *s, uint64_t time, uint32_t node, uint32_t thread);

@@ -8,7 +8,6 @@
 
 #define TEXT_MAX    ((size_t)2 << 30)
 #define BINARY_LOOK 4096		/* bytes; text has no 0 */
-#define COUNT_MAX   (UINT64_C(1) << 53) /* what JavaScript counts exactly */
 
 static int read_session(const struct session *s, const struct input_files *files,
 			struct profile *profile, struct err *err)

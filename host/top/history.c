@@ -3,21 +3,6 @@
 
 #include <stdlib.h>
 
-static void add_quality(struct quality *to, const struct quality *q)
-{
-	to->samples += q->samples;
-	to->lost += q->lost;
-	to->java_samples += q->java_samples;
-	to->java_complete += q->java_complete;
-	to->frames += q->frames;
-	to->frames_unknown += q->frames_unknown;
-	to->frames_nameless += q->frames_nameless;
-	to->truncated += q->truncated;
-	to->java_frames += q->java_frames;
-	to->stale += q->stale;
-	to->between_safepoints += q->between_safepoints;
-}
-
 static void add_stacks(struct moment *m, const struct stacks *s)
 {
 	static const struct graft as_it_is;
@@ -37,7 +22,7 @@ bool history_add(struct history *h, const struct window *w, struct stacks *stack
 		moment_fini(m);
 	add_stacks(m, stacks);
 	stacks_free(stacks);
-	add_quality(&m->quality, &w->quality);
+	quality_add(&m->quality, &w->quality);
 	m->us = w->us;
 	m->gap_us = w->gap_us;
 	m->windows = 1;
@@ -58,7 +43,7 @@ void history_sum(const struct history *h, size_t count, struct moment *ret)
 		const struct moment *m = &h->list[(h->next + HISTORY_MOST - 1 - i) % HISTORY_MOST];
 
 		add_stacks(ret, m->stacks);
-		add_quality(&ret->quality, &m->quality);
+		quality_add(&ret->quality, &m->quality);
 		ret->us += m->us;
 		ret->gap_us += m->gap_us;
 		ret->windows++;

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "calltree/hidden.h"
 #include "common/str.h"
 #include "format/folded.h"
 #include "lib/tap.h"
@@ -118,7 +117,7 @@ static void test_hidden(void)
 		CLEANUP(str_fini) struct str got = {0};
 
 		str_adds(&got, "");
-		hidden_name(&got, t[i][0], strlen(t[i][0]));
+		frame_add_stable_name(&got, t[i][0], strlen(t[i][0]));
 		is_str(got.buf, t[i][1], "%s", t[i][0]);
 	}
 	make(&d, "t;A$$Lambda$1.0x7f01.run_[j] 1\n", "t;A$$Lambda$2.0x7f02.run_[j] 1\n", false);

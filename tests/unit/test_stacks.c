@@ -55,7 +55,7 @@ static void test_nameless(void)
 		 {"inflate", FRAME_NATIVE, false},	   {"[a+0x1]", FRAME_ROOT, false}};
 
 	for (size_t i = 0; i < ARRAY_LEN(t); i++)
-		ok(frame_is_nameless(stacks_frame(s, frame(s, t[i].name, t[i].kind))) == t[i].want,
+		ok(stacks_frame(s, frame(s, t[i].name, t[i].kind))->nameless == t[i].want,
 		   "%s is %snameless", t[i].name, t[i].want ? "" : "not ");
 	stacks_free(s);
 }
