@@ -1,60 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/names.h"
 #include "profile/reader.h"
+#include "profile/resolve.h"
 
 #if defined(__x86_64__)
 #define REG_IP 8 /* PERF_REG_X86_IP, asm/perf_regs.h */
 #elif defined(__aarch64__)
 #define REG_IP 32 /* PERF_REG_ARM64_PC */
 #else
-#error "which bit of the user registers is the instruction pointer here?"
+#error "the bit of the instruction pointer in the user registers is not known here"
 #endif
 
-static void push(struct reader *r, uint32_t frame)
+#define FRAMES_MAX (CHAIN_MAX + 2) /* leaves room for the thread */
+
+static const struct frame *frame_of(const struct reader *r, uint32_t frame)
 {
-	if (r->used < CHAIN_MAX + 2)
-		r->frames[ARRAY_LEN(r->frames) - ++r->used] = frame;
+	return stacks_frame(r->stacks, frame);
 }
 
-/* Where there is no room for all, the innermost. */
-static void push_user(struct reader *r, struct userframes f)
+static uint32_t *first_frame(struct sample_ctx *c)
 {
-	size_t room = CHAIN_MAX + 2 - r->used;
+	return c->frames + ARRAY_LEN(c->frames) - c->used;
+}
+
+/* ---- the stack, innermost frame first ---------------------------------------------------- */
+
+static void add_frame(struct sample_ctx *c, uint32_t frame)
+{
+	if (c->used < FRAMES_MAX) {
+		c->used++;
+		*first_frame(c) = frame;
+	}
+}
+
+/* Adds the user part: the innermost frames where there is no room for all. */
+static void add_user(struct reader *r, struct userframes f)
+{
+	struct sample_ctx *c = &r->ctx;
+	size_t room = FRAMES_MAX - c->used;
 	size_t n = f.count < room ? f.count : room;
 
-	r->used += n;
-	memcpy(r->frames + ARRAY_LEN(r->frames) - r->used, f.list + f.count - n,
-	       n * sizeof(*f.list));
-	for (size_t i = 0; i < f.count && !r->has_java; i++)
-		r->has_java = traits_of(r->traits, f.list[i]) & TRAIT_JAVA;
-	r->has_user = true;
-	r->outermost = f.list[0];
+	c->used += n;
+	memcpy(first_frame(c), f.list + f.count - n, n * sizeof(*f.list));
+	for (size_t i = 0; i < f.count && !c->has_java; i++)
+		c->has_java = frame_of(r, f.list[i])->java || f.list[i] == r->stale;
+	c->has_user = true;
+	c->outermost = f.list[0];
 }
 
-static void push_user_chain(struct reader *r, const struct process *p)
+static void add_user_chain(struct reader *r)
 {
-	if (r->user_count)
-		push_user(r,
-			  userstack_chain(r->unwinder, p, r->tid, r->user, r->user_count, r->time));
-	r->user_count = 0;
+	struct sample_ctx *c = &r->ctx;
+
+	if (c->user_count)
+		add_user(r, userstack_chain(r->unwinder, c->process, c->tid, c->user, c->user_count,
+					    c->time));
+	c->user_count = 0;
 }
 
-static void push_kernel(struct reader *r, uint64_t addr)
+/* Adds one address of a chain. User addresses are collected and resolved by add_user_chain. */
+static void add_address(struct reader *r, uint64_t context, uint64_t addr)
 {
-	push(r, symbolize_kernel(r->symbols, space_process(r->space, SPACE_KERNEL), addr));
-}
+	struct sample_ctx *c = &r->ctx;
 
-/* Those of the user are named together, by push_user_chain; only if `user`. */
-static inline void push_addr(struct reader *r, uint64_t context, uint64_t addr, bool user)
-{
-	if (context == (uint64_t)PERF_CONTEXT_USER && user)
-		r->user[r->user_count++] = addr;
-	else if (context == (uint64_t)PERF_CONTEXT_USER)
-		return;
+	if (context == (uint64_t)PERF_CONTEXT_USER)
+		c->user[c->user_count++] = addr;
 	else if (context == (uint64_t)PERF_CONTEXT_KERNEL)
-		push_kernel(r, addr);
-	else /* a guest, a hypervisor, or a mode the kernel did not tell */
-		push(r, stacks_intern(r->stacks, "[unknown]", strlen("[unknown]"), FRAME_UNKNOWN));
+		add_frame(c, symbolize_kernel(r->symbols, space_process(r->space, SPACE_KERNEL),
+					      addr));
+	else /* a guest, a hypervisor, or an unknown mode */
+		add_frame(c, stacks_intern(r->stacks, "[unknown]", strlen("[unknown]"),
+					   FRAME_UNKNOWN));
 }
 
 static uint64_t context_of(uint16_t cpumode)
@@ -77,148 +93,136 @@ static bool is_context(uint64_t addr)
 	       addr == (uint64_t)PERF_CONTEXT_GUEST_USER;
 }
 
-/* Innermost first; the user's part only if `user`. Behind a context mark stands the address where
- * it was left; all others are return addresses: the call is in front of them, maybe as the last
- * instruction of its function. */
-static void push_chain(struct reader *r, const struct process *p, const struct perf_sample *s,
-		       bool user)
+/* Adds the chain of addresses, its user part only if `user`. The first address after a context mark
+ * is that of the next instruction; all others are return addresses. They follow the call, which may
+ * be the last instruction of its function. */
+static void add_chain(struct reader *r, bool user)
 {
+	const struct perf_sample *s = r->ctx.sample;
 	struct bytes chain = bytes_of(s->chain, s->chain ? (size_t)s->chain_len * 8 : 0);
 	uint64_t context = context_of(s->cpumode);
-	bool at_return = false;
+	bool is_return = false;
 	size_t entries = 0;
 
 	while (chain.len) {
 		uint64_t addr = bytes_u64(&chain);
 
 		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
-			/* -1 and the like: read off a stack that has no frame there, so is all
-			 * behind it */
+			/* -1 and the like was read from a stack without a frame there, as was
+			 * everything after it. */
 			if (!is_context(addr))
 				break;
-			push_user_chain(r, p);
+			add_user_chain(r);
 			context = addr;
-			at_return = false;
+			is_return = false;
 			continue;
 		}
 		entries++;
-		push_addr(r, context, at_return && addr ? addr - 1 : addr, user);
-		at_return = true;
+		if (user || context != (uint64_t)PERF_CONTEXT_USER)
+			add_address(r, context, is_return && addr ? addr - 1 : addr);
+		is_return = true;
 	}
-	if (!entries)
-		push_addr(r, context_of(s->cpumode), s->ip, user);
-	push_user_chain(r, p);
+	if (!entries && (user || context_of(s->cpumode) != (uint64_t)PERF_CONTEXT_USER))
+		add_address(r, context_of(s->cpumode), s->ip);
+	add_user_chain(r);
 	if (entries >= s->max_stack)
 		r->quality->truncated++;
 }
 
-/* Registers of a 32-bit program, or recorded without a copy of the stack: they give the first
- * address of the user's part. */
-static void push_registers(struct reader *r, const struct process *p, const struct perf_sample *s)
+/* Adds the instruction pointer of a 32-bit program, or of registers that were recorded without a
+ * copy of the stack. */
+static void add_registers(struct reader *r)
 {
+	const struct perf_sample *s = r->ctx.sample;
 	uint64_t below = s->user_regs_mask & ((1ull << REG_IP) - 1);
 	struct bytes regs;
 
-	if (r->has_user || !s->user_regs || !(s->user_regs_mask >> REG_IP & 1))
+	if (r->ctx.has_user || !s->user_regs || !(s->user_regs_mask >> REG_IP & 1))
 		return;
 	regs = bytes_of(s->user_regs, (size_t)__builtin_popcountll(s->user_regs_mask) * 8);
 	bytes_take(&regs, (size_t)__builtin_popcountll(below) * 8);
-	push_addr(r, (uint64_t)PERF_CONTEXT_USER, bytes_u64(&regs), true);
-	push_user_chain(r, p);
+	add_address(r, (uint64_t)PERF_CONTEXT_USER, bytes_u64(&regs));
+	add_user_chain(r);
 }
 
-static bool has_name(const struct reader *r, uint32_t frame)
+/* With registers and a copy of the stack, the user part is unwound even if the chain has it, since
+ * unwinding needs no frame pointers. */
+static void add_stack(struct reader *r)
 {
-	return !(traits_of(r->traits, frame) & (TRAIT_UNKNOWN | TRAIT_NAMELESS));
-}
-
-static bool is_first(const struct reader *r, uint32_t frame)
-{
-	return traits_of(r->traits, frame) & TRAIT_FIRST;
-}
-
-/* A chain of frame pointers that has only been in a C library without symbols may have broken
- * there. */
-static bool chain_begins(const struct reader *r)
-{
-	return r->has_user && is_first(r, r->outermost) &&
-	       (r->has_java || has_name(r, r->outermost));
-}
-
-/* With registers and a copy of the stack, the user's part is unwound, even where the chain has it:
- * it needs no frame pointers. */
-static void push_stack(struct reader *r, const struct process *p, const struct perf_sample *s)
-{
+	struct sample_ctx *c = &r->ctx;
 	enum unwind_end end = UNWIND_LOST;
 	struct userframes unwound = {0};
 
-	if (userstack_has(s))
-		unwound = userstack_unwind(r->unwinder, p, r->tid, s, r->time, &end);
-	push_chain(r, p, s, unwound.count == 0);
+	if (userstack_has(c->sample))
+		unwound =
+			userstack_unwind(r->unwinder, c->process, c->tid, c->sample, c->time, &end);
+	add_chain(r, unwound.count == 0);
 	if (unwound.count)
-		push_user(r, unwound);
+		add_user(r, unwound);
 	else
-		push_registers(r, p, s);
-	r->begins = end == UNWIND_ROOT;
-	r->at_root = r->begins || chain_begins(r);
+		add_registers(r);
+	c->unwound_to_root = end == UNWIND_ROOT;
 	r->quality->truncated += end == UNWIND_TRUNCATED;
 }
 
-/* A stripped C library has no names for the functions that start a thread (clone3, start_thread):
- * at the outermost place of a whole stack they can be nothing else, and become one frame. */
-static void name_start(struct reader *r)
+/* ---- the root ---------------------------------------------------------------------------- */
+
+static bool has_name(const struct frame *f)
 {
-	uint32_t frame = 0;
+	return f->kind != FRAME_UNKNOWN && !f->nameless;
+}
+
+/* True if the stack reaches the thread's first function. A chain of frame pointers that has only
+ * been in a C library without symbols may have broken there. */
+static bool is_complete(const struct reader *r)
+{
+	const struct sample_ctx *c = &r->ctx;
+	const struct frame *f = c->has_user ? frame_of(r, c->outermost) : NULL;
+
+	return c->unwound_to_root || (f && f->start && (c->has_java || has_name(f)));
+}
+
+/* Replaces the outermost frames of a complete stack by one if they are in a C library without
+ * symbols: they can only be the functions that start a thread (clone3, start_thread). */
+static void merge_start(struct reader *r)
+{
+	static const char name[] = "[thread start]";
+	struct sample_ctx *c = &r->ctx;
 	size_t n = 0;
 
-	for (; r->begins && n < r->used; n++) {
-		frame = r->frames[ARRAY_LEN(r->frames) - r->used + n];
-		if (has_name(r, frame) || !is_first(r, frame))
+	for (; c->unwound_to_root && n < c->used; n++) {
+		const struct frame *f = frame_of(r, first_frame(c)[n]);
+
+		if (has_name(f) || !f->start)
 			break;
 	}
 	if (n == 0)
 		return;
-	r->used -= n;
-	push(r, stacks_intern(r->stacks, "[thread start]", strlen("[thread start]"), FRAME_NATIVE));
+	c->used -= n;
+	add_frame(c, stacks_intern(r->stacks, name, strlen(name), FRAME_NATIVE));
 }
 
-/* As stackcollapse-perf.pl has it: blanks become '_'; a thread without a name is ":tid". Java's
- * name goes before the kernel's, which is the same cut to 15 bytes, or an older one. */
-static void push_thread(struct reader *r, pid_t pid, pid_t tid)
+/* Returns the frame of a thread. As in stackcollapse-perf.pl, blanks become '_' and a thread
+ * without a name is ":tid". Java's name is preferred to the kernel's, which is cut to 15 bytes. */
+static uint32_t thread_frame(struct reader *r, struct thread *t)
 {
-	struct thread *t = space_thread(r->space, pid, tid);
-
 	if (!t->mark) {
 		size_t len;
-		const char *java = threadnames_find(r->thread_names, pid, tid, &len);
+		const char *java = threadnames_find(r->thread_names, t->pid, t->tid, &len);
 
 		if (java)
 			symname_add_clean(&r->text, java, len);
 		else if (t->comm[0])
 			symname_add_clean(&r->text, t->comm, strlen(t->comm));
 		else
-			str_addf(&r->text, ":%d", tid);
+			str_addf(&r->text, ":%d", t->tid);
 		for (size_t i = 0; i < r->text.len; i++)
 			if (r->text.buf[i] == ' ')
 				r->text.buf[i] = '_';
 		t->mark = stacks_intern(r->stacks, r->text.buf, r->text.len, FRAME_ROOT) + 1;
 		str_clear(&r->text);
 	}
-	push(r, t->mark - 1);
-}
-
-static void count_frames(struct reader *r, const uint32_t *frames, size_t n)
-{
-	struct quality *q = r->quality;
-	uint64_t counts = 0;
-
-	for (size_t i = 0; i < n; i++)
-		counts += traits_counts(traits_of(r->traits, frames[i]));
-	q->frames += n;
-	q->frames_unknown += traits_count(counts, TRAIT_UNKNOWN);
-	q->frames_nameless += traits_count(counts, TRAIT_NAMELESS);
-	q->java_frames += traits_count(counts, TRAIT_JAVA);
-	q->stale += traits_count(counts, TRAIT_STALE);
+	return t->mark - 1;
 }
 
 uint32_t reader_thread(struct reader *r, pid_t pid, pid_t tid)
@@ -230,35 +234,52 @@ uint32_t reader_thread(struct reader *r, pid_t pid, pid_t tid)
 	return t->number - 1;
 }
 
-static void count_thread(struct thread *t, bool code, bool complete)
+/* ---- counting ---------------------------------------------------------------------------- */
+
+static void count_frames(struct reader *r)
 {
-	t->code = t->code || code;
-	t->samples++;
-	t->complete += complete;
+	const uint32_t *frames = first_frame(&r->ctx);
+	struct quality *q = r->quality;
+
+	for (size_t i = 0; i < r->ctx.used; i++) {
+		const struct frame *f = frame_of(r, frames[i]);
+		bool stale = frames[i] == r->stale;
+
+		q->frames_unknown += f->kind == FRAME_UNKNOWN;
+		q->frames_nameless += f->nameless;
+		q->java_frames += f->java || stale;
+		q->stale += stale;
+	}
+	q->frames += r->ctx.used;
 }
 
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
 {
-	const uint32_t *frames;
+	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
+	struct sample_ctx *c = &r->ctx;
 	uint32_t node;
 
-	r->used = 0;
-	r->tid = rec->tid;
-	r->time = r->monotonic ? rec->time : SNAPFILE_LATEST;
-	r->has_user = r->has_java = false;
-	push_stack(r, p, &rec->sample);
-	name_start(r);
-	count_frames(r, r->frames + ARRAY_LEN(r->frames) - r->used, r->used);
-	push_thread(r, rec->pid, rec->tid);
-	frames = r->frames + ARRAY_LEN(r->frames) - r->used;
-	node = stacks_add(r->stacks, frames, r->used, 1);
+	c->process = p;
+	c->sample = &rec->sample;
+	c->tid = rec->tid;
+	c->time = r->monotonic ? rec->time : SNAPFILE_LATEST;
+	c->used = c->user_count = 0;
+	c->has_user = c->has_java = false;
+	add_stack(r);
+	merge_start(r);
+	count_frames(r);
+	add_frame(c, thread_frame(r, t));
+	node = stacks_add(r->stacks, first_frame(c), c->used, 1);
 	if (r->samples)
 		samples_add(r->samples, rec->time - r->begin, node,
 			    reader_thread(r, rec->pid, rec->tid));
 	r->quality->samples++;
 	r->quality->between_safepoints +=
 		rec->sample.cpumode == PERF_RECORD_MISC_USER &&
-		symbolize_is_between(r->symbols, p, rec->sample.ip, r->time);
-	if (p->code)
-		count_thread(space_thread(r->space, rec->pid, rec->tid), r->has_java, r->at_root);
+		symbolize_is_between(r->symbols, p, rec->sample.ip, c->time);
+	if (p->code) {
+		t->code = t->code || c->has_java;
+		t->samples++;
+		t->complete += is_complete(r);
+	}
 }

@@ -3,7 +3,7 @@
 #include "common/str.h"
 #include "format/folded.h"
 #include "format/pprof.h"
-#include "profile/profile.h"
+#include "profile/read.h"
 #include "report/load.h"
 
 #define TEXT_MAX    ((size_t)2 << 30)

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "common/fs.h"
-#include "profile/profile.h"
+#include "profile/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From a recording to stacks: recordings made here in memory, and the real ones of
  * tests/golden/perf with the folded text expected of them. */
-#include "profile/profile.h"
+#include "profile/read.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
