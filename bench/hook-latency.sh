@@ -13,6 +13,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
 . tests/e2e/hook/common.sh
+HOOK=$BUILD/libexec/dfg-hook
 . bench/timed.sh
 RUNS=${1:-200}
 PARALLEL=${2:-100}

@@ -8,6 +8,12 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "common/fs.h"
+#include "dfg/paths.h"
+
+#define SHARE_ATTRS                                                                                \
+	(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSYMFOLLOW)
+
 static int set_string(int fs, const char *key, const char *value, struct err *err)
 {
 	if (fsconfig(fs, FSCONFIG_SET_STRING, key, value, 0) < 0)
@@ -88,22 +94,21 @@ int hook_mnt_clone(int dirfd, struct err *err)
 	return mnt >= 0 ? mnt : err_set(err, errno, "clone a mount");
 }
 
+static int set_attr(int mnt, struct mount_attr attr, const char *what, struct err *err)
+{
+	if (mount_setattr(mnt, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return err_set(err, errno, "set mount %s", what);
+	return 0;
+}
+
 int hook_mnt_set(int mnt, uint64_t attrs, struct err *err)
 {
-	struct mount_attr attr = {.attr_set = attrs};
-
-	if (mount_setattr(mnt, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
-		return err_set(err, errno, "set mount attributes");
-	return 0;
+	return set_attr(mnt, (struct mount_attr){.attr_set = attrs}, "attributes", err);
 }
 
 int hook_mnt_propagation(int mnt, uint64_t propagation, struct err *err)
 {
-	struct mount_attr attr = {.propagation = propagation};
-
-	if (mount_setattr(mnt, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
-		return err_set(err, errno, "set mount propagation");
-	return 0;
+	return set_attr(mnt, (struct mount_attr){.propagation = propagation}, "propagation", err);
 }
 
 int hook_mnt_attach(int mnt, int dirfd, struct err *err)
@@ -115,7 +120,7 @@ int hook_mnt_attach(int mnt, int dirfd, struct err *err)
 
 int hook_mnt_detach(int dirfd, const char *name)
 {
-	/* umount2(2) takes no descriptor; a name below the working directory is as good. */
+	/* umount2(2) takes no descriptor; a name below the working directory is as safe. */
 	if (fchdir(dirfd) < 0)
 		return -1;
 	if (umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) == 0 || errno == EINVAL || errno == ENOENT)
@@ -129,4 +134,64 @@ bool hook_mnt_is_root(int dirfd)
 
 	return statx(dirfd, "", AT_EMPTY_PATH, 0, &st) == 0 &&
 	       (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* ---- the container's own file systems ---- */
+
+/* Attaches it on the host's side first: a detached mount cannot be cloned. */
+static int mount_one(int dir, const char *name, const struct hook_tmpfs *t, uint64_t more,
+		     struct err *err)
+{
+	CLEANUP(close_fd) int point = fs_make_dir(dir, name, 0700, err);
+	CLEANUP(close_fd) int host = -1;
+	CLEANUP(close_fd) int clone = -1;
+
+	if (point < 0)
+		return -1;
+	host = hook_mnt_tmpfs(t, SHARE_ATTRS, err);
+	if (host < 0 || hook_mnt_attach(host, point, err) < 0)
+		return err_wrap(err, "%s", name);
+	clone = hook_mnt_clone(host, err);
+	if (clone < 0 || (more && hook_mnt_set(clone, more, err) < 0))
+		return err_wrap(err, "%s", name);
+	return TAKE_FD(clone);
+}
+
+int hook_share_mount(int dir, const struct hook_tmpfs *out, struct hook_mounts *ret,
+		     struct err *err)
+{
+	struct hook_tmpfs out_fs = *out;
+	const struct hook_tmpfs ctl_fs = {
+		.name = "dfg-ctl",
+		.bytes = DFG_CTL_BYTES,
+		.inodes = DFG_CTL_INODES,
+		.mode = 0755,
+		.label = out->label,
+	};
+	CLEANUP(close_fd) int out_mnt = -1;
+	CLEANUP(close_fd) int ctl_mnt = -1;
+
+	out_fs.name = "dfg-out";
+	/* The uid of the JVM is not known yet, and a container is one trust domain. */
+	out_fs.mode = 01777;
+	out_mnt = mount_one(dir, DFG_OUT_DIR, &out_fs, 0, err);
+	if (out_mnt >= 0)
+		ctl_mnt = mount_one(dir, DFG_CTL_DIR, &ctl_fs, MOUNT_ATTR_RDONLY, err);
+	if (ctl_mnt < 0) {
+		hook_share_remove(dir);
+		return -1;
+	}
+	ret->out = TAKE_FD(out_mnt);
+	ret->ctl = TAKE_FD(ctl_mnt);
+	return 0;
+}
+
+void hook_share_remove(int dir)
+{
+	static const char *const names[] = {DFG_OUT_DIR, DFG_CTL_DIR};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		hook_mnt_detach(dir, names[i]);
+		unlinkat(dir, names[i], AT_REMOVEDIR);
+	}
 }

@@ -17,16 +17,17 @@
 
 #define PAYLOAD_IMAGE "payload.squashfs"
 #define PAYLOAD_MAX   (16u << 20) /* of one file in a payload directory */
-#define ATTRS	      (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSYMFOLLOW)
+#define HARDENED      (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSYMFOLLOW)
+#define ATTRS	      (MOUNT_ATTR_RDONLY | HARDENED)
 
-/* What containers execute must be root's: a regular file or a directory nobody else can write. */
+/* Containers execute it: accepts only root's files and directories that nobody else can write. */
 static int check_owner(int fd, const char *path, struct stat *st, struct err *err)
 {
 	if (fstat(fd, st) < 0)
 		return err_set(err, errno, "%s", path);
 	if (st->st_uid != 0 || (st->st_mode & 022) ||
 	    (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)))
-		return err_set(err, 0, "%s can be written by others than root", path);
+		return err_set(err, 0, "%s must belong to root and be writable by root only", path);
 	return 0;
 }
 
@@ -68,7 +69,7 @@ static int make_key(int source, const struct stat *st, char key[static 32], stru
 	return 0;
 }
 
-/* Binds the image to a free loop device, which frees itself with the last mount of it. */
+/* Binds the image to a free loop device, which is freed with its last mount. */
 static int attach_loop(int image, char device[static 32], struct err *err)
 {
 	CLEANUP(close_fd) int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
@@ -92,7 +93,7 @@ static int attach_loop(int image, char device[static 32], struct err *err)
 			return err_set(err, errno, "%s", device);
 		if (ioctl(fd, LOOP_CONFIGURE, &config) == 0)
 			return TAKE_FD(fd);
-		if (errno != EBUSY) /* somebody else took it between the two calls */
+		if (errno != EBUSY) /* another process took it meanwhile */
 			return err_set(err, errno, "%s", device);
 	}
 	return err_set(err, EBUSY, "find a free loop device");
@@ -101,7 +102,6 @@ static int attach_loop(int image, char device[static 32], struct err *err)
 static int mount_image(int image, struct err *err)
 {
 	CLEANUP(close_fd) int loop = -1;
-	struct err second;
 	char device[32];
 	int mnt;
 
@@ -109,7 +109,7 @@ static int mount_image(int image, struct err *err)
 	if (loop < 0)
 		return -1;
 	mnt = hook_mnt_image("squashfs", device, ATTRS, err);
-	return mnt >= 0 ? mnt : hook_mnt_image("erofs", device, ATTRS, &second);
+	return mnt >= 0 ? mnt : hook_mnt_image("erofs", device, ATTRS, NULL);
 }
 
 static int copy_file(int from, int to, const char *name, struct err *err)
@@ -132,7 +132,7 @@ static int mount_copy(int dir, struct err *err)
 {
 	const struct hook_tmpfs t = {
 		.name = "dfg-payload", .bytes = PAYLOAD_MAX, .inodes = 16, .mode = 0755};
-	CLEANUP(close_fd) int mnt = hook_mnt_tmpfs(&t, ATTRS & ~(uint64_t)MOUNT_ATTR_RDONLY, err);
+	CLEANUP(close_fd) int mnt = hook_mnt_tmpfs(&t, HARDENED, err);
 
 	if (mnt < 0)
 		return -1;
@@ -144,7 +144,7 @@ static int mount_copy(int dir, struct err *err)
 	return TAKE_FD(mnt);
 }
 
-/* The directory beside an image: payload.squashfs -> payload. */
+/* Mounts a copy of the directory beside an image: payload.squashfs -> payload. */
 static int mount_beside(const char *image, struct err *err)
 {
 	CLEANUP(close_fd) int dir = -1;
@@ -160,18 +160,17 @@ static int mount_beside(const char *image, struct err *err)
 
 static int mount_payload(int source, const char *path, const struct stat *st, struct err *err)
 {
-	struct err second;
 	int mnt;
 
 	if (S_ISDIR(st->st_mode))
 		return mount_copy(source, err);
 	mnt = mount_image(source, err);
 	if (mnt < 0)
-		mnt = mount_beside(path, &second);
+		mnt = mount_beside(path, NULL);
 	return mnt;
 }
 
-/* The mount, when it is there already. */
+/* Opens the mount if it exists. */
 static int open_mounted(int dir, const char *key, struct err *err)
 {
 	CLEANUP(close_fd)
@@ -236,14 +235,14 @@ int hook_payload_open(struct hook_store *s, const char *path, char key[static 32
 	return fd >= 0 ? fd : err_wrap(err, "payload %s", path);
 }
 
-void hook_payload_release(struct hook_store *s, bool (*keep)(const char *key, void *arg), void *arg)
+void hook_payload_release(const struct hook_store *s)
 {
 	int fd = openat(s->root, DFG_PAYLOAD_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] == '.' || (keep && keep(e->d_name, arg)))
+		if (e->d_name[0] == '.' || hook_store_uses_payload(s, e->d_name))
 			continue;
 		hook_mnt_detach(dirfd(dir), e->d_name);
 		unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);

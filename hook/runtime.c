@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* dfg-runtime: an OCI runtime for engines without hooks (Docker). It is the real runtime, but for
- * the two hooks, and early flags, that a bundle gets before its container is created. Whatever goes
- * wrong here, the real runtime runs, with the very arguments, descriptors and environment of this
- * program. */
+/* dfg-runtime: an OCI runtime for engines without hooks (Docker). Adds the two hooks, and early
+ * flags, to a bundle before its container is created, then executes the real runtime with the same
+ * arguments, descriptors and environment; after any error, too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +16,7 @@
 #include "oci/config.h"
 #include "oci/spec.h"
 
-/* Absolute, root's own, and not this program. */
+/* True for a program of root that is not this one. */
 static bool is_runtime(const char *path)
 {
 	struct stat st, self;
@@ -40,7 +39,7 @@ static const char *find_runtime(const struct conf *conf)
 	return NULL;
 }
 
-/* Not into containers that dfg.conf or they themselves keep dfg out of. */
+/* Skips containers that dfg.conf or their annotations exclude. */
 static int add_early(const struct conf *conf, const char *bundle, struct str *text, struct err *err)
 {
 	CLEANUP(oci_config_fini) struct oci_config config = {0};
@@ -89,12 +88,13 @@ int main(int argc, char **argv)
 		conf_set_defaults(&conf);
 	runtime = find_runtime(&conf);
 	if (!runtime) {
-		dprintf(STDERR_FILENO, "dfg-runtime: no runc, and no runtime = PATH in dfg.conf\n");
+		dprintf(STDERR_FILENO,
+			"dfg-runtime: no runc found; set `runtime = PATH` in dfg.conf\n");
 		return 127;
 	}
 	if (bundle)
 		(void)!edit(&conf, bundle, &err);
-	/* crun looks at its own name, so it gets it. */
+	/* crun reads its own name. */
 	argv[0] = (char *)runtime;
 	execv(runtime, argv);
 	dprintf(STDERR_FILENO, "dfg-runtime: %s: %s\n", runtime, strerror(errno));

@@ -7,7 +7,7 @@
 
 #include "dfg/compiler.h"
 
-/* Options with a value, of runc 1.1 and crun 1.8; all of them may also be written --name=value. */
+/* Options with a value, of runc 1.1 and crun 1.8; the form --name=value is valid for all. */
 static const char *const global_values[] = {"root",	"log",	"log-format",	  "log-level",
 					    "rootless", "criu", "cgroup-manager", NULL};
 static const char *const global_flags[] = {"debug", "systemd-cgroup", NULL};
@@ -21,13 +21,13 @@ static bool is_one_of(const char *const *names, const char *name, size_t len)
 	return false;
 }
 
-/* Without its one or two dashes. */
+/* Strips one or two dashes. */
 static const char *bare(const char *arg)
 {
 	return arg[1] == '-' ? arg + 2 : arg + 1;
 }
 
-/* The index of the command, or argc when there is none that is understood. */
+/* Returns the index of the command, or argc after an unknown option. */
 static int find_command(int argc, char **argv)
 {
 	int i = 1;
@@ -56,7 +56,7 @@ static const char *find_bundle(int argc, char **argv, int i)
 			continue;
 		if (!strcmp(argv[i], "--"))
 			break;
-		/* crun's other file is not in the bundle. */
+		/* crun: another file than config.json, outside the bundle. */
 		if (!strncmp(name, "config", len) || !strcmp(argv[i], "-f"))
 			return NULL;
 		if (is_one_of(command_values, name, len)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,8 +11,9 @@
 #include "common/fs.h"
 #include "dfg/paths.h"
 #include "hook/mounts.h"
+#include "hook/state.h"
 
-/* Whoever could write here could put a link where a mount goes. */
+/* Refuses a directory in which others could replace a mount point by a link. */
 static int check_owner(int dirfd, const char *path, struct err *err)
 {
 	struct stat st;
@@ -40,19 +42,18 @@ static int bind_root(struct hook_store *s, struct err *err)
 	return open_root(s, err);
 }
 
-/* Private each time: a hook that was killed may have bound it and got no further. */
+/* Makes it private each time: a hook may have been killed just after binding it. */
 static int prepare_root(struct hook_store *s, struct err *err)
 {
-	if (!hook_mnt_is_root(s->root)) {
-		if (hook_store_lock(s, true, err) < 0 || open_root(s, err) < 0)
-			return -1;
-		if (!hook_mnt_is_root(s->root) && bind_root(s, err) < 0)
-			return -1;
-		if (hook_mnt_propagation(s->root, MS_PRIVATE, err) < 0)
-			return -1;
-		return hook_store_lock(s, false, err);
-	}
-	return hook_mnt_propagation(s->root, MS_PRIVATE, err);
+	bool bound = hook_mnt_is_root(s->root);
+
+	if (!bound && (hook_store_lock(s, true, err) < 0 || open_root(s, err) < 0))
+		return -1;
+	if (!hook_mnt_is_root(s->root) && bind_root(s, err) < 0)
+		return -1;
+	if (hook_mnt_propagation(s->root, MS_PRIVATE, err) < 0)
+		return -1;
+	return bound ? 0 : hook_store_lock(s, false, err);
 }
 
 static int open_store(struct hook_store *s, struct err *err)
@@ -94,7 +95,7 @@ int hook_store_lock(struct hook_store *s, bool exclusive, struct err *err)
 {
 	while (flock(s->lock, exclusive ? LOCK_EX : LOCK_SH) < 0)
 		if (errno != EINTR)
-			return err_set(err, errno, "lock");
+			return err_set(err, errno, "lock %s", s->path);
 	return 0;
 }
 
@@ -103,14 +104,15 @@ void hook_store_unbind(struct hook_store *s)
 	CLEANUP(close_fd) int up = openat(s->root, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat here, above;
 
-	/* A mount of the same file system as the directory around it is a bind: ours. One of
-	 * another is the administrator's partition. */
+	/* A mount of the same file system as its parent directory is our bind mount. Another file
+	 * system is the administrator's partition. */
 	if (up >= 0 && hook_mnt_is_root(s->root) && fstat(s->root, &here) == 0 &&
 	    fstat(up, &above) == 0 && here.st_dev == above.st_dev)
 		hook_mnt_detach(up, strrchr(s->path, '/') + 1);
 }
 
-int hook_store_container(const struct hook_store *s, const char *id, bool create, struct err *err)
+int hook_store_open_container(const struct hook_store *s, const char *id, bool create,
+			      struct err *err)
 {
 	int fd;
 
@@ -120,7 +122,7 @@ int hook_store_container(const struct hook_store *s, const char *id, bool create
 	return fd >= 0 ? fd : err_set(err, errno, "container %s", id);
 }
 
-int hook_store_container_lock(int dirfd, bool wait, struct err *err)
+int hook_store_lock_container(int dirfd, bool wait, struct err *err)
 {
 	CLEANUP(close_fd)
 	int fd = openat(dirfd, DFG_LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -129,6 +131,104 @@ int hook_store_container_lock(int dirfd, bool wait, struct err *err)
 		return err_set(err, errno, "open " DFG_LOCK_FILE);
 	while (flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) < 0)
 		if (errno != EINTR)
-			return err_set(err, errno, "lock the container");
+			return err_set(err, errno, "lock a container");
 	return TAKE_FD(fd);
+}
+
+/* ---- clean-up ---- */
+
+/* Returns the next valid id of the directory containers/, or NULL. */
+static const char *next_id(DIR *list)
+{
+	struct dirent *e;
+
+	while (list && (e = readdir(list)))
+		if (oci_id_valid(e->d_name))
+			return e->d_name;
+	return NULL;
+}
+
+static DIR *open_list(const struct hook_store *s)
+{
+	CLEANUP(close_fd) int fd = openat(s->containers, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (list)
+		fd = -1;
+	return list;
+}
+
+/* Needs the container's lock. */
+static int end_locked(const struct hook_store *s, const char *id, int dir, struct err *err)
+{
+	struct hook_past past;
+
+	hook_share_remove(dir);
+	unlinkat(dir, DFG_GRAPHS_DIR, AT_REMOVEDIR); /* succeeds only when it is empty */
+	if (faccessat(dir, DFG_GRAPHS_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (hook_state_read(dir, &past, err) < 0 || past.ended)
+			return 0;
+		return hook_state_end(dir, err);
+	}
+	return fs_remove_tree(s->containers, id) == 0 ? 0 : err_set(err, errno, "remove %s", id);
+}
+
+int hook_store_end_container(const struct hook_store *s, const char *id, struct err *err)
+{
+	CLEANUP(close_fd) int dir = hook_store_open_container(s, id, false, err);
+	CLEANUP(close_fd) int lock = -1;
+
+	if (dir < 0)
+		return err->code == ENOENT ? 0 : -1;
+	lock = hook_store_lock_container(dir, true, err);
+	return lock < 0 ? -1 : end_locked(s, id, dir, err);
+}
+
+static void sweep_container(const struct hook_store *s, const char *id, struct hook_sweep *ret)
+{
+	CLEANUP(close_fd) int dir = hook_store_open_container(s, id, false, NULL);
+	CLEANUP(close_fd) int lock = -1;
+	struct hook_past past;
+
+	if (dir < 0)
+		return;
+	lock = hook_store_lock_container(dir, false, NULL);
+	if (lock < 0 || (hook_state_read(dir, &past, NULL) == 0 && hook_past_is_alive(&past)))
+		ret->running++;
+	else if (end_locked(s, id, dir, NULL) == 0)
+		ret->removed++;
+}
+
+void hook_store_sweep(const struct hook_store *s, struct hook_sweep *ret)
+{
+	DIR *list = open_list(s);
+	const char *id;
+
+	*ret = (struct hook_sweep){0};
+	while ((id = next_id(list)))
+		sweep_container(s, id, ret);
+	if (list)
+		closedir(list);
+}
+
+static bool has_payload(const struct hook_store *s, const char *id, const char *key)
+{
+	CLEANUP(close_fd) int dir = hook_store_open_container(s, id, false, NULL);
+	struct hook_past past;
+
+	return dir >= 0 && hook_state_read(dir, &past, NULL) == 0 && !past.ended &&
+	       !strcmp(past.payload, key);
+}
+
+bool hook_store_uses_payload(const struct hook_store *s, const char *key)
+{
+	DIR *list = open_list(s);
+	bool found = false;
+	const char *id;
+
+	while (!found && (id = next_id(list)))
+		found = has_payload(s, id, key);
+	if (list)
+		closedir(list);
+	return found;
 }

@@ -3,218 +3,327 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/capability.h>
 #include <sys/stat.h>
 
+#include "common/confine.h"
 #include "common/fs.h"
 #include "common/proc.h"
-#include "dfg/paths.h"
-#include "hook/confine.h"
 #include "hook/container.h"
-#include "hook/mounts.h"
 #include "hook/payload.h"
-#include "hook/record.h"
-#include "hook/share.h"
 #include "hook/store.h"
-#include "hook/sweep.h"
-#include "oci/config.h"
 
-/* All that one container takes; closed together. */
-struct box {
+/* ---- privileges ---- */
+
+/* Refuses a user namespace of the caller's own, which has no rights on the host's mounts. */
+static enum hook_status check_rootless(struct err *err)
+{
+	CLEANUP(str_fini) struct str map = {0};
+
+	if (fs_read_file(AT_FDCWD, "/proc/self/uid_map", 65536, &map, err) < 0)
+		return HOOK_ERR_HOST;
+	if (geteuid() != 0 || !map.buf || !idmap_is_full(map.buf)) {
+		err_set(err, 0, "not root of the host");
+		return HOOK_SKIP_ROOTLESS;
+	}
+	return HOOK_NONE;
+}
+
+/* The system calls of the worker and its child. Excluded: exec, sockets, tracing, changing ids,
+ * mounts by path, loading code into the kernel. */
+static const char *const calls[] = {
+	/* files */
+	"access",
+	"close",
+	"copy_file_range",
+	"dup",
+	"dup2",
+	"dup3",
+	"faccessat",
+	"faccessat2",
+	"fchdir",
+	"fchmod",
+	"fcntl",
+	"flock",
+	"fstat",
+	"fstatfs",
+	"getdents64",
+	"ioctl",
+	"lseek",
+	"mkdirat",
+	"newfstatat",
+	"openat",
+	"openat2",
+	"pread64",
+	"read",
+	"readlink",
+	"readlinkat",
+	"renameat",
+	"renameat2",
+	"stat",
+	"statx",
+	"unlinkat",
+	"write",
+	/* mounts, by descriptor */
+	"fsconfig",
+	"fsmount",
+	"fsopen",
+	"fspick",
+	"mount_setattr",
+	"move_mount",
+	"open_tree",
+	"setns",
+	"umount2",
+	/* privileges, only to give them up */
+	"capget",
+	"capset",
+	"prctl",
+	"seccomp",
+	"setfsgid",
+	"setfsuid",
+	/* processes and memory */
+	"brk",
+	"clone",
+	"clone3",
+	"exit",
+	"exit_group",
+	"futex",
+	"geteuid",
+	"getpid",
+	"getppid",
+	"gettid",
+	"getuid",
+	"kill",
+	"madvise",
+	"mmap",
+	"mprotect",
+	"mremap",
+	"munmap",
+	"pidfd_open",
+	"pidfd_send_signal",
+	"pipe2",
+	"poll",
+	"ppoll",
+	"restart_syscall",
+	"rseq",
+	"rt_sigaction",
+	"rt_sigprocmask",
+	"rt_sigreturn",
+	"set_robust_list",
+	"tgkill",
+	"wait4",
+	"waitid",
+	/* time */
+	"clock_gettime",
+	"clock_nanosleep",
+	"getrandom",
+	"gettimeofday",
+	"nanosleep",
+	"time",
+};
+
+static enum hook_status limit_privileges(struct err *err)
+{
+	/* SYS_ADMIN mounts; SYS_PTRACE opens /proc/PID/ns of an init that is not dumpable; the
+	 * others are for the child in the container (container.c). */
+	static const int caps[] = {CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_SYS_CHROOT,
+				   CAP_SETUID,	  CAP_SETGID,	  CAP_DAC_READ_SEARCH};
+	enum hook_status status = check_rootless(err);
+
+	if (status == HOOK_NONE && (confine_caps(caps, ARRAY_LEN(caps), err) < 0 ||
+				    confine_syscalls(calls, ARRAY_LEN(calls), err) < 0))
+		return HOOK_ERR_PRIVILEGES;
+	return status;
+}
+
+/* ---- one container ---- */
+
+struct hook_run {
 	const struct hook_job *job;
 	struct oci_state state;
 	struct oci_config config;
-	struct hook_target target;
+	struct hook_container container;
 	struct hook_store store;
 	int payload;
 	int dir; /* containers/<id> */
 	int lock;
-	struct hook_record record;
+	struct hook_state saved;
 };
 
-static void box_fini(struct box *b)
+static void run_fini(struct hook_run *r)
 {
-	cleanup_close_fd(&b->lock);
-	cleanup_close_fd(&b->dir);
-	cleanup_close_fd(&b->payload);
-	hook_store_close(&b->store);
-	hook_target_close(&b->target);
-	oci_config_fini(&b->config);
-	oci_state_fini(&b->state);
+	cleanup_close_fd(&r->lock);
+	cleanup_close_fd(&r->dir);
+	cleanup_close_fd(&r->payload);
+	hook_store_close(&r->store);
+	hook_container_close(&r->container);
+	oci_config_fini(&r->config);
+	oci_state_fini(&r->state);
 }
 
-const char *hook_worker_root(const struct hook_options *o, const struct conf *c)
+static enum hook_status read_state(struct hook_run *r, struct err *err)
 {
-	if (o->root)
-		return o->root;
-	return c->root[0] ? c->root : DFG_ROOT_DEFAULT;
-}
-
-static enum hook_reason read_state(struct box *b, struct err *err)
-{
-	bool join = b->job->options->mode == HOOK_MODE_JOIN;
+	const struct hook_job *job = r->job;
 	enum oci_state_result result =
-		oci_state_parse(b->job->input, b->job->len, !join, &b->state, err);
+		oci_state_parse(job->input, job->len, !job->join, &r->state, err);
 
 	if (result != OCI_STATE_OK)
 		return result == OCI_STATE_INVALID_ID ? HOOK_SKIP_ID : HOOK_SKIP_STATE;
-	if (hook_store_open(hook_worker_root(b->job->options, b->job->conf), &b->store, err) < 0)
+	if (hook_store_open(job->root, &r->store, err) < 0 ||
+	    proc_boot_id(r->saved.boot_id, err) < 0)
 		return HOOK_ERR_HOST;
 	return HOOK_NONE;
 }
 
-/* The container's directory, locked. A directory that was removed while its lock was waited for is
- * made again. */
-static enum hook_reason open_container(struct box *b, struct err *err)
+/* Opens and locks the container's directory; makes it again if it was removed meanwhile. */
+static enum hook_status open_container(struct hook_run *r, struct err *err)
 {
 	struct stat st;
 
 	for (int tries = 0; tries < 3; tries++) {
-		cleanup_close_fd(&b->lock);
-		cleanup_close_fd(&b->dir);
-		b->lock = -1;
-		b->dir = hook_store_container(&b->store, b->state.id, true, err);
-		if (b->dir < 0)
+		cleanup_close_fd(&r->lock);
+		cleanup_close_fd(&r->dir);
+		r->lock = -1;
+		r->dir = hook_store_open_container(&r->store, r->state.id, true, err);
+		if (r->dir < 0)
 			return HOOK_ERR_HOST;
-		b->lock = hook_store_container_lock(b->dir, true, err);
-		if (b->lock >= 0 && fstat(b->dir, &st) == 0 && st.st_nlink > 0)
+		r->lock = hook_store_lock_container(r->dir, true, err);
+		if (r->lock >= 0 && fstat(r->dir, &st) == 0 && st.st_nlink > 0)
 			return HOOK_NONE;
 	}
-	err_set(err, 0, "containers/%s keeps vanishing", b->state.id);
+	err_set(err, 0, "containers/%s keeps vanishing", r->state.id);
 	return HOOK_ERR_HOST;
 }
 
-/* What an earlier call for this id left: the mounts of a container that runs are kept, those of one
- * that has ended, or of a call that was cut short, go. */
-static enum hook_reason check_past(const struct box *b, struct err *err)
+/* Handles an earlier call's state for this id: the mounts of a running container stay; those of an
+ * ended one, or of a call that was interrupted, are removed. */
+static enum hook_status check_past(const struct hook_run *r, struct err *err)
 {
 	struct hook_past past;
-	struct err none;
 
-	if (hook_record_read(b->dir, &past, &none) == 0 && hook_sweep_alive(&past)) {
-		if (past.pid != b->state.pid) {
+	if (hook_state_read(r->dir, &past, NULL) == 0 && hook_past_is_alive(&past)) {
+		if (past.pid != r->state.pid) {
 			err_set(err, 0, "process %d runs under this id", (int)past.pid);
 			return HOOK_SKIP_STATE;
 		}
 		if (past.mounted)
 			return HOOK_ALREADY;
 	}
-	hook_share_remove(b->dir);
+	hook_share_remove(r->dir);
 	return HOOK_NONE;
 }
 
-static enum hook_reason find_container(struct box *b, struct err *err)
+static enum hook_status find_container(struct hook_run *r, struct err *err)
 {
-	bool join = b->job->options->mode == HOOK_MODE_JOIN;
-	enum hook_reason reason;
+	const struct hook_job *job = r->job;
+	enum hook_status status;
 
-	if (!join && oci_config_load(b->state.bundle, &b->config, err) < 0)
+	if (!job->join && oci_config_load(r->state.bundle, &r->config, err) < 0)
 		return HOOK_SKIP_BUNDLE;
-	if (!conf_selects(b->job->conf, b->job->options->asked,
-			  b->state.annotations ? b->state.annotations : b->config.annotations, err))
+	if (!conf_selects(job->conf, job->requested,
+			  r->state.annotations ? r->state.annotations : r->config.annotations, err))
 		return HOOK_SKIP_OPTOUT;
-	reason = hook_target_open(b->state.pid, join, &b->target, err);
-	if (reason != HOOK_NONE)
-		return reason;
-	b->record.start_time = b->target.start_time;
-	b->record.mnt_ns = b->target.mnt_ns_inode;
-	b->record.root_uid = b->target.root_uid;
-	b->record.root_gid = b->target.root_gid;
-	b->payload = hook_payload_open(&b->store, b->job->options->payload, b->record.payload, err);
-	return b->payload < 0 ? HOOK_SKIP_PAYLOAD : HOOK_NONE;
+	status = hook_container_open(r->state.pid, job->join, &r->container, err);
+	if (status != HOOK_NONE)
+		return status;
+	r->saved.start_time = r->container.start_time;
+	r->saved.mnt_ns = r->container.mnt_ns_inode;
+	r->saved.root_uid = r->container.root_uid;
+	r->saved.root_gid = r->container.root_gid;
+	r->payload = hook_payload_open(&r->store, job->payload, r->saved.payload, err);
+	return r->payload < 0 ? HOOK_SKIP_PAYLOAD : HOOK_NONE;
 }
 
-static enum hook_reason mount_all(struct box *b, struct err *err)
+static enum hook_status mount_all(struct hook_run *r, struct err *err)
 {
 	struct hook_mounts m = {-1, -1, -1};
-	enum hook_reason reason = HOOK_ERR_HOST;
+	const struct hook_tmpfs out = {
+		.bytes = r->job->conf->out_bytes,
+		.inodes = r->job->conf->out_inodes,
+		.uid = r->container.root_uid,
+		.gid = r->container.root_gid,
+		.label = r->config.mount_label,
+	};
+	enum hook_status status = HOOK_ERR_HOST;
 
-	if (hook_share_make(b->dir, b->job->conf, &b->target, b->config.mount_label, &m, err) < 0)
+	if (hook_share_mount(r->dir, &out, &m, err) < 0)
 		return HOOK_ERR_HOST;
-	m.payload = hook_mnt_clone(b->payload, err);
+	m.payload = hook_mnt_clone(r->payload, err);
 	if (m.payload >= 0)
-		reason = hook_target_mount(&b->target, b->config.root, &m, err);
-	if (reason == HOOK_MOUNTED && hook_target_check(&b->target) != HOOK_NONE) {
-		err_set(err, 0, "the container has ended");
-		reason = HOOK_SKIP_GONE;
-	}
-	if (reason != HOOK_MOUNTED)
-		hook_share_remove(b->dir);
+		status = hook_container_mount(&r->container, r->config.root, &m, err);
+	if (status == HOOK_MOUNTED && hook_container_check(&r->container, err) != HOOK_NONE)
+		status = HOOK_SKIP_GONE;
+	if (status != HOOK_MOUNTED)
+		hook_share_remove(r->dir);
 	cleanup_close_fd(&m.out);
 	cleanup_close_fd(&m.ctl);
 	cleanup_close_fd(&m.payload);
-	return reason;
+	return status;
 }
 
-static void write_record(struct box *b, enum hook_reason reason, const char *detail)
+static void write_state(struct hook_run *r, enum hook_status status, const char *detail)
 {
-	struct err err;
-
-	b->record.reason = reason;
-	b->record.detail = detail;
-	/* Without a record the container is still served: cleaning up copes with its absence. */
-	(void)!hook_record_write(b->dir, &b->record, &b->state, &b->config, &err);
+	r->saved.status = status;
+	r->saved.detail = detail;
+	/* A failure does not stop the work: the clean-up handles a missing file. */
+	(void)!hook_state_write(r->dir, &r->saved, &r->state, &r->config, NULL);
 }
 
-static enum hook_reason start_container(struct box *b, struct err *err)
+static enum hook_status start_container(struct hook_run *r, struct err *err)
 {
-	enum hook_reason found = find_container(b, err);
-	enum hook_reason reason;
-	struct err later;
+	enum hook_status found = find_container(r, err);
+	enum hook_status status;
+	struct err later = {0};
 
 	/* The payload may take the exclusive lock, so the container's lock comes after it. */
-	reason = open_container(b, &later);
-	if (reason != HOOK_NONE) {
+	status = open_container(r, &later);
+	if (status == HOOK_NONE)
+		status = check_past(r, &later);
+	if (status != HOOK_NONE) {
 		*err = later;
-		return reason;
-	}
-	reason = check_past(b, &later);
-	if (reason != HOOK_NONE) {
-		*err = later;
-		return reason;
+		return status;
 	}
 	if (found == HOOK_NONE) {
-		write_record(b, HOOK_STARTING, "");
-		found = mount_all(b, err);
+		write_state(r, HOOK_STARTING, "");
+		found = mount_all(r, err);
 	}
-	write_record(b, found, found == HOOK_MOUNTED ? "" : err->msg);
+	write_state(r, found, found == HOOK_MOUNTED ? "" : err->msg);
 	return found;
 }
 
-static enum hook_reason run(struct box *b, struct err *err)
+static enum hook_status run(struct hook_run *r, struct err *err)
 {
-	enum hook_reason reason = hook_confine_worker(err);
+	enum hook_status status = limit_privileges(err);
 
-	if (reason == HOOK_NONE)
-		reason = read_state(b, err);
-	if (reason == HOOK_NONE && proc_boot_id(b->record.boot_id, err) < 0)
-		reason = HOOK_ERR_HOST;
-	if (reason != HOOK_NONE)
-		return reason;
-	if (!b->state.stopped)
-		return start_container(b, err);
-	return hook_sweep_container(&b->store, b->state.id, err) < 0 ? HOOK_ERR_HOST : HOOK_ENDED;
+	if (status == HOOK_NONE)
+		status = read_state(r, err);
+	if (status != HOOK_NONE)
+		return status;
+	if (!r->state.stopped)
+		return start_container(r, err);
+	return hook_store_end_container(&r->store, r->state.id, err) < 0 ? HOOK_ERR_HOST
+									 : HOOK_ENDED;
 }
 
 void hook_worker_run(const struct hook_job *job, struct hook_outcome *ret)
 {
-	struct box b = {
+	struct hook_run r = {
 		.job = job,
-		.target = HOOK_TARGET_EMPTY,
+		.container = HOOK_CONTAINER_EMPTY,
 		.store = HOOK_STORE_EMPTY,
 		.payload = -1,
 		.dir = -1,
 		.lock = -1,
-		.record = {.join = job->options->mode == HOOK_MODE_JOIN,
-			   .started_us = job->started_us},
+		.saved = {.join = job->join, .started_us = job->started_us},
 	};
 	struct err err = {0};
-	enum hook_reason reason = run(&b, &err);
+	enum hook_status status = run(&r, &err);
 
-	if (err.code == ENOSYS && !hook_reason_done(reason))
-		reason = HOOK_SKIP_KERNEL;
-	*ret = (struct hook_outcome){.reason = reason};
-	strcpy(ret->id, b.state.id);
-	if (!hook_reason_done(reason))
+	if (err.code == ENOSYS && !hook_status_is_done(status))
+		status = HOOK_SKIP_KERNEL;
+	*ret = (struct hook_outcome){.status = status};
+	strcpy(ret->id, r.state.id);
+	if (!hook_status_is_done(status))
 		ret->err = err;
-	box_fini(&b);
+	run_fini(&r);
 }

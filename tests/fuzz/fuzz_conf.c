@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "common/str.h"
-#include "hook/idmap.h"
+#include "hook/container.h"
 #include "oci/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

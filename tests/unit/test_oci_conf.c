@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg.conf, the hook's command line, and the id maps. */
-#include "hook/idmap.h"
-#include "hook/options.h"
+#include "hook/container.h"
+#include "hook/self.h"
 #include "oci/conf.h"
 
 #include <fcntl.h>

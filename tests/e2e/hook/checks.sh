@@ -21,7 +21,7 @@ check_all_mounts() {
 	BUNDLE_USERNS=100000:65536 BUNDLE_READONLY=1 check_mounts "both"
 	BUNDLE_HOOK_STAGES="prestart poststop" check_mounts "prestart"
 	BUNDLE_HOOK_STAGES="prestart createRuntime poststop" check_mounts "both stages"
-	BUNDLE_JQ="$BUNDLE_HOOK_JQ | .linux.rootfsPropagation = \"rshared\"" check_mounts "shared root"
+	BUNDLE_JQ=".linux.rootfsPropagation = \"rshared\"" check_mounts "shared root"
 	ok "nothing is left of the containers" test -z "$(ls "$R/containers")"
 }
 

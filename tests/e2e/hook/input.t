@@ -93,7 +93,7 @@ ok "no process is left" test -z "$(pgrep -f "$HOOK --root $R" | grep -v $$)"
 conf() {
 	printf '%b' "$1" >"$S/dfg.conf"
 	chmod "${2:-644}" "$S/dfg.conf"
-	BUNDLE_HOOK=$HOOK BUNDLE_JQ="$BUNDLE_HOOK_JQ | .hooks[][].args += [\"--conf\", \"$S/dfg.conf\"]" \
+	BUNDLE_HOOK=$HOOK BUNDLE_JQ=".hooks[][].args += [\"--conf\", \"$S/dfg.conf\"]" \
 		bundle_make "$S/b" "$S/fs" /app
 	hook_run "$S/b" c >"$S/table"
 }
