@@ -9,13 +9,13 @@
 #define FUNCS_MAX (2u << 20)
 #define MINI_MAX  (64u << 20) /* bytes, and for the decoder's dictionary */
 
-/* A string table, cut behind its last NUL. */
-struct names {
+/* A string table up to its last NUL. */
+struct string_table {
 	const char *p;
 	size_t len;
 };
 
-/* Any section's contents, NULL unless they are plain bytes in the file. */
+/* Returns a section's contents, NULL unless they are plain bytes in the file. */
 static Elf_Data *contents(Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *d;
@@ -26,7 +26,7 @@ static Elf_Data *contents(Elf_Scn *scn, const GElf_Shdr *sh)
 	return d && d->d_buf && d->d_size ? d : NULL;
 }
 
-static struct names read_names(Elf *elf, size_t section)
+static struct string_table read_names(Elf *elf, size_t section)
 {
 	Elf_Scn *scn = elf_getscn(elf, section);
 	GElf_Shdr sh;
@@ -34,12 +34,13 @@ static struct names read_names(Elf *elf, size_t section)
 	const char *end;
 
 	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB)
-		return (struct names){0};
+		return (struct string_table){0};
 	d = contents(scn, &sh);
 	end = d ? memrchr(d->d_buf, 0, d->d_size) : NULL;
 	if (!end)
-		return (struct names){0};
-	return (struct names){.p = d->d_buf, .len = (size_t)(end - (const char *)d->d_buf) + 1};
+		return (struct string_table){0};
+	return (struct string_table){.p = d->d_buf,
+				     .len = (size_t)(end - (const char *)d->d_buf) + 1};
 }
 
 static void add_func(struct elffuncs *to, const struct elffunc *f)
@@ -60,7 +61,7 @@ static bool in_code(Elf *elf, size_t section)
 
 static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct elffuncs *to)
 {
-	struct names names = read_names(elf, sh->sh_link);
+	struct string_table names = read_names(elf, sh->sh_link);
 	Elf_Data *d = contents(scn, sh);
 	size_t n = d && sh->sh_entsize ? d->d_size / sh->sh_entsize : 0;
 	bool whole = sh->sh_type == SHT_SYMTAB;
@@ -79,7 +80,8 @@ static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct elf
 		if (s.st_shndx == SHN_UNDEF || s.st_shndx == SHN_ABS || s.st_name >= names.len ||
 		    !names.p[s.st_name] || f.end < f.start || (!whole && f.end == f.start))
 			continue;
-		/* Assembler without type: only in code, and no marks like ARM's "$x". */
+		/* Untyped assembler symbols: only in code, and no mapping symbols like ARM's "$x".
+		 */
 		if (!f.typed && (names.p[s.st_name] == '$' || !in_code(elf, s.st_shndx)))
 			continue;
 		f.name = names.p + s.st_name;
@@ -113,7 +115,8 @@ static void read_build_id(struct elfparts *ret, Elf_Scn *scn, const GElf_Shdr *s
 		}
 }
 
-/* A name, NULs up to a multiple of 4, the checksum (GDB's manual, "Separate Debug Files"). */
+/* Reads a name, padded to a multiple of 4, and a checksum (GDB's manual, "Separate Debug Files").
+ */
 static void read_debuglink(struct elfparts *ret, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *d = contents(scn, sh);
@@ -130,7 +133,7 @@ static void read_debuglink(struct elfparts *ret, Elf_Scn *scn, const GElf_Shdr *
 	ret->debug_crc = crc;
 }
 
-static void take_part(struct elfparts *ret, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+static void add_section(struct elfparts *ret, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
 	if (sh->sh_type == SHT_SYMTAB) {
 		ret->symtab = scn;
@@ -170,18 +173,18 @@ void elfparts_find(Elf *elf, struct elfparts *ret)
 		if (!gelf_getshdr(scn, &sh))
 			continue;
 		name = elf_strptr(elf, strings, sh.sh_name);
-		take_part(ret, scn, &sh, name ? name : "");
+		add_section(ret, scn, &sh, name ? name : "");
 	}
 }
 
-/* Entry i of the linkage table belongs to relocation i. On x86-64 and aarch64 an entry has 16
+/* Entry i of the PLT belongs to relocation i. On x86-64 and aarch64 an entry has 16
  * bytes; .plt begins with a header of one or two entries, .plt.sec (x86 with IBT) has none. */
 void elfparts_plt(const struct elfparts *s, struct elffuncs *to)
 {
 	const uint64_t each = 16;
 	GElf_Ehdr eh;
 	uint64_t header;
-	struct names names;
+	struct string_table names;
 	Elf_Data *rel, *sym;
 	GElf_Rela r;
 	GElf_Sym target;
@@ -214,7 +217,7 @@ void elfparts_plt(const struct elfparts *s, struct elffuncs *to)
 	}
 }
 
-/* Decodes as far as it goes well; false: damaged, or more than MINI_MAX. */
+/* Decompresses; false: damaged, or more than MINI_MAX. */
 static bool decode(lzma_stream *z, uint8_t **buf, size_t *len)
 {
 	size_t cap = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of an ELF file names functions, as it stands there (libelf). The file is untrusted: what
- * lies outside of it or contradicts itself is left out. */
+/* Sections of an ELF file that name functions: symbol tables, PLT, .gnu_debugdata, build id
+ * (libelf). The file is untrusted: what lies outside of it or contradicts itself is skipped. */
 #ifndef DFG_ELF_ELFPARTS_H
 #define DFG_ELF_ELFPARTS_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct elffunc {
-	uint64_t start, end; /* addresses as linked; equal: the size is not known */
+	uint64_t start, end; /* addresses as linked; equal: size unknown */
 	const char *name;    /* borrowed from the Elf */
 	bool plt, typed, weak, global;
 };
@@ -20,7 +20,7 @@ struct elffuncs {
 	size_t count, cap;
 };
 
-/* The sections of interest; NULL: there is none. */
+/* NULL: the file has no such section. */
 struct elfparts {
 	Elf *elf;
 	Elf_Scn *symtab, *dynsym, *plt_rel, *mini;
@@ -34,13 +34,13 @@ struct elfparts {
 
 void elfparts_find(Elf *elf, struct elfparts *ret);
 
-/* Append the functions of .symtab, of .dynsym and of the linkage table. Of .dynsym only those with
- * a size: it does not have all functions, and what lies behind one without is not known. */
+/* Append the functions of .symtab, of .dynsym and of the PLT. Of .dynsym only those with a size: it
+ * lacks local functions, so that one without a size would also cover those after it. */
 void elfparts_symtab(const struct elfparts *p, struct elffuncs *to);
 void elfparts_dynsym(const struct elfparts *p, struct elffuncs *to);
 void elfparts_plt(const struct elfparts *p, struct elffuncs *to);
 
-/* The ELF file in .gnu_debugdata, decompressed, for free(3); NULL: none, or larger than any real
+/* Decompresses the ELF file in .gnu_debugdata, for free(3); NULL: none, or larger than any real
  * one. It has a .symtab of what .dynsym lacks ("MiniDebugInfo" of GDB's manual). */
 void *elfparts_mini(const struct elfparts *p, size_t *ret_len);
 

@@ -1,7 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/names.h"
 
-#include "elf/demangle.h"
+#include <setjmp.h>
+
+/* Of libiberty/demangle.h, which cannot be included: it declares another xrealloc. */
+int cplus_demangle_v3_callback(const char *mangled, int options,
+			       void (*callback)(const char *, size_t, void *), void *opaque);
+
+/* A short mangled name can expand to gigabytes of text, and the demangler has no way to stop:
+ * longjmp leaves it when the buffer is full. (Called this way it allocates no heap memory,
+ * libiberty 2.40 cp-demangle.c.) */
+struct demangled {
+	char *text;
+	size_t len, size;
+	jmp_buf full;
+};
+
+static void add_piece(const char *text, size_t len, void *arg)
+{
+	struct demangled *out = arg;
+	size_t room = out->size - out->len;
+
+	memcpy(out->text + out->len, text, len < room ? len : room);
+	out->len += len < room ? len : room;
+	if (len > room)
+		longjmp(out->full, 1);
+}
+
+/* Writes at most `size` bytes (no NUL) of the readable form, without parameters. Returns its
+ * length, 0 if the name is no C++ name. */
+static size_t demangle_cxx(const char *name, char *buf, size_t size)
+{
+	struct demangled out = {.text = buf, .size = size};
+
+	if (setjmp(out.full))
+		return out.len;
+	if (!cplus_demangle_v3_callback(name, 0 /* DMGL_NO_OPTS */, add_piece, &out))
+		return 0;
+	return out.len;
+}
 
 static size_t leading_underscores(const char *s)
 {

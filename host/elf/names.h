@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of symbols: which of several at one address is shown, and how. */
+/* Names of symbols: selects one of several at an address, and makes it readable. */
 #ifndef DFG_ELF_NAMES_H
 #define DFG_ELF_NAMES_H
 
@@ -17,12 +17,12 @@ struct symbol_rank {
 	bool weak, global;
 };
 
-/* Whether b is the better name for an address than a, by the rules of perf
+/* True if b is the better name for an address than a, by the rules of perf
  * (linux 6.1 tools/perf/util/symbol.c, choose_best_symbol): has a size, is typed, is not weak, is
  * global, has fewer leading underscores, is longer. */
 bool symname_better(const struct symbol_rank *a, const struct symbol_rank *b);
 
-/* Appends the name as it is shown: without a version ("@GLIBC_2.2.5"), C++ demangled without
+/* Appends the name for display: without a version ("@GLIBC_2.2.5"), C++ demangled without
  * parameters as perf does, then symname_add_clean. */
 void symname_add(struct str *out, const char *name, size_t len);
 
@@ -30,8 +30,7 @@ void symname_add(struct str *out, const char *name, size_t len);
  * bytes. An empty one becomes "?". */
 void symname_add_clean(struct str *out, const char *name, size_t len);
 
-/* The part of a path behind its last '/', borrowed; sets *ret_len, which leaves out " (deleted)".
- */
+/* Returns the part of a path after its last '/', borrowed; *ret_len excludes " (deleted)". */
 const char *symname_base(const char *path, size_t *ret_len);
 
 #endif

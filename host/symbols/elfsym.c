@@ -3,9 +3,8 @@
 
 #include "common/str.h"
 #include "common/table.h"
-#include "elf/ehtable.h"
+#include "elf/elf_tables.h"
 #include "elf/elfparts.h"
-#include "elf/elfseg.h"
 #include "elf/names.h"
 
 #define PAGE	  4096u

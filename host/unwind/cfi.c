@@ -7,7 +7,7 @@
 
 #include "common/filemap.h"
 #include "common/str.h"
-#include "elf/elfseg.h"
+#include "elf/elf_tables.h"
 #include "unwind/cfi_rule.h"
 
 #define SECTIONS_MAX 4096
