@@ -98,20 +98,20 @@ static size_t name(struct userstack *us, const struct unwind_frame *at, const st
 	uint32_t *one = &us->one;
 
 	switch (at->kind) {
-	case UNWIND_CODE:
+	case UNWOUND_CODE:
 		return symbolize_code(us->symbols, us->process, at->code, at->addr, ret);
-	case UNWIND_ANY:
+	case UNWOUND_ANY:
 		return symbolize_frames(us->symbols, us->process, at->addr, time, ret);
-	case UNWIND_FROZEN:
+	case UNWOUND_FROZEN:
 		*one = us->frozen;
 		break;
-	case UNWIND_STALE:
+	case UNWOUND_STALE:
 		*one = symbolizer_stale(us->symbols);
 		break;
-	case UNWIND_INTERPRETED:
+	case UNWOUND_INTERPRETED:
 		*one = symbolize_method(us->symbols, us->process, at->method, m->span);
 		break;
-	case UNWIND_NATIVE:
+	case UNWOUND_NATIVE:
 		*one = symbolize_native(us->symbols, us->process, at->addr);
 		break;
 	}
@@ -187,12 +187,12 @@ struct userframes userstack_chain(struct userstack *us, const struct process *p,
 	size_t same = 0;
 
 	us->process = p;
-	while (same < n && same < l->count && l->places[same].at.kind == UNWIND_ANY &&
+	while (same < n && same < l->count && l->places[same].at.kind == UNWOUND_ANY &&
 	       l->places[same].at.addr == addrs[n - 1 - same])
 		same++;
 	cut(l, same);
 	for (n -= same; n;)
-		add_place(us, l, &(struct unwind_frame){.addr = addrs[--n], .kind = UNWIND_ANY},
+		add_place(us, l, &(struct unwind_frame){.addr = addrs[--n], .kind = UNWOUND_ANY},
 			  time);
 	return frames_of(l);
 }

@@ -150,7 +150,7 @@ static void add_registers(struct reader *r)
 static void add_stack(struct reader *r)
 {
 	struct sample_ctx *c = &r->ctx;
-	enum unwind_end end = UNWIND_LOST;
+	enum unwind_end end = STACK_LOST;
 	struct userframes unwound = {0};
 
 	if (userstack_has(c->sample))
@@ -161,8 +161,8 @@ static void add_stack(struct reader *r)
 		add_user(r, unwound);
 	else
 		add_registers(r);
-	c->unwound_to_root = end == UNWIND_ROOT;
-	r->quality->truncated += end == UNWIND_TRUNCATED;
+	c->unwound_to_root = end == STACK_ROOT;
+	r->quality->truncated += end == STACK_TRUNCATED;
 }
 
 /* ---- the root ---------------------------------------------------------------------------- */

@@ -12,7 +12,6 @@
 #define DFG_UNWIND_CFI_H
 
 #include "common/err.h"
-#include "unwind/stack_copy.h"
 #include "unwind/unwind_regs.h"
 
 struct cfi;

@@ -4,8 +4,9 @@
 #ifndef DFG_UNWIND_CFI_RULE_H
 #define DFG_UNWIND_CFI_RULE_H
 
+#include <elfutils/libdw.h>
+
 #include "unwind/cfi.h"
-#include "unwind/cfiexpr.h"
 
 /* What a caller's register is. */
 enum cfi_how {

@@ -1,6 +1,233 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/unwind_walk.h"
 
+#define FRAME_MAX     (1u << 20) /* bytes: what is so far behind the copy is on no stack */
+#define ARGUMENTS_MAX 2u	 /* words that C1 pushes for a stub: slow_subtype_check's classes */
+
+void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
+{
+	struct unwind_frame *f;
+
+	if (w->count >= UNWIND_FRAMES_MAX)
+		return;
+	f = &w->frames[w->count++];
+	f->addr = walk_addr(w);
+	f->method = method;
+	f->kind = kind;
+	f->code = w->code;
+}
+
+enum step walk_missing(const struct walk *w, uint64_t addr)
+{
+	uint64_t behind = addr + sizeof(addr) - w->stack->base;
+
+	return behind > w->stack->len && behind < w->stack->len + FRAME_MAX ? STEP_CUT : STEP_LOST;
+}
+
+bool walk_is_native(const struct walk *w, uint64_t addr)
+{
+	struct cfi *cfi;
+	uint64_t offset;
+
+	return addr && w->src->native(w->src->arg, addr - 1, &cfi, &offset);
+}
+
+static bool is_return_in(const struct snapfile_code *c, uint64_t addr)
+{
+	uint64_t offset = addr - c->start;
+
+	switch (c->record->kind) {
+	case SNAP_INTERPRETER:
+		return true;
+	case SNAP_COMPILED:
+	case SNAP_NATIVE:
+		return snapfile_is_return(c, offset) || offset == c->record->deopt ||
+		       offset == c->record->deopt_mh;
+	default:
+		return snapfile_is_return(c, offset);
+	}
+}
+
+bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
+{
+	uint64_t fp = unwind_fp(&w->regs);
+
+	/* Only the first frame can be without any stack of its own. */
+	if (sp < unwind_sp(&w->regs) || (sp == unwind_sp(&w->regs) && !w->regs.exact) ||
+	    (fp_at && !stack_read(w->stack, fp_at, &fp)))
+		return false;
+	walk_set(w, pc, sp, fp);
+	return true;
+}
+
+static bool read_sender(const struct walk *w, struct sender s, uint64_t *ret_pc)
+{
+	if (!s.link)
+		return walk_read(w, s.ret_at, ret_pc);
+	*ret_pc = walk_link(w);
+	return true;
+}
+
+bool walk_take(struct walk *w, struct sender s)
+{
+	uint64_t pc;
+
+	return read_sender(w, s, &pc) && walk_is_return(w, pc) &&
+	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
+}
+
+bool walk_take_native(struct walk *w, struct sender s)
+{
+	uint64_t pc;
+
+	return read_sender(w, s, &pc) && walk_is_native(w, pc) &&
+	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
+}
+
+/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
+static bool is_barrier(const struct snapfile_code *c)
+{
+	static const char name[] = "StubRoutines (continuation";
+
+	return c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
+	       memcmp(c->name, name, strlen(name)) == 0;
+}
+
+/* See struct returns_answer. */
+static uint32_t certain_frame(const struct returns_answer *a)
+{
+	const struct snapfile_code *c = a->codes[0];
+	uint64_t offset;
+
+	if (a->returns != 1 || a->frozen ||
+	    (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE))
+		return 0;
+	offset = a->addr - c->start;
+	return offset != c->record->deopt && offset != c->record->deopt_mh ? c->record->frame_size
+									   : 0;
+}
+
+static void find_answer(const struct walk *w, struct returns_answer *ret)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = snapfile_find(w->src->code, ret->addr - 1, w->src->span, c);
+	bool marked;
+
+	ret->frozen = w->head->cont_return ? ret->addr == w->head->cont_return
+					   : n == 1 && is_barrier(c[0]);
+	marked = ret->frozen || ret->addr == w->head->call_stub_return;
+	ret->count = ret->returns = 0;
+	for (size_t i = 0; i < n; i++)
+		if (marked || is_return_in(c[i], ret->addr))
+			ret->codes[ret->count++] = c[i];
+	ret->returns = ret->count;
+	for (size_t i = 0; i < n; i++)
+		if (!marked && !is_return_in(c[i], ret->addr))
+			ret->codes[ret->count++] = c[i];
+	ret->frame = certain_frame(ret);
+	ret->known = true;
+}
+
+const struct returns_answer *walk_find_answer(const struct walk *w, uint64_t addr)
+{
+	static const struct returns_answer none;
+	struct returns_answer *a;
+
+	if (!addr || !w->src->code)
+		return &none;
+	a = returns_slot(w->src->returns, addr);
+	if (!a->known)
+		find_answer(w, a);
+	return a;
+}
+
+bool walk_is_frozen(const struct walk *w, uint64_t addr)
+{
+	return walk_answer(w, addr)->frozen;
+}
+
+size_t walk_return_codes(const struct walk *w, uint64_t addr,
+			 const struct snapfile_code *ret[SNAPFILE_AROUND])
+{
+	const struct returns_answer *a = walk_answer(w, addr);
+
+	memcpy(ret, a->codes, sizeof(a->codes));
+	return a->returns;
+}
+
+size_t walk_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND])
+{
+	uint64_t pc = unwind_pc(&w->regs);
+	const struct returns_answer *a = walk_answer(w, pc + w->regs.exact);
+
+	/* Of several, those that can return behind the pc come first, not the earliest. */
+	if (w->regs.exact && a->count > 1)
+		return snapfile_find(w->src->code, pc, w->src->span, ret);
+	memcpy(ret, a->codes, sizeof(a->codes));
+	return w->regs.exact || !a->returns ? a->count : a->returns;
+}
+
+/* The same for one code that the caller may be. */
+static bool code_leads_on(const struct walk *w, const struct snapfile_code *c, uint64_t sp)
+{
+	uint64_t at, next;
+
+	if (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE)
+		return true;
+	at = sp + c->record->frame_size - sizeof(next);
+	if (!walk_read(w, at, &next))
+		return walk_missing(w, at) == STEP_CUT;
+	return walk_is_return(w, next) ||
+	       (w->code && w->code->record->kind == SNAP_STUBS &&
+		walk_read(w, at + ARGUMENTS_MAX * sizeof(next), &next) && walk_is_return(w, next));
+}
+
+bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = walk_return_codes(w, pc, c);
+
+	for (size_t i = 0; i < n; i++)
+		if (code_leads_on(w, c[i], sp))
+			return true;
+	return n == 0;
+}
+
+bool walk_take_found(struct walk *w, struct sender s)
+{
+	uint64_t pc;
+
+	return read_sender(w, s, &pc) && walk_is_return(w, pc) &&
+	       walk_leads_on(w, pc, s.ret_at + sizeof(pc)) &&
+	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
+}
+
+/* Whether a word on the stack could be the return address of a caller that cannot be told: code
+ * that the snapshot does not have, or has other code for by now. Stubs stay what they are. */
+static bool may_be_code(const struct walk *w, uint64_t word)
+{
+	const struct returns_answer *a = walk_answer(w, word);
+	uint32_t kind = a->count ? a->codes[0]->record->kind : SNAP_COMPILED;
+
+	return word > w->head->code_low && word <= w->head->code_high && !a->returns &&
+	       (kind == SNAP_COMPILED || kind == SNAP_NATIVE);
+}
+
+bool walk_search(struct walk *w, struct sender first, unsigned count)
+{
+	uint64_t word;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (walk_take_found(w, first))
+			return true;
+		if (!walk_read(w, first.ret_at, &word) || may_be_code(w, word))
+			return false;
+		first.ret_at += sizeof(word);
+		first.fp_at += first.fp_at ? sizeof(word) : 0;
+	}
+	return false;
+}
+
 static enum step step_in(struct walk *w)
 {
 	enum step result;
@@ -39,7 +266,7 @@ static bool leads_on(struct walk *w, const struct snapfile_code *c)
 static enum step step_stale(struct walk *w)
 {
 	w->code = NULL;
-	walk_add(w, UNWIND_STALE, 0);
+	walk_add(w, UNWOUND_STALE, 0);
 	return STEP_LOST;
 }
 
@@ -127,12 +354,12 @@ enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs
 	*ret_count = w.count;
 	switch (s) {
 	case STEP_ON:
-		return UNWIND_TRUNCATED;
+		return STACK_TRUNCATED;
 	case STEP_ROOT:
-		return UNWIND_ROOT;
+		return STACK_ROOT;
 	case STEP_CUT:
-		return limited ? UNWIND_TRUNCATED : UNWIND_LOST;
+		return limited ? STACK_TRUNCATED : STACK_LOST;
 	default:
-		return UNWIND_LOST;
+		return STACK_LOST;
 	}
 }

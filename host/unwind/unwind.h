@@ -15,13 +15,13 @@
 #define UNWIND_FRAMES_MAX 2048
 
 enum unwind_kind {
-	UNWIND_NATIVE,
-	UNWIND_CODE,	    /* code of the snapshot that is not the interpreter */
-	UNWIND_INTERPRETED, /* a Java method in the interpreter */
-	UNWIND_FROZEN, /* mark: here, frames of a virtual thread are in the heap, not on the stack
-			*/
-	UNWIND_STALE,  /* code of the JVM, but no snapshot tells which it was at the time */
-	UNWIND_ANY,    /* not of unwinding: an address of a chain, in whatever it is */
+	UNWOUND_NATIVE,
+	UNWOUND_CODE,	     /* code of the snapshot that is not the interpreter */
+	UNWOUND_INTERPRETED, /* a Java method in the interpreter */
+	UNWOUND_FROZEN, /* mark: here, frames of a virtual thread are in the heap, not on the stack
+			 */
+	UNWOUND_STALE,	/* code of the JVM, but no snapshot tells which it was at the time */
+	UNWOUND_ANY,	/* not of unwinding: an address of a chain, in whatever it is */
 };
 
 struct unwind_frame {
@@ -34,9 +34,9 @@ struct unwind_frame {
 enum unwind_end {
 	/* The thread's first function: of a virtual thread, its carrier's, or FROZEN if the
 	 * carrier's frames behind it cannot be found. */
-	UNWIND_ROOT,
-	UNWIND_TRUNCATED, /* the end of the stack copy, or UNWIND_FRAMES_MAX */
-	UNWIND_LOST,	  /* no rule fits */
+	STACK_ROOT,
+	STACK_TRUNCATED, /* the end of the stack copy, or UNWIND_FRAMES_MAX */
+	STACK_LOST,	 /* no rule fits */
 };
 
 /* Where addresses are. */

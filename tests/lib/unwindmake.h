@@ -259,7 +259,7 @@ __attribute__((unused)) static void is_stack(const struct thread *t, const char 
 	for (size_t i = 0; i < n; i++) {
 		str_addf(&got, "%c%llx", "ncifs"[frames[i].kind],
 			 (unsigned long long)frames[i].addr);
-		if (frames[i].kind == UNWIND_INTERPRETED)
+		if (frames[i].kind == UNWOUND_INTERPRETED)
 			str_addf(&got, ":%llx", (unsigned long long)frames[i].method);
 		str_addc(&got, ' ');
 	}

@@ -101,7 +101,7 @@ static void compare(struct stat_run *r, const struct perf_sample *s, const struc
 	fp_chain_part(&at, s, &theirs);
 	if (!ours.count && !theirs.count)
 		return;
-	if (unwound[0].kind == UNWIND_NATIVE && !theirs.whole) {
+	if (unwound[0].kind == UNWOUND_NATIVE && !theirs.whole) {
 		r->outside++;
 		return;
 	}
@@ -170,14 +170,14 @@ static size_t frames_of(struct stat_run *r, const struct unwind_frame *f, const 
 
 	*ret = &one;
 	switch (f->kind) {
-	case UNWIND_STALE:
+	case UNWOUND_STALE:
 		one = symbolizer_stale(r->symbols);
 		return 1;
-	case UNWIND_INTERPRETED:
+	case UNWOUND_INTERPRETED:
 		one = symbolize_method(r->symbols, r->process, f->method,
 				       snapfile_around(r->snapshot, r->time));
 		return 1;
-	case UNWIND_CODE:
+	case UNWOUND_CODE:
 		return symbolize_code(r->symbols, r->process, f->code, f->addr, ret);
 	default:
 		one = symbolize_native(r->symbols, r->process, f->addr);
@@ -228,7 +228,7 @@ static void add_sample(struct stat_run *r, const struct perf_sample *s)
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	r->seconds += (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 	for (size_t i = 0; i < n; i++)
-		java = java || unwound[i].kind != UNWIND_NATIVE;
+		java = java || unwound[i].kind != UNWOUND_NATIVE;
 	r->samples++;
 	if (r->folded)
 		print_folded(r, n);
@@ -238,16 +238,16 @@ static void add_sample(struct stat_run *r, const struct perf_sample *s)
 	r->ends[end]++;
 	r->java += java;
 	r->java_ends[end] += java;
-	if (r->verbose > 0 && end == UNWIND_TRUNCATED && java) {
+	if (r->verbose > 0 && end == STACK_TRUNCATED && java) {
 		r->verbose--;
 		printf("TRUNCATED, %zu bytes of stack\n", stack.len);
 		show_sample(r, &regs, &stack, n);
 	}
-	if (end == UNWIND_TRUNCATED)
+	if (end == STACK_TRUNCATED)
 		count(r->cut, name_of(r, unwound[n - 1].addr));
-	if (end == UNWIND_LOST)
+	if (end == STACK_LOST)
 		add_lost(r, &regs, &stack, n);
-	if (s->chain_len && end != UNWIND_TRUNCATED)
+	if (s->chain_len && end != STACK_TRUNCATED)
 		compare(r, s, &regs, &stack, n);
 }
 

@@ -96,7 +96,7 @@ static void test_depth(void)
 
 	for (size_t i = 3; i < ARRAY_LEN(deep); i += 4)
 		deep[i] = RET;
-	is_int(unwind(&src, &t.regs, &stack, true, frames, &n), UNWIND_TRUNCATED, "too deep");
+	is_int(unwind(&src, &t.regs, &stack, true, frames, &n), STACK_TRUNCATED, "too deep");
 	is_int((int64_t)n, UNWIND_FRAMES_MAX, "frames up to the limit");
 }
 

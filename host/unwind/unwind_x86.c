@@ -1,8 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cpu/x86/stubGenerator_x86_64.cpp, sharedRuntime_x86_64.cpp of JDK 8 to 25. */
-#include "unwind/unwind_arch.h"
+#include "unwind/unwind_walk.h"
 
 #define WORD 8u
+
+/* ---- method ---- */
+
+#define MOVED_MAX 80u /* bytes that intrinsics take of the stack but by pushing */
+
+void arch_settle(struct walk *w)
+{
+	(void)w;
+}
+
+/* At the start of an exit without "pop rbp" the return address is on top; a saved frame pointer
+ * there is none. */
+struct sender arch_exit(const struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs), word;
+
+	(void)c;
+	if (stack_read(w->stack, sp, &word) && walk_is_return(w, word))
+		return walk_frameless(w);
+	return (struct sender){.ret_at = sp + WORD, .fp_at = sp};
+}
+
+bool arch_take_left(struct walk *w, const struct snapfile_code *c)
+{
+	(void)c;
+	return walk_take_found(w, walk_frameless(w));
+}
+
+/* C2's String.indexOf moves the stack pointer, by up to four words and a copy of the string
+ * searched for, and keeps what it was on top (c2_MacroAssembler_x86.cpp string_indexof, JDK 8 to
+ * 25). */
+bool arch_take_moved(struct walk *w, const struct snapfile_code *c)
+{
+	uint64_t sp = unwind_sp(&w->regs), saved;
+
+	return w->regs.exact && stack_read(w->stack, sp, &saved) && saved > sp &&
+	       saved - sp <= MOVED_MAX && saved % WORD == 0 &&
+	       walk_take_found(w, walk_body(c, saved));
+}
+
+/* ---- interp ---- */
+
+/* cpu/x86/templateInterpreterGenerator_x86.cpp, interp_masm_x86.cpp of JDK 8 to 25. */
+
+/* Words of parameters and locals between a frame and its caller's: 65535 are possible, but what
+ * goes on below a small number is all that is plausible. */
+#define LOCAL_WORDS_MAX 1024u
+
+/* Bytes, from where calls return to up to where the stack pointer is set anew. */
+#define RETURN_ENTRY 16u
+
+/* Whether a register holds the stack pointer the caller will have. */
+static bool is_sender_sp(const struct walk *w, uint64_t value)
+{
+	uint64_t sp = unwind_sp(&w->regs);
+
+	return value > sp && value % WORD == 0 && value - sp <= LOCAL_WORDS_MAX * WORD;
+}
+
+/* While a method is entered, rbx is the method and r13 the caller's stack pointer: later r13 points
+ * to bytecode. The return address is on the stack, for some instructions in rax, and then in the
+ * new frame, of which the last state comes first here since rax keeps it. */
+bool arch_enter_step(struct walk *w)
+{
+	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), pc = 0;
+	uint64_t method = unwind_get(&w->regs, UNWIND_RBX),
+		 sender = unwind_get(&w->regs, UNWIND_R13), word;
+	uint64_t fp_at = 0;
+
+	if (!is_sender_sp(w, sender) || !walk_is_method(w, method))
+		return false;
+	if (fp >= sp && fp - sp <= 4 * WORD && stack_read(w->stack, fp + WORD, &word) &&
+	    walk_is_return(w, word)) {
+		pc = word;
+		fp_at = fp;
+	} else if (stack_read(w->stack, sp, &word) && word == fp &&
+		   stack_read(w->stack, sp + WORD, &word) && walk_is_return(w, word)) {
+		pc = word;
+		fp_at = sp;
+	} else if (stack_read(w->stack, sp, &word) && walk_is_return(w, word)) {
+		/* Compiled code has just returned there, and all is as at its call. */
+		if (unwind_pc(&w->regs) - word < RETURN_ENTRY)
+			return false;
+		pc = word;
+	} else if (walk_is_return(w, unwind_get(&w->regs, UNWIND_RAX))) {
+		pc = unwind_get(&w->regs, UNWIND_RAX);
+	}
+	if (!pc)
+		return false;
+	return walk_leave_interpreted(w, method, pc, sender, fp_at);
+}
+
+/* While a method is left: the frame is gone, rbx is the caller's stack pointer, and the return
+ * address is on the stack or in r13. Which method it was cannot be told any more. */
+bool arch_leave_step(struct walk *w)
+{
+	uint64_t sender = unwind_get(&w->regs, UNWIND_RBX), pc = unwind_get(&w->regs, UNWIND_R13),
+		 word;
+
+	if (!is_sender_sp(w, sender) && sender != unwind_sp(&w->regs))
+		return false;
+	if (!walk_is_return(w, pc)) {
+		if (!stack_read(w->stack, unwind_sp(&w->regs), &word) || !walk_is_return(w, word))
+			return false;
+		pc = word;
+	}
+	return walk_leave_interpreted(w, 0, pc, sender, 0);
+}
+
+bool arch_sender_below(const struct walk *w, uint64_t pc)
+{
+	(void)w;
+	(void)pc;
+	return false;
+}
+
+/* ---- stub ---- */
+
+/* cpu/x86/stubGenerator_x86_64.cpp, sharedRuntime_x86_64.cpp of JDK 8 to 25. */
 
 /* Registers a stub saves, and what else it keeps: the stubs of ciphers push most of them. */
 #define SAVED_MAX     16u
