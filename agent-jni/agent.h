@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent's thread waits for (events.c) and what it then does (dump.c). */
+/* The two parts of the agent's thread: it waits for events (events.c) and serves requests (dump.c).
+ */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 

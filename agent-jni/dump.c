@@ -13,7 +13,7 @@ struct dump_cache {
 	_Alignas(16) uint8_t work[HS_WORK_BYTES];
 	_Alignas(16) uint8_t state[HS_STATE_BYTES];
 	struct dump_writer writer;
-	struct jvm_memory memory;
+	struct agent_memory memory;
 	bool is_open;	/* memory is open */
 	bool is_series; /* state is valid: requests have keep= */
 };

@@ -29,7 +29,7 @@ static int proc_open(const char *of_thread, const char *of_process, int flags)
 
 /* Writes memory into a file in memory and reads it back: the kernel copies it, so that an unmapped
  * page only ends the write. Costs a tenth of a read of /proc/self/mem. */
-static bool copy_read(const struct jvm_memory *memory, uint64_t addr, uint8_t *buf, size_t len)
+static bool copy_read(const struct agent_memory *memory, uint64_t addr, uint8_t *buf, size_t len)
 {
 	for (size_t n; len > 0; addr += n, buf += n, len -= n) {
 		n = len < COPY_MAX ? len : COPY_MAX;
@@ -42,7 +42,7 @@ static bool copy_read(const struct jvm_memory *memory, uint64_t addr, uint8_t *b
 
 static int64_t memory_read(void *arg, uint64_t addr, void *buf, size_t len)
 {
-	const struct jvm_memory *memory = arg;
+	const struct agent_memory *memory = arg;
 	struct sys_iovec local = {buf, len}, remote = {(void *)addr, len};
 
 	if (memory->copy >= 0 && copy_read(memory, addr, buf, len))
@@ -55,7 +55,7 @@ static int64_t memory_read(void *arg, uint64_t addr, void *buf, size_t len)
 
 static size_t memory_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
 {
-	const struct jvm_memory *memory = arg;
+	const struct agent_memory *memory = arg;
 	struct sys_iovec from[GATHER_MAX];
 	long got;
 
@@ -169,7 +169,7 @@ static bool search_maps(struct libjvm_search *s, char *buf, size_t cap)
 	return found;
 }
 
-static bool jvm_open(struct jvm_memory *memory, uint64_t address)
+static bool jvm_open(struct agent_memory *memory, uint64_t address)
 {
 	struct libjvm_search search = {.address = address};
 	char buf[8192];
@@ -178,7 +178,7 @@ static bool jvm_open(struct jvm_memory *memory, uint64_t address)
 	       hs_elf_open_jvm(&memory->elf, &memory->source, search.base);
 }
 
-bool jvm_memory_open(struct jvm_memory *memory, const void *vm)
+bool jvm_memory_open(struct agent_memory *memory, const void *vm)
 {
 	uint64_t table, function = 0;
 
@@ -196,7 +196,7 @@ bool jvm_memory_open(struct jvm_memory *memory, const void *vm)
 	return (function && jvm_open(memory, function)) || jvm_open(memory, 0);
 }
 
-void jvm_memory_close(struct jvm_memory *memory)
+void jvm_memory_close(struct agent_memory *memory)
 {
 	if (memory->mem >= 0)
 		sys_close(memory->mem);
@@ -220,7 +220,7 @@ static bool byte_set(uint64_t addr)
 bool jvm_memory_set_flag(const void *vm, const char *flag)
 {
 	void *work = sys_map(HS_WORK_BYTES);
-	struct jvm_memory memory;
+	struct agent_memory memory;
 	uint64_t addr;
 	uint8_t value;
 	bool done;

@@ -5,7 +5,7 @@
 
 #include "hotspot/hotspot.h"
 
-struct jvm_memory {
+struct agent_memory {
 	int mem;  /* /proc/self/mem, used if `copy` fails; -1: process_vm_readv(2) */
 	int copy; /* a file in memory through which memory is copied; -1: none */
 	int pid;
@@ -15,8 +15,8 @@ struct jvm_memory {
 
 /* Finds libjvm and its symbols through the functions of the JavaVM* `vm`. False: this process has
  * no HotSpot, or its memory map cannot be read; call jvm_memory_close all the same. */
-bool jvm_memory_open(struct jvm_memory *memory, const void *vm);
-void jvm_memory_close(struct jvm_memory *memory);
+bool jvm_memory_open(struct agent_memory *memory, const void *vm);
+void jvm_memory_close(struct agent_memory *memory);
 
 /* Sets a boolean flag of the JVM through /proc/self/mem, unless it is set, not boolean or not
  * writable. False: nothing was changed. */

@@ -5,15 +5,15 @@
 
 #define PHDRS_MAX   64
 #define DYNAMIC_MAX 256
-#define CHAIN_MAX   4096 /* symbols looked at for one name */
+#define CHAIN_MAX   4096 /* symbols compared for one name */
 
 static bool elf_read(const struct hs_elf *elf, uint64_t addr, void *buf, size_t len)
 {
 	return elf->source->read(elf->source->arg, addr, buf, len) == (int64_t)len;
 }
 
-/* Where a dynamic entry points to: relocated in place by glibc, a link-time address in musl. */
-static uint64_t elf_place(const struct hs_elf *elf, uint64_t value)
+/* Returns the address in a dynamic entry: relocated in place by glibc, a link-time one in musl. */
+static uint64_t elf_address(const struct hs_elf *elf, uint64_t value)
 {
 	return value >= elf->bias ? value : value + elf->bias;
 }
@@ -28,20 +28,20 @@ static bool elf_read_dynamic(struct hs_elf *elf, uint64_t addr)
 		if (dyn.d_tag == DT_NULL)
 			break;
 		if (dyn.d_tag == DT_SYMTAB)
-			elf->symtab = elf_place(elf, dyn.d_un.d_ptr);
+			elf->symtab = elf_address(elf, dyn.d_un.d_ptr);
 		else if (dyn.d_tag == DT_STRTAB)
-			elf->strtab = elf_place(elf, dyn.d_un.d_ptr);
+			elf->strtab = elf_address(elf, dyn.d_un.d_ptr);
 		else if (dyn.d_tag == DT_STRSZ)
 			elf->strsz = dyn.d_un.d_val;
 		else if (dyn.d_tag == DT_GNU_HASH)
-			elf->gnu_hash = elf_place(elf, dyn.d_un.d_ptr);
+			elf->gnu_hash = elf_address(elf, dyn.d_un.d_ptr);
 		else if (dyn.d_tag == DT_HASH)
-			elf->hash = elf_place(elf, dyn.d_un.d_ptr);
+			elf->hash = elf_address(elf, dyn.d_un.d_ptr);
 	}
 	return elf->symtab && elf->strtab && elf->strsz && (elf->gnu_hash || elf->hash);
 }
 
-/* Adds what a PT_LOAD maps; `bias` is still missing in both. */
+/* Adds the range of a PT_LOAD, without the bias. */
 static void span_add(struct hs_span *span, const Elf64_Phdr *ph)
 {
 	uint64_t end = ph->p_vaddr + ph->p_memsz;
@@ -60,7 +60,7 @@ static void span_move(struct hs_span *span, uint64_t bias)
 	span->high += bias;
 }
 
-bool hs_elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t base)
+static bool elf_open(struct hs_elf *elf, const struct hs_source *source, uint64_t base)
 {
 	uint64_t dynamic = 0, first = UINT64_MAX;
 	Elf64_Ehdr head;
@@ -108,7 +108,7 @@ static bool elf_name_is(const struct hs_elf *elf, uint32_t offset, const char *n
 	return true;
 }
 
-/* The address of symbol number i when it is defined and has this name, else 0. */
+/* Returns the address of symbol i if it is defined and has this name, else 0. */
 static uint64_t elf_match(const struct hs_elf *elf, uint32_t i, const char *name)
 {
 	Elf64_Sym sym;
@@ -180,7 +180,7 @@ uint64_t hs_elf_symbol(void *arg, const char *name)
 
 bool hs_elf_open_jvm(struct hs_elf *elf, struct hs_source *source, uint64_t base)
 {
-	if (!hs_elf_open(elf, source, base) || hs_elf_symbol(elf, "gHotSpotVMStructs") == 0)
+	if (!elf_open(elf, source, base) || hs_elf_symbol(elf, "gHotSpotVMStructs") == 0)
 		return false;
 	source->image = elf->image;
 	source->variables = elf->variables;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hotspot/mem.h"
 
-/* User addresses end far below; this keeps every sum of address and length from wrapping. */
+/* Above all user addresses; no sum of an address and a length overflows. */
 #define ADDR_END (1ull << 62)
 
 void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *window, size_t cap)
@@ -11,19 +11,19 @@ void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *windo
 	mem->room = window;
 	mem->cap = cap;
 	mem->pieces.count = 0;
-	hs_mem_forget(mem);
+	hs_mem_drop_pages(mem);
 	for (size_t i = 0; i < HS_PAGES / HS_WAYS; i++)
 		mem->oldest[i] = 0;
 }
 
-void hs_mem_forget(struct hs_mem *mem)
+void hs_mem_drop_pages(struct hs_mem *mem)
 {
 	mem->last = 0;
 	for (size_t i = 0; i < HS_PAGES; i++)
 		mem->tag[i] = 0;
 }
 
-/* Neighbours stay neighbours, and regions that are a power of two apart do not collide. */
+/* Neighbours stay neighbours, and regions a power of two apart do not collide. */
 static size_t set_of(uint64_t number)
 {
 	return (size_t)((number + (number >> 10) * 37) % (HS_PAGES / HS_WAYS));
@@ -34,7 +34,7 @@ static size_t page_load(struct hs_mem *mem, uint64_t number)
 	size_t set, slot;
 	int64_t n;
 
-	/* Mostly the one that was asked for before. */
+	/* Mostly the same page as before. */
 	if (mem->tag[mem->last] == number + 1)
 		return mem->last;
 	set = set_of(number);
@@ -80,7 +80,7 @@ bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
 
 		if (!from)
 			return false;
-		/* Most reads are of one number, and most lie within a page. */
+		/* Most reads are of one number within a page. */
 		if (len == 8 && n >= 8) {
 			__builtin_memcpy(to, from, 8);
 			return true;
@@ -128,7 +128,7 @@ int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap)
 	return (int)used;
 }
 
-/* How much can be read from addr on into buf: fewer than len at a hole. */
+/* Returns the bytes read, fewer than len at a hole. */
 static size_t read_some(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
 {
 	int64_t n = -1;
@@ -145,7 +145,7 @@ void hs_mem_window(struct hs_mem *mem, uint64_t addr, size_t len)
 	mem->window = (struct hs_window){.bytes = mem->room, .at = addr, .have = have};
 }
 
-void hs_mem_gather(struct hs_mem *mem, size_t len)
+void hs_mem_read_pieces(struct hs_mem *mem, size_t len)
 {
 	const struct hs_source *source = mem->source;
 	struct hs_pieces *p = &mem->pieces;
@@ -165,7 +165,7 @@ void hs_mem_gather(struct hs_mem *mem, size_t len)
 	}
 }
 
-void hs_mem_show(struct hs_mem *mem, size_t i)
+void hs_mem_use_piece(struct hs_mem *mem, size_t i)
 {
 	const struct hs_pieces *p = &mem->pieces;
 

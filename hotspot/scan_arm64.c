@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Instructions of HotSpot's arm64 assembler (C1 and C2, JDK 8 to 25: macroAssembler_aarch64.cpp
  * build_frame, remove_frame; aarch64.ad MachEpilogNode, c1_LIRAssembler_aarch64.cpp return_op).
- * A frame below 528 bytes is made at once, and the frame pointer and the return address are put at
+ * A frame below 528 bytes is allocated at once, with the frame pointer and the return address at
  * its end; for others, and for native wrappers and stubs, these two are pushed first. */
 #include "hotspot/scan.h"
 
@@ -9,7 +9,7 @@
 #define PROLOGUE_MAX 256u
 #define EXIT_MAX     128u
 #define AT_ONCE_MAX  528u
-#define IMMEDIATE    4096u /* from here on a number is in x8 */
+#define IMMEDIATE    4096u /* larger numbers are in x8 */
 
 #define PUSH	   0xa9bf7bfdu /* stp x29, x30, [sp, #-16]! */
 #define POP	   0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
@@ -25,7 +25,7 @@
 #define IS_BLR(i)  (((i)&0xfffffc1fu) == 0xd63f0000u)
 #define IS_COND(i) (((i)&0xff000010u) == 0x54000000u)
 
-/* The instruction at an offset; 0, which is none, behind the code. */
+/* Returns the instruction at an offset; 0, which is none, after the code. */
 static uint32_t insn_at(const struct hs_code *c, uint32_t at)
 {
 	uint32_t insn;
@@ -36,8 +36,8 @@ static uint32_t insn_at(const struct hs_code *c, uint32_t at)
 	return insn;
 }
 
-/* Whether the stack pointer is changed by n there. Frames so large that n comes in x8 are believed
- * as they stand: there are several ways to load it. */
+/* True if the instruction changes the stack pointer by n. For an n in x8 only the register is
+ * checked: there are several ways to load it. */
 static bool adjusts_at(const struct hs_code *c, uint32_t at, uint32_t immediate, uint32_t by_x8,
 		       uint32_t n)
 {
@@ -49,7 +49,7 @@ static bool is_at_once(const struct hs_code *c)
 	return c->frame_size < AT_ONCE_MAX;
 }
 
-/* The one at an offset: false, it is none. */
+/* Matches a prologue at an offset. */
 static bool prologue_at(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
 {
 	uint32_t at = from + INSN, n = c->frame_size - 16;
@@ -75,7 +75,7 @@ void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue
 {
 	uint32_t end = c->frame_complete;
 
-	if (end == SNAP_NONE && c->leaves) /* a stub has it right at its start */
+	if (end == SNAP_NONE && c->leaves) /* a stub starts with it */
 		end = from + INSN;
 	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
 	if (c->frame_size < 16 || end == SNAP_NONE || end > c->size || from >= end)
@@ -87,7 +87,7 @@ void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue
 			return;
 }
 
-/* Instructions between the restored registers and the return. */
+/* Instructions allowed between the restored registers and the return. */
 static const struct {
 	uint32_t mask, insn;
 } between[] = {
@@ -109,14 +109,14 @@ static bool is_between(uint32_t insn)
 	return false;
 }
 
-/* A return, or the jump that ends a method in its place. */
+/* Matches a return or a tail jump. */
 static bool is_return(uint32_t insn)
 {
 	return insn == 0xd65f03c0 || (insn & 0xfffffc1f) == 0xd61f0000 ||
 	       (insn & 0xfc000000) == 0x14000000;
 }
 
-/* Where `b.lo` goes forward to, 0: it is none. */
+/* Returns the target of a forward `b.lo`, 0: it is none. */
 static uint32_t below_at(const struct hs_code *c, uint32_t at)
 {
 	uint32_t insn = insn_at(c, at), distance = (insn >> 5 & 0x7ffff) * INSN;
@@ -124,7 +124,7 @@ static uint32_t below_at(const struct hs_code *c, uint32_t at)
 	return IS_COND(insn) && (insn & 0xf) == 3 && distance < EXIT_MAX ? at + distance : 0;
 }
 
-/* The offset behind the return that follows, 0: there is none, and so this was no exit. */
+/* Returns the offset after the return that follows, 0: none, so this is no exit. */
 static uint32_t exit_end(const struct hs_code *c, uint32_t from)
 {
 	uint32_t over = 0;
@@ -138,7 +138,7 @@ static uint32_t exit_end(const struct hs_code *c, uint32_t from)
 			over = below_at(c, at);
 		if (is_between(insn))
 			at += INSN;
-		else if (over > at) /* the slow way of the reserved stack's check (JEP 270) */
+		else if (over > at) /* the slow path of the reserved stack check (JEP 270) */
 			at = over;
 		else
 			return 0;
@@ -146,8 +146,7 @@ static uint32_t exit_end(const struct hs_code *c, uint32_t from)
 	return 0;
 }
 
-/* Where an exit's snap_exit.pop is, if its first instruction is at an offset; SNAP_NONE: there is
- * none. */
+/* Returns the snap_exit.pop of the exit that begins at an offset, SNAP_NONE: none. */
 static uint32_t exit_at(const struct hs_code *c, uint32_t at)
 {
 	uint32_t insn = insn_at(c, at), n = c->frame_size - 16;
@@ -180,7 +179,7 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 	return n;
 }
 
-/* What `adrp x8, page; add x8, x8, n` in front of an offset makes; 0: they are not there. */
+/* Returns the address made by `adrp x8, page; add x8, x8, n` before an offset; 0: none. */
 static uint64_t far_target(const struct hs_code *c, uint32_t at)
 {
 	uint32_t page = at >= 2 * INSN ? insn_at(c, at - 2 * INSN) : 0;
@@ -195,7 +194,7 @@ static uint64_t far_target(const struct hs_code *c, uint32_t at)
 	return ((c->start + at - 2 * INSN) & ~0xfffull) + (distance << 12) + (add >> 10 & 0xfff);
 }
 
-/* Where the call at an offset goes to; 0: there is none, or to where is not known. */
+/* Returns the target of the call at an offset; 0: no call, or an unknown target. */
 static uint64_t call_target(const struct hs_code *c, uint32_t at)
 {
 	uint32_t insn = insn_at(c, at);
@@ -230,7 +229,7 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 	return n;
 }
 
-bool hs_scan_is_behind_call(const uint8_t *code, uint32_t end)
+bool hs_scan_is_after_call(const uint8_t *code, uint32_t end)
 {
 	uint32_t insn;
 

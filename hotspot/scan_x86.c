@@ -3,10 +3,10 @@
  * macroAssembler_x86.cpp verified_entry, x86_64.ad MachEpilogNode). */
 #include "hotspot/scan.h"
 
-/* A prologue is at most the bang of the stack, a check of the class's state, and the frame. */
+/* A prologue is at most a stack bang, a check of the class's state, and the frame. */
 #define PROLOGUE_MAX 256u
-/* From `pop rbp` to the end of the return: reserved stack check with all of its slow way, poll,
- * return. */
+/* From `pop rbp` to the end of the return: reserved stack check with its slow path, poll, return.
+ */
 #define EXIT_MAX 128u
 #define PUSH_BP	 0x55
 #define PUSH_DX	 0x52
@@ -15,15 +15,15 @@
 #define POP_BP	 0x5d
 #define LEAVE	 0xc9
 #define CALL	 0xe8
-#define MOV_R10	 0xba /* behind 0x49 */
+#define MOV_R10	 0xba /* after 0x49 */
 
-/* The bytes at an offset, for comparing; NULL where there are fewer than len. */
+/* Returns the bytes at an offset, NULL if there are fewer than len. */
 static const uint8_t *bytes_at(const struct hs_code *c, uint32_t at, uint32_t len)
 {
 	return at <= c->size && len <= c->size - at ? c->bytes + at : NULL;
 }
 
-/* The length of `add rsp, n` (c4) or `sub rsp, n` (ec) at an offset; 0: it is something else. */
+/* Returns the length of `add rsp, n` (c4) or `sub rsp, n` (ec) at an offset, 0: another one. */
 static uint32_t adjust_at(const struct hs_code *c, uint32_t at, uint8_t modrm, uint32_t n)
 {
 	const uint8_t *p = bytes_at(c, at, 4);
@@ -39,7 +39,7 @@ static uint32_t adjust_at(const struct hs_code *c, uint32_t at, uint8_t modrm, u
 	return value == n ? 7 : 0;
 }
 
-/* `mov rbp, rsp`, in either encoding. */
+/* Returns the length of `mov rbp, rsp`, in either encoding, or 0. */
 static uint32_t move_bp_at(const struct hs_code *c, uint32_t at)
 {
 	const uint8_t *p = bytes_at(c, at, 3);
@@ -50,7 +50,7 @@ static uint32_t move_bp_at(const struct hs_code *c, uint32_t at)
 		       : 0;
 }
 
-/* The one at an offset: false, it is none. */
+/* Matches a prologue at an offset. */
 static bool prologue_at(const struct hs_code *c, uint32_t from, struct hs_prologue *ret)
 {
 	uint32_t at = from + 1, len;
@@ -63,7 +63,7 @@ static bool prologue_at(const struct hs_code *c, uint32_t from, struct hs_prolog
 		*ret = (struct hs_prologue){.push_end = from + 1, .sub_end = at + len};
 		return true;
 	}
-	/* Without a bang C2 makes all of the frame at once, and moves rbp into it. ExceptionBlob
+	/* Without a bang C2 allocates the whole frame at once and stores rbp in it. ExceptionBlob
 	 * pushes its return address first. */
 	at = from + (c->leaves && c->bytes[from] == PUSH_DX);
 	len = adjust_at(c, at, 0xec, c->frame_size - 8);
@@ -75,7 +75,7 @@ void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue
 {
 	uint32_t end = c->frame_complete;
 
-	if (end == SNAP_NONE && c->leaves) /* a stub has it right at its start */
+	if (end == SNAP_NONE && c->leaves) /* a stub starts with it */
 		end = from + 1;
 	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
 	if (c->frame_size < 16 || end == SNAP_NONE || end > c->size || from >= end)
@@ -88,7 +88,7 @@ void hs_scan_prologue(const struct hs_code *c, uint32_t from, struct hs_prologue
 	*ret = (struct hs_prologue){.push_end = SNAP_NONE, .sub_end = SNAP_NONE};
 }
 
-/* Instructions between `pop rbp` and the return, by their first bytes. */
+/* Instructions allowed between `pop rbp` and the return, by their first bytes. */
 static const struct {
 	uint8_t len, match, bytes[4];
 } between[] = {
@@ -127,8 +127,8 @@ static uint32_t between_at(const struct hs_code *c, uint32_t at)
 	return 0;
 }
 
-/* The length of a return, of the jump that ends a method in its place, or of what takes the return
- * address off in a stub that will jump to an exception's handler. */
+/* Returns the length of a return, of a tail jump, or of the `pop` that removes the return address
+ * in a stub that jumps to an exception handler. */
 static uint32_t return_at(const struct hs_code *c, uint32_t at)
 {
 	const uint8_t *p = bytes_at(c, at, 1);
@@ -151,15 +151,14 @@ static uint32_t return_at(const struct hs_code *c, uint32_t at)
 
 #define EACH_BYTE 0x0101010101010101ull
 
-/* The highest bit of the first byte of v that is `byte`, and maybe of some behind it. */
+/* Sets the highest bit of the first byte of v equal to `byte`, and maybe of later ones. */
 static uint64_t marks(uint64_t v, uint8_t byte)
 {
 	v ^= byte * EACH_BYTE;
 	return (v - EACH_BYTE) & ~v & 0x80 * EACH_BYTE;
 }
 
-/* The first offset from `at` on with one of three bytes; the code's size: none. Most of a method is
- * neither an exit nor a call. */
+/* Finds the first offset from `at` on with one of three bytes; the code's size: none. */
 static uint32_t find(const struct hs_code *c, uint32_t at, uint8_t x, uint8_t y, uint8_t z)
 {
 	for (uint64_t v, m; at + sizeof(v) <= c->size; at += sizeof(v)) {
@@ -173,7 +172,7 @@ static uint32_t find(const struct hs_code *c, uint32_t at, uint8_t x, uint8_t y,
 	return at;
 }
 
-/* Where `jb` goes forward to, 0: it is none. */
+/* Returns the target of a forward `jb`, 0: it is none. */
 static uint32_t below_at(const struct hs_code *c, uint32_t at)
 {
 	const uint8_t *p = bytes_at(c, at, 2);
@@ -188,7 +187,7 @@ static uint32_t below_at(const struct hs_code *c, uint32_t at)
 	return distance < EXIT_MAX ? at + 6 + distance : 0;
 }
 
-/* The offset behind the return that follows, 0: there is none, and so this was no exit. */
+/* Returns the offset after the return that follows, 0: none, so this is no exit. */
 static uint32_t exit_end(const struct hs_code *c, uint32_t from, uint32_t *ret_return)
 {
 	uint32_t at = from, over = 0, len;
@@ -201,7 +200,7 @@ static uint32_t exit_end(const struct hs_code *c, uint32_t from, uint32_t *ret_r
 		if (below_at(c, at))
 			over = below_at(c, at);
 		len = between_at(c, at);
-		/* The slow way of the reserved stack's check is jumped over (JEP 270). */
+		/* `jb` skips the slow path of the reserved stack check (JEP 270). */
 		if (len == 0 && over <= at)
 			return 0;
 		at = len ? at + len : over;
@@ -209,8 +208,8 @@ static uint32_t exit_end(const struct hs_code *c, uint32_t from, uint32_t *ret_r
 	return 0;
 }
 
-/* Whether the frame has been taken off right in front of an offset. */
-static bool behind_add(const struct hs_code *c, uint32_t at)
+/* True if an `add rsp` that removes the frame ends at an offset. */
+static bool is_after_add(const struct hs_code *c, uint32_t at)
 {
 	uint32_t n = c->frame_size - 16;
 
@@ -218,7 +217,7 @@ static bool behind_add(const struct hs_code *c, uint32_t at)
 	       (at >= 7 && adjust_at(c, at - 7, 0xc4, n) == 7);
 }
 
-/* ExceptionBlob's `pop rdx`, behind an add of all of its frame. */
+/* Matches ExceptionBlob's `pop rdx` after an add of its whole frame. */
 static bool pops_pc(const struct hs_code *c, uint32_t at)
 {
 	return c->leaves && c->bytes[at] == POP_DX && at >= 4 &&
@@ -240,12 +239,12 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 			ret[n++] = (struct snap_exit){.pop = i, .end = i + 1};
 			continue;
 		}
-		if (b == POP_DX || (b == POP_BP && !bare && !behind_add(c, i)))
+		if (b == POP_DX || (b == POP_BP && !bare && !is_after_add(c, i)))
 			continue;
 		end = exit_end(c, i + 1, &ret_at);
 		if (end == 0)
 			continue;
-		/* Behind `leave` there is nothing left but the return address. */
+		/* After `leave` only the return address is left. */
 		ret[n].pop = b == POP_BP ? i : ret_at;
 		ret[n++].end = end;
 		i = end - 1;
@@ -253,8 +252,8 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 	return n;
 }
 
-/* The offset behind a call whose first byte that tells it is at an offset: `call n`, or `mov r10,
- * address; call r10`; 0: there is none. */
+/* Returns the offset after a call, 0: none. `at` is the opcode of `call n`, or the second byte of
+ * `mov r10, address; call r10`. */
 static uint32_t call_end(const struct hs_code *c, uint32_t at, uint64_t *ret_target)
 {
 	const uint8_t *p = bytes_at(c, at, 5);
@@ -294,7 +293,7 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 	return n;
 }
 
-bool hs_scan_is_behind_call(const uint8_t *code, uint32_t end)
+bool hs_scan_is_after_call(const uint8_t *code, uint32_t end)
 {
 	return (end >= 5 && code[end - 5] == CALL) ||
 	       (end >= 2 && code[end - 2] == 0xff && code[end - 1] >> 3 == 0x1a);

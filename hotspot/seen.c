@@ -1,33 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hotspot/seen.h"
 
-/* Where it is, or would be. */
-static uint32_t place_of(const struct hs_named *n, uint64_t print)
-{
-	uint32_t i = (uint32_t)(print % HS_NAMED_SLOTS);
+#include <stddef.h>
 
-	while (n->slot[i] && n->slot[i] != print)
-		i = (i + 1) % HS_NAMED_SLOTS;
-	return i;
+#include "hotspot/table.h"
+
+void hs_methods_init(struct hs_methods *m)
+{
+	m->count = 0;
+	for (uint32_t i = 0; i < HS_METHODS_SLOTS; i++)
+		m->slot[i] = 0;
 }
 
-void hs_named_add(struct hs_named *n, uint64_t print)
+uint64_t *hs_methods_add(struct hs_methods *m, uint64_t method)
 {
-	uint32_t i = place_of(n, print);
+	uint32_t i;
 
-	if (print == 0 || n->slot[i] || n->count == HS_NAMED_MAX)
+	/* Method is aligned to words. */
+	if (method == 0 || (method & 7) != 0)
+		return NULL;
+	i = hs_table_find(m->slot, HS_METHODS_SLOTS, ~7ull, method);
+	if (!m->slot[i]) {
+		if (m->count == HS_METHODS_MAX)
+			return NULL;
+		m->order[m->count++] = i;
+		m->slot[i] = method;
+	}
+	return &m->slot[i];
+}
+
+void hs_written_add(struct hs_written *w, uint64_t fingerprint)
+{
+	uint32_t i = hs_table_find(w->slot, HS_WRITTEN_SLOTS, ~0ull, fingerprint);
+
+	if (fingerprint == 0 || w->slot[i] || w->count == HS_WRITTEN_MAX)
 		return;
-	n->slot[i] = print;
-	n->count++;
+	w->slot[i] = fingerprint;
+	w->count++;
 }
 
-bool hs_named_has(const struct hs_named *n, uint64_t print)
+bool hs_written_has(const struct hs_written *w, uint64_t fingerprint)
 {
-	return print && n->slot[place_of(n, print)];
+	return fingerprint && w->slot[hs_table_find(w->slot, HS_WRITTEN_SLOTS, ~0ull, fingerprint)];
 }
 
-void hs_named_forget(struct hs_named *n)
+void hs_written_reset(struct hs_written *w)
 {
-	if (n->count > 0)
-		__builtin_memset(n, 0, sizeof(*n));
+	if (w->count > 0)
+		__builtin_memset(w, 0, sizeof(*w));
 }

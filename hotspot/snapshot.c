@@ -1,113 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hotspot/snapshot.h"
-
 #include "hotspot/clock.h"
-#include "hotspot/stubs.h"
-#include "hotspot/threads.h"
+#include "hotspot/metadata.h"
+#include "hotspot/records.h"
 
-/* The first release whose packed numbers leave out 0 (JDK-8292758). */
+/* The first release whose packed numbers exclude 0 (JDK-8292758). */
 #define JDK_EXCLUDES_ZERO 20
 
-/* Has the header of the block at walk->next at hand: as one piece of many where most blocks will be
- * as they were, else together with all that lies behind it. */
-static void header_show(struct snapshot *s, const struct hs_walk *walk)
-{
-	struct hs_mem *mem = &s->hs.mem;
-	struct hs_pieces *p = &mem->pieces;
+/* ---- HEAD and END ---- */
 
-	if (hs_mem_in_window(mem, walk->next, HS_BLOB_HEADER))
-		return;
-	if (!s->delta) {
-		hs_mem_window(mem, walk->next, (size_t)(walk->heap->high - walk->next));
-		return;
-	}
-	while (s->piece < p->count && p->at[s->piece] < walk->next)
-		s->piece++;
-	if (s->piece >= p->count || p->at[s->piece] != walk->next) {
-		hs_walk_ahead(&s->hs, walk, hs_blob_header(&s->hs));
-		s->piece = 0;
-	}
-	if (p->count > 0)
-		hs_mem_show(mem, s->piece);
+static uint32_t jdk_read(struct hs *hs)
+{
+	uint64_t n;
+
+	/* JDK 8 has HotSpot 25. */
+	if (hs_has(hs, HS_JDK_CURRENT) && hs_has(hs, HS_JDK_MAJOR) &&
+	    hs_get(hs, hs_inside(hs, 0, HS_JDK_CURRENT), HS_JDK_MAJOR, &n) && n != 0)
+		return (uint32_t)n;
+	return hs_get(hs, 0, HS_VM_MAJOR, &n) && n < 1000 ? (uint32_t)n : 0;
 }
 
-/* All of a block at once, as far as the window goes. False: it is none any more. */
-static bool block_show(struct snapshot *s, const struct hs_block *block, struct hs_blob *ret,
-		       char text[HS_BLOB_NAME_MAX])
+static uint64_t flag_find(struct hs *hs, const char *name)
 {
-	struct hs_mem *mem = &s->hs.mem;
+	uint64_t addr;
+	uint8_t value;
 
-	if (hs_mem_in_window(mem, block->start, (size_t)block->size))
-		return true;
-	hs_mem_window(mem, block->start, (size_t)block->size);
-	return hs_blob_read(&s->hs, block, ret, text);
+	return hs_flag(hs, name, &addr, &value) ? addr : 0;
 }
 
-/* A block in use, whose header is at hand. False: the sink takes no more. */
-static bool block_write(struct snapshot *s, const struct hs_heap *heap,
-			const struct hs_block *block)
+static bool flag_is_on(struct hs *hs, uint64_t addr)
 {
-	char text[HS_BLOB_NAME_MAX];
-	struct hs_blob blob;
+	uint8_t value;
 
-	if (!hs_blob_read(&s->hs, block, &blob, text)) {
-		s->result->skipped++;
-		return true;
+	return addr != 0 && hs_mem_read(&hs->mem, addr, &value, 1) && value != 0;
+}
+
+/* Reads the header fields that never change. */
+static void head_read(struct hs_snapshot *s)
+{
+	struct hs *hs = &s->hs;
+	struct snap_head *head = &s->fixed.head;
+
+	*head = (struct snap_head){
+		.record = {SNAP_HEAD, sizeof(*head)},
+		.magic = SNAP_MAGIC,
+		.version = SNAP_VERSION,
+		.jdk = jdk_read(hs),
+	};
+	hs_constant(hs, "frame::entry_frame_call_wrapper_offset", &head->entry_wrapper);
+	/* cpu/x86/frame_x86.hpp, cpu/aarch64/frame_aarch64.hpp */
+	head->interpreter_method = -3;
+#ifdef __aarch64__
+	head->interpreter_bcp = head->jdk == 8 ? -7 : -9;
+#else
+	head->interpreter_bcp = head->jdk == 8 ? -7 : -8;
+#endif
+	s->fixed.preserve_fp = flag_find(hs, "PreserveFramePointer");
+	s->fixed.debug_non_safe = flag_find(hs, "DebugNonSafepoints");
+}
+
+/* Reads the bounds of the code, and two stubs, which a starting JVM does not have yet. */
+static void bounds_read(struct hs_snapshot *s, const struct hs_heaps *heaps)
+{
+	struct snap_head *head = &s->fixed.head;
+	uint64_t low, high;
+
+	hs_get(&s->hs, 0, HS_CALL_STUB_RETURN, &head->call_stub_return);
+	hs_get(&s->hs, 0, HS_CONT_RETURN, &head->cont_return);
+	head->code_low = heaps->heap[0].low;
+	head->code_high = heaps->heap[heaps->count - 1].high;
+	/* The reserved range, if known: the heaps may still grow. */
+	if (hs_get(&s->hs, 0, HS_CODE_LOW, &low) && hs_get(&s->hs, 0, HS_CODE_HIGH, &high) &&
+	    low <= head->code_low && high >= head->code_high) {
+		head->code_low = low;
+		head->code_high = high;
 	}
-	if (hs_blob_is_dead(&blob) ||
-	    (s->state && hs_state_same(s->state, blob.code, hs_blob_print(&s->hs, &blob))))
-		return true;
-	if (!snapshot_batch_room(s) && !snapshot_batch_flush(s, heap))
-		return false;
-	if (block_show(s, block, &blob, text))
-		snapshot_code(s, block, &blob, text);
-	else
-		s->result->skipped++;
-	return true;
 }
 
-/* False: the sink takes no more. */
-static bool heap_write(struct snapshot *s, const struct hs_heap *heap, unsigned *budget)
+static bool head_write(struct hs_snapshot *s, uint64_t time, uint32_t flags)
 {
-	struct hs_walk walk;
-	struct hs_block block;
+	struct snap_head head = s->fixed.head;
 
-	hs_walk_start(&walk, heap, *budget);
-	while (hs_walk_seek(&s->hs, &walk)) {
-		header_show(s, &walk);
-		if (hs_walk_next(&s->hs, &walk, &block) && block.used &&
-		    !block_write(s, heap, &block))
-			return false;
-	}
-	if (walk.cut)
-		s->result->status = DFG_DUMP_READ;
-	*budget = walk.budget;
-	return snapshot_batch_flush(s, heap);
+	head.time = time;
+	head.flags = flags | (s->delta ? SNAP_DELTA : 0);
+	if (flag_is_on(&s->hs, s->fixed.preserve_fp))
+		head.flags |= SNAP_PRESERVE_FP;
+	if (flag_is_on(&s->hs, s->fixed.debug_non_safe))
+		head.flags |= SNAP_DEBUG_NON_SAFE;
+	return hs_record_write(s, &head, sizeof(head));
 }
 
-/* The code that has gone, in the batch's memory. False: the sink takes no more. */
-static bool gone_write(struct snapshot *s)
-{
-	uint32_t count = hs_state_gone(s->state);
-	uint64_t *start = (uint64_t *)(s->batch.records + sizeof(struct snap_gone));
-	uint32_t most = (SNAP_BATCH - sizeof(struct snap_gone)) / sizeof(*start);
-
-	for (uint32_t i = 0; i < count;) {
-		uint32_t n = count - i < most ? count - i : most;
-		struct snap_gone gone = {.count = n};
-
-		for (uint32_t k = 0; k < n; k++)
-			start[k] = hs_state_gone_at(s->state, i++);
-		gone.record = (struct snap_record){SNAP_GONE,
-						   (uint32_t)(sizeof(gone) + n * sizeof(*start))};
-		__builtin_memcpy(s->batch.records, &gone, sizeof(gone));
-		if (!snapshot_emit(s, s->batch.records, gone.record.size))
-			return false;
-	}
-	return true;
-}
-
-static bool end_write(struct snapshot *s)
+static bool end_write(struct hs_snapshot *s)
 {
 	struct snap_end end = {
 		.record = {SNAP_END, sizeof(end)},
@@ -118,17 +100,157 @@ static bool end_write(struct snapshot *s)
 		.time = hs_clock_ns(),
 	};
 
-	return snapshot_emit(s, &end, sizeof(end));
+	return hs_record_write(s, &end, sizeof(end));
 }
 
-static void snapshot_init(struct snapshot *s, const struct hs_source *source,
-			  const struct hs_sink *sink, struct hs_state *state,
-			  struct hs_result *result)
+/* ---- code and methods ---- */
+
+/* Reads the header of the block at walk->next: of a map or a delta as one piece of many, since the
+ * rest of most blocks is not needed, else with all that follows it. */
+static void header_read(struct hs_snapshot *s, const struct hs_walk *walk)
+{
+	struct hs_mem *mem = &s->hs.mem;
+	struct hs_pieces *p = &mem->pieces;
+
+	if (hs_mem_in_window(mem, walk->next, HS_BLOB_HEADER))
+		return;
+	if (!s->delta && !s->is_map) {
+		hs_mem_window(mem, walk->next, (size_t)(walk->heap->high - walk->next));
+		return;
+	}
+	while (s->piece < p->count && p->at[s->piece] < walk->next)
+		s->piece++;
+	if (s->piece >= p->count || p->at[s->piece] != walk->next) {
+		hs_walk_read_ahead(&s->hs, walk, hs_blob_header(&s->hs));
+		s->piece = 0;
+	}
+	if (p->count > 0)
+		hs_mem_use_piece(mem, s->piece);
+}
+
+/* Reads all of a block into the window, as far as it fits. False: it is no longer valid. */
+static bool block_read(struct hs_snapshot *s, const struct hs_block *block, struct hs_blob *ret,
+		       char text[HS_BLOB_NAME_MAX])
+{
+	struct hs_mem *mem = &s->hs.mem;
+
+	if (hs_mem_in_window(mem, block->start, (size_t)block->size))
+		return true;
+	hs_mem_window(mem, block->start, (size_t)block->size);
+	return hs_blob_read(&s->hs, block, ret, text);
+}
+
+/* Writes a used block whose header has been read. False: the sink is full. */
+static bool block_write(struct hs_snapshot *s, const struct hs_heap *heap,
+			const struct hs_block *block)
+{
+	char text[HS_BLOB_NAME_MAX];
+	struct hs_blob blob;
+
+	if (!hs_blob_read(&s->hs, block, &blob, text)) {
+		s->result->skipped++;
+		return true;
+	}
+	if (hs_blob_is_dead(&blob) ||
+	    (s->state &&
+	     hs_state_unchanged(s->state, blob.code, hs_blob_fingerprint(&s->hs, &blob))))
+		return true;
+	if (!hs_batch_has_room(s) && !hs_batch_flush(s, heap))
+		return false;
+	if (s->is_map)
+		hs_record_line(s, block, &blob, text);
+	else if (block_read(s, block, &blob, text))
+		hs_record_code(s, block, &blob, text);
+	else
+		s->result->skipped++;
+	return true;
+}
+
+/* Writes all code. False: the sink is full. */
+static bool heaps_write(struct hs_snapshot *s, const struct hs_heaps *heaps)
+{
+	unsigned budget = HS_BLOCKS_MAX;
+
+	for (unsigned i = 0; i < heaps->count; i++) {
+		const struct hs_heap *heap = &heaps->heap[i];
+		struct hs_walk walk;
+		struct hs_block block;
+
+		hs_walk_start(&walk, heap, budget);
+		while (hs_walk_seek(&s->hs, &walk)) {
+			header_read(s, &walk);
+			if (hs_walk_next(&s->hs, &walk, &block) && block.used &&
+			    !block_write(s, heap, &block))
+				return false;
+		}
+		if (walk.cut)
+			s->result->status = DFG_DUMP_READ;
+		budget = walk.budget;
+		if (!hs_batch_flush(s, heap))
+			return false;
+	}
+	return true;
+}
+
+/* Skips methods of the set, from an index on, that earlier snapshots have written. */
+static void methods_skip_written(struct hs_snapshot *s, uint32_t from)
+{
+	struct hs_methods *m = &s->methods;
+
+	for (uint32_t i = from; i < m->count; i++)
+		if (hs_written_has(&s->state->written,
+				   hs_method_fingerprint(&s->hs, m->slot[m->order[i]] & ~7ull)))
+			m->order[i] = HS_METHODS_LEFT;
+}
+
+/* Writes METHOD records for the first `count` methods of the set, but for those skipped. False: the
+ * sink is full. */
+static bool methods_write(struct hs_snapshot *s, uint32_t count)
+{
+	struct hs_methods *m = &s->methods;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (m->order[i] == HS_METHODS_LEFT)
+			continue;
+		if (!hs_batch_has_room(s) && !hs_batch_flush(s, NULL))
+			return false;
+		hs_record_method(s, m->slot[m->order[i]] & ~7ull);
+	}
+	return hs_batch_flush(s, NULL);
+}
+
+/* Writes the code that is gone; uses the batch's memory. False: the sink is full. */
+static bool gone_write(struct hs_snapshot *s)
+{
+	uint32_t count = hs_state_gone(s->state);
+	uint64_t *start = (uint64_t *)(s->batch.records + sizeof(struct snap_gone));
+	uint32_t most = (HS_BATCH - sizeof(struct snap_gone)) / sizeof(*start);
+
+	for (uint32_t i = 0; i < count;) {
+		uint32_t n = count - i < most ? count - i : most;
+		struct snap_gone gone = {.count = n};
+
+		for (uint32_t k = 0; k < n; k++)
+			start[k] = hs_state_gone_at(s->state, i++);
+		gone.record = (struct snap_record){SNAP_GONE,
+						   (uint32_t)(sizeof(gone) + n * sizeof(*start))};
+		__builtin_memcpy(s->batch.records, &gone, sizeof(gone));
+		if (!hs_record_write(s, s->batch.records, gone.record.size))
+			return false;
+	}
+	return true;
+}
+
+/* ---- dumps ---- */
+
+static void dump_init(struct hs_snapshot *s, const struct hs_source *source,
+		      const struct hs_sink *sink, struct hs_state *state, struct hs_result *result)
 {
 	*result = (struct hs_result){.status = DFG_DUMP_OK};
 	s->sink = sink;
 	s->result = result;
 	s->state = state;
+	s->is_map = false;
 	s->delta = state && state->ready;
 	s->methods_written = 0;
 	s->full = false;
@@ -138,12 +260,10 @@ static void snapshot_init(struct snapshot *s, const struct hs_source *source,
 	s->batch.names = 0;
 	s->batch.used = 0;
 	hs_mem_init(&s->hs.mem, source, s->window, sizeof(s->window));
-	hs_methods_init(&s->methods);
-	hs_scopes_init(&s->scopes);
 }
 
-/* What stays as it is is read once. */
-static bool fixed_read(struct snapshot *s)
+/* Reads the tables and the fixed header fields; a delta copies them from the state. */
+static bool fixed_read(struct hs_snapshot *s)
 {
 	if (s->delta) {
 		s->hs.tables = s->state->tables;
@@ -152,7 +272,7 @@ static bool fixed_read(struct snapshot *s)
 	}
 	if (!hs_tables_read(&s->hs))
 		return false;
-	snapshot_head_read(s);
+	head_read(s);
 	if (s->state) {
 		s->state->tables = s->hs.tables;
 		s->state->fixed = s->fixed;
@@ -160,76 +280,74 @@ static bool fixed_read(struct snapshot *s)
 	return true;
 }
 
-/* Adds to the methods those of classes. Returns what the head says of that. */
-static uint32_t methods_list(struct snapshot *s, uint64_t time, bool last)
+/* Adds the methods of classes to the set. Returns the header's flag for that. */
+static uint32_t methods_list(struct hs_snapshot *s, uint64_t time, bool last)
 {
 	struct hs_loaders *loaders = s->state ? &s->state->loaders : NULL;
-	enum hs_methods_of of = s->seldom ? HS_METHODS_OF_NEW : HS_METHODS_OF_NEW_LOADERS;
+	enum hs_methods_of of = s->with_rare ? HS_METHODS_OF_NEW : HS_METHODS_OF_NEW_LOADERS;
 	bool new = s->delta &&hs_methods_walk(&s->hs, &s->methods, loaders, of), complete;
 	uint32_t count = s->methods.count;
 
-	/* The memory of methods that went is used again: a list of all says which these are. */
+	/* Memory of unloaded methods is reused; a list of all methods shows which. */
 	if (s->delta && !last && !hs_loaders_due(loaders, time))
 		return 0;
 	complete = hs_methods_walk(&s->hs, &s->methods, loaders, HS_METHODS_OF_ALL);
 	if (last && new) {
-		/* But for new classes, which may be where others were. */
-		snapshot_methods_leave(s, count);
+		/* Except those of new classes, which may be where others were. */
+		methods_skip_written(s, count);
 		return complete ? SNAP_METHODS_NAMED : 0;
 	}
 	if (loaders) {
 		hs_loaders_listed(loaders, time);
-		hs_named_forget(&s->state->named);
+		hs_written_reset(&s->state->written);
 	}
 	return complete ? SNAP_METHODS_COMPLETE : 0;
 }
 
-/* False: the sink takes no more. */
-static bool records_write(struct snapshot *s, const struct hs_heaps *heaps, uint64_t time,
+/* False: the sink is full. */
+static bool records_write(struct hs_snapshot *s, const struct hs_heaps *heaps, uint64_t time,
 			  bool last)
 {
-	unsigned budget = HS_BLOCKS_MAX;
 	uint32_t listed;
 
-	s->seldom = !s->delta || last || time - s->state->seldom >= HS_SELDOM_NS;
-	if (!snapshot_head_write(s, time, methods_list(s, time, last)))
+	s->with_rare = !s->delta || last || time - s->state->rare_time >= HS_RARE_NS;
+	if (!head_write(s, time, methods_list(s, time, last)))
 		return false;
 	listed = s->methods.count;
-	snapshot_refresh(s);
-	/* Code names its methods as it is read: those that are left come behind it. */
-	for (unsigned i = 0; i < heaps->count; i++)
-		if (!heap_write(s, &heaps->heap[i], &budget))
-			return false;
-	if (!snapshot_methods_all(s, listed))
+	hs_batch_refresh(s);
+	/* Code adds its methods as it is read; the rest of the listed ones follow. */
+	if (!heaps_write(s, heaps) || !methods_write(s, listed))
 		return false;
-	/* A walk that was cut has not seen what it has not seen: all of that is as it was. */
+	/* After a walk that was cut nothing is known to be gone. */
 	if (s->delta && s->result->status == DFG_DUMP_OK && !gone_write(s))
 		return false;
-	if (s->seldom && (!snapshot_threads(s, s->state ? &s->state->threads : NULL) ||
-			  !snapshot_stubs(s, heaps, s->state ? &s->state->stubs : NULL)))
+	if (s->with_rare && (!hs_threads_write(s, s->state ? &s->state->threads : NULL) ||
+			     !hs_stubs_write(s, heaps, s->state ? &s->state->stubs : NULL)))
 		return false;
-	if (s->seldom && s->state)
-		s->state->seldom = time;
+	if (s->with_rare && s->state)
+		s->state->rare_time = time;
 	return end_write(s);
 }
 
-static void dump(struct snapshot *s, bool last)
+static void snapshot_write(struct hs_snapshot *s, bool last)
 {
 	uint64_t time = hs_clock_ns();
 	struct hs_heaps heaps;
 
+	hs_methods_init(&s->methods);
+	hs_scopes_init(&s->scopes);
 	if (!fixed_read(s) || !hs_heaps_read(&s->hs, &heaps)) {
 		s->result->status = DFG_DUMP_NO_TABLES;
 		return;
 	}
 	s->base = s->fixed.head.jdk >= JDK_EXCLUDES_ZERO;
-	snapshot_bounds_read(s, &heaps);
+	bounds_read(s, &heaps);
 	if (s->state)
 		hs_state_begin(s->state, s->fixed.head.code_low);
 	if (records_write(s, &heaps, time, last) && s->state && s->result->status == DFG_DUMP_OK)
 		hs_state_commit(s->state);
 	else if (s->state)
-		hs_state_forget(s->state);
+		hs_state_reset(s->state);
 	if (s->result->status == DFG_DUMP_OK && !hs_tables_whole(&s->hs))
 		s->result->status = DFG_DUMP_PARTLY;
 }
@@ -237,13 +355,27 @@ static void dump(struct snapshot *s, bool last)
 void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		      struct hs_result *ret)
 {
-	snapshot_init(work, source, sink, NULL, ret);
-	dump(work, true);
+	dump_init(work, source, sink, NULL, ret);
+	snapshot_write(work, true);
 }
 
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, bool last, struct hs_result *ret)
 {
-	snapshot_init(work, source, sink, state, ret);
-	dump(work, last);
+	dump_init(work, source, sink, state, ret);
+	snapshot_write(work, last);
+}
+
+void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, void *work,
+		 struct hs_result *ret)
+{
+	struct hs_snapshot *s = work;
+	struct hs_heaps heaps;
+
+	dump_init(s, source, sink, NULL, ret);
+	s->is_map = true;
+	if (hs_tables_read(&s->hs) && hs_heaps_read(&s->hs, &heaps))
+		heaps_write(s, &heaps);
+	else
+		ret->status = DFG_DUMP_NO_TABLES;
 }

@@ -1,91 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What snapshots of one JVM have said so far: struct hs_state is the opaque memory of
- * hs_dump_delta.
+/* The contents of earlier snapshots of a JVM: struct hs_state is the memory of hs_dump_delta.
  *
- * Code is remembered as a list by address, in the order of the walk: the last snapshot's list is
- * gone through beside the walk that makes the next, so that what is new, what is as it was and what
- * has gone fall out of one comparison. */
+ * Code is a list sorted by address, in the order of the walk: the walk for the next snapshot passes
+ * through the last list in parallel, which finds new, unchanged and gone code in one comparison. */
 #ifndef HS_STATE_H
 #define HS_STATE_H
 
 #include "dfg/snapshot.h"
-#include "hotspot/loaders.h"
+#include "hotspot/classes.h"
 #include "hotspot/seen.h"
 
 #define HS_STATE_CODES 200000u
 
 #define HS_THREADS_SLOTS 4096u
 
-/* How often a delta looks at threads' names, and for new classes of old loaders. */
-#define HS_SELDOM_NS 500000000ull
+/* Interval at which deltas include thread names, and new classes of old loaders. */
+#define HS_RARE_NS 500000000ull
 
-struct hs_known {
-	uint32_t at;	/* of the code, bytes from the lowest heap */
-	uint32_t print; /* what its header said, hashed; 0: to be written again */
+struct hs_known_code {
+	uint32_t at;	      /* offset from the lowest heap */
+	uint32_t fingerprint; /* of its header; 0: write it again */
 };
 
-/* What a head says that stays as it is for as long as the JVM runs. */
+/* Header fields that never change. */
 struct hs_fixed {
 	struct snap_head head;
-	uint64_t preserve_fp, debug_non_safe; /* addresses of the flags; 0: not there */
+	uint64_t preserve_fp, debug_non_safe; /* addresses of the flags; 0: none */
 };
 
-/* The names of threads that were last written; all 0: none. */
-struct hs_threads_known {
+/* Thread names as last written. */
+struct hs_known_threads {
 	uint32_t count;
-	struct {
-		uint32_t tid, hash; /* of the name; tid 0: empty */
-	} slot[HS_THREADS_SLOTS];
+	uint64_t slot[HS_THREADS_SLOTS]; /* tid << 32 | hash of the name; 0: empty */
 };
 
 /* The list of the JVM's stubs. */
-struct hs_stubs_known {
-	bool sought;	/* in a JVM that had a call stub by then */
-	uint64_t list;	/* the variable that has it; 0: not found */
-	uint64_t first; /* the first one when they were last written */
+struct hs_known_stubs {
+	bool searched;	/* in a JVM that had a call stub */
+	uint64_t list;	/* address of the variable; 0: not found */
+	uint64_t first; /* the first stub when they were last written */
 };
 
 struct hs_state {
-	bool ready;	 /* there is a last snapshot */
-	unsigned turn;	 /* its list is list[turn] */
-	uint64_t seldom; /* when what seldom changes was last looked at */
+	bool ready;	    /* there is a last snapshot */
+	unsigned turn;	    /* its list is list[turn] */
+	uint64_t rare_time; /* of the last snapshot with what rarely changes */
 	uint64_t base;
 	uint32_t count[2];
-	uint32_t cursor, gone; /* how much of the last list has been passed, and was gone */
+	uint32_t cursor, gone; /* entries of the last list passed, and of these gone */
 	struct hs_tables tables;
 	struct hs_fixed fixed;
-	struct hs_known list[2][HS_STATE_CODES];
+	struct hs_known_code list[2][HS_STATE_CODES];
 	struct hs_loaders loaders;
-	struct hs_named named;
-	struct hs_threads_known threads;
-	struct hs_stubs_known stubs;
+	struct hs_written written;
+	struct hs_known_threads threads;
+	struct hs_known_stubs stubs;
 };
 
 _Static_assert(sizeof(struct hs_state) <= HS_STATE_BYTES, "the state fits");
 
-/* Before the walk; `base` is the lowest address there is. Forgets all if that has changed. */
+/* Before the walk; `base` is the lowest address of code. Resets the state if it has changed. */
 void hs_state_begin(struct hs_state *st, uint64_t base);
 
-/* Whether the code that starts at `code` is what it was; then it is remembered on. Calls come with
- * rising addresses. */
-bool hs_state_same(struct hs_state *st, uint64_t code, uint32_t print);
+/* True if the code that starts at `code` is unchanged; adds it to the new list then. Addresses must
+ * ascend. */
+bool hs_state_unchanged(struct hs_state *st, uint64_t code, uint32_t fingerprint);
 
-/* Remembers code that is written now. NULL: there is no room, it is written each time. */
-struct hs_known *hs_state_keep(struct hs_state *st, uint64_t code, uint32_t print);
+/* Adds code that is written now. NULL: the list is full, it is written each time. */
+struct hs_known_code *hs_state_add(struct hs_state *st, uint64_t code, uint32_t fingerprint);
 
-/* It was not written after all. */
-void hs_state_drop(struct hs_known *known);
+/* Undoes hs_state_add: the code was not written. */
+void hs_state_remove(struct hs_known_code *known);
 
-/* Behind the walk: how many of the last snapshot's are gone, or are something else now. */
+/* After the walk: returns how much code of the last snapshot is gone or was replaced. */
 uint32_t hs_state_gone(struct hs_state *st);
 
-/* The start of the i-th of them, ascending. */
+/* Returns the start of the i-th of them, ascending. */
 uint64_t hs_state_gone_at(const struct hs_state *st, uint32_t i);
 
-/* This snapshot is the last one now. */
+/* Makes this snapshot the last one. */
 void hs_state_commit(struct hs_state *st);
 
-/* It has failed: the next one is whole. */
-void hs_state_forget(struct hs_state *st);
+/* After a failure: the next snapshot is whole. */
+void hs_state_reset(struct hs_state *st);
 
 #endif

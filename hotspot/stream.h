@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as HotSpot packs them (code/compressedStream.hpp, utilities/unsigned5.hpp): one to five
- * bytes, the lowest first; a byte of 192 and above says that another one follows. From JDK 20 on a
- * byte is one higher than what it stands for, so that 0 can mean the end (JDK-8292758). */
+ * bytes, the lowest first; another byte follows one of 192 or above. From JDK 20 on each
+ * byte is one higher, so that 0 can mark the end (JDK-8292758). */
 #ifndef HS_STREAM_H
 #define HS_STREAM_H
 
@@ -12,7 +12,7 @@
 struct hs_stream {
 	const uint8_t *p, *end;
 	uint8_t base; /* 0 up to JDK 19, then 1 */
-	bool bad;     /* it ended in the middle of something; all that follows is 0 */
+	bool bad;     /* the data ended within a number; all further numbers are 0 */
 };
 
 static inline uint8_t hs_stream_u8(struct hs_stream *s)

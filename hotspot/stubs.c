@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HotSpot lists its stubs as it makes them (runtime/stubCodeGenerator.hpp, JDK 8 to 26):
+/* Names of stubs, from the list that HotSpot keeps (runtime/stubCodeGenerator.hpp, JDK 8 to 26):
  *
  *	class StubCodeDesc {
  *		static StubCodeDesc* _list;	the last one made
@@ -8,44 +8,44 @@
  *		int _index;			up to JDK 8
  *		address _begin, _end;
  *
- * No table of the JVM's knows them, and _list is no symbol that is exported. So _list is looked for
- * among all variables of libjvm, and what looks like it is believed on proof only: a whole chain of
- * stubs in the code cache, of which one is named call_stub and has the address in it that
- * vmStructs gives for StubRoutines::_call_stub_return_address. */
-#include "hotspot/stubs.h"
-
-#include "hotspot/name.h"
+ * vmStructs do not describe it, and _list is not an exported symbol. So all variables of libjvm are
+ * searched for _list; a candidate is accepted only if it leads to a whole chain of stubs in the
+ *code cache, one of which is named call_stub and contains StubRoutines::_call_stub_return_address.
+ */
+#include "hotspot/metadata.h"
+#include "hotspot/records.h"
+#include "hotspot/state.h"
 
 #define STUBS_MAX     4096u	  /* JDK 25: 161 */
-#define STUBS_LEAST   16u	  /* in a list that is believed */
+#define STUBS_LEAST   16u	  /* in an accepted list */
 #define VARIABLES_MAX (16u << 20) /* bytes; JDK 25: 0.7 MB */
 
-/* The list's parts come from malloc, in the thread that starts the JVM or in a compiler's (JDK 21):
- * from where libraries are mapped, or where the CodeHeaps come from. Other pointers, and numbers
- * that look like some, are not followed. */
+/* The entries come from malloc, in the thread that starts the JVM or in a compiler's (JDK 21): they
+ * are near the mapped libraries or near the CodeHeap objects. Other pointers are not followed. */
 #define NEAR (1ull << 40)
 
-struct stub {
+struct stub_range {
 	uint64_t next, name;
 	uint64_t start, end;
 };
 
-struct desc {
+struct stub_desc {
 	uint64_t next, group, name, word[3];
 };
 
-static bool in_code(const struct snapshot *s, uint64_t start, uint64_t end)
+static bool in_code(const struct hs_snapshot *s, uint64_t start, uint64_t end)
 {
 	const struct snap_head *head = &s->fixed.head;
 
 	return start >= head->code_low && start < end && end <= head->code_high;
 }
 
-static bool stub_take(const struct snapshot *s, const struct desc *d, struct stub *ret)
+static bool stub_parse(const struct hs_snapshot *s, const struct stub_desc *d,
+		       struct stub_range *ret)
 {
 	unsigned begin = in_code(s, d->word[0], d->word[1]) ? 0 : 1;
 
-	*ret = (struct stub){
+	*ret = (struct stub_range){
 		.next = d->next,
 		.name = d->name,
 		.start = d->word[begin],
@@ -54,11 +54,11 @@ static bool stub_take(const struct snapshot *s, const struct desc *d, struct stu
 	return in_code(s, ret->start, ret->end) && ret->name != 0;
 }
 
-static bool stub_read(struct snapshot *s, uint64_t at, struct stub *ret)
+static bool stub_read(struct hs_snapshot *s, uint64_t at, struct stub_range *ret)
 {
-	struct desc d;
+	struct stub_desc d;
 
-	return hs_mem_read(&s->hs.mem, at, &d, sizeof(d)) && stub_take(s, &d, ret);
+	return hs_mem_read(&s->hs.mem, at, &d, sizeof(d)) && stub_parse(s, &d, ret);
 }
 
 /* JDK 26 (StubInfo): "Stub Generator dsin_stub" for what was "dsin". */
@@ -76,15 +76,16 @@ static size_t name_shorten(char *text, size_t len)
 	return len;
 }
 
-/* 0: it cannot be read. */
-static size_t name_read(struct snapshot *s, const struct stub *stub, char ret[HS_BLOB_NAME_MAX])
+/* Returns the length, 0: the name cannot be read. */
+static size_t name_read(struct hs_snapshot *s, const struct stub_range *stub,
+			char ret[HS_BLOB_NAME_MAX])
 {
 	int len = hs_mem_text(&s->hs.mem, stub->name, ret, HS_BLOB_NAME_MAX);
 
 	return len > 0 ? name_shorten(ret, (size_t)len) : 0;
 }
 
-static bool is_call_stub(struct snapshot *s, const struct stub *stub)
+static bool is_call_stub(struct hs_snapshot *s, const struct stub_range *stub)
 {
 	static const char name[] = "call_stub";
 	uint64_t inside = s->fixed.head.call_stub_return;
@@ -95,11 +96,11 @@ static bool is_call_stub(struct snapshot *s, const struct stub *stub)
 	       __builtin_memcmp(text, name, sizeof(name)) == 0;
 }
 
-static bool is_list(struct snapshot *s, uint64_t first)
+static bool is_list(struct hs_snapshot *s, uint64_t first)
 {
 	bool proved = false;
 	unsigned n = 0;
-	struct stub stub;
+	struct stub_range stub;
 
 	for (uint64_t at = first; at; at = stub.next, n++) {
 		if (n == STUBS_MAX || !stub_read(s, at, &stub))
@@ -111,25 +112,25 @@ static bool is_list(struct snapshot *s, uint64_t first)
 
 /* ---- the variable that has the list ---- */
 
-/* Where those pointers stand that have been gathered: the batch's memory, which is empty. */
-static uint64_t *places(struct snapshot *s)
+/* Addresses of the gathered pointers, in the memory of the empty batch. */
+static uint64_t *places(struct hs_snapshot *s)
 {
 	return (uint64_t *)s->batch.records;
 }
 
-_Static_assert(SNAP_BATCH >= HS_PIECES * sizeof(uint64_t), "places fit");
+_Static_assert(HS_BATCH >= HS_PIECES * sizeof(uint64_t), "places fit");
 
-/* Goes where the gathered pointers lead. */
-static uint64_t list_among(struct snapshot *s)
+/* Reads what the gathered pointers point to. Returns the address of the variable, 0: none. */
+static uint64_t list_among(struct hs_snapshot *s)
 {
 	struct hs_pieces *p = &s->hs.mem.pieces;
-	struct stub stub;
-	struct desc d;
+	struct stub_range stub;
+	struct stub_desc d;
 
-	hs_mem_gather(&s->hs.mem, sizeof(d));
+	hs_mem_read_pieces(&s->hs.mem, sizeof(d));
 	for (size_t i = 0; i < p->count; i++) {
 		__builtin_memcpy(&d, p->bytes + i * p->len, sizeof(d));
-		if (p->have[i] == sizeof(d) && stub_take(s, &d, &stub) && is_list(s, p->at[i]))
+		if (p->have[i] == sizeof(d) && stub_parse(s, &d, &stub) && is_list(s, p->at[i]))
 			return places(s)[i];
 	}
 	p->count = 0;
@@ -143,8 +144,8 @@ static bool can_lead_to_stub(const struct hs_span *image, uint64_t heap, uint64_
 	return pointer - image->low + NEAR < 2 * NEAR || pointer - heap + NEAR < 2 * NEAR;
 }
 
-/* The variables that are in the window. */
-static uint64_t list_in_window(struct snapshot *s, uint64_t heap)
+/* Searches the variables in the window. */
+static uint64_t list_in_window(struct hs_snapshot *s, uint64_t heap)
 {
 	const struct hs_span *image = &s->hs.mem.source->image;
 	const struct hs_window window = s->hs.mem.window;
@@ -163,8 +164,8 @@ static uint64_t list_in_window(struct snapshot *s, uint64_t heap)
 	return 0;
 }
 
-/* The address of StubCodeDesc::_list; 0: not found. `heap`: a CodeHeap. */
-static uint64_t list_find(struct snapshot *s, uint64_t heap)
+/* Returns the address of StubCodeDesc::_list, 0: not found. `heap`: a CodeHeap. */
+static uint64_t list_find(struct hs_snapshot *s, uint64_t heap)
 {
 	struct hs_mem *mem = &s->hs.mem;
 	uint64_t at = mem->source->variables.low, high = mem->source->variables.high;
@@ -185,11 +186,11 @@ static uint64_t list_find(struct snapshot *s, uint64_t heap)
 
 /* ---- records ---- */
 
-static bool stub_write(struct snapshot *s, const struct stub *stub)
+static bool stub_write(struct hs_snapshot *s, const struct stub_range *stub)
 {
 	_Alignas(8) char room[sizeof(struct snap_stub) + HS_BLOB_NAME_MAX + 8];
 	char text[HS_BLOB_NAME_MAX], *name = room + sizeof(struct snap_stub);
-	size_t len = name_read(s, stub, text) > 0 ? hs_name_blob(text, name) : 0;
+	size_t len = name_read(s, stub, text) > 0 ? hs_blob_name(text, name) : 0;
 	size_t size = (sizeof(struct snap_stub) + len + 7) & ~(size_t)7;
 	struct snap_stub record = {.record = {SNAP_STUB, (uint32_t)size},
 				   .start = stub->start,
@@ -200,18 +201,19 @@ static bool stub_write(struct snapshot *s, const struct stub *stub)
 		return true;
 	__builtin_memcpy(room, &record, sizeof(record));
 	__builtin_memset(name + len, 0, size - sizeof(record) - len);
-	return snapshot_emit(s, room, size);
+	return hs_record_write(s, room, size);
 }
 
-bool snapshot_stubs(struct snapshot *s, const struct hs_heaps *heaps, struct hs_stubs_known *known)
+bool hs_stubs_write(struct hs_snapshot *s, const struct hs_heaps *heaps,
+		    struct hs_known_stubs *known)
 {
-	struct hs_stubs_known all = {0};
-	struct stub stub;
+	struct hs_known_stubs all = {0};
+	struct stub_range stub;
 	uint64_t first;
 
 	known = known ? known : &all;
-	if (!s->delta || !known->sought)
-		*known = (struct hs_stubs_known){.sought = s->fixed.head.call_stub_return,
+	if (!s->delta || !known->searched)
+		*known = (struct hs_known_stubs){.searched = s->fixed.head.call_stub_return,
 						 .list = list_find(s, heaps->heap[0].at)};
 	if (!known->list || !hs_mem_ptr(&s->hs.mem, known->list, &first))
 		return true;

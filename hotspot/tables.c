@@ -4,6 +4,7 @@
 #define ENTRIES_MAX 16384
 #define STRIDE_MAX  256
 #define TEXT_MAX    96
+#define FLAGS_MAX   8192u
 
 static const struct {
 	const char *type, *field;
@@ -19,21 +20,12 @@ static const char *const wanted_type[HS_TYPE_COUNT] = {
 	[HS_TYPE_FLAG] = "JVMFlag",	    [HS_TYPE_FLAG_8] = "Flag",
 };
 
-/* The C type of each field found, as the table writes it: the types' table has its size. */
+/* The C type of each field as the table spells it; the table of types has its size. */
 struct field_types {
 	char text[HS_FIELD_COUNT][TEXT_MAX];
 };
 
-static bool text_is(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
-/* The value of one of the gHotSpot… variables. */
+/* Reads one of the gHotSpot… variables. */
 static bool variable(struct hs *hs, const char *name, uint64_t *ret)
 {
 	const struct hs_source *source = hs->mem.source;
@@ -42,7 +34,7 @@ static bool variable(struct hs *hs, const char *name, uint64_t *ret)
 	return addr != 0 && hs_mem_ptr(&hs->mem, addr, ret);
 }
 
-/* The place of a column in an entry. */
+/* Reads the offset of a column in an entry. */
 static bool column(struct hs *hs, const char *name, uint64_t stride, uint64_t *ret)
 {
 	return variable(hs, name, ret) && *ret < stride;
@@ -74,7 +66,7 @@ static bool struct_columns_read(struct hs *hs, struct struct_columns *c)
 	       column(hs, "gHotSpotVMStructEntryAddressOffset", c->stride, &c->address);
 }
 
-static void struct_entry_take(struct hs *hs, const struct struct_columns *c, uint64_t entry,
+static void struct_entry_read(struct hs *hs, const struct struct_columns *c, uint64_t entry,
 			      enum hs_field_id id, struct field_types *types)
 {
 	struct hs_field *f = &hs->tables.field[id];
@@ -84,7 +76,7 @@ static void struct_entry_take(struct hs *hs, const struct struct_columns *c, uin
 	    !hs_mem_ptr(&hs->mem, entry + (is_static ? c->address : c->offset), &f->place))
 		return;
 	text_at(hs, entry + c->type_text, types->text[id]);
-	/* An offset beyond any object is nonsense; so is a static field nowhere. */
+	/* No object is that large, and no static field is at 0. */
 	f->found = is_static ? f->place != 0 : f->place < 4096;
 }
 
@@ -102,9 +94,10 @@ static bool structs_read(struct hs *hs, struct field_types *types)
 		if (!text_at(hs, entry + c.type, type) || !text_at(hs, entry + c.field, field))
 			return true;
 		for (unsigned id = 0; id < HS_FIELD_COUNT; id++)
-			if (!hs->tables.field[id].found && text_is(field, wanted_field[id].field) &&
-			    text_is(type, wanted_field[id].type))
-				struct_entry_take(hs, &c, entry, (enum hs_field_id)id, types);
+			if (!hs->tables.field[id].found &&
+			    hs_text_is(field, wanted_field[id].field) &&
+			    hs_text_is(type, wanted_field[id].type))
+				struct_entry_read(hs, &c, entry, (enum hs_field_id)id, types);
 	}
 	return false;
 }
@@ -148,16 +141,16 @@ static bool types_read(struct hs *hs, const struct field_types *types)
 		if (!hs_mem_ptr(&hs->mem, entry + size_at, &size))
 			return false;
 		for (unsigned t = 0; t < HS_TYPE_COUNT; t++)
-			if (text_is(type, wanted_type[t]))
+			if (hs_text_is(type, wanted_type[t]))
 				hs->tables.size[t] = size;
 		for (unsigned id = 0; id < HS_FIELD_COUNT; id++)
-			if (text_is(type, skip_qualifier(types->text[id])))
+			if (hs_text_is(type, skip_qualifier(types->text[id])))
 				width_set(&hs->tables.field[id], size);
 	}
 	return false;
 }
 
-/* Pointer types are not all listed as types; every one of them has the same size. */
+/* Not all pointer types are listed; all have the same size. */
 static void pointers_set(struct hs *hs, const struct field_types *types)
 {
 	for (unsigned id = 0; id < HS_FIELD_COUNT; id++) {
@@ -171,7 +164,8 @@ static void pointers_set(struct hs *hs, const struct field_types *types)
 	}
 }
 
-bool hs_tables_load(struct hs *hs)
+/* Reads the tables, whatever they have. */
+static bool tables_load(struct hs *hs)
 {
 	struct field_types types;
 
@@ -184,22 +178,12 @@ bool hs_tables_load(struct hs *hs)
 	return true;
 }
 
-const char *hs_field_type(enum hs_field_id id)
-{
-	return wanted_field[id].type;
-}
-
-const char *hs_field_name(enum hs_field_id id)
-{
-	return wanted_field[id].field;
-}
-
 bool hs_get(struct hs *hs, uint64_t object, enum hs_field_id id, uint64_t *ret)
 {
 	const struct hs_field *f = &hs->tables.field[id];
 	uint64_t value = 0;
 
-	/* Little-endian targets only, as all that HotSpot and perf share today. */
+	/* Little-endian targets only. */
 	if (!f->found || f->width == 0 ||
 	    !hs_mem_read(&hs->mem, object + f->place, &value, f->width))
 		return false;
@@ -234,8 +218,205 @@ bool hs_constant(struct hs *hs, const char *name, int32_t *ret)
 
 		if (!text_at(hs, entry + name_at, text))
 			return false;
-		if (text_is(text, name))
+		if (hs_text_is(text, name))
 			return hs_mem_read(&hs->mem, entry + value_at, ret, sizeof(*ret));
 	}
 	return false;
+}
+
+/* ---- what a dump requires ---- */
+
+/* At least one of these fields, the newest release's first. An embedded object or array has no
+ * width. */
+struct need {
+	unsigned count;
+	enum hs_field_id one_of[3];
+	bool embedded;
+};
+#define ONE_OF(...)                                                                                \
+	.count = sizeof((enum hs_field_id[]){__VA_ARGS__}) / sizeof(enum hs_field_id),             \
+	.one_of = {__VA_ARGS__}
+#define ALL(array) sizeof(array) / sizeof(*(array))
+
+/* Required for any dump. */
+static const struct need needed_always[] = {
+	{ONE_OF(HS_CODE_CACHE_HEAPS, HS_CODE_CACHE_HEAP)},
+	{ONE_OF(HS_ARRAY_DATA, HS_CODE_CACHE_HEAP)},
+	{ONE_OF(HS_ARRAY_LEN_16, HS_ARRAY_LEN_9, HS_CODE_CACHE_HEAP)},
+	{ONE_OF(HS_HEAP_MEMORY), .embedded = true},
+	{ONE_OF(HS_HEAP_SEGMAP), .embedded = true},
+	{ONE_OF(HS_HEAP_SHIFT)},
+	{ONE_OF(HS_SPACE_LOW)},
+	{ONE_OF(HS_SPACE_HIGH)},
+	{ONE_OF(HS_BLOCK_LENGTH)},
+	{ONE_OF(HS_BLOCK_USED)},
+	{ONE_OF(HS_BLOB_NAME)},
+	{ONE_OF(HS_BLOB_SIZE)},
+	{ONE_OF(HS_BLOB_CODE_OFFSET, HS_BLOB_CODE_BEGIN)},
+	{ONE_OF(HS_BLOB_DATA_OFFSET, HS_BLOB_CODE_END)},
+	{ONE_OF(HS_NMETHOD_METHOD, HS_COMPILED_METHOD)},
+	{ONE_OF(HS_METHOD_CONST)},
+	{ONE_OF(HS_CONST_POOL)},
+	{ONE_OF(HS_CONST_NAME_INDEX)},
+	{ONE_OF(HS_POOL_HOLDER)},
+	{ONE_OF(HS_KLASS_NAME)},
+	{ONE_OF(HS_SYMBOL_LENGTH, HS_SYMBOL_LENGTH_REFS)},
+	{ONE_OF(HS_SYMBOL_BODY_0, HS_SYMBOL_BODY), .embedded = true},
+};
+
+/* Required for a whole snapshot: frames, inlined and interpreted methods. */
+static const struct need needed_for_whole[] = {
+	{ONE_OF(HS_BLOB_FRAME_SIZE)},
+	{ONE_OF(HS_BLOB_FRAME_COMPLETE)},
+	{ONE_OF(HS_PC_OFFSET)},
+	{ONE_OF(HS_PC_SCOPE)},
+	{ONE_OF(HS_NMETHOD_SCOPES_PCS)},
+	{ONE_OF(HS_NMETHOD_SCOPES_DATA, HS_COMPILED_SCOPES_DATA)},
+	{ONE_OF(HS_NMETHOD_IMMUTABLE, HS_NMETHOD_DEPENDENCIES)},
+	{ONE_OF(HS_BLOB_MUTABLE, HS_NMETHOD_METADATA)},
+	{ONE_OF(HS_LOADERS, HS_KLASS_OBJECT)},
+	{ONE_OF(HS_LOADER_KLASSES, HS_KLASS_OBJECT)},
+	{ONE_OF(HS_KLASS_NEXT, HS_KLASS_OBJECT)},
+	{ONE_OF(HS_KLASS_METHODS)},
+	{ONE_OF(HS_METHOD_COUNTERS)},
+	{ONE_OF(HS_CALL_STUB_RETURN)},
+};
+
+static bool is_met(const struct hs *hs, const struct need *need)
+{
+	for (unsigned i = 0; i < need->count; i++) {
+		const struct hs_field *f = &hs->tables.field[need->one_of[i]];
+
+		if (f->found && (f->width != 0 || need->embedded))
+			return true;
+	}
+	return false;
+}
+
+static const struct need *first_unmet(const struct hs *hs, const struct need *needs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!is_met(hs, &needs[i]))
+			return &needs[i];
+	return NULL;
+}
+
+static bool sizes_known(const struct hs *hs)
+{
+	return hs->tables.size[HS_TYPE_HEAP_BLOCK] != 0 &&
+	       hs->tables.size[HS_TYPE_HEAP_BLOCK] <= 64 &&
+	       hs->tables.size[HS_TYPE_CONSTANT_POOL] != 0;
+}
+
+bool hs_tables_read(struct hs *hs)
+{
+	return tables_load(hs) && sizes_known(hs) &&
+	       !first_unmet(hs, needed_always, ALL(needed_always));
+}
+
+bool hs_tables_whole(const struct hs *hs)
+{
+	return !first_unmet(hs, needed_for_whole, ALL(needed_for_whole)) &&
+	       hs->tables.size[HS_TYPE_PC_DESC] != 0;
+}
+
+static void missing_add(char *buf, const char *text)
+{
+	size_t len = 0;
+
+	while (buf[len])
+		len++;
+	for (; *text && len + 1 < HS_MISSING_MAX; text++)
+		buf[len++] = *text;
+	buf[len] = '\0';
+}
+
+bool hs_missing(const struct hs_source *source, void *work, char ret[HS_MISSING_MAX])
+{
+	const struct need *need;
+	struct hs *hs = work;
+	bool loaded;
+
+	hs_mem_init(&hs->mem, source, NULL, 0);
+	loaded = tables_load(hs);
+	need = first_unmet(hs, needed_always, ALL(needed_always));
+	if (loaded && !need && sizes_known(hs))
+		need = first_unmet(hs, needed_for_whole, ALL(needed_for_whole));
+	ret[0] = '\0';
+	if (!loaded) {
+		missing_add(ret, "gHotSpotVMStructs or gHotSpotVMTypes");
+	} else if (need) {
+		missing_add(ret, wanted_field[need->one_of[0]].type);
+		missing_add(ret, "::");
+		missing_add(ret, wanted_field[need->one_of[0]].field);
+	} else if (!sizes_known(hs) || hs->tables.size[HS_TYPE_PC_DESC] == 0) {
+		missing_add(ret, "the size of HeapBlock, ConstantPool or PcDesc");
+	}
+	return ret[0] != '\0';
+}
+
+/* ---- flags ---- */
+
+struct flag_table {
+	uint64_t array, count, stride, name, addr;
+};
+
+static bool flags_read(struct hs *hs, struct flag_table *f)
+{
+	bool old = !hs_has(hs, HS_FLAGS);
+	enum hs_field_id array = old ? HS_FLAGS_8 : HS_FLAGS;
+	enum hs_field_id count = old ? HS_FLAG_COUNT_8 : HS_FLAG_COUNT;
+	enum hs_field_id name = old ? HS_FLAG_NAME_8 : HS_FLAG_NAME;
+	enum hs_field_id addr = old ? HS_FLAG_ADDR_8 : HS_FLAG_ADDR;
+
+	/* numFlags is a size_t, a type that not every release lists. */
+	if (!hs_has(hs, name) || !hs_has(hs, addr) || !hs_has(hs, count) ||
+	    !hs_get(hs, 0, array, &f->array) || f->array == 0 ||
+	    !hs_mem_ptr(&hs->mem, hs_inside(hs, 0, count), &f->count) || f->count > FLAGS_MAX)
+		return false;
+	f->stride = hs->tables.size[old ? HS_TYPE_FLAG_8 : HS_TYPE_FLAG];
+	f->name = hs->tables.field[name].place;
+	f->addr = hs->tables.field[addr].place;
+	return f->stride > 0 && f->stride <= STRIDE_MAX;
+}
+
+bool hs_flag(struct hs *hs, const char *name, uint64_t *ret_addr, uint8_t *ret_value)
+{
+	char text[TEXT_MAX];
+	struct flag_table f;
+
+	if (!flags_read(hs, &f))
+		return false;
+	for (uint64_t i = 0; i < f.count; i++) {
+		uint64_t flag = f.array + i * f.stride, at;
+
+		/* The last entry has no name. */
+		if (!hs_mem_ptr(&hs->mem, flag + f.name, &at) || at == 0 ||
+		    hs_mem_text(&hs->mem, at, text, sizeof(text)) <= 0 || !hs_text_is(text, name))
+			continue;
+		if (!hs_mem_ptr(&hs->mem, flag + f.addr, &at) || at == 0 ||
+		    !hs_mem_read(&hs->mem, at, ret_value, 1))
+			return false;
+		*ret_addr = at;
+		return true;
+	}
+	return false;
+}
+
+bool hs_flag_is_set(struct hs *hs, const char *name)
+{
+	uint64_t addr;
+	uint8_t value;
+
+	return hs_flag(hs, name, &addr, &value) && value != 0;
+}
+
+bool hs_find_flag(const struct hs_source *source, void *work, const char *name, uint64_t *ret_addr,
+		  uint8_t *ret_value)
+{
+	struct hs *hs = work;
+
+	_Static_assert(sizeof(*hs) <= HS_WORK_BYTES, "the work memory holds a reader");
+	hs_mem_init(&hs->mem, source, NULL, 0);
+	return hs_tables_read(hs) && hs_flag(hs, name, ret_addr, ret_value);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What HotSpot says of itself: the places and widths of the fields this reader uses, from
- * gHotSpotVMStructs and gHotSpotVMTypes (src/hotspot/share/runtime/vmStructs.cpp, JDK 8 to 25).
- * A field that a release does not export is absent; where releases differ, both are listed. */
+/* Offsets and widths of the fields this reader uses, from gHotSpotVMStructs and gHotSpotVMTypes
+ * (src/hotspot/share/runtime/vmStructs.cpp, JDK 8 to 25), and the JVM's flags. A field that a
+ * release does not export is absent; where releases differ, both are listed. */
 #ifndef HS_TABLES_H
 #define HS_TABLES_H
 
@@ -40,7 +40,7 @@
 	X(SYMBOL_LENGTH_REFS, "Symbol", "_length_and_refcount") /* some of 11 to 16 */             \
 	X(SYMBOL_BODY, "Symbol", "_body")                                                          \
 	X(SYMBOL_BODY_0, "Symbol", "_body[0]")                                                     \
-	/* From here on only a snapshot or a flag needs them. */                                   \
+	/* The rest is used by snapshots and flags only. */                                        \
 	X(CODE_LOW, "CodeCache", "_low_bound") /* 9 and later */                                   \
 	X(CODE_HIGH, "CodeCache", "_high_bound")                                                   \
 	X(BLOB_FRAME_SIZE, "CodeBlob", "_frame_size") /* words */                                  \
@@ -161,49 +161,47 @@ enum hs_type_id {
 };
 
 struct hs_field {
-	uint64_t place; /* offset in the object; the address itself for a static field */
+	uint64_t place; /* offset in the object; the address of a static field */
 	uint8_t width;	/* bytes; 0: not a number (an embedded object or array) */
 	bool found;
 };
 
 struct hs_tables {
 	struct hs_field field[HS_FIELD_COUNT];
-	uint64_t size[HS_TYPE_COUNT]; /* sizeof; 0: not there */
+	uint64_t size[HS_TYPE_COUNT]; /* sizeof; 0: not listed */
 };
 
-/* What every module here works with. */
+/* A JVM being read: the argument of most functions of this folder. */
 struct hs {
 	struct hs_mem mem;
 	struct hs_tables tables;
 };
 
-/* Reads what is there of the tables. False: they are not there, or not of the known shape. */
-bool hs_tables_load(struct hs *hs);
-
-/* The same; false also where they lack what every release has. hs_needs.c. */
+/* False: the tables are missing, of an unknown shape, or lack what every release has. */
 bool hs_tables_read(struct hs *hs);
 
-/* Whether they also have all that a whole snapshot takes. */
+/* True if the tables have all that a whole snapshot requires. */
 bool hs_tables_whole(const struct hs *hs);
-
-const char *hs_field_type(enum hs_field_id id);
-const char *hs_field_name(enum hs_field_id id);
 
 static inline bool hs_has(const struct hs *hs, enum hs_field_id id)
 {
 	return hs->tables.field[id].found;
 }
 
-/* The number in a field, zero-extended; object is ignored for a static field (pass 0). */
+/* Reads a number, zero-extended. `object` is ignored for a static field (pass 0). */
 bool hs_get(struct hs *hs, uint64_t object, enum hs_field_id id, uint64_t *ret);
 
 /* The same, sign-extended. */
 bool hs_get_signed(struct hs *hs, uint64_t object, enum hs_field_id id, int64_t *ret);
 
-/* A value of gHotSpotVMIntConstants. False: not there. */
+/* Reads a value of gHotSpotVMIntConstants. False: it is not listed. */
 bool hs_constant(struct hs *hs, const char *name, int32_t *ret);
 
-/* The address of a field that is an embedded object or array. */
+/* Reads a boolean flag (runtime/flags/jvmFlag.hpp; JDK 8: runtime/globals.hpp). */
+bool hs_flag(struct hs *hs, const char *name, uint64_t *ret_addr, uint8_t *ret_value);
+bool hs_flag_is_set(struct hs *hs, const char *name);
+
+/* Returns the address of a field that is an embedded object or array. */
 static inline uint64_t hs_inside(const struct hs *hs, uint64_t object, enum hs_field_id id)
 {
 	return object + hs->tables.field[id].place;

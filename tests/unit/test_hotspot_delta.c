@@ -2,7 +2,7 @@
 /* Deltas between snapshots of a JVM that is made up and changes. */
 #include "common/str.h"
 #include "dfg/request.h"
-#include "hotspot/loaders.h"
+#include "hotspot/classes.h"
 #include "lib/hssnap.h"
 #include "lib/tap.h"
 

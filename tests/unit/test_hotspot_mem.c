@@ -56,15 +56,15 @@ static void test_pieces(const struct hs_source *source, unsigned want, const cha
 	calls = 0;
 	memcpy(mem.pieces.at, at, sizeof(at));
 	mem.pieces.count = 5;
-	hs_mem_gather(&mem, 8);
+	hs_mem_read_pieces(&mem, 8);
 	is_int(calls, want, "%s: calls", how);
 	for (size_t i = 0; i < 4; i++) {
-		hs_mem_show(&mem, i);
+		hs_mem_use_piece(&mem, i);
 		is_int(number_at(at[i]), number[i], "%s: piece %zu", how, i);
 	}
 	is_int(mem.pieces.have[3], 4, "%s: no more than there is", how);
 	is_int(number_at(BASE + 80), 20, "%s: a page is as old as its first use", how);
-	hs_mem_show(&mem, 4);
+	hs_mem_use_piece(&mem, 4);
 	is_int(number_at(BASE + 80), 0, "%s: a piece is new", how);
 	memcpy(memory + 80, &number[4], 4);
 }

@@ -159,9 +159,9 @@ static void test_calls(void)
 	       "without regions, all");
 	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls, 1), 1,
 	       "no more than there is room for");
-	ok(hs_scan_is_behind_call(code.bytes, 4), "behind bl");
-	ok(hs_scan_is_behind_call(code.bytes, 32), "behind blr");
-	ok(!hs_scan_is_behind_call(code.bytes, 24), "behind add");
+	ok(hs_scan_is_after_call(code.bytes, 4), "behind bl");
+	ok(hs_scan_is_after_call(code.bytes, 32), "behind blr");
+	ok(!hs_scan_is_after_call(code.bytes, 24), "behind add");
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 /* Scopes of compiled code as a JVM that lies describes them. */
 #include <stdlib.h>
 
-#include "hotspot/scope.h"
+#include "hotspot/nmethod.h"
 #include "lib/tap.h"
 
 #define DATA_MAX 60000u

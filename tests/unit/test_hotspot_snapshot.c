@@ -2,7 +2,7 @@
 /* Snapshots of a JVM that is made up, and of ones that lie. */
 #include "common/str.h"
 #include "dfg/request.h"
-#include "hotspot/blob.h"
+#include "hotspot/code_heap.h"
 #include "lib/hssnap.h"
 #include "lib/tap.h"
 

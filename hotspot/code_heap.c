@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hotspot/heap.h"
+#include "hotspot/code_heap.h"
+
+#include "hotspot/table.h"
 
 #define AHEAD 256u
-#define DENSE 3072u /* bytes: a piece costs half a microsecond, as much as to read so many */
+#define DENSE 3072u /* bytes read in the time that one more piece costs (half a microsecond) */
 
 static bool space_read(struct hs *hs, uint64_t space, uint64_t *ret_low, uint64_t *ret_high)
 {
@@ -30,7 +32,7 @@ static void heap_add(struct hs *hs, uint64_t addr, struct hs_heaps *heaps)
 
 	if (heaps->count == HS_HEAPS_MAX || !heap_read(hs, addr, &heap))
 		return;
-	/* Heaps that overlap are a lie, and would make lines that do. */
+	/* Overlapping heaps would make overlapping code. */
 	for (unsigned i = 0; i < heaps->count; i++)
 		if (heap.low < heaps->heap[i].high && heaps->heap[i].low < heap.high)
 			return;
@@ -79,8 +81,8 @@ bool hs_block_read(struct hs *hs, const struct hs_heap *heap, uint64_t start, st
 	return true;
 }
 
-/* Where, from an address on, the segment map says that the next block starts. False: nowhere, or
- * the map cannot be read, which *ret then tells by 0. */
+/* Finds the next start of a block in the segment map. False: there is none, or (*ret is 0) the map
+ * cannot be read. */
 static bool start_find(struct hs *hs, const struct hs_heap *heap, uint64_t from, uint64_t *ret)
 {
 	uint64_t at = heap->segmap + ((from - heap->low) >> heap->shift);
@@ -121,7 +123,7 @@ bool hs_walk_seek(struct hs *hs, struct hs_walk *walk)
 	return false;
 }
 
-void hs_walk_ahead(struct hs *hs, const struct hs_walk *walk, size_t len)
+void hs_walk_read_ahead(struct hs *hs, const struct hs_walk *walk, size_t len)
 {
 	struct hs_pieces *p = &hs->mem.pieces;
 	uint64_t at = walk->next;
@@ -135,7 +137,7 @@ void hs_walk_ahead(struct hs *hs, const struct hs_walk *walk, size_t len)
 		hs_mem_window(&hs->mem, walk->next, (size_t)(at - walk->next) + len);
 		p->count = 0;
 	} else {
-		hs_mem_gather(&hs->mem, len);
+		hs_mem_read_pieces(&hs->mem, len);
 	}
 }
 
@@ -148,4 +150,96 @@ bool hs_walk_next(struct hs *hs, struct hs_walk *walk, struct hs_block *ret)
 	}
 	walk->next += ret->size;
 	return true;
+}
+
+/* ---- blobs ---- */
+
+static bool code_read(struct hs *hs, struct hs_blob *b)
+{
+	if (hs_has(hs, HS_BLOB_CODE_BEGIN))
+		return hs_get(hs, b->start, HS_BLOB_CODE_BEGIN, &b->code) &&
+		       hs_get(hs, b->start, HS_BLOB_CODE_END, &b->code_end);
+	if (!hs_get(hs, b->start, HS_BLOB_CODE_OFFSET, &b->code) ||
+	    !hs_get(hs, b->start, HS_BLOB_DATA_OFFSET, &b->code_end))
+		return false;
+	b->code += b->start;
+	b->code_end += b->start;
+	return true;
+}
+
+/* The VM names its code in plain ASCII; anything else is memory that was reused. */
+static bool text_plausible(const char *text)
+{
+	for (const char *p = text; *p; p++)
+		if (*p < 0x20 || *p > 0x7e)
+			return false;
+	return *text != '\0';
+}
+
+size_t hs_blob_header(const struct hs *hs)
+{
+	static const enum hs_field_id fields[] = {
+		HS_BLOB_NAME,	     HS_BLOB_SIZE,	  HS_BLOB_CODE_BEGIN, HS_BLOB_CODE_END,
+		HS_BLOB_CODE_OFFSET, HS_BLOB_DATA_OFFSET, HS_NMETHOD_METHOD,  HS_COMPILED_METHOD,
+		HS_NMETHOD_ID,	     HS_NMETHOD_STATE};
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		const struct hs_field *f = &hs->tables.field[fields[i]];
+
+		if (f->found && f->place + f->width > end)
+			end = f->place + f->width;
+	}
+	end += hs->tables.size[HS_TYPE_HEAP_BLOCK];
+	return end < HS_BLOB_HEADER ? (size_t)end : HS_BLOB_HEADER;
+}
+
+bool hs_blob_read(struct hs *hs, const struct hs_block *block, struct hs_blob *ret,
+		  char text[HS_BLOB_NAME_MAX])
+{
+	uint64_t header = hs->tables.size[HS_TYPE_HEAP_BLOCK];
+	enum hs_field_id method =
+		hs_has(hs, HS_COMPILED_METHOD) ? HS_COMPILED_METHOD : HS_NMETHOD_METHOD;
+
+	ret->start = block->start + header;
+	ret->method = 0;
+	if (!block->used || block->size <= header ||
+	    !hs_get(hs, ret->start, HS_BLOB_SIZE, &ret->size) || ret->size > block->size - header ||
+	    !code_read(hs, ret) || ret->code < ret->start || ret->code >= ret->code_end ||
+	    ret->code_end > ret->start + ret->size ||
+	    !hs_get(hs, ret->start, HS_BLOB_NAME, &ret->name) || ret->name == 0 ||
+	    hs_mem_text(&hs->mem, ret->name, text, HS_BLOB_NAME_MAX) <= 0 || !text_plausible(text))
+		return false;
+	/* Only class nmethod uses these two names. */
+	ret->is_nmethod = hs_text_is(text, "nmethod") || hs_text_is(text, "native nmethod");
+	return !ret->is_nmethod || hs_get(hs, ret->start, method, &ret->method);
+}
+
+uint32_t hs_blob_fingerprint(struct hs *hs, const struct hs_blob *blob)
+{
+	uint64_t fields[] = {blob->start, blob->size,	blob->code, blob->code_end,
+			     blob->name,  blob->method, 0};
+	int64_t state;
+	uint32_t hash;
+
+	if (blob->is_nmethod) {
+		if (hs_get_signed(hs, blob->start, HS_NMETHOD_STATE, &state) && state == -1)
+			return 0;
+		hs_get(hs, blob->start, HS_NMETHOD_ID, &fields[6]);
+	}
+	hash = (uint32_t)hs_hash(fields, sizeof(fields) / sizeof(*fields));
+	return hash ? hash : 1;
+}
+
+bool hs_blob_still(struct hs *hs, const struct hs_heap *heap, const struct hs_block *block,
+		   const struct hs_blob *blob)
+{
+	char text[HS_BLOB_NAME_MAX];
+	struct hs_block block_now;
+	struct hs_blob now;
+
+	return hs_block_read(hs, heap, block->start, &block_now) && block_now.size == block->size &&
+	       hs_blob_read(hs, &block_now, &now, text) && now.size == blob->size &&
+	       now.code == blob->code && now.code_end == blob->code_end && now.name == blob->name &&
+	       now.method == blob->method;
 }
