@@ -16,13 +16,12 @@ void conf_set_defaults(struct conf *ret)
 		.budget_ms = 250, .out_bytes = DFG_OUT_BYTES, .out_inodes = DFG_OUT_INODES};
 }
 
-static bool set_inject(const char *value, struct conf *c)
+/* Finds the value in a NULL-terminated list of words. */
+static bool set_word(const char *value, const char *const *words, int *ret)
 {
-	static const char *const names[] = {"all", "annotated", "none"};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (!strcmp(value, names[i])) {
-			c->inject = (enum conf_inject)i;
+	for (int i = 0; words[i]; i++) {
+		if (!strcmp(value, words[i])) {
+			*ret = i;
 			return true;
 		}
 	}
@@ -69,11 +68,18 @@ static bool add_rule(const char *value, bool never, struct conf *c)
 
 static bool set_key(const char *key, const char *value, struct conf *c, struct err *err)
 {
+	static const char *const injects[] = {"all", "annotated", "none", NULL};
+	static const char *const sources[] = {"auto", "agent", "host", NULL};
 	uint64_t n = 0;
 	bool good;
+	int i = 0;
 
 	if (!strcmp(key, "inject")) {
-		good = set_inject(value, c);
+		good = set_word(value, injects, &i);
+		c->inject = (enum conf_inject)i;
+	} else if (!strcmp(key, "source")) {
+		good = set_word(value, sources, &i);
+		c->source = (enum conf_source)i;
 	} else if (!strcmp(key, "only") || !strcmp(key, "never")) {
 		good = add_rule(value, key[0] == 'n', c);
 	} else if (!strcmp(key, "strict")) {

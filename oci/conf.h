@@ -16,6 +16,13 @@
 #define CONF_MAX       (64u << 10)
 #define CONF_RULES_MAX 32
 
+/* The source of JVM snapshots, where dfg-trigger and dfg-top have no --source. */
+enum conf_source {
+	CONF_SOURCE_AUTO,
+	CONF_SOURCE_AGENT,
+	CONF_SOURCE_HOST,
+};
+
 enum conf_inject {
 	CONF_INJECT_ALL,       /* except containers with the annotation dfg.io/inject "false" */
 	CONF_INJECT_ANNOTATED, /* only containers with dfg.io/inject "true" */
@@ -32,6 +39,7 @@ struct conf_rule {
 
 struct conf {
 	enum conf_inject inject;
+	enum conf_source source;
 	bool strict;
 	bool early;	    /* dfg-runtime enables DebugNonSafepoints (spec.h) */
 	unsigned budget_ms; /* 10 .. 4000: below the OCI time-out, 5 s */

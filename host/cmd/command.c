@@ -3,8 +3,10 @@
 
 #include <sys/resource.h>
 
+#include "common/install.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "dfg/paths.h"
 
 volatile sig_atomic_t command_interrupted;
 
@@ -52,4 +54,11 @@ void command_raise_file_limit(void)
 		r.rlim_cur = r.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &r);
 	}
+}
+
+char *command_conf_path(void)
+{
+	CLEANUP(free) char *path = install_path("dfg.conf");
+
+	return access(path, F_OK) == 0 ? TAKE_PTR(path) : xstrdup(DFG_CONF_FILE);
 }

@@ -34,4 +34,7 @@ void command_catch_signals(void);
  * processor. */
 void command_raise_file_limit(void);
 
+/* The dfg.conf of this installation: next to its programs, else in /etc. Owned by the caller. */
+char *command_conf_path(void);
+
 #endif

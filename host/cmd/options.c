@@ -5,8 +5,10 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "common/log.h"
 #include "common/str.h"
 #include "dfg/paths.h"
+#include "oci/conf.h"
 #include "record/perf.h"
 #include "report/push.h"
 
@@ -281,6 +283,20 @@ static void select_options(enum options_program program, struct option *ret_long
 	*ret_long = (struct option){0};
 }
 
+/* Sets the source from dfg.conf, as a default for --source. */
+static void set_default_source(struct record_config *c)
+{
+	CLEANUP(free) char *path = command_conf_path();
+	struct conf conf;
+	struct err err;
+
+	if (access(path, F_OK) < 0)
+		return;
+	if (conf_load(path, &conf, &err) < 0)
+		log_warn("%s", err.msg);
+	c->source = (enum snapshot_source)conf.source;
+}
+
 int options_parse(enum options_program program, int argc, char **argv, struct options *ret,
 		  struct err *err)
 {
@@ -295,6 +311,7 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	o.record.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
 	if (formats_parse("svg,html,folded", &o.formats, err) < 0)
 		return -1;
+	set_default_source(&o.record);
 	select_options(program, long_options, &short_options);
 	while ((opt = command_option(argc, argv, short_options.buf, long_options, err)) > 0)
 		if (parse_option(opt, optarg, &o, err) < 0)

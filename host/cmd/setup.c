@@ -196,19 +196,11 @@ static int apply_changes(const struct arguments *a, const char *file, const stru
 	return 0;
 }
 
-/* The dfg.conf that dfg-runtime of this installation reads. */
-static char *conf_path(void)
-{
-	CLEANUP(free) char *beside = install_path("dfg.conf");
-
-	return access(beside, F_OK) == 0 ? TAKE_PTR(beside) : xstrdup(DFG_CONF_FILE);
-}
-
 static enum exit_status change(struct arguments *a)
 {
 	CLEANUP(free) char *hook = install_path("dfg-hook");
 	CLEANUP(free) char *runtime = install_path("dfg-runtime");
-	CLEANUP(free) char *conf = conf_path();
+	CLEANUP(free) char *conf = command_conf_path();
 	CLEANUP(free) char *file = NULL;
 	struct changes c = {0};
 	struct err err;
@@ -243,7 +235,7 @@ static void report_selection(const struct probe *p)
 		"all containers, but those with the annotation dfg.io/inject=false",
 		"containers with the annotation dfg.io/inject=true, or that ask for it by CDI",
 		"no container"};
-	CLEANUP(free) char *path = conf_path();
+	CLEANUP(free) char *path = command_conf_path();
 	struct conf conf;
 	struct err err;
 

@@ -99,6 +99,10 @@ static void tell_source(const struct probe *p, bool reachable, const struct fact
 {
 	if (k->resident && reachable)
 		finding_add(p->f, FINDING_OK, "source", "", "the agent, which is resident");
+	else if (reachable && k->attach == ATTACH_OK && !loading_is_off(k) &&
+		 agent_loads_silently(k->jvm))
+		finding_add(p->f, FINDING_OK, "source", "",
+			    "the agent, loaded then: its container has the mounts");
 	else if (k->look.has_tables)
 		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory%s",
 			    k->resident ? "" : ", as no agent is resident");

@@ -19,6 +19,7 @@
 #define JOIN_MS	    5000
 #define JOIN_OUTPUT 4096
 #define VISIBLE_MS  2000
+#define WARNS_SINCE 21 /* JDK */
 
 /* Reads a file of a thread, truncated to fit. */
 static bool read_task_file(int taskfd, const char *tid, const char *name, char *ret, size_t size)
@@ -89,6 +90,13 @@ bool agent_is_visible(const struct jvm *j)
 	struct err err;
 
 	return child_call(find_payload, (void *)(uintptr_t)j, NULL, 0, VISIBLE_MS, &err) == 0;
+}
+
+bool agent_loads_silently(const struct jvm *j)
+{
+	int version = atoi(j->version); /* "1.8.0_402", "17.0.9", "" unknown */
+
+	return version > 0 && version < WARNS_SINCE && agent_is_visible(j);
 }
 
 /* A file with the state that a runtime would give the hook (OCI runtime-spec, runtime.md#state),

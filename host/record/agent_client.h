@@ -19,6 +19,10 @@ MUST_CHECK int agent_can_answer(const struct jvm *j, struct err *err);
 /* True if the JVM can see the payload directory. */
 bool agent_is_visible(const struct jvm *j);
 
+/* True where loading the agent goes unnoticed: it is visible, and the JVM prints no warning when an
+ * agent is loaded (before JDK 21, JEP 451). */
+bool agent_loads_silently(const struct jvm *j);
+
 /* Mounts payload and share into a running container, by `dfg-hook --join`. */
 MUST_CHECK int agent_join(const char *root, const struct container *c, struct err *err);
 

@@ -26,8 +26,6 @@
 #define FAILURES_MAX 3
 #define FILE_MAX     (512ll << 20)
 
-#define SILENT_UNTIL 21 /* JDK that prints a warning when an agent is loaded (JEP 451) */
-
 struct snapshots {
 	const struct container *container;
 	const struct jvm *jvm;
@@ -205,15 +203,6 @@ static int take_first(struct snapshots *s, take_fn *one, take_fn *other, bool la
 	return rc;
 }
 
-/* True where the hook prepared the container and loading the agent goes unnoticed. */
-static bool can_load(const struct snapshots *s)
-{
-	int version = atoi(s->jvm->version); /* "1.8.0_402", "17.0.9", "" unknown */
-
-	return version > 0 && version < SILENT_UNTIL && !s->container->is_single &&
-	       agent_is_visible(s->jvm);
-}
-
 /* Takes the next one; nothing is left of one that failed. The last goes through all classes, and
  * the agent caches nothing after it. Fails with ENOSPC where the file system is full. */
 static int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
@@ -224,7 +213,8 @@ static int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret, 
 		return take_whole(s, take_by_agent, last, ret, err);
 	if (c->source == SOURCE_HOST || (s->host && !s->by_agent))
 		return take_whole(s, take_by_host, last, ret, err);
-	if (s->by_agent || c->trigger != TRIGGER_AUTO || agent_is_resident(s->jvm) || can_load(s))
+	if (s->by_agent || c->trigger != TRIGGER_AUTO || agent_is_resident(s->jvm) ||
+	    (!s->container->is_single && agent_loads_silently(s->jvm)))
 		return take_first(s, take_by_agent, take_by_host, last, ret, err);
 	set_note(s, "no agent is resident in the JVM");
 	return take_first(s, take_by_host, take_by_agent, last, ret, err);

@@ -24,12 +24,18 @@ is "its JVM is no root" "$(stat -c %u "/proc/$pid")" 1000
 ok "its root is read-only" bash -c "! touch /proc/$pid/root/x 2>/dev/null"
 before=$(find "$SHOP/shop/rootfs" "$SHOP/shop/tmp" -type f ! -path '*/hsperfdata*' | sort)
 
-ok "dfg-trigger" trigger -d 1 shop
-is "where no agent is, the host reads" "$(json '.jvms[0] | .source + ": " + .note')" \
-	"host: no agent is resident in the JVM"
-is "  and loads none" "$(cat /proc/"$pid"/task/*/comm | grep -c dfg-agent)" 0
-ok "--source agent loads it" trigger -d 4 -F 499 --source agent shop
-is "the agent named the code" "$(json '.jvms[0].source')" agent
+ok "dfg-trigger --source host" trigger -d 1 --source host shop
+is "the host reads" "$(json '.jvms[0].source')" host
+is "  and loads no agent" "$(cat /proc/"$pid"/task/*/comm | grep -c dfg-agent)" 0
+# Where the hook prepared the container the agent is loaded, unless this JVM would print a warning.
+if [ "$(json '.jvms[0].version | split(".")[0] | tonumber')" -lt 21 ]; then
+	ok "dfg-trigger" trigger -d 4 -F 499 shop
+else
+	ok "dfg-trigger" trigger -d 1 shop
+	is "the host reads" "$(json '.jvms[0] | .source + ": " + .note')" "host: no agent is resident in the JVM"
+	ok "dfg-trigger --source agent" trigger -d 4 -F 499 --source agent shop
+fi
+is "the agent named the code" "$(json '.jvms[0] | .source + .note')" agent
 ok "it was asked again while recording" at_least "$(json '.jvms[0].snapshots')" 3
 is "into one file" "$(find "$(json .session)/maps" -type f | wc -l)" 1
 ok "  of deltas" deltas_in "$(json .session)"

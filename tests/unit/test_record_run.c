@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Recording runs with a fake perf: this program itself, by another name. */
+#include "record/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/str.h"
+#include "lib/tap.h"
+
+#define GOLDEN "tests/golden/perf/fork.data"
+
+/* ---- the fake ---- */
+
+static volatile sig_atomic_t switches, ended;
+
+static void on_switch(int sig)
+{
+	(void)sig;
+	switches = 1;
+}
+
+static void on_end(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+static int copy_golden(const char *golden, const char *to)
+{
+	CLEANUP(close_fd) int from = open(golden, O_RDONLY | O_CLOEXEC);
+	CLEANUP(close_fd) int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct err err;
+
+	return from < 0 || fd < 0 || fs_copy(from, fd, 64 << 20, &err) < 0 ? -1 : 0;
+}
+
+/* Goes on in a new file, as perf does: the one before is named after the time. */
+static void switch_output(const char *golden, const char *data)
+{
+	CLEANUP(free)
+	char *whole = xasprintf("%s.%020llu", data, (unsigned long long)clock_us());
+
+	switches = 0;
+	rename(data, whole);
+	(void)!copy_golden(golden, data);
+}
+
+/* Prints its arguments, which the caller has in perf.log. The golden file is found next to it. */
+static int fake_perf(const char *kind, int argc, char **argv)
+{
+	struct sigaction sw = {.sa_handler = on_switch}, end = {.sa_handler = on_end};
+	CLEANUP(free) char *golden = xasprintf("%.*s/golden", (int)(kind - argv[0] - 1), argv[0]);
+	const char *data = NULL;
+
+	if (!strcmp(kind, "perf-fails")) {
+		fputs("Error:\nthe kernel said no\n", stderr);
+		return 1;
+	}
+	printf("[ perf");
+	for (int i = 1; i < argc; i++) {
+		printf(" %s", argv[i]);
+		if (!strcmp(argv[i], "-o"))
+			data = argv[i + 1];
+	}
+	puts("");
+	fflush(stdout);
+	sleep_ms(50); /* it opens its events */
+	sigaction(SIGUSR2, &sw, NULL);
+	sigaction(SIGINT, &end, NULL);
+	if (!data || copy_golden(golden, data) < 0)
+		return 2;
+	for (int i = 0; !ended; i++) {
+		sleep_ms(5);
+		if (switches)
+			switch_output(golden, data);
+		if (i == 60 && !strcmp(kind, "perf-dies"))
+			raise(SIGKILL);
+	}
+	return 0;
+}
+
+/* ---- the tests ---- */
+
+static char top[] = "/tmp/dfg-run.XXXXXX";
+static volatile sig_atomic_t stop;
+static unsigned explained;
+static char pid_text[2][16];
+static char *names[2] = {pid_text[0], pid_text[1]};
+
+static void explain(const char *root, struct err *err)
+{
+	explained++;
+	(void)!err_wrap(err, "explained in %s", root);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static const char *path_of(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", top, name);
+	return path;
+}
+
+static off_t size_of(const char *name)
+{
+	struct stat st;
+
+	return stat(path_of(name), &st) == 0 ? st.st_size : -1;
+}
+
+static bool exists(const char *name)
+{
+	return access(path_of(name), F_OK) == 0;
+}
+
+/* A configuration for the first processes, with its results in `output`. */
+static struct record_config config_of(const char *perf, const char *output, size_t processes,
+				      unsigned duration)
+{
+	static char root[64], program[64], out[64];
+
+	snprintf(root, sizeof(root), "%s", path_of("root"));
+	snprintf(program, sizeof(program), "%s", path_of(perf));
+	snprintf(out, sizeof(out), "%s", path_of(output));
+	stop = 0;
+	explained = 0;
+	return (struct record_config){.root = root,
+				      .names = names,
+				      .name_count = processes,
+				      .by_pid = true,
+				      .duration = duration,
+				      .frequency = 99,
+				      .output = out,
+				      .perf = program,
+				      .source = SOURCE_HOST,
+				      .stop = &stop,
+				      .explain = explain};
+}
+
+static void test_once(void)
+{
+	struct record_config c = config_of("perf-good", "once", 1, 1);
+	CLEANUP(str_fini) struct str log = {0};
+	uint64_t before = clock_ms(), end = 0;
+	struct record_run r;
+	struct session s;
+	struct err err;
+
+	if (!ok(record_start(&c, &r, &err) == RECORD_OK, "a recording starts"))
+		return;
+	is_int(r.targets.count, 1, "it has one target");
+	is_int(record_finish(&r, &end, &err), 0, "it ends");
+	record_fini(&r);
+	ok(end >= before + 1000, "it took as long as was asked for: %d ms", (int)(end - before));
+	is_int(size_of("once/session/perf.data"), size_of("golden"),
+	       "perf's file is in the session");
+	ok(session_open(path_of("once/session"), &s, &err) == 0, "the session can be opened");
+	ok(s.duration >= 1 && s.duration < 30, "the session has the duration: %.3f s", s.duration);
+	is_int(s.frequency, 99, "the session has the frequency");
+	is_int(s.process_count, 1, "the session has the process");
+	ok(s.stack_bytes > 0, "the session has the size of stack copies");
+	session_fini(&s);
+	if (fs_read_file(AT_FDCWD, path_of("once/session/perf.log"), 4096, &log, &err) < 0)
+		abort();
+	ok(strstr(log.buf, " -B -N ") && strstr(log.buf, " -F 99 ") &&
+		   strstr(log.buf, " --call-graph dwarf,"),
+	   "perf gets its options: %s", log.buf);
+	ok(!strstr(log.buf, "--switch-output"), "perf writes one file only");
+}
+
+static void test_stop(void)
+{
+	struct record_config c = config_of("perf-good", "stop", 1, 600);
+	struct sigaction act = {.sa_handler = on_alarm};
+	uint64_t before = clock_ms(), end = 0;
+	struct record_run r;
+	struct err err;
+
+	sigaction(SIGALRM, &act, NULL);
+	is_int(record_start(&c, &r, &err), RECORD_OK, "a long recording starts");
+	alarm(1);
+	is_int(record_finish(&r, &end, &err), 0, "a stopped recording is whole");
+	ok(end - before < 60000, "it ended early");
+	is_int(size_of("stop/session/perf.data"), size_of("golden"), "perf's file is kept");
+	record_discard(&r);
+	ok(!exists("stop/session"), "a discarded session is removed");
+	ok(!exists("stop"), "so is its empty directory");
+}
+
+static void test_several(void)
+{
+	struct record_config c = config_of("perf-good", "several", 2, 1);
+	struct stat one, two;
+	struct record_run r;
+	uint64_t end;
+	struct err err;
+
+	is_int(record_start(&c, &r, &err), RECORD_OK, "a recording of two processes starts");
+	if (is_int(r.targets.count, 2, "each is a target")) {
+		is_int(record_finish(&r, &end, &err), 0, "it ends");
+		ok(fstatat(r.targets.list[0].session.dirfd, "perf.data", &one, 0) == 0 &&
+			   fstatat(r.targets.list[1].session.dirfd, "perf.data", &two, 0) == 0 &&
+			   one.st_ino == two.st_ino,
+		   "both sessions have the same recording");
+		ok(r.targets.list[1].session.whole_machine, "which has processes of others");
+	}
+	record_discard(&r);
+}
+
+static void test_failures(void)
+{
+	struct record_config c = config_of("perf-fails", "fails", 1, 600);
+	struct record_run r;
+	uint64_t end = 0;
+	struct err err;
+
+	is_int(record_start(&c, &r, &err), RECORD_OK, "perf starts, and fails at once");
+	is_int(record_finish(&r, &end, &err), -1, "the recording fails");
+	ok(strstr(err.msg, "the kernel said no") != NULL, "with perf's message: %s", err.msg);
+	is_int(explained, 1, "and an explanation");
+	record_discard(&r);
+	ok(!exists("fails"), "nothing is left of it");
+
+	c = config_of("perf-none", "none", 1, 600);
+	is_int(record_start(&c, &r, &err), RECORD_FAILED, "without perf no recording starts");
+	ok(strstr(err.msg, "perf is not installed") != NULL, "the message says so: %s", err.msg);
+	ok(!exists("none"), "nothing is left of it, either");
+
+	c = config_of("perf-dies", "dies", 1, 600);
+	is_int(record_start(&c, &r, &err), RECORD_OK, "a perf that will be killed starts");
+	is_int(record_finish(&r, &end, &err), 0, "what it recorded is kept");
+	is_int(size_of("dies/session/perf.data"), size_of("golden"), "in the session");
+	is_int(explained, 0, "without an explanation");
+	record_discard(&r);
+
+	c = config_of("perf-good", "nobody", 1, 1);
+	c.names = (char *[]){(char *)"4194304"};
+	is_int(record_start(&c, &r, &err), RECORD_NO_CONTAINER, "a process that does not exist");
+}
+
+static void test_windows(void)
+{
+	struct record_config c = config_of("perf-good", "x", 1, 1);
+	CLEANUP(free) char *dir = xstrdup(path_of("windows"));
+	struct record_run r;
+	struct err err;
+
+	c.window_dir = dir;
+	if (!ok(record_start(&c, &r, &err) == RECORD_OK, "a recording in windows starts"))
+		return;
+	for (int i = 0; i < 2; i++) {
+		is_int(record_window(&r, &err), 1, "window %d ends", i);
+		ok(r.us >= 900000, "it lasted as long as was asked for: %d us", (int)r.us);
+		is_int(size_of("windows/session/perf.data"), size_of("golden"),
+		       "its recording is in the session");
+	}
+	ok(!record_is_old(&r), "a new run is not old");
+	is_int(record_last_window(&r, &err), 1, "a window can be ended early");
+	stop = 1;
+	is_int(record_window(&r, &err), 0, "there is none after the stop");
+	ok(exists("windows/perf"), "perf's files are in the run's directory");
+	record_discard(&r);
+	ok(!exists("windows"), "which is removed at the end");
+
+	c = config_of("perf-fails", "x", 1, 1);
+	c.window_dir = dir;
+	is_int(record_start(&c, &r, &err), RECORD_FAILED, "windows: perf fails at once");
+	ok(strstr(err.msg, "the kernel said no") != NULL, "with perf's message: %s", err.msg);
+	ok(!exists("windows"), "nothing is left of it");
+
+	c = config_of("perf-dies", "x", 1, 600);
+	c.window_dir = dir;
+	is_int(record_start(&c, &r, &err), RECORD_OK, "windows: a perf that will be killed starts");
+	is_int(record_window(&r, &err), 0, "then there is no further window");
+	record_discard(&r);
+}
+
+static void prepare(void)
+{
+	static const char *const fakes[] = {"perf-good", "perf-fails", "perf-dies"};
+	char self[256] = "";
+
+	if (!mkdtemp(top) || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 ||
+	    copy_golden(GOLDEN, path_of("golden")) < 0)
+		abort();
+	for (size_t i = 0; i < ARRAY_LEN(fakes); i++)
+		if (symlink(self, path_of(fakes[i])) < 0)
+			abort();
+}
+
+int main(int argc, char **argv)
+{
+	const char *slash = strrchr(argv[0], '/');
+	pid_t pids[2];
+
+	if (slash && has_prefix(slash + 1, "perf-"))
+		return fake_perf(slash + 1, argc, argv);
+	prepare();
+	for (int i = 0; i < 2; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0)
+			for (;;)
+				pause();
+		snprintf(pid_text[i], sizeof(pid_text[i]), "%d", (int)pids[i]);
+	}
+	test_once();
+	test_stop();
+	test_several();
+	test_failures();
+	test_windows();
+	for (int i = 0; i < 2; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	fs_remove_tree(AT_FDCWD, top);
+	return tap_done();
+}
