@@ -111,7 +111,7 @@ static struct reader *reader_new(struct sources *sources, struct perfdata *recor
 	r->symbols = symbolizer_new(sources, recording, r->space, r->stacks);
 	r->stale = symbolizer_stale(r->symbols);
 	r->unwinder = userstack_new(r->symbols, r->stacks);
-	r->thread_names = sources_threads(sources);
+	r->sources = sources;
 	space_process(r->space, SPACE_KERNEL);
 	return r;
 }

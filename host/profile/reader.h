@@ -38,7 +38,7 @@ struct reader {
 	struct space *space;
 	struct symbolizer *symbols;
 	struct userstack *unwinder;
-	const struct threadnames *thread_names;
+	struct sources *sources;
 	uint32_t stale;	  /* frame of stale code */
 	uint64_t begin;	  /* time of the recording's first sample */
 	bool monotonic;	  /* the recording has CLOCK_MONOTONIC times, as snapshots do */

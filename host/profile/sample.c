@@ -208,7 +208,7 @@ static uint32_t thread_frame(struct reader *r, struct thread *t)
 {
 	if (!t->mark) {
 		size_t len;
-		const char *java = threadnames_find(r->thread_names, t->pid, t->tid, &len);
+		const char *java = sources_thread_name(r->sources, t->pid, t->tid, &len);
 
 		if (java)
 			symname_add_clean(&r->text, java, len);

@@ -2,7 +2,7 @@
 #include "report/perfmaps.h"
 
 #include "common/fs.h"
-#include "jit/codelist.h"
+#include "jit/perf_map.h"
 #include "report/sandbox.h"
 
 #define BLOCK 512
@@ -58,7 +58,7 @@ static bool text_of(const struct session *s, const struct input_files *files, pi
 	if (!any)
 		return false;
 	snapfile_finish(sf);
-	codelist_text(sf, ret);
+	perf_map_text(sf, ret);
 	return ret->len > 0;
 }
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jit/snapfile.h"
+#include "jit/code_history.h"
 
 /* An address in a code of a snapshot, whenever that is there, or one of a process's generation. */
 struct question {

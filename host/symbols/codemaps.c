@@ -6,7 +6,7 @@
 
 /* What is known of a JVM's code, of one or more points in time. */
 struct code {
-	const struct javasym *map;	 /* NULL until it is needed */
+	const struct perf_map *map;	 /* NULL until it is needed */
 	const struct snapfile *snapshot; /* NULL, without one, behind loading too */
 };
 
@@ -156,10 +156,10 @@ uint32_t codemaps_method(struct codemaps *cm, uint32_t number, uint64_t method,
 bool codemaps_text(struct codemaps *cm, uint32_t number, uint64_t addr, uint32_t *ret)
 {
 	struct code *c = code_of(cm, number);
-	struct java_symbol s;
+	struct perf_map_symbol s;
 
-	if (!javasym_find(c->map, addr, &s))
+	if (!perf_map_find(c->map, addr, &s))
 		return false;
-	*ret = intern(cm, s.name, s.len, javasym_kind(s.name, s.len));
+	*ret = intern(cm, s.name, s.len, perf_map_kind(s.name, s.len));
 	return true;
 }

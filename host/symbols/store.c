@@ -4,28 +4,52 @@
 #include <pthread.h>
 
 #include "common/str.h"
+#include "common/table.h"
 
-struct file {
+struct elf_source {
 	pthread_mutex_t lock;
-	bool asked;
+	bool loaded;
 	struct elfsym *symbols;
 };
 
-struct jvm {
+struct code_source {
 	pthread_mutex_t lock;
-	bool asked;
+	bool loaded;
 	pid_t pid;
 	struct jvm_code code;
 };
 
 struct sources {
 	const struct recording *in;
-	struct threadnames *threads;
+	struct keyed *maps;	   /* order -> number in the recording; sorted */
+	struct keyed *threads;	   /* host pid and tid -> tid in the JVM's namespace; sorted */
 	struct kallsyms *kallsyms; /* NULL: none */
-	struct file *files;	   /* as in the input */
-	struct jvm *jvms;
+	struct elf_source *files;  /* as in the recording */
+	struct code_source *jvms;
 	size_t jvm_count;
 };
+
+static uint64_t key_of(pid_t pid, pid_t tid)
+{
+	return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
+}
+
+static void index_input(struct sources *s)
+{
+	const struct recording *in = s->in;
+
+	s->maps = xcalloc(in->map_count, sizeof(*s->maps));
+	for (size_t i = 0; i < in->map_count; i++)
+		s->maps[i] =
+			(struct keyed){.key = (uint64_t)(uint32_t)in->maps[i].order, .value = i};
+	keyed_sort(s->maps, in->map_count);
+	s->threads = xcalloc(in->thread_count, sizeof(*s->threads));
+	for (size_t i = 0; i < in->thread_count; i++)
+		s->threads[i] =
+			(struct keyed){.key = key_of(in->threads[i].pid, in->threads[i].tid),
+				       .value = (uint32_t)in->threads[i].nstid};
+	keyed_sort(s->threads, in->thread_count);
+}
 
 struct sources *sources_new(const struct recording *in)
 {
@@ -33,7 +57,7 @@ struct sources *sources_new(const struct recording *in)
 	struct err ignored;
 
 	s->in = in;
-	s->threads = threadnames_new(in);
+	index_input(s);
 	if (in->kallsyms_fd >= 0)
 		s->kallsyms = kallsyms_open(in->kallsyms_fd, &ignored);
 	s->files = xcalloc(in->elf_count, sizeof(*s->files));
@@ -56,11 +80,12 @@ void sources_free(struct sources *s)
 	for (size_t i = 0; i < s->in->elf_count; i++)
 		elfsym_close(s->files[i].symbols);
 	for (size_t i = 0; i < s->jvm_count; i++) {
-		javasym_free(s->jvms[i].code.map);
+		perf_map_free(s->jvms[i].code.map);
 		snapfile_free(s->jvms[i].code.snapshot);
 	}
-	threadnames_free(s->threads);
 	kallsyms_close(s->kallsyms);
+	free(s->maps);
+	free(s->threads);
 	free(s->files);
 	free(s->jvms);
 	free(s);
@@ -71,11 +96,6 @@ const struct recording *sources_input(const struct sources *s)
 	return s->in;
 }
 
-const struct threadnames *sources_threads(const struct sources *s)
-{
-	return s->threads;
-}
-
 const struct kallsyms *sources_kallsyms(const struct sources *s)
 {
 	return s->kallsyms;
@@ -84,18 +104,18 @@ const struct kallsyms *sources_kallsyms(const struct sources *s)
 const struct elfsym *sources_elf(struct sources *s, size_t number)
 {
 	const struct session_elf *elf = &s->in->elfs[number];
-	struct file *f = &s->files[number];
+	struct elf_source *f = &s->files[number];
 	struct err ignored;
 
 	pthread_mutex_lock(&f->lock);
-	if (!f->asked)
+	if (!f->loaded)
 		f->symbols = elfsym_open(elf->fd, elf->debug_fd, &ignored);
-	f->asked = true;
+	f->loaded = true;
 	pthread_mutex_unlock(&f->lock);
 	return f->symbols;
 }
 
-/* ---- code -------------------------------------------------------------------------------- */
+/* ---- JVMs -------------------------------------------------------------------------------- */
 
 size_t sources_jvm_count(const struct sources *s)
 {
@@ -110,14 +130,14 @@ uint32_t sources_jvm(const struct sources *s, pid_t pid)
 	return 0;
 }
 
-/* What cannot be read stays unnamed, which the quality line says. */
+/* Code that cannot be read stays unnamed, which the quality line shows. */
 static void load_map(struct jvm_code *c, int fd)
 {
 	struct err ignored;
 	int done;
 
 	if (!snapfile_is(fd)) {
-		done = javasym_read(c->map, fd, &ignored);
+		done = perf_map_read(c->map, fd, &ignored);
 	} else {
 		c->snapshot = c->snapshot ? c->snapshot : snapfile_new();
 		done = snapfile_read(c->snapshot, fd, &ignored);
@@ -125,41 +145,41 @@ static void load_map(struct jvm_code *c, int fd)
 	(void)done;
 }
 
-static void load_code(const struct recording *in, pid_t pid, struct jvm_code *c)
+static void load_code(const struct sources *s, pid_t pid, struct jvm_code *c)
 {
-	size_t count = in->map_count, done = 0;
-	int64_t last = INT64_MIN;
-
-	c->map = javasym_new();
+	c->map = perf_map_new();
 	/* In ascending order: the later wins. */
-	while (done < count) {
-		int64_t next = INT64_MAX;
+	for (size_t i = 0; i < s->in->map_count; i++) {
+		const struct session_map *m = &s->in->maps[s->maps[i].value];
 
-		for (size_t i = 0; i < count; i++)
-			if (in->maps[i].order > last && in->maps[i].order < next)
-				next = in->maps[i].order;
-		for (size_t i = 0; i < count; i++) {
-			if (in->maps[i].order != next)
-				continue;
-			done++;
-			if (in->maps[i].pid == pid)
-				load_map(c, in->maps[i].fd);
-		}
-		last = next;
+		if (m->pid == pid)
+			load_map(c, m->fd);
 	}
-	javasym_finish(c->map);
+	perf_map_finish(c->map);
 	if (c->snapshot)
 		snapfile_finish(c->snapshot);
 }
 
 const struct jvm_code *sources_code(struct sources *s, uint32_t jvm)
 {
-	struct jvm *j = &s->jvms[jvm - 1];
+	struct code_source *j = &s->jvms[jvm - 1];
 
 	pthread_mutex_lock(&j->lock);
-	if (!j->asked)
-		load_code(s->in, j->pid, &j->code);
-	j->asked = true;
+	if (!j->loaded)
+		load_code(s, j->pid, &j->code);
+	j->loaded = true;
 	pthread_mutex_unlock(&j->lock);
 	return &j->code;
+}
+
+const char *sources_thread_name(struct sources *s, pid_t pid, pid_t tid, size_t *ret_len)
+{
+	size_t n = s->in->thread_count, at = keyed_upper(s->threads, n, key_of(pid, tid));
+	uint32_t jvm = sources_jvm(s, pid);
+	const struct snapfile *sf;
+
+	if (!at || s->threads[at - 1].key != key_of(pid, tid) || !jvm)
+		return NULL;
+	sf = sources_code(s, jvm)->snapshot;
+	return sf ? snapfile_thread(sf, (uint32_t)s->threads[at - 1].value, ret_len) : NULL;
 }

@@ -4,7 +4,7 @@
 #ifndef DFG_UNWIND_RETURN_CACHE_H
 #define DFG_UNWIND_RETURN_CACHE_H
 
-#include "jit/snapfile.h"
+#include "jit/code_history.h"
 
 /* Of one address, for one span of snapshots. As long as a line of the cache: what a step asks of
  * most return addresses stands here, so that it need not look into the code's record. */

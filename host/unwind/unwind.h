@@ -8,7 +8,7 @@
 #ifndef DFG_UNWIND_UNWIND_H
 #define DFG_UNWIND_UNWIND_H
 
-#include "jit/snapfile.h"
+#include "jit/code_history.h"
 #include "unwind/cfi.h"
 #include "unwind/return_cache.h"
 

@@ -2,6 +2,7 @@
 /* Snapshots that follow each other, and a stack that is unwound with it: what is found lies inside
  * of the input, and every stack ends. The first byte says how the rest is divided. */
 #include "common/str.h"
+#include "lib/snapmake.h"
 #include "unwind/unwind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -58,7 +59,7 @@ static void look(const struct snapfile *sf, uint64_t addr, uint64_t time)
 		look_in(c[i], addr);
 	n = snapfile_find_method(sf, addr, span, methods);
 	for (size_t i = 0; i < n; i++)
-		if (methods[i] >= snapfile_method_count(sf))
+		if (!snapfile_method(sf, methods[i]).name_len)
 			abort();
 	look_at_stub(snapfile_stub(sf, addr), addr);
 }
@@ -99,9 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* The first two bytes: how many words of the rest are the registers and the stack. */
 	head = (size_t)(data[0] | data[1] << 8) * 8;
 	head = head < size - 4 ? head : size - 4;
-	added = snapfile_add(sf, data + 4 + head, size - 4 - head, &err);
+	added = sm_read(sf, data + 4 + head, size - 4 - head, &err);
 	if (data[2])
-		added += snapfile_add(sf, data + 4 + head, (size - 4 - head) / 2, &err);
+		added += sm_read(sf, data + 4 + head, (size - 4 - head) / 2, &err);
 	(void)added;
 	snapfile_finish(sf);
 	walk(sf, data + 4, head);

@@ -5,6 +5,8 @@
 
 #include "common/str.h"
 #include "dfg/snapshot.h"
+#include "jit/code_history.h"
+#include "lib/textfile.h"
 
 /* The parts of a CODE record; the counts of `head` are set from them. */
 struct sm_code {
@@ -100,6 +102,15 @@ __attribute__((unused)) static void sm_done_at(struct str *s, uint64_t time)
 __attribute__((unused)) static void sm_done(struct str *s)
 {
 	sm_done_at(s, 0);
+}
+
+/* Adds the snapshots in memory to a history. */
+__attribute__((unused)) static int sm_read(struct snapfile *sf, const void *p, size_t len,
+					   struct err *err)
+{
+	CLEANUP(close_fd) int fd = file_of(p, len);
+
+	return snapfile_read(sf, fd, err);
 }
 
 #endif

@@ -156,7 +156,7 @@ __attribute__((unused)) static void add_replaced(struct snapfile *sf)
 					      .deopt_mh = SNAP_NONE}});
 	make_methods(&s, 2);
 	sm_done(&s);
-	if (snapfile_add(sf, s.buf, s.len, &err) < 0)
+	if (sm_read(sf, s.buf, s.len, &err) < 0)
 		abort();
 }
 
@@ -192,7 +192,7 @@ __attribute__((unused)) static struct snapfile *make_snapshot(uint64_t cont_retu
 		(struct sm_code){.head = {.start = ADAPTER, .size = 0x100, .kind = SNAP_ADAPTER},
 				 .name = "I2C/C2I adapters"});
 	sm_done(&s);
-	if (snapfile_add(sf, s.buf, s.len, &err) < 0)
+	if (sm_read(sf, s.buf, s.len, &err) < 0)
 		abort();
 	if (replaced)
 		add_replaced(sf);

@@ -20,7 +20,7 @@ session:     common
 calltree:    common
 perf:        dfg common
 elf:         dfg common
-jit:         dfg common session elf calltree
+jit:         dfg common elf calltree
 unwind:      dfg common elf jit
 symbols:     dfg common session elf jit unwind perf
 profile:     common session elf calltree unwind perf symbols

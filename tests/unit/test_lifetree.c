@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ordered set and the tree of lives, against what is slow and simple. */
+/* The interval tree against a plain table. */
 #include "jit/interval_tree.h"
 
 #include "common/str.h"
-#include "jit/ordset.h"
 #include "lib/tap.h"
 
 static uint32_t seed = 7;
@@ -12,29 +11,6 @@ static uint32_t below(uint32_t n)
 {
 	seed = seed * 1664525 + 1013904223;
 	return (uint32_t)((uint64_t)(seed >> 8) * n >> 24);
-}
-
-static void test_set(size_t bound)
-{
-	CLEANUP(ordset_fini) struct ordset s;
-	CLEANUP(free) bool *in = xcalloc(bound + 1, sizeof(*in));
-	bool same = true;
-
-	ordset_init(&s, bound);
-	for (unsigned i = 0; i < 4000; i++) {
-		size_t n = below((uint32_t)bound), next = n, before = n;
-
-		in[n] = below(3) == 0;
-		(in[n] ? ordset_add : ordset_remove)(&s, n);
-		n = below((uint32_t)bound + 1);
-		for (next = n; next < bound && !in[next]; next++)
-			;
-		for (before = n; before > 0 && !in[before - 1]; before--)
-			;
-		same = same && ordset_next(&s, n) == (next < bound ? next : ORDSET_NONE) &&
-		       ordset_before(&s, n) == (before ? before - 1 : ORDSET_NONE);
-	}
-	ok(same, "a set of numbers below %zu", bound);
 }
 
 /* Addresses are divided among lives anew at some times: all that is at an address at a time is one
@@ -84,12 +60,6 @@ int main(void)
 	struct lifetree none = {0};
 	uint32_t found[1];
 
-	test_set(1);
-	test_set(63);
-	test_set(64);
-	test_set(65);
-	test_set(4096);
-	test_set(5000);
 	test_tree(40, 1);
 	test_tree(1, 40);
 	test_tree(100, 60);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/snapfile.h"
+#include "jit/code_history.h"
 
 #include <sys/mman.h>
 
 #include "common/fs.h"
-#include "jit/codelist.h"
+#include "jit/perf_map.h"
 #include "lib/snapmake.h"
 #include "lib/tap.h"
 
@@ -117,8 +117,8 @@ static void test_places(const struct snapfile *sf)
 	is_int((int64_t)snapfile_head(sf)->call_stub_return, 0x2010, "the head");
 }
 
-/* How much code is found when the record's counts are these. */
-static size_t count_with(uint32_t scope_count, uint32_t size, uint64_t start)
+/* How many of the two codes are found when the first record has these figures. */
+static int codes_with(uint32_t scope_count, uint32_t size, uint64_t start)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
 	CLEANUP(str_fini) struct str s = {0};
@@ -132,10 +132,10 @@ static size_t count_with(uint32_t scope_count, uint32_t size, uint64_t start)
 	code.size = size;
 	code.start = start;
 	memcpy(s.buf + at, &code, sizeof(code));
-	if (snapfile_add(sf, s.buf, s.len, &err) < 0)
+	if (sm_read(sf, s.buf, s.len, &err) < 0)
 		return 99;
 	snapfile_finish(sf);
-	return snapfile_count(sf);
+	return (code_at(sf, 0x1000, 0) != NULL) + (code_at(sf, 0x2000, 0) != NULL);
 }
 
 static void test_hostile(void)
@@ -145,21 +145,20 @@ static void test_hostile(void)
 	uint32_t size = 0xfffffff8;
 	struct err err;
 
-	is_int((int64_t)count_with(4, 128, 0x1000), 2, "as it was");
-	is_int((int64_t)count_with(0xffffffff, 128, 0x1000), 1, "more scopes than the record has");
-	is_int((int64_t)count_with(5, 128, 0x1000), 1, "one more scope than there is room for");
-	is_int((int64_t)count_with(4, 0, 0x1000), 1, "code without a byte");
-	is_int((int64_t)count_with(4, 128, UINT64_MAX - 64), 1, "code beyond the last address");
-	ok(snapfile_add(sf, "", 0, &err) < 0, "nothing is no snapshot");
+	is_int(codes_with(4, 128, 0x1000), 2, "as it was");
+	is_int(codes_with(0xffffffff, 128, 0x1000), 1, "more scopes than the record has");
+	is_int(codes_with(5, 128, 0x1000), 1, "one more scope than there is room for");
+	is_int(codes_with(4, 0, 0x1000), 1, "code without a byte");
+	is_int(codes_with(4, 128, UINT64_MAX - 64), 1, "code beyond the last address");
+	ok(sm_read(sf, "", 0, &err) < 0, "nothing is no snapshot");
 	make(&s);
 	s.buf[8] ^= 1;
-	ok(snapfile_add(sf, s.buf, s.len, &err) < 0, "nor is what begins otherwise");
+	ok(sm_read(sf, s.buf, s.len, &err) < 0, "nor is what begins otherwise");
 	s.buf[8] ^= 1;
 	memcpy(s.buf + sizeof(struct snap_head) + 4, &size, sizeof(size));
-	ok(snapfile_add(sf, s.buf, s.len, &err) == 0, "a record longer than the file");
+	ok(sm_read(sf, s.buf, s.len, &err) == 0, "a record longer than the file");
 	snapfile_finish(sf);
-	is_int((int64_t)snapfile_count(sf), 0, "ends it");
-	ok(!code_at(sf, 0x1000, 0), "nothing to find");
+	ok(!code_at(sf, 0x1000, 0) && !code_at(sf, 0x2000, 0), "ends it");
 }
 
 static void test_files(void)
@@ -177,7 +176,7 @@ static void test_files(void)
 	ok(snapfile_is(fd) && !snapfile_is(text) && !snapfile_is(-1), "which are snapshots");
 	ok(snapfile_read(sf, fd, &err) == 0, "read one with zeros behind it");
 	snapfile_finish(sf);
-	is_int((int64_t)snapfile_count(sf), 2, "its code");
+	ok(code_at(sf, 0x1000, 0) && code_at(sf, 0x2000, 0), "its code");
 }
 
 static const char *stub_at(const struct snapfile *sf, uint64_t addr)
@@ -207,7 +206,7 @@ static void test_stubs(void)
 	sm_stub(&s, 0x2030, 8, "claims");
 	memcpy(s.buf + s.len - 8 - sizeof(len), &len, sizeof(len));
 	sm_done(&s);
-	ok(snapfile_add(sf, s.buf, s.len, &err) == 0 && snapfile_add(sf, s.buf, s.len, &err) == 0,
+	ok(sm_read(sf, s.buf, s.len, &err) == 0 && sm_read(sf, s.buf, s.len, &err) == 0,
 	   "a snapshot with stubs, twice");
 	snapfile_finish(sf);
 	is_str(stub_at(sf, 0x1fff), "-", "in front of all");
@@ -217,10 +216,30 @@ static void test_stubs(void)
 	is_str(stub_at(sf, 0x2030), "-", "not one whose name is longer than its record");
 	is_str(stub_at(sf, 0x2038), "-", "nor an empty one");
 	is_str(stub_at(sf, UINT64_MAX - 1), "-", "nor one around the end of memory");
-	codelist_text(sf, &map);
+	perf_map_text(sf, &map);
 	is_str(map.buf,
 	       "1000 80 a.B.outer\n2000 20 call_stub\n2020 10 later\n2030 10 StubRoutines (1)\n",
 	       "perf's map has stubs, and between them their blob");
+}
+
+/* A map has no time: what was at an address last counts. */
+static void test_replaced(void)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(str_fini) struct str map = {0};
+	struct err err;
+
+	make(&s);
+	sm_head(&s, (struct snap_head){.time = 9, .flags = SNAP_DELTA});
+	sm_code(&s, (struct sm_code){.head = {.start = 0x1000, .size = 64, .kind = SNAP_STUBS},
+				     .name = "new"});
+	sm_done(&s);
+	ok(sm_read(sf, s.buf, s.len, &err) == 0, "a code is replaced by a shorter one");
+	snapfile_finish(sf);
+	perf_map_text(sf, &map);
+	is_str(map.buf, "1000 40 new\n1040 40 a.B.outer\n2000 40 StubRoutines (1)\n",
+	       "perf's map has the last code of each address");
 }
 
 int main(void)
@@ -230,12 +249,13 @@ int main(void)
 	struct err err;
 
 	make(&s);
-	ok(snapfile_add(sf, s.buf, s.len, &err) == 0, "a snapshot");
+	ok(sm_read(sf, s.buf, s.len, &err) == 0, "a snapshot");
 	snapfile_finish(sf);
 	test_scopes(sf);
 	test_places(sf);
 	test_hostile();
 	test_files();
 	test_stubs();
+	test_replaced();
 	return tap_done();
 }

@@ -43,7 +43,7 @@ int main(void)
 	struct sources *s = sources_new(&in);
 	struct asking a = {.sources = s};
 	struct elf_symbol symbol = {.name = "nothing"};
-	struct java_symbol java = {.name = "nothing"};
+	struct perf_map_symbol java = {.name = "nothing"};
 	bool same = true;
 
 	is_int(sources_jvm_count(s), 2, "two JVMs");
@@ -56,10 +56,10 @@ int main(void)
 	ok(a.elf[0] && elfsym_find(a.elf[0], 0x100f, &symbol) && !strcmp(symbol.name, "spin"),
 	   "a file's symbols");
 	ok(!sources_elf(s, 1), "what cannot be read has none");
-	ok(javasym_find(a.code[0]->map, 0x1008, &java) && !memcmp(java.name, "new", 3),
+	ok(perf_map_find(a.code[0]->map, 0x1008, &java) && !memcmp(java.name, "new", 3),
 	   "of a JVM's maps the later wins");
 	ok(!a.code[0]->snapshot, "there is no snapshot");
-	ok(!javasym_find(sources_code(s, 2)->map, 0x1008, &java), "what cannot be read is empty");
+	ok(!perf_map_find(sources_code(s, 2)->map, 0x1008, &java), "what cannot be read is empty");
 	sources_free(s);
 	return tap_done();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Java's names of threads, from made-up snapshots. */
-#include "jit/threadnames.h"
+#include "symbols/store.h"
 
 #include <sys/mman.h>
 
@@ -29,10 +29,10 @@ static void start(struct str *s)
 	str_add(s, (const char *)&h, sizeof(h));
 }
 
-static void is_named(const struct threadnames *tn, pid_t pid, pid_t tid, const char *want)
+static void is_named(struct sources *s, pid_t pid, pid_t tid, const char *want)
 {
 	size_t len = 0;
-	const char *got = threadnames_find(tn, pid, tid, &len);
+	const char *got = sources_thread_name(s, pid, tid, &len);
 
 	ok(want ? got && len == strlen(want) && memcmp(got, want, len) == 0 : !got,
 	   "%d/%d is %s: %.*s", (int)pid, (int)tid, want ? want : "nothing", (int)len,
@@ -46,7 +46,7 @@ int main(void)
 		{7, 1007, 7}, {7, 1008, 8}, {7, 1009, 9}, {7, 1010, 10}, {9, 2007, 7}};
 	struct session_map maps[3];
 	struct recording in = {.maps = maps, .map_count = 3, .threads = threads, .thread_count = 5};
-	CLEANUP(threadnames_free) struct threadnames *tn = NULL;
+	CLEANUP(sources_free) struct sources *s = NULL;
 
 	start(&first);
 	add(&first, 7, "request-handler-1", 17);
@@ -63,14 +63,14 @@ int main(void)
 	maps[0] = (struct session_map){.pid = 7, .fd = file_of(later.buf, later.len), .order = 1};
 	maps[1] = (struct session_map){.pid = 7, .fd = file_of(first.buf, first.len), .order = 0};
 	maps[2] = (struct session_map){.pid = 9, .fd = file_of(other.buf, other.len), .order = 0};
-	tn = threadnames_new(&in);
-	is_named(tn, 7, 1007, "renamed again");
-	is_named(tn, 7, 1008, "request-handler-2");
-	is_named(tn, 7, 1009, NULL);
-	is_named(tn, 7, 1010, NULL);
-	is_named(tn, 7, 7, NULL);
-	is_named(tn, 9, 2007, "of another JVM");
-	is_named(tn, 9, 1007, NULL);
+	s = sources_new(&in);
+	is_named(s, 7, 1007, "renamed again");
+	is_named(s, 7, 1008, "request-handler-2");
+	is_named(s, 7, 1009, NULL);
+	is_named(s, 7, 1010, NULL);
+	is_named(s, 7, 7, NULL);
+	is_named(s, 9, 2007, "of another JVM");
+	is_named(s, 9, 1007, NULL);
 	for (size_t i = 0; i < 3; i++)
 		close(maps[i].fd);
 	return tap_done();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/snapfile.h"
-
-#include <errno.h>
+#include "jit/code_history.h"
 
 #include "common/str.h"
 #include "dfg/bytes.h"
 #include "dfg/request.h"
-#include "jit/snapfile_inside.h"
+#include "jit/code_snapshots.h"
+
+#define STUBS_MAX   (1u << 16) /* a JVM has 200 */
+#define THREADS_MAX (1u << 20) /* records with a name */
 
 struct snapfile *snapfile_new(void)
 {
@@ -17,18 +18,17 @@ void snapfile_free(struct snapfile *sf)
 {
 	if (!sf)
 		return;
-	for (size_t i = 0; i < sf->copy_count; i++)
-		free(sf->copies[i]);
 	for (size_t i = 0; i < sf->map_count; i++)
 		filemap_close(&sf->maps[i]);
 	lifetree_fini(&sf->tree);
-	free(sf->copies);
 	free(sf->maps);
 	free(sf->snapshots);
 	free(sf->codes);
 	free(sf->methods);
 	free(sf->gone);
 	free(sf->stubs);
+	free(sf->threads);
+	free(sf->by_tid);
 	free(sf);
 }
 
@@ -93,6 +93,32 @@ static void add_gone(struct snapfile *sf, struct bytes b)
 		return;
 	sf->gone = grow(sf->gone, sf->gone_count, &sf->gone_cap, sizeof(*sf->gone));
 	sf->gone[sf->gone_count++] = g;
+}
+
+static void add_stub(struct snapfile *sf, struct bytes b)
+{
+	const struct snap_stub *t = (const void *)bytes_take(&b, sizeof(*t));
+
+	if (!t || !t->size || t->start + t->size < t->start || !t->name_len ||
+	    t->name_len > b.len || t->name_len > DFG_NAME_MAX || sf->stub_count == STUBS_MAX)
+		return;
+	sf->stubs = grow(sf->stubs, sf->stub_count, &sf->stub_cap, sizeof(*sf->stubs));
+	sf->stubs[sf->stub_count++] = (struct snapfile_stub){.start = t->start,
+							     .end = t->start + t->size,
+							     .name = (const char *)b.p,
+							     .name_len = t->name_len};
+}
+
+static void add_thread(struct snapfile *sf, struct bytes b)
+{
+	const struct snap_thread *t = (const void *)bytes_take(&b, sizeof(*t));
+
+	if (!t || !t->name_len || t->name_len > b.len || t->name_len > DFG_NAME_MAX ||
+	    sf->thread_count == THREADS_MAX)
+		return;
+	sf->threads = grow(sf->threads, sf->thread_count, &sf->thread_cap, sizeof(*sf->threads));
+	sf->threads[sf->thread_count++] = (struct java_thread){
+		.tid = t->tid, .name_len = t->name_len, .name = (const char *)b.p};
 }
 
 static bool read_head(struct bytes *b, struct snap_head *ret)
@@ -178,7 +204,9 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 		else if (rec.type == SNAP_GONE)
 			add_gone(sf, all);
 		else if (rec.type == SNAP_STUB)
-			snapfile_add_stub(sf, all);
+			add_stub(sf, all);
+		else if (rec.type == SNAP_THREAD)
+			add_thread(sf, all);
 	}
 	distrust(s); /* it has no end */
 	return true;
@@ -197,18 +225,6 @@ static int add_file(struct snapfile *sf, const void *p, size_t len, struct err *
 }
 
 /* ---- files ------------------------------------------------------------------------------- */
-
-int snapfile_add(struct snapfile *sf, const void *p, size_t len, struct err *err)
-{
-	void *copy;
-
-	len = len < SNAPFILE_BYTES_MAX ? len : SNAPFILE_BYTES_MAX;
-	copy = xmalloc(len + 1);
-	memcpy(copy, len ? p : "", len);
-	sf->copies = grow(sf->copies, sf->copy_count, &sf->copy_cap, sizeof(*sf->copies));
-	sf->copies[sf->copy_count++] = copy;
-	return add_file(sf, copy, len, err);
-}
 
 bool snapfile_is(int fd)
 {
@@ -230,85 +246,38 @@ int snapfile_read(struct snapfile *sf, int fd, struct err *err)
 	return add_file(sf, map.p, map.len, err);
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct snapfile_stub *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Later whole snapshots have the same stubs again. */
+static void sort_stubs(struct snapfile *sf)
+{
+	size_t kept = 0;
+
+	if (sf->stub_count)
+		qsort(sf->stubs, sf->stub_count, sizeof(*sf->stubs), by_start);
+	for (size_t i = 0; i < sf->stub_count; i++)
+		if (!kept || sf->stubs[kept - 1].start != sf->stubs[i].start)
+			sf->stubs[kept++] = sf->stubs[i];
+	sf->stub_count = kept;
+}
+
+static void index_threads(struct snapfile *sf)
+{
+	sf->by_tid = xcalloc(sf->thread_count, sizeof(*sf->by_tid));
+	for (size_t i = 0; i < sf->thread_count; i++)
+		sf->by_tid[i] = (struct keyed){.key = sf->threads[i].tid, .value = i};
+	keyed_sort(sf->by_tid, sf->thread_count);
+}
+
 void snapfile_finish(struct snapfile *sf)
 {
 	snapfile_live_codes(sf);
 	snapfile_live_methods(sf);
-	snapfile_sort_stubs(sf);
-}
-
-/* ---- searches ---------------------------------------------------------------------------- */
-
-size_t snapfile_count(const struct snapfile *sf)
-{
-	return sf->code_count;
-}
-
-const struct snap_head *snapfile_head(const struct snapfile *sf)
-{
-	return &sf->head;
-}
-
-bool snapfile_methods_complete(const struct snapfile *sf)
-{
-	for (size_t i = 0; i < sf->snapshot_count; i++)
-		if (sf->snapshots[i].methods_whole)
-			return true;
-	return false;
-}
-
-struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time)
-{
-	uint32_t count = (uint32_t)sf->snapshot_count, n = count, done = 0;
-	struct snapfile_span span;
-
-	/* Those that were complete by then. */
-	while (n) {
-		uint32_t half = n / 2;
-
-		if (sf->snapshots[done + half].end <= time) {
-			done += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	span.first = done ? done - 1 : 0;
-	span.last = done;
-	if (done < count && sf->snapshots[done].begin < time)
-		span.last++;
-	if (count && span.last >= count)
-		span.last = count - 1;
-	return span;
-}
-
-bool snapfile_is_sure(const struct snapfile *sf, uint32_t first, uint32_t gone,
-		      struct snapfile_span span)
-{
-	if (first <= span.first && gone > span.last)
-		return true;
-	for (uint32_t i = span.first + 1; i <= span.last; i++)
-		if (sf->snapshots[i].restless)
-			return false;
-	return true;
-}
-
-size_t snapfile_find(const struct snapfile *sf, uint64_t addr, struct snapfile_span span,
-		     const struct snapfile_code *ret[SNAPFILE_AROUND])
-{
-	uint32_t found[SNAPFILE_AROUND];
-	size_t n = lifetree_find(&sf->tree, addr, span.first, span.last, found), sure = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct snapfile_code *c = &sf->codes[found[i]];
-		size_t to = sure;
-
-		if (!snapfile_is_sure(sf, c->first, c->gone, span))
-			continue;
-		for (; to && ret[to - 1]->first > c->first; to--)
-			ret[to] = ret[to - 1];
-		ret[to] = c;
-		sure++;
-	}
-	return sure;
+	sort_stubs(sf);
+	index_threads(sf);
 }

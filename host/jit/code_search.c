@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Searches in a code history, and in one code of it. */
+#include "jit/code_snapshots.h"
+
+#include <string.h>
+
+const struct snap_head *snapfile_head(const struct snapfile *sf)
+{
+	return &sf->head;
+}
+
+bool snapfile_methods_complete(const struct snapfile *sf)
+{
+	for (size_t i = 0; i < sf->snapshot_count; i++)
+		if (sf->snapshots[i].methods_whole)
+			return true;
+	return false;
+}
+
+struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time)
+{
+	uint32_t count = (uint32_t)sf->snapshot_count, n = count, done = 0;
+	struct snapfile_span span;
+
+	/* Those that were complete by then. */
+	while (n) {
+		uint32_t half = n / 2;
+
+		if (sf->snapshots[done + half].end <= time) {
+			done += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	span.first = done ? done - 1 : 0;
+	span.last = done;
+	if (done < count && sf->snapshots[done].begin < time)
+		span.last++;
+	if (count && span.last >= count)
+		span.last = count - 1;
+	return span;
+}
+
+/* True if what is in the snapshots [first, gone) is certain at the span's time. */
+static bool is_sure(const struct snapfile *sf, uint32_t first, uint32_t gone,
+		    struct snapfile_span span)
+{
+	if (first <= span.first && gone > span.last)
+		return true;
+	for (uint32_t i = span.first + 1; i <= span.last; i++)
+		if (sf->snapshots[i].restless)
+			return false;
+	return true;
+}
+
+size_t snapfile_find(const struct snapfile *sf, uint64_t addr, struct snapfile_span span,
+		     const struct snapfile_code *ret[SNAPFILE_AROUND])
+{
+	uint32_t found[SNAPFILE_AROUND];
+	size_t n = lifetree_find(&sf->tree, addr, span.first, span.last, found), sure = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct snapfile_code *c = &sf->codes[found[i]];
+		size_t to = sure;
+
+		if (!is_sure(sf, c->first, c->gone, span))
+			continue;
+		for (; to && ret[to - 1]->first > c->first; to--)
+			ret[to] = ret[to - 1];
+		ret[to] = c;
+		sure++;
+	}
+	return sure;
+}
+
+/* The first life of an id that is not gone at a snapshot, or where it would be. */
+static size_t first_life(const struct snapfile *sf, uint64_t id, uint32_t snapshot)
+{
+	size_t lo = 0, n = sf->method_count;
+
+	while (n) {
+		size_t half = n / 2;
+		const struct method_life *m = &sf->methods[lo + half];
+
+		if (m->id < id || (m->id == id && m->gone <= snapshot)) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return lo;
+}
+
+size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapfile_span span,
+			    uint32_t ret[SNAPFILE_AROUND])
+{
+	size_t found = 0;
+
+	for (size_t i = first_life(sf, id, span.first);
+	     i < sf->method_count && sf->methods[i].id == id && sf->methods[i].first <= span.last &&
+	     found < SNAPFILE_AROUND;
+	     i++)
+		if (is_sure(sf, sf->methods[i].first, sf->methods[i].gone, span) &&
+		    (!found || !snapfile_same_method(sf->methods[ret[found - 1]].record,
+						     sf->methods[i].record)))
+			ret[found++] = (uint32_t)i;
+	return found;
+}
+
+struct snapfile_method snapfile_method(const struct snapfile *sf, uint32_t number)
+{
+	const struct snap_method *m = sf->methods[number].record;
+
+	return (struct snapfile_method){.name = (const char *)(m + 1),
+					.name_len = m->name_len,
+					.file = (const char *)(m + 1) + m->name_len,
+					.file_len = m->file_len};
+}
+
+const struct snapfile_stub *snapfile_stub(const struct snapfile *sf, uint64_t addr)
+{
+	size_t low = 0, high = sf->stub_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sf->stubs[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && addr < sf->stubs[low - 1].end ? &sf->stubs[low - 1] : NULL;
+}
+
+const char *snapfile_thread(const struct snapfile *sf, uint32_t tid, size_t *ret_len)
+{
+	size_t at = keyed_upper(sf->by_tid, sf->thread_count, tid);
+	const struct java_thread *t = at ? &sf->threads[sf->by_tid[at - 1].value] : NULL;
+
+	if (!t || t->tid != tid)
+		return NULL;
+	*ret_len = t->name_len;
+	return t->name;
+}
+
+/* ---- in one code ------------------------------------------------------------------------- */
+
+/* The method of this id as the snapshot has it, or one before it. */
+static bool method_at(const struct snapfile *sf, uint64_t id, uint32_t snapshot,
+		      struct snapfile_method *ret)
+{
+	size_t i = first_life(sf, id, snapshot);
+
+	if (i == sf->method_count || sf->methods[i].id != id || sf->methods[i].first > snapshot)
+		return false;
+	*ret = snapfile_method(sf, (uint32_t)i);
+	return true;
+}
+
+bool snapfile_code_method(const struct snapfile_code *c, struct snapfile_method *ret)
+{
+	return c->record->method && method_at(c->file, c->record->method, c->from, ret);
+}
+
+/* Of the n elements of `list`, which ascend by the number `field` bytes into each, how many have
+ * one of at most `limit`. */
+static size_t count_to(const void *list, size_t size, size_t field, size_t n, uint64_t limit)
+{
+	const uint8_t *at = list;
+	uint32_t number;
+	size_t lo = 0;
+
+	while (n) {
+		size_t half = n / 2;
+
+		memcpy(&number, at + (lo + half) * size + field, sizeof(number));
+		if (number <= limit) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return lo;
+}
+
+/* The number of regions that end at or before the offset. */
+static size_t regions_before(const struct snapfile_code *c, uint64_t offset)
+{
+	return count_to(c->regions, sizeof(*c->regions), offsetof(struct snap_region, end),
+			c->record->region_count, offset);
+}
+
+size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
+		       struct snapfile_scope ret[SNAPFILE_DEPTH])
+{
+	size_t region = regions_before(c, offset), n = 0;
+	uint32_t at;
+
+	/* An interrupt is taken behind the instruction that took the time, so that a sample often
+	 * stands exactly at the end of the region it belongs to (docs/measurements.md;
+	 * HotSpot's forte.cpp counts it to the next). A return address, being looked up one byte
+	 * before, is never the start of an instruction. */
+	if (region && c->regions[region - 1].end == offset)
+		region--;
+	if (region == c->record->region_count)
+		return 0;
+	at = c->regions[region].scope;
+	/* The depth also ends a circle. */
+	while (at < c->record->scope_count && n < SNAPFILE_DEPTH) {
+		const struct snap_scope *s = &c->scopes[at];
+
+		ret[n] = (struct snapfile_scope){.bci = s->bci, .line = s->line};
+		if (s->method)
+			method_at(c->file, s->method, c->from, &ret[n].method);
+		n++;
+		at = s->parent;
+	}
+	return n;
+}
+
+static bool is_same_method(const struct snapfile_method *a, const struct snapfile_method *b)
+{
+	return a->name_len && a->name_len == b->name_len &&
+	       memcmp(a->name, b->name, a->name_len) == 0;
+}
+
+bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b, uint64_t addr)
+{
+	struct snapfile_scope x[SNAPFILE_DEPTH], y[SNAPFILE_DEPTH];
+	struct snapfile_method m = {.name = a->name, .name_len = a->record->name_len};
+	struct snapfile_method k = {.name = b->name, .name_len = b->record->name_len};
+	size_t n = snapfile_scopes(a, addr - a->start, x);
+
+	snapfile_code_method(a, &m);
+	snapfile_code_method(b, &k);
+	if (a->record->kind != b->record->kind || a->record->level != b->record->level ||
+	    !is_same_method(&m, &k) || snapfile_scopes(b, addr - b->start, y) != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (x[i].line != y[i].line || !is_same_method(&x[i].method, &y[i].method))
+			return false;
+	return true;
+}
+
+bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset)
+{
+	size_t region = regions_before(c, offset), call;
+
+	if (region && c->regions[region - 1].end == offset)
+		return true;
+	call = count_to(c->calls, sizeof(*c->calls), 0, c->record->call_count, offset);
+	return call && c->calls[call - 1] == offset;
+}
+
+const struct snap_exit *snapfile_exit(const struct snapfile_code *c, uint64_t offset)
+{
+	size_t i = count_to(c->exits, sizeof(*c->exits), offsetof(struct snap_exit, end),
+			    c->record->exit_count, offset);
+
+	return i < c->record->exit_count && c->exits[i].pop <= offset ? &c->exits[i] : NULL;
+}
