@@ -19,23 +19,15 @@ bool snapfile_methods_complete(const struct snapfile *sf)
 
 struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time)
 {
-	uint32_t count = (uint32_t)sf->snapshot_count, n = count, done = 0;
+	const struct snapshot *list = sf->snapshots;
+	uint32_t count = (uint32_t)sf->snapshot_count, done = 0;
 	struct snapfile_span span;
 
-	/* Those that were complete by then. */
-	while (n) {
-		uint32_t half = n / 2;
-
-		if (sf->snapshots[done + half].end <= time) {
-			done += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
+	if (count) /* those that were complete by then */
+		done = (uint32_t)upper_bound(&list->end, count, sizeof(*list), time);
 	span.first = done ? done - 1 : 0;
 	span.last = done;
-	if (done < count && sf->snapshots[done].begin < time)
+	if (done < count && list[done].begin < time)
 		span.last++;
 	if (count && span.last >= count)
 		span.last = count - 1;
@@ -121,17 +113,11 @@ struct snapfile_method snapfile_method(const struct snapfile *sf, uint32_t numbe
 
 const struct snapfile_stub *snapfile_stub(const struct snapfile *sf, uint64_t addr)
 {
-	size_t low = 0, high = sf->stub_count;
+	const struct snapfile_stub *list = sf->stubs;
+	size_t n = sf->stub_count;
+	size_t at = n ? upper_bound(&list->start, n, sizeof(*list), addr) : 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (sf->stubs[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && addr < sf->stubs[low - 1].end ? &sf->stubs[low - 1] : NULL;
+	return at && addr < list[at - 1].end ? &list[at - 1] : NULL;
 }
 
 const char *snapfile_thread(const struct snapfile *sf, uint32_t tid, size_t *ret_len)

@@ -225,20 +225,11 @@ void perf_map_finish(struct perf_map *pm)
 
 bool perf_map_find(const struct perf_map *pm, uint64_t addr, struct perf_map_symbol *ret)
 {
-	size_t lo = 0, n = pm->piece_count;
-	const struct range_piece *p;
+	const struct range_piece *list = pm->pieces, *p;
+	size_t n = pm->piece_count;
+	size_t at = n ? upper_bound(&list->start, n, sizeof(*list), addr) : 0;
 
-	while (n) {
-		size_t half = n / 2;
-
-		if (pm->pieces[lo + half].start <= addr) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	p = lo ? &pm->pieces[lo - 1] : NULL;
+	p = at ? &list[at - 1] : NULL;
 	if (!p || addr >= p->end)
 		return false;
 	*ret = (struct perf_map_symbol){.start = p->start,
