@@ -69,9 +69,9 @@ $(BUILD)/agent/%.o: %.c
 	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -c -o $@ $<
 
 # Files the assembler includes (host/format/embed.h), which the compiler does not tell of.
-$(BUILD)/dyn/host/format/canvas.o: $(wildcard host/format/svg*.css host/format/svg*.js)
-$(BUILD)/dyn/host/format/page.o: CPPFLAGS += -Wa,-I$(BUILD)/page
-$(BUILD)/dyn/host/format/page.o: host/format/page/page.html host/format/page/page.css $(BUILD)/page/page.js $(BUILD)/page/page.policy
+$(BUILD)/dyn/host/format/svg.o: $(wildcard host/format/svg*.css host/format/svg*.js)
+$(BUILD)/dyn/host/format/html.o: CPPFLAGS += -Wa,-I$(BUILD)/page
+$(BUILD)/dyn/host/format/html.o: host/format/page/page.html host/format/page/page.css $(BUILD)/page/page.js $(BUILD)/page/page.policy
 # One script of its modules, and a Content-Security-Policy: no network, no other script, no other style.
 $(BUILD)/page/page.js: $(wildcard host/format/page/*.js)
 	@mkdir -p $(@D)

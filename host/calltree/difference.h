@@ -62,26 +62,6 @@ static inline struct counts difference_total(const struct difference *d, uint32_
 	return (struct counts){d->before.total[node], d->after.total[node]};
 }
 
-/* Texts and counts that are drawn with the tree. Texts are sanitised (str.h). */
-struct difference_picture {
-	const char *before, *after; /* "web: 30.0 s at 99 Hz" */
-	struct quality before_quality, after_quality;
-	bool normalize; /* folded text: counts before are scaled to the samples after */
-};
-
-/* Interactive SVG: a frame's width is the mean of its shares before and after, so that new and
- * vanished frames are visible; red grew, blue shrank, grey may be chance. */
-MUST_CHECK int draw_difference_svg(const struct difference *d, const struct difference_picture *p,
-				   int fd, struct err *err);
-
-/* One self-contained page with the same widths and colours. */
-MUST_CHECK int draw_difference_page(const struct difference *d, const struct difference_picture *p,
-				    int fd, struct err *err);
-
-/* "frame;frame before after", the format of FlameGraph's difffolded.pl. */
-MUST_CHECK int draw_difference_folded(const struct difference *d,
-				      const struct difference_picture *p, int fd, struct err *err);
-
 /* Returns all frames but threads: first those whose own share changed significantly, the greatest
  * change first, then the others in the same order. Owned by the caller. */
 struct difference_method *difference_methods(const struct difference *d, size_t *ret_count);

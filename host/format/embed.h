@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of the source tree as bytes in the program: EMBED(page, "host/format/page/page.html") makes
- * page[] and page_end[]. The path is relative to the folder make runs in; the Makefile names the
- * file as a prerequisite of the object. */
+/* Embeds a file of the source tree: EMBED(page, "host/format/page/page.html") defines page[] and
+ * page_end[]. The path is relative to the directory of make; the Makefile names the file as a
+ * prerequisite of the object. */
 #ifndef DFG_FORMAT_EMBED_H
 #define DFG_FORMAT_EMBED_H
 

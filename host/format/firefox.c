@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Firefox Profiler's processed format (firefox-devtools/profiler, src/types/profile.ts), version
- * 60: the first whose tables all threads share, so that its stacks are just our call tree. Later
- * versions' upgraders read it (src/profile-logic/processed-profile-versioning). */
+/* Writes Firefox Profiler's processed format (firefox-devtools/profiler, src/types/profile.ts),
+ * version 60: the first whose threads share one set of tables, so that its stack table is the call
+ * tree. Later versions upgrade it on loading (src/profile-logic/processed-profile-versioning). */
 #include "common/clock.h"
-#include "format/buffer.h"
-#include "format/draw.h"
+#include "format/format.h"
 #include "format/palette.h"
 #include "format/text.h"
 #include "format/timeline.h"
@@ -12,45 +11,45 @@
 
 #define FORMAT_VERSION 60
 
-/* The profiler's own colours that are nearest to ours. Its first grey one is the default category,
- * which unknown frames are in. */
+/* The profiler's colours nearest to the palette. Its first grey one is the default category, used
+ * for unknown frames. */
 static const char *const colours[FRAME_KINDS] = {
 	[FRAME_ROOT] = "darkgrey",     [FRAME_NATIVE] = "red",	[FRAME_JVM] = "yellow",
 	[FRAME_KERNEL] = "orange",     [FRAME_JAVA] = "green",	[FRAME_INLINED] = "lightblue",
 	[FRAME_INTERPRETED] = "brown", [FRAME_STUB] = "purple", [FRAME_UNKNOWN] = "grey",
 };
 
-struct writer {
+struct firefox_writer {
 	const struct stacks *stacks;
 	const struct frames *frames;
 	const struct picture *picture;
 	uint32_t *modules;		      /* of each function */
-	const struct timeline_thread *thread; /* the one at hand */
+	const struct timeline_thread *thread; /* the current one */
 	struct out out;
 };
 
-static void write_text(struct writer *w, const char *text)
+static void write_text(struct firefox_writer *w, const char *text)
 {
 	text_json(&w->out.buf, text, strlen(text));
 }
 
 /* ---- tables of columns ---- */
 
-typedef void cell_fn(struct writer *w, size_t row);
+typedef void cell_fn(struct firefox_writer *w, size_t row);
 
-static void next(struct writer *w, bool first)
+static void next(struct firefox_writer *w, bool first)
 {
 	if (!first)
 		str_addc(&w->out.buf, ',');
 	out_tick(&w->out);
 }
 
-static void table_begin(struct writer *w, const char *name, size_t rows)
+static void table_begin(struct firefox_writer *w, const char *name, size_t rows)
 {
 	str_addf(&w->out.buf, ",\n\"%s\":{\"length\":%zu", name, rows);
 }
 
-static void column(struct writer *w, const char *name, size_t rows, cell_fn *cell)
+static void column(struct firefox_writer *w, const char *name, size_t rows, cell_fn *cell)
 {
 	str_addf(&w->out.buf, ",\n\"%s\":[", name);
 	for (size_t i = 0; i < rows; i++) {
@@ -60,8 +59,8 @@ static void column(struct writer *w, const char *name, size_t rows, cell_fn *cel
 	str_addc(&w->out.buf, ']');
 }
 
-/* The same value in all rows. */
-static void constant(struct writer *w, const char *name, size_t rows, const char *value)
+/* Writes a column with the same value in all rows. */
+static void constant(struct firefox_writer *w, const char *name, size_t rows, const char *value)
 {
 	str_addf(&w->out.buf, ",\n\"%s\":[", name);
 	for (size_t i = 0; i < rows; i++) {
@@ -71,13 +70,13 @@ static void constant(struct writer *w, const char *name, size_t rows, const char
 	str_addc(&w->out.buf, ']');
 }
 
-static void table_end(struct writer *w)
+static void table_end(struct firefox_writer *w)
 {
 	str_addc(&w->out.buf, '}');
 }
 
-/* A number, or what stands for none. */
-static void number_or(struct writer *w, bool is, uint64_t n, const char *none)
+/* Writes a number, or `none`. */
+static void number_or(struct firefox_writer *w, bool is, uint64_t n, const char *none)
 {
 	if (is)
 		str_addu(&w->out.buf, n);
@@ -85,34 +84,34 @@ static void number_or(struct writer *w, bool is, uint64_t n, const char *none)
 		str_adds(&w->out.buf, none);
 }
 
-static void row_cell(struct writer *w, size_t row)
+static void row_cell(struct firefox_writer *w, size_t row)
 {
 	str_addu(&w->out.buf, row);
 }
 
 /* ---- stacks: row n is node n + 1 ---- */
 
-/* The thread's name is the thread's, and no frame. */
-static bool in_stack(const struct writer *w, uint32_t node)
+/* False for a thread's name, which is no frame here. */
+static bool in_stack(const struct firefox_writer *w, uint32_t node)
 {
 	const struct stack_node *n = stacks_node(w->stacks, node);
 
 	return node && (n->parent || stacks_frame(w->stacks, n->frame)->kind != FRAME_ROOT);
 }
 
-static void prefix_cell(struct writer *w, size_t row)
+static void prefix_cell(struct firefox_writer *w, size_t row)
 {
 	uint32_t parent = stacks_node(w->stacks, (uint32_t)row + 1)->parent;
 
 	number_or(w, in_stack(w, parent), parent - 1ull, "null");
 }
 
-static void stack_frame_cell(struct writer *w, size_t row)
+static void stack_frame_cell(struct firefox_writer *w, size_t row)
 {
 	str_addu(&w->out.buf, stacks_node(w->stacks, (uint32_t)row + 1)->frame);
 }
 
-static void write_stacks(struct writer *w)
+static void write_stacks(struct firefox_writer *w)
 {
 	size_t rows = stacks_node_count(w->stacks) - 1;
 
@@ -122,36 +121,36 @@ static void write_stacks(struct writer *w)
 	table_end(w);
 }
 
-/* ---- frames, and for each a function: that of a frame with a place is not used ---- */
+/* ---- frames, and a function for each; only functions of plain frames are used ---- */
 
-static void kind_cell(struct writer *w, size_t row)
+static void kind_cell(struct firefox_writer *w, size_t row)
 {
 	str_addu(&w->out.buf, frames_get(w->frames, (uint32_t)row)->kind);
 }
 
-static void depth_cell(struct writer *w, size_t row)
+static void depth_cell(struct firefox_writer *w, size_t row)
 {
 	str_addu(&w->out.buf, frames_get(w->frames, (uint32_t)row)->kind == FRAME_INLINED);
 }
 
-static void plain_cell(struct writer *w, size_t row)
+static void plain_cell(struct firefox_writer *w, size_t row)
 {
 	str_addu(&w->out.buf, frames_get(w->frames, (uint32_t)row)->plain);
 }
 
-static void line_cell(struct writer *w, size_t row)
+static void line_cell(struct firefox_writer *w, size_t row)
 {
 	uint32_t line = frames_get(w->frames, (uint32_t)row)->line;
 
 	number_or(w, line, line, "null");
 }
 
-static void resource_cell(struct writer *w, size_t row)
+static void resource_cell(struct firefox_writer *w, size_t row)
 {
 	number_or(w, w->modules[row], w->modules[row] - 1ull, "-1");
 }
 
-static void write_frames(struct writer *w)
+static void write_frames(struct firefox_writer *w)
 {
 	size_t rows = frames_count(w->frames);
 
@@ -168,8 +167,8 @@ static void write_frames(struct writer *w)
 	table_end(w);
 }
 
-/* A function comes from the file that any of its frames is in. */
-static void write_functions(struct writer *w)
+/* A function gets the file of any of its frames. */
+static void write_functions(struct firefox_writer *w)
 {
 	size_t rows = frames_count(w->frames);
 
@@ -191,13 +190,13 @@ static void write_functions(struct writer *w)
 
 /* ---- files, and the strings: names of the frames, then of the files ---- */
 
-static void file_name_cell(struct writer *w, size_t row)
+static void file_name_cell(struct firefox_writer *w, size_t row)
 {
 	str_addu(&w->out.buf, frames_count(w->frames) + row);
 }
 
 /* Type 1 is a library (src/profile-logic/data-structures, resourceTypes). */
-static void write_resources(struct writer *w)
+static void write_resources(struct firefox_writer *w)
 {
 	size_t rows = frames_module_count(w->frames) - 1;
 
@@ -209,7 +208,7 @@ static void write_resources(struct writer *w)
 	table_end(w);
 }
 
-static void string_cell(struct writer *w, size_t row)
+static void string_cell(struct firefox_writer *w, size_t row)
 {
 	size_t names = frames_count(w->frames);
 
@@ -219,7 +218,7 @@ static void string_cell(struct writer *w, size_t row)
 		write_text(w, frames_module(w->frames, (uint32_t)(row - names + 1)));
 }
 
-static void write_shared(struct writer *w)
+static void write_shared(struct firefox_writer *w)
 {
 	str_adds(&w->out.buf,
 		 ",\n\"shared\":{\"sources\":{\"length\":0,\"id\":[],\"filename\":[]}");
@@ -237,30 +236,30 @@ static void write_shared(struct writer *w)
 
 /* ---- threads ---- */
 
-static void stack_cell(struct writer *w, size_t row)
+static void stack_cell(struct firefox_writer *w, size_t row)
 {
 	uint32_t node = w->thread->entries[row].node;
 
 	number_or(w, in_stack(w, node), node - 1ull, "null");
 }
 
-static void time_cell(struct writer *w, size_t row)
+static void time_cell(struct firefox_writer *w, size_t row)
 {
 	text_fixed(&w->out.buf, w->thread->entries[row].time / 1000, 3);
 }
 
-static void weight_cell(struct writer *w, size_t row)
+static void weight_cell(struct firefox_writer *w, size_t row)
 {
 	str_addu(&w->out.buf, w->thread->entries[row].count);
 }
 
-/* Samples are of threads that run: a sample stands for a period of processor time. */
-static void cpu_cell(struct writer *w, size_t row)
+/* A sample stands for a period of processor time, since only running threads are sampled. */
+static void cpu_cell(struct firefox_writer *w, size_t row)
 {
 	str_addu(&w->out.buf, w->thread->entries[row].count * 1000000 / w->picture->frequency);
 }
 
-static void write_thread(struct writer *w, const struct timeline_thread *t, size_t number)
+static void write_thread(struct firefox_writer *w, const struct timeline_thread *t, size_t number)
 {
 	CLEANUP(free)
 	char *label = t->origin ? container_label(t->origin->namespace, t->origin->pod,
@@ -293,15 +292,15 @@ static void write_thread(struct writer *w, const struct timeline_thread *t, size
 	str_addc(o, '}');
 }
 
-/* ---- what was recorded ---- */
+/* ---- metadata ---- */
 
-static void category_cell(struct writer *w, size_t row)
+static void category_cell(struct firefox_writer *w, size_t row)
 {
 	str_addf(&w->out.buf, "{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}",
 		 palette_look((enum frame_kind)row)->label, colours[row]);
 }
 
-static void write_meta(struct writer *w, const struct samples *samples)
+static void write_meta(struct firefox_writer *w, const struct samples *samples)
 {
 	const struct picture *p = w->picture;
 	struct str *o = &w->out.buf;
@@ -326,7 +325,7 @@ static void write_meta(struct writer *w, const struct samples *samples)
 	str_addc(o, '}');
 }
 
-static void lib_cell(struct writer *w, size_t row)
+static void lib_cell(struct firefox_writer *w, size_t row)
 {
 	static const char *const members[] = {"name", "path", "debugName", "debugPath"};
 
@@ -340,9 +339,9 @@ static void lib_cell(struct writer *w, size_t row)
 
 int draw_firefox(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
-	struct writer w = {.stacks = p->details ? p->details->stacks : s,
-			   .picture = p,
-			   .out = {.fd = fd, .err = err}};
+	struct firefox_writer w = {.stacks = p->details ? p->details->stacks : s,
+				   .picture = p,
+				   .out = {.fd = fd, .err = err}};
 	const struct samples *samples = p->details ? p->details->samples : NULL;
 	struct timeline t;
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/folded.h"
-
-#include "calltree/difference.h"
-#include "format/buffer.h"
-#include "format/draw.h"
+#include "format/format.h"
+#include "format/text.h"
 
 #define FOLD_MOST (UINT64_C(1) << 53)
 
-/* ---- writing: the path of names to the current node, cut back when the walk goes up ---- */
+/* ---- writing ---- */
 
 static void path_push(struct str *path, const struct frame *f)
 {
@@ -17,7 +14,7 @@ static void path_push(struct str *path, const struct frame *f)
 		str_addc(path, ';');
 	at = path->len;
 	str_add(path, f->name, f->len);
-	/* By contract not in a name; here one would make up stacks, so it costs nothing to look. */
+	/* Names do not have these by contract; check, since one would fake a stack. */
 	for (char *p = path->buf + at; (p = strpbrk(p, ";\n"));)
 		*p = ':';
 	str_adds(path, frame_suffix(f->kind));
@@ -32,15 +29,15 @@ static void path_write(struct str *out, const struct str *path)
 	str_addc(out, ' ');
 }
 
-/* Writes a line for each node for which `count` adds something to it. */
-static int walk(const struct stacks *s, int fd,
-		bool (*count)(struct str *out, const struct str *path, uint32_t node,
-			      const void *arg),
-		const void *arg, struct err *err)
+/* Calls `count` for each node with the path of names to it; returns what out_end does. */
+static int write_lines(const struct stacks *s, int fd,
+		       bool (*count)(struct str *out, const struct str *path, uint32_t node,
+				     const void *arg),
+		       const void *arg, struct err *err)
 {
 	struct out o = {.fd = fd, .err = err};
 	CLEANUP(str_fini) struct str path = {0};
-	CLEANUP(free) size_t *ends = NULL; /* by depth: length of the path without this node */
+	CLEANUP(free) size_t *ends = NULL; /* by depth: length of the path before this node */
 	size_t cap = 0, depth = 0;
 	uint32_t node = 0;
 
@@ -84,7 +81,7 @@ static bool one_count(struct str *out, const struct str *path, uint32_t node, co
 
 int draw_folded(const struct stacks *s, int fd, struct err *err)
 {
-	return walk(s, fd, one_count, s, err);
+	return write_lines(s, fd, one_count, s, err);
 }
 
 struct pairs {
@@ -115,7 +112,7 @@ int draw_difference_folded(const struct difference *d, const struct difference_p
 {
 	struct pairs pairs = {.d = d, .scaled = p->normalize && d->before.samples};
 
-	return walk(d->tree, fd, two_counts, &pairs, err);
+	return write_lines(d->tree, fd, two_counts, &pairs, err);
 }
 
 /* ---- reading ---- */
@@ -160,8 +157,8 @@ static void frame_add(struct fold_line *l, struct stacks *s, const char *text, s
 	l->frames[l->count++] = stacks_intern(s, l->name.buf, name_len, kind);
 }
 
-/* The count behind the last blank; *len becomes the length of what is before it. */
-static bool count_take(const char *text, size_t *len, uint64_t *ret)
+/* Parses the count after the last blank; *len becomes the length of the text before it. */
+static bool count_parse(const char *text, size_t *len, uint64_t *ret)
 {
 	const char *blank = memrchr(text, ' ', *len);
 	char digits[24];
@@ -183,7 +180,7 @@ static bool line_read(struct fold_line *l, struct stacks *s, const char *text, s
 {
 	uint64_t count;
 
-	if (!count_take(text, &len, &count) || count > FOLD_MOST - *sum)
+	if (!count_parse(text, &len, &count) || count > FOLD_MOST - *sum)
 		return false;
 	l->count = 0;
 	for (const char *p = text, *end = text + len; p <= end;) {
@@ -200,7 +197,7 @@ static bool line_read(struct fold_line *l, struct stacks *s, const char *text, s
 	return true;
 }
 
-uint64_t fold_read_counted(struct stacks *s, const char *text, size_t len, uint64_t *samples)
+uint64_t fold_read(struct stacks *s, const char *text, size_t len, uint64_t *samples)
 {
 	struct fold_line l = {0};
 	uint64_t skipped = 0, sum = 0;
@@ -219,13 +216,7 @@ uint64_t fold_read_counted(struct stacks *s, const char *text, size_t len, uint6
 	}
 	free(l.frames);
 	str_fini(&l.name);
-	*samples += sum;
+	if (samples)
+		*samples += sum;
 	return skipped;
-}
-
-uint64_t fold_read(struct stacks *s, const char *text, size_t len)
-{
-	uint64_t samples = 0;
-
-	return fold_read_counted(s, text, len, &samples);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/gzip.h"
 
-#define GZIP_WINDOW (15 + 16) /* zlib.h: the largest window, with gzip's header and trailer */
+#define GZIP_WINDOW (15 + 16) /* zlib.h: largest window; gzip's header and trailer */
 #define CHUNK	    (64u << 10)
 
 /* ---- writing ---- */
@@ -12,7 +12,7 @@ void gzip_begin(struct gzip *g, int fd, struct err *err)
 	if (deflateInit2(&g->z, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) !=
 	    Z_OK) {
 		g->out.failed = true;
-		err_set(err, 0, "zlib does not start: out of memory, or another version of it");
+		err_set(err, 0, "initialise zlib: out of memory, or incompatible version");
 	}
 }
 
@@ -91,11 +91,11 @@ int gzip_expand(const void *data, size_t len, size_t limit, struct str *ret, str
 	int rc = inflateInit2(&z, GZIP_WINDOW);
 
 	if (rc != Z_OK)
-		return err_set(err, 0, "zlib does not start: %s", zError(rc));
+		return err_set(err, 0, "initialise zlib: %s", zError(rc));
 	rc = expand(&z, data, len, limit, &text);
 	inflateEnd(&z);
 	if (rc == Z_MEM_ERROR)
-		return err_set(err, 0, "more than %zu bytes when expanded", limit);
+		return err_set(err, 0, "expands to more than %zu bytes", limit);
 	if (rc != Z_STREAM_END)
 		return err_set(err, 0, "damaged gzip data: %s", zError(rc));
 	if (text.len)

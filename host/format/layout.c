@@ -7,16 +7,16 @@ static void box_add(struct layout *l, uint32_t node, uint32_t depth, uint64_t st
 		    uint64_t samples)
 {
 	l->boxes = grow(l->boxes, l->count, &l->cap, sizeof(*l->boxes));
-	l->boxes[l->count++] =
-		(struct box){.node = node, .depth = depth, .start = start, .samples = samples};
+	l->boxes[l->count++] = (struct layout_box){
+		.node = node, .depth = depth, .start = start, .samples = samples};
 	if (depth >= l->rows)
 		l->rows = depth + 1;
 }
 
-/* Walks without recursion: how deep a stack is, the recorded program decides. */
+/* Walks without recursion, since the recorded program decides how deep a stack is. */
 void layout_of(struct layout *l, const struct stacks *s, const uint64_t *totals, uint64_t narrowest)
 {
-	CLEANUP(free) uint64_t *starts = NULL; /* by depth: left edge of the box we are in */
+	CLEANUP(free) uint64_t *starts = NULL; /* by depth: left edge of the current box */
 	uint64_t least, start = 0;
 	uint32_t node = 0, depth = 0;
 	size_t cap = 0;

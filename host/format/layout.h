@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call tree -> rectangles. Integers only, so that a picture is the same on every machine. */
+/* Turns a call tree into rectangles. Uses integers only, so that a picture is the same on every
+ * machine. */
 #ifndef DFG_FORMAT_LAYOUT_H
 #define DFG_FORMAT_LAYOUT_H
 
 #include "calltree/calltree.h"
 
-/* Left edge and width in samples, depth in rows. */
-struct box {
+struct layout_box {
 	uint32_t node;
-	uint32_t depth; /* 0: the root of all */
-	uint64_t start;
+	uint32_t depth; /* in rows; 0: the root of all */
+	uint64_t start; /* left edge, in samples */
 	uint64_t samples;
 };
 
-/* Boxes in preorder: a box's subtree follows it. Children stand side by side from their parent's
- * left edge, in the tree's order; what is left at the right is the parent's own time. */
+/* Boxes in preorder: a box is followed by its subtree. Children stand side by side from their
+ * parent's left edge, in the tree's order; the rest at the right is the parent's own time. */
 struct layout {
-	struct box *boxes;
+	struct layout_box *boxes;
 	size_t count;
 	size_t cap;
 	uint64_t total;
-	uint32_t rows; /* deepest box + 1; 0 when there is no sample */
+	uint32_t rows; /* deepest box + 1; 0 without samples */
 };
 
-/* Leaves out boxes narrower than 1/narrowest of the whole, with all above them; their samples
- * still count in what is below. narrowest 0: none is left out. */
+/* Leaves out boxes narrower than 1/narrowest of the whole, with their subtrees; their samples still
+ * count in their parents. narrowest 0: keeps all boxes. */
 void layout_make(struct layout *l, const struct stacks *s, uint64_t narrowest);
 
-/* The same with other widths than the tree's own: of each node and all below it, by node. */
+/* The same with given widths instead of the tree's: by node, of the node and its subtree. */
 void layout_of(struct layout *l, const struct stacks *s, const uint64_t *totals,
 	       uint64_t narrowest);
 void layout_fini(struct layout *l);

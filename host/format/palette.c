@@ -35,7 +35,7 @@ const struct kind_look *palette_look(enum frame_kind kind)
 	return &looks[kind < FRAME_KINDS ? kind : FRAME_UNKNOWN];
 }
 
-/* FNV-1a, then a finaliser, since names often differ in their last letter only. */
+/* FNV-1a with a finaliser, since names often differ only in their last letter. */
 static uint32_t name_hash(const char *name, size_t len)
 {
 	uint32_t h = 2166136261u;
@@ -52,7 +52,7 @@ uint32_t palette_colour(enum frame_kind kind, const char *name, size_t len)
 	uint32_t h = name_hash(name, len), rgb = 0;
 	enum frame_kind k = kind < FRAME_KINDS ? kind : FRAME_UNKNOWN;
 
-	/* One part of the hash moves all channels alike (light), another single ones (tint). */
+	/* One byte of the hash shifts all channels alike (light), another each one (tint). */
 	for (unsigned i = 0; i < 3; i++) {
 		uint32_t light = h & 0xff, tint = h >> (8 + 8 * i) & 0xff;
 		uint32_t c = hues[k].base[i] + hues[k].span[i] * (3 * light + tint) / (4 * 255);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How each kind of frame looks: FlameGraph's --color=java, with more kinds. */
+/* Colours and labels of frame kinds: FlameGraph's --color=java with more kinds. */
 #ifndef DFG_FORMAT_PALETTE_H
 #define DFG_FORMAT_PALETTE_H
 
@@ -9,13 +9,13 @@ struct kind_look {
 	char letter;	   /* class in the picture, unique */
 	const char *name;  /* for programs */
 	const char *label; /* in the legend */
-	const char *about; /* one line for who points at it */
+	const char *about; /* one line for the tooltip */
 };
 
 const struct kind_look *palette_look(enum frame_kind kind);
 
-/* 0xRRGGBB: the kind's hue in a shade of the name, so that a name has one colour in all pictures.
- * Black text on it has a contrast of at least 4.5 (WCAG 2, AA). */
+/* 0xRRGGBB: the kind's hue in a shade that depends on the name, so that a name has the same colour
+ * in all pictures. Black text on it has a contrast of at least 4.5 (WCAG 2, AA). */
 uint32_t palette_colour(enum frame_kind kind, const char *name, size_t len);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof's format: a gzipped protocol buffer (google/pprof, proto/profile.proto). What of it is
- * written, and how what pprof does not know is kept, is in docs/formats.md. draw_pprof writes it.
- */
+/* pprof's format: a gzipped protocol buffer (google/pprof, proto/profile.proto). docs/formats.md
+ * lists the fields that dfg uses, and how it keeps data that pprof has no field for. */
 #ifndef DFG_FORMAT_PPROF_H
 #define DFG_FORMAT_PPROF_H
 
-#include "calltree/samples.h"
-#include "common/err.h"
+#include "calltree/calltree.h"
+#include "dfg/bytes.h"
+#include "format/text.h"
 
 /* Field numbers of proto/profile.proto. */
 enum {
@@ -52,16 +52,124 @@ enum {
 	PPROF_FUNCTION_SYSTEM_NAME = 3,
 };
 
-/* What a function's system name ends with: the suffix of folded text, where the kind has one. */
+/* Wire types (protobuf.dev/programming-guides/encoding). */
+enum pb_type { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2, PB_FIXED32 = 5 };
+
+/* Appends a field. 0 is not written: it is the value a reader uses for a missing number. */
+static inline void pb_add_number(struct str *s, unsigned field, uint64_t v)
+{
+	if (v == 0)
+		return;
+	text_varint(s, field << 3 | PB_VARINT);
+	text_varint(s, v);
+}
+
+/* Appends a field with a text, packed numbers or a message. */
+static inline void pb_add_bytes(struct str *s, unsigned field, const void *p, size_t len)
+{
+	text_varint(s, field << 3 | PB_BYTES);
+	text_varint(s, len);
+	str_add(s, p, len);
+}
+
+struct pb_field {
+	unsigned number;
+	uint64_t value;	    /* of a number */
+	struct bytes bytes; /* a text or message; of a number its encoding, as if it were packed */
+};
+
+static inline uint64_t pb_read_varint(struct bytes *b)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 70; shift += 7) {
+		uint8_t byte = bytes_u8(b);
+
+		if (shift < 64)
+			v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return v;
+	}
+	b->bad = true;
+	b->len = 0;
+	return 0;
+}
+
+/* Reads the next field. False at the end of the message, and on damage (b->bad). */
+static inline bool pb_next(struct bytes *b, struct pb_field *ret)
+{
+	uint64_t key, type;
+	struct bytes begin;
+
+	if (b->len == 0)
+		return false;
+	key = pb_read_varint(b);
+	begin = *b;
+	type = key & 7;
+	*ret = (struct pb_field){.number = key >> 3 < 0x20000000 ? (unsigned)(key >> 3) : 0};
+	if (type == PB_VARINT) {
+		ret->value = pb_read_varint(b);
+		ret->bytes = bytes_of(begin.p, b->bad ? 0 : (size_t)(b->p - begin.p));
+	} else if (type == PB_BYTES) {
+		ret->bytes = bytes_sub(b, pb_read_varint(b));
+	} else if (type == PB_FIXED64 || type == PB_FIXED32) {
+		bytes_take(b, type == PB_FIXED64 ? 8 : 4);
+	} else {
+		b->bad = true;
+	}
+	return !b->bad;
+}
+
+struct pprof_message {
+	uint64_t id;
+	struct bytes bytes;
+};
+
+/* Messages with ids, sorted by these. */
+struct pprof_table {
+	struct pprof_message *list;
+	size_t count, cap;
+};
+
+struct pprof_type {
+	struct bytes type, unit;
+};
+
+/* The tables that samples refer to. */
+struct pprof_tables {
+	struct bytes *texts;
+	size_t text_count, text_cap;
+	struct pprof_table mappings, locations, functions;
+	struct bytes first_mapping; /* in the file */
+	struct pprof_type *types;   /* of a sample's values */
+	size_t type_count, type_cap;
+	struct pprof_type period_type;
+	uint64_t period;
+	struct bytes default_type;
+	uint32_t *frames; /* of all locations, the innermost of each first */
+	size_t frame_count, frame_cap;
+	size_t *begins; /* by location: index of its first frame; at the end, frame_count */
+};
+
+static inline bool bytes_are(struct bytes b, const char *text)
+{
+	return b.len == strlen(text) && memcmp(b.p, text, b.len) == 0;
+}
+
+/* Reads the tables; frames are made in s. Call pprof_tables_fini afterwards, also on failure. */
+MUST_CHECK int pprof_tables_read(struct pprof_tables *t, struct bytes profile, struct stacks *s,
+				 struct err *err);
+void pprof_tables_fini(struct pprof_tables *t);
+
+/* Frames of the location with this id, innermost first; none if there is no such location. */
+const uint32_t *pprof_location(const struct pprof_tables *t, uint64_t id, size_t *ret_count);
+
+/* The first field with this number, or an empty one; the text that it refers to, or an empty one.
+ */
+struct pb_field pprof_field(struct bytes message, unsigned number);
+struct bytes pprof_field_text(const struct pprof_tables *t, struct bytes message, unsigned number);
+
+/* The suffix of a function's system name that keeps the kind: folded text's, where it has one. */
 const char *pprof_suffix(enum frame_kind kind);
-
-/* Whether the data may be pprof's, by how it begins. */
-bool pprof_is(const void *data, size_t len);
-
-/* Adds a profile, gzipped or not, by whatever tool: its number of samples or, where it counts
- * none, what it counts by default (of time, as many samples as its period says). Without a thread's
- * name the main program is a stack's first frame. Where samples are kept, each is one, at time 0:
- * pprof has no times; quality.samples grows by their number. */
-MUST_CHECK int pprof_read(struct profile *p, const void *data, size_t len, struct err *err);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/names.h"
+#include "format/format.h"
 #include "format/gzip.h"
 #include "format/pprof.h"
-#include "format/pprof_tables.h"
 
 #define EXPANDED_MAX ((size_t)1 << 30)
 #define DEPTH_MAX    (1u << 16)		 /* frames of one stack */
@@ -10,38 +10,38 @@
 #define SAMPLES_MAX  (UINT64_C(1) << 53) /* what JavaScript counts exactly */
 #define KEPT_MAX     (UINT64_C(1) << 27) /* samples that are kept one by one */
 
-struct loader {
+struct pprof_loader {
 	struct profile *profile;
 	struct err *err;
 	struct pprof_tables tables;
-	size_t value;	  /* which of a sample's values counts */
-	uint64_t divisor; /* how much of it is one sample */
+	size_t value;	  /* index of the value that is counted */
+	uint64_t divisor; /* its amount per sample */
 	uint32_t main_frame;
-	uint32_t *frames; /* of the stack at hand: at the end of `cap`, outermost first */
+	uint32_t *frames; /* of the current stack, innermost first */
 	size_t depth, cap;
 	uint64_t all_frames, sum;
-	struct frames *origins, *threads; /* texts that tell them apart, from the first one here */
+	struct frames *origins, *threads; /* keys of those added here, numbered from the first */
 	uint32_t first_origin, first_thread;
 };
 
-/* Labels that tell where a sample is from (struct origin). */
+/* Labels that name the origin of a sample (struct origin). */
 enum from { FROM_CONTAINER, FROM_ID, FROM_POD, FROM_NAMESPACE, FROM_HOST, FROM_COUNT };
 static const char *const from_keys[] = {"container", "container_id", "pod", "namespace", "host"};
 
-/* What of a sample's labels is understood. */
-struct labels {
+/* The labels of a sample that dfg knows. */
+struct sample_labels {
 	struct bytes thread, from[FROM_COUNT];
 	uint64_t pid, tid;
 };
 
-/* ---- which value ---- */
+/* ---- the value that is counted ---- */
 
 static bool same(struct bytes a, struct bytes b)
 {
 	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
-static void choose_value(struct loader *l)
+static void choose_value(struct pprof_loader *l)
 {
 	const struct pprof_tables *t = &l->tables;
 	const struct pprof_type *chosen;
@@ -60,9 +60,9 @@ static void choose_value(struct loader *l)
 		l->divisor = t->period;
 }
 
-/* ---- who was sampled ---- */
+/* ---- origins and threads ---- */
 
-static void label_read(const struct pprof_tables *t, struct bytes label, struct labels *ret)
+static void label_read(const struct pprof_tables *t, struct bytes label, struct sample_labels *ret)
 {
 	struct bytes key = pprof_field_text(t, label, PPROF_LABEL_KEY);
 	struct bytes text = pprof_field_text(t, label, PPROF_LABEL_TEXT);
@@ -79,7 +79,7 @@ static void label_read(const struct pprof_tables *t, struct bytes label, struct 
 			ret->from[i] = text;
 }
 
-static uint32_t origin_of(struct loader *l, const struct labels *labels)
+static uint32_t find_origin(struct pprof_loader *l, const struct sample_labels *labels)
 {
 	struct samples *s = l->profile->samples;
 	CLEANUP(str_fini) struct str key = {0};
@@ -102,11 +102,11 @@ static uint32_t origin_of(struct loader *l, const struct labels *labels)
 	return number;
 }
 
-static void samples_keep(struct loader *l, const struct labels *labels, uint32_t node,
-			 uint64_t count)
+static void add_samples(struct pprof_loader *l, const struct sample_labels *labels, uint32_t node,
+			uint64_t count)
 {
 	struct samples *s = l->profile->samples;
-	uint32_t origin = origin_of(l, labels), thread;
+	uint32_t origin = find_origin(l, labels), thread;
 	uint64_t key[3] = {labels->pid, labels->tid, origin};
 
 	thread = l->first_thread +
@@ -117,26 +117,22 @@ static void samples_keep(struct loader *l, const struct labels *labels, uint32_t
 		samples_add(s, 0, node, thread);
 }
 
-/* What stands below all stacks that tell no thread: the first mapping is the main program's. */
-static void main_frame_make(struct loader *l)
+/* Makes the first frame of stacks without a thread name: the first mapping is the main program. */
+static void main_frame_make(struct pprof_loader *l)
 {
-	const struct pprof_table *mappings = &l->tables.mappings;
+	struct bytes file =
+		pprof_field_text(&l->tables, l->tables.first_mapping, PPROF_MAPPING_FILE);
 	CLEANUP(str_fini) struct str name = {0};
 	const char *base = "all";
 	size_t len = strlen(base);
 
-	if (mappings->count) {
-		struct bytes file =
-			pprof_field_text(&l->tables, mappings->messages[0], PPROF_MAPPING_FILE);
-
-		symname_add_clean(&name, (const char *)file.p, file.len);
-		if (file.len)
-			base = symname_base(name.buf, &len);
-	}
+	symname_add_clean(&name, (const char *)file.p, file.len);
+	if (file.len)
+		base = symname_base(name.buf, &len);
 	l->main_frame = stacks_intern(l->profile->stacks, base, len, FRAME_ROOT);
 }
 
-static uint32_t thread_frame(const struct loader *l, struct bytes thread)
+static uint32_t thread_frame(const struct pprof_loader *l, struct bytes thread)
 {
 	CLEANUP(str_fini) struct str name = {0};
 
@@ -148,88 +144,93 @@ static uint32_t thread_frame(const struct loader *l, struct bytes thread)
 
 /* ---- samples ---- */
 
-static int frame_add(struct loader *l, uint32_t frame)
+static int stack_push(struct pprof_loader *l, uint32_t frame)
 {
 	if (l->depth == DEPTH_MAX || ++l->all_frames > FRAMES_MAX)
 		return err_set(l->err, 0,
 			       "a stack of more than %u frames, or more than %llu in all",
 			       DEPTH_MAX, (unsigned long long)FRAMES_MAX);
-	if (l->depth == l->cap) {
-		uint32_t *more = xmalloc((l->cap * 2 + 256) * sizeof(*more));
-
-		if (l->depth)
-			memcpy(more + l->cap + 256, l->frames, l->depth * sizeof(*more));
-		free(l->frames);
-		l->frames = more;
-		l->cap = l->cap * 2 + 256;
-	}
-	l->frames[l->cap - ++l->depth] = frame;
+	l->frames = grow(l->frames, l->depth, &l->cap, sizeof(*l->frames));
+	l->frames[l->depth++] = frame;
 	return 0;
 }
 
-static int location_add(struct loader *l, uint64_t id)
+/* The locations may come packed or one by one. */
+static int locations_push(struct pprof_loader *l, struct bytes ids)
 {
-	size_t count;
-	const uint32_t *frames = pprof_location(&l->tables, id, &count);
+	while (ids.len) {
+		size_t count;
+		const uint32_t *frames = pprof_location(&l->tables, pb_read_varint(&ids), &count);
 
-	for (size_t i = 0; i < count; i++)
-		if (frame_add(l, frames[i]) < 0)
-			return -1;
+		for (size_t i = 0; i < count; i++)
+			if (stack_push(l, frames[i]) < 0)
+				return -1;
+	}
 	return 0;
 }
 
-static int stack_add(struct loader *l, const struct labels *labels, uint64_t count)
+static void stack_reverse(struct pprof_loader *l)
+{
+	for (size_t i = 0; i < l->depth / 2; i++) {
+		uint32_t frame = l->frames[i];
+
+		l->frames[i] = l->frames[l->depth - 1 - i];
+		l->frames[l->depth - 1 - i] = frame;
+	}
+}
+
+static int stack_add(struct pprof_loader *l, const struct sample_labels *labels, uint64_t count)
 {
 	uint32_t node;
 
-	if (frame_add(l, thread_frame(l, labels->thread)) < 0)
+	if (stack_push(l, thread_frame(l, labels->thread)) < 0)
 		return -1;
 	if (count > (l->profile->samples ? KEPT_MAX : SAMPLES_MAX) - l->sum)
 		return err_set(l->err, 0, "too many samples");
 	l->sum += count;
-	node = stacks_add(l->profile->stacks, l->frames + l->cap - l->depth, l->depth, count);
+	stack_reverse(l);
+	node = stacks_add(l->profile->stacks, l->frames, l->depth, count);
 	if (l->profile->samples)
-		samples_keep(l, labels, node, count);
+		add_samples(l, labels, node, count);
 	return 0;
 }
 
-/* The sample's values may come packed or one by one. */
-static void value_read(const struct loader *l, struct bytes values, size_t *at, uint64_t *ret)
+/* Reads the counted value; values may come packed or one by one. */
+static void value_read(const struct pprof_loader *l, struct bytes values, size_t *at, uint64_t *ret)
 {
 	while (values.len) {
-		uint64_t v = pb_take_varint(&values);
+		uint64_t v = pb_read_varint(&values);
 
 		if ((*at)++ == l->value && !values.bad)
 			*ret = v <= INT64_MAX ? v : 0;
 	}
 }
 
-static int sample_read(struct loader *l, struct bytes b)
+static int sample_read(struct pprof_loader *l, struct bytes b)
 {
 	struct bytes none = bytes_of("", 0);
-	struct labels labels = {.thread = none};
+	struct sample_labels labels = {.thread = none};
 	size_t values = 0;
 	uint64_t value = 0;
 	struct pb_field f;
+	int rc = 0;
 
 	for (size_t i = 0; i < FROM_COUNT; i++)
 		labels.from[i] = none;
 	l->depth = 0;
-	while (pb_next(&b, &f)) {
+	while (rc == 0 && pb_next(&b, &f)) {
 		if (f.number == PPROF_SAMPLE_VALUE)
 			value_read(l, f.bytes, &values, &value);
 		else if (f.number == PPROF_SAMPLE_LABEL)
 			label_read(&l->tables, f.bytes, &labels);
 		else if (f.number == PPROF_SAMPLE_LOCATION)
-			while (f.bytes.len)
-				if (location_add(l, pb_take_varint(&f.bytes)) < 0)
-					return -1;
+			rc = locations_push(l, f.bytes);
 	}
 	value = value / l->divisor + (value % l->divisor > l->divisor / 2);
-	return value ? stack_add(l, &labels, value) : 0;
+	return rc == 0 && value ? stack_add(l, &labels, value) : rc;
 }
 
-static int profile_load(struct loader *l, struct bytes b)
+static int profile_load(struct pprof_loader *l, struct bytes b)
 {
 	const struct samples *s = l->profile->samples;
 	struct pb_field f;
@@ -249,7 +250,7 @@ static int profile_load(struct loader *l, struct bytes b)
 
 bool pprof_is(const void *data, size_t len)
 {
-	/* Not compressed it begins with a sample type: a short message of two numbers. */
+	/* Uncompressed data begins with a sample type: a short message of two numbers. */
 	return gzip_is(data, len) ||
 	       (len > 2 && memcmp(data, "\n", 1) == 0 && ((const char *)data)[1] <= 16 &&
 		((const char *)data)[2] == 8);
@@ -257,7 +258,7 @@ bool pprof_is(const void *data, size_t len)
 
 int pprof_read(struct profile *p, const void *data, size_t len, struct err *err)
 {
-	struct loader l = {
+	struct pprof_loader l = {
 		.profile = p, .err = err, .origins = frames_new(), .threads = frames_new()};
 	CLEANUP(str_fini) struct str expanded = {0};
 	struct bytes b = bytes_of(data, len);

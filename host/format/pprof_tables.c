@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/pprof_tables.h"
-
+#include "common/table.h"
 #include "elf/names.h"
 #include "format/pprof.h"
 
-struct bytes pprof_text(const struct pprof_tables *t, uint64_t number)
+/* The text with this number, or an empty one. */
+static struct bytes text_get(const struct pprof_tables *t, uint64_t number)
 {
 	return number < t->text_count ? t->texts[number] : bytes_of("", 0);
 }
@@ -21,41 +21,46 @@ struct pb_field pprof_field(struct bytes message, unsigned number)
 
 struct bytes pprof_field_text(const struct pprof_tables *t, struct bytes message, unsigned number)
 {
-	return pprof_text(t, pprof_field(message, number).value);
+	return text_get(t, pprof_field(message, number).value);
 }
 
 /* ---- messages with ids ---- */
 
 static void table_add(struct pprof_table *t, struct bytes message)
 {
-	uint64_t id = pprof_field(message, PPROF_ID).value;
-
-	t->messages = grow(t->messages, t->count, &t->cap, sizeof(*t->messages));
-	t->ids = grow(t->ids, t->count, &t->id_cap, sizeof(*t->ids));
-	t->messages[t->count] = message;
-	t->ids[t->count] = (struct keyed){.key = id, .value = t->count};
-	t->count++;
+	t->list = grow(t->list, t->count, &t->cap, sizeof(*t->list));
+	t->list[t->count++] = (struct pprof_message){pprof_field(message, PPROF_ID).value, message};
 }
 
-/* Index of the message, SIZE_MAX: there is none. */
+/* Of messages with the same id, the last in the file comes last. */
+static int compare_messages(const void *a, const void *b)
+{
+	const struct pprof_message *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->bytes.p > y->bytes.p) - (x->bytes.p < y->bytes.p);
+}
+
+static void table_sort(struct pprof_table *t)
+{
+	if (t->count)
+		qsort(t->list, t->count, sizeof(*t->list), compare_messages);
+}
+
+/* Index of the last message with this id, or SIZE_MAX. */
 static size_t table_find(const struct pprof_table *t, uint64_t id)
 {
-	size_t n = keyed_upper(t->ids, t->count, id);
+	size_t n = t->count ? upper_bound(&t->list->id, t->count, sizeof(*t->list), id) : 0;
 
-	return n && t->ids[n - 1].key == id ? t->ids[n - 1].value : SIZE_MAX;
+	return n && t->list[n - 1].id == id ? n - 1 : SIZE_MAX;
 }
 
 static struct bytes table_message(const struct pprof_table *t, uint64_t id)
 {
 	size_t i = table_find(t, id);
 
-	return i == SIZE_MAX ? bytes_of("", 0) : t->messages[i];
-}
-
-static void table_fini(struct pprof_table *t)
-{
-	free(t->messages);
-	free(t->ids);
+	return i == SIZE_MAX ? bytes_of("", 0) : t->list[i].bytes;
 }
 
 /* ---- frames ---- */
@@ -109,8 +114,9 @@ static void line_add(struct pprof_tables *t, struct stacks *s, struct bytes line
 		  frames_place(frames, frame, number <= INT32_MAX ? (uint32_t)number : 0, module));
 }
 
-/* An address that was not looked up goes by its file, as dfg's own unknown frames do. */
-static void nameless_add(struct pprof_tables *t, struct stacks *s, uint32_t module)
+/* Adds a frame for an address without a function, named after its file like dfg's unknown frames.
+ */
+static void unknown_add(struct pprof_tables *t, struct stacks *s, uint32_t module)
 {
 	const char *file = frames_module(stacks_frames(s), module);
 	CLEANUP(str_fini) struct str name = {0};
@@ -129,7 +135,7 @@ static void locations_read(struct pprof_tables *t, struct stacks *s)
 {
 	t->begins = xcalloc(t->locations.count + 1, sizeof(*t->begins));
 	for (size_t i = 0; i < t->locations.count; i++) {
-		struct bytes b = t->locations.messages[i];
+		struct bytes b = t->locations.list[i].bytes;
 		uint32_t module = module_of(t, s, pprof_field(b, PPROF_LOCATION_MAPPING).value);
 		struct pb_field f;
 
@@ -138,7 +144,7 @@ static void locations_read(struct pprof_tables *t, struct stacks *s)
 			if (f.number == PPROF_LOCATION_LINE)
 				line_add(t, s, f.bytes, module);
 		if (t->frame_count == t->begins[i])
-			nameless_add(t, s, module);
+			unknown_add(t, s, module);
 	}
 	t->begins[t->locations.count] = t->frame_count;
 }
@@ -151,7 +157,7 @@ const uint32_t *pprof_location(const struct pprof_tables *t, uint64_t id, size_t
 	return i == SIZE_MAX ? NULL : t->frames + t->begins[i];
 }
 
-/* ---- the profile ---- */
+/* ---- all tables ---- */
 
 static struct pprof_type type_read(const struct pprof_tables *t, struct bytes message)
 {
@@ -176,7 +182,7 @@ static void field_add(struct pprof_tables *t, const struct pb_field *f)
 		table_add(&t->functions, f->bytes);
 		break;
 	case PPROF_SAMPLE_TYPE:
-		/* The texts are not there yet. */
+		/* Resolved after all texts are read. */
 		t->types = grow(t->types, t->type_count, &t->type_cap, sizeof(*t->types));
 		t->types[t->type_count++] = (struct pprof_type){.type = f->bytes};
 		break;
@@ -195,24 +201,25 @@ int pprof_tables_read(struct pprof_tables *t, struct bytes profile, struct stack
 	while (pb_next(&b, &f))
 		field_add(t, &f);
 	if (b.bad || t->type_count == 0)
-		return err_set(err, 0, "damaged, or no profile of pprof");
+		return err_set(err, 0, "damaged, or not a pprof profile");
 	for (size_t i = 0; i < t->type_count; i++)
 		t->types[i] = type_read(t, t->types[i].type);
 	t->period_type = type_read(t, pprof_field(profile, PPROF_PERIOD_TYPE).bytes);
 	t->period = pprof_field(profile, PPROF_PERIOD).value;
 	t->default_type = pprof_field_text(t, profile, PPROF_DEFAULT_TYPE);
-	keyed_sort(t->mappings.ids, t->mappings.count);
-	keyed_sort(t->locations.ids, t->locations.count);
-	keyed_sort(t->functions.ids, t->functions.count);
+	t->first_mapping = t->mappings.count ? t->mappings.list[0].bytes : bytes_of("", 0);
+	table_sort(&t->mappings);
+	table_sort(&t->locations);
+	table_sort(&t->functions);
 	locations_read(t, s);
 	return 0;
 }
 
 void pprof_tables_fini(struct pprof_tables *t)
 {
-	table_fini(&t->mappings);
-	table_fini(&t->locations);
-	table_fini(&t->functions);
+	free(t->mappings.list);
+	free(t->locations.list);
+	free(t->functions.list);
 	free(t->texts);
 	free(t->types);
 	free(t->frames);

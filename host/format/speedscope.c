@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-/* speedscope's file format (jlfwong/speedscope, src/lib/file-format-spec.ts): a profile per thread,
- * in the order of time. A method is one frame, whatever its line and kind: speedscope counts by
- * frame. */
-#include "format/buffer.h"
-#include "format/draw.h"
+/* Writes speedscope's file format (jlfwong/speedscope, src/lib/file-format-spec.ts): a profile per
+ * thread, in the order of time. A method is one frame at all lines and of all kinds, since
+ * speedscope counts by frame. */
+#include "format/format.h"
 #include "format/text.h"
 #include "format/timeline.h"
 
-struct writer {
+struct speedscope_writer {
 	const struct stacks *stacks;
 	struct frames *names; /* speedscope's frames, by number */
-	uint32_t *numbers;    /* of each frame's name */
+	uint32_t *numbers;    /* by frame: the number of its name */
 	uint64_t period;      /* ns per sample, 0: unknown */
 	struct out out;
-	uint32_t *path; /* of the stack at hand, innermost first */
+	uint32_t *path; /* of the current stack, innermost first */
 	size_t path_cap;
 };
 
-static void write_text(struct writer *w, const char *text)
+static void write_text(struct speedscope_writer *w, const char *text)
 {
 	text_json(&w->out.buf, text, strlen(text));
 }
 
-static void write_frames(struct writer *w)
+static void write_frames(struct speedscope_writer *w)
 {
 	w->numbers = xcalloc(stacks_frame_count(w->stacks) + 1, sizeof(*w->numbers));
 	str_adds(&w->out.buf, ",\n\"shared\":{\"frames\":[");
@@ -41,8 +40,8 @@ static void write_frames(struct writer *w)
 	str_adds(&w->out.buf, "]},\n\"profiles\":[");
 }
 
-/* The thread's name is the profile's, so it is left out here. */
-static void write_stack(struct writer *w, uint32_t node)
+/* Leaves out the thread's frame: it is the name of the profile. */
+static void write_stack(struct speedscope_writer *w, uint32_t node)
 {
 	size_t depth = 0;
 
@@ -64,7 +63,7 @@ static void write_stack(struct writer *w, uint32_t node)
 	out_tick(&w->out);
 }
 
-/* Where the next run of the same stack begins; *ret_count: samples in this one. */
+/* Finds the end of a run of samples with the same stack; *ret_count: samples in it. */
 static size_t run_end(const struct timeline_thread *t, size_t at, uint64_t *ret_count)
 {
 	uint32_t node = t->entries[at].node;
@@ -74,8 +73,8 @@ static size_t run_end(const struct timeline_thread *t, size_t at, uint64_t *ret_
 	return at;
 }
 
-/* Milliseconds of processor time; samples where the frequency is unknown. */
-static void write_value(struct writer *w, uint64_t count)
+/* Writes milliseconds of processor time, or samples if the frequency is unknown. */
+static void write_value(struct speedscope_writer *w, uint64_t count)
 {
 	if (w->period)
 		text_fixed(&w->out.buf, count * (w->period / 1000), 3);
@@ -83,7 +82,7 @@ static void write_value(struct writer *w, uint64_t count)
 		str_addu(&w->out.buf, count);
 }
 
-static void write_thread(struct writer *w, const struct timeline_thread *t)
+static void write_thread(struct speedscope_writer *w, const struct timeline_thread *t)
 {
 	CLEANUP(str_fini) struct str name = {0};
 	struct str *o = &w->out.buf;
@@ -114,10 +113,10 @@ static void write_thread(struct writer *w, const struct timeline_thread *t)
 
 int draw_speedscope(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
-	struct writer w = {.stacks = p->details ? p->details->stacks : s,
-			   .names = frames_new(),
-			   .period = p->frequency ? 1000000000 / p->frequency : 0,
-			   .out = {.fd = fd, .err = err}};
+	struct speedscope_writer w = {.stacks = p->details ? p->details->stacks : s,
+				      .names = frames_new(),
+				      .period = p->frequency ? 1000000000 / p->frequency : 0,
+				      .out = {.fd = fd, .err = err}};
 	struct timeline t;
 
 	timeline_make(&t, w.stacks, p->details ? p->details->samples : NULL);

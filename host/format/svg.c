@@ -1,22 +1,216 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks -> one SVG file: a picture without its script (in a ticket, as an image), a tool with it.
- * svg.js reads names and counts from the frames' titles and the layout below from the elements. */
-#include "format/canvas.h"
-#include "format/draw.h"
+/* Writes flame graphs as SVG: a picture where scripts do not run (in a ticket, as an image), an
+ * interactive tool where they do. svg.js reads names and counts from the frames' titles and the
+ * layout from the elements. */
+#include <math.h>
+
+#include "format/embed.h"
+#include "format/format.h"
+#include "format/layout.h"
 #include "format/palette.h"
 #include "format/text.h"
 
-/* What is the same in all boxes of a frame, put together once. */
-struct same {
-	size_t begin, len; /* of svg.begins; len 0: not yet */
+EMBED(svg_css, "host/format/svg.css");
+EMBED(svg_js, "host/format/svg.js");
+EMBED(svg_ui_js, "host/format/svg_ui.js");
+
+/* In pixels unless noted. svg.js has the same numbers. */
+enum {
+	WIDTH = 1200,
+	MARGIN = 10,
+	INNER = WIDTH - 2 * MARGIN,
+	FRAMES_TOP = 84,
+	ROW = 16,		/* a box is 15 high */
+	BOTTOM = 52,		/* below the frames: details, quality */
+	NARROWEST = INNER * 10, /* a layout leaves out boxes below 1/NARROWEST, 0.1 px */
+	LETTER = 723,		/* of 12px monospaced text, 1/100 px */
+	TEXT_PAD = 3,		/* left and right of a name */
+	LEAST = 3,		/* columns: narrower boxes have no text */
+	LEAST_CUT = 5,		/* the same for names that do not fit */
+	GAP = 50,		/* between boxes of at least GAP_FROM, 1/100 px */
+	GAP_FROM = 300,		/* 1/100 px */
+	KEY_LETTER = 65,	/* average of the legend's text, 1/10 px */
+};
+
+/* Parts common to both kinds of picture: header, legend, boxes, script. */
+struct canvas {
+	struct out out;
+	struct layout layout; /* made before canvas_begin; its width is the picture's */
+	unsigned height, frames_bottom;
+	unsigned key_x; /* left edge of the next legend entry */
+};
+
+/* Appends part / whole in percent, with at most two decimals. */
+static void add_percent(struct str *s, uint64_t part, uint64_t whole)
+{
+	text_fixed(s, whole ? (layout_scale(part, 100000, whole) + 5) / 10 : 0, 2);
+}
+
+static void add_text(struct str *s, const char *class, unsigned x, unsigned y, const char *text)
+{
+	str_addf(s, "<text class=\"%s\" x=\"%u\" y=\"%u\">", class, x, y);
+	text_escape(s, text, strlen(text));
+	str_adds(s, "</text>\n");
+}
+
+/* Writes the picture up to the legend. All texts are clean (str.h); `about` and the footer describe
+ * the picture for screen readers. */
+static void canvas_begin(struct canvas *c, const char *title, const char *subtitle,
+			 const char *about, const char *footer)
+{
+	struct str *s = &c->out.buf;
+
+	/* Without frames some rows are kept for the message. */
+	c->frames_bottom = FRAMES_TOP + (c->layout.rows ? c->layout.rows : 4) * ROW;
+	c->height = c->frames_bottom + BOTTOM;
+	c->key_x = MARGIN;
+	str_addf(s,
+		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		 "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "
+		 "height=\"%u\" viewBox=\"0 0 %d %u\" role=\"graphics-document\" "
+		 "aria-roledescription=\"flame graph\" aria-labelledby=\"dfg-title dfg-desc\">\n",
+		 WIDTH, c->height, WIDTH, c->height);
+	str_adds(s, "<title id=\"dfg-title\">");
+	text_escape(s, title, strlen(title));
+	str_adds(s, "</title>\n<desc id=\"dfg-desc\">Flame graph. ");
+	str_addf(s, "%s; what it called is above it. ", about);
+	text_escape(s, footer, strlen(footer));
+	str_adds(s, "</desc>\n<style><![CDATA[\n");
+	str_add(s, svg_css, (size_t)(svg_css_end - svg_css));
+	str_adds(s, "]]></style>\n"
+		    "<rect class=\"back\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+	add_text(s, "title", MARGIN, 27, title);
+	add_text(s, "dim subtitle", MARGIN, 46, subtitle);
+	str_adds(s, "<g class=\"legend\">\n");
+}
+
+/* Begins a legend entry: the class of its boxes, tooltip, colour. The caller appends the label to
+ * `out`, then calls canvas_key_end with the result. */
+static size_t canvas_key_begin(struct canvas *c, char class, const char *about, uint32_t colour)
+{
+	struct str *s = &c->out.buf;
+
+	str_addf(s, "<g class=\"key %c\"><title>%s</title>", class, about);
+	str_addf(s, "<rect x=\"%u\" y=\"58\" width=\"12\" height=\"12\" fill=\"#%06x\"/>", c->key_x,
+		 colour);
+	str_addf(s, "<text x=\"%u\" y=\"68\">", c->key_x + 17);
+	return s->len;
+}
+
+static void canvas_key_end(struct canvas *c, size_t begun)
+{
+	struct str *s = &c->out.buf;
+
+	c->key_x += 17 + (unsigned)(s->len - begun) * KEY_LETTER / 10 + 14;
+	str_adds(s, "</text></g>\n");
+}
+
+static void canvas_frames(struct canvas *c)
+{
+	str_adds(&c->out.buf, "</g>\n<g class=\"frames\">\n");
+}
+
+/* Writes as much of the name as fits into the box: all, or from the class on, or a prefix of that;
+ * nothing if the prefix would be too short to recognise. */
+static void add_label(struct str *s, const struct frame *f, uint64_t x, uint64_t y,
+		      uint64_t columns)
+{
+	const char *name = f->name;
+	size_t len = f->len, fit = text_fit(name, len, columns);
+
+	if (fit < len && frame_is_java(f->kind)) {
+		size_t package = text_package(name, len);
+
+		name += package;
+		len -= package;
+		fit = text_fit(name, len, columns);
+	}
+	if (fit < len && columns < LEAST_CUT)
+		return;
+	str_adds(s, "<text x=\"");
+	text_fixed(s, x / 1000 + TEXT_PAD * 10, 1);
+	str_adds(s, "\" y=\"");
+	str_addu(s, y + 12);
+	str_adds(s, "\">");
+	text_escape(s, name, fit < len ? text_fit(name, len, columns - 2) : len);
+	str_adds(s, fit < len ? "..</text>" : "</text>");
+}
+
+/* The frame of a box; "all" for the root. Borrowed. */
+static const struct frame *canvas_frame(const struct stacks *s, const struct layout_box *b)
+{
+	static const struct frame all = {.name = "all", .len = 3, .kind = FRAME_ROOT};
+
+	return b->node ? stacks_frame(s, stacks_node(s, b->node)->frame) : &all;
+}
+
+/* Begins a box; boxes come after canvas_frames, in the order of the layout. The caller appends the
+ * rest of the title: " (3 samples, 1%)". */
+static void canvas_box_begin(struct str *out, char class, const struct frame *f)
+{
+	str_adds(out, "<g class=\"");
+	str_addc(out, class);
+	str_adds(out, "\"><title>");
+	text_escape(out, f->name, f->len);
+}
+
+static void canvas_box_end(struct canvas *c, const struct layout_box *b, const struct frame *f,
+			   uint32_t colour)
+{
+	uint64_t total = c->layout.total, y = c->frames_bottom - (uint64_t)(b->depth + 1) * ROW;
+	uint64_t x = MARGIN * 10000 + layout_scale(b->start, INNER * 10000, total);
+	uint64_t width = layout_scale(b->samples, INNER * 100, total);
+	struct str *s = &c->out.buf;
+
+	str_adds(s, "</title><rect x=\"");
+	text_fixed(s, x, 4);
+	str_adds(s, "\" y=\"");
+	str_addu(s, y);
+	str_adds(s, "\" width=\"");
+	text_fixed(s, width < GAP_FROM ? width : width - GAP, 2);
+	str_adds(s, "\" height=\"15\" fill=\"");
+	text_colour(s, colour);
+	str_adds(s, "\"/>");
+	if (width >= 2 * TEXT_PAD * 100 + LEAST * LETTER)
+		add_label(s, f, x, y, (width - 2 * TEXT_PAD * 100) / LETTER);
+	str_adds(s, "</g>\n");
+	out_tick(&c->out);
+}
+
+/* Writes the rest and frees the canvas. `empty`: the message of a picture without frames. */
+static int canvas_end(struct canvas *c, const char *footer, const char *empty)
+{
+	struct str *s = &c->out.buf;
+
+	str_adds(s, "</g>\n");
+	if (c->layout.total == 0)
+		str_addf(s,
+			 "<text class=\"title empty\" x=\"%d\" y=\"%u\" text-anchor=\"middle\">"
+			 "%s</text>\n",
+			 WIDTH / 2, FRAMES_TOP + 2 * ROW, empty);
+	add_text(s, "details", MARGIN, c->frames_bottom + 20, " ");
+	add_text(s, "dim quality", MARGIN, c->frames_bottom + 40, footer);
+	str_adds(s, "<script><![CDATA[\n(() => {\n'use strict';\n");
+	str_add(s, svg_js, (size_t)(svg_js_end - svg_js));
+	str_add(s, svg_ui_js, (size_t)(svg_ui_js_end - svg_ui_js));
+	str_adds(s, "})();\n]]></script>\n</svg>\n");
+	layout_fini(&c->layout);
+	return out_end(&c->out);
+}
+
+/* ---- one profile ---- */
+
+/* The part that all boxes of a frame share, built once. */
+struct box_prefix {
+	size_t begin, len; /* in svg.prefixes; len 0: not built yet */
 	uint32_t colour;
 };
 
 struct svg {
 	struct canvas canvas;
 	const struct stacks *stacks;
-	struct same *same; /* by frame */
-	struct str begins;
+	struct box_prefix *prefix; /* by frame; the last is for the root of all */
+	struct str prefixes;
 	uint64_t self[FRAME_KINDS]; /* samples whose innermost frame is of the kind */
 	bool occurs[FRAME_KINDS];
 };
@@ -31,8 +225,7 @@ static void svg_count_kinds(struct svg *v)
 		v->self[kind] += n->self;
 		v->occurs[kind] = true;
 	}
-	/* Thread names are no code: they stand in the legend only where a stack had nothing else.
-	 */
+	/* Thread names are no code: in the legend only if they are the top frame of a sample. */
 	v->occurs[FRAME_ROOT] = v->self[FRAME_ROOT] > 0;
 	v->occurs[FRAME_UNKNOWN] |= v->self[FRAME_UNKNOWN] > 0;
 }
@@ -58,39 +251,38 @@ static void svg_legend(struct svg *v)
 			&v->canvas, look->letter, about,
 			palette_colour(order[i], look->label, strlen(look->label)));
 		str_addf(s, "%s ", look->label);
-		canvas_percent(s, v->self[order[i]], v->canvas.layout.total);
+		add_percent(s, v->self[order[i]], v->canvas.layout.total);
 		str_adds(s, " %");
 		canvas_key_end(&v->canvas, begun);
 	}
 }
 
-static struct same same_of(struct svg *v, const struct frame *f)
+static struct box_prefix prefix_of(struct svg *v, const struct frame *f)
 {
-	struct same ret = {.begin = v->begins.len,
-			   .colour = palette_colour(f->kind, f->name, f->len)};
+	struct box_prefix ret = {.begin = v->prefixes.len,
+				 .colour = palette_colour(f->kind, f->name, f->len)};
 
-	canvas_box_begin(&v->begins, palette_look(f->kind)->letter, f);
-	ret.len = v->begins.len - ret.begin;
+	canvas_box_begin(&v->prefixes, palette_look(f->kind)->letter, f);
+	ret.len = v->prefixes.len - ret.begin;
 	return ret;
 }
 
-static void svg_box(struct svg *v, const struct box *b)
+static void svg_box(struct svg *v, const struct layout_box *b)
 {
 	const struct frame *f = canvas_frame(v->stacks, b);
-	/* The root of all has no frame: its place is behind the last one. */
-	struct same *same = &v->same[b->node ? stacks_node(v->stacks, b->node)->frame
-					     : stacks_frame_count(v->stacks)];
+	struct box_prefix *prefix = &v->prefix[b->node ? stacks_node(v->stacks, b->node)->frame
+						       : stacks_frame_count(v->stacks)];
 	struct str *s = &v->canvas.out.buf;
 
-	if (!same->len)
-		*same = same_of(v, f);
-	str_add(s, v->begins.buf + same->begin, same->len);
+	if (!prefix->len)
+		*prefix = prefix_of(v, f);
+	str_add(s, v->prefixes.buf + prefix->begin, prefix->len);
 	str_adds(s, " (");
 	text_count(s, b->samples, ",");
 	str_adds(s, b->samples == 1 ? " sample, " : " samples, ");
-	canvas_percent(s, b->samples, v->canvas.layout.total);
+	add_percent(s, b->samples, v->canvas.layout.total);
 	str_adds(s, "%)");
-	canvas_box_end(&v->canvas, b, f, same->colour);
+	canvas_box_end(&v->canvas, b, f, prefix->colour);
 }
 
 int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err *err)
@@ -99,17 +291,179 @@ int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err
 	struct svg v = {.canvas.out = {.fd = fd, .err = err}, .stacks = s};
 
 	draw_quality(&quality, &p->quality);
-	layout_make(&v.canvas.layout, s, CANVAS_NARROWEST);
+	layout_make(&v.canvas.layout, s, NARROWEST);
 	svg_count_kinds(&v);
 	canvas_begin(&v.canvas, p->title, p->subtitle,
 		     "A frame's width is its share of the samples", quality.buf);
 	svg_legend(&v);
 	canvas_frames(&v.canvas);
-	v.same = xcalloc(stacks_frame_count(s) + 1, sizeof(*v.same));
+	v.prefix = xcalloc(stacks_frame_count(s) + 1, sizeof(*v.prefix));
 	for (size_t i = 0; i < v.canvas.layout.count; i++)
 		svg_box(&v, &v.canvas.layout.boxes[i]);
-	free(v.same);
-	str_fini(&v.begins);
+	free(v.prefix);
+	str_fini(&v.prefixes);
 	return canvas_end(&v.canvas, quality.buf,
 			  "No samples: nothing ran on a CPU while recording");
+}
+
+/* ---- the difference of two profiles ---- */
+
+/* The whole of a side; shares are integers so that their sums are exact. */
+#define UNIT (UINT64_C(1) << 40)
+
+struct side_look {
+	char class; /* in the picture; svg.js has the same */
+	const char *label, *about;
+	uint8_t pale[3], full[3]; /* for the least change and for the greatest */
+};
+
+enum { GREW, SHRANK, SAME };
+
+/* Black text on each has a contrast of at least 4.5 (WCAG 2, AA). */
+static const struct side_look looks[] = {
+	[GREW] = {'m',
+		  "more than before",
+		  "Its share is greater after than before",
+		  {250, 224, 216},
+		  {240, 96, 72}},
+	[SHRANK] = {'l',
+		    "less",
+		    "Its share is smaller after than before",
+		    {216, 228, 250},
+		    {92, 148, 245}},
+	[SAME] = {'c',
+		  "no sure change",
+		  "The change is none, or one that chance makes in 1 of 100 such frames",
+		  {214, 216, 220},
+		  {214, 216, 220}},
+};
+
+struct svg_difference {
+	struct canvas canvas;
+	const struct difference *d;
+	double greatest; /* change of a node, absolute */
+};
+
+static uint64_t scaled(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((unsigned __int128)part * UNIT / whole) : 0;
+}
+
+/* Widths by node. Each is rounded down, so that no node is wider than its parent. */
+static uint64_t *widths_of(const struct difference *d)
+{
+	size_t count = stacks_node_count(d->tree);
+	uint64_t *widths = xcalloc(count, sizeof(*widths));
+
+	for (size_t n = count; n-- > 0;) {
+		widths[n] += scaled(d->before.self[n], d->before.samples) +
+			     scaled(d->after.self[n], d->after.samples);
+		if (n)
+			widths[stacks_node(d->tree, (uint32_t)n)->parent] += widths[n];
+	}
+	return widths;
+}
+
+static double greatest_change(const struct difference *d)
+{
+	double greatest = 0;
+
+	for (uint32_t n = 1; n < stacks_node_count(d->tree); n++) {
+		double change = fabs(difference_change(d, difference_total(d, n)));
+
+		if (change > greatest)
+			greatest = change;
+	}
+	return greatest;
+}
+
+static const struct side_look *look_of(const struct difference *d, struct counts c)
+{
+	if (!difference_is_significant(d, c))
+		return &looks[SAME];
+	return &looks[difference_change(d, c) > 0 ? GREW : SHRANK];
+}
+
+/* Shades grow with the root of the change; else all but the greatest would look alike. */
+static uint32_t colour_of(const struct side_look *look, double change, double greatest)
+{
+	double size = greatest > 0 ? sqrt(fabs(change) / greatest) : 0;
+	uint32_t rgb = 0;
+
+	for (int i = 0; i < 3; i++) {
+		double c = look->pale[i] + size * (look->full[i] - look->pale[i]);
+
+		rgb = rgb << 8 | ((uint32_t)lround(c) & 0xff);
+	}
+	return rgb;
+}
+
+/* Appends the change of a share, "+1.25 %", in percentage points. */
+static void add_change(struct str *s, double change)
+{
+	str_addf(s, "%+.2f %%", 100 * change);
+}
+
+static void svg_difference_box(struct svg_difference *v, const struct layout_box *b)
+{
+	const struct difference *d = v->d;
+	const struct frame *f = canvas_frame(d->tree, b);
+	struct counts total = difference_total(d, b->node), self = difference_self(d, b->node);
+	const struct side_look *look = look_of(d, total);
+	struct str *s = &v->canvas.out.buf;
+
+	canvas_box_begin(s, look->class, f);
+	str_adds(s, " (");
+	text_count(s, total.before, ",");
+	str_adds(s, " → ");
+	text_count(s, total.after, ",");
+	str_adds(s, " samples, ");
+	add_percent(s, total.before, d->before.samples);
+	str_adds(s, " → ");
+	add_percent(s, total.after, d->after.samples);
+	str_adds(s, " %, ");
+	add_change(s, difference_change(d, total));
+	str_adds(s, "; self ");
+	add_change(s, difference_change(d, self));
+	str_adds(s, ")");
+	canvas_box_end(&v->canvas, b, f, colour_of(look, difference_change(d, total), v->greatest));
+}
+
+static void svg_difference_legend(struct svg_difference *v)
+{
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+		size_t begun = canvas_key_begin(&v->canvas, looks[i].class, looks[i].about,
+						colour_of(&looks[i], 1, 1));
+
+		str_adds(&v->canvas.out.buf, looks[i].label);
+		canvas_key_end(&v->canvas, begun);
+	}
+}
+
+static void add_footer(struct str *s, const struct difference_picture *p)
+{
+	str_adds(s, "before: ");
+	draw_quality(s, &p->before_quality);
+	str_adds(s, " | after: ");
+	draw_quality(s, &p->after_quality);
+}
+
+int draw_difference_svg(const struct difference *d, const struct difference_picture *p, int fd,
+			struct err *err)
+{
+	struct svg_difference v = {
+		.canvas.out = {.fd = fd, .err = err}, .d = d, .greatest = greatest_change(d)};
+	CLEANUP(free) uint64_t *widths = widths_of(d);
+	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
+	CLEANUP(str_fini) struct str footer = {0};
+
+	add_footer(&footer, p);
+	layout_of(&v.canvas.layout, d->tree, widths, NARROWEST);
+	canvas_begin(&v.canvas, p->after, subtitle,
+		     "A frame's width is the mean of its shares before and after", footer.buf);
+	svg_difference_legend(&v);
+	canvas_frames(&v.canvas);
+	for (size_t i = 0; i < v.canvas.layout.count; i++)
+		svg_difference_box(&v, &v.canvas.layout.boxes[i]);
+	return canvas_end(&v.canvas, footer.buf, "No samples on either side");
 }

@@ -1,6 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/text.h"
 
+#include "common/fs.h"
+#include "format/format.h"
+#include "format/layout.h"
+
+#define OUT_CHUNK (256u << 10)
+
+static void out_flush(struct out *o)
+{
+	if (!o->failed && o->buf.len && fs_write_all(o->fd, o->buf.buf, o->buf.len, o->err) < 0)
+		o->failed = true;
+	str_clear(&o->buf);
+}
+
+void out_tick(struct out *o)
+{
+	if (o->buf.len >= OUT_CHUNK)
+		out_flush(o);
+}
+
+int out_end(struct out *o)
+{
+	out_flush(o);
+	str_fini(&o->buf);
+	return o->failed ? -1 : 0;
+}
+
+/* ---- escaping ---- */
+
 static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '&' && c != '<' && c != '>' && c != '"' && c != '\'';
@@ -41,7 +69,7 @@ void text_escape(struct str *out, const char *text, size_t len)
 		return;
 	str_add_clean(&clean, text + plain, len - plain);
 	for (size_t i = 0; i < clean.len; i++) {
-		/* U+FFFE and U+FFFF are UTF-8, but no characters of XML 1.0 (section 2.2). */
+		/* U+FFFE and U+FFFF are valid UTF-8 but not XML 1.0 characters (section 2.2). */
 		if (clean.len - i >= 3 && (memcmp(clean.buf + i, "\xef\xbf\xbe", 3) == 0 ||
 					   memcmp(clean.buf + i, "\xef\xbf\xbf", 3) == 0)) {
 			str_addc(out, '?');
@@ -88,13 +116,14 @@ void text_json(struct str *out, const char *text, size_t len)
 	str_addc(out, '"');
 }
 
-/* Length and width of the character at text; never beyond the end, whatever the bytes. */
+/* Length and width of the first character; the length is at most len, for any bytes. */
 static size_t char_size(const char *text, size_t len, size_t *ret_columns)
 {
 	unsigned char c = (unsigned char)text[0];
 	size_t n = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 
-	/* From U+1100 (E1 84 80) on most are wide; too wide a guess only cuts a name early. */
+	/* Most from U+1100 (E1 84 80) on are wide; a guess that is too wide only cuts a name early.
+	 */
 	*ret_columns = c > 0xe1 || (c == 0xe1 && len > 1 && (unsigned char)text[1] >= 0x84) ? 2 : 1;
 	return n <= len ? n : len;
 }
@@ -137,7 +166,8 @@ size_t text_package(const char *name, size_t len)
 		size_t end = segment_end(name, len, at);
 		size_t class_end;
 
-		/* A package begins with a small letter, and a class and a method follow it. */
+		/* A package begins with a lower-case letter and is followed by a class and a
+		 * method. */
 		if (end >= len || (name[end] != '.' && name[end] != '/') || name[at] < 'a' ||
 		    name[at] > 'z')
 			return at;
@@ -168,7 +198,7 @@ void text_fixed(struct str *out, uint64_t n, unsigned decimals)
 	char text[24], *end = text + sizeof(text), *p = end;
 	bool point = false;
 
-	/* From the last digit on, without zeros at the end. */
+	/* Digits from the last to the first, without trailing zeros. */
 	for (; decimals; decimals--, n /= 10) {
 		if (n % 10 || point)
 			*--p = (char)('0' + n % 10);
@@ -182,6 +212,13 @@ void text_fixed(struct str *out, uint64_t n, unsigned decimals)
 	str_add(out, p, (size_t)(end - p));
 }
 
+void text_varint(struct str *out, uint64_t n)
+{
+	for (; n >= 0x80; n >>= 7)
+		str_addc(out, (char)(n | 0x80));
+	str_addc(out, (char)n);
+}
+
 void text_colour(struct str *out, uint32_t rgb)
 {
 	char text[7] = "#";
@@ -189,4 +226,58 @@ void text_colour(struct str *out, uint32_t rgb)
 	for (unsigned i = 0; i < 6; i++)
 		text[1 + i] = "0123456789abcdef"[rgb >> (20 - 4 * i) & 15];
 	str_add(out, text, sizeof(text));
+}
+
+/* ---- the quality line ---- */
+
+/* Rounds to a tenth, but never to 0 % or 100 %, which a reader takes for exact: 99.96 % is shown as
+ * "99.9 %". */
+static void add_percent(struct str *out, uint64_t part, uint64_t whole)
+{
+	uint64_t tenths;
+
+	if (part == 0 || whole == 0) {
+		str_adds(out, "0 %");
+	} else if (part >= whole) {
+		str_adds(out, "100 %");
+	} else if ((tenths = (layout_scale(part, 10000, whole) + 5) / 10) == 0) {
+		str_adds(out, "<0.1 %");
+	} else {
+		text_fixed(out, tenths < 1000 ? tenths : 999, 1);
+		str_adds(out, " %");
+	}
+}
+
+static void add_share(struct str *out, uint64_t part, uint64_t whole, const char *of)
+{
+	str_adds(out, " · ");
+	add_percent(out, part, whole);
+	str_adds(out, of);
+}
+
+void draw_quality(struct str *out, const struct quality *q)
+{
+	text_count(out, q->samples, " ");
+	str_adds(out, q->samples == 1 ? " sample · " : " samples · ");
+	text_count(out, q->lost, " ");
+	str_adds(out, " lost");
+	if (q->samples == 0)
+		return;
+	if (q->unrated)
+		add_share(out, q->unrated, q->samples, " of unknown quality");
+	if (q->unrated == q->samples)
+		return;
+	if (q->java_samples)
+		add_share(out, q->java_complete, q->java_samples, " of Java stacks complete");
+	else
+		str_adds(out, " · no Java stacks");
+	add_share(out, q->frames_unknown, q->frames, " frames unknown");
+	if (q->frames_nameless)
+		add_share(out, q->frames_nameless, q->frames, " nameless");
+	add_share(out, q->truncated, q->samples, " truncated");
+	if (q->between_safepoints)
+		add_share(out, q->between_safepoints, q->java_samples,
+			  " of Java without DebugNonSafepoints");
+	if (q->stale)
+		add_share(out, q->stale, q->java_frames, " Java frames stale");
 }

@@ -1,35 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text in pictures: escaping, and what of a name fits into a box. */
+/* Text of pictures: a buffered writer, escaping, numbers, and fitting names into a width. */
 #ifndef DFG_FORMAT_TEXT_H
 #define DFG_FORMAT_TEXT_H
 
+#include "common/err.h"
 #include "common/str.h"
 
-/* Character data or attribute value of XML and HTML, whatever the bytes are: & < > " ' become
- * references; what XML 1.0 forbids, and what str_add_clean replaces, becomes '?'. */
+/* Buffered output: text is built in `buf` and written to the descriptor in large pieces. The first
+ * write that fails sets *err; nothing is written after it. */
+struct out {
+	int fd;
+	struct str buf;
+	struct err *err;
+	bool failed;
+};
+
+/* Writes the buffer if it is large. Call it between two elements or lines. */
+void out_tick(struct out *o);
+
+/* Writes the rest and frees the buffer. Returns 0, or -1 if this or an earlier write failed. */
+MUST_CHECK int out_end(struct out *o);
+
+/* Appends character data or an attribute value of XML and HTML, for any bytes: & < > " ' become
+ * references; characters that XML 1.0 forbids, and those str_add_clean replaces, become '?'. */
 void text_escape(struct str *out, const char *text, size_t len);
 
-/* A string of JSON in its quotes, fit to stand in a script of a page: '<' is an escape, too. What
- * str_add_clean replaces becomes '?'. */
+/* Appends a quoted JSON string that is safe in a script of a page: '<' is escaped, too.
+ * Characters that str_add_clean replaces become '?'. */
 void text_json(struct str *out, const char *text, size_t len);
 
 /* Width in columns of a monospaced font: one per character, two for East Asian ones. */
 size_t text_columns(const char *text, size_t len);
 
-/* Bytes of the longest beginning that is at most `columns` wide. */
+/* Bytes of the longest prefix that is at most `columns` wide. */
 size_t text_fit(const char *text, size_t len, size_t columns);
 
-/* Where the class begins in the name of a Java method: "java.util.Map.get" -> "Map.get". Takes
- * '.' and '/' between packages, "::" before the method, and may find no package at all (0). */
+/* Length of the package in the name of a Java method: 10 for "java.util.Map.get". Accepts '.' and
+ * '/' between packages and "::" before the method. 0 if there is no package. */
 size_t text_package(const char *name, size_t len);
 
-/* 51466 -> "51466", or "51,466" and "51 466" with a separator. */
+/* Appends 51466 as "51466", or as "51,466" or "51 466" with a separator. */
 void text_count(struct str *out, uint64_t n, const char *separator);
 
-/* n / 10^decimals without trailing zeros: (1250, 3) -> "1.25". At most 9 decimals. */
+/* Appends n / 10^decimals without trailing zeros: (1250, 3) -> "1.25". At most 9 decimals. */
 void text_fixed(struct str *out, uint64_t n, unsigned decimals);
 
-/* 0xrrggbb -> "#rrggbb" */
+/* Appends 0xrrggbb as "#rrggbb". */
 void text_colour(struct str *out, uint32_t rgb);
+
+/* Appends a number as unsigned LEB128, the encoding of protocol buffers and of the page's lists. */
+void text_varint(struct str *out, uint64_t n);
 
 #endif

@@ -3,20 +3,20 @@
 
 #include "common/str.h"
 
-struct maker {
+struct timeline_maker {
 	const struct stacks *stacks;
 	const struct samples *samples;
-	size_t known;	/* threads of the samples; behind them stand those of a first node */
-	uint32_t *tops; /* the first node of each node's stack */
-	uint64_t *rest; /* of each node: samples that are in the stacks only */
+	size_t known;	/* threads of the samples; after them come the threads of first nodes */
+	uint32_t *tops; /* by node: the first node of its stack */
+	uint64_t *rest; /* by node: samples that are in the stacks only */
 };
 
-static size_t sample_count(const struct maker *m)
+static size_t sample_count(const struct timeline_maker *m)
 {
 	return m->samples ? m->samples->count : 0;
 }
 
-static void find_rest(struct maker *m)
+static void find_rest(struct timeline_maker *m)
 {
 	size_t nodes = stacks_node_count(m->stacks);
 
@@ -32,9 +32,9 @@ static void find_rest(struct maker *m)
 		m->rest[m->samples->list[i].node] -= m->rest[m->samples->list[i].node] > 0;
 }
 
-/* Number of entries of each thread, then where they begin. */
-static void place_threads(const struct maker *m, struct timeline_thread *threads, size_t count,
-			  struct timeline_entry **ret)
+/* Counts the entries of each thread, then places them one after the other. */
+static void place_threads(const struct timeline_maker *m, struct timeline_thread *threads,
+			  size_t count, struct timeline_entry **ret)
 {
 	size_t all = 0;
 
@@ -53,7 +53,7 @@ static void place_threads(const struct maker *m, struct timeline_thread *threads
 	}
 }
 
-static void add(const struct maker *m, struct timeline_thread *t, struct timeline_entry e)
+static void add(const struct timeline_maker *m, struct timeline_thread *t, struct timeline_entry e)
 {
 	uint32_t top = m->tops[e.node];
 
@@ -62,7 +62,7 @@ static void add(const struct maker *m, struct timeline_thread *t, struct timelin
 	t->name = top ? stacks_frame(m->stacks, stacks_node(m->stacks, top)->frame)->name : "";
 }
 
-static void fill_threads(const struct maker *m, struct timeline_thread *threads)
+static void fill_threads(const struct timeline_maker *m, struct timeline_thread *threads)
 {
 	for (size_t i = 0; i < sample_count(m); i++) {
 		const struct sample *s = &m->samples->list[i];
@@ -80,7 +80,7 @@ static void fill_threads(const struct maker *m, struct timeline_thread *threads)
 			    (struct timeline_entry){.count = m->rest[n], .node = n});
 }
 
-/* The busiest first; entries lie in the threads' first order. */
+/* Orders the busiest first; ties in the order of their entries. */
 static int compare_threads(const void *a, const void *b)
 {
 	const struct timeline_thread *x = a, *y = b;
@@ -92,7 +92,7 @@ static int compare_threads(const void *a, const void *b)
 
 void timeline_make(struct timeline *t, const struct stacks *s, const struct samples *samples)
 {
-	struct maker m = {
+	struct timeline_maker m = {
 		.stacks = s, .samples = samples, .known = samples ? samples->thread_count : 0};
 	size_t count = m.known + stacks_node_count(s);
 

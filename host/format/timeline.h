@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile by threads, the busiest first, and in the order of time. */
+/* A profile split by threads, the busiest first, each in the order of time. */
 #ifndef DFG_FORMAT_TIMELINE_H
 #define DFG_FORMAT_TIMELINE_H
 
@@ -12,8 +12,8 @@ struct timeline_entry {
 };
 
 struct timeline_thread {
-	const char *name; /* borrowed from the stacks; the last one it had, "" unknown */
-	/* 0 and NULL: unknown; then these are all unknown threads of the name. */
+	const char *name; /* borrowed from the stacks; its last name, "" if unknown */
+	/* 0 and NULL if unknown; then the entry stands for all unknown threads of that name. */
 	pid_t pid, tid;
 	const struct origin *origin;
 	struct timeline_entry *entries;
@@ -22,12 +22,12 @@ struct timeline_thread {
 };
 
 struct timeline {
-	struct timeline_thread *threads; /* with samples */
+	struct timeline_thread *threads; /* those with samples */
 	size_t count;
 	struct timeline_entry *entries;
 };
 
-/* samples may be NULL. What of the stacks is not among them comes at time 0. */
+/* samples may be NULL. Counts of the stacks that are not among the samples get time 0. */
 void timeline_make(struct timeline *t, const struct stacks *s, const struct samples *samples);
 void timeline_fini(struct timeline *t);
 

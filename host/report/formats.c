@@ -20,12 +20,12 @@ static int no_recording(const struct stacks *s, const struct picture *p, int fd,
 
 static const struct format formats[] = {
 	{"svg", "flame.svg", false, draw_svg, NULL, "diff.svg", draw_difference_svg},
-	{"html", "flame.html", true, draw_page, NULL, "diff.html", draw_difference_page},
+	{"html", "flame.html", true, draw_html, NULL, "diff.html", draw_difference_html},
 	{"folded", "flame.folded", false, folded, NULL, "diff.folded", draw_difference_folded},
 	{"pprof", "flame.pb.gz", true, draw_pprof, NULL, NULL, NULL},
 	{"speedscope", "flame.speedscope.json", true, draw_speedscope, NULL, NULL, NULL},
 	{"firefox", "flame.firefox.json", true, draw_firefox, NULL, NULL, NULL},
-	{"json", "flame.json", true, draw_tree, NULL, NULL, NULL},
+	{"json", "flame.json", true, draw_json, NULL, NULL, NULL},
 	{"perf-map", "perf-map.tar", false, no_recording, perfmaps_draw, NULL, NULL},
 };
 _Static_assert(ARRAY_LEN(formats) <= FORMATS_MAX, "room for all formats");

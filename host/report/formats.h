@@ -8,7 +8,7 @@
 
 #include "calltree/difference.h"
 #include "common/err.h"
-#include "format/draw.h"
+#include "format/format.h"
 #include "report/load.h"
 #include "report/outputs.h"
 

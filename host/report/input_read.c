@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/fs.h"
 #include "common/str.h"
-#include "format/folded.h"
-#include "format/pprof.h"
+#include "format/format.h"
 #include "profile/read.h"
 #include "report/load.h"
 
@@ -54,7 +53,7 @@ static int read_folded(const struct str *text, struct profile *profile, uint64_t
 	uint64_t samples = 0, lines = 1;
 
 	if (!look || !memchr(text->buf, '\0', look))
-		lines = fold_read_counted(profile->stacks, text->buf, text->len, &samples);
+		lines = fold_read(profile->stacks, text->buf, text->len, &samples);
 	if (samples == 0 && lines)
 		return err_set(err, 0, "neither folded text nor pprof, and no session directory");
 	*skipped += lines;

@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "common/fs.h"
-#include "format/draw.h"
+#include "format/format.h"
 #include "top/lines.h"
 
 static void end_line(struct str *out)

@@ -5,7 +5,7 @@
 #include <ncurses.h>
 
 #include "common/str.h"
-#include "format/draw.h"
+#include "format/format.h"
 #include "top/colours.h"
 #include "top/lines.h"
 #include "top/table.h"

@@ -5,7 +5,7 @@
 
 #include "common/str.h"
 #include "dfg/bytes.h"
-#include "format/buffer.h"
+#include "format/text.h"
 
 #define TREE_MAGIC 0x3165657274676664ull /* "dfgtree1" */
 #define TREE_SUM   (UINT64_C(1) << 53)	 /* of all samples: what JSON's readers count exactly */
@@ -81,12 +81,12 @@ static bool read_frame(struct bytes *b, const char *prefix, struct stacks *s, st
 	return true;
 }
 
-struct counts {
+struct tree_counts {
 	uint32_t frames, nodes;
 };
 
-static bool read_nodes(struct bytes *b, struct counts c, const uint32_t *frames, uint32_t *nodes,
-		       struct stacks *s)
+static bool read_nodes(struct bytes *b, struct tree_counts c, const uint32_t *frames,
+		       uint32_t *nodes, struct stacks *s)
 {
 	CLEANUP(free) uint16_t *depths = xcalloc(c.nodes, sizeof(*depths));
 	uint64_t sum = 0;
@@ -113,7 +113,7 @@ int tree_read(const void *bytes, size_t len, const char *prefix, struct stacks *
 	CLEANUP(free) uint32_t *frames = NULL;
 	CLEANUP(free) uint32_t *nodes = NULL;
 	uint64_t magic = bytes_u64(&b);
-	struct counts c = {.frames = bytes_u32(&b)};
+	struct tree_counts c = {.frames = bytes_u32(&b)};
 	bool good;
 
 	c.nodes = bytes_u32(&b);

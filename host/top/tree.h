@@ -11,7 +11,7 @@
 #define DFG_TOP_TREE_H
 
 #include "common/err.h"
-#include "format/draw.h"
+#include "format/format.h"
 
 /* A tree has at most so many bytes, and the reader takes no more. */
 #define TREE_MAX (64u << 20)

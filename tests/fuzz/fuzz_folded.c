@@ -19,7 +19,7 @@ static void compare(const struct stacks *all, const uint8_t *data, size_t size)
 	struct err err;
 	size_t count;
 
-	fold_read(half, (const char *)data, size / 2);
+	fold_read(half, (const char *)data, size / 2, NULL);
 	difference_make(&d, half, all, size & 2);
 	methods = difference_methods(&d, &count);
 	for (size_t i = 0; i < count; i++)
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CLEANUP(free) char *second = NULL;
 	CLEANUP(free) char *svg = NULL;
 
-	fold_read(s, (const char *)data, size);
+	fold_read(s, (const char *)data, size, NULL);
 	stacks_sort(s);
 	first = drawn_folded(s);
 	again = stacks_of(first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pprof from anywhere: what is read can be drawn, and what is written reads as the same. */
-#include "format/pprof.h"
+#include "format/format.h"
 #include "lib/drawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,14 +6,13 @@
 #include <sys/mman.h>
 
 #include "common/fs.h"
-#include "format/draw.h"
-#include "format/folded.h"
+#include "format/format.h"
 
 static inline struct stacks *stacks_of(const char *folded)
 {
 	struct stacks *s = stacks_new();
 
-	fold_read(s, folded, strlen(folded));
+	fold_read(s, folded, strlen(folded), NULL);
 	stacks_sort(s);
 	return s;
 }

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "common/fs.h"
-#include "format/folded.h"
-#include "format/pprof.h"
+#include "format/format.h"
 #include "report/formats.h"
 
 static void quality_parse(struct quality *q, const char *text)
@@ -29,7 +28,7 @@ static int load(struct profile *p, const struct str *text, struct err *err)
 {
 	if (pprof_is(text->buf, text->len))
 		return pprof_read(p, text->buf, text->len, err);
-	if (fold_read(p->stacks, text->buf, text->len))
+	if (fold_read(p->stacks, text->buf, text->len, NULL))
 		fprintf(stderr, "draw: some lines were left out\n");
 	return 0;
 }

@@ -5,14 +5,14 @@
 #include <math.h>
 
 #include "common/str.h"
-#include "format/folded.h"
+#include "format/format.h"
 #include "lib/tap.h"
 
 static struct stacks *folded(const char *text)
 {
 	struct stacks *s = stacks_new();
 
-	fold_read(s, text, strlen(text));
+	fold_read(s, text, strlen(text), NULL);
 	return s;
 }
 

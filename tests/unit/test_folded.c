@@ -33,7 +33,7 @@ static void check_skipped(const char *folded, uint64_t want, const char *name)
 {
 	struct stacks *s = stacks_new();
 
-	is_int(fold_read(s, folded, strlen(folded)), want, "%s", name);
+	is_int(fold_read(s, folded, strlen(folded), NULL), want, "%s", name);
 	stacks_free(s);
 }
 

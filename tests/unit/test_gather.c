@@ -6,7 +6,7 @@
 
 #include "common/fs.h"
 #include "common/str.h"
-#include "format/draw.h"
+#include "format/format.h"
 #include "lib/tap.h"
 #include "report/outputs.h"
 

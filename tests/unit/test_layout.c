@@ -59,7 +59,7 @@ static void test_sums(void)
 	s = stacks_of(folded.buf);
 	layout_make(&l, s, 0);
 	for (size_t i = 0; i < l.count; i++) {
-		const struct box *b = &l.boxes[i];
+		const struct layout_box *b = &l.boxes[i];
 
 		if (b->depth &&
 		    (b->start < starts[b->depth - 1] ||

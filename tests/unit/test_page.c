@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a page knows of a recording: samples with times and threads, source lines. */
 #include "calltree/samples.h"
-#include "format/page.h"
+#include "format/html.h"
 #include "lib/drawn.h"
 #include "lib/tap.h"
 
@@ -104,7 +104,7 @@ static void test_difference(void)
 	struct err err;
 
 	difference_make(&d, before, after, true);
-	is_int(draw_difference_page(&d, &p, fd, &err), 0, "a difference is drawn");
+	is_int(draw_difference_html(&d, &p, fd, &err), 0, "a difference is drawn");
 	text = drawn_text(fd);
 	ok(strstr(text, "\"before\":\"AAABAAI=\",\n\"self\":\"AAABAwA=\""), "both sides' counts");
 	ok(strstr(text, "\"z\":2.576"), "what is no chance");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/gzip.h"
 #include "format/pprof.h"
-#include "format/protobuf.h"
 #include "lib/drawn.h"
 #include "lib/tap.h"
 
@@ -217,9 +216,9 @@ static void test_damage(void)
 				      "\xff\x7f";
 	CLEANUP(str_fini) struct str data = {0};
 
-	check_folded(&data, "damaged, or no profile of pprof", "nothing at all");
+	check_folded(&data, "damaged, or not a pprof profile", "nothing at all");
 	str_adds(&data, "main;f 12\n");
-	check_folded(&data, "damaged, or no profile of pprof", "folded text");
+	check_folded(&data, "damaged, or not a pprof profile", "folded text");
 	ok(!pprof_is(data.buf, data.len), "which is not taken for pprof");
 	str_clear(&data);
 	str_adds(&data, "\x1f\x8b nothing");

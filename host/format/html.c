@@ -1,31 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks -> one HTML file that needs nothing else: page.html with its style, script and data put
- * in at the marks "@name@". The folder page/ has the script. */
-#include "format/page.h"
+/* Writes a self-contained HTML file: page/page.html with style, script and data inserted at the
+ * marks
+ * "@name@". The folder page/ has the script's modules. */
+#include "format/html.h"
 
-#include "format/buffer.h"
 #include "format/embed.h"
 #include "format/text.h"
 
 EMBED(page_html, "host/format/page/page.html");
 EMBED(page_css, "host/format/page/page.css");
-/* All of page/'s .js, and a policy for the browser by which only this style and this script count;
- * made by make. */
+/* The Makefile makes these: the script from all modules, and a Content-Security-Policy that allows
+ * only this style and this script. */
 EMBED(page_js, "page.js");
 EMBED(page_policy, "page.policy");
 
-static void put_mark(struct out *out, const char *mark, size_t len, const struct page *page)
+static void add_mark(struct out *out, const char *mark, size_t len, const struct page *page)
 {
-	if (len == 5 && memcmp(mark, "title", len) == 0)
+	const struct {
+		const char *name, *text, *end;
+	} embedded[] = {
+		{"policy", page_policy, page_policy_end},
+		{"style", page_css, page_css_end},
+		{"script", page_js, page_js_end},
+	};
+	CLEANUP(free) char *name = xstrndup(mark, len);
+
+	if (!strcmp(name, "title"))
 		text_escape(&out->buf, page->title, strlen(page->title));
-	else if (len == 6 && memcmp(mark, "policy", len) == 0)
-		str_add(&out->buf, page_policy, (size_t)(page_policy_end - page_policy));
-	else if (len == 5 && memcmp(mark, "style", len) == 0)
-		str_add(&out->buf, page_css, (size_t)(page_css_end - page_css));
-	else if (len == 6 && memcmp(mark, "script", len) == 0)
-		str_add(&out->buf, page_js, (size_t)(page_js_end - page_js));
-	else if (len == 4 && memcmp(mark, "data", len) == 0)
+	else if (!strcmp(name, "data"))
 		page_data(&out->buf, page);
+	for (size_t i = 0; i < ARRAY_LEN(embedded); i++)
+		if (!strcmp(name, embedded[i].name))
+			str_add(&out->buf, embedded[i].text,
+				(size_t)(embedded[i].end - embedded[i].text));
 }
 
 static int page_write(const struct page *page, int fd, struct err *err)
@@ -36,14 +43,14 @@ static int page_write(const struct page *page, int fd, struct err *err)
 	while ((mark = memchr(text, '@', (size_t)(page_html_end - text)))) {
 		end = strchr(mark + 1, '@');
 		str_add(&out.buf, text, (size_t)(mark - text));
-		put_mark(&out, mark + 1, (size_t)(end - mark - 1), page);
+		add_mark(&out, mark + 1, (size_t)(end - mark - 1), page);
 		text = end + 1;
 	}
 	str_add(&out.buf, text, (size_t)(page_html_end - text));
 	return out_end(&out);
 }
 
-int draw_page(const struct stacks *s, const struct picture *p, int fd, struct err *err)
+int draw_html(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
 	CLEANUP(str_fini) struct str quality = {0};
 	struct page page = {.stacks = s,
@@ -57,7 +64,7 @@ int draw_page(const struct stacks *s, const struct picture *p, int fd, struct er
 	return page_write(&page, fd, err);
 }
 
-int draw_difference_page(const struct difference *d, const struct difference_picture *p, int fd,
+int draw_difference_html(const struct difference *d, const struct difference_picture *p, int fd,
 			 struct err *err)
 {
 	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The call tree as JSON (docs/formats.md): frames, and nodes that refer to them. Flat, since
- * parsers of JSON bound how deep objects may be in each other, and stacks are deeper. */
-#include "format/buffer.h"
-#include "format/draw.h"
+/* Writes the call tree as JSON (docs/formats.md): frames, and nodes that refer to them by index.
+ * The lists are flat because JSON parsers limit the nesting of objects, and stacks are deeper. */
+#include "format/format.h"
 #include "format/palette.h"
 #include "format/text.h"
 
@@ -90,7 +89,7 @@ static void write_nodes(struct out *out, const struct stacks *s)
 	str_addc(o, ']');
 }
 
-int draw_tree(const struct stacks *s, const struct picture *p, int fd, struct err *err)
+int draw_json(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
 	const struct stacks *all = p->details ? p->details->stacks : s;
 	struct out out = {.fd = fd, .err = err};

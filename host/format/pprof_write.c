@@ -1,34 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/pprof.h"
-
 #include "common/clock.h"
 #include "common/table.h"
-#include "format/draw.h"
+#include "format/format.h"
 #include "format/gzip.h"
-#include "format/pprof_places.h"
-#include "format/protobuf.h"
+#include "format/pprof.h"
+#include "format/text.h"
 
 #define SECOND UINT64_C(1000000000)
 
-/* The labels of a thread's samples, put together once for each name it has. */
-struct labels {
-	const char *name; /* NULL: not yet */
+/* The labels of a thread's samples, encoded once for each of its names. */
+struct thread_labels {
+	const char *name; /* NULL: not encoded yet */
 	struct str bytes;
 };
 
-struct writer {
+struct pprof_writer {
 	const struct picture *picture;
 	const struct stacks *stacks;
 	const struct samples *samples; /* NULL: none kept */
 	uint64_t period;	       /* ns of processor time per sample, 0: unknown */
 	struct gzip gzip;
 	struct str message, part, packed;
-	struct labels *labels; /* by thread + 1; 0: unknown */
-	struct frames *texts;  /* the table of texts, by number */
-	struct pprof_places places;
-	/* What is written: by node of places.locations, by plain frame, by module. */
-	bool *location, *function, *mapping;
+	struct thread_labels *labels; /* by thread + 1; 0: unknown */
+	struct frames *texts;	      /* the string table, by number */
+	/* A location is what one address stands for: a compiled method and the methods inlined
+	 * there. Each node of this tree is one; its path holds its frames, outermost first. */
+	struct stacks *locations;
+	uint32_t *location,
+		*caller; /* by node: its location, 0: a thread's name; the node below it */
+	/* Referenced so far: locations, functions by plain frame, mappings by module. */
+	bool *has_location, *has_function, *has_mapping;
 };
+
+/* ---- locations of the nodes ---- */
+
+static enum frame_kind kind_at(const struct stacks *s, uint32_t node)
+{
+	return stacks_frame(s, stacks_node(s, node)->frame)->kind;
+}
+
+/* The location of a node that is `count` frames above its caller. `frames` has room for them. */
+static uint32_t location_of(struct pprof_writer *w, uint32_t node, uint32_t *frames, size_t count)
+{
+	for (size_t i = count; i-- > 0; node = stacks_node(w->stacks, node)->parent)
+		frames[i] = stacks_node(w->stacks, node)->frame;
+	return stacks_add(w->locations, frames, count, 0);
+}
+
+static void find_locations(struct pprof_writer *w)
+{
+	const struct stacks *s = w->stacks;
+	size_t nodes = stacks_node_count(s), cap = 0;
+	CLEANUP(free) uint32_t *counts = xcalloc(nodes, sizeof(*counts));
+	CLEANUP(free) uint32_t *frames = NULL;
+
+	w->location = xcalloc(nodes, sizeof(*w->location));
+	w->caller = xcalloc(nodes, sizeof(*w->caller));
+	/* A node always comes after its parent. */
+	for (uint32_t n = 1; n < nodes; n++) {
+		uint32_t parent = stacks_node(s, n)->parent;
+		enum frame_kind kind = kind_at(s, n);
+
+		if (kind == FRAME_ROOT && parent == 0)
+			continue;
+		counts[n] = 1;
+		w->caller[n] = parent;
+		if (kind == FRAME_INLINED &&
+		    (counts[parent] > 1 || (parent && kind_at(s, parent) == FRAME_JAVA))) {
+			counts[n] += counts[parent];
+			w->caller[n] = w->caller[parent];
+		}
+		while (cap < counts[n])
+			frames = grow(frames, cap, &cap, sizeof(*frames));
+		w->location[n] = location_of(w, n, frames, counts[n]);
+	}
+}
+
+/* ---- messages ---- */
 
 const char *pprof_suffix(enum frame_kind kind)
 {
@@ -48,20 +96,20 @@ const char *pprof_suffix(enum frame_kind kind)
 	}
 }
 
-static uint64_t text_number(struct writer *w, const char *text)
+static uint64_t text_number(struct pprof_writer *w, const char *text)
 {
 	return frames_intern(w->texts, text, strlen(text), FRAME_ROOT);
 }
 
-/* Hands over what has gathered. */
-static void flush(struct writer *w)
+/* Compresses the message so far. */
+static void flush(struct pprof_writer *w)
 {
 	gzip_add(&w->gzip, &w->message);
 	str_clear(&w->message);
 }
 
 /* Adds w->part as a field of the profile. */
-static void end_part(struct writer *w, unsigned field)
+static void end_part(struct pprof_writer *w, unsigned field)
 {
 	pb_add_bytes(&w->message, field, w->part.buf ? w->part.buf : "", w->part.len);
 	str_clear(&w->part);
@@ -69,22 +117,22 @@ static void end_part(struct writer *w, unsigned field)
 		flush(w);
 }
 
-/* ---- what was measured ---- */
+/* ---- sample types, period, comments ---- */
 
-static void write_type(struct writer *w, unsigned field, const char *type, const char *unit)
+static void write_type(struct pprof_writer *w, unsigned field, const char *type, const char *unit)
 {
 	pb_add_number(&w->part, PPROF_VALUE_TYPE, text_number(w, type));
 	pb_add_number(&w->part, PPROF_VALUE_UNIT, text_number(w, unit));
 	end_part(w, field);
 }
 
-static void write_comment(struct writer *w, const char *text)
+static void write_comment(struct pprof_writer *w, const char *text)
 {
 	if (*text)
 		pb_add_number(&w->message, PPROF_COMMENT, text_number(w, text));
 }
 
-static void write_head(struct writer *w)
+static void write_head(struct pprof_writer *w)
 {
 	const struct picture *p = w->picture;
 	CLEANUP(str_fini) struct str quality = {0};
@@ -105,27 +153,27 @@ static void write_head(struct writer *w)
 	write_comment(w, quality.buf);
 }
 
-/* ---- locations ---- */
+/* ---- locations, functions, mappings ---- */
 
-static void write_line(struct writer *w, struct str *line, const struct frame *f)
+static void write_line(struct pprof_writer *w, struct str *line, const struct frame *f)
 {
 	str_clear(line);
 	pb_add_number(line, PPROF_LINE_FUNCTION, f->plain + 1ull);
 	pb_add_number(line, PPROF_LINE_NUMBER, f->line);
 	pb_add_bytes(&w->part, PPROF_LOCATION_LINE, line->buf, line->len);
-	w->function[f->plain] = true;
-	w->mapping[f->module] = true;
+	w->has_function[f->plain] = true;
+	w->has_mapping[f->module] = true;
 }
 
-static void write_locations(struct writer *w)
+static void write_locations(struct pprof_writer *w)
 {
-	const struct stacks *locations = w->places.locations;
+	const struct stacks *locations = w->locations;
 	CLEANUP(str_fini) struct str line = {0};
 
 	for (uint32_t i = 1; i < stacks_node_count(locations); i++) {
 		uint32_t module = 0;
 
-		if (!w->location[i])
+		if (!w->has_location[i])
 			continue;
 		pb_add_number(&w->part, PPROF_ID, i);
 		for (uint32_t at = i; at; at = stacks_node(locations, at)->parent) {
@@ -140,14 +188,14 @@ static void write_locations(struct writer *w)
 	}
 }
 
-static void write_functions(struct writer *w)
+static void write_functions(struct pprof_writer *w)
 {
 	CLEANUP(str_fini) struct str name = {0};
 
 	for (uint32_t i = 0; i < stacks_frame_count(w->stacks); i++) {
 		const struct frame *f = stacks_frame(w->stacks, i);
 
-		if (!w->function[i])
+		if (!w->has_function[i])
 			continue;
 		str_clear(&name);
 		str_add(&name, f->name, f->len);
@@ -159,13 +207,13 @@ static void write_functions(struct writer *w)
 	}
 }
 
-/* All is named that can be: pprof is not to look for the files on its own machine. */
-static void write_mappings(struct writer *w)
+/* Marks mappings as symbolised, so that pprof does not look for the files on its own machine. */
+static void write_mappings(struct pprof_writer *w)
 {
 	const struct frames *frames = stacks_frames(w->stacks);
 
 	for (uint32_t i = 1; i < frames_module_count(frames); i++) {
-		if (!w->mapping[i])
+		if (!w->has_mapping[i])
 			continue;
 		pb_add_number(&w->part, PPROF_ID, i);
 		pb_add_number(&w->part, PPROF_MAPPING_FILE,
@@ -180,7 +228,7 @@ static void write_mappings(struct writer *w)
 
 /* ---- samples ---- */
 
-static void add_label(struct writer *w, struct str *out, const char *key, const char *text,
+static void add_label(struct pprof_writer *w, struct str *out, const char *key, const char *text,
 		      uint64_t number)
 {
 	CLEANUP(str_fini) struct str label = {0};
@@ -193,7 +241,7 @@ static void add_label(struct writer *w, struct str *out, const char *key, const 
 	pb_add_bytes(out, PPROF_SAMPLE_LABEL, label.buf, label.len);
 }
 
-static void add_thread(struct writer *w, struct str *out, const struct sample_thread *t)
+static void add_thread(struct pprof_writer *w, struct str *out, const struct sample_thread *t)
 {
 	const struct origin *o = &w->samples->origins[t->origin];
 
@@ -206,10 +254,10 @@ static void add_thread(struct writer *w, struct str *out, const struct sample_th
 	add_label(w, out, "host", o->host, 0);
 }
 
-/* thread: its number + 1, 0: unknown. */
-static const struct str *labels_of(struct writer *w, uint32_t thread, const char *name)
+/* thread: its index + 1, 0: unknown. */
+static const struct str *labels_of(struct pprof_writer *w, uint32_t thread, const char *name)
 {
-	struct labels *l = &w->labels[thread];
+	struct thread_labels *l = &w->labels[thread];
 
 	if (l->name == name)
 		return &l->bytes;
@@ -222,41 +270,42 @@ static const struct str *labels_of(struct writer *w, uint32_t thread, const char
 }
 
 /* Returns the thread's name. */
-static const char *write_stack(struct writer *w, uint32_t node)
+static const char *write_stack(struct pprof_writer *w, uint32_t node)
 {
 	const char *name = "";
 
 	str_clear(&w->packed);
-	for (; node; node = w->places.nodes[node].caller) {
-		uint32_t location = w->places.nodes[node].location;
+	for (; node; node = w->caller[node]) {
+		uint32_t location = w->location[node];
 
 		if (location)
-			pb_add_varint(&w->packed, location);
+			text_varint(&w->packed, location);
 		else
 			name = stacks_frame(w->stacks, stacks_node(w->stacks, node)->frame)->name;
-		w->location[location] = true;
+		w->has_location[location] = true;
 	}
 	if (w->packed.len)
 		pb_add_bytes(&w->part, PPROF_SAMPLE_LOCATION, w->packed.buf, w->packed.len);
 	return name;
 }
 
-static void write_sample(struct writer *w, uint32_t node, uint32_t thread, uint64_t count)
+static void write_sample(struct pprof_writer *w, uint32_t node, uint32_t thread, uint64_t count)
 {
 	const struct str *labels = labels_of(w, thread, write_stack(w, node));
 
 	str_clear(&w->packed);
-	pb_add_varint(&w->packed, count);
+	text_varint(&w->packed, count);
 	if (w->period)
-		pb_add_varint(&w->packed,
-			      count < INT64_MAX / w->period ? count * w->period : INT64_MAX);
+		text_varint(&w->packed,
+			    count < INT64_MAX / w->period ? count * w->period : INT64_MAX);
 	pb_add_bytes(&w->part, PPROF_SAMPLE_VALUE, w->packed.buf, w->packed.len);
 	str_add(&w->part, labels->buf, labels->len);
 	end_part(w, PPROF_SAMPLE);
 }
 
-/* One for each stack and thread; what is not among the kept samples has no thread. */
-static void write_samples(struct writer *w)
+/* Writes one for each stack and thread. Counts that are not among the kept samples have no thread.
+ */
+static void write_samples(struct pprof_writer *w)
 {
 	size_t count = w->samples ? w->samples->count : 0, at = 0;
 	CLEANUP(free) struct keyed *order = xcalloc(count, sizeof(*order));
@@ -281,7 +330,7 @@ static void write_samples(struct writer *w)
 	}
 }
 
-static void write_texts(struct writer *w)
+static void write_texts(struct pprof_writer *w)
 {
 	for (uint32_t i = 0; i < frames_count(w->texts); i++) {
 		const struct frame *f = frames_get(w->texts, i);
@@ -290,7 +339,7 @@ static void write_texts(struct writer *w)
 	}
 }
 
-static void write_profile(struct writer *w)
+static void write_profile(struct pprof_writer *w)
 {
 	text_number(w, "");
 	write_head(w);
@@ -302,15 +351,17 @@ static void write_profile(struct writer *w)
 	flush(w);
 }
 
-static void writer_fini(struct writer *w)
+static void writer_fini(struct pprof_writer *w)
 {
 	for (size_t i = 0; i <= (w->samples ? w->samples->thread_count : 0); i++)
 		str_fini(&w->labels[i].bytes);
 	free(w->labels);
-	pprof_places_fini(&w->places);
+	stacks_free(w->locations);
 	free(w->location);
-	free(w->function);
-	free(w->mapping);
+	free(w->caller);
+	free(w->has_location);
+	free(w->has_function);
+	free(w->has_mapping);
 	str_fini(&w->message);
 	str_fini(&w->part);
 	str_fini(&w->packed);
@@ -319,19 +370,21 @@ static void writer_fini(struct writer *w)
 
 int draw_pprof(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
-	struct writer w = {.picture = p,
-			   .stacks = p->details ? p->details->stacks : s,
-			   .samples = p->details ? p->details->samples : NULL,
-			   .period = p->frequency ? SECOND / p->frequency : 0,
-			   .texts = frames_new()};
+	struct pprof_writer w = {.picture = p,
+				 .stacks = p->details ? p->details->stacks : s,
+				 .samples = p->details ? p->details->samples : NULL,
+				 .period = p->frequency ? SECOND / p->frequency : 0,
+				 .locations = stacks_new(),
+				 .texts = frames_new()};
 	int rc;
 
 	gzip_begin(&w.gzip, fd, err);
-	pprof_places_make(&w.places, w.stacks);
+	find_locations(&w);
 	w.labels = xcalloc((w.samples ? w.samples->thread_count : 0) + 1, sizeof(*w.labels));
-	w.location = xcalloc(stacks_node_count(w.places.locations), sizeof(*w.location));
-	w.function = xcalloc(stacks_frame_count(w.stacks) + 1, sizeof(*w.function));
-	w.mapping = xcalloc(frames_module_count(stacks_frames(w.stacks)), sizeof(*w.mapping));
+	w.has_location = xcalloc(stacks_node_count(w.locations), sizeof(*w.has_location));
+	w.has_function = xcalloc(stacks_frame_count(w.stacks) + 1, sizeof(*w.has_function));
+	w.has_mapping =
+		xcalloc(frames_module_count(stacks_frames(w.stacks)), sizeof(*w.has_mapping));
 	write_profile(&w);
 	rc = gzip_end(&w.gzip);
 	writer_fini(&w);

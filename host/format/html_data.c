@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/html.h"
+#include "format/layout.h"
+#include "format/palette.h"
+#include "format/text.h"
+#include "session/session.h"
+
+#define TICK 100000 /* ns; the unit of times in the page */
+
+struct page_extract {
+	const struct stacks *stacks;   /* the page's own, or with places those of its details */
+	const struct samples *samples; /* NULL: left out */
+	struct layout layout;	       /* the nodes that are written, in preorder */
+	uint32_t *number; /* by node: its box in the layout, or that of its nearest ancestor */
+	uint32_t *places; /* the frames in use, by name, kind, file and line */
+	size_t place_count;
+	uint32_t *place;     /* by frame: its index in `places` */
+	struct str left_out; /* JSON texts, separated by commas */
+};
+
+/* ---- choosing and numbering what is written ---- */
+
+static void add_left_out(struct page_extract *e, const char *text)
+{
+	if (e->left_out.len)
+		str_addc(&e->left_out, ',');
+	text_json(&e->left_out, text, strlen(text));
+}
+
+static void choose_stacks(struct page_extract *e, const struct page *page)
+{
+	const struct profile *details = page->details;
+
+	e->stacks = page->stacks;
+	if (!details)
+		return;
+	e->samples = details->samples && details->samples->count ? details->samples : NULL;
+	if (stacks_node_count(details->stacks) <= PAGE_NODES_MOST)
+		e->stacks = details->stacks;
+	else
+		add_left_out(e, "Source lines: there are too many different stacks.");
+	if (e->samples && e->samples->count > PAGE_SAMPLES_MOST) {
+		e->samples = NULL;
+		add_left_out(e, "Times and thread numbers: there are more than 2 000 000 samples.");
+	}
+}
+
+static void choose_nodes(struct page_extract *e)
+{
+	uint64_t narrowest = 0;
+	CLEANUP(str_fini) struct str text = {0};
+
+	layout_make(&e->layout, e->stacks, narrowest);
+	for (uint64_t least = 2; e->layout.count > PAGE_NODES_MOST; least *= 2) {
+		narrowest = e->layout.total / least;
+		layout_fini(&e->layout);
+		layout_make(&e->layout, e->stacks, narrowest ? narrowest : 1);
+	}
+	if (narrowest) {
+		str_adds(&text, "Frames with fewer than ");
+		text_count(&text, (e->layout.total + narrowest - 1) / narrowest, " ");
+		str_adds(&text, " samples: there are too many.");
+		add_left_out(e, text.buf);
+	}
+}
+
+static void number_nodes(struct page_extract *e)
+{
+	size_t count = stacks_node_count(e->stacks);
+
+	e->number = xcalloc(count, sizeof(*e->number));
+	for (size_t i = 1; i < e->layout.count; i++)
+		e->number[e->layout.boxes[i].node] = (uint32_t)i;
+	/* Parents come before their children: one pass finds the ancestor of a node left out. */
+	for (size_t i = 1; i < count; i++)
+		if (e->number[i] == 0)
+			e->number[i] = e->number[stacks_node(e->stacks, (uint32_t)i)->parent];
+}
+
+/* Compares by name, kind, file and line, the order in which the page shows siblings. */
+static int place_compare(const void *one, const void *other, void *arg)
+{
+	const struct page_extract *e = arg;
+	const struct frame *a = stacks_frame(e->stacks, *(const uint32_t *)one);
+	const struct frame *b = stacks_frame(e->stacks, *(const uint32_t *)other);
+	size_t len = a->len < b->len ? a->len : b->len;
+	int c = a->name == b->name ? 0 : memcmp(a->name, b->name, len);
+
+	if (c)
+		return c;
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static void sort_places(struct page_extract *e)
+{
+	size_t frames = stacks_frame_count(e->stacks);
+
+	e->place = xcalloc(frames, sizeof(*e->place));
+	e->places = xcalloc(frames, sizeof(*e->places));
+	for (size_t i = 1; i < e->layout.count; i++) {
+		uint32_t frame = stacks_node(e->stacks, e->layout.boxes[i].node)->frame;
+
+		if (e->place[frame]++ == 0)
+			e->places[e->place_count++] = frame;
+	}
+	qsort_r(e->places, e->place_count, sizeof(*e->places), place_compare, e);
+	for (size_t i = 0; i < e->place_count; i++)
+		e->place[e->places[i]] = (uint32_t)i;
+}
+
+static void page_extract_make(struct page_extract *e, const struct page *page)
+{
+	*e = (struct page_extract){0};
+	choose_stacks(e, page);
+	choose_nodes(e);
+	number_nodes(e);
+	sort_places(e);
+}
+
+static void page_extract_fini(struct page_extract *e)
+{
+	layout_fini(&e->layout);
+	free(e->number);
+	free(e->place);
+	free(e->places);
+	str_fini(&e->left_out);
+}
+
+/* ---- lists of numbers: LEB128 in base64 (RFC 4648) ----
+ * Of the encodings tried it is the smallest that a browser reads without a library; JSON's own
+ * arrays take twice the space and four times as long to read. */
+
+/* Appends a small number for a small absolute value: 0, -1, 1, -2, … become 0, 1, 2, 3, … */
+static void add_signed(struct str *bytes, int64_t n)
+{
+	uint64_t u = (uint64_t)n << 1;
+
+	text_varint(bytes, n < 0 ? ~u : u);
+}
+
+static void add_base64(struct str *out, const struct str *bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *b = (const unsigned char *)bytes->buf;
+	size_t len = bytes->len;
+
+	for (; len > 0; len -= len < 3 ? len : 3, b += 3) {
+		uint32_t three = (uint32_t)b[0] << 16 | (len > 1 ? (uint32_t)b[1] << 8 : 0) |
+				 (len > 2 ? b[2] : 0);
+		char text[4] = {digits[three >> 18], digits[three >> 12 & 63],
+				len > 1 ? digits[three >> 6 & 63] : '=',
+				len > 2 ? digits[three & 63] : '='};
+
+		str_add(out, text, sizeof(text));
+	}
+}
+
+/* ---- the JSON object ---- */
+
+struct page_writer {
+	struct str *out;
+	const struct page *page;
+	struct page_extract extract;
+};
+
+/* Appends a comma, except before the first element of an object or list. */
+static void add_comma(struct str *out)
+{
+	if (!strchr("{[", out->buf[out->len - 1]))
+		str_adds(out, ",\n");
+}
+
+static void add_member(struct str *out, const char *name)
+{
+	add_comma(out);
+	str_addf(out, "\"%s\":", name);
+}
+
+static void add_text(struct str *out, const char *name, const char *text)
+{
+	add_member(out, name);
+	text_json(out, text, strlen(text));
+}
+
+static void add_packed(struct page_writer *d, const char *name, struct str *bytes)
+{
+	add_member(d->out, name);
+	str_addc(d->out, '"');
+	add_base64(d->out, bytes);
+	str_addc(d->out, '"');
+	str_clear(bytes);
+}
+
+static void add_kinds(struct page_writer *d)
+{
+	add_member(d->out, "kinds");
+	str_addc(d->out, '[');
+	for (int i = 0; i < FRAME_KINDS; i++) {
+		const struct kind_look *look = palette_look((enum frame_kind)i);
+		const char letter[] = {look->letter, '\0'};
+
+		add_comma(d->out);
+		str_addc(d->out, '{');
+		add_text(d->out, "letter", letter);
+		add_text(d->out, "label", look->label);
+		add_text(d->out, "about", look->about);
+		add_member(d->out, "colour");
+		str_addu(d->out,
+			 palette_colour((enum frame_kind)i, look->label, strlen(look->label)));
+		str_addc(d->out, '}');
+	}
+	str_addc(d->out, ']');
+}
+
+static void add_head(struct page_writer *d)
+{
+	add_text(d->out, "title", d->page->title);
+	add_text(d->out, "subtitle", d->page->subtitle);
+	add_text(d->out, "quality", d->page->quality);
+	add_member(d->out, "left_out");
+	str_addf(d->out, "[%s]", d->extract.left_out.len ? d->extract.left_out.buf : "");
+	add_kinds(d);
+	if (d->page->difference) {
+		add_member(d->out, "z");
+		str_addf(d->out, "%g", DIFFERENCE_Z);
+	}
+}
+
+/* Writes each name once, and each frame (a name and a kind) once: places are sorted by them. */
+static void add_frames(struct page_writer *d)
+{
+	CLEANUP(str_fini) struct str names = {0}, kinds = {0}, colours = {0};
+	CLEANUP(str_fini) struct str frames = {0}, lines = {0}, modules = {0};
+	const struct frame *last = NULL;
+
+	add_member(d->out, "names");
+	str_addc(d->out, '[');
+	for (size_t i = 0; i < d->extract.place_count; i++) {
+		const struct frame *f = stacks_frame(d->extract.stacks, d->extract.places[i]);
+		bool same_name =
+			last && last->len == f->len && memcmp(last->name, f->name, f->len) == 0;
+		bool same = same_name && last->kind == f->kind;
+
+		if (!same_name) {
+			add_comma(d->out);
+			text_json(d->out, f->name, f->len);
+		}
+		if (!same) {
+			uint32_t rgb = palette_colour(f->kind, f->name, f->len);
+
+			text_varint(&names, !same_name);
+			text_varint(&kinds, (uint64_t)f->kind);
+			for (int shift = 16; shift >= 0; shift -= 8)
+				str_addc(&colours, (char)(rgb >> shift));
+		}
+		text_varint(&frames, !same);
+		text_varint(&lines, f->line);
+		text_varint(&modules, f->module);
+		last = f;
+	}
+	str_addc(d->out, ']');
+	add_member(d->out, "frames");
+	str_addc(d->out, '{');
+	add_packed(d, "name", &names);
+	add_packed(d, "kind", &kinds);
+	add_packed(d, "colour", &colours);
+	str_addc(d->out, '}');
+	add_member(d->out, "places");
+	str_addc(d->out, '{');
+	add_packed(d, "frame", &frames);
+	add_packed(d, "line", &lines);
+	add_packed(d, "module", &modules);
+	str_addc(d->out, '}');
+}
+
+static void add_modules(struct page_writer *d)
+{
+	const struct frames *frames = stacks_frames(d->extract.stacks);
+
+	add_member(d->out, "modules");
+	str_addc(d->out, '[');
+	for (size_t i = 0; i < frames_module_count(frames); i++) {
+		const char *path = frames_module(frames, (uint32_t)i);
+
+		add_comma(d->out);
+		text_json(d->out, path, strlen(path));
+	}
+	str_addc(d->out, ']');
+}
+
+/* Writes the self samples of each node, computed from the totals (by node of the tree). */
+static void add_self(struct page_writer *d, const char *name, const uint64_t *totals)
+{
+	CLEANUP(str_fini) struct str bytes = {0};
+	CLEANUP(free) uint64_t *self = xcalloc(d->extract.layout.count, sizeof(*self));
+	CLEANUP(free) size_t *path = xcalloc((size_t)d->extract.layout.rows + 1, sizeof(*path));
+
+	for (size_t i = 0; i < d->extract.layout.count; i++) {
+		const struct layout_box *b = &d->extract.layout.boxes[i];
+
+		self[i] = totals[b->node];
+		path[b->depth] = i;
+		if (i)
+			self[path[b->depth - 1]] -= totals[b->node];
+	}
+	for (size_t i = 0; i < d->extract.layout.count; i++)
+		text_varint(&bytes, self[i]);
+	add_packed(d, name, &bytes);
+}
+
+/* Writes for each node, in preorder: the levels up from the node before it to its parent, its
+ * place, its samples. */
+static void add_nodes(struct page_writer *d)
+{
+	CLEANUP(str_fini) struct str ups = {0}, places = {0};
+	CLEANUP(free) uint64_t *totals = NULL;
+
+	for (size_t i = 1; i < d->extract.layout.count; i++) {
+		const struct layout_box *b = &d->extract.layout.boxes[i];
+
+		text_varint(&ups, d->extract.layout.boxes[i - 1].depth + 1 - b->depth);
+		text_varint(&places,
+			    d->extract.place[stacks_node(d->extract.stacks, b->node)->frame]);
+	}
+	add_member(d->out, "nodes");
+	str_addc(d->out, '{');
+	add_packed(d, "up", &ups);
+	add_packed(d, "place", &places);
+	if (d->page->difference) {
+		add_self(d, "before", d->page->difference->before.total);
+		add_self(d, "self", d->page->difference->after.total);
+	} else {
+		totals = stacks_totals(d->extract.stacks);
+		add_self(d, "self", totals);
+	}
+	str_addc(d->out, '}');
+}
+
+static uint32_t node_of(const struct page_writer *d, const struct sample *s)
+{
+	uint32_t node = s->node;
+
+	return d->extract
+		.number[d->extract.stacks == d->page->details->stacks ? node
+								      : d->page->nodes[node]];
+}
+
+static void add_samples(struct page_writer *d)
+{
+	CLEANUP(str_fini) struct str times = {0}, nodes = {0}, threads = {0};
+	int64_t last = 0;
+
+	for (size_t i = 0; i < d->extract.samples->count; i++) {
+		const struct sample *s = &d->extract.samples->list[i];
+		int64_t time = (int64_t)(s->time / TICK);
+
+		add_signed(&times, time - last);
+		text_varint(&nodes, node_of(d, s));
+		text_varint(&threads, s->thread);
+		last = time;
+	}
+	add_member(d->out, "samples");
+	str_addf(d->out, "{\"tick\":%g", TICK / 1e9);
+	add_packed(d, "time", &times);
+	add_packed(d, "node", &nodes);
+	add_packed(d, "thread", &threads);
+	str_addc(d->out, '}');
+}
+
+static void add_threads(struct page_writer *d)
+{
+	add_member(d->out, "threads");
+	str_addc(d->out, '[');
+	for (size_t i = 0; i < d->extract.samples->thread_count; i++) {
+		const struct sample_thread *t = &d->extract.samples->threads[i];
+
+		add_comma(d->out);
+		str_addf(d->out, "[%d,%d,%u]", (int)t->pid, (int)t->tid, t->origin);
+	}
+	str_addc(d->out, ']');
+	add_member(d->out, "origins");
+	str_addc(d->out, '[');
+	for (size_t i = 0; i < d->extract.samples->origin_count; i++) {
+		const struct origin *o = &d->extract.samples->origins[i];
+		CLEANUP(free) char *label = container_label(o->namespace, o->pod, o->container);
+
+		add_comma(d->out);
+		str_addc(d->out, '{');
+		add_text(d->out, "container", label);
+		add_text(d->out, "id", o->id);
+		add_text(d->out, "started", o->started);
+		str_addc(d->out, '}');
+	}
+	str_addc(d->out, ']');
+}
+
+void page_data(struct str *out, const struct page *page)
+{
+	struct page_writer d = {.out = out, .page = page};
+
+	page_extract_make(&d.extract, page);
+	str_addc(d.out, '{');
+	add_head(&d);
+	add_frames(&d);
+	add_modules(&d);
+	add_nodes(&d);
+	if (d.extract.samples) {
+		add_samples(&d);
+		add_threads(&d);
+	}
+	str_addc(d.out, '}');
+	page_extract_fini(&d.extract);
+}
