@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/command.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
 
 #include "common/install.h"
@@ -28,6 +29,20 @@ int command_option(int argc, char **argv, const char *letters, const struct opti
 	if (opt == ':')
 		return err_set(err, 0, "%s needs a value; see --help", argv[optind - 1]);
 	return opt < 0 ? 0 : opt;
+}
+
+int command_option_of(const struct command *c, int argc, char **argv, const char *letters,
+		      const struct option *options, struct err *err)
+{
+	int opt = command_option(argc, argv, letters, options, err);
+
+	if (opt != 'h' && opt != 'v')
+		return opt;
+	if (opt == 'h')
+		fputs(c->help, stdout);
+	else
+		printf("%s " DFG_VERSION "\n", c->name);
+	exit(fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED);
 }
 
 static void on_signal(int sig)

@@ -21,10 +21,20 @@ enum exit_status {
 /* Logs the error and returns the status. */
 enum exit_status command_fail(enum exit_status status, const struct err *err);
 
+/* A program. */
+struct command {
+	const char *name, *help;
+};
+
 /* The next option, by getopt_long (`letters` begin with ':', options' values are not 0); 0 after
  * the last; -1 for one that is unknown or lacks its value. */
 MUST_CHECK int command_option(int argc, char **argv, const char *letters,
 			      const struct option *options, struct err *err);
+
+/* The same, with 'h' and 'v' for --help and --version, which it prints before it exits. */
+MUST_CHECK int command_option_of(const struct command *c, int argc, char **argv,
+				 const char *letters, const struct option *options,
+				 struct err *err);
 
 /* Set by SIGINT, SIGTERM and SIGHUP after command_catch_signals. */
 extern volatile sig_atomic_t command_interrupted;

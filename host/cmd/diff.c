@@ -9,7 +9,8 @@
 #include "report/difference_table.h"
 #include "report/merge.h"
 
-static const char help[] =
+static const struct command command = {
+	"dfg-diff",
 	"usage: dfg-diff [options] BEFORE AFTER\n"
 	"\n"
 	"Shows what changed between two profiles: a differential flame graph, and a table of the\n"
@@ -26,15 +27,16 @@ static const char help[] =
 	"      --json          the table as one JSON object on stdout\n"
 	"      --version\n"
 	"\n"
-	"exit: 0 done, 1 failed, 2 usage\n";
-
-struct arguments {
-	struct compare_options compare;
-	char **inputs;
-	bool json, help, version;
+	"exit: 0 done, 1 failed, 2 usage\n",
 };
 
-static int take_rows(const char *value, unsigned *ret, struct err *err)
+struct diff_arguments {
+	struct compare_options compare;
+	char **inputs;
+	bool json;
+};
+
+static int parse_rows(const char *value, unsigned *ret, struct err *err)
 {
 	uint64_t n;
 
@@ -45,7 +47,7 @@ static int take_rows(const char *value, unsigned *ret, struct err *err)
 	return 0;
 }
 
-static int take(int opt, struct arguments *a, struct err *err)
+static int parse_option(int opt, struct diff_arguments *a, struct err *err)
 {
 	switch (opt) {
 	case 'f':
@@ -56,17 +58,15 @@ static int take(int opt, struct arguments *a, struct err *err)
 	case 'b':
 		return roots_parse(optarg, &a->compare.roots, err);
 	case 'r':
-		return take_rows(optarg, &a->compare.rows, err);
+		return parse_rows(optarg, &a->compare.rows, err);
 	}
 	a->compare.normalize |= opt == 'n';
 	a->compare.kinds |= opt == 'k';
 	a->json |= opt == 'j';
-	a->help |= opt == 'h';
-	a->version |= opt == 'v';
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
+static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
 		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
@@ -75,24 +75,24 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 		{"json", no_argument, NULL, 'j'},	  {"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},	  {0},
 	};
-	struct arguments a = {.compare = {.roots = ROOT_THREAD, .rows = 20, .outdir = "."}};
+	struct diff_arguments a = {.compare = {.roots = ROOT_THREAD, .rows = 20, .outdir = "."}};
 	int opt;
 
 	if (formats_parse_difference("svg,html", &a.compare.formats, err) < 0)
 		return -1;
-	while ((opt = command_option(argc, argv, ":f:o:n", options, err)) > 0)
-		if (take(opt, &a, err) < 0)
+	while ((opt = command_option_of(&command, argc, argv, ":f:o:n", options, err)) > 0)
+		if (parse_option(opt, &a, err) < 0)
 			return -1;
 	if (opt < 0)
 		return -1;
-	if (!a.help && !a.version && argc - optind != 2)
+	if (argc - optind != 2)
 		return err_set(err, 0, "two profiles are compared, BEFORE and AFTER; see --help");
 	a.inputs = argv + optind;
 	*ret = a;
 	return 0;
 }
 
-static int run(const struct arguments *a, struct err *err)
+static int run(const struct diff_arguments *a, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	CLEANUP(free) struct compare_result *result = xcalloc(1, sizeof(*result));
@@ -118,19 +118,11 @@ static int run(const struct arguments *a, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct arguments a;
+	struct diff_arguments a;
 	struct err err;
 
-	log_init("dfg-diff");
+	log_init(command.name);
 	if (parse(argc, argv, &a, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
-	if (a.help) {
-		fputs(help, stdout);
-	} else if (a.version) {
-		puts("dfg-diff " DFG_VERSION);
-	} else if (run(&a, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_FAILED;
-	}
-	return EXIT_DONE;
+	return (int)(run(&a, &err) < 0 ? command_fail(EXIT_FAILED, &err) : EXIT_DONE);
 }

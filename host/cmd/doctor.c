@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* dfg-doctor: what works here and what not, why, and what dfg uses instead. */
+/* dfg-doctor: reports what works on this machine, what does not, and what dfg uses instead. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,13 +12,14 @@
 #include "discover/jvm.h"
 #include "doctor/probe.h"
 
-struct arguments {
+struct doctor_arguments {
 	const char *name; /* of a container, or NULL */
 	const char *root;
-	bool by_pid, json, help, version;
+	bool by_pid, json;
 };
 
-static const char help[] =
+static const struct command command = {
+	"dfg-doctor",
 	"usage: dfg-doctor [options]               what works on this machine\n"
 	"       dfg-doctor [options] CONTAINER     and in this container\n"
 	"       dfg-doctor [options] --pid PID     and in this process, or its container\n"
@@ -35,9 +36,10 @@ static const char help[] =
 	"      --version\n"
 	"\n"
 	"exit: 0 all that is needed works, 1 something is missing (a line with no), 2 usage,\n"
-	"      3 no such container, 4 no JVM there, 5 not permitted\n";
+	"      3 no such container, 4 no JVM there, 5 not permitted\n",
+};
 
-static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
+static int parse(int argc, char **argv, struct doctor_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
 		{"pid", no_argument, NULL, 'p'},     {"root", required_argument, NULL, 'r'},
@@ -45,16 +47,14 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 		{"version", no_argument, NULL, 'v'}, {0},
 	};
 	const char *root = getenv("DFG_ROOT");
-	struct arguments a = {.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT};
+	struct doctor_arguments a = {.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT};
 	int opt;
 
-	while ((opt = command_option(argc, argv, ":", options, err)) > 0) {
+	while ((opt = command_option_of(&command, argc, argv, ":", options, err)) > 0) {
 		if (opt == 'r')
 			a.root = optarg;
 		a.by_pid |= opt == 'p';
 		a.json |= opt == 'j';
-		a.help |= opt == 'h';
-		a.version |= opt == 'v';
 	}
 	if (opt < 0)
 		return -1;
@@ -69,7 +69,7 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 	return 0;
 }
 
-static void look_at_machine(const struct probe *p)
+static void probe_machine(const struct probe *p)
 {
 	findings_about(p->f, "machine", 0, "this machine, %zu processors", probe_cpus());
 	probe_rights(p);
@@ -86,7 +86,7 @@ static void look_at_machine(const struct probe *p)
 	probe_engines(p);
 }
 
-static enum exit_status find_by_name(const struct arguments *a, struct container *ret,
+static enum exit_status find_by_name(const struct doctor_arguments *a, struct container *ret,
 				     struct err *err)
 {
 	CLEANUP(containers_fini) struct containers found = {0};
@@ -106,7 +106,8 @@ static enum exit_status find_by_name(const struct arguments *a, struct container
 	return EXIT_DONE;
 }
 
-static enum exit_status find(const struct arguments *a, struct container *ret, struct err *err)
+static enum exit_status find(const struct doctor_arguments *a, struct container *ret,
+			     struct err *err)
 {
 	int pid = 0;
 
@@ -119,7 +120,7 @@ static enum exit_status find(const struct arguments *a, struct container *ret, s
 	return container_of_pid(a->root, pid, ret, err) < 0 ? EXIT_NO_CONTAINER : EXIT_DONE;
 }
 
-static enum exit_status look_at_container(const struct probe *p, const struct container *c)
+static enum exit_status probe_target(const struct probe *p, const struct container *c)
 {
 	bool named = !c->is_single && strcmp(c->label, c->id) != 0;
 	CLEANUP(free) pid_t *pids = NULL;
@@ -144,16 +145,16 @@ static enum exit_status look_at_container(const struct probe *p, const struct co
 	return found ? EXIT_DONE : EXIT_NO_JVM;
 }
 
-/* What is missing counts more than what is not there. */
-static enum exit_status judge(const struct findings *f, enum exit_status status)
+/* A missing requirement takes precedence over a missing JVM. */
+static enum exit_status exit_status_of(const struct findings *f, enum exit_status status)
 {
 	if (geteuid() != 0)
 		return EXIT_NOT_PERMITTED;
 	return findings_worst(f) == FINDING_NO ? EXIT_FAILED : status;
 }
 
-static void tell(const struct arguments *a, const struct findings *f, const struct container *c,
-		 enum exit_status status)
+static void print_findings(const struct doctor_arguments *a, const struct findings *f,
+			   const struct container *c, enum exit_status status)
 {
 	json_t *all;
 
@@ -173,7 +174,7 @@ static void tell(const struct arguments *a, const struct findings *f, const stru
 	json_decref(all);
 }
 
-static enum exit_status examine(const struct arguments *a)
+static enum exit_status examine(const struct doctor_arguments *a)
 {
 	CLEANUP(close_fd) int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct findings f = {0};
@@ -182,7 +183,7 @@ static enum exit_status examine(const struct arguments *a)
 	struct container c = {0};
 	struct err err;
 
-	/* First, so that a name that is wrong is all that is told. */
+	/* Before all probes, so that a wrong name is the only message. */
 	if (a->name && geteuid() == 0) {
 		status = find(a, &c, &err);
 		if (status != EXIT_DONE) {
@@ -190,11 +191,11 @@ static enum exit_status examine(const struct arguments *a)
 			return status;
 		}
 	}
-	look_at_machine(&p);
+	probe_machine(&p);
 	if (c.id)
-		status = look_at_container(&p, &c);
-	status = judge(&f, status);
-	tell(a, &f, c.id ? &c : NULL, status);
+		status = probe_target(&p, &c);
+	status = exit_status_of(&f, status);
+	print_findings(a, &f, c.id ? &c : NULL, status);
 	if (a->name && !c.id)
 		log_error("looking into a container needs root: run it with sudo");
 	findings_fini(&f);
@@ -204,17 +205,11 @@ static enum exit_status examine(const struct arguments *a)
 
 int main(int argc, char **argv)
 {
-	struct arguments a = {0};
+	struct doctor_arguments a = {0};
 	struct err err;
 
-	log_init("dfg-doctor");
+	log_init(command.name);
 	if (parse(argc, argv, &a, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
-	if (a.help)
-		fputs(help, stdout);
-	else if (a.version)
-		puts("dfg-doctor " DFG_VERSION);
-	else
-		return (int)examine(&a);
-	return EXIT_DONE;
+	return (int)examine(&a);
 }

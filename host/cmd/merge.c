@@ -10,7 +10,8 @@
 #include "report/render.h"
 #include "report/summary.h"
 
-static const char help[] =
+static const struct command command = {
+	"dfg-merge",
 	"usage: dfg-merge [options] INPUT...\n"
 	"\n"
 	"One graph of many recordings: of containers, of hosts, of times. INPUT is a session\n"
@@ -24,18 +25,19 @@ static const char help[] =
 	"  -q, --quiet         no progress\n"
 	"      --version\n"
 	"\n"
-	"exit: 0 done, 1 failed, 2 usage\n";
+	"exit: 0 done, 1 failed, 2 usage\n",
+};
 
-struct arguments {
+struct merge_arguments {
 	struct format_set formats;
 	const char *outdir;
 	unsigned roots;
 	char **inputs;
 	size_t count;
-	bool json, quiet, help, version;
+	bool json, quiet;
 };
 
-static int take(int opt, struct arguments *a, struct err *err)
+static int parse_option(int opt, struct merge_arguments *a, struct err *err)
 {
 	switch (opt) {
 	case 'f':
@@ -48,12 +50,10 @@ static int take(int opt, struct arguments *a, struct err *err)
 	}
 	a->quiet |= opt == 'q';
 	a->json |= opt == 'j';
-	a->help |= opt == 'h';
-	a->version |= opt == 'v';
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
+static int parse(int argc, char **argv, struct merge_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
 		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
@@ -61,19 +61,19 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 		{"quiet", no_argument, NULL, 'q'},	  {"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},	  {0},
 	};
-	struct arguments a = {.outdir = ".", .roots = ROOT_CONTAINER | ROOT_THREAD};
+	struct merge_arguments a = {.outdir = ".", .roots = ROOT_CONTAINER | ROOT_THREAD};
 	int opt;
 
 	if (formats_parse("svg,html,folded", &a.formats, err) < 0)
 		return -1;
-	while ((opt = command_option(argc, argv, ":f:o:q", options, err)) > 0)
-		if (take(opt, &a, err) < 0)
+	while ((opt = command_option_of(&command, argc, argv, ":f:o:q", options, err)) > 0)
+		if (parse_option(opt, &a, err) < 0)
 			return -1;
 	if (opt < 0)
 		return -1;
 	a.inputs = argv + optind;
 	a.count = (size_t)(argc - optind);
-	if (!a.help && !a.version && a.count == 0)
+	if (a.count == 0)
 		return err_set(err, 0, "no input given; see --help");
 	*ret = a;
 	return 0;
@@ -94,7 +94,7 @@ static int add_from_stdin(struct inputs *in, struct err *err)
 	return in->count ? 0 : err_set(err, 0, "no input named on stdin");
 }
 
-static int run(const struct arguments *a, struct err *err)
+static int run(const struct merge_arguments *a, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	uint64_t began = clock_ms();
@@ -119,20 +119,12 @@ static int run(const struct arguments *a, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct arguments a;
+	struct merge_arguments a;
 	struct err err;
 
-	log_init("dfg-merge");
+	log_init(command.name);
 	if (parse(argc, argv, &a, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
 	log_quiet(a.quiet);
-	if (a.help) {
-		fputs(help, stdout);
-	} else if (a.version) {
-		puts("dfg-merge " DFG_VERSION);
-	} else if (run(&a, &err) < 0) {
-		log_error("%s", err.msg);
-		return EXIT_FAILED;
-	}
-	return EXIT_DONE;
+	return (int)(run(&a, &err) < 0 ? command_fail(EXIT_FAILED, &err) : EXIT_DONE);
 }

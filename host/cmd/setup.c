@@ -14,16 +14,17 @@
 #include "oci/conf.h"
 #include "setup/engine.h"
 
-enum command { INSTALL, REMOVE, STATUS };
+enum setup_action { INSTALL, REMOVE, STATUS };
 
-struct arguments {
-	enum command command;
+struct setup_arguments {
+	enum setup_action action;
 	const struct engine *engine; /* NULL: all, for STATUS */
 	struct setup setup;
-	bool dry_run, json, help, version;
+	bool dry_run, json;
 };
 
-static const char help[] =
+static const struct command command = {
+	"dfg-setup",
 	"usage: dfg-setup install|remove ENGINE [options]\n"
 	"       dfg-setup status [ENGINE] [options]\n"
 	"\n"
@@ -48,9 +49,10 @@ static const char help[] =
 	"      --version\n"
 	"\n"
 	"exit: 0 done, or status: installed; 1 failed, or status: not installed; 2 usage;\n"
-	"      5 not permitted\n";
+	"      5 not permitted\n",
+};
 
-static int parse_words(int argc, char **argv, struct arguments *a, struct err *err)
+static int parse_words(int argc, char **argv, struct setup_arguments *a, struct err *err)
 {
 	static const char *const names[] = {"install", "remove", "status"};
 	const char *name = argc > 0 ? argv[0] : "";
@@ -61,7 +63,7 @@ static int parse_words(int argc, char **argv, struct arguments *a, struct err *e
 	if (i == ARRAY_LEN(names))
 		return err_set(err, 0,
 			       "missing command: expected install, remove or status; see --help");
-	a->command = (enum command)i;
+	a->action = (enum setup_action)i;
 	if (argc > 2)
 		return err_set(err, 0, "one engine at a time; see --help");
 	if (argc == 2) {
@@ -69,7 +71,7 @@ static int parse_words(int argc, char **argv, struct arguments *a, struct err *e
 		if (!a->engine)
 			return err_set(err, 0, "no engine %s is known; see --help", argv[1]);
 	}
-	if (!a->engine && a->command != STATUS)
+	if (!a->engine && a->action != STATUS)
 		return err_set(err, 0, "no engine given; see --help");
 	if (a->engine && a->setup.early && a->engine->no_early)
 		return err_set(err, 0, "%s cannot have --early: %s", a->engine->name,
@@ -79,7 +81,7 @@ static int parse_words(int argc, char **argv, struct arguments *a, struct err *e
 	return 0;
 }
 
-static int parse_option(int opt, struct arguments *a, struct err *err)
+static int parse_option(int opt, struct setup_arguments *a, struct err *err)
 {
 	switch (opt) {
 	case 'o':
@@ -112,19 +114,13 @@ static int parse_option(int opt, struct arguments *a, struct err *err)
 	case 'q':
 		log_quiet(true);
 		break;
-	case 'h':
-		a->help = true;
-		break;
-	case 'v':
-		a->version = true;
-		break;
 	}
 	if (strchr("fpr", opt) && optarg[0] != '/')
 		return err_set(err, 0, "%s: must be absolute; see --help", optarg);
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
+static int parse(int argc, char **argv, struct setup_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
 		{"opt-in", no_argument, NULL, 'o'},
@@ -141,22 +137,22 @@ static int parse(int argc, char **argv, struct arguments *ret, struct err *err)
 		{"version", no_argument, NULL, 'v'},
 		{0},
 	};
-	struct arguments a = {0};
+	struct setup_arguments a = {0};
 	int opt;
 
-	while ((opt = command_option(argc, argv, ":q", options, err)) > 0)
+	while ((opt = command_option_of(&command, argc, argv, ":q", options, err)) > 0)
 		if (parse_option(opt, &a, err) < 0)
 			return -1;
 	if (opt < 0)
 		return -1;
-	if (!a.help && !a.version && parse_words(argc - optind, argv + optind, &a, err) < 0)
+	if (parse_words(argc - optind, argv + optind, &a, err) < 0)
 		return -1;
 	*ret = a;
 	return 0;
 }
 
 /* The engine's file, relative to the root directory: as given, the bundle's, or the usual one. */
-static char *find_file(const struct arguments *a, struct err *err)
+static char *find_file(const struct setup_arguments *a, struct err *err)
 {
 	CLEANUP(free) char *bundle = NULL;
 
@@ -172,11 +168,11 @@ static char *find_file(const struct arguments *a, struct err *err)
 	return xasprintf("%s/config.json", bundle + 1);
 }
 
-static int apply_changes(const struct arguments *a, const char *file, const struct changes *c,
+static int apply_changes(const struct setup_arguments *a, const char *file, const struct changes *c,
 			 struct err *err)
 {
 	const struct engine *e = a->engine;
-	bool install = a->command == INSTALL;
+	bool install = a->action == INSTALL;
 
 	if (a->dry_run) {
 		changes_print(c);
@@ -196,7 +192,7 @@ static int apply_changes(const struct arguments *a, const char *file, const stru
 	return 0;
 }
 
-static enum exit_status change(struct arguments *a)
+static enum exit_status change(struct setup_arguments *a)
 {
 	CLEANUP(free) char *hook = install_path("dfg-hook");
 	CLEANUP(free) char *runtime = install_path("dfg-runtime");
@@ -214,10 +210,10 @@ static enum exit_status change(struct arguments *a)
 	a->setup.runtime = runtime;
 	a->setup.conf = conf;
 	file = find_file(a, &err);
-	if (file && a->command == INSTALL && access(hook, X_OK) < 0)
+	if (file && a->action == INSTALL && access(hook, X_OK) < 0)
 		err_set(&err, errno, "%s: install dfg first", hook);
 	else if (file)
-		rc = a->engine->plan(&a->setup, a->command == INSTALL, file, &c, &err);
+		rc = a->engine->plan(&a->setup, a->action == INSTALL, file, &c, &err);
 	if (rc == 0)
 		rc = apply_changes(a, file, &c, &err);
 	changes_fini(&c);
@@ -284,7 +280,7 @@ static void report_running(const struct probe *p)
 }
 
 /* Reports the engines' settings. True if the given engine is set up, or none was given. */
-static bool report_engines(const struct arguments *a, const struct probe *p)
+static bool report_engines(const struct setup_arguments *a, const struct probe *p)
 {
 	struct engine_setting s = {0};
 	CLEANUP(free) char *file = NULL;
@@ -308,7 +304,7 @@ static bool report_engines(const struct arguments *a, const struct probe *p)
 	return is;
 }
 
-static enum exit_status status(const struct arguments *a)
+static enum exit_status status(const struct setup_arguments *a)
 {
 	struct findings f = {0};
 	struct probe p = {.rootfd = a->setup.rootfd,
@@ -339,18 +335,12 @@ static enum exit_status status(const struct arguments *a)
 int main(int argc, char **argv)
 {
 	CLEANUP(close_fd) int rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct arguments a = {0};
+	struct setup_arguments a = {0};
 	struct err err;
 
-	log_init("dfg-setup");
+	log_init(command.name);
 	if (parse(argc, argv, &a, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
 	a.setup.rootfd = rootfd;
-	if (a.help)
-		fputs(help, stdout);
-	else if (a.version)
-		puts("dfg-setup " DFG_VERSION);
-	else
-		return (int)(a.command == STATUS ? status(&a) : change(&a));
-	return EXIT_DONE;
+	return (int)(a.action == STATUS ? status(&a) : change(&a));
 }

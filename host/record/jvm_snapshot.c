@@ -39,7 +39,7 @@ struct snapshots {
 };
 
 /* One of them. */
-struct snapshot {
+struct snapshot_result {
 	uint32_t entries, skipped; /* pieces of code written; not understood */
 	uint32_t us;		   /* elapsed */
 	uint64_t cpu_us;	   /* of a processor, in the JVM or the reader */
@@ -82,8 +82,8 @@ static int wake(struct agent_share *share, const struct jvm *j, const struct dum
 	return 0;
 }
 
-static int exchange(struct snapshots *s, struct agent_share *share, bool last, struct snapshot *ret,
-		    struct err *err)
+static int exchange(struct snapshots *s, struct agent_share *share, bool last,
+		    struct snapshot_result *ret, struct err *err)
 {
 	const struct jvm *j = s->jvm;
 	CLEANUP(close_fd) int pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0);
@@ -106,7 +106,7 @@ static int exchange(struct snapshots *s, struct agent_share *share, bool last, s
 		return -1;
 	note_status(s, "agent", answer.status);
 	s->seq = answer.seq;
-	*ret = (struct snapshot){
+	*ret = (struct snapshot_result){
 		.entries = answer.entries,
 		.skipped = answer.skipped,
 		.us = answer.us > UINT32_MAX ? UINT32_MAX : (uint32_t)answer.us,
@@ -116,7 +116,8 @@ static int exchange(struct snapshots *s, struct agent_share *share, bool last, s
 	return 0;
 }
 
-static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
+static int take_by_agent(struct snapshots *s, bool last, struct snapshot_result *ret,
+			 struct err *err)
 {
 	const struct container *c = s->container;
 	const char *root = s->config->root;
@@ -140,7 +141,8 @@ static int take_by_agent(struct snapshots *s, bool last, struct snapshot *ret, s
 
 /* ---- by the host ---- */
 
-static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
+static int take_by_host(struct snapshots *s, bool last, struct snapshot_result *ret,
+			struct err *err)
 {
 	uint64_t began = clock_us();
 	struct hs_result result;
@@ -155,7 +157,7 @@ static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, st
 	if (last && *memory_reader_missing(s->host))
 		set_note(s, "host: HotSpot's tables of this JVM lack %s",
 			 memory_reader_missing(s->host));
-	*ret = (struct snapshot){
+	*ret = (struct snapshot_result){
 		.entries = result.entries,
 		.skipped = result.skipped,
 		.us = (uint32_t)(clock_us() - began),
@@ -168,10 +170,10 @@ static int take_by_host(struct snapshots *s, bool last, struct snapshot *ret, st
 
 /* ---- by the source that works ---- */
 
-typedef int take_fn(struct snapshots *s, bool last, struct snapshot *ret, struct err *err);
+typedef int take_fn(struct snapshots *s, bool last, struct snapshot_result *ret, struct err *err);
 
 /* Removes what a failed snapshot has left. */
-static int take_whole(struct snapshots *s, take_fn *take, bool last, struct snapshot *ret,
+static int take_whole(struct snapshots *s, take_fn *take, bool last, struct snapshot_result *ret,
 		      struct err *err)
 {
 	off_t before = lseek(s->to, 0, SEEK_END);
@@ -189,7 +191,7 @@ static int take_whole(struct snapshots *s, take_fn *take, bool last, struct snap
 
 /* Tries the other source where the first one fails; the note says why it did. */
 static int take_first(struct snapshots *s, take_fn *one, take_fn *other, bool last,
-		      struct snapshot *ret, struct err *err)
+		      struct snapshot_result *ret, struct err *err)
 {
 	struct err why;
 	int rc = take_whole(s, one, last, ret, err);
@@ -205,7 +207,8 @@ static int take_first(struct snapshots *s, take_fn *one, take_fn *other, bool la
 
 /* Takes the next one; nothing is left of one that failed. The last goes through all classes, and
  * the agent caches nothing after it. Fails with ENOSPC where the file system is full. */
-static int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret, struct err *err)
+static int snapshots_take(struct snapshots *s, bool last, struct snapshot_result *ret,
+			  struct err *err)
 {
 	const struct record_config *c = s->config;
 
@@ -222,7 +225,7 @@ static int snapshots_take(struct snapshots *s, bool last, struct snapshot *ret, 
 
 /* ---- the series ---- */
 
-static void report(struct snapshots *s, const struct snapshot *one, uint64_t cost)
+static void report(struct snapshots *s, const struct snapshot_result *one, uint64_t cost)
 {
 	struct snapshot_report *r = s->report;
 
@@ -237,7 +240,8 @@ static void report(struct snapshots *s, const struct snapshot *one, uint64_t cos
 }
 
 /* Takes one and measures its cost in microseconds. */
-static int take_measured(struct snapshots *s, bool last, struct snapshot *one, uint64_t *ret_cost)
+static int take_measured(struct snapshots *s, bool last, struct snapshot_result *one,
+			 uint64_t *ret_cost)
 {
 	uint64_t cpu = clock_cpu_us(), wall = clock_us();
 	int rc = snapshots_take(s, last, one, &s->report->err);
@@ -262,7 +266,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static int next_pause(int pause, const struct snapshot *one, uint64_t cost_us)
+static int next_pause(int pause, const struct snapshot_result *one, uint64_t cost_us)
 {
 	uint64_t cost = cost_us * (one->entries < BUSY ? SHARE : SHARE_BUSY) / 1000;
 	int least = longer(PAUSE_MIN_MS, cost < INT32_MAX ? (int)cost : INT32_MAX);
@@ -295,7 +299,7 @@ static void take_deltas(struct snapshots *s, int commands, int pidfd)
 	int pause = PAUSE_MIN_MS, failures = 0;
 	bool last = false, gone = false;
 	uint64_t cost, before = UINT64_MAX;
-	struct snapshot one;
+	struct snapshot_result one;
 	uint32_t count;
 	int rc;
 
@@ -331,7 +335,7 @@ int snapshots_serve(void *arg)
 			      .report = job->report,
 			      .to = job->to};
 	int pidfd = (int)syscall(SYS_pidfd_open, s.jvm->pid, 0);
-	struct snapshot one;
+	struct snapshot_result one;
 	uint64_t cost;
 	int rc = take_measured(&s, false, &one, &cost);
 
