@@ -202,7 +202,7 @@ void child_reap_detached(void)
 	detached.count = n;
 }
 
-/* Appends at most `limit` bytes from the pipe. Returns at its end or, without `drain`, at the limit;
+/* Appends at most `limit` bytes from the pipe. Returns at its end, or without `drain` at the limit;
  * with `drain` the rest is read and discarded. False if the deadline came first. */
 static bool read_pipe(int fd, uint64_t deadline, size_t limit, bool drain, struct str *out)
 {

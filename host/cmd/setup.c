@@ -12,6 +12,7 @@
 #include "dfg/paths.h"
 #include "doctor/probe.h"
 #include "oci/conf.h"
+#include "setup/change.h"
 #include "setup/engine.h"
 
 enum setup_action { INSTALL, REMOVE, STATUS };
@@ -293,9 +294,9 @@ static bool report_engines(const struct setup_arguments *a, const struct probe *
 	}
 	file = find_file(a, &err);
 	if (!a->setup.file && !a->setup.bundle)
-		engine_look(p->rootfd, a->engine, &s);
+		engine_read_setting(p->rootfd, a->engine, &s);
 	else if (file)
-		a->engine->look(p->rootfd, file, &s);
+		a->engine->read(p->rootfd, file, &s);
 	probe_engine(p, a->engine, &s);
 	if (file)
 		probe_restart(p, a->engine, file, &s);

@@ -5,6 +5,7 @@
 #include "common/install.h"
 #include "dfg/paths.h"
 #include "doctor/probe.h"
+#include "setup/daemon.h"
 
 #define JOINED "dfg-trigger joins its containers when needed"
 
@@ -49,7 +50,7 @@ void probe_engines(const struct probe *p)
 	for (size_t i = 0; i < engine_count; i++) {
 		struct engine_setting s;
 
-		engine_look(p->rootfd, &engines[i], &s);
+		engine_read_setting(p->rootfd, &engines[i], &s);
 		if (engine_is_present(p->rootfd, &engines[i]) ||
 		    (!engines[i].program && s.program)) {
 			probe_engine(p, &engines[i], &s);

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
 
+#include "common/child.h"
 #include "common/fs.h"
-#include "setup/diff.h"
+#include "common/log.h"
 
-#define KEPT ".before-dfg"
+#define KEPT	".before-dfg"
+#define DIFF_MS 10000
 
 void changes_drop_last(struct changes *c)
 {
@@ -40,14 +44,16 @@ void changes_fini(struct changes *c)
 
 int change_read(int rootfd, const char *path, struct str *ret, struct err *err)
 {
-	if (fs_read_file(rootfd, path, CHANGE_FILE_MAX, ret, err) == 0)
+	struct err why;
+
+	if (fs_read_file(rootfd, path, CHANGE_FILE_MAX, ret, &why) == 0)
 		return 1;
-	if (err->code == ENOENT || err->code == ENOTDIR)
+	if (why.code == ENOENT || why.code == ENOTDIR)
 		return 0;
-	if (err->code == ELOOP)
+	if (why.code == ELOOP)
 		return err_set(err, 0, "/%s is a symbolic link: name the file itself, with --file",
 			       path);
-	return -1;
+	return err_set(err, 0, "%s", why.msg);
 }
 
 static bool same(const struct str *a, const struct str *b)
@@ -61,7 +67,7 @@ static void copy(struct str *to, const struct str *from)
 	str_add(to, from->buf ? from->buf : "", from->len);
 }
 
-/* Plans it, if it changes anything. */
+/* Plans a change, unless both texts are the same. */
 static void add(struct changes *c, const char *path, const struct str *now, const struct str *then,
 		unsigned own_dirs)
 {
@@ -79,21 +85,20 @@ static void add(struct changes *c, const char *path, const struct str *now, cons
 		copy(&at->then, then);
 }
 
-/* Whether the file is this text with our part, whatever our part said then: without it, both are
- * the same. */
+/* True if the file is `base` with our part, of any version: without the part, both are the same. */
 static bool is_made_of(const struct str *base, const struct str *now, const struct edit *e)
 {
 	CLEANUP(str_fini) struct str made = {0};
 	CLEANUP(str_fini) struct str left = {0};
-	struct err err;
 
 	copy(&made, base);
 	copy(&left, now);
-	return e->put(&made, e->what, &err) == 0 && e->take(&made, base, e->what, &err) == 0 &&
-	       e->take(&left, base, e->what, &err) == 0 && same(&made, &left);
+	return e->add(&made, e->context, NULL) == 0 &&
+	       e->remove(&made, base, e->context, NULL) == 0 &&
+	       e->remove(&left, base, e->context, NULL) == 0 && same(&made, &left);
 }
 
-/* The file as it would be without our part. Returns 1, 0 when it would not be there, -1. */
+/* Builds the file without our part. Returns 1, 0 if there would be no file, -1. */
 static int find_base(const struct str *now, const struct str *kept, const struct edit *e,
 		     struct str *ret, struct err *err)
 {
@@ -103,20 +108,19 @@ static int find_base(const struct str *now, const struct str *kept, const struct
 	if (kept && is_made_of(kept, now, e))
 		return 1;
 	copy(ret, now);
-	if (e->take(ret, kept, e->what, err) < 0)
+	if (e->remove(ret, kept, e->context, err) < 0)
 		return -1;
-	if (same(ret, now)) /* it has no part of ours */
+	if (same(ret, now)) /* without a part of ours */
 		return 1;
 	return is_made_of(&nothing, now, e) ? 0 : 1;
 }
 
-/* Whether what was put in can be taken out to the last byte without a copy. */
+/* True if our part can be removed exactly, without a copy of the file. */
 static bool is_exact(const struct str *base, const struct str *put, const struct edit *e)
 {
 	CLEANUP(str_fini) struct str found = {0};
-	struct err err;
 
-	return find_base(put, NULL, e, &found, &err) == 1 && same(&found, base);
+	return find_base(put, NULL, e, &found, NULL) == 1 && same(&found, base);
 }
 
 int change_plan(struct changes *c, int rootfd, const char *path, const struct edit *e, bool install,
@@ -138,7 +142,7 @@ int change_plan(struct changes *c, int rootfd, const char *path, const struct ed
 		return err_wrap(err, "/%s", path);
 	if (was)
 		copy(&then, &base);
-	if (install && e->put(&then, e->what, err) < 0)
+	if (install && e->add(&then, e->context, err) < 0)
 		return err_wrap(err, "/%s", path);
 	keep = install && was && !is_exact(&base, &then, e);
 	if (keep)
@@ -164,18 +168,50 @@ int change_plan_whole(struct changes *c, int rootfd, const char *path, const cha
 	return 0;
 }
 
-void changes_print(const struct changes *c)
+/* A descriptor that a child inherits. */
+static int text_file(const struct str *text)
 {
-	for (size_t i = 0; i < c->count; i++) {
-		const struct change *at = &c->list[i];
+	int fd = memfd_create("text", 0);
 
-		diff_print(at->path, at->is ? &at->now : NULL, at->will_be ? &at->then : NULL);
+	if (fd >= 0 && fs_write_all(fd, text->buf, text->len, NULL) < 0) {
+		close(fd);
+		return -1;
 	}
+	return fd;
 }
 
-/* ---- making them ---- */
+static void print_diff(const struct change *c)
+{
+	CLEANUP(close_fd) int now = text_file(&c->now);
+	CLEANUP(close_fd) int then = text_file(&c->then);
+	CLEANUP(free) char *path = xasprintf("/%s", c->path);
+	CLEANUP(free) char *now_path = xasprintf("/proc/self/fd/%d", now);
+	CLEANUP(free) char *then_path = xasprintf("/proc/self/fd/%d", then);
+	CLEANUP(str_fini) struct str out = {0};
+	const char *const argv[] = {"diff",    "-au",
+				    "--label", c->is ? path : "/dev/null",
+				    "--label", c->will_be ? path : "/dev/null",
+				    now_path,  then_path,
+				    NULL};
+	struct err err;
+	int status = child_capture((char *const *)argv, NULL, -1, DIFF_MS, 4 * CHANGE_FILE_MAX,
+				   &out, &err);
 
-/* The directory that the file is in; made where it is missing. */
+	if (status == 1)
+		fputs(out.buf, stdout);
+	else
+		log_warn("no diff of %s: %s", path, status < 0 ? err.msg : "diff failed");
+}
+
+void changes_print(const struct changes *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		print_diff(&c->list[i]);
+}
+
+/* ---- applying them ---- */
+
+/* Opens the directory of the file, and makes missing ones. */
 static int open_parent(int rootfd, const char *path, struct err *err)
 {
 	CLEANUP(free) char *copied = xstrdup(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of configuration files: planned, shown, and only then made. */
+/* Changes of configuration files: planned, shown, then applied. */
 #ifndef DFG_SETUP_CHANGE_H
 #define DFG_SETUP_CHANGE_H
 
@@ -16,7 +16,7 @@ struct change {
 	char *path; /* below the root */
 	struct str now, then;
 	bool is, will_be;
-	unsigned own_dirs; /* so many directories above it go with it when they are empty */
+	unsigned own_dirs; /* number of parent directories that are deleted with it if empty */
 };
 
 struct changes {
@@ -24,42 +24,43 @@ struct changes {
 	size_t count, cap;
 };
 
-/* How a text takes our part, and gives it back. */
+/* Adds our part to a text, and removes it. */
 struct edit {
-	const void *what; /* for the functions */
+	const void *context; /* for the functions */
 
-	/* An empty text: the file is not there, and is made. */
-	int (*put)(struct str *text, const void *what, struct err *err);
+	/* An empty text: there is no file yet. */
+	int (*add)(struct str *text, const void *context, struct err *err);
 
-	/* `before`: what a copy says that was kept when the part was put in, or NULL. A text
-	 * without the part stays as it is. */
-	int (*take)(struct str *text, const struct str *before, const void *what, struct err *err);
+	/* `before`: the copy that was kept when the part was added, or NULL. A text without the
+	 * part stays as it is. */
+	int (*remove)(struct str *text, const struct str *before, const void *context,
+		      struct err *err);
 };
 
-/* Appends the text of the file; returns 1, 0 when it is not there, -1. */
+/* Appends the text of the file; returns 1, 0 if there is no file, -1. */
 MUST_CHECK int change_read(int rootfd, const char *path, struct str *ret, struct err *err);
 
-/* Plans that the file has our part, as `put` makes it now, or that it has not.
+/* Plans that our part is in the file, in its current form, or that it is removed.
  *
- * Taking out is the exact inverse of putting in. Where the edit alone cannot be, a copy of the file
- * as it was is kept beside it (".before-dfg") until then. If the file was changed by others
- * meanwhile, only our part is taken out. */
+ * Removal is the exact inverse of addition. If the edit alone cannot ensure that, a copy of the
+ * original file is kept beside it (".before-dfg") until then. If others changed the file meanwhile,
+ * only our part is removed. */
 MUST_CHECK int change_plan(struct changes *c, int rootfd, const char *path, const struct edit *e,
 			   bool install, struct err *err);
 
-/* Plans that the file has this text, or, with NULL, that it is gone. */
+/* Plans that the file has this text or, with NULL, that it is deleted. */
 MUST_CHECK int change_plan_whole(struct changes *c, int rootfd, const char *path, const char *text,
 				 unsigned own_dirs, struct err *err);
 
-/* The plan for this file comes first; the last plan is dropped. */
+/* Moves the plan for this file to the front; deletes the last plan. */
 void changes_put_first(struct changes *c, const char *path);
 void changes_drop_last(struct changes *c);
 
-/* A diff as of diff -u, for patch(1) and for people. */
+/* Prints them as diff -u does, for patch(1) and for people. */
 void changes_print(const struct changes *c);
 
-/* Makes them, each at once: the old file or the new one is there, whole, with the same owner and
- * mode. Stops at the first that fails. */
+/* Applies them in order, each atomically and with the owner and mode of the old file. Stops at the
+ * first that fails. */
 MUST_CHECK int changes_apply(const struct changes *c, int rootfd, struct err *err);
 
 void changes_fini(struct changes *c);

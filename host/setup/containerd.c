@@ -5,9 +5,13 @@
  * A file of our own that config.toml imports would be tidier, but before containerd 2 an imported
  * file replaces all of the CRI plugin's configuration (containerd 1.6 services/server/config/
  * config.go, mergeConfig). */
+#include <fcntl.h>
+
+#include "common/child.h"
+#include "common/fs.h"
 #include "oci/jsontext.h"
 #include "oci/spec.h"
-#include "setup/containerd_check.h"
+#include "setup/change.h"
 #include "setup/engine.h"
 #include "setup/toml.h"
 
@@ -16,7 +20,12 @@
 #define BEGIN "# dfg-setup: begin\n"
 #define END   "# dfg-setup: end\n"
 
-/* What the edit of config.toml has to know. */
+#define ASK_MS	  10000
+#define DUMP_MAX  (1u << 20)
+#define IMPORTS	  "imports = " /* names the file itself, which is elsewhere now */
+#define SPEC_LINE "base_runtime_spec = "
+
+/* Input of the edit of config.toml. */
 struct toml_edit {
 	const char *dump; /* of containerd, without our part; NULL: unknown */
 	int version;	  /* of the file's format */
@@ -56,8 +65,8 @@ static const char *handler_of(const struct str *text, const struct toml_table *t
 					     : NULL;
 }
 
-/* Calls fn for each handler, with the file its base_runtime_spec names ("": none), until it returns
- * other than 0. fn may change the text when it returns 1: then all begins anew. */
+/* Calls fn for each handler, with the file in its base_runtime_spec ("": none), until it returns
+ * other than 0. fn may change the text if it returns 1: then the loop starts again. */
 static int each_handler(struct str *text,
 			int (*fn)(struct str *text, const struct toml_table *t, const char *spec,
 				  void *arg),
@@ -83,14 +92,14 @@ static int each_handler(struct str *text,
 
 /* ---- config.toml ---- */
 
-struct put_line {
+struct add_line {
 	const char *spec;
 	bool has_runc;
 };
 
-static int put_line(struct str *text, const struct toml_table *t, const char *spec, void *arg)
+static int add_line(struct str *text, const struct toml_table *t, const char *spec, void *arg)
 {
-	struct put_line *p = arg;
+	struct add_line *p = arg;
 
 	p->has_runc |= !strcmp(t->keys[4], "runc");
 	if (*spec)
@@ -99,10 +108,10 @@ static int put_line(struct str *text, const struct toml_table *t, const char *sp
 	return 1;
 }
 
-/* The handler runc as containerd knows it, when the file does not speak of it: a table replaces the
- * built-in one, so all of that is said again. The dump is in the newest format, which an older file
- * cannot use; but those versions of containerd that know two formats fill in what is not said. */
-static void put_block(struct str *text, const struct toml_edit *e)
+/* Adds the handler runc, which the file does not have. A table replaces the built-in one, so all of
+ * that is copied from the dump. The dump is in the newest format, which an older file cannot use;
+ * but those versions of containerd that know two formats fill in missing values. */
+static void add_block(struct str *text, const struct toml_edit *e)
 {
 	static const char header[] = "[plugins.\"%s\".containerd.runtimes.runc]\n";
 	const char *plugin =
@@ -136,23 +145,23 @@ static void put_block(struct str *text, const struct toml_edit *e)
 	str_addf(text, BEGIN "%s" END, block.buf);
 }
 
-static int put(struct str *text, const void *what, struct err *err)
+static int add_part(struct str *text, const void *what, struct err *err)
 {
 	const struct toml_edit *e = what;
-	struct put_line line = {e->spec, false};
+	struct add_line line = {e->spec, false};
 
 	if (!text->len)
 		str_addf(text, "version = %d\n", e->version);
 	else if (e->version < 2)
 		return err_set(err, 0,
 			       "is of version 1, which has no " KEY ": move it to version 2");
-	each_handler(text, put_line, &line);
+	each_handler(text, add_line, &line);
 	if (!line.has_runc)
-		put_block(text, e);
+		add_block(text, e);
 	return 0;
 }
 
-/* What the copy says of the same handler: NULL when it has no such line. Owned. */
+/* Value of the same handler in the copy: NULL if it has no such line. Owned. */
 static char *earlier(const struct str *before, const char *name)
 {
 	struct toml_table t;
@@ -165,14 +174,14 @@ static char *earlier(const struct str *before, const char *name)
 	return value;
 }
 
-struct take_line {
+struct remove_line {
 	const char *spec;
 	const struct str *before;
 };
 
-static int take_line(struct str *text, const struct toml_table *t, const char *spec, void *arg)
+static int remove_line(struct str *text, const struct toml_table *t, const char *spec, void *arg)
 {
-	const struct take_line *p = arg;
+	const struct remove_line *p = arg;
 	CLEANUP(free) char *old = NULL;
 
 	if (strcmp(spec, p->spec) != 0)
@@ -185,7 +194,8 @@ static int take_line(struct str *text, const struct toml_table *t, const char *s
 	return 1;
 }
 
-static int take(struct str *text, const struct str *before, const void *what, struct err *err)
+static int remove_part(struct str *text, const struct str *before, const void *what,
+		       struct err *err)
 {
 	const struct toml_edit *e = what;
 	char *begin = text->len ? strstr(text->buf, BEGIN) : NULL;
@@ -198,7 +208,120 @@ static int take(struct str *text, const struct str *before, const void *what, st
 		memmove(begin, begin + len, text->len - (size_t)(begin - text->buf) - len + 1);
 		text->len -= len;
 	}
-	each_handler(text, take_line, &(struct take_line){e->spec, before});
+	each_handler(text, remove_line, &(struct remove_line){e->spec, before});
+	return 0;
+}
+
+/* ---- the program ---- */
+
+static int run(const char *const *argv, struct str *ret, struct err *err)
+{
+	int status = child_capture((char *const *)argv, NULL, -1, ASK_MS, DUMP_MAX, ret, err);
+
+	if (status > 0)
+		return err_set(err, 0, "%s ended with status %d", argv[0], status);
+	return status;
+}
+
+/* Its whole configuration with this text as config.toml (NULL: without one), in TOML of its newest
+ * format; NULL if it cannot run, or refuses the text. Owned. */
+static char *dump_config(const struct setup *s, const char *text)
+{
+	char dir[] = "/tmp/dfg-setup.XXXXXX";
+	CLEANUP(close_fd)
+	int fd = mkdtemp(dir) ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	CLEANUP(free) char *path = xasprintf("%s/config.toml", dir);
+	CLEANUP(str_fini) struct str out = {0};
+	const char *program = s->program ? s->program : "containerd";
+	bool done = false;
+
+	if (fd < 0)
+		return NULL;
+	if (!text)
+		done = run((const char *const[]){program, "config", "default", NULL}, &out, NULL) ==
+		       0;
+	else if (fs_replace_file(fd, "config.toml", 0600, text, strlen(text), NULL) == 0)
+		done = run((const char *const[]){program, "--config", path, "config", "dump", NULL},
+			   &out, NULL) == 0;
+	fs_remove_tree(AT_FDCWD, dir);
+	return done && out.len ? xstrdup(out.buf) : NULL;
+}
+
+/* Appends the specification that its containers begin with. */
+static int print_spec(const struct setup *s, struct str *ret, struct err *err)
+{
+	const char *slash = s->program ? strrchr(s->program, '/') : NULL;
+	CLEANUP(free)
+	char *ctr = slash ? xasprintf("%.*s/ctr", (int)(slash - s->program), s->program)
+			  : xstrdup("ctr");
+
+	return run((const char *const[]){ctr, "oci", "spec", NULL}, ret, err);
+}
+
+static size_t line_length(const char *p)
+{
+	return strcspn(p, "\n");
+}
+
+/* True for a difference that was planned. */
+static bool is_planned(const char *before, const char *after, const char *spec)
+{
+	size_t blanks = strspn(after, " ");
+	const char *value;
+
+	if (has_prefix(before + strspn(before, " "), IMPORTS) &&
+	    has_prefix(after + blanks, IMPORTS))
+		return true;
+	if (!has_prefix(before + strspn(before, " "), SPEC_LINE) ||
+	    !has_prefix(after + blanks, SPEC_LINE))
+		return false;
+	value = after + blanks + strlen(SPEC_LINE) + 1;
+	return !strncmp(value, spec, strlen(spec)) && line_length(value) == strlen(spec) + 1;
+}
+
+/* The first line of `after` that is neither as before nor planned, or NULL. */
+static const char *find_surprise(const char *before, const char *after, const char *spec)
+{
+	while (*before || *after) {
+		size_t len = line_length(before), len2 = line_length(after);
+
+		if ((len != len2 || memcmp(before, after, len)) && !is_planned(before, after, spec))
+			return after;
+		before += len + (before[len] != '\0');
+		after += len2 + (after[len2] != '\0');
+	}
+	return NULL;
+}
+
+/* Fails unless the planned change of `file` does what it should and nothing else: with it, the dump
+ * is the same except that some base_runtime_spec are `spec` now. */
+static int check_change(const struct setup *s, const struct changes *c, const char *file,
+			const char *before, const char *spec, struct err *err)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		const struct change *at = &c->list[i];
+		CLEANUP(free) char *after = NULL;
+		const char *line;
+
+		if (strcmp(at->path, file) != 0)
+			continue;
+		after = dump_config(s, at->then.buf);
+		if (!after)
+			return err_set(err, 0, "containerd would not accept the change of /%s",
+				       file);
+		line = find_surprise(before, after, spec);
+		if (line)
+			return err_set(
+				err, 0,
+				"the change of /%s would change more than it should: \"%.*s\"; "
+				"put base_runtime_spec there by hand",
+				file, (int)line_length(line), line);
+		if (!strstr(after, spec))
+			return err_set(err, 0,
+				       "the change of /%s would have no effect: another file "
+				       "overrides it",
+				       file);
+	}
 	return 0;
 }
 
@@ -212,7 +335,7 @@ struct specs {
 	struct err *err;
 };
 
-/* The administrator's own specification gets the hook, or gives it back. */
+/* Adds the hook to the administrator's own specification, or removes it. */
 static int plan_own_spec(struct str *text, const struct toml_table *t, const char *spec, void *arg)
 {
 	struct specs *p = arg;
@@ -232,25 +355,25 @@ static int plan_own_spec(struct str *text, const struct toml_table *t, const cha
 	return 0;
 }
 
-/* What containers would begin with, but without what CRI takes from it when there is no base
- * specification, so that pods stay the same (containerd internal/cri/opts/spec_opts.go,
- * WithoutDefaultSecuritySettings). */
+/* Builds the specification that containers would begin with, without the parts that CRI drops when
+ * there is no base specification, so that pods stay the same (containerd
+ * internal/cri/opts/spec_opts.go, WithoutDefaultSecuritySettings). */
 static int make_spec(const struct setup *s, struct str *ret, struct err *err)
 {
 	static const char *const extra[][3] = {
 		{"process", "rlimits"}, {"process", "apparmorProfile"}, {"linux", "seccomp"}};
 
-	if (containerd_spec(s, ret, err) < 0)
+	if (print_spec(s, ret, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(extra); i++)
 		if (json_text_remove(ret, extra[i]) < 0)
-			return err_set(err, 0, "what ctr oci spec printed is not understood");
+			return err_set(err, 0, "the output of ctr oci spec is not understood");
 	if (oci_spec_add_hook(ret, s->hook, s->root, err) < 0)
 		return -1;
 	return s->early && oci_spec_add_early(ret, err) < 0 ? -1 : 0;
 }
 
-/* Whether a handler of the file, as it will be, begins with this specification. */
+/* True if a handler of the changed file begins with this specification. */
 static bool is_used(const struct changes *c, const char *file, const struct str *now,
 		    const char *spec)
 {
@@ -291,43 +414,44 @@ int plan_containerd(const struct setup *s, bool install, const char *file, struc
 
 	if (change_read(s->rootfd, file, &text, err) < 0)
 		return -1;
-	dump = containerd_dump(s, text.len ? text.buf : NULL);
+	dump = dump_config(s, text.len ? text.buf : NULL);
 	if (install && !dump && !s->force)
-		return err_set(err, 0,
-			       "containerd config dump does not work, so nobody says what a change "
-			       "would mean; --program FILE, or --force");
+		return err_set(
+			err, 0,
+			"containerd config dump fails, so the effect of a change is unknown; "
+			"--program FILE, or --force");
 	edit.dump = dump;
 	edit.version = version_of(text.len ? text.buf : dump ? dump : "version = 2");
 	if (each_handler(&text, plan_own_spec, &specs) < 0 ||
-	    change_plan(ret, s->rootfd, file, &(struct edit){&edit, put, take}, install, err) < 0 ||
+	    change_plan(ret, s->rootfd, file, &(struct edit){&edit, add_part, remove_part}, install,
+			err) < 0 ||
 	    plan_our_spec(s, install && is_used(ret, file, &text, spec), spec, ret, err) < 0)
 		return -1;
-	return install && !s->force ? containerd_check(s, ret, file, dump, spec, err) : 0;
+	return install && !s->force ? check_change(s, ret, file, dump, spec, err) : 0;
 }
 
-/* ---- what there is ---- */
+/* ---- the setting as it is ---- */
 
-struct look {
+struct handler_reader {
 	int rootfd;
 	struct engine_setting *setting;
 };
 
-static int look_at(struct str *text, const struct toml_table *t, const char *spec, void *arg)
+static int read_handler(struct str *text, const struct toml_table *t, const char *spec, void *arg)
 {
-	struct look *l = arg;
+	struct handler_reader *l = arg;
 
 	(void)text;
 	(void)t;
 	if (spec[0] == '/')
-		look_spec(l->rootfd, spec + 1, l->setting);
+		read_bundle(l->rootfd, spec + 1, l->setting);
 	return 0;
 }
 
-void look_containerd(int rootfd, const char *file, struct engine_setting *ret)
+void read_containerd(int rootfd, const char *file, struct engine_setting *ret)
 {
 	CLEANUP(str_fini) struct str text = {0};
-	struct err err;
 
-	if (change_read(rootfd, file, &text, &err) > 0)
-		each_handler(&text, look_at, &(struct look){rootfd, ret});
+	if (change_read(rootfd, file, &text, NULL) > 0)
+		each_handler(&text, read_handler, &(struct handler_reader){rootfd, ret});
 }

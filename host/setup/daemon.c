@@ -10,7 +10,7 @@
 
 #define NS 1000000000
 
-struct search {
+struct daemon_search {
 	const struct daemon_kind *kind;
 	const char *file;
 	struct daemon *found;
@@ -29,15 +29,14 @@ static const char *file_of(const struct daemon *d, const struct daemon_kind *kin
 
 static int match(pid_t pid, void *arg)
 {
-	const struct search *s = arg;
+	const struct daemon_search *s = arg;
 	CLEANUP(daemon_fini) struct daemon d = {.pid = pid};
 	CLEANUP(close_fd) int procfd = -1;
 	struct proc_status st;
-	struct err err;
 
-	procfd = proc_open(pid, &err);
-	if (procfd < 0 || proc_read_status(procfd, &st, &err) < 0 ||
-	    strcmp(st.name, s->kind->program) != 0 || proc_read_args(procfd, &d.args, &err) < 0 ||
+	procfd = proc_open(pid, NULL);
+	if (procfd < 0 || proc_read_status(procfd, &st, NULL) < 0 ||
+	    strcmp(st.name, s->kind->program) != 0 || proc_read_args(procfd, &d.args, NULL) < 0 ||
 	    strcmp(file_of(&d, s->kind), s->file) != 0)
 		return 0;
 	*s->found = d;
@@ -47,10 +46,9 @@ static int match(pid_t pid, void *arg)
 
 bool daemon_find(const struct daemon_kind *kind, const char *file, struct daemon *ret)
 {
-	struct search s = {kind, file, ret};
-	struct err err;
+	struct daemon_search s = {kind, file, ret};
 
-	return proc_each(match, &s, &err) > 0;
+	return proc_each(match, &s, NULL) > 0;
 }
 
 void daemon_fini(struct daemon *d)
@@ -70,12 +68,11 @@ bool daemon_is_older(const struct daemon *d, int rootfd, const char *file)
 {
 	CLEANUP(close_fd) int procfd = -1;
 	struct stat st;
-	struct err err;
 	uint64_t ticks;
 	int64_t started;
 
-	procfd = proc_open(d->pid, &err);
-	if (procfd < 0 || proc_start_time(procfd, &ticks, &err) < 0 ||
+	procfd = proc_open(d->pid, NULL);
+	if (procfd < 0 || proc_start_time(procfd, &ticks, NULL) < 0 ||
 	    fstatat(rootfd, file, &st, 0) < 0)
 		return false;
 	started = (int64_t)ticks * (NS / sysconf(_SC_CLK_TCK)) + now_ns(CLOCK_REALTIME) -

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A running daemon, by the configuration file it reads. */
+/* Finds a running daemon by the configuration file it reads. */
 #ifndef DFG_SETUP_DAEMON_H
 #define DFG_SETUP_DAEMON_H
 
@@ -8,10 +8,10 @@
 
 #include "common/str.h"
 
-/* How a daemon is told its file. */
+/* Command line of a daemon that names its file. */
 struct daemon_kind {
 	const char *program;	/* its process's name */
-	const char *options[2]; /* of which the last is the name of the file */
+	const char *options[2]; /* followed by the name of the file */
 	const char *usual;	/* without such an option; below the root */
 };
 
@@ -29,7 +29,7 @@ static inline void cleanup_daemon_fini(struct daemon *d)
 	daemon_fini(d);
 }
 
-/* Whether the file (below the root) was changed since the daemon was started. */
+/* True if the file (below the root) was changed after the daemon was started. */
 bool daemon_is_older(const struct daemon *d, int rootfd, const char *file);
 
 #endif

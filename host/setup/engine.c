@@ -3,6 +3,9 @@
 
 #include <fcntl.h>
 
+#include "setup/change.h"
+#include "setup/daemon.h"
+
 #define HOOKS_DIRS                                                                                 \
 	{                                                                                          \
 		"usr/share/containers/oci/hooks.d/", "etc/containers/oci/hooks.d/"                 \
@@ -14,43 +17,43 @@ static const struct daemon_kind containerd = {"containerd", {"--config", "-c"}, 
 
 const struct engine engines[] = {
 	{.name = "runc",
-	 .look = look_spec,
+	 .read = read_bundle,
 	 .plan = plan_bundle,
-	 .hint = "The container that is made of the bundle next gets the hook."},
+	 .hint = "The next container made of the bundle gets the hook."},
 	{.name = "crun",
-	 .look = look_spec,
+	 .read = read_bundle,
 	 .plan = plan_bundle,
-	 .hint = "The container that is made of the bundle next gets the hook."},
+	 .hint = "The next container made of the bundle gets the hook."},
 	{.name = "docker",
 	 .program = "dockerd",
 	 .files = {"etc/docker/daemon.json"},
-	 .look = look_docker,
+	 .read = read_docker,
 	 .plan = plan_docker,
 	 .apply = apply_docker},
 	{.name = "containerd",
 	 .program = "containerd",
 	 .files = {CONTAINERD_FILE},
 	 .reads_once = &containerd,
-	 .look = look_containerd,
+	 .read = read_containerd,
 	 .plan = plan_containerd,
 	 .hint = "Restart containerd when it suits you (systemctl restart containerd): pods keep "
 		 "running."},
 	{.name = "podman",
 	 .program = "podman",
 	 .files = HOOKS_DIRS,
-	 .look = look_hooks,
+	 .read = read_hooks,
 	 .plan = plan_hooks,
-	 .hint = "It counts for CRI-O, too, which reads the same directory."},
+	 .hint = "It applies to CRI-O, too, which reads the same directory."},
 	{.name = "cri-o",
 	 .program = "crio",
 	 .files = HOOKS_DIRS,
-	 .look = look_hooks,
+	 .read = read_hooks,
 	 .plan = plan_hooks,
-	 .no_early = "it has no hook that may change a container before it is made",
-	 .hint = "It counts for podman, too, which reads the same directory."},
+	 .no_early = "it has no hook that may change a container before it is created",
+	 .hint = "It applies to podman, too, which reads the same directory."},
 	{.name = "cdi",
 	 .files = {"etc/cdi/", "var/run/cdi/"},
-	 .look = look_cdi,
+	 .read = read_cdi,
 	 .plan = plan_cdi,
 	 .no_early = "a device's environment would replace the container's own JAVA_TOOL_OPTIONS",
 	 .hint = "A container asks for it: docker run --device dfg.io/agent=on (docs/engines.md)."},
@@ -79,15 +82,15 @@ bool engine_is_present(int rootfd, const struct engine *e)
 	return false;
 }
 
-void engine_look(int rootfd, const struct engine *e, struct engine_setting *ret)
+void engine_read_setting(int rootfd, const struct engine *e, struct engine_setting *ret)
 {
 	*ret = (struct engine_setting){0};
 	for (size_t i = 0; i < ARRAY_LEN(e->files) && e->files[i]; i++)
-		e->look(rootfd, e->files[i], ret);
+		e->read(rootfd, e->files[i], ret);
 }
 
-void engine_setting_take(struct engine_setting *s, const char *file, const char *program,
-			 bool for_all)
+void engine_setting_add(struct engine_setting *s, const char *file, const char *program,
+			bool for_all)
 {
 	if (s->for_all || !program || (s->program && !for_all))
 		return;

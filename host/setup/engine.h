@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Container engines: where each is told of dfg's hook, and how it gets in and out. One row per
- * engine, one file per way. */
+/* Container engines: the configuration file that has dfg's hook, and the functions that add and
+ * remove it. One row per engine. */
 #ifndef DFG_SETUP_ENGINE_H
 #define DFG_SETUP_ENGINE_H
 
@@ -8,10 +8,12 @@
 #include <stddef.h>
 
 #include "common/err.h"
-#include "setup/change.h"
-#include "setup/daemon.h"
+#include "common/str.h"
 
-/* What dfg-setup is to do. Strings are borrowed. */
+struct changes;
+struct daemon_kind;
+
+/* The job of dfg-setup. Strings are borrowed. */
 struct setup {
 	int rootfd;	     /* "/", or a test's: all paths of engines are below */
 	const char *hook;    /* dfg-hook of this installation */
@@ -27,38 +29,38 @@ struct setup {
 	bool keep_name; /* Docker's remove: containers need the runtime's name */
 };
 
-/* What an engine's configuration says. */
+/* The setting found in an engine's configuration. */
 struct engine_setting {
-	char *file;    /* that says so, absolute; NULL: none does */
+	char *file;    /* absolute; NULL: not configured */
 	char *program; /* dfg-hook or dfg-runtime */
-	bool for_all;  /* new containers get it unasked */
-	bool early;    /* and JVMs DebugNonSafepoints; of Docker, dfg.conf says so */
+	bool for_all;  /* new containers get it without opting in */
+	bool early;    /* JVMs get DebugNonSafepoints; for Docker set in dfg.conf */
 };
 
 struct engine {
 	const char *name;
-	const char *program; /* is there when the engine is; NULL: nothing to look for */
+	const char *program; /* installed with the engine; NULL: unknown */
 
-	/* Configuration, below the root; each is looked at, the first is written. A directory ends
-	 * with a slash. */
+	/* Configuration, below the root; all are read, the first is written. A directory ends with
+	 * a slash. */
 	const char *files[2];
 
-	void (*look)(int rootfd, const char *file, struct engine_setting *ret);
+	void (*read)(int rootfd, const char *file, struct engine_setting *ret);
 
 	/* Plans the changes of the file (below the root). */
 	int (*plan)(const struct setup *s, bool install, const char *file, struct changes *ret,
 		    struct err *err);
 
-	/* Carries the changes out and makes them work; NULL: changes_apply does. */
+	/* Applies the changes and makes them take effect; NULL: changes_apply is enough. */
 	int (*apply)(const struct setup *s, bool install, const char *file, const struct changes *c,
 		     struct err *err);
 
-	/* Its daemon, when it reads its configuration only as it starts; NULL: it looks again. */
+	/* Its daemon, if it reads its configuration only at its start; else NULL. */
 	const struct daemon_kind *reads_once;
 
-	const char *no_early; /* why it cannot have --early; NULL: it can */
+	const char *no_early; /* reason against --early, or NULL */
 
-	const char *hint; /* what the administrator does next, or has to know */
+	const char *hint; /* for the administrator, after the change */
 };
 
 extern const struct engine engines[];
@@ -66,41 +68,41 @@ extern const size_t engine_count;
 
 const struct engine *engine_find(const char *name);
 
-/* Whether its program is below the root. */
+/* True if its program is below the root. */
 bool engine_is_present(int rootfd, const struct engine *e);
 
-/* All its files. Freed with engine_setting_fini. */
-void engine_look(int rootfd, const struct engine *e, struct engine_setting *ret);
+/* Reads all its files. Freed with engine_setting_fini. */
+void engine_read_setting(int rootfd, const struct engine *e, struct engine_setting *ret);
 void engine_setting_fini(struct engine_setting *s);
 
-/* Takes note of a program that is configured; one for all containers outdoes one for some. */
-void engine_setting_take(struct engine_setting *s, const char *file, const char *program,
-			 bool for_all);
+/* Adds a configured program; one for all containers replaces one for some. */
+void engine_setting_add(struct engine_setting *s, const char *file, const char *program,
+			bool for_all);
 
-/* ---- the ways (a file each) ---- */
+/* ---- the functions of the engines ---- */
 
 /* A specification with hooks: a bundle's, or one that new containers begin with. */
-void look_spec(int rootfd, const char *file, struct engine_setting *ret);
+void read_bundle(int rootfd, const char *file, struct engine_setting *ret);
 int plan_bundle(const struct setup *s, bool install, const char *file, struct changes *ret,
 		struct err *err);
 
 /* Docker's daemon.json. */
-void look_docker(int rootfd, const char *file, struct engine_setting *ret);
+void read_docker(int rootfd, const char *file, struct engine_setting *ret);
 int plan_docker(const struct setup *s, bool install, const char *file, struct changes *ret,
 		struct err *err);
 int apply_docker(const struct setup *s, bool install, const char *file, const struct changes *c,
 		 struct err *err);
 
 /* containerd's config.toml. */
-void look_containerd(int rootfd, const char *file, struct engine_setting *ret);
+void read_containerd(int rootfd, const char *file, struct engine_setting *ret);
 int plan_containerd(const struct setup *s, bool install, const char *file, struct changes *ret,
 		    struct err *err);
 
-/* Directories of files of which one is ours: oci-hooks(5), and the Container Device Interface. */
-void look_hooks(int rootfd, const char *dir, struct engine_setting *ret);
+/* Directories in which one file is ours: oci-hooks(5), and the Container Device Interface. */
+void read_hooks(int rootfd, const char *dir, struct engine_setting *ret);
 int plan_hooks(const struct setup *s, bool install, const char *dir, struct changes *ret,
 	       struct err *err);
-void look_cdi(int rootfd, const char *dir, struct engine_setting *ret);
+void read_cdi(int rootfd, const char *dir, struct engine_setting *ret);
 int plan_cdi(const struct setup *s, bool install, const char *dir, struct changes *ret,
 	     struct err *err);
 

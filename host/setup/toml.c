@@ -10,15 +10,15 @@ static size_t end_of_line(const struct str *text, size_t at)
 	return newline ? (size_t)(newline + 1 - text->buf) : text->len;
 }
 
-/* Nothing but a comment, or nothing. */
+/* True if only a comment or nothing follows. */
 static bool is_rest(const char *p)
 {
 	p += strspn(p, BLANKS "\r");
 	return !*p || *p == '\n' || *p == '#';
 }
 
-/* One key, bare or in quotes. */
-static char *take_key(const char **p)
+/* Parses one key, bare or in quotes. Owned. */
+static char *parse_key(const char **p)
 {
 	const char *at = *p + strspn(*p, BLANKS);
 	const char *end;
@@ -50,9 +50,9 @@ void toml_table_fini(struct toml_table *t)
 	*t = (struct toml_table){0};
 }
 
-/* Whether the line is a header; fills its keys. One with more keys than there is room for is a
- * header without keys, and no table that anybody looks for. */
-static bool take_header(const char *line, struct toml_table *ret)
+/* Parses a header line. One with more than TOML_KEYS_MAX keys is a header without keys, which
+ * matches no table. */
+static bool parse_header(const char *line, struct toml_table *ret)
 {
 	struct toml_table t = {0};
 	const char *p = line + strspn(line, BLANKS);
@@ -61,7 +61,7 @@ static bool take_header(const char *line, struct toml_table *ret)
 	if (*p != '[')
 		return false;
 	p++;
-	while (t.count < TOML_KEYS_MAX && (key = take_key(&p))) {
+	while (t.count < TOML_KEYS_MAX && (key = parse_key(&p))) {
 		t.keys[t.count++] = key;
 		if (*p != '.')
 			break;
@@ -84,23 +84,23 @@ bool toml_next_table(const struct str *text, size_t *at, struct toml_table *ret)
 	if (*at >= text->len)
 		return false;
 	*ret = (struct toml_table){0};
-	next = take_header(text->buf + *at, ret) ? end_of_line(text, *at) : *at;
+	next = parse_header(text->buf + *at, ret) ? end_of_line(text, *at) : *at;
 	ret->header = *at;
 	ret->from = next;
-	while (next < text->len && !take_header(text->buf + next, &none))
+	while (next < text->len && !parse_header(text->buf + next, &none))
 		next = end_of_line(text, next);
 	toml_table_fini(&none);
 	ret->to = *at = next;
 	return true;
 }
 
-/* The line of the key: where it begins, and its value, quotes and all. */
+/* Finds the line of the key, and its value with quotes. */
 static bool find_line(const struct str *text, const struct toml_table *t, const char *key,
 		      size_t *ret_line, size_t *ret_from, size_t *ret_to)
 {
 	for (size_t at = t->from; at < t->to; at = end_of_line(text, at)) {
 		const char *p = text->buf + at;
-		CLEANUP(free) char *name = take_key(&p);
+		CLEANUP(free) char *name = parse_key(&p);
 		size_t len;
 
 		if (!name || strcmp(name, key) != 0 || *p != '=')
@@ -148,7 +148,7 @@ void toml_set(struct str *text, const struct toml_table *t, const char *key, con
 		splice(text, from, to, &part);
 		return;
 	}
-	/* In line with the first line, or two further in than the header. */
+	/* Indented as the first line, or two columns more than the header. */
 	blanks = strspn(text->buf + t->from, BLANKS);
 	if (t->from < t->to && !is_rest(text->buf + t->from)) {
 		str_add(&part, text->buf + t->from, blanks);

@@ -4,6 +4,7 @@
 
 #include "common/str.h"
 #include "discover/container.h"
+#include "discover/engine_names.h"
 #include "lib/tap.h"
 
 #define HEX(c) c c c c c c c c c c c c c c c c /* 64 digits of 4 */

@@ -4,10 +4,12 @@
  * DFG_GOLDEN_WRITE=1, after is written. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "common/fs.h"
 #include "lib/tap.h"
+#include "setup/change.h"
 #include "setup/engine.h"
 
 #define GOLDEN "tests/golden/setup"
@@ -154,7 +156,7 @@ static void check_case(const char *name)
 	is_str(after, want, "as it should be");
 	if (before && fstatat(setup.rootfd, file_of(e), &st, 0) == 0)
 		is_int(st.st_mode & 07777, 0640, "the mode is as it was");
-	e->look(setup.rootfd, file_of(e), &found);
+	e->read(setup.rootfd, file_of(e), &found);
 	ok(found.program && has_prefix(found.program, "/usr/libexec/dfg/"), "and is found");
 	if (strcmp(engine, "docker") != 0)
 		is_int(found.early, setup.early, "early or not");
@@ -186,7 +188,8 @@ static void check_early_beside_crio(void)
 	fresh();
 	put("usr/bin/crio", 0755, "#!/bin/sh\n");
 	setup.early = true;
-	ok(change(podman, true) < 0 && strstr(err.msg, "CRI-O is here"), "podman: %s", err.msg);
+	ok(change(podman, true) < 0 && strstr(err.msg, "CRI-O is installed"), "podman: %s",
+	   err.msg);
 	setup.early = false;
 	ok(change(podman, true) > 0, "but without --early");
 }
@@ -260,12 +263,49 @@ static void check_refused(const char *name, const char *text, const char *words)
 	is_str(left, text, "it stays as it was");
 }
 
+/* Prints the changes into ret. */
+static void print(const struct changes *c, struct str *ret)
+{
+	CLEANUP(close_fd) int file = memfd_create("stdout", MFD_CLOEXEC);
+	CLEANUP(close_fd) int saved = dup(STDOUT_FILENO);
+
+	fflush(stdout);
+	dup2(file, STDOUT_FILENO);
+	changes_print(c);
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	lseek(file, 0, SEEK_SET);
+	if (fs_read_all(file, 1 << 20, ret, &err) < 0)
+		abort();
+}
+
+static void test_print(void)
+{
+	CLEANUP(str_fini) struct str out = {0};
+	struct changes c = {0};
+
+	fresh();
+	put("e/a", 0644, "1\n2\n");
+	put("e/b", 0644, "gone");
+	ok(change_plan_whole(&c, setup.rootfd, "e/a", "1\n3\n", 0, &err) == 0 &&
+		   change_plan_whole(&c, setup.rootfd, "e/b", NULL, 0, &err) == 0 &&
+		   change_plan_whole(&c, setup.rootfd, "c/d", "new\n", 0, &err) == 0,
+	   "three changes are planned");
+	print(&c, &out);
+	is_str(out.buf,
+	       "--- /e/a\n+++ /e/a\n@@ -1,2 +1,2 @@\n 1\n-2\n+3\n"
+	       "--- /e/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n\\ No newline at end of file\n"
+	       "--- /dev/null\n+++ /c/d\n@@ -0,0 +1 @@\n+new\n",
+	       "changes are printed as diff -u does");
+	changes_fini(&c);
+}
+
 static void test_refused(void)
 {
-	check_refused("docker", "{\"default-runtime\": \"nvidia\"}", "two wrappers");
+	check_refused("docker", "{\"default-runtime\": \"nvidia\"}", "not another wrapper");
 	check_refused("docker", "{\"runtimes\": {\"dfg\": {\"path\": \"/x\"}}}", "not dfg's");
-	check_refused("docker", "{\"runtimes\": []}", "not understood");
-	check_refused("docker", "{\"debug\": true", "not understood");
+	check_refused("docker", "{\"runtimes\": []}", "unexpected content");
+	check_refused("docker", "{\"debug\": true", "unexpected content");
 	check_refused("runc", "{\"hooks\": 7}", "unexpected JSON");
 	check_refused("containerd", "root = \"/x\"\n", "version 1");
 	check_refused("containerd", "version = 2\n[grpc]\n", "no effect");
@@ -310,7 +350,7 @@ static void test_opt_in(void)
 	text = now(file_of(e));
 	is_str(text, "{\"runtimes\":{\"dfg\":{" RUNTIME "}},\"default-runtime\": \"nvidia\"}",
 	       "the default stays");
-	e->look(setup.rootfd, file_of(e), &found);
+	e->read(setup.rootfd, file_of(e), &found);
 	ok(found.program && !found.for_all, "found, but not for all");
 	engine_setting_fini(&found);
 }
@@ -323,6 +363,7 @@ int main(void)
 	check_cases();
 	check_early_beside_crio();
 	test_edited();
+	test_print();
 	test_refused();
 	test_own_spec();
 	test_opt_in();

@@ -1,44 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
-/* podman and CRI-O: a file of oci-hooks(5) (containers/common, pkg/hooks/docs/oci-hooks.5.md,
- * schema 1.0.0). podman ends with an error for every container when one file there is broken, so
- * ours is written whole or not at all. And the Container Device Interface: a file that names a
- * device which brings the hook along (CDI specification, SPEC.md, version 0.5.0: hooks with
- * timeout). */
+/* The hook in JSON files:
+ * runc and crun: in a bundle's config.json.
+ * podman and CRI-O: in a file of oci-hooks(5) (containers/common, pkg/hooks/docs/oci-hooks.5.md,
+ * schema 1.0.0). One broken file there makes podman fail for every container, so ours is written
+ * whole or not at all.
+ * Container Device Interface: in a file that describes a device with the hook (CDI specification,
+ * SPEC.md, version 0.5.0: hooks with timeout). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
 
+#include "oci/jsontext.h"
 #include "oci/spec.h"
+#include "setup/change.h"
 #include "setup/engine.h"
 
 #define HOOKS_FILE "50-dfg.json"
 #define EARLY_FILE "50-dfg-early.json"
 #define CDI_FILE   "dfg.json"
 
+/* ---- bundles ---- */
+
+void read_bundle(int rootfd, const char *file, struct engine_setting *ret)
+{
+	CLEANUP(str_fini) struct str text = {0};
+	CLEANUP(free) char *program = NULL;
+
+	if (change_read(rootfd, file, &text, NULL) <= 0)
+		return;
+	program = oci_spec_find_hook(&text);
+	engine_setting_add(ret, file, program, true);
+	ret->early |= program && oci_spec_is_early(&text);
+}
+
+static int add_hook(struct str *text, const void *what, struct err *err)
+{
+	const struct setup *s = what;
+
+	if (!text->len)
+		return err_set(err, 0, "there is no bundle");
+	if (oci_spec_add_hook(text, s->hook, s->root, err) < 0)
+		return -1;
+	return s->early && oci_spec_add_early(text, err) < 0 ? -1 : 0;
+}
+
+static int remove_hook(struct str *text, const struct str *before, const void *what,
+		       struct err *err)
+{
+	(void)before;
+	(void)what;
+	int hook = oci_spec_remove_hook(text, err);
+
+	/* The flags are ours where the hook is. */
+	return hook < 0 || (hook && oci_spec_remove_early(text, err) < 0) ? -1 : 0;
+}
+
+int plan_bundle(const struct setup *s, bool install, const char *file, struct changes *ret,
+		struct err *err)
+{
+	return change_plan(ret, s->rootfd, file, &(struct edit){s, add_hook, remove_hook}, install,
+			   err);
+}
+
+/* ---- files with a hook ---- */
+
 static json_t *read_json(int rootfd, const char *path)
 {
 	CLEANUP(str_fini) struct str text = {0};
-	struct err err;
 
-	return change_read(rootfd, path, &text, &err) > 0 ? json_loadb(text.buf, text.len, 0, NULL)
+	return change_read(rootfd, path, &text, NULL) > 0 ? json_loadb(text.buf, text.len, 0, NULL)
 							  : NULL;
 }
 
 typedef const char *(*program_of)(const json_t *content, bool *for_all);
 
-static void look_file(int rootfd, const char *file, program_of program, struct engine_setting *ret)
+static void read_file(int rootfd, const char *file, program_of program, struct engine_setting *ret)
 {
 	json_t *content = has_suffix(file, ".json") ? read_json(rootfd, file) : NULL;
 	bool for_all = false;
 	const char *path = content ? program(content, &for_all) : NULL;
 
 	if (path && has_suffix(path, "/dfg-hook"))
-		engine_setting_take(ret, file, path, for_all);
+		engine_setting_add(ret, file, path, for_all);
 	json_decref(content);
 }
 
 /* A file, or a directory of them, by its slash. */
-static void look_files(int rootfd, const char *path, program_of program, struct engine_setting *ret)
+static void read_files(int rootfd, const char *path, program_of program, struct engine_setting *ret)
 {
 	bool is_dir = has_suffix(path, "/");
 	int fd = is_dir ? openat(rootfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -46,17 +94,17 @@ static void look_files(int rootfd, const char *path, program_of program, struct 
 	struct dirent *e;
 
 	if (!is_dir)
-		look_file(rootfd, path, program, ret);
+		read_file(rootfd, path, program, ret);
 	while (dir && (e = readdir(dir))) {
 		CLEANUP(free) char *file = xasprintf("%s%s", path, e->d_name);
 
-		look_file(rootfd, file, program, ret);
+		read_file(rootfd, file, program, ret);
 	}
 	if (dir)
 		closedir(dir);
 }
 
-/* Pretty, with a newline: people read it. */
+/* Indented, with a newline at the end, for people. */
 static int plan_file(const struct setup *s, bool install, const char *dir, const char *name,
 		     unsigned own_dirs, json_t *content, struct changes *ret, struct err *err)
 {
@@ -92,7 +140,7 @@ static const char *hooks_program(const json_t *content, bool *for_all)
 	return json_string_value(json_object_get(json_object_get(content, "hook"), "path"));
 }
 
-/* Beside the file, or in the directory. */
+/* Path beside the file, or in the directory. */
 static char *early_file(const char *dir)
 {
 	const char *slash = strrchr(dir, '/');
@@ -100,11 +148,11 @@ static char *early_file(const char *dir)
 	return xasprintf("%.*s" EARLY_FILE, slash ? (int)(slash + 1 - dir) : 0, dir);
 }
 
-void look_hooks(int rootfd, const char *dir, struct engine_setting *ret)
+void read_hooks(int rootfd, const char *dir, struct engine_setting *ret)
 {
 	CLEANUP(free) char *early = early_file(dir);
 
-	look_files(rootfd, dir, hooks_program, ret);
+	read_files(rootfd, dir, hooks_program, ret);
 	ret->early |= ret->program && faccessat(rootfd, early, F_OK, 0) == 0;
 }
 
@@ -114,8 +162,8 @@ static json_t *when(const struct setup *s)
 			 : json_pack("{s:b}", "always", true);
 }
 
-/* In a file of its own: at precreate a hook gets something else. The stage is podman's own; a
- * reader of such files refuses stages that it does not know (containers/podman
+/* Plans a second file: at precreate a hook gets other input. The stage is podman's own; readers
+ * of such files refuse stages that they do not know (containers/podman
  * pkg/hooks/1.0.0/hook.go, Validate). */
 static int plan_early(const struct setup *s, bool install, const char *dir, struct changes *ret,
 		      struct err *err)
@@ -125,8 +173,8 @@ static int plan_early(const struct setup *s, bool install, const char *dir, stru
 
 	if (install && s->early && !s->force && engine_is_present(s->rootfd, engine_find("cri-o")))
 		return err_set(err, 0,
-			       "CRI-O is here, which reads the same directory and does not know "
-			       "podman's stage precreate: not --early, or --force");
+			       "CRI-O is installed, which reads the same directory and does not "
+			       "know podman's stage precreate: omit --early, or use --force");
 	hook = hook_object(s);
 	json_array_append_new(json_object_get(hook, "args"), json_string("--precreate"));
 	if (s->opt_in)
@@ -163,9 +211,9 @@ static const char *cdi_program(const json_t *content, bool *for_all)
 		json_object_get(json_array_get(json_object_get(edits, "hooks"), 0), "path"));
 }
 
-void look_cdi(int rootfd, const char *dir, struct engine_setting *ret)
+void read_cdi(int rootfd, const char *dir, struct engine_setting *ret)
 {
-	look_files(rootfd, dir, cdi_program, ret);
+	read_files(rootfd, dir, cdi_program, ret);
 }
 
 static json_t *cdi_hook(const struct setup *s, const char *stage)
@@ -173,7 +221,7 @@ static json_t *cdi_hook(const struct setup *s, const char *stage)
 	json_t *hook = hook_object(s);
 
 	json_object_set_new(hook, "hookName", json_string(stage));
-	/* Who names the device has asked for it, as by the annotation. */
+	/* A container with the device has asked for the hook, as by the annotation. */
 	json_array_append_new(json_object_get(hook, "args"), json_string("--asked"));
 	return hook;
 }
