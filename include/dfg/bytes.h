@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounded reader: the only way in which bytes from outside are taken apart.
+/* Bounded reader, used by every parser of bytes from outside.
  *
- * A read past the end yields zeros and sets `bad`, once and for all: a parser reads what it wants
- * and checks `bad` where it matters. Native byte order (perf.data of this machine's kind). */
+ * A read past the end returns zeros and sets `bad`, which stays set: a parser reads all fields and
+ * checks `bad` where it matters. Native byte order. */
 #ifndef DFG_BYTES_H
 #define DFG_BYTES_H
 
@@ -22,7 +22,7 @@ static inline struct bytes bytes_of(const void *p, size_t len)
 	return (struct bytes){.p = p, .len = len};
 }
 
-/* The next n bytes, borrowed; NULL when there are fewer. */
+/* Returns the next n bytes, borrowed; NULL if there are fewer. */
 static inline const uint8_t *bytes_take(struct bytes *b, size_t n)
 {
 	const uint8_t *p = b->p;
@@ -53,7 +53,7 @@ BYTES_READER(u32, uint32_t)
 BYTES_READER(u64, uint64_t)
 #undef BYTES_READER
 
-/* A slice of the next n bytes as a reader of its own (bad when there are fewer). */
+/* Returns a reader of the next n bytes; it is bad if there are fewer. */
 static inline struct bytes bytes_sub(struct bytes *b, size_t n)
 {
 	const uint8_t *p = bytes_take(b, n);
@@ -61,8 +61,8 @@ static inline struct bytes bytes_sub(struct bytes *b, size_t n)
 	return (struct bytes){.p = p, .len = p ? n : 0, .bad = p == NULL};
 }
 
-/* A NUL-terminated text inside the slice, borrowed; the slice moves behind the NUL.
- * Without a NUL: NULL, bad. */
+/* Returns the NUL-terminated text that follows, borrowed, and moves past the NUL. Without a NUL:
+ * NULL, bad. */
 static inline const char *bytes_cstr(struct bytes *b)
 {
 	const uint8_t *end = b->len ? memchr(b->p, 0, b->len) : NULL;

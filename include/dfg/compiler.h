@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiler attributes and the ownership idiom.
  *
- * An owned variable is declared with CLEANUP and initialised at its declaration; a value leaves
- * its scope through TAKE_FD or TAKE_PTR. A returned `const char *` is borrowed, a `char *` owned.
- */
+ * An owned variable is declared with CLEANUP and initialised at its declaration; TAKE_FD
+ * and TAKE_PTR move a value out of its scope. A returned `const char *` is borrowed, a `char *`
+ * owned. */
 #ifndef DFG_COMPILER_H
 #define DFG_COMPILER_H
 

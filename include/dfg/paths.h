@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every fixed path, name and limit that two programs must agree on. */
+/* Fixed paths, names and limits that several programs share. */
 #ifndef DFG_PATHS_H
 #define DFG_PATHS_H
 
-/* Host side. The root may be moved by --root or DFG_ROOT. */
+/* Host side. --root and DFG_ROOT change the root. */
 #define DFG_ROOT_DEFAULT "/var/lib/dfg"
 #define DFG_CONTAINERS	 "containers" /* <root>/containers/<id>/... */
-#define DFG_STATE_FILE	 "state.json" /* what the hook saw */
+#define DFG_STATE_FILE	 "state.json" /* written by the hook */
 #define DFG_OUT_DIR	 "out"	      /* host view of /dev/dfg-out */
 #define DFG_CTL_DIR	 "ctl"	      /* host view of /dev/dfg-ctl */
 #define DFG_GRAPHS_DIR	 "graphs"

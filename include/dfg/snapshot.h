@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The snapshot of a JVM's compiled code: all that is needed to unwind and name its frames without
+/* The snapshot of a JVM's compiled code: what unwinding and naming its frames requires, without
  * frame pointers and without the JVM. Written by hotspot/ (in the agent or by the host's reader),
- * read by host/profile; both sides treat the file as hostile input of the other.
+ * read by host/jit; each side treats the file as hostile input from the other.
  *
- * A stream of records, little-endian, each 8-byte aligned and a multiple of 8 long: struct
- * snap_record first, `size` bytes with it. Readers pass over types they do not know and bytes
- * behind the fields they know. The first record is SNAP_HEAD, the last SNAP_END; a METHOD may come
- * before or behind the records that refer to it, and more than once. All "offset"s of code are
- * bytes from the `start` of the CODE record; SNAP_NONE means that there is none.
+ * A stream of records, little-endian, 8-byte aligned, a multiple of 8 long: struct snap_record
+ * first, `size` bytes with it. Readers skip unknown types, and bytes after the fields they know.
+ * The first record is SNAP_HEAD, the last SNAP_END; a METHOD may come before or after the records
+ * that refer to it, and more than once. All offsets of code are bytes from the `start` of the CODE
+ * record; SNAP_NONE means none.
  *
  * DELTAS. Snapshots of one JVM can follow each other in one file, HEAD … END HEAD … END, the first
- * of them whole. One with SNAP_DELTA has only what is new since the snapshot before it: CODE
- * records for code that came or is not what it was, GONE records for code that went (what new code
- * lies on is gone, listed or not), and METHOD records for all that its own CODE records refer to
- * and for methods of classes that came. All else is as it was, but for what HotSpot patches in code
- * that stays (the entry of what must not be entered any more; a call here and there). GONE is of
- * code of the snapshots before it, never of its own, wherever it stands. A METHOD holds from its
- * snapshot on, and also before it where no earlier one had its id: the last delta names methods of
- * older classes that have begun to run. A whole snapshot can follow others (what had been said was
- * forgotten): it stands for itself. What a snapshot says was so at some moment between its HEAD's
- * time and its END's. The last may lack its END: its writer was stopped.
+ * of them whole. One with SNAP_DELTA has only the changes since the snapshot before it: CODE
+ * records for new or changed code, GONE records for code that was freed (code that new code
+ * overlaps is gone, listed or not), and METHOD records for all that its own CODE records refer to
+ * and for methods of new classes. Everything else is unchanged, except what HotSpot patches in
+ * place (the entry of code that must not be entered any more; some calls). GONE refers to earlier
+ * snapshots, never to its own, wherever it stands. A METHOD is valid from its snapshot on, and
+ * before it, too, if no earlier one had its id: the last delta names methods of older classes that
+ * have begun to run. A whole snapshot can follow others (the writer has lost its state): it stands
+ * for itself. What a snapshot contains was true at some time between its HEAD's and its END's. The
+ * last one may lack its END: its writer was stopped.
  *
  * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
 #ifndef DFG_SNAPSHOT_H
@@ -48,7 +48,7 @@ struct snap_record {
 
 #define SNAP_PRESERVE_FP      1u  /* -XX:+PreserveFramePointer */
 #define SNAP_DEBUG_NON_SAFE   2u  /* -XX:+DebugNonSafepoints is on now */
-#define SNAP_METHODS_COMPLETE 4u  /* all methods that were ever interpreted have a METHOD record */
+#define SNAP_METHODS_COMPLETE 4u  /* every method ever interpreted has a METHOD record */
 #define SNAP_DELTA	      8u  /* see above */
 #define SNAP_METHODS_NAMED    16u /* the same, in this snapshot or one before it */
 
@@ -67,8 +67,8 @@ struct snap_head {
 	uint32_t jdk;		      /* feature release, 0 unknown */
 };
 
-/* A Java method. Strings are not terminated; name is as in request.h. `id` is the address of the
- * Method: what an interpreted frame holds. */
+/* A Java method. Strings are not terminated; the name is as in request.h. `id` is the address of
+ * the Method, which an interpreted frame contains. */
 struct snap_method {
 	struct snap_record record;
 	uint64_t id;
@@ -86,7 +86,7 @@ enum snap_kind {
 	SNAP_ADAPTER = 6, /* i2c/c2i adapters, vtable and itable stubs: no frame */
 };
 
-/* A scope: method at a place, inlined into its parent. */
+/* A scope: a method at a bytecode, inlined into its parent. */
 struct snap_scope {
 	uint64_t method; /* id of a METHOD; 0 unknown */
 	int32_t bci;	 /* -1 unknown */
@@ -95,25 +95,25 @@ struct snap_scope {
 	uint32_t pad;
 };
 
-/* Code from the end of the region before up to, and without, `end` is at `scope`. HotSpot's PcDesc
- * marks the *end* of what it describes (prims/forte.cpp); a return address equals the `end` of the
- * region of its call exactly, so it is looked up at address - 1. */
+/* Code from the end of the region before up to, but without, `end` is in `scope`. HotSpot's PcDesc
+ * marks the *end* of its code (prims/forte.cpp); a return address equals the `end` of the region of
+ * its call, so it is looked up at address - 1. */
 struct snap_region {
 	uint32_t end;	/* offset */
 	uint32_t scope; /* index, SNAP_NONE: unknown */
 };
 
-/* Where the frame is being taken down: from `pop` (the offset of `pop rbp`, or of the return where
- * there is none) up to `end`, behind the return instruction or, in a stub that jumps to an
- * exception's handler, behind the `pop` that takes the return address off. On arm64 `pop` is the
- * last instruction that changes the stack pointer: `add sp, sp, n` behind the load of x29 and x30
- * where the prologue makes the frame at once (push_end is SNAP_NONE), else that load itself. */
+/* Code that removes the frame: from `pop` (the offset of `pop rbp`, or of the return if there is
+ * none) up to `end`, after the return instruction or, in a stub that jumps to an exception handler,
+ * after the `pop` that removes the return address. On arm64 `pop` is the last instruction that
+ * changes the stack pointer: `add sp, sp, n` after the load of x29 and x30 if the prologue makes
+ * the frame at once (push_end is SNAP_NONE), else that load itself. */
 struct snap_exit {
 	uint32_t pop, end;
 };
 
-/* The code was compiled with -XX:+DebugNonSafepoints: its regions are true between calls and
- * safepoints, too. Without, code there has the scope of the next one. */
+/* The code was compiled with -XX:+DebugNonSafepoints: its regions are exact between calls and
+ * safepoints, too. Otherwise code there has the scope of the next one. */
 #define SNAP_BETWEEN 1u
 
 struct snap_code {
@@ -124,9 +124,9 @@ struct snap_code {
 	uint64_t method;	 /* id; 0 unless COMPILED or NATIVE */
 	uint32_t frame_size;	 /* bytes with return address and saved frame pointer; 0 none */
 	uint32_t frame_complete; /* offset from which frame_size holds; SNAP_NONE: never */
-	uint32_t push_end;	 /* offset behind `push rbp` (arm64: `stp x29, x30, [sp, #-16]!`),
+	uint32_t push_end;	 /* offset after `push rbp` (arm64: `stp x29, x30, [sp, #-16]!`),
 				  * SNAP_NONE: the prologue has none */
-	uint32_t sub_end;	 /* offset behind `sub rsp, n`; SNAP_NONE unknown */
+	uint32_t sub_end;	 /* offset after `sub rsp, n`; SNAP_NONE unknown */
 	uint16_t level;		 /* compilation level, 1 to 4; 0 unknown or none */
 	uint16_t flags;		 /* SNAP_BETWEEN */
 	uint32_t compile_id;
@@ -134,7 +134,7 @@ struct snap_code {
 	uint32_t deopt_mh; /* the same for method handle call sites (up to JDK 25) */
 	uint32_t orig_pc;  /* offset from the unextended sp at which the original pc is kept */
 	uint32_t region_count, scope_count, exit_count, call_count, name_len;
-	/* Behind it, in this order:
+	/* Followed by:
 	 *
 	 *	struct snap_scope  scopes[scope_count]
 	 *	struct snap_region regions[region_count]	ascending, `end` unique
@@ -143,28 +143,28 @@ struct snap_code {
 	 *	char               name[name_len]		the blob's name where method is 0
 	 *	padding
 	 *
-	 * calls: offsets behind call instructions to a target known from the code, which is in
-	 * the code cache and that have no region of their own: leaf calls of stubs. */
+	 * calls: offsets after call instructions that have no region of their own and whose
+	 * target, known from the code, is in the code cache: leaf calls of stubs. */
 };
 
-/* Code that was in the snapshots before and is no more: its `start`s, ascending. There may be
- * several of these records. */
+/* Code of earlier snapshots that was freed, by `start`, ascending. There may be several of these
+ * records. */
 struct snap_gone {
 	struct snap_record record;
 	uint64_t count;
 	/* uint64_t start[count] */
 };
 
-/* A thread that runs Java code, by the name Java gave it. */
+/* A Java thread and its name in Java. */
 struct snap_thread {
 	struct snap_record record;
-	uint32_t tid; /* as the JVM sees it: in its own pid namespace */
+	uint32_t tid; /* in the JVM's pid namespace */
 	uint32_t name_len;
 	/* char name[name_len] (UTF-8, at most DFG_NAME_MAX), padding */
 };
 
-/* A stub, one of those in a CODE that has no method: it names [start, start + size). It stays for
- * as long as the JVM runs; a delta has those that came. */
+/* The name of a stub, at [start, start + size) in a CODE without a method. A stub is never freed; a
+ * delta has new ones. */
 struct snap_stub {
 	struct snap_record record;
 	uint64_t start;

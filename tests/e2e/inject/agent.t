@@ -144,7 +144,8 @@ test_wrong() {
 test_jvm() {
 	bin=$(dirname "$1")
 	seq=0
-	rm -rf "$share" "$ctl"
+	# "warm" of the JVM before must not be taken for this one's.
+	rm -rf "$share" "$ctl" "$dir/out"
 	mkdir "$share" "$ctl"
 	"$1" -agentpath:"$so"=dir="$share",ctl="$ctl" -cp "$dir" Busy 14 >"$dir/out" 2>"$dir/err" &
 	pid=$!
