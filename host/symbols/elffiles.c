@@ -2,17 +2,18 @@
 #include "symbols/elffiles.h"
 
 #include "common/str.h"
+#include "common/table.h"
 #include "elf/names.h"
 
-/* A mapped file: as many as there are paths, in each root. */
-struct file {
+/* A mapped file, by its path in its root. */
+struct mapped_file {
 	uint64_t root;
 	uint32_t path;
 	bool jvm;
 	const struct elfsym *elf; /* NULL: none, or not readable */
 	int fd;			  /* of elf */
-	struct cfi *cfi;	  /* NULL: not yet asked for, or none */
-	bool cfi_asked;
+	struct cfi *cfi;	  /* NULL: not loaded yet, or none */
+	bool cfi_loaded;
 	uint32_t unnamed; /* frame */
 	uint32_t module;
 };
@@ -22,8 +23,9 @@ struct elffiles {
 	const struct perfdata *pd;
 	const struct space *space;
 	struct stacks *stacks;
-	struct file *list;
+	struct mapped_file *list;
 	size_t count, cap;
+	struct hash_table index;
 	struct str name;
 };
 
@@ -47,11 +49,12 @@ void elffiles_free(struct elffiles *ef)
 		cfi_close(ef->list[i].cfi);
 	}
 	free(ef->list);
+	hash_fini(&ef->index);
 	str_fini(&ef->name);
 	free(ef);
 }
 
-/* "[file]", or with the start of a function "[file+0x1234]" */
+/* Interns "[file]", or with the start of a function "[file+0x1234]". */
 static uint32_t intern_unnamed(struct stacks *stacks, const char *path, uint64_t start,
 			       enum frame_kind kind)
 {
@@ -81,11 +84,11 @@ static const struct elfsym *open_elf(const struct elffiles *ef, const char *path
 	const uint8_t *id;
 	size_t len = es ? elfsym_build_id(es, &id) : 0;
 
-	/* Names of another version would be wrong ones. */
+	/* Names of another build would be wrong. */
 	return len && perfdata_other_build(ef->pd, path, id, len) ? NULL : es;
 }
 
-static void load_file(struct elffiles *ef, struct file *f)
+static void load_file(struct elffiles *ef, struct mapped_file *f)
 {
 	const struct recording *in = sources_input(ef->sources);
 	const char *path = space_path(ef->space, f->path), *base;
@@ -104,21 +107,23 @@ static void load_file(struct elffiles *ef, struct file *f)
 	str_clear(&ef->name);
 }
 
-static struct file *file_of(struct elffiles *ef, uint64_t root, uint32_t path)
+static struct mapped_file *file_of(struct elffiles *ef, uint64_t root, uint32_t path)
 {
-	struct file *f;
+	uint64_t h = hash_mix(root << 32 ^ path);
+	struct mapped_file *f;
 
-	for (size_t i = 0; i < ef->count; i++)
-		if (ef->list[i].path == path && ef->list[i].root == root)
-			return &ef->list[i];
+	for (struct hash_probe p = {.hash = h}; hash_next(&ef->index, &p);)
+		if (ef->list[p.index].path == path && ef->list[p.index].root == root)
+			return &ef->list[p.index];
+	hash_add(&ef->index, h, (uint32_t)ef->count);
 	ef->list = grow(ef->list, ef->count, &ef->cap, sizeof(*ef->list));
 	f = &ef->list[ef->count++];
-	*f = (struct file){.root = root, .path = path};
+	*f = (struct mapped_file){.root = root, .path = path};
 	load_file(ef, f);
 	return f;
 }
 
-static uint32_t named_frame(struct elffiles *ef, struct file *f, uint64_t offset)
+static uint32_t named_frame(struct elffiles *ef, struct mapped_file *f, uint64_t offset)
 {
 	enum frame_kind kind = f->jvm ? FRAME_JVM : FRAME_NATIVE;
 	struct elf_symbol s;
@@ -140,18 +145,18 @@ static uint32_t named_frame(struct elffiles *ef, struct file *f, uint64_t offset
 
 uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset)
 {
-	struct file *f = file_of(ef, root, path);
+	struct mapped_file *f = file_of(ef, root, path);
 
 	return frames_place(stacks_frames(ef->stacks), named_frame(ef, f, offset), 0, f->module);
 }
 
 struct cfi *elffiles_cfi(struct elffiles *ef, uint64_t root, uint32_t path)
 {
-	struct file *f = file_of(ef, root, path);
+	struct mapped_file *f = file_of(ef, root, path);
 	struct err ignored;
 
-	if (!f->cfi_asked) {
-		f->cfi_asked = true;
+	if (!f->cfi_loaded) {
+		f->cfi_loaded = true;
 		f->cfi = f->elf ? cfi_open(f->fd, &ignored) : NULL;
 	}
 	return f->cfi;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The copies of the files that were mapped, each read when its first address is asked for. */
+/* Copies of the mapped files. Each is read when the first address in it is looked up. */
 #ifndef DFG_SYMBOLS_ELFFILES_H
 #define DFG_SYMBOLS_ELFFILES_H
 
@@ -15,15 +15,15 @@ struct elffiles *elffiles_new(struct sources *sources, const struct perfdata *pd
 			      const struct space *space, struct stacks *stacks);
 void elffiles_free(struct elffiles *ef);
 
-/* The frame of a file offset; `path` is a number of the space. Without a
- * symbol there it is nameless (stacks.h), "[file+0x1234]", by where its function begins; where that
- * is not known, or there is no copy that can be read: "[file]", FRAME_UNKNOWN. */
+/* The frame of a file offset; `path` is a number of the address space. Without a symbol it is named
+ * by the start of its function, "[file+0x1234]"; where that is unknown or the file cannot be read
+ * it is "[file]", FRAME_UNKNOWN. */
 uint32_t elffiles_frame(struct elffiles *ef, uint64_t root, uint32_t path, uint64_t offset);
 
-/* The call frame information of a file, borrowed; NULL: there is no copy that can be read. */
+/* The call frame information of a file, borrowed; NULL: there is none. */
 struct cfi *elffiles_cfi(struct elffiles *ef, uint64_t root, uint32_t path);
 
-/* "[file]" of a path, as FRAME_UNKNOWN. */
+/* The frame "[file]" of a path, FRAME_UNKNOWN. */
 uint32_t elffiles_unnamed(struct stacks *stacks, const char *path);
 
 #endif

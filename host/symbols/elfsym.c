@@ -8,10 +8,10 @@
 #include "elf/names.h"
 
 #define PAGE	  4096u
-#define LOOK_BACK 64 /* symbols before an address that may reach over those behind them */
+#define LOOK_BACK 64 /* symbols before an address that may extend over later ones */
 
 struct elfsym {
-	Elf *elf, *debug, *mini; /* keep the names */
+	Elf *elf, *debug, *mini; /* hold the names */
 	void *mini_bytes;
 	struct elffuncs functions;
 	struct keyed *order; /* address -> number of the function; one for each address */
@@ -37,7 +37,7 @@ static bool better(const struct elffunc *a, const struct elffunc *b)
 	return symname_better(&x, &y);
 }
 
-/* By address, and one for each. What else there is to know of them is asked of few. */
+/* Sorts by address, and leaves the best symbol of each. */
 static void order_functions(struct elfsym *es)
 {
 	const struct elffunc *list = es->functions.list;
@@ -55,7 +55,7 @@ static void order_functions(struct elfsym *es)
 	es->count = n;
 }
 
-/* Without a size it goes to the next symbol, the last one to its page's end. */
+/* A symbol without a size extends to the next one, the last to the end of its page. */
 static uint64_t end_of(const struct elfsym *es, size_t at)
 {
 	const struct elffunc *f = &es->functions.list[es->order[at].value];
@@ -65,15 +65,15 @@ static uint64_t end_of(const struct elfsym *es, size_t at)
 	return at + 1 < es->count ? es->order[at + 1].key : (f->start | (PAGE - 1)) + 1;
 }
 
-/* Names of another version would be wrong ones. A file without a build id was found by its
- * checksum. */
+/* Names of another build would be wrong. A debug file without a build id was found by its checksum.
+ */
 static bool same_build(const struct elfparts *a, const struct elfparts *b)
 {
 	return !a->build_id_len || (a->build_id_len == b->build_id_len &&
 				    memcmp(a->build_id, b->build_id, a->build_id_len) == 0);
 }
 
-/* All functions, or without .symtab anywhere those that others may call. */
+/* Reads all functions, or without any .symtab those that are exported. */
 static void read_functions(struct elfsym *es)
 {
 	struct elffuncs *to = &es->functions;
@@ -98,15 +98,16 @@ static void read_functions(struct elfsym *es)
 	elfparts_plt(&es->parts, to);
 }
 
-/* Takes both over; debug may be NULL. */
-static struct elfsym *load(Elf *elf, Elf *debug, struct err *err)
+struct elfsym *elfsym_open(int fd, int debug_fd, struct err *err)
 {
 	struct elfsym *es = xcalloc(1, sizeof(*es));
 
-	es->elf = elf;
-	es->debug = debug;
-	if (!elf || elf_kind(elf) != ELF_K_ELF) {
-		err_set(err, 0, "not an ELF file%s%s", elf ? "" : ": ", elf ? "" : elf_errmsg(-1));
+	elf_version(EV_CURRENT);
+	es->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	es->debug = debug_fd < 0 ? NULL : elf_begin(debug_fd, ELF_C_READ_MMAP, NULL);
+	if (!es->elf || elf_kind(es->elf) != ELF_K_ELF) {
+		err_set(err, 0, "not an ELF file%s%s", es->elf ? "" : ": ",
+			es->elf ? "" : elf_errmsg(-1));
 		elfsym_close(es);
 		return NULL;
 	}
@@ -116,24 +117,6 @@ static struct elfsym *load(Elf *elf, Elf *debug, struct err *err)
 	read_functions(es);
 	order_functions(es);
 	return es;
-}
-
-struct elfsym *elfsym_open(int fd, int debug_fd, struct err *err)
-{
-	elf_version(EV_CURRENT);
-	return load(elf_begin(fd, ELF_C_READ_MMAP, NULL),
-		    debug_fd < 0 ? NULL : elf_begin(debug_fd, ELF_C_READ_MMAP, NULL), err);
-}
-
-static Elf *elf_of(struct bytes b)
-{
-	return elf_memory((char *)(uintptr_t)b.p, b.len);
-}
-
-struct elfsym *elfsym_of(struct bytes file, struct bytes debug, struct err *err)
-{
-	elf_version(EV_CURRENT);
-	return load(elf_of(file), debug.len ? elf_of(debug) : NULL, err);
 }
 
 void elfsym_close(struct elfsym *es)
@@ -150,11 +133,6 @@ void elfsym_close(struct elfsym *es)
 	free(es);
 }
 
-size_t elfsym_count(const struct elfsym *es)
-{
-	return es->count;
-}
-
 bool elfsym_find(const struct elfsym *es, uint64_t offset, struct elf_symbol *ret)
 {
 	uint64_t addr;
@@ -169,11 +147,8 @@ bool elfsym_find(const struct elfsym *es, uint64_t offset, struct elf_symbol *re
 
 		if (addr >= end)
 			continue;
-		*ret = (struct elf_symbol){.start = f->start,
-					   .end = end,
-					   .name = f->name,
-					   .index = (uint32_t)at,
-					   .plt = f->plt};
+		*ret = (struct elf_symbol){
+			.start = f->start, .end = end, .name = f->name, .plt = f->plt};
 		return true;
 	}
 	return false;

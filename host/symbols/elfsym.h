@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Function symbols of an ELF file (libelf). The file is untrusted: what lies outside of it or
- * contradicts itself is left out. */
+/* Function symbols of an ELF file (libelf). The file is untrusted: entries that point outside of it
+ * or contradict each other are skipped. */
 #ifndef DFG_SYMBOLS_ELFSYM_H
 #define DFG_SYMBOLS_ELFSYM_H
 
@@ -9,34 +9,27 @@
 #include <stdint.h>
 
 #include "common/err.h"
-#include "dfg/bytes.h"
 
 struct elf_symbol {
 	uint64_t start, end; /* addresses as linked, [start, end) */
 	const char *name;    /* as in the file (mangled), NUL-terminated */
-	uint32_t index;	     /* 0 .. elfsym_count - 1, for what the caller keeps by symbol */
 	bool plt;	     /* the entry of the linkage table for `name` */
 };
 
 struct elfsym;
 
-/* Reads the first of these that has functions: .symtab; that of the separate debug file (-1: there
- * is none; it counts only with the same build id); .gnu_debugdata and .dynsym. Then the linkage
- * table. All that is needed is in memory afterwards. A file without symbols is no error: its count
- * is 0. */
+/* Reads the first of these that has functions: .symtab; .symtab of the separate debug file (-1:
+ * there is none; it must have the same build id); .gnu_debugdata and .dynsym. Then the linkage
+ * table. The descriptors may be closed afterwards. A file without symbols is no error. */
 MUST_CHECK struct elfsym *elfsym_open(int fd, int debug_fd, struct err *err);
-/* The same for bytes, which must stay; no debug file: no bytes. */
-MUST_CHECK struct elfsym *elfsym_of(struct bytes file, struct bytes debug, struct err *err);
 void elfsym_close(struct elfsym *es);
 
-size_t elfsym_count(const struct elfsym *es);
-
-/* The symbol at a file offset (mapping's pgoff + distance from its start): the segment that is
- * loaded from there gives the address. */
+/* Finds the symbol at a file offset (mapping's pgoff + distance from its start): the segment that
+ * is loaded from there gives the address. */
 bool elfsym_find(const struct elfsym *es, uint64_t offset, struct elf_symbol *ret);
 
-/* The address, as linked, at which the function at a file offset begins, also where it has no
- * symbol; from .eh_frame_hdr. */
+/* Finds the address, as linked, at which the function at a file offset begins, from .eh_frame_hdr:
+ * also of functions without a symbol. */
 bool elfsym_start(const struct elfsym *es, uint64_t offset, uint64_t *ret);
 
 /* Length of the GNU build id, borrowed; 0: none. */

@@ -2,32 +2,70 @@
 #include "symbols/symbolize.h"
 
 #include "common/str.h"
+#include "common/table.h"
 #include "elf/names.h"
-#include "symbols/answers.h"
-#include "symbols/codemaps.h"
 #include "symbols/elffiles.h"
 
+/* The frames of an address in a code of a snapshot, at any time, or in one generation of a
+ * process's address space. */
+struct cached {
+	uint64_t addr;
+	const struct snapfile_code *code; /* NULL: of the generation */
+	uint32_t generation;		  /* 0: of the code */
+	uint32_t first, count;		  /* in frame_cache.frames */
+};
+
+struct frame_cache {
+	struct cached *list; /* an id is an index; the first is not used */
+	size_t count, cap;
+	struct hash_table index;
+	uint32_t *frames;
+	size_t frame_count, frame_cap;
+};
+
 struct symbolizer {
+	struct sources *sources;
 	const struct space *space;
 	struct stacks *stacks;
 	struct kernel *kernel;
 	struct elffiles *files;
-	struct codemaps *codes;
-	struct answers answers;
+	const struct jvm_code **codes; /* by number - 1; NULL: not loaded yet */
+	struct frame_cache cache;
+	uint32_t stale; /* frame */
 	struct str name;
 };
+
+static uint32_t intern(struct symbolizer *sy, const char *text, enum frame_kind kind)
+{
+	return stacks_intern(sy->stacks, text, strlen(text), kind);
+}
+
+/* Text from outside. */
+static uint32_t intern_clean(struct symbolizer *sy, const char *name, size_t len,
+			     enum frame_kind kind)
+{
+	uint32_t frame;
+
+	symname_add_clean(&sy->name, name, len);
+	frame = stacks_intern(sy->stacks, sy->name.buf, sy->name.len, kind);
+	str_clear(&sy->name);
+	return frame;
+}
 
 struct symbolizer *symbolizer_new(struct sources *sources, const struct perfdata *pd,
 				  const struct space *space, struct stacks *stacks)
 {
 	struct symbolizer *sy = xcalloc(1, sizeof(*sy));
 
+	sy->sources = sources;
 	sy->space = space;
 	sy->stacks = stacks;
-	answers_init(&sy->answers);
 	sy->kernel = kernel_new(sources_kallsyms(sources));
 	sy->files = elffiles_new(sources, pd, space, stacks);
-	sy->codes = codemaps_new(sources, stacks);
+	sy->codes = xcalloc(sources_jvm_count(sources), sizeof(struct jvm_code *));
+	sy->stale = intern(sy, "[stale]", FRAME_UNKNOWN);
+	sy->cache.list = grow(NULL, 0, &sy->cache.cap, sizeof(*sy->cache.list));
+	sy->cache.count = 1;
 	return sy;
 }
 
@@ -36,33 +74,155 @@ void symbolizer_free(struct symbolizer *sy)
 	if (!sy)
 		return;
 	elffiles_free(sy->files);
-	codemaps_free(sy->codes);
 	kernel_free(sy->kernel);
-	answers_fini(&sy->answers);
+	hash_fini(&sy->cache.index);
+	free(sy->cache.list);
+	free(sy->cache.frames);
+	free(sy->codes);
 	str_fini(&sy->name);
 	free(sy);
 }
 
+/* ---- cache of frames --------------------------------------------------------------------- */
+
+static uint64_t hash_of(const struct cached *c)
+{
+	return hash_mix(c->addr ^ (uint64_t)c->generation << 40 ^ (uint64_t)(uintptr_t)c->code);
+}
+
+/* The id of the entry; 0: there is none. */
+static uint32_t cache_find(const struct frame_cache *cache, const struct cached *key)
+{
+	for (struct hash_probe p = {.hash = hash_of(key)}; hash_next(&cache->index, &p);) {
+		const struct cached *c = &cache->list[p.index];
+
+		if (c->addr == key->addr && c->code == key->code &&
+		    c->generation == key->generation)
+			return p.index;
+	}
+	return 0;
+}
+
+static uint32_t cache_add(struct frame_cache *cache, struct cached entry, const uint32_t *frames,
+			  size_t n)
+{
+	entry.first = (uint32_t)cache->frame_count;
+	entry.count = (uint32_t)n;
+	for (size_t i = 0; i < n; i++) {
+		cache->frames = grow(cache->frames, cache->frame_count, &cache->frame_cap,
+				     sizeof(*cache->frames));
+		cache->frames[cache->frame_count++] = frames[i];
+	}
+	cache->list = grow(cache->list, cache->count, &cache->cap, sizeof(*cache->list));
+	cache->list[cache->count] = entry;
+	hash_add(&cache->index, hash_of(&entry), (uint32_t)cache->count);
+	return (uint32_t)cache->count++;
+}
+
+static size_t cache_frames(const struct frame_cache *cache, uint32_t id, const uint32_t **ret)
+{
+	*ret = cache->frames + cache->list[id].first;
+	return cache->list[id].count;
+}
+
+/* ---- code of a JVM ----------------------------------------------------------------------- */
+
 uint32_t symbolizer_code(const struct symbolizer *sy, pid_t pid)
 {
-	return codemaps_number(sy->codes, pid);
+	return sources_jvm(sy->sources, pid);
 }
 
-static uint32_t intern(struct symbolizer *sy, enum frame_kind kind)
+static const struct jvm_code *code_of(struct symbolizer *sy, uint32_t number)
 {
-	uint32_t frame = stacks_intern(sy->stacks, sy->name.buf, sy->name.len, kind);
+	const struct jvm_code **c = &sy->codes[number - 1];
 
-	str_clear(&sy->name);
-	return frame;
+	if (!*c)
+		*c = sources_code(sy->sources, number);
+	return *c;
 }
 
-static uint32_t intern_text(struct symbolizer *sy, const char *text)
+const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p)
 {
-	return stacks_intern(sy->stacks, text, strlen(text), FRAME_UNKNOWN);
+	return p->code ? code_of(sy, p->code)->snapshot : NULL;
 }
 
-/* Memory without a file, by the names the kernel and perf give it. A map is believed only here, so
- * that a forged one cannot rename what a file holds. */
+uint32_t symbolizer_stale(const struct symbolizer *sy)
+{
+	return sy->stale;
+}
+
+static uint32_t intern_method(struct symbolizer *sy, const struct snapfile_method *m,
+			      enum frame_kind kind)
+{
+	return m->name_len ? intern_clean(sy, m->name, m->name_len, kind)
+			   : intern(sy, "[unknown]", FRAME_UNKNOWN);
+}
+
+uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
+			  struct snapfile_span span)
+{
+	const struct snapfile *sf = symbolizer_snapshot(sy, p);
+	uint32_t found[SNAPFILE_AROUND];
+	size_t n = method ? snapfile_find_method(sf, method, span, found) : 0;
+	struct snapfile_method m;
+
+	if (n > 1 || (n == 0 && method && snapfile_methods_complete(sf)))
+		return sy->stale;
+	if (n == 0)
+		return intern(sy, "Interpreter", FRAME_INTERPRETED);
+	m = snapfile_method(sf, found[0]);
+	return intern_method(sy, &m, FRAME_INTERPRETED);
+}
+
+/* A compiled method with what is inlined at the address. */
+static size_t find_compiled(struct symbolizer *sy, const struct snapfile_code *c, uint64_t addr,
+			    uint32_t ret[SNAPFILE_DEPTH])
+{
+	struct snapfile_scope scopes[SNAPFILE_DEPTH] = {0};
+	size_t n = snapfile_scopes(c, addr - c->start, scopes);
+	struct frames *frames = stacks_frames(sy->stacks);
+
+	if (n == 0) /* the method itself, no line */
+		n = 1;
+	scopes[n - 1].method = (struct snapfile_method){0};
+	snapfile_code_method(c, &scopes[n - 1].method);
+	for (size_t i = 0; i < n; i++) {
+		const struct snapfile_scope *s = &scopes[i];
+
+		ret[i] = intern_method(sy, &s->method, i + 1 < n ? FRAME_INLINED : FRAME_JAVA);
+		ret[i] = frames_place(frames, ret[i], s->line > 0 ? (uint32_t)s->line : 0, 0);
+		ret[i] = frames_level(frames, ret[i], c->record->level);
+	}
+	return n;
+}
+
+static size_t find_code(struct symbolizer *sy, const struct snapfile_code *c, uint64_t addr,
+			uint32_t ret[SNAPFILE_DEPTH])
+{
+	bool interpreter = c->record->kind == SNAP_INTERPRETER;
+	const struct snapfile_stub *stub = interpreter ? NULL : snapfile_stub(c->file, addr);
+
+	if (c->record->method)
+		return find_compiled(sy, c, addr, ret);
+	if (stub && stub->start >= c->start && stub->end <= c->end)
+		*ret = intern_clean(sy, stub->name, stub->name_len, FRAME_STUB);
+	else
+		*ret = intern_clean(sy, c->name, c->record->name_len,
+				    interpreter ? FRAME_INTERPRETED : FRAME_STUB);
+	return 1;
+}
+
+static bool is_code_cache(const struct snapfile *sf, uint64_t addr)
+{
+	const struct snap_head *h = snapfile_head(sf);
+
+	return addr >= h->code_low && addr < h->code_high;
+}
+
+/* ---- user code --------------------------------------------------------------------------- */
+
+/* Memory without a file, by the names the kernel and perf give it. JIT maps are believed only here,
+ * so that a forged one cannot rename what a file holds. */
 static bool is_anonymous(const char *path)
 {
 	static const char *const starts[] = {
@@ -74,149 +234,80 @@ static bool is_anonymous(const char *path)
 	return !*path;
 }
 
-/* Where the JVM may have its code. */
-static bool is_code_cache(const struct snapfile *sf, uint64_t addr)
-{
-	const struct snap_head *h = snapfile_head(sf);
-
-	return addr >= h->code_low && addr < h->code_high;
-}
-
-/* `code`: the snapshot's there, or NULL. */
+/* `code`: the snapshot's code at the address, or NULL. */
 static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			const struct snapfile_code *code, uint32_t ret[SNAPFILE_DEPTH])
 {
 	const struct mapping *m = space_find(p, addr);
-	const char *path = m ? space_path(sy->space, m->path) : NULL;
-	const struct snapfile *sf = symbolizer_snapshot(sy, p);
-	bool java = m && m->exec && p->code;
+	const struct jvm_code *jvm = m && m->exec && p->code ? code_of(sy, p->code) : NULL;
+	struct perf_map_symbol s;
 
 	if (!m)
-		*ret = intern_text(sy, "[unknown]");
-	else if (!is_anonymous(path))
+		*ret = intern(sy, "[unknown]", FRAME_UNKNOWN);
+	else if (!is_anonymous(space_path(sy->space, m->path)))
 		*ret = elffiles_frame(sy->files, p->root, m->path, addr - m->start + m->pgoff);
-	else if (java && code)
-		return codemaps_code(sy->codes, code, addr, ret);
-	else if (java && codemaps_text(sy->codes, p->code, addr, ret))
-		;
-	else if (java && sf && is_code_cache(sf, addr))
-		*ret = codemaps_stale(sy->codes);
+	else if (jvm && code)
+		return find_code(sy, code, addr, ret);
+	else if (jvm && perf_map_find(jvm->map, addr, &s))
+		*ret = intern_clean(sy, s.name, s.len, perf_map_kind(s.name, s.len));
+	else if (jvm && jvm->snapshot && is_code_cache(jvm->snapshot, addr))
+		*ret = sy->stale;
 	else
-		*ret = intern_text(sy, "[anon]");
+		*ret = intern(sy, "[anon]", FRAME_UNKNOWN);
 	return 1;
 }
 
-static uint32_t answer(struct symbolizer *sy, const struct process *p, struct question q)
+static size_t find_cached(struct symbolizer *sy, const struct process *p, struct cached key,
+			  const uint32_t **ret)
 {
-	uint32_t number = answers_find(&sy->answers, q), frames[SNAPFILE_DEPTH];
+	uint32_t id = cache_find(&sy->cache, &key), frames[SNAPFILE_DEPTH];
 
-	return number ? number
-		      : answers_keep(&sy->answers, q, frames,
-				     find_user(sy, p, q.addr, q.code, frames));
+	if (!id)
+		id = cache_add(&sy->cache, key, frames,
+			       find_user(sy, p, key.addr, key.code, frames));
+	return cache_frames(&sy->cache, id, ret);
 }
 
 size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
 		      uint64_t addr, const uint32_t **ret)
 {
-	return answers_frames(&sy->answers,
-			      answer(sy, p, (struct question){.addr = addr, .code = c}), ret);
+	return find_cached(sy, p, (struct cached){.addr = addr, .code = c}, ret);
 }
 
-static uint32_t answer_at(struct symbolizer *sy, const struct process *p, uint64_t addr,
-			  const struct snapfile *sf, struct snapfile_span span)
+/* The only code at an address at a time; NULL: none, or it is ambiguous. */
+static const struct snapfile_code *code_at(struct symbolizer *sy, const struct process *p,
+					   uint64_t addr, uint64_t time)
 {
+	const struct snapfile *sf = symbolizer_snapshot(sy, p);
 	const struct snapfile_code *c[SNAPFILE_AROUND];
-	struct question q = {.addr = addr};
 
-	if (sf && snapfile_find(sf, addr, span, c) == 1)
-		q.code = c[0];
-	else
-		q.generation = p->generation;
-	return answer(sy, p, q);
+	return sf && snapfile_find(sf, addr, snapfile_around(sf, time), c) == 1 ? c[0] : NULL;
 }
 
 size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			uint64_t time, const uint32_t **ret)
 {
-	const struct snapfile *sf = symbolizer_snapshot(sy, p);
-	struct snapfile_span span = sf ? snapfile_around(sf, time) : (struct snapfile_span){0};
+	const struct snapfile_code *c = code_at(sy, p, addr, time);
+	struct cached key = {.addr = addr, .code = c, .generation = c ? 0 : p->generation};
 
-	return answers_frames(&sy->answers, answer_at(sy, p, addr, sf, span), ret);
-}
-
-uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr)
-{
-	struct question q = {.addr = addr, .generation = p->generation};
-	const uint32_t *frames;
-
-	answers_frames(&sy->answers, answer(sy, p, q), &frames);
-	return frames[0];
+	return find_cached(sy, p, key, ret);
 }
 
 bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			  uint64_t time)
 {
-	const struct snapfile *sf = symbolizer_snapshot(sy, p);
-	const struct snapfile_code *c[SNAPFILE_AROUND];
+	const struct snapfile_code *c = code_at(sy, p, addr, time);
 
-	return sf && snapfile_find(sf, addr, snapfile_around(sf, time), c) == 1 &&
-	       c[0]->record->kind == SNAP_COMPILED && !(c[0]->record->flags & SNAP_BETWEEN);
+	return c && c->record->kind == SNAP_COMPILED && !(c->record->flags & SNAP_BETWEEN);
 }
 
-uint32_t symbolize_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
-			uint64_t time)
+uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr)
 {
+	struct cached key = {.addr = addr, .generation = p->generation};
 	const uint32_t *frames;
 
-	symbolize_frames(sy, p, addr, time, &frames);
+	find_cached(sy, p, key, &frames);
 	return frames[0];
-}
-
-static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
-{
-	const struct mapping *m;
-	struct kernel_symbol s;
-	const char *path;
-
-	if (kernel_find(sy->kernel, addr, &s)) {
-		symname_add_clean(&sy->name, s.name, s.len);
-		return intern(sy, FRAME_KERNEL);
-	}
-	m = space_find(kernel, addr);
-	path = m ? space_path(sy->space, m->path) : "";
-	if (!m || has_prefix(path, "[kernel"))
-		return intern_text(sy, "[kernel]");
-	return elffiles_unnamed(sy->stacks, path);
-}
-
-uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
-{
-	struct question q = {.addr = addr, .generation = kernel->generation};
-	uint32_t number = answers_find(&sy->answers, q), frame;
-	const uint32_t *frames;
-
-	if (!number) {
-		frame = find_kernel(sy, kernel, addr);
-		number = answers_keep(&sy->answers, q, &frame, 1);
-	}
-	answers_frames(&sy->answers, number, &frames);
-	return frames[0];
-}
-
-const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p)
-{
-	return p->code ? codemaps_snapshot(sy->codes, p->code) : NULL;
-}
-
-uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
-			  struct snapfile_span span)
-{
-	return codemaps_method(sy->codes, p->code, method, span);
-}
-
-uint32_t symbolizer_stale(const struct symbolizer *sy)
-{
-	return codemaps_stale(sy->codes);
 }
 
 bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t addr,
@@ -231,6 +322,37 @@ bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t 
 			   ? NULL
 			   : elffiles_cfi(sy->files, p->root, m->path);
 	return true;
+}
+
+/* ---- the kernel -------------------------------------------------------------------------- */
+
+static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
+{
+	const struct mapping *m;
+	struct kernel_symbol s;
+	const char *path;
+
+	if (kernel_find(sy->kernel, addr, &s))
+		return intern_clean(sy, s.name, s.len, FRAME_KERNEL);
+	m = space_find(kernel, addr);
+	path = m ? space_path(sy->space, m->path) : "";
+	if (!m || has_prefix(path, "[kernel"))
+		return intern(sy, "[kernel]", FRAME_UNKNOWN);
+	return elffiles_unnamed(sy->stacks, path);
+}
+
+uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
+{
+	struct cached key = {.addr = addr, .generation = kernel->generation};
+	uint32_t id = cache_find(&sy->cache, &key), frame;
+	const uint32_t *frames;
+
+	if (!id) {
+		frame = find_kernel(sy, kernel, addr);
+		id = cache_add(&sy->cache, key, &frame, 1);
+	}
+	cache_frames(&sy->cache, id, &frames);
+	return frames[0];
 }
 
 void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *change)

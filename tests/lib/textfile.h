@@ -13,7 +13,7 @@ __attribute__((unused)) static int file_of(const void *p, size_t len)
 	int fd = memfd_create("input", MFD_CLOEXEC);
 	struct err err;
 
-	if (fd < 0 || fs_write_all(fd, p, len, &err) < 0)
+	if (fd < 0 || fs_write_all(fd, len ? p : "", len, &err) < 0)
 		abort();
 	return fd;
 }

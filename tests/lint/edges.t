@@ -22,7 +22,7 @@ perf:        dfg common
 elf:         dfg common
 jit:         dfg common elf calltree
 unwind:      dfg common elf jit
-symbols:     dfg common session elf jit unwind perf
+symbols:     common session elf jit unwind perf
 profile:     common session elf calltree unwind perf symbols
 format:      dfg common session elf calltree
 report:      common session jit calltree profile format

@@ -72,7 +72,10 @@ static void print_counters(struct counter *c, const char *title)
 /* One of the codes that may be there. */
 static const char *name_of(struct stat_run *r, uint64_t addr)
 {
-	return stacks_frame(r->stacks, symbolize_user(r->symbols, r->process, addr, r->time))->name;
+	const uint32_t *frames;
+
+	symbolize_frames(r->symbols, r->process, addr, r->time, &frames);
+	return stacks_frame(r->stacks, frames[0])->name;
 }
 
 static void show(struct stat_run *r, const char *what, const uint64_t *addrs, size_t n)

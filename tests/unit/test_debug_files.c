@@ -8,21 +8,12 @@
 #include "common/fs.h"
 #include "lib/elfmake.h"
 #include "lib/tap.h"
+#include "lib/textfile.h"
 #include "symbols/elfsym.h"
-
-static int file_of(const struct str *s)
-{
-	struct err err;
-	int fd = memfd_create("elf", MFD_CLOEXEC);
-
-	if (fd < 0 || fs_write_all(fd, s->buf ? s->buf : "", s->len, &err) < 0)
-		abort();
-	return fd;
-}
 
 static struct debug_link link_of(const struct str *s)
 {
-	CLEANUP(close_fd) int fd = file_of(s);
+	CLEANUP(close_fd) int fd = file_of(s->buf, s->len);
 	struct debug_link l;
 	struct err err;
 
@@ -33,7 +24,7 @@ static struct debug_link link_of(const struct str *s)
 /* The copy of a debug file's symbols in ret, if it belongs to the link. */
 static bool copy(const struct debug_link *l, const struct str *debug, struct str *ret)
 {
-	CLEANUP(close_fd) int from = file_of(debug);
+	CLEANUP(close_fd) int from = file_of(debug->buf, debug->len);
 	CLEANUP(close_fd) int to = memfd_create("copy", MFD_CLOEXEC);
 	struct debug_copy c = {.link = l, .from = from, .to = to};
 	bool done = false;
@@ -91,6 +82,8 @@ static void test_links(void)
 static void test_copy(void)
 {
 	CLEANUP(str_fini) struct str debug = {0}, got = {0}, file = {0};
+	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(close_fd) int debug_fd = -1;
 	CLEANUP(elfsym_close) struct elfsym *es = NULL;
 	struct debug_link l = {.id_len = 20};
 	struct elf_symbol s = {.name = "nothing"};
@@ -108,7 +101,9 @@ static void test_copy(void)
 	elfmake_start(&m);
 	elfmake_build_id(&m, 7);
 	elfmake_end(&m, &file);
-	es = elfsym_of(bytes_of(file.buf, file.len), bytes_of(got.buf, got.len), &err);
+	fd = file_of(file.buf, file.len);
+	debug_fd = file_of(got.buf, got.len);
+	es = elfsym_open(fd, debug_fd, &err);
 	ok(es && elfsym_find(es, 0x1190, &s), "they name a function: %s", s.name);
 }
 

@@ -4,11 +4,16 @@
 
 #include "lib/elfmake.h"
 #include "lib/tap.h"
+#include "lib/textfile.h"
 #include "symbols/elfsym.h"
 
-static struct bytes of(const struct str *s)
+/* debug may be NULL. */
+static struct elfsym *elfsym_of(const struct str *file, const struct str *debug, struct err *err)
 {
-	return bytes_of(s->buf, s->len);
+	CLEANUP(close_fd) int fd = file_of(file->buf, file->len);
+	CLEANUP(close_fd) int debug_fd = debug ? file_of(debug->buf, debug->len) : -1;
+
+	return elfsym_open(fd, debug_fd, err);
 }
 
 static void is_named(const struct elfsym *es, uint64_t offset, const char *want)
@@ -54,7 +59,7 @@ static void test_dynsym(void)
 	start_stripped(&m);
 	elfmake_starts(&m, starts, 3, 3);
 	elfmake_end(&m, &file);
-	es = elfsym_of(of(&file), (struct bytes){0}, &err);
+	es = elfsym_of(&file, NULL, &err);
 	is_named(es, 0x110f, "exported");
 	is_named(es, 0x1120, NULL);
 	is_named(es, 0x1190, NULL);
@@ -81,7 +86,7 @@ static void test_starts_damaged(void)
 		elfmake_starts(&m, starts, 1, claimed);
 		elfmake_end(&m, &file);
 		elfsym_close(es);
-		es = elfsym_of(of(&file), (struct bytes){0}, &err);
+		es = elfsym_of(&file, NULL, &err);
 		ok(es && !elfsym_start(es, 0x1100, &start), "%u starts of one are none", claimed);
 	}
 	/* The description tells another start than the row. */
@@ -90,7 +95,7 @@ static void test_starts_damaged(void)
 	m.data.buf[m.sections[m.count - 2].sh_offset - ELFMAKE_HEADERS + 8] ^= 1;
 	elfmake_end(&m, &file);
 	elfsym_close(es);
-	es = elfsym_of(of(&file), (struct bytes){0}, &err);
+	es = elfsym_of(&file, NULL, &err);
 	ok(es && !elfsym_start(es, 0x1100, &start), "two starts of one are none");
 }
 
@@ -108,7 +113,7 @@ static void test_mini(void)
 	start_stripped(&m);
 	elfmake_add(&m, ".gnu_debugdata", SHT_PROGBITS, xz.buf, xz.len);
 	elfmake_end(&m, &file);
-	es = elfsym_of(of(&file), (struct bytes){0}, &err);
+	es = elfsym_of(&file, NULL, &err);
 	is_named(es, 0x1190, "hidden");
 	is_named(es, 0x1110, "exported");
 	is_named(es, 0x11c0, NULL);
@@ -125,7 +130,7 @@ static void try_mini(const struct str *xz, size_t len, const char *what)
 	start_stripped(&m);
 	elfmake_add(&m, ".gnu_debugdata", SHT_PROGBITS, xz->buf, len);
 	elfmake_end(&m, &file);
-	es = elfsym_of(of(&file), (struct bytes){0}, &err);
+	es = elfsym_of(&file, NULL, &err);
 	ok(es && elfsym_find(es, 0x1110, &s) && !elfsym_find(es, 0x1190, &s), "%s", what);
 }
 
@@ -165,7 +170,7 @@ static void test_debug_file(void)
 		elfmake_symbols(&m, SHT_SYMTAB, "hidden@1180+40 exported@1100+20");
 		elfmake_build_id(&m, id);
 		elfmake_end(&m, &debug);
-		es = elfsym_of(of(&file), of(&debug), &err);
+		es = elfsym_of(&file, &debug, &err);
 		is_named(es, 0x1190, id == 7 ? "hidden" : NULL);
 		is_named(es, 0x1110, "exported");
 	}

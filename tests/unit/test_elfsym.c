@@ -8,6 +8,7 @@
 
 #include "common/fs.h"
 #include "lib/tap.h"
+#include "lib/textfile.h"
 
 #define SPIN "tests/golden/perf/spin"
 
@@ -41,7 +42,9 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *arg)
 
 static struct elfsym *elfsym_in(const void *p, size_t len, struct err *err)
 {
-	return elfsym_of(bytes_of(p, len), (struct bytes){0}, err);
+	CLEANUP(close_fd) int fd = file_of(p, len);
+
+	return elfsym_open(fd, -1, err);
 }
 
 static void is_at(const struct elfsym *es, uint64_t offset, const char *want)
@@ -64,7 +67,6 @@ static void test_own(void)
 	dl_iterate_phdr(find_code, &from);
 	if (!ok(es != NULL, "reads its own program"))
 		return;
-	ok(elfsym_count(es) > 10, "many symbols");
 	is_at(es, (uint64_t)(uintptr_t)known_function - from, "known_function");
 	is_at(es, (uint64_t)(uintptr_t)known_static - from, "known_static");
 	is_at(es, (uint64_t)(uintptr_t)plain_label - from, "plain_label");
@@ -90,8 +92,7 @@ static void test_library(void)
 	fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
 	es = elfsym_open(fd, -1, &err);
 	close(fd);
-	ok(es && elfsym_count(es) > 100, "%s: its symbols, also after its file is closed",
-	   info.dli_fname);
+	ok(es != NULL, "%s: its symbols, also after its file is closed", info.dli_fname);
 	/* Its code is linked at its file offset, as in every library of Debian. */
 	offset = (uint64_t)(uintptr_t)dlopen - map->l_addr;
 	ok(elfsym_find(es, offset, &s) && s.start <= offset && offset < s.end, "dlopen is %s",
