@@ -16,38 +16,38 @@ static const char usage[] =
 	"usage: dfg-inject [options] [PID [AGENT [OPTIONS]]]\n"
 	"\n"
 	"Loads AGENT (" DFG_AGENT_PATH ") into the running HotSpot JVM PID and hands it\n"
-	"OPTIONS. Without PID: into the only JVM there is. AGENT is a path as the JVM sees it.\n"
+	"OPTIONS. Without PID: into the only running JVM. AGENT is a path as the JVM sees it.\n"
 	"\n"
-	"  -t, --timeout MS   for everything together (5000)\n"
+	"  -t, --timeout MS   for the whole operation (5000)\n"
 	"  -h, --help         this text\n"
 	"  -V, --version      version\n"
 	"\n"
 	"exit status: 0 loaded, 1 failed, 2 usage, 3 no such process, 4 no JVM, 5 not permitted\n";
 
-struct found {
+struct jvm_count {
 	int count;
 	pid_t pid;
-	int hidden; /* processes that may not be looked at */
+	int hidden; /* processes that may not be inspected */
 };
 
 static int count_jvm(pid_t pid, void *arg)
 {
-	struct found *found = arg;
+	struct jvm_count *c = arg;
 	struct err ignored;
 	CLEANUP(close_fd) int procfd = proc_open(pid, &ignored);
-	int jvm = procfd >= 0 && pid != getpid() ? target_is_jvm(procfd, &ignored) : 0;
+	int jvm = procfd >= 0 && pid != getpid() ? process_is_jvm(procfd, &ignored) : 0;
 
 	if (jvm > 0) {
-		found->count++;
-		found->pid = pid;
+		c->count++;
+		c->pid = pid;
 	}
-	found->hidden += jvm < 0;
+	c->hidden += jvm < 0;
 	return 0;
 }
 
 static int find_only_jvm(pid_t *ret)
 {
-	struct found found = {0};
+	struct jvm_count found = {0};
 	struct err err;
 
 	if (proc_each(count_jvm, &found, &err) < 0) {
@@ -55,11 +55,11 @@ static int find_only_jvm(pid_t *ret)
 		return EXIT_FAILED;
 	}
 	if (found.count > 1) {
-		log_error("there are %d JVMs: say which one (PID)", found.count);
+		log_error("found %d JVMs; give the PID of one", found.count);
 		return EXIT_USAGE;
 	}
 	if (found.count == 0) {
-		log_error("no JVM found%s", found.hidden ? "; some processes may not be looked at: "
+		log_error("no JVM found%s", found.hidden ? "; some processes may not be inspected: "
 							   "run as root or as the JVM's user"
 							 : "");
 		return EXIT_NO_JVM;
@@ -68,7 +68,7 @@ static int find_only_jvm(pid_t *ret)
 	return EXIT_LOADED;
 }
 
-/* Fills in the options and the arguments; returns an exit status, or -1 to go on. */
+/* Parses options and arguments; returns an exit status, or -1 to continue. */
 static int parse_arguments(int argc, char **argv, struct attach_request *req)
 {
 	static const struct option options[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the process is, and whether it may be signalled. */
-#ifndef INJECTOR_TARGET_H
-#define INJECTOR_TARGET_H
+/* The JVM as a process: identifies it, tells if it may be signalled, and talks to its socket. */
+#ifndef INJECTOR_PROCESS_H
+#define INJECTOR_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,55 +10,70 @@
 #include "injector/attach.h"
 
 #define ATTACH_DISABLED_TEXT "it was started with -XX:+DisableAttachMechanism"
-#define ATTACH_NO_TMP_TEXT   "its /tmp, where its socket must be, takes no file"
+#define ATTACH_NO_TMP_TEXT   "cannot create a file in its /tmp, where its socket must be"
 
-struct target {
+struct jvm_process {
 	pid_t pid;
-	int procfd; /* both are tied to the one process, whatever becomes of its pid */
+	int procfd; /* this and pidfd mean the one process, even if its pid is reused */
 	int pidfd;
 	int rootfd; /* its root directory, O_PATH */
-	int cwdfd;  /* its working directory, O_PATH; -1 when it cannot be opened */
+	int cwdfd;  /* its working directory, O_PATH; -1 if it cannot be opened */
 	int tmpfd;  /* its /tmp, O_PATH */
 	struct proc_status st;
-	bool attach_disabled; /* its options say so */
+	bool attach_disabled; /* by its options */
 };
 
-#define TARGET_NONE                                                                                \
+#define JVM_PROCESS_EMPTY                                                                          \
 	{                                                                                          \
 		.procfd = -1, .pidfd = -1, .rootfd = -1, .cwdfd = -1, .tmpfd = -1                  \
 	}
 
 /* Opens procfd and pidfd and reads the status. */
-MUST_CHECK enum attach_result target_find(struct target *t, pid_t pid, struct err *err);
+MUST_CHECK enum attach_result process_open(struct jvm_process *p, pid_t pid, struct err *err);
 
-/* Looks at what only its own user and root may see: that it is a HotSpot JVM, its options, root and
- * working directory. A JVM that is only just starting is given until `deadline` (clock_ms) or half
- * a second. err->code is EACCES or EPERM where the caller may not look; it may try again with other
- * ids. */
-MUST_CHECK enum attach_result target_look(struct target *t, uint64_t deadline, struct err *err);
+/* Reads what only its own user and root may: that it is a HotSpot JVM, its options, root and
+ * working directory. Waits for a JVM that is just starting, until `deadline` (clock.h) or half a
+ * second. err->code is EACCES or EPERM if the caller lacks the rights; it may retry with other ids.
+ */
+MUST_CHECK enum attach_result process_inspect(struct jvm_process *p, uint64_t deadline,
+					      struct err *err);
 
 /* Opens its /tmp, inside its root. */
-MUST_CHECK enum attach_result target_open_tmp(struct target *t, struct err *err);
+MUST_CHECK enum attach_result process_open_tmp(struct jvm_process *p, struct err *err);
 
-/* ATTACH_OK when SIGQUIT is safe at this moment: it is caught, the process runs, nobody traces it
- * and no freezer holds it. Refreshes t->st. */
-MUST_CHECK enum attach_result target_check(struct target *t, struct err *err);
+/* ATTACH_OK if SIGQUIT is safe now: it is caught, the process runs, is not traced and not frozen.
+ * Refreshes p->st. */
+MUST_CHECK enum attach_result process_check(struct jvm_process *p, struct err *err);
 
-MUST_CHECK enum attach_result target_signal(const struct target *t, int sig, struct err *err);
+MUST_CHECK enum attach_result process_signal(const struct jvm_process *p, int sig, struct err *err);
 
-/* Started within the last ten seconds, or so recently that it cannot be told. */
-bool target_is_young(const struct target *t);
+/* True if it started within the last ten seconds, or if that is unknown. */
+bool process_is_young(const struct jvm_process *p);
+bool process_is_alive(const struct jvm_process *p);
+void process_close(struct jvm_process *p);
 
-bool target_is_alive(const struct target *t);
-
-/* Whether a HotSpot JVM's library is mapped: 1, 0, or -1 with err. Where maps may not be read, a
+/* Returns 1 if a HotSpot JVM's library is mapped, 0, or -1 with err. If maps may not be read, a
  * process named "java" counts as one. */
-int target_is_jvm(int procfd, struct err *err);
+int process_is_jvm(int procfd, struct err *err);
 
-void target_fini(struct target *t);
-static inline void cleanup_target_fini(struct target *t)
+/* True if /proc/PID/cmdline and /proc/PID/environ (NUL-separated; either may be empty) enable
+ * DisableAttachMechanism: JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, the options before the main class,
+ * _JAVA_OPTIONS; the last one wins. Ignores the application's own arguments, argument files and
+ * .hotspotrc. */
+bool jvm_args_disable_attach(const char *cmdline, size_t cmdline_len, const char *env,
+			     size_t env_len);
+
+/* In socket.c: connects to the JVM, asking it to listen first if it does not (an .attach_pid file,
+ * removed afterwards, and a SIGQUIT; two if it just started); sends one request and appends the
+ * reply. To be called with the JVM's ids: it must own the file, and only they tell if it can write
+ * /tmp. ATTACH_REFUSED: the socket is not the JVM's. */
+MUST_CHECK enum attach_result process_exchange(struct jvm_process *p, const struct str *request,
+					       uint64_t deadline, struct str *reply,
+					       struct err *err);
+
+static inline void cleanup_process_close(struct jvm_process *p)
 {
-	target_fini(t);
+	process_close(p);
 }
 
 #endif

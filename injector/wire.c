@@ -2,6 +2,21 @@
 #include "injector/wire.h"
 
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum attach_result attach_fail(enum attach_result result, struct err *err, int code,
+			       const char *fmt, ...)
+{
+	char text[sizeof(err->msg)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	err_set(err, code, "%s", text);
+	return result;
+}
 
 static bool is_too_long(const char *const args[3], size_t max)
 {
@@ -40,7 +55,7 @@ bool attach_build_v2(struct str *out, const char *command, const char *const arg
 	return true;
 }
 
-/* A decimal number with an optional sign, up to `end`, which it must reach. */
+/* Parses a decimal number with an optional sign that ends at `end`. */
 static bool parse_int(const char *p, const char *end, int *ret)
 {
 	bool minus = p < end && *p == '-';
@@ -68,8 +83,8 @@ static const char *line_end(const char *p, const char *end)
 	return nl ? nl : end;
 }
 
-/* The JVM's lines as one: "; " between them, nothing of a terminal's control codes. */
-static void add_words(struct str *out, const char *p, const char *end)
+/* Appends the JVM's lines as one, separated by "; ", without control codes. */
+static void add_message(struct str *out, const char *p, const char *end)
 {
 	while (p < end && out->len < sizeof(((struct err *)0)->msg)) {
 		const char *eol = line_end(p, end);
@@ -86,22 +101,22 @@ static void add_words(struct str *out, const char *p, const char *end)
 	}
 }
 
-static enum attach_result refused(const char *p, const char *end, struct err *err)
+static enum attach_result refuse(const char *p, const char *end, struct err *err)
 {
-	CLEANUP(str_fini) struct str words = {0};
+	CLEANUP(str_fini) struct str message = {0};
 
-	add_words(&words, p, end);
-	err_set(err, 0, "the JVM refused: %s",
-		words.len ? words.buf : "it could not load the library (JDK 8 gives no reason)");
-	return ATTACH_REFUSED;
+	add_message(&message, p, end);
+	return attach_fail(ATTACH_REFUSED, err, 0, "the JVM refused: %s",
+			   message.len ? message.buf
+				       : "it could not load the library (JDK 8 gives no reason)");
 }
 
-/* "<status>\n<text>". What the text of a "load" is:
- *   JDK 8       status 0: "<code>\n"; other: nothing
+/* A reply is "<status>\n<text>". The text of a "load":
+ *   JDK 8       status 0: "<code>\n"; other: empty
  *   JDK 9-20    status 0: "return code: <code>\n"; other: the reason
- *   JDK 21+     status 0 always; the text is either "return code: <code>\n" or the reason
- *   JDK 25      the same through version 2; output is streamed, so that no refusal has a status
- * Older ones refuse with a status other than 0 when EnableDynamicAgentLoading is off. */
+ *   JDK 21+     status 0 always; the text is "return code: <code>\n" or the reason
+ *   JDK 25      the same in version 2; output is streamed, so that no refusal has a status
+ * Older ones refuse with a status other than 0 if EnableDynamicAgentLoading is off. */
 enum attach_result attach_parse_reply(const char *p, size_t len, int *ret_code, struct err *err)
 {
 	static const char prefix[] = "return code: ";
@@ -109,30 +124,27 @@ enum attach_result attach_parse_reply(const char *p, size_t len, int *ret_code, 
 	const char *eol = line_end(p, end);
 	int status;
 
-	if (len == 0 || eol == end || !parse_int(p, eol, &status)) {
-		err_set(err, 0, "the answer is not one of the attach protocol (%zu bytes)", len);
-		return ATTACH_FAILED;
-	}
+	if (len == 0 || eol == end || !parse_int(p, eol, &status))
+		return attach_fail(ATTACH_FAILED, err, 0,
+				   "the reply is not one of the attach protocol (%zu bytes)", len);
 	p = eol + 1;
-	if (status == WIRE_BAD_VERSION) {
-		err_set(err, 0, "the JVM does not speak this version of the attach protocol");
-		return ATTACH_FAILED;
-	}
+	if (status == WIRE_BAD_VERSION)
+		return attach_fail(ATTACH_FAILED, err, 0,
+				   "the JVM does not speak this version of the attach protocol");
 	if (status != 0)
-		return refused(p, end, err);
+		return refuse(p, end, err);
 	eol = line_end(p, end);
-	if (p == end) {
-		err_set(err, 0, "the JVM does not say what became of the library");
-		return ATTACH_FAILED;
-	}
+	if (p == end)
+		return attach_fail(ATTACH_FAILED, err, 0,
+				   "the JVM does not say if it loaded the library");
 	if ((size_t)(eol - p) >= sizeof(prefix) && !memcmp(p, prefix, sizeof(prefix) - 1))
 		p += sizeof(prefix) - 1;
 	if (parse_int(p, eol, ret_code))
 		return ATTACH_OK;
-	return refused(p, end, err);
+	return refuse(p, end, err);
 }
 
-/* "0\n<version>[ <option>...]" */
+/* The reply is "0\n<version>[ <option>...]". */
 bool attach_offers_v2(const char *p, size_t len)
 {
 	const char *end = p + len;

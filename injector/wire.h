@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of HotSpot's attach protocol. Pure: no descriptor is touched here.
+/* Builds and parses the messages of HotSpot's attach protocol.
  *
  * One connection carries one request and one reply. Version 1 (every JDK) has a name and exactly
  * three arguments of at most 1024 bytes; version 2 (JDK 24) lifts both limits. */
@@ -17,17 +17,20 @@
 #define WIRE_REPLY_MAX	 (64u << 10)
 #define WIRE_BAD_VERSION 101 /* ATTACH_ERROR_BADVERSION */
 
-/* Appends a request to `out`. args are three texts. False: an argument is too long. */
+/* Sets err as err_set does, and returns the result. */
+enum attach_result attach_fail(enum attach_result result, struct err *err, int code,
+			       const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* Appends a request to `out`. False: an argument is too long. */
 MUST_CHECK bool attach_build_v1(struct str *out, const char *command, const char *const args[3]);
 MUST_CHECK bool attach_build_v2(struct str *out, const char *command, const char *const args[3]);
 
-/* Takes the reply to "load" apart. ATTACH_OK: Agent_OnAttach has run and returned *ret_code;
- * ATTACH_REFUSED: the JVM's own words are in err, cleaned; ATTACH_FAILED: no such protocol. */
+/* Parses the reply to "load". ATTACH_OK: Agent_OnAttach returned *ret_code; ATTACH_REFUSED: err has
+ * the JVM's message, sanitised; ATTACH_FAILED: not this protocol. */
 MUST_CHECK enum attach_result attach_parse_reply(const char *p, size_t len, int *ret_code,
 						 struct err *err);
 
-/* Whether the reply to "getversion" offers version 2. JVMs before JDK 24 do not know the command.
- */
+/* True if the reply to "getversion" offers version 2. JVMs before JDK 24 refuse the command. */
 bool attach_offers_v2(const char *p, size_t len);
 
 #endif

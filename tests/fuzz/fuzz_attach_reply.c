@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a JVM, or whoever sits in its place, answers to an attach client; and what it says of its
  * own command line. The first byte chooses. */
-#include "injector/jvm_args.h"
+#include "injector/process.h"
 #include "injector/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

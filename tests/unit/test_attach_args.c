@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whether a JVM was told not to be attached to. */
-#include "injector/jvm_args.h"
+#include "injector/process.h"
 #include "lib/tap.h"
 
 #define OFF "-XX:+DisableAttachMechanism"

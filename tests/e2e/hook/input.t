@@ -10,14 +10,14 @@ hook_setup
 trap 'kill $held 2>/dev/null; hook_teardown' EXIT
 held=
 
-# Runs a command; passes when it ends with 0 within 600 ms.
+# Runs a command; passes when it ends with 0 within 2 s, also on a busy machine.
 in_time() {
 	local from to
 	from=$(date +%s%N)
 	"$@" || return
 	to=$(date +%s%N)
 	echo "took $(((to - from) / 1000000)) ms"
-	[ $(((to - from) / 1000000)) -lt 600 ]
+	[ $(((to - from) / 1000000)) -lt 2000 ]
 }
 
 # stdin

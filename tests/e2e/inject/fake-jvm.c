@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A process that looks like a JVM to an attach client, and misbehaves as told.
+/* A process that looks like a JVM to an attach client, and misbehaves in one way (MODE).
  *
  *   fakejvm LIBJVM LOG MODE [REPLY]
  *
@@ -64,7 +64,7 @@ static int listen_like_a_jvm(void)
 	return sock;
 }
 
-/* What HotSpot does on SIGQUIT (AttachListener::is_init_trigger). */
+/* Does what HotSpot does on SIGQUIT (AttachListener::is_init_trigger). */
 static int is_triggered(void)
 {
 	char name[64];
@@ -140,6 +140,18 @@ static void serve(const char *reply)
 	}
 }
 
+/* Removes files of an ended process with the same pid. */
+static void remove_names(void)
+{
+	char name[64];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), i ? "/tmp/.attach_pid%d" : "/tmp/.java_pid%d",
+			 (int)getpid());
+		unlink(name);
+	}
+}
+
 static void catch_quit(void)
 {
 	struct sigaction sa = {.sa_handler = on_quit, .sa_flags = SA_RESTART};
@@ -161,6 +173,7 @@ int main(int argc, char **argv)
 	}
 	log_fd = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	mode = argv[3];
+	remove_names();
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!strcmp(mode, "late")) {

@@ -24,7 +24,9 @@ fake() {
 	: >"$L"
 	chmod 666 "$L"
 	mkfifo "$D/ready$n"
-	(cd "$D/cwd" && exec ${AS:-} "$D/fakejvm" "$D/libjvm.so" "$L" "$@") >"$D/ready$n" &
+	# Files of an ended process with the same pid go first; with $AS, only root may remove them.
+	(cd "$D/cwd" && rm -rf "/tmp/.java_pid$BASHPID" "/tmp/.attach_pid$BASHPID" &&
+		exec ${AS:-} "$D/fakejvm" "$D/libjvm.so" "$L" "$@") >"$D/ready$n" &
 	P=$!
 	pids="$pids $P"
 	read -r _ <"$D/ready$n"
