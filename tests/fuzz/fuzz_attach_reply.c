@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a JVM, or whoever sits in its place, answers to an attach client; and what it says of its
- * own command line. The first byte chooses. */
+/* Replies of a JVM, or of another process in its place, to an attach client; and the command line
+ * of a JVM. The first byte chooses. */
 #include "injector/process.h"
 #include "injector/wire.h"
 

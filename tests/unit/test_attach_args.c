@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether a JVM was told not to be attached to. */
+/* Options of a JVM that disable attach: where they may stand, and which one wins. */
 #include "injector/process.h"
 #include "lib/tap.h"
 
@@ -35,9 +35,12 @@ static void test_command_line(void)
 
 static void test_application_arguments(void)
 {
-	ok(!DISABLED("java\0Main\0" OFF "\0", ""), "behind the main class");
-	ok(!DISABLED("java\0-jar\0a.jar\0" OFF "\0", ""), "behind -jar");
-	ok(!DISABLED("java\0-m\0mod/Main\0" OFF "\0", ""), "behind -m");
+	ok(!DISABLED("java\0Main\0" OFF "\0", ""),
+	   "an option after the main class is the application's");
+	ok(!DISABLED("java\0-jar\0a.jar\0" OFF "\0", ""),
+	   "an option after -jar is the application's");
+	ok(!DISABLED("java\0-m\0mod/Main\0" OFF "\0", ""),
+	   "an option after -m is the application's");
 	ok(DISABLED("java\0-cp\0a:b\0" OFF "\0Main\0", ""), "-cp takes a value");
 	ok(DISABLED("java\0--add-opens\0java.base/x=y\0" OFF "\0-jar\0a\0", ""), "--add-opens too");
 	ok(DISABLED("java\0--add-opens=java.base/x=y\0" OFF "\0-jar\0a\0", ""), "or with =");

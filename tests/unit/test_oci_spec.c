@@ -27,7 +27,7 @@ static void check_add(const char *name, const char *text, const char *want)
 	is_str(s.buf, want, "changes nothing");
 }
 
-/* What was put in comes out without a trace. */
+/* Removing the hook restores the text. */
 static void check_remove(const char *name, const char *text)
 {
 	CLEANUP(str_fini) struct str s = {0};
