@@ -2,88 +2,30 @@
 #include "perf/address_space.h"
 
 #include "common/str.h"
+#include "common/table.h"
 
-/* Shared by the processes of a fork until one of them changes it. */
+/* Shared by parent and child of a fork until one of them changes it. */
 struct maps {
 	size_t refs;
 	size_t count, cap;
 	struct mapping *list; /* sorted, no overlap */
 };
 
-/* Open addressing: index + 1 of an array's element, 0: empty. Nothing is ever removed. */
-struct table {
-	uint32_t *slots;
-	size_t mask;
-};
-
 struct space {
 	struct process *processes;
 	size_t process_count, process_cap;
-	struct table by_pid;
+	struct hash_table by_pid;
 
 	struct thread *threads;
 	size_t thread_count, thread_cap;
-	struct table by_tid;
+	struct hash_table by_tid;
 
 	char **paths;
 	size_t path_count, path_cap;
-	struct table by_path;
+	struct hash_table by_path;
 
 	uint32_t generation;
 };
-
-static uint64_t hash_number(uint64_t n)
-{
-	n *= 0x9e3779b97f4a7c15ull;
-	return n ^ n >> 32;
-}
-
-static uint64_t hash_text(const char *s)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * 1099511628211ull;
-	return hash_number(h);
-}
-
-static uint64_t hash_process(const struct space *sp, size_t i)
-{
-	return hash_number((uint64_t)sp->processes[i].pid);
-}
-
-static uint64_t hash_thread(const struct space *sp, size_t i)
-{
-	return hash_number((uint64_t)sp->threads[i].tid);
-}
-
-static uint64_t hash_path(const struct space *sp, size_t i)
-{
-	return hash_text(sp->paths[i]);
-}
-
-static void table_place(struct table *t, uint64_t hash, size_t index)
-{
-	size_t i = hash & t->mask;
-
-	while (t->slots[i])
-		i = (i + 1) & t->mask;
-	t->slots[i] = (uint32_t)index + 1;
-}
-
-/* Takes in element `index`, the newest of the array. */
-static void table_add(const struct space *sp, struct table *t, size_t index,
-		      uint64_t (*hash)(const struct space *, size_t))
-{
-	if (!t->slots || index >= t->mask / 2) {
-		free(t->slots);
-		t->mask = t->mask ? t->mask * 2 + 1 : 63;
-		t->slots = xcalloc(t->mask + 1, sizeof(*t->slots));
-		for (size_t i = 0; i < index; i++)
-			table_place(t, hash(sp, i), i);
-	}
-	table_place(t, hash(sp, index), index);
-}
 
 static void maps_unref(struct maps *m)
 {
@@ -105,7 +47,7 @@ struct space *space_new(void)
 {
 	struct space *sp = xcalloc(1, sizeof(*sp));
 
-	space_comm(sp, 0, 0, "swapper"); /* the idle task has no record of its own */
+	space_comm(sp, 0, 0, "swapper"); /* perf writes no record for the idle task */
 	return sp;
 }
 
@@ -118,30 +60,28 @@ void space_free(struct space *sp)
 	for (size_t i = 0; i < sp->path_count; i++)
 		free(sp->paths[i]);
 	free(sp->processes);
-	free(sp->by_pid.slots);
+	hash_fini(&sp->by_pid);
 	free(sp->threads);
-	free(sp->by_tid.slots);
+	hash_fini(&sp->by_tid);
 	free(sp->paths);
-	free(sp->by_path.slots);
+	hash_fini(&sp->by_path);
 	free(sp);
 }
 
 struct process *space_process(struct space *sp, pid_t pid)
 {
-	size_t i = hash_number((uint64_t)pid) & sp->by_pid.mask;
+	uint64_t hash = hash_mix((uint64_t)pid);
 	struct process *p;
 
-	for (; sp->by_pid.slots && sp->by_pid.slots[i]; i = (i + 1) & sp->by_pid.mask) {
-		p = &sp->processes[sp->by_pid.slots[i] - 1];
-		if (p->pid == pid)
-			return p;
-	}
+	for (struct hash_probe at = {.hash = hash}; hash_next(&sp->by_pid, &at);)
+		if (sp->processes[at.index].pid == pid)
+			return &sp->processes[at.index];
 	sp->processes =
 		grow(sp->processes, sp->process_count, &sp->process_cap, sizeof(*sp->processes));
+	hash_add(&sp->by_pid, hash, (uint32_t)sp->process_count);
 	p = &sp->processes[sp->process_count++];
 	*p = (struct process){
 		.pid = pid, .generation = ++sp->generation, .new = true, .maps = maps_new()};
-	table_add(sp, &sp->by_pid, sp->process_count - 1, hash_process);
 	return p;
 }
 
@@ -157,53 +97,39 @@ const struct thread *space_thread_at(const struct space *sp, size_t i)
 
 struct thread *space_thread(struct space *sp, pid_t pid, pid_t tid)
 {
-	size_t i = hash_number((uint64_t)tid) & sp->by_tid.mask;
+	uint64_t hash = hash_mix((uint64_t)tid);
 	struct thread *t;
 
-	for (; sp->by_tid.slots && sp->by_tid.slots[i]; i = (i + 1) & sp->by_tid.mask) {
-		t = &sp->threads[sp->by_tid.slots[i] - 1];
-		if (t->tid == tid)
-			return t;
-	}
+	for (struct hash_probe at = {.hash = hash}; hash_next(&sp->by_tid, &at);)
+		if (sp->threads[at.index].tid == tid)
+			return &sp->threads[at.index];
 	sp->threads = grow(sp->threads, sp->thread_count, &sp->thread_cap, sizeof(*sp->threads));
+	hash_add(&sp->by_tid, hash, (uint32_t)sp->thread_count);
 	t = &sp->threads[sp->thread_count++];
 	*t = (struct thread){.pid = pid, .tid = tid};
-	table_add(sp, &sp->by_tid, sp->thread_count - 1, hash_thread);
 	return t;
 }
 
 static uint32_t intern_path(struct space *sp, const char *path)
 {
-	size_t i = hash_text(path) & sp->by_path.mask;
+	uint64_t hash = hash_bytes(0, path, strlen(path));
 
-	for (; sp->by_path.slots && sp->by_path.slots[i]; i = (i + 1) & sp->by_path.mask)
-		if (strcmp(sp->paths[sp->by_path.slots[i] - 1], path) == 0)
-			return sp->by_path.slots[i] - 1;
+	for (struct hash_probe at = {.hash = hash}; hash_next(&sp->by_path, &at);)
+		if (strcmp(sp->paths[at.index], path) == 0)
+			return at.index;
 	sp->paths = grow(sp->paths, sp->path_count, &sp->path_cap, sizeof(*sp->paths));
+	hash_add(&sp->by_path, hash, (uint32_t)sp->path_count);
 	sp->paths[sp->path_count++] = xstrdup(path);
-	table_add(sp, &sp->by_path, sp->path_count - 1, hash_path);
 	return (uint32_t)sp->path_count - 1;
 }
 
-/* The first mapping that ends behind addr. */
-static size_t lower(const struct maps *m, uint64_t addr)
+/* Index of the first mapping that ends above addr. */
+static size_t find_mapping(const struct maps *m, uint64_t addr)
 {
-	size_t lo = 0, n = m->count;
-
-	while (n) {
-		size_t half = n / 2;
-
-		if (m->list[lo + half].end <= addr) {
-			lo += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return lo;
+	return m->count ? upper_bound(&m->list->end, m->count, sizeof(*m->list), addr) : 0;
 }
 
-/* The process's mappings, for itself alone and about to change. */
+/* Returns the process's mappings for a change, unshared. */
 static struct maps *own_maps(struct space *sp, struct process *p)
 {
 	p->generation = ++sp->generation;
@@ -242,10 +168,10 @@ void space_map(struct space *sp, pid_t pid, uint64_t start, uint64_t len, uint64
 		return;
 	new.path = intern_path(sp, path);
 	m = own_maps(sp, p);
-	at = last = lower(m, start);
+	at = last = find_mapping(m, start);
 	while (last < m->count && m->list[last].start < new.end)
 		last++;
-	/* What is left of the first and the last mapping that it overlaps. */
+	/* Keeps the remainders of the first and the last mapping that it overlaps. */
 	if (at < last && m->list[at].start < start) {
 		parts[n] = m->list[at];
 		parts[n++].end = start;
@@ -291,7 +217,7 @@ static void copy_process(struct space *sp, pid_t pid, pid_t ppid, bool copy)
 	struct process parent = *space_process(sp, ppid);
 	struct process *p = space_process(sp, pid);
 
-	/* Also when the number was another process's before. */
+	/* The pid may have been another process's before. */
 	maps_unref(p->maps);
 	if (copy)
 		parent.maps->refs++;
@@ -321,7 +247,7 @@ void space_fork(struct space *sp, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid, 
 
 const struct mapping *space_find(const struct process *p, uint64_t addr)
 {
-	size_t at = lower(p->maps, addr);
+	size_t at = find_mapping(p->maps, addr);
 
 	if (at == p->maps->count || p->maps->list[at].start > addr)
 		return NULL;
@@ -331,9 +257,4 @@ const struct mapping *space_find(const struct process *p, uint64_t addr)
 const char *space_path(const struct space *sp, uint32_t path)
 {
 	return sp->paths[path];
-}
-
-size_t space_path_count(const struct space *sp)
-{
-	return sp->path_count;
 }

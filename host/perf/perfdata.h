@@ -94,8 +94,6 @@ struct perfdata;
  * from a machine of the other byte order, from a pipe, or is compressed (perf record -z). */
 MUST_CHECK struct perfdata *perfdata_open(int fd, struct err *err);
 
-/* The same for bytes in memory, which must stay there. */
-MUST_CHECK struct perfdata *perfdata_of(const void *p, size_t len, struct err *err);
 void perfdata_close(struct perfdata *pd);
 
 /* The next record: true, or false at the end. Records that contradict themselves are passed over

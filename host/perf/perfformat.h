@@ -51,10 +51,6 @@ struct perfdata {
 	size_t build_id_count, build_id_cap;
 };
 
-/* perfheader.c: fills events, ids and build_ids, and gives where the records are. */
-MUST_CHECK int perfheader_read(struct perfdata *pd, struct bytes *ret_data, uint64_t *ret_missing,
-			       struct err *err);
-
 /* perfrecord.c: takes a record apart. False: it contradicts itself or is of no interest
  * (*ret_bad tells). `body` is the record behind its header. */
 bool perfrecord_parse(const struct perfdata *pd, const struct perf_event_header *h,

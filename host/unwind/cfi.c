@@ -7,14 +7,15 @@
 
 #include "common/filemap.h"
 #include "common/str.h"
+#include "common/table.h"
 #include "elf/elf_tables.h"
 #include "unwind/cfi_rule.h"
 
 #define SECTIONS_MAX 4096
 #define RULES_MAX    (1u << 16)
 #define PCS_MAX	     (1u << 20)
-/* For reading one file's rules, which takes microseconds each: libdw believes numbers of registers
- * up to 2^27, and a file could make each of its rules fill gigabytes. */
+/* Limit for reading one file's rules, microseconds each: libdw accepts register numbers up to 2^27,
+ * so that each rule of a hostile file could fill gigabytes. */
 #define READ_NS_MAX 2000000000u
 
 #if defined(__x86_64__)
@@ -23,70 +24,55 @@
 #define MACHINE EM_AARCH64
 #endif
 
-/* A place in the file and the number of its rule, from 1; 0: the slot is free. */
+/* A file offset and the number of its rule, from 1; 0: the slot is free. */
 struct pc_slot {
 	uint64_t offset;
 	uint32_t rule;
 };
 
 struct cfi {
-	struct filemap map; /* by cfi_open */
+	struct filemap map;
 	Elf *elf;
 	Dwarf *dwarf; /* owns `frames`; NULL when there is no .debug_frame */
 	Dwarf_CFI *eh, *frames;
-	bool eh_sought, frames_sought;
+	bool eh_searched, frames_searched;
 	clockid_t clock;
 	uint64_t read_ns; /* spent in libdw, by the clock */
 	struct elfsegs segments;
 
-	/* What was read so far; forgotten when it grows too large. */
+	/* Cache of rules by pc; emptied when it grows too large. */
 	struct cfi_exprs exprs;
 	struct cfi_rule *rules;
 	size_t rule_count, rule_cap;
-	uint32_t *by_rule; /* hash of the rules' bytes: number, from 1 */
-	size_t by_rule_size;
+	struct hash_table by_bytes; /* of rules */
 	struct pc_slot *pcs;
 	size_t pc_count, pcs_size; /* size: a power of two */
 };
 
-static struct cfi *open_elf(Elf *elf, struct filemap map, struct err *err)
-{
-	struct cfi *c = xcalloc(1, sizeof(*c));
-	GElf_Ehdr eh;
-
-	c->elf = elf;
-	c->map = map;
-	c->clock = CLOCK_MONOTONIC;
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh)) {
-		err_set(err, 0, "not an ELF file");
-	} else if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
-		   eh.e_machine != MACHINE) {
-		err_set(err, 0, "an ELF file of another architecture");
-	} else {
-		elfsegs_read(c->elf, &c->segments);
-		return c;
-	}
-	cfi_close(c);
-	return NULL;
-}
-
-struct cfi *cfi_of(const void *p, size_t len, struct err *err)
-{
-	elf_version(EV_CURRENT);
-	return open_elf(elf_memory((char *)(uintptr_t)p, len), (struct filemap){0}, err);
-}
-
 struct cfi *cfi_open(int fd, struct err *err)
 {
-	struct filemap map;
+	CLEANUP(cfi_close) struct cfi *c = xcalloc(1, sizeof(*c));
+	GElf_Ehdr eh;
 
 	elf_version(EV_CURRENT);
-	/* A map of our own rather than elf_begin's: libelf then has no descriptor to use. */
-	if (filemap_open(fd, UINT64_MAX, &map, err) < 0) {
+	c->clock = CLOCK_MONOTONIC;
+	/* A mapping of our own rather than elf_begin's: libelf then has no descriptor to use. */
+	if (filemap_open(fd, UINT64_MAX, &c->map, err) < 0) {
 		err_wrap(err, "an ELF file");
 		return NULL;
 	}
-	return open_elf(elf_memory((char *)(uintptr_t)map.p, map.len), map, err);
+	c->elf = elf_memory((char *)(uintptr_t)c->map.p, c->map.len);
+	if (!c->elf || elf_kind(c->elf) != ELF_K_ELF || !gelf_getehdr(c->elf, &eh)) {
+		err_set(err, 0, "not an ELF file");
+		return NULL;
+	}
+	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    eh.e_machine != MACHINE) {
+		err_set(err, 0, "an ELF file of another architecture");
+		return NULL;
+	}
+	elfsegs_read(c->elf, &c->segments);
+	return TAKE_PTR(c);
 }
 
 void cfi_close(struct cfi *c)
@@ -101,12 +87,12 @@ void cfi_close(struct cfi *c)
 	elfsegs_fini(&c->segments);
 	free(c->exprs.list);
 	free(c->rules);
-	free(c->by_rule);
+	hash_fini(&c->by_bytes);
 	free(c->pcs);
 	free(c);
 }
 
-/* Compressed sections would have to be inflated, without a bound that we could set. */
+/* Rejects files with compressed sections: libdw would inflate them without a limit. */
 static bool has_debug_frame(Elf *elf)
 {
 	Elf_Scn *scn = NULL;
@@ -130,82 +116,51 @@ static bool has_debug_frame(Elf *elf)
 
 static Dwarf_CFI *eh_table(struct cfi *c)
 {
-	if (!c->eh_sought)
+	if (!c->eh_searched)
 		c->eh = dwarf_getcfi_elf(c->elf);
-	c->eh_sought = true;
+	c->eh_searched = true;
 	return c->eh;
 }
 
-/* Only for what .eh_frame does not tell: libdw looks at all debug sections to get at this one (and
- * for the path of the file, which is of no use to us and refused by confine_reader). */
+/* Used only for what .eh_frame lacks: libdw reads all debug sections to open this one (and looks
+ * for the path of the file, which confine_reader refuses). */
 static Dwarf_CFI *frames_table(struct cfi *c)
 {
-	if (!c->frames_sought && has_debug_frame(c->elf)) {
+	if (!c->frames_searched && has_debug_frame(c->elf)) {
 		c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
 		c->frames = c->dwarf ? dwarf_getcfi(c->dwarf) : NULL;
 	}
-	c->frames_sought = true;
+	c->frames_searched = true;
 	return c->frames;
 }
 
-static size_t mix(uint64_t n)
-{
-	n *= 0x9e3779b97f4a7c15u;
-	return (size_t)(n ^ n >> 32);
-}
-
-static size_t hash_rule(const struct cfi_rule *rule)
-{
-	uint64_t words[sizeof(*rule) / 8], h = 0;
-
-	_Static_assert(sizeof(*rule) % 8 == 0, "hashed by words");
-	memcpy(words, rule, sizeof(words));
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		h = mix(h ^ words[i]);
-	return h;
-}
-
-static void forget(struct cfi *c)
+static void clear_cache(struct cfi *c)
 {
 	c->exprs.count = 0;
 	c->rule_count = 0;
 	c->pc_count = 0;
-	memset(c->by_rule, 0, c->by_rule_size * sizeof(*c->by_rule));
+	hash_fini(&c->by_bytes);
 	memset(c->pcs, 0, c->pcs_size * sizeof(*c->pcs));
 }
 
-/* The number of an equal rule, or of this one, added. */
-static uint32_t keep_rule(struct cfi *c, const struct cfi_rule *rule)
+/* Finds or adds an equal rule. Returns its number, from 1. */
+static uint32_t intern_rule(struct cfi *c, const struct cfi_rule *rule)
 {
-	size_t i;
+	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
 
-	if (c->rule_count * 2 >= c->by_rule_size) {
-		size_t size = c->by_rule_size ? c->by_rule_size * 2 : 256;
-
-		free(c->by_rule);
-		c->by_rule = xcalloc(size, sizeof(*c->by_rule));
-		c->by_rule_size = size;
-		for (uint32_t n = 0; n < c->rule_count; n++) {
-			for (i = hash_rule(&c->rules[n]) & (size - 1); c->by_rule[i];
-			     i = (i + 1) & (size - 1))
-				;
-			c->by_rule[i] = n + 1;
-		}
-	}
-	for (i = hash_rule(rule) & (c->by_rule_size - 1); c->by_rule[i];
-	     i = (i + 1) & (c->by_rule_size - 1))
-		if (memcmp(&c->rules[c->by_rule[i] - 1], rule, sizeof(*rule)) == 0)
-			return c->by_rule[i];
+	for (struct hash_probe p = {.hash = hash}; hash_next(&c->by_bytes, &p);)
+		if (memcmp(&c->rules[p.index], rule, sizeof(*rule)) == 0)
+			return p.index + 1;
 	c->rules = grow(c->rules, c->rule_count, &c->rule_cap, sizeof(*c->rules));
 	c->rules[c->rule_count] = *rule;
-	c->by_rule[i] = (uint32_t)++c->rule_count;
-	return c->by_rule[i];
+	hash_add(&c->by_bytes, hash, (uint32_t)c->rule_count);
+	return (uint32_t)++c->rule_count;
 }
 
-/* The slot of a place: its own, or the free one where it belongs. */
+/* Finds the slot of an offset, or the free one where it belongs. */
 static struct pc_slot *find_slot(struct pc_slot *pcs, size_t size, uint64_t offset)
 {
-	size_t i = mix(offset) & (size - 1);
+	size_t i = hash_mix(offset) & (size - 1);
 
 	while (pcs[i].rule && pcs[i].offset != offset)
 		i = (i + 1) & (size - 1);
@@ -233,9 +188,9 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* How busy the machine is must not decide which rules there are. But to ask for the processor's
- * time takes a system call, as long as some rules: that begins when the time would be up by the
- * wall clock. */
+/* Adds time spent in libdw. A busy machine must not change which rules are read, but reading the
+ * thread's CPU clock takes a system call, as long as some rules: the wall clock is used until it
+ * would exceed the limit, then the CPU clock from zero. */
 static void count_time(struct cfi *c, uint64_t ns)
 {
 	c->read_ns += ns;
@@ -277,13 +232,13 @@ static const struct cfi_rule *add_pc(struct cfi *c, uint64_t offset)
 	struct pc_slot *slot;
 
 	if (c->pc_count >= PCS_MAX || c->rule_count >= RULES_MAX)
-		forget(c);
+		clear_cache(c);
 	if (c->pc_count * 2 >= c->pcs_size)
 		grow_pcs(c);
 	read_rule(c, offset, &rule);
 	slot = find_slot(c->pcs, c->pcs_size, offset);
 	slot->offset = offset;
-	slot->rule = keep_rule(c, &rule);
+	slot->rule = intern_rule(c, &rule);
 	c->pc_count++;
 	return &c->rules[slot->rule - 1];
 }

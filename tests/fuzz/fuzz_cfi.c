@@ -1,8 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An ELF file of a container, and the rules of unwinding in it. */
+#include <string.h>
 #include <sys/mman.h>
 
-#include "unwind/cfi.h"
+#include "common/filemap.h"
+
+/* A mapping that ends with its pages: the libraries are not built with a sanitizer, and one byte
+ * read after the file must show. So cfi.c is compiled here, with another filemap. */
+static struct {
+	const uint8_t *data;
+	size_t size;
+	void *map;
+	size_t map_len;
+} input;
+
+static int guarded_open(int fd, uint64_t max, struct filemap *ret, struct err *err)
+{
+	size_t len = (input.size + 0xfff) & ~(size_t)0xfff;
+	uint8_t *map = mmap(NULL, len + 0x1000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	(void)fd;
+	(void)max;
+	(void)err;
+	if (map == MAP_FAILED)
+		abort();
+	memcpy(map + len - input.size, input.data, input.size);
+	if (mprotect(map, len, PROT_READ) < 0 && len)
+		abort();
+	if (mprotect(map + len, 0x1000, PROT_NONE) < 0)
+		abort();
+	input.map = map;
+	input.map_len = len + 0x1000;
+	*ret = (struct filemap){.p = map + len - input.size, .len = input.size};
+	return 0;
+}
+
+static void guarded_close(struct filemap *m)
+{
+	munmap(input.map, input.map_len);
+	*m = (struct filemap){0};
+}
+
+#define filemap_open  guarded_open
+#define filemap_close guarded_close
+#include "unwind/cfi.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__asan_default_options(void);
@@ -37,35 +79,16 @@ static void walk(struct cfi *c, uint64_t offset, const struct stack_copy *stack)
 	}
 }
 
-/* A copy that ends with its pages: the libraries are not built with a sanitizer, and one byte read
- * after the file must show. */
-static uint8_t *map_guarded(const uint8_t *data, size_t size, size_t *ret_len, void **ret_map)
-{
-	size_t len = (size + 0xfff) & ~(size_t)0xfff;
-	uint8_t *map = mmap(NULL, len + 0x1000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
-
-	if (map == MAP_FAILED)
-		abort();
-	memcpy(map + len - size, data, size);
-	if (mprotect(map, len, PROT_READ) < 0 && len)
-		abort();
-	if (mprotect(map + len, 0x1000, PROT_NONE) < 0)
-		abort();
-	*ret_map = map;
-	*ret_len = len + 0x1000;
-	return map + len - size;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct err err;
 	uint8_t bytes[512];
 	struct stack_copy stack = {.base = 0x7ffc00000000, .p = bytes, .len = sizeof(bytes)};
-	size_t map_len;
-	void *map;
-	struct cfi *c = cfi_of(map_guarded(data, size, &map_len, &map), size, &err);
+	struct cfi *c;
 
+	input.data = data;
+	input.size = size;
+	c = cfi_open(-1, &err);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i * 37);
 	if (c) {
@@ -74,6 +97,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		walk(c, UINT64_MAX, &stack);
 	}
 	cfi_close(c);
-	munmap(map, map_len);
 	return 0;
 }

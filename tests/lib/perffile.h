@@ -6,6 +6,8 @@
 #include <linux/perf_event.h>
 
 #include "common/str.h"
+#include "lib/textfile.h"
+#include "perf/perfdata.h"
 
 #define PERFFILE_DATA 512 /* offset of the records */
 
@@ -155,6 +157,15 @@ __attribute__((unused)) static void pf_done(struct perffile *f)
 	uint64_t size = f->s.len - PERFFILE_DATA;
 
 	memcpy(f->s.buf + 48, &size, sizeof(size));
+}
+
+/* Opens the first `len` bytes of it as a file. */
+__attribute__((unused)) static struct perfdata *pf_open(const struct perffile *f, size_t len,
+							struct err *err)
+{
+	CLEANUP(close_fd) int fd = file_of(f->s.buf, len);
+
+	return perfdata_open(fd, err);
 }
 
 #endif

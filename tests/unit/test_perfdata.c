@@ -21,7 +21,7 @@ static void plain_start(struct perffile *f)
 static struct perfdata *open_whole(struct perffile *f, const char *what)
 {
 	struct err err = {0};
-	struct perfdata *pd = perfdata_of(f->s.buf, f->s.len, &err);
+	struct perfdata *pd = pf_open(f, f->s.len, &err);
 
 	ok(pd != NULL, "%s: %s", what, pd ? "opens" : err.msg);
 	return pd;
@@ -266,16 +266,16 @@ static void test_cut(void)
 	pf_sample(&f, 7, 7, 10, chain, 3);
 	pf_sample(&f, 7, 7, 20, chain, 3);
 	pf_done(&f);
-	pd = perfdata_of(f.s.buf, f.s.len - 5, &err);
+	pd = pf_open(&f, f.s.len - 5, &err);
 	ok(pd && perfdata_next(pd, &rec) && !perfdata_next(pd, &rec), "the last record is cut off");
 	is_int(perfdata_cut(pd), 64, "its bytes are counted, also those that are missing");
 	perfdata_close(pd);
 	memcpy(f.s.buf + 48, &zero, sizeof(zero));
-	pd = perfdata_of(f.s.buf, f.s.len, &err);
+	pd = pf_open(&f, f.s.len, &err);
 	ok(pd && perfdata_next(pd, &rec) && perfdata_next(pd, &rec), "perf was killed: size 0");
 	perfdata_close(pd);
 	f.s.buf[PERFFILE_DATA + 64 + 32] = 0x7f; /* entries of the second chain */
-	pd = perfdata_of(f.s.buf, f.s.len, &err);
+	pd = pf_open(&f, f.s.len, &err);
 	ok(pd && perfdata_next(pd, &rec) && !perfdata_next(pd, &rec),
 	   "a chain over its record's end");
 	is_int(perfdata_cut(pd), 64, "is left out and counted");
@@ -287,8 +287,8 @@ static void is_error(const struct perffile *f, const char *want)
 {
 	struct err err = {0};
 
-	ok(perfdata_of(f->s.buf, f->s.len, &err) == NULL && strstr(err.msg, want),
-	   "refused: %s (%s)", want, err.msg);
+	ok(pf_open(f, f->s.len, &err) == NULL && strstr(err.msg, want), "refused: %s (%s)", want,
+	   err.msg);
 }
 
 static void test_refused(void)

@@ -21,16 +21,6 @@
 		pf_sample(f, 7, 7, 100, chain_, ARRAY_LEN(chain_));                                \
 	} while (0)
 
-static int file_of(const void *p, size_t len)
-{
-	int fd = memfd_create("input", MFD_CLOEXEC);
-	struct err err;
-
-	if (fd < 0 || fs_write_all(fd, p, len, &err) < 0)
-		abort();
-	return fd;
-}
-
 /* Folded text, sorted, of a node's stacks. */
 static void walk(const struct stacks *s, uint32_t node, struct str *path, struct str *out)
 {

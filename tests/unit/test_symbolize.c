@@ -17,7 +17,7 @@ static struct perfdata *nothing(struct perffile *f)
 	struct err err;
 
 	pf_start(f, &a, 1);
-	return perfdata_of(f->s.buf, f->s.len, &err);
+	return pf_open(f, f->s.len, &err);
 }
 
 static void is_frame(const struct stacks *s, uint32_t frame, const char *name, enum frame_kind kind,
