@@ -288,12 +288,26 @@ static bool is_cfa_offset(const Dwarf_Op *ops, size_t n, int64_t *ret)
 	       (n == 1 || ops[1].atom == DW_OP_plus_uconst) && fits(*ret);
 }
 
+/* Reads the number of a register that holds the value: DW_CFA_register, which libdw gives as
+ * DW_OP_regx. */
+static bool is_register(const Dwarf_Op *op, Dwarf_Word *ret)
+{
+	if (op->atom == DW_OP_regx)
+		*ret = op->number;
+	else if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
+		*ret = op->atom - DW_OP_reg0;
+	else
+		return false;
+	return true;
+}
+
 /* A location description that dwarf_frame_register made; there is at least one operation. False
  * when it is of no use. */
 static bool read_where(const Dwarf_Op *ops, size_t n, struct cfi_exprs *exprs,
 		       struct cfi_where *ret)
 {
 	bool value = ops[n - 1].atom == DW_OP_stack_value;
+	Dwarf_Word reg;
 	int64_t offset;
 
 	if (value)
@@ -303,10 +317,10 @@ static bool read_where(const Dwarf_Op *ops, size_t n, struct cfi_exprs *exprs,
 		ret->n = (int32_t)offset;
 		return true;
 	}
-	if (n == 1 && !value && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
+	if (n == 1 && !value && is_register(&ops[0], &reg)) {
 		ret->how = CFI_COPY;
-		ret->n = ops[0].atom - DW_OP_reg0;
-		return ret->n < UNWIND_REGS;
+		ret->n = (int32_t)reg;
+		return reg < UNWIND_REGS;
 	}
 	ret->how = value ? CFI_IS_EXPR : CFI_AT_EXPR;
 	ret->n = add_expr(exprs, ops, n);

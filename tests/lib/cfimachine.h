@@ -13,6 +13,10 @@ void keep_values(void (*f)(void));
 /* Traps; the handler goes on after it. A frame of its own. */
 void break_here(void);
 
+/* Never called: by its rules MACHINE_MOVED is in MACHINE_MOVED_TO, and the return address in
+ * MACHINE_RETURN. */
+void move_values(void);
+
 #ifdef __aarch64__
 #define MACHINE_MASK ((1ull << 33) - 1)
 #define MACHINE_KEPT                                                                               \
@@ -20,6 +24,10 @@ void break_here(void);
 		19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29                                         \
 	}
 #define MACHINE_KEEP_SIZE 160
+#define MACHINE_MOVED	  19
+#define MACHINE_MOVED_TO  0
+#define MACHINE_RETURN	  1
+#define MACHINE_RULES	  ".cfi_register x19, x0; .cfi_register x30, x1"
 #define BREAK_POINT	  8
 /* A handler returns by the vdso's code, which is in no file. */
 #define MACHINE_SIGNAL_FRAMES 0
@@ -87,6 +95,10 @@ __asm__(".pushsection .text\n"
 		3, 6, 12, 13, 14, 15                                                               \
 	}
 #define MACHINE_KEEP_SIZE     80
+#define MACHINE_MOVED	      3 /* rbx, in rax; the return address in rdi */
+#define MACHINE_MOVED_TO      0
+#define MACHINE_RETURN	      5
+#define MACHINE_RULES	      ".cfi_register rbx, rax; .cfi_register rip, rdi"
 #define MACHINE_SIGNAL_FRAMES 1
 #define BREAK_POINT	      6 /* of its ud2 */
 
@@ -150,5 +162,15 @@ __asm__(".pushsection .text\n"
 	"	.size break_here, .-break_here\n"
 	".popsection\n");
 #endif
+
+__asm__(".pushsection .text\n"
+	".type move_values, %function\n"
+	"move_values:\n"
+	"	.cfi_startproc\n"
+	"	" MACHINE_RULES "\n"
+	"	nop\n"
+	"	.cfi_endproc\n"
+	"	.size move_values, .-move_values\n"
+	".popsection\n");
 
 #endif

@@ -200,6 +200,28 @@ __attribute__((noinline)) static void test_values(void)
 	       UNWIND_CALLEE_SAVED | 1ull << UNWIND_SP | 1ull << UNWIND_PC, "others are not known");
 }
 
+/* Rules that name another register (DW_CFA_register): __vfork of glibc has its return address in
+ * one.
+ */
+static void test_moved(void)
+{
+	uint64_t pc = (uint64_t)(uintptr_t)move_values;
+	const struct file *f = file_of(pc);
+	struct unwind_regs regs = {.exact = true};
+	struct stack_copy stack = {.base = 0x10000};
+
+	unwind_set(&regs, UNWIND_PC, pc);
+	unwind_set(&regs, UNWIND_SP, stack.base);
+	unwind_set(&regs, MACHINE_MOVED, 1);
+	unwind_set(&regs, MACHINE_MOVED_TO, 77);
+	unwind_set(&regs, MACHINE_RETURN, 0x5555);
+	is_int(cfi_step(f->cfi, pc - f->bias, false, &regs, &stack), CFI_OK,
+	       "a frame whose return address is in a register has a caller");
+	is_int(unwind_pc(&regs), 0x5555, "the caller's pc is the value of that register");
+	is_int(unwind_get(&regs, MACHINE_MOVED), 77,
+	       "a register that is kept in another one has its value in the caller");
+}
+
 __attribute__((noinline)) static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -322,6 +344,7 @@ int main(void)
 	test_depths();
 	test_sort();
 	test_values();
+	test_moved();
 	if (MACHINE_SIGNAL_FRAMES) {
 		test_signal();
 		test_alt_stack();
