@@ -20,11 +20,12 @@ struct sample_ctx {
 	pid_t tid;
 	uint64_t time; /* as snapshots have it */
 	/* Filled from the end, so that the frames are outermost first; used: how many. */
-	uint32_t frames[CHAIN_MAX + 4];
+	uint32_t frames[CHAIN_MAX + 4]; /* the last one is for the thread */
 	size_t used;
 	uint64_t user[CHAIN_MAX + 1]; /* user addresses of the chain, innermost first */
 	size_t user_count;
 	bool has_user, has_java;
+	bool truncated;	      /* the stack goes on above the outermost frame */
 	bool unwound_to_root; /* the unwinder reached the thread's first function */
 	uint32_t outermost;   /* user frame, if has_user */
 };

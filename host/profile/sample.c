@@ -11,7 +11,7 @@
 #error "the bit of the instruction pointer in the user registers is not known here"
 #endif
 
-#define FRAMES_MAX (CHAIN_MAX + 2) /* leaves room for the thread */
+#define FRAMES_MAX (CHAIN_MAX + 3) /* without the thread's */
 
 static const struct frame *frame_of(const struct reader *r, uint32_t frame)
 {
@@ -42,10 +42,13 @@ static void add_user(struct reader *r, struct userframes f)
 
 	c->used += n;
 	memcpy(first_frame(c), f.list + f.count - n, n * sizeof(*f.list));
+	c->truncated = c->truncated || n < f.count;
 	for (size_t i = 0; i < f.count && !c->has_java; i++)
 		c->has_java = frame_of(r, f.list[i])->java || f.list[i] == r->stale;
+	if (!n)
+		return;
 	c->has_user = true;
-	c->outermost = f.list[0];
+	c->outermost = *first_frame(c);
 }
 
 static void add_user_chain(struct reader *r)
@@ -125,8 +128,7 @@ static void add_chain(struct reader *r, bool user)
 	if (!entries && (user || context_of(s->cpumode) != (uint64_t)PERF_CONTEXT_USER))
 		add_address(r, context_of(s->cpumode), s->ip);
 	add_user_chain(r);
-	if (entries >= s->max_stack)
-		r->quality->truncated++;
+	r->ctx.truncated = r->ctx.truncated || entries >= s->max_stack;
 }
 
 /* Adds the instruction pointer of a 32-bit program, or of registers that were recorded without a
@@ -161,8 +163,8 @@ static void add_stack(struct reader *r)
 		add_user(r, unwound);
 	else
 		add_registers(r);
-	c->unwound_to_root = end == STACK_ROOT;
-	r->quality->truncated += end == STACK_TRUNCATED;
+	c->unwound_to_root = end == STACK_ROOT && c->used < FRAMES_MAX;
+	c->truncated = c->truncated || end == STACK_TRUNCATED;
 }
 
 /* ---- the root ---------------------------------------------------------------------------- */
@@ -264,16 +266,18 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	c->tid = rec->tid;
 	c->time = r->monotonic ? rec->time : SNAPFILE_LATEST;
 	c->used = c->user_count = 0;
-	c->has_user = c->has_java = false;
+	c->has_user = c->has_java = c->truncated = false;
 	add_stack(r);
 	merge_start(r);
 	count_frames(r);
-	add_frame(c, thread_frame(r, t));
+	c->used++;
+	*first_frame(c) = thread_frame(r, t);
 	node = stacks_add(r->stacks, first_frame(c), c->used, 1);
 	if (r->samples)
 		samples_add(r->samples, rec->time - r->begin, node,
 			    reader_thread(r, rec->pid, rec->tid));
 	r->quality->samples++;
+	r->quality->truncated += c->truncated;
 	r->quality->between_safepoints +=
 		rec->sample.cpumode == PERF_RECORD_MISC_USER &&
 		symbolize_is_between(r->symbols, p, rec->sample.ip, c->time);

@@ -8,6 +8,7 @@
 
 #include "common/fs.h"
 #include "lib/perffile.h"
+#include "lib/snapmake.h"
 #include "lib/tap.h"
 
 #define GOLDEN	   "tests/golden/perf/"
@@ -330,6 +331,64 @@ static void test_snapshots(void)
 	str_fini(&f.s);
 }
 
+/* Inlined methods make more frames of a chain than a sample has room for. */
+static void test_deep(void)
+{
+	static const struct snap_scope scopes[] = {{.method = 1, .parent = SNAP_NONE},
+						   {.method = 2, .parent = 0},
+						   {.method = 2, .parent = 1},
+						   {.method = 2, .parent = 2}};
+	static const struct snap_region region = {.end = 0x100, .scope = 3};
+	static uint64_t chain[4001] = {USER};
+	struct perf_event_attr a = {
+		.size = sizeof(a), .sample_type = TYPE_PLAIN, .sample_max_stack = 8000};
+	CLEANUP(str_fini) struct str snapshot = {0};
+	struct session_map map = {.pid = 7};
+	struct recording in = {.kallsyms_fd = -1, .maps = &map, .map_count = 1, .parts = 1};
+	struct perffile f;
+	struct quality q;
+	struct profile p;
+	struct err err = {0};
+	uint32_t root;
+
+	sm_head(&snapshot, (struct snap_head){.code_low = 0x7000000, .code_high = 0x7010000});
+	sm_method(&snapshot, 1, "a.B.outer", "");
+	sm_method(&snapshot, 2, "a.B.inlined", "");
+	sm_code(&snapshot, (struct sm_code){.head = {.start = 0x7000000,
+						     .size = 0x100,
+						     .kind = SNAP_COMPILED,
+						     .method = 1,
+						     .region_count = 1,
+						     .scope_count = ARRAY_LEN(scopes)},
+					    .scopes = scopes,
+					    .regions = &region});
+	sm_done(&snapshot);
+	for (size_t i = 1; i < ARRAY_LEN(chain); i++)
+		chain[i] = 0x7000010;
+	pf_start(&f, &a, 1);
+	pf_comm(&f, 7, 7, "java main", 0, 0);
+	pf_mmap2(&f, 7, 0x7000000, 0x10000, 0, PROT_EXEC, "//anon", 0);
+	pf_sample(&f, 7, 7, 10, chain, ARRAY_LEN(chain));
+	pf_done(&f);
+	in.perf_fd = file_of(f.s.buf, f.s.len);
+	map.fd = file_of(snapshot.buf, snapshot.len);
+	profile_init(&p, false);
+	ok(profile_read(&in, &p, &err) == 0, "a stack over the limit of frames is read: %s",
+	   err.msg);
+	root = stacks_node(p.stacks, 0)->first;
+	is_str(root ? stacks_frame(p.stacks, stacks_node(p.stacks, root)->frame)->name : "",
+	       "java_main", "its root is the thread");
+	q = p.quality;
+	ok(q.frames > 8000 && q.frames < 16000, "the innermost frames are kept: %llu",
+	   (unsigned long long)q.frames);
+	is_int(q.truncated, 1, "the sample counts as truncated");
+	is_int(q.java_complete, 0, "the sample does not count as complete");
+	profile_fini(&p);
+	close(in.perf_fd);
+	close(map.fd);
+	str_fini(&f.s);
+}
+
 /* A BPF program that comes and goes. */
 static void ksymbol(struct perffile *f, uint16_t flags, uint64_t time)
 {
@@ -382,6 +441,7 @@ int main(void)
 	test_processes();
 	test_roots();
 	test_snapshots();
+	test_deep();
 	test_kernel();
 	test_refused();
 	golden("fork", "/tmp/spin", 0,
