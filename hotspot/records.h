@@ -19,6 +19,7 @@
 #define HS_BATCH       (1u << 20)
 #define HS_BATCH_CODES 1024u
 #define HS_BATCH_NAMES 8192u
+#define HS_VTABLES_MAX 64u
 
 struct hs_batch_code {
 	struct hs_block block;
@@ -52,9 +53,11 @@ struct hs_snapshot {
 	uint8_t base;	/* of hs_stream */
 	struct hs_fixed fixed;
 	uint32_t methods_written;
-	bool full;	/* the sink is full */
-	size_t piece;	/* the walk's next piece */
-	uint64_t fresh; /* when the pages were last dropped */
+	bool full;	  /* the sink is full */
+	size_t piece;	  /* the walk's next piece */
+	uint64_t fresh;	  /* when the pages were last dropped */
+	uint32_t vtables; /* code named "vtable chunks" */
+	struct hs_span vtable[HS_VTABLES_MAX];
 	struct hs_methods methods;
 	struct hs_batch batch;
 	struct hs_scopes scopes;
@@ -101,9 +104,9 @@ bool hs_batch_flush(struct hs_snapshot *s, const struct hs_heap *heap);
  * only for new names. A virtual thread has its carrier's. False: the sink is full. */
 bool hs_threads_write(struct hs_snapshot *s, struct hs_known_threads *known);
 
-/* stubs.c: writes a SNAP_STUB record for each stub with a name (one blob, "StubRoutines (2)", holds
- * many); with `known`, which a whole snapshot sets anew, a delta writes only new ones. The batch
- * must be empty. False: the sink is full. */
+/* stubs.c: writes a SNAP_STUB record for each stub with a name (one blob, "StubRoutines (2)" or
+ * "vtable chunks", holds many); with `known`, which a whole snapshot sets anew, a delta writes only
+ * new ones. The batch must be empty. False: the sink is full. */
 bool hs_stubs_write(struct hs_snapshot *s, const struct hs_heaps *heaps,
 		    struct hs_known_stubs *known);
 

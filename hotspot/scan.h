@@ -35,6 +35,17 @@ uint32_t hs_scan_calls(const struct hs_code *code, const struct snap_region *reg
 		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
 		       uint32_t cap);
 
+/* Returns the length of a jump to a method's compiled entry, as a vtable or itable stub has it for
+ * the method it has found. 0: none at this offset. */
+uint32_t hs_scan_method_jump(const struct hs_code *code, uint32_t at);
+
+/* An upper bound for the far jump that follows it in an itable stub. */
+#if defined(__aarch64__)
+#define HS_FAR_JUMP 12u
+#else
+#define HS_FAR_JUMP 5u
+#endif
+
 /* True if a call ends right before code[end]. */
 bool hs_scan_is_after_call(const uint8_t *code, uint32_t end);
 

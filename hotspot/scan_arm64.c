@@ -229,6 +229,14 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 	return n;
 }
 
+uint32_t hs_scan_method_jump(const struct hs_code *c, uint32_t at)
+{
+	/* ldr x8, [x12, n]; br x8 */
+	return (insn_at(c, at) & 0xffc003ff) == 0xf9400188 && insn_at(c, at + INSN) == 0xd61f0100
+		       ? 2 * INSN
+		       : 0;
+}
+
 bool hs_scan_is_after_call(const uint8_t *code, uint32_t end)
 {
 	uint32_t insn;

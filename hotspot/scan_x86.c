@@ -293,6 +293,13 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 	return n;
 }
 
+uint32_t hs_scan_method_jump(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 3); /* jmp [rbx + n] */
+
+	return p && p[0] == 0xff && p[1] == 0x63 ? 3 : 0;
+}
+
 bool hs_scan_is_after_call(const uint8_t *code, uint32_t end)
 {
 	return (end >= 5 && code[end - 5] == CALL) ||

@@ -151,6 +151,8 @@ static bool block_write(struct hs_snapshot *s, const struct hs_heap *heap,
 		s->result->skipped++;
 		return true;
 	}
+	if (hs_text_is(text, "vtable chunks") && s->vtables < HS_VTABLES_MAX)
+		s->vtable[s->vtables++] = (struct hs_span){blob.code, blob.code_end};
 	if (hs_blob_is_dead(&blob) ||
 	    (s->state &&
 	     hs_state_unchanged(s->state, blob.code, hs_blob_fingerprint(&s->hs, &blob))))
@@ -256,6 +258,7 @@ static void dump_init(struct hs_snapshot *s, const struct hs_source *source,
 	s->full = false;
 	s->piece = 0;
 	s->fresh = 0;
+	s->vtables = 0;
 	s->batch.codes = 0;
 	s->batch.names = 0;
 	s->batch.used = 0;

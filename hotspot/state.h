@@ -39,6 +39,7 @@ struct hs_known_stubs {
 	bool searched;	/* in a JVM that had a call stub */
 	uint64_t list;	/* address of the variable; 0: not found */
 	uint64_t first; /* the first stub when they were last written */
+	uint32_t vtable_stubs;
 };
 
 struct hs_state {

@@ -14,6 +14,7 @@
  */
 #include "hotspot/metadata.h"
 #include "hotspot/records.h"
+#include "hotspot/scan.h"
 #include "hotspot/state.h"
 
 #define STUBS_MAX     4096u	  /* JDK 25: 161 */
@@ -186,22 +187,99 @@ static uint64_t list_find(struct hs_snapshot *s, uint64_t heap)
 
 /* ---- records ---- */
 
-static bool stub_write(struct hs_snapshot *s, const struct stub_range *stub)
+static bool name_write(struct hs_snapshot *s, const char *text, uint64_t start, uint64_t bytes)
 {
 	_Alignas(8) char room[sizeof(struct snap_stub) + HS_BLOB_NAME_MAX + 8];
-	char text[HS_BLOB_NAME_MAX], *name = room + sizeof(struct snap_stub);
-	size_t len = name_read(s, stub, text) > 0 ? hs_blob_name(text, name) : 0;
+	char *name = room + sizeof(struct snap_stub);
+	size_t len = hs_blob_name(text, name);
 	size_t size = (sizeof(struct snap_stub) + len + 7) & ~(size_t)7;
 	struct snap_stub record = {.record = {SNAP_STUB, (uint32_t)size},
-				   .start = stub->start,
-				   .size = (uint32_t)(stub->end - stub->start),
+				   .start = start,
+				   .size = (uint32_t)bytes,
 				   .name_len = (uint32_t)len};
 
-	if (len == 0)
-		return true;
 	__builtin_memcpy(room, &record, sizeof(record));
 	__builtin_memset(name + len, 0, size - sizeof(record) - len);
 	return hs_record_write(s, room, size);
+}
+
+static bool stub_write(struct hs_snapshot *s, const struct stub_range *stub)
+{
+	char text[HS_BLOB_NAME_MAX];
+
+	return name_read(s, stub, text) == 0 ||
+	       name_write(s, text, stub->start, stub->end - stub->start);
+}
+
+/* ---- vtable and itable stubs ----
+ *
+ * HotSpot puts both kinds into blobs named "vtable chunks" (code/vtableStubs.hpp, JDK 8 to 25),
+ * each with a header before its code. vmStructs do not describe it either: a header is accepted if
+ * its ame_offset leads to the jump that ends the search for the method. */
+struct vtable_header {
+	uint64_t next;
+	uint16_t index, ame_offset, npe_offset; /* offsets from the end of the header */
+	uint8_t is_vtable;
+	uint8_t padding;
+};
+
+/* Returns the length of the stub after a header, 0: there is none. */
+static uint32_t vtable_stub_length(const struct hs_snapshot *s, const struct hs_code *code,
+				   uint32_t at, const struct vtable_header *h)
+{
+	uint32_t left = code->size - at, len;
+
+	if (h->is_vtable > 1 || h->npe_offset > h->ame_offset || h->ame_offset == 0 ||
+	    (h->next && (h->next % 8 != 0 || !in_code(s, h->next, h->next + sizeof(*h)))))
+		return 0;
+	len = hs_scan_method_jump(code, at + h->ame_offset);
+	if (len == 0)
+		return 0;
+	len += h->ame_offset + (h->is_vtable ? 0 : HS_FAR_JUMP);
+	return len < left ? len : left;
+}
+
+/* Counts the stubs of all chunks, and writes them if `write`. False: the sink is full. */
+static bool vtables_scan(struct hs_snapshot *s, bool write, uint32_t *ret_count)
+{
+	*ret_count = 0;
+	for (uint32_t i = 0; i < s->vtables; i++) {
+		const struct hs_span *span = &s->vtable[i];
+		struct hs_code code = {.start = span->low};
+		struct vtable_header h;
+		uint32_t len;
+		size_t have;
+
+		hs_mem_window(&s->hs.mem, span->low, (size_t)(span->high - span->low));
+		code.bytes = hs_mem_view(&s->hs.mem, span->low, &have);
+		code.size = (uint32_t)s->hs.mem.window.have;
+		for (uint32_t at = 0; at + sizeof(h) < code.size; at += (len + 7) & ~7u) {
+			__builtin_memcpy(&h, code.bytes + at, sizeof(h));
+			at += sizeof(h);
+			len = vtable_stub_length(s, &code, at, &h);
+			if (len == 0) {
+				at -= 8;
+				continue;
+			}
+			++*ret_count;
+			if (write && !name_write(s, h.is_vtable ? "vtable stub" : "itable stub",
+						 span->low + at, len))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Writes all of them when one was added. */
+static bool vtables_write(struct hs_snapshot *s, struct hs_known_stubs *known)
+{
+	uint32_t count;
+
+	vtables_scan(s, false, &count);
+	if (count == known->vtable_stubs)
+		return true;
+	known->vtable_stubs = count;
+	return vtables_scan(s, true, &count);
 }
 
 bool hs_stubs_write(struct hs_snapshot *s, const struct hs_heaps *heaps,
@@ -215,6 +293,8 @@ bool hs_stubs_write(struct hs_snapshot *s, const struct hs_heaps *heaps,
 	if (!s->delta || !known->searched)
 		*known = (struct hs_known_stubs){.searched = s->fixed.head.call_stub_return,
 						 .list = list_find(s, heaps->heap[0].at)};
+	if (!vtables_write(s, known))
+		return false;
 	if (!known->list || !hs_mem_ptr(&s->hs.mem, known->list, &first))
 		return true;
 	for (uint64_t at = first, n = 0; at && at != known->first && n < STUBS_MAX;

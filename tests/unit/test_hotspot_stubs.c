@@ -211,8 +211,56 @@ static void test_proof(void)
 	is_str(next(), "", "variables that are not known");
 }
 
+/* A header, `nops` bytes of other code, and the jump to the method. */
+static void add_vtable(uint64_t at, uint64_t next_one, uint8_t type, uint16_t nops)
+{
+#if defined(__aarch64__)
+	static const uint32_t jump[] = {0xf9402188, 0xd61f0100};
+#else
+	static const uint8_t jump[] = {0xff, 0x63, 0x40};
+#endif
+	image_set(&s.im, at, next_one, 8);
+	image_set(&s.im, at + 8, 5, 2);
+	image_set(&s.im, at + 10, nops, 2);
+	image_set(&s.im, at + 12, 0, 2);
+	image_set(&s.im, at + 14, type, 1);
+	memcpy(image_at(&s.im, at + 16 + nops), jump, sizeof(jump));
+}
+
+static void test_vtables(void)
+{
+	uint64_t code;
+	char want[128];
+#if defined(__aarch64__)
+	unsigned jump = 8, far = 12;
+#else
+	unsigned jump = 3, far = 5;
+#endif
+
+	build(IMAGE_25);
+	code = image_block(&s.im, 0, 24, 4, "vtable chunks", 0) + IM_HEADER + IM_BLOB;
+	next();
+	ok(!strstr(text.buf, "table"), "a chunk without stubs names none");
+	add_vtable(code, 0, 1, 8);
+	snprintf(want, sizeof(want), " vtable stub@%llx+%u",
+		 (unsigned long long)(code + 16 - IMAGE_BASE), 8 + jump);
+	is_str(next(), want, "a vtable stub is named in the next delta");
+	add_vtable(code + 40, code, 0, 4);
+	snprintf(want + strlen(want), sizeof(want) - strlen(want), " itable stub@%llx+%u",
+		 (unsigned long long)(code + 56 - IMAGE_BASE), 4 + jump + far);
+	is_str(next(), want, "an itable stub follows, with the far jump after its own");
+	is_str(next(), "", "stubs that are written already are not written again");
+	image_set(&s.im, code + 40, 12345, 8);
+	image_set(&s.im, code + 14, 2, 1);
+	is_str(next(), "", "a header that links nowhere or has another type names no stub");
+	image_set(&s.im, code + 14, 1, 1);
+	image_set(&s.im, code + 10, 9, 2);
+	is_str(next(), "", "a header that does not lead to the jump names no stub");
+}
+
 int main(void)
 {
+	test_vtables();
 	test_names();
 	test_long_names();
 	test_start();
