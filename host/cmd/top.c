@@ -15,7 +15,7 @@
 #include "doctor/probe.h"
 #include "record/agent_client.h"
 #include "top/collector.h"
-#include "top/feed.h"
+#include "top/window.h"
 #include "top/history.h"
 #include "top/live.h"
 #include "top/plain.h"

@@ -3,7 +3,7 @@
 
 #include "common/str.h"
 
-struct search {
+struct call_search {
 	const struct stacks *stacks;
 	const struct lens *lens;
 	const char *name;
@@ -11,48 +11,49 @@ struct search {
 	uint64_t *totals, total;
 	struct stacks *callers, *callees;
 	uint32_t *below; /* by node: its node in callees, + 1 */
+	uint32_t *path;	 /* of add_callers */
+	size_t path_cap;
 };
 
-static uint32_t copy_frame(struct stacks *to, const struct stacks *from, uint32_t frame)
+static uint32_t copy_frame(struct stacks *to, const struct stacks *from, uint32_t node)
 {
-	const struct frame *f = stacks_frame(from, frame);
+	const struct frame *f = stacks_frame(from, stacks_node(from, node)->frame);
 
-	return stacks_intern(to, f->name, f->len, frame_is_java(f->kind) ? FRAME_JAVA : f->kind);
+	return stacks_intern(to, f->name, f->len, method_kind(f->kind));
 }
 
-static bool is_method(const struct search *s, uint32_t node)
+static bool is_method(const struct call_search *s, uint32_t node)
 {
 	const struct frame *f = stacks_frame(s->stacks, stacks_node(s->stacks, node)->frame);
-	enum frame_kind kind = frame_is_java(f->kind) ? FRAME_JAVA : f->kind;
 
-	return kind == s->kind && !strcmp(f->name, s->name);
+	return method_kind(f->kind) == s->kind && !strcmp(f->name, s->name);
 }
 
-static bool is_seen(const struct search *s, uint32_t thread)
+static bool is_seen(const struct call_search *s, uint32_t thread)
 {
 	const struct stack_node *n = stacks_node(s->stacks, thread);
 
 	return lens_has_thread(s->lens, stacks_frame(s->stacks, n->frame)->name);
 }
 
-/* The outermost frame of the method on this path: its callers get all of its samples. */
-static void add_outermost(struct search *s, uint32_t node)
+/* Adds the path from the outermost frame of the method to the root: its callers get all its
+ * samples. */
+static void add_callers(struct call_search *s, uint32_t node)
 {
-	uint32_t at = 0;
+	size_t depth = 0;
 
 	for (uint32_t n = stacks_node(s->stacks, node)->parent; n;
-	     n = stacks_node(s->stacks, n)->parent)
-		at = stacks_child(
-			s->callers, at,
-			copy_frame(s->callers, s->stacks, stacks_node(s->stacks, n)->frame), 0);
+	     n = stacks_node(s->stacks, n)->parent) {
+		s->path = grow(s->path, depth, &s->path_cap, sizeof(*s->path));
+		s->path[depth++] = copy_frame(s->callers, s->stacks, n);
+	}
 	s->total += s->totals[node];
-	if (at) /* and that many at the end of the path */
-		stacks_child(s->callers, stacks_node(s->callers, at)->parent,
-			     stacks_node(s->callers, at)->frame, s->totals[node]);
+	if (depth)
+		stacks_add(s->callers, s->path, depth, s->totals[node]);
 }
 
-/* A node is always made after its parent, so that the parent has been looked at. */
-static void search_all(struct search *s)
+/* A node always comes after its parent, so that the parent has been visited. */
+static void search_all(struct call_search *s)
 {
 	size_t count = stacks_node_count(s->stacks);
 	CLEANUP(free) bool *seen = xcalloc(count, sizeof(*seen));
@@ -64,21 +65,19 @@ static void search_all(struct search *s)
 		if (!seen[n])
 			continue;
 		if (s->below[node->parent]) {
-			uint32_t frame = copy_frame(s->callees, s->stacks, node->frame);
-
-			s->below[n] = stacks_child(s->callees, s->below[node->parent] - 1, frame,
-						   node->self) +
-				      1;
+			s->below[n] =
+				1 + stacks_child(s->callees, s->below[node->parent] - 1,
+						 copy_frame(s->callees, s->stacks, n), node->self);
 		} else if (is_method(s, n)) {
-			add_outermost(s, n);
+			add_callers(s, n);
 			s->below[n] = 1; /* the root of all callees */
 		}
 	}
 }
 
-/* ---- as lines ---- */
+/* ---- lists of calls ---- */
 
-struct listing {
+struct call_list {
 	const struct stacks *stacks;
 	uint64_t *totals;
 	uint64_t least;
@@ -88,7 +87,7 @@ struct listing {
 
 static int compare_nodes(const void *a, const void *b, void *arg)
 {
-	const struct listing *l = arg;
+	const struct call_list *l = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	if (l->totals[x] != l->totals[y])
@@ -97,10 +96,10 @@ static int compare_nodes(const void *a, const void *b, void *arg)
 		      stacks_frame(l->stacks, stacks_node(l->stacks, y)->frame)->name);
 }
 
-/* Depth is limited by what the least share leaves of it, and by this. */
+/* Limit of the depth, besides the least share. */
 #define DEPTH_MAX 200
 
-static void list_children(struct listing *l, uint32_t parent, unsigned depth)
+static void list_children(struct call_list *l, uint32_t parent, unsigned depth)
 {
 	CLEANUP(free) uint32_t *nodes = NULL;
 	size_t count = 0, cap = 0;
@@ -132,7 +131,7 @@ static void list_children(struct listing *l, uint32_t parent, unsigned depth)
 static struct call *list_tree(const struct stacks *s, uint64_t least, size_t *ret_count)
 {
 	CLEANUP(free) uint64_t *totals = stacks_totals(s);
-	struct listing l = {.stacks = s, .totals = totals, .least = least ? least : 1};
+	struct call_list l = {.stacks = s, .totals = totals, .least = least ? least : 1};
 
 	list_children(&l, 0, 0);
 	*ret_count = l.count;
@@ -142,14 +141,14 @@ static struct call *list_tree(const struct stacks *s, uint64_t least, size_t *re
 void calls_make(const struct stacks *stacks, const struct lens *lens, const char *name,
 		enum frame_kind kind, unsigned least, struct calls *ret)
 {
-	struct search s = {.stacks = stacks,
-			   .lens = lens,
-			   .name = name,
-			   .kind = kind,
-			   .totals = stacks_totals(stacks),
-			   .callers = stacks_new(),
-			   .callees = stacks_new(),
-			   .below = xcalloc(stacks_node_count(stacks), sizeof(*s.below))};
+	struct call_search s = {.stacks = stacks,
+				.lens = lens,
+				.name = name,
+				.kind = kind,
+				.totals = stacks_totals(stacks),
+				.callers = stacks_new(),
+				.callees = stacks_new(),
+				.below = xcalloc(stacks_node_count(stacks), sizeof(*s.below))};
 
 	search_all(&s);
 	*ret = (struct calls){.total = s.total, .trees = {s.callers, s.callees}};
@@ -157,6 +156,7 @@ void calls_make(const struct stacks *stacks, const struct lens *lens, const char
 	ret->callees = list_tree(s.callees, ret->total / least, &ret->callee_count);
 	free(s.totals);
 	free(s.below);
+	free(s.path);
 }
 
 void calls_fini(struct calls *c)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways to a method and on from it, of a call tree: its callers and callees, as trees. Pure. */
+/* Callers and callees of a method in a call tree, as trees. Pure. */
 #ifndef DFG_TOP_CALLS_H
 #define DFG_TOP_CALLS_H
 
 #include "top/view.h"
 
-/* One line of such a tree, in preorder, those with most samples first. */
+/* One line of such a tree, in preorder; siblings with most samples first. */
 struct call {
 	unsigned depth; /* 0: calls the method, or is called by it */
 	const char *name;
@@ -13,8 +13,8 @@ struct call {
 	uint64_t samples;
 };
 
-/* Samples with the method, each once: of a recursive one, the outermost call counts, and the calls
- * of itself are among its callees. */
+/* Each sample with the method counts once: of a recursive one, the outermost call; calls of itself
+ * are among its callees. */
 struct calls {
 	uint64_t total;
 	struct call *callers, *callees;
@@ -22,7 +22,7 @@ struct calls {
 	struct stacks *trees[2]; /* own the names */
 };
 
-/* `kind` as in struct row. Lines with less than 1/`least` of the method's samples are left out. */
+/* `kind` as in struct row. Omits lines with less than 1/`least` of the method's samples. */
 void calls_make(const struct stacks *s, const struct lens *lens, const char *name,
 		enum frame_kind kind, unsigned least, struct calls *ret);
 void calls_fini(struct calls *c);

@@ -11,8 +11,7 @@
 #include "common/str.h"
 #include "record/run.h"
 #include "report/render.h"
-#include "top/feed.h"
-#include "top/tree.h"
+#include "top/window.h"
 
 #define AGAIN_MS 500 /* between two searches for a container that has ended */
 

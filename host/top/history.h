@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last windows of a recording, and what they come to together. */
+/* Keeps the last windows of a recording and adds them up. */
 #ifndef DFG_TOP_HISTORY_H
 #define DFG_TOP_HISTORY_H
 
-#include "top/feed.h"
+#include "top/window.h"
 
-#define HISTORY_MOST 30 /* windows; older ones are forgotten */
+#define HISTORY_MOST 30 /* windows that are kept */
 
-/* One window or several of all containers. */
+/* The sum of one or several windows of all containers. */
 struct moment {
-	struct stacks *stacks; /* NULL: nothing yet */
+	struct stacks *stacks; /* NULL: no window yet */
 	struct quality quality;
 	uint64_t us, gap_us;
 	unsigned windows;
@@ -18,14 +18,14 @@ struct moment {
 struct history {
 	struct moment list[HISTORY_MOST]; /* a ring */
 	size_t next;
-	uint64_t seen;	      /* windows, ever */
-	struct moment coming; /* parts of the next one */
+	uint64_t seen;	      /* windows added in all */
+	struct moment coming; /* parts of the next window */
 };
 
-/* Takes the stacks over. True when this was the last part of a window. */
+/* Adds a part of a window and takes over the stacks. True if it was the last part. */
 bool history_add(struct history *h, const struct window *w, struct stacks *stacks);
 
-/* The last `count` windows together, or as many as there are. Owned by the caller. */
+/* Adds up the last `count` windows, or all if there are fewer. Owned by the caller. */
 void history_sum(const struct history *h, size_t count, struct moment *ret);
 
 void history_fini(struct history *h);

@@ -70,7 +70,7 @@ static void write_shown(struct live *l)
 	dir = target_new_graphs(l->config->record, l->id, &err);
 	if (dir && draw_shown(l, s, dir, &err) == 0)
 		message = xasprintf("written to %s", dir);
-	screen_say(&l->screen, message ? message : err.msg);
+	screen_set_message(&l->screen, message ? message : err.msg);
 	stacks_free(s);
 }
 
@@ -116,7 +116,7 @@ static void receive_log(struct live *l)
 	if (strrchr(buf, '\n'))
 		line = strrchr(buf, '\n') + 1;
 	colon = strstr(line, ": ");
-	screen_say(&l->screen, colon ? colon + 2 : line);
+	screen_set_message(&l->screen, colon ? colon + 2 : line);
 }
 
 /* 1, 0 at the end, -1. */
@@ -144,7 +144,7 @@ static int step(struct live *l, struct err *err)
 	}
 	/* Also after a signal: the terminal's size may have changed. */
 	if (l->on) {
-		enum screen_wish wish = screen_key(&l->screen);
+		enum screen_wish wish = screen_read_keys(&l->screen);
 
 		if (wish == WISH_QUIT || (p[0].revents & (POLLHUP | POLLERR)))
 			return 0;

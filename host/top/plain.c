@@ -5,7 +5,7 @@
 
 #include "common/fs.h"
 #include "format/format.h"
-#include "top/lines.h"
+#include "top/rows.h"
 
 static void end_line(struct str *out)
 {
@@ -22,22 +22,22 @@ int plain_text(int fd, const char *name, const struct moment *m, unsigned freque
 	CLEANUP(view_fini) struct view v = {0};
 
 	view_make(m->stacks, &all, &v);
-	lines_title(&out, name, m, frequency);
+	rows_title(&out, name, m, frequency);
 	end_line(&out);
 	draw_quality(&out, &m->quality);
 	end_line(&out);
-	lines_busy(&out, &v);
+	rows_busy(&out, &v);
 	end_line(&out);
-	lines_row_head(&out, all.order);
+	rows_method_head(&out, all.order);
 	end_line(&out);
 	for (size_t i = 0; i < v.row_count && i < PLAIN_METHODS; i++) {
-		lines_row(&out, &v.rows[i], v.samples);
+		rows_method(&out, &v.rows[i], v.samples);
 		end_line(&out);
 	}
-	lines_thread_head(&out);
+	rows_thread_head(&out);
 	end_line(&out);
 	for (size_t i = 0; i < v.thread_count && i < PLAIN_THREADS; i++) {
-		lines_thread(&out, &v.threads[i], v.samples);
+		rows_thread(&out, &v.threads[i], v.samples);
 		end_line(&out);
 	}
 	end_line(&out);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dfg-top where there is no screen: a block of text, or a line of JSON, for each window. */
+/* Output of dfg-top without a screen: a block of text, or a line of JSON, for each window. */
 #ifndef DFG_TOP_PLAIN_H
 #define DFG_TOP_PLAIN_H
 
 #include "common/err.h"
 #include "top/history.h"
 
-/* Of each table, so many lines. */
+/* Limits of the tables. */
 #define PLAIN_METHODS 20
 #define PLAIN_THREADS 10
 #define JSON_METHODS  100

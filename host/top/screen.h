@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The screen of dfg-top (ncurses): what is seen, the keys, and the way from one to the other. */
+/* The screen of dfg-top (ncurses): its state, what the keys do to it, and how it is drawn. */
 #ifndef DFG_TOP_SCREEN_H
 #define DFG_TOP_SCREEN_H
 
-#include "top/calls.h"
 #include "top/history.h"
-#include "top/lens.h"
+#include "top/view.h"
 
 enum screen_mode {
 	SCREEN_METHODS,
 	SCREEN_THREADS,
-	SCREEN_CALLS, /* of one method */
+	SCREEN_CALLS, /* callers and callees of one method */
 	SCREEN_HELP,
 };
 
-/* What the keys have made of it. */
 struct screen {
-	const char *name; /* of what is looked at */
+	const char *name; /* of the recorded containers */
 	unsigned frequency;
 	struct history history;
 	struct moment shown;
 	size_t span; /* windows that are shown together */
-	bool frozen;
+	bool paused;
 
 	enum screen_mode mode;
 	struct lens lens;
 	char filter[64];
-	bool typing;
+	bool typing;  /* the filter */
 	char *thread; /* lens.thread */
-	char *method; /* whose calls are shown */
+	char *method; /* of SCREEN_CALLS */
 	enum frame_kind method_kind;
-	char *chosen; /* the row the cursor is on, by name: it stays there in the next window */
-	size_t cursor, first; /* line; the first that is on the screen */
+	char *chosen; /* name of the selected row; the selection stays on it in the next window */
+	size_t cursor, first; /* selected line; first line on the screen */
 	char message[256];
 };
 
+/* Requests of the user that the caller carries out. */
 enum screen_wish {
 	WISH_NONE,
 	WISH_QUIT,
@@ -42,23 +41,23 @@ enum screen_wish {
 };
 
 void screen_begin(struct screen *s, const char *name, unsigned frequency);
-void screen_end(struct screen *s); /* the terminal is as it was */
+void screen_end(struct screen *s); /* restores the terminal */
 
-/* There is a new window in the history. */
+/* Call it when the history has a new window. */
 void screen_update(struct screen *s);
 
-/* The last windows become what is seen. */
-void screen_show(struct screen *s);
-
-/* A line at the bottom, until the next key; cleaned here. */
-void screen_say(struct screen *s, const char *text);
+/* Sets the bottom line, until the next key. The text is cleaned here. */
+void screen_set_message(struct screen *s, const char *text);
 
 void screen_draw(struct screen *s);
 
-/* Takes a key of the terminal, if there is one. */
-enum screen_wish screen_key(struct screen *s);
+/* Handles all keys the terminal has, up to a wish. */
+enum screen_wish screen_read_keys(struct screen *s);
 
-/* The stacks that are seen; owned by the caller. NULL: none yet. */
+/* Handles one key, in ncurses' code. Does not draw. */
+enum screen_wish screen_press(struct screen *s, int key);
+
+/* The stacks that are shown; owned by the caller. NULL before the first window. */
 struct stacks *screen_stacks(const struct screen *s);
 
 #endif

@@ -2,7 +2,130 @@
 #include "top/view.h"
 
 #include "common/str.h"
-#include "top/busy.h"
+
+/* ---- the lens ---- */
+
+bool lens_has_thread(const struct lens *lens, const char *name)
+{
+	return !lens->thread || !strcmp(name, lens->thread);
+}
+
+bool lens_has_name(const struct lens *lens, const char *name)
+{
+	return !lens->filter || strcasestr(name, lens->filter);
+}
+
+struct stacks *lens_stacks(const struct stacks *s, const struct lens *lens)
+{
+	size_t count = stacks_node_count(s);
+	CLEANUP(free) uint32_t *copies = xcalloc(count, sizeof(*copies));
+	CLEANUP(free) bool *thread = xcalloc(count, sizeof(*thread));
+	CLEANUP(free) bool *passes = xcalloc(count, sizeof(*passes));
+	CLEANUP(free) bool *copied = xcalloc(count, sizeof(*copied));
+	struct stacks *ret = stacks_new();
+
+	/* A node always comes after its parent. */
+	for (uint32_t n = 1; n < count; n++) {
+		const struct stack_node *node = stacks_node(s, n);
+		const char *name = stacks_frame(s, node->frame)->name;
+
+		thread[n] = node->parent ? thread[node->parent] : lens_has_thread(lens, name);
+		passes[n] = thread[n] && (passes[node->parent] || lens_has_name(lens, name));
+		copied[n] = passes[n] && node->self;
+	}
+	for (size_t n = count; n-- > 1;)
+		if (copied[n])
+			copied[stacks_node(s, (uint32_t)n)->parent] = true;
+	for (uint32_t n = 1; n < count; n++) {
+		const struct stack_node *node = stacks_node(s, n);
+		const struct frame *f = stacks_frame(s, node->frame);
+
+		if (copied[n])
+			copies[n] = stacks_child(ret, copies[node->parent],
+						 stacks_intern(ret, f->name, f->len, f->kind),
+						 passes[n] ? node->self : 0);
+	}
+	return ret;
+}
+
+/* ---- purposes of threads ---- */
+
+/* HotSpot's names for its own threads (src/hotspot/share/gc, compiler/compileBroker.cpp,
+ * runtime/vmThread.cpp; JDK 8 to 26). */
+static const struct {
+	const char *start; /* of the name, with '_' for blanks */
+	enum busy busy;
+} jvm_threads[] = {
+	{"C1_CompilerThre", BUSY_COMPILER},
+	{"C2_CompilerThre", BUSY_COMPILER},
+	{"Sweeper_thread", BUSY_COMPILER},
+	{"JVMCI", BUSY_COMPILER},
+	{"GC_Thread", BUSY_GC},
+	{"Gang_worker", BUSY_GC},
+	{"G1_", BUSY_GC},
+	{"ParGC_Thread", BUSY_GC},
+	{"Concurrent_Mark", BUSY_GC},
+	{"CMS_", BUSY_GC},
+	{"ZWorker", BUSY_GC},
+	{"ZDriver", BUSY_GC},
+	{"ZDirector", BUSY_GC},
+	{"ZStat", BUSY_GC},
+	{"ZUnmapper", BUSY_GC},
+	{"ZUncommitter", BUSY_GC},
+	{"XWorker", BUSY_GC},
+	{"XDriver", BUSY_GC},
+	{"RuntimeWorker", BUSY_GC},
+	{"Shenandoah", BUSY_GC},
+	{"VM_Thread", BUSY_JVM},
+	{"VM_Periodic_Tas", BUSY_JVM},
+	{"Service_Thread", BUSY_JVM},
+	{"Monitor_Deflati", BUSY_JVM},
+	{"Signal_Dispatch", BUSY_JVM},
+	{"dfg-agent", BUSY_JVM},
+};
+
+static const char *const busy_names[BUSY_KINDS] = {
+	[BUSY_APPLICATION] = "application",
+	[BUSY_COMPILER] = "compiler",
+	[BUSY_GC] = "gc",
+	[BUSY_JVM] = "jvm",
+	[BUSY_KERNEL] = "kernel",
+};
+
+const char *busy_name(enum busy b)
+{
+	return busy_names[b];
+}
+
+static bool begins(const char *name, const char *start)
+{
+	while (*start && (*name == *start || (*name == ' ' && *start == '_')))
+		name++, start++;
+	return !*start;
+}
+
+/* Blanks may be '_', a container's name and '/' may come first, and a name may be cut to the
+ * kernel's 15 bytes. */
+static enum busy busy_thread(const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	for (size_t i = 0; i < ARRAY_LEN(jvm_threads); i++)
+		if (begins(name, jvm_threads[i].start) ||
+		    (slash && begins(slash + 1, jvm_threads[i].start)))
+			return jvm_threads[i].busy;
+	return BUSY_APPLICATION;
+}
+
+/* True for an operation of the VM thread that collects garbage (JDK 8 to 26:
+ * VM_GenCollectForAllocation, VM_G1CollectFull, …): the serial collector has no thread of its own.
+ */
+static bool is_collection(const struct frame *f)
+{
+	return f->kind != FRAME_ROOT && has_prefix(f->name, "VM_") && strstr(f->name, "Collect");
+}
+
+/* ---- how frames run ---- */
 
 static const char *const how_names[HOW_KINDS] = {
 	[HOW_C2] = "C2",
@@ -57,11 +180,11 @@ struct tally {
 	uint32_t *threads; /* by frame: its thread row + 1 */
 	size_t row_cap, thread_cap;
 	uint64_t *totals;  /* by node */
-	uint32_t *on_path; /* by row: its frames between the root and the current node */
+	uint32_t *on_path; /* by row: its frames on the current path */
 };
 
-/* Frames of one row have the same name and, but for Java, the same kind: the tree without places
- * and with one kind of Java has one number for them. */
+/* Makes the rows; returns by frame its row + 1. Frames of one row have the same name and
+ * method_kind. */
 static uint32_t *rows_of_frames(struct tally *t)
 {
 	size_t count = stacks_frame_count(t->stacks);
@@ -72,7 +195,7 @@ static uint32_t *rows_of_frames(struct tally *t)
 	by_plain = xcalloc(count, sizeof(*by_plain));
 	for (uint32_t f = 0; f < count; f++) {
 		const struct frame *frame = stacks_frame(t->stacks, f);
-		enum frame_kind kind = frame_is_java(frame->kind) ? FRAME_JAVA : frame->kind;
+		enum frame_kind kind = method_kind(frame->kind);
 		uint32_t *row = &by_plain[frames_intern(plain, frame->name, frame->len, kind)];
 
 		if (kind == FRAME_ROOT)
@@ -106,28 +229,28 @@ static struct thread_row *thread_row(struct tally *t, uint32_t frame)
 
 /* ---- one thread's stacks, depth first ---- */
 
-struct walk {
+struct thread_walk {
 	struct thread_row *thread;
 	enum busy busy;	      /* of the thread */
-	bool seen;	      /* in the lens */
+	bool seen;	      /* passes the lens */
 	uint32_t collections; /* on the path */
 };
 
-static enum busy busy_of(const struct walk *w, const struct frame *f)
+static enum busy busy_of(const struct thread_walk *w, const struct frame *f)
 {
 	if (f->kind == FRAME_KERNEL)
 		return BUSY_KERNEL;
 	return w->busy == BUSY_JVM && w->collections ? BUSY_GC : w->busy;
 }
 
-static void enter(struct tally *t, struct walk *w, uint32_t node)
+static void enter(struct tally *t, struct thread_walk *w, uint32_t node)
 {
 	const struct stack_node *n = stacks_node(t->stacks, node);
 	const struct frame *f = stacks_frame(t->stacks, n->frame);
 	uint32_t row = t->rows[n->frame];
 	enum busy busy;
 
-	w->collections += busy_is_collection(f);
+	w->collections += is_collection(f);
 	busy = busy_of(w, f);
 	w->thread->busy[busy] += n->self;
 	if (!w->seen)
@@ -143,12 +266,12 @@ static void enter(struct tally *t, struct walk *w, uint32_t node)
 	}
 }
 
-static void leave(struct tally *t, struct walk *w, uint32_t node)
+static void leave(struct tally *t, struct thread_walk *w, uint32_t node)
 {
 	const struct frame *f = stacks_frame(t->stacks, stacks_node(t->stacks, node)->frame);
 	uint32_t row = t->rows[stacks_node(t->stacks, node)->frame];
 
-	w->collections -= busy_is_collection(f);
+	w->collections -= is_collection(f);
 	if (w->seen && row)
 		t->on_path[row - 1]--;
 }
@@ -157,9 +280,9 @@ static void walk_thread(struct tally *t, uint32_t top)
 {
 	uint32_t frame = stacks_node(t->stacks, top)->frame;
 	const char *name = stacks_frame(t->stacks, frame)->name;
-	struct walk w = {.thread = thread_row(t, frame),
-			 .busy = busy_thread(name),
-			 .seen = lens_has_thread(t->lens, name)};
+	struct thread_walk w = {.thread = thread_row(t, frame),
+				.busy = busy_thread(name),
+				.seen = lens_has_thread(t->lens, name)};
 	uint32_t node = top;
 
 	w.thread->total += t->totals[top];
@@ -180,7 +303,7 @@ static void walk_thread(struct tally *t, uint32_t top)
 	}
 }
 
-/* ---- in order ---- */
+/* ---- order ---- */
 
 static int compare_counts(uint64_t a, uint64_t b)
 {
@@ -209,7 +332,7 @@ static int compare_threads(const void *a, const void *b)
 	return order ? order : strcmp(x->name, y->name);
 }
 
-static void keep_matching(struct view *v, const struct lens *lens)
+static void remove_unmatched(struct view *v, const struct lens *lens)
 {
 	size_t kept = 0;
 
@@ -235,7 +358,7 @@ void view_make(const struct stacks *s, const struct lens *lens, struct view *ret
 	free(t.threads);
 	free(t.rows);
 	free(t.on_path);
-	keep_matching(ret, lens);
+	remove_unmatched(ret, lens);
 	if (ret->row_count)
 		qsort_r(ret->rows, ret->row_count, sizeof(*ret->rows), compare_rows, &order);
 	if (ret->thread_count)

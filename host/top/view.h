@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is shown of a call tree: its methods by time of their own and with what they call, its
- * threads, and what the machine was busy with. Pure. */
+/* Aggregates a call tree for the tables of dfg-top: methods with self and total samples, threads,
+ * and the shares of application, compiler, garbage collection, JVM and kernel. Pure. */
 #ifndef DFG_TOP_VIEW_H
 #define DFG_TOP_VIEW_H
 
 #include "calltree/calltree.h"
-#include "top/lens.h"
 
-/* What a sample is of: by its thread and its innermost frame. They add up to all samples. */
+enum lens_order {
+	ORDER_SELF,
+	ORDER_TOTAL,
+};
+
+/* Selects the part of a call tree that is shown, and its order. */
+struct lens {
+	enum lens_order order;
+	const char *thread; /* only stacks of this thread; NULL: all */
+	const char *filter; /* only names that contain this, ignoring case; NULL: all */
+};
+
+bool lens_has_thread(const struct lens *lens, const char *name);
+bool lens_has_name(const struct lens *lens, const char *name);
+
+/* The stacks of the thread with a frame that passes the filter, without places. Owned by the
+ * caller.
+ */
+struct stacks *lens_stacks(const struct stacks *s, const struct lens *lens);
+
+/* A sample's purpose, by its thread and its innermost frame. The shares add up to all samples. */
 enum busy {
-	BUSY_APPLICATION,
+	BUSY_APPLICATION, /* all threads that HotSpot does not name */
 	BUSY_COMPILER,
 	BUSY_GC,
 	BUSY_JVM, /* its other threads */
@@ -18,7 +37,7 @@ enum busy {
 };
 const char *busy_name(enum busy b);
 
-/* How a frame's code runs, finer than its kind. */
+/* The way a frame's code runs, finer than its kind. */
 enum how {
 	HOW_C2,
 	HOW_C1,
@@ -34,12 +53,18 @@ enum how {
 };
 const char *how_name(enum how h); /* at most 6 columns */
 
-/* A method or function; of Java the same one however it ran. */
+/* Java methods are of one kind however they run. */
+static inline enum frame_kind method_kind(enum frame_kind kind)
+{
+	return frame_is_java(kind) ? FRAME_JAVA : kind;
+}
+
+/* A method or function: all frames with its name and method_kind. */
 struct row {
-	const char *name;	 /* of the stacks */
-	enum frame_kind kind;	 /* FRAME_JAVA for all of Java */
-	uint64_t self, total;	 /* samples; a recursive one counts once */
-	uint64_t how[HOW_KINDS]; /* samples with it, by the outermost of its frames */
+	const char *name; /* borrowed from the stacks */
+	enum frame_kind kind;
+	uint64_t self, total;	 /* samples; recursion counts once */
+	uint64_t how[HOW_KINDS]; /* samples with it, by its outermost frame */
 };
 
 struct thread_row {
@@ -51,7 +76,7 @@ struct thread_row {
 struct view {
 	struct row *rows;
 	size_t row_count;
-	struct thread_row *threads; /* by total; all of them, whatever thread the lens has */
+	struct thread_row *threads; /* by total; all threads, whatever the lens */
 	size_t thread_count;
 	uint64_t samples;	   /* in the lens' thread */
 	uint64_t busy[BUSY_KINDS]; /* of these */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A call tree as dfg-top gets it from the process that reads recordings: what is taken can be shown
  * in all ways, and its names are clean. */
-#include "top/tree.h"
+#include "top/window.h"
 
 #include "lib/drawn.h"
 #include "top/calls.h"

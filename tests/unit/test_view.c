@@ -4,11 +4,9 @@
 
 #include "lib/drawn.h"
 #include "lib/tap.h"
-#include "top/busy.h"
 #include "top/calls.h"
-#include "top/lines.h"
-#include "top/paper.h"
 #include "top/plain.h"
+#include "top/rows.h"
 
 static const struct lens all;
 
@@ -179,15 +177,15 @@ static void test_lines(void)
 	CLEANUP(str_fini) struct str out = {0};
 	struct moment m = {.us = 2000000, .quality.samples = 1234};
 
-	lines_title(&out, "web", &m, 99);
+	rows_title(&out, "web", &m, 99);
 	is_str(out.buf, "web · 2.0 s · 1 234 samples · 6.23 processors", "title");
 	str_clear(&out);
 	m.gap_us = 300000;
-	lines_title(&out, "web", &m, 99);
+	rows_title(&out, "web", &m, 99);
 	is_str(out.buf, "web · 2.0 s, 0.3 s not recorded · 1 234 samples · 6.23 processors",
 	       "title with a gap");
 	str_clear(&out);
-	lines_share(&out, 1, 0);
+	rows_share(&out, 1, 0);
 	is_str(out.buf, "  0.0 %", "a share of nothing");
 }
 
@@ -240,10 +238,10 @@ static void test_plain(void)
 static void check_cut(size_t columns, enum frame_kind kind, const char *want)
 {
 	static char text[] = " 20.5 %  C2  java.util.TreeMap.get";
-	struct paper_line line = {.text = text, .name = "java.util.TreeMap.get", .kind = kind};
+	struct row_line line = {.text = text, .name = "java.util.TreeMap.get", .kind = kind};
 	CLEANUP(str_fini) struct str got = {0};
 
-	paper_cut(&got, &line, columns);
+	row_line_cut(&got, &line, columns);
 	is_str(got.buf, want, "in %zu columns", columns);
 }
 

@@ -96,11 +96,11 @@ ok "  and hides the rest" wait_for unseen 'Late.main'
 keys Enter
 ok "  until it is taken back" wait_for seen 'filter: fRESh '
 keys / x Enter
-ok "  that leaves nothing says so" wait_for seen 'no name has this'
+ok "  that leaves nothing says so" wait_for seen 'no matches for'
 keys / BSpace Enter
 ok "  and can be changed" wait_for seen 'LateCode.fresh'
 keys f
-ok "frozen" wait_for seen 'FROZEN'
+ok "paused" wait_for seen 'PAUSED'
 keys Enter
 ok "the calls of the method" wait_for seen 'CALLERS'
 ok "  its caller" seen '%  Late.main$'

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The call tree as bytes, the feed and the history it goes into. */
-#include "top/tree.h"
+#include "top/window.h"
 
 #include <sys/mman.h>
 
 #include "common/fs.h"
 #include "lib/drawn.h"
 #include "lib/tap.h"
-#include "top/feed.h"
 #include "top/history.h"
 
 static int tree_file(const char *folded)
