@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What holds for a container as a whole. */
+/* Probes a container as a whole. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <sys/capability.h>
@@ -16,8 +16,8 @@
 #define OUTSIDE	   "JVMs are read from outside"
 #define JOINED	   "dfg-trigger joins it when needed"
 
-static void tell_processes(const struct probe *p, const struct container *c, const pid_t *pids,
-			   size_t count)
+static void check_processes(const struct probe *p, const struct container *c, const pid_t *pids,
+			    size_t count)
 {
 	CLEANUP(free) char *advice = NULL;
 	struct perf_events e;
@@ -36,8 +36,8 @@ static void tell_processes(const struct probe *p, const struct container *c, con
 		    e.threads, e.files, e.limit);
 }
 
-/* What the hook, or dfg-trigger's join, said of this container: "status (detail)". */
-static char *hook_words(const struct probe *p, const struct container *c)
+/* The status that the hook or dfg-trigger's join recorded: "status: detail"; NULL: none. */
+static char *hook_status(const struct probe *p, const struct container *c)
 {
 	CLEANUP(free)
 	char *path = xasprintf("%s/" DFG_CONTAINERS "/%s/" DFG_STATE_FILE, p->root, c->id);
@@ -59,8 +59,8 @@ static char *hook_words(const struct probe *p, const struct container *c)
 	return words;
 }
 
-/* All three of include/dfg/paths.h, in the text of mountinfo (proc(5)): a mount point stands
- * between blanks. */
+/* All three of include/dfg/paths.h are in the text of mountinfo (proc(5)): a mount point is
+ * enclosed in blanks. */
 bool probe_has_mounts(int procfd)
 {
 	CLEANUP(str_fini) struct str mounts = {0};
@@ -71,7 +71,7 @@ bool probe_has_mounts(int procfd)
 	       strstr(mounts.buf, " " DFG_OUT_PATH " ") && strstr(mounts.buf, " " DFG_CTL_PATH " ");
 }
 
-/* As dfg-hook --join would find it. */
+/* True if dfg-hook --join can work here. */
 static bool can_join(const struct probe *p)
 {
 	CLEANUP(free) char *missing = probe_missing_file();
@@ -79,8 +79,8 @@ static bool can_join(const struct probe *p)
 	return !missing && probe_capable(p, CAP_SYS_ADMIN) && probe_kernel_is(p, 5, 14);
 }
 
-/* Whether the agent is there, or can be brought. */
-static bool tell_mounts(const struct probe *p, const struct container *c, int procfd)
+/* Returns true if the agent is there, or can be brought. */
+static bool check_mounts(const struct probe *p, const struct container *c, int procfd)
 {
 	CLEANUP(free) char *words = NULL;
 	bool can;
@@ -95,7 +95,7 @@ static bool tell_mounts(const struct probe *p, const struct container *c, int pr
 			    DFG_AGENT_PATH " and the share are there");
 		return true;
 	}
-	words = c->hooked ? hook_words(p, c) : NULL;
+	words = c->hooked ? hook_status(p, c) : NULL;
 	can = !(words && has_prefix(words, "skip-")) && can_join(p);
 	if (!words || has_prefix(words, "mounted")) {
 		free(words);
@@ -105,8 +105,8 @@ static bool tell_mounts(const struct probe *p, const struct container *c, int pr
 	return can;
 }
 
-/* What keeps others out, and does not matter to dfg: that is worth a line. */
-static void tell_isolation(const struct probe *p, int procfd)
+/* Isolation that stops other profilers is no obstacle for dfg: reported as such. */
+static void check_isolation(const struct probe *p, int procfd)
 {
 	CLEANUP(str_fini) struct str status = {0};
 	CLEANUP(close_fd) int self = -1;
@@ -140,7 +140,7 @@ void probe_container(const struct probe *p, const struct container *c, const pid
 		finding_add(p->f, FINDING_NO, "processes", "start it again", "%s", err.msg);
 		return;
 	}
-	tell_processes(p, c, pids, count);
-	*ret_reachable = tell_mounts(p, c, procfd);
-	tell_isolation(p, procfd);
+	check_processes(p, c, pids, count);
+	*ret_reachable = check_mounts(p, c, procfd);
+	check_isolation(p, procfd);
 }

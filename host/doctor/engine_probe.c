@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether new containers get dfg's mounts: per engine, by its own configuration. */
+/* Probes if new containers get dfg's mounts, by the configuration of each engine. */
 #include <fcntl.h>
 
 #include "common/install.h"

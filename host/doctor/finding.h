@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What dfg-doctor found out: a line each, under headings. */
+/* The findings of dfg-doctor: one line each, under headings. */
 #ifndef DFG_DOCTOR_FINDING_H
 #define DFG_DOCTOR_FINDING_H
 
@@ -17,39 +17,39 @@ enum finding_state {
 
 struct finding {
 	enum finding_state state;
-	const char *about; /* "machine", "engines", "container", "jvm"; with `what`, which is a word
-			      too, what scripts select by (docs/formats.md) */
+	const char *about; /* "machine", "engines", "container", "jvm"; scripts select by it and by
+			      `what`, which is one word, too (docs/formats.md) */
 	pid_t pid;	   /* of the JVM, host; else 0 */
 	char *heading;
 	const char *what;
-	char *why;    /* what is so */
-	char *advice; /* what to do, or what dfg does instead; "" where there is nothing to say */
+	char *why;    /* the state in words */
+	char *advice; /* what to do, or what dfg does instead; may be "" */
 };
 
 struct findings {
 	struct finding *list;
 	size_t count, cap;
-	const char *about; /* of those to come */
+	const char *about; /* of the next ones, with pid and heading */
 	pid_t pid;
 	char *heading;
 };
 
-/* What the findings to come are about, and their heading. */
+/* Sets the subject of the next findings, and their heading. */
 void findings_about(struct findings *f, const char *about, pid_t pid, const char *heading, ...)
 	PRINTF_LIKE(4, 5);
 
-/* Adds one, behind a findings_about. `what` is borrowed for ever. Texts are cleaned: they may quote
+/* Adds one, after a findings_about. `what` must be static. Texts are sanitised: they may quote
  * containers. */
 void finding_add(struct findings *f, enum finding_state state, const char *what, const char *advice,
 		 const char *why, ...) PRINTF_LIKE(5, 6);
 
-/* The worst of all. */
+/* The worst state. */
 enum finding_state findings_worst(const struct findings *f);
 
-/* Lines for a person, on stdout. */
+/* Prints lines for a person on stdout. */
 void findings_print(const struct findings *f);
 
-/* An array of objects. */
+/* Makes an array of objects. */
 struct json_t *findings_json(const struct findings *f);
 
 void findings_fini(struct findings *f);

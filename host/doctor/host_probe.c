@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the machine lets this program do. */
+/* Probes rights, kernel, symbols and space of the machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -110,7 +110,7 @@ void probe_kernel(const struct probe *p)
 			    "kernel.yama.ptrace_scope 3: no memory of JVMs can be read");
 }
 
-/* Addresses are all zeros where they are withheld (kernel/kallsyms.c); a few are by right. */
+/* Withheld addresses are all zeros (kernel/kallsyms.c); a few are zero anyway. */
 static bool has_addresses(const char *text)
 {
 	for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -139,7 +139,7 @@ void probe_symbols(const struct probe *p)
 			    "the kernel's, from /proc/kallsyms (kptr_restrict %ld)", kptr);
 }
 
-/* Free bytes where the directory is, or will be made. */
+/* Free bytes of the file system of a directory that may not exist yet. */
 static bool free_bytes(const char *path, uint64_t *ret)
 {
 	CLEANUP(free) char *at = xstrdup(path);

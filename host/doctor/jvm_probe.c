@@ -1,20 +1,193 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What holds for one JVM, and what dfg will do with it. */
+/* Probes one JVM from outside: its flags, from its own tables, attaching, stacks, the symbols of
+ * its libjvm.so; and reports what dfg will do with it. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "doctor/depth_probe.h"
-#include "doctor/jvm_look.h"
+#include "common/child.h"
+#include "common/confine.h"
+#include "common/proc.h"
 #include "doctor/probe.h"
+#include "doctor/stack_depth.h"
+#include "hotspot/hotspot.h"
 #include "injector/attach.h"
 #include "record/agent_client.h"
+#include "record/debug_files.h"
+#include "record/memory_reader.h"
+#include "record/session_files.h"
 
+#define TABLES_MS    2000
+#define SYMBOLS_MS   5000
 #define WARNS_SINCE  21 /* of agents that are loaded into it (JEP 451) */
 #define READ_INSTEAD "its memory is read from outside"
 #define SWITCH_ON    "dfg-trigger switches it on, for code compiled from then on"
 
+/* id, name: boolean flags of HotSpot 8 to 26 (runtime/globals.hpp and its like); each release has
+ * some of them. */
+#define JVM_FLAGS(X)                                                                               \
+	X(KEEPS_FP, "PreserveFramePointer")                                                        \
+	X(DEBUG_INFO, "DebugNonSafepoints")                                                        \
+	X(NO_ATTACH, "DisableAttachMechanism")                                                     \
+	X(LOADING, "EnableDynamicAgentLoading")                                                    \
+	X(FEWER_SIGNALS, "ReduceSignalUsage") /* -Xrs */                                           \
+	X(COMPILER, "UseCompiler")	      /* off: -Xint */                                     \
+	X(G1, "UseG1GC")                                                                           \
+	X(PARALLEL, "UseParallelGC")                                                               \
+	X(SERIAL, "UseSerialGC")                                                                   \
+	X(CMS, "UseConcMarkSweepGC")                                                               \
+	X(Z, "UseZGC")                                                                             \
+	X(SHENANDOAH, "UseShenandoahGC")                                                           \
+	X(EPSILON, "UseEpsilonGC")
+
+enum jvm_flag {
+#define JVM_FLAG_ENUM(id, name) JVM_FLAG_##id,
+	JVM_FLAGS(JVM_FLAG_ENUM)
+#undef JVM_FLAG_ENUM
+		JVM_FLAG_COUNT
+};
+
+struct jvm_tables {
+	bool readable;		      /* they were read; flags are valid */
+	int8_t flags[JVM_FLAG_COUNT]; /* 1, 0; -1: this release has none of that name */
+	char why[256];		      /* why they cannot be read */
+};
+
+enum jvm_symbols {
+	JVM_SYMBOLS_UNKNOWN, /* libjvm.so could not be opened */
+	JVM_SYMBOLS_NONE,    /* it is stripped */
+	JVM_SYMBOLS_DEBUG,   /* in a separate debug file, in the container or on the host */
+	JVM_SYMBOLS_OWN,     /* in its symbol table */
+};
+
+/* ---- its tables --------------------------------------------------------------------------- */
+
+static const char *const flag_names[] = {
+#define JVM_FLAG_NAME(id, name) [JVM_FLAG_##id] = (name),
+	JVM_FLAGS(JVM_FLAG_NAME)
+#undef JVM_FLAG_NAME
+};
+
+static int read_flags(const struct jvm *j, struct jvm_tables *ret, struct err *err)
+{
+	CLEANUP(jvm_memory_close) struct jvm_memory *proc = NULL;
+	CLEANUP(free) void *work = aligned_alloc(4096, HS_WORK_BYTES);
+	uint64_t addr;
+	unsigned found = 0;
+	uint8_t value;
+
+	if (!work)
+		return err_set(err, ENOMEM, "working memory");
+	if (jvm_memory_open(j->procfd, &proc, err) < 0 || confine_reader_of(j->pid, 0, err) < 0 ||
+	    jvm_memory_find_tables(proc, err) < 0)
+		return -1;
+	for (size_t i = 0; i < JVM_FLAG_COUNT; i++) {
+		if (!hs_find_flag(jvm_memory_source(proc), work, flag_names[i], &addr, &value))
+			continue;
+		ret->flags[i] = value != 0;
+		found++;
+	}
+	if (found == 0)
+		return err_set(err, 0, "HotSpot's tables there are not of a known shape");
+	return 0;
+}
+
+static int read_tables(void *arg, void *reply, struct err *err)
+{
+	const struct jvm *j = arg;
+	struct jvm_tables *ret = reply;
+
+	ret->readable = read_flags(j, ret, err) == 0;
+	if (!ret->readable)
+		snprintf(ret->why, sizeof(ret->why), "%.255s", err->msg);
+	return 0;
+}
+
+/* In a child, which is killed after two seconds: a process can block reads of its memory. */
+static void probe_tables(const struct jvm *j, struct jvm_tables *ret)
+{
+	struct jvm_tables blank = {0};
+	struct jvm target = *j;
+	struct err err;
+
+	memset(blank.flags, -1, sizeof(blank.flags));
+	*ret = blank;
+	if (child_call(read_tables, &target, ret, sizeof(*ret), TABLES_MS, &err) == 0)
+		return;
+	*ret = blank;
+	snprintf(ret->why, sizeof(ret->why), "%.255s", err.msg);
+}
+
+/* ---- its symbols -------------------------------------------------------------------------- */
+
+struct libjvm {
+	int procfd, fd;
+	char *path;
+};
+
+static int open_libjvm(const struct proc_map *m, void *arg)
+{
+	static const char name[] = "/libjvm.so";
+	const char *base = strrchr(m->path, '/');
+	struct libjvm *l = arg;
+	struct stat st;
+
+	/* A file that was replaced since has " (deleted)" after its name. */
+	if (!m->exec || !base || strncmp(base, name, strlen(name)) != 0)
+		return 0;
+	l->fd = mapped_file_open(l->procfd, m, &st);
+	l->path = xstrdup(m->path);
+	return 1;
+}
+
+static bool has_debug_file(const struct libjvm *l, const struct debug_link *own)
+{
+	CLEANUP(close_fd) int rootfd = -1;
+	CLEANUP(close_fd) int fd = -1;
+	struct debug_link its = {0};
+	struct err err;
+
+	rootfd = proc_open_root(l->procfd, &err);
+	fd = debug_file_open(l->path, own, rootfd);
+	return fd >= 0 && debug_links_read(&fd, 1, &its, &err) == 0 && its.whole &&
+	       its.id_len == own->id_len && !memcmp(its.id, own->id, own->id_len);
+}
+
+static int find_symbols(void *arg, void *reply, struct err *err)
+{
+	const struct jvm *j = arg;
+	enum jvm_symbols *ret = reply;
+	struct libjvm l = {.procfd = j->procfd, .fd = -1};
+	struct debug_link own = {0};
+
+	if (proc_each_map(j->procfd, open_libjvm, &l, err) == 1 && l.fd >= 0 &&
+	    debug_links_read(&l.fd, 1, &own, err) == 0)
+		*ret = own.whole		  ? JVM_SYMBOLS_OWN
+		       : has_debug_file(&l, &own) ? JVM_SYMBOLS_DEBUG
+						  : JVM_SYMBOLS_NONE;
+	cleanup_close_fd(&l.fd);
+	free(l.path);
+	return 0;
+}
+
+/* In a child, too: files can block. */
+static enum jvm_symbols probe_libjvm(const struct jvm *j)
+{
+	enum jvm_symbols ret = JVM_SYMBOLS_UNKNOWN;
+	struct jvm target = *j;
+	struct err err;
+
+	return child_call(find_symbols, &target, &ret, sizeof(ret), SYMBOLS_MS, &err) == 0
+		       ? ret
+		       : JVM_SYMBOLS_UNKNOWN;
+}
+
+/* ---- findings ----------------------------------------------------------------------------- */
+
 struct facts {
 	const struct jvm *jvm;
-	struct jvm_look look;
+	struct jvm_tables tables;
+	bool reachable; /* the agent is in the container, or can be brought there */
 	bool resident;
 	enum attach_result attach;
 	struct err attach_err;
@@ -26,7 +199,7 @@ static long feature_release(const char *version)
 	return strtol(has_prefix(version, "1.") ? version + 2 : version, NULL, 10);
 }
 
-static const char *collector(const struct jvm_look *look)
+static const char *collector(const struct jvm_tables *tables)
 {
 	static const struct {
 		enum jvm_flag flag;
@@ -42,45 +215,45 @@ static const char *collector(const struct jvm_look *look)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		if (look->flags[all[i].flag] == 1)
+		if (tables->flags[all[i].flag] == 1)
 			return all[i].name;
 	return "unknown collector";
 }
 
-static void tell_java(const struct probe *p, const struct facts *k)
+static void check_java(const struct probe *p, const struct facts *k)
 {
 	const struct jvm *j = k->jvm;
 
-	if (!k->look.has_tables)
+	if (!k->tables.readable)
 		finding_add(p->f, FINDING_OK, "java", "", "%s%s%s",
 			    j->version[0] ? j->version : "of unknown version",
 			    j->vendor[0] ? ", " : "", j->vendor);
 	else
 		finding_add(p->f, FINDING_OK, "java", "", "%s%s%s, %s%s",
 			    j->version[0] ? j->version : "of unknown version",
-			    j->vendor[0] ? ", " : "", j->vendor, collector(&k->look),
-			    k->look.flags[JVM_FLAG_COMPILER] == 0 ? ", interpreter only" : "");
+			    j->vendor[0] ? ", " : "", j->vendor, collector(&k->tables),
+			    k->tables.flags[JVM_FLAG_COMPILER] == 0 ? ", interpreter only" : "");
 }
 
-static void tell_tables(const struct probe *p, const struct facts *k)
+static void check_tables(const struct probe *p, const struct facts *k)
 {
-	if (k->look.has_tables)
+	if (k->tables.readable)
 		finding_add(p->f, FINDING_OK, "tables", "", "HotSpot's can be read from outside");
 	else
 		finding_add(p->f, FINDING_NOTE, "tables", "all depends on the agent", "%s",
-			    k->look.why);
+			    k->tables.why);
 }
 
 static bool loading_is_off(const struct facts *k)
 {
-	return k->look.flags[JVM_FLAG_LOADING] == 0;
+	return k->tables.flags[JVM_FLAG_LOADING] == 0;
 }
 
-static void tell_attach(const struct probe *p, const struct facts *k)
+static void check_attach(const struct probe *p, const struct facts *k)
 {
 	if (k->resident)
 		finding_add(p->f, FINDING_OK, "agent", "", "resident");
-	else if (k->attach == ATTACH_NOT_READY && k->look.flags[JVM_FLAG_FEWER_SIGNALS] == 1)
+	else if (k->attach == ATTACH_NOT_READY && k->tables.flags[JVM_FLAG_FEWER_SIGNALS] == 1)
 		finding_add(p->f, FINDING_NOTE, "attach", READ_INSTEAD, "it was started with -Xrs");
 	else if (k->attach != ATTACH_OK)
 		finding_add(p->f, FINDING_NOTE, "attach", READ_INSTEAD, "%s", k->attach_err.msg);
@@ -94,19 +267,19 @@ static void tell_attach(const struct probe *p, const struct facts *k)
 		finding_add(p->f, FINDING_OK, "attach", "", "possible; no agent is resident");
 }
 
-/* As snapshots_take goes about it. */
-static void tell_source(const struct probe *p, bool reachable, const struct facts *k)
+/* In the order in which dfg-trigger tries the sources. */
+static void check_source(const struct probe *p, const struct facts *k)
 {
-	if (k->resident && reachable)
+	if (k->resident && k->reachable)
 		finding_add(p->f, FINDING_OK, "source", "", "the agent, which is resident");
-	else if (reachable && k->attach == ATTACH_OK && !loading_is_off(k) &&
+	else if (k->reachable && k->attach == ATTACH_OK && !loading_is_off(k) &&
 		 agent_loads_silently(k->jvm))
 		finding_add(p->f, FINDING_OK, "source", "",
 			    "the agent, loaded then: its container has the mounts");
-	else if (k->look.has_tables)
+	else if (k->tables.readable)
 		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory%s",
 			    k->resident ? "" : ", as no agent is resident");
-	else if (reachable && k->attach == ATTACH_OK && !loading_is_off(k))
+	else if (k->reachable && k->attach == ATTACH_OK && !loading_is_off(k))
 		finding_add(p->f, FINDING_OK, "source", "",
 			    "the agent, loaded then: its memory cannot be read from outside");
 	else
@@ -115,26 +288,26 @@ static void tell_source(const struct probe *p, bool reachable, const struct fact
 			    "neither agent nor reader: Java code will have no names");
 }
 
-static void tell_leaves(const struct probe *p, const struct facts *k)
+static void check_leaves(const struct probe *p, const struct facts *k)
 {
-	if (k->look.flags[JVM_FLAG_DEBUG_INFO] == 1)
+	if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 1)
 		finding_add(p->f, FINDING_OK, "leaves", "", "exact: DebugNonSafepoints is on");
-	else if (k->look.flags[JVM_FLAG_DEBUG_INFO] == 0)
+	else if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 0)
 		finding_add(p->f, FINDING_NOTE, "leaves", SWITCH_ON, "DebugNonSafepoints is off");
 }
 
-static void tell_stacks(const struct probe *p, const struct facts *k)
+static void check_stacks(const struct probe *p, const struct facts *k)
 {
 	unsigned bytes = probe_stack_bytes();
-	struct depths d;
+	struct stack_depths d;
 	struct err err;
 
-	if (k->look.flags[JVM_FLAG_KEEPS_FP] == 1) {
+	if (k->tables.flags[JVM_FLAG_KEEPS_FP] == 1) {
 		finding_add(p->f, FINDING_OK, "stacks", "",
 			    "by frame pointers, which it keeps (PreserveFramePointer)");
 		return;
 	}
-	if (depths_of(k->jvm->procfd, bytes, &d, &err) < 0 || d.asleep == 0)
+	if (stack_depths_read(k->jvm->procfd, bytes, &d, &err) < 0 || d.asleep == 0)
 		return;
 	if (d.deeper)
 		finding_add(
@@ -147,7 +320,7 @@ static void tell_stacks(const struct probe *p, const struct facts *k)
 			    bytes >> 10, d.asleep, (double)d.deepest / 1024);
 }
 
-static void tell_symbols(const struct probe *p, const struct facts *k)
+static void check_symbols(const struct probe *p, const struct facts *k)
 {
 	static const struct {
 		enum finding_state state;
@@ -160,26 +333,24 @@ static void tell_symbols(const struct probe *p, const struct facts *k)
 		[JVM_SYMBOLS_DEBUG] = {FINDING_OK, "libjvm.so's symbols, from its debug file", ""},
 		[JVM_SYMBOLS_OWN] = {FINDING_OK, "libjvm.so has its symbol table", ""},
 	};
-	enum jvm_symbols found = jvm_symbols(k->jvm);
+	enum jvm_symbols found = probe_libjvm(k->jvm);
 
 	finding_add(p->f, all[found].state, "libjvm", all[found].advice, "%s", all[found].why);
 }
 
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)
 {
-	struct facts k = {.jvm = j};
-	struct err err;
+	static void (*const checks[])(const struct probe *, const struct facts *) = {
+		check_java,   check_tables, check_attach,  check_source,
+		check_stacks, check_leaves, check_symbols,
+	};
+	struct facts k = {.jvm = j, .reachable = reachable};
 
 	findings_about(p->f, "jvm", j->pid, "JVM %d (%d inside, uid %u)", (int)j->pid,
 		       (int)j->nspid, (unsigned)j->uid);
-	(void)!jvm_look(j, &k.look, &err);
+	probe_tables(j, &k.tables);
 	k.resident = agent_is_resident(j);
 	k.attach = attach_check(j->pid, &k.attach_err);
-	tell_java(p, &k);
-	tell_tables(p, &k);
-	tell_attach(p, &k);
-	tell_source(p, reachable, &k);
-	tell_stacks(p, &k);
-	tell_leaves(p, &k);
-	tell_symbols(p, &k);
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++)
+		checks[i](p, &k);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* perf and what the kernel gives it: tried with events of this process that never count. */
+/* Probes perf and the kernel's events, with events of this process that never count. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -42,7 +42,7 @@ void probe_perf(const struct probe *p)
 			    version);
 }
 
-/* 0, or the error. */
+/* Returns 0 or the error's number. */
 static int try_event(uint32_t type, uint64_t config, bool kernel, unsigned stack_bytes)
 {
 	struct perf_event_attr attr = {
@@ -75,8 +75,8 @@ static int try_clock(bool kernel, unsigned stack_bytes)
 	return try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, kernel, stack_bytes);
 }
 
-/* Where it may not sample the kernel, perf samples user code alone. Whether there are events. */
-static bool tell_events(const struct probe *p)
+/* Returns true if perf can sample, if only user code. */
+static bool check_events(const struct probe *p)
 {
 	long paranoid = probe_number(p, "proc/sys/kernel/perf_event_paranoid", 2);
 	int code = try_clock(true, 0);
@@ -105,7 +105,7 @@ void probe_events(const struct probe *p)
 	unsigned bytes = probe_stack_bytes();
 	int copies, cycles;
 
-	if (!tell_events(p))
+	if (!check_events(p))
 		return;
 	copies = try_clock(false, bytes);
 	if (copies)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The questions dfg-doctor asks. Each probe looks and adds its findings; none changes anything,
- * sends a signal, or stops a process. */
+/* The probes of dfg-doctor. Each adds its findings; none changes anything, sends a signal, or stops
+ * a process. */
 #ifndef DFG_DOCTOR_PROBE_H
 #define DFG_DOCTOR_PROBE_H
 
@@ -14,7 +14,7 @@
 #include "setup/engine.h"
 
 struct probe {
-	int rootfd; /* "/", or a test's: what is read from /proc, /sys and /etc is read below */
+	int rootfd;	  /* "/", or a test's: /proc, /sys and /etc are read below it */
 	const char *root; /* dfg's directory */
 	struct findings *f;
 };
@@ -30,49 +30,48 @@ void probe_events(const struct probe *p);
 void probe_buffers(const struct probe *p);
 
 void probe_payload(const struct probe *p);
-void probe_engines(const struct probe *p); /* all that are there, or configured */
+void probe_engines(const struct probe *p); /* all that are installed or configured */
 void probe_engine(const struct probe *p, const struct engine *e, const struct engine_setting *s);
 
-/* Whether the daemon that reads the file (below the root) has to be started again for it to count.
- */
+/* Reports an engine's daemon that has to be restarted before a change of the file (below the root)
+ * takes effect. */
 void probe_restart(const struct probe *p, const struct engine *e, const char *file,
 		   const struct engine_setting *s);
 
 /* ---- a container, and a JVM in it ---- */
 
-/* `reachable`: whether the agent is in the container, or can be brought there. */
+/* *ret_reachable: true if the agent is in the container, or can be brought there. */
 void probe_container(const struct probe *p, const struct container *c, const pid_t *pids,
 		     size_t count, bool *ret_reachable);
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j);
 
-/* Puts what is missing for perf on this machine, if anything is, behind the message of a recording
- * that failed. */
+/* Appends what perf lacks on this machine, if anything, to the error of a failed recording. */
 void probe_explain(const char *root, struct err *err);
 
 /* ---- helpers of the probes ---- */
 
-/* Whether dfg's three mounts are in the mount namespace of this process. */
+/* True if the mount namespace of the process has dfg's three mounts. */
 bool probe_has_mounts(int procfd);
 
-/* A file below the root; false where there is none. Appends. */
+/* Appends a file below the root; false if it cannot be read. */
 bool probe_read(const struct probe *p, const char *path, struct str *ret);
 
-/* The number that the file holds; `missing` where there is none. */
+/* The number in a file; `missing` if there is none. */
 long probe_number(const struct probe *p, const char *path, long missing);
 
-/* Whether the capability (CAP_*) is in force. */
+/* True if the capability (CAP_*) is effective. */
 bool probe_capable(const struct probe *p, int cap);
 
-/* Whether the kernel is at least this one. */
+/* True if the kernel has at least this version. */
 bool probe_kernel_is(const struct probe *p, int major, int minor);
 
-/* NULL, or the file that this installation lacks to join a container (owned by the caller). */
+/* The file that this installation lacks to join a container, owned by the caller; NULL: none. */
 char *probe_missing_file(void);
 
-/* Processors on line, at least 1. */
+/* Online processors, at least 1. */
 size_t probe_cpus(void);
 
-/* Of the stack, with each sample of a dfg-trigger without options. */
+/* Bytes of the stack that dfg-trigger without options copies with each sample. */
 unsigned probe_stack_bytes(void);
 
 #endif

@@ -12,8 +12,8 @@
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/proc.h"
-#include "doctor/depth_probe.h"
 #include "doctor/probe.h"
+#include "doctor/stack_depth.h"
 #include "lib/tap.h"
 
 static struct findings found;
@@ -168,22 +168,22 @@ static void test_stack_pointer(void)
 {
 	uint64_t sp = 1;
 
-	ok(parse_stack_pointer("202 0x1 0x2 0x3 0x4 0x5 0x6 0x7ffee7c70b30 0x7f7830cf5f16\n",
+	ok(stack_pointer_parse("202 0x1 0x2 0x3 0x4 0x5 0x6 0x7ffee7c70b30 0x7f7830cf5f16\n",
 			       &sp) &&
 		   sp == 0x7ffee7c70b30,
 	   "a system call");
-	ok(parse_stack_pointer("-1 0x7ffee7c70b38 0x7f7830cf5f16\n", &sp) && sp == 0x7ffee7c70b38,
+	ok(stack_pointer_parse("-1 0x7ffee7c70b38 0x7f7830cf5f16\n", &sp) && sp == 0x7ffee7c70b38,
 	   "blocked elsewhere");
-	ok(!parse_stack_pointer("running\n", &sp), "running");
-	ok(!parse_stack_pointer("", &sp) && !parse_stack_pointer(" ", &sp) &&
-		   !parse_stack_pointer("0x1 0x2", &sp) && !parse_stack_pointer("1 0x 0x2", &sp),
+	ok(!stack_pointer_parse("running\n", &sp), "running");
+	ok(!stack_pointer_parse("", &sp) && !stack_pointer_parse(" ", &sp) &&
+		   !stack_pointer_parse("0x1 0x2", &sp) && !stack_pointer_parse("1 0x 0x2", &sp),
 	   "garbage");
 }
 
 static void test_depths(void)
 {
 	CLEANUP(close_fd) int procfd = -1;
-	struct depths d = {0};
+	struct stack_depths d = {0};
 	int hold[2];
 	pid_t pid;
 
@@ -200,7 +200,7 @@ static void test_depths(void)
 	procfd = proc_open(pid, &err);
 	for (int i = 0; i < 200 && !d.asleep; i++) {
 		sleep_ms(10);
-		if (depths_of(procfd, 65536, &d, &err) < 0)
+		if (stack_depths_read(procfd, 65536, &d, &err) < 0)
 			break;
 	}
 	is_int((int64_t)d.threads, 1, "a thread");
@@ -211,12 +211,12 @@ static void test_depths(void)
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	ok(depths_of(procfd, 0, &d, &err) < 0, "gone");
+	ok(stack_depths_read(procfd, 0, &d, &err) < 0, "gone");
 	close(hold[0]);
 	close(hold[1]);
 }
 
-static int wait_for_ever(void *arg)
+static int pause_always(void *arg)
 {
 	for (;;)
 		pause();
@@ -228,11 +228,12 @@ static void test_merged_stacks(void)
 {
 	char *map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CLEANUP(close_fd) int procfd = -1;
-	struct depths d = {0};
-	pid_t pid = clone(wait_for_ever, map + (1 << 19), SIGCHLD, NULL);
+	struct stack_depths d = {0};
+	pid_t pid = clone(pause_always, map + (1 << 19), SIGCHLD, NULL);
 
 	procfd = proc_open(pid, &err);
-	for (int i = 0; i < 200 && !d.asleep && depths_of(procfd, 65536, &d, &err) == 0; i++)
+	for (int i = 0; i < 200 && !d.asleep && stack_depths_read(procfd, 65536, &d, &err) == 0;
+	     i++)
 		sleep_ms(10);
 	if (geteuid() == 0) {
 		is_int((int64_t)d.asleep, 1, "a stack in the middle of a mapping");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/depth_probe.h"
+#include "doctor/stack_depth.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #define PAGE_SWAPPED (1ull << 62)
 #define PAGE_PRESENT (1ull << 63)
 
-struct maps {
-	struct range {
+struct mapped_ranges {
+	struct stack_range {
 		uint64_t start, end;
 	} * list;
 	size_t count, cap;
@@ -21,14 +21,14 @@ struct maps {
 
 static int add_map(const struct proc_map *m, void *arg)
 {
-	struct maps *maps = arg;
+	struct mapped_ranges *maps = arg;
 
 	maps->list = grow(maps->list, maps->count, &maps->cap, sizeof(*maps->list));
-	maps->list[maps->count++] = (struct range){m->start, m->end};
+	maps->list[maps->count++] = (struct stack_range){m->start, m->end};
 	return 0;
 }
 
-bool parse_stack_pointer(const char *text, uint64_t *ret)
+bool stack_pointer_parse(const char *text, uint64_t *ret)
 {
 	const char *last = strrchr(text, ' ');
 	const char *at = last ? memrchr(text, ' ', (size_t)(last - text)) : NULL;
@@ -44,11 +44,11 @@ static bool stack_pointer(int taskfd, const char *tid, uint64_t *ret)
 	CLEANUP(close_fd) int fd = openat(taskfd, path, O_RDONLY | O_CLOEXEC);
 	char text[256] = "";
 
-	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && parse_stack_pointer(text, ret);
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && stack_pointer_parse(text, ret);
 }
 
-/* Maps are in rising order. The end of the one that holds the address; 0: none does. */
-static uint64_t map_end(const struct maps *maps, uint64_t addr)
+/* The end of the mapping that holds the address; 0: none does. They are in ascending order. */
+static uint64_t map_end(const struct mapped_ranges *maps, uint64_t addr)
 {
 	size_t low = 0, high = maps->count;
 
@@ -63,8 +63,7 @@ static uint64_t map_end(const struct maps *maps, uint64_t addr)
 	return low < maps->count && addr >= maps->list[low].start ? maps->list[low].end : 0;
 }
 
-/* Where the pages that are in memory or swapped out end, above the one of `addr` and up to `end`.
- */
+/* The end of the pages in memory or swapped out that follow the one of `addr`, at most `end`. */
 static uint64_t touched_end(int pagemap, uint64_t addr, uint64_t end)
 {
 	const uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -82,7 +81,7 @@ static uint64_t touched_end(int pagemap, uint64_t addr, uint64_t end)
 	return end;
 }
 
-static void add_depth(uint64_t depth, uint64_t bytes, struct depths *d)
+static void add_depth(uint64_t depth, uint64_t bytes, struct stack_depths *d)
 {
 	d->asleep++;
 	d->deeper += depth > bytes;
@@ -90,13 +89,13 @@ static void add_depth(uint64_t depth, uint64_t bytes, struct depths *d)
 		d->deepest = depth;
 }
 
-int depths_of(int procfd, uint64_t bytes, struct depths *ret, struct err *err)
+int stack_depths_read(int procfd, uint64_t bytes, struct stack_depths *ret, struct err *err)
 {
 	CLEANUP(close_fd) int pagemap = openat(procfd, "pagemap", O_RDONLY | O_CLOEXEC);
 	int taskfd = openat(procfd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = taskfd >= 0 ? fdopendir(taskfd) : NULL;
-	struct depths d = {0};
-	struct maps maps = {0};
+	struct stack_depths d = {0};
+	struct mapped_ranges maps = {0};
 	struct dirent *e;
 
 	if (!dir)
