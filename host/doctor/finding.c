@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/finding.h"
+#include "doctor/probe.h"
 
 #include <jansson.h>
 #include <stdarg.h>

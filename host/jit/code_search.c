@@ -185,7 +185,7 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
 	size_t region = regions_before(c, offset), n = 0;
 	uint32_t at;
 
-	/* An interrupt is taken behind the instruction that took the time, so that a sample often
+	/* An interrupt is taken after the instruction that took the time, so that a sample often
 	 * stands exactly at the end of the region it belongs to (docs/measurements.md;
 	 * HotSpot's forte.cpp counts it to the next). A return address, being looked up one byte
 	 * before, is never the start of an instruction. */

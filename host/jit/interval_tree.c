@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An interval tree (Edelsbrunner, 1980) over the addresses: each life is in the topmost node whose
- * address it has. All lives of a node have that address, so that they follow each other in time,
- * and one search by time finds those that count. */
+ * address it contains. All lives of a node contain that address and so succeed each other in time:
+ * one binary search by time finds those of interest. */
 #include "jit/interval_tree.h"
 
 #include "common/str.h"
@@ -13,7 +13,7 @@ struct lifetree_node {
 	uint32_t before, after; /* nodes, 0: none; of lives that end before, or start after, addr */
 };
 
-/* Lives while they are put in order. */
+/* Working memory of the build. */
 struct build {
 	struct lifetree *tree;
 	struct life *spare;
@@ -42,8 +42,7 @@ static uint64_t by_first(struct life l)
 	return l.first;
 }
 
-/* Puts lives[0, n), which are in the order of their starts, into the order before, here, after a
- * node's address. */
+/* Divides lives[0, n), sorted by start, into those before, at and after a node's address. */
 static void divide(struct build *b, struct life *lives, size_t n, uint64_t addr, size_t *ret_before,
 		   size_t *ret_here)
 {
@@ -60,8 +59,8 @@ static void divide(struct build *b, struct life *lives, size_t n, uint64_t addr,
 	*ret_here = here;
 }
 
-/* The node of lives [from, from + n). As addr is the start in the middle, at most half of them are
- * on either side: the depth is a logarithm. */
+/* Makes the node of lives [from, from + n). Its address is the start of the middle one, so that at
+ * most half of them are on either side: the depth is logarithmic. */
 static uint32_t make_node(struct build *b, size_t from, size_t n)
 {
 	struct life *lives = b->tree->lives + from;
@@ -106,7 +105,7 @@ void lifetree_fini(struct lifetree *t)
 	*t = (struct lifetree){0};
 }
 
-/* Of a node, the first life that is not gone at `time`. */
+/* Finds a node's first life that is not gone at `time`. */
 static uint32_t first_at(const struct lifetree *t, const struct lifetree_node *node, uint32_t time)
 {
 	uint32_t lo = node->first, n = node->count;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies at an address at a time, of many things that each take a range of addresses for a
- * while. Takes memory in proportion to their number, and for a search a time that grows with the
- * square of its logarithm, whatever they are. */
+/* Interval tree: which of many codes occupied an address at a given time. Takes memory in
+ * proportion to their number and, for any input, a time per search that grows with the square of
+ * its logarithm. */
 #ifndef DFG_JIT_INTERVAL_TREE_H
 #define DFG_JIT_INTERVAL_TREE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* At [start, end) from time `first` up to, and without, `gone`: neither is empty. */
+/* Occupies [start, end) from time `first` to before `gone`: neither is empty. */
 struct life {
 	uint64_t start, end;
 	uint32_t first, gone;
@@ -21,15 +21,16 @@ struct lifetree {
 	struct life *lives;
 	struct lifetree_node *nodes;
 	size_t count;
-	uint64_t start, end; /* nothing ever lies outside of it */
+	uint64_t start, end; /* bounds of all lives */
 };
 
-/* Of n lives, no two of which are at an address at the same time. Takes over the array. */
+/* Builds the tree of n lives, no two of which overlap in both address and time. Takes over the
+ * array. */
 void lifetree_build(struct lifetree *t, struct life *lives, size_t n);
 void lifetree_fini(struct lifetree *t);
 
-/* The lives that are at the address at any time from `first` to `last`: their numbers, at most
- * last - first + 1, so many the caller has room for. Returns how many. */
+/* Finds the numbers of the lives at the address at any time from `first` to `last`: at most
+ * last - first + 1, which `ret` must have room for. Returns how many. */
 size_t lifetree_find(const struct lifetree *t, uint64_t addr, uint32_t first, uint32_t last,
 		     uint32_t *ret);
 

@@ -4,7 +4,6 @@
 #include "common/str.h"
 #include "common/table.h"
 #include "elf/names.h"
-#include "symbols/elffiles.h"
 
 /* The frames of an address in a code of a snapshot, at any time, or in one generation of a
  * process's address space. */
@@ -23,12 +22,30 @@ struct frame_cache {
 	size_t frame_count, frame_cap;
 };
 
+/* A mapped file, by its path in its root. */
+struct mapped_file {
+	uint64_t root;
+	uint32_t path;
+	bool jvm;
+	const struct elfsym *elf; /* NULL: none, or not readable */
+	int fd;			  /* of elf */
+	struct cfi *cfi;	  /* NULL: not loaded yet, or none */
+	bool cfi_loaded;
+	uint32_t unnamed; /* frame */
+	uint32_t module;
+};
+
 struct symbolizer {
 	struct sources *sources;
+	const struct perfdata *pd;
 	const struct space *space;
 	struct stacks *stacks;
 	struct kernel *kernel;
-	struct elffiles *files;
+	struct {
+		struct mapped_file *list;
+		size_t count, cap;
+		struct hash_table index;
+	} files;
 	const struct jvm_code **codes; /* by number - 1; NULL: not loaded yet */
 	struct frame_cache cache;
 	uint32_t stale; /* frame */
@@ -61,7 +78,7 @@ struct symbolizer *symbolizer_new(struct sources *sources, const struct perfdata
 	sy->space = space;
 	sy->stacks = stacks;
 	sy->kernel = kernel_new(sources_kallsyms(sources));
-	sy->files = elffiles_new(sources, pd, space, stacks);
+	sy->pd = pd;
 	sy->codes = xcalloc(sources_jvm_count(sources), sizeof(struct jvm_code *));
 	sy->stale = intern(sy, "[stale]", FRAME_UNKNOWN);
 	sy->cache.list = grow(NULL, 0, &sy->cache.cap, sizeof(*sy->cache.list));
@@ -73,7 +90,10 @@ void symbolizer_free(struct symbolizer *sy)
 {
 	if (!sy)
 		return;
-	elffiles_free(sy->files);
+	for (size_t i = 0; i < sy->files.count; i++)
+		cfi_close(sy->files.list[i].cfi);
+	free(sy->files.list);
+	hash_fini(&sy->files.index);
 	kernel_free(sy->kernel);
 	hash_fini(&sy->cache.index);
 	free(sy->cache.list);
@@ -219,6 +239,114 @@ static bool is_code_cache(const struct snapfile *sf, uint64_t addr)
 	return addr >= h->code_low && addr < h->code_high;
 }
 
+/* ---- mapped files ------------------------------------------------------------------------ */
+
+/* Interns "[file]", or with the start of a function "[file+0x1234]". */
+static uint32_t intern_unnamed(struct symbolizer *sy, const char *path, uint64_t start,
+			       enum frame_kind kind)
+{
+	CLEANUP(str_fini) struct str name = {0};
+	size_t len;
+	const char *base = symname_base(path, &len);
+	bool bare = base[0] != '['; /* "[vdso]" has its brackets */
+
+	if (bare)
+		str_addc(&name, '[');
+	symname_add_clean(&name, base, len);
+	if (start && bare)
+		str_addf(&name, "+0x%llx", (unsigned long long)start);
+	if (bare)
+		str_addc(&name, ']');
+	return stacks_intern(sy->stacks, name.buf, name.len, bare && start ? kind : FRAME_UNKNOWN);
+}
+
+static const struct elfsym *open_elf(const struct symbolizer *sy, const char *path, size_t number)
+{
+	const struct elfsym *es = sources_elf(sy->sources, number);
+	const uint8_t *id;
+	size_t len = es ? elfsym_build_id(es, &id) : 0;
+
+	/* Names of another build would be wrong. */
+	return len && perfdata_other_build(sy->pd, path, id, len) ? NULL : es;
+}
+
+static void load_file(struct symbolizer *sy, struct mapped_file *f)
+{
+	const struct recording *in = sources_input(sy->sources);
+	const char *path = space_path(sy->space, f->path), *base;
+	size_t len;
+
+	for (size_t i = 0; i < in->elf_count && !f->elf; i++)
+		if (in->elfs[i].root == f->root && strcmp(in->elfs[i].path, path) == 0) {
+			f->elf = open_elf(sy, path, i);
+			f->fd = in->elfs[i].fd;
+		}
+	base = symname_base(path, &len);
+	f->jvm = len == strlen("libjvm.so") && memcmp(base, "libjvm.so", len) == 0;
+	f->unnamed = intern_unnamed(sy, path, 0, FRAME_UNKNOWN);
+	symname_add_clean(&sy->name, path, strlen(path));
+	f->module = frames_intern_module(stacks_frames(sy->stacks), sy->name.buf);
+	str_clear(&sy->name);
+}
+
+static struct mapped_file *file_of(struct symbolizer *sy, uint64_t root, uint32_t path)
+{
+	uint64_t h = hash_mix(root << 32 ^ path);
+	struct mapped_file *f;
+
+	for (struct hash_probe p = {.hash = h}; hash_next(&sy->files.index, &p);)
+		if (sy->files.list[p.index].path == path && sy->files.list[p.index].root == root)
+			return &sy->files.list[p.index];
+	hash_add(&sy->files.index, h, (uint32_t)sy->files.count);
+	sy->files.list =
+		grow(sy->files.list, sy->files.count, &sy->files.cap, sizeof(*sy->files.list));
+	f = &sy->files.list[sy->files.count++];
+	*f = (struct mapped_file){.root = root, .path = path};
+	load_file(sy, f);
+	return f;
+}
+
+static uint32_t named_frame(struct symbolizer *sy, struct mapped_file *f, uint64_t offset)
+{
+	enum frame_kind kind = f->jvm ? FRAME_JVM : FRAME_NATIVE;
+	struct elf_symbol s;
+	uint64_t start;
+	uint32_t frame;
+
+	if (!f->elf || !elfsym_find(f->elf, offset, &s))
+		return f->elf && elfsym_start(f->elf, offset, &start)
+			       ? intern_unnamed(sy, space_path(sy->space, f->path), start, kind)
+			       : f->unnamed;
+	symname_add(&sy->name, s.name, strlen(s.name));
+	if (s.plt)
+		str_adds(&sy->name, "@plt");
+	frame = stacks_intern(sy->stacks, sy->name.buf, sy->name.len, kind);
+	str_clear(&sy->name);
+	return frame;
+}
+
+/* The frame of a file offset. Without a symbol it is named by the start of its function; where that
+ * is unknown or the file cannot be read it is "[file]", FRAME_UNKNOWN. */
+static uint32_t file_frame(struct symbolizer *sy, uint64_t root, uint32_t path, uint64_t offset)
+{
+	struct mapped_file *f = file_of(sy, root, path);
+
+	return frames_place(stacks_frames(sy->stacks), named_frame(sy, f, offset), 0, f->module);
+}
+
+/* The call frame information of a file; NULL: there is none. */
+static struct cfi *file_cfi(struct symbolizer *sy, uint64_t root, uint32_t path)
+{
+	struct mapped_file *f = file_of(sy, root, path);
+	struct err ignored;
+
+	if (!f->cfi_loaded) {
+		f->cfi_loaded = true;
+		f->cfi = f->elf ? cfi_open(f->fd, &ignored) : NULL;
+	}
+	return f->cfi;
+}
+
 /* ---- user code --------------------------------------------------------------------------- */
 
 /* Memory without a file, by the names the kernel and perf give it. JIT maps are believed only here,
@@ -245,7 +373,7 @@ static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t
 	if (!m)
 		*ret = intern(sy, "[unknown]", FRAME_UNKNOWN);
 	else if (!is_anonymous(space_path(sy->space, m->path)))
-		*ret = elffiles_frame(sy->files, p->root, m->path, addr - m->start + m->pgoff);
+		*ret = file_frame(sy, p->root, m->path, addr - m->start + m->pgoff);
 	else if (jvm && code)
 		return find_code(sy, code, addr, ret);
 	else if (jvm && perf_map_find(jvm->map, addr, &s))
@@ -318,9 +446,8 @@ bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t 
 	if (!m || !m->exec)
 		return false;
 	*ret_offset = addr - m->start + m->pgoff;
-	*ret_cfi = is_anonymous(space_path(sy->space, m->path))
-			   ? NULL
-			   : elffiles_cfi(sy->files, p->root, m->path);
+	*ret_cfi = is_anonymous(space_path(sy->space, m->path)) ? NULL
+								: file_cfi(sy, p->root, m->path);
 	return true;
 }
 
@@ -338,7 +465,7 @@ static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel,
 	path = m ? space_path(sy->space, m->path) : "";
 	if (!m || has_prefix(path, "[kernel"))
 		return intern(sy, "[kernel]", FRAME_UNKNOWN);
-	return elffiles_unnamed(sy->stacks, path);
+	return intern_unnamed(sy, path, 0, FRAME_UNKNOWN);
 }
 
 uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
