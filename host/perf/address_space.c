@@ -5,7 +5,7 @@
 #include "common/table.h"
 
 /* Shared by parent and child of a fork until one of them changes it. */
-struct maps {
+struct mappings {
 	size_t refs;
 	size_t count, cap;
 	struct mapping *list; /* sorted, no overlap */
@@ -27,7 +27,7 @@ struct space {
 	uint32_t generation;
 };
 
-static void maps_unref(struct maps *m)
+static void maps_unref(struct mappings *m)
 {
 	if (--m->refs)
 		return;
@@ -35,9 +35,9 @@ static void maps_unref(struct maps *m)
 	free(m);
 }
 
-static struct maps *maps_new(void)
+static struct mappings *maps_new(void)
 {
-	struct maps *m = xcalloc(1, sizeof(*m));
+	struct mappings *m = xcalloc(1, sizeof(*m));
 
 	m->refs = 1;
 	return m;
@@ -124,17 +124,17 @@ static uint32_t intern_path(struct space *sp, const char *path)
 }
 
 /* Index of the first mapping that ends above addr. */
-static size_t find_mapping(const struct maps *m, uint64_t addr)
+static size_t find_mapping(const struct mappings *m, uint64_t addr)
 {
 	return m->count ? upper_bound(&m->list->end, m->count, sizeof(*m->list), addr) : 0;
 }
 
 /* Returns the process's mappings for a change, unshared. */
-static struct maps *own_maps(struct space *sp, struct process *p)
+static struct mappings *own_maps(struct space *sp, struct process *p)
 {
 	p->generation = ++sp->generation;
 	if (p->maps->refs > 1) {
-		struct maps *m = maps_new();
+		struct mappings *m = maps_new();
 
 		m->count = m->cap = p->maps->count;
 		m->list = xrealloc(NULL, m->cap, sizeof(*m->list));
@@ -146,7 +146,7 @@ static struct maps *own_maps(struct space *sp, struct process *p)
 }
 
 /* Replaces list[at, at + gone) by `add`. */
-static void splice(struct maps *m, size_t at, size_t gone, const struct mapping *add, size_t n)
+static void splice(struct mappings *m, size_t at, size_t gone, const struct mapping *add, size_t n)
 {
 	while (m->cap < m->count + n)
 		m->list = grow(m->list, m->cap, &m->cap, sizeof(*m->list));
@@ -161,7 +161,7 @@ void space_map(struct space *sp, pid_t pid, uint64_t start, uint64_t len, uint64
 	struct mapping new = {.start = start, .end = start + len, .pgoff = pgoff, .exec = exec};
 	struct mapping parts[3];
 	struct process *p = space_process(sp, pid);
-	struct maps *m;
+	struct mappings *m;
 	size_t at, last, n = 0;
 
 	if (new.end <= start)

@@ -28,7 +28,7 @@ struct process {
 	uint32_t code; /* index of its snapshot or perf map; 0, also after exec: none */
 	bool wanted;
 	bool new; /* created, forked or executed since the caller cleared it */
-	struct maps *maps;
+	struct mappings *maps;
 };
 
 struct thread {

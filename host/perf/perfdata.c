@@ -99,7 +99,7 @@ static bool same_layout(const struct perf_event_attr *a, const struct perf_event
 	       a->sample_regs_intr == b->sample_regs_intr && a->sample_id_all == b->sample_id_all;
 }
 
-/* Events of different layout can only be told apart by an id at a fixed place. */
+/* Events of different layouts can only be distinguished by an id at a fixed position. */
 static int check_layouts(struct perfdata *pd, struct err *err)
 {
 	bool all = true, same = true;
@@ -209,7 +209,7 @@ static int read_file_header(struct perfdata *pd, struct bytes *ret_data, uint64_
 
 /* ---- records, in the order of time ---- */
 
-/* Bytes behind an AUXTRACE record that belong to it but not to its size. */
+/* Bytes after an AUXTRACE record that belong to it but are not in its size. */
 static uint64_t extra_bytes(const struct perf_event_header *h, struct bytes body)
 {
 	return h->type == RECORD_AUXTRACE ? bytes_u64(&body) : 0;
@@ -242,7 +242,7 @@ static bool wanted(uint32_t type)
 	}
 }
 
-/* The next record of the file into the window. False at the end of what is whole. */
+/* Adds the next record of the file to the window. False after the last whole one. */
 static bool scan_record(struct perfdata *pd, struct perf_event_header *ret)
 {
 	struct bytes at = pd->rest, body;
@@ -269,7 +269,7 @@ static bool scan_record(struct perfdata *pd, struct perf_event_header *ret)
 	return true;
 }
 
-/* Gives back the pages of the mapping that hold nothing of the window any more. */
+/* Releases the pages of the mapping below the window. */
 static void release_pages(struct perfdata *pd)
 {
 	size_t needed = (size_t)(pd->rest.p - pd->file);
@@ -286,8 +286,8 @@ static void release_pages(struct perfdata *pd)
 	pd->released = needed;
 }
 
-/* Takes one more round into the window, and finds what of it can go: all that is not later than the
- * latest record of the round before. Returns whether there was a compressed record. */
+/* Adds one round to the window, and finds the records that can be returned: those not later than
+ * the latest record of the round before. Returns true if there was a compressed record. */
 static bool fill_window(struct perfdata *pd)
 {
 	uint64_t safe = pd->highest;

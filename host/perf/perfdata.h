@@ -104,7 +104,7 @@ void perfdata_close(struct perfdata *pd);
  * record. */
 bool perfdata_next(struct perfdata *pd, struct perf_record *ret);
 
-/* Whether its times are CLOCK_MONOTONIC's (perf record -k mono). */
+/* True if its times are CLOCK_MONOTONIC's (perf record -k mono). */
 bool perfdata_is_monotonic(const struct perfdata *pd);
 
 /* Starts again with the first record. */
@@ -124,11 +124,11 @@ static inline uint64_t perfdata_samples_about(uint64_t bytes, uint32_t stack_byt
 /* The copy of the stack that each sample was to have. */
 uint32_t perfdata_stack_bytes(const struct perfdata *pd);
 
-/* Bytes of the recording that were not used: behind the last whole record, and records that
+/* Bytes of the recording that were not used: after the last whole record, and records that
  * contradict themselves, as far as perfdata_next has come. */
 uint64_t perfdata_cut(const struct perfdata *pd);
 
-/* Whether the table of build ids that perf writes at its end (HEADER_BUILD_ID) names this file, but
+/* True if the table of build ids that perf writes at its end (HEADER_BUILD_ID) names this file, but
  * never with this id: then a copy of the file with this id is another version of it. */
 bool perfdata_other_build(const struct perfdata *pd, const char *path, const uint8_t *id,
 			  size_t len);

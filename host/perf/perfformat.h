@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of the perf.data reader: what its files share. */
+/* Internal to the perf.data reader: its state, and the parser of records. */
 #ifndef DFG_PERF_PERFFORMAT_H
 #define DFG_PERF_PERFFORMAT_H
 
@@ -9,7 +9,7 @@
 
 struct perf_event {
 	struct perf_event_attr attr;
-	size_t trailer; /* bytes of struct sample_id behind records that are no samples */
+	size_t trailer; /* bytes of struct sample_id after records that are no samples */
 };
 
 struct build_id_row {
@@ -34,11 +34,11 @@ struct perfdata {
 
 	/* perf writes the buffers of the CPUs one after the other, round after round, so that a
 	 * sample can stand before the mapping it needs. In a round it writes all that was there
-	 * when the round began: what is not later than the latest record of the round before has
-	 * nothing before it in later rounds (linux tools/perf/util/session.c,
+	 * when the round began: what is not later than the latest record of the round before
+	 * has nothing before it in later rounds (linux tools/perf/util/session.c,
 	 * process_finished_round). So two rounds are looked at, whatever the recording's length.
 	 * Time 0 is perf's for what it found before it started; a record without a time stays
-	 * behind the one before it. */
+	 * after the one before it. */
 	struct bytes rest;	      /* not looked at yet */
 	uint64_t last;		      /* time of the record before `rest` */
 	uint64_t highest;	      /* time of all before `rest` */
@@ -51,8 +51,8 @@ struct perfdata {
 	size_t build_id_count, build_id_cap;
 };
 
-/* perfrecord.c: takes a record apart. False: it contradicts itself or is of no interest
- * (*ret_bad tells). `body` is the record behind its header. */
+/* perfrecord.c: parses a record. False: it contradicts itself (*ret_bad), or is of no interest.
+ * `body` is the record after its header. */
 bool perfrecord_parse(const struct perfdata *pd, const struct perf_event_header *h,
 		      struct bytes body, struct perf_record *ret, bool *ret_bad);
 

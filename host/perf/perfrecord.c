@@ -20,7 +20,7 @@ static bool find_event(const struct perfdata *pd, uint64_t id, uint32_t *ret)
 	return true;
 }
 
-/* Which event a record belongs to: where events differ, its identifier is the first field of a
+/* Finds the event of a record: where events differ, its identifier is the first field of a
  * sample and the last of all others. Id 0 is perf's own, for records it made up. */
 static bool event_of(const struct perfdata *pd, uint32_t type, struct bytes body, uint32_t *ret)
 {
@@ -165,7 +165,7 @@ static void read_sample(const struct perf_event_attr *a, struct bytes *b, struct
 		take_array(b, bytes_u32(b), 1);
 	if (t & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(a, b);
-	/* What follows (weight, data source, registers at the interrupt …) is of no use here. */
+	/* The rest (weight, data source, registers at the interrupt …) is not used. */
 	read_user_state(a, b, s);
 }
 
@@ -215,7 +215,7 @@ static void read_ksymbol(struct bytes *b, struct perf_record *ret)
 	ret->ksymbol.name = bytes_cstr(b);
 }
 
-/* The fields of the kinds that have a trailer behind them. False: not of interest. */
+/* Reads the fields of the kinds that are followed by a trailer. False: not of interest. */
 static bool read_other(const struct perf_event_header *h, struct bytes *b, struct perf_record *ret)
 {
 	switch (h->type) {

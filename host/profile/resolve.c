@@ -4,7 +4,7 @@
 #include "common/str.h"
 
 /* One for each JVM: few. */
-struct jvm {
+struct jvm_returns {
 	const struct snapfile *code;
 	struct returns *returns;
 };
@@ -35,7 +35,7 @@ struct last_stack {
 
 struct userstack {
 	struct symbolizer *symbols;
-	struct jvm *jvms;
+	struct jvm_returns *jvms;
 	size_t jvm_count, jvm_cap;
 	uint32_t frozen; /* frame */
 	uint32_t one;	 /* result of name() */
@@ -87,7 +87,7 @@ static struct returns *returns_of(struct userstack *us, const struct snapfile *c
 		if (us->jvms[i].code == code)
 			return us->jvms[i].returns;
 	us->jvms = grow(us->jvms, us->jvm_count, &us->jvm_cap, sizeof(*us->jvms));
-	us->jvms[us->jvm_count] = (struct jvm){.code = code, .returns = returns_new()};
+	us->jvms[us->jvm_count] = (struct jvm_returns){.code = code, .returns = returns_new()};
 	return us->jvms[us->jvm_count++].returns;
 }
 

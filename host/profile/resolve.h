@@ -13,7 +13,7 @@ struct userstack;
 struct userstack *userstack_new(struct symbolizer *sy, struct stacks *stacks);
 void userstack_free(struct userstack *us);
 
-/* Whether the sample has what it takes. */
+/* True if the sample has registers and a stack copy. */
 bool userstack_has(const struct perf_sample *s);
 
 /* Frames of stacks.h, outermost first, borrowed until the next call. */

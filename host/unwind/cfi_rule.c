@@ -351,7 +351,7 @@ static bool read_reg(Dwarf_Frame *frame, unsigned reg, struct cfi_exprs *exprs,
 	return true;
 }
 
-/* Where the return address has a register of its own, that is where the caller goes on. */
+/* Makes the return address the caller's pc on machines that have a register for it. */
 static void follow_link(struct cfi_rule *rule)
 {
 	if (rule->set >> UNWIND_RA & 1)
@@ -425,8 +425,8 @@ static bool find_value(const struct cfi_where *w, const struct cfi_exprs *exprs,
 	return false;
 }
 
-/* Whether a register was saved at what is below the stack pointer by now: it was popped, and has
- * its value again. Compilers leave the rule as it was until the return. */
+/* True if a register was saved at what is below the stack pointer now: it was popped and has its
+ * value again. Compilers leave the rule unchanged until the return. */
 static bool is_popped(const struct cfi_where *w, uint64_t cfa, const struct unwind_regs *regs)
 {
 	return w->how == CFI_AT && cfa + (uint64_t)(int64_t)w->n < unwind_sp(regs);

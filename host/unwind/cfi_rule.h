@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a frame's caller is found from one place in the code: the rule in a compact form, how it is
- * read from libdw, and how it is applied. */
+/* Rule that finds a frame's caller from one place in the code: its compact form, reading it from
+ * libdw, applying it. */
 #ifndef DFG_UNWIND_CFI_RULE_H
 #define DFG_UNWIND_CFI_RULE_H
 
@@ -8,7 +8,7 @@
 
 #include "unwind/cfi.h"
 
-/* What a caller's register is. */
+/* Kinds of a caller's register value. */
 enum cfi_how {
 	CFI_AT = 0,  /* in memory at cfa + n */
 	CFI_IS,	     /* cfa + n */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/unwind_walk.h"
 
-#define FRAME_MAX     (1u << 20) /* bytes: what is so far behind the copy is on no stack */
+#define FRAME_MAX     (1u << 20) /* bytes: an address further above the copy is in no stack */
 #define ARGUMENTS_MAX 2u	 /* words that C1 pushes for a stub: slow_subtype_check's classes */
 
-void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
+void walk_add(struct stack_walk *w, enum unwind_kind kind, uint64_t method)
 {
 	struct unwind_frame *f;
 
@@ -17,14 +17,14 @@ void walk_add(struct walk *w, enum unwind_kind kind, uint64_t method)
 	f->code = w->code;
 }
 
-enum step walk_missing(const struct walk *w, uint64_t addr)
+enum step walk_missing(const struct stack_walk *w, uint64_t addr)
 {
 	uint64_t behind = addr + sizeof(addr) - w->stack->base;
 
 	return behind > w->stack->len && behind < w->stack->len + FRAME_MAX ? STEP_CUT : STEP_LOST;
 }
 
-bool walk_is_native(const struct walk *w, uint64_t addr)
+bool walk_is_native(const struct stack_walk *w, uint64_t addr)
 {
 	struct cfi *cfi;
 	uint64_t offset;
@@ -48,11 +48,11 @@ static bool is_return_in(const struct snapfile_code *c, uint64_t addr)
 	}
 }
 
-bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
+bool walk_go(struct stack_walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
 {
 	uint64_t fp = unwind_fp(&w->regs);
 
-	/* Only the first frame can be without any stack of its own. */
+	/* Only the first frame can have no stack of its own. */
 	if (sp < unwind_sp(&w->regs) || (sp == unwind_sp(&w->regs) && !w->regs.exact) ||
 	    (fp_at && !stack_read(w->stack, fp_at, &fp)))
 		return false;
@@ -60,7 +60,7 @@ bool walk_go(struct walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
 	return true;
 }
 
-static bool read_sender(const struct walk *w, struct sender s, uint64_t *ret_pc)
+static bool read_sender(const struct stack_walk *w, struct sender s, uint64_t *ret_pc)
 {
 	if (!s.link)
 		return walk_read(w, s.ret_at, ret_pc);
@@ -68,7 +68,7 @@ static bool read_sender(const struct walk *w, struct sender s, uint64_t *ret_pc)
 	return true;
 }
 
-bool walk_take(struct walk *w, struct sender s)
+bool walk_take(struct stack_walk *w, struct sender s)
 {
 	uint64_t pc;
 
@@ -76,7 +76,7 @@ bool walk_take(struct walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
-bool walk_take_native(struct walk *w, struct sender s)
+bool walk_take_native(struct stack_walk *w, struct sender s)
 {
 	uint64_t pc;
 
@@ -84,7 +84,7 @@ bool walk_take_native(struct walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
-/* Of these stubs only the barrier is returned to by Java code; JDK 21 and later. */
+/* Java code returns to the barrier only of these stubs; JDK 21 and later. */
 static bool is_barrier(const struct snapfile_code *c)
 {
 	static const char name[] = "StubRoutines (continuation";
@@ -93,7 +93,7 @@ static bool is_barrier(const struct snapfile_code *c)
 	       memcmp(c->name, name, strlen(name)) == 0;
 }
 
-/* See struct returns_answer. */
+/* Computes `frame` of struct returns_answer. */
 static uint32_t certain_frame(const struct returns_answer *a)
 {
 	const struct snapfile_code *c = a->codes[0];
@@ -107,7 +107,7 @@ static uint32_t certain_frame(const struct returns_answer *a)
 									   : 0;
 }
 
-static void find_answer(const struct walk *w, struct returns_answer *ret)
+static void find_answer(const struct stack_walk *w, struct returns_answer *ret)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 	size_t n = snapfile_find(w->src->code, ret->addr - 1, w->src->span, c);
@@ -128,7 +128,7 @@ static void find_answer(const struct walk *w, struct returns_answer *ret)
 	ret->known = true;
 }
 
-const struct returns_answer *walk_find_answer(const struct walk *w, uint64_t addr)
+const struct returns_answer *walk_find_answer(const struct stack_walk *w, uint64_t addr)
 {
 	static const struct returns_answer none;
 	struct returns_answer *a;
@@ -141,12 +141,12 @@ const struct returns_answer *walk_find_answer(const struct walk *w, uint64_t add
 	return a;
 }
 
-bool walk_is_frozen(const struct walk *w, uint64_t addr)
+bool walk_is_frozen(const struct stack_walk *w, uint64_t addr)
 {
 	return walk_answer(w, addr)->frozen;
 }
 
-size_t walk_return_codes(const struct walk *w, uint64_t addr,
+size_t walk_return_codes(const struct stack_walk *w, uint64_t addr,
 			 const struct snapfile_code *ret[SNAPFILE_AROUND])
 {
 	const struct returns_answer *a = walk_answer(w, addr);
@@ -155,20 +155,20 @@ size_t walk_return_codes(const struct walk *w, uint64_t addr,
 	return a->returns;
 }
 
-size_t walk_codes(const struct walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND])
+size_t walk_codes(const struct stack_walk *w, const struct snapfile_code *ret[SNAPFILE_AROUND])
 {
 	uint64_t pc = unwind_pc(&w->regs);
 	const struct returns_answer *a = walk_answer(w, pc + w->regs.exact);
 
-	/* Of several, those that can return behind the pc come first, not the earliest. */
+	/* Of several, the cache has those first that can return after the pc, not the earliest. */
 	if (w->regs.exact && a->count > 1)
 		return snapfile_find(w->src->code, pc, w->src->span, ret);
 	memcpy(ret, a->codes, sizeof(a->codes));
 	return w->regs.exact || !a->returns ? a->count : a->returns;
 }
 
-/* The same for one code that the caller may be. */
-static bool code_leads_on(const struct walk *w, const struct snapfile_code *c, uint64_t sp)
+/* walk_leads_on, for one code that the caller may be in. */
+static bool code_leads_on(const struct stack_walk *w, const struct snapfile_code *c, uint64_t sp)
 {
 	uint64_t at, next;
 
@@ -182,7 +182,7 @@ static bool code_leads_on(const struct walk *w, const struct snapfile_code *c, u
 		walk_read(w, at + ARGUMENTS_MAX * sizeof(next), &next) && walk_is_return(w, next));
 }
 
-bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
+bool walk_leads_on(const struct stack_walk *w, uint64_t pc, uint64_t sp)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 	size_t n = walk_return_codes(w, pc, c);
@@ -193,7 +193,7 @@ bool walk_leads_on(const struct walk *w, uint64_t pc, uint64_t sp)
 	return n == 0;
 }
 
-bool walk_take_found(struct walk *w, struct sender s)
+bool walk_take_found(struct stack_walk *w, struct sender s)
 {
 	uint64_t pc;
 
@@ -202,9 +202,9 @@ bool walk_take_found(struct walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
-/* Whether a word on the stack could be the return address of a caller that cannot be told: code
- * that the snapshot does not have, or has other code for by now. Stubs stay what they are. */
-static bool may_be_code(const struct walk *w, uint64_t word)
+/* True if a word could be the return address of an unknown caller: code that the snapshot lacks or
+ * has replaced since. Stubs are never replaced. */
+static bool may_be_code(const struct stack_walk *w, uint64_t word)
 {
 	const struct returns_answer *a = walk_answer(w, word);
 	uint32_t kind = a->count ? a->codes[0]->record->kind : SNAP_COMPILED;
@@ -213,7 +213,7 @@ static bool may_be_code(const struct walk *w, uint64_t word)
 	       (kind == SNAP_COMPILED || kind == SNAP_NATIVE);
 }
 
-bool walk_search(struct walk *w, struct sender first, unsigned count)
+bool walk_search(struct stack_walk *w, struct sender first, unsigned count)
 {
 	uint64_t word;
 
@@ -228,7 +228,7 @@ bool walk_search(struct walk *w, struct sender first, unsigned count)
 	return false;
 }
 
-static enum step step_in(struct walk *w)
+static enum step step_in(struct stack_walk *w)
 {
 	enum step result;
 
@@ -256,23 +256,23 @@ static enum step step_in(struct walk *w)
 	return result;
 }
 
-static bool leads_on(struct walk *w, const struct snapfile_code *c)
+static bool leads_on(struct stack_walk *w, const struct snapfile_code *c)
 {
 	w->code = c;
 	return step_in(w) == STEP_ON && walk_leads_on(w, unwind_pc(&w->regs), unwind_sp(&w->regs));
 }
 
-/* What the frame is in cannot be known, so neither can what called it. */
-static enum step step_stale(struct walk *w)
+/* The frame's code is unknown, hence its caller, too. */
+static enum step step_stale(struct stack_walk *w)
 {
 	w->code = NULL;
 	walk_add(w, UNWOUND_STALE, 0);
 	return STEP_LOST;
 }
 
-/* Whether two codes make the same frame with the same caller: then it is all one which it was. */
-static bool is_same(const struct walk *a, const struct unwind_frame *x, const struct walk *b,
-		    const struct unwind_frame *y)
+/* True if both candidates yield the same frame and caller, so that the ambiguity is harmless. */
+static bool is_same(const struct stack_walk *a, const struct unwind_frame *x,
+		    const struct stack_walk *b, const struct unwind_frame *y)
 {
 	return x->kind == y->kind && x->addr == y->addr && x->method == y->method &&
 	       snapfile_agree(x->code, y->code, x->addr) && a->pushes == b->pushes &&
@@ -281,15 +281,17 @@ static bool is_same(const struct walk *a, const struct unwind_frame *x, const st
 	       unwind_fp(&a->regs) == unwind_fp(&b->regs);
 }
 
-/* Code was replaced at about the time of the sample: it was the one that leads to a caller, if only
- * one does, or all that do say the same. What needs no search comes first. */
-static enum step step_ambiguous(struct walk *w, const struct snapfile_code *const *c, size_t n)
+/* Resolves code that was replaced at about the time of the sample: the frame is in the candidate
+ * that leads to a caller, if only one does or all that do agree. Steps without a search are tried
+ * first. */
+static enum step step_ambiguous(struct stack_walk *w, const struct snapfile_code *const *c,
+				size_t n)
 {
-	const struct walk before = *w;
+	const struct stack_walk before = *w;
 
 	for (unsigned search = 0; search <= before.pushes; search++) {
 		const struct snapfile_code *found = NULL;
-		struct walk first = before;
+		struct stack_walk first = before;
 		struct unwind_frame frame = {0};
 
 		for (size_t i = 0; i < n; i++) {
@@ -316,7 +318,7 @@ static enum step step_ambiguous(struct walk *w, const struct snapfile_code *cons
 	return step_stale(w);
 }
 
-static enum step step(struct walk *w)
+static enum step step(struct stack_walk *w)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 	uint64_t addr = walk_addr(w);
@@ -338,12 +340,12 @@ enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs
 		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count)
 {
 	static const struct snap_head no_head;
-	struct walk w = {.src = src,
-			 .head = src->code ? snapfile_head(src->code) : &no_head,
-			 .stack = stack,
-			 .regs = *regs,
-			 .pushes = true,
-			 .frames = ret};
+	struct stack_walk w = {.src = src,
+			       .head = src->code ? snapfile_head(src->code) : &no_head,
+			       .stack = stack,
+			       .regs = *regs,
+			       .pushes = true,
+			       .frames = ret};
 	enum step s = STEP_ON;
 	uint64_t done = 0;
 

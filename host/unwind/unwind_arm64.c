@@ -13,8 +13,8 @@
 #define BREADCRUMB 16u
 
 /* A call of native code that is no safepoint leaves {0, its return address} below the frame, from
- * in front of the call to behind it: `stp xzr, x9, [sp, #-16]!; blr x8; add sp, sp, #16`. */
-void arch_settle(struct walk *w)
+ * before the call until after it: `stp xzr, x9, [sp, #-16]!; blr x8; add sp, sp, #16`. */
+void arch_settle(struct stack_walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), zero, pc;
 
@@ -24,7 +24,7 @@ void arch_settle(struct walk *w)
 }
 
 /* x29 and x30 are about to be popped or, where the frame was made at once, have been loaded. */
-struct sender arch_exit(const struct walk *w, const struct snapfile_code *c)
+struct sender arch_exit(const struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs);
 
@@ -33,15 +33,15 @@ struct sender arch_exit(const struct walk *w, const struct snapfile_code *c)
 	return (struct sender){.ret_at = sp + WORD, .fp_at = sp};
 }
 
-/* Behind a call of its own, x30 is a return address in the method itself. */
-bool arch_take_left(struct walk *w, const struct snapfile_code *c)
+/* After a call of its own, x30 is a return address in the method itself. */
+bool arch_take_left(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t pc = walk_link(w);
 
 	return (pc <= c->start || pc > c->end) && walk_take_found(w, walk_frameless(w));
 }
 
-bool arch_take_moved(struct walk *w, const struct snapfile_code *c)
+bool arch_take_moved(struct stack_walk *w, const struct snapfile_code *c)
 {
 	(void)w;
 	(void)c;
@@ -56,8 +56,8 @@ bool arch_take_moved(struct walk *w, const struct snapfile_code *c)
  * The stack pointer is below all that an interpreted frame may push; values are pushed at x20. So
  * what it calls has its frame above the caller's stack pointer. */
 
-/* What stands in registers while a method is entered: the method, and the caller's stack pointer in
- * x19 or, up to JDK 17, x13. Behind its end: the caller's stack pointer in x20. */
+/* Registers while a method is entered: the method, and the caller's stack pointer in x19 or, up to
+ * JDK 17, x13. After its end: the caller's stack pointer in x20. */
 #define METHOD	 12
 #define SENDER	 19
 #define OLD	 13
@@ -67,37 +67,37 @@ bool arch_take_moved(struct walk *w, const struct snapfile_code *c)
 
 #define RETURN_ENTRY 16u /* bytes from where calls return to, up to where LAST_SP is 0 again */
 
-static bool is_interpreter(const struct walk *w, uint64_t pc)
+static bool is_interpreter(const struct stack_walk *w, uint64_t pc)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 
 	return walk_return_codes(w, pc, c) && c[0]->record->kind == SNAP_INTERPRETER;
 }
 
-bool arch_sender_below(const struct walk *w, uint64_t pc)
+bool arch_sender_below(const struct stack_walk *w, uint64_t pc)
 {
 	return is_interpreter(w, pc);
 }
 
-/* Whether the frame pointer is that of a frame which returns to pc. */
-static bool has_frame(const struct walk *w, uint64_t pc)
+/* True if the frame pointer is that of a frame which returns to pc. */
+static bool has_frame(const struct stack_walk *w, uint64_t pc)
 {
 	uint64_t fp = unwind_fp(&w->regs), word;
 
 	return fp >= unwind_sp(&w->regs) && walk_read(w, fp + WORD, &word) && word == pc;
 }
 
-/* Whether the frame has been made up to its frame pointer, and nothing is below it yet: it has the
- * words down to the bytecode pointer, and one. */
-static bool is_new_frame(const struct walk *w, uint64_t pc)
+/* True if the frame is built up to its frame pointer, with nothing below it yet: it has the words
+ * down to the bytecode pointer, and one. */
+static bool is_new_frame(const struct stack_walk *w, uint64_t pc)
 {
 	uint64_t words = (uint64_t)(1 - (int64_t)w->head->interpreter_bcp);
 
 	return has_frame(w, pc) && unwind_fp(&w->regs) - unwind_sp(&w->regs) == words * WORD;
 }
 
-/* Whether the caller, with its frame pointer at hand, waits for what it called. */
-static bool is_calling(const struct walk *w, uint64_t pc, uint64_t fp)
+/* True if the caller, whose frame pointer is known, waits for what it called. */
+static bool is_calling(const struct stack_walk *w, uint64_t pc, uint64_t fp)
 {
 	uint64_t last_sp;
 
@@ -108,7 +108,7 @@ static bool is_calling(const struct walk *w, uint64_t pc, uint64_t fp)
 }
 
 /* Goes to a caller whose stack pointer was `sender`. */
-static bool go_to(struct walk *w, uint64_t method, uint64_t sender, uint64_t fp_at)
+static bool go_to(struct stack_walk *w, uint64_t method, uint64_t sender, uint64_t fp_at)
 {
 	uint64_t sp = unwind_sp(&w->regs), pc = walk_link(w);
 
@@ -120,7 +120,7 @@ static bool go_to(struct walk *w, uint64_t method, uint64_t sender, uint64_t fp_
 	return walk_leave_interpreted(w, method, pc, sender, fp_at);
 }
 
-bool arch_enter_step(struct walk *w)
+bool arch_enter_step(struct stack_walk *w)
 {
 	uint64_t pc = walk_link(w), fp = unwind_fp(&w->regs), caller = fp;
 	uint64_t method = unwind_get(&w->regs, METHOD);
@@ -133,8 +133,8 @@ bool arch_enter_step(struct walk *w)
 	       go_to(w, method, unwind_get(&w->regs, OLD), made ? fp : 0);
 }
 
-/* Which method it was cannot be told any more. */
-bool arch_leave_step(struct walk *w)
+/* The method is no longer known. */
+bool arch_leave_step(struct stack_walk *w)
 {
 	uint64_t pc = walk_link(w);
 
@@ -151,7 +151,7 @@ bool arch_leave_step(struct walk *w)
 
 /* A leaf's return address stays in x30, whatever it pushes: its caller's stack pointer is where
  * that caller has a valid return address of its own. */
-static bool by_link(struct walk *w)
+static bool by_link(struct stack_walk *w)
 {
 	struct sender s = walk_frameless(w);
 
@@ -162,7 +162,7 @@ static bool by_link(struct walk *w)
 }
 
 /* Stubs with a frame begin with `stp x29, x30, [sp, #-16]!; mov x29, sp`. */
-bool arch_take_stub(struct walk *w)
+bool arch_take_stub(struct stack_walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), word;
 	struct sender by_fp = {.ret_at = fp + WORD, .fp_at = fp};
@@ -191,7 +191,7 @@ bool arch_take_stub(struct walk *w)
 /* Adapters leave the return address in x30. What they take for arguments is above the stack
  * pointer, and in x19 or, up to JDK 17, x13 is what that was before; in the stubs of virtual calls
  * these are anything. */
-bool arch_take_adapter(struct walk *w)
+bool arch_take_adapter(struct stack_walk *w)
 {
 	static const unsigned char senders[] = {19, 13};
 	uint64_t sp = unwind_sp(&w->regs), pc = walk_link(w);
@@ -210,7 +210,7 @@ bool arch_take_adapter(struct walk *w)
 
 /* Stubs that jump to an exception's handler keep the address that threw in their frame up to their
  * last instructions; from there to the handler the stack ends. */
-bool arch_take_exception(struct walk *w, const struct snapfile_code *c)
+bool arch_take_exception(struct stack_walk *w, const struct snapfile_code *c)
 {
 	(void)w;
 	(void)c;

@@ -6,7 +6,7 @@
 /* ---- native ---- */
 
 /* A function that keeps a frame pointer: where its file has no call frame information. */
-static enum step native_by_pointer(struct walk *w)
+static enum step native_by_pointer(struct stack_walk *w)
 {
 	uint64_t fp = unwind_fp(&w->regs), pc;
 
@@ -21,7 +21,7 @@ static enum step native_by_pointer(struct walk *w)
 	return walk_go(w, pc, fp + 2 * sizeof(fp), fp) ? STEP_ON : STEP_LOST;
 }
 
-enum step walk_native(struct walk *w)
+enum step walk_native(struct stack_walk *w)
 {
 	struct unwind_regs before = w->regs;
 	struct cfi *cfi = NULL;
@@ -60,7 +60,7 @@ enum step walk_native(struct walk *w)
 
 /* A return address that was replaced: the method is to be deoptimised as soon as it is returned to.
  * The real one is in the frame. */
-static bool restore_pc(struct walk *w, const struct snapfile_code *c)
+static bool restore_pc(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t pc = unwind_pc(&w->regs), offset = pc - c->start, original;
 
@@ -85,7 +85,7 @@ struct sender walk_body(const struct snapfile_code *c, uint64_t sp)
 
 /* While the frame is made: "push rbp; sub rsp, n", or "sub rsp, n; mov [rsp + n - 16], rbp", or the
  * same of another machine. */
-static struct sender prologue_sender(const struct walk *w, const struct snapfile_code *c,
+static struct sender prologue_sender(const struct stack_walk *w, const struct snapfile_code *c,
 				     uint64_t offset)
 {
 	const struct snap_code *r = c->record;
@@ -104,7 +104,7 @@ static struct sender prologue_sender(const struct walk *w, const struct snapfile
 	return body;
 }
 
-struct sender walk_innermost(const struct walk *w, const struct snapfile_code *c)
+struct sender walk_innermost(const struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
 	const struct snap_exit *exit = snapfile_exit(c, offset);
@@ -116,10 +116,11 @@ struct sender walk_innermost(const struct walk *w, const struct snapfile_code *c
 	return walk_body(c, sp);
 }
 
-/* Whether the frame may be gone where the code does not tell. Behind a method's last region and
- * exit are stubs that belong to it: the slow way of a return's poll runs there. The wrapper of a
- * native method keeps a frame pointer until it leaves, and then looks for an exception. */
-static bool is_left(const struct walk *w, const struct snapfile_code *c)
+/* True if the frame may have been removed although the code does not say so. After a method's last
+ * region and exit are stubs that belong to it: the slow way of a return's poll runs there. The
+ * wrapper of a native method keeps a frame pointer until it leaves, and then looks for an
+ * exception. */
+static bool is_left(const struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint32_t count = c->record->region_count, exits = c->record->exit_count;
 	uint64_t offset = unwind_pc(&w->regs) - c->start;
@@ -136,7 +137,7 @@ static bool is_left(const struct walk *w, const struct snapfile_code *c)
 
 /* walk_method, of a caller for which all that it takes is in the answer to its address: most are.
  * False, and nothing is changed, of others. */
-bool walk_certain(struct walk *w)
+bool walk_certain(struct stack_walk *w)
 {
 	const struct returns_answer *a = walk_answer(w, unwind_pc(&w->regs));
 	struct unwind_frame *f = &w->frames[w->count];
@@ -159,7 +160,7 @@ bool walk_certain(struct walk *w)
 	return false;
 }
 
-enum step walk_method(struct walk *w, const struct snapfile_code *c)
+enum step walk_method(struct stack_walk *w, const struct snapfile_code *c)
 {
 	struct sender s;
 
@@ -182,7 +183,7 @@ enum step walk_method(struct walk *w, const struct snapfile_code *c)
  * stubs with a frame of their own, the call stub, and adapters. */
 
 /* By the frame's size, and by what the code tells of its making and taking down. */
-static bool by_size(struct walk *w, const struct snapfile_code *c)
+static bool by_size(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
 	struct sender s = walk_body(c, sp);
@@ -197,14 +198,14 @@ static bool by_size(struct walk *w, const struct snapfile_code *c)
 	return w->regs.exact ? walk_search(w, s, 2) : walk_take(w, s);
 }
 
-/* Whether nothing but its size tells where a stub's frame is: it keeps no frame pointer. */
+/* True if a stub's frame is known by its size only: it keeps no frame pointer. */
 static bool is_sized(const struct snapfile_code *c)
 {
 	return c->record->kind == SNAP_RUNTIME && c->record->sub_end != SNAP_NONE &&
 	       c->record->push_end == SNAP_NONE;
 }
 
-enum step walk_stub(struct walk *w, const struct snapfile_code *c)
+enum step walk_stub(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t fp = unwind_fp(&w->regs);
 
@@ -230,7 +231,7 @@ enum step walk_stub(struct walk *w, const struct snapfile_code *c)
 
 /* The outermost thawed frame holds the frame pointer of Continuation.enterSpecial, below which the
  * carrier's frames are. */
-enum step walk_frozen(struct walk *w)
+enum step walk_frozen(struct stack_walk *w)
 {
 	uint64_t fp = unwind_fp(&w->regs);
 
@@ -252,14 +253,14 @@ enum step walk_frozen(struct walk *w)
  *	[fp + 8 * interpreter_method], ...
  */
 
-bool walk_is_method(const struct walk *w, uint64_t id)
+bool walk_is_method(const struct stack_walk *w, uint64_t id)
 {
 	uint32_t ignored[SNAPFILE_AROUND];
 
 	return id && snapfile_find_method(w->src->code, id, w->src->span, ignored);
 }
 
-bool walk_leave_interpreted(struct walk *w, uint64_t method, uint64_t pc, uint64_t sp,
+bool walk_leave_interpreted(struct stack_walk *w, uint64_t method, uint64_t pc, uint64_t sp,
 			    uint64_t fp_at)
 {
 	size_t before = w->count;
@@ -271,7 +272,7 @@ bool walk_leave_interpreted(struct walk *w, uint64_t method, uint64_t pc, uint64
 	return false;
 }
 
-static enum step frame_step(struct walk *w)
+static enum step frame_step(struct stack_walk *w)
 {
 	int64_t method_at = (int64_t)w->head->interpreter_method * (int64_t)WORD;
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), method, sender, pc;
@@ -283,7 +284,7 @@ static enum step frame_step(struct walk *w)
 	if (!stack_read(w->stack, fp - WORD, &sender) || !walk_is_return(w, pc) ||
 	    (sender <= fp && !arch_sender_below(w, pc)))
 		return STEP_LOST;
-	/* The linkers of method handles take an argument off, behind the pointer's back. */
+	/* The linkers of method handles remove an argument without adjusting the pointer. */
 	if (sender < fp + 2 * WORD)
 		sender = fp + 2 * WORD;
 	if (!stack_read(w->stack, fp + (uint64_t)method_at, &method))
@@ -291,7 +292,7 @@ static enum step frame_step(struct walk *w)
 	return walk_leave_interpreted(w, method, pc, sender, fp) ? STEP_ON : STEP_LOST;
 }
 
-enum step walk_interpreter(struct walk *w, const struct snapfile_code *c)
+enum step walk_interpreter(struct stack_walk *w, const struct snapfile_code *c)
 {
 	size_t before = w->count;
 	enum step s;

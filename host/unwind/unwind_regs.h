@@ -101,7 +101,7 @@ static inline uint64_t unwind_fp(const struct unwind_regs *r)
 	return unwind_get(r, UNWIND_FP);
 }
 
-/* Whether a caller's stack pointer can be `sp`: calls grow the stack, but for a first frame without
+/* True if a caller's stack pointer can be `sp`: calls grow the stack, but for a first frame without
  * any stack of its own, whose return address is in a register. */
 static inline bool unwind_is_up(const struct unwind_regs *r, uint64_t sp)
 {
@@ -132,7 +132,7 @@ static inline bool unwind_from_perf(struct unwind_regs *r, uint64_t abi, uint64_
 	return unwind_known(r, UNWIND_PC) && unwind_known(r, UNWIND_SP);
 }
 
-/* What a sample recorded of a thread's stack: the bytes from the stack pointer upwards. */
+/* Recorded part of a thread's stack: the bytes from the stack pointer upwards. */
 struct stack_copy {
 	uint64_t base;	  /* address of p[0] in the thread */
 	const uint8_t *p; /* borrowed, maybe not aligned; NULL when len is 0 */

@@ -7,14 +7,14 @@
 
 #define MOVED_MAX 80u /* bytes that intrinsics take of the stack but by pushing */
 
-void arch_settle(struct walk *w)
+void arch_settle(struct stack_walk *w)
 {
 	(void)w;
 }
 
 /* At the start of an exit without "pop rbp" the return address is on top; a saved frame pointer
  * there is none. */
-struct sender arch_exit(const struct walk *w, const struct snapfile_code *c)
+struct sender arch_exit(const struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), word;
 
@@ -24,7 +24,7 @@ struct sender arch_exit(const struct walk *w, const struct snapfile_code *c)
 	return (struct sender){.ret_at = sp + WORD, .fp_at = sp};
 }
 
-bool arch_take_left(struct walk *w, const struct snapfile_code *c)
+bool arch_take_left(struct stack_walk *w, const struct snapfile_code *c)
 {
 	(void)c;
 	return walk_take_found(w, walk_frameless(w));
@@ -33,7 +33,7 @@ bool arch_take_left(struct walk *w, const struct snapfile_code *c)
 /* C2's String.indexOf moves the stack pointer, by up to four words and a copy of the string
  * searched for, and keeps what it was on top (c2_MacroAssembler_x86.cpp string_indexof, JDK 8 to
  * 25). */
-bool arch_take_moved(struct walk *w, const struct snapfile_code *c)
+bool arch_take_moved(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), saved;
 
@@ -53,8 +53,8 @@ bool arch_take_moved(struct walk *w, const struct snapfile_code *c)
 /* Bytes, from where calls return to up to where the stack pointer is set anew. */
 #define RETURN_ENTRY 16u
 
-/* Whether a register holds the stack pointer the caller will have. */
-static bool is_sender_sp(const struct walk *w, uint64_t value)
+/* True if a register holds the stack pointer the caller will have. */
+static bool is_sender_sp(const struct stack_walk *w, uint64_t value)
 {
 	uint64_t sp = unwind_sp(&w->regs);
 
@@ -64,7 +64,7 @@ static bool is_sender_sp(const struct walk *w, uint64_t value)
 /* While a method is entered, rbx is the method and r13 the caller's stack pointer: later r13 points
  * to bytecode. The return address is on the stack, for some instructions in rax, and then in the
  * new frame, of which the last state comes first here since rax keeps it. */
-bool arch_enter_step(struct walk *w)
+bool arch_enter_step(struct stack_walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), pc = 0;
 	uint64_t method = unwind_get(&w->regs, UNWIND_RBX),
@@ -95,8 +95,8 @@ bool arch_enter_step(struct walk *w)
 }
 
 /* While a method is left: the frame is gone, rbx is the caller's stack pointer, and the return
- * address is on the stack or in r13. Which method it was cannot be told any more. */
-bool arch_leave_step(struct walk *w)
+ * address is on the stack or in r13. The method is no longer known. */
+bool arch_leave_step(struct stack_walk *w)
 {
 	uint64_t sender = unwind_get(&w->regs, UNWIND_RBX), pc = unwind_get(&w->regs, UNWIND_R13),
 		 word;
@@ -111,7 +111,7 @@ bool arch_leave_step(struct walk *w)
 	return walk_leave_interpreted(w, 0, pc, sender, 0);
 }
 
-bool arch_sender_below(const struct walk *w, uint64_t pc)
+bool arch_sender_below(const struct stack_walk *w, uint64_t pc)
 {
 	(void)w;
 	(void)pc;
@@ -130,7 +130,7 @@ bool arch_sender_below(const struct walk *w, uint64_t pc)
 /* Nearly all stubs begin with "push rbp; mov rbp, rsp": either the return address is on top, or
  * that push is, or there is a frame. Without one, words below the return address are registers that
  * the stub saved. */
-bool arch_take_stub(struct walk *w)
+bool arch_take_stub(struct stack_walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), word;
 	bool framed = fp >= sp && fp % WORD == 0;
@@ -158,7 +158,7 @@ bool arch_take_stub(struct walk *w)
 /* Adapters take the return address off and put it back below the arguments that they move; in
  * between it is in rax, and r13 is what the caller's stack pointer was. Before that, and in the
  * stubs of virtual calls, r13 is anything. */
-bool arch_take_adapter(struct walk *w)
+bool arch_take_adapter(struct stack_walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), sender = unwind_get(&w->regs, UNWIND_R13), word;
 	uint64_t pc = unwind_get(&w->regs, UNWIND_RAX);
@@ -170,15 +170,15 @@ bool arch_take_adapter(struct walk *w)
 	return walk_go(w, word, moved ? sender : sp + WORD, 0);
 }
 
-static bool is_handler(const struct walk *w, uint64_t pc, uint64_t addr)
+static bool is_handler(const struct stack_walk *w, uint64_t pc, uint64_t addr)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 
 	return walk_return_codes(w, pc, c) == 1 && addr >= c[0]->start && addr < c[0]->end;
 }
 
-/* Whether a handler is about to be jumped to in the code that the address is in. */
-static bool is_thrown(const struct walk *w, uint64_t pc)
+/* True if a jump to a handler in the code of this address is about to happen. */
+static bool is_thrown(const struct stack_walk *w, uint64_t pc)
 {
 	static const unsigned char targets[] = {UNWIND_RAX, UNWIND_RBX, UNWIND_R8, UNWIND_R10};
 
@@ -195,18 +195,18 @@ static bool is_blob(const struct snapfile_code *c)
 	return c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
 }
 
-/* Whether a stub has just taken its frame down, and the return address with it. */
+/* True if a stub has just removed its frame and its return address. */
 static bool is_behind_exit(const struct snapfile_code *c, uint64_t offset)
 {
 	return offset && snapfile_exit(c, offset - 1) && !snapfile_exit(c, offset);
 }
 
-/* Where an exception goes on, in stubs that end with `pop rdx` and a jump to the handler: the
- * address that threw is on the stack up to there, and behind it in rdx, which before it is
- * anything. ExceptionBlob is jumped to with the address in rdx, too, and ends with some more
- * instructions. (runtime_x86_64.cpp generate_exception_blob, generateOptoStub.cpp,
- * c1_Runtime1_x86.cpp generate_unwind_exception, JDK 8 to 25.) */
-static bool by_exception(struct walk *w, const struct snapfile_code *c)
+/* Steps out of stubs that end with `pop rdx` and a jump to an exception's handler: the address that
+ * threw is on the stack until then, and in rdx after it, which is undefined before. ExceptionBlob
+ * is jumped to with the address in rdx, too, and ends with some more instructions.
+ * (runtime_x86_64.cpp generate_exception_blob, generateOptoStub.cpp, c1_Runtime1_x86.cpp
+ * generate_unwind_exception, JDK 8 to 25.) */
+static bool by_exception(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), pc = unwind_get(&w->regs, UNWIND_RDX), word;
 	uint64_t offset = unwind_pc(&w->regs) - c->start;
@@ -226,7 +226,7 @@ static bool by_exception(struct walk *w, const struct snapfile_code *c)
 
 /* C1's handle_exception_from_callee puts the handler where its return address was, and jumps to it
  * by `pop rcx` (it is in rax, too): the method that catches is as if interrupted at its handler. */
-static bool by_handler(struct walk *w, const struct snapfile_code *c)
+static bool by_handler(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), offset = unwind_pc(&w->regs) - c->start;
 	uint64_t handler = unwind_get(&w->regs, UNWIND_RCX), ret;
@@ -249,7 +249,7 @@ static bool by_handler(struct walk *w, const struct snapfile_code *c)
 }
 
 /* The innermost frame of code that is no method and runs on behalf of one. */
-bool arch_take_exception(struct walk *w, const struct snapfile_code *c)
+bool arch_take_exception(struct stack_walk *w, const struct snapfile_code *c)
 {
 	return (c->record->kind == SNAP_RUNTIME && by_handler(w, c)) || by_exception(w, c);
 }

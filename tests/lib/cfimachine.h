@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What test_cfi.c knows of the machine it unwinds itself on. */
+/* Facts of the machine that test_cfi.c unwinds itself on. */
 #ifndef DFG_LIB_CFIMACHINE_H
 #define DFG_LIB_CFIMACHINE_H
 

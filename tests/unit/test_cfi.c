@@ -136,7 +136,7 @@ static void frames_are(const struct walk *w, enum cfi_result end, const char *wa
 	is_int(w->end, end, "how they end");
 }
 
-static uint64_t stack_top; /* the address behind the stack that is walked */
+static uint64_t stack_top; /* the address above the stack that is walked */
 static struct walk walked;
 static uint64_t cfa_of_sort;
 
@@ -263,7 +263,7 @@ __attribute__((noinline)) static void test_signal(void)
 	is_int(at->reg[0], 1234, "rax as it was");
 }
 
-/* perf copies the stack that is in use: behind the signal's frame there is nothing to read. */
+/* perf copies the stack that is in use: above the signal's frame there is nothing to read. */
 __attribute__((noinline)) static void test_alt_stack(void)
 {
 	static char other[256 << 10] __attribute__((aligned(16)));

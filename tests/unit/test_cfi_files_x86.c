@@ -68,9 +68,9 @@ static void test_fixtures(void)
 
 	for (int warm = 0; warm < 2; warm++) {
 		steps_to(plt, 0x330, 0x2222, 16); /* the linkage table's header */
-		steps_to(plt, 0x336, 0x3333, 24); /* and behind its push */
+		steps_to(plt, 0x336, 0x3333, 24); /* and after its push */
 		steps_to(plt, 0x340, 0x1111, 8);  /* an entry: by an expression */
-		steps_to(plt, 0x34b, 0x2222, 16); /* behind its push */
+		steps_to(plt, 0x34b, 0x2222, 16); /* after its push */
 		steps_to(plt, 0x380, 0x1111, 8);
 		steps_to(plt, 0x431, 0x5555, 0x4000); /* a signal's frame, by expressions */
 		step_is(plt, 0x438, sizeof(words), CFI_END);
@@ -89,7 +89,7 @@ static void test_fixtures(void)
 	step_is(frames, 0x360, sizeof(words), CFI_NONE); /* compiled without */
 }
 
-/* At a return behind the pops, rules still tell where the registers had been saved. */
+/* At a return after the pops, rules still tell where the registers had been saved. */
 static void test_popped(void)
 {
 	CLEANUP(cfi_close) struct cfi *c = open_fixture("plt.so");
@@ -103,11 +103,11 @@ static void test_popped(void)
 	is_int(unwind_get(&r, 3), 77, "rbx has its value again");
 	is_int(unwind_fp(&r), 88, "and so has rbp");
 
-	/* The same rule right behind the prologue: they are in memory. */
+	/* The same rule right after the prologue: they are in memory. */
 	r = fixture_regs(0x7f0000000000 + 0x3a5);
 	unwind_set(&r, 3, 77);
 	unwind_set(&r, UNWIND_FP, BASE + 8);
-	ok(cfi_step(c, 0x3a5, false, &r, &stack) == CFI_OK, "a step from behind the prologue");
+	ok(cfi_step(c, 0x3a5, false, &r, &stack) == CFI_OK, "a step from after the prologue");
 	is_int(unwind_pc(&r), 0x3333, "pc");
 	is_int(unwind_get(&r, 3), 0x1111, "rbx as saved");
 	is_int(unwind_fp(&r), 0x2222, "rbp as saved");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where names of functions come from in files without .symtab. */
+/* Names of functions of files without .symtab. */
 #include <lzma.h>
 
 #include "lib/elfmake.h"
@@ -67,7 +67,7 @@ static void test_dynsym(void)
 	ok(elfsym_start(es, 0x1190, &start) && start == 0x1180, "a function without name begins");
 	ok(elfsym_start(es, 0x123f, &start) && start == 0x1200, "so does the last one");
 	ok(!elfsym_start(es, 0x11c0, &start), "none between two");
-	ok(!elfsym_start(es, 0x1240, &start), "none behind the last");
+	ok(!elfsym_start(es, 0x1240, &start), "none after the last");
 	ok(!elfsym_start(es, 0x10ff, &start), "none before the first");
 	ok(!elfsym_start(es, 0x5000, &start), "none outside");
 }

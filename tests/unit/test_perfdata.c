@@ -311,7 +311,7 @@ static void test_refused(void)
 	is_error(&f, "not a perf.data");
 	str_fini(&f.s);
 	plain_start(&f);
-	f.s.buf[24 + 7] = 1; /* attributes far behind the end */
+	f.s.buf[24 + 7] = 1; /* attributes far after the end */
 	is_error(&f, "table of events");
 	str_fini(&f.s);
 }

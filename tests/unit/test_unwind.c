@@ -11,14 +11,14 @@ static void test_body(void)
 	bottom(&t, 4);
 	is_stack(&t, "c90020 " BOTTOM, "a frame that is complete");
 	t.stack[3] = UP + 1;
-	is_stack(&t, "c90020 lost", "behind no call: what comes next is no caller of this one");
+	is_stack(&t, "c90020 lost", "after no call: what comes next is no caller of this one");
 	t.stack[9] = t.stack[13] = 0;
 	t.stack[3] = NATIVE + 0x20;
 	is_stack(&t, "c90020 lost", "native code calls no compiled code");
 	t.words = 3;
-	is_stack(&t, "c90020 truncated", "behind the end of the copy");
+	is_stack(&t, "c90020 truncated", "above the end of the copy");
 	t.limited = false;
-	is_stack(&t, "c90020 lost", "behind the end of the stack");
+	is_stack(&t, "c90020 lost", "above the end of the stack");
 	t = at(METHOD + 0x20, 1);
 	t.stack[3 + 2] = UP; /* two words pushed */
 	bottom(&t, 6);
@@ -120,7 +120,7 @@ static void test_replaced(void)
 	is_stack(&t, "c90020 " BOTTOM, "or what has replaced it");
 	t.stack[3] = ENTRY;
 	t.stack[7] = ENTRY;
-	is_stack(&t, "s90020 lost", "either of them: not to be told");
+	is_stack(&t, "s90020 lost", "either of them: ambiguous");
 	t = at(AGAIN + 0x20, 1);
 	t.stack[3] = UP;
 	bottom(&t, 4);
@@ -134,7 +134,7 @@ static void test_replaced(void)
 	t = at(OTHER + 0x20, 1);
 	t.stack[3] = UP;
 	bottom(&t, 4);
-	is_stack(&t, "s93020 lost", "another method in a frame like it: not to be told");
+	is_stack(&t, "s93020 lost", "another method in a frame like it: ambiguous");
 	t = at(METHOD + 0x180, 1);
 	is_stack(&t, "s90180 lost", "in the code cache, but in no snapshot");
 	snapfile_free(snapshot);

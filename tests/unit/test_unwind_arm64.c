@@ -27,23 +27,23 @@ static void test_prologue(void)
 	t = linked(METHOD + 4, 1, 7);
 	t.stack[1] = UP;
 	bottom(&t, 2);
-	is_stack(&t, "c90004 " BOTTOM, "behind the push");
+	is_stack(&t, "c90004 " BOTTOM, "after the push");
 	t = linked(METHOD + 8, 1, 7);
 	t.stack[3] = UP;
 	bottom(&t, 4);
-	is_stack(&t, "c90008 " BOTTOM, "behind sub");
+	is_stack(&t, "c90008 " BOTTOM, "after sub");
 	t = linked(CALLER + 4, S(0), ENTRY);
 	root(&t, 0);
 	is_stack(&t, "c91004 cb000f nc001f root", "in front of a sub without a push");
 	t = linked(CALLER + 8, S(6), ENTRY);
 	t.stack[4] = t.stack[5] = 1; /* not yet saved */
 	root(&t, 6);
-	is_stack(&t, "c91008 cb000f nc001f root", "behind it");
+	is_stack(&t, "c91008 cb000f nc001f root", "after it");
 	t = linked(CALLER + 12, 1, 7);
 	t.stack[4] = S(6);
 	t.stack[5] = ENTRY;
 	root(&t, 6);
-	is_stack(&t, "c9100c cb000f nc001f root", "and behind stp");
+	is_stack(&t, "c9100c cb000f nc001f root", "and after stp");
 }
 
 static void test_exit(void)
@@ -55,21 +55,21 @@ static void test_exit(void)
 	is_stack(&t, "c90050 " BOTTOM, "at the pop");
 	t = linked(METHOD + 0x54, 1, UP);
 	bottom(&t, 0);
-	is_stack(&t, "c90054 " BOTTOM, "behind it");
+	is_stack(&t, "c90054 " BOTTOM, "after it");
 	t = linked(CALLER + 0x50, S(6), ENTRY);
 	t.stack[5] = 1;
 	root(&t, 6);
 	is_stack(&t, "c91050 cb000f nc001f root", "at the add, with all loaded");
 	t = linked(CALLER + 0x54, S(0), ENTRY);
 	root(&t, 0);
-	is_stack(&t, "c91054 cb000f nc001f root", "behind it");
+	is_stack(&t, "c91054 cb000f nc001f root", "after it");
 	t = linked(METHOD + 0xb0, 1, UP);
 	bottom(&t, 0);
 	is_stack(&t, "c900b0 " BOTTOM, "the slow way of the poll");
 	t = linked(METHOD + 0xb0, 1, RET);
 	t.stack[3] = UP;
 	bottom(&t, 4);
-	is_stack(&t, "c900b0 " BOTTOM, "or another stub, behind a call of the method's own");
+	is_stack(&t, "c900b0 " BOTTOM, "or another stub, after a call of the method's own");
 }
 
 static void test_signed(void)
@@ -191,7 +191,7 @@ static void test_stubs(void)
 	t.stack[1] = LEAF;
 	t.stack[2 + 3] = UP;
 	bottom(&t, 6);
-	is_stack(&t, "cb0040 c9005f " BOTTOM, "behind its push");
+	is_stack(&t, "cb0040 c9005f " BOTTOM, "after its push");
 	t = linked(STUBS + 0x40, S(6), 7);
 	t.stack[7] = LEAF;
 	t.stack[8 + 3] = UP;
@@ -218,7 +218,7 @@ static void test_adapters(void)
 	t = linked(ADAPTER + 8, 1, UP);
 	unwind_set(&t.regs, SENDER, S(4));
 	bottom(&t, 4);
-	is_stack(&t, "cb2008 " BOTTOM, "and behind");
+	is_stack(&t, "cb2008 " BOTTOM, "and after");
 	t = linked(ADAPTER + 8, 1, UP);
 	unwind_set(&t.regs, OLD, S(4));
 	bottom(&t, 4);

@@ -12,11 +12,11 @@ static void test_prologue(void)
 	t = at(METHOD + 4, 1);
 	t.stack[1] = UP;
 	bottom(&t, 2);
-	is_stack(&t, "c90004 " BOTTOM, "behind push");
+	is_stack(&t, "c90004 " BOTTOM, "after push");
 	t = at(METHOD + 8, 1);
 	t.stack[3] = UP;
 	bottom(&t, 4);
-	is_stack(&t, "c90008 " BOTTOM, "behind sub");
+	is_stack(&t, "c90008 " BOTTOM, "after sub");
 	t = at(CALLER + 7, S(4));
 	t.stack[0] = ENTRY;
 	root(&t, 4);
@@ -25,7 +25,7 @@ static void test_prologue(void)
 	t.stack[4] = 1; /* not yet saved */
 	t.stack[5] = ENTRY;
 	root(&t, 8);
-	is_stack(&t, "c91008 cb000f nc001f root", "behind it");
+	is_stack(&t, "c91008 cb000f nc001f root", "after it");
 }
 
 static void test_exit(void)
@@ -38,7 +38,7 @@ static void test_exit(void)
 	t = at(METHOD + 0x51, 1);
 	t.stack[0] = UP;
 	bottom(&t, 1);
-	is_stack(&t, "c90051 " BOTTOM, "behind it");
+	is_stack(&t, "c90051 " BOTTOM, "after it");
 	t = at(METHOD + 0x50, 1);
 	t.stack[0] = UP;
 	bottom(&t, 1);
@@ -51,7 +51,7 @@ static void test_exit(void)
 	t.stack[0] = ENTRY; /* stale */
 	t.stack[3] = UP;
 	bottom(&t, 4);
-	is_stack(&t, "c90090 " BOTTOM, "behind the last region, but not the last exit");
+	is_stack(&t, "c90090 " BOTTOM, "after the last region, but not the last exit");
 }
 
 static void test_moved(void)
@@ -149,7 +149,7 @@ static void test_stubs(void)
 	t.stack[1] = LEAF;
 	t.stack[5] = UP;
 	bottom(&t, 6);
-	is_stack(&t, "cb0040 c9005f " BOTTOM, "behind its push");
+	is_stack(&t, "cb0040 c9005f " BOTTOM, "after its push");
 	t = at(STUBS + 0x40, S(3));
 	t.stack[1] = UP; /* stale, though the one it leads to is valid */
 	t.stack[1 + 6] = UP;
@@ -190,7 +190,7 @@ static void test_stub_callers(void)
 	t = at(STUBS + 0x40, 1ull << 40);
 	is_stack(&t, "cb0040 lost", "a frame pointer that points to no stack");
 	t = at(STUBS + 0x40, S(WORDS + 4));
-	is_stack(&t, "cb0040 truncated", "one that points behind the copy");
+	is_stack(&t, "cb0040 truncated", "one that points above the copy");
 }
 
 static struct thread throwing(uint64_t pc, size_t caller)
@@ -283,7 +283,7 @@ static void test_adapters(void)
 	unwind_set(&t.regs, UNWIND_R13, S(5));
 	t.stack[0] = UP;
 	bottom(&t, 5);
-	is_stack(&t, "cb2008 " BOTTOM, "and behind");
+	is_stack(&t, "cb2008 " BOTTOM, "and after");
 	t.stack[0] = 1;
 	unwind_set(&t.regs, UNWIND_RAX, UP);
 	is_stack(&t, "cb2008 " BOTTOM, "and in between");
