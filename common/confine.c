@@ -24,7 +24,7 @@ int confine_caps(const int *caps, size_t n, struct err *err)
 
 	if (!set)
 		return err_set(err, errno, "capabilities");
-	/* The bounding set needs SETPCAP; where that is gone, it has been emptied before. */
+	/* The bounding set needs SETPCAP; without it, an earlier call has emptied the set. */
 	for (int cap = 0, bound; cap < 64 && (bound = cap_get_bound(cap)) >= 0; cap++)
 		if (bound)
 			(void)cap_drop_bound(cap);
@@ -43,7 +43,7 @@ int confine_caps(const int *caps, size_t n, struct err *err)
 int confine_no_new_privs(struct err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return err_set(err, errno, "give up new privileges");
+		return err_set(err, errno, "disable new privileges");
 	return 0;
 }
 
@@ -58,8 +58,8 @@ int confine_ids(uid_t uid, gid_t gid, struct err *err)
 	return 0;
 }
 
-/* What pthread_create(3) asks for, and no other clone: no process, no namespace. clone3's flags are
- * in memory, which a filter does not see: told that there is none, glibc takes clone
+/* Allows clone with the flags of pthread_create(3) only: no process, no namespace. The flags of
+ * clone3 are in memory, which a filter cannot read: with ENOSYS glibc uses clone
  * (sysdeps/unix/sysv/linux/clone-internal.c, 2.34 and later). */
 static int allow_threads(scmp_filter_ctx ctx)
 {
@@ -79,12 +79,10 @@ static int allow_threads(scmp_filter_ctx ctx)
 	return rc;
 }
 
-/* of: the process whose memory may be read, or 0. */
+/* of: the process whose memory the caller may read, or 0. */
 static int load_filter(const char *const *names, size_t n, bool threads, pid_t of, struct err *err)
 {
-	const char *mode = getenv("DFG_SECCOMP");
-	bool killing = mode && !strcmp(mode, "kill");
-	scmp_filter_ctx ctx = seccomp_init(killing ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM));
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc = ctx ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
@@ -96,7 +94,7 @@ static int load_filter(const char *const *names, size_t n, bool threads, pid_t o
 	if (rc == 0 && threads)
 		rc = allow_threads(ctx);
 	if (rc == 0 && of) {
-		/* A pid_t: the register's upper half is anything. */
+		/* A pid_t: the upper half of the register is undefined. */
 		struct scmp_arg_cmp is_of = {.arg = 0,
 					     .op = SCMP_CMP_MASKED_EQ,
 					     .datum_a = UINT32_MAX,
@@ -104,7 +102,7 @@ static int load_filter(const char *const *names, size_t n, bool threads, pid_t o
 
 		rc = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, SCMP_SYS(process_vm_readv), 1,
 					    &is_of);
-		/* The one call that is made a hundred thousand times: it is looked for first. */
+		/* By far the most frequent call: it is compared first. */
 		if (rc == 0)
 			rc = seccomp_syscall_priority(ctx, SCMP_SYS(process_vm_readv), UINT8_MAX);
 	}
@@ -182,9 +180,9 @@ static int become_reader(uint64_t memory, unsigned cpu_seconds, pid_t of, struct
 		return -1;
 	if (confine_caps(trace, kept, err) < 0 || confine_no_new_privs(err) < 0)
 		return -1;
-	/* Changing ids has cleared it. */
+	/* The change of ids has cleared it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return err_set(err, errno, "end with the parent");
+		return err_set(err, errno, "set the parent-death signal");
 	return load_filter(calls, ARRAY_LEN(calls), !of, of, err);
 }
 
@@ -200,7 +198,7 @@ int confine_reader_of(pid_t pid, uint64_t memory, struct err *err)
 
 void confine_files(const int *keep, size_t n)
 {
-	/* From each that is kept to the next above it. */
+	/* Closes from each kept descriptor to the next above it. */
 	for (unsigned from = 0, next;; from = next + 1) {
 		next = UINT_MAX;
 		for (size_t i = 0; i < n; i++)

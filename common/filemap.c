@@ -12,13 +12,13 @@ int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err)
 	void *p;
 
 	if (fstat(fd, &st) < 0)
-		return err_set(err, errno, "look at it");
+		return err_set(err, errno, "stat");
 	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
-		return err_set(err, 0, "empty, or no regular file");
+		return err_set(err, 0, "empty, or not a regular file");
 	len = (uint64_t)st.st_size < limit ? (size_t)st.st_size : (size_t)limit;
 	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
-		return err_set(err, errno, "map it into memory");
+		return err_set(err, errno, "mmap");
 	*ret = (struct filemap){.p = p, .len = len};
 	return 0;
 }

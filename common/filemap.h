@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A regular file's bytes, mapped for reading. */
+/* Maps regular files for reading. */
 #ifndef DFG_COMMON_FILEMAP_H
 #define DFG_COMMON_FILEMAP_H
 
@@ -12,11 +12,11 @@ struct filemap {
 	size_t len;
 };
 
-/* Maps the file, at most `limit` bytes of it. fd stays the caller's and may be closed; the file
- * must not shrink. Fails on what is no regular file, or empty. */
+/* Maps at most `limit` bytes of the file. The caller keeps fd and may close it; the file must not
+ * shrink. Fails for empty files and other than regular ones. */
 MUST_CHECK int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err);
 
-/* Zeroed: nothing to be done. */
+/* A zeroed struct may be closed. */
 void filemap_close(struct filemap *m);
 
 #endif

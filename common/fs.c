@@ -13,7 +13,7 @@ int fs_openat2(int dirfd, const char *path, uint64_t flags, mode_t mode, uint64_
 	struct open_how how = {.flags = flags | O_CLOEXEC, .mode = mode, .resolve = resolve};
 	long fd;
 
-	/* EAGAIN: a rename elsewhere made the kernel unable to vouch for the walk; try again. */
+	/* EAGAIN: a concurrent rename prevented the kernel's check of the path. */
 	for (int tries = 0; tries < 32; tries++) {
 		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -40,7 +40,7 @@ static int check_regular(int fd, const char *name, struct err *err)
 
 int fs_open_regular(int dirfd, const char *name, uint64_t flags, struct err *err)
 {
-	/* O_NONBLOCK: a FIFO put there must not hang the open. */
+	/* O_NONBLOCK: a FIFO of this name must not block. */
 	CLEANUP(close_fd)
 	int fd = fs_openat2(dirfd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
 			    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS, err);
@@ -188,8 +188,8 @@ int64_t fs_copy(int from, int to, uint64_t limit, struct err *err)
 		ssize_t n =
 			copy_file_range(from, NULL, to, NULL, left < 1 << 30 ? left : 1 << 30, 0);
 
-		/* The end; or another file system; or /proc, where it sees nothing (5.10). The
-		 * plain way below finds out. */
+		/* The end, another file system, or /proc, where it copies nothing (5.10): the
+		 * loop below decides. */
 		if (n <= 0)
 			break;
 		done += (uint64_t)n;

@@ -3,7 +3,7 @@
 
 #include "common/str.h"
 
-/* The directory of the running program, without its last component. */
+/* The parent of the running program's directory. */
 static char *prefix_of_self(void)
 {
 	char path[4096];

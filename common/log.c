@@ -32,7 +32,7 @@ void die_oom(void)
 	_exit(oom_status);
 }
 
-/* The whole line goes out in one write, so that lines of two programs do not mix. */
+/* Writes the line at once, so that lines of two programs do not mix. */
 PRINTF_LIKE(2, 0) static void line(const char *tag, const char *fmt, va_list ap)
 {
 	char buf[1024];

@@ -11,11 +11,11 @@ void log_init(const char *program);
 void log_quiet(bool quiet);
 
 void log_error(const char *fmt, ...) PRINTF_LIKE(1, 2); /* always */
-void log_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);	/* always, "warning: " in front */
+void log_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);	/* always, prefixed with "warning: " */
 void log_info(const char *fmt, ...) PRINTF_LIKE(1, 2);	/* unless quiet */
 
-/* A line that is overwritten by the next one when stderr is a terminal; elsewhere nothing.
- * An empty text clears it. */
+/* Writes a line that the next one replaces if stderr is a terminal; else nothing. An empty text
+ * clears it. */
 void log_progress(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 /* Out of memory ends the program, with the status set here (default 1; the hook sets 0). */

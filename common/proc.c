@@ -22,7 +22,7 @@ int proc_open(pid_t pid, struct err *err)
 	return fd >= 0 ? fd : err_set(err, errno == ENOENT ? ESRCH : errno, "process %d", (int)pid);
 }
 
-/* proc files are no regular files to fstat's eye on every kernel, so fs_read_file is not used. */
+/* Some kernels do not report proc files as regular files, which fs_read_file requires. */
 static int read_proc(int procfd, const char *name, size_t limit, struct str *s, struct err *err)
 {
 	CLEANUP(close_fd) int fd = openat(procfd, name, O_RDONLY | O_CLOEXEC);
@@ -36,7 +36,7 @@ static int read_proc(int procfd, const char *name, size_t limit, struct str *s, 
 	return 0;
 }
 
-/* The text behind "key:\t" at the beginning of a line, or NULL. */
+/* Finds "key:" at the beginning of a line; returns the text after it, or NULL. */
 static const char *field(const char *status, const char *key)
 {
 	size_t len = strlen(key);
@@ -51,7 +51,7 @@ static const char *field(const char *status, const char *key)
 	return NULL;
 }
 
-/* The n-th (from 0) number of a line; -1: the last one. */
+/* Parses the n-th (from 0) number of a line; -1: the last one. */
 static unsigned long number(const char *line, int n, int base)
 {
 	unsigned long value = 0;
@@ -104,8 +104,8 @@ int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
 
 	if (read_proc(procfd, "stat", STATUS_MAX, &s, err) < 0)
 		return -1;
-	/* comm is in parentheses and may hold anything; fields count from behind the last one:
-	 * state is field 3, starttime field 22 (proc(5)). */
+	/* comm is in parentheses and may hold any byte; the field after the last ')' is state,
+	 * number 3, and starttime is number 22 (proc(5)). */
 	p = strrchr(s.buf, ')');
 	for (n = 2; p && n < 22; n++)
 		p = strchr(p + 1, ' ');
@@ -144,10 +144,9 @@ bool proc_is_frozen(int procfd)
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	CLEANUP(str_fini) struct str groups = {0};
-	struct err ignored;
 	const char *path;
 
-	if (proc_read_cgroup(procfd, &groups, &ignored) < 0)
+	if (proc_read_cgroup(procfd, &groups, NULL) < 0)
 		return false;
 	path = has_prefix(groups.buf, "0::") ? groups.buf : strstr(groups.buf, "\n0::");
 	if (!path)
@@ -159,7 +158,7 @@ bool proc_is_frozen(int procfd)
 				       path);
 		CLEANUP(str_fini) struct str events = {0};
 
-		if (fs_read_file(AT_FDCWD, file, 4096, &events, &ignored) == 0 && events.buf)
+		if (fs_read_file(AT_FDCWD, file, 4096, &events, NULL) == 0 && events.buf)
 			return strstr(events.buf, "frozen 1") != NULL;
 	}
 	return false;
@@ -267,13 +266,12 @@ void proc_each_thread(int procfd, void (*fn)(pid_t tid, pid_t nstid, void *), vo
 	while ((e = readdir(dir))) {
 		CLEANUP(str_fini) struct str s = {0};
 		char name[32];
-		struct err err;
 		int tid;
 
 		if (!parse_pid(e->d_name, &tid))
 			continue;
 		snprintf(name, sizeof(name), "%d/status", tid);
-		if (read_proc(dirfd(dir), name, STATUS_MAX, &s, &err) == 0)
+		if (read_proc(dirfd(dir), name, STATUS_MAX, &s, NULL) == 0)
 			fn(tid, (pid_t)number(field(s.buf, "NSpid"), -1, 10), arg);
 	}
 	closedir(dir);
@@ -282,11 +280,10 @@ void proc_each_thread(int procfd, void (*fn)(pid_t tid, pid_t nstid, void *), vo
 int64_t proc_clock_ahead(int procfd)
 {
 	CLEANUP(str_fini) struct str s = {0};
-	struct err ignored;
 	long long sec, nsec;
 	const char *at;
 
-	if (read_proc(procfd, "timens_offsets", 4096, &s, &ignored) < 0)
+	if (read_proc(procfd, "timens_offsets", 4096, &s, NULL) < 0)
 		return 0;
 	at = strstr(s.buf, "monotonic");
 	if (!at || sscanf(at, "monotonic %lld %lld", &sec, &nsec) != 2)

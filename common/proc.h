@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What /proc says of a process. Everything goes through the process's own directory descriptor,
- * which the kernel ties to the task: once it has exited, reads fail with ESRCH, also when the pid
- * is in use again. */
+/* Reads /proc/PID. All reads use the process's directory descriptor, which the kernel binds to the
+ * task: after its exit they fail with ESRCH, even if the pid is in use again. */
 #ifndef DFG_COMMON_PROC_H
 #define DFG_COMMON_PROC_H
 
@@ -13,7 +12,7 @@
 #include "common/str.h"
 
 struct proc_status {
-	char name[64]; /* comm, cleaned */
+	char name[64]; /* comm, sanitised */
 	char state;    /* R S D T t Z X (proc(5)) */
 	pid_t ppid;    /* of its parent; 0: none in this pid namespace */
 	pid_t nspid;   /* pid in the innermost pid namespace (last NStgid; Linux 4.1) */
@@ -38,29 +37,29 @@ MUST_CHECK int proc_open(pid_t pid, struct err *err); /* directory descriptor of
 MUST_CHECK int proc_read_status(int procfd, struct proc_status *ret, struct err *err);
 MUST_CHECK int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err);
 
-/* Its command line, each argument with its NUL; empty for a kernel thread. */
+/* Reads its command line, each argument with its NUL; empty for a kernel thread. */
 MUST_CHECK int proc_read_args(int procfd, struct str *ret, struct err *err);
 
 /* The value of "NAME VALUE" or "NAME=VALUE" in such a command line, or NULL. */
 const char *proc_arg(const struct str *args, const char *name);
 
-/* The cgroup paths of the process, one line each, as in /proc/PID/cgroup. */
+/* Reads /proc/PID/cgroup: one line per hierarchy. */
 MUST_CHECK int proc_read_cgroup(int procfd, struct str *ret, struct err *err);
 
-/* Whether the freezer of cgroup v2 holds it: it looks asleep then. In v1 its state is D. */
+/* True if the freezer of cgroup v2 stopped it, whose state is S then. In v1 the state is D. */
 bool proc_is_frozen(int procfd);
 
-/* Inode number of a namespace: `ns` is "mnt", "pid", "user" … */
+/* Reads the inode number of a namespace: `ns` is "mnt", "pid", "user" … */
 MUST_CHECK int proc_ns_inode(int procfd, const char *ns, uint64_t *ret, struct err *err);
 
 /* True if the process is known to be in the same namespace as this one. */
 bool proc_shares_ns(int procfd, const char *ns);
 
-/* O_PATH descriptor of the process's root directory: hand it to fs_open_in_root. */
+/* Opens the process's root directory (O_PATH), for fs_open_in_root. */
 MUST_CHECK int proc_open_root(int procfd, struct err *err);
 
-/* Calls fn for every mapping until it returns other than 0, which is then returned; -1 with err
- * set when maps cannot be read. */
+/* Calls fn for every mapping until it returns other than 0, and returns that; -1 with err set if
+ * maps cannot be read. */
 int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *arg,
 		  struct err *err);
 
@@ -68,11 +67,11 @@ int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *
 int proc_each(int (*fn)(pid_t, void *), void *arg, struct err *err);
 
 /* Calls fn for every thread of the process, with its id on the host and in the innermost pid
- * namespace. Threads that end meanwhile are passed over. */
+ * namespace. Threads that end meanwhile are skipped. */
 void proc_each_thread(int procfd, void (*fn)(pid_t tid, pid_t nstid, void *), void *arg);
 
-/* How far the process's CLOCK_MONOTONIC is ahead of the host's, ns: not 0 in a time namespace only
- * (time_namespaces(7); Linux 5.6). */
+/* Offset of the process's CLOCK_MONOTONIC from the host's in ns: other than 0 only in a time
+ * namespace (time_namespaces(7); Linux 5.6). */
 int64_t proc_clock_ahead(int procfd);
 
 /* The kernel's random id of this boot, 36 characters. */

@@ -80,7 +80,7 @@ void str_addf(struct str *s, const char *fmt, ...)
 	va_list ap;
 	int len;
 
-	/* Mostly there is room, so that it is enough to do it once. */
+	/* The first attempt usually fits. */
 	for (size_t room = 32;; room = (size_t)len + 1) {
 		str_reserve(s, room);
 		room = s->cap - s->len;
@@ -156,7 +156,7 @@ void str_add_clean(struct str *s, const char *text, size_t len)
 
 		for (n = 0; i + n < len && p[i + n] >= 0x20 && p[i + n] < 0x7f;)
 			n++;
-		if (n) { /* mostly all of it */
+		if (n) { /* usually the whole text */
 			str_add(s, p + i, n);
 			continue;
 		}

@@ -18,18 +18,18 @@ struct str {
 	size_t cap;
 };
 
-void str_reserve(struct str *s, size_t more); /* makes room for them, and the NUL */
+void str_reserve(struct str *s, size_t more); /* for the bytes and the NUL */
 void str_addf(struct str *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void str_addu(struct str *s, uint64_t n); /* decimal; the fast path of the writers */
+void str_addu(struct str *s, uint64_t n); /* decimal, faster than str_addf */
 void str_clear(struct str *s);		  /* empties, keeps the memory */
 void str_fini(struct str *s);
 
-/* Text from outside, made fit for one line of a terminal, a log or a name: bytes that are not
+/* Appends sanitised text, fit for one line of a terminal, a log or a name: bytes that are not
  * valid UTF-8, control characters (C0, DEL, C1) and bidirectional controls (U+202A-202E,
  * U+2066-2069, U+200E, U+200F) become '?'. */
 void str_add_clean(struct str *s, const char *text, size_t len);
 
-/* Here, since the writers of pictures hardly do anything else: with a literal it is a few moves. */
+/* Inline, for the writers of graphs: with a literal it is a few instructions. */
 static inline void str_add(struct str *s, const void *text, size_t len)
 {
 	if (s->cap - s->len <= len)
@@ -63,10 +63,10 @@ char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t len);
 char *xasprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
-/* Makes room for one more element: grows *cap (elements) by doubling. */
+/* Makes room for one more element: doubles *cap (elements) if needed. */
 void *grow(void *array, size_t used, size_t *cap, size_t size);
 
-/* The whole text must be the number: no sign, no blank, no prefix, no overflow. */
+/* Parse the whole text as a number: no sign, blank, prefix or overflow. */
 MUST_CHECK bool parse_u64(const char *s, uint64_t *ret);
 MUST_CHECK bool parse_hex(const char *s, size_t len, uint64_t *ret); /* 1 to 16 digits */
 MUST_CHECK bool parse_pid(const char *s, int *ret);		     /* 1 .. 2^22 (PID_MAX_LIMIT) */

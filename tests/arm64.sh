@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 #	test_doctor test_fs test_setup	it has no openat2
 #	test_daemon test_proc test_record	its own threads, files and arguments are in /proc
 #	test_child			it keeps signal 32 to itself
-unable="test_confine test_daemon test_doctor test_fs test_heap test_proc test_record test_child test_setup test_symfile"
+unable="test_confine test_daemon test_doctor test_fs test_proc test_record test_child test_setup test_symfile"
 
 build=${BUILD:-build}/arm64
 root=$(readlink -m "$build/root")

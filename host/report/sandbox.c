@@ -7,7 +7,6 @@
 #include "common/child.h"
 #include "common/confine.h"
 #include "common/fs.h"
-#include "common/heap.h"
 #include "common/str.h"
 
 /* The child's limits: generous for any real recording, small enough that a forged one cannot take
@@ -15,8 +14,6 @@
 #define MEMORY_BASE  (4ull << 30)
 #define MEMORY_TIMES 8	  /* the recording's size */
 #define CPU_SECONDS  600u /* for each input */
-
-#define HEAP_USUAL (64u << 20) /* more than most recordings need */
 
 #define FILES_AT_ONCE 250 /* of one message: at most 253 (SCM_MAX_FD, include/net/scm.h) */
 
@@ -193,7 +190,6 @@ static int confined(void *arg, void *reply, struct err *err)
 
 	for (size_t i = 0; i < r->in->count; i++)
 		memory += MEMORY_TIMES * r->in->list[i].size;
-	heap_expect(HEAP_USUAL);
 	if (confine_reader(memory, CPU_SECONDS * (unsigned)r->in->count, err) < 0)
 		return -1;
 	return r->fn(r, r->arg, reply, err);

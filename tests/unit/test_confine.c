@@ -131,16 +131,6 @@ static int filter(void)
 	return 0;
 }
 
-static int filter_kills(void)
-{
-	static const char *const names[] = {"exit_group"};
-
-	setenv("DFG_SECCOMP", "kill", 1);
-	STEP(1, confine_syscalls(names, ARRAY_LEN(names), &err) == 0);
-	syscall(SYS_getppid);
-	return 2;
-}
-
 static int pipe_fds[2];
 
 static int reader(void)
@@ -304,7 +294,6 @@ static void test_as_anybody(void)
 	is_int(in_child(ask_for_what_is_not_held), 0, "none comes back");
 	is_int(in_child(no_new_privs), 0, "no new privileges, not dumpable");
 	is_int(in_child(filter), 0, "system calls that are not named fail with EPERM");
-	is_int(in_child(filter_kills), 128 + SIGSYS, "or kill, where tests ask for it");
 	if (pipe(pipe_fds) < 0 || write(pipe_fds[1], "x", 1) != 1)
 		abort();
 	is_int(in_child(files), 0, "descriptors that are not kept are closed");
