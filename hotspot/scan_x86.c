@@ -149,24 +149,9 @@ static uint32_t return_at(const struct hs_code *c, uint32_t at)
 	return p && p[len] == 0xff && (p[len + 1] & 0xf8) == 0xe0 ? len + 2 : 0;
 }
 
-#define EACH_BYTE 0x0101010101010101ull
-
-/* Sets the highest bit of the first byte of v equal to `byte`, and maybe of later ones. */
-static uint64_t marks(uint64_t v, uint8_t byte)
-{
-	v ^= byte * EACH_BYTE;
-	return (v - EACH_BYTE) & ~v & 0x80 * EACH_BYTE;
-}
-
 /* Finds the first offset from `at` on with one of three bytes; the code's size: none. */
 static uint32_t find(const struct hs_code *c, uint32_t at, uint8_t x, uint8_t y, uint8_t z)
 {
-	for (uint64_t v, m; at + sizeof(v) <= c->size; at += sizeof(v)) {
-		__builtin_memcpy(&v, c->bytes + at, sizeof(v));
-		m = marks(v, x) | marks(v, y) | marks(v, z);
-		if (m)
-			return at + (uint32_t)__builtin_ctzll(m) / 8;
-	}
 	while (at < c->size && c->bytes[at] != x && c->bytes[at] != y && c->bytes[at] != z)
 		at++;
 	return at;
