@@ -18,7 +18,6 @@ void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *windo
 
 void hs_mem_drop_pages(struct hs_mem *mem)
 {
-	mem->last = 0;
 	for (size_t i = 0; i < HS_PAGES; i++)
 		mem->tag[i] = 0;
 }
@@ -31,19 +30,13 @@ static size_t set_of(uint64_t number)
 
 static size_t page_load(struct hs_mem *mem, uint64_t number)
 {
-	size_t set, slot;
+	size_t set = set_of(number), slot = set * HS_WAYS;
 	int64_t n;
 
-	/* Mostly the same page as before. */
-	if (mem->tag[mem->last] == number + 1)
-		return mem->last;
-	set = set_of(number);
-	slot = set * HS_WAYS;
 	for (size_t i = 0; i < HS_WAYS; i++)
 		if (mem->tag[slot + i] == number + 1)
-			return mem->last = slot + i;
+			return slot + i;
 	slot += mem->oldest[set];
-	mem->last = slot;
 	mem->oldest[set] = (uint8_t)((mem->oldest[set] + 1) % HS_WAYS);
 	mem->tag[slot] = number + 1;
 	n = mem->source->read(mem->source->arg, number << HS_PAGE_SHIFT, mem->page[slot], HS_PAGE);
@@ -80,15 +73,6 @@ bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
 
 		if (!from)
 			return false;
-		/* Most reads are of one number within a page. */
-		if (len == 8 && n >= 8) {
-			__builtin_memcpy(to, from, 8);
-			return true;
-		}
-		if (len == 4 && n >= 4) {
-			__builtin_memcpy(to, from, 4);
-			return true;
-		}
 		if (n > len)
 			n = len;
 		__builtin_memcpy(to, from, n);

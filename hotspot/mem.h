@@ -38,7 +38,6 @@ struct hs_mem {
 	uint8_t *room; /* for the window's bytes; owned by the caller */
 	size_t cap;
 	struct hs_pieces pieces;
-	size_t last;			    /* the slot used last */
 	uint8_t oldest[HS_PAGES / HS_WAYS]; /* the slot replaced next */
 	uint64_t tag[HS_PAGES];		    /* page number + 1; 0: empty */
 	uint32_t have[HS_PAGES];	    /* readable bytes of the page */
