@@ -63,6 +63,10 @@ static int compare_keyed(const void *a, const void *b)
 
 void keyed_sort(struct keyed *a, size_t n)
 {
-	if (n)
+	size_t sorted = 1;
+
+	while (sorted < n && compare_keyed(&a[sorted - 1], &a[sorted]) <= 0)
+		sorted++;
+	if (sorted < n)
 		qsort(a, n, sizeof(*a), compare_keyed);
 }
