@@ -6,7 +6,6 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "report/compare.h"
-#include "report/difference_table.h"
 #include "report/merge.h"
 
 static const struct command command = {
@@ -101,9 +100,9 @@ static int run(const struct diff_arguments *a, struct err *err)
 	    compare(&in, &a->compare, result, err) < 0)
 		return -1;
 	if (a->json)
-		difference_table_json(&in, &a->compare, result);
+		compare_json(&in, &a->compare, result);
 	else
-		difference_table_print(&in, &a->compare, result);
+		compare_print(&in, &a->compare, result);
 	if (result->skipped)
 		log_warn("%llu lines could not be read and are left out",
 			 (unsigned long long)result->skipped);

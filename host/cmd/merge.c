@@ -94,7 +94,7 @@ static int add_from_stdin(struct inputs *in, struct err *err)
 	return in->count ? 0 : err_set(err, 0, "no input named on stdin");
 }
 
-static int run(const struct merge_arguments *a, struct err *err)
+static enum exit_status run(const struct merge_arguments *a, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	uint64_t began = clock_ms();
@@ -104,27 +104,31 @@ static int run(const struct merge_arguments *a, struct err *err)
 	for (size_t i = 0; i < a->count; i++)
 		if ((!strcmp(a->inputs[i], "-") ? add_from_stdin(&in, err)
 						: inputs_add(&in, a->inputs[i], err)) < 0)
-			return -1;
+			return EXIT_FAILED;
+	if (formats_check(&a->formats, &in, err) < 0)
+		return EXIT_USAGE;
 	log_progress("merging %zu recordings", in.count);
 	if (render(&in, a->roots, &a->formats, a->outdir, &result, err) < 0)
-		return -1;
+		return EXIT_FAILED;
 	log_progress("%s", "");
 	summary.post_ms = clock_ms() - began;
 	if (a->json)
 		summary_json_merged(&summary, &in);
 	else
 		summary_print_merged(&summary, &in);
-	return 0;
+	return EXIT_DONE;
 }
 
 int main(int argc, char **argv)
 {
 	struct merge_arguments a;
+	enum exit_status status;
 	struct err err;
 
 	log_init(command.name);
 	if (parse(argc, argv, &a, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
 	log_quiet(a.quiet);
-	return (int)(run(&a, &err) < 0 ? command_fail(EXIT_FAILED, &err) : EXIT_DONE);
+	status = run(&a, &err);
+	return (int)(status == EXIT_DONE ? status : command_fail(status, &err));
 }

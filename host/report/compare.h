@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two inputs -> pictures of their difference, and the methods that changed most. */
+/* Draws the difference of two inputs and finds the methods that changed most. */
 #ifndef DFG_REPORT_COMPARE_H
 #define DFG_REPORT_COMPARE_H
 
@@ -15,8 +15,8 @@
 
 struct compare_options {
 	struct format_set formats;
-	unsigned roots; /* gather.h */
-	bool kinds;	/* keep compiled, inlined and interpreted apart */
+	unsigned roots; /* merge.h */
+	bool kinds;	/* compiled, inlined and interpreted methods are different frames */
 	bool normalize; /* counts in folded text */
 	unsigned rows;	/* at most, COMPARE_ROWS */
 	const char *outdir;
@@ -29,7 +29,7 @@ struct compare_change {
 };
 
 struct compare_row {
-	char method[320]; /* clean, cut if longer */
+	char method[320]; /* sanitised, cut if longer */
 	struct compare_change self, total;
 };
 
@@ -42,8 +42,14 @@ struct compare_result {
 	struct compare_row rows[COMPARE_ROWS]; /* the greatest change first */
 };
 
-/* Exactly two inputs. Files as those of render. */
+/* Takes exactly two inputs; files are written as by render. */
 MUST_CHECK int compare(const struct inputs *in, const struct compare_options *o,
 		       struct compare_result *ret, struct err *err);
+
+/* Print the summary on stdout: text, or JSON (docs/formats.md). */
+void compare_print(const struct inputs *in, const struct compare_options *o,
+		   const struct compare_result *r);
+void compare_json(const struct inputs *in, const struct compare_options *o,
+		  const struct compare_result *r);
 
 #endif

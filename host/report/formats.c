@@ -1,32 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/formats.h"
 
-#include "common/str.h"
-#include "report/perfmaps.h"
+#include "common/fs.h"
+#include "jit/perf_map.h"
+#include "report/sandbox.h"
 
-static int folded(const struct stacks *s, const struct picture *p, int fd, struct err *err)
+/* ---- perf maps ----------------------------------------------------------------------------- */
+
+#define BLOCK 512
+
+/* A header of tar(5), POSIX.1-1988. Members are owned by root: perf run by root reads no other map.
+ */
+struct tar_header {
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
+	char magic[6], version[2], user[32], group[32];
+	char rest[BLOCK - 329];
+};
+_Static_assert(sizeof(struct tar_header) == BLOCK, "a header is one block");
+
+static void tar_add(struct str *out, const char *name, const struct str *text)
+{
+	static const char zeros[BLOCK];
+	struct tar_header h = {.mode = "0000644",
+			       .uid = "0000000",
+			       .gid = "0000000",
+			       .mtime = "00000000000",
+			       .checksum = {' ', ' ', ' ', ' ', ' ', ' ', ' ', ' '},
+			       .type = '0',
+			       .magic = "ustar",
+			       .version = {'0', '0'},
+			       .user = "root",
+			       .group = "root"};
+	unsigned sum = 0;
+
+	snprintf(h.name, sizeof(h.name), "%s", name);
+	snprintf(h.size, sizeof(h.size), "%011zo", text->len);
+	for (size_t i = 0; i < sizeof(h); i++)
+		sum += ((const unsigned char *)&h)[i];
+	snprintf(h.checksum, sizeof(h.checksum) - 1, "%06o", sum & 0777777);
+	str_add(out, &h, sizeof(h));
+	str_add(out, text->buf, text->len);
+	str_add(out, zeros, (BLOCK - text->len % BLOCK) % BLOCK);
+}
+
+/* Writes the map of a process from all of its snapshots. False: it has none. */
+static bool map_text(const struct recording *rec, pid_t pid, struct str *ret)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	struct err ignored;
+	bool any = false;
+
+	for (size_t i = 0; i < rec->map_count; i++) {
+		int fd = rec->maps[i].fd;
+
+		if (rec->maps[i].pid == pid && fd >= 0 && snapfile_is(fd))
+			any = snapfile_read(sf, fd, &ignored) == 0 || any;
+	}
+	if (!any)
+		return false;
+	snapfile_finish(sf);
+	perf_map_text(sf, ret);
+	return ret->len > 0;
+}
+
+static bool is_first_map(const struct recording *rec, size_t map)
+{
+	for (size_t i = 0; i < map; i++)
+		if (rec->maps[i].pid == rec->maps[map].pid)
+			return false;
+	return true;
+}
+
+static int write_maps(const struct recording *rec, int fd, struct err *err)
+{
+	for (size_t i = 0; i < rec->map_count; i++) {
+		pid_t pid = rec->maps[i].pid;
+		CLEANUP(str_fini) struct str text = {0};
+		CLEANUP(str_fini) struct str member = {0};
+		char name[32];
+
+		if (!is_first_map(rec, i) || !map_text(rec, pid, &text))
+			continue;
+		snprintf(name, sizeof(name), "perf-%d.map", (int)pid);
+		tar_add(&member, name, &text);
+		if (fs_write_all(fd, member.buf, member.len, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* In the child. */
+static int write_tar(struct reading *r, void *arg, void *reply, struct err *err)
+{
+	static const char end[2 * BLOCK];
+	const struct inputs *in = reading_inputs(r);
+	int fd = *(const int *)arg;
+
+	(void)reply;
+	while (reading_at(r) < in->count) {
+		CLEANUP(input_close) struct open_input files = {0};
+
+		if (reading_files(r, &files, err) < 0)
+			return -1;
+		if (write_maps(&files.recording, fd, err) < 0)
+			return -1;
+	}
+	return fs_write_all(fd, end, sizeof(end), err);
+}
+
+/* Draws a tar archive for stock perf with a perf-<pid>.map, by host pid, for each JVM that has a
+ * snapshot. Snapshots come from containers: they are read in the sandbox. */
+static int draw_perf_maps(const struct inputs *in, int fd, struct err *err)
+{
+	char nothing;
+
+	return reading_run(in, write_tar, &fd, &nothing, sizeof(nothing), err);
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static int draw_folded_text(const struct stacks *s, const struct picture *p, int fd,
+			    struct err *err)
 {
 	(void)p;
 	return draw_folded(s, fd, err);
 }
 
-static int no_recording(const struct stacks *s, const struct picture *p, int fd, struct err *err)
+static int needs_recording(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
 	(void)s;
 	(void)p;
 	(void)fd;
-	return err_set(err, 0, "it is made of a recording, with dfg-trigger");
+	return err_set(err, 0, "it is made from a recording, with dfg-trigger");
 }
 
 static const struct format formats[] = {
 	{"svg", "flame.svg", false, draw_svg, NULL, "diff.svg", draw_difference_svg},
 	{"html", "flame.html", true, draw_html, NULL, "diff.html", draw_difference_html},
-	{"folded", "flame.folded", false, folded, NULL, "diff.folded", draw_difference_folded},
+	{"folded", "flame.folded", false, draw_folded_text, NULL, "diff.folded",
+	 draw_difference_folded},
 	{"pprof", "flame.pb.gz", true, draw_pprof, NULL, NULL, NULL},
 	{"speedscope", "flame.speedscope.json", true, draw_speedscope, NULL, NULL, NULL},
 	{"firefox", "flame.firefox.json", true, draw_firefox, NULL, NULL, NULL},
 	{"json", "flame.json", true, draw_json, NULL, NULL, NULL},
-	{"perf-map", "perf-map.tar", false, no_recording, perfmaps_draw, NULL, NULL},
+	{"perf-map", "perf-map.tar", false, needs_recording, draw_perf_maps, NULL, NULL},
 };
 _Static_assert(ARRAY_LEN(formats) <= FORMATS_MAX, "room for all formats");
 
@@ -49,6 +166,21 @@ static bool has(const struct format_set *set, const struct format *f)
 		if (set->list[i] == f)
 			return true;
 	return false;
+}
+
+int formats_check(const struct format_set *set, const struct inputs *in, struct err *err)
+{
+	for (size_t i = 0; i < in->count; i++)
+		if (input_session(&in->list[i]))
+			return 0;
+	for (size_t i = 0; i < set->count; i++)
+		if (set->list[i]->draw_inputs)
+			return err_set(
+				err, 0,
+				"format %s: needs a session directory; folded text and pprof "
+				"have no addresses of code",
+				set->list[i]->name);
+	return 0;
 }
 
 const char *formats_file(const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats a profile, or the difference of two, can be drawn in: one row each. */
+/* The formats of a profile or of the difference of two. */
 #ifndef DFG_REPORT_FORMATS_H
 #define DFG_REPORT_FORMATS_H
 
@@ -15,13 +15,13 @@
 #define FORMATS_MAX OUTPUTS_MAX
 
 struct format {
-	const char *name; /* as -f takes it */
-	const char *file; /* as it is written */
-	bool details;	  /* takes picture.details */
+	const char *name; /* for -f */
+	const char *file; /* name of the file that is written */
+	bool details;	  /* draws picture.details */
 	int (*draw)(const struct stacks *s, const struct picture *p, int fd, struct err *err);
-	/* Instead, where there are recordings: made of their inputs, not of the profile. */
+	/* Not NULL: the format is made from the sessions, not from the profile. */
 	int (*draw_inputs)(const struct inputs *in, int fd, struct err *err);
-	/* The same of a difference; NULL: not in this format. */
+	/* The same for a difference; NULL: differences cannot be drawn. */
 	const char *difference_file;
 	int (*draw_difference)(const struct difference *d, const struct difference_picture *p,
 			       int fd, struct err *err);
@@ -32,16 +32,22 @@ struct format_set {
 	size_t count;
 };
 
-/* Of a format that there is: its file; it is added to the set, if it is not in there. */
+/* Returns the file of a format, which must exist. */
 const char *formats_file(const char *name);
+
+/* Adds a format, which must exist, unless the set has it. */
 void formats_add(const char *name, struct format_set *set);
+
+/* Fails if a format cannot be made from any of the inputs. */
+MUST_CHECK int formats_check(const struct format_set *set, const struct inputs *in,
+			     struct err *err);
 
 bool formats_take_details(const struct format_set *set);
 
-/* A comma-separated list of names, each once. */
+/* Parses a comma-separated list of names; a name that comes twice counts once. */
 MUST_CHECK int formats_parse(const char *list, struct format_set *ret, struct err *err);
 
-/* Only of those for a difference. */
+/* The same for formats that can draw differences. */
 MUST_CHECK int formats_parse_difference(const char *list, struct format_set *ret, struct err *err);
 
 #endif

@@ -7,6 +7,11 @@
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "format/format.h"
+#include "profile/read.h"
+
+#define TEXT_MAX    ((size_t)2 << 30)
+#define BINARY_LOOK 4096 /* bytes; text has no 0 */
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
@@ -48,7 +53,7 @@ static int add_directory(struct inputs *in, const char *path, struct err *err)
 
 	if (session_open(access(json, F_OK) == 0 ? below : path, &s, err) < 0)
 		return -1;
-	/* There may be thousands of them: opened again when it is read. */
+	/* Thousands of inputs are possible: the directories are opened again for reading. */
 	cleanup_close_fd(&s.dirfd);
 	cleanup_close_fd(&s.mapsfd);
 	cleanup_close_fd(&s.elffd);
@@ -85,13 +90,13 @@ void inputs_fini(struct inputs *in)
 	*in = (struct inputs){0};
 }
 
-/* The list moves while it grows: no pointer into it is kept. */
+/* The list moves while it grows: keep no pointer into it. */
 const struct session *input_session(const struct input *in)
 {
 	return in->file ? NULL : in->session ? in->session : &in->own;
 }
 
-/* ---- what it is called ------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------- */
 
 const char *input_name(const struct input *in)
 {
@@ -124,80 +129,171 @@ char *input_subtitle(const struct input *in)
 
 /* ---- opening --------------------------------------------------------------------------- */
 
-size_t input_file_count(const struct input *in)
+static void add_fd(struct open_input *o, int *fd)
 {
-	const struct session *s = input_session(in);
-
-	return s ? INPUT_MAPS + s->map_count + 2 * s->elf_count : 1;
+	*fd = -1;
+	o->fds[o->fd_count++] = fd;
 }
 
-struct opening {
-	struct input_files *files;
-	size_t missing;
-	struct err why; /* of the first that is missing */
+void input_prepare(const struct input *in, struct open_input *ret)
+{
+	const struct session *s = input_session(in);
+	struct open_input o = {.recording = {.perf_fd = -1, .kallsyms_fd = -1}};
+
+	o.fds = xcalloc(2 + (s ? s->map_count + 2 * s->elf_count : 0), sizeof(int *));
+	if (s) {
+		o.maps = xcalloc(s->map_count, sizeof(*o.maps));
+		o.elfs = xcalloc(s->elf_count, sizeof(*o.elfs));
+		o.recording.maps = o.maps;
+		o.recording.map_count = s->map_count;
+		o.recording.elfs = o.elfs;
+		o.recording.elf_count = s->elf_count;
+		o.recording.processes = s->processes;
+		o.recording.process_count = s->process_count;
+		o.recording.threads = s->threads;
+		o.recording.thread_count = s->thread_count;
+		o.recording.only_processes = s->whole_machine && s->process_count;
+	}
+	*ret = o;
+	add_fd(ret, &ret->recording.perf_fd);
+	add_fd(ret, &ret->recording.kallsyms_fd);
+	for (size_t i = 0; s && i < s->map_count; i++) {
+		ret->maps[i] = s->maps[i];
+		add_fd(ret, &ret->maps[i].fd);
+	}
+	for (size_t i = 0; s && i < s->elf_count; i++) {
+		ret->elfs[i] = s->elfs[i];
+		add_fd(ret, &ret->elfs[i].fd);
+		add_fd(ret, &ret->elfs[i].debug_fd);
+	}
+}
+
+/* Files that cannot be opened; the error is of the first. */
+struct missing {
+	size_t count;
+	struct err why;
 };
 
-static void open_part(struct opening *o, size_t at, int dirfd, const char *name)
+static void open_file(int dirfd, const char *name, int *ret, struct missing *m)
 {
 	struct err err;
 
-	if (name)
-		o->files->list[at] = fs_open_regular(dirfd, name, O_RDONLY, &err);
-	if (name && o->files->list[at] < 0 && o->missing++ == 0)
-		o->why = err;
+	if (!name)
+		return;
+	*ret = fs_open_regular(dirfd, name, O_RDONLY, &err);
+	if (*ret < 0 && m->count++ == 0)
+		m->why = err;
 }
 
-static int open_session(const struct session *s, struct input_files *files, struct err *err)
+static int open_session(const struct session *s, struct open_input *o, struct err *err)
 {
 	CLEANUP(close_fd) int dir = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(close_fd) int maps = -1;
 	CLEANUP(close_fd) int elf = -1;
-	struct opening o = {.files = files};
-	struct err ignored;
-	size_t at = INPUT_MAPS;
+	struct missing m = {0};
 
 	if (dir < 0)
 		return err_set(err, errno, "open %s", s->dir);
-	files->list[INPUT_PERF] = fs_open_regular(dir, "perf.data", O_RDONLY, err);
-	if (files->list[INPUT_PERF] < 0)
+	o->recording.perf_fd = fs_open_regular(dir, "perf.data", O_RDONLY, err);
+	if (o->recording.perf_fd < 0)
 		return err_wrap(err, "%s", s->dir);
-	files->list[INPUT_KALLSYMS] = fs_open_regular(dir, "kallsyms", O_RDONLY, &ignored);
+	o->recording.kallsyms_fd = fs_open_regular(dir, "kallsyms", O_RDONLY, NULL);
 	maps = openat(dir, "maps", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	elf = openat(dir, "elf", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	for (size_t i = 0; i < s->map_count; i++)
-		open_part(&o, at++, maps, s->maps[i].name);
+		open_file(maps, s->maps[i].name, &o->maps[i].fd, &m);
 	for (size_t i = 0; i < s->elf_count; i++) {
-		open_part(&o, at++, elf, s->elfs[i].name);
-		open_part(&o, at++, elf, s->elfs[i].debug);
+		open_file(elf, s->elfs[i].name, &o->elfs[i].fd, &m);
+		open_file(elf, s->elfs[i].debug, &o->elfs[i].debug_fd, &m);
 	}
-	if (o.missing)
-		log_warn("%s: %zu files cannot be opened, what is in them will have no names: %s",
-			 s->dir, o.missing, o.why.msg);
+	if (m.count)
+		log_warn("%s: %zu files cannot be opened, their code will have no names: %s",
+			 s->dir, m.count, m.why.msg);
 	return 0;
 }
 
-int input_open(const struct input *in, struct input_files *ret, struct err *err)
+int input_open(const struct input *in, struct open_input *o, struct err *err)
 {
-	CLEANUP(input_close) struct input_files files = {.count = input_file_count(in)};
 	const struct session *s = input_session(in);
 
-	files.list = xcalloc(files.count, sizeof(*files.list));
-	memset(files.list, -1, files.count * sizeof(*files.list));
-	if (s && open_session(s, &files, err) < 0)
-		return -1;
-	if (!s)
-		files.list[0] = open(in->file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (!s && files.list[0] < 0)
-		return err_set(err, errno, "open %s", in->path);
-	*ret = files;
-	files = (struct input_files){0};
+	if (s)
+		return open_session(s, o, err);
+	o->recording.perf_fd = open(in->file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return o->recording.perf_fd < 0 ? err_set(err, errno, "open %s", in->path) : 0;
+}
+
+void input_close(struct open_input *o)
+{
+	for (size_t i = 0; i < o->fd_count; i++)
+		cleanup_close_fd(o->fds[i]);
+	free(o->fds);
+	free(o->maps);
+	free(o->elfs);
+	*o = (struct open_input){0};
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static int read_session(const struct session *s, struct open_input *o, struct profile *profile,
+			struct err *err)
+{
+	struct origin origin = {.container = s->container_name,
+				.id = s->container_id,
+				.pod = s->pod,
+				.namespace = s->namespace,
+				.host = s->host,
+				.started = s->started};
+
+	if (profile->samples)
+		o->recording.origin = samples_add_origin(profile->samples, &origin);
+	return profile_read(&o->recording, profile, err);
+}
+
+static int read_folded(const struct str *text, struct profile *profile, uint64_t *skipped,
+		       struct err *err)
+{
+	size_t look = text->len < BINARY_LOOK ? text->len : BINARY_LOOK;
+	uint64_t samples = 0, lines = 1;
+
+	if (!look || !memchr(text->buf, '\0', look))
+		lines = fold_read(profile->stacks, text->buf, text->len, &samples);
+	if (samples == 0 && lines)
+		return err_set(err, 0, "neither folded text nor pprof, and no session directory");
+	*skipped += lines;
+	profile->quality.samples += samples;
+	profile->quality.unrated += samples;
 	return 0;
 }
 
-void input_close(struct input_files *files)
+static int read_file(int fd, struct profile *profile, uint64_t *skipped, struct err *err)
 {
-	for (size_t i = 0; i < files->count; i++)
-		cleanup_close_fd(&files->list[i]);
-	free(files->list);
-	*files = (struct input_files){0};
+	CLEANUP(str_fini) struct str text = {0};
+	uint64_t before = profile->quality.samples;
+
+	if (fs_read_all(fd, TEXT_MAX, &text, err) < 0)
+		return -1;
+	if (!pprof_is(text.buf, text.len))
+		return read_folded(&text, profile, skipped, err);
+	if (pprof_read(profile, text.buf, text.len, err) < 0)
+		return -1;
+	profile->quality.unrated += profile->quality.samples - before;
+	return 0;
+}
+
+int input_check_count(const struct input *in, const struct profile *all, struct err *err)
+{
+	if (all->quality.samples >= COUNT_MAX)
+		return err_set(err, 0, "%s: 2^53 samples or more in all", in->path);
+	return 0;
+}
+
+int input_read(const struct input *in, struct open_input *o, struct profile *profile,
+	       uint64_t *skipped, struct err *err)
+{
+	const struct session *s = input_session(in);
+
+	if ((s ? read_session(s, o, profile, err)
+	       : read_file(o->recording.perf_fd, profile, skipped, err)) < 0)
+		return err_wrap(err, "%s", in->path);
+	return input_check_count(in, profile, err);
 }

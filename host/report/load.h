@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pictures are made of: a session directory, or a file of folded text or of pprof, which are
- * told by their content. One process opens an input, with the caller's rights; another reads it,
- * with none (reading.h). */
+/* An input is a session directory, or a file of folded text or pprof, recognised by its content.
+ * One process opens inputs with the caller's rights; another reads them in the sandbox (sandbox.h).
+ */
 #ifndef DFG_REPORT_LOAD_H
 #define DFG_REPORT_LOAD_H
 
@@ -11,13 +11,13 @@
 
 #include "calltree/samples.h"
 #include "common/err.h"
-#include "session/session.h"
+#include "session/recording.h"
 
 struct input {
-	char *path;		       /* for messages; clean text */
+	char *path;		       /* for messages; sanitised */
 	const struct session *session; /* NULL: a file */
-	struct session own;	       /* that session, unless it is the caller's */
-	char *file;		       /* to open, where it is one */
+	struct session own;	       /* that session, if it is not the caller's */
+	char *file;		       /* path to open; NULL: a session */
 	uint64_t size;		       /* bytes of the recording or file */
 };
 
@@ -26,10 +26,10 @@ struct inputs {
 	size_t count, cap;
 };
 
-/* A session directory, the directory it is in under its usual name, or a file. */
+/* Adds a session directory, a directory with one named "session", or a file. */
 MUST_CHECK int inputs_add(struct inputs *in, const char *path, struct err *err);
 
-/* A session of the caller's, who keeps it. */
+/* Adds a session that the caller owns. */
 void inputs_add_session(struct inputs *in, const struct session *s);
 void inputs_fini(struct inputs *in);
 
@@ -38,36 +38,41 @@ static inline void cleanup_inputs_fini(struct inputs *in)
 	inputs_fini(in);
 }
 
-/* "web: 30.0 s at 99 Hz", and what else is known of it; owned by the caller. */
+/* "web: 30.0 s at 99 Hz", and a line with id, time and JVMs; owned by the caller. */
 char *input_title(const struct input *in);
 char *input_subtitle(const struct input *in);
 
-/* Container's name of a session, path of a file. */
+/* Returns the container's name of a session, the path of a file. */
 const char *input_name(const struct input *in);
 
-/* NULL: a file. */
+/* Returns NULL for a file. */
 const struct session *input_session(const struct input *in);
 
-/* Descriptors of one input, -1: missing. Of a file, it; of a session, these, its maps from
- * INPUT_MAPS on, and then each ELF file with its separate symbols. */
-enum { INPUT_PERF, INPUT_KALLSYMS, INPUT_MAPS };
-
-struct input_files {
-	int *list;
-	size_t count;
+/* The files of one input. Of folded text or pprof, perf_fd is the file. */
+struct open_input {
+	struct recording recording;
+	struct session_map *maps; /* those of the recording */
+	struct session_elf *elfs;
+	int **fds; /* all of them, -1: missing; the order is the same in every process */
+	size_t fd_count;
 };
 
-size_t input_file_count(const struct input *in);
-MUST_CHECK int input_open(const struct input *in, struct input_files *ret, struct err *err);
-void input_close(struct input_files *files);
+/* Prepares *ret, with all fds -1. It must not move, since fds point into it. */
+void input_prepare(const struct input *in, struct open_input *ret);
+MUST_CHECK int input_open(const struct input *in, struct open_input *o, struct err *err);
+void input_close(struct open_input *o);
 
-static inline void cleanup_input_close(struct input_files *files)
+static inline void cleanup_input_close(struct open_input *o)
 {
-	input_close(files);
+	input_close(o);
 }
 
 /* Adds the input to the profile. *skipped grows by the lines of text that could not be read. */
-MUST_CHECK int input_read(const struct input *in, const struct input_files *files,
-			  struct profile *profile, uint64_t *skipped, struct err *err);
+MUST_CHECK int input_read(const struct input *in, struct open_input *o, struct profile *profile,
+			  uint64_t *skipped, struct err *err);
+
+/* Fails if the profile, after adding the input, has more samples than can be counted exactly. */
+MUST_CHECK int input_check_count(const struct input *in, const struct profile *all,
+				 struct err *err);
 
 #endif

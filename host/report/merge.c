@@ -24,7 +24,7 @@ int roots_parse(const char *list, unsigned *ret, struct err *err)
 		       list);
 }
 
-/* The node that stands for the input; 0: none is wanted. */
+/* Returns the node of the input's container; 0: the stacks have none. */
 static uint32_t root_of(struct stacks *s, const struct input *in, unsigned roots)
 {
 	CLEANUP(free) char *name = NULL;
@@ -39,7 +39,8 @@ static uint32_t root_of(struct stacks *s, const struct input *in, unsigned roots
 	return stacks_add(s, &frame, 1, 0);
 }
 
-/* Text knows less of a frame's kind than a recording: together, the same frame must be one. */
+/* Folded text has less of a frame's kind than a recording: if both are merged, kinds are reduced to
+ * those of text. */
 static enum graft_kinds kinds_of(const struct input *in, size_t n)
 {
 	for (size_t i = 0; i < n && n > 1; i++)
@@ -48,7 +49,7 @@ static enum graft_kinds kinds_of(const struct input *in, size_t n)
 	return GRAFT_EXACT;
 }
 
-/* With other roots or kinds than its own, an input is read by itself and put where it belongs. */
+/* Reads an input on its own and adds it under its root, with the kinds of all. */
 static int gather_apart(struct reading *r, const struct input *in, unsigned roots,
 			enum graft_kinds kinds, struct gathered *g, struct err *err)
 {
@@ -63,6 +64,7 @@ static int gather_apart(struct reading *r, const struct input *in, unsigned root
 	if (rc == 0) {
 		how.under = root_of(to, in, roots);
 		profile_add(&g->profile, &part, g->rooted ? &as_is : &how);
+		rc = input_check_count(in, &g->profile, err);
 		if (g->rooted)
 			stacks_graft(g->rooted, part.stacks, &how, NULL);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several inputs -> one profile. */
+/* Merges inputs to one profile. */
 #ifndef DFG_REPORT_MERGE_H
 #define DFG_REPORT_MERGE_H
 
@@ -8,25 +8,25 @@
 #include "calltree/samples.h"
 #include "report/sandbox.h"
 
-/* What stands below a stack's first function. */
+/* Frames below a stack's first function. */
 enum roots {
 	ROOT_NONE = 0,
 	ROOT_CONTAINER = 1,
-	ROOT_THREAD = 2, /* above the container, where there are both */
+	ROOT_THREAD = 2, /* above the container, if both are set */
 };
 
-/* "container,thread", "container", "thread" or "none". */
+/* Parses "container,thread", "container", "thread" or "none". */
 MUST_CHECK int roots_parse(const char *list, unsigned *ret, struct err *err);
 
 struct gathered {
 	struct profile profile;
-	/* The stacks with the roots that were asked for; NULL: the profile's own have them. */
+	/* The stacks with the roots of the options; NULL: those of the profile have them. */
 	struct stacks *rooted;
 	uint64_t skipped; /* lines of text that could not be read */
 };
 
-/* In a reading's child: the next n inputs. With details, the profile keeps places and samples, and
- * its own stacks begin with the thread. *ret is to be released after a failure, too. */
+/* Reads the next n inputs, in the sandbox. With details, the profile keeps places and samples, and
+ * its own stacks begin with the thread. *ret must be released after a failure, too. */
 MUST_CHECK int gather(struct reading *r, size_t n, unsigned roots, bool details,
 		      struct gathered *ret, struct err *err);
 void gathered_fini(struct gathered *g);

@@ -7,7 +7,7 @@
 #include "common/fs.h"
 #include "common/str.h"
 
-/* The caller's own path, with the links he made. */
+/* Follows symbolic links: the path is the caller's own. */
 static int make_directory(const char *dir, struct err *err)
 {
 	CLEANUP(free) char *path = xstrdup(dir);
@@ -59,7 +59,7 @@ int outputs_close(struct outputs *o, bool good, struct err *err)
 	for (size_t i = 0; i < o->count; i++) {
 		CLEANUP(free) char *name = temporary(o->names[i]);
 
-		/* A full disk may show only now. */
+		/* close may be the first to report a full disk. */
 		if (close(o->fds[i]) < 0 && good && rc == 0)
 			rc = err_set(err, errno, "write %s", o->names[i]);
 		if (!good || rc < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files a run writes: opened before power is given up, named when they are whole. */
+/* The files that a run writes: opened before the sandbox starts, renamed when they are complete. */
 #ifndef DFG_REPORT_OUTPUTS_H
 #define DFG_REPORT_OUTPUTS_H
 
@@ -17,12 +17,12 @@ struct outputs {
 	size_t count;
 };
 
-/* Opens `dir`, made with all above it if need be, and a file there for each name, which is
- * borrowed. They have other names yet. */
+/* Makes the directory if it is missing, and opens a file with a temporary name for each of the
+ * names, which are borrowed. */
 MUST_CHECK int outputs_open(const char *dir, const char *const *names, size_t count,
 			    struct outputs *ret, struct err *err);
 
-/* Whole files get their names; after a failure all are removed. */
+/* Renames the files, or removes them if not `good` or after a failure. */
 MUST_CHECK int outputs_close(struct outputs *o, bool good, struct err *err);
 
 #endif

@@ -3,19 +3,18 @@
 
 #include "common/parallel.h"
 #include "common/str.h"
-#include "report/hottest.h"
 #include "report/merge.h"
 #include "report/outputs.h"
 #include "report/sandbox.h"
 
-struct job {
+struct render_job {
 	const struct inputs *in;
 	const struct format_set *formats;
 	unsigned roots;
 	struct outputs outputs;
 };
 
-/* The first input of the name is this one. */
+/* True if no input before this one has its name. */
 static bool is_first(const struct inputs *in, size_t i)
 {
 	size_t k = 0;
@@ -54,7 +53,7 @@ static char *subtitle_of(const struct inputs *in)
 	return TAKE_PTR(out.buf);
 }
 
-/* The recordings' common frequency, 0: none. */
+/* Returns the recordings' common frequency, 0: none. */
 static unsigned frequency_of(const struct inputs *in)
 {
 	unsigned ret = 0;
@@ -76,6 +75,82 @@ static double duration_of(const struct inputs *in)
 	return in->count == 1 && s ? s->duration : 0;
 }
 
+/* ---- the hottest frame and stack --------------------------------------------------------- */
+
+static void find_leaf(const struct stacks *s, struct render_result *ret)
+{
+	uint64_t *self = xcalloc(stacks_frame_count(s), sizeof(*self));
+	size_t nodes = stacks_node_count(s), best = 0;
+
+	for (uint32_t n = 1; n < nodes; n++) {
+		const struct stack_node *node = stacks_node(s, n);
+
+		self[node->frame] += node->self;
+	}
+	for (size_t f = 0; f < stacks_frame_count(s); f++)
+		if (self[f] > self[best])
+			best = f;
+	if (stacks_frame_count(s) && self[best]) {
+		snprintf(ret->leaf, sizeof(ret->leaf), "%s", stacks_frame(s, (uint32_t)best)->name);
+		ret->leaf_self = self[best];
+	}
+	free(self);
+}
+
+/* Writes the outermost two frames, "...", and as many of the innermost as fit. */
+static void write_path(const struct stacks *s, const uint32_t *frames, size_t n, char *ret,
+		       size_t size)
+{
+	CLEANUP(str_fini) struct str head = {0};
+	CLEANUP(str_fini) struct str tail = {0};
+	size_t first = n, used = 0, head_count = n < 2 ? n : 2;
+
+	for (size_t i = 0; i < head_count; i++)
+		str_addf(&head, "%s%s", i ? ";" : "", stacks_frame(s, frames[i])->name);
+	while (first > head_count) {
+		size_t len = stacks_frame(s, frames[first - 1])->len + 1u;
+
+		if (head.len + used + len + sizeof(";...") > size)
+			break;
+		used += len;
+		first--;
+	}
+	if (first > head_count)
+		str_adds(&tail, ";...");
+	for (size_t i = first; i < n; i++)
+		str_addf(&tail, ";%s", stacks_frame(s, frames[i])->name);
+	snprintf(ret, size, "%s%s", head.buf ? head.buf : "", tail.buf ? tail.buf : "");
+}
+
+static void find_path(const struct stacks *s, struct render_result *ret)
+{
+	size_t nodes = stacks_node_count(s), depth = 0;
+	CLEANUP(free) uint32_t *frames = NULL;
+	uint32_t best = 0;
+
+	for (uint32_t n = 1; n < nodes; n++)
+		if (stacks_node(s, n)->self > (best ? stacks_node(s, best)->self : 0))
+			best = n;
+	if (!best)
+		return;
+	ret->path_self = stacks_node(s, best)->self;
+	for (uint32_t n = best; n; n = stacks_node(s, n)->parent)
+		depth++;
+	frames = xcalloc(depth, sizeof(*frames));
+	for (uint32_t n = best, i = (uint32_t)depth; n; n = stacks_node(s, n)->parent)
+		frames[--i] = stacks_node(s, n)->frame;
+	write_path(s, frames, depth, ret->path, sizeof(ret->path));
+}
+
+/* Sets leaf, leaf_self, path and path_self of the result. */
+static void find_hottest(const struct stacks *s, struct render_result *ret)
+{
+	find_leaf(s, ret);
+	find_path(s, ret);
+}
+
+/* ---- drawing ----------------------------------------------------------------------------- */
+
 struct drawing {
 	const struct format *format;
 	const struct stacks *stacks;
@@ -91,7 +166,7 @@ static void draw_format(void *arg, size_t i)
 	d->rc = d->format->draw(d->stacks, &d->picture, d->fd, &d->err);
 }
 
-/* Each format in a thread of its own: nothing that they share changes any more. */
+/* Draws each format in its own thread: shared data is constant from here on. */
 static int draw_all(struct drawing *list, size_t n, struct err *err)
 {
 	parallel_run(n, draw_format, list);
@@ -103,10 +178,10 @@ static int draw_all(struct drawing *list, size_t n, struct err *err)
 	return 0;
 }
 
-/* Formats with details get the profile, whose stacks begin with threads; others those with the
- * roots that were asked for. */
-static int draw_gathered(const struct job *j, const struct gathered *g, const struct picture *p,
-			 struct render_result *ret, struct err *err)
+/* Formats with details get the profile, whose stacks begin with threads; other formats get stacks
+ * with the roots of the options. */
+static int draw_gathered(const struct render_job *j, const struct gathered *g,
+			 const struct picture *p, struct render_result *ret, struct err *err)
 {
 	CLEANUP(free) uint32_t *nodes = NULL;
 	CLEANUP(stacks_free)
@@ -118,7 +193,7 @@ static int draw_gathered(const struct job *j, const struct gathered *g, const st
 	stacks_sort(rooted);
 	if (plain && plain != rooted)
 		stacks_sort(plain);
-	hottest_find(rooted, ret);
+	find_hottest(rooted, ret);
 	for (size_t i = 0; i < j->formats->count; i++) {
 		const struct format *f = j->formats->list[i];
 		struct drawing *d = &list[n];
@@ -136,11 +211,11 @@ static int draw_gathered(const struct job *j, const struct gathered *g, const st
 	return draw_all(list, n, err);
 }
 
-/* In the child. */
+/* Runs in the sandbox. */
 static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 {
 	struct render_result *ret = reply;
-	const struct job *j = arg;
+	const struct render_job *j = arg;
 	CLEANUP(free) char *title = title_of(j->in);
 	CLEANUP(free) char *subtitle = subtitle_of(j->in);
 	struct picture p = {.title = title,
@@ -159,8 +234,8 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	return rc;
 }
 
-/* Formats that are not made of the profile. */
-static int draw_inputs(const struct job *j, struct err *err)
+/* Draws the formats that are not made from the profile. */
+static int draw_inputs(const struct render_job *j, struct err *err)
 {
 	for (size_t i = 0; i < j->formats->count; i++) {
 		const struct format *f = j->formats->list[i];
@@ -174,7 +249,7 @@ static int draw_inputs(const struct job *j, struct err *err)
 int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
 	   const char *outdir, struct render_result *ret, struct err *err)
 {
-	struct job j = {.in = in, .formats = formats, .roots = roots};
+	struct render_job j = {.in = in, .formats = formats, .roots = roots};
 	struct render_result result = {0};
 	const char *names[FORMATS_MAX];
 	int rc;
@@ -201,7 +276,7 @@ struct tree_job {
 	int fd;
 };
 
-/* In the child. */
+/* Runs in the sandbox. */
 static int write_tree(struct reading *r, void *arg, void *reply, struct err *err)
 {
 	struct render_result *ret = reply;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs -> pictures of all of them together. */
+/* Draws all inputs together as one profile. */
 #ifndef DFG_REPORT_RENDER_H
 #define DFG_REPORT_RENDER_H
 
@@ -10,19 +10,20 @@
 #include "report/formats.h"
 #include "report/load.h"
 
-/* What the child says of the profile; texts are clean. */
+/* Returned by the sandbox; texts are sanitised. */
 struct render_result {
 	struct quality quality;
-	uint64_t cut;	  /* bytes of a damaged recording left out */
+	uint64_t cut;	  /* bytes of damaged recordings that were left out */
 	uint64_t skipped; /* lines of text that could not be read */
-	char leaf[512];	  /* the frame with most samples of its own, "" without samples */
+	char leaf[512];	  /* frame with most self samples; "": no samples */
 	uint64_t leaf_self;
 	char path[2048]; /* the stack with most samples, "a;b;c", cut in the middle if long */
 	uint64_t path_self;
 };
 
-/* Draws into `outdir` (made if need be), each format under its own name, replaced only when it is
- * whole. roots (gather.h) are those of formats without details, which show them themselves. */
+/* Draws each format into its file of `outdir`, which is made if missing; files are replaced when
+ * they are complete. `roots` (merge.h) apply to formats without details; the others show threads
+ * and containers in their own way. */
 MUST_CHECK int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
 		      const char *outdir, struct render_result *ret, struct err *err);
 

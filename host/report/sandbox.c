@@ -9,8 +9,8 @@
 #include "common/fs.h"
 #include "common/str.h"
 
-/* The child's limits: generous for any real recording, small enough that a forged one cannot take
- * the machine. Address space, since the recording is mapped, by each thread that reads it. */
+/* Limits of the sandbox: ample for real recordings, and a forged one cannot exhaust the machine.
+ * Memory is address space, since each thread maps the recording. */
 #define MEMORY_BASE  (4ull << 30)
 #define MEMORY_TIMES 8	  /* the recording's size */
 #define CPU_SECONDS  600u /* for each input */
@@ -19,21 +19,21 @@
 
 struct reading {
 	const struct inputs *in;
-	int sock[2]; /* the opener's end, the reader's */
+	int sock[2]; /* ends of the opener and the reader */
 	size_t next;
 	int (*fn)(struct reading *r, void *arg, void *reply, struct err *err);
 	void *arg;
 };
 
-/* ---- descriptors over a socket ----------------------------------------------------------- */
+/* ---- fds over a socket ----------------------------------------------------------- */
 
-/* Precedes them. */
+/* Sent before the fds of an input. */
 struct opened {
 	int rc;
 	struct err err;
 };
 
-/* What a message says of each of its files; the descriptors are of those that are there. */
+/* A message about some files, with the fds of those that are open. */
 struct batch {
 	bool there[FILES_AT_ONCE];
 	int fds[FILES_AT_ONCE];
@@ -44,7 +44,14 @@ struct batch {
 	} control;
 };
 
-static int send_batch(int sock, const int *files, size_t n)
+static size_t batch_size(const struct open_input *files, size_t at)
+{
+	size_t left = files->fd_count - at;
+
+	return left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
+}
+
+static int send_batch(int sock, int *const *files, size_t n)
 {
 	struct batch b = {0};
 	struct iovec io = {.iov_base = b.there, .iov_len = n};
@@ -52,9 +59,9 @@ static int send_batch(int sock, const int *files, size_t n)
 	struct cmsghdr *c;
 
 	for (size_t i = 0; i < n; i++) {
-		b.there[i] = files[i] >= 0;
+		b.there[i] = *files[i] >= 0;
 		if (b.there[i])
-			b.fds[b.fd_count++] = files[i];
+			b.fds[b.fd_count++] = *files[i];
 	}
 	if (b.fd_count) {
 		m.msg_control = b.control.buf;
@@ -68,7 +75,7 @@ static int send_batch(int sock, const int *files, size_t n)
 	return sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
 
-static int receive_batch(int sock, int *files, size_t n, struct err *err)
+static int receive_batch(int sock, int **files, size_t n, struct err *err)
 {
 	struct batch b = {0};
 	struct iovec io = {.iov_base = b.there, .iov_len = n};
@@ -88,8 +95,8 @@ static int receive_batch(int sock, int *files, size_t n, struct err *err)
 	}
 	for (size_t i = 0; i < n; i++)
 		if (b.there[i] && used < b.fd_count)
-			files[i] = b.fds[used++];
-	/* Too many are open here: what is missing would only lack its names. */
+			*files[i] = b.fds[used++];
+	/* The limit of open files is reached: names would silently be missing. */
 	return m.msg_flags & MSG_CTRUNC ? err_set(err, EMFILE, "receive files") : 0;
 }
 
@@ -97,23 +104,20 @@ static int receive_batch(int sock, int *files, size_t n, struct err *err)
 
 static int hand_over(const struct input *in, int sock)
 {
-	CLEANUP(input_close) struct input_files files = {0};
+	CLEANUP(input_close) struct open_input files = {0};
 	struct opened o = {0};
 
+	input_prepare(in, &files);
 	o.rc = input_open(in, &files, &o.err);
 	if (send(sock, &o, sizeof(o), MSG_NOSIGNAL) != (ssize_t)sizeof(o))
 		return -1;
-	for (size_t at = 0; at < files.count; at += FILES_AT_ONCE) {
-		size_t left = files.count - at;
-
-		if (send_batch(sock, files.list + at, left < FILES_AT_ONCE ? left : FILES_AT_ONCE) <
-		    0)
+	for (size_t at = 0; at < files.fd_count; at += FILES_AT_ONCE)
+		if (send_batch(sock, files.fds + at, batch_size(&files, at)) < 0)
 			return -1;
-	}
 	return o.rc;
 }
 
-/* The reader says when it wants the next one: until then nothing is open. */
+/* Opens an input when the reader asks for it, so that only one is open at a time. */
 static int serve(void *arg)
 {
 	struct reading *r = arg;
@@ -138,7 +142,7 @@ size_t reading_at(const struct reading *r)
 	return r->next;
 }
 
-static int receive(int sock, struct input_files *files, struct err *err)
+static int receive(int sock, struct open_input *files, struct err *err)
 {
 	struct opened o = {0};
 
@@ -149,40 +153,34 @@ static int receive(int sock, struct input_files *files, struct err *err)
 		*err = o.err;
 		return -1;
 	}
-	for (size_t at = 0; at < files->count; at += FILES_AT_ONCE) {
-		size_t left = files->count - at;
-
-		if (receive_batch(sock, files->list + at,
-				  left < FILES_AT_ONCE ? left : FILES_AT_ONCE, err) < 0)
+	for (size_t at = 0; at < files->fd_count; at += FILES_AT_ONCE)
+		if (receive_batch(sock, files->fds + at, batch_size(files, at), err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
-int reading_files(struct reading *r, struct input_files *ret, struct err *err)
+int reading_files(struct reading *r, struct open_input *ret, struct err *err)
 {
 	const struct input *in;
 
-	*ret = (struct input_files){0};
+	*ret = (struct open_input){0};
 	if (r->next >= r->in->count)
 		return err_set(err, 0, "no input is left");
 	in = &r->in->list[r->next++];
-	ret->count = input_file_count(in);
-	ret->list = xcalloc(ret->count, sizeof(*ret->list));
-	memset(ret->list, -1, ret->count * sizeof(*ret->list));
+	input_prepare(in, ret);
 	return receive(r->sock[1], ret, err) < 0 ? err_wrap(err, "%s", in->path) : 0;
 }
 
 int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped, struct err *err)
 {
-	CLEANUP(input_close) struct input_files files = {0};
+	CLEANUP(input_close) struct open_input files = {0};
 
 	if (reading_files(r, &files, err) < 0)
 		return -1;
 	return input_read(&r->in->list[r->next - 1], &files, profile, skipped, err);
 }
 
-/* In the child: from here on nothing but the open descriptors is in reach. */
+/* Runs in the sandbox: only open files can be reached. */
 static int confined(void *arg, void *reply, struct err *err)
 {
 	struct reading *r = arg;
@@ -203,7 +201,7 @@ int reading_run(const struct inputs *in,
 	struct child opener;
 	int rc;
 
-	/* Messages: one is received as it was sent. */
+	/* SOCK_SEQPACKET keeps the boundaries of messages. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, r.sock) < 0)
 		return err_set(err, errno, "socket");
 	rc = child_fork(serve, &r, &opener, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs are read in a child process that has given up everything but the descriptors it holds: all
- * it reads was written or influenced by containers. Another one opens them for it, one input at a
- * time, so that as many as wanted can be read. */
+/* The sandbox: a child process without privileges that reads inputs, since containers wrote or
+ * influenced them. A second child opens the files, one input at a time, so that the number of
+ * inputs is not limited by that of open files. */
 #ifndef DFG_REPORT_SANDBOX_H
 #define DFG_REPORT_SANDBOX_H
 
@@ -9,16 +9,17 @@
 
 struct reading;
 
-/* Runs fn in the child, as child_call does (run.h). The inputs stay with the caller. */
+/* Runs fn in the sandbox, as child_call does (child.h). */
 MUST_CHECK int reading_run(const struct inputs *in,
 			   int (*fn)(struct reading *r, void *arg, void *reply, struct err *err),
 			   void *arg, void *reply, size_t size, struct err *err);
 
-/* In fn: the inputs, and the next of them: its files, to be released with input_close also after a
- * failure; or it is read into the profile (input_read). Fails when there is none left. */
+/* For fn: the inputs; reading_files opens the next of them, to be closed with input_close also
+ * after a failure; reading_next adds the next of them to the profile (input_read). Both fail after
+ * the last. */
 const struct inputs *reading_inputs(const struct reading *r);
-size_t reading_at(const struct reading *r); /* number of the next one */
-MUST_CHECK int reading_files(struct reading *r, struct input_files *ret, struct err *err);
+size_t reading_at(const struct reading *r); /* index of the next one */
+MUST_CHECK int reading_files(struct reading *r, struct open_input *ret, struct err *err);
 MUST_CHECK int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped,
 			    struct err *err);
 

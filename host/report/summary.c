@@ -13,7 +13,7 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-/* Of one processor, over the recording. */
+/* Share of one processor, over the recording. */
 static double watch_share(const struct session *s, const struct session_jvm *j)
 {
 	return s->duration > 0 ? (double)j->watch_us / 1e6 / s->duration : 0;
@@ -37,13 +37,13 @@ static void print_jvm(const struct session *s, const struct session_jvm *j)
 		printf(", %u not readable", j->skipped);
 	printf("\n");
 	if (j->snapshots > 1)
-		printf("               looked at %u times, %.1f %% of a processor\n", j->snapshots,
+		printf("               %u snapshots taken, %.1f %% of a processor\n", j->snapshots,
 		       100 * watch_share(s, j));
 	if (j->note[0])
 		printf("               %s\n", j->note);
 }
 
-/* The thread and, where a line has no room for all, the innermost frames. */
+/* Prints the thread and as many of the innermost frames as fit on a line. */
 static void print_path(const char *path)
 {
 	size_t len = strlen(path);
@@ -136,7 +136,7 @@ static json_t *jvms_json(const struct session *s)
 	return list;
 }
 
-/* What there is of any number of recordings. */
+/* The keys that do not belong to one session. */
 static json_t *result_json(const struct summary *s)
 {
 	const struct render_result *r = s->result;

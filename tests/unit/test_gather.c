@@ -8,7 +8,7 @@
 #include "common/str.h"
 #include "format/format.h"
 #include "lib/tap.h"
-#include "report/outputs.h"
+#include "report/formats.h"
 
 /* One sample of `thread;name` in a container. */
 static void fill(struct profile *p, const char *container, const char *name)
@@ -74,6 +74,72 @@ static void test_roots(void)
 	   "an order that there is not");
 }
 
+/* A file with one line of folded text. */
+static void write_folded(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+static int merge_all(struct reading *r, void *arg, void *reply, struct err *err)
+{
+	struct gathered g;
+	int rc = gather(r, reading_inputs(r)->count, *(unsigned *)arg, false, &g, err);
+
+	*(uint64_t *)reply = g.profile.quality.samples;
+	gathered_fini(&g);
+	return rc;
+}
+
+static void test_sums(void)
+{
+	char dir[] = "/tmp/dfg-sums.XXXXXX";
+	CLEANUP(free) char *file = NULL;
+	struct inputs in = {0};
+	unsigned roots = ROOT_CONTAINER | ROOT_THREAD;
+	uint64_t samples = 0;
+	struct format_set set;
+	struct err err;
+
+	if (!ok(mkdtemp(dir), "a directory"))
+		return;
+	file = xasprintf("%s/a", dir);
+	write_folded(file, "t;a 4503599627370496\n"); /* 2^52 */
+	ok(inputs_add(&in, file, &err) == 0 &&
+		   reading_run(&in, merge_all, &roots, &samples, sizeof(samples), &err) == 0,
+	   "a file with 2^52 samples is read");
+	is_int(samples, UINT64_C(1) << 52, "its samples are counted exactly");
+	ok(inputs_add(&in, file, &err) == 0 &&
+		   reading_run(&in, merge_all, &roots, &samples, sizeof(samples), &err) < 0 &&
+		   strstr(err.msg, "2^53"),
+	   "two such files, with roots, are too many samples");
+	roots = ROOT_THREAD;
+	ok(reading_run(&in, merge_all, &roots, &samples, sizeof(samples), &err) < 0 &&
+		   strstr(err.msg, "2^53"),
+	   "two such files, without roots, too");
+	ok(formats_parse("svg,perf-map", &set, &err) == 0 && formats_check(&set, &in, &err) < 0 &&
+		   strstr(err.msg, "perf-map"),
+	   "a perf map cannot be made from folded text");
+	ok(formats_parse("svg", &set, &err) == 0 && formats_check(&set, &in, &err) == 0,
+	   "SVG can be made from folded text");
+	inputs_fini(&in);
+	fs_remove_tree(AT_FDCWD, dir);
+}
+
+static void test_counts(void)
+{
+	struct quality sum = {.lost = COUNT_MAX - 1}, forged = {.lost = UINT64_MAX, .samples = 1};
+
+	quality_add(&sum, &forged);
+	is_int(sum.lost, COUNT_MAX, "a sum of counts ends at 2^53");
+	is_int(sum.samples, 1, "other counts are added");
+	is_int(count_add(2, 3), 5, "small counts are added");
+}
+
 static void test_unrated(void)
 {
 	struct quality q = {.samples = 10, .unrated = 10};
@@ -116,5 +182,7 @@ int main(void)
 	test_roots();
 	test_unrated();
 	test_outputs();
+	test_sums();
+	test_counts();
 	return tap_done();
 }

@@ -298,6 +298,29 @@ static void test_roots(void)
 	close(elfs[0].fd);
 }
 
+static void test_forged_lost(void)
+{
+	struct recording in = {.kallsyms_fd = -1};
+	CLEANUP(str_fini) struct str got = {0};
+	struct perffile f;
+	struct quality q;
+	uint64_t cut;
+
+	start_jvm(&f);
+	for (int i = 0; i < 2; i++) {
+		pf_begin(&f, PERF_RECORD_LOST, 0);
+		pf_u64(&f, 100);
+		pf_u64(&f, UINT64_MAX - 5);
+		pf_id(&f, 7, 7, 12, 0);
+	}
+	pf_done(&f);
+	in.perf_fd = file_of(f.s.buf, f.s.len);
+	read_folded(&in, &got, &q, &cut);
+	is_int(q.lost, COUNT_MAX, "impossible counts of lost samples do not wrap around");
+	close(in.perf_fd);
+	str_fini(&f.s);
+}
+
 static void test_snapshots(void)
 {
 	static const char first[] = "7000000 100 old.one\n7000100 100 old.two\n";
@@ -442,6 +465,7 @@ int main(void)
 	test_roots();
 	test_snapshots();
 	test_deep();
+	test_forged_lost();
 	test_kernel();
 	test_refused();
 	golden("fork", "/tmp/spin", 0,
