@@ -2,6 +2,7 @@
 #include "report/sandbox.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <sys/socket.h>
 
 #include "common/child.h"
@@ -14,6 +15,8 @@
 #define MEMORY_BASE  (4ull << 30)
 #define MEMORY_TIMES 8	  /* the recording's size */
 #define CPU_SECONDS  600u /* for each input */
+
+#define HEAP_STEP (16 << 20) /* bytes by which the heap grows */
 
 #define FILES_AT_ONCE 250 /* of one message: at most 253 (SCM_MAX_FD, include/net/scm.h) */
 
@@ -188,6 +191,7 @@ static int confined(void *arg, void *reply, struct err *err)
 
 	for (size_t i = 0; i < r->in->count; i++)
 		memory += MEMORY_TIMES * r->in->list[i].size;
+	mallopt(M_TOP_PAD, HEAP_STEP);
 	if (confine_reader(memory, CPU_SECONDS * (unsigned)r->in->count, err) < 0)
 		return -1;
 	return r->fn(r, r->arg, reply, err);
