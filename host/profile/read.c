@@ -143,7 +143,7 @@ static void reader_read(struct reader *r, uint64_t from, uint64_t to)
 
 /* A part of the recording's samples and its reader. Each reader follows mappings and names from the
  * beginning of the recording. */
-struct part {
+struct reader_part {
 	struct sources *sources;
 	struct profile *profile;
 	uint64_t from, to;	    /* bytes of the recording */
@@ -164,7 +164,7 @@ static size_t part_count(const struct recording *in, const struct perfdata *pd)
 	return n ? n : 1;
 }
 
-static int part_open(struct part *p, const struct part *first, struct err *err)
+static int part_open(struct reader_part *p, const struct reader_part *first, struct err *err)
 {
 	p->sources = first->sources;
 	profile_init(&p->own, first->profile->samples != NULL);
@@ -175,13 +175,13 @@ static int part_open(struct part *p, const struct part *first, struct err *err)
 
 static void read_part(void *arg, size_t i)
 {
-	struct part *p = (struct part *)arg + i;
+	struct reader_part *p = (struct reader_part *)arg + i;
 
 	p->reader = reader_new(p->sources, TAKE_PTR(p->recording), p->profile);
 	reader_read(p->reader, p->from, p->to);
 }
 
-static void parts_free(struct part *parts, size_t n)
+static void parts_free(struct reader_part *parts, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		reader_free(parts[i].reader);
@@ -205,7 +205,7 @@ static void add_threads(struct space *to, const struct space *from)
 	}
 }
 
-static void add_part(const struct part *first, const struct part *p)
+static void add_part(const struct reader_part *first, const struct reader_part *p)
 {
 	const struct samples *samples = p->own.samples;
 	CLEANUP(free) uint32_t *threads = NULL;
@@ -234,7 +234,7 @@ static void count_java(const struct space *space, struct quality *q)
 }
 
 /* The last part has read all records. */
-static void finish(const struct part *parts, size_t n)
+static void finish(const struct reader_part *parts, size_t n)
 {
 	const struct reader *last = parts[n - 1].reader;
 	struct profile *profile = parts[0].profile;
@@ -252,7 +252,7 @@ int profile_read(const struct recording *in, struct profile *profile, struct err
 {
 	struct perfdata *pd = perfdata_open(in->perf_fd, err);
 	CLEANUP(sources_free) struct sources *sources = NULL;
-	struct part *parts;
+	struct reader_part *parts;
 	uint64_t bytes;
 	size_t n;
 	int rc = 0;
@@ -263,7 +263,7 @@ int profile_read(const struct recording *in, struct profile *profile, struct err
 	bytes = perfdata_size(pd) / n;
 	parts = xcalloc(n, sizeof(*parts));
 	sources = sources_new(in);
-	parts[0] = (struct part){.sources = sources, .profile = profile, .recording = pd};
+	parts[0] = (struct reader_part){.sources = sources, .profile = profile, .recording = pd};
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		parts[i].from = bytes * i;
 		parts[i].to = i + 1 < n ? bytes * (i + 1) : UINT64_MAX;

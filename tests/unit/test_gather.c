@@ -8,7 +8,7 @@
 #include "common/str.h"
 #include "format/format.h"
 #include "lib/tap.h"
-#include "report/formats.h"
+#include "report/compare.h"
 
 /* One sample of `thread;name` in a container. */
 static void fill(struct profile *p, const char *container, const char *name)
@@ -130,6 +130,40 @@ static void test_sums(void)
 	fs_remove_tree(AT_FDCWD, dir);
 }
 
+static void test_compare(void)
+{
+	char dir[] = "/tmp/dfg-compare.XXXXXX";
+	CLEANUP(free) char *before = NULL;
+	CLEANUP(free) char *after = NULL;
+	CLEANUP(free) char *folded = NULL;
+	CLEANUP(free) struct compare_result *ret = xcalloc(1, sizeof(*ret));
+	struct compare_options o = {.roots = ROOT_THREAD, .rows = 2, .outdir = dir};
+	struct inputs in = {0};
+	struct err err;
+
+	if (!ok(mkdtemp(dir), "a directory"))
+		return;
+	before = xasprintf("%s/before", dir);
+	after = xasprintf("%s/after", dir);
+	folded = xasprintf("%s/diff.folded", dir);
+	write_folded(before, "t;a 900\nt;b 100\nt;c 1000\n");
+	write_folded(after, "t;a 100\nt;b 900\nt;c 1000\n");
+	ok(inputs_add(&in, before, &err) == 0 && inputs_add(&in, after, &err) == 0 &&
+		   formats_parse_difference("folded", &o.formats, &err) == 0 &&
+		   compare(&in, &o, ret, &err) == 0,
+	   "two files are compared");
+	is_int(ret->before_samples, 2000, "the samples before are counted");
+	is_int(ret->methods, 3, "all methods are counted");
+	is_int(ret->row_count, 2, "no more rows are filled than the options allow");
+	is_str(ret->rows[0].method, "a", "the first of the greatest changes comes first");
+	is_int(ret->rows[0].self.counts.after, 100, "a row has the samples after");
+	ok(ret->rows[0].self.significant && ret->rows[0].self.change < 0,
+	   "a method with 40 points less changed significantly");
+	ok(access(folded, F_OK) == 0, "the difference is drawn");
+	inputs_fini(&in);
+	fs_remove_tree(AT_FDCWD, dir);
+}
+
 static void test_counts(void)
 {
 	struct quality sum = {.lost = COUNT_MAX - 1}, forged = {.lost = UINT64_MAX, .samples = 1};
@@ -183,6 +217,7 @@ int main(void)
 	test_unrated();
 	test_outputs();
 	test_sums();
+	test_compare();
 	test_counts();
 	return tap_done();
 }
