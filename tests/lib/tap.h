@@ -18,8 +18,9 @@ static int tap_count, tap_failed;
 	tap_is_int((int64_t)(got), (int64_t)(want), __FILE__, __LINE__, __VA_ARGS__)
 
 /* Prints one check's line; `fmt` names the behaviour that is checked, as a whole sentence. */
-__attribute__((unused)) static bool tap_report(bool pass, const char *file, int line,
-					       const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0), unused)) static bool tap_report(bool pass, const char *file,
+								     int line, const char *fmt,
+								     va_list ap)
 {
 	printf("%sok %d - ", pass ? "" : "not ", ++tap_count);
 	vprintf(fmt, ap);
