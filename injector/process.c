@@ -62,10 +62,8 @@ bool process_is_young(const struct jvm_process *t)
 {
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), ticks;
 	struct timespec now;
-	struct err ignored;
 
-	if (proc_start_time(t->procfd, &ticks, &ignored) < 0 ||
-	    clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+	if (proc_start_time(t->procfd, &ticks, NULL) < 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
 		return true;
 	return (uint64_t)now.tv_sec < ticks / hz + YOUNG_SECONDS;
 }
@@ -102,54 +100,49 @@ int process_is_jvm(int procfd, struct err *err)
 	if (err->code == ESRCH) /* no memory: a kernel thread, or exiting */
 		return 0;
 	/* A JVM whose program file has capabilities (to bind port 80, say) hides its maps. */
-	if ((err->code == EACCES || err->code == EPERM) && geteuid() != 0) {
-		struct err ignored;
-
-		if (proc_read_status(procfd, &st, &ignored) == 0 && !strcmp(st.name, "java"))
-			return 1;
-	}
+	if ((err->code == EACCES || err->code == EPERM) && geteuid() != 0 &&
+	    proc_read_status(procfd, &st, NULL) == 0 && !strcmp(st.name, "java"))
+		return 1;
 	return -1;
 }
 
 /* TracerPid is not in struct proc_status. */
 static bool is_traced(int procfd)
 {
+	static const char key[] = "\nTracerPid:\t";
 	CLEANUP(str_fini) struct str s = {0};
-	struct err ignored;
-	const char *at;
+	const char *at = fs_read_file(procfd, "status", STATUS_MAX, &s, NULL) == 0 && s.buf
+				 ? strstr(s.buf, key)
+				 : NULL;
 
-	if (fs_read_file(procfd, "status", STATUS_MAX, &s, &ignored) < 0 || !s.buf)
-		return false;
-	at = strstr(s.buf, "\nTracerPid:\t");
-	return at && at[strlen("\nTracerPid:\t")] != '0';
+	return at && at[strlen(key)] != '0';
 }
 
 enum attach_result process_check(struct jvm_process *t, struct err *err)
 {
 	uint64_t quit = 1ull << (SIGQUIT - 1);
+	const char *state = NULL;
 
 	if (proc_read_status(t->procfd, &t->st, err) < 0)
 		return from_errno(err);
 	if (t->st.state == 'X')
 		return attach_fail(ATTACH_GONE, err, ESRCH, "it has ended");
-	if (strchr("TZ", t->st.state)) {
-		err_set(err, 0, "it is %s; " NO_SIGNAL,
-			t->st.state == 'Z' ? "a zombie" : "stopped");
-		return ATTACH_STOPPED;
-	}
-	if (t->st.state == 't' || is_traced(t->procfd))
-		return err_set(err, 0, "a debugger traces it; " NO_SIGNAL), ATTACH_STOPPED;
-	if (t->st.state == 'D' || proc_is_frozen(t->procfd)) {
-		err_set(err, 0, "it is %s; " NO_SIGNAL,
-			t->st.state == 'D' ? "frozen or in uninterruptible sleep" : "frozen");
-		return ATTACH_STOPPED;
-	}
-	if (!(t->st.sigcgt & quit) || (t->st.sigign & quit)) {
-		err_set(err, 0,
-			"it does not catch SIGQUIT (started with -Xrs, or only just "
-			"starting); " NO_SIGNAL);
-		return ATTACH_NOT_READY;
-	}
+	if (t->st.state == 'Z')
+		state = "is a zombie";
+	else if (t->st.state == 'T')
+		state = "is stopped";
+	else if (t->st.state == 't' || is_traced(t->procfd))
+		state = "is traced by a debugger";
+	else if (t->st.state == 'D')
+		state = "is frozen or in uninterruptible sleep";
+	else if (proc_is_frozen(t->procfd))
+		state = "is frozen";
+	if (state)
+		return attach_fail(ATTACH_STOPPED, err, 0, "it %s; " NO_SIGNAL, state);
+	if (!(t->st.sigcgt & quit) || (t->st.sigign & quit))
+		return attach_fail(ATTACH_NOT_READY, err, 0,
+				   "it does not catch SIGQUIT (started with -Xrs, or just "
+				   "starting); " NO_SIGNAL);
 	return ATTACH_OK;
 }
 
@@ -164,10 +157,9 @@ static enum attach_result check_all(struct jvm_process *t, struct err *err)
 	jvm = process_is_jvm(t->procfd, err);
 	if (jvm < 0)
 		return ATTACH_FAILED;
-	if (jvm == 0) {
-		err_set(err, 0, "it is not a HotSpot JVM (libjvm.so is not mapped); " NO_SIGNAL);
-		return ATTACH_NOT_READY;
-	}
+	if (jvm == 0)
+		return attach_fail(ATTACH_NOT_READY, err, 0,
+				   "it is not a HotSpot JVM (libjvm.so is not mapped); " NO_SIGNAL);
 	*err = reason;
 	return result;
 }
@@ -279,12 +271,11 @@ static void read_options(struct jvm_process *t)
 {
 	CLEANUP(str_fini) struct str cmdline = {0};
 	CLEANUP(str_fini) struct str env = {0};
-	struct err ignored;
 
 	/* Best effort: without the options, attach runs into its time-out. */
-	if (fs_read_file(t->procfd, "cmdline", ARGS_MAX, &cmdline, &ignored) < 0)
+	if (fs_read_file(t->procfd, "cmdline", ARGS_MAX, &cmdline, NULL) < 0)
 		str_clear(&cmdline);
-	if (fs_read_file(t->procfd, "environ", ARGS_MAX, &env, &ignored) < 0)
+	if (fs_read_file(t->procfd, "environ", ARGS_MAX, &env, NULL) < 0)
 		str_clear(&env);
 	t->attach_disabled = jvm_args_disable_attach(cmdline.buf ? cmdline.buf : "", cmdline.len,
 						     env.buf ? env.buf : "", env.len);

@@ -169,7 +169,7 @@ pids="$pids $S"
 for _ in $(seq 100); do grep -q '^TracerPid:	0' "/proc/$P/status" || break; sleep 0.05; done
 inject -t 2000 "$P"
 is "traced: refused" "$RC" 1
-ok "says so" says "traces it"
+ok "says so" says "is traced"
 is "no SIGQUIT" "$(quits)" 0
 kill "$S"
 wait "$S" 2>/dev/null
