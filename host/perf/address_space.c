@@ -155,6 +155,18 @@ static void splice(struct mappings *m, size_t at, size_t gone, const struct mapp
 	m->count = m->count - gone + n;
 }
 
+/* Recognises memory without a file by the names that the kernel and perf give it. */
+static bool is_anonymous(const char *path)
+{
+	static const char *const starts[] = {
+		"//anon", "[anon:", "/memfd:", "/anon_hugepage", "/dev/zero", "/SYSV"};
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (has_prefix(path, starts[i]))
+			return true;
+	return !*path;
+}
+
 void space_map(struct space *sp, pid_t pid, uint64_t start, uint64_t len, uint64_t pgoff, bool exec,
 	       const char *path)
 {
@@ -167,6 +179,7 @@ void space_map(struct space *sp, pid_t pid, uint64_t start, uint64_t len, uint64
 	if (new.end <= start)
 		return;
 	new.path = intern_path(sp, path);
+	new.anonymous = is_anonymous(path);
 	m = own_maps(sp, p);
 	at = last = find_mapping(m, start);
 	while (last < m->count && m->list[last].start < new.end)

@@ -16,6 +16,7 @@ struct mapping {
 	uint64_t pgoff;	     /* file offset of start */
 	uint32_t path;	     /* index for space_path */
 	bool exec;
+	bool anonymous; /* memory without a file */
 };
 
 struct process {

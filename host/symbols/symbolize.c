@@ -349,19 +349,6 @@ static struct cfi *file_cfi(struct symbolizer *sy, uint64_t root, uint32_t path)
 
 /* ---- user code --------------------------------------------------------------------------- */
 
-/* Memory without a file, by the names the kernel and perf give it. JIT maps are believed only here,
- * so that a forged one cannot rename what a file holds. */
-static bool is_anonymous(const char *path)
-{
-	static const char *const starts[] = {
-		"//anon", "[anon:", "/memfd:", "/anon_hugepage", "/dev/zero", "/SYSV"};
-
-	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
-		if (has_prefix(path, starts[i]))
-			return true;
-	return !*path;
-}
-
 /* `code`: the snapshot's code at the address, or NULL. */
 static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			const struct snapfile_code *code, uint32_t ret[SNAPFILE_DEPTH])
@@ -372,7 +359,7 @@ static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t
 
 	if (!m)
 		*ret = intern(sy, "[unknown]", FRAME_UNKNOWN);
-	else if (!is_anonymous(space_path(sy->space, m->path)))
+	else if (!m->anonymous) /* no forged perf map renames what a file holds */
 		*ret = file_frame(sy, p->root, m->path, addr - m->start + m->pgoff);
 	else if (jvm && code)
 		return find_code(sy, code, addr, ret);
@@ -446,8 +433,7 @@ bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t 
 	if (!m || !m->exec)
 		return false;
 	*ret_offset = addr - m->start + m->pgoff;
-	*ret_cfi = is_anonymous(space_path(sy->space, m->path)) ? NULL
-								: file_cfi(sy, p->root, m->path);
+	*ret_cfi = m->anonymous ? NULL : file_cfi(sy, p->root, m->path);
 	return true;
 }
 
