@@ -164,7 +164,7 @@ struct snap_thread {
 };
 
 /* The name of a stub, at [start, start + size) in a CODE without a method. A stub is never freed; a
- * delta has new ones. */
+ * delta has new ones, and may repeat others. */
 struct snap_stub {
 	struct snap_record record;
 	uint64_t start;
