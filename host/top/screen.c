@@ -228,12 +228,13 @@ static void move_cursor(struct screen *s, long by)
 {
 	struct screen_table t;
 
+	screen_table_make(s, &t);
+	place_cursor(s, &t); /* several keys may come between two drawings */
 	if (by < 0 && (size_t)-by > s->cursor)
 		s->cursor = 0;
 	else
 		s->cursor = (size_t)((long)s->cursor + by);
 	set_text(&s->chosen, NULL);
-	screen_table_make(s, &t);
 	place_cursor(s, &t);
 	set_text(&s->chosen, s->cursor < t.list.count ? t.list.lines[s->cursor].name : NULL);
 	screen_table_fini(&t);
@@ -245,6 +246,7 @@ static void open_line(struct screen *s)
 	struct screen_table t;
 
 	screen_table_make(s, &t);
+	place_cursor(s, &t);
 	line = s->cursor < t.list.count ? &t.list.lines[s->cursor] : NULL;
 	if (line && line->name && s->mode == SCREEN_THREADS) {
 		set_text(&s->thread, line->name);
