@@ -332,8 +332,8 @@ static const struct side_look looks[] = {
 		    {216, 228, 250},
 		    {92, 148, 245}},
 	[SAME] = {'c',
-		  "no sure change",
-		  "The change is none, or one that chance makes in 1 of 100 such frames",
+		  "not significant",
+		  "No change, or one that is not statistically significant (p ≥ 0.01)",
 		  {214, 216, 220},
 		  {214, 216, 220}},
 };

@@ -9,7 +9,7 @@ const svg = script && script.ownerSVGElement || document.documentElement;
 const one = (selector) => svg.querySelector(selector);
 const frames = one('.frames'), details = one('.details'), quality = one('.quality');
 const labels = {j: 'Java', i: 'Java, inlined', p: 'Java, interpreted', v: 'JVM', n: 'Native',
-	k: 'Kernel', s: 'Stub', u: 'Unknown', m: 'grew', l: 'shrank', c: 'no sure change'};
+	k: 'Kernel', s: 'Stub', u: 'Unknown', m: 'grew', l: 'shrank', c: 'not significant'};
 
 function make(parent, name, attributes, text) {
 	const e = document.createElementNS(NS, name);

@@ -81,7 +81,7 @@ const buttons = [
 	button('flip', 'Icicle', 'Callers above', flip),
 ];
 if (isDifference)
-	buttons.push(button('width', 'Widths: before', 'A frame is as wide as its share after, before, or both (w)',
+	buttons.push(button('width', 'Widths: before', 'Width of a frame: its share after, before, or both (w)',
 		nextWidth));
 
 function nextWidth() {

@@ -56,7 +56,7 @@ class Details {
 	heading(frame) {
 		const {rec} = this.app, kind = rec.kindOf(frame);
 		return [el('h2', {}, ...wrappable(rec.nameOf(frame))), frame < 0
-			? el('p', {class: 'dim'}, 'All that is shown')
+			? el('p', {class: 'dim'}, 'All samples shown')
 			: el('p', {class: 'dim', title: kind.about}, this.app.swatch(frame), kind.label)];
 	}
 
@@ -91,7 +91,7 @@ class Details {
 		const list = wanted && !this.app.rec.isDifference ? this.app.view.lines(wanted) : [];
 		const modules = [...new Set(list.map((l) => l.module))].filter((m) => m);
 		const known = list.filter((l) => l.line);
-		const parts = modules.map((m) => el('p', {class: 'dim module', title: 'The file its code is in'}, m));
+		const parts = modules.map((m) => el('p', {class: 'dim module', title: 'File of its code'}, m));
 		if (!known.length)
 			return parts;
 		const unknown = list.filter((l) => !l.line).reduce((sum, l) => sum + l.samples, 0);

@@ -23,7 +23,7 @@ class Legend {
 			onclick: () => app.change({kind: app.state.kind === letter ? '' : letter}, true)},
 		swatch, kind.label, ' ', share);
 		const hide = el('button', {class: 'hide', 'aria-label': `Leave out ${kind.label}`,
-			title: 'Leave these frames out: their time is their callers’',
+			title: 'Hide these frames; their time goes to the caller',
 			onclick: () => app.change({hide: app.state.hide.includes(letter)
 				? app.state.hide.replace(letter, '') : app.state.hide + letter}, true)}, '×');
 		this.keys.set(letter, {kind, swatch, share, show, hide});

@@ -348,7 +348,7 @@ def check_deep(b, path):
     b.open(path, '#view=callers')
     check('no method: it says how to choose one, and has nothing to scroll', b.js('''(() => {
         const e = document.querySelector("#callers");
-        return e.textContent.includes("Choose a method") && e.scrollHeight <= e.clientHeight; })()'''))
+        return e.textContent.includes("Select a method") && e.scrollHeight <= e.clientHeight; })()'''))
 
 
 def check_difference(b):

@@ -107,7 +107,7 @@ ok "  its caller" seen '%  Late.main$'
 ok "  and the thread, at the end" seen '%  *main$'
 keys w
 ok "a flame graph is written" wait_for seen "written to $SHOP/seen/"
-ok "  of what is seen" grep -q '^main;.*Late.main.*LateCode.fresh_\[.\] [0-9]*$' "$SHOP"/seen/*/flame.folded
+ok "  of the current view" grep -q '^main;.*Late.main.*LateCode.fresh_\[.\] [0-9]*$' "$SHOP"/seen/*/flame.folded
 ok "  as a picture" xmllint --noout "$(ls "$SHOP"/seen/*/flame.svg)"
 ok "  as a page" grep -q LateCode.fresh "$(ls "$SHOP"/seen/*/flame.html)"
 keys Escape
@@ -119,7 +119,7 @@ ok "no filter any more" wait_for unseen 'filter: fRESh'
 keys s
 ok "by total" wait_for seen 'SELF   >TOTAL'
 keys '?'
-ok "help" wait_for seen 'write what is seen as a flame graph'
+ok "help" wait_for seen 'save the current view as a flame graph'
 keys q
 ok "q ends it" wait_for seen 'status 0'
 ok "  the terminal is as it was" wait_for seen ' icanon'
