@@ -107,7 +107,7 @@ void symbolizer_free(struct symbolizer *sy)
 
 static uint64_t hash_of(const struct cached *c)
 {
-	return hash_mix(c->addr ^ (uint64_t)c->generation << 40 ^ (uint64_t)(uintptr_t)c->code);
+	return hash_mix(c->addr ^ (uint64_t)c->generation << 40);
 }
 
 /* The id of the entry; 0: there is none. */
@@ -118,6 +118,23 @@ static uint32_t cache_find(const struct frame_cache *cache, const struct cached 
 
 		if (c->addr == key->addr && c->code == key->code &&
 		    c->generation == key->generation)
+			return p.index;
+	}
+	return 0;
+}
+
+/* Finds the entry of an address in code that was there in all snapshots of the span: no search for
+ * the code is needed, as no other one was there. */
+static uint32_t cache_find_at(const struct frame_cache *cache, uint64_t addr,
+			      const struct snapfile *sf, struct snapfile_span span)
+{
+	struct cached key = {.addr = addr};
+
+	for (struct hash_probe p = {.hash = hash_of(&key)}; hash_next(&cache->index, &p);) {
+		const struct snapfile_code *c = cache->list[p.index].code;
+
+		if (cache->list[p.index].addr == addr && c && c->file == sf &&
+		    c->first <= span.first && c->gone > span.last)
 			return p.index;
 	}
 	return 0;
@@ -347,17 +364,34 @@ static struct cfi *file_cfi(struct symbolizer *sy, uint64_t root, uint32_t path)
 	return f->cfi;
 }
 
-/* ---- user code --------------------------------------------------------------------------- */
+/* ---- any address --------------------------------------------------------------------------- */
+
+static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
+{
+	const struct mapping *m;
+	struct kernel_symbol s;
+	const char *path;
+
+	if (kernel_find(sy->kernel, addr, &s))
+		return intern_clean(sy, s.name, s.len, FRAME_KERNEL);
+	m = space_find(kernel, addr);
+	path = m ? space_path(sy->space, m->path) : "";
+	if (!m || has_prefix(path, "[kernel"))
+		return intern(sy, "[kernel]", FRAME_UNKNOWN);
+	return intern_unnamed(sy, path, 0, FRAME_UNKNOWN);
+}
 
 /* `code`: the snapshot's code at the address, or NULL. */
-static size_t find_user(struct symbolizer *sy, const struct process *p, uint64_t addr,
-			const struct snapfile_code *code, uint32_t ret[SNAPFILE_DEPTH])
+static size_t find_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
+			  const struct snapfile_code *code, uint32_t ret[SNAPFILE_DEPTH])
 {
 	const struct mapping *m = space_find(p, addr);
 	const struct jvm_code *jvm = m && m->exec && p->code ? code_of(sy, p->code) : NULL;
 	struct perf_map_symbol s;
 
-	if (!m)
+	if (p->pid == SPACE_KERNEL)
+		*ret = find_kernel(sy, p, addr);
+	else if (!m)
 		*ret = intern(sy, "[unknown]", FRAME_UNKNOWN);
 	else if (!m->anonymous) /* no forged perf map renames what a file holds */
 		*ret = file_frame(sy, p->root, m->path, addr - m->start + m->pgoff);
@@ -379,7 +413,7 @@ static size_t find_cached(struct symbolizer *sy, const struct process *p, struct
 
 	if (!id)
 		id = cache_add(&sy->cache, key, frames,
-			       find_user(sy, p, key.addr, key.code, frames));
+			       find_frames(sy, p, key.addr, key.code, frames));
 	return cache_frames(&sy->cache, id, ret);
 }
 
@@ -390,28 +424,33 @@ size_t symbolize_code(struct symbolizer *sy, const struct process *p, const stru
 }
 
 /* The only code at an address at a time; NULL: none, or it is ambiguous. */
-static const struct snapfile_code *code_at(struct symbolizer *sy, const struct process *p,
-					   uint64_t addr, uint64_t time)
+static const struct snapfile_code *code_at(const struct snapfile *sf, uint64_t addr,
+					   struct snapfile_span span)
 {
-	const struct snapfile *sf = symbolizer_snapshot(sy, p);
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 
-	return sf && snapfile_find(sf, addr, snapfile_around(sf, time), c) == 1 ? c[0] : NULL;
+	return snapfile_find(sf, addr, span, c) == 1 ? c[0] : NULL;
 }
 
 size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			uint64_t time, const uint32_t **ret)
 {
-	const struct snapfile_code *c = code_at(sy, p, addr, time);
-	struct cached key = {.addr = addr, .code = c, .generation = c ? 0 : p->generation};
+	const struct snapfile *sf = symbolizer_snapshot(sy, p);
+	struct snapfile_span span = sf ? snapfile_around(sf, time) : (struct snapfile_span){0};
+	uint32_t id = sf ? cache_find_at(&sy->cache, addr, sf, span) : 0;
+	struct cached key = {.addr = addr, .code = sf && !id ? code_at(sf, addr, span) : NULL};
 
+	if (id)
+		return cache_frames(&sy->cache, id, ret);
+	key.generation = key.code ? 0 : p->generation;
 	return find_cached(sy, p, key, ret);
 }
 
 bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			  uint64_t time)
 {
-	const struct snapfile_code *c = code_at(sy, p, addr, time);
+	const struct snapfile *sf = symbolizer_snapshot(sy, p);
+	const struct snapfile_code *c = sf ? code_at(sf, addr, snapfile_around(sf, time)) : NULL;
 
 	return c && c->record->kind == SNAP_COMPILED && !(c->record->flags & SNAP_BETWEEN);
 }
@@ -435,37 +474,6 @@ bool symbolizer_native(struct symbolizer *sy, const struct process *p, uint64_t 
 	*ret_offset = addr - m->start + m->pgoff;
 	*ret_cfi = m->anonymous ? NULL : file_cfi(sy, p->root, m->path);
 	return true;
-}
-
-/* ---- the kernel -------------------------------------------------------------------------- */
-
-static uint32_t find_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
-{
-	const struct mapping *m;
-	struct kernel_symbol s;
-	const char *path;
-
-	if (kernel_find(sy->kernel, addr, &s))
-		return intern_clean(sy, s.name, s.len, FRAME_KERNEL);
-	m = space_find(kernel, addr);
-	path = m ? space_path(sy->space, m->path) : "";
-	if (!m || has_prefix(path, "[kernel"))
-		return intern(sy, "[kernel]", FRAME_UNKNOWN);
-	return intern_unnamed(sy, path, 0, FRAME_UNKNOWN);
-}
-
-uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr)
-{
-	struct cached key = {.addr = addr, .generation = kernel->generation};
-	uint32_t id = cache_find(&sy->cache, &key), frame;
-	const uint32_t *frames;
-
-	if (!id) {
-		frame = find_kernel(sy, kernel, addr);
-		id = cache_add(&sy->cache, key, &frame, 1);
-	}
-	cache_frames(&sy->cache, id, &frames);
-	return frames[0];
 }
 
 void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *change)

@@ -30,10 +30,6 @@ void symbolizer_kernel_change(struct symbolizer *sy, const struct perf_ksymbol *
 size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t addr,
 			uint64_t time, const uint32_t **ret);
 
-/* The frame of a kernel address; `kernel` is the process with the kernel's mappings. Without a
- * name: "[module]" or "[kernel]". */
-uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel, uint64_t addr);
-
 /* ---- for unwinding ----------------------------------------------------------------------- */
 
 /* The snapshots of a process's JVM; NULL: there are none. */
@@ -45,6 +41,15 @@ size_t symbolize_code(struct symbolizer *sy, const struct process *p, const stru
 
 /* The frame of an address outside of the JVM's code. */
 uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr);
+
+/* The frame of a kernel address; `kernel` is the process with the kernel's mappings. Without a
+ * name:
+ * "[module]" or "[kernel]". */
+static inline uint32_t symbolize_kernel(struct symbolizer *sy, const struct process *kernel,
+					uint64_t addr)
+{
+	return symbolize_native(sy, kernel, addr);
+}
 
 /* The frame of an interpreted method of a process that has a snapshot. */
 uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64_t method,
