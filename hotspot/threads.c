@@ -284,15 +284,15 @@ static size_t thread_name(struct hs *hs, const struct object_layout *o, uint64_t
 /* ---- records ---- */
 
 /* All JavaThreads: a list of addresses, in old releases a chain. */
-struct thread_walk {
+struct java_thread_walk {
 	uint64_t list, count, next;
 };
 
-static bool walk_start(struct hs *hs, struct thread_walk *w)
+static bool walk_start(struct hs *hs, struct java_thread_walk *w)
 {
 	uint64_t list;
 
-	*w = (struct thread_walk){0};
+	*w = (struct java_thread_walk){0};
 	if (!hs_get(hs, 0, HS_THREADS_LIST, &list))
 		return hs_has(hs, HS_THREAD_NEXT) && hs_get(hs, 0, HS_THREADS_FIRST, &w->next);
 	return list && hs_get(hs, list, HS_LIST_LENGTH, &w->count) &&
@@ -300,7 +300,7 @@ static bool walk_start(struct hs *hs, struct thread_walk *w)
 }
 
 /* Returns the i-th thread, 0 after the last. */
-static uint64_t walk_next(struct hs *hs, struct thread_walk *w, unsigned i)
+static uint64_t walk_next(struct hs *hs, struct java_thread_walk *w, unsigned i)
 {
 	uint64_t thread = w->next;
 
@@ -349,7 +349,7 @@ bool hs_threads_write(struct hs_snapshot *s, struct hs_known_threads *known)
 	_Alignas(8) char room[sizeof(struct snap_thread) + THREAD_NAME_MAX + 8];
 	char *name = room + sizeof(struct snap_thread);
 	struct object_layout objects;
-	struct thread_walk w;
+	struct java_thread_walk w;
 	uint64_t thread;
 
 	if (!objects_read(&s->hs, &objects) || !walk_start(&s->hs, &w))
