@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the picture a tool: zoom, search, filter, details. Texts are set as textContent only, and
-// all state is in the URL's fragment: #z=FRAME&s=TERM&ic=1&icicle=1&k=KIND&w=SIDE.
+// Makes the picture interactive: zoom, search, filter, details. Sets texts as textContent only, and
+// keeps all state in the URL's fragment: #z=FRAME&s=TERM&ic=1&icicle=1&k=KIND&w=SIDE.
 const MARGIN = 10, TOP = 84, ROW = 16, BOTTOM = 52, PAD = 3, NARROWEST = 0.1, LEAST_WIDTH = 480;
 const LEAST = 3, LEAST_CUT = 5;
 const NS = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
@@ -20,7 +20,7 @@ function make(parent, name, attributes, text) {
 	return parent.appendChild(e);
 }
 
-// ---- what the file says ----
+// ---- the frames of the file ----
 
 const number = (text) => Number(text.replace(/,/g, ''));
 
@@ -42,7 +42,7 @@ function readBox(g, index, bottom) {
 		up: -1, end: index + 1, hit: false};
 }
 
-// How wide a frame of a difference is: by one side's share, or by both. The whole is 2.
+// The width of a frame of a difference: one side's share, or both. The whole is 2.
 function weight(b, all, width) {
 	const before = all.before ? b.before / all.before : 0, after = all.after ? b.after / all.after : 0;
 	return width === 'before' ? 2 * before : width === 'after' ? 2 * after : before + after;
@@ -80,7 +80,7 @@ let width = 1200, top = TOP, letter = 7.23;
 
 // ---- layout ----
 
-// What of the name fits into so many columns; text.c and svg.c do the same.
+// The part of the name that fits into so many columns; text.c and svg.c do the same.
 function columnsOf(text) {
 	let n = 0;
 	for (const c of text)
@@ -127,7 +127,7 @@ function place(b, x, w) {
 		b.text.textContent = text;
 }
 
-// What the file leaves out of a frame is at its right end.
+// Children that the file leaves out are at the right end of a frame.
 function weigh() {
 	const ends = [];
 	for (const b of boxes) {
@@ -171,7 +171,7 @@ function shorten(e, room) {
 		e.textContent = text.slice(0, Math.max(0, Math.floor(text.length * room / length) - 2)) + '..';
 }
 
-// The legend breaks into as many lines as the window's width needs; the frames begin below.
+// Breaks the legend into the lines that the window's width needs; the frames begin below.
 function drawLegend() {
 	let x = MARGIN, y = 58;
 	for (const key of svg.querySelectorAll('.key')) {
@@ -228,7 +228,7 @@ function pattern() {
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ' ');
 const percent = (n, of) => `${of ? Number((100 * n / of).toFixed(2)) : 0} %`;
 
-// Counts no sample twice: a hit within a hit adds nothing.
+// Counts each sample once: a hit within a hit adds nothing.
 function search() {
 	const zoomed = boxes[state.zoom], re = pattern(), active = state.term || state.kind;
 	let sum = 0, until = 0, before = 0, after = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hands and ears of the picture: buttons, search field, address, events. In one scope with svg.js.
+// The user interface of the picture: buttons, search field, URL, events. In one scope with svg.js.
 
-// ---- what is around the frames ----
+// ---- head and foot ----
 
-// A picture that is higher than the window is scrolled; its head and foot stay in the window.
+// Keeps head and foot in the window while a picture higher than the window is scrolled.
 function makePinned(name, elements) {
 	const g = make(svg, 'g', {class: name});
 	make(g, 'rect', {class: 'back', width: '100%', fill: '#fff'});
@@ -31,7 +31,7 @@ function flip() {
 	scrollToRoot();
 }
 
-// ---- what is written beside the frames ----
+// ---- details and buttons ----
 
 let pointed; // the frame under the pointer or in focus
 
@@ -88,7 +88,7 @@ function nextWidth() {
 	change({width: widths[(widths.indexOf(state.width) + 1) % widths.length]});
 }
 
-// From right to left, and what the search found beside them; returns where they begin.
+// Places the buttons from right to left, the search result beside them; returns their left edge.
 function drawButtons() {
 	let x = width - MARGIN;
 	const on = {search: state.term, ic: state.ignoreCase, flip: state.icicle};
@@ -109,7 +109,7 @@ function drawButtons() {
 	return x - 6 - matched.getComputedTextLength();
 }
 
-// ---- search field: made here, since a picture without script has no use for it ----
+// ---- search field: made here, since it is useless without the script ----
 
 const field = make(head, 'foreignObject', {y: 38, width: 280, height: 24, display: 'none'});
 const input = field.appendChild(document.createElementNS(XHTML, 'input'));
@@ -187,7 +187,7 @@ function reset() {
 
 const boxAt = (event) => boxOf.get(event.target.closest('.frames > g'));
 
-// From the frame in focus to its caller, its first callee, or beside it.
+// Moves from the focused frame to its caller, its first callee, or a sibling.
 function neighbour(b, key) {
 	const outward = state.icicle ? 'ArrowUp' : 'ArrowDown';
 	const shown = (c) => c && !c.g.hasAttribute('display');

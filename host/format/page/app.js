@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the recording, the state and the parts of the page together: a control changes the state,
-// and what depends on it is drawn again.
+// Connects the recording, the state and the parts of the page: a control changes the state, and the
+// parts that depend on it are drawn again.
 
 const VIEW_KEYS = ['from', 'to', 'group', 'threads', 'hide', 'sides']; // that make another tree
 
@@ -72,7 +72,7 @@ class App {
 		this.details.update();
 	}
 
-	// ---- what controls ask for ----
+	// ---- actions of the controls ----
 
 	zoom(node) {
 		this.cursor = node;
@@ -112,7 +112,7 @@ class App {
 		}
 	}
 
-	// marks: by frame, whether it is found; null without a search.
+	// marks: by frame, true if it is found; null without a search.
 	search() {
 		const {rec, state, tree} = this, key = `${state.ignoreCase} ${state.term} ${rec.names.length}`;
 		if (this.searched !== key) {
@@ -136,7 +136,7 @@ class App {
 		this.parts.graph.moveTo(node);
 	}
 
-	// By node of the recording, whether its stack has a match; null without a search.
+	// By node of the recording, true if its stack has a match; null without a search.
 	nodeMarks() {
 		const {rec, marks} = this;
 		if (!marks)
@@ -212,7 +212,7 @@ class App {
 	}
 }
 
-// By then all modules have run, in whatever order they were put together.
+// All modules have run by then, in any order.
 addEventListener('DOMContentLoaded', () => {
 	performance.mark('dfg-begin');
 	const data = byId('data');

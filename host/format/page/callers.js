@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A method with all that calls it above and all that it calls below, from all over the tree. Of
-// recursive calls the outermost counts, so that no sample does twice.
+// Shows a method with its callers above and its callees below, merged from the whole tree. Of
+// recursive calls the outermost counts, so that each sample counts once.
 
 // Marks by frame: the frames of a method, whatever their kinds (compiled, inlined, …).
 function framesNamed(rec, name) {
@@ -62,7 +62,7 @@ class CallersView {
 		this.scroller.scrollTop = above * ROW - this.scroller.clientHeight / 2;
 	}
 
-	// Up is towards the callers, down towards the callees; beside it, the siblings.
+	// Moves up towards the callers, down towards the callees, left and right to siblings.
 	neighbour(key) {
 		const {flame} = this, {layer, node} = flame.cursor, {tree} = layer;
 		const widest = (l, n) => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree as text: an ARIA treegrid, the same as the graph for who cannot see it or wants figures.
+// Shows the tree as text: an ARIA treegrid with the graph's content, for screen readers and for
+// figures.
 
 const CHILDREN_SHOWN = 100, HOT_PATH = 0.5, INDENT = 8;
 
@@ -60,7 +61,7 @@ class CallTreeView {
 		row.after(...rows);
 	}
 
-	// What a click does.
+	// Handles a click.
 	turn(row) {
 		if (row.getAttribute('aria-expanded') === 'false')
 			this.openHot(row);
@@ -68,7 +69,7 @@ class CallTreeView {
 			this.toggle(row);
 	}
 
-	// Opens the path that most of the time goes down.
+	// Opens the path with the most samples.
 	openHot(row) {
 		const {tree} = this;
 		for (let level = 0; row && level < 60; level++) {

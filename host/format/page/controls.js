@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Head, toolbar, foot, and the keys that work everywhere.
+// Head, toolbar, foot, and the global keys.
 
 class Controls {
 	constructor(app) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's data: what page_data.c wrote, unpacked into arrays. Nothing here changes afterwards.
+// Unpacks the page's data, as html_data.c wrote it, into arrays. Nothing here changes afterwards.
 
-// Unsigned LEB128 in base64 (pack.h).
+// Unsigned LEB128 in base64 (html_data.c).
 function unpackBytes(text) {
 	const raw = atob(text), bytes = new Uint8Array(raw.length);
 	for (let i = 0; i < raw.length; i++)
@@ -28,7 +28,7 @@ function unpack(text, Type = Int32Array) {
 
 const signed = (n) => n % 2 ? -(n + 1) / 2 : n / 2;
 
-// Steps of 0 and 1 to the numbers they count up to, from 0.
+// Turns steps of 0 and 1 into the numbers they count up to, from 0.
 function counted(steps) {
 	let n = -1;
 	return steps.map((step) => n += step);
@@ -100,7 +100,7 @@ class Recording {
 			duration: last};
 	}
 
-	// Which threads have stacks below which of the root's children, each pair once.
+	// The pairs of a thread and a child of the root that it has stacks below, each once.
 	get threadRoots() {
 		if (!this.knownRoots) {
 			const keys = new Set(), n = this.nodeCount;
@@ -115,7 +115,7 @@ class Recording {
 		return this.knownRoots;
 	}
 
-	// A frame that only the page knows: a root such as "process 4711".
+	// Adds a frame that is not in the data: a root such as "process 4711".
 	rootFrame(label) {
 		let frame = this.made.get(label);
 		if (frame === undefined) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that is known of the frame in focus: figures, source lines, callers and callees as buttons.
+// Shows the focused frame: figures, source lines, callers and callees as buttons.
 
 const LINES_SHOWN = 12, FRAMES_SHOWN = 12;
 
@@ -86,7 +86,7 @@ class Details {
 		return el('button', {onclick: () => this.app.change({term: `^${literal}$`}, true)}, 'Search');
 	}
 
-	// wanted: whether a node of the tree is meant; null: none.
+	// wanted: true for the nodes of the tree that count; null: none.
 	lines(total, wanted) {
 		const list = wanted && !this.app.rec.isDifference ? this.app.view.lines(wanted) : [];
 		const modules = [...new Set(list.map((l) => l.module))].filter((m) => m);
@@ -111,8 +111,8 @@ class Details {
 		return tree.children(node).sort((a, b) => tree.value[b] - tree.value[a]);
 	}
 
-	// Frames as buttons, the first ones, and one for the rest: callers can be a thousand. With their
-	// shares of the tree's node above them, where these are children.
+	// Lists the first frames as buttons, and a button for the rest: there can be a thousand callers.
+	// Children get their shares of their parent.
 	list(title, tree, nodes, go, shares) {
 		if (!nodes.length)
 			return [];

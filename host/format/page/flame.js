@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees as boxes on a canvas: layout, painting, and which node is where. The canvas is as large as
-// its window; what is scrolled to is painted.
+// Draws trees as boxes on a canvas: layout, painting, and finding the node at a point. The canvas
+// is as large as its window; only the visible part is painted.
 
 const ROW = 18, PAD = 4, NARROW = 0.3, LEAST_COLUMNS = 3;
 const FONT = '12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
@@ -13,7 +13,8 @@ const columnsOf = (text) => {
 	return n;
 };
 
-// What of a name fits into so many columns: all, or from the class on, or the beginning of that.
+// The part of a name that fits into so many columns: all, or from the class on, or a prefix of
+// that.
 function fitName(name, isJava, columns) {
 	if (columns < LEAST_COLUMNS)
 		return '';
@@ -34,7 +35,7 @@ function fitName(name, isJava, columns) {
 }
 
 // One tree in the picture. Depth d is in row `first + d`, or with up in row `first - d`; from and
-// width are what is shown of it, in the tree's units.
+// width are the visible part, in the tree's units.
 class Layer {
 	constructor(tree, first, up) {
 		Object.assign(this, {tree, first, up, from: 0, width: tree.value[0] || 1});
@@ -84,7 +85,7 @@ class Flame {
 		this.paintSoon();
 	}
 
-	// A picture lower than its window stands at the side of its root.
+	// A picture lower than its window is aligned to the side of its root.
 	get top() {
 		const spare = this.height - this.rows * ROW - 1;
 		return spare > 0 ? this.layers.length === 1 && this.layers[0].up ? spare : 0
@@ -110,8 +111,8 @@ class Flame {
 		this.outline(this.cursor, this.look.colour('--accent'), 2);
 	}
 
-	// Boxes too narrow to be seen are left out with all that is in them; of those that fall into
-	// one pixel of a row, the first is painted.
+	// Skips boxes that are too narrow, with their subtrees; of boxes within one pixel of a row, the
+	// first is painted.
 	paintLayer(layer) {
 		const {tree} = layer, scale = this.width / layer.width, {top, width, height} = this;
 		const painted = new Float64Array(tree.rows).fill(-1), {start, value, end, depth} = tree;
@@ -146,7 +147,7 @@ class Flame {
 			labels.push(node, left, right - left, y, faded);
 	}
 
-	// After the boxes: a change of font or colour for each would take longer than the text.
+	// Paints text after all boxes: changing font and colour for each is slower than the text.
 	paintLabels(layer, labels) {
 		const c = this.context, dim = this.look.colour('--text'), {tree} = layer;
 		for (let i = 0; i < labels.length; i += 5) {
@@ -191,7 +192,7 @@ class Flame {
 		return null;
 	}
 
-	// Scrolls so that the node's row is seen.
+	// Scrolls to the node's row.
 	reveal({layer, node}) {
 		const y = layer.row(layer.tree.depth[node]) * ROW, {scroller} = this;
 		if (y < scroller.scrollTop || y + ROW > scroller.scrollTop + this.height)

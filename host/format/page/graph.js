@@ -32,7 +32,7 @@ class GraphView {
 		flame.paintSoon();
 	}
 
-	// The nearest node in the arrow's direction that is wide enough to be seen.
+	// The nearest visible node in the arrow's direction.
 	neighbour(key) {
 		const {tree, flame} = this, node = this.app.cursor, parent = tree.parent[node];
 		const seen = (i) => i !== undefined && flame.box(this.layer, i).w >= NARROW;
@@ -68,7 +68,7 @@ class GraphView {
 	}
 }
 
-// Pointing shows a tip, a click chooses.
+// Pointing shows a tooltip, a click selects.
 function listenToCanvas(view, app, choose) {
 	const {flame} = view, {canvas} = flame;
 	const at = (event) => flame.at(event.offsetX, event.offsetY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the samples were taken: columns of time, in each the parts of that time from below to above,
-// the more samples the darker. A short or thin recording is a row of bars instead. What is dragged
-// over is the span that everything else shows.
+// Shows the times of the samples: columns of time, in each its parts from the bottom up, darker
+// with more samples. A short or sparse recording is a row of bars instead. Dragging selects the
+// span that the rest of the page shows.
 
 const COLUMN_SECONDS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
 const PARTS = [25, 20, 10, 5], CELL_SAMPLES = 1, COLUMN_LEAST = 9, CELL_HEIGHT = 3;
@@ -39,7 +39,7 @@ class Heat {
 		this.cellWidth = this.width / this.columns;
 	}
 
-	// Samples by cell; of a search, those whose stacks have a match.
+	// Samples by cell; during a search, those whose stacks match.
 	count() {
 		const {samples} = this.app.rec, wanted = this.app.nodeMarks();
 		this.counts = new Float64Array(this.cells);
@@ -177,7 +177,7 @@ class Heat {
 			samplesText(this.counts[cell])];
 	}
 
-	// Arrows move by cells; with Shift they draw the span along, Enter takes it.
+	// Arrows move by cells; with Shift they extend the span, Enter applies it.
 	key(event) {
 		const steps = {ArrowRight: this.parts, ArrowLeft: -this.parts, ArrowUp: this.parts > 1 ? 1 : 0,
 			ArrowDown: this.parts > 1 ? -1 : 0, Home: -this.cells, End: this.cells}[event.key];

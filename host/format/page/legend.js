@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of frames with their share of the samples. A kind can be shown alone (the others fade),
-// or left out of the stacks: its time is then its callers'.
+// Lists the kinds of frames with their shares of the samples. A kind can be highlighted (the others
+// fade), or hidden: its time then goes to the callers.
 
 const LEGEND_ORDER = 'jipvnksut';
 

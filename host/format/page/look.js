@@ -7,7 +7,7 @@ const HEAT = { // from none to most
 	dark: [[34, 39, 46], [96, 52, 24], [226, 112, 34], [255, 230, 120]],
 };
 
-const CHANGES = { // from the least to the greatest; svg_difference.c has the same
+const CHANGES = { // from the least to the greatest; svg.c has the same
 	grew: [[250, 224, 216], [240, 96, 72]],
 	shrank: [[216, 228, 250], [92, 148, 245]],
 	same: [[214, 216, 220], [214, 216, 220]],
@@ -55,7 +55,7 @@ class Look {
 		return between(HEAT[this.theme], share ? 0.15 + 0.85 * share : 0);
 	}
 
-	// Red: its share grew; blue: it shrank; the more, the stronger. What may be chance has no hue.
+	// Red: its share grew; blue: it shrank; stronger for more. Changes that are not significant are grey.
 	change(tree, node) {
 		const points = (i) => this.app.changeOf(tree.total.map((t) => t[i]));
 		if (!this.changes.has(tree)) {
@@ -74,7 +74,7 @@ class Look {
 		return between(CHANGES[side].map((stop) => stop.map((c) => c * light)), size);
 	}
 
-	// ---- what Flame asks for ----
+	// ---- the interface Flame calls ----
 
 	fill(tree, node) {
 		const {marks, rec} = this.app, frame = tree.frame[node];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of methods: where samples ended (self), and in whose calls (total). Kinds of one method
-// (compiled, inlined, interpreted) are one line.
+// The table of methods: samples that ended in a method (self), and those with it (total). All kinds
+// of a method (compiled, inlined, interpreted) are one line.
 
 const METHODS_SHOWN = 300;
 

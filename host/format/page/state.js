@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user chose. All of it is in the address, so that a view can be sent, and in the browser's
-// history, so that Back goes back.
+// The user's choices. They are stored in the URL, so that a view can be sent, and in the browser's
+// history, so that Back works.
 
 const START = {
 	view: 'graph', // graph, tree, methods, callers
@@ -8,7 +8,7 @@ const START = {
 	flip: false, // icicle: the root at the top
 	term: '', ignoreCase: false, // search
 	kind: '', // letter of the kind that is shown, the others faded
-	hide: '', // letters of the kinds whose time is their callers'
+	hide: '', // letters of the kinds whose time goes to the callers
 	group: '', threads: 'name', // roots: '', process, container; merged, pool, name, id
 	from: 0, to: 0, // seconds; the whole when to is 0
 	method: '', // whose callers and callees are shown
@@ -31,7 +31,7 @@ function stateToHash(state) {
 	return `#${p}`;
 }
 
-// Whatever the address says, the state is one that can be shown.
+// Makes a valid state of any URL.
 function stateFromHash(hash) {
 	const p = new URLSearchParams(hash.slice(1)), state = {...START};
 	for (const [key, start] of Object.entries(START)) {

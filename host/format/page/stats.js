@@ -3,14 +3,14 @@
 
 const Z95 = 1.96; // standard normal, 95 % two-sided
 
-// Half the width of Wilson's score interval: right also for few samples and shares near 0 and 1.
+// Half the width of Wilson's score interval, valid also for few samples and shares near 0 and 1.
 function shareError(part, whole) {
 	const p = part / whole, zz = Z95 * Z95 / whole;
 	return Z95 / (1 + zz) * Math.sqrt((p * (1 - p) + zz / 4) / whole);
 }
 
-// Two-proportion z: how many standard errors the share of `after` differs from that of `before`.
-// 0 where it is not defined.
+// Two-proportion z: the difference of the shares of `after` and `before` in standard errors. 0
+// where it is not defined.
 function changeScore(before, beforeTotal, after, afterTotal) {
 	const p = (before + after) / (beforeTotal + afterTotal);
 	const error = Math.sqrt(p * (1 - p) * (1 / beforeTotal + 1 / afterTotal));

@@ -2,8 +2,8 @@
 // Call trees: made by adding paths of frames, then frozen in preorder. Numbers, not objects, so
 // that a million nodes are merged in a fraction of a second.
 
-// A whole tree. Node 0 is its root; the subtree of i is the nodes i to end[i] - 1; siblings stand in
-// the order of their frames' numbers, which is that of their names.
+// A whole tree. Node 0 is its root; the subtree of i is the nodes i to end[i] - 1; siblings stand
+// in the order of their frames' numbers, which is that of their names.
 class Tree {
 	constructor(count, sets) {
 		this.count = count;
@@ -20,7 +20,7 @@ class Tree {
 		return this.total[this.total.length - 1][0];
 	}
 
-	// In a difference: by which share a node is wide. Vanished stacks have no share after.
+	// In a difference: the share that gives a node its width. Vanished stacks have no share after.
 	weigh(sides) {
 		const [before, after] = this.total;
 		const share = (list, i) => list[0] ? list[i] / list[0] : 0;
@@ -59,7 +59,7 @@ class Tree {
 		return frames.reverse();
 	}
 
-	// As far as the path of frames leads.
+	// Follows the path of frames as far as it exists.
 	find(path) {
 		let node = 0;
 		for (const frame of path) {
@@ -71,8 +71,8 @@ class Tree {
 		return node;
 	}
 
-	// Calls visit for each node whose mark (by frame) is set and that is not within another: what
-	// these contain is counted once.
+	// Calls visit for each node whose mark (by frame) is set and that is not within another such node,
+	// so that samples are counted once.
 	eachOutermost(marks, visit, from = 0) {
 		for (let i = from; i < this.end[from];) {
 			const frame = this.frame[i];

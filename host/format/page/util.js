@@ -18,7 +18,7 @@ const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
 const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 const samplesText = (n) => `${grouped(n)} ${n === 1 ? 'sample' : 'samples'}`;
 
-// A colour of the data as CSS; in the dark somewhat less bright, black text stays readable.
+// A colour of the data as CSS; in the dark theme less bright, with black text still readable.
 function cssColour(rgb, dark) {
 	const part = (shift) => Math.round((rgb >> shift & 255) * (dark ? 0.86 : 1));
 	return `rgb(${part(16)},${part(8)},${part(0)})`;
@@ -31,10 +31,10 @@ function bar(part, whole) {
 	return el('span', {class: 'bar', 'aria-hidden': 'true'}, filled);
 }
 
-// A name that a line breaks before a part of, where it can.
+// A name with possible line breaks before its parts.
 const wrappable = (name) => name.match(/[.$]*[^.$]*/g).flatMap((part, i) => i ? [el('wbr'), part] : [part]);
 
-// One call for many, before the next frame is painted.
+// Merges calls into one before the next repaint.
 function oncePerFrame(action) {
 	let waiting = false;
 	return () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the recording is looked at: a span of time, roots split or merged, kinds left out.
-// Its product is one tree, which all pictures and tables show.
+// Selects a part of the recording: a span of time, roots split or merged, kinds hidden. Makes the
+// one tree that all pictures and tables show.
 
 // The roots that stand for a stack's first frame, the thread's name.
 class Roots {
@@ -16,7 +16,7 @@ class Roots {
 			rec.rootFrame(label);
 	}
 
-	// Whether samples of one stack can have different roots.
+	// True if samples of one stack can have different roots.
 	get byThread() {
 		return this.group !== '' || this.threads === 'id';
 	}
@@ -53,7 +53,7 @@ class Roots {
 	}
 }
 
-// What is counted: nodes of the recording with their samples; of each the thread, where it matters.
+// Counts the nodes of the recording with their samples, and by thread if needed.
 function chooseEntries(rec, state, roots) {
 	const {samples} = rec, hasSpan = state.to > state.from, node = [], thread = [];
 	if (samples && (hasSpan || roots.byThread)) {
@@ -71,8 +71,8 @@ function chooseEntries(rec, state, roots) {
 	return {node, counts: rec.counts.map((list) => node.map((i) => list[i]))};
 }
 
-// What became of the recording's nodes: each of them once below each root that it is shown under.
-// A pair leads from a node of the tree back to its source lines; its parent comes before it.
+// Maps nodes of the tree back to the recording's, for their source lines: each node once below each
+// root that it is shown under. The parent of a pair comes before it.
 class Pairs {
 	constructor(sets, room) {
 		this.count = 0;
@@ -129,8 +129,8 @@ class View {
 		}
 	}
 
-	// The pair of a node below a root; with those above it, made if new. Without recursion: how deep
-	// a stack is, the recorded program decides.
+	// The pair of a node below a root, made with its ancestors if new. Not recursive, since the recorded
+	// program decides how deep a stack is.
 	pair(builder, met, node, top) {
 		const {rec, pairs, hidden, missing} = this;
 		let pair = -1;
@@ -153,7 +153,7 @@ class View {
 		return pair;
 	}
 
-	// Samples by source line of the nodes that `wanted` says yes to, most first.
+	// Samples by source line of the nodes that are `wanted`, most first.
 	lines(wanted) {
 		const {rec, pairs} = this, found = new Map();
 		const total = pairs.self[pairs.self.length - 1].slice(0, pairs.count);
