@@ -75,7 +75,7 @@ static void probe_machine(const struct probe *p)
 	probe_rights(p);
 	probe_kernel(p);
 	probe_perf(p);
-	if (geteuid() == 0) { /* to others all of it is closed, which says nothing */
+	if (geteuid() == 0) { /* they fail without root, whatever the machine allows */
 		probe_events(p);
 		probe_buffers(p);
 		probe_symbols(p);

@@ -68,12 +68,13 @@ static const struct {
 
 /* Options of both programs. */
 #define RECORD_HELP                                                                                \
-	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables from\n"  \
-	"                           a copy of the stack (vm, unless all JVMs keep pointers)\n"     \
-	"      --stack BYTES        of the stack to copy with each sample (32768, less on\n"       \
+	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables and a\n" \
+	"                           copy of the stack (vm, unless all JVMs keep pointers)\n"       \
+	"      --stack BYTES        bytes of the stack copied with each sample (32768, less on\n"  \
 	"                           large machines)\n"                                             \
-	"      --source auto|agent|host  where the names of Java code come from:\n"                \
-	"                           the agent in the JVM, or its memory read from here\n"          \
+	"      --source auto|agent|host  who reads the JVM's code and names: the agent in it, "    \
+	"or\n"                                                                                     \
+	"                           dfg from outside\n"                                            \
 	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
 	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
 	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
@@ -84,12 +85,11 @@ static const struct {
 
 static const char *const help[] = {
 	[PROGRAM_TRIGGER] =
-		"usage: dfg-trigger [options] CONTAINER...     a flame graph of what runs in it\n"
+		"usage: dfg-trigger [options] CONTAINER...     flame graph of a container\n"
 		"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
 		"       dfg-trigger [options] --all            of every container with a JVM\n"
-		"       dfg-trigger [options] --replay SESSION...  draw again, without root\n"
-		"       dfg-trigger [--json] --list            which containers run, by their "
-		"names\n"
+		"       dfg-trigger [options] --replay SESSION...  redraw, without root\n"
+		"       dfg-trigger [--json] --list            list running containers\n"
 		"\n"
 		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
 		"beginning of an id.\n"
@@ -105,21 +105,21 @@ static const char *const help[] = {
 		"  -q, --quiet              no progress\n"
 		"      --version\n" EXIT_HELP,
 	[PROGRAM_TOP] =
-		"usage: dfg-top [options] CONTAINER...     what runs in it, now\n"
-		"       dfg-top [options] --pid PID...     in a process, or its container\n"
-		"       dfg-top [options] --all            in every container with a JVM\n"
+		"usage: dfg-top [options] CONTAINER...     methods of a container, live\n"
+		"       dfg-top [options] --pid PID...     of a process, or its container\n"
+		"       dfg-top [options] --all            of every container with a JVM\n"
 		"\n"
 		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
-		"beginning of an id. Keys: ? shows them, q quits.\n"
+		"beginning of an id. Keys: ? help, q quit.\n"
 		"\n"
-		"  -d, --duration SECONDS   from one refresh to the next (2)\n"
+		"  -d, --duration SECONDS   refresh interval (2)\n"
 		"  -n, --count N            end after N refreshes\n"
-		"      --plain              lines of text; as where the output is no terminal\n"
-		"      --json               one JSON object for each refresh, on a line\n"
+		"      --plain              lines of text (default if the output is no terminal)\n"
+		"      --json               one JSON object per refresh, one per line\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
-		"  -f, --format LIST        what key w writes: svg,html,folded (all)\n"
-		"  -o, --output DIR         where to, not the container's graphs "
-		"directory\n" RECORD_HELP "  -q, --quiet              no remarks\n"
+		"  -f, --format LIST        formats that key w writes (svg,html,folded)\n"
+		"  -o, --output DIR         where key w writes, instead of the container's graphs "
+		"directory\n" RECORD_HELP "  -q, --quiet              errors and warnings only\n"
 		"      --version\n" EXIT_HELP,
 };
 

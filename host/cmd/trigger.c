@@ -200,7 +200,7 @@ static enum exit_status list_containers(const struct options *o)
 	struct err err;
 
 	if (geteuid() != 0) {
-		err_set(&err, 0, "other users' processes are closed to you: run it with sudo");
+		err_set(&err, 0, "listing other users' processes needs root: run it with sudo");
 		return command_fail(EXIT_NOT_PERMITTED, &err);
 	}
 	if (containers_list(o->record.root, &c, &err) < 0)
