@@ -344,20 +344,19 @@ static bool find_answer(const struct str *s, uint32_t seq, struct dump_answer *r
 int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_answer *ret,
 	      struct err *err)
 {
-	uint64_t deadline = clock_ms() + ms;
+	uint64_t deadline = deadline_after((int)ms);
 	bool gone = false, late = false;
 
 	while (!gone && !late) {
 		struct pollfd p[2] = {{.fd = d->closed, .events = POLLIN},
 				      {.fd = pidfd, .events = POLLIN}};
 		CLEANUP(str_fini) struct str text = {0};
-		uint64_t now = clock_ms();
 		char events[1024];
 
-		poll(p, 2, now < deadline ? (int)(deadline - now) : 0);
+		poll(p, 2, deadline_ms_left(deadline));
 		(void)!read(d->closed, events, sizeof(events));
 		gone = p[1].revents != 0;
-		late = clock_ms() >= deadline;
+		late = !deadline_ms_left(deadline);
 		if (read_file(d, &text, err) < 0)
 			return -1;
 		if (!find_answer(&text, d->seq, ret))

@@ -104,13 +104,12 @@ static bool keeps_frame_pointers(int fd)
 static int poller_wait_first(struct poller *p, struct session_jvm *jvm, struct err *err)
 {
 	struct pollfd fd = {.fd = p->first, .events = POLLIN};
-	uint64_t deadline = clock_ms() + FIRST_MS;
+	uint64_t deadline = deadline_after(FIRST_MS);
 	const struct err *its = &p->report->err;
-	uint64_t now;
-	int ready = 0;
+	int ready = 0, left;
 
-	while (ready <= 0 && (now = clock_ms()) < deadline)
-		ready = poll(&fd, 1, (int)(deadline - now));
+	while (ready <= 0 && (left = deadline_ms_left(deadline)) != 0)
+		ready = poll(&fd, 1, left);
 	poller_note(p, jvm);
 	jvm->keeps_fp = keeps_frame_pointers(p->file);
 	if (p->report->taken > 0)
@@ -152,10 +151,10 @@ static bool poller_has_answered(const struct poller *p)
 static void poller_end(struct poller *p, int ms, struct session_jvm *jvm)
 {
 	struct pollfd fd = {.fd = p->first}; /* closed after the last one */
-	uint64_t deadline = clock_ms() + (uint64_t)ms;
+	uint64_t deadline = deadline_after(ms);
 
-	for (uint64_t now; !fd.revents && (now = clock_ms()) < deadline;)
-		(void)poll(&fd, 1, (int)(deadline - now));
+	for (int left; !fd.revents && (left = deadline_ms_left(deadline)) != 0;)
+		(void)poll(&fd, 1, left);
 	poller_note(p, jvm);
 	if (fd.revents) {
 		child_detach(&p->child);
