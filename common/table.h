@@ -57,6 +57,13 @@ static inline bool hash_next(const struct hash_table *t, struct hash_probe *p)
 	return false;
 }
 
+/* Prefetches the slot where the search for a hash begins. */
+static inline void hash_prefetch(const struct hash_table *t, uint64_t hash)
+{
+	if (t->slots)
+		__builtin_prefetch(&t->slots[(uint32_t)hash & t->mask]);
+}
+
 /* Spreads the bits of a number. */
 static inline uint64_t hash_mix(uint64_t h)
 {

@@ -4,7 +4,20 @@
 #include "common/str.h"
 #include "common/table.h"
 
+#define LAST_STACKS 8
+
+/* The last stack that was added with a first frame: the next one of that thread shares most of its
+ * outer nodes. Without this, --replay of 53 840 samples with frame pointers takes @PCT@ % more
+ * processor time. */
+struct last_stack {
+	struct step {
+		uint32_t frame, node, hash;
+	} * steps; /* outermost first */
+	size_t len, cap;
+};
+
 struct stacks {
+	struct last_stack last[LAST_STACKS]; /* by the first frame */
 	struct frames *frames;
 
 	struct stack_node *nodes;
@@ -36,6 +49,8 @@ void stacks_free(struct stacks *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; i < LAST_STACKS; i++)
+		free(s->last[i].steps);
 	frames_free(s->frames);
 	free(s->nodes);
 	hash_fini(&s->index);
@@ -52,9 +67,15 @@ struct frames *stacks_frames(const struct stacks *s)
 	return s->frames;
 }
 
-static uint32_t find_child(struct stacks *s, uint32_t parent, uint32_t frame)
+/* Hash of a node, from its parent's: those of a whole stack are known before any of its nodes. */
+static uint32_t child_hash(uint32_t parent, uint32_t frame)
 {
-	uint64_t hash = hash_mix((uint64_t)parent << 32 | frame);
+	return (uint32_t)hash_mix((uint64_t)parent << 32 | frame);
+}
+
+/* Finds or adds a child; `hash` is the child's. */
+static uint32_t find_child(struct stacks *s, uint32_t parent, uint32_t frame, uint32_t hash)
+{
 	uint32_t n = (uint32_t)s->node_count;
 
 	for (struct hash_probe p = {.hash = hash}; hash_next(&s->index, &p);)
@@ -62,27 +83,55 @@ static uint32_t find_child(struct stacks *s, uint32_t parent, uint32_t frame)
 			return p.index;
 	s->nodes = grow(s->nodes, s->node_count, &s->node_cap, sizeof(*s->nodes));
 	s->nodes[n] = (struct stack_node){
-		.frame = frame, .parent = parent, .next = s->nodes[parent].first};
+		.frame = frame, .parent = parent, .next = s->nodes[parent].first, .hash = hash};
 	s->nodes[parent].first = n;
 	s->node_count++;
 	hash_add(&s->index, hash, n);
 	return n;
 }
 
+static uint32_t child(struct stacks *s, uint32_t parent, uint32_t frame)
+{
+	return find_child(s, parent, frame, child_hash(s->nodes[parent].hash, frame));
+}
+
 uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_t count)
 {
-	uint32_t node = find_child(s, parent, frame);
+	uint32_t node = child(s, parent, frame);
 
 	s->nodes[node].self += count;
 	return node;
 }
 
+/* Takes the frames from `same` on into the last stack; prefetches the index for all of them, which
+ * would wait for memory one by one. */
+static void set_steps(const struct stacks *s, struct last_stack *last, const uint32_t *frames,
+		      size_t n, size_t same)
+{
+	uint32_t hash = same ? last->steps[same - 1].hash : 0;
+
+	for (last->len = same; last->len < n; last->len++) {
+		hash = child_hash(hash, frames[last->len]);
+		hash_prefetch(&s->index, hash);
+		last->steps = grow(last->steps, last->len, &last->cap, sizeof(*last->steps));
+		last->steps[last->len] = (struct step){.frame = frames[last->len], .hash = hash};
+	}
+}
+
 uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count)
 {
-	uint32_t node = 0;
+	struct last_stack *last = &s->last[n ? frames[0] % LAST_STACKS : 0];
+	size_t same = 0;
+	uint32_t node;
 
-	for (size_t i = 0; i < n; i++)
-		node = find_child(s, node, frames[i]);
+	while (same < n && same < last->len && last->steps[same].frame == frames[same])
+		same++;
+	set_steps(s, last, frames, n, same);
+	node = same ? last->steps[same - 1].node : 0;
+	for (size_t i = same; i < n; i++) {
+		node = find_child(s, node, frames[i], last->steps[i].hash);
+		last->steps[i].node = node;
+	}
 	s->nodes[node].self += count;
 	return node;
 }
@@ -148,7 +197,7 @@ static uint32_t graft_node(const struct grafting *g, uint32_t n)
 	}
 	if (!*frame)
 		*frame = graft_frame(g->to, g->from->frames, node->frame, g->how) + 1;
-	return find_child(g->to, under, *frame - 1);
+	return child(g->to, under, *frame - 1);
 }
 
 void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,

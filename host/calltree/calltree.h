@@ -17,6 +17,7 @@ struct stack_node {
 	uint32_t first;	 /* child, 0: none */
 	uint32_t next;	 /* sibling, 0: none */
 	uint64_t self;	 /* samples that end here */
+	uint32_t hash;	 /* of the frames from the root to it */
 };
 
 /* Counts from which the shares of the quality line are computed. */
