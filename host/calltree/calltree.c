@@ -7,7 +7,7 @@
 #define LAST_STACKS 8
 
 /* The last stack that was added with a first frame: the next one of that thread shares most of its
- * outer nodes. Without this, --replay of 53 840 samples with frame pointers takes @PCT@ % more
+ * outer nodes. Without this, --replay of 53 840 samples with frame pointers takes far more
  * processor time. */
 struct last_stack {
 	struct step {
