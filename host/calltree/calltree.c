@@ -4,12 +4,12 @@
 #include "common/str.h"
 #include "common/table.h"
 
-#define LAST_STACKS 8
+#define PATHS 8
 
 /* The last stack that was added with a first frame: the next one of that thread shares most of its
  * outer nodes. Without this, --replay of 53 840 samples with frame pointers takes far more
  * processor time. */
-struct last_stack {
+struct path {
 	struct step {
 		uint32_t frame, node, hash;
 	} * steps; /* outermost first */
@@ -17,7 +17,7 @@ struct last_stack {
 };
 
 struct stacks {
-	struct last_stack last[LAST_STACKS]; /* by the first frame */
+	struct path paths[PATHS]; /* by the first frame */
 	struct frames *frames;
 
 	struct stack_node *nodes;
@@ -49,8 +49,8 @@ void stacks_free(struct stacks *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < LAST_STACKS; i++)
-		free(s->last[i].steps);
+	for (size_t i = 0; i < PATHS; i++)
+		free(s->paths[i].steps);
 	frames_free(s->frames);
 	free(s->nodes);
 	hash_fini(&s->index);
@@ -103,34 +103,34 @@ uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_
 	return node;
 }
 
-/* Takes the frames from `same` on into the last stack; prefetches the index for all of them, which
+/* Takes the frames from `same` on into the path; prefetches the index for all of them, which
  * would wait for memory one by one. */
-static void set_steps(const struct stacks *s, struct last_stack *last, const uint32_t *frames,
-		      size_t n, size_t same)
+static void set_steps(const struct stacks *s, struct path *path, const uint32_t *frames, size_t n,
+		      size_t same)
 {
-	uint32_t hash = same ? last->steps[same - 1].hash : 0;
+	uint32_t hash = same ? path->steps[same - 1].hash : 0;
 
-	for (last->len = same; last->len < n; last->len++) {
-		hash = child_hash(hash, frames[last->len]);
+	for (path->len = same; path->len < n; path->len++) {
+		hash = child_hash(hash, frames[path->len]);
 		hash_prefetch(&s->index, hash);
-		last->steps = grow(last->steps, last->len, &last->cap, sizeof(*last->steps));
-		last->steps[last->len] = (struct step){.frame = frames[last->len], .hash = hash};
+		path->steps = grow(path->steps, path->len, &path->cap, sizeof(*path->steps));
+		path->steps[path->len] = (struct step){.frame = frames[path->len], .hash = hash};
 	}
 }
 
 uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count)
 {
-	struct last_stack *last = &s->last[n ? frames[0] % LAST_STACKS : 0];
+	struct path *path = &s->paths[n ? frames[0] % PATHS : 0];
 	size_t same = 0;
 	uint32_t node;
 
-	while (same < n && same < last->len && last->steps[same].frame == frames[same])
+	while (same < n && same < path->len && path->steps[same].frame == frames[same])
 		same++;
-	set_steps(s, last, frames, n, same);
-	node = same ? last->steps[same - 1].node : 0;
+	set_steps(s, path, frames, n, same);
+	node = same ? path->steps[same - 1].node : 0;
 	for (size_t i = same; i < n; i++) {
-		node = find_child(s, node, frames[i], last->steps[i].hash);
-		last->steps[i].node = node;
+		node = find_child(s, node, frames[i], path->steps[i].hash);
+		path->steps[i].node = node;
 	}
 	s->nodes[node].self += count;
 	return node;

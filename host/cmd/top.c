@@ -14,11 +14,10 @@
 #include "dfg/paths.h"
 #include "doctor/probe.h"
 #include "record/agent_client.h"
-#include "top/collector.h"
-#include "top/window.h"
 #include "top/history.h"
-#include "top/live.h"
 #include "top/plain.h"
+#include "top/top.h"
+#include "top/window.h"
 
 #define END_MS 5000 /* for the collector, to end its children */
 

@@ -118,7 +118,7 @@ static int check_layouts(struct perfdata *pd, struct err *err)
 	}
 	pd->by_identifier = all && pd->event_count > 1;
 	if (!same && !all)
-		return err_set(err, 0, "perf.data: several events that cannot be told apart");
+		return err_set(err, 0, "perf.data: several events that cannot be distinguished");
 	return 0;
 }
 

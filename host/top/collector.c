@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "top/collector.h"
+#include "top/top.h"
 
 #include <errno.h>
 #include <signal.h>

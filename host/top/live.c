@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "top/live.h"
+#include "top/top.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -31,7 +31,7 @@ struct window {
 /* Opens both ends: [0] receives, [1] sends. */
 MUST_CHECK int feed_open(int ret[2], struct err *err);
 
-/* Sends a window with its tree file. Returns 1; 0 if the reader is too far behind for it to fit; -1
+/* Sends a window with its tree file. Returns 1; 0 if the reader is too slow for it to fit; -1
  * if the reader has ended. Never waits. */
 int feed_send(int fd, const struct window *w, int tree);
 

@@ -17,7 +17,7 @@ static inline struct stacks *stacks_of(const char *folded)
 	return s;
 }
 
-/* What a writer put into a descriptor; "" when it failed. Owned by the caller. */
+/* Returns the output of a writer; "" when it failed. Owned by the caller. */
 static inline char *drawn_text(int fd)
 {
 	struct str text = {0};

@@ -73,7 +73,7 @@ static void fp_chain_part(const struct fp_sample *s, const struct perf_sample *s
 	fp_java_part(s, addrs, n, ret);
 }
 
-/* Whether the frame that a frame pointer belongs to is that of a caller at `addr`. */
+/* True if the frame that a frame pointer belongs to is that of a caller at `addr`. */
 static bool fp_is_of(const struct fp_sample *s, uint64_t fp, uint64_t addr)
 {
 	const struct snapfile_code *c = fp_code(s->snapshot, s->time, addr);
@@ -117,7 +117,7 @@ static bool fp_is_called(const struct fp_sample *s, uint64_t addr, uint64_t next
 	return false;
 }
 
-/* How the two differ; NULL: they do not. */
+/* Names the difference of the two; NULL: there is none. */
 static const char *fp_difference(const struct fp_sample *s, const struct fp_part *ours,
 				 const struct fp_part *theirs)
 {

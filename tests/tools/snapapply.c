@@ -65,7 +65,7 @@ static void gone_add(struct part *part, const uint8_t *p)
 	}
 }
 
-/* What of the code so far is neither gone nor written over, and the part's own. */
+/* Keeps the code so far that is neither gone nor overwritten, and the part's own. */
 static void part_apply(struct part *part)
 {
 	struct list all = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the agent is asked: request lines and the options of a load. The sources are included, since
+/* Requests to the agent: request lines and the options of a load. The sources are included, since
  * the agent is built without a libc and is in no archive. */
 #include "agent-jni/request.c"
 #include "agent-jni/text.c"

@@ -17,7 +17,7 @@ static int memory_file(void)
 	return (int)sys_call2(__NR_memfd_create, "map", 0);
 }
 
-/* Nothing can be written at or behind this offset of any file (SIGXFSZ is blocked in main). */
+/* Nothing can be written at or after this offset of any file (SIGXFSZ is blocked in main). */
 static void limit_set(uint64_t bytes)
 {
 	uint64_t limit[2];
@@ -52,8 +52,8 @@ static bool fill(int fd, unsigned lines, uint64_t *ret_bytes)
 	return writer_end(&out, &t, true);
 }
 
-/* What the host checks: lines, a trailer that counts them right, and zeros. Returns the trailer's
- * status, -1 when anything is wrong. */
+/* Checks as the host does: lines, a trailer that counts them right, and zeros. Returns the
+ * trailer's status, -1 when anything is wrong. */
 static int verify(int fd, unsigned *ret_lines)
 {
 	unsigned lines = 0, entries, skipped, seq;

@@ -12,7 +12,7 @@
 
 static char file[FILE_BYTES];
 
-/* Nothing can be written at or behind this offset of any file (SIGXFSZ is blocked in main). */
+/* Nothing can be written at or after this offset of any file (SIGXFSZ is blocked in main). */
 static void limit_set(uint64_t bytes)
 {
 	uint64_t limit[2];
@@ -53,7 +53,7 @@ static bool fill(int fd, unsigned records, bool ended)
 	return writer_end(&out, &t, ended);
 }
 
-/* What the host checks. Returns the trailer's status, -1 when anything is wrong. */
+/* Checks as the host does. Returns the trailer's status, -1 when anything is wrong. */
 static int verify(int fd, unsigned *ret_records)
 {
 	unsigned codes = 0, entries, skipped, seq;

@@ -54,7 +54,7 @@ static void test_clock(void)
 	is_int((int64_t)a.head.time, 1000, "when it began, by the host's clock");
 	is_int((int64_t)a.end.time, 3000, "when it ended");
 	answer_set_clock((char *)&a, sizeof(a), -9000);
-	is_int((int64_t)a.head.time, 10000, "of one that is behind");
+	is_int((int64_t)a.head.time, 10000, "of one that is after");
 }
 
 int main(void)

@@ -39,7 +39,7 @@ static void test_sub(void)
 	is_int(bytes_u16(&s), 0x0201, "inside a slice");
 	is_int(bytes_u16(&s), 0, "not beyond it");
 	ok(s.bad && !b.bad, "only the slice is bad");
-	is_int(bytes_u8(&b), 4, "the whole goes on behind it");
+	is_int(bytes_u8(&b), 4, "the whole goes on after it");
 	t = bytes_sub(&b, 1);
 	ok(t.bad && b.bad && t.len == 0, "a slice that is not there");
 }

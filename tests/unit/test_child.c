@@ -55,7 +55,7 @@ static void test_limit(void)
 	str_adds(&s, "before:");
 	is_int(shell("head -c 1000000 /dev/zero | tr '\\0' x", 5000, 10, &s), 0,
 	       "more output than wanted: runs to its end");
-	is_str(s.buf, "before:xxxxxxxxxx", "the first ten bytes, behind what was there");
+	is_str(s.buf, "before:xxxxxxxxxx", "the first ten bytes, after what was there");
 }
 
 static void test_timeout(void)
@@ -285,7 +285,7 @@ static void test_leave(void)
 	ok(child_fork(ends, NULL, &c, &err) == 0, "a child");
 	pid = c.pid;
 	child_detach(&c);
-	ok(c.pid < 0 && c.pidfd < 0, "that is left to itself");
+	ok(c.pid < 0 && c.pidfd < 0, "that is detached");
 	ok(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0, "has ended");
 	ok(child_fork(ends, NULL, &next, &err) == 0, "and when the next one starts");
 	ok(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0 && errno == ECHILD,

@@ -188,7 +188,7 @@ static void mark_thread(void *arg, size_t i)
 	thread_ids[i]++;
 }
 
-/* Where no thread can be had, the work is done all the same. */
+/* Without a second thread the work is done by the first. */
 static int no_threads(void)
 {
 	static const char *const names[] = {"exit_group", "mmap", "munmap", "mprotect",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which daemon reads a configuration file, and whether it has read it as it is: this process plays
- * one. */
+/* Finds the daemon that reads a configuration file, and tells if it has read its current content:
+ * this process plays one. */
 #include "setup/daemon.h"
 
 #include <fcntl.h>

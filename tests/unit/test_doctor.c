@@ -50,7 +50,7 @@ static const struct finding *finding_of(const char *what)
 	return NULL;
 }
 
-/* Whether the probe finds `what` in this state, with these words. */
+/* True if the probe finds `what` in this state, with these words. */
 static void finds(void (*probe)(const struct probe *), const char *what, enum finding_state state,
 		  const char *words)
 {
@@ -69,7 +69,7 @@ static void test_kernel(void)
 {
 	forget();
 	probe_kernel(&machine);
-	is_int((int64_t)found.count, 0, "nothing is said of what cannot be seen");
+	is_int((int64_t)found.count, 0, "there is no finding about what cannot be seen");
 	put("proc/sys/kernel/osrelease", "4.19.0-27-amd64\n");
 	finds(probe_kernel, "kernel", FINDING_NO, "Linux 4.19.0-27-amd64: no openat2");
 	put("proc/sys/kernel/osrelease", "5.10.0\n");
@@ -278,7 +278,7 @@ static void test_refused(void)
 		abort();
 	seccomp_release(filter);
 	finds(probe_events, "events", FINDING_NO, "refuses perf_event_open(2)");
-	is_int((int64_t)found.count, 1, "then nothing is said of stacks and counters");
+	is_int((int64_t)found.count, 1, "then there is no finding about stacks and counters");
 	probe_explain("/nonexistent", &why);
 	ok(has_prefix(why.msg, "perf recorded nothing; "), "explained: %s", why.msg);
 	findings_fini(&found);

@@ -73,7 +73,7 @@ static void begin(enum image_release release)
 	ok(has_prefix(next(false), "whole"), "layout %d: the first is whole", (int)release);
 }
 
-/* What is said of code, with "here" for that of block i of the first heap. */
+/* Describes the records of code, with "here" for that of block i of the first heap. */
 static const char *expect(const char *format, int i)
 {
 	static char buf[256];
@@ -168,10 +168,10 @@ static void test_classes(void)
 	is_str(next(false), "delta end", "once");
 	image_set(&s.im, klass + 40, klass, 8);
 	image_set(&s.im, s.loader + 16, klass, 8);
-	is_str(next(false), "delta end", "a circle behind what is known is not walked");
+	is_str(next(false), "delta end", "a circle after what is known is not walked");
 }
 
-/* Methods whose memory may be used again: a delta behind which a loader is missing lists all. */
+/* Methods whose memory may be used again: a delta after which a loader is missing lists all. */
 static void test_unloaded(void)
 {
 	uint64_t loader;
@@ -261,7 +261,7 @@ static void test_failure(void)
 	next(false);
 	is_int(result.status, DFG_DUMP_NO_SPACE, "a sink that is full");
 	room = SIZE_MAX;
-	ok(has_prefix(next(false), "whole"), "what comes behind a delta that was cut is whole");
+	ok(has_prefix(next(false), "whole"), "what comes after a delta that was cut is whole");
 	s.im.array = 0;
 	image_set(&s.im, s.im.heaps, 0, 8);
 	next(false);

@@ -120,7 +120,7 @@ static void test_bad_blobs(void)
 	is_int(result.skipped, 1, "is counted");
 	BREAK(ALL_BUT_MAIN, "code that ends before it begins",
 	      image_set(&im, im.block[0] + IM_HEADER + 60, 8, 4));
-	BREAK(ALL_BUT_MAIN, "code behind the blob",
+	BREAK(ALL_BUT_MAIN, "code after the blob",
 	      image_set(&im, im.block[0] + IM_HEADER + 60, 0x7fffffff, 4));
 	BREAK(ALL_BUT_MAIN, "a name in a hole",
 	      image_set(&im, im.block[0] + IM_HEADER + 16, hole, 8));
@@ -129,7 +129,7 @@ static void test_bad_blobs(void)
 	      image_set(&im, im.block[0] + IM_HEADER + 112, hole, 8));
 	BREAK(ALL_BUT_MAIN, "a method at the end of the address space",
 	      image_set(&im, im.block[0] + IM_HEADER + 112, UINT64_MAX - 8, 8));
-	BREAK(ALL_BUT_MAIN, "a name index behind the pool",
+	BREAK(ALL_BUT_MAIN, "a name index after the pool",
 	      image_set(&im, im.const_method + 42, 8, 2));
 	BREAK(ALL_BUT_MAIN, "a name index of 0", image_set(&im, im.const_method + 42, 0, 2));
 	BREAK(ALL_BUT_MAIN, "a descriptor that is none",
@@ -206,7 +206,7 @@ static void test_bad_tables(void)
 	NO_TABLES("an offset larger than any object",
 		  image_set(&im, im.structs + 16 * IM_STRIDE + IM_OFFSET, 1u << 20, 8));
 	NO_TABLES("no heaps yet", image_set(&im, im.heaps, 0, 8));
-	/* The same name for ever. */
+	/* The same name, forever. */
 	NO_TABLES("a table that is nonsense to its end",
 		  set_variable("gHotSpotVMStructs", im.structs);
 		  set_variable("gHotSpotVMStructEntryArrayStride", IM_STRIDE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What machine code says about its frame: sequences as HotSpot's assembler makes them, and
+/* Reads the frame of machine code: sequences as HotSpot's assembler makes them, and
  * instructions that only look like them (arm64). */
 #include "hotspot/scan.h"
 #include "lib/tap.h"
@@ -101,7 +101,7 @@ static void test_exits(void)
 		CODE(NOP, LOAD, ADD_48, POLL, CMP, B_HI, RET, NOP);
 		one_exit(&code, 8, 28, "17 and later: ldr, cmp, b.hi, ret");
 		code.size = 24;
-		no_exit(&code, "the return is behind the end");
+		no_exit(&code, "the return is after the end");
 		code.size = sizeof(insns);
 		code.frame_size = 64;
 		no_exit(&code, "another frame size");
@@ -159,9 +159,9 @@ static void test_calls(void)
 	       "without regions, all");
 	is_int(hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls, 1), 1,
 	       "no more than there is room for");
-	ok(hs_scan_is_after_call(code.bytes, 4), "behind bl");
-	ok(hs_scan_is_after_call(code.bytes, 32), "behind blr");
-	ok(!hs_scan_is_after_call(code.bytes, 24), "behind add");
+	ok(hs_scan_is_after_call(code.bytes, 4), "after bl");
+	ok(hs_scan_is_after_call(code.bytes, 32), "after blr");
+	ok(!hs_scan_is_after_call(code.bytes, 24), "after add");
 }
 
 int main(void)

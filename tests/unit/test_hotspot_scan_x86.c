@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What machine code says about its frame: sequences as HotSpot's assembler makes them, and bytes
+/* Reads the frame of machine code: sequences as HotSpot's assembler makes them, and bytes
  * that only look like them (x86-64). */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void test_prologue(void)
 		is_int(p.push_end, 10, "bang, push, sub: the push");
 		is_int(p.sub_end, 14, "and the sub");
 		hs_scan_prologue(&code, 12, &p);
-		is_int(p.push_end, SNAP_NONE, "an entry behind all of it");
+		is_int(p.push_end, SNAP_NONE, "an entry after all of it");
 		code.frame_size = 64;
 		hs_scan_prologue(&code, 2, &p);
 		is_int(p.push_end, SNAP_NONE, "the sub of another frame size");
@@ -42,13 +42,13 @@ static void test_prologue(void)
 		is_int(p.sub_end, SNAP_NONE, "a frame that is never complete");
 		code.frame_complete = 1000;
 		hs_scan_prologue(&code, 2, &p);
-		is_int(p.sub_end, SNAP_NONE, "a frame that is complete behind the code");
+		is_int(p.sub_end, SNAP_NONE, "a frame that is complete after the code");
 	}
 	{
 		CODE(BANG, PUSH, 0x48, 0x8b, 0xec, 0x48, 0x81, 0xec, 0x20, 0, 0, 0);
 		hs_scan_prologue(&code, 0, &p);
 		is_int(p.push_end, 8, "PreserveFramePointer: the push");
-		is_int(p.sub_end, 18, "and the long sub behind mov rbp, rsp");
+		is_int(p.sub_end, 18, "and the long sub after mov rbp, rsp");
 	}
 	{
 		CODE(0x48, 0x81, 0xec, 0x28, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x20);
@@ -61,7 +61,7 @@ static void test_prologue(void)
 		code.frame_size = 16;
 		hs_scan_prologue(&code, 0, &p);
 		is_int(p.push_end, 8, "the smallest frame: the push");
-		is_int(p.sub_end, 8, "and no sub behind it");
+		is_int(p.sub_end, 8, "and no sub after it");
 	}
 	{
 		CODE(BANG, PUSH, 0x48, 0x83);
@@ -74,7 +74,7 @@ static void test_prologue(void)
 		code.frame_complete = SNAP_NONE;
 		code.leaves = true;
 		hs_scan_prologue(&code, 0, &p);
-		is_int(p.sub_end, 5, "ExceptionBlob: the sub behind its push");
+		is_int(p.sub_end, 5, "ExceptionBlob: the sub after its push");
 		code.leaves = false;
 		hs_scan_prologue(&code, 0, &p);
 		is_int(p.sub_end, SNAP_NONE, "which methods do not have");
@@ -106,7 +106,7 @@ static void test_exits(void)
 		CODE(NOP, ADD, POP, 0x49, 0x3b, 0xa7, 0x58, 3, 0, 0, 0x0f, 0x87, 1, 0, 0, 0, RET);
 		one_exit(&code, 5, 20, "17 and later: cmp, ja, ret");
 		code.size--;
-		no_exit(&code, "the return is behind the end");
+		no_exit(&code, "the return is after the end");
 		code.size++;
 		code.frame_size = 32;
 		no_exit(&code, "the add of another frame size");
@@ -150,7 +150,7 @@ static void test_exits(void)
 		     0x0f, RET);
 		one_exit(&code, 4, 20, "the reserved stack's slow way is jumped over");
 		code.size -= 3;
-		no_exit(&code, "a jump behind the end");
+		no_exit(&code, "a jump after the end");
 	}
 	{
 		CODE(ADD, POP, 0x0f, 0x82, 4, 0, 0, 0, 0x0f, 0x0b, 0x0f, 0x0b, RET);
@@ -173,7 +173,7 @@ static void test_exits(void)
 	}
 	{
 		CODE(ADD, POP, 0x5a, 0x41, 0xff, 0xe2);
-		no_exit(&code, "a pop of rdx behind a method's");
+		no_exit(&code, "a pop of rdx after a method's");
 		code.leaves = true;
 		one_exit(&code, 4, 6, "rethrow takes the address off");
 	}
@@ -207,7 +207,7 @@ static void test_calls(void)
 	       "none that goes elsewhere");
 }
 
-/* Code is looked through eight bytes at a time: whatever stands in front of, and behind, an exit
+/* Code is looked through eight bytes at a time: whatever stands in front of, and after, an exit
  * or a call, it is found. */
 static void test_places(void)
 {
@@ -218,22 +218,22 @@ static void test_places(void)
 	unsigned found = 0;
 
 	for (uint32_t at = 0; at < 20; at++) {
-		for (uint32_t behind = 0; behind < 20; behind++) {
+		for (uint32_t after = 0; after < 20; after++) {
 			struct snap_exit exits[2] = {{0}};
 			uint32_t calls[2] = {0};
 
 			memset(bytes, NOP, sizeof(bytes));
 			memcpy(bytes + at, exit, sizeof(exit));
-			code.size = at + (uint32_t)sizeof(exit) + behind;
+			code.size = at + (uint32_t)sizeof(exit) + after;
 			found += hs_scan_exits(&code, exits, 2) == 1 && exits[0].pop == at + 4;
 			memset(bytes, NOP, sizeof(bytes));
 			memcpy(bytes + at, call, sizeof(call));
-			code.size = at + (uint32_t)sizeof(call) + behind;
+			code.size = at + (uint32_t)sizeof(call) + after;
 			found += hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls,
 					       2) == 1 &&
 				 calls[0] == at + sizeof(call);
 			memcpy(bytes + at, far, sizeof(far));
-			code.size = at + (uint32_t)sizeof(far) + behind;
+			code.size = at + (uint32_t)sizeof(far) + after;
 			found += hs_scan_calls(&code, NULL, 0, code.start, code.start + 4096, calls,
 					       2) == 1 &&
 				 calls[0] == at + sizeof(far);

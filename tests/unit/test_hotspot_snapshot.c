@@ -188,17 +188,17 @@ static void test_lies(void)
 {
 	uint64_t hole = IMAGE_BASE - 4096;
 
-	LOST("a place behind the scopes' data", snap_image_set_pc(&s, 2, 30, 1000));
+	LOST("a place after the scopes' data", snap_image_set_pc(&s, 2, 30, 1000));
 	LOST("PcDescs out of order", snap_image_set_pc(&s, 2, 20, s.place[1]));
 	LOST("a scope that is its own sender",
 	     *snap_image_pack(&s.im, image_at(&s.im, s.scopes + s.place[1]),
 			      (uint32_t)s.place[1]) += 0);
-	LOST("a sender behind its scope",
+	LOST("a sender after its scope",
 	     *snap_image_pack(&s.im, image_at(&s.im, s.scopes + s.place[0]),
 			      (uint32_t)s.place[2]) += 0);
 	LOST("PcDescs that end before they begin",
 	     image_set(&s.im, BLOB + (s.im.release == IMAGE_25 ? 148 : 8), 1, 4));
-	LOST("PcDescs behind all there is",
+	LOST("PcDescs after all there is",
 	     image_set(&s.im, BLOB + (s.im.release == IMAGE_25 ? 148 : 8), 0x7fffffff, 4));
 	BREAK(IMAGE_25, "", "immutable data in a hole", image_set(&s.im, BLOB + 96, hole, 8));
 	is_int(result.skipped, 1, "is counted");
@@ -207,7 +207,7 @@ static void test_lies(void)
 	      image_set(&s.im, BLOB + 104, 0x7fffffff, 4));
 	BREAK(IMAGE_25, "", "a byte that packs no number",
 	      image_set(&s.im, s.scopes + s.place[0], 0, 1));
-	BREAK(IMAGE_25, " [24 ?@4:0]", "a method index behind the metadata",
+	BREAK(IMAGE_25, " [24 ?@4:0]", "a method index after the metadata",
 	      image_set(&s.im, s.scopes + s.place[0] + 1, 100, 1));
 	BREAK(IMAGE_17, " [24 ?@4:0]", "a method in a hole", image_set(&s.im, s.metadata, hole, 8));
 	BREAK(IMAGE_17, " [24 ?@4:0]", "a method that is none", image_set(&s.im, s.metadata, 3, 8));

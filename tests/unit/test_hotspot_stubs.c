@@ -101,7 +101,7 @@ static void build(enum image_release release)
 	variables = image_new(im, VARIABLES * 8);
 	list = variables + 40 * 8;
 	image_set(im, list, desc[0], 8);
-	/* What else variables have: nonsense, holes, a list that is none. */
+	/* Other contents of the variables: garbage, holes, a list without an end. */
 	image_set(im, variables, 0xdeadbeefcafef00d, 8);
 	image_set(im, variables + 8, 0x10000, 8);
 	image_set(im, variables + 16, code_of(0) & ~7ull, 8);
@@ -142,7 +142,7 @@ static void test_names(void)
 		state = calloc(1, HS_STATE_BYTES);
 		source.variables.low -= 8192;
 		hole = source.variables.low;
-		ok(strstr(next(), "stub_0@") != NULL, "found behind a hole, too");
+		ok(strstr(next(), "stub_0@") != NULL, "found after a hole, too");
 		hole = 0;
 	}
 }

@@ -50,7 +50,7 @@ static void test_lines(void)
 				     "-1 10 minus\n"
 				     "\n"
 				     "#dfg1 end seq=1 status=0 entries=3 skipped=0 bytes=1 us=1\n"
-				     "7f0000005000 10 behind.the.trailer\n");
+				     "7f0000005000 10 after.the.trailer\n");
 
 	is_at(pm, 0x7f0000002000, "java.lang.String.hashCode");
 	is_at(pm, 0x7f00000020ff, "java.lang.String.hashCode");
@@ -134,7 +134,7 @@ static void test_file(void)
 	struct err err;
 
 	ok(fd >= 0 && write(fd, text, strlen(text)) > 0 && ftruncate(fd, 8 << 20) == 0 &&
-		   pwrite(fd, "200 10 behind.zeros\n", 20, 4 << 20) == 20,
+		   pwrite(fd, "200 10 after.zeros\n", 20, 4 << 20) == 20,
 	   "a file of 8 MiB");
 	is_int(perf_map_read(pm, fd, &err), 0, "is read");
 	perf_map_finish(pm);

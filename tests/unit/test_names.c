@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which containers a name means. */
+/* Finds the containers that a name matches. */
 #include <jansson.h>
 
 #include "common/str.h"

@@ -50,7 +50,7 @@ int main(void)
 	is_int(o.record.source, SOURCE_HOST, "source");
 	is_int(o.record.trigger, TRIGGER_SIGNAL, "trigger");
 	is_int((int64_t)o.record.name_count, 2, "two containers");
-	ok(o.quiet, "an option behind the names");
+	ok(o.quiet, "an option after the names");
 
 	is_int(parse("dfg-trigger -f svg,svg web"), 0, "a format twice");
 	is_int((int64_t)o.formats.count, 1, "is drawn once");

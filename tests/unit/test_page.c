@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a page knows of a recording: samples with times and threads, source lines. */
+/* The contents of a page: samples with times and threads, source lines. */
 #include "calltree/samples.h"
 #include "format/html.h"
 #include "lib/drawn.h"

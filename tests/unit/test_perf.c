@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a recording will take, asked beforehand. */
+/* Estimates the size of a recording before it begins. */
 #include "record/perf.h"
 
 #include <fcntl.h>

@@ -204,7 +204,7 @@ static void test_names(void)
 
 	start_jvm(&f);
 	ADD(&f, USER, 0x7000010, 0x7001010, 0x7002010, 0x51000);
-	ADD(&f, USER, 0x7000100, 0x7000100);	 /* a leaf, and a return behind the last call */
+	ADD(&f, USER, 0x7000100, 0x7000100);	 /* a leaf, and a return after the last call */
 	ADD(&f, USER, 0x7003000, 0x8000001);	 /* a hostile name; memory that is not code */
 	ADD(&f, USER, 0x700f000, 0x71001, 0x10); /* code without a name, a file, nothing */
 	ADD(&f, KERNEL, 0xffffffff81000000, USER, 0x51001);

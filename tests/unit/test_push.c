@@ -40,7 +40,9 @@ static void check_address(const char *url, const char *container, const char *po
 	session_fini(&s);
 }
 
-#define REST  "%2Ccontainer_id%3D0123%2Chost%3Ddb1%7D&from=1795255200&until=1795255230&sampleRate=99"
+#define REST                                                                                       \
+	"%2Ccontainer_id%3D0123%2Chost%3Ddb1%7D&from=1795255200&until=1795255230"                  \
+	"&sampleRate=99"
 #define QUERY "/ingest?format=pprof&spyName=dfg&name="
 
 static void test_address(void)

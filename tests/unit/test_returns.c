@@ -15,7 +15,7 @@ static void keep(struct returns *r, uint64_t addr)
 	a->known = true;
 }
 
-/* How many of the addresses up to `last` are known, and say what they were told. */
+/* Counts the addresses up to `last` that are known with the values that were set. */
 static uint64_t known(struct returns *r, uint64_t last)
 {
 	uint64_t n = 0;

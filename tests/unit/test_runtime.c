@@ -9,7 +9,7 @@
 #include "common/fs.h"
 #include "lib/tap.h"
 
-/* What a native image has. */
+/* The parts of a native image. */
 __attribute__((section(".svm_heap"), used)) static int heap = 1;
 
 static void test_cut(int self)
@@ -41,7 +41,7 @@ static void test_lies(int self)
 	(void)!pread(self, &head, sizeof(head), 0);
 	head.e_shoff = UINT64_MAX - 64;
 	(void)!pwrite(fd, &head, sizeof(head), 0);
-	ok(!jvm_file_has_section(fd, ".text"), "headers behind the end of everything");
+	ok(!jvm_file_has_section(fd, ".text"), "headers after the end of everything");
 	head.e_shoff = 64;
 	head.e_shnum = 0xffff;
 	(void)!pwrite(fd, &head, sizeof(head), 0);

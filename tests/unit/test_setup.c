@@ -199,7 +199,7 @@ static void check_cases(void)
 	DIR *dir = opendir(GOLDEN);
 	struct dirent *d;
 
-	/* What containerd would say of a file is not known here. */
+	/* The verdict of containerd itself is not available here. */
 	setup.force = true;
 	while (dir && (d = readdir(dir)))
 		if (d->d_name[0] != '.')

@@ -83,7 +83,7 @@ static void test_scopes(const struct snapfile *sf)
 	is_text(found[0].method.file, found[0].method.file_len, "B.java", "and file");
 	is_int(found[0].line, 100, "and line");
 	is_int(snapfile_scopes(c, 16, found), 1, "and the instruction that starts at its end");
-	is_int(snapfile_scopes(c, 17, found), 2, "behind it is the next one");
+	is_int(snapfile_scopes(c, 17, found), 2, "after it is the next one");
 	is_text(found[0].method.name, found[0].method.name_len, "a.B.inlined", "innermost first");
 	is_int(found[1].bci, 10, "where it is inlined");
 	is_int(snapfile_scopes(c, 47, found), 3, "a method without a record is a scope, too");
@@ -91,7 +91,7 @@ static void test_scopes(const struct snapfile *sf)
 	is_int(snapfile_scopes(c, 49, found), SNAPFILE_DEPTH, "a circle ends");
 	is_int(snapfile_scopes(c, 65, found), 0, "a scope that is not there");
 	is_int(snapfile_scopes(c, 81, found), 0, "a region without one");
-	is_int(snapfile_scopes(c, 97, found), 0, "behind the last region");
+	is_int(snapfile_scopes(c, 97, found), 0, "after the last region");
 }
 
 static void test_places(const struct snapfile *sf)
@@ -117,7 +117,7 @@ static void test_places(const struct snapfile *sf)
 	is_int((int64_t)snapfile_head(sf)->call_stub_return, 0x2010, "the head");
 }
 
-/* How many of the two codes are found when the first record has these figures. */
+/* Counts which of the two codes are found when the first record has these figures. */
 static int codes_with(uint32_t scope_count, uint32_t size, uint64_t start)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
@@ -174,7 +174,7 @@ static void test_files(void)
 		   fs_write_all(text, "1000 80 a.B.c\n", 14, &err) == 0,
 	   "files");
 	ok(snapfile_is(fd) && !snapfile_is(text) && !snapfile_is(-1), "which are snapshots");
-	ok(snapfile_read(sf, fd, &err) == 0, "read one with zeros behind it");
+	ok(snapfile_read(sf, fd, &err) == 0, "read one with zeros after it");
 	snapfile_finish(sf);
 	ok(code_at(sf, 0x1000, 0) && code_at(sf, 0x2000, 0), "its code");
 }

@@ -90,7 +90,7 @@ static void test_life(void)
 	is_at(A + 40, 250, "1", "of which the later is shorter");
 	is_at(A, 305, "1 2", "a snapshot may have seen the later at its end");
 	is_at(A, 311, "2", "gone after that");
-	is_at(A + 40, 311, "", "nothing behind the shorter");
+	is_at(A + 40, 311, "", "nothing after the shorter");
 	is_at(A, 350, "2", "gone in the next");
 	is_at(A, 410, "", "gone");
 	is_at(A, SNAPFILE_LATEST, "", "and stays so");
@@ -99,7 +99,8 @@ static void test_life(void)
 	is_at(B, SNAPFILE_LATEST, "9", "and at last");
 }
 
-/* What a writer was not done with goes and comes again in one delta: the same, unless it is not. */
+/* Code that a writer had not finished goes and comes again in one delta: it is the same if its
+ * contents are. */
 static void test_again(void)
 {
 	static const uint64_t gone[] = {A};

@@ -241,7 +241,7 @@ static void test_graft_methods(void)
 	       "what is before a thread's first Java method, and in java.lang.Thread, is left out");
 	path = (uint32_t[]){frame(to, "worker", FRAME_ROOT), frame(to, "Shop.run", FRAME_JAVA),
 			    frame(to, "qsort", FRAME_NATIVE), frame(to, "Shop.work", FRAME_JAVA)};
-	is_int(stacks_node(to, stacks_add(to, path, 4, 0))->self, 1, "but nothing behind it");
+	is_int(stacks_node(to, stacks_add(to, path, 4, 0))->self, 1, "but nothing after it");
 	stacks_free(to);
 }
 

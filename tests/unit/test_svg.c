@@ -6,7 +6,7 @@
 
 static const struct picture plain = {.title = "Title", .subtitle = "", .quality.samples = 1};
 
-/* How often `what` is in the text before the script, which has words of its own. */
+/* Counts `what` in the text before the script, which has words of its own. */
 static unsigned count_of(const char *svg, const char *what)
 {
 	const char *end = strstr(svg, "<script>");

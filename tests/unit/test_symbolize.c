@@ -36,7 +36,7 @@ static uint32_t frame_of(struct symbolizer *sy, const struct process *p, uint64_
 	return frames[0];
 }
 
-/* Where a map of compiled code is believed. */
+/* The memory for which a map of compiled code is believed. */
 static void test_anonymous(struct symbolizer *sy, struct space *sp, struct stacks *s)
 {
 	static const char *const yes[] = {"//anon", "", "[anon:java]", "/memfd:jit (deleted)",

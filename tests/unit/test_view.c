@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What dfg-top makes of a call tree: rows, threads, what the machine was busy with, calls. */
+/* The views of a call tree in dfg-top: rows, threads, what the machine was busy with, calls. */
 #include "top/view.h"
 
 #include "lib/drawn.h"
@@ -189,7 +189,7 @@ static void test_lines(void)
 	is_str(out.buf, "  0.0 %", "a share of nothing");
 }
 
-/* What a window is as text and as JSON, byte for byte. */
+/* A window as text and as JSON, byte for byte. */
 static void test_plain(void)
 {
 	static const char text[] =

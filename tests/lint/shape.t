@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the shape of the production code: sizes of files, functions, folders and lines, interfaces with at
+least two users, one struct per tag. A budget may be raised in the commit that needs it, with the reason."""
+import collections
+import os
+import re
+import subprocess
+
+# Most lines of C in a folder, tests not counted.
+BUDGET = """
+agent-jni 1880
+common 2280
+hook 2580
+host/calltree 1200
+host/cmd 1840
+host/discover 1320
+host/doctor 1340
+host/elf 660
+host/format 3820
+host/jit 1600
+host/perf 1280
+host/profile 920
+host/record 4020
+host/report 2280
+host/session 620
+host/setup 1960
+host/symbols 1260
+host/top 2400
+host/unwind 2560
+hotspot 5360
+include/dfg 460
+injector 1380
+oci 1280
+"""
+# The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
+ALL_LINES, ALL_FILES = 44100, 300
+# Merged with its only user this would be a file of more than 500 lines.
+ONE_USER = ("host/unwind/cfi_rule.h",)
+FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
+
+
+def find(*folders):
+    found = subprocess.run(["find", *folders, "-name", "*.[ch]"], check=True, capture_output=True, text=True)
+    return sorted(found.stdout.split())
+
+
+def functions(text):
+    """Name and length of each function: from a line that begins with "{" to the next that begins with "}"."""
+    lines = text.split("\n")
+    start = None
+    for number, line in enumerate(lines):
+        if line == "{":
+            start = number
+        elif line == "}" and start is not None:
+            head = " ".join(lines[max(0, start - 4):start])
+            name = re.findall(r"(\w+)\(", head)
+            yield name[0] if name else "?", number - start + 1
+            start = None
+
+
+class Tap:
+    count = failed = 0
+
+    def check(self, name, wrong):
+        self.count += 1
+        self.failed += bool(wrong)
+        print(f"{'not ok' if wrong else 'ok'} {self.count} - {name}")
+        for line in wrong:
+            print("#", line)
+
+
+def main():
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+    paths = find("agent-jni", "common", "hook", "hotspot", "host", "include", "injector", "oci")
+    text = {p: open(p).read() for p in paths}
+    tests = {p: open(p).read() for p in find("tests")}
+    lines = {p: t.count("\n") for p, t in text.items()}
+    tap = Tap()
+
+    tap.check(f"production C has at most {ALL_LINES} lines",
+              [sum(lines.values())] if sum(lines.values()) > ALL_LINES else [])
+    tap.check(f"production C has at most {ALL_FILES} files", [len(paths)] if len(paths) > ALL_FILES else [])
+    sizes, members = collections.Counter(), collections.Counter()
+    for path in paths:
+        sizes[os.path.dirname(path)] += lines[path]
+        members[os.path.dirname(path)] += 1
+    budget = dict(line.split() for line in BUDGET.strip().split("\n")) if BUDGET.strip() else {}
+    tap.check("every folder keeps its budget of lines", [
+        f"{d}: {n} lines, {budget.get(d, 'no budget')}" for d, n in sizes.items() if n > int(budget.get(d, 0))])
+    tap.check(f"a folder has at most {FOLDER_FILES} files",
+              [f"{d}: {n}" for d, n in members.items() if n > FOLDER_FILES])
+    top = [f for f in os.listdir("host") if os.path.isfile("host/" + f)]
+    tap.check(f"host/ has at most {HOST_FILES} files of its own", top if len(top) > HOST_FILES else [])
+    tap.check(f"a file has at most {FILE_LINES} lines",
+              [f"{p}: {n}" for p, n in lines.items() if n > FILE_LINES])
+    tap.check(f"a function has at most {FUNCTION_LINES} lines", [
+        f"{p}: {f} has {n}" for p, t in text.items() for f, n in functions(t) if n > FUNCTION_LINES])
+    tap.check(f"a line has at most {COLUMNS} columns", [
+        f"{p}:{i}: {len(line.expandtabs(8))}" for p, t in {**text, **tests}.items()
+        for i, line in enumerate(t.split("\n"), 1) if len(line.expandtabs(8)) > COLUMNS])
+
+    users = collections.defaultdict(set)
+    for path, source in {**text, **tests}.items():
+        for name in re.findall(r'#include "([^"]+)"', source):
+            users[name].add(path)
+    alone = []
+    for path in paths:
+        if path.endswith(".h"):
+            name = re.sub(r"^(host|include)/", "", path)
+            own = path[:-2] + ".c"
+            if len(users[name] - {own}) < 2:
+                alone.append(f"{path}: {', '.join(users[name] - {own}) or 'nobody'}")
+    tap.check("a header has at least two users", [a for a in alone if not a.startswith(ONE_USER)])
+
+    tags = collections.defaultdict(set)
+    for path, source in text.items():
+        for kind, tag in re.findall(r"^\s*(?:static |typedef |const )*(struct|enum|union) (\w+) (?:\w+ )?\{",
+                                    source, re.M):
+            tags[f"{kind} {tag}"].add(path)
+    tap.check("a struct's tag means one struct", [f"{t}: {', '.join(sorted(w))}" for t, w in tags.items()
+                                                  if len(w) > 1])
+    print(f"1..{tap.count}")
+    return tap.failed > 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
