@@ -312,7 +312,8 @@ int child_call(int (*fn)(void *arg, void *reply, struct err *err), void *arg, vo
 	if (received.len != sizeof(v) + size)
 		return describe_end(status, err);
 	memcpy(&v, received.buf, sizeof(v));
-	memcpy(reply, received.buf + sizeof(v), size);
+	if (size)
+		memcpy(reply, received.buf + sizeof(v), size);
 	if (v.rc < 0) {
 		v.err.msg[sizeof(v.err.msg) - 1] = '\0';
 		if (err)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -23,6 +24,7 @@ static pid_t start(void (*setup)(void))
 	pid = fork();
 	if (pid == 0) {
 		setup();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)!write(ready[1], "x", 1);
 		for (;;)
 			pause();

@@ -7,6 +7,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "common/clock.h"
@@ -193,6 +194,7 @@ static void test_depths(void)
 	if (pid == 0) {
 		char deep[100000];
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		memset(deep, 1, sizeof(deep));
 		for (;;)
 			(void)!read(hold[0], deep, sizeof(deep));

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,9 +99,11 @@ int main(void)
 {
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
+	}
 	if (!mkdtemp(top))
 		abort();
 	log_quiet(true);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -311,9 +312,11 @@ int main(int argc, char **argv)
 	prepare();
 	for (int i = 0; i < 2; i++) {
 		pids[i] = fork();
-		if (pids[i] == 0)
+		if (pids[i] == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			for (;;)
 				pause();
+		}
 		snprintf(pid_text[i], sizeof(pid_text[i]), "%d", (int)pids[i]);
 	}
 	test_once();

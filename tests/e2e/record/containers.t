@@ -54,7 +54,7 @@ case_make no-attach DisableAttachMechanism -XX:+DisableAttachMechanism
 case_make no-signals -Xrs -Xrs
 case_make stopped stopped
 case_make paused frozen
-case_make traced traces
+case_make traced "is traced"
 wait
 case_make shared-pids agent SHOP_JQ="$(case_pids_of plain)"
 wait
