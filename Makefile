@@ -91,7 +91,6 @@ $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
 libs_read := $(shell $(PKGCONFIG) --libs jansson libseccomp libcap libdw libelf liblzma zlib) -liberty -lm
 libs_top  := $(shell $(PKGCONFIG) --libs ncursesw)
-libs_push := $(shell $(PKGCONFIG) --libs libcurl)
 
 # What each program is made of: the folders of a reader of recordings, of a recorder, of the rest.
 reader   := report format profile symbols unwind jit perf elf calltree session
@@ -101,8 +100,8 @@ $(BUILD)/bin/dfg-$(1): $(BUILD)/dyn/host/cmd/$(1).o $(foreach f,$(addprefix host
 	@mkdir -p $$(@D)
 	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -Wl,--as-needed -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(libs_read) $(4) $$(LDFLAGS)
 endef
-$(eval $(call host_program,trigger,$(reader) $(recorder) doctor setup,hook oci injector hotspot,$(libs_push)))
-$(eval $(call host_program,top,top $(reader) $(recorder) doctor setup,hook oci injector hotspot,$(libs_top) $(libs_push)))
+$(eval $(call host_program,trigger,$(reader) $(recorder) doctor setup,hook oci injector hotspot))
+$(eval $(call host_program,top,top $(reader) $(recorder) doctor setup,hook oci injector hotspot,$(libs_top)))
 $(eval $(call host_program,doctor,doctor setup $(recorder) elf session,hook oci injector hotspot))
 $(eval $(call host_program,setup,setup doctor $(recorder) elf session,hook oci injector hotspot))
 $(eval $(call host_program,diff,$(reader)))
@@ -136,14 +135,14 @@ test_libs := -Wl,--start-group $(archives) -Wl,--end-group
 
 $(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(libs_push) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
 $(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/replay.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_read) $(libs_top) $(libs_push) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
 
 $(BUILD)/tools/%: $(BUILD)/dyn/tests/tools/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(libs_push) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
 
 # dfg-hook whose filter of system calls kills: tests notice a call that the list lacks.
 $(BUILD)/tools/dfg-hook: $(BUILD)/dyn/hook/main.o $(BUILD)/dyn/tests/e2e/hook/seccomp-kill.o $(foreach f,hook oci common,$(call archive,$(f)))
@@ -176,7 +175,7 @@ fuzz:
 	$(BUILD)-fuzz/fuzz/$(F) -max_total_time=$(or $(SECONDS),600) tests/fuzz/corpus/$(F:fuzz_%=%)
 $(BUILD)/fuzz/%: $(BUILD)/dyn/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(libs_push)
+	$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $< $(test_libs) $(libs_read) $(libs_top)
 
 # ---- installation --------------------------------------------------------------------------
 install: all

@@ -22,7 +22,7 @@ host/jit 1600
 host/perf 1280
 host/profile 920
 host/record 4020
-host/report 2280
+host/report 2320
 host/session 620
 host/setup 1960
 host/symbols 1260

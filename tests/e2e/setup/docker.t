@@ -48,7 +48,7 @@ with_docker() {
 
 	docker_cli rm -f before >/dev/null
 	ok "  remove, while a container was made with it" eval '! setup remove docker --file "$CONF"'
-	ok "    names it" grep -q "without: web;" "$SHOP/setup"
+	ok "    names it" grep -q "without it: web;" "$SHOP/setup"
 	is "    new containers are runc's at once" "$(usual)" runc
 	ok "    it can start again" docker_cli restart -t 0 web
 	docker_cli rm -f web >/dev/null
