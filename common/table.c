@@ -53,20 +53,48 @@ uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len)
 	return hash_mix(h ^ word);
 }
 
-static int compare_keyed(const void *a, const void *b)
+/* Finds the bits in which keys differ; 0: they are sorted. */
+static uint64_t unsorted_bits(const struct keyed *a, size_t n)
 {
-	const struct keyed *x = a, *y = b;
-	int order = (x->key > y->key) - (x->key < y->key);
+	uint64_t bits = 0;
+	bool sorted = true;
 
-	return order ? order : (x->value > y->value) - (x->value < y->value);
+	for (size_t i = 1; i < n; i++) {
+		bits |= a[i].key ^ a[0].key;
+		sorted = sorted && a[i - 1].key <= a[i].key;
+	}
+	return sorted ? 0 : bits;
 }
 
+/* Distributes elements by one byte of the key, stable. */
+static void distribute(const struct keyed *a, size_t n, unsigned shift, struct keyed *to)
+{
+	size_t start[257] = {0};
+
+	for (size_t i = 0; i < n; i++)
+		start[(a[i].key >> shift & 0xff) + 1]++;
+	for (unsigned i = 1; i < 256; i++)
+		start[i] += start[i - 1];
+	for (size_t i = 0; i < n; i++)
+		to[start[a[i].key >> shift & 0xff]++] = a[i];
+}
+
+/* Sorts by bytes of the keys, lowest first (LSD radix sort). */
 void keyed_sort(struct keyed *a, size_t n)
 {
-	size_t sorted = 1;
+	uint64_t bits = unsorted_bits(a, n);
+	CLEANUP(free) struct keyed *spare = bits ? xrealloc(NULL, n, sizeof(*spare)) : NULL;
+	struct keyed *from = a, *to = spare;
 
-	while (sorted < n && compare_keyed(&a[sorted - 1], &a[sorted]) <= 0)
-		sorted++;
-	if (sorted < n)
-		qsort(a, n, sizeof(*a), compare_keyed);
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		struct keyed *done = to;
+
+		if (!(bits >> shift & 0xff))
+			continue;
+		distribute(from, n, shift, to);
+		to = from;
+		from = done;
+	}
+	if (from != a)
+		memcpy(a, from, n * sizeof(*a));
 }

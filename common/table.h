@@ -105,7 +105,7 @@ struct keyed {
 	uint64_t value;
 };
 
-/* Sorts by key, then by value. Input in order, such as kallsyms, is only scanned. */
+/* Sorts by key, stable. What is sorted already, such as kallsyms, is only scanned. */
 void keyed_sort(struct keyed *a, size_t n);
 
 static inline size_t keyed_upper(const struct keyed *a, size_t n, uint64_t key)
