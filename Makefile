@@ -46,7 +46,7 @@ payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
 
-.PHONY: all check check-emulated check-asan check-clang check-arm64 check-e2e fuzz install uninstall deb clean
+.PHONY: all force check check-emulated check-asan check-clang check-arm64 check-e2e fuzz install uninstall deb clean
 all: $(programs) $(payload) $(image)
 
 # Includes name their folder: "perf/perfdata.h", "common/err.h". Who may include whom: tests/lint/edges.t.
@@ -57,7 +57,11 @@ $(BUILD)/dyn/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(base) $(warn) $(hard) $(libs_cflags) \
 	    $(if $(filter tests/%,$<),-Itests) $(CPPFLAGS) $(CFLAGS) $(SAN) -c -o $@ $<
-$(BUILD)/static/%.o: %.c
+# Made again where musl-gcc was installed since: the demo builds without it, the tests with it.
+$(BUILD)/static/compiler: force
+	@mkdir -p $(@D)
+	@echo '$(STATIC_CC)' | cmp -s - $@ || echo '$(STATIC_CC)' >$@
+$(BUILD)/static/%.o: %.c $(BUILD)/static/compiler
 	@mkdir -p $(@D)
 	$(call say,CC)$(STATIC_CC) $(base) $(STATIC_INC) $(warn) \
 	    -Os -fstack-protector-strong -ffunction-sections -c -o $@ $<
