@@ -16,7 +16,7 @@ unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 # Readers from npm, in the versions this was tried with.
 npm=$BUILD/npm
 mkdir -p "$npm"
-[ -d "$npm/node_modules/ajv" ] || npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts --silent \
+[ -d "$npm/node_modules/ajv" ] || timeout 300 npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts --silent \
 	speedscope@1.25.0 ajv@8.17.1 @firefox-devtools/profiler-cli@0.10.0 >/dev/null 2>&1
 [ -d "$npm/node_modules/ajv" ] || tap_cannot "the packages from npm"
 
