@@ -288,7 +288,8 @@ static uint32_t methods_list(struct hs_snapshot *s, uint64_t time, bool last)
 {
 	struct hs_loaders *loaders = s->state ? &s->state->loaders : NULL;
 	enum hs_methods_of of = s->with_rare ? HS_METHODS_OF_NEW : HS_METHODS_OF_NEW_LOADERS;
-	bool new = s->delta &&hs_methods_walk(&s->hs, &s->methods, loaders, of), complete;
+	bool new = s->delta ? hs_methods_walk(&s->hs, &s->methods, loaders, of) : false;
+	bool complete;
 	uint32_t count = s->methods.count;
 
 	/* Memory of unloaded methods is reused; a list of all methods shows which. */

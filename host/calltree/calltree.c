@@ -7,8 +7,8 @@
 #define PATHS 8
 
 /* The last stack that was added with a first frame: the next one of that thread shares most of its
- * outer nodes. Without this, --replay of 53 840 samples with frame pointers takes far more
- * processor time. */
+ * outer nodes. Of the processor time of --replay (53 840 samples with frame pointers) adding stacks
+ * takes 26 % without this and the prefetch in set_steps, 10 % with both. */
 struct path {
 	struct step {
 		uint32_t frame, node, hash;
