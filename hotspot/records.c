@@ -240,6 +240,7 @@ static void code_scan(struct hs_snapshot *s, const struct hs_blob *blob, struct 
 	struct hs_prologue prologue = {SNAP_NONE, SNAP_NONE};
 	size_t have;
 
+	s->spill_count = 0;
 	code->push_end = SNAP_NONE;
 	code->sub_end = SNAP_NONE;
 	view.bytes = hs_mem_view(&s->hs.mem, blob->code, &have);
@@ -256,6 +257,8 @@ static void code_scan(struct hs_snapshot *s, const struct hs_blob *blob, struct 
 		code->call_count = hs_scan_calls(&view, s->scopes.region, s->scopes.region_count,
 						 s->fixed.head.code_low, s->fixed.head.code_high,
 						 s->calls, HS_CALLS_MAX);
+	if (code->kind == SNAP_COMPILED)
+		s->spill_count = hs_scan_spills(&view, s->spills, HS_SPILLS_MAX);
 }
 
 /* True for code compiled with -XX:+DebugNonSafepoints: most places are between safepoints. Without
@@ -317,6 +320,7 @@ static void code_add(struct hs_snapshot *s, struct snap_code *code, const char *
 	p = append(p, name, code->name_len);
 	while ((p - start) & 7)
 		*p++ = 0;
+	p = append(p, s->spills, s->spill_count * sizeof(struct snap_spill));
 	code->record = (struct snap_record){SNAP_CODE, (uint32_t)(p - start)};
 	append(start, code, sizeof(*code));
 	s->batch.used += code->record.size;

@@ -9,13 +9,15 @@
 #include "hotspot/nmethod.h"
 #include "hotspot/state.h"
 
-#define HS_WINDOW    (1u << 20)
-#define HS_EXITS_MAX 4096u
-#define HS_CALLS_MAX 8192u
+#define HS_WINDOW     (1u << 20)
+#define HS_EXITS_MAX  4096u
+#define HS_CALLS_MAX  8192u
+#define HS_SPILLS_MAX 2048u
 #define HS_RECORD_MAX                                                                              \
 	(sizeof(struct snap_code) + HS_SCOPES_MAX * sizeof(struct snap_scope) +                    \
 	 HS_REGIONS_MAX * sizeof(struct snap_region) + HS_EXITS_MAX * sizeof(struct snap_exit) +   \
-	 HS_CALLS_MAX * sizeof(uint32_t) + DFG_NAME_MAX + 8)
+	 HS_CALLS_MAX * sizeof(uint32_t) + DFG_NAME_MAX + 8 +                                      \
+	 HS_SPILLS_MAX * sizeof(struct snap_spill))
 #define HS_BATCH       (1u << 20)
 #define HS_BATCH_CODES 1024u
 #define HS_BATCH_NAMES 8192u
@@ -64,6 +66,8 @@ struct hs_snapshot {
 	struct hs_debug_buffer buffer;
 	struct snap_exit exits[HS_EXITS_MAX];
 	uint32_t calls[HS_CALLS_MAX];
+	struct snap_spill spills[HS_SPILLS_MAX];
+	uint32_t spill_count;
 	_Alignas(8) uint8_t window[HS_WINDOW];
 };
 

@@ -30,6 +30,9 @@ void hs_scan_prologue(const struct hs_code *code, uint32_t from, struct hs_prolo
 /* Returns the number of exits found, at most cap. */
 uint32_t hs_scan_exits(const struct hs_code *code, struct snap_exit *ret, uint32_t cap);
 
+/* Returns the number of slow paths of GC barriers found that save registers, at most cap. */
+uint32_t hs_scan_spills(const struct hs_code *code, struct snap_spill *ret, uint32_t cap);
+
 /* Finds the offsets after calls to targets in [low, high) at which no region ends. */
 uint32_t hs_scan_calls(const struct hs_code *code, const struct snap_region *region,
 		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,

@@ -10,6 +10,8 @@
 #define EXIT_MAX     128u
 #define AT_ONCE_MAX  528u
 #define IMMEDIATE    4096u /* larger numbers are in x8 */
+/* All registers and the code that saves and restores them. */
+#define SPILL_CODE_MAX 1024u
 
 #define PUSH	   0xa9bf7bfdu /* stp x29, x30, [sp, #-16]! */
 #define POP	   0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
@@ -23,6 +25,7 @@
 #define LOAD(n)	   (0xa9407bfdu | (n) / 8 << 15)
 #define IS_BL(i)   (((i)&0xfc000000u) == 0x94000000u)
 #define IS_BLR(i)  (((i)&0xfffffc1fu) == 0xd63f0000u)
+#define IS_B(i)	   (((i)&0xfc000000u) == 0x14000000u)
 #define IS_COND(i) (((i)&0xff000010u) == 0x54000000u)
 
 /* Returns the instruction at an offset; 0, which is none, after the code. */
@@ -226,6 +229,61 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 			continue;
 		ret[n++] = i + INSN;
 	}
+	return n;
+}
+
+/* Returns by how many bytes a store or load of one or two registers moves the stack pointer: less
+ * than 0 for `stp …, [sp, #-n]!`, more for `ldp …, [sp], #n`, 0 for other instructions. */
+static int32_t moves_sp(uint32_t insn)
+{
+	uint32_t pair = insn & 0x3bc003e0, one = insn & 0x3b200fe0;
+	bool vector = insn & 1u << 26;
+	int32_t n;
+
+	if (pair == 0x298003e0 || pair == 0x28c003e0) {
+		n = (int32_t)(insn << 10) >> 25;
+		n *= vector ? 4 << (insn >> 30) : 8;
+		return (n < 0) == (pair == 0x298003e0) ? n : 0;
+	}
+	if (one != 0x38000fe0 && one != 0x380007e0)
+		return 0;
+	n = (int32_t)(insn << 11) >> 23;
+	return (n < 0) == (one == 0x38000fe0) ? n : 0;
+}
+
+/* Matches a slow path of a GC barrier in C2's code: pushes of registers, a call, pops, and a branch
+ * back (SaveLiveRegisters of gc/shared/barrierSetAssembler_aarch64.cpp; ZSaveLiveRegisters of gc/z
+ * up to JDK 21). Where it is pushing or popping the sizes are not told. */
+static bool spill_at(const struct hs_code *c, uint32_t at, struct snap_spill *ret)
+{
+	int32_t depth = 0;
+
+	*ret = (struct snap_spill){0};
+	for (uint32_t i = at; i < c->size && i - at < SPILL_CODE_MAX; i += INSN) {
+		int32_t n = moves_sp(insn_at(c, i));
+
+		depth -= n;
+		if (n > 0 && !ret->end)
+			ret->end = i + INSN;
+		if (n < 0 && !ret->end) {
+			ret->begin = i + INSN;
+			ret->bytes = (uint32_t)depth;
+		}
+		if (depth <= 0 || (n < 0 && ret->end))
+			return n > 0 && depth == 0 && IS_B(insn_at(c, i + INSN));
+	}
+	return false;
+}
+
+uint32_t hs_scan_spills(const struct hs_code *c, struct snap_spill *ret, uint32_t cap)
+{
+	uint32_t n = 0, at = c->frame_complete;
+
+	while (at < c->size && n < cap)
+		if (moves_sp(insn_at(c, at)) < 0 && spill_at(c, at, &ret[n]))
+			at = ret[n++].end;
+		else
+			at += INSN;
 	return n;
 }
 

@@ -8,14 +8,20 @@
 /* From `pop rbp` to the end of the return: reserved stack check with its slow path, poll, return.
  */
 #define EXIT_MAX 128u
-#define PUSH_BP	 0x55
-#define PUSH_DX	 0x52
-#define POP_CX	 0x59
-#define POP_DX	 0x5a
-#define POP_BP	 0x5d
-#define LEAVE	 0xc9
-#define CALL	 0xe8
-#define MOV_R10	 0xba /* after 0x49 */
+/* All registers, of AVX-512, too, and the code that saves and restores them. */
+#define SPILL_MAX      4096u
+#define SPILL_CODE_MAX 2048u
+#define PUSH_BP	       0x55
+#define PUSH_DX	       0x52
+#define POP_CX	       0x59
+#define POP_DX	       0x5a
+#define POP_BP	       0x5d
+#define LEAVE	       0xc9
+#define CALL	       0xe8
+#define JUMP	       0xe9
+#define JUMP_SHORT     0xeb
+#define REX_W	       0x48
+#define MOV_R10	       0xba /* after 0x49 */
 
 /* Returns the bytes at an offset, NULL if there are fewer than len. */
 static const uint8_t *bytes_at(const struct hs_code *c, uint32_t at, uint32_t len)
@@ -23,20 +29,28 @@ static const uint8_t *bytes_at(const struct hs_code *c, uint32_t at, uint32_t le
 	return at <= c->size && len <= c->size - at ? c->bytes + at : NULL;
 }
 
-/* Returns the length of `add rsp, n` (c4) or `sub rsp, n` (ec) at an offset, 0: another one. */
-static uint32_t adjust_at(const struct hs_code *c, uint32_t at, uint8_t modrm, uint32_t n)
+/* Returns the length of `add rsp, n` (c4) or `sub rsp, n` (ec) at an offset, 0: none. */
+static uint32_t any_adjust_at(const struct hs_code *c, uint32_t at, uint8_t modrm, uint32_t *ret_n)
 {
 	const uint8_t *p = bytes_at(c, at, 4);
-	uint32_t value;
 
 	if (!p || p[0] != 0x48 || p[2] != modrm)
 		return 0;
+	*ret_n = p[3];
 	if (p[1] == 0x83)
-		return n < 0x80 && p[3] == n ? 4 : 0;
+		return *ret_n < 0x80 ? 4 : 0;
 	if (p[1] != 0x81 || !bytes_at(c, at, 7))
 		return 0;
-	__builtin_memcpy(&value, p + 3, 4);
-	return value == n ? 7 : 0;
+	__builtin_memcpy(ret_n, p + 3, 4);
+	return 7;
+}
+
+/* The same of one n; 0: another one. */
+static uint32_t adjust_at(const struct hs_code *c, uint32_t at, uint8_t modrm, uint32_t n)
+{
+	uint32_t value, len = any_adjust_at(c, at, modrm, &value);
+
+	return len && value == n ? len : 0;
 }
 
 /* Returns the length of `mov rbp, rsp`, in either encoding, or 0. */
@@ -140,9 +154,9 @@ static uint32_t return_at(const struct hs_code *c, uint32_t at)
 		return 1;
 	if (*p == 0xc2)
 		return bytes_at(c, at, 3) ? 3 : 0;
-	if (*p == 0xe9)
+	if (*p == JUMP)
 		return bytes_at(c, at, 5) ? 5 : 0;
-	if (*p == 0xeb)
+	if (*p == JUMP_SHORT)
 		return bytes_at(c, at, 2) ? 2 : 0;
 	len = *p == 0x41 ? 1 : 0;
 	p = bytes_at(c, at, len + 2);
@@ -275,6 +289,31 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 			continue;
 		ret[n++] = end;
 	}
+	return n;
+}
+
+/* Matches a slow path of a GC barrier in C2's code: `sub rsp, n`, registers are stored, a call,
+ * they are loaded, `add rsp, n`, and a jump back (SaveLiveRegisters of
+ * gc/shared/barrierSetAssembler_x86.cpp; ZSaveLiveRegisters of gc/z up to JDK 21). */
+static bool spill_at(const struct hs_code *c, uint32_t at, struct snap_spill *ret)
+{
+	uint32_t n, begin = at + any_adjust_at(c, at, 0xec, &n), end = begin, len = 0;
+
+	if (begin == at || n == 0 || n % 16 || n > SPILL_MAX)
+		return false;
+	while (len == 0 && ++end < c->size && end - begin < SPILL_CODE_MAX)
+		len = adjust_at(c, end, 0xc4, n);
+	*ret = (struct snap_spill){.begin = begin, .end = end + len, .bytes = n};
+	return len > 0 && bytes_at(c, end + len, 2) &&
+	       (c->bytes[end + len] == JUMP || c->bytes[end + len] == JUMP_SHORT);
+}
+
+uint32_t hs_scan_spills(const struct hs_code *c, struct snap_spill *ret, uint32_t cap)
+{
+	uint32_t n = 0, at = c->frame_complete;
+
+	while ((at = find(c, at, REX_W, REX_W, REX_W)) < c->size && n < cap)
+		at = spill_at(c, at, &ret[n]) ? ret[n++].end : at + 1;
 	return n;
 }
 

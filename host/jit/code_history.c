@@ -80,6 +80,9 @@ static void add_code(struct snapfile *sf, struct bytes b)
 	c.exits = (const void *)bytes_take(&b, r->exit_count * sizeof(*c.exits));
 	c.calls = (const void *)bytes_take(&b, r->call_count * sizeof(*c.calls));
 	c.name = (const void *)bytes_take(&b, r->name_len);
+	bytes_take(&b, -need % 8);
+	c.spill_count = b.bad ? 0 : b.len / sizeof(*c.spills);
+	c.spills = (const void *)b.p;
 	c.first = c.from = (uint32_t)sf->snapshot_count - 1;
 	sf->codes = grow(sf->codes, sf->code_count, &sf->code_cap, sizeof(*sf->codes));
 	sf->codes[sf->code_count++] = c;

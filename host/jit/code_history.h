@@ -33,6 +33,8 @@ struct snapfile_code {
 	const struct snap_region *regions;
 	const struct snap_exit *exits;
 	const uint32_t *calls;
+	const struct snap_spill *spills;
+	size_t spill_count;
 	const char *name; /* record->name_len bytes, not clean */
 	const struct snapfile *file;
 	uint32_t first, gone; /* it is in the snapshots [first, gone) */
@@ -127,6 +129,10 @@ bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset);
 
 /* The exit that holds an offset, borrowed, or NULL. */
 const struct snap_exit *snapfile_exit(const struct snapfile_code *c, uint64_t offset);
+
+/* Returns by how many bytes the stack pointer is below the frame at an offset: 0 outside slow paths
+ * of GC barriers. */
+uint32_t snapfile_spilled(const struct snapfile_code *c, uint64_t offset);
 
 static inline void cleanup_snapfile_free(struct snapfile **sf)
 {

@@ -248,3 +248,11 @@ const struct snap_exit *snapfile_exit(const struct snapfile_code *c, uint64_t of
 
 	return i < c->record->exit_count && c->exits[i].pop <= offset ? &c->exits[i] : NULL;
 }
+
+uint32_t snapfile_spilled(const struct snapfile_code *c, uint64_t offset)
+{
+	size_t i = count_to(c->spills, sizeof(*c->spills), offsetof(struct snap_spill, end),
+			    c->spill_count, offset);
+
+	return i < c->spill_count && c->spills[i].begin <= offset ? c->spills[i].bytes : 0;
+}

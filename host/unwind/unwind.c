@@ -103,8 +103,10 @@ static uint32_t certain_frame(const struct returns_answer *a)
 	    (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE))
 		return 0;
 	offset = a->addr - c->start;
-	return offset != c->record->deopt && offset != c->record->deopt_mh ? c->record->frame_size
-									   : 0;
+	if (offset == c->record->deopt || offset == c->record->deopt_mh ||
+	    snapfile_spilled(c, offset))
+		return 0;
+	return c->record->frame_size;
 }
 
 static void find_answer(const struct stack_walk *w, struct returns_answer *ret)
@@ -168,13 +170,14 @@ size_t walk_codes(const struct stack_walk *w, const struct snapfile_code *ret[SN
 }
 
 /* walk_leads_on, for one code that the caller may be in. */
-static bool code_leads_on(const struct stack_walk *w, const struct snapfile_code *c, uint64_t sp)
+static bool code_leads_on(const struct stack_walk *w, const struct snapfile_code *c, uint64_t pc,
+			  uint64_t sp)
 {
 	uint64_t at, next;
 
 	if (c->record->kind != SNAP_COMPILED && c->record->kind != SNAP_NATIVE)
 		return true;
-	at = sp + c->record->frame_size - sizeof(next);
+	at = sp + snapfile_spilled(c, pc - c->start) + c->record->frame_size - sizeof(next);
 	if (!walk_read(w, at, &next))
 		return walk_missing(w, at) == STEP_CUT;
 	return walk_is_return(w, next) ||
@@ -188,7 +191,7 @@ bool walk_leads_on(const struct stack_walk *w, uint64_t pc, uint64_t sp)
 	size_t n = walk_return_codes(w, pc, c);
 
 	for (size_t i = 0; i < n; i++)
-		if (code_leads_on(w, c[i], sp))
+		if (code_leads_on(w, c[i], pc, sp))
 			return true;
 	return n == 0;
 }

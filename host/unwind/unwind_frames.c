@@ -162,9 +162,11 @@ bool walk_certain(struct stack_walk *w)
 
 enum step walk_method(struct stack_walk *w, const struct snapfile_code *c)
 {
+	uint64_t spilled = snapfile_spilled(c, unwind_pc(&w->regs) - c->start);
 	struct sender s;
 
 	arch_settle(w);
+	unwind_set(&w->regs, UNWIND_SP, unwind_sp(&w->regs) + spilled);
 	if (!restore_pc(w, c))
 		return walk_missing(w, unwind_sp(&w->regs) + c->record->orig_pc);
 	walk_add(w, UNWOUND_CODE, 0);

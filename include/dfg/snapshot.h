@@ -112,6 +112,13 @@ struct snap_exit {
 	uint32_t pop, end;
 };
 
+/* Code that runs with the stack pointer `bytes` below the frame: a GC barrier's slow path keeps the
+ * live registers there around its call. From `begin`, after `sub rsp, n`, up to `end`, after the
+ * `add rsp, n` that ends it. */
+struct snap_spill {
+	uint32_t begin, end, bytes, pad;
+};
+
 /* The code was compiled with -XX:+DebugNonSafepoints: its regions are exact between calls and
  * safepoints, too. Otherwise code there has the scope of the next one. */
 #define SNAP_BETWEEN 1u
@@ -142,6 +149,7 @@ struct snap_code {
 	 *	uint32_t           calls[call_count]		ascending, see below
 	 *	char               name[name_len]		the blob's name where method is 0
 	 *	padding
+	 *	struct snap_spill  spills[]			ascending; the rest of the record
 	 *
 	 * calls: offsets after call instructions that have no region of their own and whose
 	 * target, known from the code, is in the code cache: leaf calls of stubs. */
@@ -183,6 +191,7 @@ struct snap_end {
 _Static_assert(sizeof(struct snap_head) == 80, "layout is the format");
 _Static_assert(sizeof(struct snap_method) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_scope) == 24, "layout is the format");
+_Static_assert(sizeof(struct snap_spill) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_code) == 88, "layout is the format");
 _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");

@@ -68,6 +68,20 @@ static void check_exits(const struct snap_code *c, const uint8_t *p)
 	}
 }
 
+static void check_spills(const struct snap_code *c, const uint8_t *p, size_t len)
+{
+	uint32_t last = 0;
+
+	require(len % sizeof(struct snap_spill) == 0);
+	for (; len; p += sizeof(struct snap_spill), len -= sizeof(struct snap_spill)) {
+		struct snap_spill s;
+
+		memcpy(&s, p, sizeof(s));
+		require(s.begin > last && s.begin < s.end && s.end <= c->size && s.bytes);
+		last = s.end;
+	}
+}
+
 static bool offset_in(const struct snap_code *c, uint32_t offset)
 {
 	return offset == SNAP_NONE || offset <= c->size;
@@ -84,7 +98,8 @@ static void check_code(const uint8_t *p, size_t len)
 	need = sizeof(c) + c.scope_count * sizeof(struct snap_scope) +
 	       c.region_count * sizeof(struct snap_region) +
 	       c.exit_count * sizeof(struct snap_exit) + 4ull * c.call_count + c.name_len;
-	require(((need + 7) & ~7ull) == len && c.size > 0 && c.start + c.size > c.start);
+	need = (need + 7) & ~7ull;
+	require(need <= len && c.size > 0 && c.start + c.size > c.start);
 	require(c.kind >= SNAP_COMPILED && c.kind <= SNAP_ADAPTER && c.level <= 4);
 	require(offset_in(&c, c.frame_complete) && offset_in(&c, c.push_end) &&
 		offset_in(&c, c.sub_end) && offset_in(&c, c.deopt) && offset_in(&c, c.deopt_mh));
@@ -94,6 +109,7 @@ static void check_code(const uint8_t *p, size_t len)
 	check_regions(&c, at);
 	at += c.region_count * sizeof(struct snap_region);
 	check_exits(&c, at);
+	check_spills(&c, p + need, len - need);
 }
 
 static void check_gone(const uint8_t *p, size_t len)

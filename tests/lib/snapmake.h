@@ -15,6 +15,8 @@ struct sm_code {
 	const struct snap_region *regions;
 	const struct snap_exit *exits;
 	const uint32_t *calls;
+	const struct snap_spill *spills;
+	size_t spill_count;
 	const char *name;
 };
 
@@ -64,6 +66,9 @@ __attribute__((unused)) static void sm_code(struct str *s, struct sm_code c)
 	str_add(s, c.exits, c.head.exit_count * sizeof(*c.exits));
 	str_add(s, c.calls, c.head.call_count * sizeof(*c.calls));
 	str_adds(s, c.name ? c.name : "");
+	while (s->len % 8)
+		str_addc(s, 0);
+	str_add(s, c.spills, c.spill_count * sizeof(*c.spills));
 	sm_end(s, at);
 }
 

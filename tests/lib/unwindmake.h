@@ -54,7 +54,8 @@ __attribute__((unused)) static void make_methods(struct str *s, uint32_t id)
 						     {.end = 0x80, .scope = SNAP_NONE}};
 	static const struct snap_exit exits[] = {{.pop = 0x50, .end = 0x58},
 						 {.pop = 0xa0, .end = 0xa8}};
-	static const uint32_t calls[] = {0x60};
+	static const uint32_t calls[] = {0x60, 0xc8};
+	static const struct snap_spill spills[] = {{.begin = 0xc0, .end = 0xd0, .bytes = 64}};
 	struct sm_code c = {.head = {.start = METHOD,
 				     .size = 0x100,
 				     .kind = SNAP_COMPILED,
@@ -68,10 +69,12 @@ __attribute__((unused)) static void make_methods(struct str *s, uint32_t id)
 				     .orig_pc = 8,
 				     .region_count = 2,
 				     .exit_count = 2,
-				     .call_count = 1},
+				     .call_count = 2},
 			    .regions = regions,
 			    .exits = exits,
-			    .calls = calls};
+			    .calls = calls,
+			    .spills = spills,
+			    .spill_count = 1};
 
 	c.head.compile_id = id;
 	c.head.start = AGAIN;

@@ -139,6 +139,18 @@ static void print_tables(const struct snap_code *c, const uint8_t *p)
 	}
 }
 
+static void print_spills(const struct snap_code *c, const uint8_t *p, size_t len)
+{
+	struct snap_spill s;
+
+	for (; len >= sizeof(s); p += sizeof(s), len -= sizeof(s)) {
+		memcpy(&s, p, sizeof(s));
+		printf("  spill %u-%u %u\n", s.begin, s.end, s.bytes);
+		if (s.begin >= s.end || s.end > c->size)
+			complain("a spill out of bounds");
+	}
+}
+
 static void print_code(const uint8_t *p, uint32_t size)
 {
 	static const char *const kinds[] = {"?",     "compiled", "native", "interpreter",
@@ -170,6 +182,8 @@ static void print_code(const uint8_t *p, uint32_t size)
 	print_offset("orig_pc", c.orig_pc);
 	printf("\n");
 	print_tables(&c, p + sizeof(c));
+	need = (need + c.name_len + 7) & ~7ull;
+	print_spills(&c, p + need, size - need);
 }
 
 static void take_method(const uint8_t *p, uint32_t size)

@@ -164,8 +164,73 @@ static void test_calls(void)
 	ok(!hs_scan_is_after_call(code.bytes, 24), "after add");
 }
 
+#define PUSH_2 0xa9be07e0 /* stp x0, x1, [sp, #-32]! */
+#define NEXT_2 0xa9010fe2 /* stp x2, x3, [sp, #16] */
+#define BACK_2 0xa9410fe2
+#define POP_2  0xa8c207e0 /* ldp x0, x1, [sp], #32 */
+#define PUSH_Q 0xadbf07e0 /* stp q0, q1, [sp, #-32]! */
+#define POP_Q  0xacc107e0
+#define PUSH_D 0xfc1f0fe0 /* str d0, [sp, #-16]! */
+#define POP_D  0xfc4107e0
+#define BLR    0xd63f0100
+
+static void one_spill(struct hs_code *code, uint32_t begin, uint32_t end, uint32_t bytes,
+		      const char *what)
+{
+	struct snap_spill s[2] = {{0}};
+
+	code->frame_complete = 0;
+	is_int(hs_scan_spills(code, s, 2), 1, "%s is found", what);
+	is_int(s[0].begin, begin, "%s begins after its last push", what);
+	is_int(s[0].end, end, "%s ends after its first pop", what);
+	is_int(s[0].bytes, bytes, "%s has the size of its pushes", what);
+}
+
+static void no_spill(struct hs_code *code, const char *what)
+{
+	struct snap_spill s[2];
+
+	code->frame_complete = 0;
+	is_int(hs_scan_spills(code, s, 2), 0, "%s is none", what);
+}
+
+static void test_spills(void)
+{
+	{
+		CODE(NOP, PUSH_2, NEXT_2, BLR, BACK_2, POP_2, B);
+		one_spill(&code, 8, 24, 32, "a barrier's slow path");
+		code.size -= 4;
+		no_spill(&code, "one whose branch is not there");
+	}
+	{
+		CODE(PUSH_2, PUSH_Q, PUSH_D, BLR, POP_D, POP_Q, POP_2, B);
+		one_spill(&code, 12, 20, 80, "one with vector registers");
+	}
+	{
+		CODE(PUSH_2, BLR, POP_2, B, PUSH_2, BLR, POP_2, B, PUSH_2, BLR, POP_2, B);
+		struct snap_spill s[2] = {{0}};
+
+		code.frame_complete = 0;
+		is_int(hs_scan_spills(&code, s, 2), 2, "there are no more than there is room for");
+		is_int(s[1].begin, 20, "the second begins after the first");
+	}
+	{
+		CODE(PUSH_2, BLR, POP_2, RET);
+		no_spill(&code, "a frame that is removed");
+	}
+	{
+		CODE(PUSH_2, BLR, POP_Q, POP_D, B);
+		no_spill(&code, "pops of more than was pushed");
+	}
+	{
+		CODE(PUSH_2, PUSH_D, BLR, POP_D, PUSH_D, B);
+		no_spill(&code, "a push after a pop");
+	}
+}
+
 int main(void)
 {
+	test_spills();
 	test_prologue();
 	test_exits();
 	test_calls();

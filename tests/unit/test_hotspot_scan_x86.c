@@ -242,8 +242,102 @@ static void test_places(void)
 	is_int(found, 3 * 20 * 20, "exits and calls in all places");
 }
 
+#define SAVE 0x48, 0x89, 0x44, 0x24, 0x18 /* mov [rsp + 24], rax */
+#define LOAD 0x48, 0x8b, 0x44, 0x24, 0x18
+#define CALL 0xe8, 1, 2, 3, 4
+#define JUMP 0xe9, 1, 2, 3, 4
+
+static void one_spill(struct hs_code *code, uint32_t begin, uint32_t end, uint32_t bytes,
+		      const char *what)
+{
+	struct snap_spill s[2] = {{0}};
+
+	code->frame_complete = 0;
+	is_int(hs_scan_spills(code, s, 2), 1, "%s is found", what);
+	is_int(s[0].begin, begin, "%s begins after its sub", what);
+	is_int(s[0].end, end, "%s ends after its add", what);
+	is_int(s[0].bytes, bytes, "%s has the size of its sub", what);
+}
+
+static void no_spill(struct hs_code *code, const char *what)
+{
+	struct snap_spill s[2];
+
+	code->frame_complete = 0;
+	is_int(hs_scan_spills(code, s, 2), 0, "%s is none", what);
+}
+
+static void test_spills(void)
+{
+	struct snap_spill s[2];
+
+	{
+		CODE(NOP, SUB, SAVE, CALL, LOAD, ADD, JUMP);
+		one_spill(&code, 5, 24, 32, "a barrier's slow path");
+		code.size--;
+		one_spill(&code, 5, 24, 32, "one whose jump is cut after two bytes");
+		code.size = 25;
+		no_spill(&code, "one whose jump is not there");
+		code.size = sizeof(bytes);
+		code.frame_complete = 2;
+		is_int(hs_scan_spills(&code, s, 2), 0, "what makes the frame is no slow path");
+	}
+	{
+		CODE(0x48, 0x81, 0xec, 0x50, 1, 0, 0, CALL, 0x48, 0x81, 0xc4, 0x50, 1, 0, 0, 0xeb,
+		     1);
+		one_spill(&code, 7, 19, 0x150, "one with vector registers and a short jump");
+	}
+	{
+		CODE(SUB, CALL, ADD, JUMP, SUB, CALL, ADD, JUMP, SUB, CALL, ADD, JUMP);
+		code.frame_complete = 0;
+		is_int(hs_scan_spills(&code, s, 2), 2, "there are no more than there is room for");
+		is_int(s[1].begin, 22, "the second begins after the first");
+		is_int(hs_scan_spills(&code, s, 1), 1, "one has room for one");
+	}
+	{
+		CODE(SUB, CALL, ADD, POP, RET);
+		no_spill(&code, "a frame that is removed");
+	}
+	{
+		CODE(SUB, CALL, 0x48, 0x83, 0xc4, 0x30, JUMP);
+		no_spill(&code, "an add of another number");
+	}
+	{
+		CODE(0x48, 0x83, 0xec, 0x28, CALL, 0x48, 0x83, 0xc4, 0x28, JUMP);
+		no_spill(&code, "a stack pointer that would not be aligned");
+	}
+	{
+		CODE(0x48, 0x81, 0xec, 0x10, 0x10, 0, 0, CALL, 0x48, 0x81, 0xc4, 0x10, 0x10, 0, 0,
+		     JUMP);
+		no_spill(&code, "more than all registers");
+	}
+	{
+		CODE(0x48, 0x83, 0xec, 0, CALL, 0x48, 0x83, 0xc4, 0, JUMP);
+		no_spill(&code, "a sub of nothing");
+	}
+}
+
+/* The slow path's end is looked for in so many bytes only. */
+static void test_far_spill(void)
+{
+	static uint8_t bytes[4096];
+	static const uint8_t start[] = {SUB}, end[] = {ADD, JUMP};
+	struct hs_code code = {.bytes = bytes, .size = sizeof(bytes), .frame_size = 48};
+
+	memset(bytes, NOP, sizeof(bytes));
+	memcpy(bytes, start, sizeof(start));
+	memcpy(bytes + 4 + 2047, end, sizeof(end));
+	one_spill(&code, 4, 4 + 2047 + 4, 32, "a long slow path");
+	memset(bytes, NOP, sizeof(bytes));
+	memcpy(bytes, start, sizeof(start));
+	memcpy(bytes + 4 + 2048, end, sizeof(end));
+	no_spill(&code, "an add that is too far away");
+}
+
 int main(void)
 {
+	test_spills();
+	test_far_spill();
 	test_prologue();
 	test_exits();
 	test_calls();

@@ -20,6 +20,8 @@ static const struct snap_region regions[] = {
 };
 static const struct snap_exit exits[] = {{.pop = 20, .end = 28}, {.pop = 40, .end = 44}};
 static const uint32_t calls[] = {18, 70};
+static const struct snap_spill spills[] = {{.begin = 100, .end = 110, .bytes = 32},
+					   {.begin = 112, .end = 120, .bytes = 4096}};
 
 static const struct sm_code compiled = {.head = {.start = 0x1000,
 						 .size = 128,
@@ -32,7 +34,9 @@ static const struct sm_code compiled = {.head = {.start = 0x1000,
 					.scopes = scopes,
 					.regions = regions,
 					.exits = exits,
-					.calls = calls};
+					.calls = calls,
+					.spills = spills,
+					.spill_count = 2};
 
 static void make(struct str *s)
 {
@@ -107,12 +111,19 @@ static void test_places(const struct snapfile *sf)
 	   "anything else is none");
 	ok(!snapfile_exit(c, 19) && snapfile_exit(c, 20) && snapfile_exit(c, 27), "an exit");
 	ok(!snapfile_exit(c, 28) && snapfile_exit(c, 43) && !snapfile_exit(c, 44), "the next");
+	is_int(snapfile_spilled(c, 99), 0, "nothing is spilled before a slow path");
+	is_int(snapfile_spilled(c, 100), 32, "a slow path has its size from its begin on");
+	is_int(snapfile_spilled(c, 109), 32, "a slow path has its size up to its end");
+	is_int(snapfile_spilled(c, 110), 0, "nothing is spilled between two slow paths");
+	is_int(snapfile_spilled(c, 119), 4096, "the second slow path has its own size");
+	is_int(snapfile_spilled(c, 120), 0, "nothing is spilled after the last slow path");
 	ok(snapfile_code_method(c, &m), "the method of code");
 	is_text(m.name, m.name_len, "a.B.outer", "its name");
 	c = code_at(sf, 0x2000, 0);
 	ok(c && !snapfile_code_method(c, &m), "a stub has no method");
 	is_text(c->name, c->record->name_len, "StubRoutines (1)", "but a name");
 	ok(!snapfile_is_return(c, 8), "and no calls");
+	is_int(snapfile_spilled(c, 8), 0, "and no slow paths");
 	ok(method_at(sf, 2, 0, &m) && !method_at(sf, 3, 0, &m), "a method by its id");
 	is_int((int64_t)snapfile_head(sf)->call_stub_return, 0x2010, "the head");
 }
@@ -147,7 +158,7 @@ static void test_hostile(void)
 
 	is_int(codes_with(4, 128, 0x1000), 2, "as it was");
 	is_int(codes_with(0xffffffff, 128, 0x1000), 1, "more scopes than the record has");
-	is_int(codes_with(5, 128, 0x1000), 1, "one more scope than there is room for");
+	is_int(codes_with(6, 128, 0x1000), 1, "more scopes than there is room for");
 	is_int(codes_with(4, 0, 0x1000), 1, "code without a byte");
 	is_int(codes_with(4, 128, UINT64_MAX - 64), 1, "code beyond the last address");
 	ok(sm_read(sf, "", 0, &err) < 0, "nothing is no snapshot");

@@ -36,6 +36,26 @@ static void test_body(void)
 	is_stack(&t, "c90020 lost", "more than are ever pushed");
 }
 
+/* Registers are below the frame while a GC barrier calls the collector. */
+static void test_spilled(void)
+{
+	struct thread t = at(METHOD + 0xc0, 1);
+
+	t.stack[3] = ENTRY; /* stale */
+	t.stack[8 + 3] = UP;
+	bottom(&t, 12);
+	is_stack(&t, "c900c0 " BOTTOM, "the frame is above the registers that a barrier saves");
+	t = at(METHOD + 0xd0, 1);
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_stack(&t, "c900d0 " BOTTOM, "the frame is where it was after the barrier");
+	t = at(RUNTIME + 8, 1);
+	t.stack[7] = METHOD + 0xc8;
+	t.stack[8 + 8 + 3] = UP;
+	bottom(&t, 20);
+	is_stack(&t, "cb1008 c900c7 " BOTTOM, "a stub that a barrier calls has its caller");
+}
+
 static void test_deopt(void)
 {
 	struct thread t = at(CALLER + 0x20, 1);
@@ -144,6 +164,7 @@ int main(void)
 {
 	snapshot = make_snapshot(0, false);
 	test_body();
+	test_spilled();
 	test_deopt();
 	test_native();
 	test_depth();
