@@ -10,7 +10,7 @@
 #   known_keep PREFIX	copies summary and folded stacks
 #   known_stop
 KNOWN_MODES=(recursion streams regex strings treemap exceptions reflection handles lambdas zip jni copy crypto
-	mega osr sync contended gc classes deopt virtual)
+	mega osr sync contended gc barriers classes deopt virtual)
 known_pid=
 KNOWN_CLASS=${KNOWN_CLASS:-Known} # another program, its arguments MODE SECONDS
 . "$TOP/tests/lib/bundle.sh"

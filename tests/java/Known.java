@@ -57,6 +57,7 @@ import javax.crypto.spec.SecretKeySpec;
 // @chain sync       80 Known\.sync
 // @chain contended  80 Known\.contended
 // @chain gc         40 Known\.gc;Known\.allocate
+// @chain barriers   90 Known\.barriers
 // @chain classes    30 Known\.classes;Known\.define
 // @chain deopt      10 Known\.deopt;.*Known\$Victim\.(run|visit)
 // @chain virtual    60 Known\.virtualDeep
@@ -363,6 +364,30 @@ public class Known implements Runnable {
 			sink += allocate(200);
 	}
 
+	static final TreeMap<Integer, double[]> MOVED = new TreeMap<>();
+
+	// Loads and stores references to objects that the collector moves, since another thread makes garbage.
+	static void barriers() {
+		int x = (int)sink;
+		double sum = 0;
+
+		for (int i = 0; i < 20_000; i++) {
+			x = x * 1103515245 + 12345;
+			MOVED.put((x >>> 8) % 200_000, new double[] {i, x});
+		}
+		for (double[] pair : MOVED.values())
+			sum += pair[0];
+		sink += x + (long)sum;
+	}
+
+	static void garbage() {
+		byte[][] some = new byte[64][];
+
+		for (int i = 0; i < some.length; i++)
+			some[i] = new byte[40_000];
+		sink += some.length;
+	}
+
 	/** Defines its own copy of the classes nested in Known. */
 	static class Loader extends ClassLoader {
 		Loader() {
@@ -477,6 +502,8 @@ public class Known implements Runnable {
 		case "sync": sync(); break;
 		case "contended": contended(); break;
 		case "gc": gc(); break;
+		case "barriers": barriers(); break;
+		case "garbage": garbage(); break;
 		case "classes": classes(); break;
 		case "deopt": deopt(); break;
 		case "virtual": virtual(); break;
@@ -502,5 +529,7 @@ public class Known implements Runnable {
 			System.load(System.getProperty("known.lib"));
 		for (int i = 0; i < (args[0].equals("contended") ? 3 : 1); i++)
 			new Thread(new Known(args[0]), "known").start();
+		if (args[0].equals("barriers"))
+			new Thread(new Known("garbage"), "garbage").start();
 	}
 }

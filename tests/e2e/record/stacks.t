@@ -11,16 +11,17 @@ home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 known_setup "$home"
 WARM=2
 
-# Few samples say little: a busy machine gets more time, not a failure.
+# measure MODE [JVM OPTION…]. Few samples say little: a busy machine gets more time, not a failure.
 measure() {
-	local seconds
+	local mode=$1 seconds
 
-	known_start "$home" "$1" 120
+	shift
+	known_start "$home" "$mode" 120 "$@"
 	for seconds in 3 8 20; do
 		known_record host $seconds 499
 		[ "$(jq .samples "$KNOWN/summary" || echo 0)" -lt 400 ] || break
 	done
-	known_check "$home" "$1" -v -c 95
+	known_check "$home" "$mode" -v -c 95
 	local result=$?
 	known_stop
 	return $result
@@ -29,4 +30,5 @@ measure() {
 for mode in recursion regex streams exceptions reflection zip jni deopt; do
 	ok "$mode: whole, named, nothing wrong" measure $mode
 done
+ok "barriers of ZGC: whole, named, nothing wrong" measure barriers -XX:+UseZGC -Xmx200m
 tap_done
