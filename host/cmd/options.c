@@ -324,6 +324,7 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 		return -1;
 	if (o.push)
 		formats_add(PUSH_FORMAT, &o.formats);
+	o.record.perf_map = formats_include(&o.formats, "perf-map");
 	*ret = o;
 	return 0;
 }

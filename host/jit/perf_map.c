@@ -292,6 +292,12 @@ static void add_code(struct str *out, const struct snapfile *sf, const struct sn
 	add_line(out, at, part->end, m.name, m.name_len);
 }
 
+void perf_map_lines(const struct perf_map *pm, struct str *ret)
+{
+	for (const struct perf_map_line *l = pm->lines; l < pm->lines + pm->count; l++)
+		add_line(ret, l->start, l->end, l->name, l->len);
+}
+
 void perf_map_text(const struct snapfile *sf, struct str *ret)
 {
 	size_t n = sf->code_count, count;

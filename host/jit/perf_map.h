@@ -37,6 +37,9 @@ void perf_map_finish(struct perf_map *pm);
 
 bool perf_map_find(const struct perf_map *pm, uint64_t addr, struct perf_map_symbol *ret);
 
+/* Appends the lines as they were written, in clean names. */
+void perf_map_lines(const struct perf_map *pm, struct str *ret);
+
 /* request.h's rule of names: with a '.' Java, "Interpreter", all else a stub. */
 enum frame_kind perf_map_kind(const char *name, size_t len);
 

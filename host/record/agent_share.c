@@ -138,29 +138,29 @@ static int watch_file(int fd, struct err *err)
 	return TAKE_FD(watch);
 }
 
-int dump_create(struct agent_share *s, const struct jvm *j, uint32_t since, uint32_t keep,
+int dump_create(struct agent_share *s, const struct jvm *j, const struct dump *wish,
 		struct dump *ret, struct err *err)
 {
-	struct dump d = {.fd = -1,
-			 .closed = -1,
-			 .since = since,
-			 .keep = keep,
-			 .clock_ahead = proc_clock_ahead(j->procfd)};
+	struct dump d = *wish;
 	uint64_t nonce;
 
 	if (next_seq(s, err) < 0)
 		return -1;
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return err_set(err, errno, "random number");
-	snprintf(d.name, sizeof(d.name), "perf-%d.%016llx.snap", (int)j->pid,
-		 (unsigned long long)nonce);
+	snprintf(d.name, sizeof(d.name), d.is_map ? "perf-%d.map" : "perf-%d.%016llx.snap",
+		 (int)j->pid, (unsigned long long)nonce);
+	if (d.is_map)
+		unlinkat(s->outfd, d.name, 0); /* of an earlier request */
+	d.clock_ahead = proc_clock_ahead(j->procfd);
+	d.closed = -1;
 	d.seq = s->seq;
 	d.fd = fs_create(s->outfd, d.name, 0600, err);
 	if (d.fd < 0)
 		return err_wrap(err, "the container's share");
 	if (fchown(d.fd, j->uid, j->gid) < 0)
 		err_set(err, errno, "give the output file to uid %u", (unsigned)j->uid);
-	else if (fallocate(d.fd, 0, 0, since ? DELTA_BYTES : DUMP_BYTES) < 0)
+	else if (fallocate(d.fd, 0, 0, d.since ? DELTA_BYTES : DUMP_BYTES) < 0)
 		err_set(err, errno, "room for the snapshot in the container's share");
 	else if ((d.closed = watch_file(d.fd, err)) >= 0) {
 		*ret = d;
@@ -341,6 +341,15 @@ static bool find_answer(const struct str *s, uint32_t seq, struct dump_answer *r
 	return line && answer_parse(line, (size_t)(s->buf + s->len - line), ret) && ret->seq == seq;
 }
 
+/* A map that was cut shows in its status only. */
+static bool is_whole(const struct dump *d, const struct str *text, const struct dump_answer *a)
+{
+	if (a->bytes > text->len)
+		return false;
+	return d->is_map ? a->bytes > 0 && a->status == DFG_DUMP_OK
+			 : answer_is_snapshot(text->buf, (size_t)a->bytes);
+}
+
 int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_answer *ret,
 	      struct err *err)
 {
@@ -361,12 +370,13 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 			return -1;
 		if (!find_answer(&text, d->seq, ret))
 			continue;
-		if (ret->bytes > text.len || !answer_is_snapshot(text.buf, (size_t)ret->bytes))
+		if (!is_whole(d, &text, ret))
 			return err_set(err, 0, "%s",
-				       ret->status == DFG_DUMP_OK
-					       ? "what the agent wrote is no snapshot"
-					       : dump_status_text(ret->status));
-		answer_set_clock(text.buf, (size_t)ret->bytes, d->clock_ahead);
+				       ret->status != DFG_DUMP_OK ? dump_status_text(ret->status)
+				       : d->is_map		  ? "what the agent wrote is no map"
+						   : "what the agent wrote is no snapshot");
+		if (!d->is_map)
+			answer_set_clock(text.buf, (size_t)ret->bytes, d->clock_ahead);
 		return fs_write_all(to, text.buf, (size_t)ret->bytes, err);
 	}
 	return gone ? err_set(err, ESRCH, "the JVM ended before it answered")

@@ -25,6 +25,7 @@ struct dump {
 	int fd;
 	int closed; /* inotify: the agent closed the file */
 	char name[64];
+	bool is_map; /* text for stock perf, not a snapshot */
 	uint32_t seq;
 	uint32_t since;	     /* the answer to which this one is to be a delta; 0: whole */
 	uint32_t keep;	     /* seconds for which the agent caches its state; 0: not at all */
@@ -50,17 +51,17 @@ void agent_share_close(struct agent_share *s);
 /* The signal number that a resident agent published, or 0. A hint: check SigCgt before using it. */
 int agent_share_signal(const struct agent_share *s, pid_t nspid);
 
-/* Creates the file for a dump of the process, owned by its user, and numbers the request. `since`
- * and `keep` as in struct dump. */
-MUST_CHECK int dump_create(struct agent_share *s, const struct jvm *j, uint32_t since,
-			   uint32_t keep, struct dump *ret, struct err *err);
+/* Creates the file for a dump of the process, owned by its user, and numbers the request. `wish`
+ * has is_map, since and keep. */
+MUST_CHECK int dump_create(struct agent_share *s, const struct jvm *j, const struct dump *wish,
+			   struct dump *ret, struct err *err);
 
 /* Writes the request for the agent. */
 MUST_CHECK int dump_request(struct agent_share *s, const struct dump *d, const struct jvm *j,
 			    struct err *err);
 
 /* Waits for the whole answer and copies its records to `to`, without the trailer, with times of the
- * host's clock. pidfd: the JVM; its end ends the wait. */
+ * host's clock; a map's lines, unchecked. pidfd: the JVM; its end ends the wait. */
 MUST_CHECK int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to,
 			 struct dump_answer *ret, struct err *err);
 

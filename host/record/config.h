@@ -46,6 +46,7 @@ struct record_config {
 	enum snapshot_source source;
 	enum snapshot_trigger trigger;
 	bool keep_flags; /* leave DebugNonSafepoints as it is */
+	bool perf_map;	 /* agents dump their maps, too, when the recording has ended */
 
 	/* Ends the recording early when it becomes other than 0. */
 	const volatile sig_atomic_t *stop;

@@ -42,12 +42,16 @@ static void poller_fini(struct poller *p)
 }
 
 /* Starts the child. The file `to` becomes the poller's. */
-static int poller_start(const struct container *container, const struct jvm *j,
-			const struct record_config *c, int to, struct poller *ret, struct err *err)
+static int poller_start(const struct target *t, const struct jvm *j, const struct record_config *c,
+			int to, struct poller *ret, struct err *err)
 {
 	struct poller p = {.jvm = j->pid, .file = -1, .commands = -1, .first = -1};
 	int commands[2] = {-1, -1}, first[2] = {-1, -1}, rc = -1;
-	struct snapshot_job job = {.container = container, .jvm = j, .config = c, .to = to};
+	struct snapshot_job job = {.container = &t->container,
+				   .jvm = j,
+				   .config = c,
+				   .to = to,
+				   .maps = t->session.mapsfd};
 
 	p.report = mmap(NULL, sizeof(*p.report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
@@ -237,7 +241,7 @@ static int add_poller(struct target *t, const struct jvm *j, const struct record
 	add_entry(&t->session, j);
 	if (shares_pid(t, j))
 		config.source = SOURCE_HOST;
-	if (poller_start(&t->container, j, &config, to, &p, err) < 0) {
+	if (poller_start(t, j, &config, to, &p, err) < 0) {
 		session_drop_map(&t->session, j->pid);
 		return -1;
 	}
@@ -405,6 +409,17 @@ uint64_t pollers_bytes(const struct targets *t)
 	return each_poller(t, file_bytes);
 }
 
+/* Files that are empty or cut, of a poller that was stopped, are refused when they are read. */
+static void register_agent_maps(struct session *s)
+{
+	for (size_t i = 0; i < s->jvm_count; i++) {
+		CLEANUP(free) char *name = xasprintf(AGENT_MAP "%d.map", (int)s->jvms[i].pid);
+
+		if (faccessat(s->mapsfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			session_register_map(s, s->jvms[i].pid, name);
+	}
+}
+
 int pollers_end(struct targets *t, const struct record_config *c, struct err *err)
 {
 	/* At once, as close to the last sample as possible, and while files are copied here. */
@@ -421,6 +436,8 @@ int pollers_end(struct targets *t, const struct record_config *c, struct err *er
 			poller_end(&at->pollers[k], END_MS,
 				   find_entry(&at->session, at->pollers[k].jvm));
 		at->poller_count = 0;
+		if (c->perf_map)
+			register_agent_maps(&at->session);
 	}
 	return 0;
 }

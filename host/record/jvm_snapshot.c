@@ -6,10 +6,13 @@
 #include <sys/syscall.h>
 
 #include "common/clock.h"
+#include "common/fs.h"
+#include "common/log.h"
 #include "common/str.h"
 #include "dfg/snapshot.h"
 #include "record/agent_client.h"
 #include "record/memory_reader.h"
+#include "session/session.h"
 
 #define LOCK_MS	  10000
 #define ANSWER_MS 5000
@@ -82,42 +85,31 @@ static int wake(struct agent_share *share, const struct jvm *j, const struct dum
 	return 0;
 }
 
-static int exchange(struct snapshots *s, struct agent_share *share, bool last,
-		    struct snapshot_result *ret, struct err *err)
+static int exchange(struct snapshots *s, struct agent_share *share, const struct dump *wish, int to,
+		    struct dump_answer *ret, struct err *err)
 {
 	const struct jvm *j = s->jvm;
 	CLEANUP(close_fd) int pidfd = (int)syscall(SYS_pidfd_open, j->pid, 0);
-	struct dump_answer answer;
 	struct dump d = {.fd = -1, .closed = -1};
 	int rc;
 
 	if (pidfd < 0)
 		return err_set(err, errno, "process %d", (int)j->pid);
-	rc = dump_create(share, j, s->seq, last ? 0 : KEEP, &d, err);
+	rc = dump_create(share, j, wish, &d, err);
 	if (rc == 0)
 		rc = wake(share, j, &d, pidfd, s->config, s->by_agent, err);
 	/* Up to here, ENOSPC is of the container's share and not of the snapshots' file. */
 	if (rc < 0)
 		err->code = 0;
 	else
-		rc = dump_wait(&d, pidfd, ANSWER_MS, s->to, &answer, err);
+		rc = dump_wait(&d, pidfd, ANSWER_MS, to, ret, err);
 	dump_remove(share, &d, j->nspid);
-	if (rc < 0)
-		return -1;
-	note_status(s, "agent", answer.status);
-	s->seq = answer.seq;
-	*ret = (struct snapshot_result){
-		.entries = answer.entries,
-		.skipped = answer.skipped,
-		.us = answer.us > UINT32_MAX ? UINT32_MAX : (uint32_t)answer.us,
-		.cpu_us = answer.cpu_us,
-		.news = answer.bytes > QUIET_BYTES,
-	};
-	return 0;
+	return rc;
 }
 
-static int take_by_agent(struct snapshots *s, bool last, struct snapshot_result *ret,
-			 struct err *err)
+/* Has the agent make a dump, and copies it to `to`. */
+static int dump(struct snapshots *s, const struct dump *wish, int to, struct dump_answer *ret,
+		struct err *err)
 {
 	const struct container *c = s->container;
 	const char *root = s->config->root;
@@ -133,10 +125,50 @@ static int take_by_agent(struct snapshots *s, bool last, struct snapshot_result 
 	    (agent_join(root, c, err) < 0 ||
 	     agent_share_open(root, c->id, LOCK_MS, &share, err) < 0))
 		return -1;
-	rc = exchange(s, &share, last, ret, err);
+	rc = exchange(s, &share, wish, to, ret, err);
 	agent_share_close(&share);
 	s->by_agent = rc == 0;
 	return rc;
+}
+
+static int take_by_agent(struct snapshots *s, bool last, struct snapshot_result *ret,
+			 struct err *err)
+{
+	const struct dump wish = {.fd = -1, .since = s->seq, .keep = last ? 0 : KEEP};
+	struct dump_answer answer;
+
+	if (dump(s, &wish, s->to, &answer, err) < 0)
+		return -1;
+	note_status(s, "agent", answer.status);
+	s->seq = answer.seq;
+	*ret = (struct snapshot_result){
+		.entries = answer.entries,
+		.skipped = answer.skipped,
+		.us = answer.us > UINT32_MAX ? UINT32_MAX : (uint32_t)answer.us,
+		.cpu_us = answer.cpu_us,
+		.news = answer.bytes > QUIET_BYTES,
+	};
+	return 0;
+}
+
+/* Has the agent, where there is one, dump its own map. Without it the host makes one. */
+static void take_map(struct snapshots *s, int maps)
+{
+	CLEANUP(free) char *name = xasprintf(AGENT_MAP "%d.map", (int)s->jvm->pid);
+	const struct dump wish = {.fd = -1, .is_map = true};
+	CLEANUP(close_fd) int to = -1;
+	struct dump_answer ignored;
+	struct err err;
+
+	if (!s->config->perf_map || s->config->source == SOURCE_HOST ||
+	    !(s->by_agent || agent_is_resident(s->jvm)))
+		return;
+	to = fs_create(maps, name, 0600, &err);
+	if (to >= 0 && dump(s, &wish, to, &ignored, &err) == 0)
+		return;
+	unlinkat(maps, name, 0);
+	log_warn("the perf map of %d is made by the host, not by the agent: %s", (int)s->jvm->pid,
+		 err.msg);
 }
 
 /* ---- by the host ---- */
@@ -342,6 +374,7 @@ int snapshots_serve(void *arg)
 	(void)!write(job->first, "", 1);
 	if (rc == 0 && pidfd >= 0)
 		take_deltas(&s, job->commands, pidfd);
+	take_map(&s, job->maps);
 	close(job->first); /* nobody needs to wait until the memory reader has ended, too */
 	memory_reader_close(s.host);
 	return 0;

@@ -41,7 +41,8 @@ struct snapshot_job {
 	const struct container *container;
 	const struct jvm *jvm;
 	const struct record_config *config;
-	int to; /* file of the snapshots */
+	int to;	  /* file of the snapshots */
+	int maps; /* directory of the agent's map (AGENT_MAP) */
 	struct snapshot_report *report;
 	int commands; /* to read from */
 	int first; /* written to when the first one is taken or has failed; closed after the last */

@@ -2,6 +2,7 @@
 #include "report/formats.h"
 
 #include "common/fs.h"
+#include "common/log.h"
 #include "jit/perf_map.h"
 #include "report/sandbox.h"
 
@@ -43,19 +44,39 @@ static void tar_add(struct str *out, const char *name, const struct str *text)
 	str_add(out, zeros, (BLOCK - text->len % BLOCK) % BLOCK);
 }
 
-/* Writes the map of a process from all of its snapshots. False: it has none. */
-static bool map_text(const struct recording *rec, pid_t pid, struct str *ret)
+/* Appends the lines of the map that the agent itself dumped. */
+static void agent_map_text(int fd, struct str *ret)
+{
+	struct perf_map *pm = perf_map_new();
+	struct err err;
+
+	if (perf_map_read(pm, fd, &err) == 0)
+		perf_map_lines(pm, ret);
+	perf_map_free(pm);
+}
+
+/* Writes the map of a process: the agent's, else one of all of its snapshots. False: it has none.
+ * *ret_refused: the process, where its agent's map has no valid line. */
+static bool map_text(const struct recording *rec, pid_t pid, struct str *ret, pid_t *ret_refused)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
-	struct err ignored;
 	bool any = false;
+	struct err ignored;
 
 	for (size_t i = 0; i < rec->map_count; i++) {
-		int fd = rec->maps[i].fd;
+		const struct session_map *m = &rec->maps[i];
 
-		if (rec->maps[i].pid == pid && fd >= 0 && snapfile_is(fd))
-			any = snapfile_read(sf, fd, &ignored) == 0 || any;
+		if (m->pid != pid || m->fd < 0)
+			continue;
+		if (session_map_is_dump(m)) {
+			agent_map_text(m->fd, ret);
+			*ret_refused = ret->len ? *ret_refused : pid;
+		} else if (snapfile_is(m->fd)) {
+			any = snapfile_read(sf, m->fd, &ignored) == 0 || any;
+		}
 	}
+	if (ret->len > 0)
+		return true;
 	if (!any)
 		return false;
 	snapfile_finish(sf);
@@ -71,7 +92,7 @@ static bool is_first_map(const struct recording *rec, size_t map)
 	return true;
 }
 
-static int write_maps(const struct recording *rec, int fd, struct err *err)
+static int write_maps(const struct recording *rec, int fd, pid_t *ret_refused, struct err *err)
 {
 	for (size_t i = 0; i < rec->map_count; i++) {
 		pid_t pid = rec->maps[i].pid;
@@ -79,7 +100,7 @@ static int write_maps(const struct recording *rec, int fd, struct err *err)
 		CLEANUP(str_fini) struct str member = {0};
 		char name[32];
 
-		if (!is_first_map(rec, i) || !map_text(rec, pid, &text))
+		if (!is_first_map(rec, i) || !map_text(rec, pid, &text, ret_refused))
 			continue;
 		snprintf(name, sizeof(name), "perf-%d.map", (int)pid);
 		tar_add(&member, name, &text);
@@ -96,13 +117,12 @@ static int write_tar(struct reading *r, void *arg, void *reply, struct err *err)
 	const struct inputs *in = reading_inputs(r);
 	int fd = *(const int *)arg;
 
-	(void)reply;
 	while (reading_at(r) < in->count) {
 		CLEANUP(input_close) struct open_input files = {0};
 
 		if (reading_files(r, &files, err) < 0)
 			return -1;
-		if (write_maps(&files.recording, fd, err) < 0)
+		if (write_maps(&files.recording, fd, reply, err) < 0)
 			return -1;
 	}
 	return fs_write_all(fd, end, sizeof(end), err);
@@ -112,9 +132,13 @@ static int write_tar(struct reading *r, void *arg, void *reply, struct err *err)
  * snapshot. Snapshots come from containers: they are read in the sandbox. */
 static int draw_perf_maps(const struct inputs *in, int fd, struct err *err)
 {
-	char nothing;
+	pid_t refused = 0;
+	int rc = reading_run(in, write_tar, &fd, &refused, sizeof(refused), err);
 
-	return reading_run(in, write_tar, &fd, &nothing, sizeof(nothing), err);
+	if (rc == 0 && refused)
+		log_warn("the perf map of %d is made by the host: the agent's has no valid line",
+			 (int)refused);
+	return rc;
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -194,6 +218,11 @@ void formats_add(const char *name, struct format_set *set)
 
 	if (!has(set, f))
 		set->list[set->count++] = f;
+}
+
+bool formats_include(const struct format_set *set, const char *name)
+{
+	return has(set, find(name, false));
 }
 
 bool formats_take_details(const struct format_set *set)

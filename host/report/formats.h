@@ -42,6 +42,7 @@ void formats_add(const char *name, struct format_set *set);
 MUST_CHECK int formats_check(const struct format_set *set, const struct inputs *in,
 			     struct err *err);
 
+bool formats_include(const struct format_set *set, const char *name);
 bool formats_take_details(const struct format_set *set);
 
 /* Parses a comma-separated list of names; a name that comes twice counts once. */

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "common/err.h"
+#include "common/str.h"
 
 /* The way a JVM's compiled code was read. */
 enum jvm_source {
@@ -43,12 +44,21 @@ struct session_jvm {
 	uint64_t watch_us; /* CPU time of all snapshots but the first */
 };
 
+/* The name of a map that an agent dumped for the format perf-map begins with it. */
+#define AGENT_MAP "agent-"
+
 struct session_map {
 	pid_t pid;
 	int order; /* rises with time */
 	char *name;
 	int fd; /* once opened to be read (not written) */
 };
+
+/* Such a map names no frame. */
+static inline bool session_map_is_dump(const struct session_map *m)
+{
+	return m->name && has_prefix(m->name, AGENT_MAP);
+}
 
 struct session_elf {
 	uint64_t root;	  /* inode of the mount namespace */

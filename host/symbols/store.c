@@ -152,7 +152,7 @@ static void load_code(const struct sources *s, pid_t pid, struct jvm_code *c)
 	for (size_t i = 0; i < s->in->map_count; i++) {
 		const struct session_map *m = &s->in->maps[s->maps[i].value];
 
-		if (m->pid == pid)
+		if (m->pid == pid && !session_map_is_dump(m))
 			load_map(c, m->fd);
 	}
 	perf_map_finish(c->map);

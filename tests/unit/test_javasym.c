@@ -148,8 +148,21 @@ static void test_file(void)
 	perf_map_free(pm);
 }
 
+/* All lines, those that a later one covers, too, in the order of the file. */
+static void test_text(void)
+{
+	struct perf_map *pm = map_of("0x200 0x10 a.b\nno line\n100 20 c\033\n100 20 d.e\n");
+	CLEANUP(str_fini) struct str text = {0};
+
+	perf_map_lines(pm, &text);
+	is_str(text.buf, "200 10 a.b\n100 20 c?\n100 20 d.e\n",
+	       "a map is written as it was read, without what is no line, in clean names");
+	perf_map_free(pm);
+}
+
 int main(void)
 {
+	test_text();
 	test_lines();
 	test_overlap();
 	test_snapshots();

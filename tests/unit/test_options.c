@@ -37,6 +37,7 @@ int main(void)
 	is_int(o.record.duration, 30, "30 s");
 	is_int(o.record.frequency, 99, "99 Hz");
 	is_int((int64_t)o.formats.count, 3, "three formats");
+	ok(!o.record.perf_map, "agents do not dump maps");
 	is_str(o.record.root, "/var/lib/dfg", "root");
 	is_str(o.record.names[0], "web", "its name");
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runtimes that write a map of their own code, /tmp/perf-<pid>.map: node's functions are in the graph.
-# What a container puts in the map's place is not read.
+# What a container puts in the map's place is not read. -f perf-map of a JVM with dfg's agent is the agent's own dump.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -65,4 +65,46 @@ for kind in link dangling fifo directory other; do
 	is "a map that is a $kind: the graph is drawn" "$status" 4
 	is "  and nothing is taken" "$(maps)" ""
 done
+shop_stop plain
+
+# ---- -f perf-map ----
+
+JAVA=$(readlink -f "$(command -v java)")
+agents() { echo "$(json .session)/maps/agent-$pid.map"; }
+member() { tar -xOf "$(json '.graphs["perf-map"]')" "perf-$pid.map"; }
+is_map() { member | grep -qE '^[0-9a-f]+ [0-9a-f]+ Interpreter$' && member | grep -qE '^[0-9a-f]+ [0-9a-f]+ Shop\.'; }
+
+ok "a JVM in a container" shop_start shop
+pid=$(bundle_pid shop)
+share=$DFG_ROOT/containers/shop/out
+ok "-f perf-map: dfg-trigger" trigger -d 1 --source agent -f folded,perf-map shop
+ok "  its file is what the agent dumped" cmp <(member) "$(agents)"
+ok "  with Java methods and the interpreter" is_map
+is "  which is gone from the share" "$(ls "$share" | grep '^perf-')" ""
+ok "  it names no frame: the graph is the same without it" "$DFG" --replay "$(json .session)" -f folded -o "$SHOP"
+ok "  " cmp "$SHOP/flame.folded" "$(json .graphs.folded)"
+ok "  --replay writes the same map" "$DFG" --replay "$(json .session)" -f perf-map -o "$SHOP"
+ok "  " cmp "$SHOP/perf-map.tar" "$(json '.graphs["perf-map"]')"
+
+ok "--source host: dfg-trigger" trigger -d 1 --source host -f perf-map shop
+ok "  the agent is not asked" test ! -e "$(agents)"
+ok "  the host makes a map" is_map
+is "  without a warning" "$(grep -c warning "$SHOP/err")" 0
+
+ok "without that format: dfg-trigger" trigger -d 1 shop
+ok "  the agent is not asked" test ! -e "$(agents)"
+
+ok "a share in which the container took the name" mkdir "$share/perf-$pid.map"
+ok "  dfg-trigger" trigger -d 1 -f perf-map shop
+ok "  says that the map is the host's" grep -q "warning: the perf map of $pid is made by the host, not by the agent: " "$SHOP/err"
+is "  in one line" "$(grep -c warning "$SHOP/err")" 1
+ok "  and makes it" is_map
+rmdir "$share/perf-$pid.map"
+
+ok "an agent's map without a valid line: dfg-trigger" trigger -d 1 -f perf-map shop
+echo 'no map' >"$(agents)"
+"$DFG" --replay "$(json .session)" -f perf-map >/dev/null 2>"$SHOP/err"
+is "  --replay" $? 0
+ok "  says that the map is the host's" grep -q "warning: the perf map of $pid is made by the host: " "$SHOP/err"
+ok "  and makes it" is_map
 tap_done
