@@ -25,7 +25,7 @@ host/record 4080
 host/report 2360
 host/session 640
 host/setup 1960
-host/symbols 1260
+host/symbols 1300
 host/top 2400
 host/unwind 2560
 hotspot 5470
@@ -34,7 +34,7 @@ injector 1380
 oci 1280
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 44380, 300
+ALL_LINES, ALL_FILES = 44430, 300
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
