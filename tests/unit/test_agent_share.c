@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The host's end of the dump protocol, in a share on a tmpfs; the agent's part is played here. */
+#include "record/agent_share.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "common/fs.h"
+#include "common/proc.h"
+#include "dfg/snapshot.h"
+#include "lib/tap.h"
+
+static char top[] = "/tmp/dfg-share.XXXXXX";
+static struct err err;
+static uid_t owner;
+
+struct snapshot {
+	struct snap_head head;
+	struct snap_end end;
+};
+
+static const char *path_of(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/containers/%s", top, name);
+	return path;
+}
+
+static void put(const char *name, const char *text)
+{
+	CLEANUP(close_fd) int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+					0644);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		abort();
+}
+
+static bool exists(const char *name)
+{
+	return access(path_of(name), F_OK) == 0;
+}
+
+static int count_files(const char *name)
+{
+	DIR *dir = opendir(path_of(name));
+	struct dirent *e;
+	int count = 0;
+
+	while (dir && (e = readdir(dir)))
+		count += e->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
+static void is_text(const char *name, const char *want, const char *check)
+{
+	CLEANUP(str_fini) struct str got = {0};
+
+	if (fs_read_file(AT_FDCWD, path_of(name), 4096, &got, &err) < 0)
+		printf("# %s\n", err.msg);
+	is_str(got.buf, want, "%s", check);
+}
+
+static void open_share(struct agent_share *s, const char *check)
+{
+	*s = (struct agent_share){-1, -1, -1, 0};
+	if (!ok(agent_share_open(top, "web", 0, s, &err) == 0, "%s", check))
+		printf("# %s\n", err.msg);
+}
+
+static void refused(const char *id, int code, const char *words, const char *check)
+{
+	struct agent_share s = {-1, -1, -1, 0};
+
+	err = (struct err){0};
+	is_int(agent_share_open(top, id, 1, &s, &err), -1, "%s", check);
+	is_int(err.code, code, "%s: the code of the error", check);
+	ok(strstr(err.msg, words) != NULL, "%s: the error says \"%s\": %s", check, words, err.msg);
+	ok(s.outfd == -1 && s.ctlfd == -1 && s.lockfd == -1, "%s: nothing is opened", check);
+}
+
+/* ---- opening ---- */
+
+static void test_refused(void)
+{
+	struct err mine = {0};
+	struct agent_share s;
+
+	is_int(agent_share_open("/nonexistent", "web", 0, &s, &mine), -1,
+	       "a root that does not exist has no share");
+	is_int(mine.code, ENOENT, "the error is that there is none");
+	is_str(mine.msg, "open /nonexistent/containers: No such file or directory",
+	       "the error names the directory");
+	refused("none", ENOENT, "none", "a container without a directory has no share");
+	mkdir(path_of("bare"), 0700);
+	refused("bare", ENOENT, "out", "a container without the output directory has no share");
+	mkdir(path_of("bare/out"), 0700);
+	refused("bare", ENOENT, "ctl", "a container without the control directory has no share");
+	mkdir(path_of("bare/ctl"), 0700);
+	refused("bare", ENOENT, "the share of container bare is not mounted",
+		"a directory of the same file system is no share");
+	ok(!exists("bare/lock"), "no lock file is made where there is no share");
+	if (symlink("web", path_of("link")) < 0)
+		abort();
+	refused("link", ELOOP, "link", "a link in place of a container's directory is refused");
+	refused("../containers/web", EXDEV, "containers/web", "a path that leads out is refused");
+}
+
+static void test_lock(void)
+{
+	struct agent_share s;
+	struct stat st;
+	int other;
+
+	open_share(&s, "a share is opened");
+	is_int(s.seq, 0, "the first request has no number before it");
+	ok(stat(path_of("web/lock"), &st) == 0 && (st.st_mode & 07777) == 0600,
+	   "the lock file can be read by its owner only");
+	refused("web", 0, "another dfg has been using this container's share for 1 ms",
+		"a share in use is waited for no longer than was asked");
+	ok((fcntl(s.outfd, F_GETFD) & FD_CLOEXEC) && (fcntl(s.ctlfd, F_GETFD) & FD_CLOEXEC) &&
+		   (fcntl(s.lockfd, F_GETFD) & FD_CLOEXEC),
+	   "no descriptor of a share is inherited");
+	agent_share_close(&s);
+	other = open(path_of("web/lock"), O_RDWR | O_CLOEXEC);
+	is_int(flock(other, LOCK_EX | LOCK_NB), 0, "a closed share is not locked");
+	close(other);
+}
+
+static void test_numbers(void)
+{
+	static const struct {
+		const char *text;
+		uint32_t want;
+		const char *check;
+	} rows[] = {
+		{"41", 41, "the last number is read from the lock file"},
+		{"4294967295", UINT32_MAX, "the largest number is read"},
+		{"4294967296", 0, "a number of more than 32 bits counts as none"},
+		{"4x", 0, "a text that is no number counts as none"},
+		{"", 0, "an empty lock file has no number"},
+		{"0000000000000042", 4, "no more than 15 digits are read"},
+	};
+	struct agent_share s;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		put("web/lock", rows[i].text);
+		open_share(&s, "a share with a number is opened");
+		is_int(s.seq, rows[i].want, "%s", rows[i].check);
+		agent_share_close(&s);
+	}
+	unlink(path_of("web/lock"));
+	if (symlink("target", path_of("web/lock")) < 0)
+		abort();
+	refused("web", ELOOP, "open the lock of container web", "a lock that is a link is refused");
+	ok(!exists("web/target"), "and its target is not made");
+	unlink(path_of("web/lock"));
+}
+
+static void test_sweep(void)
+{
+	static const struct {
+		const char *name;
+		bool kept;
+	} rows[] = {
+		{"web/out/perf-7.00ff.snap", false}, {"web/out/perf-.snap", false},
+		{"web/out/perf-7.map", true},	     {"web/out/xperf-7.snap", true},
+		{"web/out/agent.7", true},	     {"web/ctl/request.7", false},
+		{"web/ctl/request.", false},	     {"web/ctl/request", true},
+		{"web/ctl/perf-7.snap", true},	     {"web/out/request.7", true},
+	};
+	struct agent_share s;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		put(rows[i].name, "x");
+	open_share(&s, "a share with the files of a killed exchange is opened");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		is_int(exists(rows[i].name), rows[i].kept, "%s is %s", rows[i].name,
+		       rows[i].kept ? "kept" : "removed");
+		unlink(path_of(rows[i].name));
+	}
+	agent_share_close(&s);
+}
+
+/* ---- the request ---- */
+
+static struct jvm a_jvm(void)
+{
+	return (struct jvm){.pid = 4711,
+			    .nspid = 7,
+			    .uid = owner,
+			    .gid = owner,
+			    .procfd = proc_open(getpid(), &err)};
+}
+
+static void test_create(void)
+{
+	struct jvm j = a_jvm();
+	struct agent_share s;
+	struct dump d, e;
+	struct stat st;
+
+	put("web/lock", "4294967294");
+	open_share(&s, "a share for a dump is opened");
+	if (!ok(dump_create(&s, &j, 0, 30, &d, &err) == 0, "a file for a whole dump is made"))
+		printf("# %s\n", err.msg);
+	is_int(d.seq, UINT32_MAX, "the request has the next number");
+	is_text("web/lock", "4294967295", "the number is in the lock file");
+	ok(!strncmp(d.name, "perf-4711.", 10) && strlen(d.name) == 10 + 16 + 5 &&
+		   !strcmp(d.name + 26, ".snap"),
+	   "the file is named after the process and a random number: %s", d.name);
+	ok(fstat(d.fd, &st) == 0 && st.st_size == 16 << 20, "it has room for a whole snapshot");
+	ok(st.st_blocks * 512ll >= 16 << 20, "the room is allocated");
+	is_int(st.st_mode & 07777, 0600, "nobody else can read it");
+	is_int(st.st_uid, owner, "it belongs to the user of the JVM");
+	is_int(st.st_gid, owner, "it belongs to the group of the JVM");
+	is_int(d.since, 0, "it is to be whole");
+	is_int(d.keep, 30, "the agent is to remember");
+	is_int(d.clock_ahead, 0, "a process of this time namespace has the same clock");
+
+	is_int(dump_create(&s, &j, 5, 0, &e, &err), 0, "a file for a delta is made");
+	is_int(e.seq, 1, "after the largest number comes 1, since 0 is always served");
+	is_text("web/lock", "1", "the number in the lock file is not longer than its digits");
+	ok(fstat(e.fd, &st) == 0 && st.st_size == 1 << 20, "it has room for a delta");
+	is_int(e.since, 5, "it is to be a delta to that answer");
+	is_int(e.keep, 0, "the agent is to forget");
+	ok(strcmp(d.name, e.name) != 0, "no two dumps have the same name");
+
+	dump_remove(&s, &d, 7);
+	dump_remove(&s, &e, 7);
+	is_int(dump_create(&s, &j, 0, 0, &d, &err), 0, "a third one is made");
+	is_int(d.seq, 2, "numbers rise by one");
+	dump_remove(&s, &d, 7);
+	agent_share_close(&s);
+	close(j.procfd);
+}
+
+static void test_request(void)
+{
+	static const struct {
+		uint32_t since, keep;
+		const char *end;
+	} rows[] = {{0, 0, ""}, {5, 0, " since=5"}, {0, 30, " keep=30"}, {1, 1, " since=1 keep=1"}};
+	struct jvm j = a_jvm();
+	struct agent_share s;
+	struct stat st;
+
+	put("web/lock", "8");
+	open_share(&s, "a share for requests is opened");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP(free) char *want = NULL;
+		struct dump d;
+
+		if (dump_create(&s, &j, rows[i].since, rows[i].keep, &d, &err) < 0)
+			abort();
+		want = xasprintf("dfg1 dump seq=%zu host_pid=4711 out=%s%s\n", 9 + i, d.name,
+				 rows[i].end);
+		is_int(dump_request(&s, &d, &j, &err), 0, "request %zu is written", i);
+		is_text("web/ctl/request.7", want, "it is the line of request.h");
+		ok(stat(path_of("web/ctl/request.7"), &st) == 0 && (st.st_mode & 07777) == 0444,
+		   "everyone in the container can read it, nobody write it");
+		dump_remove(&s, &d, 7);
+		ok(!exists("web/ctl/request.7"), "it is removed with its dump");
+		ok(faccessat(s.outfd, d.name, F_OK, 0) < 0, "so is the file");
+	}
+	agent_share_close(&s);
+	close(j.procfd);
+}
+
+static void test_full(void)
+{
+	struct jvm j = a_jvm();
+	struct agent_share s;
+	struct dump d = {.fd = -5};
+
+	unlink(path_of("web/lock"));
+	if (mount("share", path_of("web/out"), "tmpfs", MS_REMOUNT, "size=4m") < 0)
+		abort();
+	open_share(&s, "a small share is opened");
+	is_int(dump_create(&s, &j, 0, 0, &d, &err), -1, "a whole dump does not fit into it");
+	is_int(err.code, ENOSPC, "the error is that there is no space");
+	ok(strstr(err.msg, "room for the snapshot in the container's share") != NULL,
+	   "the error says where: %s", err.msg);
+	is_int(d.fd, -5, "the dump is untouched");
+	is_int(count_files("web/out"), 0, "nothing is left in the share");
+	is_int(s.seq, 1, "its number is used up");
+	agent_share_close(&s);
+	if (mount("share", path_of("web/out"), "tmpfs", MS_REMOUNT, "size=64m") < 0)
+		abort();
+	close(j.procfd);
+}
+
+/* ---- the answer ---- */
+
+static const struct snapshot whole = {
+	.head = {.record = {SNAP_HEAD, sizeof(struct snap_head)}, .time = 5000},
+	.end = {.record = {SNAP_END, sizeof(struct snap_end)}, .time = 7000},
+};
+
+static pid_t sleeper(int *ret_pidfd)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	*ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return pid;
+}
+
+/* What the agent does: writes records and trailer into the file and closes it. */
+static void answer(const struct agent_share *s, const struct dump *d, const void *p, size_t len,
+		   const char *trailer)
+{
+	CLEANUP(close_fd) int fd = openat(s->outfd, d->name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || pwrite(fd, p, len, 0) != (ssize_t)len ||
+	    pwrite(fd, trailer, strlen(trailer), (off_t)len) != (ssize_t)strlen(trailer))
+		abort();
+}
+
+struct waited {
+	int rc;
+	struct dump_answer answer;
+	struct snapshot got;
+	ssize_t len;
+	struct err err;
+};
+
+/* Makes a dump number 1, has it answered, and waits. */
+static struct waited wait_for(size_t len, const char *trailer, int64_t ahead, int pidfd)
+{
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct jvm j = a_jvm();
+	struct waited w = {0};
+	struct agent_share s;
+	struct dump d;
+
+	unlink(path_of("web/lock"));
+	if (agent_share_open(top, "web", 0, &s, &err) < 0 ||
+	    dump_create(&s, &j, 1, 0, &d, &err) < 0)
+		abort();
+	d.clock_ahead = ahead;
+	answer(&s, &d, &whole, len, trailer);
+	w.rc = dump_wait(&d, pidfd, 20, to, &w.answer, &w.err);
+	w.len = pread(to, &w.got, sizeof(w.got), 0);
+	dump_remove(&s, &d, j.nspid);
+	agent_share_close(&s);
+	close(j.procfd);
+	return w;
+}
+
+static void waits_in_vain(size_t len, const char *trailer, const char *want, const char *check)
+{
+	int pidfd;
+	pid_t pid = sleeper(&pidfd);
+	struct waited w = wait_for(len, trailer, 0, pidfd);
+
+	is_int(w.rc, -1, "%s", check);
+	is_str(w.err.msg, want, "the error says so");
+	is_int(w.err.code, 0, "it has no code of the system's");
+	is_int(w.len, 0, "nothing is copied");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(pidfd);
+}
+
+#define TRAILER(seq, status, bytes)                                                                \
+	"#dfg1 end seq=" seq " status=" status " entries=3 skipped=2 bytes=" bytes " us=9 cpu=8\n"
+
+static void test_answer(void)
+{
+	CLEANUP(free) char *trailer =
+		xasprintf("#dfg1 end seq=1 status=5 entries=3 skipped=2 bytes=%zu us=9 cpu=8\n",
+			  sizeof(whole));
+	CLEANUP(free) char *longer =
+		xasprintf("#dfg1 end seq=1 status=0 entries=3 skipped=2 bytes=%zu us=9 cpu=8\n",
+			  sizeof(whole) + 200);
+	int pidfd;
+	pid_t pid = sleeper(&pidfd);
+	struct waited w = wait_for(sizeof(whole), trailer, 4000, pidfd);
+
+	if (!ok(w.rc == 0, "a whole answer is accepted"))
+		printf("# %s\n", w.err.msg);
+	is_int(w.len, sizeof(whole), "its records are copied, without the trailer");
+	is_int((int64_t)w.got.head.time, 1000, "its beginning is by the host's clock");
+	is_int((int64_t)w.got.end.time, 3000, "its end is by the host's clock");
+	is_int(w.answer.seq, 1, "the answer has the number of the request");
+	is_int(w.answer.status, DFG_DUMP_PARTLY, "the answer has the agent's status");
+	is_int(w.answer.cpu_us, 8, "the answer has its cost");
+
+	waits_in_vain(sizeof(whole), "", "the agent did not answer within 20 ms",
+		      "an answer without trailer is waited for");
+	waits_in_vain(sizeof(whole), TRAILER("2", "0", "16"),
+		      "the agent did not answer within 20 ms",
+		      "the answer to another request is waited for");
+	waits_in_vain(sizeof(whole), TRAILER("1", "0", "16"),
+		      "what the agent wrote is no snapshot", "half a snapshot is refused");
+	waits_in_vain(sizeof(whole), longer, "what the agent wrote is no snapshot",
+		      "a snapshot that is longer than its file is refused");
+	waits_in_vain(0, TRAILER("1", "0", "0"), "what the agent wrote is no snapshot",
+		      "no snapshot is refused");
+	waits_in_vain(0, TRAILER("1", "3", "0"), "the JVM's container has no memory left",
+		      "a failed dump fails with the agent's reason");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	w = wait_for(sizeof(whole), "", 0, pidfd);
+	is_int(w.rc, -1, "the end of the JVM ends the wait");
+	is_int(w.err.code, ESRCH, "the error is that the process is gone");
+	is_str(w.err.msg, "the JVM ended before it answered: No such process", "it says so");
+	w = wait_for(sizeof(whole), trailer, 0, pidfd);
+	is_int(w.rc, 0, "what a JVM answered before its end is accepted");
+	close(pidfd);
+}
+
+/* The agent closes the file twice: only the second time the answer is whole. */
+static void test_second_close(void)
+{
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	CLEANUP(free) char *trailer =
+		xasprintf("#dfg1 end seq=1 status=0 entries=1 skipped=0 bytes=%zu us=9 cpu=8\n",
+			  sizeof(whole));
+	struct jvm j = a_jvm();
+	struct dump_answer a = {0};
+	struct agent_share s;
+	struct dump d;
+	pid_t agent;
+	int pidfd;
+
+	unlink(path_of("web/lock"));
+	open_share(&s, "a share for a slow agent is opened");
+	if (dump_create(&s, &j, 0, 0, &d, &err) < 0)
+		abort();
+	agent = fork();
+	if (agent == 0) {
+		answer(&s, &d, &whole, sizeof(whole), "");
+		answer(&s, &d, &whole, sizeof(whole), trailer);
+		for (;;)
+			pause();
+	}
+	pidfd = (int)syscall(SYS_pidfd_open, agent, 0);
+	is_int(dump_wait(&d, pidfd, 60000, to, &a, &err), 0, "an answer in two steps is accepted");
+	is_int(a.entries, 1, "with its trailer");
+	is_int(lseek(to, 0, SEEK_END), sizeof(whole), "its records are written once");
+	kill(agent, SIGKILL);
+	waitpid(agent, NULL, 0);
+	close(pidfd);
+	dump_remove(&s, &d, 7);
+	agent_share_close(&s);
+	close(j.procfd);
+}
+
+/* ---- other parts ---- */
+
+static void test_signal(void)
+{
+	static const struct {
+		const char *text;
+		int want;
+		const char *check;
+	} rows[] = {
+		{"dfg1 agent signal=40 tid=9\n", 40, "the signal that the agent published is read"},
+		{"dfg1 agent signal=1 tid=9\n", 1, "the least signal is 1"},
+		{"dfg1 agent signal=64 tid=9\n", 64, "the largest signal is 64"},
+		{"dfg1 agent signal=65 tid=9\n", 0, "65 is no signal"},
+		{"dfg1 agent signal=0 tid=9\n", 0, "0 is no signal"},
+		{"dfg1 agent signal=-1 tid=9\n", 0, "a negative number is no signal"},
+		{"dfg2 agent signal=40 tid=9\n", 0, "a line of another version has no signal"},
+		{"dfg1 agent signal=\n", 0, "a line without a number has no signal"},
+		{"", 0, "an empty file has no signal"},
+	};
+	struct agent_share s;
+
+	open_share(&s, "a share with an agent is opened");
+	is_int(agent_share_signal(&s, 7), 0, "without the agent's file there is no signal");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		put("web/out/agent.7", rows[i].text);
+		is_int(agent_share_signal(&s, 7), rows[i].want, "%s", rows[i].check);
+	}
+	put("web/out/real", "dfg1 agent signal=40 tid=9\n");
+	unlink(path_of("web/out/agent.7"));
+	if (symlink("real", path_of("web/out/agent.7")) < 0)
+		abort();
+	is_int(agent_share_signal(&s, 7), 0, "a link in place of the agent's file is not followed");
+	agent_share_close(&s);
+}
+
+static bool write_map(const char *path, const char *text)
+{
+	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+/* True in a mount namespace of our own, in which file systems can be mounted. */
+static bool enter_namespace(void)
+{
+	CLEANUP(free) char *uids = xasprintf("0 %u 1", (unsigned)geteuid());
+	CLEANUP(free) char *gids = xasprintf("0 %u 1", (unsigned)getegid());
+
+	if (geteuid() == 0)
+		return unshare(CLONE_NEWNS) == 0 &&
+		       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+	       write_map("/proc/self/setgroups", "deny") &&
+	       write_map("/proc/self/uid_map", uids) && write_map("/proc/self/gid_map", gids);
+}
+
+static bool make_share(void)
+{
+	if (!mkdtemp(top))
+		abort();
+	mkdir(path_of(""), 0700);
+	mkdir(path_of("web"), 0700);
+	mkdir(path_of("web/out"), 0700);
+	mkdir(path_of("web/ctl"), 0700);
+	return mount("share", path_of("web/out"), "tmpfs", 0, "size=64m") == 0;
+}
+
+int main(void)
+{
+	if (!enter_namespace() || !make_share()) {
+		ok(true, "a share is opened # SKIP mounting is not permitted here");
+		return tap_done();
+	}
+	/* Where no other user is known (a user namespace of one), the JVM's is our own. */
+	if (chown(top, 12345, 12345) == 0 && chown(top, 0, 0) == 0)
+		owner = 12345;
+	test_refused();
+	test_lock();
+	test_numbers();
+	test_sweep();
+	test_create();
+	test_request();
+	test_full();
+	test_answer();
+	test_second_close();
+	test_signal();
+	umount2(path_of("web/out"), MNT_DETACH);
+	fs_remove_tree(AT_FDCWD, top);
+	return tap_done();
+}
