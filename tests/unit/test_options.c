@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <getopt.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "cmd/options.h"
 #include "lib/tap.h"
@@ -27,6 +29,206 @@ static void refused(const char *line, const char *word)
 {
 	if (ok(parse(line) < 0, "refused: %s", line))
 		ok(strstr(err.msg, word) != NULL, "  says %s: %s", word, err.msg);
+}
+
+/* ---- whole messages ---- */
+
+static void says(const char *line, const char *want)
+{
+	is_int(parse(line), -1, "refused: %s", line);
+	is_str(err.msg, want, "the message is \"%s\"", want);
+}
+
+static void test_messages(void)
+{
+	says("dfg-trigger", "no container given; see --help");
+	says("dfg-top", "no container given; see --help");
+	says("dfg-trigger --pid", "no pid given; see --help");
+	says("dfg-trigger --replay", "no session given; see --help");
+	says("dfg-trigger --wibble web", "unknown option --wibble; see --help");
+	says("dfg-trigger -d", "-d needs a value; see --help");
+	says("dfg-trigger --duration", "--duration needs a value; see --help");
+	says("dfg-trigger -d 0 web", "--duration 0: must be a whole number from 1 to 86400");
+	says("dfg-trigger -d 86401 web", "--duration 86401: must be a whole number from 1 to 86400");
+	says("dfg-trigger -d x web", "--duration x: must be a whole number from 1 to 86400");
+	says("dfg-trigger -F 0 web", "--frequency 0: must be a whole number from 1 to 100000");
+	says("dfg-trigger -F 100001 web",
+	     "--frequency 100001: must be a whole number from 1 to 100000");
+	says("dfg-trigger --stack 65529 web",
+	     "--stack 65529: must be a whole number from 1 to 65528");
+	says("dfg-top -n 4294967296 web",
+	     "--count 4294967296: must be a whole number from 1 to 4294967295");
+	says("dfg-trigger --unwind x web", "--unwind x: must be one of auto, fp, vm");
+	says("dfg-trigger --source x web", "--source x: must be one of auto, agent, host");
+	says("dfg-trigger --trigger x web", "--trigger x: must be one of auto, file, signal, load");
+	says("dfg-trigger --output= web", "--output: no directory given");
+	says("dfg-trigger --root x web", "--root x: must be absolute");
+	says("dfg-trigger --root= web", "--root : must be absolute");
+	says("dfg-trigger --list web", "--list takes no container, --pid or --all");
+	says("dfg-trigger --list --pid", "--list takes no container, --pid or --all");
+	says("dfg-trigger --list --all", "--list takes no container, --pid or --all");
+	says("dfg-trigger --all web", "--all takes no container, --pid or --replay");
+	says("dfg-trigger --all --pid", "--all takes no container, --pid or --replay");
+	says("dfg-trigger --all --replay", "--all takes no container, --pid or --replay");
+	says("dfg-trigger --pid --replay 1", "--pid and --replay do not go together");
+	says("dfg-trigger --pid 1 web", "\"web\" is no pid");
+	says("dfg-trigger --pid 0", "\"0\" is no pid");
+	says("dfg-top --replay x", "unknown option --replay; see --help");
+	says("dfg-top --list", "unknown option --list; see --help");
+	says("dfg-trigger --plain web", "unknown option --plain; see --help");
+	says("dfg-trigger --count 3 web", "unknown option --count; see --help");
+	is_int(err.code, 0, "a usage error has no code of the system's");
+}
+
+/* ---- values ---- */
+
+/* An option of both programs with a number: its limits, by its short and long name. */
+static void test_numbers(void)
+{
+	static const struct {
+		const char *line;
+		const unsigned *at;
+		unsigned want;
+	} rows[] = {
+		{"dfg-trigger -d 1 web", &o.record.duration, 1},
+		{"dfg-trigger --duration 86400 web", &o.record.duration, 86400},
+		{"dfg-trigger -F 1 web", &o.record.frequency, 1},
+		{"dfg-trigger --frequency 100000 web", &o.record.frequency, 100000},
+		{"dfg-trigger --stack 1 web", &o.record.stack_bytes, 8},
+		{"dfg-trigger --stack 8 web", &o.record.stack_bytes, 8},
+		{"dfg-trigger --stack 9 web", &o.record.stack_bytes, 16},
+		{"dfg-trigger --stack 65528 web", &o.record.stack_bytes, 65528},
+		{"dfg-trigger web", &o.record.stack_bytes, 0},
+		{"dfg-top -n 1 web", &o.count, 1},
+		{"dfg-top --count 4294967295 web", &o.count, 4294967295},
+		{"dfg-top web", &o.record.frequency, 99},
+		{"dfg-top -d 7 web", &o.record.duration, 7},
+		{"dfg-top -F 7 web", &o.record.frequency, 7},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		is_int(parse(rows[i].line), 0, "accepted: %s", rows[i].line);
+		is_int(*rows[i].at, rows[i].want, "the value is %u", rows[i].want);
+	}
+}
+
+static void test_words(void)
+{
+	static const struct {
+		const char *line;
+		unsigned unwind, source, trigger;
+	} rows[] = {
+		{"dfg-trigger web", RECORD_UNWIND_AUTO, SOURCE_AUTO, TRIGGER_AUTO},
+		{"dfg-trigger --unwind auto web", RECORD_UNWIND_AUTO, SOURCE_AUTO, TRIGGER_AUTO},
+		{"dfg-trigger --unwind fp web", RECORD_UNWIND_FP, SOURCE_AUTO, TRIGGER_AUTO},
+		{"dfg-top --unwind vm web", RECORD_UNWIND_VM, SOURCE_AUTO, TRIGGER_AUTO},
+		{"dfg-trigger --source agent web", RECORD_UNWIND_AUTO, SOURCE_AGENT, TRIGGER_AUTO},
+		{"dfg-top --source host web", RECORD_UNWIND_AUTO, SOURCE_HOST, TRIGGER_AUTO},
+		{"dfg-trigger --source auto web", RECORD_UNWIND_AUTO, SOURCE_AUTO, TRIGGER_AUTO},
+		{"dfg-trigger --trigger file web", RECORD_UNWIND_AUTO, SOURCE_AUTO, TRIGGER_FILE},
+		{"dfg-top --trigger signal web", RECORD_UNWIND_AUTO, SOURCE_AUTO, TRIGGER_SIGNAL},
+		{"dfg-trigger --trigger load web", RECORD_UNWIND_AUTO, SOURCE_AUTO, TRIGGER_LOAD},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		is_int(parse(rows[i].line), 0, "accepted: %s", rows[i].line);
+		is_int(o.record.unwind, rows[i].unwind, "the unwinder is as given");
+		is_int(o.record.source, rows[i].source, "the source is as given");
+		is_int(o.record.trigger, rows[i].trigger, "the trigger is as given");
+	}
+}
+
+/* Which flags a command line sets, a letter each. */
+static void test_flags(void)
+{
+	static const struct {
+		const char *line, *want;
+		enum options_action action;
+	} rows[] = {
+		{"dfg-trigger web", "", ACTION_RECORD},
+		{"dfg-trigger -q web", "q", ACTION_RECORD},
+		{"dfg-trigger --quiet web", "q", ACTION_RECORD},
+		{"dfg-trigger --json web", "j", ACTION_RECORD},
+		{"dfg-trigger --keep-flags web", "k", ACTION_RECORD},
+		{"dfg-trigger --pid 1", "p", ACTION_RECORD},
+		{"dfg-trigger --all", "a", ACTION_RECORD},
+		{"dfg-trigger --all -q --json --keep-flags", "qjka", ACTION_RECORD},
+		{"dfg-trigger --list", "", ACTION_LIST},
+		{"dfg-trigger --list --json", "j", ACTION_LIST},
+		{"dfg-trigger --replay x", "", ACTION_REPLAY},
+		{"dfg-trigger --help", "", ACTION_HELP},
+		{"dfg-trigger --version", "", ACTION_VERSION},
+		{"dfg-trigger --version --all web", "a", ACTION_VERSION},
+		{"dfg-top --plain web", "P", ACTION_RECORD},
+		{"dfg-top -q --json --keep-flags --pid 1", "qjkp", ACTION_RECORD},
+		{"dfg-top --all", "a", ACTION_RECORD},
+		{"dfg-top --help", "", ACTION_HELP},
+		{"dfg-top --version", "", ACTION_VERSION},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char got[8] = "";
+
+		is_int(parse(rows[i].line), 0, "accepted: %s", rows[i].line);
+		is_int(o.action, rows[i].action, "the action is number %u", rows[i].action);
+		snprintf(got, sizeof(got), "%s%s%s%s%s%s", o.quiet ? "q" : "", o.json ? "j" : "",
+			 o.record.keep_flags ? "k" : "", o.record.by_pid ? "p" : "",
+			 o.record.all ? "a" : "", o.plain ? "P" : "");
+		is_str(got, rows[i].want, "the flags are \"%s\"", rows[i].want);
+	}
+}
+
+static void test_names(void)
+{
+	is_int(parse("dfg-trigger --pid 1 4194304"), 0, "two pids are accepted");
+	is_int(o.record.name_count, 2, "both are there");
+	is_str(o.record.names[1], "4194304", "in order");
+	ok(!o.record.output, "without --output there is none");
+	is_int(parse("dfg-trigger -o out web"), 0, "an output directory is accepted");
+	is_str(o.record.output, "out", "as it is given");
+	is_int(parse("dfg-trigger --output out web"), 0, "by its long name, too");
+	is_str(o.record.output, "out", "as it is given");
+	is_int(parse("dfg-trigger --format pprof,json web"), 0, "formats are accepted");
+	is_int(o.formats.count, 2, "both are there");
+	is_str(o.formats.list[1]->name, "json", "in order");
+	is_int(parse("dfg-trigger -- -web"), 0, "a name behind -- is no option");
+	is_str(o.record.names[0], "-web", "it is the name");
+	setenv("DFG_ROOT", "relative", 1);
+	is_int(parse("dfg-trigger web"), 0, "a relative DFG_ROOT is no error");
+	is_str(o.record.root, "/var/lib/dfg", "it does not count");
+	unsetenv("DFG_ROOT");
+}
+
+static void test_statuses(void)
+{
+	is_int(options_exit_status(RECORD_OK), 0, "a recording that is made has status 0");
+	is_int(options_exit_status(RECORD_FAILED), 1, "a failure has status 1");
+	is_int(options_exit_status(RECORD_NO_CONTAINER), 3, "no container has status 3");
+	is_int(options_exit_status(RECORD_NO_JVM), 4, "no JVM has status 4");
+	is_int(options_exit_status((enum record_result)99), 1, "an unknown result has status 1");
+}
+
+/* A handler sets the variable; the limit of open files is the hard one. */
+static void test_process(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct rlimit files = {0};
+	struct sigaction act;
+
+	command_catch_signals();
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		command_interrupted = 0;
+		raise(signals[i]);
+		is_int(command_interrupted, 1, "signal %d interrupts a command", signals[i]);
+	}
+	is_int(sigaction(SIGPIPE, NULL, &act), 0, "SIGPIPE is looked at");
+	ok(act.sa_handler == SIG_IGN, "it is ignored");
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max < 64 ? files.rlim_max : 64;
+	setrlimit(RLIMIT_NOFILE, &files);
+	command_raise_file_limit();
+	getrlimit(RLIMIT_NOFILE, &files);
+	ok(files.rlim_cur == files.rlim_max, "as many files as allowed can be open");
 }
 
 int main(void)
@@ -93,5 +295,12 @@ int main(void)
 	refused("dfg-trigger --all web", "--all");
 	refused("dfg-trigger --pid --replay 1", "do not go together");
 	refused("dfg-trigger --root relative web", "absolute");
+	test_messages();
+	test_numbers();
+	test_words();
+	test_flags();
+	test_names();
+	test_statuses();
+	test_process();
 	return tap_done();
 }

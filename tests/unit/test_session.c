@@ -128,7 +128,8 @@ static void test_maps(void)
 static void test_threads(void)
 {
 	static const struct session_thread in[] = {
-		{1, 10, 5}, {1, 11, 6}, {2, 10, 7}, {1, 11, 8}, {1, 12, 9}};
+		{1, 10, 4}, {1, 11, 6}, {2, 10, 7},
+						    {1, 11, 8}, {1, 12, 9}, {1, 10, 5}};
 	static const struct session_thread want[] = {
 		{1, 10, 5}, {1, 11, 8}, {2, 10, 7}, {1, 12, 9}};
 	struct session s = {.dirfd = -1, .mapsfd = -1, .elffd = -1};
@@ -305,6 +306,63 @@ static void test_all_fields(void)
 	session_fini(&s);
 }
 
+static void test_text(void)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/text", base);
+	CLEANUP(str_fini) struct str got = {0};
+	struct session s;
+	struct err err;
+
+	if (session_create(dir, &s, &err) < 0)
+		abort();
+	session_set_container(&s, "id", "name", "", "", "host");
+	s.started = xstrdup("now");
+	s.duration = 0.1234567891;
+	session_add_process(&s, 11, 12);
+	if (session_write(&s, &err) < 0 ||
+	    fs_read_file(s.dirfd, "session.json", 4096, &got, &err) < 0)
+		abort();
+	is_str(got.buf,
+	       "{\n \"version\": 1,\n \"dfg\": \"" DFG_VERSION "\",\n"
+	       " \"container\": {\n  \"id\": \"id\",\n  \"name\": \"name\",\n  \"pod\": \"\",\n"
+	       "  \"namespace\": \"\"\n },\n \"host\": \"host\",\n \"started\": \"now\",\n"
+	       " \"frequency\": 0,\n \"duration\": 0.123456789,\n \"whole_machine\": false,\n"
+	       " \"stack_bytes\": 0,\n \"jvms\": [],\n \"processes\": [\n"
+	       "  {\n   \"pid\": 11,\n   \"root\": 12\n  }\n ],\n \"threads\": [],\n"
+	       " \"elf\": [],\n \"maps\": []\n}",
+	       "session.json is as docs/formats.md has it, a line for each value");
+	session_fini(&s);
+}
+
+/* A program started without stdin has its files at descriptor 0. */
+static void test_without_stdin(void)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/stdin", base);
+	int in = dup(0), fd;
+	struct session s;
+	struct err err;
+
+	close(0);
+	is_int(session_create(dir, &s, &err), 0, "a session is made where descriptor 0 is free");
+	is_int(s.dirfd, 0, "it is the directory's");
+	s.started = xstrdup("now");
+	session_set_container(&s, "", "", "", "", "");
+	is_int(session_write(&s, &err), 0, "the session is written");
+	session_fini(&s);
+	is_int(session_open(dir, &s, &err), 0, "and opened");
+	is_int(s.dirfd, 0, "at the same descriptor");
+	fd = dup(s.dirfd);
+	close(0);
+	s.dirfd = fd;
+	fd = session_add_map(&s, 1, &err);
+	is_int(fd, 0, "a map has the descriptor");
+	is_int(s.map_count, 1, "and is registered");
+	close(0);
+	session_fini(&s);
+	if (in >= 0 && dup2(in, 0) == 0)
+		close(in);
+}
+
 /* The whole message of a session that is refused. */
 static void says(const char *dir, const char *text, const char *want)
 {
@@ -452,6 +510,8 @@ int main(void)
 	test_share();
 	test_labels();
 	test_all_fields();
+	test_text();
+	test_without_stdin();
 	test_messages();
 	test_links();
 	fs_remove_tree(AT_FDCWD, base);
