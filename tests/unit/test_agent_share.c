@@ -40,8 +40,8 @@ static const char *path_of(const char *name)
 
 static void put(const char *name, const char *text)
 {
-	CLEANUP(close_fd) int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-					0644);
+	CLEANUP(close_fd)
+	int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
 	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
 		abort();
@@ -384,10 +384,12 @@ static void waits_in_vain(size_t len, const char *trailer, const char *want, con
 
 static void test_answer(void)
 {
-	CLEANUP(free) char *trailer =
+	CLEANUP(free)
+	char *trailer =
 		xasprintf("#dfg1 end seq=1 status=5 entries=3 skipped=2 bytes=%zu us=9 cpu=8\n",
 			  sizeof(whole));
-	CLEANUP(free) char *longer =
+	CLEANUP(free)
+	char *longer =
 		xasprintf("#dfg1 end seq=1 status=0 entries=3 skipped=2 bytes=%zu us=9 cpu=8\n",
 			  sizeof(whole) + 200);
 	int pidfd;
@@ -408,8 +410,8 @@ static void test_answer(void)
 	waits_in_vain(sizeof(whole), TRAILER("2", "0", "16"),
 		      "the agent did not answer within 20 ms",
 		      "the answer to another request is waited for");
-	waits_in_vain(sizeof(whole), TRAILER("1", "0", "16"),
-		      "what the agent wrote is no snapshot", "half a snapshot is refused");
+	waits_in_vain(sizeof(whole), TRAILER("1", "0", "16"), "what the agent wrote is no snapshot",
+		      "half a snapshot is refused");
 	waits_in_vain(sizeof(whole), longer, "what the agent wrote is no snapshot",
 		      "a snapshot that is longer than its file is refused");
 	waits_in_vain(0, TRAILER("1", "0", "0"), "what the agent wrote is no snapshot",
@@ -431,7 +433,8 @@ static void test_answer(void)
 static void test_second_close(void)
 {
 	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
-	CLEANUP(free) char *trailer =
+	CLEANUP(free)
+	char *trailer =
 		xasprintf("#dfg1 end seq=1 status=0 entries=1 skipped=0 bytes=%zu us=9 cpu=8\n",
 			  sizeof(whole));
 	struct jvm j = a_jvm();
@@ -516,8 +519,8 @@ static bool enter_namespace(void)
 		return unshare(CLONE_NEWNS) == 0 &&
 		       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
-	       write_map("/proc/self/setgroups", "deny") &&
-	       write_map("/proc/self/uid_map", uids) && write_map("/proc/self/gid_map", gids);
+	       write_map("/proc/self/setgroups", "deny") && write_map("/proc/self/uid_map", uids) &&
+	       write_map("/proc/self/gid_map", gids);
 }
 
 static bool make_share(void)
@@ -540,6 +543,7 @@ int main(void)
 	/* Where no other user is known (a user namespace of one), the JVM's is our own. */
 	if (chown(top, 12345, 12345) == 0 && chown(top, 0, 0) == 0)
 		owner = 12345;
+	close(STDIN_FILENO); /* so that 0 is a descriptor as any other */
 	test_refused();
 	test_lock();
 	test_numbers();

@@ -258,7 +258,8 @@ static void test_of_pid(void)
 	if (proc_boot_id(boot, &err) < 0 || proc_start_time(procfd, &ticks, &err) < 0)
 		abort();
 	put_record("web", pid, boot, ticks);
-	is_int(container_of_pid(top, pid, &c, &err), 0, "a process of a recorded container is found");
+	is_int(container_of_pid(top, pid, &c, &err), 0,
+	       "a process of a recorded container is found");
 	is_str(c.id, "web", "in its container");
 	ok(!c.is_single, "which is not the process alone");
 	container_fini(&c);
@@ -379,7 +380,8 @@ static void test_shim_id(void)
 		const char *argv[8];
 		const char *want, *check;
 	} rows[] = {
-		{{"containerd-shim", "-namespace", "shop", "-id", "web"}, "web",
+		{{"containerd-shim", "-namespace", "shop", "-id", "web"},
+		 "web",
 		 "the id of a containerd shim's container is in its arguments"},
 		{{"containerd-shim", "-id=web"}, "web", "also behind an equals sign"},
 		{{"containerd-shim", "-id", "a b"}, NULL, "what is no name is no id"},
@@ -468,7 +470,8 @@ static void test_docker(void)
 	CLEANUP(free) char *shared = mount_of("/etc/hostname", "/data/containers/d1/hostname");
 	CLEANUP(free) char *elsewhere = mount_of("/etc/hosts", "/data/containers/d3/hostname");
 	CLEANUP(free) char *other = mount_of("/etc/hostname", "/data/containers/d4/hosts");
-	CLEANUP(free) char *twice =
+	CLEANUP(free)
+	char *twice =
 		mount_of("/etc/hostname", "/containers/web/../../data/containers/d1/hostname");
 	CLEANUP(free) char *outside = mount_of("/etc/hostname", "/data/hostname");
 	const char *pod = "{\"Name\":\"/x\",\"Config\":{\"Labels\":{\"io.kubernetes.pod.name\":"
@@ -500,7 +503,8 @@ static void test_podman(void)
 
 	put("storage/p1/userdata", "config.json", "{}", 0644);
 	put("storage", "containers.json",
-	    "[{\"id\":\"p0\",\"names\":[\"zero\"]},{\"id\":\"p1\",\"names\":[\"second\",\"b\"]},{}]",
+	    "[{\"id\":\"p0\",\"names\":[\"zero\"]},{\"id\":\"p1\",\"names\":[\"second\",\"b\"]},{}"
+	    "]",
 	    0600);
 	put("cri/c1/userdata", "config.json", KUBERNETES, 0644);
 	names(conmon, "dfg-names", NULL, "p1", "second  ", "podman's list has the latest name");
@@ -514,8 +518,8 @@ static void test_podman(void)
 /* The list has names and ids of a shim's containers, which are in no cgroup of 64 digits. */
 static void test_list_of_shim(void)
 {
-	static const char *const shim[] = {"containerd-shim", "-namespace", "blue", "-id", "web",
-					   NULL};
+	static const char *const shim[] = {
+		"containerd-shim", "-namespace", "blue", "-id", "web", NULL};
 	CLEANUP(free) char *cwd = xasprintf("%s/bundles/first", top);
 	struct monitored m = start_monitor(shim, make_cgroup("dfg-shim"), cwd);
 	struct monitored n = start_monitor(shim, make_cgroup("dfg-shim2"), cwd);
@@ -556,8 +560,9 @@ static void make_cgroups(void)
 
 static void remove_cgroups(void)
 {
-	static const char *const made[] = {ID "/below", ID, "docker-" INNER ".scope", "dfg-web",
-					   "dfg web", "dfg-names", "dfg-shim", "dfg-shim2", ""};
+	static const char *const made[] = {ID "/below", ID,	     "docker-" INNER ".scope",
+					   "dfg-web",	"dfg web",   "dfg-names",
+					   "dfg-shim",	"dfg-shim2", ""};
 
 	for (size_t i = 0; cgroups && i < sizeof(made) / sizeof(*made); i++) {
 		CLEANUP(free) char *path = xasprintf("%s/%s", cgroups, made[i]);
@@ -575,6 +580,7 @@ int main(void)
 		return monitor(getenv("DFG_TEST_MONITOR"));
 	if (!mkdtemp(top))
 		abort();
+	close(STDIN_FILENO); /* so that 0 is a descriptor as any other */
 	test_records();
 	test_init_record();
 	test_of_pid();

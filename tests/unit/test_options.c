@@ -49,7 +49,8 @@ static void test_messages(void)
 	says("dfg-trigger -d", "-d needs a value; see --help");
 	says("dfg-trigger --duration", "--duration needs a value; see --help");
 	says("dfg-trigger -d 0 web", "--duration 0: must be a whole number from 1 to 86400");
-	says("dfg-trigger -d 86401 web", "--duration 86401: must be a whole number from 1 to 86400");
+	says("dfg-trigger -d 86401 web",
+	     "--duration 86401: must be a whole number from 1 to 86400");
 	says("dfg-trigger -d x web", "--duration x: must be a whole number from 1 to 86400");
 	says("dfg-trigger -F 0 web", "--frequency 0: must be a whole number from 1 to 100000");
 	says("dfg-trigger -F 100001 web",

@@ -127,9 +127,8 @@ static void test_maps(void)
 
 static void test_threads(void)
 {
-	static const struct session_thread in[] = {
-		{1, 10, 4}, {1, 11, 6}, {2, 10, 7},
-						    {1, 11, 8}, {1, 12, 9}, {1, 10, 5}};
+	static const struct session_thread in[] = {{1, 10, 4}, {1, 11, 6}, {2, 10, 7},
+						   {1, 11, 8}, {1, 12, 9}, {1, 10, 5}};
 	static const struct session_thread want[] = {
 		{1, 10, 5}, {1, 11, 8}, {2, 10, 7}, {1, 12, 9}};
 	struct session s = {.dirfd = -1, .mapsfd = -1, .elffd = -1};
@@ -380,7 +379,8 @@ static void test_messages(void)
 	CLEANUP(free) char *dir = xasprintf("%s/messages", base);
 	CLEANUP(free) char *file = xasprintf("%s/file", base);
 	CLEANUP(free) char *longest = xasprintf("%0199d", 7), *longer = xasprintf("%0200d", 7);
-	CLEANUP(free) char *good = xasprintf("{\"version\":1,\"maps\":[{\"file\":\"%s\"}]}", longest);
+	CLEANUP(free)
+	char *good = xasprintf("{\"version\":1,\"maps\":[{\"file\":\"%s\"}]}", longest);
 	CLEANUP(free) char *bad = xasprintf("{\"version\":1,\"maps\":[{\"file\":\"%s\"}]}", longer);
 	struct session s;
 	struct err err;
