@@ -205,6 +205,14 @@ static struct jvm a_jvm(void)
 			    .procfd = proc_open(getpid(), &err)};
 }
 
+static int create(struct agent_share *s, const struct jvm *j, uint32_t since, uint32_t keep,
+		  struct dump *ret)
+{
+	const struct dump wish = {.fd = -1, .since = since, .keep = keep};
+
+	return dump_create(s, j, &wish, ret, &err);
+}
+
 static void test_create(void)
 {
 	struct jvm j = a_jvm();
@@ -214,7 +222,7 @@ static void test_create(void)
 
 	put("web/lock", "4294967294");
 	open_share(&s, "a share for a dump is opened");
-	if (!ok(dump_create(&s, &j, 0, 30, &d, &err) == 0, "a file for a whole dump is made"))
+	if (!ok(create(&s, &j, 0, 30, &d) == 0, "a file for a whole dump is made"))
 		printf("# %s\n", err.msg);
 	is_int(d.seq, UINT32_MAX, "the request has the next number");
 	is_text("web/lock", "4294967295", "the number is in the lock file");
@@ -230,7 +238,7 @@ static void test_create(void)
 	is_int(d.keep, 30, "the agent is to remember");
 	is_int(d.clock_ahead, 0, "a process of this time namespace has the same clock");
 
-	is_int(dump_create(&s, &j, 5, 0, &e, &err), 0, "a file for a delta is made");
+	is_int(create(&s, &j, 5, 0, &e), 0, "a file for a delta is made");
 	is_int(e.seq, 1, "after the largest number comes 1, since 0 is always served");
 	is_text("web/lock", "1", "the number in the lock file is not longer than its digits");
 	ok(fstat(e.fd, &st) == 0 && st.st_size == 1 << 20, "it has room for a delta");
@@ -240,7 +248,7 @@ static void test_create(void)
 
 	dump_remove(&s, &d, 7);
 	dump_remove(&s, &e, 7);
-	is_int(dump_create(&s, &j, 0, 0, &d, &err), 0, "a third one is made");
+	is_int(create(&s, &j, 0, 0, &d), 0, "a third one is made");
 	is_int(d.seq, 2, "numbers rise by one");
 	dump_remove(&s, &d, 7);
 	agent_share_close(&s);
@@ -263,7 +271,7 @@ static void test_request(void)
 		CLEANUP(free) char *want = NULL;
 		struct dump d;
 
-		if (dump_create(&s, &j, rows[i].since, rows[i].keep, &d, &err) < 0)
+		if (create(&s, &j, rows[i].since, rows[i].keep, &d) < 0)
 			abort();
 		want = xasprintf("dfg1 dump seq=%zu host_pid=4711 out=%s%s\n", 9 + i, d.name,
 				 rows[i].end);
@@ -289,7 +297,7 @@ static void test_full(void)
 	if (mount("share", path_of("web/out"), "tmpfs", MS_REMOUNT, "size=4m") < 0)
 		abort();
 	open_share(&s, "a small share is opened");
-	is_int(dump_create(&s, &j, 0, 0, &d, &err), -1, "a whole dump does not fit into it");
+	is_int(create(&s, &j, 0, 0, &d), -1, "a whole dump does not fit into it");
 	is_int(err.code, ENOSPC, "the error is that there is no space");
 	ok(strstr(err.msg, "room for the snapshot in the container's share") != NULL,
 	   "the error says where: %s", err.msg);
@@ -351,8 +359,7 @@ static struct waited wait_for(size_t len, const char *trailer, int64_t ahead, in
 	struct dump d;
 
 	unlink(path_of("web/lock"));
-	if (agent_share_open(top, "web", 0, &s, &err) < 0 ||
-	    dump_create(&s, &j, 1, 0, &d, &err) < 0)
+	if (agent_share_open(top, "web", 0, &s, &err) < 0 || create(&s, &j, 1, 0, &d) < 0)
 		abort();
 	d.clock_ahead = ahead;
 	answer(&s, &d, &whole, len, trailer);
@@ -446,7 +453,7 @@ static void test_second_close(void)
 
 	unlink(path_of("web/lock"));
 	open_share(&s, "a share for a slow agent is opened");
-	if (dump_create(&s, &j, 0, 0, &d, &err) < 0)
+	if (create(&s, &j, 0, 0, &d) < 0)
 		abort();
 	agent = fork();
 	if (agent == 0) {
@@ -464,6 +471,58 @@ static void test_second_close(void)
 	close(pidfd);
 	dump_remove(&s, &d, 7);
 	agent_share_close(&s);
+	close(j.procfd);
+}
+
+/* A map is text: its lines are not looked at here. */
+static void test_map(void)
+{
+	static const struct {
+		const char *text, *end;
+		const char *want; /* message, NULL: accepted */
+		const char *check;
+	} rows[] = {
+		{"7f00 10 a.b\n", TRAILER("1", "0", "12"), NULL, "a whole map is accepted"},
+		{"7f00 10 a.b\n", TRAILER("1", "0", "13"), NULL,
+		 "the length of a map is the agent's word, within its file"},
+		{"7f00 10 a.b\n", TRAILER("1", "0", "500"), "what the agent wrote is no map",
+		 "a map that is longer than its file is refused"},
+		{"", TRAILER("1", "0", "0"), "what the agent wrote is no map",
+		 "an empty map is refused"},
+		{"7f00 10 a.b\n", TRAILER("1", "2", "12"), "the share is full",
+		 "a map that was cut is refused"},
+	};
+	const struct dump wish = {.fd = -1, .is_map = true};
+	struct jvm j = a_jvm();
+	int pidfd;
+	pid_t pid = sleeper(&pidfd);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+		struct dump_answer a;
+		struct agent_share s;
+		struct err why = {0};
+		struct dump d;
+		int rc;
+
+		unlink(path_of("web/lock"));
+		put("web/out/perf-4711.map", "an earlier one");
+		open_share(&s, "a share for a map is opened");
+		is_int(dump_create(&s, &j, &wish, &d, &err), 0,
+		       "a file for a map replaces an earlier one");
+		is_str(d.name, "perf-4711.map", "it is named as perf expects");
+		answer(&s, &d, rows[i].text, strlen(rows[i].text), rows[i].end);
+		rc = dump_wait(&d, pidfd, 20, to, &a, &why);
+		is_int(rc, rows[i].want ? -1 : 0, "%s", rows[i].check);
+		is_str(rc ? why.msg : NULL, rows[i].want, "the message, if any, says why");
+		is_int(lseek(to, 0, SEEK_END), rows[i].want ? 0 : (int64_t)a.bytes,
+		       "an accepted map is copied without the trailer");
+		dump_remove(&s, &d, 7);
+		agent_share_close(&s);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(pidfd);
 	close(j.procfd);
 }
 
@@ -553,6 +612,7 @@ int main(void)
 	test_full();
 	test_answer();
 	test_second_close();
+	test_map();
 	test_signal();
 	umount2(path_of("web/out"), MNT_DETACH);
 	fs_remove_tree(AT_FDCWD, top);

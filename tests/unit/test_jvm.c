@@ -115,6 +115,10 @@ static void test_release(void)
 	put("two", "release", "JAVA_VERSION=\"19\nX=\"y\"\n");
 	finds("two/lib/server/libjvm.so", "hotspot 19 ",
 	      "a release file without a version is passed over, and a value ends with its line");
+	put("near/lib/server", "libjvm.so", "x");
+	put("near/lib", "release", "JAVA_VERSION=\"22\"\n");
+	put("near", "release", "JAVA_VERSION=\"23\"\nIMPLEMENTOR=\"No\"\n");
+	finds("near/lib/server/libjvm.so", "hotspot 22 ", "the nearest release file counts");
 	put("odd/lib/server", "libjvm.so", "x");
 	put("odd", "release", "JAVA_VERSION=\"1\033[2J\"\nIMPLEMENTOR=\"\"\n");
 	finds("odd/lib/server/libjvm.so", "hotspot 1?[2J ", "control characters are not shown");
