@@ -330,7 +330,7 @@ static pid_t sleeper(int *ret_pidfd)
 	return pid;
 }
 
-/* What the agent does: writes records and trailer into the file and closes it. */
+/* Writes records and trailer into the file and closes it, as the agent does. */
 static void answer(const struct agent_share *s, const struct dump *d, const void *p, size_t len,
 		   const char *trailer)
 {
@@ -599,7 +599,7 @@ int main(void)
 		ok(true, "a share is opened # SKIP mounting is not permitted here");
 		return tap_done();
 	}
-	/* Where no other user is known (a user namespace of one), the JVM's is our own. */
+	/* The JVM's user is our own where no other is known: in a user namespace of one. */
 	if (chown(top, 12345, 12345) == 0 && chown(top, 0, 0) == 0)
 		owner = 12345;
 	close(STDIN_FILENO); /* so that 0 is a descriptor as any other */

@@ -383,7 +383,7 @@ static void test_shim_id(void)
 		{{"containerd-shim", "-namespace", "shop", "-id", "web"},
 		 "web",
 		 "the id of a containerd shim's container is in its arguments"},
-		{{"containerd-shim", "-id=web"}, "web", "also behind an equals sign"},
+		{{"containerd-shim", "-id=web"}, "web", "also after an equals sign"},
 		{{"containerd-shim", "-id", "a b"}, NULL, "what is no name is no id"},
 		{{"containerd-shim", "-namespace", "shop"}, NULL, "a shim without an id has none"},
 		{{"conmon", "-id", "web"}, NULL, "conmon's containers have ids of their own"},

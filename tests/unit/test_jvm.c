@@ -194,14 +194,14 @@ static void test_names(void)
 	ok(!jvm_is_library("libjvm.so"), "a path has a directory");
 	ok(!jvm_is_library("/a/libjvm.so (deleted) "), "nothing follows it");
 	ok(!runtime_note(RUNTIME_HOTSPOT), "a HotSpot can have snapshots");
-	ok(!runtime_note(RUNTIME_NONE), "of another process nothing is said");
+	ok(!runtime_note(RUNTIME_NONE), "another process has no note");
 	is_str(runtime_note(RUNTIME_OPENJ9),
 	       "OpenJ9, whose tables are not known to dfg; the map that it writes with "
 	       "-Xjit:perfTool is read",
-	       "what is said of an OpenJ9");
+	       "the note about OpenJ9");
 	is_str(runtime_note(RUNTIME_NATIVE_IMAGE),
 	       "a native image: its methods are named by the symbols of the program",
-	       "what is said of a native image");
+	       "the note about a native image");
 }
 
 /* ---- native images ---- */
@@ -252,7 +252,7 @@ static void test_sections(void)
 	ok(WITH(&file, e_shnum, 4096), "4096 sections are not too many");
 	ok(!WITH(&file, e_shstrndx, head.e_shnum), "the names have to be in a section");
 	ok(!WITH(&file, e_shoff, UINT64_MAX - 63), "headers have to be in the file");
-	ok(!WITH(&file, e_shoff, file.len), "not behind its end");
+	ok(!WITH(&file, e_shoff, file.len), "not after its end");
 	str_clear(&file);
 	str_adds(&file, "\177ELF");
 	ok(!has_section(&file, ".svm_heap"), "a short file has no sections");

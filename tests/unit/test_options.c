@@ -139,7 +139,7 @@ static void test_words(void)
 	}
 }
 
-/* Which flags a command line sets, a letter each. */
+/* Checks the flags that a command line sets, a letter each. */
 static void test_flags(void)
 {
 	static const struct {
@@ -192,7 +192,7 @@ static void test_names(void)
 	is_int(parse("dfg-trigger --format pprof,json web"), 0, "formats are accepted");
 	is_int(o.formats.count, 2, "both are there");
 	is_str(o.formats.list[1]->name, "json", "in order");
-	is_int(parse("dfg-trigger -- -web"), 0, "a name behind -- is no option");
+	is_int(parse("dfg-trigger -- -web"), 0, "a name after -- is no option");
 	is_str(o.record.names[0], "-web", "it is the name");
 	setenv("DFG_ROOT", "relative", 1);
 	is_int(parse("dfg-trigger web"), 0, "a relative DFG_ROOT is no error");

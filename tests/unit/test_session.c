@@ -102,7 +102,7 @@ static void test_maps(void)
 	session_drop_map(&s, 1);
 	is_int(s.map_count, 4, "a map is dropped");
 	is_str(s.maps[2].name, "jvm-1.1.snap", "it was not the one before");
-	is_str(s.maps[3].name, "jvm-2.1.snap", "the one behind it is kept");
+	is_str(s.maps[3].name, "jvm-2.1.snap", "the one after it is kept");
 	ok(!exists(dir, "maps/jvm-1.2.snap"), "its file is removed");
 	ok(exists(dir, "maps/jvm-1.1.snap") && exists(dir, "maps/jvm-2.1.snap"),
 	   "the files of the others are kept");
