@@ -4,17 +4,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/log.h"
 #include "common/proc.h"
 
 #define STOP_MS	      10000
+#define BEGIN_MS      10000 /* until perf has enabled its events */
+#define BEGIN_POLL_MS 2
 #define LOG_MAX	      (256u << 10)
 #define STACK_MAX     32768u
 #define STACK_MIN     16384u
@@ -26,6 +30,10 @@
  * records: perf's thread for these events checks only once a second whether it is to end
  * (linux 6.1, tools/perf/util/sideband_evlist.c). perf 5.1. */
 #define NO_BPF_EVENT "--no-bpf-event"
+
+/* perf answers a command once it has enabled its events (linux 6.1, tools/perf/builtin-record.c),
+ * here on its stdin, a socket. Not with -D -1: perf would open every event twice. perf 5.9. */
+#define CONTROL "--control=fd:0,0"
 
 static size_t thread_count(const pid_t *pids, size_t count)
 {
@@ -113,9 +121,9 @@ static char *data_path(const struct perf *p)
 	return xasprintf("%s/perf.data", p->dir);
 }
 
-/* Starts perf with its output in the log. */
-static int start(const struct perf_config *c, struct perf *p, const char *pids, int log,
-		 struct err *err)
+/* Starts perf with its output in the log; `control`: a socket for its stdin, or -1. */
+static int start(const struct perf_config *c, struct perf *p, const char *pids, int control,
+		 int log, struct err *err)
 {
 	CLEANUP(free) char *data = data_path(p);
 	CLEANUP(free) char *freq = xasprintf("%u", c->frequency);
@@ -147,44 +155,16 @@ static int start(const struct perf_config *c, struct perf *p, const char *pids, 
 		argv[n++] = "--switch-output"; /* at SIGUSR2 */
 	if (p->max_bytes)
 		argv[n++] = max;
+	if (control >= 0)
+		argv[n++] = CONTROL;
 	argv[n++] = p->whole_machine ? "-a" : "-p";
 	argv[n] = p->whole_machine ? NULL : pids;
-	if (child_start((char *const *)(uintptr_t)argv, NULL, (struct child_io){-1, log, log},
+	if (child_start((char *const *)(uintptr_t)argv, NULL, (struct child_io){control, log, log},
 			&p->child, err) == 0)
 		return 0;
 	if (err->code == ENOENT)
 		err_set(err, 0, "perf is not installed; on Debian: apt-get install linux-perf");
 	return -1;
-}
-
-int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
-{
-	CLEANUP(free) char *logname = xasprintf("%s/perf.log", c->dir);
-	CLEANUP(close_fd) int log = open(logname, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	CLEANUP(str_fini) struct str pids = {0};
-	struct perf p = {.max_bytes = c->windows ? 0 : room_for(c->dir),
-			 .whole_machine = too_many_events(c) || any_is_young(c)};
-
-	if (log < 0)
-		return err_set(err, errno, "create %s", logname);
-	if (c->count == 0)
-		return err_set(err, ESRCH, "nothing to record: no process is left");
-	for (size_t i = 0; i < c->count; i++)
-		str_addf(&pids, "%s%d", i ? "," : "", (int)c->pids[i]);
-	p.dir = xstrdup(c->dir);
-	if (start(c, &p, pids.buf, log, err) < 0) {
-		free(p.dir);
-		return -1;
-	}
-	*ret = p;
-	return 0;
-}
-
-int perf_wait(struct perf *p, int ms)
-{
-	int status;
-
-	return p->child.pid <= 0 || child_wait(&p->child, ms, &status);
 }
 
 /* Bytes of perf.data, 0 where there is none. */
@@ -196,20 +176,21 @@ static uint64_t data_size(const struct perf *p)
 	return stat(data, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-bool perf_has_begun(const struct perf *p)
+/* An older perf only shows that it is about to enable them: by the head of its file. */
+static void wait_for_begin(struct perf *p, const volatile sig_atomic_t *stop)
 {
-	return data_size(p) > 0;
-}
+	struct pollfd answer = {.fd = p->control, .events = POLLIN};
+	uint64_t deadline = deadline_after(BEGIN_MS);
 
-bool perf_is_full(const struct perf *p)
-{
-	return p->max_bytes && data_size(p) >= p->max_bytes / 1024 * 1024;
-}
-
-void perf_abort(struct perf *p)
-{
-	child_stop(&p->child);
-	free(TAKE_PTR(p->dir));
+	while (!answer.revents && !(p->control < 0 && data_size(p) > 0) && !perf_wait(p, 0) &&
+	       !(stop && *stop)) {
+		if (!deadline_ms_left(deadline)) {
+			log_warn("perf has not begun within %d s: the recording may be too short",
+				 BEGIN_MS / 1000);
+			return;
+		}
+		poll(&answer, 1, BEGIN_POLL_MS);
+	}
 }
 
 /* Reads perf's first message that is not its progress from its log. */
@@ -229,6 +210,80 @@ static void read_message(const char *dir, struct str *ret)
 		str_add_clean(ret, l, strlen(l));
 		return;
 	}
+}
+
+static int start_and_wait(const struct perf_config *c, struct perf *p, const char *pids, int log,
+			  struct err *err)
+{
+	CLEANUP(str_fini) struct str message = {0};
+	CLEANUP(close_fd) int perfs = -1;
+	int sock[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock) < 0)
+		return err_set(err, errno, "socket");
+	p->control = sock[0];
+	perfs = sock[1];
+	(void)!write(p->control, "enable\n", strlen("enable\n"));
+	if (start(c, p, pids, perfs, log, err) < 0)
+		return -1;
+	close(TAKE_FD(perfs));
+	wait_for_begin(p, c->stop);
+	read_message(p->dir, &message);
+	if (!message.buf || !strstr(message.buf, "unknown option `control"))
+		return 0;
+	cleanup_close_fd(&p->control);
+	child_stop(&p->child);
+	if (ftruncate(log, 0) < 0)
+		return err_set(err, errno, "empty perf.log");
+	if (start(c, p, pids, -1, log, err) < 0)
+		return -1;
+	wait_for_begin(p, c->stop);
+	return 0;
+}
+
+int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
+{
+	CLEANUP(free) char *logname = xasprintf("%s/perf.log", c->dir);
+	CLEANUP(close_fd) int log = open(logname, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CLEANUP(str_fini) struct str pids = {0};
+	struct perf p = {.control = -1,
+			 .max_bytes = c->windows ? 0 : room_for(c->dir),
+			 .whole_machine = too_many_events(c) || any_is_young(c)};
+
+	if (log < 0)
+		return err_set(err, errno, "create %s", logname);
+	if (c->count == 0)
+		return err_set(err, ESRCH, "nothing to record: no process is left");
+	for (size_t i = 0; i < c->count; i++)
+		str_addf(&pids, "%s%d", i ? "," : "", (int)c->pids[i]);
+	p.dir = xstrdup(c->dir);
+	if ((c->windows ? start(c, &p, pids.buf, -1, log, err)
+			: start_and_wait(c, &p, pids.buf, log, err)) < 0) {
+		perf_abort(&p);
+		return -1;
+	}
+	*ret = p;
+	return 0;
+}
+
+int perf_wait(struct perf *p, int ms)
+{
+	int status;
+
+	return p->child.pid <= 0 || child_wait(&p->child, ms, &status);
+}
+
+bool perf_is_full(const struct perf *p)
+{
+	return p->max_bytes && data_size(p) >= p->max_bytes / 1024 * 1024;
+}
+
+void perf_abort(struct perf *p)
+{
+	child_stop(&p->child);
+	if (p->dir) /* it was started */
+		cleanup_close_fd(&p->control);
+	free(TAKE_PTR(p->dir));
 }
 
 void perf_end(struct perf *p)

@@ -4,6 +4,7 @@
 #ifndef DFG_RECORD_PERF_H
 #define DFG_RECORD_PERF_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -42,27 +43,27 @@ struct perf_config {
 	unsigned stack_bytes; /* copied with each sample, with the registers; 0: frame pointers */
 	const pid_t *pids;
 	size_t count;
-	bool windows; /* one file after another: perf_switch */
+	bool windows;			   /* one file after another: perf_switch */
+	const volatile sig_atomic_t *stop; /* ends the wait for perf's events; may be NULL */
 };
 
 struct perf {
 	struct child child;
+	int control;	    /* commands to perf and its answers; -1: none */
 	uint64_t max_bytes; /* room on the disk; 0: unknown, or in windows */
 	bool ended;	    /* perf got the signal to end */
 	bool whole_machine; /* too many threads for an event each, or a process too young */
 	char *dir;
 };
 
+/* Returns once perf has enabled its events, or has ended, in windows at once. perf opens an event
+ * per thread and lists all mappings first, which takes seconds on a busy machine; a signal before
+ * that would end it without a recording. */
 MUST_CHECK int perf_start(const struct perf_config *c, struct perf *ret, struct err *err);
 
 /* 1 when perf has ended by itself (all processes have ended, the disk is full, or it failed), else
  * 0 after `ms` or a signal. */
 int perf_wait(struct perf *p, int ms);
-
-/* True once perf is about to record. It opens its events first, which takes a second where it is
- * loaded from a slow disk, and then writes the head of its file (linux 6.1, __cmd_record). A signal
- * before that would end it without a recording. */
-bool perf_has_begun(const struct perf *p);
 
 /* True when the recording ended because the disk is full. */
 bool perf_is_full(const struct perf *p);

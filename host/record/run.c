@@ -12,8 +12,6 @@
 #include "common/str.h"
 #include "record/jvm_poller.h"
 
-#define BEGIN_MS	5000 /* until perf has opened its events */
-#define BEGIN_POLL_MS	2
 #define PROGRESS_MS	500
 #define READY_MS	30000 /* until perf has written the file before the first window */
 #define SWITCH_MS	15000 /* until it has begun a new file */
@@ -62,16 +60,6 @@ static int stop_perf(struct record_run *r, struct err *err)
 }
 
 /* ---- one recording ---- */
-
-/* The recording's time begins when perf has opened its events. */
-static void wait_for_begin(struct record_run *r)
-{
-	uint64_t deadline = clock_ms() + BEGIN_MS;
-
-	while (!perf_has_begun(&r->perf) && !perf_wait(&r->perf, BEGIN_POLL_MS) &&
-	       clock_ms() < deadline && !is_stopped(r))
-		;
-}
 
 static void log_early_end(const struct record_run *r)
 {
@@ -237,7 +225,8 @@ static int start_perf(struct record_run *r, struct err *err)
 	struct perf_config pc = {.program = r->config.perf,
 				 .dir = dir,
 				 .frequency = r->config.frequency,
-				 .windows = r->dir != NULL};
+				 .windows = r->dir != NULL,
+				 .stop = r->config.stop};
 
 	if (r->dir && mkdir(dir, 0700) < 0)
 		return err_set(err, errno, "make %s", dir);
@@ -254,7 +243,6 @@ static int begin(struct record_run *r, struct err *err)
 	if (start_perf(r, err) < 0)
 		return -1;
 	if (!r->dir) {
-		wait_for_begin(r);
 		r->began_us = clock_us();
 		return targets_copy_files(&r->targets, err);
 	}

@@ -21,7 +21,7 @@ host/format 3820
 host/jit 1620
 host/perf 1280
 host/profile 920
-host/record 4080
+host/record 4120
 host/report 2360
 host/session 640
 host/setup 1960
@@ -34,7 +34,7 @@ injector 1380
 oci 1280
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 44430, 300
+ALL_LINES, ALL_FILES = 44500, 300
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

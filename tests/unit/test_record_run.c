@@ -53,12 +53,32 @@ static void switch_output(const char *golden, const char *data)
 	(void)!copy_golden(golden, data);
 }
 
+/* Answers a command on stdin, as perf does, and leaves the time at which it did so in perf.log.
+ * "perf-mute" never answers. */
+static void answer(const char *kind)
+{
+	char command[16] = "";
+
+	if (read(STDIN_FILENO, command, sizeof(command) - 1) <= 0 || strcmp(command, "enable\n"))
+		exit(3);
+	if (!strcmp(kind, "perf-mute"))
+		return;
+	if (!strcmp(kind, "perf-late"))
+		sleep_ms(300);
+	if (!strcmp(kind, "perf-breaks"))
+		raise(SIGKILL);
+	printf("[ perf enabled %llu\n", (unsigned long long)clock_us());
+	fflush(stdout);
+	(void)!write(STDIN_FILENO, "ack\n", 5);
+}
+
 /* Prints its arguments, which the caller has in perf.log. The golden file is found next to it. */
 static int fake_perf(const char *kind, int argc, char **argv)
 {
 	struct sigaction sw = {.sa_handler = on_switch}, end = {.sa_handler = on_end};
 	CLEANUP(free) char *golden = xasprintf("%.*s/golden", (int)(kind - argv[0] - 1), argv[0]);
 	const char *data = NULL;
+	bool control = false;
 
 	if (!strcmp(kind, "perf-fails")) {
 		fputs("Error:\nthe kernel said no\n", stderr);
@@ -69,14 +89,21 @@ static int fake_perf(const char *kind, int argc, char **argv)
 		printf(" %s", argv[i]);
 		if (!strcmp(argv[i], "-o"))
 			data = argv[i + 1];
+		control |= has_prefix(argv[i], "--control=");
 	}
 	puts("");
+	if (control && !strcmp(kind, "perf-old")) {
+		fputs(" Error: unknown option `control=fd:0,0'\n", stderr);
+		return 129;
+	}
 	fflush(stdout);
 	sleep_ms(50); /* it opens its events */
 	sigaction(SIGUSR2, &sw, NULL);
 	sigaction(SIGINT, &end, NULL);
 	if (!data || copy_golden(golden, data) < 0)
 		return 2;
+	if (control)
+		answer(kind);
 	for (int i = 0; !ended; i++) {
 		sleep_ms(5);
 		if (switches)
@@ -180,6 +207,99 @@ static void test_once(void)
 		   strstr(log.buf, " --call-graph dwarf,"),
 	   "perf gets its options: %s", log.buf);
 	ok(!strstr(log.buf, "--switch-output"), "perf writes one file only");
+	ok(strstr(log.buf, " --control=fd:0,0 ") && !strstr(log.buf, " -D "),
+	   "perf gets a command, and does not open its events twice");
+}
+
+/* The time at which the fake answered, 0: it did not. */
+static unsigned long long answered(const char *logname)
+{
+	CLEANUP(str_fini) struct str log = {0};
+	unsigned long long us = 0;
+	const char *line;
+	struct err err;
+
+	if (fs_read_file(AT_FDCWD, path_of(logname), 4096, &log, &err) < 0)
+		abort();
+	line = strstr(log.buf, "[ perf enabled ");
+	return line && sscanf(line, "[ perf enabled %llu", &us) == 1 ? us : 0;
+}
+
+/* The file has its head long before perf has enabled its events. */
+static void test_begin(void)
+{
+	struct record_config c = config_of("perf-late", "late", 1, 1);
+	struct sigaction act = {.sa_handler = on_alarm};
+	unsigned long long enabled;
+	struct record_run r;
+	uint64_t end = 0;
+	struct err err;
+
+	is_int(record_start(&c, &r, &err), RECORD_OK, "a perf that is slow starts");
+	enabled = answered("late/session/perf.log");
+	ok(enabled > 0 && r.began_us >= enabled, "the recording begins after its answer");
+	is_int(record_finish(&r, &end, &err), 0, "the recording ends");
+	ok(r.us >= 1000000, "it is as long as was asked for from then on: %d us", (int)r.us);
+	record_discard(&r);
+
+	c = config_of("perf-mute", "impatient", 1, 600);
+	sigaction(SIGALRM, &act, NULL);
+	alarm(1);
+	is_int(record_start(&c, &r, &err), RECORD_OK, "a stop ends the wait for an answer");
+	is_int(stop, 1, "which was not over");
+	is_int(record_finish(&r, &end, &err), 0, "what was recorded is kept");
+	record_discard(&r);
+
+	c = config_of("perf-breaks", "breaks", 1, 600);
+	is_int(record_start(&c, &r, &err), RECORD_OK, "a perf that ends before it answers starts");
+	is_int(record_finish(&r, &end, &err), 0, "the recording ends with it");
+	record_discard(&r);
+}
+
+/* A perf that never answers is waited for by a process of its own, next to the other tests. Exits
+ * with the number of what went wrong. */
+static pid_t start_mute(void)
+{
+	struct record_config c = config_of("perf-mute", "mute", 1, 1);
+	uint64_t before = clock_ms(), end = 0;
+	struct record_run r;
+	struct err err;
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	if (record_start(&c, &r, &err) != RECORD_OK)
+		_exit(1);
+	if (answered("mute/session/perf.log") != 0 || clock_ms() - before < 10000)
+		_exit(2);
+	if (record_finish(&r, &end, &err) < 0 || r.us < 1000000)
+		_exit(3);
+	_exit(size_of("mute/session/perf.data") == size_of("golden") ? 0 : 4);
+}
+
+static void end_mute(pid_t pid)
+{
+	int status = -1;
+
+	ok(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0,
+	   "a perf that never answers is waited for 10 s, and its recording kept: %d", status);
+}
+
+static void test_old(void)
+{
+	struct record_config c = config_of("perf-old", "old", 1, 1);
+	CLEANUP(str_fini) struct str log = {0};
+	struct record_run r;
+	uint64_t end = 0;
+	struct err err;
+
+	is_int(record_start(&c, &r, &err), RECORD_OK, "a perf that knows no --control starts");
+	is_int(record_finish(&r, &end, &err), 0, "it records without");
+	is_int(size_of("old/session/perf.data"), size_of("golden"), "its file is in the session");
+	if (fs_read_file(AT_FDCWD, path_of("old/session/perf.log"), 4096, &log, &err) < 0)
+		abort();
+	ok(!strstr(log.buf, "control"), "its log is of the second start alone: %s", log.buf);
+	record_discard(&r);
 }
 
 static void test_stop(void)
@@ -291,7 +411,8 @@ static void test_windows(void)
 
 static void prepare(void)
 {
-	static const char *const fakes[] = {"perf-good", "perf-fails", "perf-dies"};
+	static const char *const fakes[] = {"perf-good", "perf-fails",	"perf-dies", "perf-late",
+					    "perf-mute", "perf-breaks", "perf-old"};
 	char self[256] = "";
 
 	if (!mkdtemp(top) || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 ||
@@ -305,7 +426,7 @@ static void prepare(void)
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/');
-	pid_t pids[2];
+	pid_t pids[2], mute;
 
 	if (slash && has_prefix(slash + 1, "perf-"))
 		return fake_perf(slash + 1, argc, argv);
@@ -319,11 +440,15 @@ int main(int argc, char **argv)
 		}
 		snprintf(pid_text[i], sizeof(pid_text[i]), "%d", (int)pids[i]);
 	}
+	mute = start_mute();
 	test_once();
+	test_begin();
+	test_old();
 	test_stop();
 	test_several();
 	test_failures();
 	test_windows();
+	end_mute(mute);
 	for (int i = 0; i < 2; i++) {
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], NULL, 0);
