@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Files of real processes are copied into a session: libraries, debug files, perf maps. */
+#include "record/session_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/fs.h"
+#include "common/log.h"
+#include "lib/elfmake.h"
+#include "lib/tap.h"
+
+static char top[] = "/tmp/dfg-files.XXXXXX";
+static struct err err;
+
+static char *path_of(const char *name)
+{
+	return xasprintf("%s/%s", top, name);
+}
+
+static void put(const char *dir, const char *name, const char *text, size_t len)
+{
+	CLEANUP(free) char *path = path_of(dir);
+	CLEANUP(close_fd) int fd = fs_make_dirs(path, 0755, &err);
+
+	if (fs_replace_file(fd, name, 0644, text, len, &err) < 0)
+		abort();
+}
+
+static struct session session_of(const char *name)
+{
+	CLEANUP(free) char *dir = path_of(name);
+	struct session s;
+
+	if (session_create(dir, &s, &err) < 0)
+		abort();
+	return s;
+}
+
+/* A process that has files of the scratch directory mapped, which is its root directory. */
+static pid_t process_with(const char *const *files)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(ready) < 0)
+		abort();
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (; *files; files++) {
+			bool data = **files == '!';
+			CLEANUP(free) char *path = path_of(*files + data);
+			int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+			if (mmap(NULL, 1, data ? PROT_READ : PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				 0) == MAP_FAILED)
+				_exit(1);
+			close(fd);
+		}
+		if (chroot(top) < 0 || chdir("/") < 0)
+			_exit(1);
+		(void)!write(ready[1], "", 1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	is_int(read(ready[0], &byte, 1), 1, "a process with files runs");
+	close(ready[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static const struct session_elf *find(const struct session *s, const char *name)
+{
+	CLEANUP(free) char *path = path_of(name);
+
+	for (size_t i = 0; i < s->elf_count; i++)
+		if (!strcmp(s->elfs[i].path, path) || !strcmp(s->elfs[i].path, name))
+			return &s->elfs[i];
+	return NULL;
+}
+
+static void is_copy(const struct session *s, const char *name, const char *want, const char *check)
+{
+	const struct session_elf *elf = find(s, name);
+	CLEANUP(str_fini) struct str got = {0};
+	struct stat st = {0};
+
+	if (elf && fs_read_file(s->elffd, elf->name, 1 << 20, &got, &err) < 0)
+		printf("# %s\n", err.msg);
+	is_str(got.buf, want, "%s", check);
+	if (elf && fstatat(s->elffd, elf->name, &st, 0) == 0)
+		is_int(st.st_mode & 07777, 0600, "the copy is for root only");
+}
+
+/* ---- mapped files ---- */
+
+static void test_mapped(void)
+{
+	static const char *const files[] = {"lib/one.so", "lib/two.so", "!lib/data", NULL};
+	struct session s = session_of("mapped");
+	CLEANUP(free) char *one = path_of("lib/one.so"), *want = NULL;
+	CLEANUP(free) char *gone = xasprintf("%s (deleted)", one);
+	struct stat st;
+	pid_t pids[2];
+	size_t count;
+
+	put("lib", "one.so", "first", 5);
+	put("lib", "two.so", "second", 6);
+	put("lib", "data", "data", 4);
+	pids[0] = process_with(files);
+	pids[1] = 4194304;
+	if (stat(one, &st) < 0 || unlink(one) < 0)
+		abort();
+	want = xasprintf("%llx-%llu-%lld-%lld", (unsigned long long)st.st_dev,
+			 (unsigned long long)st.st_ino, (long long)st.st_size,
+			 (long long)st.st_mtim.tv_sec);
+	put("lib", "one.so", "replaced", 8);
+	session_copy_files(&s, pids, 2);
+	is_int(s.process_count, 1, "the process that runs is in the session");
+	is_int(s.processes[0].pid, pids[0], "with its pid");
+	ok(s.processes[0].root > 0, "and its root");
+	ok(!s.processes[0].files_hang, "its files can be read");
+	is_copy(&s, "lib/two.so", "second", "a mapped file is copied");
+	ok(!find(&s, "lib/data"), "a file that is not mapped executable is not");
+	ok(find(&s, "[vdso]") != NULL, "the vdso is listed");
+	is_str(find(&s, "[vdso]")->name, "vdso", "by the name of its copy");
+	ok(!find(&s, "[vdso]")->debug, "it has no debug file");
+	is_copy(&s, gone, "first", "of a file that was replaced the mapped one is copied");
+	is_str(find(&s, gone) ? find(&s, gone)->name : NULL, want,
+	       "a copy is named by what identifies the file on this host");
+	count = s.elf_count;
+	session_copy_files(&s, pids, 2);
+	is_int(s.elf_count, count, "files are copied once");
+	is_int(s.process_count, 1, "so are processes");
+	s.processes[0].files_hang = true;
+	session_copy_files(&s, pids, 1);
+	is_int(s.elf_count, count, "a process whose files hung is not tried again");
+	ok(faccessat(s.elffd, ".part", F_OK, 0) < 0, "no part of a copy is left");
+	end(pids[0]);
+	session_fini(&s);
+}
+
+/* A process that hung is left alone, also with new files. */
+static void test_hung(void)
+{
+	static const char *const files[] = {"lib/two.so", NULL};
+	struct session s = session_of("hung");
+	pid_t pid = process_with(files);
+
+	session_add_process(&s, pid, 1)->files_hang = true;
+	session_copy_files(&s, &pid, 1);
+	is_int(s.elf_count, 0, "no file of a process that hung is copied");
+	end(pid);
+	session_fini(&s);
+}
+
+static int open_first(const struct proc_map *m, void *arg)
+{
+	struct stat st;
+	int *fd = arg;
+
+	if (!m->exec || m->path[0] != '/')
+		return 0;
+	*fd = mapped_file_open(fd[1], m, &st);
+	return 1;
+}
+
+static void test_open(void)
+{
+	CLEANUP(close_fd) int self = proc_open(getpid(), &err);
+	int fds[2] = {-1, self};
+	struct proc_map none = {.start = 4096, .end = 8192};
+	struct stat st, own;
+
+	is_int(mapped_file_open(self, &none, &st), -1, "what is not mapped is not opened");
+	is_int(proc_each_map(self, open_first, fds, &err), 1, "a mapping is found");
+	ok(fds[0] >= 0 && fstat(fds[0], &st) == 0 && S_ISREG(st.st_mode), "its file is opened");
+	ok(stat("/proc/self/exe", &own) == 0 && own.st_ino == st.st_ino, "it is the mapped one");
+	is_int(fcntl(fds[0], F_GETFL) & O_ACCMODE, O_RDONLY, "to be read only");
+	ok(fcntl(fds[0], F_GETFD) & FD_CLOEXEC, "it is not inherited");
+	close(fds[0]);
+}
+
+/* ---- debug files ---- */
+
+static void make_elf(struct str *ret, uint8_t id, const char *link, const char *symbols)
+{
+	struct elfmake m;
+
+	elfmake_start(&m);
+	if (symbols)
+		elfmake_symbols(&m, SHT_SYMTAB, symbols);
+	if (id)
+		elfmake_build_id(&m, id);
+	if (link)
+		elfmake_debuglink(&m, link, 1);
+	elfmake_end(&m, ret);
+}
+
+/* Puts a library with a build id of this byte, and its debug file. */
+static void put_library(const char *name, uint8_t id, uint8_t debug_id)
+{
+	CLEANUP(free) char *dir = xasprintf("usr/lib/debug/.build-id/%02x", id), *file = NULL;
+	CLEANUP(str_fini) struct str text = {0}, hex = {0};
+
+	make_elf(&text, id, NULL, NULL);
+	put("lib", name, text.buf, text.len);
+	for (int i = 1; i < 20; i++)
+		str_addf(&hex, "%02x", id);
+	file = xasprintf("%s.debug", hex.buf);
+	make_elf(&text, debug_id, NULL, "hidden@1180+40");
+	put(dir, file, text.buf, text.len);
+}
+
+static void test_debug(void)
+{
+	static const char *const files[] = {"lib/a.so", "lib/two.so", "lib/b.so", "lib/c.so", NULL};
+	struct session s = session_of("debug");
+	const struct session_elf *a, *b, *c;
+	pid_t pid;
+
+	put_library("a.so", 0x1a, 0x1a);
+	put_library("b.so", 0x1b, 0x77);
+	put_library("c.so", 0x1c, 0x1c);
+	pid = process_with(files);
+	session_copy_files(&s, &pid, 1);
+	a = find(&s, "lib/a.so");
+	b = find(&s, "lib/b.so");
+	c = find(&s, "lib/c.so");
+	if (ok(a && b && c, "libraries with build ids are copied")) {
+		CLEANUP(free) char *want = xasprintf("%s.debug", a->name);
+
+		is_str(a->debug, want, "a debug file in the container is found by the build id");
+		ok(!b->debug, "one with another build id is not taken");
+		ok(c->debug != NULL, "each library has its own");
+		is_int(faccessat(s.elffd, want, F_OK, 0), 0, "the copy is in the session");
+	}
+	ok(find(&s, "lib/two.so") && !find(&s, "lib/two.so")->debug, "others have none");
+	end(pid);
+	session_fini(&s);
+}
+
+/* ---- perf maps ---- */
+
+static void put_map(pid_t pid, const char *text)
+{
+	CLEANUP(free) char *name = xasprintf("perf-%d.map", (int)pid);
+
+	put("tmp", name, text, strlen(text));
+}
+
+static void is_map(const struct session *s, pid_t pid, const char *want, const char *check)
+{
+	CLEANUP(free) char *name = xasprintf("perf-%d.map", (int)pid);
+	CLEANUP(str_fini) struct str got = {0};
+
+	if (faccessat(s->mapsfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fs_read_file(s->mapsfd, name, 4096, &got, &err) < 0)
+		printf("# %s\n", err.msg);
+	is_str(got.buf, want, "%s", check);
+}
+
+static void test_perf_maps(void)
+{
+	static const char *const none[] = {NULL};
+	static const enum jvm_source sources[] = {JVM_SOURCE_AGENT, JVM_SOURCE_HOST,
+						  JVM_SOURCE_NONE};
+	struct session s = session_of("maps");
+	struct session_jvm jvms[3] = {0};
+	pid_t pids[5];
+
+	for (size_t i = 0; i < 5; i++)
+		pids[i] = i < 4 ? process_with(none) : 4194304;
+	for (size_t i = 0; i < 3; i++) {
+		jvms[i] = (struct session_jvm){.pid = pids[i], .source = sources[i]};
+		put_map(pids[i], "1000 10 a\n");
+	}
+	s.jvms = jvms;
+	s.jvm_count = 3;
+	put_map(pids[3], "2000 10 b\n");
+	session_copy_perf_maps(&s, pids, 5);
+	is_map(&s, pids[0], NULL, "of a JVM with the agent's snapshots no map is copied");
+	is_map(&s, pids[1], NULL, "nor of one with the host's");
+	is_map(&s, pids[2], "1000 10 a\n", "of a JVM without a snapshot it is");
+	is_map(&s, pids[3], "2000 10 b\n", "so it is of other processes");
+	is_int(s.map_count, 2, "both are registered");
+	is_int(s.maps[0].pid, pids[2], "for their processes");
+	is_int(s.maps[1].pid, pids[3], "in order");
+	put_map(pids[3], "3000 10 c\n");
+	session_copy_perf_maps(&s, pids, 5);
+	is_map(&s, pids[3], "3000 10 c\n", "a later copy replaces an earlier one");
+	is_int(s.map_count, 2, "but is registered once");
+	ok(faccessat(s.mapsfd, ".perf.map", F_OK, 0) < 0, "no part of a copy is left");
+	for (size_t i = 0; i < 4; i++)
+		end(pids[i]);
+	s.jvms = NULL;
+	session_fini(&s);
+}
+
+/* Files of other users, links and pipes in place of a map. */
+static void test_odd_maps(void)
+{
+	static const char *const none[] = {NULL};
+	struct session s = session_of("odd");
+	char *paths[4];
+	pid_t pids[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		pids[i] = process_with(none);
+		paths[i] = xasprintf("%s/tmp/perf-%d.map", top, (int)pids[i]);
+	}
+	put_map(pids[0], "1000 10 a\n");
+	put_map(pids[3], "4000 10 d\n");
+	if (chown(paths[0], 12345, 0) < 0 || symlink("other", paths[1]) < 0 ||
+	    mkfifo(paths[2], 0644) < 0)
+		abort();
+	put("tmp", "other", "2000 10 b\n", 10);
+	session_copy_perf_maps(&s, pids, 4);
+	is_map(&s, pids[0], NULL, "a map of another user is not copied");
+	is_map(&s, pids[1], NULL, "a link is not followed");
+	is_map(&s, pids[2], NULL, "a pipe is not read");
+	is_map(&s, pids[3], "4000 10 d\n", "the others are copied all the same");
+	is_int(s.map_count, 1, "and registered");
+	for (size_t i = 0; i < 4; i++) {
+		end(pids[i]);
+		free(paths[i]);
+	}
+	session_fini(&s);
+}
+
+/* ---- the kernel ---- */
+
+static void test_kernel(void)
+{
+	struct session s = session_of("kernel"), t = session_of("kernel2");
+	struct stat a = {0}, b = {0};
+	char magic[4] = "";
+	int fd;
+
+	is_int(session_copy_kernel(&s, NULL, &err), 0, "the kernel's symbols are copied");
+	is_int(session_copy_kernel(&t, &s, &err), 0, "a second session of a run shares them");
+	fstatat(s.dirfd, "kallsyms", &a, 0);
+	fstatat(t.dirfd, "kallsyms", &b, 0);
+	is_int(a.st_ino, b.st_ino, "it has the same file");
+	is_int(a.st_mode & 07777, 0600, "the file is for root only");
+	fd = openat(t.elffd, "vdso", O_RDONLY | O_CLOEXEC);
+	ok(fd >= 0 && read(fd, magic, 4) == 4 && !memcmp(magic, ELFMAG, 4),
+	   "the vdso is an ELF file");
+	ok(fstat(fd, &a) == 0 && a.st_size % 4096 == 0 && (a.st_mode & 07777) == 0600,
+	   "it is whole pages, for root only");
+	close(fd);
+	is_int(session_copy_kernel(&s, NULL, &err), -1, "they are not copied twice");
+	is_int(err.code, EEXIST, "the error is that they exist");
+	session_fini(&s);
+	session_fini(&t);
+}
+
+int main(void)
+{
+	if (!mkdtemp(top))
+		abort();
+	log_quiet(true);
+	test_kernel();
+	if (geteuid() == 0) {
+		test_mapped();
+		test_hung();
+		test_open();
+		test_debug();
+		test_perf_maps();
+		test_odd_maps();
+	} else {
+		ok(true, "files of other processes # SKIP that needs root");
+	}
+	fs_remove_tree(AT_FDCWD, top);
+	return tap_done();
+}
