@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -51,6 +52,48 @@ static pid_t sleeper(void)
 	return pid;
 }
 
+/* A process that maps a file called libjvm.so when it gets a byte, and then sends one. */
+struct later {
+	pid_t pid;
+	int to, from;
+};
+
+static struct later later_jvm(void)
+{
+	CLEANUP(free) char *path = path_of("libjvm.so");
+	int to[2], from[2], fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	struct later l;
+	char byte;
+
+	if (fd < 0 || write(fd, "x", 1) != 1 || pipe2(to, O_CLOEXEC) < 0 ||
+	    pipe2(from, O_CLOEXEC) < 0)
+		abort();
+	l = (struct later){.pid = fork(), .to = to[1], .from = from[0]};
+	if (l.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(to[0], &byte, 1) != 1 ||
+		    mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+		    write(from[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(fd);
+	close(to[0]);
+	close(from[1]);
+	return l;
+}
+
+static void become_jvm(struct later *l)
+{
+	char byte;
+
+	if (write(l->to, "", 1) != 1 || read(l->from, &byte, 1) != 1)
+		abort();
+	close(l->to);
+	close(l->from);
+}
+
 static void end(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -58,7 +101,7 @@ static void end(pid_t pid)
 }
 
 /* Writes the hook's record of a container whose only process is pid. */
-static void put_record(const char *id, pid_t pid)
+static void put_record_of(const char *id, pid_t pid, const char *annotations)
 {
 	CLEANUP(close_fd) int procfd = proc_open(pid, &err);
 	CLEANUP(free) char *dir = xasprintf("%s/containers/%s", root, id), *text = NULL;
@@ -68,11 +111,17 @@ static void put_record(const char *id, pid_t pid)
 
 	if (proc_start_time(procfd, &ticks, &err) < 0 || proc_boot_id(boot, &err) < 0)
 		abort();
-	text = xasprintf("{\"pid\":%d,\"boot_id\":\"%s\",\"start_time\":%llu,\"annotations\":{"
-			 "\"nerdctl/name\":\"shop-%s\"}}",
-			 (int)pid, boot, (unsigned long long)ticks, id);
+	text = xasprintf("{\"pid\":%d,\"boot_id\":\"%s\",\"start_time\":%llu,\"annotations\":{%s}}",
+			 (int)pid, boot, (unsigned long long)ticks, annotations);
 	if (fs_replace_file(fd, "state.json", 0600, text, strlen(text), &err) < 0)
 		abort();
+}
+
+static void put_record(const char *id, pid_t pid)
+{
+	CLEANUP(free) char *name = xasprintf("\"nerdctl/name\":\"shop-%s\"", id);
+
+	put_record_of(id, pid, name);
 }
 
 static struct record_config config_of(char *const *names, size_t count)
@@ -147,6 +196,71 @@ static void test_not_found(void)
 	is_int(err.code, 0, "which is no error of the system's");
 	targets_fini(&t);
 	end(pid);
+}
+
+#define POD(name)                                                                                  \
+	"\"io.kubernetes.pod.name\":\"pod\",\"io.kubernetes.pod.namespace\":\"ns\","               \
+	"\"io.kubernetes.container.name\":\"" name "\""
+
+static void check_pod(size_t jvms)
+{
+	char *names[] = {(char *)"ns/pod"};
+	struct record_config c = config_of(names, 1);
+	struct targets t;
+	size_t found = 0;
+
+	is_int(targets_find(&c, &t, &err), RECORD_OK, "a pod with %zu JVMs is found", jvms);
+	if (is_int(t.count, 2, "each of its containers is a target"))
+		for (size_t i = 0; i < 2; i++) {
+			found += t.list[i].jvms.count;
+			is_int(t.list[i].may_lack_jvm, jvms > 0,
+			       "that it may lack a JVM is as it should be");
+		}
+	is_int(found, jvms, "its JVMs are found");
+	targets_fini(&t);
+}
+
+static void test_pod(void)
+{
+	struct later a = later_jvm(), b = later_jvm();
+
+	put_record_of("pod-a", a.pid, POD("a"));
+	put_record_of("pod-b", b.pid, POD("b"));
+	check_pod(0);
+	become_jvm(&b);
+	check_pod(1);
+	become_jvm(&a);
+	check_pod(2);
+	end(a.pid);
+	end(b.pid);
+}
+
+/* Other containers with JVMs may run on this machine. */
+static void test_all(void)
+{
+	struct record_config c = {.root = root, .all = true};
+	struct later with = later_jvm();
+	pid_t without = sleeper();
+	size_t mine = 0, lacking = 0;
+	struct targets t;
+
+	put_record("with", with.pid);
+	put_record("without", without);
+	become_jvm(&with);
+	is_int(targets_find(&c, &t, &err), RECORD_OK, "all containers with a JVM are found");
+	for (size_t i = 0; i < t.count; i++) {
+		mine += !strcmp(t.list[i].container.id, "with");
+		lacking += t.list[i].jvms.count == 0;
+	}
+	is_int(mine, 1, "this one is among them, once");
+	is_int(lacking, 0, "those without a JVM are not");
+	targets_fini(&t);
+	end(with.pid);
+	end(without);
+	if (targets_find(&c, &t, &err) != RECORD_OK)
+		is_str(err.msg, "no container with a JVM runs on this host",
+		       "the message where there is none");
+	targets_fini(&t);
 }
 
 /* ---- directories ---- */
@@ -370,6 +484,48 @@ static void test_refresh(void)
 	targets_fini(&t);
 }
 
+/* Two targets; a JVM starts in the first while they are recorded. */
+static void test_new_jvm(void)
+{
+	struct later l = later_jvm(), other = later_jvm();
+	CLEANUP(free) char *one = xasprintf("%d", (int)l.pid), *out = path_of("new");
+	CLEANUP(free) char *two = xasprintf("%d", (int)other.pid);
+	char *names[] = {one, two};
+	struct record_config c = config_of(names, 2);
+	struct stat a = {0}, b = {0};
+	struct targets t;
+
+	c.by_pid = true;
+	c.output = out;
+	become_jvm(&other);
+	if (targets_find(&c, &t, &err) != RECORD_OK || targets_prepare(&t, &c, &err) < 0)
+		abort();
+	is_int(targets_copy_files(&t, &err), 0, "files of both are copied");
+	ok(fstatat(t.list[0].session.dirfd, "kallsyms", &a, 0) == 0 &&
+		   fstatat(t.list[1].session.dirfd, "kallsyms", &b, 0) == 0 && a.st_ino == b.st_ino,
+	   "both sessions have the same symbols of the kernel");
+	is_int(t.list[1].session.process_count, 1, "the second session has its process");
+	is_int(t.list[0].jvms.count, 0, "the first target has no JVM");
+	target_refresh(&t.list[0]);
+	is_int(t.list[0].jvms.count, 0, "nor when it is looked at again");
+	become_jvm(&l);
+	target_refresh(&t.list[0]);
+	if (is_int(t.list[0].jvms.count, 1, "a JVM that started since is found"))
+		is_int(t.list[0].jvms.list[0].pid, l.pid, "with its pid");
+	target_refresh(&t.list[0]);
+	target_refresh(&t.list[1]);
+	is_int(t.list[0].jvms.count, 1, "it is found once");
+	is_int(t.list[1].jvms.count, 1, "a JVM that was known is not found again");
+	ok(faccessat(t.list[1].jvms.list[0].procfd, "stat", F_OK, 0) == 0,
+	   "its descriptor is still open");
+	is_int(targets_copy_files(&t, &err), -1, "the kernel's symbols are not copied twice");
+	target_discard(&t.list[0]);
+	target_discard(&t.list[1]);
+	targets_fini(&t);
+	end(l.pid);
+	end(other.pid);
+}
+
 int main(void)
 {
 	if (!mkdtemp(top))
@@ -377,6 +533,8 @@ int main(void)
 	root = path_of("root");
 	test_find();
 	test_not_found();
+	test_pod();
+	test_all();
 	test_prepare();
 	test_host();
 	test_several();
@@ -384,6 +542,7 @@ int main(void)
 	test_same_second();
 	test_stack_bytes();
 	test_refresh();
+	test_new_jvm();
 	free(root);
 	fs_remove_tree(AT_FDCWD, top);
 	return tap_done();
