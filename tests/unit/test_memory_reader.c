@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reads the HotSpot of another process through its memory. */
+#include "record/memory_reader.h"
+
+#include <errno.h>
+
+#include "lib/fakejvm.h"
+#include "lib/tap.h"
+#include "record/agent_share.h"
+
+static char top[] = "/tmp/dfg-reader.XXXXXX";
+static char *library;
+static struct snap_image image;
+static struct err err;
+
+static uint8_t byte_at(const struct jvm *j, uint64_t addr)
+{
+	CLEANUP(close_fd) int fd = openat(j->procfd, "mem", O_RDONLY | O_CLOEXEC);
+	uint8_t byte = 0xee;
+
+	(void)!pread(fd, &byte, 1, (off_t)addr);
+	return byte;
+}
+
+/* ---- memory ---- */
+
+static void test_memory(void)
+{
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(free) uint64_t *addr = xcalloc(1500, sizeof(*addr));
+	CLEANUP(free) uint8_t *bytes = xcalloc(1500, 4);
+	const struct hs_source *source;
+	struct jvm_memory *m = NULL;
+	uint8_t buf[64];
+
+	if (!ok(jvm_memory_open(j.procfd, &m, &err) == 0, "the memory of a process is opened"))
+		return;
+	ok(jvm_memory_fd(m) >= 0, "it has a descriptor");
+	is_int(jvm_memory_find_tables(m, &err), 0, "HotSpot's tables are found in it");
+	source = jvm_memory_source(m);
+	ok(source->image.low == IMAGE_BASE - FAKEJVM_HEAD &&
+		   source->image.high == IMAGE_BASE + IMAGE_BYTES,
+	   "the library is where it is mapped");
+	is_int(source->read(source->arg, IMAGE_BASE + 64, buf, sizeof(buf)), sizeof(buf),
+	       "memory is read");
+	ok(memcmp(buf, image.im.mem + 64, sizeof(buf)) == 0, "it is what the process has there");
+	is_int(source->read(source->arg, IMAGE_BASE + IMAGE_BYTES - 16, buf, sizeof(buf)), 16,
+	       "a read ends where the memory ends");
+	is_int(source->read(source->arg, 16, buf, 8), -1, "what is not mapped is not read");
+	is_int(source->read(source->arg, UINT64_MAX - 7, buf, 8), -1, "nor is the end of all");
+	for (size_t i = 0; i < 1500; i++)
+		addr[i] = IMAGE_BASE + 8 * i;
+	is_int(source->gather(source->arg, addr, 1500, bytes, 4), 1024,
+	       "1024 pieces are read at once");
+	ok(memcmp(bytes + 4 * 1023, image.im.mem + 8 * 1023, 4) == 0, "the last one, too");
+	is_int(source->gather(source->arg, addr, 3, bytes, 4), 3, "fewer are read at once");
+	addr[2] = 16;
+	is_int(source->gather(source->arg, addr, 4, bytes, 4), 2, "pieces end at a hole");
+	is_int(source->gather(source->arg, addr, 0, bytes, 4), 0, "of no piece none is read");
+	jvm_memory_close(m);
+	jvm_memory_close(NULL);
+	fakejvm_end(&j);
+}
+
+static void test_no_tables(void)
+{
+	struct jvm j = fakejvm_start(NULL);
+	struct memory_reader *r = NULL;
+	CLEANUP(free)
+	char *want = xasprintf("read process %d: no libjvm.so with HotSpot's tables is mapped",
+			       (int)j.pid);
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct jvm_memory *m;
+
+	is_int(memory_reader_open(&j, false, to, &r, &err), -1, "a process without HotSpot fails");
+	is_str(err.msg, want, "the message says what is missing");
+	is_int(err.code, 0, "it has no code of the system's");
+	ok(!r, "nothing is returned");
+	fakejvm_end(&j);
+	j.procfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	is_int(jvm_memory_open(j.procfd, &m, &err), -1, "what is no process has no memory");
+	is_str(err.msg, "open the memory of the process: No such file or directory",
+	       "the message says so");
+	close(j.procfd);
+	memory_reader_close(NULL);
+}
+
+/* ---- snapshots ---- */
+
+static bool is_snapshot(int fd, off_t from, uint64_t bytes)
+{
+	CLEANUP(str_fini) struct str text = {0};
+
+	return lseek(fd, from, SEEK_SET) == from && fs_read_all(fd, 1 << 24, &text, &err) == 0 &&
+	       text.len >= bytes && answer_is_snapshot(text.buf, bytes);
+}
+
+static void test_snapshots(void)
+{
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct memory_reader *r = NULL;
+	struct hs_result one = {0}, two = {0}, three = {0};
+	uint64_t cpu = UINT64_MAX;
+
+	is_int(byte_at(&j, image.non_safepoints), 0, "a flag is off");
+	if (!ok(memory_reader_open(&j, true, to, &r, &err) == 0, "a reader starts")) {
+		printf("# %s\n", err.msg);
+		return;
+	}
+	is_int(byte_at(&j, image.non_safepoints), 1, "it has switched the flag on");
+	is_int(lseek(to, 0, SEEK_END), 0, "nothing is written before a snapshot is asked for");
+	is_int(memory_reader_dump(r, false, &one, &cpu, &err), 0, "a snapshot is taken");
+	is_int(one.status, DFG_DUMP_OK, "it is whole");
+	ok(one.entries > 0, "it has code: %u", (unsigned)one.entries);
+	ok(cpu < 60000000, "it tells its cost");
+	is_str(memory_reader_missing(r), "", "nothing is missing");
+	is_int(lseek(to, 0, SEEK_END), one.bytes, "all of it is in the file");
+	ok(is_snapshot(to, 0, one.bytes), "its records are a snapshot");
+	lseek(to, 0, SEEK_END);
+	is_int(memory_reader_dump(r, false, &two, &cpu, &err), 0, "a delta is taken");
+	ok(two.bytes < one.bytes, "it is smaller: %u", (unsigned)two.bytes);
+	is_int(two.entries, 0, "it has no code, since none is new");
+	is_int(memory_reader_dump(r, true, &three, &cpu, &err), 0, "the last one is taken");
+	is_int(lseek(to, 0, SEEK_END), one.bytes + two.bytes + three.bytes,
+	       "they follow each other in the file");
+	ok(is_snapshot(to, (off_t)one.bytes, two.bytes) &&
+		   is_snapshot(to, (off_t)(one.bytes + two.bytes), three.bytes),
+	   "each of them is a snapshot");
+	kill(j.pid, SIGKILL);
+	waitpid(j.pid, NULL, 0);
+	err = (struct err){0};
+	is_int(memory_reader_dump(r, false, &two, &cpu, &err), -1, "after the JVM's end it fails");
+	is_int(err.code, ESRCH, "the error is that the process is gone");
+	is_str(err.msg, "the JVM ended meanwhile: No such process", "the message says so");
+	memory_reader_close(r);
+	cleanup_close_fd(&j.procfd);
+}
+
+static void test_flag_is_kept(void)
+{
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct memory_reader *r = NULL;
+
+	is_int(memory_reader_open(&j, false, to, &r, &err), 0, "a reader starts");
+	is_int(byte_at(&j, image.non_safepoints), 0, "without being asked it changes no flag");
+	memory_reader_close(r);
+	fakejvm_end(&j);
+}
+
+static void test_full(void)
+{
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(close_fd) int to = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct memory_reader *r = NULL;
+	struct hs_result result;
+	uint64_t cpu;
+
+	if (to < 0 || memory_reader_open(&j, false, to, &r, &err) < 0)
+		abort();
+	is_int(memory_reader_dump(r, false, &result, &cpu, &err), -1, "a full disk is an error");
+	is_int(err.code, ENOSPC, "the error is that there is no space");
+	is_str(err.msg, "write the snapshot: No space left on device", "the message says so");
+	memory_reader_close(r);
+	fakejvm_end(&j);
+}
+
+/* A JVM whose tables have lost a name. */
+static void test_missing(void)
+{
+	CLEANUP(free) struct snap_image *broken = xcalloc(1, sizeof(*broken));
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct memory_reader *r = NULL;
+	struct hs_result result;
+	struct jvm j;
+	uint64_t cpu;
+
+	snap_image_build(broken, IMAGE_17);
+	image_set(&broken->im, image_find(&broken->im, "gHotSpotVMStructs"), 0, 8);
+	fakejvm_library(&broken->im, library);
+	j = fakejvm_start(library);
+	if (memory_reader_open(&j, true, to, &r, &err) < 0)
+		abort();
+	is_int(memory_reader_dump(r, false, &result, &cpu, &err), -1, "broken tables are an error");
+	ok(!strncmp(err.msg, "HotSpot's tables of this JVM lack ", 34) && err.msg[34],
+	   "the message tells what they lack: %s", err.msg);
+	is_int(err.code, 0, "it has no code of the system's");
+	is_str(memory_reader_missing(r), err.msg + 34, "it can be asked for, too");
+	is_int(lseek(to, 0, SEEK_END), 0, "nothing is written");
+	memory_reader_close(r);
+	fakejvm_end(&j);
+	fakejvm_library(&image.im, library);
+}
+
+/* One that can be read in part: what is missing is looked for at the end only. */
+static void test_partly(void)
+{
+	CLEANUP(free) struct snap_image *broken = xcalloc(1, sizeof(*broken));
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct memory_reader *r = NULL;
+	struct hs_result result = {0};
+	struct jvm j;
+	uint64_t cpu;
+
+	snap_image_build(broken, IMAGE_17);
+	image_set(&broken->im, image_find(&broken->im, "gHotSpotVMTypes"), 0, 8);
+	fakejvm_library(&broken->im, library);
+	j = fakejvm_start(library);
+	if (memory_reader_open(&j, true, to, &r, &err) < 0)
+		abort();
+	is_int(memory_reader_dump(r, false, &result, &cpu, &err), 0, "a part is a snapshot, too");
+	is_int(result.status, DFG_DUMP_PARTLY, "its status tells that it is a part");
+	is_str(memory_reader_missing(r), "", "what is missing is not looked for each time");
+	is_int(memory_reader_dump(r, true, &result, &cpu, &err), 0, "the last one is taken");
+	ok(memory_reader_missing(r)[0] != '\0', "it tells what is missing: %s",
+	   memory_reader_missing(r));
+	memory_reader_close(r);
+	fakejvm_end(&j);
+	fakejvm_library(&image.im, library);
+}
+
+int main(void)
+{
+	if (!mkdtemp(top))
+		abort();
+	library = xasprintf("%s/libjvm.so", top);
+	snap_image_build(&image, IMAGE_17);
+	fakejvm_library(&image.im, library);
+	test_memory();
+	test_no_tables();
+	test_snapshots();
+	test_flag_is_kept();
+	test_full();
+	test_missing();
+	test_partly();
+	free(library);
+	fs_remove_tree(AT_FDCWD, top);
+	return tap_done();
+}
