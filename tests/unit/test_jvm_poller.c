@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Polling a process that only looks like a JVM: each source fails, and the recording goes on. */
+/* Polling a process that only looks like a JVM, where each source fails and the recording goes on,
+ * and one that has a HotSpot in its memory. */
 #include "record/jvm_poller.h"
 
 #include <errno.h>
@@ -15,12 +16,16 @@
 #include "common/log.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "dfg/snapshot.h"
+#include "lib/fakejvm.h"
 #include "lib/tap.h"
 #include "record/jvm_snapshot.h"
 
 static char top[] = "/tmp/dfg-poller.XXXXXX";
 static const struct record_config config = {.root = "/nonexistent"};
 static char id[] = "pid-1";
+static char *library;
+static struct snap_image image;
 
 static struct jvm jvm_of(pid_t pid, enum runtime runtime)
 {
@@ -95,6 +100,257 @@ static void test_pollers(pid_t pid, enum runtime runtime, const char *name)
 	free(target.pollers);
 }
 
+/* ---- a JVM that can be read ---- */
+
+/* Serves commands that are in the pipe before the first snapshot. */
+static struct snapshot_report serve(struct jvm *jvm, const struct record_config *c,
+				    const char *orders, int to)
+{
+	struct container container = {.id = id, .label = id, .is_single = true};
+	struct snapshot_report report = {0};
+	int first[2], commands[2];
+	struct snapshot_job job = {.container = &container,
+				   .jvm = jvm,
+				   .config = c,
+				   .to = to,
+				   .maps = -1,
+				   .report = &report};
+	char bytes[4];
+
+	if (pipe2(first, O_CLOEXEC) < 0 || pipe2(commands, O_CLOEXEC) < 0 ||
+	    write(commands[1], orders, strlen(orders)) != (ssize_t)strlen(orders))
+		abort();
+	job.first = first[1];
+	job.commands = commands[0];
+	if (!*orders)
+		close(commands[1]);
+	is_int(snapshots_serve(&job), 0, "the child ends by itself");
+	is_int(read(first[0], bytes, sizeof(bytes)), 1, "it tells once that the first was tried");
+	is_int(read(first[0], bytes, sizeof(bytes)), 0, "and that it tries no more");
+	close(first[0]);
+	close(commands[0]);
+	if (*orders)
+		close(commands[1]);
+	return report;
+}
+
+/* Sums up the snapshots of a file: a letter for each, w whole, d delta. */
+static const char *kinds_of(int fd, uint32_t *ret_codes)
+{
+	static char kinds[64];
+	CLEANUP(str_fini) struct str text = {0};
+	struct snap_record r;
+	size_t n = 0;
+	struct err err;
+
+	*ret_codes = 0;
+	if (lseek(fd, 0, SEEK_SET) < 0 || fs_read_all(fd, 1 << 24, &text, &err) < 0)
+		abort();
+	for (size_t at = 0; at + sizeof(r) <= text.len; at += r.size) {
+		struct snap_head head;
+
+		memcpy(&r, text.buf + at, sizeof(r));
+		if (r.size < sizeof(r))
+			break;
+		*ret_codes += r.type == SNAP_CODE;
+		if (r.type != SNAP_HEAD || n == sizeof(kinds) - 1)
+			continue;
+		memcpy(&head, text.buf + at, sizeof(head));
+		kinds[n++] = head.flags & SNAP_DELTA ? 'd' : 'w';
+	}
+	kinds[n] = '\0';
+	return kinds;
+}
+
+static void test_series(void)
+{
+	static const struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST};
+	static const struct {
+		const char *orders;
+		unsigned served;
+		const char *check;
+	} rows[] = {
+		{"l", 1, "a command for the last one is served"},
+		{"nl", 2, "commands that come together are served by one snapshot"},
+		{"", 0, "the end of the commands is one for the last snapshot"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+		struct jvm jvm = fakejvm_start(library);
+		struct snapshot_report r = serve(&jvm, &host, rows[i].orders, to);
+		uint32_t codes;
+
+		is_int(r.served, rows[i].served, "%s", rows[i].check);
+		is_int(r.taken, 2, "two snapshots are taken");
+		is_str(kinds_of(to, &codes), "wd", "a whole one, then a delta");
+		is_int(r.entries, codes, "the report counts the pieces of code in the file");
+		ok(codes > 0, "there are some");
+		ok(!r.by_agent, "the host has read them");
+		ok(r.first_us < 60000000 && r.cost_us < 60000000, "the report has their costs");
+		is_str(r.note, "", "there is nothing to say");
+		fakejvm_end(&jvm);
+	}
+}
+
+static void test_sources(void)
+{
+	struct record_config c = {.root = "/nonexistent", .source = SOURCE_AUTO};
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	CLEANUP(close_fd) int full = open("/dev/full", O_RDWR | O_CLOEXEC);
+	struct jvm jvm = fakejvm_start(library);
+	CLEANUP(free) char *none = xasprintf("process %d is in no container", (int)jvm.pid);
+	struct snapshot_report r = serve(&jvm, &c, "l", to);
+	uint32_t codes;
+
+	is_int(r.taken, 2, "without an agent the host reads the JVM");
+	is_str(r.note, "no agent is resident in the JVM", "the note tells why");
+	c.trigger = TRIGGER_FILE;
+	if (ftruncate(to, 0) < 0)
+		abort();
+	lseek(to, 0, SEEK_SET);
+	r = serve(&jvm, &c, "l", to);
+	is_int(r.taken, 2, "where a trigger was asked for and the agent fails, the host reads");
+	is_str(r.note, none, "the note tells why the agent failed");
+	is_str(kinds_of(to, &codes), "wd", "nothing of the failure is in the file");
+	c.source = SOURCE_AGENT;
+	r = serve(&jvm, &c, "l", to);
+	is_int(r.taken, 0, "by the agent alone nothing is taken");
+	is_str(r.err.msg, none, "the report has the error");
+	is_int(r.served, 0, "no command is served");
+	is_str(kinds_of(to, &codes), "wd", "what the file had before is kept");
+	c = (struct record_config){.root = "/nonexistent", .source = SOURCE_HOST};
+	r = serve(&jvm, &c, "l", full);
+	is_int(r.taken, 0, "on a full disk nothing is taken");
+	ok(r.err.msg[0] != '\0', "the report has the error: %s", r.err.msg);
+	fakejvm_end(&jvm);
+}
+
+/* The whole way: pollers of a target with such a JVM, through start, refresh and end. */
+static void test_whole_run(void)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/whole", top);
+	static const struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST};
+	struct jvm jvms[2] = {fakejvm_start(library), fakejvm_start(NULL)};
+	pid_t pids[2] = {jvms[0].pid, jvms[1].pid};
+	struct target target = {.container = {.id = id,
+					      .label = id,
+					      .is_single = true,
+					      .namespace = id,
+					      .pid = pids[0]},
+				.pids = xcalloc(2, sizeof(pid_t)),
+				.pid_count = 2,
+				.jvms = {.list = xcalloc(2, sizeof(*jvms)), .count = 2, .cap = 2}};
+	struct targets targets = {.list = &target, .count = 1};
+	struct session *s = &target.session;
+	CLEANUP(close_fd) int fd = -1;
+	uint64_t bytes;
+	uint32_t codes, before;
+	struct err err;
+
+	memcpy(target.pids, pids, sizeof(pids));
+	memcpy(target.jvms.list, jvms, sizeof(jvms));
+	if (session_create(dir, s, &err) < 0)
+		abort();
+	is_int(pollers_start(&targets, &host, &err), 0, "pollers of two JVMs start");
+	is_int(target.poller_count, 1, "the one that can be read has a poller");
+	is_int(s->jvm_count, 2, "both are in the session");
+	is_int(s->jvms[0].source, JVM_SOURCE_HOST, "the first is read by the host");
+	is_int(s->jvms[0].snapshots > 0, 1, "its first snapshot is taken");
+	ok(s->jvms[0].methods > 0, "with its methods");
+	ok(s->jvms[0].keeps_fp, "that it keeps frame pointers is known");
+	is_str(s->jvms[0].version, "17", "its version is known");
+	is_int(s->jvms[1].source, JVM_SOURCE_NONE, "the second has no source");
+	ok(strstr(s->jvms[1].note, "no libjvm.so with HotSpot's tables is mapped") != NULL,
+	   "its note tells why: %s", s->jvms[1].note);
+	ok(!s->jvms[1].hangs, "it did not hang");
+	is_int(s->map_count, 1, "one map is registered");
+	is_int(s->maps[0].pid, pids[0], "that of the first");
+	ok(s->thread_count >= 2, "the threads of both are known");
+	bytes = pollers_bytes(&targets);
+	ok(bytes > 0, "snapshots take %llu bytes", (unsigned long long)bytes);
+	ok(!pollers_any_ended(&targets), "the poller runs");
+	target.jvms.count = 1;
+	before = s->jvms[0].snapshots;
+	is_int(pollers_refresh(&targets, &host, 60000, &err), 0, "a snapshot is asked for");
+	ok(pollers_bytes(&targets) > bytes, "it is taken");
+	is_int(target.poller_count, 1, "there is still one poller");
+	is_int(pollers_end(&targets, &host, &err), 0, "pollers are ended");
+	is_int(target.poller_count, 0, "none is left");
+	ok(s->jvms[0].snapshots >= before + 2, "the last snapshot is counted: %u",
+	   s->jvms[0].snapshots);
+	is_int(s->jvms[0].source, JVM_SOURCE_HOST, "the source is as it was");
+	fd = openat(s->mapsfd, s->maps[0].name, O_RDONLY | O_CLOEXEC);
+	ok(strlen(kinds_of(fd, &codes)) == s->jvms[0].snapshots || s->jvms[0].snapshots > 63,
+	   "all of them are in the file");
+	is_int(codes, s->jvms[0].methods, "as many pieces of code as are counted");
+	is_int(pollers_bytes(&targets), 0, "ended pollers have no bytes");
+	session_fini(s);
+	free(target.pids);
+	free(target.jvms.list);
+	free(target.pollers);
+	fakejvm_end(&jvms[0]);
+	fakejvm_end(&jvms[1]);
+}
+
+/* The JVM ends while it is polled: the poller ends, what it has is kept. */
+static void test_end_of_jvm(void)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/end", top);
+	static const struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST};
+	struct jvm jvm = fakejvm_start(library);
+	struct target target = {.container = {.id = id,
+					      .label = id,
+					      .is_single = true,
+					      .namespace = id,
+					      .pid = jvm.pid},
+				.jvms = {.list = &jvm, .count = 1}};
+	struct targets targets = {.list = &target, .count = 1};
+	struct err err;
+
+	if (session_create(dir, &target.session, &err) < 0)
+		abort();
+	is_int(pollers_start(&targets, &host, &err), 0, "a poller starts");
+	kill(jvm.pid, SIGKILL);
+	waitpid(jvm.pid, NULL, 0);
+	while (!pollers_any_ended(&targets))
+		poll(NULL, 0, 5);
+	ok(true, "the poller of a JVM that has ended ends");
+	is_int(pollers_end(&targets, &host, &err), 0, "which is no failure");
+	is_int(target.session.jvms[0].source, JVM_SOURCE_HOST, "its snapshots are kept");
+	is_int(target.session.map_count, 1, "and registered");
+	pollers_abort(&targets);
+	session_fini(&target.session);
+	free(target.pollers);
+	close(jvm.procfd);
+}
+
+static void test_same_pid(void)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/same", top);
+	struct record_config agent = {.root = "/nonexistent", .source = SOURCE_AGENT};
+	struct jvm jvms[2] = {fakejvm_start(library), fakejvm_start(library)};
+	struct target target = {.container = {.id = id, .label = id, .is_single = true},
+				.jvms = {.list = jvms, .count = 2}};
+	struct targets targets = {.list = &target, .count = 1};
+	struct session *s = &target.session;
+	struct err err;
+
+	jvms[1].nspid = jvms[0].nspid;
+	if (session_create(dir, s, &err) < 0)
+		abort();
+	is_int(pollers_start(&targets, &agent, &err), 0, "pollers of two nested containers start");
+	is_int(s->jvm_count, 2, "both JVMs are in the session");
+	is_int(s->jvms[0].source, JVM_SOURCE_HOST, "JVMs with the same pid are read by the host");
+	is_int(s->jvms[1].source, JVM_SOURCE_HOST, "both of them");
+	pollers_abort(&targets);
+	is_int(target.poller_count, 0, "after an abort there is no poller");
+	session_fini(s);
+	free(target.pollers);
+	fakejvm_end(&jvms[0]);
+	fakejvm_end(&jvms[1]);
+}
+
 int main(void)
 {
 	pid_t pid = fork();
@@ -107,9 +363,19 @@ int main(void)
 	if (!mkdtemp(top))
 		abort();
 	log_quiet(true);
+	signal(SIGPIPE, SIG_IGN); /* as in each command */
 	test_serve(pid);
 	test_pollers(pid, RUNTIME_HOTSPOT, "hotspot");
 	test_pollers(pid, RUNTIME_OPENJ9, "openj9");
+	library = xasprintf("%s/libjvm.so", top);
+	snap_image_build(&image, IMAGE_17);
+	fakejvm_library(&image.im, library);
+	test_series();
+	test_sources();
+	test_whole_run();
+	test_end_of_jvm();
+	test_same_pid();
+	free(library);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	fs_remove_tree(AT_FDCWD, top);
