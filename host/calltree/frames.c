@@ -167,7 +167,7 @@ uint32_t frames_level(struct frames *fs, uint32_t frame, uint32_t level)
 
 uint32_t frames_intern_module(struct frames *fs, const char *path)
 {
-	for (size_t i = 1; i < fs->module_count; i++)
+	for (size_t i = 0; i < fs->module_count; i++)
 		if (strcmp(fs->modules[i], path) == 0)
 			return (uint32_t)i;
 	fs->modules = grow(fs->modules, fs->module_count, &fs->module_cap, sizeof(*fs->modules));

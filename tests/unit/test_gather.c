@@ -61,6 +61,54 @@ static void test_add(void)
 	profile_fini(&all);
 }
 
+/* Threads and origins that are not in the same order. */
+static void test_threads(void)
+{
+	static const char *const names[] = {"one", "two", "three"};
+	struct profile all, part, bare;
+	bool good = true;
+
+	fill(&all, "web", "a");
+	fill(&part, "zero", "b");
+	profile_init(&bare, false);
+	for (uint32_t i = 0; i < 3; i++)
+		samples_add_origin(part.samples, &(struct origin){.container = names[i],
+								  .id = "i",
+								  .pod = "p",
+								  .namespace = "n",
+								  .host = "h",
+								  .started = "s"});
+	for (uint32_t i = 3; i > 0; i--)
+		samples_add(part.samples, 100 + i, 1,
+			    samples_add_thread(part.samples, i, 20 + (pid_t)i, 30 + (pid_t)i));
+	profile_add(&all, &part, &(struct graft){0});
+	is_int(all.samples->origin_count, 5, "the origins of both are kept");
+	is_int(all.samples->thread_count, 5, "the threads of both are kept");
+	is_int(all.samples->count, 5, "the samples of both are kept");
+	for (uint32_t i = 1; i <= 3; i++) {
+		const struct sample *s = &all.samples->list[5 - i];
+		const struct sample_thread *t = &all.samples->threads[s->thread];
+		const struct origin *o = &all.samples->origins[t->origin];
+
+		good = good && s->time == 100 + i && t->pid == 20 + (pid_t)i &&
+		       t->tid == 30 + (pid_t)i && !strcmp(o->container, names[i - 1]);
+	}
+	ok(good, "each sample has its time, thread and container after the merge");
+	ok(!strcmp(all.samples->origins[4].id, "i") && !strcmp(all.samples->origins[4].pod, "p") &&
+		   !strcmp(all.samples->origins[4].namespace, "n") &&
+		   !strcmp(all.samples->origins[4].host, "h") &&
+		   !strcmp(all.samples->origins[4].started, "s"),
+	   "an origin is copied with all of its texts");
+	profile_add(&bare, &part, &(struct graft){0});
+	ok(!bare.samples && bare.quality.samples == 1 && bare.cut == 3,
+	   "a profile without samples gets counts only");
+	profile_add(&all, &bare, &(struct graft){0});
+	is_int(all.samples->count, 5, "a profile without samples gives counts only");
+	profile_fini(&bare);
+	profile_fini(&part);
+	profile_fini(&all);
+}
+
 static void test_roots(void)
 {
 	unsigned roots = 99;
@@ -72,6 +120,11 @@ static void test_roots(void)
 	ok(roots_parse("none", &roots, &err) == 0 && roots == ROOT_NONE, "none");
 	ok(roots_parse("thread,container", &roots, &err) < 0 && roots == ROOT_NONE,
 	   "an order that there is not");
+	is_str(err.msg,
+	       "--by thread,container: must be container,thread or container, thread, none",
+	       "the error lists the words that are known");
+	ok(roots_parse("container", &roots, &err) == 0 && roots == 1, "containers alone are roots");
+	ok(roots_parse("thread", &roots, &err) == 0 && roots == 2, "threads alone are roots");
 }
 
 /* A file with one line of folded text. */
@@ -213,6 +266,7 @@ static void test_outputs(void)
 int main(void)
 {
 	test_add();
+	test_threads();
 	test_roots();
 	test_unrated();
 	test_outputs();

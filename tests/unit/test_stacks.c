@@ -164,6 +164,63 @@ static void test_places(void)
 	stacks_free(s);
 }
 
+/* Siblings that differ in one thing each, made in the wrong order. */
+static void test_order(void)
+{
+	struct stacks *s = stacks_new();
+	struct frames *fs = stacks_frames(s);
+	uint32_t lib, other, want[8], i = 0;
+	bool good = true;
+
+	frames_keep_places(fs);
+	lib = frames_intern_module(fs, "/x");
+	other = frames_intern_module(fs, "/y");
+	want[7] = frame(s, "b", FRAME_NATIVE);
+	want[6] = frames_place(fs, frame(s, "a", FRAME_JAVA), 9, 0);
+	want[5] = frames_place(fs, frame(s, "a", FRAME_JAVA), 8, other);
+	want[4] = frames_level(fs, frames_place(fs, frame(s, "a", FRAME_JAVA), 8, lib), 4);
+	want[3] = frames_level(fs, frames_place(fs, frame(s, "a", FRAME_JAVA), 8, lib), 1);
+	want[2] = frame(s, "a", FRAME_JAVA);
+	want[1] = frame(s, "a", FRAME_NATIVE);
+	want[0] = frame(s, "", FRAME_UNKNOWN);
+	for (size_t k = 8; k-- > 0;)
+		stacks_child(s, 0, want[k], k + 1);
+	for (size_t k = 0; k < 8; k++)
+		stacks_child(s, 0, want[k], k + 1);
+	stacks_sort(s);
+	for (uint32_t n = stacks_node(s, 0)->first; n; n = stacks_node(s, n)->next, i++)
+		good = good && i < 8 && stacks_node(s, n)->frame == want[i] &&
+		       stacks_node(s, n)->self == 2 * (i + 1);
+	ok(good && i == 8, "siblings are in the order of name, kind, line, module and level");
+	stacks_free(s);
+}
+
+/* Stacks of many threads in turn, each with what it shares with the one before. */
+static void test_shared(void)
+{
+	struct stacks *s = stacks_new();
+	uint32_t path[12], node = 0, again = 0;
+
+	for (uint32_t round = 0; round < 3; round++)
+		for (uint32_t t = 0; t < 20; t++)
+			for (uint32_t depth = 1; depth <= 12; depth++) {
+				path[0] =
+					stacks_intern(s, (char[]){(char)('A' + t)}, 1, FRAME_ROOT);
+				for (uint32_t i = 1; i < depth; i++)
+					path[i] = stacks_intern(s, (char[]){(char)('a' + i)}, 1,
+								FRAME_JAVA);
+				if (depth > 3)
+					path[depth / 2] = path[depth - 1];
+				node = stacks_add(s, path, depth, 1);
+				again += stacks_node(s, node)->self == round + 1;
+			}
+	is_int(again, 720, "each stack ends at a node of its own, the same in each round");
+	is_int(stacks_add(s, path, 0, 5), 0, "a stack without frames ends at the root");
+	is_int(stacks_node(s, 0)->self, 5, "its samples are the root's");
+	is_int(stacks_node(s, node)->self, 3, "and no other's");
+	stacks_free(s);
+}
+
 static void test_graft(void)
 {
 	struct stacks *from = stacks_new(), *to = stacks_new();
@@ -254,6 +311,8 @@ int main(void)
 	test_empty();
 	test_many();
 	test_places();
+	test_order();
+	test_shared();
 	test_graft();
 	is_str(frame_suffix(FRAME_KERNEL), "_[k]", "kernel");
 	is_str(frame_suffix(FRAME_JAVA), "_[j]", "Java");

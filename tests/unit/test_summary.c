@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The summary of a run and that of a comparison, as commands print them. */
+#include "report/summary.h"
+
+#include <jansson.h>
+
+#include "lib/printed.h"
+#include "lib/tap.h"
+#include "report/compare.h"
+
+/* ---- a run ------------------------------------------------------------------------------- */
+
+static struct session_jvm jvms[] = {
+	{.pid = 4711,
+	 .nspid = 7,
+	 .uid = 1000,
+	 .version = "21.0.8",
+	 .source = JVM_SOURCE_AGENT,
+	 .methods = 1234,
+	 .dump_us = 1500,
+	 .snapshots = 1},
+	{.pid = 4712,
+	 .nspid = 8,
+	 .source = JVM_SOURCE_HOST,
+	 .methods = 5,
+	 .skipped = 3,
+	 .dump_us = 20,
+	 .snapshots = 2,
+	 .watch_us = 250000,
+	 .note = "no agent is there"},
+	{.pid = 4713, .nspid = 9, .version = "8", .source = JVM_SOURCE_NONE},
+	{.pid = 4714, .nspid = 10, .version = "9", .source = JVM_SOURCE_MAP},
+	{.pid = 4715, .nspid = 11, .source = JVM_SOURCE_UNKNOWN},
+};
+
+static struct session session = {.dir = (char *)"/graphs/session",
+				 .container_id = (char *)"0123",
+				 .container_name = (char *)"web",
+				 .pod = (char *)"web-1",
+				 .namespace = (char *)"shop",
+				 .host = (char *)"db1",
+				 .label = (char *)"shop/web-1/web",
+				 .frequency = 99,
+				 .duration = 2.5,
+				 .jvms = jvms,
+				 .jvm_count = ARRAY_LEN(jvms)};
+
+static struct render_result result = {.quality = {.samples = 1000,
+						  .lost = 2,
+						  .java_samples = 800,
+						  .java_complete = 600,
+						  .frames = 10000,
+						  .frames_unknown = 500,
+						  .frames_nameless = 1000,
+						  .truncated = 250,
+						  .between_safepoints = 400,
+						  .java_frames = 4000,
+						  .stale = 500},
+				      .leaf = "a.B.c",
+				      .leaf_self = 125,
+				      .path = "main;a.B.c",
+				      .path_self = 75};
+
+static struct format_set formats;
+
+static struct summary summary(void)
+{
+	return (struct summary){.session = &session,
+				.formats = &formats,
+				.outdir = "/graphs",
+				.result = &result,
+				.post_ms = 17};
+}
+
+static void print(const void *arg)
+{
+	summary_print(arg);
+}
+
+#define QUALITY                                                                                    \
+	"1 000 samples · 2 lost · 75 % of Java stacks complete · 5 % frames unknown · "        \
+	"10 % nameless · 25 % truncated · 50 % of Java without DebugNonSafepoints · "           \
+	"12.5 % Java frames stale\n"
+
+static void test_text(void)
+{
+	struct summary s = summary();
+	CLEANUP(free) char *got = printed_by(print, &s);
+
+	is_str(got,
+	       "shop/web-1/web: 2.5 s at 99 Hz\n"
+	       "  samples      " QUALITY "  hottest leaf  12.5 %  a.B.c\n"
+	       "  hottest path   7.5 %  main;a.B.c\n"
+	       "  JVM          4711 (7 inside, uid 1000, Java 21.0.8): "
+	       "1234 entries of compiled code, by the agent in 1.5 ms\n"
+	       "  JVM          4712 (8 inside, uid 0): "
+	       "5 entries of compiled code, by the host's reader in 0.0 ms, 3 not readable\n"
+	       "               2 snapshots taken, 10.0 % of a processor\n"
+	       "               no agent is there\n"
+	       "  JVM          4713 (9 inside, uid 0, Java 8): no names for its Java code\n"
+	       "  JVM          4714 (10 inside, uid 0, Java 9): names by the map that it writes\n"
+	       "  JVM          4715 (11 inside, uid 0): "
+	       "0 entries of compiled code, by an unknown source in 0.0 ms\n"
+	       "  svg          /graphs/flame.svg\n"
+	       "  folded       /graphs/flame.folded\n"
+	       "  session      /graphs/session\n",
+	       "the summary has the samples, each JVM, each graph and the session");
+}
+
+static void print_merged(const void *arg)
+{
+	static struct input two[2] = {{.path = (char *)"/a"}, {.path = (char *)"/b"}};
+	const struct summary *s = arg;
+	struct inputs in = {.list = two, .count = s->session ? 1 : 2};
+
+	summary_print_merged(s, &in);
+}
+
+static void test_merged_text(void)
+{
+	struct render_result damaged = {.cut = 5, .skipped = 6};
+	struct summary s = {
+		.session = &session, .formats = &formats, .outdir = "/out", .result = &damaged};
+	char *got = printed_by(print_merged, &s);
+
+	is_str(got,
+	       "1 recording\n"
+	       "  samples      0 samples · 0 lost\n"
+	       "  damaged      5 bytes at the end of the recording could not be read\n"
+	       "  damaged      6 lines of text could not be read\n"
+	       "  svg          /out/flame.svg\n"
+	       "  folded       /out/flame.folded\n",
+	       "the summary of one merged recording says what was damaged and nothing of leaves");
+	free(got);
+	s.session = NULL;
+	s.result = &(struct render_result){.quality = {.samples = 1, .unrated = 1}};
+	got = printed_by(print_merged, &s);
+	is_str(got,
+	       "2 recordings together\n"
+	       "  samples      1 sample · 0 lost · 100 % of unknown quality\n"
+	       "  svg          /out/flame.svg\n"
+	       "  folded       /out/flame.folded\n",
+	       "two recordings are told in the plural");
+	free(got);
+}
+
+/* A path of a first frame and `n` frames of nine characters and a semicolon. */
+static void check_path(const char *first, size_t n, const char *last, const char *want,
+		       const char *name)
+{
+	CLEANUP(str_fini) struct str path = {0};
+	struct render_result r = {.quality = {.samples = 1, .unrated = 1}, .path_self = 1};
+	struct format_set none = {0};
+	struct summary s = {.session = &session, .formats = &none, .outdir = "", .result = &r};
+	CLEANUP(free) char *got = NULL;
+	const char *line, *end;
+
+	str_adds(&path, first);
+	for (size_t i = 0; i < n; i++)
+		str_addf(&path, ";frame%04zu", i);
+	str_adds(&path, last);
+	snprintf(r.path, sizeof(r.path), "%s", path.buf);
+	got = printed_by(print_merged, &s);
+	line = strstr(got, "%  ");
+	end = line ? strchr(line, '\n') : NULL;
+	ok(end && (size_t)(end - line - 3) == strlen(want) &&
+		   memcmp(line + 3, want, strlen(want)) == 0,
+	   "%s", name);
+}
+
+static void test_paths(void)
+{
+	CLEANUP(str_fini) struct str whole = {0};
+	CLEANUP(str_fini) struct str cut = {0};
+	CLEANUP(str_fini) struct str wide = {0};
+
+	str_adds(&whole, "0123456789");
+	for (size_t i = 0; i < 15; i++)
+		str_addf(&whole, ";frame%04zu", i);
+	check_path("0123456789", 15, "", whole.buf, "a path of 160 bytes is printed whole");
+	str_adds(&cut, "0123456789x;...");
+	for (size_t i = 0; i < 15; i++)
+		str_addf(&cut, ";frame%04zu", i);
+	check_path("0123456789x", 15, "", cut.buf,
+		   "of a longer path the thread and the innermost 160 bytes are printed");
+	for (size_t i = 0; i < 170; i++)
+		str_addc(&wide, 'w');
+	check_path(wide.buf, 0, "", wide.buf, "a long path of one frame is printed whole");
+	str_clear(&cut);
+	str_addf(&cut, "t;...;%s", wide.buf);
+	whole.len = 0;
+	str_addf(&whole, ";%s", wide.buf);
+	check_path("t;a", 0, whole.buf, cut.buf, "the innermost frame is printed however long");
+}
+
+static void print_json(const void *arg)
+{
+	json_t *one = summary_json(arg);
+
+	summary_json_end(&one, 1);
+}
+
+static void check_member(const json_t *o, const char *name, const char *want)
+{
+	CLEANUP(free) char *got = json_dumps(json_object_get(o, name), JSON_ENCODE_ANY);
+
+	is_str(got, want, "the JSON summary has %s", name);
+}
+
+static void test_json(void)
+{
+	static const char *const members[][2] = {
+		{"container", "{\"id\": \"0123\", \"name\": \"web\", \"pod\": \"web-1\", "
+			      "\"namespace\": \"shop\"}"},
+		{"host", "\"db1\""},
+		{"session", "\"/graphs/session\""},
+		{"duration", "2.5"},
+		{"frequency", "99"},
+		{"graphs",
+		 "{\"svg\": \"/graphs/flame.svg\", \"folded\": \"/graphs/flame.folded\"}"},
+		{"samples", "1000"},
+		{"lost", "2"},
+		{"java_samples", "800"},
+		{"complete", "0.75"},
+		{"truncated", "0.25"},
+		{"without_debug_info", "0.5"},
+		{"stale", "0.125"},
+		{"hottest_leaf", "{\"frame\": \"a.B.c\", \"samples\": 125}"},
+		{"hottest_path", "{\"stack\": \"main;a.B.c\", \"samples\": 75}"},
+		{"damaged_bytes", "0"},
+		{"post_ms", "17"},
+	};
+	struct summary s = summary();
+	CLEANUP(free) char *text = printed_by(print_json, &s);
+	json_t *o = json_loads(text, 0, NULL), *jvm;
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++)
+		check_member(o, members[i][0], members[i][1]);
+	is_int(json_array_size(json_object_get(o, "jvms")), 5, "each JVM is in the list");
+	jvm = json_array_get(json_object_get(o, "jvms"), 1);
+	check_member(jvm, "pid", "4712");
+	check_member(jvm, "nspid", "8");
+	check_member(jvm, "uid", "0");
+	check_member(jvm, "version", "\"\"");
+	check_member(jvm, "source", "\"host\"");
+	check_member(jvm, "methods", "5");
+	check_member(jvm, "skipped", "3");
+	ok(json_real_value(json_object_get(jvm, "dump_ms")) > 0.0199 &&
+		   json_real_value(json_object_get(jvm, "dump_ms")) < 0.0201,
+	   "the time of a dump is in milliseconds");
+	check_member(jvm, "snapshots", "2");
+	ok(json_real_value(json_object_get(jvm, "watch_cpu")) > 0.0999 &&
+		   json_real_value(json_object_get(jvm, "watch_cpu")) < 0.1001,
+	   "the cost of snapshots is a share of one processor");
+	check_member(jvm, "note", "\"no agent is there\"");
+	ok(text[strlen(text) - 1] == '\n' && strstr(text, "\n  \"samples\": 1000,\n"),
+	   "the object is indented by two and ends with a newline");
+	json_decref(o);
+	session.duration = 0;
+	free(text);
+	text = printed_by(print_json, &s);
+	session.duration = 2.5;
+	o = json_loads(text, 0, NULL);
+	jvm = json_array_get(json_object_get(o, "jvms"), 1);
+	check_member(jvm, "watch_cpu", "0.0");
+	json_decref(o);
+}
+
+static void print_two(const void *arg)
+{
+	json_t *two[] = {json_pack("{si}", "n", 1), json_pack("{si}", "n", 2)};
+
+	(void)arg;
+	summary_json_end(two, 2);
+}
+
+static void print_json_merged(const void *arg)
+{
+	static struct input two[2] = {{.path = (char *)"/a"}, {.path = (char *)"/b"}};
+
+	summary_json_merged(arg, &(struct inputs){.list = two, .count = 2});
+}
+
+static void test_json_of_many(void)
+{
+	struct summary s = summary();
+	CLEANUP(free) char *two = printed_by(print_two, NULL);
+	CLEANUP(free) char *merged = NULL;
+	json_t *o;
+
+	is_str(two,
+	       "{\n  \"recordings\": [\n    {\n      \"n\": 1\n    },\n    {\n      \"n\": 2\n"
+	       "    }\n  ]\n}\n",
+	       "several summaries are one object with a list in order");
+	result.skipped = 4;
+	merged = printed_by(print_json_merged, &s);
+	result.skipped = 0;
+	o = json_loads(merged, 0, NULL);
+	check_member(o, "inputs", "[\"/a\", \"/b\"]");
+	check_member(o, "damaged_lines", "4");
+	check_member(o, "lost", "2");
+	ok(!json_object_get(o, "session"), "a merged summary has nothing of one session");
+	json_decref(o);
+}
+
+/* ---- a comparison ------------------------------------------------------------------------ */
+
+static struct input sides[2] = {{.path = (char *)"old.txt", .file = (char *)"old.txt"},
+				{.path = (char *)"new.txt", .file = (char *)"new.txt"}};
+static const struct inputs both = {.list = sides, .count = 2};
+static struct compare_options options = {.outdir = "/d"};
+
+/* b: its own share is sure to differ, its total may be chance; c the other way; a: neither. */
+static const struct compare_result changes = {
+	.before = {.samples = 400, .unrated = 400, .lost = 3},
+	.after = {.samples = 200, .unrated = 200, .lost = 4},
+	.before_samples = 400,
+	.after_samples = 200,
+	.methods = 7,
+	.row_count = 3,
+	.rows = {{.method = "a", .self = {.counts = {4, 2}}, .total = {.counts = {8, 4}}},
+		 {.method = "b",
+		  .self = {.counts = {4, 100}, .change = 0.49, .z = 7.5, .significant = true},
+		  .total = {.counts = {100, 40}, .change = -0.05, .z = -1.25}},
+		 {.method = "c",
+		  .self = {.counts = {0, 1}, .change = 0.005, .z = 1.5},
+		  .total = {.counts = {400, 0}, .change = -1, .z = -9.5, .significant = true}}}};
+
+static void print_changes(const void *arg)
+{
+	compare_print(&both, &options, arg);
+}
+
+static void print_changes_json(const void *arg)
+{
+	compare_json(&both, &options, arg);
+}
+
+#define HEAD                                                                                       \
+	"\n    self, % of samples         with what it calls\n"                                    \
+	"  before   after    change  before   after    change  method\n"
+
+static void test_changes(void)
+{
+	struct compare_result none = {.rows = {{.method = "x"}}, .row_count = 1, .methods = 1};
+	CLEANUP(free) char *got = printed_by(print_changes, &changes);
+	CLEANUP(free) char *nothing = printed_by(print_changes, &none);
+
+	is_str(got,
+	       "before  old.txt\n"
+	       "        400 samples · 3 lost · 100 % of unknown quality\n"
+	       "after   new.txt\n"
+	       "        200 samples · 4 lost · 100 % of unknown quality\n" HEAD
+	       "    1.00   50.00   +49.00    25.00   20.00   (-5.00) b\n"
+	       "    0.00    0.50   (+0.50)  100.00    0.00  -100.00  c\n"
+	       "2 of 7 methods; in brackets: may be chance\n\n"
+	       "svg     /d/diff.svg\n"
+	       "html    /d/diff.html\n",
+	       "a method is shown if its own or its whole change is no chance");
+	is_str(nothing,
+	       "before  old.txt\n"
+	       "        0 samples · 0 lost\n"
+	       "after   new.txt\n"
+	       "        0 samples · 0 lost\n" HEAD "  no change beyond chance\n"
+	       "0 of 1 methods; in brackets: may be chance\n\n"
+	       "svg     /d/diff.svg\n"
+	       "html    /d/diff.html\n",
+	       "a table without a row says so");
+}
+
+static void test_changes_json(void)
+{
+	CLEANUP(free) char *text = printed_by(print_changes_json, &changes);
+	json_t *o = json_loads(text, 0, NULL), *methods, *b;
+
+	check_member(o, "before",
+		     "{\"input\": \"old.txt\", \"title\": \"old.txt\", \"samples\": 400, "
+		     "\"lost\": 3}");
+	check_member(o, "after",
+		     "{\"input\": \"new.txt\", \"title\": \"new.txt\", \"samples\": 200, "
+		     "\"lost\": 4}");
+	check_member(o, "graphs", "{\"svg\": \"/d/diff.svg\", \"html\": \"/d/diff.html\"}");
+	check_member(o, "method_count", "7");
+	methods = json_object_get(o, "methods");
+	is_int(json_array_size(methods), 3, "each row is in the JSON, changed or not");
+	b = json_array_get(methods, 1);
+	check_member(b, "method", "\"b\"");
+	check_member(b, "self",
+		     "{\"before\": 0.01, \"after\": 0.5, \"before_samples\": 4, "
+		     "\"after_samples\": 100, \"change\": 0.48999999999999999, \"z\": 7.5, "
+		     "\"significant\": true}");
+	check_member(b, "total",
+		     "{\"before\": 0.25, \"after\": 0.20000000000000001, \"before_samples\": 100, "
+		     "\"after_samples\": 40, \"change\": -0.050000000000000003, \"z\": -1.25, "
+		     "\"significant\": false}");
+	ok(text[0] == '{' && !strcmp(text + strlen(text) - 3, "\n}\n"),
+	   "the object ends with a newline");
+	json_decref(o);
+}
+
+int main(void)
+{
+	formats_add("svg", &formats);
+	formats_add("folded", &formats);
+	formats_add("svg", &options.formats);
+	formats_add("html", &options.formats);
+	test_text();
+	test_merged_text();
+	test_paths();
+	test_json();
+	test_json_of_many();
+	test_changes();
+	test_changes_json();
+	return tap_done();
+}
