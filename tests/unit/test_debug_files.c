@@ -2,10 +2,13 @@
 /* Symbols of separate debug files: which file it is, whether it belongs, what is copied. */
 #include "record/debug_files.h"
 
+#include <fcntl.h>
 #include <lzma.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "common/fs.h"
+#include "common/log.h"
 #include "lib/elfmake.h"
 #include "lib/tap.h"
 #include "lib/textfile.h"
@@ -143,8 +146,292 @@ static void test_damaged(void)
 	is_int((int64_t)large, 0, "no copy is larger");
 }
 
+/* ---- what a copy has ---- */
+
+static Elf64_Shdr section(const struct str *file, size_t i)
+{
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh;
+
+	memcpy(&eh, file->buf, sizeof(eh));
+	memcpy(&sh, file->buf + eh.e_shoff + i * sizeof(sh), sizeof(sh));
+	return sh;
+}
+
+/* The sections of a copy: a letter for each, s symbols, t text, n note, b no contents, 0 none. */
+static void test_sections(void)
+{
+	CLEANUP(str_fini) struct str debug = {0}, got = {0}, kinds = {0};
+	struct debug_link l = {.id_len = 20};
+	Elf64_Ehdr eh, old;
+
+	memset(l.id, 7, sizeof(l.id));
+	make_debug(&debug, 7, 1000);
+	ok(copy(&l, &debug, &got), "a debug file with symbols and lines is copied");
+	memcpy(&eh, got.buf, sizeof(eh));
+	memcpy(&old, debug.buf, sizeof(old));
+	is_int(eh.e_shnum, old.e_shnum, "the copy has as many sections");
+	is_int(eh.e_shoff, sizeof(Elf64_Ehdr), "their headers come first");
+	is_int(eh.e_shentsize, sizeof(Elf64_Shdr), "each has the size of a header");
+	is_int(eh.e_ehsize, sizeof(Elf64_Ehdr), "so has the file's");
+	is_int(eh.e_phoff + eh.e_phnum + eh.e_shstrndx, 0, "it has no segments and no names");
+	for (size_t i = 0; i < eh.e_shnum; i++) {
+		Elf64_Shdr sh = section(&got, i), before = section(&debug, i);
+
+		str_addc(&kinds, sh.sh_type == SHT_SYMTAB   ? 's'
+				 : sh.sh_type == SHT_STRTAB ? 't'
+				 : sh.sh_type == SHT_NOTE   ? 'n'
+				 : sh.sh_type == SHT_NOBITS ? 'b'
+							    : '0');
+		is_int(sh.sh_name, 0, "section %zu has no name", i);
+		is_int(sh.sh_link, before.sh_link, "its link is kept");
+		is_int(sh.sh_addr, before.sh_addr, "so is its address");
+		if (sh.sh_type == SHT_NOBITS)
+			continue;
+		is_int(sh.sh_size, before.sh_size, "its contents are whole");
+		is_int(sh.sh_offset % 8, 0, "they begin at a multiple of 8");
+		ok(sh.sh_offset + sh.sh_size <= got.len, "they are in the file");
+		ok(!memcmp(got.buf + sh.sh_offset, debug.buf + before.sh_offset, sh.sh_size),
+		   "they are as they were");
+	}
+	is_str(kinds.buf, "0bbstnb", "symbols, their names and the build id have contents");
+}
+
+/* A debug file whose symbols are compressed, or larger than any, is not copied in part. */
+static void test_odd_sections(void)
+{
+	CLEANUP(str_fini) struct str debug = {0}, got = {0};
+	struct debug_link l = {.id_len = 20};
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh;
+	size_t at = 0;
+
+	memset(l.id, 7, sizeof(l.id));
+	make_debug(&debug, 7, 10);
+	memcpy(&eh, debug.buf, sizeof(eh));
+	while (section(&debug, at).sh_type != SHT_NOTE)
+		at++;
+	sh = section(&debug, at - 1);
+	sh.sh_flags |= SHF_COMPRESSED;
+	memcpy(debug.buf + eh.e_shoff + (at - 1) * sizeof(sh), &sh, sizeof(sh));
+	if (copy(&l, &debug, &got))
+		is_int(section(&got, at - 1).sh_type, SHT_NOBITS,
+		       "a compressed section has no contents in a copy");
+	make_debug(&debug, 7, 10);
+	debug.buf[EI_CLASS] = ELFCLASS32;
+	ok(!copy(&l, &debug, &got), "a 32-bit file is not copied");
+	debug.buf[EI_CLASS] = ELFCLASS64;
+	debug.buf[EI_DATA] = ELFDATA2MSB;
+	ok(!copy(&l, &debug, &got), "nor is one of another byte order");
+	debug.buf[EI_DATA] = ELFDATA2LSB;
+	ok(copy(&l, &debug, &got), "nothing else was wrong with it");
+}
+
+/* Several at once: each has its own result. */
+static void test_several(void)
+{
+	CLEANUP(str_fini) struct str right = {0}, wrong = {0};
+	struct debug_link l = {.id_len = 20}, none = {0};
+	struct debug_link links[3];
+	struct debug_copy c[3];
+	bool done[3] = {true, true, true};
+	int fds[3];
+	struct err err;
+
+	memset(l.id, 7, sizeof(l.id));
+	make_debug(&right, 7, 10);
+	make_debug(&wrong, 8, 10);
+	for (int i = 0; i < 3; i++)
+		c[i] = (struct debug_copy){.link = i == 1 ? &none : &l,
+					   .from = i ? file_of(right.buf, right.len)
+						     : file_of(wrong.buf, wrong.len),
+					   .to = memfd_create("to", MFD_CLOEXEC)};
+	is_int(debug_symbols_copy(c, 3, done, &err), 0, "three files are looked at at once");
+	ok(!done[0] && !done[1] && done[2], "the third one belongs to its link");
+	fds[0] = c[0].from;
+	fds[1] = -1;
+	fds[2] = c[2].from;
+	is_int(debug_links_read(fds, 3, links, &err), 0, "links of three files are read");
+	ok(links[0].whole && links[2].whole, "files with symbols are whole");
+	is_int(links[0].id[0], 8, "each has its build id");
+	is_int(links[2].id[0], 7, "the third, too");
+	ok(!links[1].whole && !links[1].id_len && !links[1].name[0],
+	   "a file that is missing has none");
+	for (int i = 0; i < 3; i++) {
+		close(c[i].from);
+		close(c[i].to);
+	}
+}
+
+/* ---- where they are searched ---- */
+
+static char top[] = "/tmp/dfg-debug.XXXXXX";
+
+static void put(const char *path, const char *text)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/%.*s", top, (int)(strrchr(path, '/') - path), path);
+	struct err err;
+	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0755, &err);
+
+	if (fs_replace_file(fd, strrchr(path, '/') + 1, 0644, text, strlen(text), &err) < 0)
+		abort();
+}
+
+static void opens(const char *path, const struct debug_link *l, const char *want, const char *check)
+{
+	CLEANUP(close_fd) int rootfd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(close_fd) int fd = debug_file_open(path, l, rootfd);
+	char got[64] = "";
+
+	if (fd >= 0 && read(fd, got, sizeof(got) - 1) < 0)
+		abort();
+	is_str(got, want, "%s", check);
+}
+
+static void test_paths(void)
+{
+	struct debug_link by_id = {.id_len = 3, .id = {0xab, 0x01, 0xff}};
+	struct debug_link by_name = {.name = "l.debug"};
+	struct debug_link both = {.id_len = 3, .id = {0xab, 0x01, 0xff}, .name = "l.debug"};
+	struct debug_link none = {0};
+
+	opens("/opt/x/l.so", &both, "", "without a file nothing is opened");
+	put("opt/x/.debug/l.debug", "hidden");
+	opens("/opt/x/l.so", &by_name, "hidden", "a file in .debug beside the library is found");
+	opens("/opt/x/l.so", &by_id, "", "but not by a build id");
+	opens("/opt/y/l.so", &by_name, "", "nor for a library of another directory");
+	put("opt/x/l.debug", "beside");
+	opens("/opt/x/l.so", &by_name, "beside", "a file beside the library goes before it");
+	put("usr/lib/debug/opt/x/l.debug", "global");
+	opens("/opt/x/l.so", &by_name, "global", "one below /usr/lib/debug goes before that");
+	put("usr/lib/debug/.build-id/ab/01ff.debug", "id");
+	opens("/opt/x/l.so", &by_id, "id", "the build id names a file");
+	opens("/opt/x/l.so", &both, "id", "which goes before all others");
+	opens("/opt/x/l.so", &none, "", "a library without a link has no debug file");
+	opens("l.so", &by_name, "", "a path without a directory is looked for at the top");
+	put("usr/lib/debug/l.debug", "top");
+	opens("l.so", &by_name, "top", "where it may be");
+	is_int(debug_file_open("/opt/x/l.so", &by_name, -1), -1,
+	       "on the host the library's own directory is not searched");
+}
+
+static void test_odd_paths(void)
+{
+	CLEANUP(free) char *fifo = xasprintf("%s/fifo/l.debug", top);
+	CLEANUP(free) char *dir = xasprintf("%s/dir/l.debug", top);
+	CLEANUP(free) char *link = xasprintf("%s/link/l.debug", top);
+	struct debug_link by_name = {.name = "l.debug"};
+
+	put("fifo/x", "");
+	put("dir/l.debug/x", "");
+	put("link/x", "");
+	put("./real", "real");
+	if (mkfifo(fifo, 0644) < 0 || symlink("/real", link) < 0 || access(dir, F_OK) < 0)
+		abort();
+	opens("/fifo/l.so", &by_name, "", "a pipe is not opened");
+	opens("/dir/l.so", &by_name, "", "nor is a directory");
+	opens("/link/l.so", &by_name, "real", "a link leads to a file in the same root");
+}
+
+/* ---- files of a session ---- */
+
+static void add_file(struct session *s, const char *path, const char *name, const struct str *text)
+{
+	struct err err;
+
+	if (fs_replace_file(s->elffd, name, 0600, text->buf, text->len, &err) < 0)
+		abort();
+	session_add_elf(s, 1, path, name, NULL);
+}
+
+static void put_debug(const char *path, uint8_t id)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/%.*s", top, (int)(strrchr(path, '/') - path), path);
+	CLEANUP(str_fini) struct str debug = {0};
+	struct err err;
+	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0755, &err);
+
+	make_debug(&debug, id, 5000);
+	if (fs_replace_file(fd, strrchr(path, '/') + 1, 0644, debug.buf, debug.len, &err) < 0)
+		abort();
+}
+
+/* Makes a library with a build id and the name of a debug file. */
+static void make_library(struct str *ret, uint8_t id, bool symbols)
+{
+	struct elfmake m;
+
+	elfmake_start(&m);
+	if (symbols)
+		elfmake_symbols(&m, SHT_SYMTAB, "own@1180+40");
+	elfmake_build_id(&m, id);
+	elfmake_debuglink(&m, "s.debug", 1);
+	elfmake_end(&m, ret);
+}
+
+static void test_session(void)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/session", top);
+	CLEANUP(close_fd) int rootfd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(str_fini) struct str library = {0};
+	struct session s;
+	struct stat st = {0};
+	struct err err;
+
+	if (session_create(dir, &s, &err) < 0)
+		abort();
+	make_library(&library, 0x21, false);
+	add_file(&s, "/s/before.so", "before", &library);
+	add_file(&s, "/s/one.so", "one", &library);
+	make_library(&library, 0x22, false);
+	add_file(&s, "/s/wrong.so", "wrong", &library);
+	make_library(&library, 0x23, true);
+	add_file(&s, "/s/whole.so", "whole", &library);
+	str_clear(&library);
+	str_adds(&library, "no ELF file");
+	add_file(&s, "/s/text", "text", &library);
+	for (int i = 0; i < 70; i++) {
+		CLEANUP(free) char *name = xasprintf("many%d", i);
+		CLEANUP(free) char *path = xasprintf("/many%d/l.so", i);
+
+		make_library(&library, 0x24, false);
+		add_file(&s, path, name, &library);
+	}
+	put_debug("s/s.debug", 0x21);
+	put_debug("many69/.debug/s.debug", 0x24);
+	put_debug("many3/s.debug", 0x24);
+	debug_files_copy(&s, 1, rootfd);
+	ok(!s.elfs[0].debug, "files before the first are not looked at");
+	is_str(s.elfs[1].debug, "one.debug", "a file gets the symbols of its debug file");
+	ok(fstatat(s.elffd, "one.debug", &st, 0) == 0 && (st.st_mode & 07777) == 0600,
+	   "the copy is for root only");
+	ok(st.st_size > 0 && st.st_size < 4096, "it has symbols only: %d bytes", (int)st.st_size);
+	ok(!s.elfs[2].debug, "one with another build id is not taken");
+	ok(faccessat(s.elffd, "wrong.debug", F_OK, 0) < 0, "and leaves nothing");
+	ok(!s.elfs[3].debug, "a file with symbols of its own needs none");
+	ok(!s.elfs[4].debug, "what is no ELF file has none");
+	is_str(s.elfs[5 + 3].debug, "many3.debug", "a debug file of many is found");
+	is_str(s.elfs[5 + 69].debug, "many69.debug", "also after the first 64 files");
+	ok(!s.elfs[5 + 68].debug, "the one before it has none");
+	debug_files_copy(&s, 0, -1);
+	ok(!s.elfs[0].debug, "without the container's root its files are not searched");
+	is_str(s.elfs[1].debug, "one.debug", "what was found is kept");
+	debug_files_copy(&s, s.elf_count, rootfd);
+	session_fini(&s);
+}
+
 int main(void)
 {
+	if (!mkdtemp(top))
+		abort();
+	log_quiet(true);
+	test_sections();
+	test_odd_sections();
+	test_several();
+	test_paths();
+	test_odd_paths();
+	test_session();
+	fs_remove_tree(AT_FDCWD, top);
 	test_links();
 	test_copy();
 	test_checksum();
