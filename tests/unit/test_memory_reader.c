@@ -3,6 +3,7 @@
 #include "record/memory_reader.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 #include "lib/fakejvm.h"
 #include "lib/tap.h"
@@ -137,6 +138,77 @@ static void test_snapshots(void)
 	cleanup_close_fd(&j.procfd);
 }
 
+struct search {
+	pid_t not, found;
+};
+
+static int find_child(pid_t pid, void *arg)
+{
+	CLEANUP(close_fd) int procfd = proc_open(pid, &err);
+	struct search *s = arg;
+	struct proc_status st;
+
+	if (procfd >= 0 && proc_read_status(procfd, &st, &err) == 0 && st.ppid == getpid() &&
+	    st.state != 'Z' && pid != s->not )
+		s->found = pid;
+	return 0;
+}
+
+/* The reader is a child of ours, like the process that it reads. */
+static void test_crash(void)
+{
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct memory_reader *r = NULL;
+	struct search s = {.not = j.pid};
+	struct hs_result result;
+	siginfo_t info;
+	uint64_t cpu;
+
+	if (memory_reader_open(&j, false, to, &r, &err) < 0 || proc_each(find_child, &s, &err) < 0)
+		abort();
+	ok(s.found > 0 && kill(s.found, SIGKILL) == 0, "a reader is killed");
+	waitid(P_PID, (id_t)s.found, &info, WEXITED | WNOWAIT);
+	err = (struct err){.code = 77};
+	is_int(memory_reader_dump(r, false, &result, &cpu, &err), -1, "it takes no snapshot");
+	is_str(err.msg, "the reader crashed", "the message says so");
+	is_int(err.code, 0, "it has no code of the system's");
+	is_int(kill(j.pid, 0), 0, "the JVM runs on");
+	memory_reader_close(r);
+	fakejvm_end(&j);
+}
+
+/* What the snapshots cost is not more than all that the reader has used. */
+static void test_cost(void)
+{
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct memory_reader *r = NULL;
+	uint64_t cost = 0, before, all, cpu = 0;
+	struct hs_result result;
+	struct rusage u;
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	before = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
+		 (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	if (memory_reader_open(&j, false, to, &r, &err) < 0)
+		abort();
+	for (int i = 0; i < 40; i++) {
+		if (memory_reader_dump(r, i == 39, &result, &cpu, &err) < 0)
+			abort();
+		cost += cpu;
+	}
+	memory_reader_close(r);
+	fakejvm_end(&j);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	getrusage(RUSAGE_CHILDREN, &u);
+	all = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
+	      (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) - before;
+	ok(cost <= all + 1000, "the cost of 40 snapshots is at most the reader's: %llu of %llu us",
+	   (unsigned long long)cost, (unsigned long long)all);
+}
+
 static void test_flag_is_kept(void)
 {
 	struct jvm j = fakejvm_start(library);
@@ -233,6 +305,8 @@ int main(void)
 	test_memory();
 	test_no_tables();
 	test_snapshots();
+	test_crash();
+	test_cost();
 	test_flag_is_kept();
 	test_full();
 	test_missing();
