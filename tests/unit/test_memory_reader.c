@@ -178,7 +178,7 @@ static void test_crash(void)
 	fakejvm_end(&j);
 }
 
-/* What the snapshots cost is not more than all that the reader has used. */
+/* The cost of the snapshots is at most all that the reader has used. */
 static void test_cost(void)
 {
 	struct jvm j = fakejvm_start(library);
