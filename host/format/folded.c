@@ -2,8 +2,6 @@
 #include "format/format.h"
 #include "format/text.h"
 
-#define FOLD_MOST (UINT64_C(1) << 53)
-
 /* ---- writing ---- */
 
 static void path_push(struct str *path, const struct frame *f)
@@ -172,7 +170,7 @@ static bool count_parse(const char *text, size_t *len, uint64_t *ret)
 	memcpy(digits, blank + 1, n);
 	digits[n] = '\0';
 	*len = (size_t)(blank - text);
-	return strlen(digits) == n && parse_u64(digits, ret) && *ret <= FOLD_MOST;
+	return strlen(digits) == n && parse_u64(digits, ret) && *ret <= COUNT_MAX;
 }
 
 static bool line_read(struct fold_line *l, struct stacks *s, const char *text, size_t len,
@@ -180,7 +178,7 @@ static bool line_read(struct fold_line *l, struct stacks *s, const char *text, s
 {
 	uint64_t count;
 
-	if (!count_parse(text, &len, &count) || count > FOLD_MOST - *sum)
+	if (!count_parse(text, &len, &count) || count > COUNT_MAX - *sum)
 		return false;
 	l->count = 0;
 	for (const char *p = text, *end = text + len; p <= end;) {

@@ -62,6 +62,7 @@ MUST_CHECK int draw_difference_folded(const struct difference *d,
  * exactly that. The stale share is shown only if it is not 0. */
 struct str;
 void draw_quality(struct str *out, const struct quality *q);
+void draw_difference_quality(struct str *out, const struct difference_picture *p); /* both */
 
 /* Reads folded text of any tool (docs/formats.md) and adds each line "frame;frame count". Names are
  * cleaned (str.h). The first frame becomes a FRAME_ROOT; a suffix gives the kind of the others, or

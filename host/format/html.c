@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Writes a self-contained HTML file: page/page.html with style, script and data inserted at the
- * marks
- * "@name@". The folder page/ has the script's modules. */
+ * marks "@name@". The folder page/ has the script's modules. */
 #include "format/html.h"
 
 #include "format/embed.h"
@@ -72,10 +71,7 @@ int draw_difference_html(const struct difference *d, const struct difference_pic
 	struct page page = {
 		.stacks = d->tree, .title = p->after, .subtitle = subtitle, .difference = d};
 
-	str_adds(&quality, "before: ");
-	draw_quality(&quality, &p->before_quality);
-	str_adds(&quality, " | after: ");
-	draw_quality(&quality, &p->after_quality);
+	draw_difference_quality(&quality, p);
 	page.quality = quality.buf;
 	return page_write(&page, fd, err);
 }

@@ -7,7 +7,6 @@
 #define EXPANDED_MAX ((size_t)1 << 30)
 #define DEPTH_MAX    (1u << 16)		 /* frames of one stack */
 #define FRAMES_MAX   (UINT64_C(1) << 27) /* of all stacks: a few bytes can stand for many */
-#define SAMPLES_MAX  (UINT64_C(1) << 53) /* what JavaScript counts exactly */
 #define KEPT_MAX     (UINT64_C(1) << 27) /* samples that are kept one by one */
 
 struct pprof_loader {
@@ -185,7 +184,7 @@ static int stack_add(struct pprof_loader *l, const struct sample_labels *labels,
 
 	if (stack_push(l, thread_frame(l, labels->thread)) < 0)
 		return -1;
-	if (count > (l->profile->samples ? KEPT_MAX : SAMPLES_MAX) - l->sum)
+	if (count > (l->profile->samples ? KEPT_MAX : COUNT_MAX) - l->sum)
 		return err_set(l->err, 0, "too many samples");
 	l->sum += count;
 	stack_reverse(l);

@@ -440,14 +440,6 @@ static void svg_difference_legend(struct svg_difference *v)
 	}
 }
 
-static void add_footer(struct str *s, const struct difference_picture *p)
-{
-	str_adds(s, "before: ");
-	draw_quality(s, &p->before_quality);
-	str_adds(s, " | after: ");
-	draw_quality(s, &p->after_quality);
-}
-
 int draw_difference_svg(const struct difference *d, const struct difference_picture *p, int fd,
 			struct err *err)
 {
@@ -457,7 +449,7 @@ int draw_difference_svg(const struct difference *d, const struct difference_pict
 	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
 	CLEANUP(str_fini) struct str footer = {0};
 
-	add_footer(&footer, p);
+	draw_difference_quality(&footer, p);
 	layout_of(&v.canvas.layout, d->tree, widths, NARROWEST);
 	canvas_begin(&v.canvas, p->after, subtitle,
 		     "A frame's width is the mean of its shares before and after", footer.buf);

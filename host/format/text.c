@@ -281,3 +281,11 @@ void draw_quality(struct str *out, const struct quality *q)
 	if (q->stale)
 		add_share(out, q->stale, q->java_frames, " Java frames stale");
 }
+
+void draw_difference_quality(struct str *out, const struct difference_picture *p)
+{
+	str_adds(out, "before: ");
+	draw_quality(out, &p->before_quality);
+	str_adds(out, " | after: ");
+	draw_quality(out, &p->after_quality);
+}

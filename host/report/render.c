@@ -142,13 +142,6 @@ static void find_path(const struct stacks *s, struct render_result *ret)
 	write_path(s, frames, depth, ret->path, sizeof(ret->path));
 }
 
-/* Sets leaf, leaf_self, path and path_self of the result. */
-static void find_hottest(const struct stacks *s, struct render_result *ret)
-{
-	find_leaf(s, ret);
-	find_path(s, ret);
-}
-
 /* ---- drawing ----------------------------------------------------------------------------- */
 
 struct drawing {
@@ -193,7 +186,8 @@ static int draw_gathered(const struct render_job *j, const struct gathered *g,
 	stacks_sort(rooted);
 	if (plain && plain != rooted)
 		stacks_sort(plain);
-	find_hottest(rooted, ret);
+	find_leaf(rooted, ret);
+	find_path(rooted, ret);
 	for (size_t i = 0; i < j->formats->count; i++) {
 		const struct format *f = j->formats->list[i];
 		struct drawing *d = &list[n];
