@@ -217,6 +217,42 @@ static void test_compare(void)
 	fs_remove_tree(AT_FDCWD, dir);
 }
 
+/* Names around the room of a row, of characters of one and of two bytes. */
+static void test_long_names(void)
+{
+	static const struct {
+		const char *unit;
+		size_t count, want;
+	} t[] = {{"x", 319, 319}, {"x", 320, 319}, {"\xc3\xa9", 159, 318}, {"\xc3\xa9", 200, 318}};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		char dir[] = "/tmp/dfg-names.XXXXXX";
+		CLEANUP(free) char *file = NULL;
+		CLEANUP(free) struct compare_result *ret = xcalloc(1, sizeof(*ret));
+		CLEANUP(str_fini) struct str text = {0};
+		struct compare_options o = {.roots = ROOT_THREAD, .rows = 1, .outdir = dir};
+		CLEANUP(inputs_fini) struct inputs in = {0};
+		struct err err;
+
+		if (!ok(mkdtemp(dir), "a directory"))
+			return;
+		file = xasprintf("%s/f", dir);
+		str_adds(&text, "t;");
+		for (size_t k = 0; k < t[i].count; k++)
+			str_adds(&text, t[i].unit);
+		str_adds(&text, " 1\nbad\n");
+		write_folded(file, text.buf);
+		ok(inputs_add(&in, file, &err) == 0 && inputs_add(&in, file, &err) == 0 &&
+			   compare(&in, &o, ret, &err) == 0,
+		   "a file is compared with itself");
+		is_int(strlen(ret->rows[0].method), t[i].want,
+		       "a name of %zu characters is cut after a whole one", t[i].count);
+		ok(ret->skipped == 2 && ret->after_samples == 1 && ret->row_count == 1,
+		   "the bad lines of both sides are counted");
+		fs_remove_tree(AT_FDCWD, dir);
+	}
+}
+
 static void test_counts(void)
 {
 	struct quality sum = {.lost = COUNT_MAX - 1}, forged = {.lost = UINT64_MAX, .samples = 1};
@@ -272,6 +308,7 @@ int main(void)
 	test_outputs();
 	test_sums();
 	test_compare();
+	test_long_names();
 	test_counts();
 	return tap_done();
 }

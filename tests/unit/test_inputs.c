@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #include "common/fs.h"
-#include "lib/drawn.h"
 #include "lib/perffile.h"
+#include "lib/printed.h"
 #include "lib/snapmake.h"
 #include "lib/tap.h"
 #include "report/merge.h"
@@ -179,11 +179,16 @@ static void test_files(void)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	CLEANUP(input_close) struct open_input o = {0};
-	struct session_elf elf = {.name = (char *)"none", .fd = 3, .debug_fd = 3};
+	struct session_elf elf = {
+		.name = (char *)"none", .debug = (char *)"neither", .fd = 3, .debug_fd = 3};
 	struct session_process process = {.pid = 10};
 	CLEANUP(free) char *graphs = at("web");
+	CLEANUP(free) char *said = NULL;
+	CLEANUP(free) char *want = NULL;
 	struct session *s;
+	struct catcher c;
 	struct err err;
+	int rc;
 
 	ok(inputs_add(&in, graphs, &err) == 0, "the session is opened");
 	s = &in.list[0].own;
@@ -200,7 +205,15 @@ static void test_files(void)
 	ok(o.elfs[0].fd == -1 && o.elfs[0].debug_fd == -1 && o.maps[0].fd == -1,
 	   "nothing is open yet");
 	ok(o.recording.only_processes, "of the whole machine only the known processes count");
-	is_int(input_open(&in.list[0], &o, &err), 0, "a session without one of its files opens");
+	c = catch_begin(stderr, STDERR_FILENO);
+	rc = input_open(&in.list[0], &o, &err);
+	said = caught(&c);
+	is_int(rc, 0, "a session without some of its files opens");
+	want = xasprintf(
+		"dfg: warning: %s: 2 files cannot be opened, their code will have no names: "
+		"open none: No such file or directory\n",
+		s->dir);
+	is_str(said, want, "one warning counts the files and names the first");
 	ok(o.recording.perf_fd >= 0 && o.maps[0].fd >= 0 && o.maps[2].fd >= 0,
 	   "the recording and the maps are open");
 	ok(o.recording.kallsyms_fd == -1 && o.elfs[0].fd == -1, "what is missing is not");
@@ -436,8 +449,11 @@ static void test_many_files(void)
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	CLEANUP(free) char *graphs = at("many");
 	CLEANUP(free) char *maps = at("many/session/maps");
+	CLEANUP(free) char *said = NULL;
 	struct session *s;
+	struct catcher c;
 	struct err err;
+	int rc;
 
 	make_session("many", "many", 99, "stub");
 	if (!ok(inputs_add(&in, graphs, &err) == 0, "a session is opened"))
@@ -454,8 +470,11 @@ static void test_many_files(void)
 		if (i % 3)
 			write_bytes(path, &(char){(char)('a' + i % 26)}, 1);
 	}
-	is_int(reading_run(&in, count_maps, NULL, &merged, sizeof(merged), &err), 0,
-	       "600 files are handed over");
+	c = catch_begin(stderr, STDERR_FILENO);
+	rc = reading_run(&in, count_maps, NULL, &merged, sizeof(merged), &err);
+	said = caught(&c);
+	is_int(rc, 0, "600 files are handed over");
+	ok(strstr(said, ": 200 files cannot be opened, "), "those that are missing are counted");
 	is_int(merged.maps, 600, "the reader knows all of them");
 	is_int(merged.open_maps, 400, "each that is there arrives at its own place");
 }
@@ -699,6 +718,19 @@ static void test_tree(void)
 
 static void test_formats(void)
 {
+	static const struct {
+		const char *name, *file;
+		bool details;
+	} kinds[] = {
+		{"svg", "flame.svg", false},
+		{"html", "flame.html", true},
+		{"folded", "flame.folded", false},
+		{"pprof", "flame.pb.gz", true},
+		{"speedscope", "flame.speedscope.json", true},
+		{"firefox", "flame.firefox.json", true},
+		{"json", "flame.json", true},
+		{"perf-map", "perf-map.tar", false},
+	};
 	struct format_set set = {.count = 7};
 	struct err err;
 
@@ -706,6 +738,13 @@ static void test_formats(void)
 	is_int(set.count, 2, "a name that comes twice counts once");
 	is_str(set.list[1]->name, "folded", "formats are in the order of the list");
 	ok(!formats_take_details(&set), "neither takes details");
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		ok(formats_parse(kinds[i].name, &set, &err) == 0 &&
+			   formats_take_details(&set) == kinds[i].details &&
+			   !strcmp(formats_file(kinds[i].name), kinds[i].file),
+		   "format %s has its file and takes %s details", kinds[i].name,
+		   kinds[i].details ? "all" : "no");
+	is_int(formats_parse("svg,folded,svg", &set, &err), 0, "a list is parsed again");
 	formats_add("html", &set);
 	formats_add("html", &set);
 	is_int(set.count, 3, "a format is added once");
@@ -721,9 +760,9 @@ static void test_formats(void)
 	       "the error lists the formats of differences");
 	is_int(formats_parse(",", &set, &err), -1, "a list of nothing is an error");
 	is_str(err.msg, "no format given", "the error says so");
-	is_str(formats_file("pprof"), "flame.pb.gz", "the file of pprof");
-	is_str(formats_file("speedscope"), "flame.speedscope.json", "the file of speedscope");
-	is_str(formats_file("firefox"), "flame.firefox.json", "the file of Firefox");
+	ok(formats_parse("svg,html", &set, &err) == 0 && formats_include(&set, "html") &&
+		   !formats_include(&set, "folded"),
+	   "a set includes what was parsed and nothing else");
 }
 
 static void test_check(void)
@@ -796,6 +835,98 @@ static void test_perf_maps(void)
 	   "the archive has two heads, two blocks of text and two of zeros");
 }
 
+static void add_map(const char *session, const char *name, const char *text)
+{
+	CLEANUP(free) char *path = xasprintf("%s/session/maps/%s", session, name);
+
+	write_bytes(path, text, strlen(text));
+}
+
+/* The map that the agent dumped goes before that of the snapshots, if one of its lines is valid. */
+static void test_agent_maps(void)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(free) char *out = at("maps");
+	CLEANUP(free) char *graphs = at("agent");
+	CLEANUP(free) char *ten = NULL;
+	CLEANUP(free) char *eleven = NULL;
+	CLEANUP(free) char *text = NULL;
+	CLEANUP(free) char *list = NULL;
+	CLEANUP(free) char *said = NULL;
+	struct session *s;
+	struct render_result r;
+	struct format_set set;
+	struct catcher c;
+	struct err err;
+	int rc;
+
+	make_session("agent", "agent", 99, "stub");
+	add_session(&in, "agent");
+	s = &in.list[0].own;
+	session_register_map(s, 10, "agent-10.map");
+	session_register_map(s, 11, "agent-11.map");
+	session_register_map(s, 12, "perf-12.map");
+	add_map(graphs, "agent-10.map", "9000 10 by_agent\n");
+	add_map(graphs, "agent-11.map", "no line of a map\n");
+	add_map(graphs, "perf-12.map", "9000 10 by_jvm\n");
+	formats_of(&set, "perf-map");
+	c = catch_begin(stderr, STDERR_FILENO);
+	rc = render(&in, ROOT_THREAD, &set, out, &r, &err);
+	said = caught(&c);
+	is_int(rc, 0, "perf maps are made");
+	is_str(said,
+	       "dfg: warning: the perf map of 11 is made by the host: the agent's has no valid "
+	       "line\n",
+	       "one line tells of an agent's map without a valid line");
+	list = tar_says("-tf perf-map.tar");
+	is_str(list, "perf-10.map\nperf-11.map\n", "only JVMs with a snapshot or a dump have one");
+	ten = tar_says("-xOf perf-map.tar perf-10.map");
+	is_str(ten, "9000 10 by_agent\n", "the agent's own map is taken");
+	eleven = tar_says("-xOf perf-map.tar perf-11.map");
+	is_str(eleven, "7000 20 other_stub\n", "where it has no valid line the host's is");
+	free(s->maps[0].name);
+	s->maps[0].name = xstrdup("gone");
+	free(s->maps[2].name);
+	s->maps[2].name = xstrdup("gone too");
+	c = catch_begin(stderr, STDERR_FILENO);
+	rc = render(&in, ROOT_THREAD, &set, out, &r, &err);
+	free(said);
+	said = caught(&c);
+	is_int(rc, 0, "perf maps are made again");
+	text = tar_says("-xOf perf-map.tar perf-10.map");
+	is_str(text, "9000 10 by_agent\n", "no snapshot is needed for the agent's map");
+}
+
+/* A text that fills a block exactly needs no zeros after it. */
+static void test_whole_block(void)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(free) char *out = at("maps");
+	CLEANUP(free) char *graphs = at("block");
+	CLEANUP(free) char *archive = at("maps/perf-map.tar");
+	CLEANUP(free) char *list = NULL;
+	char line[513] = "";
+	struct render_result r;
+	struct format_set set;
+	struct stat st;
+	struct err err;
+
+	memset(line, 'x', 512);
+	memcpy(line, "9000 10 ", 8);
+	line[511] = '\n';
+	make_session("block", "block", 99, "stub");
+	add_session(&in, "block");
+	session_register_map(&in.list[0].own, 10, "agent-10.map");
+	add_map(graphs, "agent-10.map", line);
+	formats_of(&set, "perf-map");
+	is_int(render(&in, ROOT_THREAD, &set, out, &r, &err), 0, "a map of one block is made");
+	ok(stat(archive, &st) == 0 && st.st_size == 6 * 512,
+	   "no block of zeros follows a whole block of text");
+	list = tar_says("--numeric-owner --utc -tvf perf-map.tar perf-10.map");
+	is_str(list, "-rw-r--r-- 0/0             512 1970-01-01 00:00 perf-10.map\n",
+	       "its size in the archive is that of the text");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -820,6 +951,8 @@ int main(void)
 	test_formats();
 	test_check();
 	test_perf_maps();
+	test_agent_maps();
+	test_whole_block();
 	free(folded);
 	fs_remove_tree(AT_FDCWD, dir);
 	return tap_done();

@@ -194,6 +194,144 @@ static void test_colours(void)
 	}
 }
 
+static void check_json(const char *text, size_t len, const char *want)
+{
+	CLEANUP(str_fini) struct str got = {0};
+
+	text_json(&got, text, len);
+	is_str(got.buf, want, "the JSON string %s is escaped", want);
+}
+
+static void test_json(void)
+{
+	check_json("", 0, "\"\"");
+	check_json("plain ~", 7, "\"plain ~\"");
+	check_json("cut off", 3, "\"cut\"");
+	check_json("a\"b\\c<d>e", 9, "\"a\\\"b\\\\c\\u003cd>e\"");
+	check_json("\x1f\x7f\n\t", 4, "\"????\"");
+	check_json("a\0b", 3, "\"a?b\"");
+	check_json("\xc3\xa9\xff", 3, "\"\xc3\xa9?\"");
+}
+
+static void check_varint(uint64_t n, const char *want, size_t len)
+{
+	CLEANUP(str_fini) struct str got = {0};
+
+	text_varint(&got, n);
+	ok(got.len == len && memcmp(got.buf, want, len) == 0, "%llu is encoded in %zu bytes",
+	   (unsigned long long)n, len);
+}
+
+static void test_encodings(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	check_varint(0, "\0", 1);
+	check_varint(127, "\x7f", 1);
+	check_varint(128, "\x80\x01", 2);
+	check_varint(300, "\xac\x02", 2);
+	check_varint(16383, "\xff\x7f", 2);
+	check_varint(16384, "\x80\x80\x01", 3);
+	check_varint(UINT64_MAX, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10);
+	text_colour(&s, 0x0189ef);
+	text_colour(&s, 0xfedcba);
+	text_colour(&s, 0);
+	is_str(s.buf, "#0189ef#fedcba#000000", "colours have six digits");
+	str_clear(&s);
+	text_fixed(&s, 123456789, 9);
+	str_addc(&s, ' ');
+	text_fixed(&s, UINT64_MAX, 1);
+	str_addc(&s, ' ');
+	text_fixed(&s, 1000, 3);
+	str_addc(&s, ' ');
+	text_fixed(&s, 1001, 3);
+	str_addc(&s, ' ');
+	text_fixed(&s, 42, 0);
+	is_str(s.buf, "0.123456789 1844674407370955161.5 1 1.001 42",
+	       "numbers with a point keep their inner zeros and lose the last ones");
+}
+
+/* The widths around the first wide character, U+1100 (E1 84 80). */
+static void test_widths(void)
+{
+	static const struct {
+		const char *text;
+		size_t columns;
+	} t[] = {{"\xe1\x83\xbf", 1}, {"\xe1\x84\x80", 2}, {"\xe0\xbf\xbf", 1},
+		 {"\xe2\x80\xa6", 2}, {"\xdf\xbf", 1},	   {"\xf0\x9f\x98\x80", 2},
+		 {"\x7f", 1},	      {"\xe1", 1},	   {"", 0}};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		size_t len = strlen(t[i].text);
+
+		is_int(text_columns(t[i].text, len), t[i].columns, "character %zu has its width",
+		       i);
+		is_int(text_fit(t[i].text, len, t[i].columns), len,
+		       "character %zu fits into its width", i);
+		is_int(text_fit(t[i].text, len, t[i].columns - (len > 0)), 0,
+		       "character %zu fits into no less", i);
+	}
+	check_class("a.B(c.d)", "a.B(c.d)");
+	check_class("a.b(x", "a.b(x");
+	check_class("z.a.B.c", "B.c");
+	check_class("`x.B.c", "`x.B.c");
+	check_class("{x.B.c", "{x.B.c");
+	check_class("a/b/C.d", "C.d");
+	check_class("a:b.C.d", "a:b.C.d");
+	check_class("a.b:c", "b:c");
+}
+
+/* Quality shares near to none and to all, and where a count decides what is said. */
+static void check_quality(struct quality q, const char *want, const char *name)
+{
+	CLEANUP(str_fini) struct str got = {0};
+
+	draw_quality(&got, &q);
+	is_str(got.buf, want, "%s", name);
+}
+
+#define REST " · no Java stacks · 0 % frames unknown"
+
+static void test_quality(void)
+{
+	check_quality((struct quality){.samples = 2000, .truncated = 1},
+		      "2 000 samples · 0 lost" REST " · 0.1 % truncated",
+		      "half of a tenth of a percent is a tenth");
+	check_quality((struct quality){.samples = 2500, .truncated = 1},
+		      "2 500 samples · 0 lost" REST " · <0.1 % truncated",
+		      "less than half of a tenth of a percent is not nothing");
+	check_quality((struct quality){.samples = 2000, .truncated = 1999},
+		      "2 000 samples · 0 lost" REST " · 99.9 % truncated",
+		      "all but one of 2000 are not all");
+	check_quality((struct quality){.samples = 8, .truncated = 9},
+		      "8 samples · 0 lost" REST " · 100 % truncated", "no share is above all");
+	check_quality((struct quality){.samples = 1, .unrated = 1, .java_samples = 1},
+		      "1 sample · 0 lost · 100 % of unknown quality",
+		      "of samples of unknown quality nothing else is said");
+	check_quality((struct quality){.samples = 4, .java_samples = 4, .stale = 1},
+		      "4 samples · 0 lost · 0 % of Java stacks complete · 0 % frames unknown · "
+		      "0 % truncated · 0 % Java frames stale",
+		      "a share of nothing is nothing");
+}
+
+/* One colour of each kind: pictures keep their colours from release to release. */
+static void test_palette(void)
+{
+	static const uint32_t want[FRAME_KINDS] = {0xc9cdd7, 0xed7d6c, 0xe8d84a, 0xf3a03b, 0x77d26c,
+						   0x67d2ce, 0xbe996a, 0xbea6e4, 0xb0b2ac};
+
+	for (unsigned k = 0; k < FRAME_KINDS; k++) {
+		is_int(palette_colour((enum frame_kind)k, "java.util.Map.get", 17), want[k],
+		       "the colour of a %s frame is kept", palette_look((enum frame_kind)k)->name);
+		ok(palette_colour((enum frame_kind)k, "a", 1) !=
+			   palette_colour((enum frame_kind)k, "b", 1),
+		   "two %s names differ in colour", palette_look((enum frame_kind)k)->name);
+	}
+	is_int(palette_colour(FRAME_KINDS, "x", 1), palette_colour(FRAME_UNKNOWN, "x", 1),
+	       "a kind that is not known has the colour of unknown frames");
+	is_str(palette_look(FRAME_KINDS)->name, "unknown", "and their look");
+}
+
 int main(void)
 {
 	test_layout();
@@ -202,5 +340,10 @@ int main(void)
 	test_names();
 	test_numbers();
 	test_colours();
+	test_json();
+	test_encodings();
+	test_widths();
+	test_quality();
+	test_palette();
 	return tap_done();
 }

@@ -209,6 +209,350 @@ static void test_foreign(void)
 		     "so much of it a sample, where that is told");
 }
 
+/* ---- a profile by hand, with a table of texts ---------------------------------------------- */
+
+struct made {
+	struct str profile;
+	struct frames *texts;
+};
+
+static uint64_t text_of_made(struct made *m, const char *text)
+{
+	return frames_intern(m->texts, text, strlen(text), FRAME_ROOT);
+}
+
+static void made_begin(struct made *m, const char *type, const char *unit)
+{
+	*m = (struct made){.texts = frames_new()};
+	text_of_made(m, "");
+	numbers_add(&m->profile, PPROF_SAMPLE_TYPE,
+		    NUMBERS(PPROF_VALUE_TYPE, text_of_made(m, type), PPROF_VALUE_UNIT,
+			    text_of_made(m, unit)));
+}
+
+/* Adds function and location `id`; file 0: in no mapping. */
+static void made_location(struct made *m, uint64_t id, const char *name, const char *system,
+			  uint64_t mapping, uint64_t line)
+{
+	CLEANUP(str_fini) struct str location = {0};
+
+	pb_add_number(&location, PPROF_ID, id);
+	pb_add_number(&location, PPROF_LOCATION_MAPPING, mapping);
+	if (*name || *system) {
+		CLEANUP(str_fini) struct str f = {0};
+
+		pb_add_number(&f, PPROF_ID, id);
+		pb_add_number(&f, PPROF_FUNCTION_NAME, text_of_made(m, name));
+		pb_add_number(&f, PPROF_FUNCTION_SYSTEM_NAME, text_of_made(m, system));
+		message_add(&m->profile, PPROF_FUNCTION, &f);
+		str_clear(&f);
+		pb_add_number(&f, PPROF_LINE_FUNCTION, id);
+		pb_add_number(&f, PPROF_LINE_NUMBER, line);
+		message_add(&location, PPROF_LOCATION_LINE, &f);
+	}
+	message_add(&m->profile, PPROF_LOCATION, &location);
+}
+
+static void made_mapping(struct made *m, uint64_t id, const char *file)
+{
+	numbers_add(&m->profile, PPROF_MAPPING,
+		    NUMBERS(PPROF_ID, id, PPROF_MAPPING_FILE, text_of_made(m, file)));
+}
+
+/* Adds a sample of one location. */
+static void made_sample(struct made *m, uint64_t location, uint64_t value, const struct str *labels)
+{
+	CLEANUP(str_fini) struct str sample = {0};
+
+	pb_add_number(&sample, PPROF_SAMPLE_LOCATION, location);
+	pb_add_number(&sample, PPROF_SAMPLE_VALUE, value);
+	if (labels)
+		str_add(&sample, labels->buf, labels->len);
+	message_add(&m->profile, PPROF_SAMPLE, &sample);
+}
+
+static void made_end(struct made *m)
+{
+	for (uint32_t i = 0; i < frames_count(m->texts); i++) {
+		const struct frame *f = frames_get(m->texts, i);
+
+		pb_add_bytes(&m->profile, PPROF_STRING, f->name, f->len);
+	}
+}
+
+static void made_fini(struct made *m)
+{
+	frames_free(m->texts);
+	str_fini(&m->profile);
+}
+
+static void check_made(struct made *m, const char *want, const char *name)
+{
+	made_end(m);
+	check_folded(&m->profile, want, name);
+	made_fini(m);
+}
+
+static void test_values(void)
+{
+	static const struct {
+		const char *type, *unit, *period_type, *period_unit;
+		uint64_t period, value;
+		const char *want, *name;
+	} t[] = {
+		{"cpu", "ns", "cpu", "ns", 1000, 500, "", "half a sample is none"},
+		{"cpu", "ns", "cpu", "ns", 1000, 501, "all;f 1\n", "more than a half is one"},
+		{"cpu", "ns", "cpu", "ns", 1000, 1500, "all;f 1\n", "one and a half is one"},
+		{"cpu", "ns", "cpu", "ns", 1000, 1501, "all;f 2\n", "more than that is two"},
+		{"cpu", "ns", "cpu", "ms", 1000, 1501, "all;f 1501\n",
+		 "a period of another unit does not count"},
+		{"cpu", "ns", "wall", "ns", 1000, 1501, "all;f 1501\n",
+		 "a period of another type does not count"},
+		{"cpu", "ns", "cpu", "ns", UINT64_MAX, 7, "all;f 7\n",
+		 "a negative period does not count"},
+		{"cpu", "ns", "", "", 0, UINT64_MAX, "", "a negative value does not count"},
+		{"cpu", "ns", "", "", 0, UINT64_C(1) << 53, "all;f 9007199254740992\n",
+		 "2^53 samples are counted"},
+		{"cpu", "ns", "", "", 0, (UINT64_C(1) << 53) + 1, "too many samples",
+		 "more than 2^53 samples are refused"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct made m;
+
+		made_begin(&m, t[i].type, t[i].unit);
+		numbers_add(&m.profile, PPROF_PERIOD_TYPE,
+			    NUMBERS(PPROF_VALUE_TYPE, text_of_made(&m, t[i].period_type),
+				    PPROF_VALUE_UNIT, text_of_made(&m, t[i].period_unit)));
+		pb_add_number(&m.profile, PPROF_PERIOD, t[i].period);
+		made_location(&m, 1, "f", "", 0, 0);
+		made_sample(&m, 1, t[i].value, NULL);
+		check_made(&m, t[i].want, t[i].name);
+	}
+}
+
+/* The number of samples is preferred to the default type, that to the last value. */
+static void test_choice(void)
+{
+	static const char *const units[] = {"ns", "count"};
+
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(str_fini) struct str sample = {0};
+		struct made m;
+
+		made_begin(&m, "samples", units[i]);
+		numbers_add(&m.profile, PPROF_SAMPLE_TYPE,
+			    NUMBERS(PPROF_VALUE_TYPE, text_of_made(&m, "space")));
+		numbers_add(&m.profile, PPROF_SAMPLE_TYPE,
+			    NUMBERS(PPROF_VALUE_TYPE, text_of_made(&m, "time")));
+		pb_add_number(&m.profile, PPROF_DEFAULT_TYPE, text_of_made(&m, "space"));
+		made_location(&m, 1, "f", "", 0, 0);
+		pb_add_number(&sample, PPROF_SAMPLE_LOCATION, 1);
+		pb_add_bytes(&sample, PPROF_SAMPLE_VALUE, "\x03\x04\x05", 3);
+		message_add(&m.profile, PPROF_SAMPLE, &sample);
+		check_made(&m, i ? "all;f 3\n" : "all;f 4\n",
+			   i ? "the number of samples is counted before the default value"
+			     : "samples of another unit are no number of samples");
+	}
+}
+
+static void test_names(void)
+{
+	static const struct {
+		const char *name, *system, *file, *want;
+	} t[] = {
+		{"f", "f_[j]", "", "all;f_[j] 1\n"},
+		{"f", "f_[i]", "", "all;f_[i] 1\n"},
+		{"f", "f_[0]", "", "all;f_[0] 1\n"},
+		{"f", "f_[k]", "", "all;f_[k] 1\n"},
+		{"f", "g_[j]", "", "all;f 1\n"},
+		{"f", "f_[x]", "", "all;f 1\n"},
+		{"", "mangled", "", "all;mangled 1\n"},
+		{"f", "", "[kernel.kallsyms]", "[kernel.kallsyms];f_[k] 1\n"},
+		{"f", "", "[guest.kernel.kallsyms]", "[guest.kernel.kallsyms];f_[k] 1\n"},
+		{"f", "", "/usr/bin/tool", "tool;f 1\n"},
+		{"", "", "/usr/bin/tool", "tool;[tool] 1\n"},
+		{"", "", "[vdso]", "[vdso];[vdso] 1\n"},
+		{"", "", "", "all;[unknown] 1\n"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct made m;
+
+		made_begin(&m, "samples", "count");
+		if (*t[i].file)
+			made_mapping(&m, 5, t[i].file);
+		made_location(&m, 1, t[i].name, t[i].system, *t[i].file ? 5 : 0, 0);
+		made_sample(&m, 1, 1, NULL);
+		check_made(&m, t[i].want, "a location gets its name and kind");
+	}
+}
+
+/* Messages with the same id, a sample of a location that is missing, one of a packed list. */
+static void test_ids(void)
+{
+	CLEANUP(str_fini) struct str sample = {0};
+	struct made m;
+
+	made_begin(&m, "samples", "count");
+	made_location(&m, 7, "first", "", 0, 0);
+	made_location(&m, 3, "three", "", 0, 0);
+	made_location(&m, 7, "last", "", 0, 0);
+	made_sample(&m, 7, 1, NULL);
+	made_sample(&m, 8, 2, NULL);
+	pb_add_bytes(&sample, PPROF_SAMPLE_LOCATION, "\x07\x03\x03", 3);
+	pb_add_number(&sample, PPROF_SAMPLE_VALUE, 4);
+	message_add(&m.profile, PPROF_SAMPLE, &sample);
+	check_made(&m, "all 2\nall;three;three;last 4\nall;last 1\n",
+		   "of messages with the same id the last counts");
+}
+
+static void label_add(struct str *out, struct made *m, const char *key, const char *text,
+		      uint64_t number)
+{
+	CLEANUP(str_fini) struct str label = {0};
+
+	pb_add_number(&label, PPROF_LABEL_KEY, text_of_made(m, key));
+	pb_add_number(&label, PPROF_LABEL_TEXT, text_of_made(m, text));
+	pb_add_number(&label, PPROF_LABEL_NUMBER, number);
+	message_add(out, PPROF_SAMPLE_LABEL, &label);
+}
+
+/* Samples that differ in one label each: pid, tid, container. */
+static void test_labels(void)
+{
+	static const struct {
+		uint64_t pid, tid;
+		const char *container;
+	} t[] = {{1, 2, "a"},
+		 {1, 3, "a"},
+		 {2, 2, "a"},
+		 {1, 2, "b"},
+		 {1, 2, "a"},
+		 {INT32_MAX, 3, "a"},
+		 {INT32_MAX + 1ull, 4, "a"},
+		 {1, UINT64_MAX, "a"}};
+	static const pid_t pids[] = {1, 1, 2, 1, 1, INT32_MAX, 0, 1};
+	static const pid_t tids[] = {2, 3, 2, 2, 2, 3, 4, 0};
+	struct profile p;
+	struct made m;
+	struct err err = {0};
+	bool good = true;
+
+	made_begin(&m, "samples", "count");
+	made_location(&m, 1, "f", "", 0, INT32_MAX);
+	made_location(&m, 2, "g", "", 0, INT32_MAX + 1ull);
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(str_fini) struct str labels = {0};
+
+		label_add(&labels, &m, "pid", "", t[i].pid);
+		label_add(&labels, &m, "tid", "", t[i].tid);
+		label_add(&labels, &m, "container", t[i].container, 0);
+		label_add(&labels, &m, "thread", "exec", 0);
+		made_sample(&m, 1 + i % 2, 1, &labels);
+	}
+	made_end(&m);
+	profile_init(&p, true);
+	samples_add_thread(p.samples,
+			   samples_add_origin(p.samples, &(struct origin){"", "", "", "", "", ""}),
+			   99, 99);
+	ok(pprof_read(&p, m.profile.buf, m.profile.len, &err) == 0, "labels are read%s", err.msg);
+	is_int(p.samples->count, 8, "each sample is kept");
+	is_int(p.samples->thread_count, 8, "each thread is there once, beside the one before");
+	is_int(p.samples->origin_count, 3, "each container is there once, beside the one before");
+	for (size_t i = 0; i < p.samples->count; i++) {
+		const struct sample *s = &p.samples->list[i];
+		const struct sample_thread *thread = &p.samples->threads[s->thread];
+
+		good = good && thread->pid == pids[i] && thread->tid == tids[i] && s->time == 0 &&
+		       !strcmp(p.samples->origins[thread->origin].container, t[i].container) &&
+		       stacks_frame(p.stacks, stacks_node(p.stacks, s->node)->frame)->line ==
+			       (i % 2 ? 0 : INT32_MAX);
+	}
+	ok(good, "each sample has its process, thread, container and line, where these are valid");
+	profile_fini(&p);
+	made_fini(&m);
+}
+
+/* 65 536 frames with the thread's, and one more. */
+static void test_deep(void)
+{
+	for (size_t n = 65535; n <= 65536; n++) {
+		CLEANUP(str_fini) struct str sample = {0};
+		CLEANUP(str_fini) struct str ids = {0};
+		struct profile p;
+		struct made m;
+		struct err err = {0};
+
+		made_begin(&m, "samples", "count");
+		made_location(&m, 1, "f", "", 0, 0);
+		for (size_t i = 0; i < n; i++)
+			text_varint(&ids, 1);
+		pb_add_bytes(&sample, PPROF_SAMPLE_LOCATION, ids.buf, ids.len);
+		pb_add_number(&sample, PPROF_SAMPLE_VALUE, 1);
+		message_add(&m.profile, PPROF_SAMPLE, &sample);
+		made_end(&m);
+		profile_init(&p, false);
+		is_int(pprof_read(&p, m.profile.buf, m.profile.len, &err), n > 65535 ? -1 : 0,
+		       "a stack of %zu frames and a thread is %s", n,
+		       n > 65535 ? "refused" : "read");
+		if (n > 65535)
+			is_str(err.msg,
+			       "a stack of more than 65536 frames, or more than 134217728 in all",
+			       "the error says what is too much");
+		profile_fini(&p);
+		made_fini(&m);
+	}
+}
+
+static void test_first_bytes(void)
+{
+	ok(pprof_is("\n\x10\x08", 3), "a message of 16 bytes that begins with a number may be one");
+	ok(!pprof_is("\n\x11\x08", 3), "a longer one is none");
+	ok(!pprof_is("\n\x04\x09", 3), "nor one that begins otherwise");
+	ok(!pprof_is("\n\x04", 2), "two bytes are too few");
+	ok(!pprof_is("\x0b\x04\x08", 3), "another field is none");
+	ok(pprof_is("\x1f\x8b", 2), "gzip may be one");
+	ok(!pprof_is("\x1f", 1) && !pprof_is("\x1f\x8c", 2), "what is no gzip is none");
+}
+
+/* Around the size of a piece, 64 KiB, with data that does not shrink. */
+static void test_gzip(void)
+{
+	static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 300000};
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		CLEANUP(close_fd) int fd = memfd_create("gzip", MFD_CLOEXEC);
+		CLEANUP(str_fini) struct str in = {0}, packed = {0}, out = {0}, less = {0};
+		CLEANUP(free) char *want = NULL;
+		uint32_t random = 1;
+		struct gzip g;
+		struct err err;
+
+		for (size_t k = 0; k < sizes[i]; k++) {
+			random = random * 1664525 + 1013904223;
+			str_addc(&in, (char)(random >> 24));
+		}
+		gzip_begin(&g, fd, &err);
+		gzip_add(&g, &in);
+		is_int(gzip_end(&g), 0, "%zu bytes are compressed", sizes[i]);
+		ok(lseek(fd, 0, SEEK_SET) == 0 && fs_read_all(fd, 1 << 20, &packed, &err) == 0 &&
+			   gzip_expand(packed.buf, packed.len, sizes[i], &out, &err) == 0 &&
+			   out.len == sizes[i] &&
+			   (!out.len || memcmp(out.buf, in.buf, out.len) == 0),
+		   "as many as the limit are expanded again");
+		is_int(gzip_expand(packed.buf, packed.len - 1, sizes[i], &less, &err), -1,
+		       "data without its last byte is damaged");
+		is_int(less.len, 0, "nothing of damaged data is returned");
+		if (!sizes[i])
+			continue;
+		is_int(gzip_expand(packed.buf, packed.len, sizes[i] - 1, &less, &err), -1,
+		       "more than the limit is refused");
+		want = xasprintf("expands to more than %zu bytes", sizes[i] - 1);
+		is_str(err.msg, want, "the error has the limit");
+	}
+}
+
 static void test_damage(void)
 {
 	static const char hostile[] = "\x0a\x02\x08\x01\x12\x0b\x12\x09\xff\xff\xff\xff\xff\xff"
@@ -243,6 +587,14 @@ int main(void)
 {
 	test_round_trip();
 	test_foreign();
+	test_values();
+	test_choice();
+	test_names();
+	test_ids();
+	test_labels();
+	test_deep();
+	test_first_bytes();
+	test_gzip();
 	test_damage();
 	test_empty();
 	return tap_done();
