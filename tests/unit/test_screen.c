@@ -151,6 +151,137 @@ static void test_filter(void)
 	screen_free(&s);
 }
 
+static void check_typed(int key, const char *want, const char *name)
+{
+	struct screen s = screen_of(FOLDED);
+
+	press_all(&s, "/ab");
+	screen_press(&s, key);
+	is_str(s.filter, want, "%s", name);
+	screen_free(&s);
+}
+
+static void test_typing(void)
+{
+	struct screen s = screen_of(FOLDED);
+
+	check_typed(' ', "ab ", "a blank is a letter of the filter");
+	check_typed('~', "ab~", "so is the last of ASCII");
+	check_typed(31, "ab", "a control character is not");
+	check_typed(128, "ab", "nor is a byte beyond ASCII");
+	check_typed(KEY_DOWN, "ab", "nor is an arrow");
+	check_typed(KEY_BACKSPACE, "a", "Backspace removes a letter");
+	check_typed(127, "a", "so does Delete's code");
+	check_typed(8, "a", "so does Ctrl-H");
+	check_typed(9, "ab", "Tab does nothing");
+	check_typed('\r', "ab", "Enter keeps the filter");
+	check_typed(27, "", "Esc clears it");
+	for (size_t i = 0; i < 3; i++) {
+		static const int enter[] = {'\r', '\n', KEY_ENTER};
+
+		press_all(&s, "/");
+		ok(s.typing, "a filter is typed");
+		screen_press(&s, enter[i]);
+		ok(!s.typing, "each code of Enter ends it");
+	}
+	press_all(&s, "/");
+	screen_press(&s, KEY_BACKSPACE);
+	is_str(s.filter, "", "there is nothing to remove from an empty filter");
+	for (int i = 0; i < 70; i++)
+		screen_press(&s, 'x');
+	is_int((int64_t)strlen(s.filter), 63, "a filter has 63 letters at most");
+	screen_press(&s, KEY_BACKSPACE);
+	is_int((int64_t)strlen(s.filter), 62, "the last of them can be removed");
+	screen_press(&s, 27);
+	screen_press(&s, KEY_END);
+	ok(s.chosen && s.cursor == 3, "a line is selected");
+	s.first = 2;
+	press_all(&s, "/g");
+	ok(!s.chosen && s.cursor == 0 && s.first == 0, "a filter selects the first line anew");
+	screen_free(&s);
+}
+
+static void test_keys(void)
+{
+	static const struct {
+		int key;
+		const char *name;
+	} back[] = {{27, "Esc"}, {KEY_LEFT, "Left"}, {KEY_BACKSPACE, "Backspace"}, {127, "Delete"}};
+	static const int forth[] = {'\r', '\n', KEY_ENTER, KEY_RIGHT};
+	struct screen s = screen_of(FOLDED);
+
+	for (size_t i = 0; i < ARRAY_LEN(back); i++) {
+		screen_press(&s, forth[i]);
+		is_int(s.mode, SCREEN_CALLS, "each code of Enter shows the calls");
+		screen_press(&s, back[i].key);
+		is_int(s.mode, SCREEN_METHODS, "%s goes back", back[i].name);
+	}
+	press_all(&s, "h");
+	is_int(s.mode, SCREEN_HELP, "h shows the keys, too");
+	screen_press(&s, '\r');
+	is_int(s.mode, SCREEN_HELP, "Enter does nothing there");
+	screen_press(&s, 27);
+	is_int(s.mode, SCREEN_METHODS, "Esc leaves the help");
+	press_all(&s, "t");
+	screen_press(&s, 27);
+	is_int(s.mode, SCREEN_METHODS, "Esc leaves the threads");
+	press_all(&s, "t/");
+	is_int(s.mode, SCREEN_METHODS, "a filter is typed over the methods");
+	screen_press(&s, 27);
+	press_all(&s, "jj");
+	screen_press(&s, '/');
+	is_int((int64_t)s.cursor, 2, "the cursor stays while the filter is empty");
+	screen_press(&s, 27);
+	press_all(&s, "jjjk");
+	is_int((int64_t)s.cursor, 2, "k goes up by one");
+	press_all(&s, "k ");
+	is_int((int64_t)s.cursor, 2, "a blank goes down by a page");
+	s.message[0] = 'x';
+	screen_press(&s, KEY_RESIZE);
+	is_int(s.message[0], 'x', "a new size keeps the message");
+	screen_press(&s, 'x');
+	is_str(s.message, "", "any key takes it away");
+	screen_free(&s);
+}
+
+static void check_spans(const char *keys, size_t want, const char *message)
+{
+	struct screen s = screen_of(FOLDED);
+
+	press_all(&s, keys);
+	is_int((int64_t)s.span, (int64_t)want, "%s: refreshes", keys);
+	is_str(s.message, message, "the message says so");
+	screen_free(&s);
+}
+
+static void test_spans(void)
+{
+	check_spans("-", 1, "window: the last 1 refresh");
+	check_spans("+", 5, "window: the last 5 refreshes");
+	check_spans("++", 15, "window: the last 15 refreshes");
+	check_spans("+++", 30, "window: the last 30 refreshes");
+	check_spans("++++", 30, "window: the last 30 refreshes");
+	check_spans("+++-", 15, "window: the last 15 refreshes");
+	check_spans("+++--", 5, "window: the last 5 refreshes");
+	check_spans("+++---", 1, "window: the last 1 refresh");
+}
+
+static void test_messages(void)
+{
+	struct screen s = {.name = "web", .span = 1, .message = "recording …"};
+	struct stacks *none = screen_stacks(&s);
+
+	ok(!none, "before the first window there are no stacks");
+	add_window(&s, FOLDED);
+	is_str(s.message, "", "the first window takes the message away");
+	screen_set_message(&s, "late");
+	add_window(&s, FOLDED);
+	is_str(s.message, "late", "the second does not");
+	screen_set_message(&s, "");
+	is_str(s.message, "", "a message may be empty");
+	screen_free(&s);
+}
+
 static void test_windows(void)
 {
 	struct screen s = screen_of("t;old 1\n");
@@ -196,6 +327,10 @@ int main(void)
 	test_selection();
 	test_modes();
 	test_filter();
+	test_typing();
+	test_keys();
+	test_spans();
+	test_messages();
 	test_windows();
 	test_wishes();
 	return tap_done();

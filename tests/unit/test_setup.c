@@ -355,6 +355,128 @@ static void test_opt_in(void)
 	engine_setting_fini(&found);
 }
 
+/* ---- engines ---- */
+
+static void check_setting(const struct engine_setting *s, const char *file, const char *want,
+			  bool for_all, const char *name)
+{
+	is_str(s->program, want, "%s", name);
+	is_str(s->file, file, "with its file");
+	is_int(s->for_all, for_all, "for all or not");
+}
+
+static void test_settings(void)
+{
+	struct engine_setting s = {0};
+
+	engine_setting_add(&s, "f", NULL, true);
+	check_setting(&s, NULL, NULL, false, "a file without a program adds nothing");
+	engine_setting_add(&s, "f1", "p1", false);
+	check_setting(&s, "/f1", "p1", false, "the first program is kept");
+	engine_setting_add(&s, "f2", "p2", false);
+	check_setting(&s, "/f1", "p1", false, "another for some containers is not");
+	engine_setting_add(&s, "f3", "p3", true);
+	check_setting(&s, "/f3", "p3", true, "one for all containers replaces it");
+	engine_setting_add(&s, "f4", "p4", true);
+	check_setting(&s, "/f3", "p3", true, "and stays");
+	engine_setting_add(&s, "f5", NULL, false);
+	check_setting(&s, "/f3", "p3", true, "a file without a program takes nothing away");
+	engine_setting_fini(&s);
+	check_setting(&s, NULL, NULL, false, "a freed setting is empty");
+	ok(!s.early, "and not early");
+}
+
+static void test_engine_names(void)
+{
+	static const char *const programs[] = {"usr/bin/podman", "usr/sbin/podman",
+					       "usr/local/bin/podman", "usr/local/sbin/podman"};
+	const struct engine *podman = engine_find("podman");
+
+	for (size_t i = 0; i < engine_count; i++)
+		ok(engine_find(engines[i].name) == &engines[i], "%s is found by its name",
+		   engines[i].name);
+	ok(!engine_find("none"), "an engine that is not known is not found");
+	ok(!engine_find(""), "nor is one without a name");
+	fresh();
+	ok(!engine_is_present(setup.rootfd, podman), "nothing is installed yet");
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+		fresh();
+		put(programs[i], 0644, "");
+		ok(!engine_is_present(setup.rootfd, podman), "/%s is no program", programs[i]);
+		put(programs[i], 0755, "");
+		ok(engine_is_present(setup.rootfd, podman), "/%s is one", programs[i]);
+		ok(!engine_is_present(setup.rootfd, engine_find("runc")),
+		   "an engine whose program is unknown is not present");
+	}
+}
+
+/* ---- what is read ---- */
+
+static void check_read(const char *engine, const char *file, const char *text, const char *want,
+		       bool for_all, const char *name)
+{
+	struct engine_setting s = {0};
+	CLEANUP(free) char *path = want ? xasprintf("/%s", file) : NULL;
+
+	fresh();
+	put(file, 0644, text);
+	engine_read_setting(setup.rootfd, engine_find(engine), &s);
+	if (!s.file)
+		engine_find(engine)->read(setup.rootfd, file, &s);
+	check_setting(&s, path, want, for_all, name);
+	engine_setting_fini(&s);
+}
+
+static void test_read(void)
+{
+	static const char hooks[] = "etc/containers/oci/hooks.d/a.json";
+	static const char hooks2[] = "usr/share/containers/oci/hooks.d/a.json";
+	static const char docker[] = "etc/docker/daemon.json";
+
+	check_read("runc", "b/config.json",
+		   "{\"hooks\":{\"prestart\":[{\"path\":\"/a/dfg-hook\"}]}}", "/a/dfg-hook", true,
+		   "a bundle's hook is for all");
+	check_read("runc", "b/config.json", "{\"hooks\":{\"prestart\":[{\"path\":\"/a/x\"}]}}",
+		   NULL, false, "another hook is none of ours");
+	check_read("runc", "b/config.json", "", NULL, false, "an empty bundle has no hook");
+	check_read("podman", hooks, "{\"hook\":{\"path\":\"/a/dfg-hook\"}}", "/a/dfg-hook", false,
+		   "a hook without a condition is not for all");
+	check_read("podman", hooks2,
+		   "{\"hook\":{\"path\":\"/a/dfg-hook\"},\"when\":{\"always\":true}}",
+		   "/a/dfg-hook", true, "one that is always called is");
+	check_read("podman", hooks, "{\"hook\":{\"path\":\"/a/not-dfg-hook\"}}", NULL, false,
+		   "a hook whose name only ends alike is not ours");
+	check_read("podman", hooks,
+		   "{\"hook\":{\"path\":\"/a/dfg-hook\"},\"stages\":[\"precreate\"]}", NULL, false,
+		   "the hook that makes JVMs early is not the one");
+	check_read("podman", hooks,
+		   "{\"hook\":{\"path\":\"/a/dfg-hook\"},\"stages\":[\"x\",\"precreate\"]}",
+		   "/a/dfg-hook", false, "the first stage decides");
+	check_read("podman", hooks, "", NULL, false, "an empty file has no hook");
+	check_read("podman", hooks, "[", NULL, false, "a broken file has no hook");
+	check_read("podman", "etc/one.json", "{\"hook\":{\"path\":\"/a/dfg-hook\"}}", "/a/dfg-hook",
+		   false, "a file can be named");
+	check_read("podman", "etc/one.conf", "{\"hook\":{\"path\":\"/a/dfg-hook\"}}", NULL, false,
+		   "its name ends in .json");
+	check_read("cdi", "etc/cdi/dfg.json",
+		   "{\"devices\":[{\"containerEdits\":{\"hooks\":[{\"path\":\"/a/dfg-hook\"}]}}]}",
+		   "/a/dfg-hook", false, "a device is only for containers that ask for it");
+	check_read("cdi", "etc/cdi/dfg.json",
+		   "{\"devices\":[{\"containerEdits\":{\"hooks\":[{\"path\":\"/x\"},"
+		   "{\"path\":\"/a/dfg-hook\"}]}}]}",
+		   NULL, false, "its first hook decides");
+	check_read("docker", docker, "", NULL, false, "an empty daemon.json has no runtime");
+	check_read("docker", docker, "{\"runtimes\":{\"dfg\":{\"path\":\"/a/dfg-runtime\"}}}",
+		   "/a/dfg-runtime", false, "a runtime that is not the default is not for all");
+	check_read("docker", docker,
+		   "{\"runtimes\":{\"dfg\":{\"path\":\"/a/"
+		   "dfg-runtime\"}},\"default-runtime\":\"dfg\"}",
+		   "/a/dfg-runtime", true, "the default runtime is");
+	check_read("docker", docker,
+		   "{\"runtimes\":{\"dfg\":{\"path\":\"/a/x\"}},\"default-runtime\":\"dfg\"}", NULL,
+		   false, "another program of that name is none of ours");
+}
+
 int main(void)
 {
 	if (!mkdtemp(top))
@@ -367,6 +489,9 @@ int main(void)
 	test_refused();
 	test_own_spec();
 	test_opt_in();
+	test_settings();
+	test_engine_names();
+	test_read();
 	fs_remove_tree(AT_FDCWD, top);
 	return tap_done();
 }

@@ -2,7 +2,10 @@
 /* The call tree as bytes, the feed and the history it goes into. */
 #include "top/window.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #include "common/fs.h"
 #include "lib/drawn.h"
@@ -144,8 +147,291 @@ static void test_feed(void)
 	history_fini(&h);
 }
 
+/* ---- bytes that tree_write does not write ---- */
+
+#define HEAD "dfgtree1"
+
+static void add_u32(struct str *b, uint32_t v)
+{
+	str_add(b, &v, sizeof(v));
+}
+
+/* A tree with one frame of this level, "f". */
+static void begin_tree(struct str *b, uint8_t level, uint32_t nodes)
+{
+	str_clear(b);
+	str_adds(b, HEAD);
+	add_u32(b, 1);
+	add_u32(b, nodes);
+	str_addc(b, FRAME_JAVA);
+	str_addc(b, (char)level);
+	str_add(b, "\1\0f", 3);
+}
+
+static void add_node(struct str *b, uint32_t parent, uint64_t self)
+{
+	add_u32(b, parent);
+	add_u32(b, 0);
+	str_add(b, &self, sizeof(self));
+}
+
+static void check_read(const struct str *b, bool good, const char *name)
+{
+	struct stacks *s = kept();
+	struct err err = {0};
+
+	is_int(tree_read(b->buf, b->len, NULL, s, &err), good ? 0 : -1, "%s", name);
+	if (!good)
+		is_int(err.code, EBADMSG, "it is called a bad message");
+	stacks_free(s);
+}
+
+static void test_levels(void)
+{
+	CLEANUP(str_fini) struct str b = {0};
+	struct stacks *s = kept();
+	struct err err;
+
+	begin_tree(&b, 4, 2);
+	add_node(&b, 0, 3);
+	check_read(&b, true, "the highest level is 4");
+	is_int(tree_read(b.buf, b.len, NULL, s, &err), 0, "it is read");
+	is_int(stacks_frame(s, stacks_node(s, 1)->frame)->level, 4, "the level is kept");
+	is_str(stacks_frame(s, stacks_node(s, 1)->frame)->name, "f", "and so is the name");
+	is_int(stacks_node(s, 1)->self, 3, "and the samples");
+	stacks_free(s);
+	begin_tree(&b, 5, 2);
+	add_node(&b, 0, 3);
+	check_read(&b, false, "a level above 4 is refused");
+}
+
+static void test_written_levels(void)
+{
+	static const struct {
+		unsigned level, want;
+		const char *name;
+	} t[] = {{0, 0, "a frame without a level has none"},
+		 {1, 1, "level 1 is written"},
+		 {4, 4, "level 4 is written"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(close_fd) int fd = memfd_create("tree", MFD_CLOEXEC);
+		CLEANUP(str_fini) struct str b = {0};
+		struct stacks *s = kept(), *got = kept();
+		uint32_t f = stacks_intern(s, "m", 1, FRAME_JAVA);
+		struct err err;
+
+		f = frames_level(stacks_frames(s), f, (uint8_t)t[i].level);
+		stacks_add(s, &f, 1, 1);
+		if (tree_write(s, fd, &err) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+		    fs_read_all(fd, TREE_MAX, &b, &err) < 0)
+			abort();
+		is_int(tree_read(b.buf, b.len, NULL, got, &err), 0, "it is read again");
+		is_int(stacks_frame(got, stacks_node(got, 1)->frame)->level, t[i].want, "%s",
+		       t[i].name);
+		stacks_free(s);
+		stacks_free(got);
+	}
+}
+
+static void test_sums(void)
+{
+	const uint64_t most = UINT64_C(1) << 53;
+	CLEANUP(str_fini) struct str b = {0};
+
+	begin_tree(&b, 0, 2);
+	add_node(&b, 0, most);
+	check_read(&b, true, "2^53 samples are the most");
+	begin_tree(&b, 0, 2);
+	add_node(&b, 0, most + 1);
+	check_read(&b, false, "one more is refused");
+	begin_tree(&b, 0, 3);
+	add_node(&b, 0, most - 5);
+	add_node(&b, 0, 5);
+	check_read(&b, true, "two nodes may have as many together");
+	begin_tree(&b, 0, 3);
+	add_node(&b, 0, most - 5);
+	add_node(&b, 0, 6);
+	check_read(&b, false, "but not more");
+}
+
+static void test_tree_depth(void)
+{
+	CLEANUP(str_fini) struct str b = {0};
+
+	begin_tree(&b, 0, 8193);
+	for (uint32_t n = 0; n < 8192; n++)
+		add_node(&b, n, 0);
+	check_read(&b, true, "a stack of 8192 frames is read");
+	begin_tree(&b, 0, 8194);
+	for (uint32_t n = 0; n < 8193; n++)
+		add_node(&b, n, 0);
+	check_read(&b, false, "one frame more is refused");
+}
+
+static void test_heads(void)
+{
+	CLEANUP(str_fini) struct str b = {0};
+
+	check_read(&b, false, "no bytes are no tree");
+	begin_tree(&b, 0, 1);
+	check_read(&b, true, "a tree of the root alone is read");
+	b.buf[0] = 'D';
+	check_read(&b, false, "other magic is refused");
+	begin_tree(&b, 0, 0);
+	check_read(&b, false, "a tree without a root is refused");
+	begin_tree(&b, 0, UINT32_MAX);
+	check_read(&b, false, "more nodes than bytes are refused");
+	begin_tree(&b, 0, 2);
+	check_read(&b, false, "a node that is missing is refused");
+	add_node(&b, 0, 1);
+	b.len--;
+	check_read(&b, false, "half a node is refused");
+	str_clear(&b);
+	str_adds(&b, HEAD);
+	add_u32(&b, UINT32_MAX);
+	add_u32(&b, 1);
+	check_read(&b, false, "more frames than bytes are refused");
+	b.len -= 4;
+	check_read(&b, false, "half a head is refused");
+}
+
+/* ---- the feed's limits ---- */
+
+/* Sends bytes, with the descriptor if it is not -1, and checks what the receiver makes of them. */
+static void check_message(const int feed[2], size_t len, int fd, int want_code, const char *name)
+{
+	static struct window w[2];
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec data = {.iov_base = w, .iov_len = len};
+	struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1};
+	struct stacks *s = NULL;
+	struct window got;
+	struct err err = {0};
+	int rc;
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	if (sendmsg(feed[1], &m, 0) < 0)
+		abort();
+	rc = feed_receive(feed[0], &got, &s, &err);
+	is_int(rc, want_code ? -1 : 1, "%s", name);
+	if (want_code)
+		is_int(err.code, want_code, "with its reason");
+	stacks_free(s);
+}
+
+static void test_messages(void)
+{
+	CLEANUP(close_fd) int fd = tree_file("t;a 1\n");
+	CLEANUP(close_fd) int empty = memfd_create("empty", MFD_CLOEXEC);
+	CLEANUP(close_fd) int other = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct err err;
+	int feed[2];
+
+	if (feed_open(feed, &err) < 0)
+		abort();
+	check_message(feed, sizeof(struct window), fd, 0, "a window with a tree is received");
+	check_message(feed, sizeof(struct window), -1, EBADMSG, "one without a tree is refused");
+	check_message(feed, sizeof(struct window) - 1, fd, EBADMSG, "a short one is refused");
+	check_message(feed, 1, fd, EBADMSG, "a byte is refused");
+	check_message(feed, sizeof(struct window), empty, EBADMSG, "an empty tree is refused");
+	check_message(feed, sizeof(struct window), other, EBADF, "a tree that cannot be read");
+	close(feed[0]);
+	close(feed[1]);
+}
+
+static void test_names(void)
+{
+	CLEANUP(close_fd) int fd = tree_file("t;a 1\n");
+	struct window w = {.parts = 1}, got;
+	struct stacks *s;
+	struct err err;
+	int feed[2];
+
+	memset(w.name, 'n', sizeof(w.name));
+	memset(w.id, 'i', sizeof(w.id));
+	if (feed_open(feed, &err) < 0 || feed_send(feed[1], &w, fd) != 1 ||
+	    feed_receive(feed[0], &got, &s, &err) != 1)
+		abort();
+	is_int((int64_t)strnlen(got.name, sizeof(got.name)), 255, "a name without an end gets one");
+	is_int((int64_t)strnlen(got.id, sizeof(got.id)), 127, "and so does an id");
+	stacks_free(s);
+	close(feed[0]);
+	close(feed[1]);
+}
+
+/* A reader that reads nothing, and one that has ended. */
+static void test_slow_reader(void)
+{
+	CLEANUP(close_fd) int fd = tree_file("t;a 1\n");
+	const struct window w = {.parts = 1};
+	int feed[2], rc = 1, sent = 0;
+	struct window got;
+	struct stacks *s;
+	struct err err;
+
+	if (feed_open(feed, &err) < 0)
+		abort();
+	while (sent < 1000000 && (rc = feed_send(feed[1], &w, fd)) == 1)
+		sent++;
+	is_int(rc, 0, "a feed that is full takes no window");
+	ok(sent > 0, "it took some before");
+	is_int(feed_receive(feed[0], &got, &s, &err), 1, "when one is read");
+	stacks_free(s);
+	is_int(feed_send(feed[1], &w, fd), 1, "another fits");
+	close(feed[0]);
+	is_int(feed_send(feed[1], &w, fd), -1, "a reader that has ended is an error");
+	close(feed[1]);
+	is_int(feed_receive(feed[1], &got, &s, &err), -1, "a closed feed cannot be read");
+	is_int(err.code, EBADF, "with the system's reason");
+}
+
+static void test_gaps(void)
+{
+	struct history h = {0};
+	struct moment m;
+
+	history_sum(&h, 1, &m);
+	ok(!m.stacks && m.windows == 0, "nothing is the sum of no windows");
+	for (unsigned i = 1; i <= 3; i++) {
+		const struct window w = {
+			.parts = 1, .us = i, .gap_us = 10 * i, .quality.samples = i};
+
+		ok(history_add(&h, &w, stacks_of("t;a 1\n")), "a window of one part is whole");
+	}
+	is_int(h.list[0].windows, 1, "each is one window");
+	history_sum(&h, 2, &m);
+	is_int((int64_t)m.us, 5, "recorded times of the last two are added");
+	is_int((int64_t)m.gap_us, 50, "and so are gaps");
+	is_int((int64_t)m.quality.samples, 5, "and samples");
+	is_int(m.windows, 2, "two windows");
+	moment_fini(&m);
+	history_sum(&h, 0, &m);
+	ok(!m.stacks, "none of them is nothing");
+	history_fini(&h);
+}
+
 int main(void)
 {
+	test_levels();
+	test_written_levels();
+	test_sums();
+	test_tree_depth();
+	test_heads();
+	test_messages();
+	test_names();
+	test_slow_reader();
+	test_gaps();
 	test_tree();
 	test_refused();
 	test_feed();
