@@ -409,6 +409,37 @@ static void test_windows(void)
 	record_discard(&r);
 }
 
+/* A run is replaced by a new one after many windows, or where perf lacks a process. */
+static void test_age(void)
+{
+	static const struct {
+		unsigned windows;
+		bool new_process, whole_machine, want;
+		const char *check;
+	} rows[] = {
+		{0, true, false, false, "a run without a window is not old"},
+		{9, true, false, false, "nor is one of 9, whatever has started since"},
+		{10, true, false, true, "one of 10 is old where a process is new"},
+		{10, false, false, false, "but not where perf knows all"},
+		{10, true, true, false, "nor where it records the whole machine"},
+		{149, false, false, false, "149 windows are not too many"},
+		{150, false, false, true, "150 are"},
+		{150, false, true, true, "also of the whole machine"},
+	};
+	pid_t known[] = {10, 11, 12}, all[] = {12, 10, 11, 13};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct target target = {.pids = all, .pid_count = rows[i].new_process ? 4 : 3};
+		struct record_run r = {.windows = rows[i].windows,
+				       .pids = known,
+				       .pid_count = 3,
+				       .targets = {.list = &target, .count = 1}};
+
+		r.perf.whole_machine = rows[i].whole_machine;
+		is_int(record_is_old(&r), rows[i].want, "%s", rows[i].check);
+	}
+}
+
 static void prepare(void)
 {
 	static const char *const fakes[] = {"perf-good", "perf-fails",	"perf-dies", "perf-late",
@@ -448,6 +479,7 @@ int main(int argc, char **argv)
 	test_several();
 	test_failures();
 	test_windows();
+	test_age();
 	end_mute(mute);
 	for (int i = 0; i < 2; i++) {
 		kill(pids[i], SIGKILL);

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What each command says about a wrong command line, and its exit status.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/lib/tap.sh
+PATH=$BUILD/bin:$PATH
+unset DFG_ROOT
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+
+# says STATUS MESSAGE COMMAND…
+says() {
+	local status=$1 message=$2
+	shift 2
+	is "$*" "$("$@" 2>&1 >"$top/out" </dev/null; echo "status $?")" \
+		"$1: $message"$'\n'"status $status"
+	is "  prints nothing else" "$(cat "$top/out")" ""
+}
+
+# prints COMMAND…: the first line
+prints() { "$@" 2>&1 | head -n 1; }
+
+version=$(cat VERSION)
+for command in trigger top diff merge doctor setup; do
+	is "dfg-$command has a version" "$(prints dfg-$command --version)" "dfg-$command $version"
+	dfg-$command --version >/dev/null 2>&1
+	is "  with status 0" $? 0
+	is "dfg-$command has help" "$(prints dfg-$command --help | cut -d' ' -f1-2)" "usage: dfg-$command"
+	dfg-$command --help >/dev/null 2>&1
+	is "  with status 0" $? 0
+	says 2 "unknown option --wibble; see --help" dfg-$command --wibble
+done
+for command in diff merge; do
+	says 2 "--output: no directory given" dfg-$command --output= a b
+	says 2 "-o needs a value; see --help" dfg-$command -o
+	says 2 "-f needs a value; see --help" dfg-$command -f
+	says 2 "--by needs a value; see --help" dfg-$command --by
+done
+two="two profiles are compared, BEFORE and AFTER; see --help"
+says 2 "$two" dfg-diff
+says 2 "$two" dfg-diff a
+says 2 "$two" dfg-diff a b c
+says 2 "--rows 101: must be a whole number up to 100" dfg-diff --rows 101 a b
+says 2 "--rows x: must be a whole number up to 100" dfg-diff --rows x a b
+says 2 "--rows -1: must be a whole number up to 100" dfg-diff --rows -1 a b
+says 2 "no input given; see --help" dfg-merge
+says 2 "no input given; see --help" dfg-merge --json
+says 1 "no input named on stdin" dfg-merge -
+says 2 "--root x: must be absolute" dfg-doctor --root x
+says 2 "one container at a time; see --help" dfg-doctor a b
+says 2 "no pid given; see --help" dfg-doctor --pid
+says 2 "--root needs a value; see --help" dfg-doctor --root
+
+missing="missing command: expected install, remove or status; see --help"
+says 2 "$missing" dfg-setup
+says 2 "$missing" dfg-setup --json
+says 2 "$missing" dfg-setup instal docker
+says 2 "one engine at a time; see --help" dfg-setup install docker podman
+says 2 "no engine wibble is known; see --help" dfg-setup install wibble
+says 2 "no engine given; see --help" dfg-setup install
+says 2 "no engine given; see --help" dfg-setup remove
+says 2 "runc needs --bundle DIR" dfg-setup status runc
+for option in file program root; do
+	says 2 "x: must be absolute; see --help" dfg-setup install docker --$option x
+	says 2 "--$option needs a value; see --help" dfg-setup install docker --$option
+done
+is "dfg-setup needs no root for a dry run" \
+	"$(dfg-setup remove docker --dry-run --file "$top/daemon.json" >"$top/out" 2>&1; echo $?)" 0
+
+# ---- what they accept ----
+printf 'main;a 3\nmain;b 1\n' >"$top/before"
+printf 'main;a 1\nmain;b 3\n' >"$top/after"
+for rows in 0 1 100; do
+	dfg-diff --rows $rows -o "$top/d" "$top/before" "$top/after" >"$top/out" 2>&1
+	is "dfg-diff with a table of $rows rows" $? 0
+done
+is "one graph of files named on stdin" \
+	"$(printf '%s\n\n%s' "$top/before" "$top/after" | dfg-merge -f folded -o "$top/m" -q - >"$top/out" 2>&1; echo $?)" 0
+is "  with the samples of both" "$(awk '{n += $NF} END {print n}' "$top"/m/*.folded)" 8
+is "  and of files that are arguments" \
+	"$(dfg-merge -f folded -o "$top/n" -q "$top/before" "$top/after" "$top/before" >"$top/out" 2>&1
+	awk '{n += $NF} END {print n}' "$top"/n/*.folded)" 12
+tap_done
