@@ -85,15 +85,6 @@ static int parse_words(int argc, char **argv, struct setup_arguments *a, struct 
 static int parse_option(int opt, struct setup_arguments *a, struct err *err)
 {
 	switch (opt) {
-	case 'o':
-		a->setup.opt_in = true;
-		break;
-	case 'e':
-		a->setup.early = true;
-		break;
-	case 'n':
-		a->dry_run = true;
-		break;
 	case 'b':
 		a->setup.bundle = optarg;
 		break;
@@ -103,19 +94,18 @@ static int parse_option(int opt, struct setup_arguments *a, struct err *err)
 	case 'p':
 		a->setup.program = optarg;
 		break;
-	case 'F':
-		a->setup.force = true;
-		break;
 	case 'r':
 		a->setup.root = optarg;
-		break;
-	case 'j':
-		a->json = true;
 		break;
 	case 'q':
 		log_quiet(true);
 		break;
 	}
+	a->setup.opt_in |= opt == 'o';
+	a->setup.early |= opt == 'e';
+	a->setup.force |= opt == 'F';
+	a->dry_run |= opt == 'n';
+	a->json |= opt == 'j';
 	if (strchr("fpr", opt) && optarg[0] != '/')
 		return err_set(err, 0, "%s: must be absolute; see --help", optarg);
 	return 0;

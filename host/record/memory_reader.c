@@ -104,11 +104,6 @@ int jvm_memory_open(int procfd, struct jvm_memory **ret, struct err *err)
 	return 0;
 }
 
-int jvm_memory_fd(const struct jvm_memory *m)
-{
-	return m->fd;
-}
-
 /* A process may map several libjvm.so, to read them; the one in use has the tables. */
 int jvm_memory_find_tables(struct jvm_memory *m, struct err *err)
 {
@@ -202,7 +197,7 @@ static void switch_debug_info(struct reader_job *r)
 /* Gives up everything that is not needed before it reads the first byte. */
 static int begin(struct reader_job *r, struct err *err)
 {
-	int keep[] = {r->socket, r->to, r->writable, jvm_memory_fd(r->memory)};
+	int keep[] = {r->socket, r->to, r->writable, r->memory->fd};
 
 	confine_files(keep, ARRAY_LEN(keep));
 	if (confine_reader_of(r->jvm->pid, MEMORY, err) < 0 ||

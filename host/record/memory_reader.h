@@ -24,9 +24,6 @@ struct jvm_memory;
  * only if procfd shows afterwards that it has not ended. */
 MUST_CHECK int jvm_memory_open(int procfd, struct jvm_memory **ret, struct err *err);
 
-/* Its descriptor, which confine_files must not close. */
-int jvm_memory_fd(const struct jvm_memory *m);
-
 /* Finds HotSpot's tables; fails with code 0 where there are none. Reads what the process controls:
  * give up unneeded rights before (confine_reader_of). */
 MUST_CHECK int jvm_memory_find_tables(struct jvm_memory *m, struct err *err);

@@ -36,7 +36,6 @@ static void test_memory(void)
 
 	if (!ok(jvm_memory_open(j.procfd, &m, &err) == 0, "the memory of a process is opened"))
 		return;
-	ok(jvm_memory_fd(m) >= 0, "it has a descriptor");
 	is_int(jvm_memory_find_tables(m, &err), 0, "HotSpot's tables are found in it");
 	source = jvm_memory_source(m);
 	ok(source->image.low == IMAGE_BASE - FAKEJVM_HEAD &&

@@ -81,6 +81,9 @@ static void test_maps(void)
 	CLEANUP(free) char *dir = xasprintf("%s/maps", base);
 	static const char *const added[] = {"jvm-1.0.snap", "jvm-2.0.snap", "jvm-1.1.snap",
 					    "jvm-1.2.snap", "jvm-2.1.snap"};
+	static const char *const files[] = {"maps/jvm-1.0.snap", "maps/jvm-2.0.snap",
+					    "maps/jvm-1.1.snap", "maps/jvm-1.2.snap",
+					    "maps/jvm-2.1.snap"};
 	static const pid_t pids[] = {1, 2, 1, 1, 2};
 	struct session s;
 	struct err err;
@@ -97,7 +100,7 @@ static void test_maps(void)
 		is_int(s.maps[i].pid, pids[i], "it belongs to its process");
 		is_int(s.maps[i].order, added[i][6] - '0', "it has its order");
 		close(fd);
-		is_mode(dir, xasprintf("maps/%s", added[i]), 0600);
+		is_mode(dir, files[i], 0600);
 	}
 	session_drop_map(&s, 1);
 	is_int(s.map_count, 4, "a map is dropped");
