@@ -13,7 +13,7 @@ agent-jni 1880
 common 2300
 hook 2580
 host/calltree 1200
-host/cmd 1840
+host/cmd 1830
 host/discover 1320
 host/doctor 1340
 host/elf 660
@@ -21,7 +21,7 @@ host/format 3820
 host/jit 1620
 host/perf 1280
 host/profile 920
-host/record 4120
+host/record 4110
 host/report 2360
 host/session 640
 host/setup 1960
