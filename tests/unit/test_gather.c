@@ -2,7 +2,9 @@
 /* Profiles are put together; what outputs and roots do beside that. */
 #include "report/merge.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "common/fs.h"
 #include "common/str.h"
@@ -217,6 +219,41 @@ static void test_compare(void)
 	fs_remove_tree(AT_FDCWD, dir);
 }
 
+/* A path from the working directory, a file that a killed run left, a name that is taken. */
+static void test_outputs_again(void)
+{
+	static const char *const names[] = {"a"};
+	CLEANUP(close_fd) int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(free) char *left = xasprintf("r/s/.a.%d", (int)getpid());
+	char dir[] = "/tmp/dfg-outputs.XXXXXX";
+	struct outputs o;
+	struct stat st;
+	struct err err;
+
+	if (!ok(mkdtemp(dir) && chdir(dir) == 0, "a directory"))
+		return;
+	umask(022);
+	errno = 0;
+	ok(outputs_open("r/s", names, 1, &o, &err) == 0 && outputs_close(&o, true, &err) == 0,
+	   "directories are made below the working directory");
+	ok(stat("r", &st) == 0 && (st.st_mode & 07777) == 0755 && stat("r/s", &st) == 0 &&
+		   (st.st_mode & 07777) == 0755,
+	   "their mode is that of the umask");
+	ok(stat("r/s/a", &st) == 0 && (st.st_mode & 07777) == 0644, "others may read a file");
+	is_int(o.dirfd, -1, "closed outputs have no directory");
+	write_folded(left, "left by another\n");
+	ok(outputs_open("r/s", names, 1, &o, &err) == 0 && write(o.fds[0], "new", 3) == 3 &&
+		   outputs_close(&o, true, &err) == 0,
+	   "a file that was left is replaced");
+	ok(stat("r/s/a", &st) == 0 && st.st_size == 3, "nothing of it is in the new one");
+	ok(unlink("r/s/a") == 0 && mkdir("r/s/a", 0755) == 0 &&
+		   outputs_open("r/s", names, 1, &o, &err) == 0 &&
+		   outputs_close(&o, true, &err) == -1,
+	   "a directory of the file's name is an error");
+	is_str(err.msg, "name a: Is a directory", "the error names the file");
+	ok(fchdir(before) == 0 && fs_remove_tree(AT_FDCWD, dir) == 0, "all is removed");
+}
+
 /* Names around the room of a row, of characters of one and of two bytes. */
 static void test_long_names(void)
 {
@@ -282,6 +319,7 @@ static void test_outputs(void)
 	char dir[] = "/tmp/dfg-outputs.XXXXXX";
 	CLEANUP(free) char *deep = NULL;
 	CLEANUP(free) char *file = NULL;
+	CLEANUP(free) char *want = NULL;
 	struct outputs o;
 	struct err err;
 
@@ -296,6 +334,8 @@ static void test_outputs(void)
 		   access(file, F_OK) == 0,
 	   "but when they are whole");
 	ok(outputs_open(file, names, 2, &o, &err) < 0, "a file is no directory");
+	want = xasprintf("open %s: Not a directory", file);
+	is_str(err.msg, want, "the error names the file");
 	ok(fs_remove_tree(AT_FDCWD, dir) == 0, "and nothing else is left");
 }
 
@@ -306,6 +346,7 @@ int main(void)
 	test_roots();
 	test_unrated();
 	test_outputs();
+	test_outputs_again();
 	test_sums();
 	test_compare();
 	test_long_names();

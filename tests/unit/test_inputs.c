@@ -4,8 +4,9 @@
 #include "report/render.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "common/fs.h"
 #include "lib/perffile.h"
@@ -188,7 +189,7 @@ static void test_files(void)
 	struct session *s;
 	struct catcher c;
 	struct err err;
-	int rc;
+	int rc, fds[3];
 
 	ok(inputs_add(&in, graphs, &err) == 0, "the session is opened");
 	s = &in.list[0].own;
@@ -217,7 +218,13 @@ static void test_files(void)
 	ok(o.recording.perf_fd >= 0 && o.maps[0].fd >= 0 && o.maps[2].fd >= 0,
 	   "the recording and the maps are open");
 	ok(o.recording.kallsyms_fd == -1 && o.elfs[0].fd == -1, "what is missing is not");
+	fds[0] = o.recording.perf_fd;
+	fds[1] = o.maps[0].fd;
+	fds[2] = o.maps[2].fd;
 	input_close(&o);
+	ok(fcntl(fds[0], F_GETFD) == -1 && fcntl(fds[1], F_GETFD) == -1 &&
+		   fcntl(fds[2], F_GETFD) == -1,
+	   "all files of a closed input are closed");
 	s->whole_machine = false;
 	input_prepare(&in.list[0], &o);
 	ok(!o.recording.only_processes, "of a container all processes count");
@@ -383,6 +390,9 @@ static void test_gone(void)
 	make_session("lost", "lost", 99, "stub");
 	ok(inputs_add(&in, graphs, &err) == 0 && unlink(data) == 0, "a recording went");
 	is_int(merge(&in, ROOT_THREAD, false, &err), -1, "a session without it is an error");
+	is_int(in.list[0].size > 0, 1, "its size was known");
+	ok(inputs_add(&in, graphs, &err) == 0 && in.list[1].size == 0,
+	   "a session without a recording has no size");
 	free(want);
 	want = xasprintf("%s: %s/session: open perf.data: No such file or directory", graphs,
 			 graphs);
@@ -662,6 +672,58 @@ static void test_paths(void)
 	check_path(500, 184, "however long it is");
 }
 
+/* The room is 2047 bytes, of which ";..." and a zero are kept free. */
+static void test_path_room(void)
+{
+	static const struct {
+		size_t middle;
+		const char *tail, *cut;
+	} t[] = {{2039, "", NULL},
+		 {2040, "", "t;a;..."},
+		 {2040, ";b;c", "t;a;...;b;c"},
+		 {3000, ";b;cc;d", "t;a;...;b;cc;d"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(inputs_fini) struct inputs in = {0};
+		CLEANUP(str_fini) struct str text = {0};
+		CLEANUP(str_fini) struct str whole = {0};
+		CLEANUP(free) char *out = at("room.out");
+		struct render_result r;
+		struct format_set set;
+		struct err err;
+
+		str_adds(&whole, "t;a;");
+		for (size_t k = 0; k < t[i].middle; k++)
+			str_addc(&whole, 'x');
+		str_adds(&whole, t[i].tail);
+		str_addf(&text, "%s 1\n", whole.buf);
+		add_text(&in, "room", text.buf);
+		formats_of(&set, "folded");
+		ok(render(&in, ROOT_THREAD, &set, out, &r, &err) == 0 &&
+			   !strcmp(r.path, t[i].cut ? t[i].cut : whole.buf),
+		   "of a frame of %zu bytes and \"%s\" after it what fits is shown", t[i].middle,
+		   t[i].tail);
+	}
+}
+
+/* Samples that end in the thread itself, and a tie. */
+static void test_thread_is_hottest(void)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(free) char *out = at("thread");
+	struct render_result r;
+	struct format_set set;
+	struct err err;
+
+	add_text(&in, "thread.txt", "t 9\nt;a 5\nu;b 9\n");
+	formats_of(&set, "folded");
+	is_int(render(&in, ROOT_THREAD, &set, out, &r, &err), 0, "a thread with samples is drawn");
+	is_str(r.leaf, "t", "a thread may be the hottest leaf, and of equals the first is");
+	is_int(r.leaf_self, 9, "with its own samples");
+	is_str(r.path, "t", "a thread alone may be the hottest stack");
+	is_int(r.path_self, 9, "with its samples");
+}
+
 static void test_nothing(void)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
@@ -681,6 +743,37 @@ static void test_nothing(void)
 	is_int(r.leaf_self, 77, "the result is untouched after a failure");
 	ok(!strncmp(err.msg, "draw: ", 6) && strstr(err.msg, "/nil: neither folded text"),
 	   "the error says what failed");
+}
+
+/* The second format is larger than files may be. */
+static void test_failed_format(void)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(free) char *out = at("limited");
+	CLEANUP(free) char *folded_path = at("limited/flame.folded");
+	struct rlimit before, limit;
+	struct render_result r;
+	struct format_set set;
+	struct err err = {.msg = "untouched"};
+	int rc;
+
+	add_text(&in, "small", "t;a 1\n");
+	formats_of(&set, "folded,html");
+	ok(render(&in, ROOT_THREAD, &set, out, &r, &err) == 0 && !strcmp(err.msg, "untouched"),
+	   "without a failure the error is untouched");
+	unlink(folded_path);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = before;
+	limit.rlim_cur = 1024;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	rc = render(&in, ROOT_THREAD, &set, out, &r, &err);
+	setrlimit(RLIMIT_FSIZE, &before);
+	signal(SIGXFSZ, SIG_DFL);
+	is_int(rc, -1, "a format that cannot be written is an error");
+	ok(!strncmp(err.msg, "draw: flame.html: ", 18) && strstr(err.msg, "File too large"),
+	   "the error names the file and the reason");
+	ok(access(folded_path, F_OK) < 0, "no other format is left");
 }
 
 static int write_names(const struct stacks *s, int fd, struct err *err)
@@ -946,7 +1039,10 @@ int main(void)
 	test_heads();
 	test_long_subtitle();
 	test_paths();
+	test_path_room();
+	test_thread_is_hottest();
 	test_nothing();
+	test_failed_format();
 	test_tree();
 	test_formats();
 	test_check();
