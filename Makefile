@@ -36,12 +36,13 @@ other := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),x86,arm64)
 # A folder's objects without its mains form an archive; a program is a main and some archives.
 host    := session calltree perf elf jit unwind symbols profile format report discover record setup doctor top cmd
 folders := common oci hotspot injector hook $(host:%=host/%)
-mains   := hook/main.c hook/runtime.c injector/main.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup)
+mains   := hook/main.c hook/runtime.c injector/main.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
 programs := $(BUILD)/bin/dfg-trigger $(BUILD)/bin/dfg-doctor $(BUILD)/bin/dfg-setup $(BUILD)/bin/dfg-diff \
-            $(BUILD)/bin/dfg-merge $(BUILD)/bin/dfg-top $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime
+            $(BUILD)/bin/dfg-merge $(BUILD)/bin/dfg-top $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime \
+            $(BUILD)/libexec/dfg-push
 payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
@@ -95,6 +96,7 @@ $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
 libs_read := $(shell $(PKGCONFIG) --libs jansson libseccomp libcap libdw libelf liblzma zlib) -liberty -lm
 libs_top  := $(shell $(PKGCONFIG) --libs ncursesw)
+libs_push := $(shell $(PKGCONFIG) --libs libcurl)
 
 # What each program is made of: the folders of a reader of recordings, of a recorder, of the rest.
 reader   := report format profile symbols unwind jit perf elf calltree session
@@ -110,6 +112,11 @@ $(eval $(call host_program,doctor,doctor setup $(recorder) elf session,hook oci 
 $(eval $(call host_program,setup,setup doctor $(recorder) elf session,hook oci injector hotspot))
 $(eval $(call host_program,diff,$(reader)))
 $(eval $(call host_program,merge,$(reader)))
+
+# The only one with libcurl.
+$(BUILD)/libexec/dfg-push: $(BUILD)/dyn/host/cmd/push.o $(call archive,common)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $^ $(libs_push) $(LDFLAGS)
 
 # The hook starts with every container: static, so that nothing is searched or relocated by name.
 $(BUILD)/libexec/dfg-hook: $(BUILD)/dyn/hook/main.o
@@ -140,6 +147,7 @@ test_libs := -Wl,--start-group $(archives) -Wl,--end-group
 $(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
+$(BUILD)/tests/test_push_send.t: | $(BUILD)/libexec/dfg-push
 $(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/replay.o $(archives)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)

@@ -13,7 +13,7 @@ agent-jni 1880
 common 2300
 hook 2580
 host/calltree 1200
-host/cmd 1830
+host/cmd 1940
 host/discover 1320
 host/doctor 1340
 host/elf 660
@@ -22,7 +22,7 @@ host/jit 1620
 host/perf 1280
 host/profile 920
 host/record 4110
-host/report 2360
+host/report 2280
 host/session 640
 host/setup 1960
 host/symbols 1300
@@ -34,7 +34,7 @@ injector 1380
 oci 1280
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 44500, 300
+ALL_LINES, ALL_FILES = 44510, 300
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
