@@ -223,16 +223,12 @@ static const char *collector(const struct jvm_tables *tables)
 static void check_java(const struct probe *p, const struct facts *k)
 {
 	const struct jvm *j = k->jvm;
+	bool readable = k->tables.readable;
 
-	if (!k->tables.readable)
-		finding_add(p->f, FINDING_OK, "java", "", "%s%s%s",
-			    j->version[0] ? j->version : "of unknown version",
-			    j->vendor[0] ? ", " : "", j->vendor);
-	else
-		finding_add(p->f, FINDING_OK, "java", "", "%s%s%s, %s%s",
-			    j->version[0] ? j->version : "of unknown version",
-			    j->vendor[0] ? ", " : "", j->vendor, collector(&k->tables),
-			    k->tables.flags[JVM_FLAG_COMPILER] == 0 ? ", interpreter only" : "");
+	finding_add(p->f, FINDING_OK, "java", "", "%s%s%s%s%s%s",
+		    j->version[0] ? j->version : "of unknown version", j->vendor[0] ? ", " : "",
+		    j->vendor, readable ? ", " : "", readable ? collector(&k->tables) : "",
+		    k->tables.flags[JVM_FLAG_COMPILER] == 0 ? ", interpreter only" : "");
 }
 
 static void check_tables(const struct probe *p, const struct facts *k)
@@ -270,16 +266,17 @@ static void check_attach(const struct probe *p, const struct facts *k)
 /* In the order in which dfg-trigger tries the sources. */
 static void check_source(const struct probe *p, const struct facts *k)
 {
+	bool loads = k->reachable && k->attach == ATTACH_OK && !loading_is_off(k);
+
 	if (k->resident && k->reachable)
 		finding_add(p->f, FINDING_OK, "source", "", "the agent, which is resident");
-	else if (k->reachable && k->attach == ATTACH_OK && !loading_is_off(k) &&
-		 agent_loads_silently(k->jvm))
+	else if (loads && agent_loads_silently(k->jvm))
 		finding_add(p->f, FINDING_OK, "source", "",
 			    "the agent, loaded then: its container has the mounts");
 	else if (k->tables.readable)
 		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory%s",
 			    k->resident ? "" : ", as no agent is resident");
-	else if (k->reachable && k->attach == ATTACH_OK && !loading_is_off(k))
+	else if (loads)
 		finding_add(p->f, FINDING_OK, "source", "",
 			    "the agent, loaded then: its memory cannot be read from outside");
 	else

@@ -219,14 +219,11 @@ static char *list_runtimes(const struct setup *s)
 {
 	static const char *const head[] = {"inspect", "-f", "{{.HostConfig.Runtime}} {{.Name}}"};
 	CLEANUP(free) char *ids = ASK(s, "ps", "-aq");
-	CLEANUP(free) const char **args = NULL;
-	size_t count = 0, cap = 0;
+	size_t count = ARRAY_LEN(head), cap = count;
+	CLEANUP(free) const char **args = xcalloc(cap, sizeof(*args));
 	char *save = NULL;
 
-	for (; count < ARRAY_LEN(head); count++) {
-		args = grow(args, count, &cap, sizeof(*args));
-		args[count] = head[count];
-	}
+	memcpy(args, head, sizeof(head));
 	for (char *id = ids ? strtok_r(ids, "\n", &save) : NULL; id;
 	     id = strtok_r(NULL, "\n", &save)) {
 		args = grow(args, count, &cap, sizeof(*args));

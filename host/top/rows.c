@@ -76,14 +76,6 @@ static void list_add(struct row_list *l, const char *text, const char *name, enu
 	l->lines[l->count++] = (struct row_line){.text = xstrdup(text), .name = name, .kind = kind};
 }
 
-static void list_fini(struct row_list *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		free(l->lines[i].text);
-	free(l->lines);
-	*l = (struct row_list){0};
-}
-
 void row_line_cut(struct str *out, const struct row_line *line, size_t columns)
 {
 	size_t len = strlen(line->text), name = line->name ? strlen(line->name) : 0;
@@ -222,7 +214,10 @@ static const char *const help[] = {
 
 void screen_table_fini(struct screen_table *t)
 {
-	list_fini(&t->list);
+	for (size_t i = 0; i < t->list.count; i++)
+		free(t->list.lines[i].text);
+	free(t->list.lines);
+	t->list = (struct row_list){0};
 	view_fini(&t->view);
 	calls_fini(&t->calls);
 }

@@ -15,7 +15,7 @@ hook 2580
 host/calltree 1200
 host/cmd 1940
 host/discover 1320
-host/doctor 1340
+host/doctor 1330
 host/elf 660
 host/format 3820
 host/jit 1620
@@ -24,9 +24,9 @@ host/profile 920
 host/record 4110
 host/report 2280
 host/session 640
-host/setup 1960
+host/setup 1955
 host/symbols 1300
-host/top 2400
+host/top 2385
 host/unwind 2560
 hotspot 5470
 include/dfg 460

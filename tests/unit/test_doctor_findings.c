@@ -329,6 +329,46 @@ static void test_gone(pid_t pid)
 	ok(!reachable, "it cannot be reached");
 }
 
+/* ---- JVMs ---- */
+
+static void check_found(const char *what, enum finding_state state, const char *want)
+{
+	for (size_t i = 0; i < found.count; i++) {
+		if (strcmp(found.list[i].what, what) != 0)
+			continue;
+		is_int(found.list[i].state, state, "the state of %s", what);
+		is_str(found.list[i].why, want, "and its words");
+		return;
+	}
+	ok(false, "there is a finding about %s", what);
+}
+
+/* A process that has no tables, libjvm.so or agent. */
+static void test_jvm(pid_t pid)
+{
+	struct jvm j = {.pid = pid, .nspid = 7, .uid = 8, .version = "21.0.1", .vendor = "Acme"};
+	CLEANUP(close_fd) int procfd = proc_open(pid, &err);
+	CLEANUP(free) char *heading = xasprintf("JVM %d (7 inside, uid 8)", (int)pid);
+
+	j.procfd = procfd;
+	forget();
+	probe_jvm(&machine, true, &j);
+	is_str(found.list[0].heading, heading, "the heading has both pids and the user");
+	is_int(found.list[0].pid, pid, "findings have the host's pid");
+	is_str(found.list[0].about, "jvm", "they are about a JVM");
+	check_found("java", FINDING_OK, "21.0.1, Acme");
+	check_found("libjvm", FINDING_NOTE, "libjvm.so cannot be opened");
+	check_found("source", FINDING_NO, "neither agent nor reader: Java code will have no names");
+	j.vendor[0] = '\0';
+	forget();
+	probe_jvm(&machine, false, &j);
+	check_found("java", FINDING_OK, "21.0.1");
+	j.version[0] = '\0';
+	forget();
+	probe_jvm(&machine, false, &j);
+	check_found("java", FINDING_OK, "of unknown version");
+}
+
 /* ---- stack pointers ---- */
 
 static void test_stack_pointers(void)
@@ -374,6 +414,7 @@ int main(void)
 	test_json();
 	test_container(pid);
 	test_isolation(pid);
+	test_jvm(pid);
 	test_helpers();
 	test_engine();
 	test_restart();

@@ -4,6 +4,7 @@
 
 #include "lib/drawn.h"
 #include "lib/tap.h"
+#include "top/plain.h"
 #include "top/screen.h"
 
 static void check_title(struct moment m, const char *want, const char *name)
@@ -262,8 +263,71 @@ static void test_depth(void)
 	moment_fini(&s.shown);
 }
 
+/* ---- plain output ---- */
+
+static char *plain(struct moment *m, bool json)
+{
+	CLEANUP(close_fd) int fd = memfd_create("plain", MFD_CLOEXEC);
+	struct err err;
+
+	is_int(json ? plain_json(fd, "web", m, 100, &err) : plain_text(fd, "web", m, 100, &err), 0,
+	       "a window is written as %s", json ? "JSON" : "text");
+	return drawn_text(fd);
+}
+
+static void test_empty_window(void)
+{
+	struct moment m = {.stacks = stacks_new(), .gap_us = 1500000, .quality.samples = 3};
+	CLEANUP(free) char *text = plain(&m, false);
+	CLEANUP(free) char *json = plain(&m, true);
+
+	ok(has_prefix(text, "web · 0.0 s, 1.5 s not recorded · 3 samples · 0.00 processors\n"),
+	   "the text begins with the title");
+	ok(strstr(text,
+		  "\n  SELF>   TOTAL  HOW     METHOD\n  TOTAL  KERNEL  FOR          THREAD\n\n"),
+	   "the heads are there without rows");
+	is_str(json,
+	       "{\"name\":\"web\",\"seconds\":0.0,\"gap\":1.5,\"samples\":3,\"lost\":0,"
+	       "\"java_samples\":0,\"java_complete\":0,\"processors\":0.0,\"busy\":{"
+	       "\"application\":0,\"compiler\":0,\"gc\":0,\"jvm\":0,\"kernel\":0},\"methods\":[],"
+	       "\"threads\":[]}\n",
+	       "a window without time has no processors");
+	moment_fini(&m);
+}
+
+static void test_many(void)
+{
+	CLEANUP(str_fini) struct str folded = {0};
+	struct moment m = {.us = 1000000};
+	CLEANUP(free) char *text = NULL;
+	CLEANUP(free) char *json = NULL;
+	size_t methods = 0, rows = 0;
+
+	for (int i = 0; i < JSON_METHODS + 5; i++)
+		str_addf(&folded, "thread%d;method%d 1\n", i, i);
+	m.stacks = stacks_of(folded.buf);
+	text = plain(&m, false);
+	json = plain(&m, true);
+	for (const char *at = text; (at = strstr(at, "  method")); at++)
+		methods++;
+	for (const char *at = text; (at = strstr(at, "  thread")); at++)
+		rows++;
+	is_int((int64_t)methods, PLAIN_METHODS, "the text has the first methods");
+	is_int((int64_t)rows, PLAIN_THREADS, "and the first threads");
+	methods = rows = 0;
+	for (const char *at = json; (at = strstr(at, "\"method")); at++)
+		methods += has_prefix(at, "\"methods") ? 0 : 1;
+	for (const char *at = json; (at = strstr(at, "\"thread")); at++)
+		rows += has_prefix(at, "\"threads") ? 0 : 1;
+	is_int((int64_t)methods, JSON_METHODS, "JSON has more methods");
+	is_int((int64_t)rows, JSON_METHODS + 5, "and all threads");
+	moment_fini(&m);
+}
+
 int main(void)
 {
+	test_empty_window();
+	test_many();
 	test_title();
 	test_shares();
 	test_threads();
