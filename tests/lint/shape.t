@@ -12,12 +12,12 @@ BUDGET = """
 agent-jni 1880
 common 2300
 hook 2580
-host/calltree 1200
+host/calltree 1190
 host/cmd 1940
 host/discover 1320
 host/doctor 1330
 host/elf 660
-host/format 3820
+host/format 3805
 host/jit 1620
 host/perf 1280
 host/profile 920
