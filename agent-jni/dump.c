@@ -124,8 +124,8 @@ static void dump_write(int fd, const struct request *request, const void *vm,
 	if (c->is_open && is_map)
 		hs_dump_map(&c->memory.source, &sink, c->work, &result);
 	else if (c->is_open && c->is_series)
-		hs_dump_delta(&c->memory.source, &sink, c->work, c->state, request->keep == 0,
-			      &result);
+		hs_dump_delta(&c->memory.source, &sink, c->work, c->state,
+			      request->named || request->keep == 0, &result);
 	else if (c->is_open)
 		hs_dump_snapshot(&c->memory.source, &sink, c->work, &result);
 	trailer->status = result.status;

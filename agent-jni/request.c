@@ -72,6 +72,8 @@ static bool word_parse(struct text_scanner word, struct request *ret)
 		return number_parse(word, UINT32_MAX, &ret->since);
 	if (scan_word(&word, "keep="))
 		return number_parse(word, KEEP_MAX, &ret->keep);
+	if (scan_word(&word, "named="))
+		return bool_parse(word, &ret->named);
 	return true;
 }
 
@@ -99,6 +101,7 @@ bool options_parse(const char *text, struct load_options *ret)
 	ret->has_request = false;
 	ret->request.since = 0;
 	ret->request.keep = 0;
+	ret->request.named = false;
 	copy(scan_of(DFG_OUT_PATH), ret->dir, sizeof(ret->dir));
 	copy(scan_of(DFG_CTL_PATH), ret->ctl, sizeof(ret->ctl));
 	while (s.len > 0) {
@@ -115,6 +118,7 @@ bool request_parse(const char *line, size_t len, struct request *ret)
 
 	ret->since = 0;
 	ret->keep = 0;
+	ret->named = false;
 	if (!scan_word(&s, "dfg1 dump seq=") || !numbers_parse(&s, " host_pid=", ret) ||
 	    !scan_word(&s, " out="))
 		return false;
@@ -135,6 +139,7 @@ bool request_from_pid(uint32_t host_pid, struct request *ret)
 	ret->seq = 0;
 	ret->since = 0;
 	ret->keep = 0;
+	ret->named = false;
 	ret->host_pid = host_pid;
 	text_adds(&name, "perf-");
 	text_addu(&name, host_pid);

@@ -13,6 +13,7 @@ struct request {
 	uint32_t host_pid;
 	uint32_t since;		  /* 0: a whole snapshot */
 	uint32_t keep;		  /* seconds; 0: keep nothing */
+	bool named;		  /* a delta walks all classes */
 	char name[256];		  /* of the output file */
 	char dir[AGENT_PATH_MAX]; /* the share that contains it */
 };

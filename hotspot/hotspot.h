@@ -94,10 +94,10 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
  *
  * All methods of new classes are written (JDK 9 and later): in the next delta if their loader is
  * new, too, else in the first delta half a second later, which also has thread names. Methods of
- * older classes that have begun to run are found with `last` only, which walks all classes and
+ * older classes that have begun to run are found with `named` only, which walks all classes and
  * writes the methods that no snapshot has (JDK 8: all of them). */
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
-		   void *state, bool last, struct hs_result *ret);
+		   void *state, bool named, struct hs_result *ret);
 
 /* Finds the first entry that the JVM's tables lack ("CodeHeap::_memory"), after a dump with
  * DFG_DUMP_NO_TABLES or DFG_DUMP_PARTLY. False: none. */

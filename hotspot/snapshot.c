@@ -284,7 +284,7 @@ static bool fixed_read(struct hs_snapshot *s)
 }
 
 /* Adds the methods of classes to the set. Returns the header's flag for that. */
-static uint32_t methods_list(struct hs_snapshot *s, uint64_t time, bool last)
+static uint32_t methods_list(struct hs_snapshot *s, uint64_t time, bool named)
 {
 	struct hs_loaders *loaders = s->state ? &s->state->loaders : NULL;
 	enum hs_methods_of of = s->with_rare ? HS_METHODS_OF_NEW : HS_METHODS_OF_NEW_LOADERS;
@@ -293,10 +293,10 @@ static uint32_t methods_list(struct hs_snapshot *s, uint64_t time, bool last)
 	uint32_t count = s->methods.count;
 
 	/* Memory of unloaded methods is reused; a list of all methods shows which. */
-	if (s->delta && !last && !hs_loaders_due(loaders, time))
+	if (s->delta && !named && !hs_loaders_due(loaders, time))
 		return 0;
 	complete = hs_methods_walk(&s->hs, &s->methods, loaders, HS_METHODS_OF_ALL);
-	if (last && new) {
+	if (named && new) {
 		/* Except those of new classes, which may be where others were. */
 		methods_skip_written(s, count);
 		return complete ? SNAP_METHODS_NAMED : 0;
@@ -310,12 +310,12 @@ static uint32_t methods_list(struct hs_snapshot *s, uint64_t time, bool last)
 
 /* False: the sink is full. */
 static bool records_write(struct hs_snapshot *s, const struct hs_heaps *heaps, uint64_t time,
-			  bool last)
+			  bool named)
 {
 	uint32_t listed;
 
-	s->with_rare = !s->delta || last || time - s->state->rare_time >= HS_RARE_NS;
-	if (!head_write(s, time, methods_list(s, time, last)))
+	s->with_rare = !s->delta || named || time - s->state->rare_time >= HS_RARE_NS;
+	if (!head_write(s, time, methods_list(s, time, named)))
 		return false;
 	listed = s->methods.count;
 	hs_batch_refresh(s);
@@ -333,7 +333,7 @@ static bool records_write(struct hs_snapshot *s, const struct hs_heaps *heaps, u
 	return end_write(s);
 }
 
-static void snapshot_write(struct hs_snapshot *s, bool last)
+static void snapshot_write(struct hs_snapshot *s, bool named)
 {
 	uint64_t time = hs_clock_ns();
 	struct hs_heaps heaps;
@@ -348,7 +348,7 @@ static void snapshot_write(struct hs_snapshot *s, bool last)
 	bounds_read(s, &heaps);
 	if (s->state)
 		hs_state_begin(s->state, s->fixed.head.code_low);
-	if (records_write(s, &heaps, time, last) && s->state && s->result->status == DFG_DUMP_OK)
+	if (records_write(s, &heaps, time, named) && s->state && s->result->status == DFG_DUMP_OK)
 		hs_state_commit(s->state);
 	else if (s->state)
 		hs_state_reset(s->state);
@@ -364,10 +364,10 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
 }
 
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
-		   void *state, bool last, struct hs_result *ret)
+		   void *state, bool named, struct hs_result *ret)
 {
 	dump_init(work, source, sink, state, ret);
-	snapshot_write(work, last);
+	snapshot_write(work, named);
 }
 
 void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, void *work,

@@ -170,7 +170,7 @@ int agent_load(const struct jvm *j, const struct dump *d, bool debug_info, struc
 		str_adds(&options, ",dns=1");
 	if (d) {
 		str_addf(&options, ",request=seq:%u:%d:%s", d->seq, (int)j->pid, d->name);
-		str_addf(&options, ",since=%u,keep=%u", d->since, d->keep);
+		str_addf(&options, ",since=%u,keep=%u,named=%d", d->since, d->keep, d->named);
 	}
 	req.options = options.buf;
 	if (attach_load(&req, &code, err) != ATTACH_OK)

@@ -186,6 +186,8 @@ int dump_request(struct agent_share *s, const struct dump *d, const struct jvm *
 		str_addf(&line, " since=%u", d->since);
 	if (d->keep)
 		str_addf(&line, " keep=%u", d->keep);
+	if (d->named)
+		str_adds(&line, " named=1");
 	str_adds(&line, "\n");
 	return fs_replace_file(s->ctlfd, name, 0444, line.buf, line.len, err);
 }

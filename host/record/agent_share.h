@@ -29,6 +29,7 @@ struct dump {
 	uint32_t seq;
 	uint32_t since;	     /* the answer to which this one is to be a delta; 0: whole */
 	uint32_t keep;	     /* seconds for which the agent caches its state; 0: not at all */
+	bool named;	     /* with the methods of older classes that have begun to run */
 	int64_t clock_ahead; /* of the JVM's CLOCK_MONOTONIC, ns: see proc_clock_ahead */
 };
 
@@ -52,7 +53,7 @@ void agent_share_close(struct agent_share *s);
 int agent_share_signal(const struct agent_share *s, pid_t nspid);
 
 /* Creates the file for a dump of the process, owned by its user, and numbers the request. `wish`
- * has is_map, since and keep. */
+ * has is_map, since, keep and named. */
 MUST_CHECK int dump_create(struct agent_share *s, const struct jvm *j, const struct dump *wish,
 			   struct dump *ret, struct err *err);
 

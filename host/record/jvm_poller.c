@@ -132,9 +132,11 @@ static int poller_wait_first(struct poller *p, struct session_jvm *jvm, struct e
 	return -1;
 }
 
-static void poller_command(struct poller *p, char command)
+static void poller_command(struct poller *p, enum snapshot_command command)
 {
-	(void)!write(p->commands, &command, 1);
+	uint8_t byte = command;
+
+	(void)!write(p->commands, &byte, 1);
 }
 
 static bool poller_has_ended(const struct poller *p)

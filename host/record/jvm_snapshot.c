@@ -131,10 +131,13 @@ static int dump(struct snapshots *s, const struct dump *wish, int to, struct dum
 	return rc;
 }
 
-static int take_by_agent(struct snapshots *s, bool last, struct snapshot_result *ret,
-			 struct err *err)
+static int take_by_agent(struct snapshots *s, enum snapshot_command what,
+			 struct snapshot_result *ret, struct err *err)
 {
-	const struct dump wish = {.fd = -1, .since = s->seq, .keep = last ? 0 : KEEP};
+	const struct dump wish = {.fd = -1,
+				  .since = s->seq,
+				  .keep = what == SNAPSHOT_LAST ? 0 : KEEP,
+				  .named = what == SNAPSHOT_NEXT};
 	struct dump_answer answer;
 
 	if (dump(s, &wish, s->to, &answer, err) < 0)
@@ -173,8 +176,8 @@ static void take_map(struct snapshots *s, int maps)
 
 /* ---- by the host ---- */
 
-static int take_by_host(struct snapshots *s, bool last, struct snapshot_result *ret,
-			struct err *err)
+static int take_by_host(struct snapshots *s, enum snapshot_command what,
+			struct snapshot_result *ret, struct err *err)
 {
 	uint64_t began = clock_us();
 	struct hs_result result;
@@ -183,10 +186,10 @@ static int take_by_host(struct snapshots *s, bool last, struct snapshot_result *
 	if (!s->host &&
 	    memory_reader_open(s->jvm, !s->config->keep_flags, s->to, &s->host, err) < 0)
 		return -1;
-	if (memory_reader_dump(s->host, last, &result, &cpu, err) < 0)
+	if (memory_reader_dump(s->host, what != SNAPSHOT_CHANGES, &result, &cpu, err) < 0)
 		return err_wrap(err, "read process %d", (int)s->jvm->pid);
 	note_status(s, "host", (uint32_t)result.status);
-	if (last && *memory_reader_missing(s->host))
+	if (what == SNAPSHOT_LAST && *memory_reader_missing(s->host))
 		set_note(s, "host: HotSpot's tables of this JVM lack %s",
 			 memory_reader_missing(s->host));
 	*ret = (struct snapshot_result){
@@ -202,18 +205,19 @@ static int take_by_host(struct snapshots *s, bool last, struct snapshot_result *
 
 /* ---- by the source that works ---- */
 
-typedef int take_fn(struct snapshots *s, bool last, struct snapshot_result *ret, struct err *err);
+typedef int take_fn(struct snapshots *s, enum snapshot_command what, struct snapshot_result *ret,
+		    struct err *err);
 
 /* Removes what a failed snapshot has left. */
-static int take_whole(struct snapshots *s, take_fn *take, bool last, struct snapshot_result *ret,
-		      struct err *err)
+static int take_whole(struct snapshots *s, take_fn *take, enum snapshot_command what,
+		      struct snapshot_result *ret, struct err *err)
 {
 	off_t before = lseek(s->to, 0, SEEK_END);
 	struct err ignored;
 
 	if (before < 0)
 		return err_set(err, errno, "write the snapshot");
-	if (take(s, last, ret, err) == 0)
+	if (take(s, what, ret, err) == 0)
 		return 0;
 	s->seq = 0;
 	if (ftruncate(s->to, before) < 0 || lseek(s->to, before, SEEK_SET) < 0)
@@ -222,37 +226,37 @@ static int take_whole(struct snapshots *s, take_fn *take, bool last, struct snap
 }
 
 /* Tries the other source where the first one fails; the note says why it did. */
-static int take_first(struct snapshots *s, take_fn *one, take_fn *other, bool last,
+static int take_first(struct snapshots *s, take_fn *one, take_fn *other, enum snapshot_command what,
 		      struct snapshot_result *ret, struct err *err)
 {
 	struct err why;
-	int rc = take_whole(s, one, last, ret, err);
+	int rc = take_whole(s, one, what, ret, err);
 
 	if (rc == 0)
 		return 0;
 	why = *err;
 	if (err->code != ENOSPC)
-		rc = take_whole(s, other, last, ret, err);
+		rc = take_whole(s, other, what, ret, err);
 	set_note(s, "%s", why.msg);
 	return rc;
 }
 
 /* Takes the next one; nothing is left of one that failed. The last goes through all classes, and
  * the agent caches nothing after it. Fails with ENOSPC where the file system is full. */
-static int snapshots_take(struct snapshots *s, bool last, struct snapshot_result *ret,
-			  struct err *err)
+static int snapshots_take(struct snapshots *s, enum snapshot_command what,
+			  struct snapshot_result *ret, struct err *err)
 {
 	const struct record_config *c = s->config;
 
 	if (c->source == SOURCE_AGENT)
-		return take_whole(s, take_by_agent, last, ret, err);
+		return take_whole(s, take_by_agent, what, ret, err);
 	if (c->source == SOURCE_HOST || (s->host && !s->by_agent))
-		return take_whole(s, take_by_host, last, ret, err);
+		return take_whole(s, take_by_host, what, ret, err);
 	if (s->by_agent || c->trigger != TRIGGER_AUTO || agent_is_resident(s->jvm) ||
 	    (!s->container->is_single && agent_loads_silently(s->jvm)))
-		return take_first(s, take_by_agent, take_by_host, last, ret, err);
+		return take_first(s, take_by_agent, take_by_host, what, ret, err);
 	set_note(s, "no agent is resident in the JVM");
-	return take_first(s, take_by_host, take_by_agent, last, ret, err);
+	return take_first(s, take_by_host, take_by_agent, what, ret, err);
 }
 
 /* ---- the series ---- */
@@ -272,11 +276,11 @@ static void report(struct snapshots *s, const struct snapshot_result *one, uint6
 }
 
 /* Takes one and measures its cost in microseconds. */
-static int take_measured(struct snapshots *s, bool last, struct snapshot_result *one,
-			 uint64_t *ret_cost)
+static int take_measured(struct snapshots *s, enum snapshot_command what,
+			 struct snapshot_result *one, uint64_t *ret_cost)
 {
 	uint64_t cpu = clock_cpu_us(), wall = clock_us();
-	int rc = snapshots_take(s, last, one, &s->report->err);
+	int rc = snapshots_take(s, what, one, &s->report->err);
 
 	/* Attaching costs time in other processes. */
 	if (s->config->trigger == TRIGGER_LOAD)
@@ -308,9 +312,10 @@ static int next_pause(int pause, const struct snapshot_result *one, uint64_t cos
 	return longer(least, pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS);
 }
 
-/* Waits for a command. True if the next snapshot is the last one; false also when a signal
+/* Waits for a command. Returns SNAPSHOT_CHANGES after the time is over, also when a signal
  * interrupted it. *ret_count: commands. *ret_gone: the JVM has ended. */
-static bool wait_for_command(int commands, int pidfd, int ms, uint32_t *ret_count, bool *ret_gone)
+static enum snapshot_command wait_for_command(int commands, int pidfd, int ms, uint32_t *ret_count,
+					      bool *ret_gone)
 {
 	struct pollfd p[2] = {{.fd = commands, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
 	char buf[64];
@@ -319,31 +324,32 @@ static bool wait_for_command(int commands, int pidfd, int ms, uint32_t *ret_coun
 	*ret_gone = poll(p, 2, ms) > 0 && p[1].revents != 0;
 	*ret_count = 0;
 	if (!p[0].revents)
-		return false;
+		return SNAPSHOT_CHANGES;
 	n = read(commands, buf, sizeof(buf));
 	*ret_count = n > 0 ? (uint32_t)n : 0;
-	return n <= 0 || memchr(buf, SNAPSHOT_LAST, (size_t)n);
+	return n <= 0 || memchr(buf, SNAPSHOT_LAST, (size_t)n) ? SNAPSHOT_LAST : SNAPSHOT_NEXT;
 }
 
 /* Takes deltas until the last one, the end of the JVM, or too many failures. */
 static void take_deltas(struct snapshots *s, int commands, int pidfd)
 {
 	int pause = PAUSE_MIN_MS, failures = 0;
-	bool last = false, gone = false;
+	enum snapshot_command what = SNAPSHOT_CHANGES;
+	bool gone = false;
 	uint64_t cost, before = UINT64_MAX;
 	struct snapshot_result one;
 	uint32_t count;
 	int rc;
 
-	while (!last && failures < FAILURES_MAX) {
-		last = wait_for_command(commands, pidfd, pause, &count, &gone);
+	while (what != SNAPSHOT_LAST && failures < FAILURES_MAX) {
+		what = wait_for_command(commands, pidfd, pause, &count, &gone);
 		if (gone)
 			return;
 		if (lseek(s->to, 0, SEEK_END) > FILE_MAX) {
 			set_note(s, "so much code came and went that not all of it was kept");
 			return;
 		}
-		rc = take_measured(s, last, &one, &cost);
+		rc = take_measured(s, what, &one, &cost);
 		s->report->served += count;
 		if (rc == 0) {
 			failures = 0;
@@ -369,7 +375,7 @@ int snapshots_serve(void *arg)
 	int pidfd = (int)syscall(SYS_pidfd_open, s.jvm->pid, 0);
 	struct snapshot_result one;
 	uint64_t cost;
-	int rc = take_measured(&s, false, &one, &cost);
+	int rc = take_measured(&s, SNAPSHOT_CHANGES, &one, &cost);
 
 	(void)!write(job->first, "", 1);
 	if (rc == 0 && pidfd >= 0)

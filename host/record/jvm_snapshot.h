@@ -23,8 +23,11 @@
 #include "record/config.h"
 
 /* Commands to the child, a byte each. */
-#define SNAPSHOT_NEXT 'n'
-#define SNAPSHOT_LAST 'l'
+enum snapshot_command {
+	SNAPSHOT_CHANGES, /* of the series, without a command */
+	SNAPSHOT_NEXT,	  /* with the methods of older classes that have begun to run */
+	SNAPSHOT_LAST,	  /* the same, and the series ends */
+};
 
 /* Progress of the child, in memory it shares with its parent. */
 struct snapshot_report {

@@ -130,7 +130,7 @@ void jvm_memory_close(struct jvm_memory *m)
 
 /* ---- snapshots by a confined child ---- */
 
-/* The child gets a byte through a socket for each snapshot (1: the last one). A hostile JVM may
+/* The child gets a byte through a socket for each snapshot (1: `named`). A hostile JVM may
  * have taken it over: its replies are only displayed. */
 struct memory_reader {
 	const struct jvm *jvm;
@@ -207,18 +207,18 @@ static int begin(struct reader_job *r, struct err *err)
 	return 0;
 }
 
-static void dump(struct reader_job *r, bool last, struct reader_reply *ret)
+static void dump(struct reader_job *r, bool named, struct reader_reply *ret)
 {
 	struct file_sink sink = {.fd = r->to};
 	struct hs_sink out = {.write = sink_write, .arg = &sink};
 	uint64_t cpu = clock_cpu_us();
 
-	hs_dump_delta(jvm_memory_source(r->memory), &out, r->work, r->state, last, &ret->result);
+	hs_dump_delta(jvm_memory_source(r->memory), &out, r->work, r->state, named, &ret->result);
 	sink_flush(&sink);
 	str_fini(&sink.buf);
 	if (sink.failed)
 		ret->rc = err_set(&ret->err, ENOSPC, "write the snapshot");
-	else if (ret->result.status != DFG_DUMP_OK && (last || ret->result.bytes == 0))
+	else if (ret->result.status != DFG_DUMP_OK && (named || ret->result.bytes == 0))
 		(void)hs_missing(jvm_memory_source(r->memory), r->work, ret->missing);
 	ret->cpu_us = clock_cpu_us() - cpu;
 }
@@ -227,7 +227,7 @@ static int serve(void *arg)
 {
 	struct reader_job *r = arg;
 	struct reader_reply a = {0};
-	bool last, whole = true;
+	bool named, whole = true;
 
 	r->work = mmap(NULL, HS_WORK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		       0);
@@ -235,9 +235,9 @@ static int serve(void *arg)
 	a.rc = r->work == MAP_FAILED ? err_set(&a.err, errno, "memory to read by")
 				     : begin(r, &a.err);
 	while (write(r->socket, &a, sizeof(a)) == sizeof(a) && a.rc == 0 &&
-	       read(r->socket, &last, sizeof(last)) == sizeof(last)) {
+	       read(r->socket, &named, sizeof(named)) == sizeof(named)) {
 		a = (struct reader_reply){0};
-		dump(r, last, &a);
+		dump(r, named, &a);
 		/* Deltas need much less of it than the first snapshot. */
 		if (whole)
 			(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
@@ -317,12 +317,12 @@ const char *memory_reader_missing(const struct memory_reader *h)
 	return h->missing;
 }
 
-int memory_reader_dump(struct memory_reader *h, bool last, struct hs_result *ret,
+int memory_reader_dump(struct memory_reader *h, bool named, struct hs_result *ret,
 		       uint64_t *ret_cpu_us, struct err *err)
 {
 	struct reader_reply a;
 
-	if (send(h->socket, &last, sizeof(last), MSG_NOSIGNAL) < 0)
+	if (send(h->socket, &named, sizeof(named), MSG_NOSIGNAL) < 0)
 		return err_set(err, 0, "the reader crashed");
 	if (receive(h, &a, err) < 0)
 		return -1;

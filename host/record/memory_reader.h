@@ -52,9 +52,9 @@ MUST_CHECK int memory_reader_open(const struct jvm *j, bool debug_info, int to,
 void memory_reader_close(struct memory_reader *r); /* NULL is fine */
 
 /* Writes a snapshot: the first is whole, later ones are deltas, but whole again after one that
- * failed. `last`: see hs_dump_delta. *ret_cpu_us: processor time it cost. Fails with ENOSPC where
+ * failed. `named`: see hs_dump_delta. *ret_cpu_us: processor time it cost. Fails with ENOSPC where
  * `to` is full, and with code 0 where nothing could be read. */
-MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool last, struct hs_result *ret,
+MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool named, struct hs_result *ret,
 				  uint64_t *ret_cpu_us, struct err *err);
 
 /* Names what the JVM's tables lacked in the last snapshot or failure (hs_missing); "": nothing. */

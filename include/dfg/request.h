@@ -3,15 +3,15 @@
  *
  * REQUEST. One line of text, at most DFG_REQUEST_MAX bytes including the newline:
  *
- *	dfg1 dump seq=<u32> host_pid=<pid> out=<name>[ since=<u32>][ keep=<seconds>]\n
+ *	dfg1 dump seq=<u32> host_pid=<pid> out=<name>[ since=<u32>][ keep=<seconds>][ named=1]\n
  *
  * <name> is a plain file name (no '/') in the share, of a file the host has created (see below). A
  * name that ends in ".snap" requests a snapshot (snapshot.h), any other a map. With keep=, at most
  * 60, the agent remembers for that many seconds which code it has written; a request with since=
  * the number of that answer is then answered by a delta (SNAP_DELTA in its head), or by a whole
  * snapshot if the memory has expired. Without keep= the agent forgets: such a delta is the last of
- * its series, and walks all classes (hs_dump_delta). The agent remembers one series at a time.
- * since=0 and keep=0 are the defaults. Unknown keys are ignored.
+ * its series. It walks all classes (hs_dump_delta), as does one with named=1. The agent remembers
+ * one series at a time. since=0, keep=0 and named=0 are the defaults. Unknown keys are ignored.
  *
  * The request reaches the agent in one of three ways:
  *
@@ -23,9 +23,9 @@
  *           request is seq=0, out=perf-<host_pid>.map.
  *   load    Agent_OnAttach or Agent_OnLoad with these options, separated by commas:
  *           dir=<share>, ctl=<control directory>, signal=<n>, request=seq:<u32>:<host_pid>:<name>,
- *           since=<u32>, keep=<seconds>, dns=<0 or 1>
+ *           since=<u32>, keep=<seconds>, named=<0 or 1>, dns=<0 or 1>
  *           All are optional; dir and ctl default to DFG_OUT_PATH and DFG_CTL_PATH, unknown ones
- *           are ignored; since and keep belong to the request. dns=1 sets the JVM's flag
+ *           are ignored; since, keep and named belong to the request. dns=1 sets the JVM's flag
  *           DebugNonSafepoints at once: code compiled from then on maps each instruction to its
  *           inlined method, not only safepoints. Loading twice is harmless: the resident agent
  *           serves the request.

@@ -9,7 +9,7 @@ import subprocess
 
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
-agent-jni 1880
+agent-jni 1890
 common 2300
 hook 2580
 host/calltree 1190

@@ -54,6 +54,11 @@ static void test_lines(void)
 	is_str(o.name, "a.snap", "its file");
 	is_int(o.since, 7, "the one before");
 	is_int(o.keep, 60, "seconds to remember it");
+	ok(!o.named, "a delta does not walk all classes without a request for it");
+	ok(line_ok("dfg1 dump seq=8 host_pid=2 out=a.snap named=1\n", &o) && o.named,
+	   "a delta walks all classes with named=1");
+	ok(!line_ok("dfg1 dump seq=8 host_pid=2 out=a.snap named=2\n", &o),
+	   "named= takes 0 and 1 only");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		ok(!line_ok(bad[i], &o), "refused: line %zu", i);
 	ok(!request_parse("dfg1 dump seq=1 host_pid=2 out=a\0b\n", 35, &o),
@@ -107,7 +112,10 @@ static void test_options(void)
 	ok(options_parse("since=3,keep=30,request=seq:4:1:a", &o) && o.request.since == 3 &&
 		   o.request.keep == 30,
 	   "a delta");
-	ok(options_parse("request=seq:4:1:a", &o) && o.request.since == 0 && o.request.keep == 0,
+	ok(options_parse("named=1,request=seq:4:1:a", &o) && o.request.named,
+	   "a request by load can want all methods");
+	ok(options_parse("request=seq:4:1:a", &o) && !o.request.named &&
+		   o.request.since == 0 && o.request.keep == 0,
 	   "no delta");
 	ok(options_parse("verbose,colour=red,dir=/s,", &o), "what is unknown is ignored");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)

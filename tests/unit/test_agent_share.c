@@ -259,8 +259,13 @@ static void test_request(void)
 {
 	static const struct {
 		uint32_t since, keep;
+		bool named;
 		const char *end;
-	} rows[] = {{0, 0, ""}, {5, 0, " since=5"}, {0, 30, " keep=30"}, {1, 1, " since=1 keep=1"}};
+	} rows[] = {{0, 0, false, ""},
+		    {5, 0, false, " since=5"},
+		    {0, 30, false, " keep=30"},
+		    {1, 1, false, " since=1 keep=1"},
+		    {1, 1, true, " since=1 keep=1 named=1"}};
 	struct jvm j = a_jvm();
 	struct agent_share s;
 	struct stat st;
@@ -273,6 +278,7 @@ static void test_request(void)
 
 		if (create(&s, &j, rows[i].since, rows[i].keep, &d) < 0)
 			abort();
+		d.named = rows[i].named;
 		want = xasprintf("dfg1 dump seq=%zu host_pid=4711 out=%s%s\n", 9 + i, d.name,
 				 rows[i].end);
 		is_int(dump_request(&s, &d, &j, &err), 0, "request %zu is written", i);

@@ -57,6 +57,18 @@ ok "SIGKILL leaves its directory" test -n "$(ls "$DFG_ROOT/top")"
 "$dfg_top" --plain -n 1 late >/dev/null 2>&1
 ok "  which the next one removes" nothing_left
 
+# A method that runs for the first time after the first snapshot, of a class that was loaded before it.
+SHOP_MAIN="Late again" shop_start again -Xint
+"$dfg_top" --json again >"$SHOP/json" 2>"$SHOP/err" &
+top=$!
+wait_for lines "$SHOP/json" 1
+touch "$SHOP/again/tmp/go"
+ok "an interpreted method of an old class has its name" wait_for hottest Late.again
+ok "  in the first window that it runs in" jq -se 'all(.methods[0].name != "[stale]")' "$SHOP/json"
+kill -TERM "$top"
+wait "$top"
+shop_stop again
+
 # Another stretch of the recording, since a process came that perf did not know.
 "$dfg_top" --json -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
 top=$!
