@@ -24,9 +24,9 @@
 
 /* Commands to the child, a byte each. */
 enum snapshot_command {
-	SNAPSHOT_CHANGES, /* of the series, without a command */
-	SNAPSHOT_NEXT,	  /* with the methods of older classes that have begun to run */
-	SNAPSHOT_LAST,	  /* the same, and the series ends */
+	SNAPSHOT_CHANGES,    /* of the series, without a command */
+	SNAPSHOT_NEXT = 'n', /* with the methods of older classes that have begun to run */
+	SNAPSHOT_LAST = 'l', /* the same, and the series ends */
 };
 
 /* Progress of the child, in memory it shares with its parent. */

@@ -21,7 +21,7 @@ host/format 3805
 host/jit 1620
 host/perf 1280
 host/profile 920
-host/record 4110
+host/record 4120
 host/report 2280
 host/session 640
 host/setup 1955
