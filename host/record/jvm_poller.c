@@ -134,7 +134,7 @@ static int poller_wait_first(struct poller *p, struct session_jvm *jvm, struct e
 
 static void poller_command(struct poller *p, enum snapshot_command command)
 {
-	uint8_t byte = command;
+	char byte = (char)command;
 
 	(void)!write(p->commands, &byte, 1);
 }
