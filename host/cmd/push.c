@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-push, in libexec: sends a profile for dfg-trigger, which starts it without privileges. stdin
  * has lines to add to the request's header, HEADER_BYTES of them, and then the profile. Prints why
- * it failed. Nothing of libcurl is freed. */
+ * it failed. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -82,6 +82,7 @@ int main(int argc, char **argv)
 	CLEANUP(free) char *headers = NULL;
 	uint64_t header_bytes;
 	long status = 0;
+	struct curl_slist *lines;
 	struct err err;
 	CURLcode rc;
 	CURL *c;
@@ -94,10 +95,14 @@ int main(int argc, char **argv)
 	if (!c)
 		return fail("libcurl cannot be initialised");
 	headers = xstrndup(input.buf ? input.buf : "", header_bytes);
-	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers_of(headers));
+	lines = headers_of(headers);
+	curl_easy_setopt(c, CURLOPT_HTTPHEADER, lines);
 	prepare(c, argv[1], input.buf ? input.buf + header_bytes : "", input.len - header_bytes,
 		&reply);
 	rc = curl_easy_perform(c);
 	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_cleanup(c);
+	curl_slist_free_all(lines);
+	curl_global_cleanup();
 	return rc == CURLE_OK ? judge(status, &reply) : fail(curl_easy_strerror(rc));
 }

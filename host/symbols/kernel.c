@@ -178,12 +178,14 @@ static bool find_in_text(const struct kallsyms *ks, uint64_t addr, struct kernel
 		s = line_at(ks, ks->modules[at - 1].value);
 	if (at < ks->count && (!next.start || ks->modules[at].key < next.start))
 		next = line_at(ks, ks->modules[at].value);
+	if (!s.start)
+		return false;
 	page = (s.start + 2 * (uint64_t)PAGE - 1) & ~(uint64_t)(PAGE - 1);
 	end = page > s.start ? page : UINT64_MAX;
 	if (next.start && (same_module(&s, &next) || next.start < page))
 		end = next.start;
 	*ret = (struct kernel_symbol){.start = s.start, .end = end, .name = s.name, .len = s.len};
-	return s.start && addr < end;
+	return addr < end;
 }
 
 /* ---- with what is loaded and unloaded ---------------------------------------------------- */

@@ -57,7 +57,8 @@ static void serve(int listener, const char *answer)
 	char buf[4096];
 	ssize_t n;
 
-	while (!memmem(request.buf, request.len, PROFILE, sizeof(PROFILE) - 1) &&
+	while (!(request.buf &&
+		 memmem(request.buf, request.len, PROFILE, sizeof(PROFILE) - 1)) &&
 	       (n = read(fd, buf, sizeof(buf))) > 0)
 		str_add(&request, buf, (size_t)n);
 	put("request", 0600, request.buf, request.len);

@@ -274,10 +274,10 @@ int main(void)
 	setenv("LINES", "10", 1);
 	setenv("COLUMNS", "80", 1);
 	unsetenv("NO_COLOR");
-	if (setupterm(NULL, STDOUT_FILENO, &failed) != OK) {
-		printf("1..0 # SKIP the terminal xterm-256color is not known\n");
-		return 0;
-	}
+	/* Of ncurses-base, which each Debian has. */
+	if (setupterm(NULL, STDOUT_FILENO, &failed) != OK)
+		abort();
+	del_curterm(cur_term);
 	if (pipe2(keyboard, O_CLOEXEC) < 0)
 		abort();
 	begin(&s);
