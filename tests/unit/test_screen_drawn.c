@@ -3,7 +3,6 @@
  * whose keyboard is a pipe. */
 #include <fcntl.h>
 #include <ncurses.h>
-#include <term.h>
 #include <unistd.h>
 
 #include "lib/drawn.h"
@@ -267,17 +266,12 @@ static void test_narrow(void)
 int main(void)
 {
 	struct screen s;
-	int failed;
 
 	setenv("LC_ALL", "C.UTF-8", 1);
 	setenv("TERM", "xterm-256color", 1);
 	setenv("LINES", "10", 1);
 	setenv("COLUMNS", "80", 1);
 	unsetenv("NO_COLOR");
-	/* Of ncurses-base, which each Debian has. */
-	if (setupterm(NULL, STDOUT_FILENO, &failed) != OK)
-		abort();
-	del_curterm(cur_term);
 	if (pipe2(keyboard, O_CLOEXEC) < 0)
 		abort();
 	begin(&s);
