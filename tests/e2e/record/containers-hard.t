@@ -32,7 +32,8 @@ gone() {
 	cp "$(readlink -f "$perf")" "$SHOP/gone/perf"
 	cat >"$SHOP/gone/shot" <<-END
 		#!/bin/sh
-		$SHOP/gone/perf "\$@" & perf=\$!
+		exec 3<&0 # of what runs in the background stdin is /dev/null: perf's answers go through it
+		$SHOP/gone/perf "\$@" <&3 & perf=\$!
 		trap 'kill -INT \$perf' INT
 		wait \$perf
 		wait \$perf
