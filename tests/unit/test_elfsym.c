@@ -7,6 +7,7 @@
 #include <link.h>
 
 #include "common/fs.h"
+#include "lib/elfmake.h"
 #include "lib/tap.h"
 #include "lib/textfile.h"
 
@@ -160,11 +161,153 @@ static void test_damaged(void)
 	ok(elfsym_open(-1, -1, &err) == NULL, "%s", err.msg);
 }
 
+/* A made file with these tables and this build id; "" and 0: none. */
+static int made(const char *symtab, const char *dynsym, uint8_t id)
+{
+	static const uint32_t starts[] = {0x1010, 0x1200};
+	CLEANUP(str_fini) struct str file = {0};
+	struct elfmake m;
+
+	elfmake_start(&m);
+	if (*symtab)
+		elfmake_symbols(&m, SHT_SYMTAB, symtab);
+	if (*dynsym)
+		elfmake_symbols(&m, SHT_DYNSYM, dynsym);
+	if (id)
+		elfmake_build_id(&m, id);
+	elfmake_starts(&m, starts, 2, 2);
+	elfmake_end(&m, &file);
+	while (file.len < 0x3000)
+		str_addc(&file, 0);
+	return file_of(file.buf, file.len);
+}
+
+/* "start-end name" at an offset, or "". */
+static const char *found_at(const struct elfsym *es, uint64_t offset)
+{
+	static char buf[128];
+	struct elf_symbol s;
+
+	buf[0] = '\0';
+	if (elfsym_find(es, offset, &s))
+		snprintf(buf, sizeof(buf), "%llx-%llx %.40s%s", (unsigned long long)s.start,
+			 (unsigned long long)s.end, s.name, s.plt ? "@plt" : "");
+	return buf;
+}
+
+/* Which symbol has an address, and where it ends. */
+static void test_ranges(void)
+{
+	static const struct {
+		const char *symbols, *want, *what;
+		uint64_t offset;
+	} t[] = {
+		{"a@1010+10", "1010-1020 a", "the first byte of a function is its own", 0x1010},
+		{"a@1010+10", "1010-1020 a", "the last byte of a function is its own", 0x101f},
+		{"a@1010+10", "", "the byte after a function is nobody's", 0x1020},
+		{"a@1010+10", "", "the byte before a function is nobody's", 0x100f},
+		{"b@1020+10 a@1010+10", "1010-1020 a", "symbols need no order", 0x101f},
+		{"b@1020+10 a@1010+10", "1020-1030 b", "the next function begins there", 0x1020},
+		{"a@1010+0 b@1020+10", "1010-1020 a", "one without a size ends at the next",
+		 0x101f},
+		{"a@1010+0", "1010-2000 a", "the last without a size ends with its page", 0x1fff},
+		{"a@1fff+0", "1fff-2000 a", "the last byte of a page has its symbol", 0x1fff},
+		{"a@1010+100 b@1020+10", "1020-1030 b", "the nearest function counts", 0x1025},
+		{"a@1010+100 b@1020+10", "1010-1110 a", "a longer one goes on after it", 0x1030},
+		{"aa@1010+10 a@1010+20", "1010-1020 aa", "of one address the better one counts",
+		 0x1010},
+		{"a@1010+20 aa@1010+10", "1010-1020 aa", "the order does not matter to that",
+		 0x1010},
+		{"a@1010+10", "", "an offset outside of all segments has none", 0x2000},
+	};
+	uint64_t start = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(close_fd) int fd = made(t[i].symbols, "", 0);
+		CLEANUP(elfsym_close) struct elfsym *es = NULL;
+		struct err err;
+
+		es = elfsym_open(fd, -1, &err);
+		if (!es)
+			abort();
+		is_str(found_at(es, t[i].offset), t[i].want, "%s", t[i].what);
+		ok(elfsym_start(es, 0x1018, &start) && start == 0x1010,
+		   "its function begins at 0x1010");
+		ok(elfsym_start(es, 0x1208, &start) && start == 0x1200,
+		   "the other begins at 0x1200");
+		ok(!elfsym_start(es, 0x2000, &start), "outside of all segments none begins");
+	}
+}
+
+/* A symbol that extends over many others is found over so many of them only. */
+static void test_look_back(void)
+{
+	for (unsigned between = 62; between <= 65; between++) {
+		CLEANUP(str_fini) struct str symbols = {0};
+		CLEANUP(close_fd) int fd = -1;
+		CLEANUP(elfsym_close) struct elfsym *es = NULL;
+		struct err err;
+
+		str_adds(&symbols, "long@1010+800");
+		for (unsigned i = 0; i < between; i++)
+			str_addf(&symbols, " s@%x+4", 0x1020 + 8 * i);
+		fd = made(symbols.buf, "", 0);
+		es = elfsym_open(fd, -1, &err);
+		is_str(found_at(es, 0x1700), between < 64 ? "1010-1810 long" : "",
+		       "a function over %u others", between);
+	}
+}
+
+/* Which of the tables count. */
+static void test_tables(void)
+{
+	static const struct {
+		const char *symtab, *dynsym, *debug, *want, *what;
+		uint8_t id, debug_id;
+	} t[] = {
+		{"a@1010+10", "b@1010+20", "c@1010+30", "1010-1020 a", "all symbols come first", 1,
+		 1},
+		{"", "b@1010+20", "c@1010+30", "1010-1040 c", "then those of the debug file", 1, 1},
+		{"", "b@1010+20", "c@1010+30", "1010-1030 b",
+		 "a debug file of another build is no use", 1, 2},
+		{"", "b@1010+20", "c@1010+30", "1010-1030 b", "one without a build id is no use", 1,
+		 0},
+		{"", "b@1010+20", "c@1010+30", "1010-1040 c",
+		 "without a build id any debug file counts", 0, 2},
+		{"", "b@1010+20", "c@1010+30", "1010-1040 c", "without two build ids it counts", 0,
+		 0},
+		{"", "b@1010+20", "", "1010-1030 b", "an empty debug file leaves what is exported",
+		 1, 1},
+		{"", "", "", "", "a file without symbols has none", 1, 1},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(close_fd) int fd = made(t[i].symtab, t[i].dynsym, t[i].id);
+		CLEANUP(close_fd) int debug = made(t[i].debug, "", t[i].debug_id);
+		CLEANUP(elfsym_close) struct elfsym *es = NULL;
+		const uint8_t *id = NULL;
+		struct err err;
+		size_t len;
+
+		es = elfsym_open(fd, debug, &err);
+		if (!es)
+			abort();
+		is_str(found_at(es, 0x1010), t[i].want, "%s", t[i].what);
+		len = elfsym_build_id(es, &id);
+		ok(t[i].id ? len == 20 && id[0] == t[i].id && id[19] == t[i].id : len == 0,
+		   "the build id is the file's own");
+	}
+}
+
 int main(void)
 {
 	test_own();
 	test_library();
 	test_small();
 	test_damaged();
+	test_ranges();
+	test_look_back();
+	test_tables();
+	elfsym_close(NULL);
 	return tap_done();
 }
