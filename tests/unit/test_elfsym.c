@@ -195,7 +195,7 @@ static const char *found_at(const struct elfsym *es, uint64_t offset)
 	return buf;
 }
 
-/* Which symbol has an address, and where it ends. */
+/* Checks which symbol has an address, and where it ends. */
 static void test_ranges(void)
 {
 	static const struct {
@@ -258,7 +258,7 @@ static void test_look_back(void)
 	}
 }
 
-/* Which of the tables count. */
+/* Checks which of the tables count. */
 static void test_tables(void)
 {
 	static const struct {
