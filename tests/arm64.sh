@@ -11,12 +11,13 @@ cd "$(dirname "$0")/.."
 #	test_confine test_debug_files test_gather test_inputs	it has no seccomp filters
 #	test_agent_client test_agent_share test_doctor test_fs test_setup	it has no openat2
 #	test_change test_containerd test_docker test_doctor_findings	it has no openat2
+#	test_hook_container test_hook_state	it has no openat2
 #	test_containers test_daemon test_jvm test_proc test_perf test_record_run test_session_files
 #	test_jvm_poller test_memory_reader test_targets	its own threads, files and arguments are in /proc
 #	test_push_send			it runs no other program
 #	test_child			it keeps signal 32 to itself
 #	test_screen_drawn		ncurses crashes in it when it reads the keys of a terminal (_nc_init_keytry)
-unable="test_change test_containerd test_docker test_doctor_findings test_agent_client test_jvm_poller test_memory_reader test_session_files test_targets test_agent_share test_confine test_containers test_jvm test_daemon test_debug_files test_doctor test_fs test_gather test_inputs test_proc test_perf test_record_run test_child test_setup test_push_send test_screen_drawn"
+unable="test_hook_container test_hook_state test_change test_containerd test_docker test_doctor_findings test_agent_client test_jvm_poller test_memory_reader test_session_files test_targets test_agent_share test_confine test_containers test_jvm test_daemon test_debug_files test_doctor test_fs test_gather test_inputs test_proc test_perf test_record_run test_child test_setup test_push_send test_screen_drawn"
 
 build=${BUILD:-build}/arm64
 root=$(readlink -m "$build/root")
