@@ -11,6 +11,12 @@
 
 #include "common/str.h"
 
+#ifdef __aarch64__
+#define ELFMAKE_MACHINE EM_AARCH64
+#else
+#define ELFMAKE_MACHINE EM_X86_64
+#endif
+
 #define ELFMAKE_CODE	 0x1000u
 #define ELFMAKE_CODE_LEN 0x1000u
 #define ELFMAKE_SECTIONS 16
@@ -148,7 +154,7 @@ static inline void elfmake_end(struct elfmake *m, struct str *ret)
 			    m->frames};
 	Elf64_Ehdr eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 			 .e_type = ET_DYN,
-			 .e_machine = EM_X86_64,
+			 .e_machine = ELFMAKE_MACHINE,
 			 .e_version = EV_CURRENT,
 			 .e_phoff = sizeof(eh),
 			 .e_shoff = sizeof(eh) + sizeof(ph),
