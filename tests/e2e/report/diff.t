@@ -41,7 +41,8 @@ DIFF=$BUILD/bin/dfg-diff MERGE=$BUILD/bin/dfg-merge DFG=$BUILD/bin/dfg-trigger
 # processor time (1/100 s), however long that takes on a busy machine.
 record() {
 	local trigger
-	java -XX:-TieredCompilation -cp "$work" Work "$1" &
+	# Compiled when it is recorded, however busy the machine is.
+	java -Xbatch -XX:-TieredCompilation -cp "$work" Work "$1" &
 	pid=$!
 	wait_for used_since 0 100
 	"$DFG" -q --json --root "$work/root" --source host -d 300 -F 999 -f folded,pprof -o "$work/$1" \
