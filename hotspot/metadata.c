@@ -212,7 +212,8 @@ static uint64_t table_find(struct hs *hs, uint64_t method, int32_t bci)
 	return cm + hs->tables.size[HS_TYPE_CONST_METHOD] + size;
 }
 
-/* Finds the entry with the greatest bci up to `want`; entries may be unsorted. */
+/* Finds the entry with the greatest bci up to `want`; entries may be unsorted. Of several with one
+ * bci the first counts if it is `want`, else the last (oops/method.cpp, line_number_from_bci). */
 static int32_t table_search(struct hs_stream *s, int32_t want)
 {
 	int32_t bci = 0, line = 0, best_bci = -1, best_line = 0;
@@ -230,7 +231,7 @@ static int32_t table_search(struct hs_stream *s, int32_t want)
 			break;
 		if (bci == want)
 			return line;
-		if (bci < want && bci > best_bci) {
+		if (bci < want && bci >= best_bci) {
 			best_bci = bci;
 			best_line = line;
 		}

@@ -205,13 +205,12 @@ static bool array_read(struct hs *hs, const struct object_layout *o, uint64_t ar
 
 /* ---- UTF-8 ---- */
 
-static size_t utf8_add(char *buf, size_t used, size_t cap, uint32_t c)
+/* Adds a character, at most 4 bytes. */
+static size_t utf8_add(char *buf, size_t used, uint32_t c)
 {
 	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
 	static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
 
-	if (cap - used < more + 1)
-		return cap;
 	buf[used++] = (char)(first[more] | c >> 6 * more);
 	while (more-- > 0)
 		buf[used++] = (char)(0x80 | (c >> 6 * more & 0x3f));
@@ -223,7 +222,7 @@ static size_t from_latin1(const uint8_t *p, uint32_t len, char *buf, size_t cap)
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < len && cap - used >= 2; i++)
-		used = utf8_add(buf, used, cap, p[i]);
+		used = utf8_add(buf, used, p[i]);
 	return used;
 }
 
@@ -239,7 +238,7 @@ static size_t from_utf16(const uint16_t *p, uint32_t len, char *buf, size_t cap)
 			c = 0x10000 + ((c & 0x3ff) << 10) + (p[++i] & 0x3ffu);
 		else if ((c & 0xf800) == 0xd800)
 			c = '?';
-		used = utf8_add(buf, used, cap, c);
+		used = utf8_add(buf, used, c);
 	}
 	return used;
 }

@@ -21,6 +21,7 @@ struct frames {
 	bool places;
 	const char **modules;
 	size_t module_count, module_cap;
+	struct hash_table by_path; /* of modules */
 };
 
 static uint64_t hash_frame(const struct frame *f)
@@ -35,8 +36,7 @@ struct frames *frames_new(void)
 {
 	struct frames *fs = xcalloc(1, sizeof(*fs));
 
-	fs->modules = grow(NULL, 0, &fs->module_cap, sizeof(*fs->modules));
-	fs->modules[fs->module_count++] = "";
+	frames_intern_module(fs, "");
 	return fs;
 }
 
@@ -50,6 +50,7 @@ void frames_free(struct frames *fs)
 	}
 	free(fs->list);
 	hash_fini(&fs->index);
+	hash_fini(&fs->by_path);
 	free(fs->modules);
 	free(fs);
 }
@@ -167,11 +168,14 @@ uint32_t frames_level(struct frames *fs, uint32_t frame, uint32_t level)
 
 uint32_t frames_intern_module(struct frames *fs, const char *path)
 {
-	for (size_t i = 0; i < fs->module_count; i++)
-		if (strcmp(fs->modules[i], path) == 0)
-			return (uint32_t)i;
+	uint64_t hash = hash_bytes(0, path, strlen(path));
+
+	for (struct hash_probe p = {.hash = hash}; hash_next(&fs->by_path, &p);)
+		if (strcmp(fs->modules[p.index], path) == 0)
+			return p.index;
 	fs->modules = grow(fs->modules, fs->module_count, &fs->module_cap, sizeof(*fs->modules));
 	fs->modules[fs->module_count] = copy_name(fs, path, strlen(path));
+	hash_add(&fs->by_path, hash, (uint32_t)fs->module_count);
 	return (uint32_t)fs->module_count++;
 }
 

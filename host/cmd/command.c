@@ -48,7 +48,7 @@ int command_option_of(const struct command *c, int argc, char **argv, const char
 static void on_signal(int sig)
 {
 	(void)sig;
-	command_interrupted = 1;
+	command_interrupted++;
 }
 
 void command_catch_signals(void)

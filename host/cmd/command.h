@@ -36,7 +36,7 @@ MUST_CHECK int command_option_of(const struct command *c, int argc, char **argv,
 				 const char *letters, const struct option *options,
 				 struct err *err);
 
-/* Set by SIGINT, SIGTERM and SIGHUP after command_catch_signals. */
+/* Counts SIGINT, SIGTERM and SIGHUP after command_catch_signals. */
 extern volatile sig_atomic_t command_interrupted;
 void command_catch_signals(void);
 

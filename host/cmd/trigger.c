@@ -196,7 +196,7 @@ static int by_label(const void *a, const void *b)
 static enum exit_status list_containers(const struct options *o)
 {
 	CLEANUP(containers_fini) struct containers c = {0};
-	json_t *list = json_array(), *all;
+	json_t *list, *all;
 	struct err err;
 
 	if (geteuid() != 0) {
@@ -205,6 +205,7 @@ static enum exit_status list_containers(const struct options *o)
 	}
 	if (containers_list(o->record.root, &c, &err) < 0)
 		return command_fail(EXIT_FAILED, &err);
+	list = json_array();
 	if (c.count)
 		qsort(c.list, c.count, sizeof(*c.list), by_label);
 	for (size_t i = 0; i < c.count; i++) {

@@ -18,6 +18,7 @@
 
 #define JOIN_MS	    5000
 #define JOIN_OUTPUT 4096
+#define LOAD_MS	    15000 /* a busy machine has many threads that wait for their turn */
 #define VISIBLE_MS  2000
 #define WARNS_SINCE 21 /* JDK */
 
@@ -162,7 +163,8 @@ void agent_sweep(const char *root)
 int agent_load(const struct jvm *j, const struct dump *d, bool debug_info, struct err *err)
 {
 	CLEANUP(str_fini) struct str options = {0};
-	struct attach_request req = {.pid = j->pid, .path = DFG_AGENT_PATH, .options = NULL};
+	struct attach_request req = {
+		.pid = j->pid, .path = DFG_AGENT_PATH, .timeout_ms = LOAD_MS};
 	int code = 0;
 
 	str_adds(&options, "dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH);

@@ -48,7 +48,8 @@ struct record_config {
 	bool keep_flags; /* leave DebugNonSafepoints as it is */
 	bool perf_map;	 /* agents dump their maps, too, when the recording has ended */
 
-	/* Ends the recording early when it becomes other than 0. */
+	/* Counts signals: ends the recording early when it becomes other than 0, and the wait for
+	 * snapshots whenever it changes. */
 	const volatile sig_atomic_t *stop;
 
 	/* Appends to err what the machine lacks for perf; NULL: nothing is appended. */

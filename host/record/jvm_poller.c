@@ -16,9 +16,11 @@
 #include "record/jvm_snapshot.h"
 #include "record/session_files.h"
 
-/* Total time-outs: the wait for the share's lock, for the agent's answer, and the host's read. */
-#define FIRST_MS 25000
+/* Time-outs for all JVMs together. The first: the wait for a share's lock, for the agent to be
+ * loaded and to answer, and the host's read. */
+#define FIRST_MS 50000
 #define END_MS	 10000
+#define SLICE_MS 500 /* a signal just before a wait is noticed after it */
 
 struct poller {
 	pid_t jvm;
@@ -29,6 +31,38 @@ struct poller {
 	int first;	/* readable once the first snapshot is taken or has failed */
 	uint32_t asked; /* commands for the next snapshot */
 };
+
+/* ---- waits ---- */
+
+/* A wait for several pollers: until its deadline, or until the command is signalled. */
+struct wait {
+	uint64_t deadline;
+	const volatile sig_atomic_t *stop; /* or NULL */
+	sig_atomic_t stop_before;
+};
+
+static struct wait wait_begin(const struct record_config *c, int ms)
+{
+	return (struct wait){deadline_after(ms), c->stop, c->stop ? *c->stop : 0};
+}
+
+static bool wait_is_interrupted(const struct wait *w)
+{
+	return w->stop && *w->stop != w->stop_before;
+}
+
+/* True once the descriptor has one of the events, or its other end is closed. */
+static bool wait_for(const struct wait *w, int fd, short events)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+	int left;
+
+	do {
+		left = wait_is_interrupted(w) ? 0 : deadline_ms_left(w->deadline);
+		(void)poll(&p, 1, left < SLICE_MS ? left : SLICE_MS);
+	} while (!p.revents && left);
+	return p.revents;
+}
 
 /* ---- one poller ---- */
 
@@ -105,28 +139,26 @@ static bool keeps_frame_pointers(int fd)
 
 /* Waits until the first snapshot is taken. After a failure the poller no longer exists; ENOSPC: the
  * file system is full. */
-static int poller_wait_first(struct poller *p, struct session_jvm *jvm, struct err *err)
+static int poller_wait_first(struct poller *p, const struct wait *w, struct session_jvm *jvm,
+			     struct err *err)
 {
-	struct pollfd fd = {.fd = p->first, .events = POLLIN};
-	uint64_t deadline = deadline_after(FIRST_MS);
-	const struct err *its = &p->report->err;
-	int ready = 0, left;
+	bool ready = wait_for(w, p->first, POLLIN);
 
-	while (ready <= 0 && (left = deadline_ms_left(deadline)) != 0)
-		ready = poll(&fd, 1, left);
 	poller_note(p, jvm);
 	jvm->keeps_fp = keeps_frame_pointers(p->file);
 	if (p->report->taken > 0)
 		return 0;
 	child_stop(&p->child);
-	if (ready <= 0)
+	if (!ready && wait_is_interrupted(w))
+		err_set(err, EINTR, "read process %d", (int)p->jvm);
+	else if (!ready)
 		err_set(err, ETIMEDOUT, "read process %d: stopped after %d ms", (int)p->jvm,
 			FIRST_MS);
-	else if (its->msg[0])
-		err_set(err, its->code == ENOSPC ? ENOSPC : 0, "%.*s", (int)sizeof(its->msg) - 1,
-			its->msg);
-	else
+	else if (!p->report->err.msg[0])
 		err_set(err, 0, "read process %d: the reader crashed", (int)p->jvm);
+	else
+		*err = p->report->err; /* ends with the text of its code already */
+	err->msg[sizeof(err->msg) - 1] = '\0';
 	snprintf(jvm->note, sizeof(jvm->note), "%s", err->msg);
 	poller_fini(p);
 	return -1;
@@ -153,20 +185,17 @@ static bool poller_has_answered(const struct poller *p)
 	       poller_has_ended(p);
 }
 
-/* Waits for the last snapshot, `ms` at most; the child then ends by itself. */
-static void poller_end(struct poller *p, int ms, struct session_jvm *jvm)
+/* Waits for the last snapshot; the child then ends by itself. */
+static void poller_end(struct poller *p, const struct wait *w, struct session_jvm *jvm)
 {
-	struct pollfd fd = {.fd = p->first}; /* closed after the last one */
-	uint64_t deadline = deadline_after(ms);
+	bool ended = wait_for(w, p->first, 0); /* closed after the last one */
 
-	for (int left; !fd.revents && (left = deadline_ms_left(deadline)) != 0;)
-		(void)poll(&fd, 1, left);
 	poller_note(p, jvm);
-	if (fd.revents) {
+	if (ended) {
 		child_detach(&p->child);
 	} else {
-		snprintf(jvm->note, sizeof(jvm->note),
-			 "the JVM could not be read at the end: stopped after %d ms", ms);
+		snprintf(jvm->note, sizeof(jvm->note), "the JVM could not be read at the end: %s",
+			 wait_is_interrupted(w) ? "interrupted" : "it took too long");
 		child_stop(&p->child);
 	}
 	poller_fini(p);
@@ -268,7 +297,7 @@ static int add_pollers(struct target *t, const struct record_config *c, struct e
 }
 
 /* Waits for the first snapshots, and removes the pollers that failed. */
-static int wait_first(struct target *t, struct err *err)
+static int wait_first(struct target *t, const struct wait *w, struct err *err)
 {
 	size_t count = 0;
 	int rc = 0;
@@ -278,12 +307,12 @@ static int wait_first(struct target *t, struct err *err)
 		struct session_jvm *entry = find_entry(&t->session, p.jvm);
 		bool warned = entry->source; /* at the beginning of the recording */
 
-		if (rc == 0 && entry->snapshots == 0 && poller_wait_first(&p, entry, err) < 0) {
+		if (rc == 0 && entry->snapshots == 0 && poller_wait_first(&p, w, entry, err) < 0) {
 			session_drop_map(&t->session, p.jvm);
 			entry->hangs = err->code == ETIMEDOUT;
 			if (err->code == ENOSPC || err->code == EDQUOT)
 				rc = -1;
-			else if (!warned)
+			else if (!warned && err->code != EINTR)
 				log_warn("no names for the Java code of %d: %s", (int)p.jvm,
 					 err->msg);
 			continue;
@@ -334,11 +363,13 @@ static void add_threads_and_maps(struct target *t)
 
 int pollers_start(struct targets *t, const struct record_config *c, struct err *err)
 {
+	struct wait w = wait_begin(c, FIRST_MS);
+
 	for (size_t i = 0; i < t->count; i++)
 		if (add_pollers(&t->list[i], c, err) < 0)
 			return -1;
 	for (size_t i = 0; i < t->count; i++) {
-		if (wait_first(&t->list[i], err) < 0)
+		if (wait_first(&t->list[i], &w, err) < 0)
 			return -1;
 		add_threads_and_maps(&t->list[i]);
 	}
@@ -424,6 +455,8 @@ static void register_agent_maps(struct session *s)
 
 int pollers_end(struct targets *t, const struct record_config *c, struct err *err)
 {
+	struct wait w;
+
 	/* At once, as close to the last sample as possible, and while files are copied here. */
 	each_poller(t, stop);
 	for (size_t i = 0; i < t->count; i++)
@@ -431,11 +464,12 @@ int pollers_end(struct targets *t, const struct record_config *c, struct err *er
 	if (pollers_start(t, c, err) < 0)
 		return -1;
 	each_poller(t, stop);
+	w = wait_begin(c, END_MS);
 	for (size_t i = 0; i < t->count; i++) {
 		struct target *at = &t->list[i];
 
 		for (size_t k = 0; k < at->poller_count; k++)
-			poller_end(&at->pollers[k], END_MS,
+			poller_end(&at->pollers[k], &w,
 				   find_entry(&at->session, at->pollers[k].jvm));
 		at->poller_count = 0;
 		if (c->perf_map)
@@ -446,13 +480,14 @@ int pollers_end(struct targets *t, const struct record_config *c, struct err *er
 
 void pollers_abort(struct targets *t)
 {
+	struct wait w = wait_begin(&(struct record_config){0}, 0);
 	struct session_jvm ignored;
 
 	for (size_t i = 0; i < t->count; i++) {
 		struct target *at = &t->list[i];
 
 		for (size_t k = 0; k < at->poller_count; k++)
-			poller_end(&at->pollers[k], 0, &ignored);
+			poller_end(&at->pollers[k], &w, &ignored);
 		at->poller_count = 0;
 	}
 }

@@ -13,7 +13,8 @@
 #include "common/err.h"
 #include "record/targets.h"
 
-/* Starts a poller for every JVM that has none, and waits for the first snapshots. What fails is
+/* Starts a poller for every JVM that has none, and waits for all first snapshots. The wait has one
+ * time limit for all of them, and ends early when *stop of the configuration changes. What fails is
  * logged and noted in the session. Fails only where the session's file system is full. */
 MUST_CHECK int pollers_start(struct targets *t, const struct record_config *c, struct err *err);
 

@@ -15,7 +15,7 @@
 #include "session/session.h"
 
 #define LOCK_MS	  10000
-#define ANSWER_MS 5000
+#define ANSWER_MS 15000 /* the first dump of a Tomcat at a load of 40 on two processors: 8 s */
 #define KEEP	  30 /* seconds: more than the longest time between two snapshots */
 
 /* A snapshot without news consists of these. */
@@ -186,8 +186,13 @@ static int take_by_host(struct snapshots *s, enum snapshot_command what,
 	if (!s->host &&
 	    memory_reader_open(s->jvm, !s->config->keep_flags, s->to, &s->host, err) < 0)
 		return -1;
-	if (memory_reader_dump(s->host, what != SNAPSHOT_CHANGES, &result, &cpu, err) < 0)
+	if (memory_reader_dump(s->host, what != SNAPSHOT_CHANGES, &result, &cpu, err) < 0) {
+		if (err->code == ETIMEDOUT) {
+			memory_reader_close(s->host);
+			s->host = NULL;
+		}
 		return err_wrap(err, "read process %d", (int)s->jvm->pid);
+	}
 	note_status(s, "host", (uint32_t)result.status);
 	if (what == SNAPSHOT_LAST && *memory_reader_missing(s->host))
 		set_note(s, "host: HotSpot's tables of this JVM lack %s",
@@ -225,7 +230,8 @@ static int take_whole(struct snapshots *s, take_fn *take, enum snapshot_command 
 	return -1;
 }
 
-/* Tries the other source where the first one fails; the note says why it did. */
+/* Tries the other source where the first one fails, but for a process whose memory hangs: so would
+ * its agent. The note says why the first one failed. */
 static int take_first(struct snapshots *s, take_fn *one, take_fn *other, enum snapshot_command what,
 		      struct snapshot_result *ret, struct err *err)
 {
@@ -235,7 +241,7 @@ static int take_first(struct snapshots *s, take_fn *one, take_fn *other, enum sn
 	if (rc == 0)
 		return 0;
 	why = *err;
-	if (err->code != ENOSPC)
+	if (err->code != ENOSPC && !(one == take_by_host && err->code == ETIMEDOUT))
 		rc = take_whole(s, other, what, ret, err);
 	set_note(s, "%s", why.msg);
 	return rc;
@@ -330,6 +336,11 @@ static enum snapshot_command wait_for_command(int commands, int pidfd, int ms, u
 	return n <= 0 || memchr(buf, SNAPSHOT_LAST, (size_t)n) ? SNAPSHOT_LAST : SNAPSHOT_NEXT;
 }
 
+static bool is_final(int code)
+{
+	return code == ENOSPC || code == ETIMEDOUT;
+}
+
 /* Takes deltas until the last one, the end of the JVM, or too many failures. */
 static void take_deltas(struct snapshots *s, int commands, int pidfd)
 {
@@ -357,7 +368,7 @@ static void take_deltas(struct snapshots *s, int commands, int pidfd)
 			before = cost;
 			continue;
 		}
-		failures = s->report->err.code == ENOSPC ? FAILURES_MAX : failures + 1;
+		failures = is_final(s->report->err.code) ? FAILURES_MAX : failures + 1;
 		pause = PAUSE_MAX_MS;
 	}
 	if (failures > 0)

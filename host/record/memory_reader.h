@@ -4,7 +4,7 @@
  * No file of the container is opened: HotSpot's tables and the symbols of libjvm.so come from the
  * mapped memory, also when the library has been deleted or replaced on disk. A process can make
  * reads of its memory wait without limit (userfaultfd, FUSE): call these in a child that can be
- * killed. */
+ * killed; a memory_reader has a time limit. */
 #ifndef DFG_RECORD_MEMORY_READER_H
 #define DFG_RECORD_MEMORY_READER_H
 
@@ -46,14 +46,16 @@ struct memory_reader;
  * right (confine_reader_of), and ends with the caller. It appends snapshots to `to`. With
  * `debug_info` it first sets -XX:+DebugNonSafepoints, best effort: one byte of the JVM's data that
  * only its compilers read (opto/compile.cpp, c1_Compilation.cpp). Code compiled from then on maps
- * each instruction to its inlined method, not only each call. `j` must stay valid. */
+ * each instruction to its inlined method, not only each call. `j` must stay valid. Fails with
+ * ETIMEDOUT as memory_reader_dump does. */
 MUST_CHECK int memory_reader_open(const struct jvm *j, bool debug_info, int to,
 				  struct memory_reader **ret, struct err *err);
 void memory_reader_close(struct memory_reader *r); /* NULL is fine */
 
 /* Writes a snapshot: the first is whole, later ones are deltas, but whole again after one that
  * failed. `named`: see hs_dump_delta. *ret_cpu_us: processor time it cost. Fails with ENOSPC where
- * `to` is full, and with code 0 where nothing could be read. */
+ * `to` is full, with ETIMEDOUT where the memory does not answer within 10 s (the reader can only be
+ * closed then), and with code 0 where nothing could be read. */
 MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool named, struct hs_result *ret,
 				  uint64_t *ret_cpu_us, struct err *err);
 

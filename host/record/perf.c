@@ -246,9 +246,7 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 	CLEANUP(free) char *logname = xasprintf("%s/perf.log", c->dir);
 	CLEANUP(close_fd) int log = open(logname, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	CLEANUP(str_fini) struct str pids = {0};
-	struct perf p = {.control = -1,
-			 .max_bytes = c->windows ? 0 : room_for(c->dir),
-			 .whole_machine = too_many_events(c) || any_is_young(c)};
+	struct perf p = {.control = -1};
 
 	if (log < 0)
 		return err_set(err, errno, "create %s", logname);
@@ -256,6 +254,8 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 		return err_set(err, ESRCH, "nothing to record: no process is left");
 	for (size_t i = 0; i < c->count; i++)
 		str_addf(&pids, "%s%d", i ? "," : "", (int)c->pids[i]);
+	p.max_bytes = c->windows ? 0 : room_for(c->dir);
+	p.whole_machine = too_many_events(c) || any_is_young(c);
 	p.dir = xstrdup(c->dir);
 	if ((c->windows ? start(c, &p, pids.buf, -1, log, err)
 			: start_and_wait(c, &p, pids.buf, log, err)) < 0) {

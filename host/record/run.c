@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "common/clock.h"
@@ -22,6 +23,10 @@
 /* A run's age in windows. */
 #define WINDOWS_MAX 150
 #define WINDOWS_MIN 10
+
+/* A recording up to this size is drawn with more than the workload's priority. */
+#define SHORT_BYTES (64 << 20)
+#define SHORT_NICE  (-10)
 
 #define GROWTH_MIN (4u << 20) /* of the snapshots, bytes */
 
@@ -91,11 +96,24 @@ static void wait_for_end(struct record_run *r)
 		log_early_end(r);
 }
 
+/* Raises the priority until the end of the command where little is left to do: beside a JVM that
+ * keeps all processors busy, each of many short steps would wait for its turn. From the end to the
+ * graph, by turns, medians of 7: 136 ms without, 95 ms with (bench/Load.java, 8 s). */
+static void raise_priority(const struct record_run *r)
+{
+	struct stat st;
+
+	if (fstatat(r->targets.list[0].session.dirfd, "perf.data", &st, 0) == 0 &&
+	    st.st_size <= SHORT_BYTES)
+		(void)setpriority(PRIO_PROCESS, 0, SHORT_NICE);
+}
+
 int record_finish(struct record_run *r, uint64_t *ret_end, struct err *err)
 {
 	wait_for_end(r);
 	*ret_end = clock_ms();
 	r->us = clock_us() - r->began_us;
+	raise_priority(r);
 	/* The last snapshots are taken while perf writes what it has. */
 	perf_end(&r->perf);
 	if (pollers_end(&r->targets, &r->config, err) < 0 || stop_perf(r, err) < 0 ||
@@ -253,6 +271,11 @@ static int begin(struct record_run *r, struct err *err)
 	return 0;
 }
 
+static int check_stop(const struct record_run *r, struct err *err)
+{
+	return is_stopped(r) ? err_set(err, EINTR, "prepare the recording") : 0;
+}
+
 enum record_result record_start(const struct record_config *c, struct record_run *ret,
 				struct err *err)
 {
@@ -261,9 +284,9 @@ enum record_result record_start(const struct record_config *c, struct record_run
 
 	if (make_directory(&r, err) == 0)
 		result = targets_find(&r.config, &r.targets, err);
-	if (result == RECORD_OK &&
-	    (targets_prepare(&r.targets, &r.config, err) < 0 ||
-	     pollers_start(&r.targets, &r.config, err) < 0 || begin(&r, err) < 0))
+	if (result == RECORD_OK && (targets_prepare(&r.targets, &r.config, err) < 0 ||
+				    pollers_start(&r.targets, &r.config, err) < 0 ||
+				    check_stop(&r, err) < 0 || begin(&r, err) < 0))
 		result = RECORD_FAILED;
 	if (result == RECORD_OK)
 		*ret = r;

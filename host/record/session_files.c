@@ -285,19 +285,23 @@ static int copy_perf_map(int mapsfd, pid_t pid, struct err *err)
 	to = fs_create(mapsfd, ".perf.map", 0600, err);
 	if (to < 0 || fs_copy(from, to, MAP_MAX, err) < 0)
 		return -1;
-	return renameat(mapsfd, ".perf.map", mapsfd, map_name_of(pid).text);
+	if (renameat(mapsfd, ".perf.map", mapsfd, map_name_of(pid).text) < 0)
+		return err_set(err, errno, "rename %s", map_name_of(pid).text);
+	return 0;
 }
 
+/* One that cannot be copied does not keep the others back. */
 static int copy_perf_maps(void *arg, void *reply, struct err *err)
 {
 	const struct map_job *t = arg;
+	int rc = 0;
 
 	(void)reply;
 	for (size_t i = 0; i < t->count; i++)
 		if (!has_snapshot(t->session, t->pids[i]) &&
 		    copy_perf_map(t->session->mapsfd, t->pids[i], err) < 0)
-			return -1;
-	return 0;
+			rc = -1;
+	return rc;
 }
 
 void session_copy_perf_maps(struct session *s, const pid_t *pids, size_t count)

@@ -6,7 +6,7 @@
 #include "elf/names.h"
 
 /* The frames of an address in a code of a snapshot, at any time, or in one generation of a
- * process's address space. */
+ * process's address space; or the frame of a name (frame_of_name). */
 struct cached {
 	uint64_t addr;
 	const struct snapfile_code *code; /* NULL: of the generation */
@@ -162,6 +162,25 @@ static size_t cache_frames(const struct frame_cache *cache, uint32_t id, const u
 	return cache->list[id].count;
 }
 
+/* Interns a name that stays where it is, in a file or snapshot: once, since many addresses have it.
+ * `suffix` follows a symbol's name, which is demangled; NULL: it is none. */
+static uint32_t frame_of_name(struct symbolizer *sy, const char *text, size_t len,
+			      enum frame_kind kind, const char *suffix)
+{
+	uint32_t as = (uint32_t)kind + (suffix && *suffix ? FRAME_KINDS : 0), frame;
+	struct cached key = {.addr = (uintptr_t)text, .generation = UINT32_MAX - as};
+	uint32_t id = cache_find(&sy->cache, &key);
+
+	if (id)
+		return sy->cache.frames[sy->cache.list[id].first];
+	(suffix ? symname_add : symname_add_clean)(&sy->name, text, len);
+	str_adds(&sy->name, suffix ? suffix : "");
+	frame = stacks_intern(sy->stacks, sy->name.buf, sy->name.len, kind);
+	str_clear(&sy->name);
+	cache_add(&sy->cache, key, &frame, 1);
+	return frame;
+}
+
 /* ---- code of a JVM ----------------------------------------------------------------------- */
 
 uint32_t symbolizer_code(const struct symbolizer *sy, pid_t pid)
@@ -191,7 +210,7 @@ uint32_t symbolizer_stale(const struct symbolizer *sy)
 static uint32_t intern_method(struct symbolizer *sy, const struct snapfile_method *m,
 			      enum frame_kind kind)
 {
-	return m->name_len ? intern_clean(sy, m->name, m->name_len, kind)
+	return m->name_len ? frame_of_name(sy, m->name, m->name_len, kind, NULL)
 			   : intern(sy, "[unknown]", FRAME_UNKNOWN);
 }
 
@@ -328,18 +347,12 @@ static uint32_t named_frame(struct symbolizer *sy, struct mapped_file *f, uint64
 	enum frame_kind kind = f->jvm ? FRAME_JVM : FRAME_NATIVE;
 	struct elf_symbol s;
 	uint64_t start;
-	uint32_t frame;
 
 	if (!f->elf || !elfsym_find(f->elf, offset, &s))
 		return f->elf && elfsym_start(f->elf, offset, &start)
 			       ? intern_unnamed(sy, space_path(sy->space, f->path), start, kind)
 			       : f->unnamed;
-	symname_add(&sy->name, s.name, strlen(s.name));
-	if (s.plt)
-		str_adds(&sy->name, "@plt");
-	frame = stacks_intern(sy->stacks, sy->name.buf, sy->name.len, kind);
-	str_clear(&sy->name);
-	return frame;
+	return frame_of_name(sy, s.name, strlen(s.name), kind, s.plt ? "@plt" : "");
 }
 
 /* The frame of a file offset. Without a symbol it is named by the start of its function; where that

@@ -24,10 +24,9 @@
 #define MACHINE EM_AARCH64
 #endif
 
-/* A file offset and the number of its rule, from 1; 0: the slot is free. */
-struct pc_slot {
-	uint64_t offset;
-	uint32_t rule;
+struct pc {
+	uint64_t offset; /* in the file */
+	uint32_t rule;	 /* its index */
 };
 
 struct cfi {
@@ -45,8 +44,9 @@ struct cfi {
 	struct cfi_rule *rules;
 	size_t rule_count, rule_cap;
 	struct hash_table by_bytes; /* of rules */
-	struct pc_slot *pcs;
-	size_t pc_count, pcs_size; /* size: a power of two */
+	struct pc *pcs;
+	size_t pc_count, pc_cap;
+	struct hash_table by_offset; /* of pcs */
 };
 
 struct cfi *cfi_open(int fd, struct err *err)
@@ -89,6 +89,7 @@ void cfi_close(struct cfi *c)
 	free(c->rules);
 	hash_fini(&c->by_bytes);
 	free(c->pcs);
+	hash_fini(&c->by_offset);
 	free(c);
 }
 
@@ -140,44 +141,21 @@ static void clear_cache(struct cfi *c)
 	c->rule_count = 0;
 	c->pc_count = 0;
 	hash_fini(&c->by_bytes);
-	memset(c->pcs, 0, c->pcs_size * sizeof(*c->pcs));
+	hash_fini(&c->by_offset);
 }
 
-/* Finds or adds an equal rule. Returns its number, from 1. */
+/* Finds or adds an equal rule. Returns its index. */
 static uint32_t intern_rule(struct cfi *c, const struct cfi_rule *rule)
 {
 	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
 
 	for (struct hash_probe p = {.hash = hash}; hash_next(&c->by_bytes, &p);)
 		if (memcmp(&c->rules[p.index], rule, sizeof(*rule)) == 0)
-			return p.index + 1;
+			return p.index;
 	c->rules = grow(c->rules, c->rule_count, &c->rule_cap, sizeof(*c->rules));
 	c->rules[c->rule_count] = *rule;
 	hash_add(&c->by_bytes, hash, (uint32_t)c->rule_count);
-	return (uint32_t)++c->rule_count;
-}
-
-/* Finds the slot of an offset, or the free one where it belongs. */
-static struct pc_slot *find_slot(struct pc_slot *pcs, size_t size, uint64_t offset)
-{
-	size_t i = hash_mix(offset) & (size - 1);
-
-	while (pcs[i].rule && pcs[i].offset != offset)
-		i = (i + 1) & (size - 1);
-	return &pcs[i];
-}
-
-static void grow_pcs(struct cfi *c)
-{
-	size_t size = c->pcs_size ? c->pcs_size * 2 : 256;
-	struct pc_slot *pcs = xcalloc(size, sizeof(*pcs));
-
-	for (size_t i = 0; i < c->pcs_size; i++)
-		if (c->pcs[i].rule)
-			*find_slot(pcs, size, c->pcs[i].offset) = c->pcs[i];
-	free(c->pcs);
-	c->pcs = pcs;
-	c->pcs_size = size;
+	return (uint32_t)c->rule_count++;
 }
 
 static uint64_t now_ns(clockid_t clock)
@@ -229,33 +207,28 @@ static void read_rule(struct cfi *c, uint64_t offset, struct cfi_rule *ret)
 static const struct cfi_rule *add_pc(struct cfi *c, uint64_t offset)
 {
 	struct cfi_rule rule;
-	struct pc_slot *slot;
+	uint32_t index;
 
 	if (c->pc_count >= PCS_MAX || c->rule_count >= RULES_MAX)
 		clear_cache(c);
-	if (c->pc_count * 2 >= c->pcs_size)
-		grow_pcs(c);
 	read_rule(c, offset, &rule);
-	slot = find_slot(c->pcs, c->pcs_size, offset);
-	slot->offset = offset;
-	slot->rule = intern_rule(c, &rule);
-	c->pc_count++;
-	return &c->rules[slot->rule - 1];
+	index = intern_rule(c, &rule);
+	c->pcs = grow(c->pcs, c->pc_count, &c->pc_cap, sizeof(*c->pcs));
+	c->pcs[c->pc_count] = (struct pc){offset, index};
+	hash_add(&c->by_offset, hash_mix(offset), (uint32_t)c->pc_count++);
+	return &c->rules[index];
+}
+
+static const struct cfi_rule *find_rule(struct cfi *c, uint64_t offset)
+{
+	for (struct hash_probe p = {.hash = hash_mix(offset)}; hash_next(&c->by_offset, &p);)
+		if (c->pcs[p.index].offset == offset)
+			return &c->rules[c->pcs[p.index].rule];
+	return add_pc(c, offset);
 }
 
 enum cfi_result cfi_step(struct cfi *c, uint64_t offset, bool at_return, struct unwind_regs *regs,
 			 const struct stack_copy *stack)
 {
-	const struct cfi_rule *rule = NULL;
-
-	offset -= at_return;
-	if (c->pcs_size) {
-		const struct pc_slot *slot = find_slot(c->pcs, c->pcs_size, offset);
-
-		if (slot->rule)
-			rule = &c->rules[slot->rule - 1];
-	}
-	if (!rule)
-		rule = add_pc(c, offset);
-	return cfirule_apply(rule, &c->exprs, regs, stack);
+	return cfirule_apply(find_rule(c, offset - at_return), &c->exprs, regs, stack);
 }

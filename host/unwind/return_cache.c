@@ -4,42 +4,21 @@
 #include "common/log.h"
 #include "common/str.h"
 
-#define SIZE_LEAST 1024u
-#define SIZE_MOST  (1u << 18)
-
-/* Each in a line of the cache. */
-static struct returns_answer *new_slots(size_t size)
-{
-	struct returns_answer *slots =
-		aligned_alloc(_Alignof(struct returns_answer), size * sizeof(*slots));
-
-	if (!slots)
-		die_oom();
-	return memset(slots, 0, size * sizeof(*slots));
-}
+#define ANSWERS_MIN 512u
+#define ANSWERS_MAX (1u << 17)
 
 struct returns *returns_new(void)
 {
-	struct returns *r = xcalloc(1, sizeof(*r));
-
-	r->size = SIZE_LEAST;
-	r->slots = new_slots(r->size);
-	return r;
+	return xcalloc(1, sizeof(struct returns));
 }
 
 void returns_free(struct returns *r)
 {
 	if (!r)
 		return;
-	free(r->slots);
+	hash_fini(&r->by_addr);
+	free(r->answers);
 	free(r);
-}
-
-static void forget(struct returns *r)
-{
-	memset(r->slots, 0, r->size * sizeof(*r->slots));
-	r->count = 0;
-	r->last = NULL;
 }
 
 void returns_at(struct returns *r, struct snapfile_span span)
@@ -58,48 +37,40 @@ static void settle(struct returns_answer *a, struct snapfile_span span)
 	a->span = span;
 }
 
-static struct returns_answer *find(struct returns_answer *slots, size_t size, uint64_t addr)
+/* Makes room for one more; each is in a line of the cache. */
+static void reserve(struct returns *r)
 {
-	uint64_t h = addr * 0x9e3779b97f4a7c15u;
-	size_t i = (h ^ h >> 32) & (size - 1);
+	struct returns_answer *old = r->answers;
 
-	while (slots[i].addr && slots[i].addr != addr)
-		i = (i + 1) & (size - 1);
-	return &slots[i];
-}
-
-static void make_larger(struct returns *r)
-{
-	struct returns_answer *old = r->slots;
-	size_t size = r->size;
-
-	r->size *= 2;
-	r->slots = new_slots(r->size);
-	for (size_t i = 0; i < size; i++)
-		if (old[i].addr)
-			*find(r->slots, r->size, old[i].addr) = old[i];
+	if (r->count < r->cap)
+		return;
+	r->cap = r->cap ? 2 * r->cap : ANSWERS_MIN;
+	r->answers = aligned_alloc(_Alignof(struct returns_answer), r->cap * sizeof(*r->answers));
+	if (!r->answers)
+		die_oom();
+	if (old)
+		memcpy(r->answers, old, r->count * sizeof(*old));
 	free(old);
-	r->last = NULL;
 }
 
 struct returns_answer *returns_search(struct returns *r, uint64_t addr)
 {
-	struct returns_answer *a;
+	uint64_t hash = hash_mix(addr);
 
-	a = r->last = find(r->slots, r->size, addr);
-	if (a->addr) {
-		settle(a, r->span);
-		return a;
+	for (struct hash_probe p = {.hash = hash}; hash_next(&r->by_addr, &p);) {
+		r->last = &r->answers[p.index];
+		if (r->last->addr == addr) {
+			settle(r->last, r->span);
+			return r->last;
+		}
 	}
-	if (r->count * 2 >= r->size) {
-		if (r->size < SIZE_MOST)
-			make_larger(r);
-		else
-			forget(r);
-		a = r->last = find(r->slots, r->size, addr);
+	if (r->count == ANSWERS_MAX) {
+		hash_fini(&r->by_addr);
+		r->count = 0;
 	}
-	r->count++;
-	a->addr = addr;
-	a->span = r->span;
-	return a;
+	reserve(r);
+	hash_add(&r->by_addr, hash, (uint32_t)r->count);
+	r->last = &r->answers[r->count++];
+	*r->last = (struct returns_answer){.addr = addr, .span = r->span};
+	return r->last;
 }

@@ -4,6 +4,7 @@
 #ifndef DFG_UNWIND_RETURN_CACHE_H
 #define DFG_UNWIND_RETURN_CACHE_H
 
+#include "common/table.h"
 #include "jit/code_history.h"
 
 /* Entry for one address and one span of snapshots: all that a step needs for most return addresses,
@@ -24,12 +25,12 @@ struct returns_answer {
 
 _Static_assert(sizeof(struct returns_answer) == 64, "a line of the cache");
 
-/* Open addressing; address 0 marks a free slot. */
 struct returns {
 	struct snapfile_span span;
-	struct returns_answer *slots;
+	struct returns_answer *answers;
 	struct returns_answer *last; /* the previous result, which a step requests again; or NULL */
-	size_t count, size;	     /* size: a power of two */
+	size_t count, cap;
+	struct hash_table by_addr; /* of answers */
 };
 
 struct returns *returns_new(void);
