@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "common/str.h"
+
 static const char *program = "dfg";
 static bool quiet;
 static bool progress_shown;
@@ -32,19 +34,20 @@ void die_oom(void)
 	_exit(oom_status);
 }
 
-/* Writes the line at once, so that lines of two programs do not mix. */
+/* Writes the line at once, so that lines of two programs do not mix; without control characters,
+ * since a message may quote what a container wrote. */
 PRINTF_LIKE(2, 0) static void line(const char *tag, const char *fmt, va_list ap)
 {
-	char buf[1024];
-	int len = snprintf(buf, sizeof(buf), "%s%s: %s", progress_shown ? "\r\033[K" : "", program,
-			   tag);
-	size_t used = (size_t)len;
+	CLEANUP(str_fini) struct str out = {0};
+	char text[1024];
 
-	vsnprintf(buf + used, sizeof(buf) - used - 1, fmt, ap);
-	used = strlen(buf);
-	buf[used++] = '\n';
+	vsnprintf(text, sizeof(text), fmt, ap);
+	str_adds(&out, progress_shown ? "\r\033[K" : "");
+	str_addf(&out, "%s: %s", program, tag);
+	str_add_clean(&out, text, strlen(text));
+	str_addc(&out, '\n');
 	progress_shown = false;
-	(void)!write(STDERR_FILENO, buf, used);
+	(void)!write(STDERR_FILENO, out.buf, out.len);
 }
 
 void log_error(const char *fmt, ...)

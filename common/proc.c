@@ -85,6 +85,7 @@ int proc_read_status(int procfd, struct proc_status *ret, struct err *err)
 	st.ppid = (pid_t)number(field(s.buf, "PPid"), 0, 10);
 	line = field(s.buf, "NStgid");
 	st.nspid = (pid_t)number(line ? line : field(s.buf, "Tgid"), -1, 10);
+	st.nested = line && line[strspn(line, "0123456789")] == '\t'; /* another number */
 	st.euid = (uid_t)number(field(s.buf, "Uid"), 1, 10);
 	st.egid = (gid_t)number(field(s.buf, "Gid"), 1, 10);
 	st.sigcgt = number(field(s.buf, "SigCgt"), 0, 16);
@@ -183,6 +184,30 @@ bool proc_shares_ns(int procfd, const char *ns)
 
 	return self >= 0 && proc_ns_inode(procfd, ns, &theirs, NULL) == 0 &&
 	       proc_ns_inode(self, ns, &ours, NULL) == 0 && theirs == ours;
+}
+
+/* Without CAP_SYS_PTRACE, a process with more rights does not show these. */
+static bool is_hidden(int code)
+{
+	return code == EACCES || code == EPERM;
+}
+
+bool proc_is_trusted(int procfd, const struct proc_status *st)
+{
+	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
+	uint64_t theirs, ours;
+	struct err err = {0};
+	struct stat exe;
+
+	if (st->euid != geteuid() || st->nested || self < 0 ||
+	    proc_ns_inode(self, "user", &ours, NULL) < 0)
+		return false;
+	if (proc_ns_inode(procfd, "user", &theirs, &err) < 0 ? !is_hidden(err.code)
+							     : theirs != ours)
+		return false;
+	if (fstatat(procfd, "exe", &exe, 0) < 0)
+		return is_hidden(errno);
+	return (exe.st_uid == 0 || exe.st_uid == st->euid) && !(exe.st_mode & 022);
 }
 
 int proc_open_root(int procfd, struct err *err)

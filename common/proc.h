@@ -16,6 +16,7 @@ struct proc_status {
 	char state;    /* R S D T t Z X (proc(5)) */
 	pid_t ppid;    /* of its parent; 0: none in this pid namespace */
 	pid_t nspid;   /* pid in the innermost pid namespace (last NStgid; Linux 4.1) */
+	bool nested;   /* in a pid namespace below this one */
 	uid_t euid;    /* as the host sees them */
 	gid_t egid;
 	uint64_t sigcgt; /* bit n-1 is signal n */
@@ -54,6 +55,12 @@ MUST_CHECK int proc_ns_inode(int procfd, const char *ns, uint64_t *ret, struct e
 
 /* True if the process is known to be in the same namespace as this one. */
 bool proc_shares_ns(int procfd, const char *ns);
+
+/* True if the process is of this host and as trusted as this one: it has this process's effective
+ * user, pid namespace and user namespace, and only that user and root can have written the file it
+ * runs. A container's process is not, unless it is root in both of the host's namespaces. What the
+ * kernel hides from a process without CAP_SYS_PTRACE, the last two, is not checked there. */
+bool proc_is_trusted(int procfd, const struct proc_status *st);
 
 /* Opens the process's root directory (O_PATH), for fs_open_in_root. */
 MUST_CHECK int proc_open_root(int procfd, struct err *err);

@@ -141,10 +141,22 @@ static size_t utf8_len(const unsigned char *p, size_t left, uint32_t *ret)
 	return n;
 }
 
+/* Controls, what has no width, and what changes the order or the line of the text around it
+ * (Unicode 15, categories Cc, Zl, Zp and those of Cf that stand in plain text). */
 static bool is_harmful(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f ||
-	       (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{0, 0x1f},	  {0x7f, 0x9f},	      {0xad, 0xad},	{0x61c, 0x61c},
+		{0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f}, {0xfeff, 0xfeff},
+		{0xfff9, 0xfffb}, {0xe0000, 0xe007f},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
 }
 
 void str_add_clean(struct str *s, const char *text, size_t len)

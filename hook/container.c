@@ -197,10 +197,9 @@ static int limit_caps(bool entering, struct err *err)
 static enum hook_status enter(const struct hook_container *c, struct err *err)
 {
 	static const char *const calls[] = {
-		"openat2",	 "openat",	 "fstatfs",    "fstat",	     "newfstatat",
-		"statx",	 "mkdirat",	 "unlinkat",   "setfsuid",   "setfsgid",
-		"mount_setattr", "move_mount",	 "umount2",    "fchdir",     "write",
-		"close",	 "rt_sigreturn", "exit_group", "getdents64", "fcntl",
+		"openat2", "fstatfs",  "fstat",	   "newfstatat", "statx",	  "getdents64",
+		"mkdirat", "unlinkat", "setfsuid", "setfsgid",	 "mount_setattr", "move_mount",
+		"umount2", "fchdir",   "write",	   "close",	 "exit_group",	  "sigaltstack",
 	};
 
 	if (limit_caps(true, err) < 0)

@@ -84,8 +84,8 @@ int main(int argc, char **argv)
 	struct conf conf;
 	struct err err;
 
-	if (conf_load(NULL, &conf, &err) < 0)
-		conf_set_defaults(&conf);
+	/* After an error conf has the defaults and, where it could be read, the runtime. */
+	(void)!conf_load(NULL, &conf, &err);
 	runtime = find_runtime(&conf);
 	if (!runtime) {
 		dprintf(STDERR_FILENO,

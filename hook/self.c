@@ -199,6 +199,8 @@ void hook_self_work(const struct hook_job *job, uint64_t deadline, struct hook_o
 		*ret = (struct hook_outcome){.status = HOOK_ERR_CRASH};
 		err_set(&ret->err, 0, "the worker died");
 	}
+	/* The worker has read what the container wrote: its strings are not trusted to end. */
+	ret->id[sizeof(ret->id) - 1] = ret->err.msg[sizeof(ret->err.msg) - 1] = '\0';
 	reap(pid);
 }
 

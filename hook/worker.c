@@ -29,16 +29,13 @@ static enum hook_status check_rootless(struct err *err)
 	return HOOK_NONE;
 }
 
-/* The system calls of the worker and its child. Excluded: exec, sockets, tracing, changing ids,
- * mounts by path, loading code into the kernel. */
+/* The system calls of the worker and its child, and of libc for them. Excluded: exec, sockets,
+ * tracing, changing ids, mounts by path, loading code into the kernel. */
 static const char *const calls[] = {
 	/* files */
 	"access",
 	"close",
 	"copy_file_range",
-	"dup",
-	"dup2",
-	"dup3",
 	"faccessat",
 	"faccessat2",
 	"fchdir",
@@ -49,18 +46,14 @@ static const char *const calls[] = {
 	"fstatfs",
 	"getdents64",
 	"ioctl",
-	"lseek",
 	"mkdirat",
 	"newfstatat",
 	"openat",
 	"openat2",
-	"pread64",
 	"read",
 	"readlink",
 	"readlinkat",
 	"renameat",
-	"renameat2",
-	"stat",
 	"statx",
 	"unlinkat",
 	"write",
@@ -84,15 +77,12 @@ static const char *const calls[] = {
 	/* processes and memory */
 	"brk",
 	"clone",
-	"clone3",
-	"exit",
 	"exit_group",
 	"futex",
 	"geteuid",
 	"getpid",
 	"getppid",
 	"gettid",
-	"getuid",
 	"kill",
 	"madvise",
 	"mmap",
@@ -100,25 +90,19 @@ static const char *const calls[] = {
 	"mremap",
 	"munmap",
 	"pidfd_open",
-	"pidfd_send_signal",
 	"pipe2",
 	"poll",
 	"ppoll",
 	"restart_syscall",
-	"rseq",
 	"rt_sigaction",
 	"rt_sigprocmask",
-	"rt_sigreturn",
 	"set_robust_list",
+	"sigaltstack", /* of sanitizers */
 	"tgkill",
 	"wait4",
-	"waitid",
 	/* time */
 	"clock_gettime",
-	"clock_nanosleep",
 	"getrandom",
-	"gettimeofday",
-	"nanosleep",
 	"time",
 };
 
@@ -269,6 +253,12 @@ static void write_state(struct hook_run *r, enum hook_status status, const char 
 	(void)!hook_state_write(r->dir, &r->saved, &r->state, &r->config, NULL);
 }
 
+/* A call that the kernel lacks is what the administrator can repair. */
+static enum hook_status refine(enum hook_status status, const struct err *err)
+{
+	return err->code == ENOSYS && !hook_status_is_done(status) ? HOOK_SKIP_KERNEL : status;
+}
+
 static enum hook_status start_container(struct hook_run *r, struct err *err)
 {
 	enum hook_status found = find_container(r, err);
@@ -287,6 +277,7 @@ static enum hook_status start_container(struct hook_run *r, struct err *err)
 		write_state(r, HOOK_STARTING, "");
 		found = mount_all(r, err);
 	}
+	found = refine(found, err);
 	write_state(r, found, found == HOOK_MOUNTED ? "" : err->msg);
 	return found;
 }
@@ -317,10 +308,8 @@ void hook_worker_run(const struct hook_job *job, struct hook_outcome *ret)
 		.saved = {.join = job->join, .started_us = job->started_us},
 	};
 	struct err err = {0};
-	enum hook_status status = run(&r, &err);
+	enum hook_status status = refine(run(&r, &err), &err);
 
-	if (err.code == ENOSYS && !hook_status_is_done(status))
-		status = HOOK_SKIP_KERNEL;
 	*ret = (struct hook_outcome){.status = status};
 	strcpy(ret->id, r.state.id);
 	if (!hook_status_is_done(status))

@@ -3,7 +3,7 @@
  *
  * Root's privileges shrink in three phases: dfg-hook itself has no capability once its worker is
  * started (self.c); the worker has six, and the system calls of its work, before it reads its first
- * byte; the worker's child in the container has four and twenty system calls (container.c). */
+ * byte; the worker's child in the container has four and eighteen system calls (container.c). */
 #ifndef HOOK_WORKER_H
 #define HOOK_WORKER_H
 

@@ -51,11 +51,13 @@ static enum attach_result check_peer(const struct jvm_process *t, int sock, stru
 
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return attach_fail(ATTACH_FAILED, err, errno, "get the peer of the socket");
-	if (peer.pid == t->pid && peer.uid == t->st.euid && process_is_alive(t))
+	if (!process_is_alive(t))
+		return attach_fail(ATTACH_GONE, err, ESRCH, ENDED_TEXT);
+	if (peer.pid == t->pid && peer.uid == t->st.euid)
 		return ATTACH_OK;
-	err_set(err, 0, "process %d of user %u listens on /tmp/.java_pid%d, not the JVM",
-		(int)peer.pid, (unsigned)peer.uid, (int)t->st.nspid);
-	return process_is_alive(t) ? ATTACH_REFUSED : ATTACH_GONE;
+	return attach_fail(ATTACH_REFUSED, err, 0,
+			   "process %d of user %u listens on /tmp/.java_pid%d, not the JVM",
+			   (int)peer.pid, (unsigned)peer.uid, (int)t->st.nspid);
 }
 
 /* Connects to /tmp/.java_pid<nspid>. ATTACH_OK with *ret_sock -1: no process listens there yet.
@@ -78,8 +80,7 @@ static enum attach_result connect_once(const struct jvm_process *t, uint64_t dea
 		*ret_sock = -1;
 		return result;
 	}
-	/* Through the descriptor: it is the file that was checked, and the path is never too long.
-	 */
+	/* Through the descriptor: it is the file that was checked; the path is never too long. */
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d", file);
 	while (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		/* The socket of a dead JVM; a new one replaces it when triggered. */
@@ -181,7 +182,7 @@ static enum attach_result make_file(const struct jvm_process *t, uint64_t deadli
 	/* Another client triggers it: a second SIGQUIT could reach a JVM that listens already and
 	 * prints its threads then. The file of a dead client is reused. */
 	result = wait_for_socket(t, until < deadline ? until : deadline, ret_sock, err);
-	if (result == ATTACH_OK && *ret_sock < 0)
+	if (result == ATTACH_OK && *ret_sock < 0 && until < deadline)
 		f->dirfd = t->tmpfd;
 	return result;
 }
@@ -194,7 +195,7 @@ static enum attach_result quit_and_wait(struct jvm_process *t, uint64_t deadline
 	uint64_t again = process_is_young(t) ? clock_ms() + AGAIN_MS : deadline;
 	enum attach_result result;
 
-	do {
+	while (clock_ms() < deadline) {
 		/* Just before the signal: it may have been stopped, or have executed another
 		 * program. */
 		result = process_check(t, err);
@@ -206,7 +207,7 @@ static enum attach_result quit_and_wait(struct jvm_process *t, uint64_t deadline
 		if (result != ATTACH_OK || *ret_sock >= 0 || again >= deadline)
 			return result;
 		again = deadline;
-	} while (clock_ms() < deadline);
+	}
 	return ATTACH_OK;
 }
 

@@ -134,35 +134,43 @@ static bool parse_line(char *line, struct conf *c, struct err *err)
 	return set_key(trim(key), trim(equals + 1), c, err);
 }
 
+/* Keeps what lets a container start as its administrator wants it, whatever else is wrong. */
+static void set_failed(const struct conf *c, struct conf *ret)
+{
+	conf_set_defaults(ret);
+	ret->strict = c->strict;
+	strcpy(ret->runtime, c->runtime);
+}
+
 int conf_parse(const char *text, size_t len, struct conf *ret, struct err *err)
 {
 	struct conf c;
 	char line[512];
-	int number = 0;
+	int bad = 0;
 
 	conf_set_defaults(&c);
-	while (len) {
+	for (int number = 1; len; number++) {
 		const char *end = memchr(text, '\n', len);
 		size_t n = end ? (size_t)(end - text) : len;
+		struct err *first = bad ? NULL : err;
 		bool good = n < sizeof(line) && !memchr(text, '\0', n);
 
-		number++;
 		if (good) {
 			memcpy(line, text, n);
 			line[n] = '\0';
-			good = parse_line(line, &c, err);
+			good = parse_line(line, &c, first);
 		} else {
-			err_set(err, 0, "line too long or with a NUL byte");
+			err_set(first, 0, "line too long or with a NUL byte");
 		}
-		if (!good) {
-			conf_set_defaults(ret);
-			ret->strict = c.strict;
-			strcpy(ret->runtime, c.runtime);
-			return err_wrap(err, "line %d", number);
-		}
+		if (!good && !bad)
+			bad = number;
 		n += end != NULL;
 		text += n;
 		len -= n;
+	}
+	if (bad) {
+		set_failed(&c, ret);
+		return err_wrap(err, "line %d", bad);
 	}
 	*ret = c;
 	return 0;

@@ -53,8 +53,8 @@ struct conf {
 
 void conf_set_defaults(struct conf *ret);
 
-/* On failure `strict` and `runtime` have the values read before the error, all else the defaults.
- */
+/* Fails with the first line that is wrong. Then `strict` and `runtime` have the values of their
+ * lines, all else the defaults. */
 MUST_CHECK int conf_parse(const char *text, size_t len, struct conf *ret, struct err *err);
 
 /* Reads the file `path`, or when NULL: dfg.conf beside this program, else DFG_CONF_FILE, which may

@@ -22,13 +22,9 @@ static const char *const env_path[] = {"process", "env", NULL};
 
 char *oci_spec_hook(const char *program, const char *root)
 {
-	json_t *args = json_pack("[s]", "dfg-hook"), *hook;
+	json_t *args = json_pack(root ? "[sss]" : "[s]", "dfg-hook", "--root", root), *hook;
 	char *text;
 
-	if (root) {
-		json_array_append_new(args, json_string("--root"));
-		json_array_append_new(args, json_string(root));
-	}
 	/* The environment must not be empty: without one, runtimes give the hook theirs, or even
 	 * the container's (runc before 1.3). The time-out is a last resort: a hook that reaches it
 	 * stops the container; ours ends by itself long before. */
@@ -36,7 +32,7 @@ char *oci_spec_hook(const char *program, const char *root)
 			 "timeout", 5);
 	text = json_dumps(hook, JSON_COMPACT);
 	json_decref(hook);
-	return text ? text : xstrdup("null");
+	return text;
 }
 
 /* Returns the index of the stage's first entry with this program (NULL: any dfg-hook), NONE, or
@@ -65,6 +61,8 @@ int oci_spec_add_hook(struct str *text, const char *program, const char *root, s
 	CLEANUP(str_fini) struct str t = {0};
 	bool good = spec, added = false;
 
+	if (!hook)
+		return err_set(err, 0, "a path of the hook is not UTF-8");
 	str_add(&t, text->buf ? text->buf : "", text->len);
 	for (size_t i = 0; good && i < ARRAY_LEN(ours); i++) {
 		const char *const path[] = {"hooks", ours[i], NULL};
@@ -184,8 +182,8 @@ int oci_spec_add_early(struct str *text, struct err *err)
 		/* Whoever made the container decided on the flag. */
 		if (memmem(text->buf + variable.from, end - variable.from, FLAG, strlen(FLAG)))
 			return 0;
-		json_text_replace(text, (struct json_span){end, end},
-				  ends_with(text, &variable, NAME "\"") ? FLAGS : " " FLAGS);
+		/* With a space also after nothing: an empty variable is not one of ours. */
+		json_text_replace(text, (struct json_span){end, end}, " " FLAGS);
 	}
 	return rc < 0 ? err_set(err, 0, "unexpected JSON at process.env") : rc;
 }

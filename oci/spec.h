@@ -11,7 +11,7 @@
 #include "common/str.h"
 
 /* The hook as a JSON object, for hooks.* of a specification and for hooks.d. `root`: dfg's root
- * directory if it is not the default, else NULL. Owned by the caller. */
+ * directory if it is not the default, else NULL. Owned by the caller; NULL: a path is not UTF-8. */
 char *oci_spec_hook(const char *program, const char *root);
 
 /* Appends the hook to hooks.createRuntime and hooks.poststop, unless they have an entry with the

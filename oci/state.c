@@ -52,22 +52,23 @@ static enum oci_state_result read_state(const json_t *o, bool need_bundle, struc
 	const char *status = json_string_value(json_object_get(o, "status"));
 	const char *bundle = json_string_value(json_object_get(o, "bundle"));
 	json_int_t pid = json_integer_value(json_object_get(o, "pid")); /* 0: no integer */
+	bool stopped = status && !strcmp(status, "stopped");
 
 	if (!id || !oci_id_valid(id)) {
 		err_set(err, 0, "the state has no valid id");
 		return OCI_STATE_INVALID_ID;
 	}
 	strcpy(s->id, id);
-	s->stopped = status && !strcmp(status, "stopped");
-	if (!s->stopped && (pid <= 1 || pid > PID_LIMIT)) {
+	if (!stopped && (pid <= 1 || pid > PID_LIMIT)) {
 		err_set(err, 0, "the state has no pid of a container");
 		return OCI_STATE_INVALID;
 	}
-	if (bundle ? !oci_path_valid(bundle) : need_bundle && !s->stopped) {
+	if (bundle ? !oci_path_valid(bundle) : need_bundle && !stopped) {
 		err_set(err, 0, "the state has no bundle");
 		return OCI_STATE_INVALID;
 	}
-	s->pid = s->stopped ? 0 : (pid_t)pid;
+	s->stopped = stopped;
+	s->pid = stopped ? 0 : (pid_t)pid;
 	s->bundle = bundle ? xstrdup(bundle) : NULL;
 	s->annotations = copy_annotations(json_object_get(o, "annotations"));
 	return OCI_STATE_OK;

@@ -23,17 +23,23 @@ static const char *find_id(const char *p, const char *end)
 	return NULL;
 }
 
-bool cgroup_container_id(const char *cgroup, char ret[static 65])
+bool cgroup_container_id(const char *cgroup, char ret[static 65], bool *ret_nested)
 {
-	const char *best = NULL;
+	const char *best = NULL, *outer = NULL; /* outer: of this line */
 
+	*ret_nested = false;
 	for (const char *at = cgroup; *at;) {
 		const char *end = at + strcspn(at, "/\n");
 		const char *id = find_id(at, end);
 
 		/* A later component is the inner container (docker in docker). */
-		if (id)
+		if (id) {
+			*ret_nested = outer && memcmp(outer, id, ID_LEN) != 0;
 			best = id;
+			outer = outer ? outer : id;
+		}
+		if (*end == '\n')
+			outer = NULL;
 		at = end + (*end != '\0');
 	}
 	if (!best)
@@ -106,7 +112,34 @@ bool cgroup_runtime_id(const char *cgroup, char ret[static 256])
 	return longest;
 }
 
-char *cgroup_own_line(const char *cgroup)
+/* True for "ID", "docker-ID.scope", "libpod-payload-ID", "kubelet.slice:cri-containerd:ID" … */
+static bool names(const char *component, const char *end, const char *id)
+{
+	static const char scope[] = ".scope";
+	size_t len = (size_t)(end - component), id_len = strlen(id);
+
+	if (len > strlen(scope) && memcmp(end - strlen(scope), scope, strlen(scope)) == 0)
+		len -= strlen(scope);
+	return id_len && len >= id_len && memcmp(component + len - id_len, id, id_len) == 0 &&
+	       (len == id_len || strchr("-:", component[len - id_len - 1]));
+}
+
+/* Returns the end of the first component that names the container; without one the line's. */
+static const char *end_of_container(const struct cgroup_line *line, const char *id)
+{
+	const char *end;
+
+	for (const char *at = line->path; at < line->end; at = end + 1) {
+		end = memchr(at, '/', (size_t)(line->end - at));
+		if (!end)
+			end = line->end;
+		if (names(at, end, id))
+			return end;
+	}
+	return line->end;
+}
+
+char *cgroup_own_line(const char *cgroup, const char *id)
 {
 	struct cgroup_line line, best = {0};
 	size_t longest = 1; /* "/" belongs to no process alone */
@@ -116,7 +149,8 @@ char *cgroup_own_line(const char *cgroup)
 			longest = (size_t)(line.end - line.path);
 			best = line;
 		}
-	return best.own ? xstrndup(best.own, (size_t)(best.end - best.own)) : NULL;
+	return best.own ? xstrndup(best.own, (size_t)(end_of_container(&best, id) - best.own))
+			: NULL;
 }
 
 bool cgroup_is_below(const char *cgroup, const char *own)

@@ -6,8 +6,9 @@
 #include <stdbool.h>
 
 /* Finds the container id of an engine: the last path component of 64 hex digits, bare or wrapped
- * ("docker-<id>.scope", "cri-containerd-<id>.scope", "libpod-<id>"). */
-bool cgroup_container_id(const char *cgroup, char ret[static 65]);
+ * ("docker-<id>.scope", "cri-containerd-<id>.scope", "libpod-<id>"). *ret_nested: above it is
+ * another container's, which made this cgroup for a container of its own, or to look like one. */
+bool cgroup_container_id(const char *cgroup, char ret[static 65], bool *ret_nested);
 
 /* Finds the container id of a runtime that was started without an engine: the last component of the
  * longest path, as runc and crun make it ("/web", or by systemd "runc-web.scope"). Paths of other
@@ -16,8 +17,10 @@ bool cgroup_container_id(const char *cgroup, char ret[static 65]);
 bool cgroup_runtime_id(const char *cgroup, char ret[static 256]);
 
 /* The hierarchy's field and path of the line with the longest path, "0::/a/b" without the leading
- * number: ":/a/b" or "memory:/a/b". Owned; NULL when all paths are "/". */
-char *cgroup_own_line(const char *cgroup);
+ * number: ":/a/b" or "memory:/a/b". The path ends with the component that the runtime named after
+ * the container, if there is one: below it are cgroups that the container made itself, as systemd
+ * does for its services. Owned; NULL when all paths are "/". */
+char *cgroup_own_line(const char *cgroup, const char *id);
 
 /* True if `own` (from cgroup_own_line) is the cgroup of this text or above it. */
 bool cgroup_is_below(const char *cgroup, const char *own);

@@ -146,9 +146,10 @@ static bool is_namespace_init(int procfd)
 
 /* Finds the id of an engine's container in the cgroup's path, that of a containerd shim in its
  * arguments, and that of a runtime without an engine by its first process. */
-static bool find_id(pid_t pid, int procfd, const char *cgroup, char ret[static 256])
+static bool find_id(pid_t pid, int procfd, const char *cgroup, char ret[static 256],
+		    bool *ret_nested)
 {
-	if (cgroup_container_id(cgroup, ret))
+	if (cgroup_container_id(cgroup, ret, ret_nested))
 		return true;
 	return cgroup_runtime_id(cgroup, ret) &&
 	       (engine_shim_id(pid, ret) ||
@@ -160,20 +161,30 @@ static int add_by_cgroup(pid_t pid, void *arg)
 	CLEANUP(close_fd) int procfd = -1;
 	CLEANUP(str_fini) struct str cgroup = {0};
 	struct containers *c = arg;
+	struct container *known;
 	struct engine_names names;
+	bool nested;
 	char id[256];
 
 	procfd = proc_open(pid, NULL);
 	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, NULL) < 0 ||
-	    !find_id(pid, procfd, cgroup.buf, id))
+	    !find_id(pid, procfd, cgroup.buf, id, &nested))
 		return 0;
 	/* /proc lists pids in rising order: the first one seen is usually the container's first
-	 * process, and always has its namespaces. */
-	if (strlen(id) == 64 && by_id(c, id, NULL))
+	 * process, and always has its namespaces. But a container can have cgroups made that are
+	 * called like another container's. */
+	known = strlen(id) == 64 ? by_id(c, id, NULL) : NULL;
+	if (known && (nested || !known->is_nested))
 		return 0;
 	engine_names_find(pid, id, &names);
-	if (!by_id(c, id, names.namespace))
-		add(c, id, pid, &names);
+	if (known) {
+		known->pid = pid;
+		container_set_names(known, &names);
+	} else if (!by_id(c, id, names.namespace)) {
+		known = add(c, id, pid, &names);
+	}
+	if (known)
+		known->is_nested = nested;
 	return 0;
 }
 
@@ -192,34 +203,8 @@ int containers_list(const char *root, struct containers *ret, struct err *err)
 
 /* ---- the processes of a container ---- */
 
-struct members {
-	const char *own; /* cgroup line, or NULL */
-	uint64_t pidns;	 /* used where own is NULL */
-	pid_t *list;
-	size_t count, cap;
-};
-
-static int add_member(pid_t pid, void *arg)
-{
-	CLEANUP(close_fd) int procfd = -1;
-	CLEANUP(str_fini) struct str cgroup = {0};
-	struct members *m = arg;
-	uint64_t ns = 0;
-
-	procfd = proc_open(pid, NULL);
-	if (procfd < 0)
-		return 0;
-	if (m->own ? proc_read_cgroup(procfd, &cgroup, NULL) < 0 ||
-			     !cgroup_is_below(cgroup.buf, m->own)
-		   : proc_ns_inode(procfd, "pid", &ns, NULL) < 0 || ns != m->pidns)
-		return 0;
-	m->list = grow(m->list, m->count, &m->cap, sizeof(*m->list));
-	m->list[m->count++] = pid;
-	return 0;
-}
-
 /* Its cgroup, unless dfg runs in it, too (a runtime that was told to make none). */
-static char *own_cgroup(int procfd)
+static char *own_cgroup(int procfd, const char *id)
 {
 	CLEANUP(str_fini) struct str theirs = {0};
 	CLEANUP(str_fini) struct str ours = {0};
@@ -229,25 +214,80 @@ static char *own_cgroup(int procfd)
 	if (self < 0 || proc_read_cgroup(procfd, &theirs, NULL) < 0 ||
 	    proc_read_cgroup(self, &ours, NULL) < 0)
 		return NULL;
-	own = cgroup_own_line(theirs.buf);
+	own = cgroup_own_line(theirs.buf, id);
 	return own && !cgroup_is_below(ours.buf, own) ? TAKE_PTR(own) : NULL;
+}
+
+/* Tells a container's processes from all others. */
+struct boundary {
+	pid_t only;	/* the only process that is known, without all that follows; 0: not so */
+	char *cgroup;	/* line of its cgroup, or NULL */
+	uint64_t pidns; /* used where cgroup is NULL */
+};
+
+static void cleanup_boundary(struct boundary *b)
+{
+	free(b->cgroup);
+}
+
+static int boundary_of(const struct container *c, struct boundary *ret, struct err *err)
+{
+	CLEANUP(close_fd) int procfd = proc_open(c->pid, err);
+
+	if (procfd < 0 || proc_ns_inode(procfd, "pid", &ret->pidns, err) < 0)
+		return -1;
+	ret->cgroup = c->is_single ? NULL : own_cgroup(procfd, c->id);
+	if (c->is_single || (!ret->cgroup && proc_shares_ns(procfd, "pid")))
+		ret->only = c->pid;
+	return 0;
+}
+
+static bool is_inside(const struct boundary *b, pid_t pid, int procfd, const char *cgroup)
+{
+	uint64_t ns;
+
+	if (b->only)
+		return pid == b->only;
+	if (b->cgroup)
+		return cgroup_is_below(cgroup, b->cgroup);
+	return proc_ns_inode(procfd, "pid", &ns, NULL) == 0 && ns == b->pidns;
+}
+
+struct members {
+	struct boundary boundary;
+	pid_t *list;
+	size_t count, cap;
+};
+
+static void add_member(struct members *m, pid_t pid)
+{
+	m->list = grow(m->list, m->count, &m->cap, sizeof(*m->list));
+	m->list[m->count++] = pid;
+}
+
+static int add_inside(pid_t pid, void *arg)
+{
+	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
+	CLEANUP(str_fini) struct str cgroup = {0};
+	struct members *m = arg;
+
+	if (procfd >= 0 && proc_read_cgroup(procfd, &cgroup, NULL) == 0 &&
+	    is_inside(&m->boundary, pid, procfd, cgroup.buf))
+		add_member(m, pid);
+	return 0;
 }
 
 int container_pids(const struct container *c, pid_t **ret, size_t *ret_count, struct err *err)
 {
-	CLEANUP(close_fd) int procfd = proc_open(c->pid, err);
-	CLEANUP(free) char *own = NULL;
 	struct members m = {0};
+	int rc = boundary_of(c, &m.boundary, err);
 
-	if (procfd < 0 || proc_ns_inode(procfd, "pid", &m.pidns, err) < 0)
-		return -1;
-	own = c->is_single ? NULL : own_cgroup(procfd);
-	m.own = own;
-	/* Without a cgroup and a pid namespace of its own, only the process itself is known. */
-	if (c->is_single || (!own && proc_shares_ns(procfd, "pid"))) {
-		m.list = xcalloc(1, sizeof(*m.list));
-		m.list[m.count++] = c->pid;
-	} else if (proc_each(add_member, &m, err) < 0) {
+	if (rc == 0 && m.boundary.only)
+		add_member(&m, m.boundary.only);
+	else if (rc == 0)
+		rc = proc_each(add_inside, &m, err);
+	cleanup_boundary(&m.boundary);
+	if (rc < 0) {
 		free(m.list);
 		return -1;
 	}
@@ -256,17 +296,17 @@ int container_pids(const struct container *c, pid_t **ret, size_t *ret_count, st
 	return 0;
 }
 
-static bool has_process(const struct container *c, pid_t pid)
+/* True if the process belongs to the container. *ret_depth: length of its cgroup's path, by which
+ * a container differs from one that it runs itself. */
+static bool has_process(const struct container *c, pid_t pid, int procfd, const char *cgroup,
+			size_t *ret_depth)
 {
-	CLEANUP(free) pid_t *pids = NULL;
-	size_t count = 0;
+	CLEANUP(boundary) struct boundary b = {0};
 
-	if (container_pids(c, &pids, &count, NULL) < 0)
+	if (boundary_of(c, &b, NULL) < 0)
 		return false;
-	for (size_t i = 0; i < count; i++)
-		if (pids[i] == pid)
-			return true;
-	return false;
+	*ret_depth = b.cgroup ? strlen(b.cgroup) : 1;
+	return is_inside(&b, pid, procfd, cgroup);
 }
 
 int container_of_pid(const char *root, pid_t pid, struct container *ret, struct err *err)
@@ -274,19 +314,22 @@ int container_of_pid(const char *root, pid_t pid, struct container *ret, struct 
 	CLEANUP(close_fd) int procfd = proc_open(pid, err);
 	CLEANUP(str_fini) struct str cgroup = {0};
 	CLEANUP(containers_fini) struct containers c = {0};
-	char id[65] = "";
+	struct container *found = NULL;
+	size_t depth, deepest = 0;
 
 	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, err) < 0 ||
 	    containers_list(root, &c, err) < 0)
 		return -1;
-	(void)cgroup_container_id(cgroup.buf, id);
 	for (size_t i = 0; i < c.count; i++)
-		if (!strcmp(c.list[i].id, id) ||
-		    (c.list[i].hooked && has_process(&c.list[i], pid))) {
-			*ret = c.list[i];
-			c.list[i] = (struct container){0};
-			return 0;
+		if (has_process(&c.list[i], pid, procfd, cgroup.buf, &depth) && depth > deepest) {
+			found = &c.list[i];
+			deepest = depth;
 		}
+	if (found) {
+		*ret = *found;
+		*found = (struct container){0};
+		return 0;
+	}
 	*ret = (struct container){
 		.id = xasprintf("pid-%d", (int)pid), .pid = pid, .is_single = true};
 	container_set_names(ret, &(struct engine_names){0});

@@ -21,6 +21,7 @@ struct container {
 	pid_t pid;	 /* its first process, host pid; 0: it has ended */
 	bool is_pause;	 /* holds a pod's namespaces, and runs nothing */
 	bool hooked;	 /* the hook has a record of this very process */
+	bool is_nested;	 /* its id is of a cgroup below another container's */
 	bool is_single;	 /* --pid of a process outside any container: this process alone */
 };
 

@@ -113,8 +113,8 @@ static bool monitor_open(pid_t pid, struct monitor *ret, pid_t *ret_parent)
 	if (procfd < 0 || proc_read_status(procfd, &st, NULL) < 0)
 		return false;
 	*ret_parent = st.ppid;
-	if ((strcmp(st.name, SHIM) != 0 && strcmp(st.name, CONMON) != 0) || st.euid != 0 ||
-	    !proc_shares_ns(procfd, "pid") || proc_read_args(procfd, &ret->args, NULL) < 0)
+	if ((strcmp(st.name, SHIM) != 0 && strcmp(st.name, CONMON) != 0) ||
+	    !proc_is_trusted(procfd, &st) || proc_read_args(procfd, &ret->args, NULL) < 0)
 		return false;
 	ret->is_shim = !strcmp(st.name, SHIM);
 	ret->procfd = TAKE_FD(procfd);

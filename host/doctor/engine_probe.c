@@ -29,7 +29,7 @@ void probe_engine(const struct probe *p, const struct engine *e, const struct en
 void probe_restart(const struct probe *p, const struct engine *e, const char *file,
 		   const struct engine_setting *s)
 {
-	CLEANUP(daemon_fini) struct daemon d = {0};
+	CLEANUP(daemon_fini) struct daemon d = DAEMON_NONE;
 	const char *const files[] = {file, s->file ? s->file + 1 : NULL};
 
 	if (!e->reads_once || !daemon_find(e->reads_once, file, &d))
