@@ -142,6 +142,24 @@ static const char *str_of(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
+/* Text for people. Whoever hands a session over may have written it. Owned. */
+static char *clean_of(const json_t *o, const char *key)
+{
+	const char *raw = str_of(o, key);
+	struct str s = {0};
+
+	str_adds(&s, "");
+	str_add_clean(&s, raw, strlen(raw));
+	return s.buf;
+}
+
+static void read_clean(const json_t *o, const char *key, char *ret, size_t size)
+{
+	CLEANUP(free) char *text = clean_of(o, key);
+
+	snprintf(ret, size, "%s", text);
+}
+
 static int64_t int_of(const json_t *o, const char *key)
 {
 	return json_integer_value(json_object_get(o, key));
@@ -166,8 +184,8 @@ static void read_jvms(struct session *s, const json_t *list)
 			.watch_us = (uint64_t)int_of(o, "watch_us"),
 		};
 
-		snprintf(j.version, sizeof(j.version), "%s", str_of(o, "version"));
-		snprintf(j.note, sizeof(j.note), "%s", str_of(o, "note"));
+		read_clean(o, "version", j.version, sizeof(j.version));
+		read_clean(o, "note", j.note, sizeof(j.note));
 		s->jvms = grow(s->jvms, s->jvm_count, &s->jvm_cap, sizeof(j));
 		s->jvms[s->jvm_count++] = j;
 	}
@@ -209,17 +227,25 @@ static int read_lists(struct session *s, const json_t *root, struct err *err)
 	return 0;
 }
 
+static void read_container(struct session *s, const json_t *root)
+{
+	const json_t *o = json_object_get(root, "container");
+	CLEANUP(free) char *id = clean_of(o, "id");
+	CLEANUP(free) char *name = clean_of(o, "name");
+	CLEANUP(free) char *pod = clean_of(o, "pod");
+	CLEANUP(free) char *namespace = clean_of(o, "namespace");
+	CLEANUP(free) char *host = clean_of(root, "host");
+
+	session_set_container(s, id, name, pod, namespace, host);
+}
+
 static int read_json(struct session *s, const json_t *root, struct err *err)
 {
-	const json_t *container = json_object_get(root, "container");
-
 	if (int_of(root, "version") != SESSION_VERSION)
 		return err_set(err, 0, "session.json has version %d, this dfg reads %d",
 			       (int)int_of(root, "version"), SESSION_VERSION);
-	session_set_container(s, str_of(container, "id"), str_of(container, "name"),
-			      str_of(container, "pod"), str_of(container, "namespace"),
-			      str_of(root, "host"));
-	s->started = xstrdup(str_of(root, "started"));
+	read_container(s, root);
+	s->started = clean_of(root, "started");
 	s->frequency = (unsigned)int_of(root, "frequency");
 	s->duration = json_number_value(json_object_get(root, "duration"));
 	s->whole_machine = json_is_true(json_object_get(root, "whole_machine"));

@@ -83,7 +83,8 @@ static int add_runtime(struct str *text, const void *what, struct err *err)
 	const struct setup *s = what;
 	CLEANUP(free) char *runtime = xasprintf("{\"path\": \"%s\"}", s->runtime);
 
-	if (strpbrk(s->runtime, "\"\\"))
+	if (strpbrk(s->runtime, "\"\\") ||
+	    !json_text_is_object(&(struct str){.buf = runtime, .len = strlen(runtime)}))
 		return err_set(err, 0, "%s cannot be written into a JSON file", s->runtime);
 	if (!text->len) {
 		str_addf(text, "{\n  \"runtimes\": {\"" NAME "\": %s}%s\n}\n", runtime,
@@ -179,7 +180,7 @@ static bool has_flags(const char *file, struct err *err)
 {
 	static const char *const flags[] = {"--add-runtime", "--default-runtime"};
 	const char *flag = NULL;
-	CLEANUP(daemon_fini) struct daemon daemon = {0};
+	CLEANUP(daemon_fini) struct daemon daemon = DAEMON_NONE;
 
 	if (!find_dockerd(file, &daemon))
 		return false;
@@ -238,7 +239,7 @@ static char *containers_of(const struct setup *s, const char *file, const char *
 {
 	CLEANUP(free) char *lines = NULL;
 	CLEANUP(str_fini) struct str names = {0};
-	CLEANUP(daemon_fini) struct daemon daemon = {0};
+	CLEANUP(daemon_fini) struct daemon daemon = DAEMON_NONE;
 	char *save = NULL;
 
 	if (!find_dockerd(file, &daemon))
@@ -278,15 +279,15 @@ static const char *restart_words(const struct setup *s)
  * its default (NULL: does not wait). Logs the result. */
 static void reload(const struct setup *s, const char *file, const char *runtime)
 {
-	CLEANUP(daemon_fini) struct daemon daemon = {0};
+	CLEANUP(daemon_fini) struct daemon daemon = DAEMON_NONE;
+	struct err err;
 
 	if (!find_dockerd(file, &daemon)) {
 		log_info("no running dockerd reads /%s; it takes effect at the next start", file);
 		return;
 	}
-	if (kill(daemon.pid, SIGHUP) < 0) {
-		log_warn("cannot signal dockerd (%d); restart it: %s", (int)daemon.pid,
-			 restart_words(s));
+	if (daemon_signal(&daemon, SIGHUP, &err) < 0) {
+		log_warn("dockerd does not reload: %s; restart it: %s", err.msg, restart_words(s));
 		return;
 	}
 	for (int ms = 0; runtime && ms < RELOAD_MS; ms += 100) {

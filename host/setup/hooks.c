@@ -124,7 +124,7 @@ static json_t *hook_object(const struct setup *s)
 {
 	CLEANUP(free) char *text = oci_spec_hook(s->hook, s->root);
 
-	return json_loads(text, JSON_DECODE_ANY, NULL);
+	return text ? json_loads(text, 0, NULL) : NULL;
 }
 
 /* ---- oci-hooks(5) ---- */
