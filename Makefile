@@ -12,14 +12,25 @@ CFLAGS     ?= -O2 -g
 PKGCONFIG  ?= pkg-config
 # The injector runs in other people's containers: small and static. musl where it is installed.
 STATIC_CC  ?= $(shell command -v musl-gcc >/dev/null && echo musl-gcc || echo $(CC))
+# musl-gcc does not know -static-pie.
+musl_pie   := -nostartfiles -static -Wl,-pie,--no-dynamic-linker \
+              $(patsubst %-gnu,/usr/lib/%-musl/rcrt1.o,$(shell $(CC) -print-multiarch))
+static_pie  = $(if $(findstring musl,$(STATIC_CC)),$(musl_pie),-static-pie)
 STATIC_INC := $(shell command -v musl-gcc >/dev/null && echo -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch))
 
 warn := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wundef -Wvla -Wformat=2 \
         -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings $(WERROR)
 base  = -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='"$(VERSION)"' \
         -DDFG_LIBEXECDIR='"$(LIBEXECDIR)"' $(includes) -MMD -MP
-hard := -fstack-protector-strong -fPIE $(if $(SAN),,-D_FORTIFY_SOURCE=2)
-link := -pie -Wl,-z,relro,-z,now,-z,noexecstack
+# Held by tests/lint/hardening.t. Not -ftrivial-auto-var-init=zero: it takes 5 to 10 % of a replay.
+flow := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mbranch-protection=standard,-fcf-protection)
+safe := $(flow) -fstack-clash-protection
+# The same bytes whichever folder it is built in.
+here := -ffile-prefix-map=$(CURDIR)=.
+hard := $(safe) $(here) -fstack-protector-strong -fPIE
+# After the caller's: Debian's build sets 2.
+fort := $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+link := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 
 ifneq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
 say = @
@@ -57,7 +68,7 @@ libs_cflags := $(shell $(PKGCONFIG) --cflags jansson ncursesw libcurl)
 $(BUILD)/dyn/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(base) $(warn) $(hard) $(libs_cflags) \
-	    $(if $(filter tests/%,$<),-Itests) $(CPPFLAGS) $(CFLAGS) $(SAN) -c -o $@ $<
+	    $(if $(filter tests/%,$<),-Itests) $(CPPFLAGS) $(fort) $(CFLAGS) $(SAN) -c -o $@ $<
 # Made again where musl-gcc was installed since: the demo builds without it, the tests with it.
 $(BUILD)/static/compiler: force
 	@mkdir -p $(@D)
@@ -65,12 +76,12 @@ $(BUILD)/static/compiler: force
 $(BUILD)/static/%.o: %.c $(BUILD)/static/compiler
 	@mkdir -p $(@D)
 	$(call say,CC)$(STATIC_CC) $(base) $(STATIC_INC) $(warn) \
-	    -Os -fstack-protector-strong -ffunction-sections -c -o $@ $<
+	    -Os $(safe) $(here) -fPIE -fstack-protector-strong -ffunction-sections -c -o $@ $<
 # Inside the JVM: no libc, no start code, nothing of ours but the functions it looks up. Frame pointers,
 # so that its own stacks in a graph do not lead anywhere.
 $(BUILD)/agent/%.o: %.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(base) $(warn) -O2 -g -ffreestanding -fPIC -fno-stack-protector \
+	$(call say,CC)$(CC) $(base) $(warn) -O2 -g $(safe) $(here) -ffreestanding -fPIC -fno-stack-protector \
 	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -c -o $@ $<
 
 # Files the assembler includes (host/format/embed.h), which the compiler does not tell of.
@@ -127,7 +138,7 @@ $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime: $(foreach f,hook oci com
 
 $(BUILD)/payload/dfg-inject: $(call obj,static,$(wildcard injector/*.c) common/err.c common/log.c common/str.c common/fs.c common/proc.c common/clock.c)
 	@mkdir -p $(@D)
-	$(call say,LD)$(STATIC_CC) -static -Wl,--gc-sections -s -o $@ $^
+	$(call say,LD)$(STATIC_CC) $(static_pie) -Wl,--gc-sections,-z,relro,-z,now,-z,noexecstack -s -o $@ $^
 $(BUILD)/payload/libdfg-agent.so: $(call obj,agent,$(call not,,agent-jni/*.c hotspot/*.c)) agent-jni/exports.map
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) -shared -nostdlib -Wl,-soname,libdfg-agent.so -Wl,--version-script=agent-jni/exports.map \
@@ -136,7 +147,8 @@ $(BUILD)/payload/libdfg-agent.so: $(call obj,agent,$(call not,,agent-jni/*.c hot
 # not a squashfs.
 $(image): $(payload)
 	@mkdir -p $(@D)
-	$(call say,SQUASH)rm -f $@ && mksquashfs $(BUILD)/payload $@ -all-root -no-progress -quiet -comp gzip -no-xattrs >/dev/null
+	$(call say,SQUASH)rm -f $@ && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} mksquashfs $(BUILD)/payload $@ -all-root \
+	    -no-progress -quiet -comp gzip -no-xattrs >/dev/null
 
 # ---- tests ---------------------------------------------------------------------------------
 unit   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%.t,$(call not,,tests/unit/test_*.c))
@@ -148,6 +160,11 @@ $(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
 $(BUILD)/tests/test_push_send.t: | $(BUILD)/libexec/dfg-push
+$(BUILD)/tests/test_hook_runtime.t: | $(BUILD)/libexec/dfg-runtime
+$(BUILD)/tests/test_hook_main.t $(BUILD)/tests/test_hook_self.t: | $(BUILD)/tools/dfg-hook
+$(BUILD)/tests/test_hook_payload.t: | $(image)
+$(BUILD)/tests/test_inject.t: | $(BUILD)/payload/dfg-inject
+$(BUILD)/tests/test_agent_load.t: | $(BUILD)/payload/libdfg-agent.so
 $(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/replay.o $(archives)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
@@ -161,25 +178,33 @@ $(BUILD)/tools/dfg-hook: $(BUILD)/dyn/hook/main.o $(BUILD)/dyn/tests/e2e/hook/se
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(if $(SAN),$(link),-static-pie) -Wl,--wrap=seccomp_init -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs_hook) $(LDFLAGS)
 
+# A test that hangs fails, and nothing waits for it; on a busy machine each ends long before.
+guard := timeout -k 30 900
+
 # Without privileges: unit, golden, fuzz corpora, lint.
 check: all $(unit) $(replay) $(tools)
-	BUILD=$(BUILD) prove -j$(shell nproc) -e '' $(unit) $(replay) $(wildcard tests/golden/*.t tests/lint/*.t)
+	BUILD=$(BUILD) prove -j$(shell nproc) -e '$(guard)' $(unit) $(replay) $(wildcard tests/golden/*.t tests/lint/*.t)
 # Of these the programs alone, by an emulator that is unable to run some of them.
 check-emulated: all $(unit) $(replay)
-	prove -j$(shell nproc) -e '$(EMULATOR)' $(filter-out $(UNABLE:%=$(BUILD)/tests/%.t),$(unit) $(replay))
+	prove -j$(shell nproc) -e '$(guard) $(EMULATOR)' $(filter-out $(UNABLE:%=$(BUILD)/tests/%.t),$(unit) $(replay))
 check-asan:
 	$(MAKE) check BUILD=$(BUILD)-asan CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
 check-clang:
 	$(MAKE) check BUILD=$(BUILD)-clang CC=clang
 check-arm64:
 	BUILD=$(BUILD) sh tests/arm64.sh
-# As root, with real engines; one at a time, since they share the machine's engines and CPUs.
-# DFG_FULL=1 adds other suites' engines and JDKs, many containers, readers of other tools, packages.
+# As root, with real engines, side by side (tests/lib/box.sh), but first and alone those that start tens of JVMs
+# or a hundred containers. DFG_FULL=1 adds other suites' engines and JDKs, many containers, readers of other tools, packages.
+e2e_alone := $(patsubst %,tests/e2e/%.t,hook/many record/containers record/jvms setup/many)
 e2e_full := $(patsubst %,tests/e2e/%.t,package/% record/containers% record/container-names record/churn \
             record/perf-map record/unknown-jvm report/exports setup/early setup/many)
+e2e := $(filter-out $(if $(DFG_FULL),,$(e2e_full)),$(wildcard tests/e2e/setup/*.t tests/e2e/record/*.t) \
+    $(filter-out tests/e2e/setup/% tests/e2e/record/%,$(wildcard tests/e2e/*/*.t)))# the longest begin
 check-e2e: all $(tools)
-	BUILD=$(BUILD) prove --timer --failures --comments -e '' \
-	    $(filter-out $(if $(DFG_FULL),,$(e2e_full)),$(wildcard tests/e2e/*/*.t))
+	failed=0; \
+	BUILD=$(BUILD) prove --timer --failures --comments -e '' $(filter $(e2e_alone),$(e2e)) || failed=1; \
+	BUILD=$(BUILD) prove -j$$(($$(nproc) + 1)) --timer --failures --comments -e '' $(filter-out $(e2e_alone),$(e2e)) && \
+	    [ $$failed = 0 ]
 
 # libFuzzer, for hours: make fuzz F=fuzz_perfdata
 fuzz:

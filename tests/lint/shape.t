@@ -10,31 +10,31 @@ import subprocess
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 2300
+common 2360
 hook 2580
-host/calltree 1190
+host/calltree 1195
 host/cmd 1940
-host/discover 1320
+host/discover 1400
 host/doctor 1330
 host/elf 660
 host/format 3805
 host/jit 1620
 host/perf 1280
 host/profile 920
-host/record 4120
+host/record 4210
 host/report 2280
-host/session 640
-host/setup 1955
-host/symbols 1300
+host/session 660
+host/setup 1985
+host/symbols 1320
 host/top 2385
-host/unwind 2560
+host/unwind 2520
 hotspot 5470
 include/dfg 460
 injector 1380
 oci 1280
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 44510, 300
+ALL_LINES, ALL_FILES = 44730, 300
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

