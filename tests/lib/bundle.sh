@@ -30,11 +30,13 @@
 #   BUNDLE_HOOK_STAGES="createRuntime poststop"
 #   BUNDLE_JQ='filter'            the last word on config.json
 #
-# crun of Debian 12 refuses a hybrid cgroup layout: bundle_own_namespace re-executes the calling
-# test once in a mount namespace without the v2 part of it (call it first thing, with "$@"). The
-# hook's host mounts are then to be found in that namespace only.
+# crun of Debian 12 refuses a hybrid cgroup layout: bundle_own_namespace takes the v2 part of it away, in
+# the test's box (box.sh), or else executes the caller once more in a mount namespace of its own (call it
+# first thing, with "$@"). The hook's host mounts are then to be found in that namespace only.
+# In a box the container's cgroup is $BOX/NAME, after DIR's name.
 
 bundle_own_namespace() {
+	[ -z "${BOX:-}" ] || { umount /sys/fs/cgroup/unified 2>/dev/null; return 0; }
 	[ -n "${BUNDLE_OWN_NS:-}" ] && return
 	export BUNDLE_OWN_NS=1
 	exec unshare -m bash -c 'umount /sys/fs/cgroup/unified 2>/dev/null; exec bash "$0" "$@"' \
@@ -75,6 +77,7 @@ bundle_make() {
 		--arg ro "${BUNDLE_READONLY:-}" --arg cwd "${BUNDLE_CWD:-/}" \
 		--arg hostname "${BUNDLE_HOSTNAME:-bundle}" --arg userns "${BUNDLE_USERNS:-}" \
 		--arg memory "${BUNDLE_MEMORY:-}" --arg hook "${BUNDLE_HOOK:-}" \
+		--arg cgroup "${BOX:+/$BOX/${dir##*/}}" \
 		--arg stages "${BUNDLE_HOOK_STAGES:-createRuntime poststop}" \
 		--argjson binds "$mounts" \
 		--argjson args "$(bundle_json_list "$@")" \
@@ -117,10 +120,11 @@ bundle_make() {
 		| .linux.uidMappings = [{containerID: 0, hostID: $map[0], size: $map[1]}]
 		| .linux.gidMappings = .linux.uidMappings
 	  else . end
+	| if $cgroup != "" then .linux.cgroupsPath = $cgroup else . end
 	| if $memory != "" then .linux.resources.memory.limit = ($memory | tonumber) else . end
 	| if $hook != "" then
 		.hooks = ($stages | split(" ") | map({key: ., value: [{path: $hook,
-			args: (["dfg-hook"] + $hookargs), env: ["DFG=1"], timeout: 5}]}) | from_entries)
+			args: (["dfg-hook"] + $hookargs), env: ["DFG=1"], timeout: 60}]}) | from_entries)
 	  else . end
 	| '"${BUNDLE_JQ:-.}" >"$dir/config.json"
 }
@@ -150,9 +154,8 @@ bundle_exec() {
 }
 
 bundle_stop() {
-	local i
 	"${RUNTIME[@]}" kill "$1" KILL >/dev/null 2>&1
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in $(seq 100); do
 		"${RUNTIME[@]}" delete "$1" >/dev/null 2>&1 && return 0
 		sleep 0.1
 	done

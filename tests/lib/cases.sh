@@ -16,7 +16,7 @@
 # Each has a tenth of a processor: twenty start in seconds, and leave room for what looks at them.
 declare -A AGENT CASE_PIDS
 CASES=()
-case_id() { echo "case$$-$1"; } # runs at the same time must not share cgroups
+case_id() { echo "case-$1"; }
 CASE_CPU='.linux.resources.cpu = {quota: 10000, period: 100000}'
 
 # ---- how they are made (values of SHOP_JQ) ----
@@ -77,17 +77,14 @@ case_pids() { echo "${CASE_PIDS[$1]}"; }
 
 # Its methods are compiled after half a second of processor time.
 case_at_work() {
-	local i used
-	for i in $(seq 300); do
-		CASE_PIDS[$1]=$(case_find_pids "$1" | tr '\n' ' ')
-		# shellcheck disable=SC2086
-		used=$(cat $(printf '/proc/%s/stat ' ${CASE_PIDS[$1]}) 2>/dev/null | awk '{print $14 + $15}' | sort -n | head -1)
-		[ "${used:-0}" -lt 60 ] || return 0
-		[ $i -lt 10 ] || [ -n "${CASE_PIDS[$1]}" ] || break
-		sleep 0.2
-	done
-	cat "$SHOP/$1.make" "$SHOP/$(case_id "$1")/log"
-	return 1
+	WAIT_SECONDS=300 wait_for case_used "$1" || { cat "$SHOP/$1.make" "$SHOP/$(case_id "$1")/log"; return 1; }
+}
+case_used() {
+	local used
+	CASE_PIDS[$1]=$(case_find_pids "$1" | tr '\n' ' ')
+	# shellcheck disable=SC2086
+	used=$(cat $(printf '/proc/%s/stat ' ${CASE_PIDS[$1]}) 2>/dev/null | awk '{print $14 + $15}' | sort -n | head -1)
+	[ "${used:-0}" -ge 60 ]
 }
 
 case_state() {

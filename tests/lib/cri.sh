@@ -88,7 +88,7 @@ cri() {
 
 cri_sandbox() {
 	printf 'metadata { name: "%s" namespace: "shop" uid: "%s" } log_directory: "%s"
-		linux { security_context { namespace_options { network: NODE %s } } }' "$1" "$1" "$CRI_DIR" "${CRI_NAMESPACES:-}"
+		linux { cgroup_parent: "/'"${BOX:-k8s.io}"'" security_context { namespace_options { network: NODE %s } } }' "$1" "$1" "$CRI_DIR" "${CRI_NAMESPACES:-}"
 }
 cri_field() { sed -n "s/^ *$1: \"\\(.*\\)\"\$/\\1/p"; }
 cri_pod() { cri RunPodSandbox "config { $(cri_sandbox "$1") }" | cri_field pod_sandbox_id; }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# A Docker daemon of the test's own: nothing of the machine's one is touched. Source it; needs
+# A Docker daemon of the test's own: nothing of the machine's one is touched. Source it after tap.sh; needs
 # root, containerd, dockerd, docker. Network: none (run containers with --network none).
 #
 #   docker_start [DOCKERD_OPTION…]  starts containerd and dockerd with data, state and sockets in
 #                                   DOCKER_DIR (default: a new directory under /tmp), exports
-#                                   DOCKER_HOST, and returns when the daemon answers (30 s at most).
+#                                   DOCKER_HOST, and returns when the daemon answers.
 #                                   Options are added to dockerd's, such as
 #                                   --add-runtime dfg=/path/dfg-runtime --default-runtime dfg
 #                                   (not in a subshell: docker_stop needs what it sets)
@@ -28,7 +28,6 @@ docker_cli() {
 }
 
 docker_start() {
-	local i
 	DOCKER_DIR=${DOCKER_DIR:-$(mktemp -d /tmp/dfg-docker.XXXXXX)}
 	mkdir -p "$DOCKER_DIR"/{c,s,x,d}
 	export DOCKER_HOST=unix://$DOCKER_DIR/docker.sock DOCKER_CONFIG=$DOCKER_DIR/config
@@ -44,34 +43,29 @@ END
 	PATH=${DOCKER_BIN:+$DOCKER_BIN:}$PATH containerd --config "$DOCKER_DIR/containerd.toml" \
 		>"$DOCKER_DIR/containerd.log" 2>&1 &
 	DOCKER_CONTAINERD_PID=$!
-	for i in $(seq 150); do
-		[ -S "$DOCKER_DIR/containerd.sock" ] && break
-		sleep 0.1
-	done
+	wait_for test -S "$DOCKER_DIR/containerd.sock"
 	printf '%s\n' "${DOCKER_JSON-"{}"}" >"$DOCKER_DIR/daemon.json"
 	DOCKER_OPTIONS=("$@")
 	docker_daemon
 }
 
 docker_daemon() {
-	local i
 	PATH=${DOCKER_BIN:+$DOCKER_BIN:$DOCKER_SBIN:}$PATH dockerd \
 		--config-file "$DOCKER_DIR/daemon.json" --data-root "$DOCKER_DIR/d" \
 		--exec-root "$DOCKER_DIR/x" --pidfile "$DOCKER_DIR/dockerd.pid" \
 		--host "$DOCKER_HOST" --containerd "$DOCKER_DIR/containerd.sock" \
 		--storage-driver "${DOCKER_STORAGE:-overlay2}" --exec-opt native.cgroupdriver=cgroupfs \
-		--bridge none --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false \
+		--cgroup-parent "/${BOX:-docker}" --bridge none --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false \
 		"${DOCKER_OPTIONS[@]}" >"$DOCKER_DIR/dockerd.log" 2>&1 &
 	DOCKER_DAEMON_PID=$!
-	for i in $(seq 300); do
-		docker_cli version >/dev/null 2>&1 && return 0
-		kill -0 "$DOCKER_DAEMON_PID" 2>/dev/null || break
-		sleep 0.1
-	done
+	wait_for docker_answers_or_gone
+	docker_cli version >/dev/null 2>&1 && return 0
 	echo "dockerd did not start:" >&2
 	tail -n 5 "$DOCKER_DIR/dockerd.log" >&2
 	return 1
 }
+
+docker_answers_or_gone() { docker_cli version || ! kill -0 "$DOCKER_DAEMON_PID"; }
 
 docker_restart() {
 	kill "$DOCKER_DAEMON_PID"

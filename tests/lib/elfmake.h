@@ -43,10 +43,11 @@ static inline uint16_t elfmake_add(struct elfmake *m, const char *name, uint32_t
 			  .sh_offset = ELFMAKE_HEADERS + m->data.len,
 			  .sh_size = len,
 			  .sh_addralign = 1};
-	str_add(&m->names, name, strlen(name) + 1);
+	/* `p` may be the names. */
 	str_add(&m->data, p, len);
 	while (m->data.len % 8)
 		str_addc(&m->data, 0);
+	str_add(&m->names, name, strlen(name) + 1);
 	return m->count++;
 }
 
@@ -166,6 +167,7 @@ static inline void elfmake_end(struct elfmake *m, struct str *ret)
 
 	str_add(&m->names, ".shstrtab", sizeof(".shstrtab"));
 	names = elfmake_add(m, "", SHT_STRTAB, m->names.buf, m->names.len);
+	m->sections[names].sh_name = 0;
 	eh.e_shnum = m->count;
 	eh.e_shstrndx = names;
 	str_clear(ret);

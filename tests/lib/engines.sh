@@ -5,8 +5,12 @@
 #                            it sets; downloaded once per build folder. Those that are used here are
 #                            static, or content with Debian 12's libc.
 engines_sid() {
-	local mirror=${DFG_MIRROR:-http://deb.debian.org/debian} p line
 	ENGINES=$BUILD/engines/root
+	(lock engines && engines_unpack "$@")
+}
+
+engines_unpack() {
+	local mirror=${DFG_MIRROR:-http://deb.debian.org/debian} p line
 	mkdir -p "$ENGINES"
 	[ -s "$BUILD/engines/Packages" ] ||
 		{ engines_get "$mirror/dists/sid/main/binary-$(dpkg --print-architecture)/Packages.xz" \

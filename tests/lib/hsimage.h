@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "hotspot/hotspot.h"
+#include "hotspot/tables.h"
 
 #define IMAGE_BASE  0x7f0000000000ull
 #define IMAGE_BYTES (192u << 10)
@@ -62,6 +63,14 @@ static inline uint8_t *image_at(struct image *im, uint64_t addr)
 static inline void image_set(struct image *im, uint64_t addr, uint64_t value, size_t width)
 {
 	memcpy(image_at(im, addr), &value, width);
+}
+
+static inline uint64_t image_pointer(struct image *im, uint64_t addr)
+{
+	uint64_t p;
+
+	memcpy(&p, image_at(im, addr), sizeof(p));
+	return p;
 }
 
 static inline uint64_t image_new(struct image *im, size_t size)
@@ -364,6 +373,29 @@ static inline struct hs_source image_source(struct image *im)
 				  .arg = im,
 				  .symbol = image_find,
 				  .symbol_arg = im};
+}
+
+/* Reads the tables of an image into `hs`, which has it as its source, with a window of `len` bytes.
+ */
+static inline void image_tables(struct image *im, struct hs *hs, void *window, size_t len)
+{
+	static struct hs_source source;
+
+	source = image_source(im);
+	hs_mem_init(&hs->mem, &source, window, len);
+	if (!hs_tables_read(hs))
+		abort();
+}
+
+/* Returns work memory for one dump, full of bytes that nobody set. */
+static inline void *image_work(void)
+{
+	static void *work;
+
+	if (!work)
+		work = aligned_alloc(16, HS_WORK_BYTES);
+	memset(work, 0xa5, HS_WORK_BYTES);
+	return work;
 }
 
 #endif

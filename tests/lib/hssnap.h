@@ -10,6 +10,7 @@
 #define HSSNAP_H
 
 #include "dfg/snapshot.h"
+#include "hotspot/code_heap.h"
 #include "lib/hsimage.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
 	SNAP_IM_PC_DESC = 20,
 	SNAP_IM_CONST_METHOD = 56,
 	SNAP_IM_FLAG = 40,
+	SNAP_IM_FLAGS = 7,
 	SNAP_IM_METADATA = 280, /* in the blob, up to 22 */
 	SNAP_IM_SCOPES = 304,
 	SNAP_IM_PCS = 344,
@@ -32,6 +34,8 @@ struct snap_image {
 	uint64_t loaders;  /* where the address of the first stands */
 	uint64_t loader, klass, methods;
 	uint64_t preserve_fp, non_safepoints, compiler; /* bytes */
+	uint64_t flags, flag_count;			/* where they stand */
+	unsigned flags_used;
 };
 
 static inline unsigned snap_image_fields(struct image *im, unsigned n, uint64_t head, uint64_t jdk,
@@ -372,14 +376,16 @@ static inline void snap_image_classes(struct snap_image *s, uint64_t head)
 	image_set(im, s->get + 40, 0x1000, 8);
 }
 
-static inline uint64_t snap_image_flag(struct image *im, uint64_t flags, unsigned i,
-				       const char *name, uint8_t value)
+/* Adds a flag, up to SNAP_IM_FLAGS; returns the address of its byte. */
+static inline uint64_t snap_image_flag(struct snap_image *s, const char *name, uint8_t value)
 {
-	uint64_t addr = image_new(im, 1);
+	struct image *im = &s->im;
+	uint64_t addr = image_new(im, 1), at = s->flags + s->flags_used++ * SNAP_IM_FLAG;
 
 	image_set(im, addr, value, 1);
-	image_set(im, flags + i * SNAP_IM_FLAG + 8, image_text(im, name), 8);
-	image_set(im, flags + i * SNAP_IM_FLAG + 24, addr, 8);
+	image_set(im, at + 8, image_text(im, name), 8);
+	image_set(im, at + 24, addr, 8);
+	image_set(im, s->flag_count, s->flags_used + 1, 8); /* the last has no name */
 	return addr;
 }
 
@@ -387,7 +393,7 @@ static inline void snap_image_build(struct snap_image *s, enum image_release rel
 {
 	static const uint64_t jdk[] = {8, 17, 25};
 	struct image *im = &s->im;
-	uint64_t old, head, version, flags, count, flags_at;
+	uint64_t old, head, version, flags_at;
 	unsigned n = 0;
 
 	memset(s, 0, sizeof(*s));
@@ -401,22 +407,40 @@ static inline void snap_image_build(struct snap_image *s, enum image_release rel
 	image_set(im, image_find(im, "gHotSpotVMStructs"), im->structs, 8);
 	head = image_new(im, 16);
 	version = image_new(im, 8);
-	flags = image_new(im, 4 * SNAP_IM_FLAG);
-	count = image_new(im, 8);
+	s->flags = image_new(im, (SNAP_IM_FLAGS + 1) * SNAP_IM_FLAG);
+	s->flag_count = image_new(im, 8);
 	flags_at = image_new(im, 8);
-	image_set(im, flags_at, flags, 8);
+	image_set(im, flags_at, s->flags, 8);
 	image_set(im, head, 0x4711, 8);
 	image_set(im, version + (release == IMAGE_25 ? 0 : 2), jdk[release], 1);
-	image_set(im, count, 4, 8);
-	s->compiler = snap_image_flag(im, flags, 0, "UseCompiler", 1);
-	s->preserve_fp = snap_image_flag(im, flags, 1, "PreserveFramePointer", 1);
-	s->non_safepoints = snap_image_flag(im, flags, 2, "DebugNonSafepoints", 0);
-	snap_image_fields(im, n, head, version, flags_at, count);
+	s->compiler = snap_image_flag(s, "UseCompiler", 1);
+	s->preserve_fp = snap_image_flag(s, "PreserveFramePointer", 1);
+	s->non_safepoints = snap_image_flag(s, "DebugNonSafepoints", 0);
+	snap_image_fields(im, n, head, version, flags_at, s->flag_count);
 	snap_image_types(im);
 	snap_image_methods(s);
 	snap_image_nmethod(s);
 	snap_image_debug(s);
 	snap_image_classes(s, head);
+}
+
+/* For image.before_read: puts a block of another size where the first one was, when it is looked at
+ * again. For the records the whole heap is read, and the header before they are written. */
+static inline void snap_image_change_block(struct image *im, uint64_t addr, size_t len)
+{
+	if (addr == im->block[0] && len <= HS_BLOB_HEADER)
+		image_set(im, im->block[0] + IM_HEADER + 44, 300, 4);
+}
+
+/* Returns the type of a record that a sink was given, which has its size. */
+static inline uint32_t snap_record_type(const char *record, size_t len)
+{
+	struct snap_record r;
+
+	memcpy(&r, record, sizeof(r));
+	if (r.size != len || len % 8)
+		abort();
+	return r.type;
 }
 
 #endif

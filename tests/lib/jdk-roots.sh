@@ -5,6 +5,9 @@
 # $BUILD/jdk/<suite> (a minute each; for good). DFG_JDK_ROOTS=DIR: roots made before, DIR/<suite>.
 set -eu
 roots=$(readlink -m "${DFG_JDK_ROOTS:-${BUILD:-$(dirname "$0")/../../build}/jdk}")
+mkdir -p "$roots"
+exec 9>"$roots.lock"
+flock 9 # one at a time makes them
 mirror=${DFG_MIRROR:-http://deb.debian.org/debian}
 
 suite_of() {
@@ -21,7 +24,6 @@ make_root() {
 	local root=$roots/$1
 
 	[ ! -d "$root" ] || return 0
-	mkdir -p "$roots"
 	rm -rf "$root.part"
 	debootstrap --variant=minbase "$1" "$root.part" "$mirror" >"$roots/$1.log" 2>&1 &&
 		mv "$root.part" "$root"

@@ -26,7 +26,7 @@ podman_run() {
 	shift
 	while [ "$1" != -- ]; do global+=("$1"); shift; done
 	shift
-	"${POD[@]}" "${global[@]}" run -d --name "$name" --network none --read-only \
+	"${POD[@]}" "${global[@]}" run -d --name "$name" --network none --read-only --cgroup-parent "/${BOX:-libpod_parent}" \
 		--ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --user 1000:1000 --security-opt label=disable \
 		-v /usr:/usr:ro -v /etc:/etc:ro "$@" >/dev/null
 }

@@ -11,6 +11,8 @@
 #   shop_stop ID
 #   json FILTER           jq -r on the last summary, $SHOP/out
 #   trigger ARG…          dfg-trigger --json into $SHOP/out and $SHOP/err; status in $status
+#   record ARG…           the same for 2 s, for more where that gives few samples, on a busy machine
+#   recording OLDER       waits for a recording below $SHOP, newer than the file OLDER, with some samples in it
 
 shop_setup() {
 	need_root
@@ -22,6 +24,8 @@ shop_setup() {
 	export TMPDIR=$SHOP # runc's state, too
 	trap shop_teardown EXIT
 	chmod 755 "$SHOP"
+	# The hook gives up after 250 ms, which a machine full of tests may need.
+	echo "budget_ms = 4000" >"$SHOP/hook.conf"
 	mkdir -p "$SHOP/app"
 	javac -d "$SHOP/app" "$TOP/examples/demo/Shop.java"
 	bundle_runtime runc
@@ -43,7 +47,7 @@ shop_create() {
 	BUNDLE_USER=${SHOP_USER-1000:1000} BUNDLE_READONLY=1 BUNDLE_CAPS=${SHOP_CAPS-} \
 		BUNDLE_HOOK=$([ "${SHOP_HOOK:-}" = none ] || echo "$HOOK") \
 		BUNDLE_USERNS=${SHOP_USERNS:-} BUNDLE_JQ=${SHOP_JQ:-.}
-	BUNDLE_HOOK_ARGS=(--root "$DFG_ROOT" --payload "$PAYLOAD")
+	BUNDLE_HOOK_ARGS=(--root "$DFG_ROOT" --payload "$PAYLOAD" --conf "$SHOP/hook.conf")
 	BUNDLE_MOUNTS=("$SHOP/app:/mnt:ro" "$dir/tmp:/tmp:nosuid,nodev,noexec")
 	bundle_make "$dir" "${SHOP_ROOT:-host}" "${SHOP_JAVA:-$JAVA}" -Xmx256m -cp /mnt "$@" \
 		${SHOP_MAIN-Shop 2}
@@ -54,17 +58,7 @@ shop_start() {
 	shop_create "$@" && shop_wait "$1"
 }
 
-# At work: its threads have used processor time.
-shop_wait() {
-	local pid i
-	pid=$(bundle_pid "$1")
-	for i in $(seq 200); do
-		[ "$(awk '{print $14 + $15}' "/proc/$pid/stat" 2>/dev/null || echo 0)" -ge 150 ] && return 0
-		[ -d "/proc/$pid" ] || return 1
-		sleep 0.1
-	done
-	return 1
-}
+shop_wait() { at_work "$(bundle_pid "$1")" 150; }
 
 shop_stop() { bundle_stop "$1"; }
 
@@ -74,3 +68,13 @@ trigger() {
 	return $status
 }
 json() { jq -r "$1" "$SHOP/out"; }
+
+record() {
+	local seconds
+	for seconds in 2 8 30; do
+		trigger -d $seconds -F 499 "$@" || [ $status = 4 ] || return
+		[ "$(json '[.recordings // [.] | .[].samples] | min')" -lt 150 ] || break
+	done
+	return $status
+}
+recording() { wait_for eval "find '$SHOP' -name perf.data -newer '$1' -size +2000k | grep -q ."; }

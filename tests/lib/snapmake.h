@@ -72,6 +72,22 @@ __attribute__((unused)) static void sm_code(struct str *s, struct sm_code c)
 	sm_end(s, at);
 }
 
+/* Compiled code of 256 bytes of method 1: a frame of 32 bytes, no calls, never deoptimised. */
+__attribute__((unused)) static struct sm_code sm_compiled(uint64_t start)
+{
+	return (struct sm_code){.head = {.start = start,
+					 .size = 0x100,
+					 .kind = SNAP_COMPILED,
+					 .method = 1,
+					 .frame_size = 32,
+					 .frame_complete = 0x10,
+					 .push_end = 4,
+					 .sub_end = 8,
+					 .deopt = SNAP_NONE,
+					 .deopt_mh = SNAP_NONE,
+					 .orig_pc = SNAP_NONE}};
+}
+
 __attribute__((unused)) static void sm_gone(struct str *s, const uint64_t *starts, size_t n)
 {
 	struct snap_gone g = {.record = {.type = SNAP_GONE}, .count = n};

@@ -4,8 +4,17 @@
 tap_count=0
 tap_failed=0
 BUILD=${BUILD:-build}
-TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 case $BUILD in /*) ;; *) BUILD=$TOP/$BUILD ;; esac
+
+# A program of tests/e2e starts anew in a box (box.sh), which is gone with its parent.
+case $(readlink -e "$0" || readlink -e "${OLDPWD:-.}/$0") in
+"$TOP"/tests/e2e/*)
+	[ -n "${BOX:-}" ] || [ "$(id -u)" != 0 ] ||
+		BOX=dfg-test-$$ BUILD=$BUILD exec setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child=TERM \
+			--mount-proc bash "$TOP/tests/lib/box.sh" "$(readlink -e "$0" || readlink -e "${OLDPWD:-.}/$0")" "$@"
+	;;
+esac
 
 # ok NAME COMMAND...: passes when the command succeeds; its output is shown when it does not.
 ok() {
@@ -35,14 +44,35 @@ is() {
 
 diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 
-# wait_for COMMAND...: until it succeeds, WAIT_SECONDS (10) at most.
+# wait_for COMMAND...: until it succeeds, WAIT_SECONDS (60) at most.
 wait_for() {
-	local i
-	for i in $(seq $((${WAIT_SECONDS:-10} * 20))); do
-		"$@" >/dev/null 2>&1 && return 0
+	local end=$((SECONDS + ${WAIT_SECONDS:-60}))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -le $end ] || return 1
 		sleep 0.05
 	done
-	return 1
+}
+
+# at_work PID TICKS: waits until the process has used so much processor time (1/100 s); fails where it ends before.
+at_work() {
+	WAIT_SECONDS=300 wait_for tap_used_or_ended "$@"
+	tap_used "$@"
+}
+tap_used_or_ended() { tap_used "$@" || [ $? = 2 ]; }
+tap_used() {
+	local ticks=$2 stat
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 2
+	# shellcheck disable=SC2086
+	set -- ${stat##*) }
+	[ "$1" != Z ] || return 2
+	[ $((${12} + ${13})) -ge "$ticks" ]
+}
+
+# lock NAME: until the program or subshell ends, no other one has this lock. For what programs share in $BUILD.
+lock() {
+	local fd
+	mkdir -p "$BUILD"
+	exec {fd}>"$BUILD/$1.lock" && flock "$fd"
 }
 
 # need COMMAND...: the test cannot run without these programs.

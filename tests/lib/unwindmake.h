@@ -56,28 +56,19 @@ __attribute__((unused)) static void make_methods(struct str *s, uint32_t id)
 						 {.pop = 0xa0, .end = 0xa8}};
 	static const uint32_t calls[] = {0x60, 0xc8};
 	static const struct snap_spill spills[] = {{.begin = 0xc0, .end = 0xd0, .bytes = 64}};
-	struct sm_code c = {.head = {.start = METHOD,
-				     .size = 0x100,
-				     .kind = SNAP_COMPILED,
-				     .method = 1,
-				     .frame_size = 32,
-				     .frame_complete = 0x10,
-				     .push_end = 4,
-				     .sub_end = 8,
-				     .deopt = 0xf0,
-				     .deopt_mh = SNAP_NONE,
-				     .orig_pc = 8,
-				     .region_count = 2,
-				     .exit_count = 2,
-				     .call_count = 2},
-			    .regions = regions,
-			    .exits = exits,
-			    .calls = calls,
-			    .spills = spills,
-			    .spill_count = 1};
+	struct sm_code c = sm_compiled(AGAIN);
 
+	c.head.deopt = 0xf0;
+	c.head.orig_pc = 8;
+	c.head.region_count = ARRAY_LEN(regions);
+	c.head.exit_count = ARRAY_LEN(exits);
+	c.head.call_count = ARRAY_LEN(calls);
+	c.regions = regions;
+	c.exits = exits;
+	c.calls = calls;
+	c.spills = spills;
+	c.spill_count = ARRAY_LEN(spills);
 	c.head.compile_id = id;
-	c.head.start = AGAIN;
 	sm_code(s, c);
 	c.head.start = OTHER;
 	c.head.method = id == 1 ? 1 : 0x111;
