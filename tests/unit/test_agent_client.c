@@ -20,27 +20,14 @@
 #include "common/proc.h"
 #include "dfg/paths.h"
 #include "dfg/snapshot.h"
+#include "lib/actor.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 #include "record/jvm_snapshot.h"
 
 #define SIGNAL 40
 
-static char top[] = "/tmp/dfg-agent.XXXXXX";
 static struct err err;
-
-static char *path_of(const char *name)
-{
-	return xasprintf("%s/%s", top, name);
-}
-
-static void put(const char *dir, const char *name, const char *text)
-{
-	CLEANUP(free) char *path = path_of(dir);
-	CLEANUP(close_fd) int fd = fs_make_dirs(path, 0755, &err);
-
-	if (fs_replace_file(fd, name, 0644, text, strlen(text), &err) < 0)
-		abort();
-}
 
 static char *text_of(const char *name)
 {
@@ -124,43 +111,34 @@ static void serve(bool by_signal)
 /* Starts a process with the agent's thread, or an ordinary one. */
 static struct jvm start(bool agent, bool by_signal)
 {
-	int ready[2];
-	pid_t pid;
-	char byte;
+	struct actor a;
 
-	if (pipe2(ready, O_CLOEXEC) < 0)
-		abort();
-	pid = fork();
-	if (pid == 0) {
+	if (actor_fork(&a)) {
 		struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
 
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sigaction(SIGNAL, &act, NULL);
 		if (chroot(top) == 0)
 			*top = '\0'; /* the library is at /dev/dfg, as in a container */
 		if (agent)
 			prctl(PR_SET_NAME, DFG_THREAD_NAME);
-		(void)!write(ready[1], "", 1);
+		actor_tell(&a);
 		if (agent)
 			serve(by_signal);
 		for (;;)
 			pause();
 	}
-	close(ready[1]);
-	if (read(ready[0], &byte, 1) != 1)
+	if (!actor_wait(&a))
 		abort();
-	close(ready[0]);
-	return (struct jvm){.pid = pid,
-			    .nspid = pid,
-			    .procfd = proc_open(pid, &err),
+	return (struct jvm){.pid = a.pid,
+			    .nspid = a.pid,
+			    .procfd = proc_open(a.pid, &err),
 			    .version = "17.0.9",
 			    .runtime = RUNTIME_HOTSPOT};
 }
 
 static void end(struct jvm *j)
 {
-	kill(j->pid, SIGKILL);
-	waitpid(j->pid, NULL, 0);
+	actor_end(j->pid);
 	close(j->procfd);
 }
 
@@ -215,7 +193,7 @@ static void test_visible(void)
 		    {"1", "silently", true}};
 	struct jvm j;
 
-	put("dev/dfg", DFG_AGENT_NAME, "x");
+	put_text("dev/dfg/" DFG_AGENT_NAME, 0644, "x");
 	j = start(false, false);
 	ok(agent_is_visible(&j), "the agent is looked for in the process's own root directory");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -364,7 +342,7 @@ static void test_by_signal(void)
 {
 	struct record_config c = {.root = top, .trigger = TRIGGER_SIGNAL, .source = SOURCE_AGENT};
 	struct jvm j = start(true, true);
-	CLEANUP(free) char *name = xasprintf("agent.%d", (int)j.pid);
+	CLEANUP(free) char *name = xasprintf("containers/web/out/agent.%d", (int)j.pid);
 	CLEANUP(free) char *want = xasprintf("the agent in %d has published no signal", (int)j.pid);
 	struct series s;
 
@@ -372,7 +350,7 @@ static void test_by_signal(void)
 	s = take(&j, &c, -1);
 	is_int(s.report.taken, 0, "an agent that has published no signal is not asked");
 	is_str(s.report.err.msg, want, "the report says why");
-	put("containers/web/out", name, "dfg1 agent signal=40 tid=1\n");
+	put_text(name, 0644, "dfg1 agent signal=40 tid=1\n");
 	forget();
 	s = take(&j, &c, -1);
 	is_int(s.report.taken, 2, "one that has is woken by its signal");
@@ -425,8 +403,7 @@ static bool make_share(void)
 
 int main(void)
 {
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	log_quiet(true);
 	test_resident();
 	test_invisible();
@@ -445,6 +422,6 @@ int main(void)
 	} else {
 		ok(true, "an agent answers # SKIP mounting is not permitted here");
 	}
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	return tap_done();
 }

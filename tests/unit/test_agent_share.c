@@ -11,14 +11,13 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "common/fs.h"
 #include "common/proc.h"
 #include "dfg/snapshot.h"
+#include "lib/actor.h"
 #include "lib/tap.h"
 
 static char top[] = "/tmp/dfg-share.XXXXXX";
@@ -325,13 +324,8 @@ static const struct snapshot whole = {
 
 static pid_t sleeper(int *ret_pidfd)
 {
-	pid_t pid = fork();
+	pid_t pid = actor_idle();
 
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
 	*ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return pid;
 }
@@ -387,8 +381,7 @@ static void waits_in_vain(size_t len, const char *trailer, const char *want, con
 	is_str(w.err.msg, want, "the error says so");
 	is_int(w.err.code, 0, "it has no code of the system's");
 	is_int(w.len, 0, "nothing is copied");
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	actor_end(pid);
 	close(pidfd);
 }
 
@@ -431,8 +424,7 @@ static void test_answer(void)
 		      "no snapshot is refused");
 	waits_in_vain(0, TRAILER("1", "3", "0"), "the JVM's container has no memory left",
 		      "a failed dump fails with the agent's reason");
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	actor_end(pid);
 	w = wait_for(sizeof(whole), "", 0, pidfd);
 	is_int(w.rc, -1, "the end of the JVM ends the wait");
 	is_int(w.err.code, ESRCH, "the error is that the process is gone");
@@ -472,8 +464,7 @@ static void test_second_close(void)
 	is_int(dump_wait(&d, pidfd, 60000, to, &a, &err), 0, "an answer in two steps is accepted");
 	is_int(a.entries, 1, "with its trailer");
 	is_int(lseek(to, 0, SEEK_END), sizeof(whole), "its records are written once");
-	kill(agent, SIGKILL);
-	waitpid(agent, NULL, 0);
+	actor_end(agent);
 	close(pidfd);
 	dump_remove(&s, &d, 7);
 	agent_share_close(&s);
@@ -526,8 +517,7 @@ static void test_map(void)
 		dump_remove(&s, &d, 7);
 		agent_share_close(&s);
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	actor_end(pid);
 	close(pidfd);
 	close(j.procfd);
 }

@@ -54,6 +54,7 @@ static const struct reply replies[] = {
 	{"a web server", "HTTP/1.1 400 Bad Request\r\n", ATTACH_FAILED, 0, "not one of"},
 	{"status too large", "99999999999\nx", ATTACH_FAILED, 0, "not one of"},
 	{"status above int", "2147483648\nx", ATTACH_FAILED, 0, "not one of"},
+	{"a status of eleven digits", "00000000000\n0\n", ATTACH_FAILED, 0, "not one of"},
 	{"lone sign", "-\nx", ATTACH_FAILED, 0, "not one of"},
 	{"empty status", "\n0\n", ATTACH_FAILED, 0, "not one of"},
 	{"code too large", "0\nreturn code: 4294967296\n", ATTACH_REFUSED, 0, "4294967296"},
@@ -158,9 +159,12 @@ static void test_getversion(void)
 	ok(offers("0\n2"), "JDK 24");
 	ok(offers("0\n2 streaming"), "JDK 25");
 	ok(offers("0\n3 streaming"), "a later one");
+	ok(offers("0\n10"), "a much later one");
 	ok(!offers("0\n1"), "version 1 only");
 	ok(!offers("-1\nOperation getversion not recognized!"), "JDK 21 and before");
 	ok(!offers("1\n2"), "an error");
+	ok(!offers("x\n2"), "no status");
+	ok(!offers("02"), "no line");
 	ok(!offers("0\n"), "no text");
 	ok(!offers("0\n streaming"), "no number");
 	ok(!offers(""), "nothing");

@@ -10,8 +10,9 @@
 static void is_id(const char *cgroup, const char *want, const char *name)
 {
 	char id[65] = "";
+	bool nested;
 
-	is_int(cgroup_container_id(cgroup, id), want != NULL, "%s", name);
+	is_int(cgroup_container_id(cgroup, id, &nested), want != NULL, "%s", name);
 	is_str(id, want ? want : "", "%s", name);
 }
 
@@ -52,17 +53,70 @@ static void test_runtime_id(void)
 	is_runtime_id(too_long, NULL, "256 bytes");
 }
 
-static void own(const char *cgroup, const char *want, const char *name)
+static void own_of(const char *cgroup, const char *id, const char *want, const char *name)
 {
-	char *line = cgroup_own_line(cgroup);
+	char *line = cgroup_own_line(cgroup, id);
 
 	is_str(line, want, "%s", name);
 	free(line);
 }
 
+static void own(const char *cgroup, const char *want, const char *name)
+{
+	own_of(cgroup, ID, want, name);
+}
+
+static void test_nested(void)
+{
+	static const struct {
+		const char *cgroup;
+		bool nested;
+	} t[] = {
+		{"0::/docker/" ID "\n", false},
+		{"0::/docker/" ID "/docker/" ID2 "\n", true},
+		{"0::/docker/" ID "/x/" ID "\n", false},
+		{"4:cpu:/" ID "\n3:pids:/" ID2 "\n", false},
+		{"4:cpu:/" ID "/" ID2 "\n3:pids:/" ID "/" ID2 "\n", true},
+		{"0::/\n", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		bool nested = !t[i].nested;
+		char id[65];
+
+		(void)cgroup_container_id(t[i].cgroup, id, &nested);
+		is_int(nested, t[i].nested, "nested or not: %s", t[i].cgroup);
+	}
+}
+
+/* Cases 88 and 89: a container makes cgroups below its own, of any name. */
+static void test_below(void)
+{
+	own_of("0::/docker/" ID "/init.scope\n", ID, ":/docker/" ID, "systemd in Docker");
+	own_of("0::/system.slice/docker-" ID ".scope/system.slice/app.service\n", ID,
+	       ":/system.slice/docker-" ID ".scope", "a service of it, under systemd");
+	own_of("0::/kubepods/pod1/" ID "/" ID2 "\n", ID, ":/kubepods/pod1/" ID,
+	       "one that is named after another container");
+	own_of("0::/kubepods/pod1/" ID "/" ID "/x\n", ID, ":/kubepods/pod1/" ID,
+	       "one that is named after itself");
+	own_of("0::/k.slice:cri-containerd:" ID "/a\n", ID, ":/k.slice:cri-containerd:" ID,
+	       "containerd told of a systemd path");
+	own_of("0::/machine.slice/libpod-payload-" ID "/a\n", ID,
+	       ":/machine.slice/libpod-payload-" ID, "podman with split cgroups");
+	own_of("4:cpu:/web/init.scope\n", "web", "cpu:/web", "runc's own name");
+	own_of("4:cpu:/system.slice/runc-web.scope/a\n", "web", "cpu:/system.slice/runc-web.scope",
+	       "the same under systemd");
+	own_of("4:cpu:/cobweb/a\n", "web", "cpu:/cobweb/a", "the end of another word");
+	own_of("4:cpu:/webs/a\n", "web", "cpu:/webs/a", "the beginning of another word");
+	own_of("4:cpu:/a/b\n", "", "cpu:/a/b", "a container without an id");
+	own_of("4:cpu:/.scope/b\n", ".scope", "cpu:/.scope", "an id that is a suffix");
+}
+
 int main(void)
 {
 	test_runtime_id();
+	test_below();
+	test_nested();
 	is_id("0::/\n", NULL, "the root cgroup is no container");
 	is_id("0::/user.slice/session-1.scope\n", NULL, "a session is no container");
 	is_id("5:memory:/docker/" ID "\n", ID, "Docker on cgroup v1");
@@ -75,17 +129,27 @@ int main(void)
 	is_id("0::/docker/0123456789ABCDEF" ID "\n", ID, "upper case ends a run");
 	is_id("0::/docker/" ID, ID, "without a newline at the end");
 	is_id("", NULL, "empty");
+	is_id("0::/docker/" ID "/below\n1::/x\n", ID, "a cgroup below a container's");
+	is_id("1::/docker/" ID "\n0::/\n", ID, "another hierarchy's root");
+	is_id("0::/a" ID "\n", NULL, "a digit more in front");
+	is_id("0::/g" ID "g\n", ID, "letters that are no digits");
 
 	own("0::/\n", NULL, "root: nothing of its own");
 	own("12:pids:/demo\n1:name=systemd:/\n0::/\n", "pids:/demo", "v1 controller");
 	own("12:pids:/a\n3:memory:/a/longer\n0::/\n", "memory:/a/longer", "the longest path");
 	own("0::/x\n", ":/x", "v2");
 	own("garbage\n", NULL, "garbage");
+	own("1:a:/x\n2:b:/y\n", "a:/x", "the first of two of the same length");
+	own("garbage\n1:a\n2:b:/y", "b:/y", "lines of another form are passed over");
+	own("3:a:b:/x:y\n", "a:b:/x:y", "a path may have the sign between fields");
 
 	ok(cgroup_is_below("3:memory:/demo\n0::/\n", "memory:/demo"), "the same cgroup");
 	ok(cgroup_is_below("3:memory:/demo/child\n", "memory:/demo"), "a cgroup below");
 	ok(!cgroup_is_below("3:memory:/demo2\n", "memory:/demo"), "a name that only begins alike");
 	ok(!cgroup_is_below("3:cpu:/demo\n", "memory:/demo"), "another controller");
 	ok(!cgroup_is_below("", "memory:/demo"), "empty");
+	ok(!cgroup_is_below("3:memory:/dem\n", "memory:/demo"), "the beginning of its name");
+	ok(!cgroup_is_below("3:memory:/\n", "memory:/demo"), "the one above");
+	ok(cgroup_is_below("1:cpu:/x\n3:memory:/demo", "memory:/demo"), "in the last line");
 	return tap_done();
 }

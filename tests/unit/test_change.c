@@ -2,15 +2,18 @@
 /* Changes of configuration files on a scratch root, with an edit whose part is the line "ours". */
 #include "setup/change.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fs.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 
-static char top[] = "/tmp/dfg-change-test.XXXXXX";
 static int rootfd;
 static struct err err;
 
@@ -23,20 +26,9 @@ static void put(const char *path, const char *text)
 		abort();
 }
 
-/* Its text, owned; NULL: there is none. */
-static char *get(const char *path)
-{
-	struct str s = {0};
-
-	if (fs_read_file(rootfd, path, 1 << 20, &s, &err) == 0)
-		return s.buf ? s.buf : xstrdup("");
-	str_fini(&s);
-	return NULL;
-}
-
 static void check_file(const char *path, const char *want, const char *name)
 {
-	CLEANUP(free) char *got = get(path);
+	CLEANUP(free) char *got = get_text(path);
 
 	is_str(got, want, "%s", name);
 }
@@ -153,11 +145,6 @@ static void test_whole(void)
 	check_whole(NULL, 1, "a file is deleted");
 }
 
-static bool exists(const char *path)
-{
-	return faccessat(rootfd, path, F_OK, 0) == 0;
-}
-
 /* Makes a/b/c/file, and deletes it with so many of its directories. */
 static void check_dirs(unsigned own, const char *left, const char *gone, const char *name)
 {
@@ -202,6 +189,18 @@ static void test_dirs(void)
 	unlinkat(rootfd, "a", AT_REMOVEDIR);
 }
 
+static int count_files(void)
+{
+	DIR *dir = opendir(top);
+	struct dirent *d;
+	int count = 0;
+
+	while ((d = readdir(dir)))
+		count += d->d_type == DT_REG;
+	closedir(dir);
+	return count;
+}
+
 static void test_failures(void)
 {
 	struct changes c = {0};
@@ -235,6 +234,38 @@ static void test_failures(void)
 	ok(has_prefix(err.msg, "/dir: "), "the message begins with its name: %s", err.msg);
 	changes_fini(&c);
 	unlinkat(rootfd, "first", 0);
+}
+
+/* A write that fails half-way: files may not be larger than this. */
+static void test_interrupted(void)
+{
+	CLEANUP(free) char *large = xasprintf("%08192d", 0);
+	struct changes c = {0};
+	struct rlimit usual;
+
+	put("large", "before");
+	plan(&c, "first");
+	if (change_plan_whole(&c, rootfd, "large", large, 0, &err) < 0)
+		abort();
+	plan(&c, "last");
+	signal(SIGXFSZ, SIG_IGN);
+	if (getrlimit(RLIMIT_FSIZE, &usual) < 0 ||
+	    setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, usual.rlim_max}) < 0)
+		abort();
+	is_int(changes_apply(&c, rootfd, &err), -1, "a write that fails is an error");
+	setrlimit(RLIMIT_FSIZE, &usual);
+	signal(SIGXFSZ, SIG_DFL);
+	is_str(err.msg, "/large: large: write: File too large", "the message names the file");
+	check_file("large", "before", "the file is as it was");
+	check_file("first", "text", "the change before it is made");
+	check_file("last", NULL, "the one after it is not");
+	is_int(changes_apply(&c, rootfd, &err), 0, "later it can be applied as a whole");
+	check_file("large", large, "the file is as planned");
+	changes_fini(&c);
+	unlinkat(rootfd, "large", 0);
+	unlinkat(rootfd, "first", 0);
+	unlinkat(rootfd, "last", 0);
+	is_int(count_files(), 0, "nothing else is left");
 }
 
 /* ---- edits ---- */
@@ -399,8 +430,7 @@ static void test_print(void)
 
 int main(void)
 {
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	rootfd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	umask(022);
 	test_list();
@@ -408,10 +438,11 @@ int main(void)
 	test_whole();
 	test_dirs();
 	test_failures();
+	test_interrupted();
 	test_edits();
 	test_edited_meanwhile();
 	test_edit_failures();
 	test_print();
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	return tap_done();
 }

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -20,6 +22,22 @@ static int shell(const char *command, int ms, size_t limit, struct str *out)
 	char *argv[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
 
 	return child_capture(argv, NULL, -1, ms, limit, out, &err);
+}
+
+/* 0 when the process has ended within two seconds; nobody may be there to reap it. */
+static int wait_for_end(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	for (int i = 0; i < 100; i++) {
+		CLEANUP(str_fini) struct str s = {0};
+
+		if (fs_read_file(AT_FDCWD, path, 4096, &s, &err) < 0 || strstr(s.buf, ") Z "))
+			return 0;
+		sleep_ms(20);
+	}
+	return -1;
 }
 
 static void test_capture(void)
@@ -150,12 +168,23 @@ static void test_start(void)
 	close(out[0]);
 }
 
+/* Ignores a signal as make(1) does: past glibc, which refuses to with its own two. */
+static void ignore(int sig)
+{
+	const uint64_t ignored[4] = {1}; /* SIG_IGN */
+
+	if (syscall(SYS_rt_sigaction, sig, ignored, NULL, sizeof(uint64_t)) < 0)
+		abort();
+}
+
 static void test_signals_reset(void)
 {
+	static const int signals[] = {SIGHUP, SIGPIPE, 32, 33, 64};
 	CLEANUP(str_fini) struct str s = {0};
 	sigset_t all;
 
-	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		ignore(signals[i]);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	is_int(shell("grep -E '^Sig(Blk|Ign)' /proc/self/status", 5000, 1000, &s), 0, "masks");
@@ -164,20 +193,134 @@ static void test_signals_reset(void)
 	       "no signal blocked or ignored");
 }
 
-/* 0 when the process has ended within two seconds; nobody may be there to reap it. */
-static int wait_for_end(pid_t pid)
+/* ---- standard descriptors ---- */
+
+/* In a process whose descriptors 0, 1 and 2 are what the program gets in another order. */
+static int swap_stdio(void *arg)
 {
-	char path[32];
+	char *argv[] = {(char *)"sh", (char *)"-c", (char *)"cat; echo err >&2", NULL};
+	int out = memfd_create("out", 0), errors = memfd_create("err", 0);
+	int in = memfd_create("in", 0), status = 0;
+	CLEANUP(str_fini) struct str got = {0};
+	struct child c;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	for (int i = 0; i < 100; i++) {
-		CLEANUP(str_fini) struct str s = {0};
+	(void)arg;
+	if (fs_write_all(in, "in\n", 3, &err) < 0 || lseek(in, 0, SEEK_SET) < 0)
+		return 1;
+	dup2(out, 0);
+	dup2(errors, 1);
+	dup2(in, 2);
+	if (child_start(argv, NULL, (struct child_io){2, 0, 1}, &c, &err) < 0)
+		return 2;
+	if (child_wait(&c, 10000, &status) != 1 || status)
+		return 3;
+	lseek(out, 0, SEEK_SET);
+	lseek(errors, 0, SEEK_SET);
+	if (fs_read_all(out, 100, &got, &err) < 0 || fs_read_all(errors, 100, &got, &err) < 0)
+		return 4;
+	return strcmp(got.buf, "in\nerr\n") ? 5 : 0;
+}
 
-		if (fs_read_file(AT_FDCWD, path, 4096, &s, &err) < 0 || strstr(s.buf, ") Z "))
-			return 0;
-		sleep_ms(20);
-	}
-	return -1;
+/* Closes its own first: the program's are those it was given all the same. */
+static int close_stdio(void *arg)
+{
+	char *argv[] = {(char *)"sh", (char *)"-c", (char *)"cat; echo out; echo err >&2", NULL};
+	char *none[] = {(char *)"no-such-program-of-dfg", NULL};
+	CLEANUP(str_fini) struct str got = {0};
+
+	(void)arg;
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	if (child_capture(none, NULL, -1, 10000, 100, &got, &err) != -1 || err.code != ENOENT)
+		return 1;
+	if (child_capture(argv, NULL, -1, 10000, 100, &got, &err) != 0)
+		return 2;
+	return strcmp(got.buf, "out\n") ? 3 : 0;
+}
+
+static void check_forked(int (*fn)(void *arg), int want, const char *name)
+{
+	struct child c;
+	int status = -1;
+
+	if (child_fork(fn, NULL, &c, &err) < 0)
+		abort();
+	is_int(child_wait(&c, 30000, &status), 1, "a function in a child ends");
+	is_int(WIFEXITED(status) ? WEXITSTATUS(status) : -1, want, "%s", name);
+	ok(c.pid == -1 && c.pidfd == -1, "it is reaped");
+}
+
+static int interrupt(void *arg)
+{
+	(void)arg;
+	raise(SIGINT);
+	return 7;
+}
+
+static void test_forked(void)
+{
+	check_forked(interrupt, 7, "it ignores SIGINT, and its value is the exit status");
+	check_forked(swap_stdio, 0, "a program gets its descriptors in any order");
+	check_forked(close_stdio, 0, "also where the caller has closed its own");
+}
+
+/* More variables than there is room for. */
+static void test_many_variables(void)
+{
+	char *argv[] = {(char *)"env", NULL}, *env[41] = {0};
+	CLEANUP(str_fini) struct str s = {0};
+	size_t lines = 0;
+
+	for (size_t i = 0; i < 40; i++)
+		env[i] = xasprintf("V%zu=1", i);
+	is_int(child_capture(argv, env, -1, 10000, 10000, &s, &err), 0, "a program has variables");
+	for (const char *p = s.buf; (p = strchr(p, '\n')); p++)
+		lines++;
+	is_int((int64_t)lines, 31, "31 at most");
+	ok(strstr(s.buf, "\nV27=1\n") && !strstr(s.buf, "V28"), "the first ones");
+	for (size_t i = 0; i < 40; i++)
+		free(env[i]);
+}
+
+static int nothing(void *arg, void *reply, struct err *err_ret)
+{
+	(void)reply;
+	return *(int *)arg ? err_set(err_ret, 0, "no") : 5;
+}
+
+static void test_call_without_reply(void)
+{
+	is_int(child_call(nothing, &(int){0}, NULL, 0, 10000, &err), 0,
+	       "child_call needs no reply, and success is 0");
+	is_int(child_call(nothing, &(int){1}, NULL, 0, 10000, &err), -1, "failure is -1");
+	is_str(err.msg, "no", "with the message");
+}
+
+/* The rest of what was detached still runs. */
+static void test_detach_two(void)
+{
+	char *argv[] = {(char *)"sleep", (char *)"20", NULL};
+	struct child_io io = {-1, -1, -1};
+	struct child a, b;
+	pid_t first, second;
+
+	if (child_start(argv, NULL, io, &a, &err) < 0 || child_start(argv, NULL, io, &b, &err) < 0)
+		abort();
+	first = a.pid;
+	second = b.pid;
+	child_detach(&a);
+	child_detach(&b);
+	child_reap_detached();
+	ok(kill(first, 0) == 0 && kill(second, 0) == 0, "children that are detached go on");
+	kill(second, SIGKILL);
+	is_int(wait_for_end(second), 0, "one ends");
+	child_reap_detached();
+	ok(waitpid(second, NULL, WNOHANG) < 0, "it is reaped");
+	ok(waitpid(first, NULL, WNOHANG) == 0, "the other is not");
+	kill(first, SIGKILL);
+	is_int(wait_for_end(first), 0, "it ends, too");
+	child_reap_detached();
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "nothing is left");
 }
 
 /* The child of a process that dies dies too. */
@@ -306,6 +449,10 @@ int main(void)
 	test_environment();
 	test_start();
 	test_signals_reset();
+	test_forked();
+	test_many_variables();
+	test_call_without_reply();
+	test_detach_two();
 	test_parent_dies();
 	return tap_done();
 }

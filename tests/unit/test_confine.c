@@ -256,6 +256,78 @@ static int files(void)
 	return 0;
 }
 
+static bool has_sanitizer(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return true;
+#elif defined(__has_feature)
+	return __has_feature(address_sanitizer);
+#else
+	return false;
+#endif
+}
+
+/* Descriptors beside each other, the lowest, the highest, and none. */
+static int files_of_all_sorts(void)
+{
+	int last = dup2(0, 1000), kept[] = {last, 0, 9, 8};
+
+	STEP(1, dup2(0, 8) == 8 && dup2(0, 9) == 9 && dup2(0, 10) == 10 && dup2(0, 999) == 999);
+	confine_files(kept, ARRAY_LEN(kept));
+	STEP(2, fcntl(0, F_GETFD) >= 0 && fcntl(8, F_GETFD) >= 0);
+	STEP(3, fcntl(9, F_GETFD) >= 0 && fcntl(last, F_GETFD) >= 0);
+	STEP(4, fcntl(1, F_GETFD) < 0 && fcntl(7, F_GETFD) < 0 && fcntl(10, F_GETFD) < 0);
+	STEP(5, fcntl(999, F_GETFD) < 0);
+	confine_files(NULL, 0);
+	STEP(6, fcntl(0, F_GETFD) < 0 && fcntl(last, F_GETFD) < 0);
+	return 0;
+}
+
+/* True if /proc/self/limits, open already, has these words in its line. */
+static bool has_limit(int fd, const char *name, const char *soft, const char *hard)
+{
+	char buf[4096], words[2][64] = {"", ""}, *at;
+	ssize_t n = pread(fd, buf, sizeof(buf) - 1, 0);
+
+	buf[n > 0 ? n : 0] = '\0';
+	at = strstr(buf, name);
+	return at && sscanf(at + strlen(name), "%63s %63s", words[0], words[1]) == 2 &&
+	       !strcmp(words[0], soft) && !strcmp(words[1], hard);
+}
+
+static int reader_limits(void)
+{
+	int fd = open("/proc/self/limits", O_RDONLY);
+
+	STEP(1, confine_reader(1ull << 40, 5, &err) == 0);
+	STEP(2, has_sanitizer() ||
+			has_limit(fd, "Max address space", "1099511627776", "1099511627776"));
+	STEP(3, has_limit(fd, "Max cpu time", "5", "5"));
+	STEP(4, has_limit(fd, "Max core file size", "0", "0"));
+	return 0;
+}
+
+/* Limits that are lower already stay, and what is not limited is not. */
+static int reader_lower_limits(void)
+{
+	int fd = open("/proc/self/limits", O_RDONLY);
+
+	STEP(1, setrlimit(RLIMIT_CPU, &(struct rlimit){2, 3}) == 0);
+	STEP(2, confine_reader(0, 5, &err) == 0);
+	STEP(3, has_limit(fd, "Max cpu time", "3", "3"));
+	STEP(4, has_limit(fd, "Max address space", "unlimited", "unlimited"));
+	return 0;
+}
+
+static int reader_without_limits(void)
+{
+	int fd = open("/proc/self/limits", O_RDONLY);
+
+	STEP(1, confine_reader(0, 0, &err) == 0);
+	STEP(2, has_limit(fd, "Max cpu time", "unlimited", "unlimited"));
+	return 0;
+}
+
 static int reader_memory(void)
 {
 	void *volatile p; /* or the compiler takes an unused allocation away */
@@ -275,17 +347,6 @@ static int reader_time(void)
 		;
 }
 
-static bool has_sanitizer(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-	return true;
-#elif defined(__has_feature)
-	return __has_feature(address_sanitizer);
-#else
-	return false;
-#endif
-}
-
 static void test_as_anybody(void)
 {
 	int status;
@@ -297,6 +358,10 @@ static void test_as_anybody(void)
 	if (pipe(pipe_fds) < 0 || write(pipe_fds[1], "x", 1) != 1)
 		abort();
 	is_int(in_child(files), 0, "descriptors that are not kept are closed");
+	is_int(in_child(files_of_all_sorts), 0, "and no others, wherever they are");
+	is_int(in_child(reader_limits), 0, "reader: limits are as given");
+	is_int(in_child(reader_lower_limits), 0, "reader: lower ones stay");
+	is_int(in_child(reader_without_limits), 0, "reader: without a limit there is none");
 	is_int(in_child(reader), 0, "reader: reads, writes, allocates, and nothing else");
 	is_int(in_child(reader_threads), 0, "reader: threads, and no other clone");
 	/* One takes terabytes of address space for itself, and does not bear that there are no

@@ -14,26 +14,17 @@
 
 #include "common/fs.h"
 #include "common/proc.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 
 #define HEX4(c) c c c c c c c c c c c c c c c c
 #define ID	HEX4("dfc1")
 #define INNER	HEX4("dfc2")
 
-static char top[] = "/tmp/dfg-containers.XXXXXX";
 static char *cgroups; /* a directory of ours in a hierarchy; NULL: none can be made */
 static struct err err;
 
 /* ---- processes ---- */
-
-static void put(const char *dir, const char *name, const char *text, mode_t mode)
-{
-	CLEANUP(free) char *path = xasprintf("%s/%s", top, dir);
-	CLEANUP(close_fd) int fd = fs_make_dirs(path, 0755, &err);
-
-	if (fs_replace_file(fd, name, mode, text, strlen(text), &err) < 0)
-		abort();
-}
 
 static void enter_cgroup(const char *below)
 {
@@ -181,13 +172,13 @@ static bool has_pids(const struct container *c, const pid_t *want, size_t n)
 
 static void put_record(const char *id, pid_t pid, const char *boot, uint64_t started)
 {
-	CLEANUP(free) char *dir = xasprintf("containers/%s", id);
+	CLEANUP(free) char *path = xasprintf("containers/%s/state.json", id);
 	CLEANUP(free)
 	char *text = xasprintf("{\"pid\":%d,\"boot_id\":\"%s\",\"start_time\":%llu,"
 			       "\"annotations\":{\"nerdctl/name\":\"shop-%s\"}}",
 			       (int)pid, boot, (unsigned long long)started, id);
 
-	put(dir, "state.json", text, 0600);
+	put_text(path, 0600, text);
 }
 
 static void test_records(void)
@@ -210,8 +201,8 @@ static void test_records(void)
 	put_record("start", pid, boot, ticks + 1);
 	put_record("gone", 4194304, boot, ticks);
 	put_record(".hidden", pid, boot, ticks);
-	put("containers/broken", "state.json", "{", 0600);
-	put("containers/none", "other", "{}", 0600);
+	put_text("containers/broken/state.json", 0600, "{");
+	put_text("containers/none/other", 0600, "{}");
 	c = list();
 	web = find(&c, "web");
 	if (ok(web != NULL, "a record of a running process is a container")) {
@@ -330,6 +321,46 @@ static void test_cgroup(void)
 	end(inner);
 }
 
+/* Case 88: an init that has moved into a cgroup below, as systemd does. */
+static void test_sub_cgroup(void)
+{
+	pid_t pids[] = {spawn(make_cgroup(ID "/below"), false), spawn(ID, false)};
+	CLEANUP(containers_fini) struct containers c = list();
+	const struct container *at = find(&c, ID);
+
+	ok(at && at->pid == pids[0], "a container whose init is in a cgroup below is found");
+	ok(at && has_pids(at, pids, 2), "its processes are those of its whole cgroup");
+	end(pids[0]);
+	end(pids[1]);
+}
+
+/* Case 89: a container that calls a cgroup of its own like another container. */
+static void test_forged(void)
+{
+	pid_t forger = spawn(make_cgroup(ID), false);
+	pid_t forged = spawn(make_cgroup(ID "/" INNER), false);
+	pid_t real = spawn(make_cgroup("docker-" INNER ".scope"), false);
+	CLEANUP(containers_fini) struct containers c = list();
+	const struct container *at = find(&c, INNER);
+	struct container of = {0};
+
+	ok(at && at->pid == real, "a cgroup below a container's does not stand for another one");
+	ok(at && has_pids(at, &real, 1), "whose processes are its own");
+	is_int(container_of_pid(top, forged, &of, &err), 0, "the process there is found");
+	is_str(of.id, ID, "in the container that it runs in");
+	container_fini(&of);
+	containers_fini(&c);
+	end(real);
+	c = list();
+	at = find(&c, INNER);
+	ok(at && at->pid == forged, "alone it is a container in a container");
+	is_int(container_of_pid(top, forged, &of, &err), 0, "its process is found");
+	is_str(of.id, INNER, "in the inner one");
+	container_fini(&of);
+	end(forged);
+	end(forger);
+}
+
 static void test_component(void)
 {
 	CLEANUP(containers_fini) struct containers found = {0};
@@ -423,13 +454,13 @@ static void test_containerd(void)
 {
 	static const char *const shim[] = {"containerd-shim", "-namespace", "k8s.io", NULL};
 	static const char *const odd[] = {"containerd-shim", "-namespace", "a b", NULL};
-	CLEANUP(free) char *cwd = xasprintf("%s/bundles/first", top);
-	CLEANUP(free) char *link = xasprintf("%s/bundles/link", top);
+	CLEANUP(free) char *cwd = path_of("bundles/first");
+	CLEANUP(free) char *link = path_of("bundles/link");
 
-	put("bundles/first", "config.json", "{}", 0644);
-	put("bundles/app", "config.json", KUBERNETES, 0644);
-	put("bundles/open", "config.json", KUBERNETES, 0646);
-	put("bundles/broken", "config.json", "{", 0644);
+	put_text("bundles/first/config.json", 0644, "{}");
+	put_text("bundles/app/config.json", 0644, KUBERNETES);
+	put_text("bundles/open/config.json", 0646, KUBERNETES);
+	put_text("bundles/broken/config.json", 0644, "{");
 	if (symlink("app", link) < 0)
 		abort();
 	names(shim, "dfg-names", cwd, "app", "app web-1 prod",
@@ -448,11 +479,11 @@ static void test_containerd(void)
 
 static void put_docker(const char *id, const char *mounts, const char *known)
 {
-	CLEANUP(free) char *bundle = xasprintf("bundles/%s", id);
-	CLEANUP(free) char *data = xasprintf("data/containers/%s", id);
+	CLEANUP(free) char *bundle = xasprintf("bundles/%s/config.json", id);
+	CLEANUP(free) char *data = xasprintf("data/containers/%s/config.v2.json", id);
 
-	put(bundle, "config.json", mounts, 0644);
-	put(data, "config.v2.json", known, 0600);
+	put_text(bundle, 0644, mounts);
+	put_text(data, 0600, known);
 }
 
 static char *mount_of(const char *to, const char *from)
@@ -465,7 +496,7 @@ static char *mount_of(const char *to, const char *from)
 static void test_docker(void)
 {
 	static const char *const shim[] = {"containerd-shim", "-namespace", "moby", NULL};
-	CLEANUP(free) char *cwd = xasprintf("%s/bundles/first", top);
+	CLEANUP(free) char *cwd = path_of("bundles/first");
 	CLEANUP(free) char *own = mount_of("/etc/hostname", "/data/containers/d1/hostname");
 	CLEANUP(free) char *shared = mount_of("/etc/hostname", "/data/containers/d1/hostname");
 	CLEANUP(free) char *elsewhere = mount_of("/etc/hosts", "/data/containers/d3/hostname");
@@ -495,18 +526,17 @@ static void test_docker(void)
 
 static void test_podman(void)
 {
-	CLEANUP(free) char *bundle = xasprintf("%s/storage/p1/userdata", top);
-	CLEANUP(free) char *cri = xasprintf("%s/cri/c1/userdata", top);
+	CLEANUP(free) char *bundle = path_of("storage/p1/userdata");
+	CLEANUP(free) char *cri = path_of("cri/c1/userdata");
 	const char *conmon[] = {"conmon", "-n", "first", "-b", bundle, NULL};
 	const char *no_bundle[] = {"conmon", "-n", "first", NULL};
 	const char *crio[] = {"conmon", "-n", "k8s_x", "-b", cri, NULL};
 
-	put("storage/p1/userdata", "config.json", "{}", 0644);
-	put("storage", "containers.json",
-	    "[{\"id\":\"p0\",\"names\":[\"zero\"]},{\"id\":\"p1\",\"names\":[\"second\",\"b\"]},{}"
-	    "]",
-	    0600);
-	put("cri/c1/userdata", "config.json", KUBERNETES, 0644);
+	put_text("storage/p1/userdata/config.json", 0644, "{}");
+	put_text("storage/containers.json", 0600,
+		 "[{\"id\":\"p0\",\"names\":[\"zero\"]},"
+		 "{\"id\":\"p1\",\"names\":[\"second\",\"b\"]},{}]");
+	put_text("cri/c1/userdata/config.json", 0644, KUBERNETES);
 	names(conmon, "dfg-names", NULL, "p1", "second  ", "podman's list has the latest name");
 	names(conmon, "dfg-names", NULL, "p2", "first  ",
 	      "a container that is not in it has conmon's");
@@ -520,7 +550,7 @@ static void test_list_of_shim(void)
 {
 	static const char *const shim[] = {
 		"containerd-shim", "-namespace", "blue", "-id", "web", NULL};
-	CLEANUP(free) char *cwd = xasprintf("%s/bundles/first", top);
+	CLEANUP(free) char *cwd = path_of("bundles/first");
 	struct monitored m = start_monitor(shim, make_cgroup("dfg-shim"), cwd);
 	struct monitored n = start_monitor(shim, make_cgroup("dfg-shim2"), cwd);
 	CLEANUP(containers_fini) struct containers c = list();
@@ -560,9 +590,11 @@ static void make_cgroups(void)
 
 static void remove_cgroups(void)
 {
-	static const char *const made[] = {ID "/below", ID,	     "docker-" INNER ".scope",
-					   "dfg-web",	"dfg web",   "dfg-names",
-					   "dfg-shim",	"dfg-shim2", ""};
+	static const char *const made[] = {ID "/below", ID "/" INNER,
+					   ID,		"docker-" INNER ".scope",
+					   "dfg-web",	"dfg web",
+					   "dfg-names", "dfg-shim",
+					   "dfg-shim2", ""};
 
 	for (size_t i = 0; cgroups && i < sizeof(made) / sizeof(*made); i++) {
 		CLEANUP(free) char *path = xasprintf("%s/%s", cgroups, made[i]);
@@ -578,8 +610,7 @@ int main(void)
 {
 	if (getenv("DFG_TEST_MONITOR"))
 		return monitor(getenv("DFG_TEST_MONITOR"));
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	close(STDIN_FILENO); /* so that 0 is a descriptor as any other */
 	test_records();
 	test_init_record();
@@ -591,6 +622,8 @@ int main(void)
 		make_cgroups();
 	if (cgroups) {
 		test_cgroup();
+		test_sub_cgroup();
+		test_forged();
 		test_component();
 		make_cgroup("dfg-names");
 		test_containerd();
@@ -601,6 +634,6 @@ int main(void)
 		ok(true, "containers in cgroups # SKIP no cgroup can be made here");
 	}
 	remove_cgroups();
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	return tap_done();
 }

@@ -4,12 +4,15 @@
 
 #include <fcntl.h>
 #include <lzma.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "common/fs.h"
 #include "common/log.h"
 #include "lib/elfmake.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 #include "lib/textfile.h"
 #include "symbols/elfsym.h"
@@ -80,6 +83,74 @@ static void test_links(void)
 	str_adds(&file, "no ELF file");
 	l = link_of(&file);
 	ok(!l.whole && !l.id_len && !l.name[0], "no ELF file");
+}
+
+/* Build ids and names of all lengths; others than a link can hold are none. */
+static void test_link_lengths(void)
+{
+	static const struct {
+		uint8_t len, want;
+	} ids[] = {{1, 0}, {2, 2}, {8, 8}, {32, 32}, {33, 0}};
+	static const size_t names[] = {1, 63, 64};
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		uint8_t note[16 + 36] = {4, 0, 0, 0,   ids[i].len, 0,	0, 0, NT_GNU_BUILD_ID,
+					 0, 0, 0, 'G', 'N',	   'U', 0};
+		CLEANUP(str_fini) struct str file = {0};
+		struct debug_link l;
+		struct elfmake m;
+
+		memset(note + 16, 0xaa, ids[i].len);
+		elfmake_start(&m);
+		elfmake_add(&m, ".note.gnu.build-id", SHT_NOTE, note,
+			    16 + (ids[i].len + 3u) / 4 * 4);
+		elfmake_end(&m, &file);
+		l = link_of(&file);
+		is_int(l.id_len, ids[i].want, "of a build id with %u bytes %u are read", ids[i].len,
+		       ids[i].want);
+		ok(!l.id_len || l.id[l.id_len - 1] == 0xaa, "to the last one");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		CLEANUP(free) char *name = xasprintf("%0*d", (int)names[i], 7);
+		CLEANUP(str_fini) struct str file = {0};
+		struct debug_link l;
+		struct elfmake m;
+
+		elfmake_start(&m);
+		elfmake_debuglink(&m, name, 5);
+		elfmake_end(&m, &file);
+		l = link_of(&file);
+		is_str(l.name, names[i] < sizeof(l.name) ? name : "", "a name of %zu bytes is %s",
+		       names[i], names[i] < sizeof(l.name) ? "read" : "none");
+		is_int(l.crc, names[i] < sizeof(l.name) ? 5 : 0, "so is its checksum");
+	}
+}
+
+/* Either says that a file belongs, the build id first. */
+static void test_belongs(void)
+{
+	CLEANUP(str_fini) struct str debug = {0}, got = {0};
+	struct debug_link l = {.name = "x.debug", .id_len = 20};
+	struct elfmake m;
+
+	make_debug(&debug, 7, 600000); /* more than is read at once for the checksum */
+	l.crc = lzma_crc32((const uint8_t *)debug.buf, debug.len, 0);
+	memset(l.id, 8, sizeof(l.id));
+	ok(!copy(&l, &debug, &got), "with another build id the checksum does not count");
+	l.id_len = 0;
+	ok(copy(&l, &debug, &got), "without one in the link it does");
+	l.id_len = 19;
+	memset(l.id, 7, sizeof(l.id));
+	ok(!copy(&l, &debug, &got), "a part of a build id is another one");
+	l.id_len = 20;
+	l.id[19] = 6;
+	ok(!copy(&l, &debug, &got), "so is one whose last byte differs");
+	elfmake_start(&m);
+	elfmake_build_id(&m, 7);
+	elfmake_end(&m, &debug);
+	l.id[19] = 7;
+	ok(!copy(&l, &debug, &got), "a file without symbols is no debug file");
+	is_int((int64_t)got.len, 0, "nothing of it is written");
 }
 
 static void test_copy(void)
@@ -265,18 +336,6 @@ static void test_several(void)
 
 /* ---- where they are searched ---- */
 
-static char top[] = "/tmp/dfg-debug.XXXXXX";
-
-static void put(const char *path, const char *text)
-{
-	CLEANUP(free) char *dir = xasprintf("%s/%.*s", top, (int)(strrchr(path, '/') - path), path);
-	struct err err;
-	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0755, &err);
-
-	if (fs_replace_file(fd, strrchr(path, '/') + 1, 0644, text, strlen(text), &err) < 0)
-		abort();
-}
-
 static void opens(const char *path, const struct debug_link *l, const char *want, const char *check)
 {
 	CLEANUP(close_fd) int rootfd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -296,20 +355,20 @@ static void test_paths(void)
 	struct debug_link none = {0};
 
 	opens("/opt/x/l.so", &both, "", "without a file nothing is opened");
-	put("opt/x/.debug/l.debug", "hidden");
+	put_text("opt/x/.debug/l.debug", 0644, "hidden");
 	opens("/opt/x/l.so", &by_name, "hidden", "a file in .debug beside the library is found");
 	opens("/opt/x/l.so", &by_id, "", "but not by a build id");
 	opens("/opt/y/l.so", &by_name, "", "nor for a library of another directory");
-	put("opt/x/l.debug", "beside");
+	put_text("opt/x/l.debug", 0644, "beside");
 	opens("/opt/x/l.so", &by_name, "beside", "a file beside the library goes before it");
-	put("usr/lib/debug/opt/x/l.debug", "global");
+	put_text("usr/lib/debug/opt/x/l.debug", 0644, "global");
 	opens("/opt/x/l.so", &by_name, "global", "one below /usr/lib/debug goes before that");
-	put("usr/lib/debug/.build-id/ab/01ff.debug", "id");
+	put_text("usr/lib/debug/.build-id/ab/01ff.debug", 0644, "id");
 	opens("/opt/x/l.so", &by_id, "id", "the build id names a file");
 	opens("/opt/x/l.so", &both, "id", "which goes before all others");
 	opens("/opt/x/l.so", &none, "", "a library without a link has no debug file");
 	opens("l.so", &by_name, "", "a path without a directory is looked for at the top");
-	put("usr/lib/debug/l.debug", "top");
+	put_text("usr/lib/debug/l.debug", 0644, "top");
 	opens("l.so", &by_name, "top", "where it may be");
 	is_int(debug_file_open("/opt/x/l.so", &by_name, -1), -1,
 	       "on the host the library's own directory is not searched");
@@ -317,15 +376,15 @@ static void test_paths(void)
 
 static void test_odd_paths(void)
 {
-	CLEANUP(free) char *fifo = xasprintf("%s/fifo/l.debug", top);
-	CLEANUP(free) char *dir = xasprintf("%s/dir/l.debug", top);
-	CLEANUP(free) char *link = xasprintf("%s/link/l.debug", top);
+	CLEANUP(free) char *fifo = path_of("fifo/l.debug");
+	CLEANUP(free) char *dir = path_of("dir/l.debug");
+	CLEANUP(free) char *link = path_of("link/l.debug");
 	struct debug_link by_name = {.name = "l.debug"};
 
-	put("fifo/x", "");
-	put("dir/l.debug/x", "");
-	put("link/x", "");
-	put("./real", "real");
+	put_text("fifo/x", 0644, "");
+	put_text("dir/l.debug/x", 0644, "");
+	put_text("link/x", 0644, "");
+	put_text("./real", 0644, "real");
 	if (mkfifo(fifo, 0644) < 0 || symlink("/real", link) < 0 || access(dir, F_OK) < 0)
 		abort();
 	opens("/fifo/l.so", &by_name, "", "a pipe is not opened");
@@ -346,14 +405,10 @@ static void add_file(struct session *s, const char *path, const char *name, cons
 
 static void put_debug(const char *path, uint8_t id)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/%.*s", top, (int)(strrchr(path, '/') - path), path);
 	CLEANUP(str_fini) struct str debug = {0};
-	struct err err;
-	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0755, &err);
 
 	make_debug(&debug, id, 5000);
-	if (fs_replace_file(fd, strrchr(path, '/') + 1, 0644, debug.buf, debug.len, &err) < 0)
-		abort();
+	put_bytes(path, 0644, debug.buf, debug.len);
 }
 
 /* Makes a library with a build id and the name of a debug file. */
@@ -371,7 +426,7 @@ static void make_library(struct str *ret, uint8_t id, bool symbols)
 
 static void test_session(void)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/session", top);
+	CLEANUP(free) char *dir = path_of("session");
 	CLEANUP(close_fd) int rootfd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(str_fini) struct str library = {0};
 	struct session s;
@@ -420,10 +475,78 @@ static void test_session(void)
 	session_fini(&s);
 }
 
+/* ---- on the host ---- */
+
+static void put_at(const char *dir, const char *name, const void *bytes, size_t len)
+{
+	struct err err;
+	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0755, &err);
+
+	if (fs_replace_file(fd, name, 0644, bytes, len, &err) < 0)
+		abort();
+}
+
+static void host_opens(const struct debug_link *l, const char *want, const char *check)
+{
+	CLEANUP(free) char *path = path_of("host/l.so");
+	CLEANUP(close_fd) int fd = debug_file_open(path, l, -1);
+	char got[64] = "";
+
+	if (fd >= 0 && read(fd, got, sizeof(got) - 1) < 0)
+		abort();
+	is_str(got, want, "%s", check);
+}
+
+static void test_host_session(void)
+{
+	CLEANUP(free) char *dir = path_of("host-session");
+	CLEANUP(str_fini) struct str file = {0};
+	struct session s;
+	struct err err;
+
+	if (session_create(dir, &s, &err) < 0)
+		abort();
+	make_library(&file, 0x31, false);
+	add_file(&s, "/s/one.so", "one", &file);
+	make_library(&file, 0x32, false);
+	add_file(&s, "/s/two.so", "two", &file);
+	make_debug(&file, 0x31, 5000);
+	put_at("/usr/lib/debug/.build-id/31", "31313131313131313131313131313131313131.debug",
+	       file.buf, file.len);
+	make_debug(&file, 0x32, 5000);
+	put_at("/usr/lib/debug/s", "s.debug", file.buf, file.len);
+	debug_files_copy(&s, 0, -1);
+	is_str(s.elfs[0].debug, "one.debug", "a file of the host is found by a build id");
+	is_str(s.elfs[1].debug, "two.debug", "or by a name");
+	session_fini(&s);
+}
+
+/* In a mount namespace of its own, for good. */
+static void test_host(void)
+{
+	CLEANUP(free) char *dir = path_of("host");
+	CLEANUP(free) char *below = xasprintf("/usr/lib/debug%s", dir);
+	struct debug_link by_id = {.id_len = 3, .id = {0xab, 0x01, 0xff}};
+	struct debug_link by_name = {.name = "l.debug"};
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", "/usr/lib/debug", "tmpfs", 0, NULL) < 0) {
+		ok(true, "the host's debug files # SKIP that needs a mount on /usr/lib/debug");
+		return;
+	}
+	put_at(dir, "l.debug", "beside", 6);
+	host_opens(&by_name, "", "on the host a file beside the library is not taken");
+	put_at(below, "l.debug", "below", 5);
+	host_opens(&by_name, "below", "but one below /usr/lib/debug");
+	host_opens(&by_id, "", "a build id has a file of its own");
+	put_at("/usr/lib/debug/.build-id/ab", "01ff.debug", "id", 2);
+	host_opens(&by_id, "id", "which is found there, too");
+	test_host_session();
+}
+
 int main(void)
 {
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	log_quiet(true);
 	test_sections();
 	test_odd_sections();
@@ -431,8 +554,11 @@ int main(void)
 	test_paths();
 	test_odd_paths();
 	test_session();
-	fs_remove_tree(AT_FDCWD, top);
+	test_host();
+	scratch_remove();
 	test_links();
+	test_link_lengths();
+	test_belongs();
 	test_copy();
 	test_checksum();
 	test_damaged();

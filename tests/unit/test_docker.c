@@ -2,12 +2,14 @@
 /* dfg's runtime in the configuration of a Docker daemon that runs. This program plays the daemon,
  * started anew under its name; a script plays docker(1). */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "common/fs.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 #include "setup/change.h"
 #include "setup/engine.h"
@@ -15,7 +17,6 @@
 #define PLAY	  "--play"
 #define SIGNALLED 9 /* descriptor on which the daemon reports each SIGHUP */
 
-static char top[] = "/tmp/dfg-docker-test.XXXXXX";
 static char program[64], file[64];
 static struct setup setup = {.hook = "/l/dfg-hook",
 			     .runtime = "/l/dfg-runtime",
@@ -24,12 +25,6 @@ static struct setup setup = {.hook = "/l/dfg-hook",
 static struct err err;
 static int reports[2];
 static pid_t daemon_pid;
-
-static void put(const char *path, mode_t mode, const char *text)
-{
-	if (fs_replace_file(setup.rootfd, path, mode, text, strlen(text), &err) < 0)
-		abort();
-}
 
 static char *get(const char *path)
 {
@@ -53,7 +48,7 @@ static void answer(const char *usual, const char *ids, const char *containers)
 			  "*) exit 1 ;;\nesac\n",
 			  top, ids, usual, containers);
 
-	put("docker", 0755, script);
+	put_text("docker", 0755, script);
 	unlinkat(setup.rootfd, "asked", 0);
 }
 
@@ -79,9 +74,10 @@ static int play_daemon(void)
 
 static char reported(void)
 {
+	struct pollfd p = {.fd = reports[0], .events = POLLIN};
 	char c = 0;
 
-	return read(reports[0], &c, 1) == 1 ? c : '\0';
+	return poll(&p, 1, 10000) > 0 && read(reports[0], &c, 1) == 1 ? c : '\0';
 }
 
 /* Starts it, with one more option or NULL, and waits until it is ready. */
@@ -159,7 +155,7 @@ static void test_no_daemon(void)
 	char *words =
 		xasprintf("no running dockerd reads /%s; it takes effect at the next start", file);
 
-	put(file, 0644, "{}");
+	put_text(file, 0644, "{}");
 	answer("dfg\\n", "id1\\n", "dfg /web\\n");
 	is_int(change(true), 0, "without a daemon the runtime is added");
 	check_logged(words, "it says that no daemon reads the file yet");
@@ -172,7 +168,7 @@ static void test_install(void)
 	CLEANUP(free) char *words = NULL;
 	CLEANUP(free) char *asked = NULL;
 
-	put(file, 0644, "{}");
+	put_text(file, 0644, "{}");
 	answer("dfg\\n", "", "");
 	start_daemon(NULL);
 	words = xasprintf("dockerd (%d) has reloaded it: new containers are started by dfg",
@@ -210,13 +206,13 @@ static void test_remove(void)
 	answer("runc\\n", "id2\\n", "runc /db\\n");
 	is_int(change(false), 0, "without such containers it is removed");
 	check_file("{}", "the file is as it was");
-	put(file, 0644, "{" OURS "}");
+	put_text(file, 0644, "{" OURS "}");
 	answer("runc\\n", "id1\\n", "dfg /web\\n");
 	setup.force = true;
 	is_int(change(false), 0, "with --force the containers do not count");
 	check_file("{}", "the name is removed");
 	setup.force = false;
-	put(file, 0644, "{" OURS "}");
+	put_text(file, 0644, "{" OURS "}");
 	answer("runc\\n", "", "dfg /web\\n");
 	is_int(change(false), 0, "without containers none is asked about");
 	stop_daemon();
@@ -224,7 +220,7 @@ static void test_remove(void)
 
 static void test_opt_in(void)
 {
-	put(file, 0644, "{}");
+	put_text(file, 0644, "{}");
 	answer("runc\\n", "", "");
 	start_daemon(NULL);
 	setup.opt_in = true;
@@ -244,7 +240,7 @@ static void check_flag(const char *flag)
 			  "remove it from the command line first",
 			  file, flag);
 
-	put(file, 0644, "{}");
+	put_text(file, 0644, "{}");
 	answer("dfg\\n", "", "");
 	start_daemon(flag);
 	is_int(change(true), -1, "a daemon with %s is refused", flag);
@@ -261,8 +257,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], PLAY))
 		return play_daemon();
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	setup.rootfd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(program, sizeof(program), "%s/docker", top);
 	snprintf(file, sizeof(file), "dfg-test-%d.json", (int)getpid());
@@ -273,7 +268,7 @@ int main(int argc, char **argv)
 	test_opt_in();
 	check_flag("--add-runtime");
 	check_flag("--default-runtime");
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	str_fini(&logged);
 	return tap_done();
 }

@@ -1,65 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-doctor's findings in their whole text: about engines, containers and their processes. */
-#include <fcntl.h>
 #include <jansson.h>
-#include <signal.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/capability.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 
-#include "common/fs.h"
-#include "common/proc.h"
-#include "doctor/probe.h"
-#include "doctor/stack_depth.h"
-#include "lib/tap.h"
+#include "common/child.h"
+#include "lib/actor.h"
+#include "lib/doctorbox.h"
 #include "setup/daemon.h"
 
-static struct findings found;
-static char top[] = "/tmp/dfg-findings.XXXXXX";
-static struct probe machine = {.root = top, .f = &found};
 static struct err err;
-
-/* A file of the machine, with the directories above it. */
-static void put(const char *path, const char *text)
-{
-	CLEANUP(free) char *dir = xasprintf("%s/%.*s", top, (int)(strrchr(path, '/') - path), path);
-	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0755, &err);
-
-	if (fs_replace_file(fd, strrchr(path, '/') + 1, 0755, text, strlen(text), &err) < 0)
-		abort();
-}
-
-static void forget(void)
-{
-	findings_fini(&found);
-	findings_about(&found, "machine", 0, "this machine");
-}
-
-/* The findings as findings_print prints them. Owned. */
-static char *printed(void)
-{
-	CLEANUP(close_fd) int file = memfd_create("stdout", MFD_CLOEXEC);
-	CLEANUP(close_fd) int saved = dup(STDOUT_FILENO);
-	struct str ret = {0};
-
-	str_adds(&ret, "");
-	fflush(stdout);
-	dup2(file, STDOUT_FILENO);
-	findings_print(&found);
-	dup2(saved, STDOUT_FILENO);
-	lseek(file, 0, SEEK_SET);
-	if (fs_read_all(file, 1 << 20, &ret, &err) < 0)
-		abort();
-	return ret.buf;
-}
-
-static void check_printed(const char *want, const char *name)
-{
-	CLEANUP(free) char *got = printed();
-
-	is_str(got, want, "%s", name);
-}
 
 static void test_print(void)
 {
@@ -169,8 +122,6 @@ static void check_engine(struct engine_setting s, const char *want, const char *
 	check_printed(want, name);
 }
 
-#define HEAD "this machine\n"
-
 static void test_engine(void)
 {
 	char file[] = "/f", program[] = "/l/dfg-hook", none[] = "/l/none";
@@ -245,7 +196,7 @@ static void test_restart(void)
 
 /* ---- containers ---- */
 
-/* What is found of a container's mounts; other findings are left out. */
+/* Checks what is found of a container's mounts; other findings are left out. */
 static void check_mounts(const struct container *c, const char *want, const char *advice,
 			 const char *name)
 {
@@ -316,6 +267,225 @@ static void test_isolation(pid_t pid)
 	close(real.rootfd);
 }
 
+/* A machine on which the hook can work. */
+static void put_able(const char *release, const char *caps)
+{
+	put("proc/sys/kernel/osrelease", release);
+	put("proc/self/status", caps);
+}
+
+static void check_joined(const struct container *c, bool joined, const char *name)
+{
+	bool reachable = !joined;
+
+	forget();
+	probe_container(&machine, c, &c->pid, 1, &reachable);
+	is_int(reachable, joined, "%s", name);
+	is_str(found.list[1].advice,
+	       joined ? "dfg-trigger joins it when needed" : "JVMs are read from outside",
+	       "its advice says what is done");
+}
+
+static void test_join(pid_t pid)
+{
+	static char id[] = "id1";
+	static const char all[] = "Name:\tx\nCapEff:\t000001ffffffffff\n",
+			  no_admin[] = "Name:\tx\nCapEff:\t000001ffffdfffff\n";
+	struct container c = {.id = id, .pid = pid};
+
+	if (probe_missing_file()) {
+		ok(true, "joining # SKIP dfg-hook or the payload is not built");
+		return;
+	}
+	put_able("5.14.0\n", all);
+	check_joined(&c, true, "a container without the hook can be joined");
+	c.hooked = true;
+	put("containers/id1/state.json", "{\"status\": \"skip-config\"}");
+	check_joined(&c, false, "one that was skipped on purpose is not");
+	put("containers/id1/state.json", "{\"status\": \"error\"}");
+	check_joined(&c, true, "one where the hook failed can be");
+	take_away("containers/id1/state.json");
+	check_joined(&c, true, "so can one whose record is gone");
+	c.hooked = false;
+	put_able("5.13.0\n", all);
+	check_joined(&c, false, "an old kernel cannot join");
+	put_able("5.14.0\n", no_admin);
+	check_joined(&c, false, "nor can who may not mount");
+	c.is_single = true;
+	put_able("5.14.0\n", all);
+	check_joined(&c, false, "a process in no container is not joined");
+	take_away("proc/self/status");
+	take_away("proc/sys/kernel/osrelease");
+}
+
+/* ---- mounts ---- */
+
+#define PAYLOAD "36 35 0:31 / /dev/dfg ro - squashfs /dev/loop0 ro\n"
+#define OUT	"37 35 0:32 / /dev/dfg-out rw - ext4 /dev/loop1 rw\n"
+#define CTL	"38 35 0:33 / /dev/dfg-ctl ro - tmpfs tmpfs ro\n"
+
+static void check_has_mounts(const char *mountinfo, bool want, const char *name)
+{
+	CLEANUP(close_fd) int dirfd = -1;
+
+	put("process/mountinfo", mountinfo);
+	dirfd = openat(machine.rootfd, "process", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	is_int(probe_has_mounts(dirfd), want, "%s", name);
+}
+
+static void test_has_mounts(void)
+{
+	check_has_mounts(PAYLOAD OUT CTL, true, "all three mounts make a share");
+	check_has_mounts(CTL PAYLOAD OUT, true, "in any order");
+	check_has_mounts(OUT CTL, false, "without the payload there is none");
+	check_has_mounts(PAYLOAD CTL, false, "without the output there is none");
+	check_has_mounts(PAYLOAD OUT, false, "without the control directory there is none");
+	check_has_mounts("36 35 0:31 / /x/dev/dfg ro\n" OUT CTL, false,
+			 "a mount of that name elsewhere is another");
+	check_has_mounts("", false, "without mounts there is none");
+	ok(!probe_has_mounts(machine.rootfd), "nor where they cannot be read");
+}
+
+static void test_mounted(void)
+{
+	static const char *const names[] = {"dfg", "dfg-out", "dfg-ctl", NULL};
+	struct container c = {.id = (char *)"id1"};
+	bool reachable = false;
+	struct actor a;
+
+	if (actor_fork(&a)) {
+		if (!doctorbox_mounts(names))
+			_exit(1);
+		actor_play(&a);
+	}
+	if (actor_wait(&a)) {
+		c.pid = a.pid;
+		forget();
+		probe_container(&machine, &c, &a.pid, 1, &reachable);
+		check_found("mounts", FINDING_OK,
+			    "/dev/dfg/libdfg-agent.so and the share are there", "",
+			    "a container with the mounts needs nothing");
+		ok(reachable, "the agent is there");
+	} else {
+		ok(true, "a container with mounts # SKIP not permitted here");
+	}
+	actor_end(a.pid);
+}
+
+/* A mount at the path below dfg's directory, which is itself below `before`. */
+static void check_payload(const char *before, const char *path, bool mounted, const char *name)
+{
+	CLEANUP(free) char *missing = probe_missing_file();
+	CLEANUP(free)
+	char *text = xasprintf("36 35 0:31 / %s%s%s ro - squashfs x ro\n", before, top, path);
+	CLEANUP(free)
+	char *words = mounted ? xasprintf("mounted below %s", top)
+			      : xstrdup("there; no container has it mounted yet");
+
+	put("proc/self/mountinfo", text);
+	forget();
+	probe_payload(&machine);
+	if (missing)
+		ok(true, "the payload # SKIP it is not built");
+	else
+		check_found("payload", FINDING_OK, words, "", name);
+}
+
+static void test_payload(void)
+{
+	check_payload("", "/payload/1", true, "a payload that is mounted is found");
+	check_payload("", "/payload", false, "it is below its directory");
+	check_payload("/x", "/payload/1", false, "and below no other");
+	take_away("proc/self/mountinfo");
+	forget();
+	probe_payload(&machine);
+	is_int((int64_t)found.count, 1, "unknown mounts are no obstacle");
+}
+
+/* ---- isolation, limits ---- */
+
+/* Checks what is found of a process that has given something up, of the real /proc. */
+static void check_isolated(bool (*give_up)(void), const char *words, const char *name)
+{
+	static char id[] = "id1";
+	struct container c = {.id = id};
+	struct probe real = machine;
+	const struct finding *f;
+	bool reachable;
+	struct actor a;
+
+	if (actor_fork(&a)) {
+		if (!give_up())
+			_exit(1);
+		actor_play(&a);
+	}
+	if (!actor_wait(&a)) {
+		ok(true, "%s # SKIP not permitted here", name);
+		actor_end(a.pid);
+		return;
+	}
+	c.pid = a.pid;
+	real.rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	forget();
+	probe_container(&real, &c, &a.pid, 1, &reachable);
+	f = finding_of("isolation");
+	ok(f && f->state == FINDING_OK && strstr(f->why, words), "%s: %s", name,
+	   f ? f->why : "nothing");
+	close(real.rootfd);
+	actor_end(a.pid);
+}
+
+static bool give_up_calls(void)
+{
+	struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog program = {1, allow};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool give_up_users(void)
+{
+	return unshare(CLONE_NEWUSER) == 0;
+}
+
+/* The limit of perf's descriptors, in a child: it cannot be raised again. */
+static int probe_limited(void *arg, void *reply, struct err *e)
+{
+	const pid_t *pids = arg;
+	const struct container c = {.id = (char *)"id1", .pid = pids[0]};
+	bool reachable;
+
+	(void)e;
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64});
+	forget();
+	probe_container(&machine, &c, pids, 2, &reachable);
+	snprintf(reply, 512, "%d %s → %s", (int)found.list[0].state, found.list[0].why,
+		 found.list[0].advice);
+	return 0;
+}
+
+static void test_limits(pid_t pid)
+{
+	pid_t pids[] = {pid, getpid()};
+	size_t files = 2 * probe_cpus() + 128; /* and perf's own */
+	CLEANUP(free)
+	char *want = xasprintf("1 2 with 2 threads: perf needs %zu descriptors, RLIMIT_NOFILE is "
+			       "64 → the whole machine is recorded, and cut down; or ulimit -n %zu",
+			       files, files);
+	const struct container c = {.id = (char *)"id1", .pid = pid};
+	CLEANUP(free) char *many = xasprintf("2 with 2 threads; the first is %d", (int)pid);
+	char got[512] = "";
+	bool reachable;
+
+	if (child_call(probe_limited, pids, got, sizeof(got), 10000, &err) < 0)
+		abort();
+	is_str(got, want, "a limit that is too low for perf is a note");
+	forget();
+	probe_container(&machine, &c, pids, 2, &reachable);
+	check_found("processes", FINDING_OK, many, "", "threads of all processes are counted");
+}
+
 static void test_gone(pid_t pid)
 {
 	const struct container c = {.pid = pid};
@@ -329,100 +499,29 @@ static void test_gone(pid_t pid)
 	ok(!reachable, "it cannot be reached");
 }
 
-/* ---- JVMs ---- */
-
-static void check_found(const char *what, enum finding_state state, const char *want)
-{
-	for (size_t i = 0; i < found.count; i++) {
-		if (strcmp(found.list[i].what, what) != 0)
-			continue;
-		is_int(found.list[i].state, state, "the state of %s", what);
-		is_str(found.list[i].why, want, "and its words");
-		return;
-	}
-	ok(false, "there is a finding about %s", what);
-}
-
-/* A process that has no tables, libjvm.so or agent. */
-static void test_jvm(pid_t pid)
-{
-	struct jvm j = {.pid = pid, .nspid = 7, .uid = 8, .version = "21.0.1", .vendor = "Acme"};
-	CLEANUP(close_fd) int procfd = proc_open(pid, &err);
-	CLEANUP(free) char *heading = xasprintf("JVM %d (7 inside, uid 8)", (int)pid);
-
-	j.procfd = procfd;
-	forget();
-	probe_jvm(&machine, true, &j);
-	is_str(found.list[0].heading, heading, "the heading has both pids and the user");
-	is_int(found.list[0].pid, pid, "findings have the host's pid");
-	is_str(found.list[0].about, "jvm", "they are about a JVM");
-	check_found("java", FINDING_OK, "21.0.1, Acme");
-	check_found("libjvm", FINDING_NOTE, "libjvm.so cannot be opened");
-	check_found("source", FINDING_NO, "neither agent nor reader: Java code will have no names");
-	j.vendor[0] = '\0';
-	forget();
-	probe_jvm(&machine, false, &j);
-	check_found("java", FINDING_OK, "21.0.1");
-	j.version[0] = '\0';
-	forget();
-	probe_jvm(&machine, false, &j);
-	check_found("java", FINDING_OK, "of unknown version");
-}
-
-/* ---- stack pointers ---- */
-
-static void test_stack_pointers(void)
-{
-	static const struct {
-		const char *text;
-		bool good;
-		uint64_t want;
-		const char *name;
-	} t[] = {
-		{"0 0x1 0x2 0x3\n", true, 2, "the last number but one"},
-		{"-1 0xab 0xcd\n", true, 0xab, "of three fields the second"},
-		{"1 0x10 ", true, 0x10, "the last may be empty"},
-		{"0x1 0x2\n", false, 0, "two fields are too few"},
-		{"1 10 0x2\n", false, 0, "a number has its prefix"},
-		{"1 0x 0x2\n", false, 0, "and digits"},
-		{"1 0xg 0x2\n", false, 0, "hexadecimal ones"},
-		{"running\n", false, 0, "a running thread has none"},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
-		uint64_t got = 0;
-
-		is_int(stack_pointer_parse(t[i].text, &got), t[i].good, "%s", t[i].name);
-		is_int((int64_t)got, (int64_t)t[i].want, "and its value");
-	}
-}
-
 int main(void)
 {
 	pid_t pid;
 
-	if (!mkdtemp(top))
-		abort();
-	machine.rootfd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	pid = fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	doctorbox_make();
+	pid = actor_idle();
 	test_print();
 	test_json();
 	test_container(pid);
 	test_isolation(pid);
-	test_jvm(pid);
+	check_isolated(give_up_calls, "the host's user namespace, a seccomp filter",
+		       "a filter of calls is no obstacle");
+	check_isolated(give_up_users, "its own user namespace", "nor is a user namespace");
+	test_limits(pid);
+	test_join(pid);
+	test_has_mounts();
+	test_mounted();
+	test_payload();
 	test_helpers();
 	test_engine();
 	test_restart();
-	test_stack_pointers();
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	actor_end(pid);
 	test_gone(pid);
-	findings_fini(&found);
-	fs_remove_tree(AT_FDCWD, top);
+	doctorbox_remove();
 	return tap_done();
 }

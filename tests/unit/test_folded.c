@@ -46,6 +46,39 @@ static void test_bad_lines(void)
 	check_skipped("a 9007199254740992\nb 1\n", 1, "a sum too large");
 }
 
+static void test_counts(void)
+{
+	static const struct {
+		const char *folded;
+		uint64_t skipped, samples;
+		const char *what;
+	} t[] = {
+		{"a 1\nb;c 2\n", 0, 3, "all lines"},
+		{"a 1\nb\nc 4", 1, 5, "all lines but a bad one"},
+		{"a 00000000000000000000001\n", 0, 1, "a count of 23 digits"},
+		{"a 000000000000000000000001\n", 1, 0, "none of 24 digits"},
+		{"a 9007199254740992\n", 0, UINT64_C(1) << 53, "a count of 2^53"},
+		{"a 9007199254740993\n", 1, 0, "none above"},
+		{"a 9007199254740991\nb 1\nc 1\nd 0\n", 1, UINT64_C(1) << 53, "a sum of 2^53"},
+		{"a 1\r\n\r\n\r\n", 0, 1, "no empty line"},
+		{"a 1\r", 0, 1, "the last line"},
+		{"a\t1\n", 1, 0, "no count after a tab"},
+		{"a  7\n", 0, 7, "a count after two blanks"},
+		{"\n", 0, 0, "nothing"},
+		{"", 0, 0, "nothing at all"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct stacks *s = stacks_new();
+		uint64_t samples = 100;
+
+		is_int(fold_read(s, t[i].folded, strlen(t[i].folded), &samples), t[i].skipped,
+		       "bad lines are counted beside %s", t[i].what);
+		is_int(samples, 100 + t[i].samples, "samples are counted: %s", t[i].what);
+		stacks_free(s);
+	}
+}
+
 static enum frame_kind kind_of_second(const char *folded, const char *name)
 {
 	struct stacks *s = stacks_of(folded);
@@ -165,6 +198,7 @@ int main(void)
 {
 	test_text();
 	test_bad_lines();
+	test_counts();
 	test_kinds();
 	test_writer();
 	test_deep();

@@ -123,6 +123,25 @@ static void test_modules(void)
 	frames_free(fs);
 }
 
+/* A profile of unknown origin has as many as it likes: time must not grow with their square. */
+static void test_many_modules(void)
+{
+	enum { MODULES = 200000 };
+	struct frames *fs = frames_new();
+	unsigned same = 0;
+	char path[32];
+
+	for (unsigned again = 0; again < 2; again++)
+		for (unsigned i = 1; i <= MODULES; i++) {
+			snprintf(path, sizeof(path), "/%u", i);
+			same += frames_intern_module(fs, path) == i;
+		}
+	is_int(same, 2 * MODULES, "200 000 modules keep their numbers");
+	is_int(frames_module_count(fs), MODULES + 1, "each is there once");
+	is_str(frames_module(fs, MODULES), "/200000", "the last has its path");
+	frames_free(fs);
+}
+
 static void test_names(void)
 {
 	CLEANUP(free) char *large = xmalloc(200000);
@@ -178,6 +197,7 @@ int main(void)
 	test_places();
 	test_distinct();
 	test_modules();
+	test_many_modules();
 	test_names();
 	test_text_kinds();
 	frames_free(frames);

@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -184,6 +187,51 @@ static void test_create_and_replace(void)
 	is_int(count_entries(".taken"), 0, "no temporary file is left");
 }
 
+static void check_like(mode_t mode, const char *name)
+{
+	const struct stat like = {.st_mode = S_IFREG | mode,
+				  .st_uid = geteuid() == 0 ? 12 : geteuid(),
+				  .st_gid = geteuid() == 0 ? 34 : getegid()};
+	struct stat st = {0};
+
+	is_int(fs_replace_like(dir, "like", &like, true, "text", 4, &err), 0, "%s", name);
+	is_str(get(dir, "like"), "text", "its text");
+	ok(fstatat(dir, "like", &st, 0) == 0 && st.st_uid == like.st_uid &&
+		   st.st_gid == like.st_gid,
+	   "its owner");
+	is_int(st.st_mode & 07777, mode, "its mode, whatever the umask is");
+}
+
+/* A file of a write that was interrupted, and one whose write fails. */
+static void test_interrupted(void)
+{
+	CLEANUP(free) char *left = xasprintf(".kept.%d", (int)getpid());
+	CLEANUP(free) char *large = xasprintf("%08192d", 0);
+	struct rlimit usual;
+
+	umask(077);
+	check_like(0644, "a file with owner and mode of another");
+	check_like(06755, "also with bits that change ids");
+	umask(022);
+	put(dir, "kept", "old");
+	put(dir, left, "half");
+	ok(fs_replace_file(dir, "kept", 0600, "new", 3, &err) == 0,
+	   "a temporary file that was left over is no obstacle");
+	is_str(get(dir, "kept"), "new", "the file is replaced");
+	signal(SIGXFSZ, SIG_IGN);
+	if (getrlimit(RLIMIT_FSIZE, &usual) < 0 ||
+	    setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, usual.rlim_max}) < 0)
+		abort();
+	is_int(fs_replace_file(dir, "kept", 0600, large, 8192, &err), -1,
+	       "a write that fails is an error");
+	is_str(err.msg, "kept: write: File too large", "with the file's name");
+	is_int(err.code, EFBIG, "and the system's code");
+	setrlimit(RLIMIT_FSIZE, &usual);
+	signal(SIGXFSZ, SIG_DFL);
+	is_str(get(dir, "kept"), "new", "the file is as it was");
+	is_int(count_entries(".kept"), 0, "no temporary file is left");
+}
+
 static void test_make_dirs(void)
 {
 	CLEANUP(free) char *path = xasprintf("%s/x/y//z", base);
@@ -223,8 +271,64 @@ static void test_copy(void)
 	is_int(fs_copy(from, to, 4, &err), 4, "four bytes");
 	is_int(fs_copy(from, to, 100, &err), 6, "the rest");
 	is_str(get(dir, "copy"), "0123456789", "both");
+	is_int(fs_copy(from, to, 100, &err), 0, "nothing after the end");
 	ok(fs_copy(proc, status, 1 << 20, &err) > 100, "a file without a size");
 	ok(strstr(get(dir, "status"), "SigCgt:") != NULL, "is copied too");
+}
+
+/* From and to a pipe, which the kernel does not copy by itself. */
+static void test_copy_pipe(void)
+{
+	CLEANUP(close_fd) int to = fs_create(dir, "piped", 0600, &err);
+	CLEANUP(close_fd) int closed = openat(dir, "ten", O_RDONLY);
+	int fds[2];
+
+	if (pipe(fds) < 0 || write(fds[1], "0123456789", 10) != 10)
+		abort();
+	is_int(fs_copy(fds[0], to, 4, &err), 4, "as many bytes as told from a pipe");
+	is_int(fs_copy(fds[0], to, 0, &err), 0, "none if none are wanted");
+	close(fds[1]);
+	is_int(fs_copy(fds[0], to, 100, &err), 6, "and the rest");
+	is_str(get(dir, "piped"), "0123456789", "all of them");
+	close(fds[0]);
+	is_int(fs_copy(closed, closed, 10, &err), -1, "a file that cannot be written");
+	is_str(err.msg, "write: Bad file descriptor", "says so");
+	is_int(fs_copy(-1, to, 10, &err), -1, "one that cannot be read");
+	is_str(err.msg, "read: Bad file descriptor", "says so");
+	is_int(fs_read_all(-1, 10, &(struct str){0}, &err), -1, "also when it is read as a whole");
+}
+
+static bool mount_at(const char *path)
+{
+	return unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("tmpfs", path, "tmpfs", 0, "size=1m") == 0;
+}
+
+/* Another file system in the tree stays, and so does what is above it. */
+static void test_remove_mounted(void)
+{
+	CLEANUP(free) char *path = xasprintf("%s/mounted/below", base);
+	int tree = fs_make_dirs(path, 0700, &err);
+	CLEANUP(close_fd) int beside = fs_make_dir(dir, "mounted/beside", 0700, &err);
+
+	close(tree);
+	put(beside, "f", "x");
+	if (geteuid() == 0 && mount_at(path)) {
+		CLEANUP(free) char *kept = xasprintf("%s/kept", path);
+		int fd = open(kept, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+		close(fd);
+		is_int(fs_remove_tree(dir, "mounted"), -1, "a tree with a mount is not removed");
+		is_int(access(kept, F_OK), 0, "what is mounted stays");
+		ok(faccessat(dir, "mounted/beside", F_OK, 0) < 0, "all else is gone");
+		is_int(fs_remove_tree(dir, "mounted/below"), -1, "nor is the mount itself");
+		is_int(access(kept, F_OK), 0, "it stays as well");
+		umount(path);
+	} else {
+		ok(true, "a tree with a mount # SKIP not permitted here");
+	}
+	is_int(fs_remove_tree(dir, "mounted"), 0, "without the mount it is removed");
 }
 
 static void test_remove_tree(void)
@@ -254,10 +358,13 @@ int main(void)
 	test_race();
 	test_regular();
 	test_create_and_replace();
+	test_interrupted();
 	test_make_dirs();
 	test_read_limit();
 	test_copy();
+	test_copy_pipe();
 	test_remove_tree();
+	test_remove_mounted();
 	is_int(fs_remove_tree(AT_FDCWD, base), 0, "all is removed");
 	return tap_done();
 }

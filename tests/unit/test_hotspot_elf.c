@@ -274,6 +274,11 @@ static void test_broken(void)
 	image.ph[4].p_vaddr = VADDR + sizeof(image) - 8;
 	ok(!is_jvm(), "a dynamic section outside the image is refused");
 	image_make();
+	memcpy(image.names + sizeof(image.names) - DYN_END * sizeof(Elf64_Dyn), image.dynamic,
+	       DYN_END * sizeof(Elf64_Dyn));
+	image.ph[4].p_vaddr = VADDR + sizeof(image) - DYN_END * sizeof(Elf64_Dyn);
+	ok(!is_jvm(), "a dynamic section without an end is refused");
+	image_make();
 	for (uint32_t i = 1; i < SYMBOLS; i++)
 		if (strcmp(name_of[i], "gHotSpotVMStructs") == 0)
 			image.symbols[i].st_value = 0;

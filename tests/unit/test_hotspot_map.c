@@ -22,16 +22,12 @@ static bool take(void *arg, const char *text, size_t len)
 /* Runs the dump; returns its text. */
 static const char *dump(void)
 {
-	static void *work;
 	struct hs_source source = image_source(&im);
 	struct hs_sink sink = {.write = take};
 
-	if (!work)
-		work = aligned_alloc(16, HS_WORK_BYTES);
 	str_clear(&map);
 	im.reads = 0;
-	memset(work, 0xa5, HS_WORK_BYTES);
-	hs_dump_map(&source, &sink, work, &result);
+	hs_dump_map(&source, &sink, image_work(), &result);
 	return map.len ? map.buf : "";
 }
 

@@ -81,6 +81,28 @@ static void test_missing(void)
 	s.im.symbols = 0;
 	ok(is_missing(missing), "no table at all");
 	is_str(missing, "gHotSpotVMStructs or gHotSpotVMTypes", "is named, too");
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t at;
+
+		snap_image_build(&s, IMAGE_25);
+		at = image_find(&s.im, i ? "gHotSpotVMTypes" : "gHotSpotVMStructs");
+		image_set(&s.im, at, 0, 8);
+		ok(is_missing(missing), "a table that is nowhere is missing");
+		is_str(missing, "gHotSpotVMStructs or gHotSpotVMTypes", "it is named as well");
+	}
+	for (unsigned i = 0; i < 32; i++) {
+		uint64_t at = s.im.types + i * IM_TYPE_STRIDE, name;
+
+		memcpy(&name, image_at(&s.im, at + IM_TYPE_NAME), sizeof(name));
+		if (name && strcmp((char *)image_at(&s.im, name), "PcDesc") == 0)
+			image_set(&s.im, at + IM_TYPE_SIZE, 0, 8);
+	}
+	image_set(&s.im, image_find(&s.im, "gHotSpotVMTypes"), s.im.types, 8);
+	ok(is_missing(missing), "a size of 0 is missing");
+	is_str(missing, "the size of HeapBlock, ConstantPool or PcDesc", "it is named");
+	snap_image_build(&s, IMAGE_25);
+	ok(!is_missing(missing), "of whole tables nothing is missing");
+	is_str(missing, "", "which has no name");
 }
 
 int main(void)

@@ -334,8 +334,307 @@ static void test_far_spill(void)
 	no_spill(&code, "an add that is too far away");
 }
 
+/* ---- tables of what the assembler emits ---- */
+
+#define INSN(...)                                                                                  \
+	{                                                                                          \
+		{__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__})                                    \
+	}
+
+struct insn {
+	uint8_t bytes[12];
+	uint8_t size;
+};
+
+/* Code of an exit with these bytes after its pop, and `after` bytes after them. */
+static struct hs_code exit_of(const struct insn *insn, const uint8_t *after, size_t len)
+{
+	static uint8_t bytes[512];
+	static const uint8_t front[] = {ADD, POP};
+
+	memset(bytes, NOP, sizeof(bytes));
+	memcpy(bytes, front, sizeof(front));
+	memcpy(bytes + sizeof(front), insn->bytes, insn->size);
+	memcpy(bytes + sizeof(front) + insn->size, after, len);
+	return (struct hs_code){.bytes = bytes,
+				.size = (uint32_t)(sizeof(front) + insn->size + len),
+				.frame_size = 48};
+}
+
+static uint32_t exit_end_of(struct hs_code code)
+{
+	struct snap_exit exits[2] = {{0}};
+
+	return hs_scan_exits(&code, exits, 2) == 1 ? exits[0].end : 0;
+}
+
+static void test_between(void)
+{
+	static const struct {
+		struct insn insn;
+		const char *what;
+	} row[] = {
+		{INSN(0x49, 0x3b, 0xa7, 1, 2, 3, 4), "cmp rsp, [r15 + n]"},
+		{INSN(0x49, 0x3b, 0x67, 1), "cmp rsp, [r15 + n], short"},
+		{INSN(0x49, 0x39, 0xa7, 1, 2, 3, 4), "cmp [r15 + n], rsp"},
+		{INSN(0x49, 0x39, 0x67, 1), "cmp [r15 + n], rsp, short"},
+		{INSN(0x0f, 0x87, 1, 2, 3, 4), "ja"},
+		{INSN(0x0f, 0x82, 0xff, 0xff, 0xff, 0xff), "jb"},
+		{INSN(0x0f, 0x86, 1, 2, 3, 4), "jbe"},
+		{INSN(0x0f, 0x85, 1, 2, 3, 4), "jne"},
+		{INSN(0x72, 0xf0), "jb, short"},
+		{INSN(0x75, 1), "jne, short"},
+		{INSN(0x76, 1), "jbe, short"},
+		{INSN(0x77, 1), "ja, short"},
+		{INSN(0x85, 0x05, 1, 2, 3, 4), "test eax, [rip + n]"},
+		{INSN(0x49, 0xba, 1, 2, 3, 4, 5, 6, 7, 8), "mov r10, page"},
+		{INSN(0x4d, 0x8b, 0x97, 1, 2, 3, 4), "mov r10, [r15 + n]"},
+		{INSN(0x4d, 0x8b, 0x57, 1), "mov r10, [r15 + n], short"},
+		{INSN(0x41, 0x85, 0x02), "test [r10], eax"},
+		{INSN(0x49, 0x83, 0xbf, 1, 2, 3, 4, 0), "cmp [r15 + n], 0"},
+		{INSN(0x49, 0x83, 0x7f, 1, 0), "cmp [r15 + n], 0, short"},
+		{INSN(0x49, 0x81, 0xbf, 1, 2, 3, 4, 0, 0, 0, 0), "cmp [r15 + n], long 0"},
+		{INSN(0x49, 0x81, 0x7f, 1, 0, 0, 0, 0), "cmp [r15 + n], long 0, short"},
+		{INSN(0xc5, 0xf8, 0x77), "vzeroupper"},
+	};
+	static const uint8_t ret = RET;
+	struct insn other;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		is_int(exit_end_of(exit_of(&row[i].insn, &ret, 1)), 5u + row[i].insn.size + 1,
+		       "%s may stand before a return", row[i].what);
+		is_int(exit_end_of(exit_of(&row[i].insn, &ret, 0)), 0, "%s alone is no exit",
+		       row[i].what);
+		other = row[i].insn;
+		other.size--;
+		is_int(exit_end_of(exit_of(&other, &ret, 0)), 0, "%s that is cut is none",
+		       row[i].what);
+	}
+}
+
+static void test_returns(void)
+{
+	static const struct {
+		struct insn insn;
+		uint8_t want;
+		const char *what;
+	} row[] = {
+		{INSN(0xc3), 1, "ret"},
+		{INSN(0xc2, 8, 0), 3, "ret n"},
+		{INSN(0xe9, 1, 2, 3, 4), 5, "jmp"},
+		{INSN(0xeb, 1), 2, "jmp, short"},
+		{INSN(0xff, 0xe0), 2, "jmp rax"},
+		{INSN(0xff, 0xe7), 2, "jmp rdi"},
+		{INSN(0x41, 0xff, 0xe0), 3, "jmp r8"},
+		{INSN(0x41, 0xff, 0xe7), 3, "jmp r15"},
+		{INSN(0xff, 0xd0), 0, "call rax"},
+		{INSN(0xff, 0xf0), 0, "push rax"},
+		{INSN(0x41, 0xc3), 0, "ret with a prefix"},
+		{INSN(0x5a), 0, "pop rdx"},
+		{INSN(0x59), 0, "pop rcx"},
+	};
+	struct insn cut;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		is_int(exit_end_of(exit_of(&row[i].insn, (const uint8_t *)"", 0)),
+		       row[i].want ? 5 + row[i].want : 0, "%s %s an exit", row[i].what,
+		       row[i].want ? "ends" : "does not end");
+		cut = row[i].insn;
+		cut.size--;
+		is_int(exit_end_of(exit_of(&cut, (const uint8_t *)"", 0)), 0,
+		       "%s that is cut does not", row[i].what);
+	}
+}
+
+/* An exit is short: so many bytes from its pop to its return. */
+static void test_exit_length(void)
+{
+	static const struct insn none;
+	uint8_t after[160];
+
+	for (unsigned n = 42; n <= 43; n++) {
+		for (unsigned i = 0; i < n; i++)
+			memcpy(after + 3 * i, (uint8_t[]){0xc5, 0xf8, 0x77}, 3);
+		after[3 * n] = RET;
+		is_int(exit_end_of(exit_of(&none, after, 3 * n + 1)), n == 42 ? 5 + 127 : 0,
+		       "an exit of %u bytes is %s", 3 * n + 1, n == 42 ? "found" : "too long");
+	}
+	for (unsigned by = 121; by <= 122; by++) {
+		memset(after, 0x0f, sizeof(after));
+		memcpy(after, (uint8_t[]){0x0f, 0x82, (uint8_t)by, 0, 0, 0}, 6);
+		after[6 + by] = RET;
+		is_int(exit_end_of(exit_of(&none, after, 7 + by)), by == 121 ? 5 + 128 : 0,
+		       "a slow way of %u bytes is %s", by, by == 121 ? "jumped over" : "too long");
+	}
+	memset(after, 0x0f, sizeof(after));
+	memcpy(after, (uint8_t[]){0x72, 125}, 2);
+	after[127] = RET;
+	is_int(exit_end_of(exit_of(&none, after, 128)), 5 + 128, "a short jump goes over as many");
+}
+
+static void test_adds(void)
+{
+	{
+		CODE(0x48, 0x83, 0xc4, 0x80, POP, RET);
+		code.frame_size = 0x80 + 16;
+		no_exit(&code, "an add of a number with a sign");
+	}
+	{
+		CODE(0x48, 0x81, 0xc4, 0x80, 0, 0, 0, POP, RET);
+		code.frame_size = 0x80 + 16;
+		one_exit(&code, 7, 9, "a long add of the same");
+	}
+	{
+		CODE(0x48, 0x83, 0xc4, 0x7f, POP, RET);
+		code.frame_size = 0x7f + 16;
+		one_exit(&code, 4, 6, "the largest short add");
+	}
+	{
+		CODE(0x48, 0x82, 0xc4, 0x20, POP, RET);
+		no_exit(&code, "an instruction that is no add");
+	}
+	{
+		CODE(0x49, 0x83, 0xc4, 0x20, POP, RET);
+		no_exit(&code, "an add to another register");
+	}
+	{
+		CODE(POP, RET);
+		code.frame_size = 24;
+		no_exit(&code, "a pop at the begin of the code");
+		code.frame_size = 16;
+		one_exit(&code, 0, 2, "but of the smallest frame");
+		code.frame_size = 15;
+		no_exit(&code, "there is no smaller one");
+	}
+}
+
+/* The prologue is looked for in so many bytes before the frame is complete. */
+static void test_prologue_length(void)
+{
+	static uint8_t bytes[400];
+	static const uint8_t prologue[] = {PUSH, SUB};
+	struct hs_code code = {.bytes = bytes, .frame_size = 48, .frame_complete = 300};
+	struct hs_prologue p;
+
+	code.size = sizeof(bytes);
+	for (unsigned at = 43; at <= 44; at++) {
+		memset(bytes, NOP, sizeof(bytes));
+		memcpy(bytes + at, prologue, sizeof(prologue));
+		hs_scan_prologue(&code, 0, &p);
+		is_int(p.push_end, at == 44 ? at + 1 : SNAP_NONE,
+		       "a push %u bytes before the frame is complete is %s", 300 - at,
+		       at == 44 ? "found" : "too far away");
+	}
+	memset(bytes, NOP, sizeof(bytes));
+	memcpy(bytes + 299, prologue, sizeof(prologue));
+	hs_scan_prologue(&code, 299, &p);
+	is_int(p.push_end, 300, "a push in the last byte before is found");
+	hs_scan_prologue(&code, 300, &p);
+	is_int(p.push_end, SNAP_NONE, "an entry after that has no prologue");
+	code.size = 300;
+	code.frame_size = 16;
+	hs_scan_prologue(&code, 0, &p);
+	is_int(p.push_end, 300, "a frame may be complete with the code's end");
+	code.frame_size = 15;
+	hs_scan_prologue(&code, 0, &p);
+	is_int(p.push_end, SNAP_NONE, "no frame is smaller than 16 bytes");
+}
+
+static void test_frame_pointers(void)
+{
+	static const struct {
+		uint8_t bytes[3];
+		uint32_t want;
+	} row[] = {{{0x48, 0x8b, 0xec}, 8},
+		   {{0x48, 0x89, 0xe5}, 8},
+		   {{0x48, 0x8b, 0xe5}, SNAP_NONE},
+		   {{0x48, 0x89, 0xec}, SNAP_NONE},
+		   {{0x49, 0x89, 0xe5}, SNAP_NONE}};
+	struct hs_prologue p;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		uint8_t bytes[] = {PUSH, 0, 0, 0, SUB};
+		struct hs_code code = {
+			.bytes = bytes, .size = 8, .frame_size = 48, .frame_complete = 8};
+
+		memcpy(bytes + 1, row[i].bytes, 3);
+		hs_scan_prologue(&code, 0, &p);
+		is_int(p.sub_end, row[i].want, "%02x %02x %02x is %s after the push",
+		       row[i].bytes[0], row[i].bytes[1], row[i].bytes[2],
+		       row[i].want == 8 ? "allowed" : "not allowed");
+	}
+}
+
+static void test_call_targets(void)
+{
+	static const struct {
+		int32_t distance;
+		uint32_t want;
+		const char *what;
+	} row[] = {{0x1000 - 5, 1, "the first byte"},
+		   {0x0fff - 5, 0, "the byte before it"},
+		   {0x1fff - 5, 1, "the last byte"},
+		   {0x2000 - 5, 0, "the byte after it"},
+		   {-5, 0, "itself"}};
+	uint8_t bytes[] = {0xe8, 0, 0, 0, 0};
+	struct hs_code code = {.bytes = bytes, .size = 5, .start = 0x10000};
+	uint32_t calls[2];
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		memcpy(bytes + 1, &row[i].distance, 4);
+		is_int(hs_scan_calls(&code, NULL, 0, 0x11000, 0x12000, calls, 2), row[i].want,
+		       "a call of %s is %s", row[i].what, row[i].want ? "found" : "none");
+	}
+	code.start = 0x20000;
+	memcpy(bytes + 1, &(int32_t){-0xf000}, 4);
+	is_int(hs_scan_calls(&code, NULL, 0, 0x11000, 0x12000, calls, 2), 1, "a call may go back");
+	code.size = 4;
+	is_int(hs_scan_calls(&code, NULL, 0, 0x11000, 0x12000, calls, 2), 0, "a call is whole");
+}
+
+static void test_after_calls(void)
+{
+	static const struct {
+		struct insn insn;
+		bool want;
+		const char *what;
+	} row[] = {{INSN(0xe8, 0, 0, 0, 0), true, "call n"},
+		   {INSN(0xe9, 0, 0, 0, 0), false, "jmp n"},
+		   {INSN(0xff, 0xd0), true, "call rax"},
+		   {INSN(0xff, 0xd7), true, "call rdi"},
+		   {INSN(0xff, 0xe0), false, "jmp rax"},
+		   {INSN(0xff, 0xc8), false, "dec eax"},
+		   {INSN(0x41, 0xff, 0xd2), true, "call r10"},
+		   {INSN(0xe8, 0, 0, 0), false, "a call that is cut"},
+		   {INSN(0xd0), false, "a byte"}};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+		is_int(hs_scan_is_after_call(row[i].insn.bytes, row[i].insn.size), row[i].want,
+		       "after %s %s after a call", row[i].what, row[i].want ? "is" : "is not");
+}
+
+static void test_method_jump(void)
+{
+	CODE(0xff, 0x63, 0x40, 0xff, 0x64, 0x40, 0xfe, 0x63, 0x40, 0xff, 0x63);
+
+	is_int(hs_scan_method_jump(&code, 0), 3, "jmp [rbx + n] is a jump to a method");
+	is_int(hs_scan_method_jump(&code, 3), 0, "one by another register is none");
+	is_int(hs_scan_method_jump(&code, 6), 0, "another instruction is none");
+	is_int(hs_scan_method_jump(&code, 9), 0, "one that is cut is none");
+	is_int(hs_scan_method_jump(&code, 1000), 0, "there is none after the code");
+}
+
 int main(void)
 {
+	test_between();
+	test_returns();
+	test_exit_length();
+	test_adds();
+	test_prologue_length();
+	test_frame_pointers();
+	test_call_targets();
+	test_after_calls();
+	test_method_jump();
 	test_spills();
 	test_far_spill();
 	test_prologue();

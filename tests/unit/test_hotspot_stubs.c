@@ -20,18 +20,15 @@ static uint64_t hole; /* a page that cannot be read; 0: none */
 
 static bool take(void *arg, const char *record, size_t len)
 {
-	struct snap_record r;
+	uint32_t type = snap_record_type(record, len);
 	struct snap_stub t;
 	struct snap_head head;
 
 	(void)arg;
-	memcpy(&r, record, sizeof(r));
-	if (r.size != len || len % 8)
-		abort();
-	if (r.type == SNAP_HEAD) {
+	if (type == SNAP_HEAD) {
 		memcpy(&head, record, sizeof(head));
 		str_addf(&text, "%s", head.call_stub_return ? "" : "(starting)");
-	} else if (r.type == SNAP_STUB) {
+	} else if (type == SNAP_STUB) {
 		memcpy(&t, record, sizeof(t));
 		str_addf(&text, " %.*s@%llx+%u", (int)t.name_len, record + sizeof(t),
 			 (unsigned long long)(t.start - IMAGE_BASE), t.size);
@@ -46,16 +43,12 @@ static int64_t read_around(void *arg, uint64_t addr, void *buf, size_t len)
 
 static const char *next(void)
 {
-	static void *work;
 	struct hs_sink sink = {.write = take};
 	struct hs_result result;
 
-	if (!work)
-		work = aligned_alloc(16, HS_WORK_BYTES);
-	memset(work, 0xa5, HS_WORK_BYTES);
 	str_clear(&text);
 	str_adds(&text, "");
-	hs_dump_delta(&source, &sink, work, state, true, &result);
+	hs_dump_delta(&source, &sink, image_work(), state, true, &result);
 	return text.buf;
 }
 
@@ -258,8 +251,189 @@ static void test_vtables(void)
 	is_str(next(), "", "a header that does not lead to the jump names no stub");
 }
 
+/* ---- bounds ---- */
+
+static bool is_found(void)
+{
+	return strstr(next(), "stub_0@") != NULL;
+}
+
+static void test_call_stub(void)
+{
+	static const struct {
+		unsigned at;
+		bool found;
+	} row[] = {{0, false}, {1, true}, {STUB_SIZE, true}, {STUB_SIZE + 1, false}};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		build(IMAGE_25);
+		image_set(&s.im, call_stub, code_of(7) + row[i].at, 8);
+		is_int(is_found(), row[i].found, "a call stub that is left at its byte %u is %s",
+		       row[i].at, row[i].found ? "believed" : "not believed");
+	}
+	build(IMAGE_25);
+	image_set(&s.im, desc[7] + 16, image_text(&s.im, "call_stub2"), 8);
+	ok(!is_found(), "a call stub of another name is not believed");
+}
+
+static void test_list_bounds(void)
+{
+	uint64_t low, high;
+	const struct {
+		uint64_t *start;
+		int64_t begin, end;
+		bool found;
+		const char *what;
+	} row[] = {{&low, 0, 32, true, "begins with the code"},
+		   {&low, -8, 32, false, "begins before it"},
+		   {&low, 0, 0, false, "is empty"},
+		   {&low, 0, 1, true, "has one byte"},
+		   {&high, -32, 0, true, "ends with the code"},
+		   {&high, -32, 1, false, "ends after it"}};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		unsigned at = i % 2 ? 24 : 32;
+
+		build(at == 24 ? IMAGE_17 : IMAGE_8);
+		low = s.im.heap_low[0];
+		high = s.im.heap_low[at == 24] + IMAGE_HEAP;
+		image_set(&s.im, desc[3] + at, *row[i].start + (uint64_t)row[i].begin, 8);
+		image_set(&s.im, desc[3] + at + 8, *row[i].start + (uint64_t)row[i].end, 8);
+		is_int(is_found(), row[i].found, "a list with a stub that %s is %s", row[i].what,
+		       row[i].found ? "believed" : "not believed");
+	}
+	build(IMAGE_25);
+	image_set(&s.im, desc[3] + 16, 0, 8);
+	ok(!is_found(), "nor is one with a stub without a name");
+	for (unsigned n = 15; n <= 16; n++) {
+		build(IMAGE_25);
+		image_set(&s.im, desc[n - 1], 0, 8);
+		is_int(is_found(), n == 16, "a list of %u stubs is %s", n,
+		       n == 16 ? "long enough" : "too short");
+	}
+}
+
+/* Variables with so many pointers before the list. */
+static void variables_build(unsigned pointers)
+{
+	uint64_t at;
+
+	build(IMAGE_8);
+	at = image_new(&s.im, 8 * (pointers + 2));
+	for (unsigned i = 0; i < pointers; i++)
+		image_set(&s.im, at + 8 * i, s.run, 8);
+	image_set(&s.im, at + 8 * pointers, desc[0], 8);
+	source.image = source.variables = (struct hs_span){at, at + 8 * (pointers + 2)};
+}
+
+static void test_variables(void)
+{
+	static const unsigned row[] = {0, 1, 1022, 1023, 1024, 1025, 2048};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		variables_build(row[i]);
+		is_str(next(), all(), "a list after %u other pointers is found", row[i]);
+	}
+	variables_build(3);
+	source.variables.high = source.variables.low + (16 << 20);
+	ok(is_found(), "variables may have 16 MB");
+	variables_build(3);
+	source.variables.high = source.variables.low + (16 << 20) + 1;
+	ok(!is_found(), "larger ones are not searched");
+	variables_build(3);
+	source.variables.high = source.variables.low + 32;
+	ok(is_found(), "the last variable counts");
+	variables_build(3);
+	source.variables.high = source.variables.low + 31;
+	ok(!is_found(), "one that is cut does not");
+	variables_build(0);
+	image_set(&s.im, source.variables.low, desc[0] + 4, 8);
+	ok(!is_found(), "a pointer that is not aligned leads to no stub");
+	variables_build(3);
+	source.image = (struct hs_span){IMAGE_BASE, IMAGE_BASE + IMAGE_BYTES};
+	ok(!is_found(), "nor does one into the library");
+	variables_build(3);
+	source.image = (struct hs_span){0x10000, 0x20000};
+	ok(is_found(), "one that is near the heaps does, wherever the library is");
+	variables_build(3);
+	source.image = (struct hs_span){desc[0] + 8, desc[0] + 4096};
+	ok(is_found(), "as does one before the library");
+	variables_build(3);
+	source.image = (struct hs_span){desc[0] - 4096, desc[0]};
+	ok(is_found(), "or after it");
+}
+
+/* Headers of vtable stubs that are none. */
+static void test_vtable_headers(void)
+{
+	static const struct {
+		unsigned at;
+		uint64_t value;
+		size_t width;
+		bool is_code, found;
+		const char *what;
+	} row[] = {{12, 8, 2, false, true, "that faults at its jump"},
+		   {12, 9, 2, false, false, "that faults after its jump"},
+		   {10, 0, 2, false, false, "without code before its jump"},
+		   {14, 2, 1, false, false, "of a third kind"},
+		   {0, 40, 8, true, true, "that links to another"},
+		   {0, 44, 8, true, false, "that links to no aligned place"},
+		   {0, (uint64_t)-IMAGE_BYTES, 8, true, false, "that links out of the code"}};
+	uint64_t code;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		build(IMAGE_25);
+		code = image_block(&s.im, 0, 24, 4, "vtable chunks", 0) + IM_HEADER + IM_BLOB;
+		add_vtable(code, 0, 1, 8);
+		if (row[i].at == 10) /* the jump is right after the header */
+			add_vtable(code, 0, 1, 0);
+		else
+			image_set(&s.im, code + row[i].at,
+				  row[i].value + (row[i].is_code ? code : 0), row[i].width);
+		is_int(strstr(next(), " vtable stub@") != NULL, row[i].found,
+		       "a header %s names %s stub", row[i].what, row[i].found ? "a" : "no");
+	}
+}
+
+/* The last stub of a chunk of 100 bytes. */
+static void test_last_vtable(void)
+{
+#if defined(__aarch64__)
+	unsigned jump = 8, fits = 4;
+#else
+	unsigned jump = 3, fits = 9;
+#endif
+	uint64_t code;
+	char want[64];
+
+	for (unsigned nops = fits - 1; nops <= fits + 1; nops++) {
+		unsigned left = 100 - 72 - 16;
+
+		build(IMAGE_25);
+		code = image_block(&s.im, 0, 24, 4, "vtable chunks", 0) + IM_HEADER + IM_BLOB;
+		add_vtable(code + 72, 0, 0, (uint16_t)nops);
+		snprintf(want, sizeof(want), " itable stub@%llx+%u",
+			 (unsigned long long)(code + 88 - IMAGE_BASE), left);
+		is_int(strstr(next(), want) != NULL,
+		       nops + jump <= left && (sizeof(void *) == 8) &&
+#if defined(__aarch64__)
+			       nops % 4 == 0,
+#else
+			       true,
+#endif
+		       "a stub whose jump %s its chunk is %s",
+		       nops + jump <= left ? "ends in" : "leaves",
+		       nops + jump <= left ? "named up to its end" : "none");
+	}
+}
+
 int main(void)
 {
+	test_call_stub();
+	test_list_bounds();
+	test_variables();
+	test_vtable_headers();
+	test_last_vtable();
 	test_vtables();
 	test_names();
 	test_long_names();

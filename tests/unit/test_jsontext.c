@@ -90,8 +90,166 @@ static void test_remove(void)
 	is_int(json_text_remove(&s, PATH("b", "c")), 0, "below nothing");
 }
 
+/* The text at a path, "" if it is missing, or NULL. */
+static char *text_at(const struct str *s, const char *const *path)
+{
+	struct json_span span = {7, 7};
+	int rc = json_text_get(s, path, &span);
+
+	if (rc <= 0 && (span.from != 7 || span.to != 7))
+		abort();
+	return rc < 0 ? NULL : xstrndup(s->buf + span.from, rc ? span.to - span.from : 0);
+}
+
+static void test_get(void)
+{
+#define VALUES                                                                                     \
+	" { \"n\" : -1.5e3 ,\"t\":true,\"s\":\"a,]}\\\"\\\\\",\"o\":{\"a\":[1,{\"x\":\"]\"}]},"    \
+	"\"l\":[ 1 ,\"b\"\t, null ] ,\"z\":null } "
+	static const struct {
+		const char *const path[4];
+		const char *value;
+	} rows[] = {
+		{{NULL},
+		 "{ \"n\" : -1.5e3 ,\"t\":true,\"s\":\"a,]}\\\"\\\\\",\"o\":{\"a\":[1,{"
+		 "\"x\":\"]\"}]},\"l\":[ 1 ,\"b\"\t, null ] ,\"z\":null }"},
+		{{"n"}, "-1.5e3"},
+		{{"t"}, "true"},
+		{{"s"}, "\"a,]}\\\"\\\\\""},
+		{{"o"}, "{\"a\":[1,{\"x\":\"]\"}]}"},
+		{{"o", "a"}, "[1,{\"x\":\"]\"}]"},
+		{{"z"}, "null"},
+		{{"z", "a"}, ""},
+		{{"a"}, ""},
+		{{"o", "n"}, ""},
+		{{"x", "y", "z"}, ""},
+		{{"t", "a"}, NULL},
+		{{"o", "a", "x"}, NULL},
+	};
+	static const char *const elements[] = {"1", "\"b\"", "null", ""};
+	CLEANUP(str_fini) struct str s = {0};
+
+	str_adds(&s, VALUES);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(free) char *got = text_at(&s, rows[i].path);
+
+		is_str(got, rows[i].value, "path %zu leads to its value", i);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(elements); i++) {
+		struct json_span span = {0};
+		int rc = json_text_get_element(&s, PATH("l"), i, &span);
+		CLEANUP(free) char *got = xstrndup(s.buf + span.from, span.to - span.from);
+
+		is_int(rc, elements[i][0] != '\0', "element %zu is %s", i,
+		       elements[i][0] ? "found" : "missing");
+		is_str(got, elements[i], "element %zu is right", i);
+	}
+	{
+		struct json_span span;
+
+		is_int(json_text_get_element(&s, PATH("z"), 0, &span), 0, "null has no element");
+		is_int(json_text_get_element(&s, PATH("q"), 0, &span), 0,
+		       "what is missing has none");
+		is_int(json_text_get_element(&s, PATH("o"), 0, &span), -1, "an object has none");
+		is_int(json_text_get_element(&s, PATH("n"), 0, &span), -1, "a number has none");
+	}
+}
+
+static void test_string(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	struct json_span span;
+
+	str_adds(&s, "{\"a\":\"x\\\"y\",\"b\":7,\"e\":\"\"}");
+	ok(json_text_get(&s, PATH("a"), &span) == 1, "a string is found");
+	CLEANUP(free) char *a = json_text_string(&s, &span);
+	is_str(a, "x\\\"y", "it comes without quotes, with its escapes");
+	ok(json_text_get(&s, PATH("e"), &span) == 1, "an empty string is found");
+	CLEANUP(free) char *e = json_text_string(&s, &span);
+	is_str(e, "", "it is empty");
+	ok(json_text_get(&s, PATH("b"), &span) == 1 && !json_text_string(&s, &span),
+	   "a number is no string");
+}
+
+static void test_append(void)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"{}", "{\"l\":[7]}"},
+		{"{\"l\":null}", "{\"l\":[7]}"},
+		{"{\"l\":[]}", "{\"l\":[7]}"},
+		{"{\"l\":[ ]}", "{\"l\":[7 ]}"},
+		{"{\"l\":[1]}", "{\"l\":[1,7]}"},
+		{"{\"l\":[1, 2]}", "{\"l\":[1, 2, 7]}"},
+		{"{\"l\":[\n 1,\n 2\n]}", "{\"l\":[\n 1,\n 2,\n 7\n]}"},
+		{"{\"l\":{}}", NULL},
+		{"{\"l\":1}", NULL},
+		{"[]", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(str_fini) struct str s = {0};
+
+		str_adds(&s, rows[i].text);
+		is_int(json_text_append(&s, PATH("l"), "7"), rows[i].want ? 0 : -1,
+		       "an element is %s, text %zu", rows[i].want ? "appended" : "refused", i);
+		is_str(s.buf, rows[i].want ? rows[i].want : rows[i].text, "the text is right");
+	}
+}
+
+static void test_cut(void)
+{
+	static const struct {
+		const char *key, *want;
+	} rows[] = {
+		{"a", "{ \"b\" : [ ] , \"c\":{\n} }"},
+		{"b", "{ \"a\" : 1 , \"c\":{\n} }"},
+		{"c", "{ \"a\" : 1 , \"b\" : [ ]  }"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(str_fini) struct str s = {0};
+
+		str_adds(&s, "{ \"a\" : 1 , \"b\" : [ ] , \"c\":{\n} }");
+		is_int(json_text_remove_empty(&s, PATH(rows[i].key)), i > 0, "member %s is %s",
+		       rows[i].key, i ? "empty" : "not empty");
+		if (i == 0)
+			is_int(json_text_remove(&s, PATH("a")), 1, "it is removed all the same");
+		is_str(s.buf, rows[i].want, "the text is right without %s", rows[i].key);
+	}
+}
+
+static void test_object(void)
+{
+	static const struct {
+		const char *text;
+		bool good;
+	} rows[] = {{"{}", true},
+		    {" {\"a\":18446744073709551616} ", true},
+		    {"[]", false},
+		    {"7", false},
+		    {"", false},
+		    {"{\"a\":1,\"a\":2}", false},
+		    {"{\"a\\u0000\":\"\\u0000\"}", false},
+		    {"{\"a\":\"\\u0000\"}", true}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(str_fini) struct str s = {0};
+
+		str_adds(&s, rows[i].text);
+		is_int(json_text_is_object(&s), rows[i].good, "'%s' is %s", rows[i].text,
+		       rows[i].good ? "an object" : "none");
+	}
+}
+
 int main(void)
 {
+	test_get();
+	test_string();
+	test_append();
+	test_cut();
+	test_object();
 	test_set();
 	test_inverse();
 	test_remove();

@@ -10,56 +10,33 @@
 #include <sys/wait.h>
 
 #include "common/fs.h"
+#include "lib/actor.h"
 #include "lib/elfmake.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 #include "lib/textfile.h"
 
-static char top[] = "/tmp/dfg-jvm.XXXXXX";
 static struct err err;
-
-static void put(const char *dir, const char *name, const char *text)
-{
-	CLEANUP(free) char *path = xasprintf("%s/%s", top, dir);
-	CLEANUP(close_fd) int fd = fs_make_dirs(path, 0755, &err);
-
-	if (fs_replace_file(fd, name, 0644, text, strlen(text), &err) < 0)
-		abort();
-}
 
 /* A process that has these files mapped, executable or not. */
 static pid_t process_with(const char *const *files, int prot)
 {
-	int ready[2];
-	pid_t pid;
-	char byte;
+	struct actor a;
 
-	if (pipe(ready) < 0)
-		abort();
-	pid = fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (actor_fork(&a)) {
 		for (; *files; files++) {
-			CLEANUP(free) char *path = xasprintf("%s/%s", top, *files);
+			CLEANUP(free) char *path = path_of(*files);
 			int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 			if (mmap(NULL, 1, prot, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 				_exit(1);
 			close(fd);
 		}
-		(void)!write(ready[1], "", 1);
-		for (;;)
-			pause();
+		actor_play(&a);
 	}
-	close(ready[1]);
-	(void)!read(ready[0], &byte, 1);
-	close(ready[0]);
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	if (!actor_wait(&a))
+		abort();
+	return a.pid;
 }
 
 /* What is found of a process with one file mapped: "kind version vendor", or "none". */
@@ -76,7 +53,7 @@ static char *found_of(const char *file, int prot)
 				  j.list[0].vendor)
 		      : xstrdup("none");
 	jvms_fini(&j);
-	end(pid);
+	actor_end(pid);
 	return ret;
 }
 
@@ -95,55 +72,55 @@ static void test_release(void)
 	CLEANUP(free) char *cut = xasprintf("hotspot %063d ", 0);
 	CLEANUP(free) char *data = NULL;
 
-	put("jdk17/lib/server", "libjvm.so", "x");
-	put("jdk17", "release", "IMPLEMENTOR=\"Us\"\nJAVA_VERSION=\"17.0.9\"\nX=\"y\"\n");
+	put_text("jdk17/lib/server/libjvm.so", 0644, "x");
+	put_text("jdk17/release", 0644, "IMPLEMENTOR=\"Us\"\nJAVA_VERSION=\"17.0.9\"\nX=\"y\"\n");
 	finds("jdk17/lib/server/libjvm.so", "hotspot 17.0.9 Us",
 	      "a JVM has the version and vendor of its release file");
 	data = found_of("jdk17/lib/server/libjvm.so", PROT_READ);
 	is_str(data, "none", "a library that is only read makes no JVM");
-	put("jdk8/jre/lib/amd64/server", "libjvm.so", "x");
-	put("jdk8", "release", "JAVA_VERSION=\"1.8.0_402\"\n");
+	put_text("jdk8/jre/lib/amd64/server/libjvm.so", 0644, "x");
+	put_text("jdk8/release", 0644, "JAVA_VERSION=\"1.8.0_402\"\n");
 	finds("jdk8/jre/lib/amd64/server/libjvm.so", "hotspot 1.8.0_402 ",
 	      "the release file of JDK 8 is further up, and names no vendor");
-	put("deep/1/2/3/4/5", "libjvm.so", "x");
-	put("deep", "release", "JAVA_VERSION=\"17\"\n");
+	put_text("deep/1/2/3/4/5/libjvm.so", 0644, "x");
+	put_text("deep/release", 0644, "JAVA_VERSION=\"17\"\n");
 	finds("deep/1/2/3/4/5/libjvm.so", "hotspot  ", "a file far above is of something else");
-	put("deep/1", "release", "JAVA_VERSION=\"18\"\n");
+	put_text("deep/1/release", 0644, "JAVA_VERSION=\"18\"\n");
 	finds("deep/1/2/3/4/5/libjvm.so", "hotspot 18 ", "five directories up is the last");
-	put("two/lib/server", "libjvm.so", "x");
-	put("two/lib", "release", "NOTHING=\"1\"\n");
-	put("two", "release", "JAVA_VERSION=\"19\nX=\"y\"\n");
+	put_text("two/lib/server/libjvm.so", 0644, "x");
+	put_text("two/lib/release", 0644, "NOTHING=\"1\"\n");
+	put_text("two/release", 0644, "JAVA_VERSION=\"19\nX=\"y\"\n");
 	finds("two/lib/server/libjvm.so", "hotspot 19 ",
 	      "a release file without a version is passed over, and a value ends with its line");
-	put("near/lib/server", "libjvm.so", "x");
-	put("near/lib", "release", "JAVA_VERSION=\"22\"\n");
-	put("near", "release", "JAVA_VERSION=\"23\"\nIMPLEMENTOR=\"No\"\n");
+	put_text("near/lib/server/libjvm.so", 0644, "x");
+	put_text("near/lib/release", 0644, "JAVA_VERSION=\"22\"\n");
+	put_text("near/release", 0644, "JAVA_VERSION=\"23\"\nIMPLEMENTOR=\"No\"\n");
 	finds("near/lib/server/libjvm.so", "hotspot 22 ", "the nearest release file counts");
-	put("odd/lib/server", "libjvm.so", "x");
-	put("odd", "release", "JAVA_VERSION=\"1\033[2J\"\nIMPLEMENTOR=\"\"\n");
+	put_text("odd/lib/server/libjvm.so", 0644, "x");
+	put_text("odd/release", 0644, "JAVA_VERSION=\"1\033[2J\"\nIMPLEMENTOR=\"\"\n");
 	finds("odd/lib/server/libjvm.so", "hotspot 1?[2J ", "control characters are not shown");
-	put("large/lib/server", "libjvm.so", "x");
-	put("large", "release", large);
+	put_text("large/lib/server/libjvm.so", 0644, "x");
+	put_text("large/release", 0644, large);
 	finds("large/lib/server/libjvm.so", "hotspot 21 ", "a release file may have 64 KiB");
-	put("large", "release", larger);
+	put_text("large/release", 0644, larger);
 	finds("large/lib/server/libjvm.so", "hotspot  ", "a larger one is not read");
-	put("large", "release", name);
+	put_text("large/release", 0644, name);
 	finds("large/lib/server/libjvm.so", cut, "a long version is cut");
-	put("large", "release", "");
+	put_text("large/release", 0644, "");
 	finds("large/lib/server/libjvm.so", "hotspot  ", "an empty one has no version");
 }
 
 /* A release file that is no file would block whoever opens it. */
 static void test_odd_files(void)
 {
-	CLEANUP(free) char *fifo = xasprintf("%s/fifo/release", top);
-	CLEANUP(free) char *link = xasprintf("%s/link/release", top);
+	CLEANUP(free) char *fifo = path_of("fifo/release");
+	CLEANUP(free) char *link = path_of("link/release");
 
-	put("fifo/lib/server", "libjvm.so", "x");
+	put_text("fifo/lib/server/libjvm.so", 0644, "x");
 	if (mkfifo(fifo, 0644) < 0)
 		abort();
 	finds("fifo/lib/server/libjvm.so", "hotspot  ", "a pipe is no release file");
-	put("link/lib/server", "libjvm.so", "x");
+	put_text("link/lib/server/libjvm.so", 0644, "x");
 	if (symlink("../jdk17/release", link) < 0)
 		abort();
 	finds("link/lib/server/libjvm.so", "hotspot 17.0.9 Us",
@@ -156,11 +133,11 @@ static void test_kinds(void)
 	pid_t pids[4];
 	struct jvms j;
 
-	put("j9", "libj9vm29.so", "x");
-	put("j9", "libjvm.so", "x");
-	put("other", "libjvm.so.1", "x");
-	put("other", "mylibjvm.so", "x");
-	put("libj9vm29.so", "lib.so", "x");
+	put_text("j9/libj9vm29.so", 0644, "x");
+	put_text("j9/libjvm.so", 0644, "x");
+	put_text("other/libjvm.so.1", 0644, "x");
+	put_text("other/mylibjvm.so", 0644, "x");
+	put_text("libj9vm29.so/lib.so", 0644, "x");
 	finds("j9/libj9vm29.so", "openj9  ", "a library of OpenJ9 makes an OpenJ9");
 	finds("other/libjvm.so.1", "none", "a longer name is another library");
 	finds("other/mylibjvm.so", "none", "a name that ends so is another library");
@@ -182,9 +159,9 @@ static void test_kinds(void)
 	}
 	jvms_fini(&j);
 	is_int(j.count, 0, "after the release there is none");
-	end(pids[0]);
-	end(pids[1]);
-	end(pids[3]);
+	actor_end(pids[0]);
+	actor_end(pids[1]);
+	actor_end(pids[3]);
 }
 
 static void test_names(void)
@@ -266,7 +243,7 @@ static size_t left(const struct str *s, const char *at)
 /* A copy of this program in which a section is called .svm_heap, and which does nothing. */
 static void test_native_image(void)
 {
-	CLEANUP(free) char *path = xasprintf("%s/image", top);
+	CLEANUP(free) char *path = path_of("image");
 	CLEANUP(close_fd) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	CLEANUP(str_fini) struct str self = {0};
 	char *args[] = {path, NULL}, byte, *at;
@@ -298,7 +275,7 @@ static void test_native_image(void)
 	if (is_int(j.count, 1, "it is found"))
 		is_int(j.list[0].runtime, RUNTIME_NATIVE_IMAGE, "as a native image");
 	jvms_fini(&j);
-	end(pid);
+	actor_end(pid);
 }
 
 int main(void)
@@ -309,8 +286,7 @@ int main(void)
 		for (;;)
 			pause();
 	}
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	close(STDIN_FILENO); /* so that 0 is a descriptor as any other */
 	test_release();
 	test_odd_files();
@@ -318,6 +294,6 @@ int main(void)
 	test_names();
 	test_sections();
 	test_native_image();
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	return tap_done();
 }

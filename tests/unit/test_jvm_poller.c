@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,11 +16,12 @@
 #include "common/proc.h"
 #include "common/str.h"
 #include "dfg/snapshot.h"
+#include "lib/actor.h"
 #include "lib/fakejvm.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 #include "record/jvm_snapshot.h"
 
-static char top[] = "/tmp/dfg-poller.XXXXXX";
 static const struct record_config config = {.root = "/nonexistent"};
 static char id[] = "pid-1";
 static char *library;
@@ -72,7 +72,7 @@ static void test_serve(pid_t pid)
 
 static void test_pollers(pid_t pid, enum runtime runtime, const char *name)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/%s", top, name);
+	CLEANUP(free) char *dir = path_of(name);
 	struct jvm jvm = jvm_of(pid, runtime);
 	struct target target = {.container = {.id = id, .label = id, .is_single = true},
 				.pids = &pid,
@@ -226,10 +226,38 @@ static void test_sources(void)
 	fakejvm_end(&jvm);
 }
 
+/* A file of more than 512 MiB gets no further snapshot. */
+static void test_most(void)
+{
+	static const struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST};
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct jvm jvm = fakejvm_start(library);
+	struct snapshot_report r = serve(&jvm, &host, "", to);
+	struct snap_head head;
+	off_t delta, all = lseek(to, 0, SEEK_END), first;
+
+	/* The second one is a delta without news. */
+	delta = (off_t)(sizeof(struct snap_head) + sizeof(struct snap_end));
+	first = all - delta;
+	ok(r.taken == 2 && pread(to, &head, sizeof(head), first) == sizeof(head) &&
+		   head.magic == SNAP_MAGIC,
+	   "a snapshot without news is a head and an end");
+	for (int more = 0; more < 2; more++) {
+		if (ftruncate(to, 0) < 0 || ftruncate(to, (512 << 20) - first + more) < 0)
+			abort();
+		r = serve(&jvm, &host, "l", to);
+		is_int(r.taken, more ? 1 : 2, "a file of 512 MiB%s gets %s",
+		       more ? " and a byte" : "", more ? "no further snapshot" : "one more");
+		is_str(r.note, more ? "so much code came and went that not all of it was kept" : "",
+		       "which is %s", more ? "noted" : "nothing to note");
+	}
+	fakejvm_end(&jvm);
+}
+
 /* The whole way: pollers of a target with such a JVM, through start, refresh and end. */
 static void test_whole_run(void)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/whole", top);
+	CLEANUP(free) char *dir = path_of("whole");
 	static const struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST};
 	struct jvm jvms[2] = {fakejvm_start(library), fakejvm_start(NULL)};
 	pid_t pids[2] = {jvms[0].pid, jvms[1].pid};
@@ -296,8 +324,9 @@ static void test_whole_run(void)
 /* The JVM ends while it is polled: the poller ends, what it has is kept. */
 static void test_end_of_jvm(void)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/end", top);
-	static const struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST};
+	CLEANUP(free) char *dir = path_of("end");
+	static const struct record_config host = {
+		.root = "/nonexistent", .source = SOURCE_HOST, .perf_map = true};
 	struct jvm jvm = fakejvm_start(library);
 	struct target target = {.container = {.id = id,
 					      .label = id,
@@ -306,6 +335,7 @@ static void test_end_of_jvm(void)
 					      .pid = jvm.pid},
 				.jvms = {.list = &jvm, .count = 1}};
 	struct targets targets = {.list = &target, .count = 1};
+	CLEANUP(free) char *map = xasprintf(AGENT_MAP "%d.map", (int)jvm.pid);
 	struct err err;
 
 	if (session_create(dir, &target.session, &err) < 0)
@@ -316,9 +346,11 @@ static void test_end_of_jvm(void)
 	while (!pollers_any_ended(&targets))
 		poll(NULL, 0, 5);
 	ok(true, "the poller of a JVM that has ended ends");
+	close(openat(target.session.mapsfd, map, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	is_int(pollers_end(&targets, &host, &err), 0, "which is no failure");
 	is_int(target.session.jvms[0].source, JVM_SOURCE_HOST, "its snapshots are kept");
-	is_int(target.session.map_count, 1, "and registered");
+	if (is_int(target.session.map_count, 2, "and registered, with the agent's own map"))
+		is_str(target.session.maps[1].name, map, "which is the last");
 	pollers_abort(&targets);
 	session_fini(&target.session);
 	free(target.pollers);
@@ -327,7 +359,7 @@ static void test_end_of_jvm(void)
 
 static void test_same_pid(void)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/same", top);
+	CLEANUP(free) char *dir = path_of("same");
 	struct record_config agent = {.root = "/nonexistent", .source = SOURCE_AGENT};
 	struct jvm jvms[2] = {fakejvm_start(library), fakejvm_start(library)};
 	struct target target = {.container = {.id = id, .label = id, .is_single = true},
@@ -353,31 +385,25 @@ static void test_same_pid(void)
 
 int main(void)
 {
-	pid_t pid = fork();
+	pid_t pid = actor_idle();
 
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	log_quiet(true);
 	signal(SIGPIPE, SIG_IGN); /* as in each command */
 	test_serve(pid);
 	test_pollers(pid, RUNTIME_HOTSPOT, "hotspot");
 	test_pollers(pid, RUNTIME_OPENJ9, "openj9");
-	library = xasprintf("%s/libjvm.so", top);
+	library = path_of("libjvm.so");
 	snap_image_build(&image, IMAGE_17);
 	fakejvm_library(&image.im, library);
 	test_series();
 	test_sources();
+	test_most();
 	test_whole_run();
 	test_end_of_jvm();
 	test_same_pid();
 	free(library);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	fs_remove_tree(AT_FDCWD, top);
+	actor_end(pid);
+	scratch_remove();
 	return tap_done();
 }

@@ -6,10 +6,10 @@
 #include <sys/resource.h>
 
 #include "lib/fakejvm.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 #include "record/agent_share.h"
 
-static char top[] = "/tmp/dfg-reader.XXXXXX";
 static char *library;
 static struct snap_image image;
 static struct err err;
@@ -296,9 +296,8 @@ static void test_partly(void)
 
 int main(void)
 {
-	if (!mkdtemp(top))
-		abort();
-	library = xasprintf("%s/libjvm.so", top);
+	scratch_make();
+	library = path_of("libjvm.so");
 	snap_image_build(&image, IMAGE_17);
 	fakejvm_library(&image.im, library);
 	test_memory();
@@ -311,6 +310,6 @@ int main(void)
 	test_missing();
 	test_partly();
 	free(library);
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	return tap_done();
 }

@@ -112,6 +112,9 @@ static void annotations(const char *json, const char *want, const char *name)
 
 static void test_annotations(void)
 {
+	CLEANUP(free) char *longest = xasprintf("%0255d", 7);
+	CLEANUP(free) char *too_long = xasprintf("%0256d", 7);
+
 	annotations(
 		"{\"io.kubernetes.cri.container-name\":\"app\",\"io.kubernetes.cri.sandbox-name\":"
 		"\"web-1\",\"io.kubernetes.cri.sandbox-namespace\":\"shop\","
@@ -134,12 +137,23 @@ static void test_annotations(void)
 	annotations("{\"nerdctl/name\":\"../../etc\",\"io.kubernetes.pod.name\":\"a b\"}", "  n",
 		    "what is no name");
 	annotations("{\"nerdctl/name\":[\"web\"]}", "  n", "no text");
+	annotations("{\"io.kubernetes.container.name\":\"a b\",\"nerdctl/name\":\"web\"}", "  web",
+		    "what is no name is passed over");
+	annotations("{\"io.kubernetes.container.name\":\"app\",\"nerdctl/name\":\"web\"}", "  app",
+		    "the first name counts");
+	annotations("{\"io.kubernetes.docker.type\":\"container\"}", "  n", "no sandbox");
+	annotations("{\"io.kubernetes.cri.container-type\":\"podsandbox\"}", "  n",
+		    "nor is the word of another engine");
 	annotations("[1]", "  n", "no object");
 	annotations("nonsense", "  n", "no JSON");
 	ok(engine_name_is_valid("a"), "a letter is a name");
 	ok(!engine_name_is_valid(""), "nothing is none");
 	ok(!engine_name_is_valid(".hidden"), "nor a file that ls hides");
 	ok(!engine_name_is_valid("a/b"), "nor a path");
+	ok(!engine_name_is_valid("-a"), "nor an option");
+	ok(engine_name_is_valid("0_a-b.c"), "digits and signs between are no obstacle");
+	ok(engine_name_is_valid(longest), "a name may have 255 bytes");
+	ok(!engine_name_is_valid(too_long), "and no more");
 }
 
 static void test_file_name(void)
@@ -152,6 +166,13 @@ static void test_file_name(void)
 	is_str(c.label, "shop/web-1/app", "label");
 	name = container_file_name(&c);
 	is_str(name, "shop.web-1.app", "as a file");
+	container_fini(&c);
+	ok(!c.id && !c.label, "a released container is empty");
+	c.id = xstrdup(".hidden");
+	container_set_names(&c, &(struct engine_names){0});
+	free(name);
+	name = container_file_name(&c);
+	is_str(name, "_hidden", "a file is not hidden");
 	container_fini(&c);
 }
 

@@ -4,6 +4,7 @@
 #include "oci/config.h"
 #include "oci/spec.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "common/str.h"
@@ -129,7 +130,7 @@ static void check_bundle(const char *name, const char *want, const char *const *
 	char *argv[16] = {(char *)"runc"};
 	int argc = 1;
 
-	for (; args[argc - 1]; argc++)
+	for (; args[argc - 1] && argc < 15; argc++)
 		argv[argc] = (char *)args[argc - 1];
 	is_str(runtime_args_bundle(argc, argv), want, "%s", name);
 }
@@ -157,6 +158,18 @@ static void test_args(void)
 	CHECK(NULL, "run", "--config", "/other.json", "id");
 	CHECK(NULL, "run", "-f", "/other.json", "id");
 	CHECK(NULL, "features");
+	CHECK("/b", "--log-level", "debug", "--rootless=true", "create", "--pid-file=/p",
+	      "--bundle", "/b", "id");
+	CHECK("/b", "--criu", "/c", "--cgroup-manager", "systemd", "run", "-b", "/b", "id");
+	CHECK("/b", "create", "--preserve-fds", "3", "-b", "/b", "id");
+	CHECK("/2", "run", "-b", "/1", "--bundle=/2", "id");
+	CHECK(".", "run", "-d", "--no-pivot", "id");
+	CHECK(".", "create", "-", "id");
+	CHECK(".", "create", "--bundles", "/b", "id");
+	CHECK(NULL, "create", "--conf", "/x", "id");
+	CHECK(NULL, "create", "--pid-file", "/p", "-b");
+	CHECK(NULL, "-", "create");
+	CHECK(NULL, "--debug");
 }
 
 static int config(const char *text, struct oci_config *c)
@@ -269,8 +282,238 @@ static void test_early(void)
 	check_early_refused("no object", "[]", -1);
 }
 
+/* ---- limits and reasons of config.json ---- */
+
+static void test_config_limits(void)
+{
+	static const struct {
+		const char *format;
+		size_t offset; /* of the field in struct oci_config */
+		size_t longest;
+	} rows[] = {
+		{"{\"root\":{\"path\":\"/r\"},\"hostname\":\"%0*d\"}",
+		 offsetof(struct oci_config, hostname), 255},
+		{"{\"root\":{\"path\":\"/r\"},\"linux\":{\"mountLabel\":\"%0*d\"}}",
+		 offsetof(struct oci_config, mount_label), 1024},
+		{"{\"root\":{\"path\":\"/r\"},\"linux\":{\"cgroupsPath\":\"%0*d\"}}",
+		 offsetof(struct oci_config, cgroups_path), 4095},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		for (size_t more = 0; more < 2; more++) {
+			CLEANUP(oci_config_fini) struct oci_config c;
+			CLEANUP(str_fini) struct str text = {0};
+			const char *value;
+			int rc;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+			str_addf(&text, rows[i].format, (int)(rows[i].longest + more), 0);
+#pragma GCC diagnostic pop
+			rc = config(text.buf, &c);
+			value = *(char **)((char *)&c + rows[i].offset);
+			ok(rc == 0 && (more ? !value : value && strlen(value) == rows[i].longest),
+			   "field %zu of %zu bytes is %s", i, rows[i].longest + more,
+			   more ? "left out" : "taken");
+		}
+	}
+}
+
+static void test_config_values(void)
+{
+	static const struct {
+		const char *text, *root, *label;
+	} rows[] = {
+		{"{\"root\":{\"path\":\"/r\"},\"linux\":{\"mountLabel\":\"a b\"}}", "/r", "a b"},
+		{"{\"root\":{\"path\":\"/r\"},\"linux\":{\"mountLabel\":\"a\\\"\"}}", "/r", NULL},
+		{"{\"root\":{\"path\":\"/r\"},\"linux\":{\"mountLabel\":\"\\u001f\"}}", "/r", NULL},
+		{"{\"root\":{\"path\":\"/r\"},\"linux\":{\"mountLabel\":\"\\u007f\"}}", "/r", NULL},
+		{"{\"root\":{\"path\":\"/r\"},\"linux\":{\"mountLabel\":\"\"}}", "/r", NULL},
+		{"{\"root\":{\"path\":\"../r\"}}", "/run/b/../r", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(oci_config_fini) struct oci_config c;
+
+		is_int(config(rows[i].text, &c), 0, "%s is read", rows[i].text);
+		is_str(c.root, rows[i].root, "its root is right");
+		is_str(c.mount_label, rows[i].label, "its label is right");
+		ok(!c.hostname && !c.cgroups_path && !c.annotations, "it has nothing else");
+	}
+}
+
+static void test_config_reasons(void)
+{
+	static const struct {
+		const char *text, *msg;
+	} rows[] = {
+		{"nonsense", "config.json is not JSON"},
+		{"{\"root\":{}}", "config.json has no root.path"},
+		{"{\"root\":{\"path\":\"\"},\"hostname\":\"h\",\"annotations\":{\"a\":\"b\"}}",
+		 "config.json has no root.path"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct oci_config c;
+		struct err err = {0};
+
+		is_int(oci_config_parse(rows[i].text, strlen(rows[i].text), "/b", &c, &err), -1,
+		       "%s is refused", rows[i].text);
+		is_str(err.msg, rows[i].msg, "the reason is told");
+		ok(!c.root && !c.hostname && !c.annotations, "nothing is set");
+	}
+}
+
+/* Writes a bundle's config.json of this size. */
+static void put_config(const char *file, size_t size, mode_t mode)
+{
+	CLEANUP(close_fd) int fd = open(file, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	CLEANUP(free)
+	char *text = xasprintf("{\"root\":{\"path\":\"/r\"}}%*s", (int)size, "");
+
+	if (fd < 0 || write(fd, text, size) != (ssize_t)size || fchmod(fd, mode) < 0)
+		abort();
+}
+
+static void test_config_owner(void)
+{
+	char dir[] = "/tmp/dfg-bundle-XXXXXX";
+	CLEANUP(oci_config_fini) struct oci_config c = {0};
+	CLEANUP(free) char *file = NULL;
+	CLEANUP(free) char *want = NULL;
+	struct err err;
+
+	if (!mkdtemp(dir))
+		abort();
+	file = xasprintf("%s/config.json", dir);
+	want = xasprintf("%s: config.json can be written by others than the engine", dir);
+	put_config(file, 100, 0660);
+	is_int(oci_config_load(dir, &c, &err), 0, "a file that its group can write is read");
+	is_str(c.root, "/r", "it has the root");
+	oci_config_fini(&c);
+	put_config(file, 100, 0602);
+	is_int(oci_config_load(dir, &c, &err), -1, "a file that others can write is refused");
+	is_str(err.msg, want, "bundle and reason are told");
+	put_config(file, 100, 0600);
+	if (geteuid() == 0 && chown(file, 7, 0) == 0)
+		is_int(oci_config_load(dir, &c, &err), -1, "a file of another user is refused");
+	unlink(file);
+	put_config(file, OCI_CONFIG_MAX, 0600);
+	is_int(oci_config_load(dir, &c, &err), 0, "8 MiB are read");
+	oci_config_fini(&c);
+	put_config(file, OCI_CONFIG_MAX + 1, 0600);
+	is_int(oci_config_load(dir, &c, &err), -1, "one byte more is refused");
+	unlink(file);
+	rmdir(dir);
+}
+
+/* ---- removing ---- */
+
+static void test_entries(void)
+{
+	static const struct {
+		const char *text, *program, *after;
+	} rows[] = {
+		{"{\"hooks\":{\"prestart\":[{\"path\":\"/a/dfg-hook\"}]}}", "/a/dfg-hook", "{}"},
+		{"{\"hooks\":{\"createContainer\":[{\"path\":\"/b/dfg-hook\"}],\"x\":1}}",
+		 "/b/dfg-hook", "{\"hooks\":{\"x\":1}}"},
+		{"{\"hooks\":{\"startContainer\":[{\"path\":\"/c/dfg-hook\"},{\"path\":\"/y\"}]}}",
+		 "/c/dfg-hook", "{\"hooks\":{\"startContainer\":[{\"path\":\"/y\"}]}}"},
+		{"{\"hooks\":{\"poststart\":[{},{\"path\":\"/d/dfg-hook\"}]}}", "/d/dfg-hook",
+		 "{\"hooks\":{\"poststart\":[{}]}}"},
+		{"{\"a\":1,\"hooks\":{\"poststop\":[{\"path\":\"/e/dfg-hook\"}]}}", "/e/dfg-hook",
+		 "{\"a\":1}"},
+		{"{\"hooks\":{\"poststop\":[{\"path\":\"/e/dfg-hooks\"}]}}", NULL, NULL},
+		{"{\"hooks\":{\"other\":[{\"path\":\"/e/dfg-hook\"}]}}", NULL, NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(str_fini) struct str s = {0};
+		CLEANUP(free) char *program = NULL;
+		struct err err;
+
+		str_adds(&s, rows[i].text);
+		program = oci_spec_find_hook(&s);
+		is_str(program, rows[i].program, "the program of text %zu is right", i);
+		is_int(oci_spec_remove_hook(&s, &err), rows[i].program != NULL, "text %zu is %s", i,
+		       rows[i].program ? "changed" : "not changed");
+		is_str(s.buf, rows[i].after ? rows[i].after : rows[i].text, "it is right then");
+	}
+}
+
+static void test_reasons(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(free) char *plain = oci_spec_hook("/l/dfg-hook", NULL);
+	CLEANUP(free) char *rooted = oci_spec_hook("/l/dfg-hook", "/r");
+	struct err err = {0};
+
+	is_str(plain, H, "the hook has its name, an environment and a time-out");
+	ok(strstr(rooted, "\"args\":[\"dfg-hook\",\"--root\",\"/r\"]"), "it has its root, if any");
+	str_adds(&s, "{\"hooks\":{\"prestart\":[1]}}");
+	is_int(oci_spec_remove_hook(&s, &err), -1, "an entry of another kind is refused");
+	is_str(err.msg, "unexpected JSON at hooks", "the place is told");
+	err = (struct err){0};
+	s.len = 0;
+	str_adds(&s, "{\"hooks\":{\"createRuntime\":7}}");
+	is_int(oci_spec_add_hook(&s, HOOK, NULL, &err), -1, "a list of another kind is refused");
+	is_str(err.msg, "unexpected JSON at hooks", "the place is told here, too");
+	err = (struct err){0};
+	s.len = 0;
+	str_adds(&s, "{\"process\":{\"env\":7}}");
+	is_int(oci_spec_add_early(&s, &err), -1, "an environment of another kind is refused");
+	is_str(err.msg, "unexpected JSON at process.env", "it is told");
+	err = (struct err){0};
+	s.len = 0;
+	str_adds(&s, "[]");
+	is_int(oci_spec_remove_early(&s, &err), -1, "what is no object is refused");
+	is_str(err.msg, "unexpected JSON at process.env", "it is told as well");
+}
+
+static void test_early_removed(void)
+{
+#define VAR "JAVA_TOOL_OPTIONS="
+	static const struct {
+		const char *env, *after;
+		bool early;
+	} rows[] = {
+		{"[\"" VAR FLAGS "\"]", "[]", true},
+		{"[\"A=b\",\"" VAR FLAGS "\",\"C=d\"]", "[\"A=b\",\"C=d\"]", true},
+		{"[\"" VAR "-Xmx1g " FLAGS "\"]", "[\"" VAR "-Xmx1g\"]", true},
+		{"[\"" VAR FLAGS " -Xmx1g\"]", NULL, false},
+		{"[\"" VAR "-XX:+DebugNonSafepoints\"]", NULL, false},
+		{"[\"" VAR "-Xx" FLAGS "\"]", NULL, true},
+		{"[\"" VAR "\"]", NULL, false},
+		{"[7,\"A=b\"]", NULL, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(free) char *text = xasprintf("{\"process\":{\"env\":%s}}", rows[i].env);
+		CLEANUP(free)
+		char *after = xasprintf("{\"process\":{\"env\":%s}}",
+					rows[i].after ? rows[i].after : rows[i].env);
+		CLEANUP(str_fini) struct str s = {0};
+		struct err err;
+
+		str_adds(&s, text);
+		is_int(oci_spec_is_early(&s), rows[i].early, "environment %zu %s the flags", i,
+		       rows[i].early ? "ends with" : "is without");
+		is_int(oci_spec_remove_early(&s, &err), rows[i].after != NULL,
+		       "environment %zu is %s", i, rows[i].after ? "changed" : "not changed");
+		is_str(s.buf, after, "it is right then");
+	}
+	check_early("an empty variable", "[\"" VAR "\"]", "[\"" VAR " " FLAGS "\"]");
+}
+
 int main(void)
 {
+	test_config_limits();
+	test_config_values();
+	test_config_reasons();
+	test_config_owner();
+	test_entries();
+	test_reasons();
+	test_early_removed();
 	test_add();
 	test_remove();
 	test_refused();

@@ -118,8 +118,79 @@ static void test_deep(void)
 	check("100000 levels", s.buf, OCI_STATE_INVALID);
 }
 
+static void test_reasons(void)
+{
+	static const struct {
+		const char *text, *id, *msg;
+		enum oci_state_result result;
+	} rows[] = {
+		{"[]", "", "the state is not a JSON object", OCI_STATE_INVALID},
+		{"{\"id\":\"a/b\"}", "", "the state has no valid id", OCI_STATE_INVALID_ID},
+		{"{\"id\":\"web\"}", "web", "the state has no pid of a container",
+		 OCI_STATE_INVALID},
+		{"{\"id\":\"web\",\"pid\":4194304}", "web", "the state has no bundle",
+		 OCI_STATE_INVALID},
+		{"{\"id\":\"web\",\"pid\":2,\"bundle\":\"/b\\u007f\"}", "web",
+		 "the state has no bundle", OCI_STATE_INVALID},
+		{"{\"id\":\"web\",\"status\":\"stopped\",\"bundle\":\"b\"}", "web",
+		 "the state has no bundle", OCI_STATE_INVALID},
+		{"{\"id\":\"web\",\"pid\":2,\"bundle\":\"/b\"}", "web", "", OCI_STATE_OK},
+		{"{\"id\":\"web\",\"pid\":4194304,\"bundle\":\"/\"}", "web", "", OCI_STATE_OK},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(oci_state_fini) struct oci_state s;
+		struct err err = {0};
+
+		is_int(oci_state_parse(rows[i].text, strlen(rows[i].text), true, &s, &err),
+		       rows[i].result, "the state %s is %s", rows[i].text,
+		       rows[i].msg[0] ? "refused" : "read");
+		is_str(err.msg, rows[i].msg, "the reason is told");
+		is_str(s.id, rows[i].id, "a valid id is known all the same");
+		ok(rows[i].msg[0] ? !s.pid && !s.bundle && !s.annotations && !s.stopped
+				  : s.pid > 1 && s.bundle && !s.stopped && !s.annotations,
+		   "a refused state has nothing else");
+	}
+}
+
+static void test_no_bundle(void)
+{
+	CLEANUP(oci_state_fini) struct oci_state s;
+
+	is_int(parse("{\"id\":\"a\",\"pid\":7}", false, &s), OCI_STATE_OK,
+	       "a container that runs is joined without a bundle");
+	ok(s.pid == 7 && !s.bundle, "its process is known");
+	oci_state_fini(&s);
+	is_int(parse("{\"id\":\"a\",\"pid\":7,\"bundle\":\"b\"}", false, &s), OCI_STATE_INVALID,
+	       "a relative bundle is refused then, too");
+	is_int(parse("{\"id\":\"a\",\"status\":\"stopped\",\"pid\":7}", true, &s), OCI_STATE_OK,
+	       "a process of a container that has stopped");
+	is_int(s.pid, 0, "is nobody's any more");
+	oci_state_fini(&s);
+	is_int(parse("{\"id\":\"a\",\"pid\":7,\"bundle\":\"/b\",\"annotations\":[1]}", true, &s),
+	       OCI_STATE_OK, "annotations of another kind are no harm");
+	ok(!s.annotations, "they are none");
+}
+
+static void test_paths(void)
+{
+	for (size_t len = 4095; len <= 4096; len++) {
+		CLEANUP(free) char *path = xasprintf("/%0*d", (int)len - 1, 0);
+
+		is_int(oci_path_valid(path), len == 4095, "a path of %zu bytes is %s", len,
+		       len == 4095 ? "good" : "refused");
+	}
+	ok(oci_path_valid("/") && oci_path_valid("/a b\x80~"), "a path may have any other byte");
+	ok(!oci_path_valid("") && !oci_path_valid("a") && !oci_path_valid("/\x1f") &&
+		   !oci_path_valid("/\x7f"),
+	   "empty, relative, or with control bytes it is refused");
+}
+
 int main(void)
 {
+	test_reasons();
+	test_no_bundle();
+	test_paths();
 	test_good();
 	test_stopped();
 	test_bad();

@@ -72,6 +72,46 @@ static void test_details(void)
 	profile_fini(&p);
 }
 
+/* The details of so many stacks, and of one sample too many or not. */
+static void check_details_limit(struct stacks *many)
+{
+	struct profile p;
+	struct stacks *own, *plain = stacks_of("main;f 1\n");
+	CLEANUP(free) uint32_t *nodes = xcalloc(stacks_node_count(many), sizeof(*nodes));
+	struct page page = {.stacks = plain,
+			    .title = "",
+			    .subtitle = "",
+			    .quality = "",
+			    .details = &p,
+			    .nodes = nodes};
+
+	profile_init(&p, true);
+	own = p.stacks;
+	p.stacks = many;
+	samples_add_thread(p.samples,
+			   samples_add_origin(p.samples, &(struct origin){"", "", "", "", "", ""}),
+			   1, 1);
+	for (size_t i = 0; i < PAGE_SAMPLES_MOST; i++)
+		samples_add(p.samples, 0, 0, 0);
+	for (unsigned more = 0; more < 2; more++) {
+		CLEANUP(free) char *text = data_of(&page);
+
+		ok(strstr(text, more ? "\"left_out\":[\"Source lines: there are too many different "
+				       "stacks.\",\"Times and thread numbers: there are more than "
+				       "2 000 000 samples.\"]"
+				     : "\"left_out\":[\"Source lines: there are too many different "
+				       "stacks.\"]"),
+		   "the page says which details it lacks");
+		ok((strstr(text, "\"samples\":") == NULL) == more &&
+			   strstr(text, "\"names\":[\"f\","),
+		   "it has the others, and all names");
+		samples_add(p.samples, 0, 0, 0);
+	}
+	p.stacks = own;
+	stacks_free(plain);
+	profile_fini(&p);
+}
+
 /* More nodes than a browser can take: the narrowest are left out, no sample is. */
 static void test_limit(void)
 {
@@ -90,6 +130,7 @@ static void test_limit(void)
 	text = data_of(&(struct page){.stacks = s, .title = "", .subtitle = "", .quality = ""});
 	ok(strstr(text, "\"left_out\":[\"Frames with fewer than "), "the page says what it lacks");
 	ok(strstr(text, "\"m1\"") && !strstr(text, "\"m2\""), "the narrowest are left out");
+	check_details_limit(s);
 	stacks_free(s);
 }
 

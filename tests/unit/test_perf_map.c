@@ -173,6 +173,29 @@ static void test_many(void)
 	perf_map_free(pm);
 }
 
+/* Lines that are dropped leave nothing of the one before. */
+static void test_dropped(void)
+{
+	static const char *const bad[] = {"1000 0 b",
+					  "1000 100 ",
+					  "1000 100",
+					  "g 100 b",
+					  "1000 g b",
+					  "1000",
+					  "ffffffffffffffff 2 b",
+					  ""};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		CLEANUP(free) char *text = xasprintf("1000 1 a\n%s\n2000 2 c\n", bad[i]);
+		CLEANUP(str_fini) struct str lines = {0};
+		struct perf_map *pm = map_of(text);
+
+		perf_map_lines(pm, &lines);
+		is_str(lines.buf, "1000 1 a\n2000 2 c\n", "a bad line is no line: %s", bad[i]);
+		perf_map_free(pm);
+	}
+}
+
 static void test_files(void)
 {
 	static const char nul[] = "1000 10 a\n\0002000 10 b\n";
@@ -303,6 +326,7 @@ int main(void)
 	test_lines();
 	test_overlaps();
 	test_many();
+	test_dropped();
 	test_files();
 	test_line_limit();
 	test_file_limits();

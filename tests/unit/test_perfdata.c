@@ -316,29 +316,46 @@ static void test_refused(void)
 	str_fini(&f.s);
 }
 
+/* Makes a recording with these features; returns the place of the table of their sections. */
+static size_t with_features(struct perffile *f, uint64_t flags)
+{
+	size_t table;
+
+	plain_start(f);
+	pf_sample(f, 7, 7, 10, chain, 3);
+	pf_done(f);
+	memcpy(f->s.buf + 72, &flags, sizeof(flags));
+	table = f->s.len;
+	for (; flags; flags &= flags - 1) {
+		pf_u64(f, 1);
+		pf_u64(f, 1);
+	}
+	return table;
+}
+
+/* Sets an entry of that table: the section begins there and ends with the file. */
+static void section_set(struct perffile *f, size_t entry, uint64_t at)
+{
+	uint64_t size = f->s.len - at;
+
+	memcpy(f->s.buf + entry, &at, sizeof(at));
+	memcpy(f->s.buf + entry + 8, &size, sizeof(size));
+}
+
 static void test_build_ids(void)
 {
 	struct perffile f;
 	struct perfdata *pd;
-	uint64_t flags = 1 << 2, at, size;
-	size_t table;
+	size_t table, at;
 
-	plain_start(&f);
-	pf_sample(&f, 7, 7, 10, chain, 3);
-	pf_done(&f);
-	memcpy(f.s.buf + 72, &flags, sizeof(flags));
-	table = f.s.len;
-	pf_u64(&f, 0);
-	pf_u64(&f, 0);
+	table = with_features(&f, 1 << 2);
 	at = f.s.len;
 	pf_begin(&f, 67, PERF_RECORD_MISC_USER);
 	pf_u32(&f, (uint32_t)-1);
 	str_add(&f.s, "aaaaaaaaaaaaaaaaaaaa\0\0\0\0", 24);
 	pf_text(&f, "/lib/x.so");
 	pf_end(&f);
-	size = f.s.len - at;
-	memcpy(f.s.buf + table, &at, sizeof(at));
-	memcpy(f.s.buf + table + 8, &size, sizeof(size));
+	section_set(&f, table, at);
 	pd = open_whole(&f, "with build ids");
 	ok(!perfdata_other_build(pd, "/lib/x.so", (const uint8_t *)"aaaaaaaaaaaaaaaaaaaa", 20),
 	   "the build that was recorded");
@@ -348,6 +365,126 @@ static void test_build_ids(void)
 	   "a file that is not in the table");
 	perfdata_close(pd);
 	str_fini(&f.s);
+}
+
+/* A record of build ids: with an id of its own size, or one whose size is not told. */
+static void add_build(struct perffile *f, uint16_t misc, uint8_t size, const char *path)
+{
+	pf_begin(f, 67, misc);
+	pf_u32(f, (uint32_t)-1);
+	str_add(&f->s, "aaaaaaaaaaaaaaaaaaaa", 20);
+	str_addc(&f->s, (char)size);
+	str_add(&f->s, "\0\0\0", 3);
+	pf_text(f, path);
+	pf_end(f);
+}
+
+/* Sections of features are in the order of their bits; one before that of build ids is passed over.
+ */
+static void test_features(void)
+{
+	static const uint8_t id[] = "aaaaaaaaaaaaaaaaaaaa";
+	struct perffile f;
+	struct perfdata *pd;
+	size_t table, at;
+
+	table = with_features(&f, 1 << 1 | 1 << 2 | 1 << 3);
+	at = f.s.len;
+	add_build(&f, 1 << 15, 8, "/short");
+	add_build(&f, 1 << 15, 21, "/long");
+	add_build(&f, 0, 8, "/old");
+	add_build(&f, 0, 0, "/twice");
+	add_build(&f, 1 << 15, 8, "/twice");
+	section_set(&f, table + 16, at);
+	pd = open_whole(&f, "three features");
+	ok(!perfdata_other_build(pd, "/short", id, 8), "an id may be short");
+	ok(perfdata_other_build(pd, "/short", id, 20), "a longer one is another");
+	ok(!perfdata_other_build(pd, "/long", id, 20), "it is no longer than there is room");
+	ok(!perfdata_other_build(pd, "/old", id, 20), "where the size is not told it is 20 bytes");
+	ok(perfdata_other_build(pd, "/old", id, 8), "and not what stands in its place");
+	ok(!perfdata_other_build(pd, "/twice", id, 8) &&
+		   !perfdata_other_build(pd, "/twice", id, 20),
+	   "a file may have been two builds");
+	perfdata_close(pd);
+	str_fini(&f.s);
+}
+
+/* AUXTRACE has bytes after it that its size leaves out. */
+static void test_auxtrace(void)
+{
+	static const struct {
+		uint64_t claimed;
+		int records;
+		const char *check;
+	} rows[] = {
+		{64, 1, "as many as it says are passed over"},
+		{0, 2, "it may have none"},
+		{1000, 0, "more than there are end the recording"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct perf_record rec;
+		struct perffile f;
+		struct perfdata *pd;
+		int records = 0;
+
+		plain_start(&f);
+		pf_begin(&f, 71, 0);
+		pf_u64(&f, rows[i].claimed);
+		pf_end(&f);
+		pf_sample(&f, 7, 7, 10, chain, 3);
+		pf_sample(&f, 7, 7, 20, chain, 3);
+		pf_done(&f);
+		pd = open_whole(&f, "bytes of a trace");
+		while (perfdata_next(pd, &rec))
+			records++;
+		is_int(records, rows[i].records, "%s", rows[i].check);
+		is_int(perfdata_cut(pd), rows[i].records ? 0 : (int64_t)perfdata_size(pd),
+		       "only what is not whole is counted");
+		perfdata_close(pd);
+		str_fini(&f.s);
+	}
+}
+
+/* The size of an event's entry, of all of them, of the first one's ids. */
+static void test_tables(void)
+{
+	enum { ENTRY = sizeof(struct perf_event_attr) + 16 };
+	static const struct {
+		uint64_t entry, size, ids;
+		const char *want;
+	} rows[] = {
+		{ENTRY, ENTRY, 8, NULL},
+		{ENTRY, ENTRY, 0, NULL},
+		{ENTRY, 0, 8, "table of events"},
+		{ENTRY, ENTRY - 1, 8, "table of events"},
+		{ENTRY, ENTRY + ENTRY / 2, 8, "table of events"},
+		{79, 79, 8, "table of events"},
+		{4096, 4096, 8, "ids of event 0"},
+		{4097, 4097, 8, "table of events"},
+		{ENTRY, ENTRY, 1 << 20, "ids of event 0"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err err = {0};
+		struct perffile f;
+		struct perfdata *pd;
+
+		plain_start(&f);
+		for (int k = 0; k < 80; k++)
+			pf_sample(&f, 7, 7, 10, chain, 3);
+		pf_done(&f);
+		memcpy(f.s.buf + 16, &rows[i].entry, 8);
+		memcpy(f.s.buf + 32, &rows[i].size, 8);
+		if (rows[i].entry == ENTRY)
+			memcpy(f.s.buf + 112 + ENTRY - 8, &rows[i].ids, 8);
+		pd = pf_open(&f, f.s.len, &err);
+		ok(rows[i].want ? !pd && strstr(err.msg, rows[i].want) : pd != NULL,
+		   "entries of %d bytes, %d in all, %d of ids: %s", (int)rows[i].entry,
+		   (int)rows[i].size, (int)rows[i].ids, pd ? "good" : err.msg);
+		perfdata_close(pd);
+		str_fini(&f.s);
+	}
 }
 
 int main(void)
@@ -362,5 +499,8 @@ int main(void)
 	test_cut();
 	test_refused();
 	test_build_ids();
+	test_features();
+	test_auxtrace();
+	test_tables();
 	return tap_done();
 }

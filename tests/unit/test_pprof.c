@@ -388,6 +388,32 @@ static void test_names(void)
 	}
 }
 
+/* An address of which nothing but its file is known. */
+static void test_unknown(void)
+{
+	struct made m;
+	struct profile p;
+	const struct frame *f;
+	struct err err = {0};
+
+	made_begin(&m, "samples", "count");
+	made_mapping(&m, 5, "/usr/bin/tool");
+	made_location(&m, 1, "", "", 5, 0);
+	made_sample(&m, 1, 1, NULL);
+	made_end(&m);
+	profile_init(&p, true);
+	ok(pprof_read(&p, m.profile.buf, m.profile.len, &err) == 0, "read: %s", err.msg);
+	f = stacks_frame(p.stacks,
+			 stacks_node(p.stacks, (uint32_t)stacks_node_count(p.stacks) - 1)->frame);
+	is_str(f->name, "[tool]", "it has the name of its file");
+	is_int(f->kind, FRAME_UNKNOWN, "it is unknown");
+	is_int(f->line, 0, "it has no line");
+	is_str(frames_module(stacks_frames(p.stacks), f->module), "/usr/bin/tool",
+	       "it has its file as module");
+	profile_fini(&p);
+	made_fini(&m);
+}
+
 /* Messages with the same id, a sample of a location that is missing, one of a packed list. */
 static void test_ids(void)
 {
@@ -590,6 +616,7 @@ int main(void)
 	test_values();
 	test_choice();
 	test_names();
+	test_unknown();
 	test_ids();
 	test_labels();
 	test_deep();

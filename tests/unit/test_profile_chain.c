@@ -4,6 +4,7 @@
 
 #include "common/fs.h"
 #include "lib/perffile.h"
+#include "lib/stackstext.h"
 #include "lib/tap.h"
 
 #define TYPE   (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)
@@ -22,20 +23,6 @@ static void start(struct perffile *f)
 	pf_mmap2(f, 7, 0x1000, 0x1000, 0, PROT_EXEC, "//anon", 0);
 }
 
-/* The stacks of all samples, each once, "a;b count" with a newline after it. */
-static void walk(const struct stacks *s, uint32_t node, const char *path, struct str *out)
-{
-	if (stacks_node(s, node)->self)
-		str_addf(out, "%s %llu\n", path, (unsigned long long)stacks_node(s, node)->self);
-	for (uint32_t n = stacks_node(s, node)->first; n; n = stacks_node(s, n)->next) {
-		CLEANUP(str_fini) struct str more = {0};
-
-		str_addf(&more, "%s%s%s", path, *path ? ";" : "",
-			 stacks_frame(s, stacks_node(s, n)->frame)->name);
-		walk(s, n, more.buf, out);
-	}
-}
-
 static struct quality read_all(struct perffile *f, size_t parts, struct str *ret)
 {
 	struct session_map map = {.pid = 7, .fd = file_of(map_text, strlen(map_text))};
@@ -50,7 +37,7 @@ static struct quality read_all(struct perffile *f, size_t parts, struct str *ret
 	profile_init(&p, false);
 	ok(profile_read(&in, &p, &err) == 0, "the recording is read in %zu parts", parts);
 	str_clear(ret);
-	walk(p.stacks, 0, "", ret);
+	stacks_text(p.stacks, 0, "", ret);
 	q = p.quality;
 	profile_fini(&p);
 	close(in.perf_fd);

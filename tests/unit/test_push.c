@@ -21,6 +21,10 @@ static void test_check(void)
 	check("http://me:secret@x/", "credentials", "a password is no argument");
 	check("http://x/?a=b", "no query", "a query");
 	check("http://x/a b", "blank", "a blank");
+	check("http://x/a\tb", "blank", "a tab");
+	check("http://x/a\n", "blank", "a newline");
+	check("http://x/a#b", "fragment", "a fragment");
+	check("http://x/a@b", "credentials", "what may be a password");
 }
 
 static void check_address(const char *url, const char *container, const char *pod, const char *want,
@@ -63,9 +67,37 @@ static void test_address(void)
 		      "a pod");
 }
 
+/* RFC 3986, section 2.3; what ends a label is replaced before. */
+static void test_characters(void)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				    "-._~";
+	unsigned wrong = 0;
+
+	for (unsigned c = 1; c < 256; c++) {
+		struct session s = {.dirfd = -1, .mapsfd = -1, .elffd = -1};
+		CLEANUP(str_fini) struct str address = {0};
+		char name[] = {'x', (char)c, '\0'}, want[64];
+
+		s.started = xstrdup("");
+		session_set_container(&s, "", name, "", "", "");
+		push_address("", &s, &address);
+		if (strchr("{},=\"\\ ", (int)c))
+			snprintf(want, sizeof(want), "&name=x_%%7B");
+		else if (strchr(plain, (int)c))
+			snprintf(want, sizeof(want), "&name=x%c%%7B", (int)c);
+		else
+			snprintf(want, sizeof(want), "&name=x%%%02X%%7B", c);
+		wrong += !strstr(address.buf, want);
+		session_fini(&s);
+	}
+	is_int(wrong, 0, "each character of a name is itself, encoded, or replaced");
+}
+
 int main(void)
 {
 	test_check();
+	test_characters();
 	test_address();
 	return tap_done();
 }

@@ -13,108 +13,10 @@
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/str.h"
+#include "lib/fakeperf.h"
 #include "lib/tap.h"
 
 #define GOLDEN "tests/golden/perf/fork.data"
-
-/* ---- the fake ---- */
-
-static volatile sig_atomic_t switches, ended;
-
-static void on_switch(int sig)
-{
-	(void)sig;
-	switches = 1;
-}
-
-static void on_end(int sig)
-{
-	(void)sig;
-	ended = 1;
-}
-
-static int copy_golden(const char *golden, const char *to)
-{
-	CLEANUP(close_fd) int from = open(golden, O_RDONLY | O_CLOEXEC);
-	CLEANUP(close_fd) int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct err err;
-
-	return from < 0 || fd < 0 || fs_copy(from, fd, 64 << 20, &err) < 0 ? -1 : 0;
-}
-
-/* Goes on in a new file, as perf does: the one before is named after the time. */
-static void switch_output(const char *golden, const char *data)
-{
-	CLEANUP(free)
-	char *whole = xasprintf("%s.%020llu", data, (unsigned long long)clock_us());
-
-	switches = 0;
-	rename(data, whole);
-	(void)!copy_golden(golden, data);
-}
-
-/* Answers a command on stdin, as perf does, and leaves the time at which it did so in perf.log.
- * "perf-mute" never answers. */
-static void answer(const char *kind)
-{
-	char command[16] = "";
-
-	if (read(STDIN_FILENO, command, sizeof(command) - 1) <= 0 || strcmp(command, "enable\n"))
-		exit(3);
-	if (!strcmp(kind, "perf-mute"))
-		return;
-	if (!strcmp(kind, "perf-late"))
-		sleep_ms(300);
-	if (!strcmp(kind, "perf-breaks"))
-		raise(SIGKILL);
-	printf("[ perf enabled %llu\n", (unsigned long long)clock_us());
-	fflush(stdout);
-	(void)!write(STDIN_FILENO, "ack\n", 5);
-}
-
-/* Prints its arguments, which the caller has in perf.log. The golden file is found next to it. */
-static int fake_perf(const char *kind, int argc, char **argv)
-{
-	struct sigaction sw = {.sa_handler = on_switch}, end = {.sa_handler = on_end};
-	CLEANUP(free) char *golden = xasprintf("%.*s/golden", (int)(kind - argv[0] - 1), argv[0]);
-	const char *data = NULL;
-	bool control = false;
-
-	if (!strcmp(kind, "perf-fails")) {
-		fputs("Error:\nthe kernel said no\n", stderr);
-		return 1;
-	}
-	printf("[ perf");
-	for (int i = 1; i < argc; i++) {
-		printf(" %s", argv[i]);
-		if (!strcmp(argv[i], "-o"))
-			data = argv[i + 1];
-		control |= has_prefix(argv[i], "--control=");
-	}
-	puts("");
-	if (control && !strcmp(kind, "perf-old")) {
-		fputs(" Error: unknown option `control=fd:0,0'\n", stderr);
-		return 129;
-	}
-	fflush(stdout);
-	sleep_ms(50); /* it opens its events */
-	sigaction(SIGUSR2, &sw, NULL);
-	sigaction(SIGINT, &end, NULL);
-	if (!data || copy_golden(golden, data) < 0)
-		return 2;
-	if (control)
-		answer(kind);
-	for (int i = 0; !ended; i++) {
-		sleep_ms(5);
-		if (switches)
-			switch_output(golden, data);
-		if (i == 60 && !strcmp(kind, "perf-dies"))
-			raise(SIGKILL);
-	}
-	return 0;
-}
-
-/* ---- the tests ---- */
 
 static char top[] = "/tmp/dfg-run.XXXXXX";
 static volatile sig_atomic_t stop;
@@ -440,28 +342,19 @@ static void test_age(void)
 	}
 }
 
-static void prepare(void)
-{
-	static const char *const fakes[] = {"perf-good", "perf-fails",	"perf-dies", "perf-late",
-					    "perf-mute", "perf-breaks", "perf-old"};
-	char self[256] = "";
-
-	if (!mkdtemp(top) || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 ||
-	    copy_golden(GOLDEN, path_of("golden")) < 0)
-		abort();
-	for (size_t i = 0; i < ARRAY_LEN(fakes); i++)
-		if (symlink(self, path_of(fakes[i])) < 0)
-			abort();
-}
+static const char *const fakes[] = {"perf-good", "perf-fails",	"perf-dies", "perf-late",
+				    "perf-mute", "perf-breaks", "perf-old"};
 
 int main(int argc, char **argv)
 {
-	const char *slash = strrchr(argv[0], '/');
 	pid_t pids[2], mute;
 
-	if (slash && has_prefix(slash + 1, "perf-"))
-		return fake_perf(slash + 1, argc, argv);
-	prepare();
+	if (fakeperf_is(argv[0]))
+		return fakeperf_main(argc, argv);
+	if (!mkdtemp(top))
+		abort();
+	fakeperf_install(top, fakes, ARRAY_LEN(fakes));
+	fakeperf_copy(GOLDEN, path_of("golden"));
 	for (int i = 0; i < 2; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0) {

@@ -365,6 +365,28 @@ static void test_without_stdin(void)
 		close(in);
 }
 
+/* A session that somebody hands over writes nothing but text on the terminal. Case 92. */
+static void test_clean(const char *dir)
+{
+	struct session s;
+	struct err err;
+
+	write_json(dir, "{\"version\":1,\"started\":\"\\u001b[2J\",\"host\":\"h\\u009b\","
+			"\"container\":{\"id\":\"\\u0007\",\"name\":\"a\\u202eb\","
+			"\"pod\":\"p\\u000a\",\"namespace\":\"n\\u007f\"},"
+			"\"jvms\":[{\"pid\":1,\"version\":\"17\\u000d\","
+			"\"note\":\"\\u001b]0;title\\u0007\"}]}");
+	if (!ok(session_open(dir, &s, &err) == 0, "a session with terminal codes is opened"))
+		return;
+	is_str(s.started, "?[2J", "its time is cleaned");
+	is_str(s.host, "h?", "its machine is");
+	is_str(s.container_id, "?", "its container's id is");
+	is_str(s.label, "n?/p?/a?b", "its container's names are");
+	is_str(s.jvms[0].version, "17?", "a JVM's version is");
+	is_str(s.jvms[0].note, "?]0;title?", "a JVM's note is");
+	session_fini(&s);
+}
+
 /* The whole message of a session that is refused. */
 static void says(const char *dir, const char *text, const char *want)
 {
@@ -463,6 +485,7 @@ int main(void)
 	snprintf(dir, sizeof(dir), "%s/s", base);
 	ok(session_create(dir, &s, &err) == 0, "create");
 	ok(session_create(dir, &r, &err) < 0, "not twice");
+	test_clean(dir);
 	fill(&s);
 	is_int((int64_t)s.map_count, 3, "two maps are left, and one of another runtime, once");
 	is_int(s.maps[1].order, 1, "in order");

@@ -6,31 +6,17 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "common/fs.h"
 #include "common/log.h"
+#include "lib/actor.h"
 #include "lib/elfmake.h"
+#include "lib/printed.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 
-static char top[] = "/tmp/dfg-files.XXXXXX";
 static struct err err;
-
-static char *path_of(const char *name)
-{
-	return xasprintf("%s/%s", top, name);
-}
-
-static void put(const char *dir, const char *name, const char *text, size_t len)
-{
-	CLEANUP(free) char *path = path_of(dir);
-	CLEANUP(close_fd) int fd = fs_make_dirs(path, 0755, &err);
-
-	if (fs_replace_file(fd, name, 0644, text, len, &err) < 0)
-		abort();
-}
 
 static struct session session_of(const char *name)
 {
@@ -45,15 +31,9 @@ static struct session session_of(const char *name)
 /* A process that has files of the scratch directory mapped, which is its root directory. */
 static pid_t process_with(const char *const *files)
 {
-	int ready[2];
-	pid_t pid;
-	char byte;
+	struct actor a;
 
-	if (pipe(ready) < 0)
-		abort();
-	pid = fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (actor_fork(&a)) {
 		for (; *files; files++) {
 			bool data = **files == '!';
 			CLEANUP(free) char *path = path_of(*files + data);
@@ -66,20 +46,10 @@ static pid_t process_with(const char *const *files)
 		}
 		if (chroot(top) < 0 || chdir("/") < 0)
 			_exit(1);
-		(void)!write(ready[1], "", 1);
-		for (;;)
-			pause();
+		actor_play(&a);
 	}
-	close(ready[1]);
-	is_int(read(ready[0], &byte, 1), 1, "a process with files runs");
-	close(ready[0]);
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	ok(actor_wait(&a), "a process with files runs");
+	return a.pid;
 }
 
 static const struct session_elf *find(const struct session *s, const char *name)
@@ -117,9 +87,9 @@ static void test_mapped(void)
 	pid_t pids[2];
 	size_t count;
 
-	put("lib", "one.so", "first", 5);
-	put("lib", "two.so", "second", 6);
-	put("lib", "data", "data", 4);
+	put_text("lib/one.so", 0644, "first");
+	put_text("lib/two.so", 0644, "second");
+	put_text("lib/data", 0644, "data");
 	pids[0] = process_with(files);
 	pids[1] = 4194304;
 	if (stat(one, &st) < 0 || unlink(one) < 0)
@@ -127,7 +97,7 @@ static void test_mapped(void)
 	want = xasprintf("%llx-%llu-%lld-%lld", (unsigned long long)st.st_dev,
 			 (unsigned long long)st.st_ino, (long long)st.st_size,
 			 (long long)st.st_mtim.tv_sec);
-	put("lib", "one.so", "replaced", 8);
+	put_text("lib/one.so", 0644, "replaced");
 	session_copy_files(&s, pids, 2);
 	is_int(s.process_count, 1, "the process that runs is in the session");
 	is_int(s.processes[0].pid, pids[0], "with its pid");
@@ -149,7 +119,7 @@ static void test_mapped(void)
 	session_copy_files(&s, pids, 1);
 	is_int(s.elf_count, count, "a process whose files hung is not tried again");
 	ok(faccessat(s.elffd, ".part", F_OK, 0) < 0, "no part of a copy is left");
-	end(pids[0]);
+	actor_end(pids[0]);
 	session_fini(&s);
 }
 
@@ -163,7 +133,7 @@ static void test_hung(void)
 	session_add_process(&s, pid, 1)->files_hang = true;
 	session_copy_files(&s, &pid, 1);
 	is_int(s.elf_count, 0, "no file of a process that hung is copied");
-	end(pid);
+	actor_end(pid);
 	session_fini(&s);
 }
 
@@ -213,16 +183,16 @@ static void make_elf(struct str *ret, uint8_t id, const char *link, const char *
 /* Puts a library with a build id of this byte, and its debug file. */
 static void put_library(const char *name, uint8_t id, uint8_t debug_id)
 {
-	CLEANUP(free) char *dir = xasprintf("usr/lib/debug/.build-id/%02x", id), *file = NULL;
+	CLEANUP(free) char *library = xasprintf("lib/%s", name), *debug = NULL;
 	CLEANUP(str_fini) struct str text = {0}, hex = {0};
 
 	make_elf(&text, id, NULL, NULL);
-	put("lib", name, text.buf, text.len);
+	put_bytes(library, 0644, text.buf, text.len);
 	for (int i = 1; i < 20; i++)
 		str_addf(&hex, "%02x", id);
-	file = xasprintf("%s.debug", hex.buf);
+	debug = xasprintf("usr/lib/debug/.build-id/%02x/%s.debug", id, hex.buf);
 	make_elf(&text, debug_id, NULL, "hidden@1180+40");
-	put(dir, file, text.buf, text.len);
+	put_bytes(debug, 0644, text.buf, text.len);
 }
 
 static void test_debug(void)
@@ -249,7 +219,7 @@ static void test_debug(void)
 		is_int(faccessat(s.elffd, want, F_OK, 0), 0, "the copy is in the session");
 	}
 	ok(find(&s, "lib/two.so") && !find(&s, "lib/two.so")->debug, "others have none");
-	end(pid);
+	actor_end(pid);
 	session_fini(&s);
 }
 
@@ -257,9 +227,9 @@ static void test_debug(void)
 
 static void put_map(pid_t pid, const char *text)
 {
-	CLEANUP(free) char *name = xasprintf("perf-%d.map", (int)pid);
+	CLEANUP(free) char *name = xasprintf("tmp/perf-%d.map", (int)pid);
 
-	put("tmp", name, text, strlen(text));
+	put_text(name, 0644, text);
 }
 
 static void is_map(const struct session *s, pid_t pid, const char *want, const char *check)
@@ -305,7 +275,7 @@ static void test_perf_maps(void)
 	is_int(s.map_count, 2, "but is registered once");
 	ok(faccessat(s.mapsfd, ".perf.map", F_OK, 0) < 0, "no part of a copy is left");
 	for (size_t i = 0; i < 4; i++)
-		end(pids[i]);
+		actor_end(pids[i]);
 	s.jvms = NULL;
 	session_fini(&s);
 }
@@ -327,7 +297,7 @@ static void test_odd_maps(void)
 	if (chown(paths[0], 12345, 0) < 0 || symlink("other", paths[1]) < 0 ||
 	    mkfifo(paths[2], 0644) < 0)
 		abort();
-	put("tmp", "other", "2000 10 b\n", 10);
+	put_text("tmp/other", 0644, "2000 10 b\n");
 	session_copy_perf_maps(&s, pids, 4);
 	is_map(&s, pids[0], NULL, "a map of another user is not copied");
 	is_map(&s, pids[1], NULL, "a link is not followed");
@@ -335,9 +305,38 @@ static void test_odd_maps(void)
 	is_map(&s, pids[3], "4000 10 d\n", "the others are copied all the same");
 	is_int(s.map_count, 1, "and registered");
 	for (size_t i = 0; i < 4; i++) {
-		end(pids[i]);
+		actor_end(pids[i]);
 		free(paths[i]);
 	}
+	session_fini(&s);
+}
+
+/* One that cannot be copied is told, and does not keep the others from being copied. */
+static void test_failing_map(void)
+{
+	static const char *const none[] = {NULL};
+	struct session s = session_of("failing");
+	CLEANUP(free) char *name = NULL, *want = NULL, *got = NULL;
+	struct catcher c;
+	pid_t pids[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		pids[i] = process_with(none);
+		put_map(pids[i], "1000 10 a\n");
+	}
+	name = xasprintf("perf-%d.map", (int)pids[0]);
+	want = xasprintf("dfg: perf maps: rename %s: Is a directory\n", name);
+	if (mkdirat(s.mapsfd, name, 0700) < 0)
+		abort();
+	log_quiet(false);
+	c = catch_begin(stderr, STDERR_FILENO);
+	session_copy_perf_maps(&s, pids, 2);
+	got = caught(&c);
+	log_quiet(true);
+	is_str(got, want, "a map that cannot be copied is told");
+	is_map(&s, pids[1], "1000 10 a\n", "the one after it is copied");
+	for (size_t i = 0; i < 2; i++)
+		actor_end(pids[i]);
 	session_fini(&s);
 }
 
@@ -370,8 +369,7 @@ static void test_kernel(void)
 
 int main(void)
 {
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	log_quiet(true);
 	test_kernel();
 	if (geteuid() == 0) {
@@ -381,9 +379,10 @@ int main(void)
 		test_debug();
 		test_perf_maps();
 		test_odd_maps();
+		test_failing_map();
 	} else {
 		ok(true, "files of other processes # SKIP that needs root");
 	}
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	return tap_done();
 }

@@ -8,45 +8,19 @@
 #include <sys/stat.h>
 
 #include "common/fs.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 #include "setup/change.h"
 #include "setup/engine.h"
 
 #define GOLDEN "tests/golden/setup"
 
-static char top[] = "/tmp/dfg-setup-test.XXXXXX";
-static char program[] = "/tmp/dfg-setup-test.XXXXXX/bin/containerd";
+static char program[64];
 static struct setup setup = {.hook = "/usr/libexec/dfg/dfg-hook",
 			     .runtime = "/usr/libexec/dfg/dfg-runtime",
 			     .conf = "/etc/dfg/dfg.conf",
 			     .program = program};
 static struct err err;
-
-/* A file below the scratch root. */
-static void put(const char *path, mode_t mode, const char *text)
-{
-	CLEANUP(free) char *dir = xasprintf("%s/%.*s", top, (int)(strrchr(path, '/') - path), path);
-	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0755, &err);
-
-	if (fs_replace_file(fd, strrchr(path, '/') + 1, mode, text, strlen(text), &err) < 0)
-		abort();
-}
-
-/* Its text, owned; NULL: there is none. */
-static char *get(int dirfd, const char *path)
-{
-	struct str s = {0};
-
-	if (fs_read_file(dirfd, path, 1 << 20, &s, &err) == 0)
-		return s.buf ? s.buf : xstrdup("");
-	str_fini(&s);
-	return NULL;
-}
-
-static char *now(const char *path)
-{
-	return get(setup.rootfd, path);
-}
 
 static const char *file_of(const struct engine *e)
 {
@@ -54,16 +28,21 @@ static const char *file_of(const struct engine *e)
 }
 
 /* Returns how many files it changed, or -1. */
-static int change(const struct engine *e, bool install)
+static int change_file(const struct engine *e, const char *file, bool install)
 {
 	struct changes c = {0};
-	int rc = e->plan(&setup, install, file_of(e), &c, &err);
+	int rc = e->plan(&setup, install, file, &c, &err);
 
 	if (rc == 0)
 		rc = changes_apply(&c, setup.rootfd, &err);
 	rc = rc < 0 ? -1 : (int)c.count;
 	changes_fini(&c);
 	return rc;
+}
+
+static int change(const struct engine *e, bool install)
+{
+	return change_file(e, file_of(e), install);
 }
 
 static int count_files(const char *path)
@@ -87,16 +66,16 @@ static int count_files(const char *path)
  * oci spec. */
 static void put_programs(void)
 {
-	put("bin/containerd", 0755,
-	    "#!/bin/sh\ncat <<E\nversion = 2\n"
-	    "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc]\n"
-	    "  base_runtime_spec = ''\n"
-	    "  runtime_type = 'io.containerd.runc.v2'\n"
-	    "  [plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc.options]\n"
-	    "    Root = ''\nE\n");
-	put("bin/ctr", 0755,
-	    "#!/bin/sh\necho '{\"process\": {\"cwd\": \"/\", \"rlimits\": [1]}, \"linux\": "
-	    "{\"seccomp\": {}}}'\n");
+	put_text("bin/containerd", 0755,
+		 "#!/bin/sh\ncat <<E\nversion = 2\n"
+		 "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc]\n"
+		 "  base_runtime_spec = ''\n"
+		 "  runtime_type = 'io.containerd.runc.v2'\n"
+		 "  [plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc.options]\n"
+		 "    Root = ''\nE\n");
+	put_text("bin/ctr", 0755,
+		 "#!/bin/sh\necho '{\"process\": {\"cwd\": \"/\", \"rlimits\": [1]}, \"linux\": "
+		 "{\"seccomp\": {}}}'\n");
 }
 
 static void fresh(void)
@@ -116,9 +95,9 @@ static char *written(const struct engine *e)
 	CLEANUP(free) char *path = NULL;
 
 	if (!has_suffix(file_of(e), "/"))
-		return now(file_of(e));
+		return get_text(file_of(e));
 	path = xasprintf("%s%s", file_of(e), !strcmp(e->name, "cdi") ? "dfg.json" : "50-dfg.json");
-	return now(path);
+	return get_text(path);
 }
 
 static void write_golden(const char *path, const char *text)
@@ -134,7 +113,7 @@ static void check_case(const char *name)
 	CLEANUP(free) char *engine = xstrndup(name, strcspn(name, "-"));
 	CLEANUP(free) char *before_path = xasprintf(GOLDEN "/%s/before", name);
 	CLEANUP(free) char *after_path = xasprintf(GOLDEN "/%s/after", name);
-	CLEANUP(free) char *before = get(AT_FDCWD, before_path);
+	CLEANUP(free) char *before = get_text_at(before_path);
 	CLEANUP(free) char *want = NULL;
 	CLEANUP(free) char *after = NULL;
 	CLEANUP(free) char *again = NULL;
@@ -147,12 +126,12 @@ static void check_case(const char *name)
 	fresh();
 	setup.early = has_suffix(name, "-early");
 	if (before)
-		put(file_of(e), 0640, before);
+		put_text(file_of(e), 0640, before);
 	files = count_files(top);
 	ok(change(e, true) > 0, "%s: installed", name);
 	after = written(e);
 	write_golden(after_path, after);
-	want = get(AT_FDCWD, after_path);
+	want = get_text_at(after_path);
 	is_str(after, want, "as it should be");
 	if (before && fstatat(setup.rootfd, file_of(e), &st, 0) == 0)
 		is_int(st.st_mode & 07777, 0640, "the mode is as it was");
@@ -174,7 +153,7 @@ static void check_case(const char *name)
 
 	setup.early = false;
 	ok(change(e, false) > 0, "removed");
-	left = now(has_suffix(file_of(e), "/") ? "none" : file_of(e));
+	left = get_text(has_suffix(file_of(e), "/") ? "none" : file_of(e));
 	is_str(left, before, "every byte is as it was");
 	is_int(count_files(top), files, "no file is left");
 	is_int(change(e, false), 0, "removed again: nothing to do");
@@ -186,7 +165,7 @@ static void check_early_beside_crio(void)
 	const struct engine *podman = engine_find("podman");
 
 	fresh();
-	put("usr/bin/crio", 0755, "#!/bin/sh\n");
+	put_text("usr/bin/crio", 0755, "#!/bin/sh\n");
 	setup.early = true;
 	ok(change(podman, true) < 0 && strstr(err.msg, "CRI-O is installed"), "podman: %s",
 	   err.msg);
@@ -218,12 +197,12 @@ static void check_edited(const char *name, const char *before, const char *edite
 
 	fresh();
 	if (before)
-		put(file_of(e), 0644, before);
+		put_text(file_of(e), 0644, before);
 	if (change(e, true) <= 0)
 		abort();
-	put(file_of(e), 0644, edited);
+	put_text(file_of(e), 0644, edited);
 	ok(change(e, false) > 0, "%s: edited meanwhile", name);
-	left = now(file_of(e));
+	left = get_text(file_of(e));
 	is_str(left, want, "only our part is gone");
 }
 
@@ -250,16 +229,18 @@ static void test_edited(void)
 	setup.force = false;
 }
 
+/* `words`: without the name of the file, which begins the message where it is at fault. */
 static void check_refused(const char *name, const char *text, const char *words)
 {
 	const struct engine *e = engine_find(name);
+	CLEANUP(free) char *message = xasprintf("/%s: %s", file_of(e), words);
 	CLEANUP(free) char *left = NULL;
 
 	fresh();
-	put(file_of(e), 0644, text);
+	put_text(file_of(e), 0644, text);
 	is_int(change(e, true), -1, "%s", text);
-	ok(strstr(err.msg, words), "because %s", words);
-	left = now(file_of(e));
+	is_str(err.msg, message, "the message says why");
+	left = get_text(file_of(e));
 	is_str(left, text, "it stays as it was");
 }
 
@@ -285,8 +266,8 @@ static void test_print(void)
 	struct changes c = {0};
 
 	fresh();
-	put("e/a", 0644, "1\n2\n");
-	put("e/b", 0644, "gone");
+	put_text("e/a", 0644, "1\n2\n");
+	put_text("e/b", 0644, "gone");
 	ok(change_plan_whole(&c, setup.rootfd, "e/a", "1\n3\n", 0, &err) == 0 &&
 		   change_plan_whole(&c, setup.rootfd, "e/b", NULL, 0, &err) == 0 &&
 		   change_plan_whole(&c, setup.rootfd, "c/d", "new\n", 0, &err) == 0,
@@ -300,15 +281,142 @@ static void test_print(void)
 	changes_fini(&c);
 }
 
+#define UNEXPECTED "has unexpected content: it should be one JSON object"
+
 static void test_refused(void)
 {
-	check_refused("docker", "{\"default-runtime\": \"nvidia\"}", "not another wrapper");
-	check_refused("docker", "{\"runtimes\": {\"dfg\": {\"path\": \"/x\"}}}", "not dfg's");
-	check_refused("docker", "{\"runtimes\": []}", "unexpected content");
-	check_refused("docker", "{\"debug\": true", "unexpected content");
-	check_refused("runc", "{\"hooks\": 7}", "unexpected JSON");
-	check_refused("containerd", "root = \"/x\"\n", "version 1");
-	check_refused("containerd", "version = 2\n[grpc]\n", "no effect");
+	const struct engine *docker = engine_find("docker"), *runc = engine_find("runc");
+
+	check_refused("docker", "{\"default-runtime\": \"nvidia\"}",
+		      "the default runtime is nvidia, and dfg-runtime runs runc, not another "
+		      "wrapper: with --opt-in only docker run --runtime dfg uses it");
+	check_refused("docker", "{\"runtimes\": {\"dfg\": {\"path\": \"/x\"}}}",
+		      "has a runtime dfg that is not dfg's");
+	check_refused("docker", "{\"runtimes\": {\"dfg\": {}}}",
+		      "has a runtime dfg that is not dfg's");
+	check_refused("docker", "{\"runtimes\": []}", UNEXPECTED);
+	check_refused("docker", "{\"runtimes\": {\"dfg\": 1}}", UNEXPECTED);
+	check_refused("docker", "{\"debug\": true", UNEXPECTED);
+	check_refused("docker", "[1]", UNEXPECTED);
+	check_refused("runc", "{\"hooks\": 7}", "unexpected JSON at hooks");
+	check_refused("containerd", "root = \"/x\"\n",
+		      "is of version 1, which has no base_runtime_spec: move it to version 2");
+	fresh();
+	put_text(file_of(docker), 0644, "{");
+	is_int(change(docker, false), -1, "a file that is no JSON stays at removal, too");
+	is_str(err.msg, "/etc/docker/daemon.json: " UNEXPECTED, "the message says why");
+	fresh();
+	is_int(change(runc, true), -1, "a bundle has to be there");
+	is_str(err.msg, "/bundle/config.json: there is no bundle", "the message names it");
+	is_int(change(runc, false), 0, "from one that is missing nothing is removed");
+	put_text(file_of(engine_find("containerd")), 0644, "version = 2\n[grpc]\n");
+	is_int(change(engine_find("containerd"), true), -1, "a dump without the change is refused");
+	ok(strstr(err.msg, "no effect"), "the message says so: %s", err.msg);
+}
+
+/* Paths come into files as they are. */
+static void test_paths(void)
+{
+	static const struct {
+		const char *path, *shown;
+	} odd[] = {{"/a\"b/dfg-runtime", "/a\"b/dfg-runtime"},
+		   {"/a\\b/dfg-runtime", "/a\\b/dfg-runtime"},
+		   {"/a\nb/dfg-runtime", "/a?b/dfg-runtime"},
+		   {"/a\xff/dfg-runtime", "/a\xff/dfg-runtime"}};
+	static const char *const of_hook[] = {"podman", "cdi"};
+	static const char *const names[] = {
+		"/usr/share/containers/oci/hooks.d/50-dfg-early.json: a path in it is not UTF-8",
+		"/etc/cdi/dfg.json: a path in it is not UTF-8"};
+	const char *runtime = setup.runtime, *hook = setup.hook;
+
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
+		CLEANUP(free)
+		char *want =
+			xasprintf("/etc/docker/daemon.json: %s cannot be written into a JSON file",
+				  odd[i].shown);
+
+		fresh();
+		setup.runtime = odd[i].path;
+		is_int(change(engine_find("docker"), true), -1,
+		       "a path that JSON would escape is refused: number %zu", i);
+		is_str(err.msg, want, "the message says why");
+	}
+	setup.runtime = runtime;
+	setup.hook = "/\xff/dfg-hook";
+	for (size_t i = 0; i < ARRAY_LEN(of_hook); i++) {
+		is_int(change(engine_find(of_hook[i]), true), -1,
+		       "%s has no paths of other characters", of_hook[i]);
+		is_str(err.msg, names[i], "the message says so");
+	}
+	put_text("bundle/config.json", 0644, "{}");
+	is_int(change(engine_find("runc"), true), -1, "nor has a bundle");
+	is_str(err.msg, "/bundle/config.json: a path of the hook is not UTF-8",
+	       "the message says so");
+	setup.hook = hook;
+	setup.root = "/\xff";
+	is_int(change(engine_find("runc"), true), -1, "nor may dfg's directory have one");
+	setup.root = NULL;
+}
+
+/* ---- files with a hook ---- */
+
+/* Installs it and removes it: the directory above `left` goes, `left` stays. */
+static void check_dirs(const char *engine, const char *gone, const char *left)
+{
+	const struct engine *e = engine_find(engine);
+
+	fresh();
+	ok(change(e, true) > 0 && exists(gone), "%s: its directory is made", engine);
+	ok(change(e, false) > 0 && !exists(gone), "and goes with the file");
+	ok(exists(left), "the one above stays");
+}
+
+static bool json_has(const char *path, const char *words)
+{
+	CLEANUP(free) char *text = get_text(path);
+
+	return text && strstr(text, words);
+}
+
+#define ALWAYS	  "\"always\": true"
+#define ANNOTATED "\"^dfg\\\\.io/inject$\": \"^true$\""
+
+static void test_hooks(void)
+{
+	const struct engine *podman = engine_find("podman"), *cdi = engine_find("cdi");
+	struct engine_setting found = {0};
+
+	check_dirs("podman", "usr/share/containers/oci", "usr/share/containers");
+	check_dirs("cdi", "etc/cdi", "etc");
+	fresh();
+	setup.early = true;
+	is_int(change_file(podman, "etc/one.json", true), 2, "a file can be named");
+	ok(exists("etc/one.json") && exists("etc/50-dfg-early.json"),
+	   "the one that makes JVMs early is beside it");
+	ok(json_has("etc/one.json", ALWAYS) && json_has("etc/50-dfg-early.json", ALWAYS),
+	   "both count for all containers");
+	ok(json_has("etc/50-dfg-early.json", "\"--precreate\"") &&
+		   json_has("etc/50-dfg-early.json", "\"precreate\"") &&
+		   !json_has("etc/50-dfg-early.json", "--asked"),
+	   "that one is called before the container is created");
+	setup.opt_in = true;
+	is_int(change_file(podman, "etc/one.json", true), 2, "both can be for some containers");
+	ok(json_has("etc/one.json", ANNOTATED) && json_has("etc/50-dfg-early.json", ANNOTATED),
+	   "then they ask for the annotation");
+	ok(json_has("etc/50-dfg-early.json", "\"--asked\""), "and the hook is told that it was");
+	ok(!json_has("etc/one.json", "--asked"), "where it cannot see it itself");
+	setup.opt_in = setup.early = false;
+	is_int(change_file(podman, "etc/one.json", true), 2, "without --early that file goes");
+	ok(!exists("etc/50-dfg-early.json"), "it is gone");
+	is_int(change_file(podman, "etc/one.json", false), 1, "the other is removed");
+	ok(exists("etc"), "the directory of a file that was named stays");
+	put_text("etc/50-dfg-early.json", 0644, "{}");
+	engine_find("podman")->read(setup.rootfd, "etc/", &found);
+	ok(!found.early, "without a hook there is none that is early");
+	engine_setting_fini(&found);
+	is_int(change_file(cdi, "etc/device.json", true), 1, "a device's file can be named, too");
+	is_int(change_file(cdi, "etc/device.json", false), 1, "and removed");
+	ok(exists("etc"), "without its directory");
 }
 
 /* A specification of the administrator's own gets the hook, and config.toml stays. */
@@ -322,17 +430,17 @@ static void test_own_spec(void)
 	CLEANUP(free) char *spec = NULL;
 
 	fresh();
-	put(file_of(e), 0644, conf);
-	put("etc/own.json", 0644, own);
+	put_text(file_of(e), 0644, conf);
+	put_text("etc/own.json", 0644, own);
 	is_int(change(e, true), 1, "a specification of the administrator's own");
-	text = now(file_of(e));
+	text = get_text(file_of(e));
 	is_str(text, conf, "config.toml is not touched");
-	spec = now("etc/own.json");
+	spec = get_text("etc/own.json");
 	ok(spec && strstr(spec, "/usr/libexec/dfg/dfg-hook") && strstr(spec, "rlimits"),
 	   "it has the hook");
 	is_int(change(e, false), 1, "removed");
 	free(spec);
-	spec = now("etc/own.json");
+	spec = get_text("etc/own.json");
 	is_str(spec, own, "it is as it was");
 }
 
@@ -343,11 +451,11 @@ static void test_opt_in(void)
 	CLEANUP(free) char *text = NULL;
 
 	fresh();
-	put(file_of(e), 0644, "{\"default-runtime\": \"nvidia\"}");
+	put_text(file_of(e), 0644, "{\"default-runtime\": \"nvidia\"}");
 	setup.opt_in = true;
 	is_int(change(e, true), 1, "opt-in beside another wrapper");
 	setup.opt_in = false;
-	text = now(file_of(e));
+	text = get_text(file_of(e));
 	is_str(text, "{\"runtimes\":{\"dfg\":{" RUNTIME "}},\"default-runtime\": \"nvidia\"}",
 	       "the default stays");
 	e->read(setup.rootfd, file_of(e), &found);
@@ -401,9 +509,9 @@ static void test_engine_names(void)
 	ok(!engine_is_present(setup.rootfd, podman), "nothing is installed yet");
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
 		fresh();
-		put(programs[i], 0644, "");
+		put_text(programs[i], 0644, "");
 		ok(!engine_is_present(setup.rootfd, podman), "/%s is no program", programs[i]);
-		put(programs[i], 0755, "");
+		put_text(programs[i], 0755, "");
 		ok(engine_is_present(setup.rootfd, podman), "/%s is one", programs[i]);
 		ok(!engine_is_present(setup.rootfd, engine_find("runc")),
 		   "an engine whose program is unknown is not present");
@@ -419,7 +527,7 @@ static void check_read(const char *engine, const char *file, const char *text, c
 	CLEANUP(free) char *path = want ? xasprintf("/%s", file) : NULL;
 
 	fresh();
-	put(file, 0644, text);
+	put_text(file, 0644, text);
 	engine_read_setting(setup.rootfd, engine_find(engine), &s);
 	if (!s.file)
 		engine_find(engine)->read(setup.rootfd, file, &s);
@@ -479,19 +587,20 @@ static void test_read(void)
 
 int main(void)
 {
-	if (!mkdtemp(top))
-		abort();
-	memcpy(program, top, strlen(top));
+	scratch_make();
+	snprintf(program, sizeof(program), "%s/bin/containerd", top);
 	check_cases();
 	check_early_beside_crio();
 	test_edited();
 	test_print();
 	test_refused();
+	test_paths();
+	test_hooks();
 	test_own_spec();
 	test_opt_in();
 	test_settings();
 	test_engine_names();
 	test_read();
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	return tap_done();
 }

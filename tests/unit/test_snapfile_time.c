@@ -99,6 +99,22 @@ static void test_life(void)
 	is_at(B, SNAPFILE_LATEST, "9", "and at last");
 }
 
+/* Names what goes by where it starts. */
+static void test_gone_elsewhere(void)
+{
+	static const uint64_t gone[] = {0, A - 1, A + 1, A + 63, A + 64, UINT64_MAX};
+	CLEANUP(str_fini) struct str s = {0};
+
+	head(&s, 100, 0);
+	code(&s, A, 64, 1);
+	sm_done_at(&s, 110);
+	head(&s, 200, SNAP_DELTA);
+	sm_gone(&s, gone, ARRAY_LEN(gone));
+	sm_done_at(&s, 210);
+	begin(&s);
+	is_at(A, SNAPFILE_LATEST, "1", "addresses in code, or of no code, end none");
+}
+
 /* Code that a writer had not finished goes and comes again in one delta: it is the same if its
  * contents are. */
 static void test_again(void)
@@ -288,6 +304,7 @@ static void test_many(void)
 int main(void)
 {
 	test_life();
+	test_gone_elsewhere();
 	test_again();
 	test_whole();
 	test_methods();

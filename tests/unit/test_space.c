@@ -45,6 +45,114 @@ static void test_overlap(void)
 	ok(space_find(space_process(sp, 2), 0x1000) == NULL, "another process has none");
 }
 
+/* Edges that touch, and what is inside of what. */
+static void test_edges(void)
+{
+	static const struct {
+		uint64_t start, len;
+		const char *want, *check;
+	} rows[] = {
+		{0x1000, 0x1000, "1000-2000+0 b, 2000-4000+10 a, ", "one that ends at its start"},
+		{0x4000, 0x1000, "2000-4000+10 a, 4000-5000+0 b, ", "one that starts at its end"},
+		{0x2000, 0x2000, "2000-4000+0 b, ", "one in its place"},
+		{0x2000, 0x800, "2000-2800+0 b, 2800-4000+810 a, ", "one over its start"},
+		{0x3800, 0x800, "2000-3800+10 a, 3800-4000+0 b, ", "one over its end"},
+		{0x1800, 0x1000, "1800-2800+0 b, 2800-4000+810 a, ", "one from before its start"},
+		{0x3800, 0x1000, "2000-3800+10 a, 3800-4800+0 b, ",
+		 "one that goes on after its end"},
+		{0x1800, 0x3000, "1800-4800+0 b, ", "one around it"},
+		{0x3000, 0, "2000-4000+10 a, ", "an empty one"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(space_free) struct space *sp = space_new();
+
+		space_map(sp, 1, 0x2000, 0x2000, 0x10, true, "a");
+		space_map(sp, 1, rows[i].start, rows[i].len, 0, true, "b");
+		is_layout(sp, 1, rows[i].want, rows[i].check);
+	}
+}
+
+static void test_kinds(void)
+{
+	static const struct {
+		const char *path;
+		bool anonymous;
+	} rows[] = {
+		{"//anon", true},
+		{"[anon:heap]", true},
+		{"/memfd:x (deleted)", true},
+		{"/anon_hugepage", true},
+		{"/dev/zero", true},
+		{"/SYSV00000000", true},
+		{"", true},
+		{"/lib/libc.so.6", false},
+		{"[vdso]", false},
+		{"/home/x/anon_huge", false},
+		{"[heap]", false},
+	};
+	CLEANUP(space_free) struct space *sp = space_new();
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct mapping *m;
+
+		space_map(sp, 1, 0x1000, 0x1000, 0, i % 2, rows[i].path);
+		m = space_find(space_process(sp, 1), 0x1fff);
+		is_int(m->anonymous, rows[i].anonymous, "\"%s\" is %s", rows[i].path,
+		       rows[i].anonymous ? "memory without a file" : "a file or the kernel's");
+		is_int(m->exec, i % 2, "what it may be used for is kept");
+		is_str(space_path(sp, m->path), rows[i].path, "so is its path");
+	}
+	ok(!space_find(space_process(sp, 1), 0xfff), "an address below is in no mapping");
+	ok(!space_find(space_process(sp, 1), 0x2000), "nor is the one after its last");
+}
+
+static void test_generations(void)
+{
+	CLEANUP(space_free) struct space *sp = space_new();
+	uint32_t first = space_process(sp, 1)->generation, second;
+
+	ok(space_process(sp, 1)->new, "a process that was not seen before is new");
+	ok(space_process(sp, 2)->generation != first, "no two have the same addresses");
+	is_int(space_process(sp, 1)->generation, first, "looking at it changes nothing");
+	space_map(sp, 1, 0x1000, 0, 0, true, "a");
+	is_int(space_process(sp, 1)->generation, first, "nor does an empty mapping");
+	space_map(sp, 1, 0x1000, 1, 0, true, "a");
+	second = space_process(sp, 1)->generation;
+	ok(second != first, "a mapping does");
+	space_exec(sp, 1);
+	ok(space_process(sp, 1)->generation != second, "so does an exec");
+	second = space_process(sp, 1)->generation;
+	space_fork(sp, 3, 1, 3, 1, false);
+	ok(space_process(sp, 3)->generation != second && space_process(sp, 3)->new,
+	   "a child without its parent's mappings has its own");
+}
+
+/* A thread id that is used again is one thread, which keeps what the caller counted. */
+static void test_thread_again(void)
+{
+	CLEANUP(space_free) struct space *sp = space_new();
+	struct thread *t;
+
+	space_comm(sp, 1, 1, "main");
+	t = space_thread(sp, 1, 2);
+	t->number = 3;
+	t->samples = 4;
+	t->complete = 2;
+	t->code = true;
+	t->mark = 9;
+	is_int(space_thread_count(sp), 3, "the idle task and two threads are known");
+	space_fork(sp, 1, 1, 2, 1, true);
+	is_int(space_thread_count(sp), 3, "a thread that begins again is the same");
+	t = space_thread(sp, 1, 2);
+	ok(t->number == 3 && t->samples == 4 && t->complete == 2 && t->code,
+	   "what was counted of it is kept");
+	is_int(t->mark, 0, "its mark is not, since its name has changed");
+	is_int(space_thread_at(sp, 2)->tid, 2, "threads are listed in the order they were seen");
+	space_comm(sp, 5, 2, "moved");
+	is_int(space_thread(sp, 1, 2)->pid, 5, "a name tells whose thread it is now");
+}
+
 static void test_fork_exec(void)
 {
 	CLEANUP(space_free) struct space *sp = space_new();
@@ -123,6 +231,10 @@ static void test_many(void)
 int main(void)
 {
 	test_overlap();
+	test_edges();
+	test_kinds();
+	test_generations();
+	test_thread_again();
 	test_fork_exec();
 	test_threads();
 	test_many();

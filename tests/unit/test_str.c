@@ -66,6 +66,11 @@ static void test_clean(void)
 		{"cut sequence", "a\xe2\x82", "a??"},
 		{"lone continuation", "\x80z", "?z"},
 		{"wrong continuation", "\xe2\x28\xa1", "?(?"},
+		{"surrogates' end", "\xed\xbf\xbf", "???"},
+		{"overlong two", "\xc1\xbf", "??"},
+		{"overlong four", "\xf0\x8f\xbf\xbf", "????"},
+		{"cut before the end", "\xf0\x9f\x98", "???"},
+		{"text after others", "\xc3\xa9 a", "\xc3\xa9 a"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -73,6 +78,47 @@ static void test_clean(void)
 
 		str_add_clean(&s, cases[i].in, strlen(cases[i].in));
 		is_str(s.buf, cases[i].out, "clean: %s", cases[i].name);
+	}
+}
+
+/* Code points at both sides of each limit. */
+static void test_limits(void)
+{
+	static const struct {
+		uint32_t c;
+		bool clean;
+	} t[] = {
+		{0x1f, false},	  {0x20, true},	   {0x7e, true},     {0x7f, false},
+		{0x80, false},	  {0x9f, false},   {0xa0, true},     {0xac, true},
+		{0xad, false},	  {0xae, true},	   {0x61b, true},    {0x61c, false},
+		{0x61d, true},	  {0x7ff, true},   {0x800, true},    {0x200a, true},
+		{0x200b, false},  {0x200f, false}, {0x2010, true},   {0x2027, true},
+		{0x2028, false},  {0x202e, false}, {0x202f, true},   {0x205f, true},
+		{0x2060, false},  {0x206f, false}, {0x2070, true},   {0xd7ff, true},
+		{0xe000, true},	  {0xfefe, true},  {0xfeff, false},  {0xff00, true},
+		{0xfff8, true},	  {0xfff9, false}, {0xfffb, false},  {0xfffc, true},
+		{0xffff, true},	  {0x10000, true}, {0xdffff, true},  {0xe0000, false},
+		{0xe007f, false}, {0xe0080, true}, {0x10ffff, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(str_fini) struct str s = {0};
+		uint32_t c = t[i].c;
+		char in[5] = "";
+
+		if (c < 0x80)
+			sprintf(in, "%c", (int)c);
+		else if (c < 0x800)
+			sprintf(in, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
+		else if (c < 0x10000)
+			sprintf(in, "%c%c%c", 0xe0 | c >> 12, 0x80 | (c >> 6 & 0x3f),
+				0x80 | (c & 0x3f));
+		else
+			sprintf(in, "%c%c%c%c", 0xf0 | c >> 18, 0x80 | (c >> 12 & 0x3f),
+				0x80 | (c >> 6 & 0x3f), 0x80 | (c & 0x3f));
+		str_add_clean(&s, in, strlen(in));
+		is_str(s.buf, t[i].clean ? in : "?", "U+%04X is %s", c,
+		       t[i].clean ? "kept" : "replaced");
 	}
 }
 
@@ -120,6 +166,17 @@ static void test_numbers(void)
 	ok(!parse_hex("", 0, &n) && !parse_hex("0x1", 3, &n) &&
 		   !parse_hex("00000000000000001", 17, &n),
 	   "not hexadecimal");
+	for (const char *c = "/:@G`g"; *c; c++)
+		ok(!parse_hex(c, 1, &n), "not hexadecimal: '%c'", *c);
+	for (int i = 0; i < 16; i++) {
+		char digit[2] = {"0123456789abcdef"[i]};
+
+		ok(parse_hex(digit, 1, &n) && n == (uint64_t)i, "hexadecimal: '%s'", digit);
+	}
+	ok(parse_hex("AF", 2, &n) && n == 0xaf, "hexadecimal in capitals");
+	ok(parse_pid("1", &pid) && pid == 1, "the smallest pid");
+	ok(parse_u64("0", &n) && n == 0, "nothing is a number, too");
+	ok(!parse_u64("/", &n) && !parse_u64(":", &n), "what is beside the digits is none");
 }
 
 static void test_ends(void)
@@ -144,6 +201,7 @@ int main(void)
 	test_building();
 	test_growing();
 	test_clean();
+	test_limits();
 	test_clean_all();
 	test_numbers();
 	test_ends();

@@ -274,6 +274,26 @@ static void print_two(const void *arg)
 	summary_json_end(two, 2);
 }
 
+static void print_numbers(const void *arg)
+{
+	json_t *all[2];
+	size_t count = *(const size_t *)arg;
+
+	for (size_t i = 0; i < count; i++)
+		all[i] = json_pack("{sf}", "n", 1.23456789);
+	summary_json_end(all, count);
+}
+
+static void test_json_digits(void)
+{
+	for (size_t count = 1; count <= 2; count++) {
+		CLEANUP(free) char *text = printed_by(print_numbers, &count);
+
+		ok(strstr(text, "\"n\": 1.23457\n"), "numbers of %zu summaries have six digits",
+		   count);
+	}
+}
+
 static void print_json_merged(const void *arg)
 {
 	static struct input two[2] = {{.path = (char *)"/a"}, {.path = (char *)"/b"}};
@@ -409,6 +429,7 @@ int main(void)
 	test_paths();
 	test_json();
 	test_json_of_many();
+	test_json_digits();
 	test_changes();
 	test_changes_json();
 	return tap_done();

@@ -71,7 +71,7 @@ static void make(struct str *s)
 	sm_method(s, 2, "a.B.inlined", "B.java");
 	sm_method(s, 5, "a.B.loop;", "B.java");
 	compiled(s, 0x7000000, 1, 0);
-	compiled(s, 0x7000100, 77, SNAP_BETWEEN);
+	compiled(s, 0x7000100, 4, SNAP_BETWEEN);
 	blob(s, 0x7001000, SNAP_INTERPRETER, "Interpreter");
 	blob(s, 0x7002000, SNAP_STUBS, "StubRoutines;");
 	blob(s, 0x7003000, SNAP_NATIVE, "native");
@@ -137,12 +137,18 @@ static void test_code(void)
 		{0x7000080, 50, "a.B.outer", FRAME_JAVA, "an earlier time has the earlier code"},
 		{0x7004080, 250, "a.B.outer", FRAME_JAVA, "a later code has the same method"},
 	};
+	static const uint64_t single[] = {0x7001000, 0x7002008, 0x7002010, 0x7003000,
+					  0x7008000, 0x7008200, 0x7010000};
+	const uint32_t *frames;
 
 	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
 		is_frame(frame_at(JVM, t[i].addr, t[i].time), t[i].name, t[i].kind, t[i].what);
 		is_frame(frame_at(JVM, t[i].addr, t[i].time), t[i].name, t[i].kind,
 			 "the second time it is the same");
 	}
+	for (size_t i = 0; i < ARRAY_LEN(single); i++)
+		is_int(symbolize_frames(sy, space_process(space, JVM), single[i], 50, &frames), 1,
+		       "what is no compiled method is one frame");
 	is_frame(frame_at(OTHER, 0x7000080, 50), "[anon]", FRAME_UNKNOWN,
 		 "another process has no code");
 }
@@ -219,6 +225,8 @@ static void test_files(void)
 	is_str(frames_module(stacks_frames(stacks),
 			     stacks_frame(stacks, symbolize_native(sy, p, 0x100010))->module),
 	       "/lib/libmade.so", "a frame has its module");
+	is_int(stacks_frame(stacks, symbolize_native(sy, p, 0x100010))->line, 0,
+	       "a function of a file has no line");
 	ok(symbolizer_native(sy, p, 0x100010, &cfi, &offset) && cfi, "a file has call frames");
 	is_int(offset, 0x1010, "the offset counts from the mapping's");
 	ok(symbolizer_native(sy, p, 0x300010, &cfi, &offset) && !cfi, "no file has no call frames");

@@ -14,42 +14,20 @@
 
 #include "common/fs.h"
 #include "common/proc.h"
+#include "lib/actor.h"
+#include "lib/hookrecord.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 #include "record/perf.h"
 
-static char top[] = "/tmp/dfg-targets.XXXXXX";
 static char *root;
 static struct err err;
-
-static char *path_of(const char *name)
-{
-	return xasprintf("%s/%s", top, name);
-}
-
-static bool exists(const char *name)
-{
-	CLEANUP(free) char *path = path_of(name);
-
-	return access(path, F_OK) == 0;
-}
 
 static unsigned mode_of(const char *path)
 {
 	struct stat st = {0};
 
 	return stat(path, &st) < 0 ? 0 : st.st_mode & 07777;
-}
-
-static pid_t sleeper(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	return pid;
 }
 
 /* A process that maps a file called libjvm.so when it gets a byte, and then sends one. */
@@ -96,32 +74,14 @@ static void become_jvm(struct later *l)
 
 static void end(pid_t pid)
 {
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
-
-/* Writes the hook's record of a container whose only process is pid. */
-static void put_record_of(const char *id, pid_t pid, const char *annotations)
-{
-	CLEANUP(close_fd) int procfd = proc_open(pid, &err);
-	CLEANUP(free) char *dir = xasprintf("%s/containers/%s", root, id), *text = NULL;
-	CLEANUP(close_fd) int fd = fs_make_dirs(dir, 0700, &err);
-	uint64_t ticks;
-	char boot[37];
-
-	if (proc_start_time(procfd, &ticks, &err) < 0 || proc_boot_id(boot, &err) < 0)
-		abort();
-	text = xasprintf("{\"pid\":%d,\"boot_id\":\"%s\",\"start_time\":%llu,\"annotations\":{%s}}",
-			 (int)pid, boot, (unsigned long long)ticks, annotations);
-	if (fs_replace_file(fd, "state.json", 0600, text, strlen(text), &err) < 0)
-		abort();
+	actor_end(pid);
 }
 
 static void put_record(const char *id, pid_t pid)
 {
 	CLEANUP(free) char *name = xasprintf("\"nerdctl/name\":\"shop-%s\"", id);
 
-	put_record_of(id, pid, name);
+	hookrecord_put(id, pid, name);
 }
 
 static struct record_config config_of(char *const *names, size_t count)
@@ -134,7 +94,7 @@ static struct record_config config_of(char *const *names, size_t count)
 
 static void test_find(void)
 {
-	pid_t pids[] = {sleeper(), sleeper()};
+	pid_t pids[] = {actor_idle(), actor_idle()};
 	CLEANUP(free) char *first = xasprintf("%d", (int)pids[0]);
 	CLEANUP(free) char *second = xasprintf("%d", (int)pids[1]);
 	char *names[] = {first, second, first}, *web[] = {(char *)"web", (char *)"shop-web"};
@@ -170,7 +130,7 @@ static void test_find(void)
 
 static void test_not_found(void)
 {
-	pid_t pid = sleeper();
+	pid_t pid = actor_idle();
 	CLEANUP(free) char *text = xasprintf("%d", (int)pid);
 	char *names[] = {text, (char *)"4194304"}, *word[] = {(char *)"nobody"};
 	struct record_config c = config_of(names, 2);
@@ -224,8 +184,8 @@ static void test_pod(void)
 {
 	struct later a = later_jvm(), b = later_jvm();
 
-	put_record_of("pod-a", a.pid, POD("a"));
-	put_record_of("pod-b", b.pid, POD("b"));
+	hookrecord_put("pod-a", a.pid, POD("a"));
+	hookrecord_put("pod-b", b.pid, POD("b"));
 	check_pod(0);
 	become_jvm(&b);
 	check_pod(1);
@@ -240,7 +200,7 @@ static void test_all(void)
 {
 	struct record_config c = {.root = root, .all = true};
 	struct later with = later_jvm();
-	pid_t without = sleeper();
+	pid_t without = actor_idle();
 	size_t mine = 0, lacking = 0;
 	struct targets t;
 
@@ -270,7 +230,7 @@ static void test_prepare(void)
 	CLEANUP(free) char *out = path_of("out"), *dir = path_of("out/session");
 	CLEANUP(free)
 	char *again = xasprintf("there is a session in %s already; give another --output", out);
-	pid_t pid = sleeper();
+	pid_t pid = actor_idle();
 	char *names[] = {(char *)"web"};
 	struct record_config c = config_of(names, 1);
 	struct target *at;
@@ -311,7 +271,7 @@ static void test_prepare(void)
 
 static void test_host(void)
 {
-	pid_t pid = sleeper();
+	pid_t pid = actor_idle();
 	CLEANUP(free) char *text = xasprintf("%d", (int)pid), *out = path_of("host");
 	CLEANUP(free) char *more = path_of("host/more");
 	char *names[] = {text};
@@ -342,7 +302,7 @@ static void test_host(void)
 
 static void test_several(void)
 {
-	pid_t pids[] = {sleeper(), sleeper()};
+	pid_t pids[] = {actor_idle(), actor_idle()};
 	CLEANUP(free) char *out = path_of("several"), *below = path_of("several/shop-one");
 	char *names[] = {(char *)"one", (char *)"two"};
 	struct record_config c = config_of(names, 2);
@@ -351,9 +311,11 @@ static void test_several(void)
 	put_record("one", pids[0]);
 	put_record("two", pids[1]);
 	c.output = out;
-	if (targets_find(&c, &t, &err) != RECORD_OK)
+	if (mkdir(out, 0755) < 0 || mkdir(below, 0755) < 0 ||
+	    targets_find(&c, &t, &err) != RECORD_OK)
 		abort();
-	is_int(targets_prepare(&t, &c, &err), 0, "directories of several targets are made");
+	is_int(targets_prepare(&t, &c, &err), 0,
+	       "directories of several targets are made, but for one that is there");
 	is_str(t.list[0].outdir, below, "each has one below --output, by its name");
 	ok(exists("several/shop-one/session") && exists("several/shop-two/session"),
 	   "with a session in each");
@@ -367,6 +329,13 @@ static void test_several(void)
 	is_int(targets_prepare(&t, &c, &err), -1, "a directory that cannot be made is an error");
 	is_str(err.msg, "make /proc/none: No such file or directory", "the message names it");
 	targets_fini(&t);
+	c.name_count = 2;
+	if (targets_find(&c, &t, &err) != RECORD_OK)
+		abort();
+	is_int(targets_prepare(&t, &c, &err), -1, "so it is for several containers");
+	is_str(err.msg, "make /proc/none/shop-one: No such file or directory",
+	       "the message names that of the first");
+	targets_fini(&t);
 	end(pids[0]);
 	end(pids[1]);
 }
@@ -378,7 +347,7 @@ static void test_default_directory(void)
 	CLEANUP(free) char *by_name = xasprintf("%s/by-name", root);
 	char *names[] = {(char *)"web"}, to[64] = "";
 	struct record_config c = config_of(names, 1);
-	pid_t pid = sleeper();
+	pid_t pid = actor_idle();
 	struct targets t;
 	const char *stamp;
 
@@ -460,7 +429,7 @@ static void test_stack_bytes(void)
 
 static void test_refresh(void)
 {
-	pid_t pid = sleeper();
+	pid_t pid = actor_idle();
 	CLEANUP(free) char *text = xasprintf("%d", (int)pid), *out = path_of("refresh");
 	char *names[] = {text};
 	struct record_config c = config_of(names, 1);
@@ -528,8 +497,7 @@ static void test_new_jvm(void)
 
 int main(void)
 {
-	if (!mkdtemp(top))
-		abort();
+	scratch_make();
 	root = path_of("root");
 	test_find();
 	test_not_found();
@@ -544,6 +512,6 @@ int main(void)
 	test_refresh();
 	test_new_jvm();
 	free(root);
-	fs_remove_tree(AT_FDCWD, top);
+	scratch_remove();
 	return tap_done();
 }

@@ -271,6 +271,33 @@ static void test_rethrow(void)
 	is_stack(&t, "cb2b85 c90090 " BOTTOM, "  at once");
 }
 
+/* The address that threw is in rdx, the handler in one of four registers. */
+static void test_thrown(void)
+{
+	static const struct {
+		unsigned number;
+		uint64_t handler;
+		bool thrown;
+	} t[] = {
+		{UNWIND_RAX, METHOD + 0x90, true},  {UNWIND_RBX, METHOD + 0x90, true},
+		{UNWIND_R8, METHOD + 0x90, true},   {UNWIND_R10, METHOD + 0x90, true},
+		{UNWIND_RCX, METHOD + 0x90, false}, {UNWIND_RBX, METHOD, true},
+		{UNWIND_RBX, METHOD + 0xff, true},  {UNWIND_RBX, METHOD + 0x100, false},
+		{UNWIND_RBX, METHOD - 1, false},    {UNWIND_RBX, CALLER + 0x90, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct thread s = at(UNWIND + 0x35, 1);
+
+		s.stack[3] = UP;
+		bottom(&s, 4);
+		unwind_set(&s.regs, UNWIND_RDX, RET);
+		unwind_set(&s.regs, t[i].number, t[i].handler);
+		is_stack(&s, t[i].thrown ? "cb2a35 c9003f " BOTTOM : "cb2a35 " BOTTOM,
+			 "a handler is in the code that threw, and in one of some registers");
+	}
+}
+
 static void test_adapters(void)
 {
 	struct thread t = at(ADAPTER + 8, 1);
@@ -301,6 +328,7 @@ int main(void)
 	test_stub_callers();
 	test_exception_blob();
 	test_rethrow();
+	test_thrown();
 	test_adapters();
 	snapfile_free(snapshot);
 	return tap_done();

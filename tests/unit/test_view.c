@@ -106,6 +106,20 @@ static void test_busy(void)
 	}
 }
 
+/* A collection ends with its frame. */
+static void test_after_collection(void)
+{
+	CLEANUP(view_fini) struct view v = {0};
+	struct stacks *s = stacks_of("VM_Thread;a::b 1\n"
+				     "VM_Thread;VM_GenCollectForAllocation::doit;a::b 2\n"
+				     "VM_Thread;c::d 4\n");
+
+	view_make(s, &all, &v);
+	is_int((int64_t)v.busy[BUSY_GC], 2, "a collection's samples are the collector's");
+	is_int((int64_t)v.busy[BUSY_JVM], 5, "those before and after it are the JVM's");
+	stacks_free(s);
+}
+
 static void test_threads(void)
 {
 	CLEANUP(view_fini) struct view v = {0};
@@ -262,6 +276,7 @@ int main(void)
 	test_rows();
 	test_how();
 	test_busy();
+	test_after_collection();
 	test_threads();
 	test_calls();
 	test_seen();
