@@ -67,6 +67,42 @@ done
 is "dfg-setup needs no root for a dry run" \
 	"$(dfg-setup remove docker --dry-run --file "$top/daemon.json" >"$top/out" 2>&1; echo $?)" 0
 
+# ---- what needs root ----
+# Copies, since nobody may be unable to enter the folder that they were built in.
+chmod 711 "$top"
+mkdir "$top/bin"
+cp "$BUILD/bin/dfg-trigger" "$BUILD/bin/dfg-setup" "$BUILD/bin/dfg-doctor" "$top/bin"
+# as_user COMMAND…: as nobody, where this is root.
+as_user() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+as_nobody() { # COMMAND STATUS MESSAGE ARGUMENT…
+	local command=$1 status=$2 message=$3
+	shift 3
+	is "$command $* without root" "$(as_user "$top/bin/$command" "$@" 2>&1 >"$top/out" </dev/null; echo "status $?")" \
+		"$command: $message"$'\n'"status $status"
+}
+as_nobody dfg-trigger 5 "listing other users' processes needs root: run it with sudo" --list
+as_nobody dfg-trigger 5 "listing other users' processes needs root: run it with sudo" --list --json
+as_nobody dfg-setup 5 "changing an engine's configuration needs root: run it with sudo" install docker
+as_nobody dfg-setup 5 "changing an engine's configuration needs root: run it with sudo" remove docker
+as_nobody dfg-doctor 5 "looking into a container needs root: run it with sudo" web
+is "  but reports on the machine" "$(grep -c '^  no    rights     not root → run it with sudo$' "$top/out")" 1
+as_user "$top/bin/dfg-setup" status podman --json >"$top/out" 2>&1
+is "dfg-setup needs no root for a status, but for running containers" \
+	"$(jq -r '[.findings[] | select(.about == "selection" or .about == "running") | .about] | unique | join(" ")' "$top/out")" selection
+
+# ---- the configuration beside the programs ----
+mkdir -p "$top/own/bin" "$top/own/libexec"
+cp "$BUILD/bin/dfg-trigger" "$top/own/bin"
+echo 'source=nonsense' >"$top/own/libexec/dfg.conf"
+is "dfg-trigger reads dfg.conf" "$("$top/own/bin/dfg-trigger" --root "$top/r" nobody-of-this-name 2>&1 >/dev/null | head -n 1)" \
+	"dfg-trigger: warning: $top/own/libexec/dfg.conf: line 1: invalid value of source: \`nonsense\`"
+
 # ---- what they accept ----
 printf 'main;a 3\nmain;b 1\n' >"$top/before"
 printf 'main;a 1\nmain;b 3\n' >"$top/after"

@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# dfg-trigger --replay: a session that was made by hand, in every format, without root.
+. "$(dirname "$0")/../lib/tap.sh"
+need python3
+here=$TOP/tests/golden/replay
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fakeperf=$BUILD/tools/fakeperf
+
+# make NAME: a session in $work/NAME
+make() {
+	mkdir -p "$work/$1/session/maps"
+	cp "$here/session.json" "$work/$1/session"
+	"$fakeperf" make 4242 "$work/$1/session/perf.data"
+	"$fakeperf" map >"$work/$1/session/maps/perf-4242.map"
+}
+replay() { "$BUILD/bin/dfg-trigger" --replay "$@"; }
+# run ARGUMENTS…: with stdout, stderr and status in files
+run() { replay "$@" >"$work/out" 2>"$work/err"; echo $? >"$work/status"; }
+status() { cat "$work/status"; }
+printed() { sed "s|$work|WORK|g" "$1"; }
+same() { [ -z "${UPDATE:-}" ] || printed "$2" >"$here/$1"; diff -u "$here/$1" <(printed "$2"); }
+
+
+formats=svg,html,folded,pprof,speedscope,firefox,json,perf-map
+make web
+cp -a "$work/web/session" "$work/before"
+run -f $formats "$work/web/session"
+is 'a session is drawn in all formats' "$(status)" 0
+ok 'the summary is as expected' same summary "$work/out"
+is 'nothing is said besides' "$(cat "$work/err")" ''
+is 'the graphs are beside the session, and nothing else' "$(ls -A "$work/web" | tr '\n' ' ')" \
+	'flame.firefox.json flame.folded flame.html flame.json flame.pb.gz flame.speedscope.json flame.svg perf-map.tar session '
+ok 'the session is as it was' diff -r "$work/before" "$work/web/session"
+
+# Every format says the same.
+ok 'folded' diff -u "$here/folded" "$work/web/flame.folded"
+ok 'pprof' diff -u "$here/folded" <("$BUILD/tools/draw" folded <"$work/web/flame.pb.gz")
+for format in json firefox speedscope; do
+	file=$work/web/flame.$format.json
+	ok "$format" diff -u "$here/folded" \
+		<("$TOP/tests/tools/exports.py" $format "${file/.json.json/.json}" 10.101 | LC_ALL=C sort)
+done
+for format in svg html; do
+	ok "$format has the container, the machine and the time" \
+		grep -q 'shop/web-1/app: 1.5 s at 99 Hz' "$work/web/flame.$format"
+done
+ok 'svg has all samples' grep -q '>all (6 samples, 100%)<' "$work/web/flame.svg"
+is 'perf-map of a session without a JVM is empty' "$(tar -tf "$work/web/perf-map.tar")" ''
+
+run --json -f folded,json -o "$work/elsewhere" "$work/web/session"
+is 'a session is drawn elsewhere' "$(status)" 0
+is 'the formats that are asked for' "$(ls -A "$work/elsewhere" | tr '\n' ' ')" 'flame.folded flame.json '
+ok 'and no others in the summary as JSON, which is as expected' same summary.json <(sed 's/"post_ms": [0-9]*/"post_ms": 0/' "$work/out")
+make second
+run --json -f folded "$work/web/session" "$work/second/session"
+is 'two sessions have one summary' "$(python3 -c 'import json, sys
+print([(r["container"]["name"], r["samples"]) for r in json.load(sys.stdin)["recordings"]])' <"$work/out")" \
+	"[('app', 6), ('app', 6)]"
+is 'each has its graph beside it' "$(cmp "$work/web/flame.folded" "$work/second/flame.folded" && echo same)" same
+
+# ---- pushing ----
+unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY
+mkfifo "$work/port"
+python3 -c 'import gzip, http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        print(self.path.split("%7B")[0], b"get" in gzip.decompress(body))
+    def log_message(self, *_):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+with open(sys.argv[1], "w") as f:
+    print(server.server_port, file=f)
+server.handle_request()' "$work/port" >"$work/pushed" &
+read -r port <"$work/port"
+run -f folded --push "http://127.0.0.1:$port" "$work/second/session"
+wait $!
+is 'a session is pushed' "$(status)" 0
+is 'the server gets its profile' "$(cat "$work/pushed")" '/ingest?format=pprof&spyName=dfg&name=app True'
+rm "$work"/second/flame.*
+run -f folded --push "http://127.0.0.1:$port" "$work/second/session"
+is 'where there is no server it fails' "$(status)" 1
+ok 'with a message' grep -q "push to http://127.0.0.1:$port" "$work/err"
+is 'but the graphs stay' "$(ls -A "$work/second" | tr '\n' ' ')" 'flame.folded flame.pb.gz session '
+
+# ---- what fails ----
+run --json -f folded "$work/second/session" "$work/none" "$work/web/session"
+is 'a session that does not exist fails' "$(status)" 1
+is 'in one line' "$(printed "$work/err")" 'dfg-trigger: open session WORK/none: No such file or directory'
+is 'and prints no part of a summary' "$(cat "$work/out")" ''
+make bare
+rm "$work/bare/session/perf.data"
+rm -f "$work/second/flame.folded"
+run -f folded "$work/bare/session" "$work/second/session"
+is 'a session without a recording fails' "$(status)" 1
+is 'and says that it is kept' "$(printed "$work/err" | grep -c 'WORK/bare/session\|perf.data')" 1
+ok 'sessions after it are not drawn' test ! -e "$work/second/flame.folded"
+is 'nothing is left of its graph' "$(ls -A "$work/bare")" session
+make empty
+head -c 512 "$work/web/session/perf.data" >"$work/empty/session/perf.data"
+run -f folded "$work/empty/session"
+is 'a recording without a sample is drawn' "$(status)" 0
+is 'with a warning' "$(cat "$work/err")" \
+	'dfg-trigger: warning: no sample of shop/web-1/app: its processes used no CPU in this time'
+make cut
+head -c -24 "$work/web/session/perf.data" >"$work/cut/session/perf.data"
+run -f folded "$work/cut/session"
+is 'a recording that was cut is drawn' "$(status)" 0
+ok 'the summary says how much is missing' grep -q '^  damaged      [0-9]* bytes at the end' "$work/out"
+run -f folded -o "$work/web/session/perf.data" "$work/web/session"
+is 'a directory that cannot be made fails' "$(status)" 1
+tap_done
