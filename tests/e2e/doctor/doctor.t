@@ -109,7 +109,7 @@ sh -c 'ulimit -n 64; exec "$@"' - "$DOCTOR" --json nodyn >"$SHOP/out"
 is "few descriptors" "$(state container processes)" note
 shop_stop nodyn
 
-SHOP_JQ='.process.args = ["/bin/sleep", "60"]'
+SHOP_JQ='.process.args = ["/bin/sleep", "infinity"]'
 bundle_dir=$SHOP/native
 mkdir -p "$bundle_dir"
 BUNDLE_JQ=$SHOP_JQ BUNDLE_HOOK='' bundle_make "$bundle_dir" host true

@@ -18,9 +18,6 @@ pid=$(bundle_pid "$(hook_id f)")
 hook_state "$pid" f >"$S/state"
 hook_state 0 f stopped >"$S/stopped"
 
-# What poststop does is not a matter of time here: a busy machine may need more than 250 ms.
-echo 'budget_ms = 4000' >"$S/conf"
-
 inside() { awk '$5 ~ "^/dev/dfg" {print $5}' "/proc/$pid/mountinfo" | sort | tr '\n' ' '; }
 names() { ls -d "/proc/$pid/root/dev"/dfg* 2>/dev/null | wc -l; }
 all="/dev/dfg /dev/dfg-ctl /dev/dfg-out "
@@ -39,7 +36,7 @@ reset() {
 		nsenter -t "$pid" -m /umount "/dev/$m" 2>/dev/null
 	done
 	rmdir "/proc/$pid/root/dev"/dfg* 2>/dev/null
-	hook_feed --conf "$S/conf" <"$S/stopped"
+	hook_feed <"$S/stopped"
 }
 
 # fault CALL WHAT WHEN: runs the hook with it, and checks.

@@ -7,23 +7,23 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/bundle.sh
 . tests/e2e/hook/common.sh
 hook_setup
+echo "budget_ms = 250" >"$S/hook.conf"
 trap 'kill $held 2>/dev/null; hook_teardown' EXIT
 held=
 
-# Runs a command; passes when it ends with 0 within 2 s, also on a busy machine.
+# Runs a command; passes when it ends with 0 within 20 s, also on a busy machine.
 in_time() {
-	local from to
-	from=$(date +%s%N)
+	local from=$SECONDS
 	"$@" || return
-	to=$(date +%s%N)
-	echo "took $(((to - from) / 1000000)) ms"
-	[ $(((to - from) / 1000000)) -lt 2000 ]
+	echo "took $((SECONDS - from)) s"
+	[ $((SECONDS - from)) -lt 20 ]
 }
+no_hook() { ! pgrep -f "$HOOK --root $R"; }
 
 # stdin
 endless() { hook_feed <"$S/fifo"; }
 mkfifo "$S/fifo"
-sleep 30 >"$S/fifo" &
+sleep infinity >"$S/fifo" &
 held=$!
 ok "stdin that never ends" in_time endless
 kill $held
@@ -67,7 +67,7 @@ for limit in "-n 3" "-f 0" "-s 64" "-v 20000"; do
 	hook_state "$pid" e >"$S/state"
 	# shellcheck disable=SC2086
 	ok "ulimit $limit" in_time limited $limit
-	ok "no hook is left" test -z "$(pgrep -f "$HOOK --root $R" | grep -v $$)"
+	ok "no hook is left" wait_for no_hook
 	hook_state 0 e stopped | hook_feed
 done
 hostile() {
@@ -86,12 +86,11 @@ BUNDLE_HOOK=$HOOK bundle_make "$S/b" "$S/fs" /app
 ok "the budget ends a hook that hangs" in_time hook_run "$S/b" l 9>&-
 flock -u 9
 exec 9>&-
-sleep 0.1
-ok "no process is left" test -z "$(pgrep -f "$HOOK --root $R" | grep -v $$)"
+ok "no process is left" wait_for no_hook
 
 # Configuration. The default is to let the container start; strict=yes is for who wants otherwise.
 conf() {
-	printf '%b' "$1" >"$S/dfg.conf"
+	printf 'budget_ms = 4000\n%b' "$1" >"$S/dfg.conf"
 	chmod "${2:-644}" "$S/dfg.conf"
 	BUNDLE_HOOK=$HOOK BUNDLE_JQ=".hooks[][].args += [\"--conf\", \"$S/dfg.conf\"]" \
 		bundle_make "$S/b" "$S/fs" /app

@@ -13,7 +13,7 @@ table() { hook_exec "$1" cat /proc/self/mountinfo; }
 # --join
 for userns in "" 300000:65536; do
 	name="join${userns:+, user namespace}"
-	BUNDLE_HOOK='' BUNDLE_USERNS=$userns BUNDLE_READONLY=1 bundle_make "$S/b" host sleep 60
+	BUNDLE_HOOK='' BUNDLE_USERNS=$userns BUNDLE_READONLY=1 bundle_make "$S/b" host sleep infinity
 	hook_start j "$S/b"
 	is "$name" "$(join j | jq -r .status)" mounted
 	is "$name: the agent is there" "$(table j | mount_of /dev/dfg)" \
@@ -94,12 +94,12 @@ printf old >"$S/pay/dfg-inject"
 need mksquashfs
 image() { rm -f "$S/img" && mksquashfs "$S/pay" "$S/img" -all-root -quiet -no-progress >/dev/null; }
 image
-BUNDLE_HOOK_ARGS=(--root "$R" --payload "$S/img")
-bundle_make "$S/b1" host sleep 60
+BUNDLE_HOOK_ARGS=(--root "$R" --payload "$S/img" --conf "$S/hook.conf")
+bundle_make "$S/b1" host sleep infinity
 hook_start u1 "$S/b1"
 printf new >"$S/pay/libdfg-agent.so"
 image
-bundle_make "$S/b2" host sleep 60
+bundle_make "$S/b2" host sleep infinity
 hook_start u2 "$S/b2"
 is "the old container has the old payload" "$(hook_exec u1 cat /dev/dfg/libdfg-agent.so)" old
 is "the new one the new" "$(hook_exec u2 cat /dev/dfg/libdfg-agent.so)" new
@@ -107,9 +107,10 @@ hook_stop u1
 "$HOOK" --root "$R" --release >/dev/null
 is "--release drops the old one" "$(find "$R/payload" -name '*.so' -exec cat {} +)" new
 hook_stop u2
-loops=$(losetup -n -O BACK-FILE -l | grep -c "$S")
+loops() { losetup -n -O BACK-FILE -l | grep -c "$S"; }
+is "one loop device is in use" "$(loops)" 1
 ok "--release, by the environment" env DFG_ROOT="$R" "$HOOK" --release
 is "no mount is left" "$(hook_mounts)" ""
-sleep 0.2
-is "no loop device is left" "$(losetup -n -O BACK-FILE -l | grep -c "$S") of $loops" "0 of 1"
+no_loop() { [ "$(loops)" = 0 ]; }
+ok "no loop device is left" wait_for no_loop
 tap_done

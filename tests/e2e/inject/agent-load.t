@@ -11,12 +11,11 @@ dir=$(mktemp -d)
 pid=
 trap '[ -n "$pid" ] && kill -9 $pid 2>/dev/null; rm -rf "$dir"' EXIT
 
-# wait_for COMMAND...: up to five seconds.
-WAIT_SECONDS=5
 trailer() { tr -d '\0' <"$1" | grep '^#dfg1 end'; }
 fields() { trailer "$1" | sed 's/ us=.*//'; }
 threads() { cat /proc/$pid/task/*/comm 2>/dev/null | grep -cx dfg-agent; }
 agent_tid() { sed -n 's/.* tid=//p' "$dir/share/agent.$pid"; }
+sleeps() { local n; n=$(switches) && sleep 0.3 && [ "$(switches)" = "$n" ]; }
 switches() { awk '/ctxt/ {n += $2} END {print n}' "/proc/$pid/task/$(agent_tid)/status"; }
 
 for libc in gcc musl-gcc; do
@@ -61,6 +60,7 @@ for libc in gcc musl-gcc; do
 		wait_for trailer "$dir/share/perf-815.map"
 	is "$libc: as number 0" "$(fields "$dir/share/perf-815.map" | grep -o 'seq=[0-9]*')" seq=0
 
+	wait_for sleeps
 	before=$(switches)
 	sleep 1
 	is "$libc: an idle agent does not wake" "$(switches)" "$before"

@@ -16,7 +16,6 @@ pid=
 seq=0
 trap '[ -n "$pid" ] && kill -9 $pid 2>/dev/null; umount "$dir/small" 2>/dev/null; rm -rf "$dir"' EXIT
 
-WAIT_SECONDS=10
 trailer() { tr -d '\0' <"$1" | grep '^#dfg1 end'; }
 field() { trailer "$1" | sed -n "s/.* $2=\([0-9]*\).*/\1/p"; }
 threads() { cat /proc/$pid/task/*/comm | grep -cx dfg-agent; }
@@ -41,13 +40,28 @@ ask() {
 	echo "dfg1 dump seq=$seq host_pid=$pid out=$1" >"$ctl/new"
 	mv "$ctl/new" "$ctl/request.$pid"
 }
-# The counts of mapdiff: same entries in both, and next to none that differ (the JIT goes on).
+# agrees NAME COMMAND...: a check that the map it prints has next to no entry that differs from the agent's of the
+# moment before. The JIT goes on: until it has come to rest, both are taken again.
 agrees() {
+	local name=$1 status
+	shift
+	wait_for agree_now "$@"
+	status=$?
+	ok "$name" eval 'cat "$dir/differ"; [ $status = 0 ]'
+}
+agree_now() {
 	local both only_ours only_other differ
-	eval "$("$TOP/tests/tools/mapdiff" <(tr -d '\0' <"$1") "$2" 2>"$dir/differ")" || return 1
-	diag "$(head -n 3 "$dir/differ")" "both=$both only_ours=$only_ours only_other=$only_other differ=$differ"
+	rm -f "$share/now.map"
+	fallocate -l 1M "$share/now.map"
+	ask now.map
+	wait_for trailer "$share/now.map" && "$@" >"$dir/other.map" || return
+	eval "$("$TOP/tests/tools/mapdiff" <(tr -d '\0' <"$share/now.map") "$dir/other.map" 2>"$dir/differ")" || return
+	echo "both=$both only_ours=$only_ours only_other=$only_other differ=$differ" >>"$dir/differ"
 	[ "$both" -gt 300 ] && [ $((only_ours + only_other)) -le $((both / 20)) ] &&
 		[ "$differ" -le 2 ]
+}
+hotspots_own() {
+	jcmd $pid Compiler.perfmap >/dev/null && cat "/tmp/perf-$pid.map" && rm -f "/tmp/perf-$pid.map"
 }
 jcmd() { "$bin/jcmd" "$@"; }
 load() { jcmd $pid JVMTI.agent_load "$so" "\"$1\""; }
@@ -64,13 +78,8 @@ test_maps() {
 	ok "$jvm: a hot method is named" grep -aq ' Busy\.fib$' "$share/perf-$pid.map"
 	ok "$jvm: the interpreter is named" grep -aq ' Interpreter$' "$share/perf-$pid.map"
 	diag "$(trailer "$share/perf-$pid.map")"
-	"$dir/hostmap" $pid >"$dir/host.map"
-	ok "$jvm: the same map from outside" agrees "$share/perf-$pid.map" "$dir/host.map"
-	if attach_works Compiler.perfmap; then
-		jcmd $pid Compiler.perfmap >/dev/null
-		ok "$jvm: the same map as HotSpot's own" agrees "$share/perf-$pid.map" "/tmp/perf-$pid.map"
-		rm -f "/tmp/perf-$pid.map"
-	fi
+	agrees "$jvm: the same map from outside" "$dir/hostmap" $pid
+	! attach_works Compiler.perfmap || agrees "$jvm: the same map as HotSpot's own" hotspots_own
 }
 
 test_ways() {
@@ -145,15 +154,16 @@ test_jvm() {
 	bin=$(dirname "$1")
 	seq=0
 	# "warm" of the JVM before must not be taken for this one's.
-	rm -rf "$share" "$ctl" "$dir/out"
+	rm -rf "$share" "$ctl" "$dir/out" "$dir/stop"
 	mkdir "$share" "$ctl"
-	"$1" -agentpath:"$so"=dir="$share",ctl="$ctl" -cp "$dir" Busy 14 >"$dir/out" 2>"$dir/err" &
+	"$1" -agentpath:"$so"=dir="$share",ctl="$ctl" -cp "$dir" Busy "$dir/stop" >"$dir/out" 2>"$dir/err" &
 	pid=$!
 	ok "$jvm: starts with the agent" wait_for grep -q warm "$dir/out"
 	is "$jvm: one thread" "$(threads)" 1
 	test_maps
 	test_ways
 	test_wrong
+	touch "$dir/stop"
 	wait $pid
 	is "$jvm: ends as it would" $? 0
 	is "$jvm: its output is its own" "$(paste -sd' ' "$dir/out")" "warm done"
@@ -165,9 +175,9 @@ test_jvm() {
 # Loaded into a JVM that runs, without a control directory.
 test_attach() {
 	bin=$(dirname "$1")
-	rm -rf "$share" "$ctl"
+	rm -rf "$share" "$ctl" "$dir/stop" "$dir/out"
 	mkdir "$share"
-	"$1" -cp "$dir" Busy 60 >"$dir/out" 2>"$dir/err" &
+	"$1" -cp "$dir" Busy "$dir/stop" >"$dir/out" 2>"$dir/err" &
 	pid=$!
 	wait_for grep -q warm "$dir/out"
 	attach_works JVMTI.agent_load || {

@@ -16,31 +16,43 @@ ctl=$dir/ctl
 pid=
 trap '[ -n "$pid" ] && kill -9 $pid 2>/dev/null; rm -rf "$dir"' EXIT
 
-WAIT_SECONDS=20
 start() {
 	rm -rf "$share" "$ctl" "$dir/stop"
 	mkdir "$share" "$ctl"
-	"$1" -agentpath:"$so"=dir="$share",ctl="$ctl" -cp "$dir" Passing "$dir/stop" 120 >"$dir/out" 2>"$dir/err" &
+	"$1" -agentpath:"$so"=dir="$share",ctl="$ctl" -cp "$dir" Passing "$dir/stop" 900 >"$dir/out" 2>"$dir/err" &
 	pid=$!
 	wait_for grep -q churns "$dir/out"
 }
 settle() {
 	touch "$dir/stop"
 	wait_for grep -q quiet "$dir/out"
-	sleep 0.5
+	wait_for rests
 }
-# The series in $1, applied, and a fresh snapshot. Not compared is what HotSpot patches in code that
-# stays: the entry of what was made not entrant, and calls.
+# code FILE: what of a snapshot can be compared. Not what HotSpot patches in code that stays: the entry of what
+# was made not entrant, and calls.
+code() {
+	"$tools/snapdump" "$1" 2>"$dir/wrong" >"$1.text" || { cat "$dir/wrong" && return 1; }
+	grep -vE '^(head|end|method|thread|stub|  call)' "$1.text" | sed -E 's/ (push|sub)=[0-9]+//g'
+	# Stubs come in no order, and a delta repeats those of vtables when one is new.
+	grep '^stub' "$1.text" | sort -u
+}
+# The compiler has nothing left to do.
+rests() {
+	"$tools/snapfrom" $pid "$dir/one" && sleep 0.5 && "$tools/snapfrom" $pid "$dir/two" &&
+		code "$dir/one" >"$dir/one.code" && code "$dir/two" >"$dir/two.code" && cmp "$dir/one.code" "$dir/two.code"
+}
+# The series in $1, applied, and a fresh snapshot.
 same_as_fresh() {
 	"$tools/snapapply" "$1" "$dir/applied" && "$tools/snapfrom" $pid "$dir/fresh" >/dev/null || return 1
-	for f in applied fresh; do
-		"$tools/snapdump" "$dir/$f" 2>"$dir/wrong" >"$dir/$f.text" || { cat "$dir/wrong"; return 1; }
-		grep -vE '^(head|end|method|thread|stub|  call)' "$dir/$f.text" | sed -E 's/ (push|sub)=[0-9]+//g' >"$dir/$f.code"
-		# Stubs come in no order, and a delta repeats those of vtables when one is new.
-		grep '^stub' "$dir/$f.text" | sort -u >>"$dir/$f.code"
-	done
+	code "$dir/applied" >"$dir/applied.code" && code "$dir/fresh" >"$dir/fresh.code" || return
 	diff "$dir/applied.code" "$dir/fresh.code" | head -n 20
 	cmp "$dir/applied.code" "$dir/fresh.code"
+}
+# enough FILE: deltas in which code came and went
+enough() {
+	"$tools/snapdump" "$1" >"$dir/so-far" 2>/dev/null
+	[ "$(grep -c '^head' "$dir/so-far")" -gt 8 ] && [ "$(grep -c '^code.*Passing\$Victim' "$dir/so-far")" -gt 4 ] &&
+		grep -q '^gone' "$dir/so-far"
 }
 check() {
 	local by=$1 file=$2
@@ -65,7 +77,7 @@ from_outside() {
 	"$tools/snapfrom" $pid "$dir/series" 100 <"$dir/fifo" >"$dir/log" &
 	watch=$!
 	exec 9>"$dir/fifo"
-	sleep 2
+	wait_for enough "$dir/series"
 	settle
 	exec 9>&-
 	wait $watch
@@ -89,16 +101,13 @@ ask() {
 }
 
 by_agent() {
-	local i seq=0
+	local seq=0
 
 	start "$1"
 	: >"$dir/series"
-	ask 0.snap " keep=30"
+	ask 0.snap " keep=60"
 	ok "$jvm: the agent" test $? = 0
-	for i in $(seq 8); do
-		sleep 0.2
-		ask "$i.snap" " since=$seq keep=30"
-	done
+	wait_for eval 'sleep 0.2; ask "$seq.snap" " since=$seq keep=60" && enough "$dir/series"'
 	settle
 	ask last.snap " since=$seq"
 	ok "$jvm: the agent, the last one" test $? = 0

@@ -29,13 +29,12 @@ OPTS="-Xmx32m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp $D/dfg:/dfg"
 # Each starter sets P (pid here) and LOG (the JVM's output), and waits until the JVM runs.
 n=0
 wait_ready() {
-	for _ in $(seq 100); do grep -qs ready "$LOG" && return; sleep 0.05; done
-	diag "no JVM: $(cat "$LOG")"
+	wait_for grep -qs ready "$LOG" || diag "no JVM: $(cat "$LOG")"
 }
 # jvm ARGS: with $AS in front, on this file system.
 jvm() {
 	n=$((n + 1)) LOG=$D/log$n
-	(cd "$D/cwd" && exec ${AS:-} java $OPTS "$@" Sleep 120) >"$LOG" 2>&1 &
+	(cd "$D/cwd" && exec ${AS:-} java $OPTS "$@" Sleep 900) >"$LOG" 2>&1 &
 	P=$!
 	pids="$pids $P"
 	wait_ready
@@ -60,7 +59,7 @@ box() {
 		pivot_root . old
 		cd /
 		umount -l old
-		exec sh -c 'cd /cwd 2>/dev/null; exec ${AS:-} java $OPTS ${*:2} Sleep 120'
+		exec sh -c 'cd /cwd 2>/dev/null; exec ${AS:-} java $OPTS ${*:2} Sleep 900'
 	SH
 	unshare -fpm --kill-child sh "$D/box.sh" >"$LOG" 2>&1 &
 	U=$!
@@ -109,7 +108,7 @@ rm "/tmp/.java_pid$P"
 inject "$P" "$D/dfg/agent.so" "$D/cwd/out"
 is "its socket was cleaned away: loads" "$RC" 0
 kill -STOP "$P"
-until grep -q '^State:	T' "/proc/$P/status"; do sleep 0.01; done
+wait_for grep -q '^State:	T' "/proc/$P/status"
 rm "/tmp/.java_pid$P"
 inject "$P" "$D/dfg/agent.so" "$D/cwd/out"
 is "stopped: refused" "$RC" 1
@@ -126,10 +125,10 @@ is "-Xrs: no JVM to attach to" "$RC" 4
 ok "lives" alive
 end
 jvm -XX:+DisableAttachMechanism
-inject "$P" "$D/dfg/agent.so"
+inject -t 100000 "$P" "$D/dfg/agent.so"
 is "DisableAttachMechanism: fails" "$RC" 1
 ok "says so" says "-XX:+DisableAttachMechanism"
-ok "at once ($MS ms)" test "$MS" -lt 500
+ok "at once ($MS ms)" test "$MS" -lt 50000
 is "no thread dump" "$(dumps)" 0
 end
 AS="env JDK_JAVA_OPTIONS=-XX:+DisableAttachMechanism" jvm
@@ -142,7 +141,7 @@ echo "-XX:+DisableAttachMechanism" >"$D/cwd/args"
 jvm @args
 inject -t 1000 "$P" "$D/dfg/agent.so"
 is "in an argument file: fails" "$RC" 1
-ok "in time ($MS ms)" test "$MS" -lt 1600
+ok "in time ($MS ms)" test "$MS" -lt 16000
 is "one thread dump" "$(dumps)" 1
 ok "lives" alive
 ok "trigger file is gone" clean
@@ -236,15 +235,18 @@ is "no thread dump" "$(dumps)" 0
 end
 
 # ---- too young: whatever the moment, it survives
-born=0 died=0 loaded=0
+born=0 died=0 young=0 loaded=0
 for i in $(seq ${STARTS:-50}); do
-	(cd "$D/cwd" && exec java $OPTS Sleep 2) >"$D/young" 2>&1 &
-	P=$!
+	(cd "$D/cwd" && exec java $OPTS Sleep 900) >"$D/young" 2>&1 &
+	P=$! LOG=$D/young
 	sleep "0.$(printf %03d $(((i - 1) * 4)))"
 	inject -t 2000 "$P" "$D/dfg/agent.so" "$D/cwd/young.out"
-	[ "$RC" = 0 ] && loaded=$((loaded + 1))
+	[ "$RC" = 0 ] && young=$((young + 1))
 	[ "$RC" = 0 ] || [ "$RC" = 4 ] || diag "start $i: $RC $OUT"
 	born=$((born + 1))
+	wait_ready
+	inject "$P" "$D/dfg/agent.so" "$D/cwd/young.out"
+	[ "$RC" = 0 ] && loaded=$((loaded + 1))
 	kill -0 "$P" 2>/dev/null || died=$((died + 1))
 	grep -q 'Full thread dump' "$D/young" && diag "start $i: thread dump"
 	kill -9 "$P" 2>/dev/null
@@ -252,5 +254,5 @@ for i in $(seq ${STARTS:-50}); do
 	rm -f "/tmp/.java_pid$P"
 done
 is "$born starts, injected after 0 to 196 ms: died" "$died" 0
-ok "loaded in most of them ($loaded)" test "$loaded" -gt $((born * 4 / 5))
+is "loaded in all that had started, in $young before" "$loaded" "$born"
 tap_done

@@ -131,27 +131,26 @@ cri_stop
 DOCKER_JSON='{}'
 docker_start || { ok "dockerd starts" false; tap_done; exit; }
 docker_image tiny "$SHOP/fs"
-T=$$ # others may use these names
 run() { docker_cli run -d --stop-timeout 0 "$@" tiny /app wait; }
-web=$(run --name web$T --network none)
-shares=$(run --name shares$T --network container:web$T)
+web=$(run --name web --network none)
+shares=$(run --name shares --network container:web)
 labelled=$(run --name k8s_app --network none --label io.kubernetes.pod.name=old-1 --label io.kubernetes.pod.namespace=shop --label io.kubernetes.container.name=app)
 DOCKER_HOST= listed
-is "Docker's names, without asking Docker" "$(label_of "$web") $(label_of "$shares") $(label_of "$labelled")" "web$T shares$T shop/old-1/app"
-ok "  find the container" finds web$T "$web"
-docker_cli rename web$T front$T
-ok "  the new one, too" finds front$T "$web"
-ok "  not the old one" refuses web$T "no running container"
+is "Docker's names, without asking Docker" "$(label_of "$web") $(label_of "$shares") $(label_of "$labelled")" "web shares shop/old-1/app"
+ok "  find the container" finds web "$web"
+docker_cli rename web front
+ok "  the new one, too" finds front "$web"
+ok "  not the old one" refuses web "no running container"
 
-pod_run() { env -u DOCKER_CONFIG "${POD[@]}" run -d --name "$1" --network none --cgroups enabled --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --security-opt label=disable --rootfs "$SHOP/fs" /app wait 2>"$SHOP/podman.err"; }
-cart=$(pod_run cart$T)
+pod_run() { env -u DOCKER_CONFIG "${POD[@]}" run -d --name "$1" --network none --cgroups enabled --cgroup-parent "/$BOX" --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --security-opt label=disable --rootfs "$SHOP/fs" /app wait 2>"$SHOP/podman.err"; }
+cart=$(pod_run cart)
 [ -n "$cart" ] || diag "$(cat "$SHOP/podman.err")"
-ok "podman's name" finds cart$T "$cart"
-"${POD[@]}" rename cart$T basket$T 2>/dev/null
-ok "  the new one, too" finds basket$T "$cart"
-ok "  not the old one" refuses cart$T "no running container"
-twin=$(pod_run front$T)
+ok "podman's name" finds cart "$cart"
+"${POD[@]}" rename cart basket 2>/dev/null
+ok "  the new one, too" finds basket "$cart"
+ok "  not the old one" refuses cart "no running container"
+twin=$(pod_run front)
 [ -n "$twin" ] || diag "$(cat "$SHOP/podman.err")"
-ok "a name that both have" refuses front$T "${web:0:16} (front$T)"
-ok "  names the other, too" says "${twin:0:16} (front$T)"
+ok "a name that both have" refuses front "${web:0:16} (front)"
+ok "  names the other, too" says "${twin:0:16} (front)"
 tap_done

@@ -39,7 +39,7 @@ case_make tmp-read-only /tmp SHOP_JQ="$CASE_NO_TMP"
 case_make tmp-full /tmp SHOP_JQ="$(case_tmp nr_inodes=1)"
 case_make no-hook agent SHOP_HOOK=none
 case_make init agent SHOP_JQ="$(case_script '"$@" & wait')"
-case_make several agent SHOP_JQ="$(case_script '"$@" & "$@" & /mnt/burn & while :; do :; done')"
+case_make several agent SHOP_JQ="$(case_script '"$@" & "$@" & nice -n 5 /mnt/burn & nice -n 5 sh -c "while :; do :; done"')"
 case_make host-pids agent SHOP_JQ="$CASE_HOST_PIDS"
 # Two JVMs with the pid 1, in pid namespaces inside the container's.
 nested='unshare --pid --fork --mount-proc'
@@ -63,9 +63,11 @@ for name in "${CASES[@]}"; do
 	is "$name is at work" $? 0
 done
 kill -STOP "$(case_pids stopped)"
-"${RUNTIME[@]}" pause "$(case_id paused)"
+# On a busy machine it gives up.
+pause() { wait_for "${RUNTIME[@]}" pause "$(case_id "$1")"; }
+pause paused
 strace -qq -o /dev/null -e trace=none -p "$(case_pids traced)" & tracer=$!
-sleep 0.3
+wait_for grep -q '^TracerPid:	[1-9]' "/proc/$(case_pids traced | tr -d ' ')/status"
 declare -A before
 ids=()
 for name in "${CASES[@]}"; do
@@ -77,7 +79,18 @@ done
 sources() { case_sources "$1" $(printf "$2 %.0s" $(case_pids "$1")); }
 works() { case $1 in stopped | paused) false ;; esac }
 
-ok "by the host" trigger -q -d 4 -F 499 -f folded --source host "${ids[@]}"
+# On a busy machine some get next to no time, and their agents do not answer in that of dfg-trigger.
+all_recorded() {
+	local seconds
+	for seconds in 4 15 50; do
+		trigger -q -d $seconds -F 499 -f folded "$@" "${ids[@]}" || return
+		[ "$(json '[.recordings[] | select(any(.jvms[]; .source != "none") and (.container.name |
+			test("stopped|paused|plain|init") | not)) | .java_samples] | min')" -lt 30 ] ||
+			grep -q "did not answer within" "$SHOP/out" "$SHOP/err" || return 0
+	done
+}
+
+ok "by the host" all_recorded --source host
 diag "$(cat "$SHOP/err")" "$(case_table host)"
 for name in "${CASES[@]}"; do
 	ok "$name: read by the host" sources "$name" host
@@ -89,7 +102,7 @@ for frame in "burn;.*;burn_some " "^sh"; do
 	ok "several: no JVM, and in the graph: $frame" grep -q "$frame" "$(case_summary several .graphs.folded)"
 done
 
-ok "by the agent" trigger -q -d 4 -F 499 -f folded --source agent "${ids[@]}"
+ok "by the agent" all_recorded --source agent
 diag "$(cat "$SHOP/err")" "$(case_table agent)"
 for name in "${CASES[@]}"; do
 	words=${AGENT[$name]}
@@ -113,8 +126,8 @@ kill -CONT "$(case_pids stopped)"
 kill $tracer
 wait $tracer 2>/dev/null
 kill -STOP "$(case_pids plain)"
-"${RUNTIME[@]}" pause "$(case_id init)"
-ok "by what is there" trigger -q -d 4 -F 499 -f folded "${ids[@]}"
+pause init
+ok "by what is there" all_recorded
 diag "$(cat "$SHOP/err")" "$(case_table auto)"
 for name in "${CASES[@]}"; do
 	case ${AGENT[$name]}-$name in

@@ -13,7 +13,7 @@ trap 'docker_stop; shop_teardown' EXIT
 # The wrapper takes the hook and its configuration from beside itself.
 mkdir "$SHOP/libexec"
 cp "$BUILD"/libexec/* "$SHOP/libexec"
-echo "root=$DFG_ROOT" >"$SHOP/libexec/dfg.conf"
+printf 'root=%s\nbudget_ms=4000\n' "$DFG_ROOT" >"$SHOP/libexec/dfg.conf"
 docker_start --add-runtime "dfg=$SHOP/libexec/dfg-runtime" || tap_cannot "dockerd does not start"
 docker_image shop host
 
@@ -25,16 +25,7 @@ run() {
 		--tmpfs /tmp:rw,noexec,nosuid,mode=1777,size=16m "${DOCKER_HOST_BINDS[@]}" \
 		-v "$SHOP/app:/app:ro" "$@" shop \
 		"$JAVA" -Xmx256m -cp /app Shop 2 >/dev/null &&
-		docker_wait "$name"
-}
-docker_wait() {
-	local pid i
-	pid=$(docker_cli inspect -f '{{.State.Pid}}' "$1")
-	for i in $(seq 200); do
-		[ "$(awk '{print $14 + $15}' "/proc/$pid/stat" 2>/dev/null || echo 0)" -ge 150 ] && return 0
-		sleep 0.1
-	done
-	return 1
+		at_work "$(docker_cli inspect -f '{{.State.Pid}}' "$name")" 150
 }
 at_least() { [ "$1" -ge "$2" ] || { echo "$1 is less than $2"; return 1; }; }
 
@@ -42,11 +33,11 @@ ok "docker run --runtime=dfg" run web dfg
 id=$(docker_cli inspect -f '{{.Id}}' web)
 is "the default seccomp profile is on" \
 	"$(awk '/^Seccomp:/ {print $2}' "/proc/$(docker_cli inspect -f '{{.State.Pid}}' web)/status")" 2
-ok "dfg-trigger by name" trigger -d 4 -F 499 --source agent web
+ok "dfg-trigger by name" record --source agent web
 is "  finds the id" "$(json .container.id)" "$id"
 is "  and the name" "$(json .container.name)" web
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
-ok "  samples" at_least "$(json .samples)" 200
+ok "  samples" at_least "$(json .samples)" 150
 ok "  complete" at_least "$(json '.complete * 1000 | floor')" 990
 for m in Shop.parseOrder Shop.priceOrder Shop.signInvoice; do
 	ok "  $m is in the graph" grep -q "${m}_\[j\]" "$(json .graphs.folded)"
@@ -62,7 +53,7 @@ ok "a container of the plain runtime" run plain runc
 ok "dfg-trigger joins it" trigger -d 1 --source agent plain
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 is "  nothing in the image's file system" "$(docker_cli diff plain | grep -vx "A /app")" ""
-ok "all at once" trigger -d 2 web plain
+ok "all at once" record web plain
 is "  two recordings" "$(json '[.recordings[].container.name] | sort | join(",")')" plain,web
 is "  Java in both" "$(json '[.recordings[].java_samples > 0] | all')" true
 

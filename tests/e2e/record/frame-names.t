@@ -16,14 +16,6 @@ javac --release 17 -d "$SHOP/app" "$TOP/tests/java/Known.java" "$TOP/tests/java/
 folded() { cat "$(json .graphs.folded)"; }
 threads() { folded | cut -d';' -f1 | sed 's/ [0-9]*$//' | sort -u; }
 elf_of() { jq -r --arg p "$1" '.elf[] | select(.path == $p) | .debug // "none"' "$(json .session)/session.json"; }
-# Few samples say little: a busy machine gets more time, not a failure.
-record() {
-	local seconds
-	for seconds in 2 8 20; do
-		trigger -d $seconds -F 499 -f folded "$@" || return
-		[ "$(json .samples)" -lt 150 ] || return 0
-	done
-}
 # library DIR LINK-OPTION...: stripped, its debug file beside it in .debug.
 library() {
 	local dir=$1
@@ -36,10 +28,10 @@ library() {
 		objcopy --add-gnu-debuglink="$dir/.debug/libknown.so.debug" "$dir/libknown.so"
 }
 
-SHOP_MAIN="Named 120"
+SHOP_MAIN="Named 900"
 for source in agent host; do
 	[ "$source" = host ] || ok "threads with long names" shop_start threads
-	ok "  recorded, $source" record --source $source threads
+	ok "  recorded, $source" record -f folded --source $source threads
 	threads >"$SHOP/names"
 	for name in request-handler-number-1 request-handler-number-2 überlanger-Name-für-einen-Faden \
 		線程-🔥-名前 short; do
@@ -52,21 +44,21 @@ ok "  the names are its threads'" jq -e --argjson p "$(bundle_pid threads)" \
 ok "  the clock's function is the vdso's" bash -c "grep -qE ';(__vdso_)?clock_gettime( |;)' '$(json .graphs.folded)'"
 shop_stop threads
 
-SHOP_MAIN="Known copy 120"
+SHOP_MAIN="Known copy 900"
 ok "a program that copies arrays" shop_start copies
 for source in agent host; do
-	ok "  recorded, $source" record --source $source copies
+	ok "  recorded, $source" record -f folded --source $source copies
 	ok "  the stub that copies has its name" \
 		bash -c "grep -qE ';Known\.[^;]*;([^;]*;)*[a-z_]*arraycopy[a-z0-9_]*( |;)' '$(json .graphs.folded)'"
 	is "  and so has the one that calls Java" "$(folded | grep -c 'StubRoutines (1)')" 0
 done
 shop_stop copies
 
-SHOP_MAIN="-Dknown.lib=/mnt/libknown.so Known jni 120"
+SHOP_MAIN="-Dknown.lib=/mnt/libknown.so Known jni 900"
 ok "a stripped library" library "$SHOP/app"
 is "  that does not tell its functions" "$(nm "$SHOP/mnt/libknown.so" 2>/dev/null | grep -c known_middle)" 0
 ok "  in a container" shop_start known
-ok "  recorded" record known
+ok "  recorded" record -f folded known
 is "  its debug file is found by build id" "$(elf_of /mnt/libknown.so | sed 's/.*\.//')" debug
 ok "  its static function has its name" grep -q ';Java_Known_down;known_middle' "$(json .graphs.folded)"
 mkdir "$SHOP/again"
@@ -77,7 +69,7 @@ shop_stop known
 ok "a library without build id, whose debug file is another's" library "$SHOP/app" -Wl,--build-id=none
 printf x >>"$SHOP/app/.debug/libknown.so.debug"
 ok "  in a container" shop_start other
-ok "  recorded" record other
+ok "  recorded" record -f folded other
 is "  is not believed" "$(elf_of /mnt/libknown.so)" none
 ok "  its functions are told apart" grep -qE ';Java_Known_down;\[libknown.so\+0x[0-9a-f]+\]' "$(json .graphs.folded)"
 is "  and counted" "$(json '.nameless_frames > 0')" true

@@ -6,6 +6,7 @@
 # Runs the rows marked +, of JDK 17 and 25 unless DFG_FULL=1. FULL=1: all rows. DFG_ROWS=REGEX picks by
 # "version-name".
 cd "$(dirname "$0")/../../.." || exit 1
+[ -z "${FULL:-}" ] || export BOX_SECONDS=5400 # a hundred JVMs
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
@@ -67,13 +68,6 @@ chosen() {
 get() { jq -r "$3" "$SHOP/$1.$2" 2>/dev/null; }
 folded() { cat "$SHOP/$1.$2.out/flame.folded"; }
 
-# The JIT goes on between the two: within a twentieth of each other.
-agree() {
-	local a h
-	a=$(get "$1" agent '.jvms[0].methods') h=$(get "$1" host '.jvms[0].methods')
-	[ "${a:-0}" -gt 150 ] && [ $(((a - h) ** 2 * 400)) -le $((a * a)) ] || { echo "agent $a, host $h"; return 1; }
-}
-
 # known.py's numbers: of the stacks 98 % whole and 99 % in the tree (the programs have just begun, and
 # their code still changes), of the frames 1 % without a name, but where their file has none, no pair
 # wrong but one in a thousand samples, all chains.
@@ -99,7 +93,7 @@ check() {
 		*) ok "$id:   inlined methods have theirs" grep -q ';Known\.[^;]*_\[i\]' <(folded "$id" $s) ;;
 		esac
 	done
-	ok "$id: both have the same code" agree "$id"
+	ok "$id: both have the same code" jvms_agree "$id"
 	is "$id: the JVM runs on and says nothing" "$(cat "$SHOP/$id".alive "$SHOP/$id.output")" yes
 }
 

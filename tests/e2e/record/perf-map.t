@@ -40,7 +40,7 @@ place() { echo "$SHOP/$1/tmp/perf-1.map"; }
 maps() { ls "$(json .session)/maps"; }
 
 ok "node in a container" start node --perf-basic-prof --interpreted-frames-native-stack /mnt/work.js
-trigger -d 2 -F 499 node
+record node
 is "dfg-trigger: no JVM, but a graph" "$status" 4
 ok "  with node's functions, from the program's start on" \
 	grep -q '^node;_start;.*Module._load.*work.js.*outerWork' <(folded)

@@ -9,22 +9,21 @@ need_root
 need java javac jq perf python3 cc
 home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 known_setup "$home"
-WARM=2
+WARM=0
 
 # measure MODE [JVM OPTION…]. Few samples say little: a busy machine gets more time, not a failure.
 measure() {
 	local mode=$1 seconds
 
 	shift
-	known_start "$home" "$mode" 120 "$@"
-	for seconds in 3 8 20; do
+	known_start "$home" "$mode" 900 "$@"
+	at_work "$known_pid" 200
+	for seconds in 3 10 40; do
 		known_record host $seconds 499
 		[ "$(jq .samples "$KNOWN/summary" || echo 0)" -lt 400 ] || break
 	done
-	known_check "$home" "$mode" -v -c 95
-	local result=$?
 	known_stop
-	return $result
+	known_check "$home" "$mode" -v -c 95
 }
 
 for mode in recursion regex streams exceptions reflection zip jni deopt; do

@@ -41,17 +41,17 @@ for source in auto host agent; do
 	[ $source = agent ] || ok "  the entry is named" grep -q 'lack CodeHeap::_log2_segment_size$' <(note)
 done
 ok "it writes its own map" bundle_exec lost "$jcmd" 1 Compiler.perfmap
-ok "  which is read" trigger -d 3 -F 499 --source host lost
+ok "  which is read" record --source host lost
 is "  and said" "$(json '.jvms[0].source')" map
 ok "  names" grep -q 'Shop.serve' <(folded)
 ok "  what is missing is still said" grep -q 'CodeHeap::_log2_segment_size' <(note)
 shop_stop lost
 
 ok "a JVM without an entry for inlined methods" broken partly _scope_decode_offset
-ok "--source host" trigger -d 2 -F 499 --source host partly
+ok "--source host" record --source host partly
 is "  has names" "$(json '.jvms[0].source')" host
 ok "  the entry is named" grep -q 'lack PcDesc::_scope_decode_offset' <(note)
-ok "--source agent" trigger -d 2 -F 499 --source agent partly
+ok "--source agent" record --source agent partly
 is "  has names" "$(json '.jvms[0].source')" agent
 ok "  and says that something is missing" grep -q 'lack something' <(note)
 ok "  the graph has Java in it" grep -q 'Shop\.[a-zA-Z]*_\[[j0]\]' <(folded)
@@ -71,7 +71,7 @@ __attribute__((section(".svm_heap"), used)) static int heap = 1;
 __attribute__((noinline)) void image_work(volatile int *i) { for (int k = 0; k < 1000; k++) ++*i; }
 int main(void) { for (volatile int i = heap;;) image_work(&i); }
 END
-ok "  a graph" trigger -d 2 -F 499 image
+ok "  a graph" record image
 ok "  it is recognized" grep -q '^a native image' <(note)
 ok "  with its symbols" grep -q image_work <(folded)
 tap_done

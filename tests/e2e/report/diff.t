@@ -70,7 +70,7 @@ fails() {
 }
 samples() { jq .samples "$1"; }
 
-WAIT_SECONDS=120
+WAIT_SECONDS=300
 record before 100
 record after 200
 ok 'enough samples on both sides' [ "$(samples "$work/before.json")" -gt 100 -a "$(samples "$work/after.json")" -gt 100 ]

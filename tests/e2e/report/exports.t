@@ -16,19 +16,23 @@ unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 # Readers from npm, in the versions this was tried with.
 npm=$BUILD/npm
 mkdir -p "$npm"
+lock npm
 [ -d "$npm/node_modules/ajv" ] || timeout 300 npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts --silent \
 	speedscope@1.25.0 ajv@8.17.1 @firefox-devtools/profiler-cli@0.10.0 >/dev/null 2>&1
 [ -d "$npm/node_modules/ajv" ] || tap_cannot "the packages from npm"
 
-WARM=2
-known_start "$home" streams 120
+WARM=0
+known_start "$home" streams 900
+at_work "$known_pid" 200
 # Few samples say little: a busy machine gets more time, not a failure.
-for seconds in 3 8 20; do
+for seconds in 3 10 40; do
 	rm -rf "$KNOWN/out"
 	"$BUILD/bin/dfg-trigger" --root "$KNOWN/root" -o "$KNOWN/out" --json -q --unwind vm --source host -d $seconds -F 200 \
 		-f folded,pprof,speedscope,firefox,json,perf-map --pid "$known_pid" >"$KNOWN/summary" 2>"$KNOWN/err" || cat "$KNOWN/err"
 	[ "$(jq .samples "$KNOWN/summary" || echo 0)" -lt 100 ] || break
 done
+pid=$known_pid
+known_stop
 out=$KNOWN/out
 session=$(jq -r .session "$KNOWN/summary")
 samples=$(jq .samples "$KNOWN/summary")
@@ -50,7 +54,7 @@ is 'pprof -top: the hottest method' "$(awk '$1 + 0 > 0 && /%/ && $2 ~ /%/ { prin
 ok 'pprof -top: by its name' grep -qF " ${leaf#* }" "$KNOWN/top"
 "$pprof" -symbolize=none -raw "$out/flame.pb.gz" >"$KNOWN/raw" 2>>"$KNOWN/err"
 ok 'pprof: source lines and inlined methods' grep -qE '^ +[a-z].* :[1-9][0-9]* s=0\(.*_\[j\]\)$' "$KNOWN/raw"
-ok 'pprof: threads' grep -q "pid:\[$known_pid\].*tid:\[\|tid:\[.*pid:\[$known_pid\]" "$KNOWN/raw"
+ok 'pprof: threads' grep -q "pid:\[$pid\].*tid:\[\|tid:\[.*pid:\[$pid\]" "$KNOWN/raw"
 ok 'pprof: mappings' grep -q 'libjvm\.so' "$KNOWN/raw"
 
 # ---- the others ----
@@ -72,7 +76,7 @@ ok 'Firefox Profiler: the same stacks and kinds' diff "$KNOWN/kinds" "$KNOWN/got
 # Its command line starts a server, which it waits for less long than a busy machine takes.
 firefox() { HOME=$KNOWN node "$npm/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js" "$@"; }
 firefox load "$out/flame.firefox.json" >"$KNOWN/load" 2>&1
-WAIT_SECONDS=1 ok 'Firefox Profiler: loads' wait_for firefox profile info
+ok 'Firefox Profiler: loads' wait_for firefox profile info
 thread=$(awk -F';' '{ n = $0; sub(/.* /, "", n); all[$1] += n }
 	END { for (t in all) if (all[t] > most) { most = all[t]; name = t } print most, name }' "$KNOWN/plain")
 firefox thread samples >"$KNOWN/got" 2>&1
@@ -83,13 +87,13 @@ firefox stop --all >/dev/null 2>&1
 
 # ---- stock perf ----
 # It asks /tmp/perf-<pid>.map for memory without a file. A line of it is a whole compiled method.
-trap 'rm -f "/tmp/perf-$known_pid.map"; known_teardown' EXIT
-is 'perf map: one for the JVM' "$(tar -tf "$out/perf-map.tar")" "perf-$known_pid.map"
+trap 'rm -f "/tmp/perf-$pid.map"; known_teardown' EXIT
+is 'perf map: one for the JVM' "$(tar -tf "$out/perf-map.tar")" "perf-$pid.map"
 tar -C /tmp -xf "$out/perf-map.tar"
 ok 'perf map: no two entries overlap' awk '
 	function number(hex,  i, n) { for (i = 1; i <= length(hex); i++) n = n * 16 + index("0123456789abcdef", substr(hex, i, 1)) - 1; return n }
-	{ start = number($1); if (start < end) { print; exit 1 } end = start + number($2) }' "/tmp/perf-$known_pid.map"
-timeout 60 perf script -f -G --no-inline --max-stack 1 -i "$session/perf.data" -F ip,sym,dso 2>"$KNOWN/err" | grep -F "(/tmp/perf-$known_pid.map)" |
+	{ start = number($1); if (start < end) { print; exit 1 } end = start + number($2) }' "/tmp/perf-$pid.map"
+timeout 300 perf script -f -G --no-inline --max-stack 1 -i "$session/perf.data" -F ip,sym,dso 2>"$KNOWN/err" | grep -F "(/tmp/perf-$pid.map)" |
 	sed -e 's/^ *[0-9a-f]* *//' -e 's/ ([^(]*$//' -e 's/+0x[0-9a-f]*$//' | LC_ALL=C sort | uniq -c | sort -rn >"$KNOWN/perf"
 # Of our stacks that end in compiled code, the method that was compiled.
 sed -nE '/_\[[ji]\] [0-9]+$/ { s/(_\[j\])(;[^;]*_\[i\])* /\1 /; s/.*;//; s/_\[j\] / /p }' "$out/flame.folded" |
@@ -98,7 +102,7 @@ diag "perf: $(head -n 1 "$KNOWN/perf"); dfg: $(head -n 1 "$KNOWN/ours")"
 ok 'perf script names Java code by it' test "$(awk '{ print $2 }' "$KNOWN/perf" | grep -cFxf <(awk '{ print $2 }' "$KNOWN/ours"))" -gt 0
 is 'perf script: samples in the hottest compiled method' "$(awk -v m="$(awk 'NR == 1 { print $2 }' "$KNOWN/ours")" '$2 == m { print $1 }' "$KNOWN/perf")" \
 	"$(awk 'NR == 1 { print $1 }' "$KNOWN/ours")"
-rm -f "/tmp/perf-$known_pid.map"
+rm -f "/tmp/perf-$pid.map"
 
 # ---- a server ----
 cat >"$KNOWN/server.py" <<'END'
@@ -150,5 +154,4 @@ wait $server 2>/dev/null
 push "$url" >/dev/null 2>"$KNOWN/err"
 ok 'push: nobody there' grep -qi "push to $url: couldn.t connect" "$KNOWN/err"
 ok 'the pictures are there all the same' test -s "$KNOWN/pushed/flame.folded"
-known_stop
 tap_done

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/engines.sh
 . tests/lib/shop.sh
 . tests/lib/setup.sh
-need dockerd docker containerd
+need dockerd docker containerd patch
 setup_setup
 trap 'docker_stop; shop_teardown' EXIT
 bundle_static "$SHOP/fs"

@@ -23,7 +23,7 @@ OWN="-Dshop.own=a"
 picked() { grep -qF "Picked up JAVA_TOOL_OPTIONS: $1" "$2" || { cat "$2"; return 1; }; }
 
 # ---- bundles, with JDKs from the oldest to the newest ----
-env_create() { SHOP_MAIN="Known mix 300" SHOP_ROOT=$2 SHOP_JAVA=$3/bin/java shop_create "jdk$1"; }
+env_create() { SHOP_MAIN="Known mix 900" SHOP_ROOT=$2 SHOP_JAVA=$3/bin/java shop_create "jdk$1"; }
 with_jdk() {
 	local version=$1 root=$2 home=$3 dir=$SHOP/jdk$1 before
 	[ "$root" != / ] || root=host
@@ -39,7 +39,7 @@ with_jdk() {
 	ok "    the JVM starts, and works" shop_works "$(bundle_pid "jdk$version")"
 	ok "    with the flags, behind its own" picked "${BUNDLE_ENV[0]:+$OWN }$FLAGS" "$dir/log"
 	# dfg leaves the flag alone: what is compiled knows what is inlined where since the JVM began.
-	ok "    dfg-trigger" trigger -d 2 -F 499 --keep-flags -f folded "jdk$version"
+	ok "    dfg-trigger" record --keep-flags -f folded "jdk$version"
 	is "    no sample is between safepoints" "$(json '.without_debug_info == 0')" true
 	ok "    of Java ones" eval '[ "$(json .java_samples)" -gt 50 ]'
 	ok "  remove" setup remove runc --bundle "$dir"
@@ -49,8 +49,8 @@ with_jdk() {
 while read -r v r h; do with_jdk "$v" "$r" "$h"; done <"$SHOP/jdks"
 bundle_start jdk17 "$SHOP/jdk17"
 ok "without, the JVM works" shop_works "$(bundle_pid jdk17)"
-trigger -d 2 -F 499 --keep-flags -f folded jdk17
-ok "  and samples are between safepoints" eval '[ "$(json ".without_debug_info > 0.5")" = true ]'
+record --keep-flags -f folded jdk17
+ok "  and samples are between safepoints" eval '[ "$(json ".without_debug_info > 0")" = true ]'
 bundle_stop jdk17
 BUNDLE_ENV=()
 for e in cdi cri-o; do

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
 need tmux xmllint
-TMUX_SOCKET=dfg-top-$$
+TMUX_SOCKET=dfg-top
 shop_setup
 dfg_top=$BUILD/bin/dfg-top
 trap 'tmux -L "$TMUX_SOCKET" kill-server 2>/dev/null; shop_teardown' EXIT
@@ -23,7 +23,6 @@ nothing_left() {
 }
 has_stretch() { ls -d "$DFG_ROOT"/top/*/"$1"; }
 has_no_stretch() { ! has_stretch "$1"; }
-WAIT_SECONDS=40
 
 SHOP_MAIN=Late
 ok "a container with one hot method" shop_start late
@@ -73,14 +72,14 @@ shop_stop again
 "$dfg_top" --json -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
 top=$!
 wait_for lines "$SHOP/json" 1
-bundle_exec late sleep 100 &
-WAIT_SECONDS=80
+bundle_exec late sleep infinity &
+WAIT_SECONDS=120
 ok "a process that came later: recorded anew" wait_for has_stretch 1
 n=$(wc -l <"$SHOP/json")
 ok "  and it goes on" wait_for lines "$SHOP/json" $((n + 3))
 is "  with the names" "$(last '.methods[0].name')" LateCode.fresh
 ok "  and without the files of before" wait_for has_no_stretch 0
-WAIT_SECONDS=40
+WAIT_SECONDS=60
 kill -TERM "$top"
 wait "$top"
 
