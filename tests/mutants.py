@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how many small faults `make check` notices: mutants.py [COUNT [SEED [FOLDER...]]]
 
-Changes one token of the production code at a time (an operator, a constant, a truth value), builds, and runs
-`make check`. Prints a line for each mutant and, at the end, the share that was caught; survivors are places that
-no unit test holds. Not counted: mutants that do not compile, or whose object file has the same code as before.
-JOBS=N works on N copies of the tree at once (2). About half a minute for each mutant and job."""
+Changes one token of the production code at a time (an operator, a constant, a truth value), builds, and runs the
+unit tests that include the file's header, then `make check`. Prints a line for each mutant and, at the end, the
+share that was caught; survivors are places that no unit test holds. Not counted: mutants that do not compile, or
+whose object file has the same code as before. NEAR=1 leaves `make check` out: fast, for files that have unit tests
+of their own. JOBS=N works on N copies of the tree at once (2); up to half a minute
+for each mutant and job.
+
+As root, the tests run in mount and pid namespaces where everything but the copy and /tmp is read-only: a mutant of
+what the hook mounts and removes would do it to this machine."""
 import concurrent.futures
 import os
 import queue
@@ -23,6 +28,15 @@ SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&
 # Comments, strings, character constants and preprocessor lines are passed over as wholes.
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|^\s*#(?:\\\n|[^\n])*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'|'
                    r"\w+(?:\.\w+)?|->|<<=|>>=|\+\+|--|[-+*/%&|^=!<>]=|&&|\|\||<<|>>|.", re.S | re.M)
+# What runs a command in those namespaces: $1 is the tree, the rest the command.
+BOX = """
+mount --make-rprivate / && mount -t tmpfs tmpfs /tmp && mount -t proc proc /proc && mount --bind "$1" "$1" || exit 1
+cut -d ' ' -f 5 /proc/self/mountinfo | while read -r m; do
+	case $m in "$1" | /tmp | /dev/* | /proc | /proc/* | /sys/fs/cgroup*) ;; *) mount -o remount,bind,ro "$m" ;; esac
+done
+[ ! -w / ] && cd "$1" && shift && exec "$@"
+"""
+NEAR = "NEAR" in os.environ
 FOLDERS = ["agent-jni", "common", "hook", "host", "hotspot", "injector", "oci"]
 # Releases: to leave one out or change its condition is not visible in a result.
 RELEASE = re.compile(r"\b(free|close|close_fd|closedir|fclose|munmap|\w+_(fini|free|close|put))\(")
@@ -62,6 +76,31 @@ def run(tree, command, seconds):
         return -1
 
 
+def in_box(tree, command):
+    """The command, in a box where this user can make one."""
+    if os.geteuid() != 0:
+        return command
+    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", BOX, "box", tree,
+            "env", "CCACHE_DISABLE=1", *command]  # its folder cannot be written there
+
+
+def near(tree, path):
+    """The unit tests that include the header of a source, or the source, or name it in quotes."""
+    header = '"' + path.removeprefix("host/")[:-2] + '.h"'
+    names = sorted(n for n in os.listdir(os.path.join(tree, "tests/unit")) if n.endswith(".c"))
+    text = {n: open(os.path.join(tree, "tests/unit", n)).read() for n in names if not n.endswith("_arm64.c")}
+    return [f"build/tests/{n[:-2]}.t" for n, t in text.items() if header in t or f'"{path}"' in t]
+
+
+def passes(tree, path):
+    """Whether the tests pass: those near the source first, which notice most."""
+    tests = near(tree, path)
+    if tests and run(tree, ["make", "-s", *tests], 300) == 0 and \
+            run(tree, in_box(tree, ["prove", "-e", "", *tests]), 60 if NEAR else 300) != 0:
+        return False
+    return NEAR or run(tree, in_box(tree, ["make", "-s", "check"]), 600) == 0
+
+
 def code_of(tree, obj):
     """The object file without symbols and debug information, or b"" if there is none."""
     out = os.path.join(tree, "mutant.o")
@@ -90,25 +129,26 @@ def verdict(tree, path, at, token, new):
         open(full, "w").write(text[:at] + new + text[at + len(token):])
         if run(tree, ["make", "-s", "CPPFLAGS=", obj], 300) != 0 or code_of(tree, obj) == before:
             return "skipped"
-        return "survived" if run(tree, ["make", "-s", "check"], 300) == 0 else "caught"
+        return "survived" if passes(tree, path) else "caught"
     finally:
         open(full, "w").write(text)
         run(tree, ["make", "-s", *objects(path)], 300)
 
 
-def copies(count):
-    """So many built copies of the tree; the first is built, the others copied from it."""
-    top = tempfile.mkdtemp(prefix="dfg-mutants.")
+def copies(top, count):
+    """So many copies of the tree in a directory; the first is built and tested, the others copied from it."""
     first = os.path.join(top, "0")
     files = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True).stdout
     os.mkdir(first)
     subprocess.run(["tar", "-c", "--null", "-T", "-", "-f", os.path.join(top, "tar")], input=files, check=True)
     subprocess.run(["tar", "-x", "-C", first, "-f", os.path.join(top, "tar")], check=True)
     print("building; the tests have to pass without a mutant", flush=True)
-    subprocess.run(["make", "-s", f"-j{count}", "check"], cwd=first, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["make", "-s", f"-j{count}", "all"], cwd=first, check=True)
+    if not NEAR:
+        subprocess.run(in_box(first, ["make", "-s", f"-j{count}", "check"]), check=True, cwd=first)
     for n in range(1, count):
         subprocess.run(["cp", "-a", first, os.path.join(top, str(n))], check=True)
-    return top, [os.path.join(top, str(n)) for n in range(count)]
+    return [os.path.join(top, str(n)) for n in range(count)]
 
 
 def main():
@@ -119,10 +159,7 @@ def main():
                            text=True).stdout.split()
     pool = [(p, *s) for p in sorted(found) if p.endswith(".c") and not p.endswith("_arm64.c") for s in sites(p)]
     rng.shuffle(pool)
-    top, trees = copies(int(os.environ.get("JOBS", "2")))
     free = queue.Queue()
-    for tree in trees:
-        free.put(tree)
     total = {"caught": 0, "survived": 0, "skipped": 0}
 
     def judge(site):
@@ -132,7 +169,11 @@ def main():
         finally:
             free.put(tree)
 
+    top = tempfile.mkdtemp(prefix="dfg-mutants.", dir="/var/tmp")
     try:
+        trees = copies(top, int(os.environ.get("JOBS", "2")))
+        for tree in trees:
+            free.put(tree)
         with concurrent.futures.ThreadPoolExecutor(len(trees)) as workers:
             todo = iter(pool)
             running = {workers.submit(judge, s) for s in (next(todo) for _ in trees)}
