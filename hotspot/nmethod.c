@@ -368,11 +368,11 @@ static bool regions_read(struct hs *hs, struct hs_scopes *s, const struct hs_deb
 	size_t stride = (size_t)hs->tables.size[HS_TYPE_PC_DESC];
 	uint64_t pc_at = hs->tables.field[HS_PC_OFFSET].place;
 	uint64_t scope_at = hs->tables.field[HS_PC_SCOPE].place;
-	uint32_t places = 0, last_place = 0, scope = SNAP_NONE;
+	uint32_t places = 0, last_place = 0, scope = SNAP_NONE, pc = UINT32_MAX;
 
 	for (uint32_t i = 0; i < d->pc_count; i++) {
 		const uint8_t *desc = d->pcs + i * stride;
-		uint32_t pc, place;
+		uint32_t place;
 
 		__builtin_memcpy(&pc, desc + pc_at, sizeof(pc));
 		__builtin_memcpy(&place, desc + scope_at, sizeof(place));
@@ -390,7 +390,8 @@ static bool regions_read(struct hs *hs, struct hs_scopes *s, const struct hs_deb
 		if (!region_add(s, d, pc, scope))
 			return false;
 	}
-	return true;
+	/* While code is made, the last one is written last (nmethod::copy_scopes_pcs). */
+	return pc > d->code_size;
 }
 
 bool hs_scopes_read(struct hs *hs, struct hs_scopes *s, const struct hs_debug *debug)

@@ -150,8 +150,8 @@ static bool types_read(struct hs *hs, const struct field_types *types)
 	return false;
 }
 
-/* Not all pointer types are listed; all have the same size. */
-static void pointers_set(struct hs *hs, const struct field_types *types)
+/* Not listed are all pointer types, which have the same size, and "signed char" (JDK 9 to 26). */
+static void widths_add(struct hs *hs, const struct field_types *types)
 {
 	for (unsigned id = 0; id < HS_FIELD_COUNT; id++) {
 		const char *text = types->text[id];
@@ -161,6 +161,8 @@ static void pointers_set(struct hs *hs, const struct field_types *types)
 			len++;
 		if (len > 0 && text[len - 1] == '*')
 			hs->tables.field[id].width = 8;
+		else if (hs_text_is(skip_qualifier(text), "signed char"))
+			hs->tables.field[id].width = 1;
 	}
 }
 

@@ -372,8 +372,9 @@ static const char *scopes_of(const uint8_t *data, uint32_t len, const struct pc 
 /* Sender, method, bci + 1, locals, stack, monitors: the places are 1, 7, 13 and 19. */
 static const uint8_t nested[] = {0, 0, 1, 5, 0, 0, 0, 1, 2, 8, 1, 0, 0,
 				 7, 3, 0, 0, 1, 0, 1, 2, 8, 0, 0, 1};
-#define NESTED	 nested, sizeof(nested)
-#define PCS(...) (const struct pc[]){__VA_ARGS__}, sizeof((const struct pc[]){__VA_ARGS__}) / 8
+#define NESTED	  nested, sizeof(nested)
+#define LIST(...) (const struct pc[]){__VA_ARGS__}, sizeof((const struct pc[]){__VA_ARGS__}) / 8
+#define PCS(...)  LIST(__VA_ARGS__, {101, 0}) /* with the sentinel at the end */
 
 static void test_scopes(void)
 {
@@ -397,6 +398,11 @@ static void test_scopes(void)
 	is_str(scopes_of(NESTED, PCS({20, 1}, {19, 7}), NULL), "invalid", "ends ascend");
 	is_str(scopes_of(NESTED, PCS({20, 25}), NULL), "invalid", "a place is in the data");
 	is_str(scopes_of(NESTED, PCS({20, 23}), NULL), "invalid", "with all of its numbers");
+	is_str(scopes_of(NESTED, LIST({20, 1}), NULL), "invalid", "the last PcDesc is a sentinel");
+	is_str(scopes_of(NESTED, LIST({0, 0}, {0, 0}), NULL), "invalid",
+	       "which code that is being made lacks");
+	is_str(scopes_of(NESTED, LIST({0, 0}, {101, 0}), NULL), "",
+	       "small code has only sentinels");
 	is_str(scopes_of(NESTED, PCS({20, 1}), NULL), "[20 1@4]", "after that others are read");
 }
 

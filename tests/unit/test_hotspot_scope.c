@@ -25,6 +25,7 @@ static bool read_dense(uint32_t len)
 		pcs[2 * d.pc_count] = i;
 		pcs[2 * d.pc_count++ + 1] = i;
 	}
+	pcs[2 * d.pc_count++] = len + 1; /* the sentinel */
 	done = hs_scopes_read(hs, scopes, &d);
 	free(data);
 	free(pcs);

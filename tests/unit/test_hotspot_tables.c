@@ -135,11 +135,23 @@ static void test_qualifiers(void)
 	static const struct {
 		const char *text;
 		int width;
-	} row[] = {{"volatile int", 4}, {"const int", 4}, {"volatile const int", 4},
-		   {"volatileint", 0},	{"volatile ", 0}, {"three", 0},
-		   {"sixteen", 0},	{"one", 1},	  {"two", 2},
-		   {"eight", 8},	{"volatile", 0},  {"unknown", 0},
-		   {"unknown*", 8},	{"*unknown", 0},  {"*", 8}};
+	} row[] = {{"volatile int", 4},
+		   {"const int", 4},
+		   {"volatile const int", 4},
+		   {"volatileint", 0},
+		   {"volatile ", 0},
+		   {"three", 0},
+		   {"sixteen", 0},
+		   {"one", 1},
+		   {"two", 2},
+		   {"eight", 8},
+		   {"volatile", 0},
+		   {"unknown", 0},
+		   {"volatile signed char", 1},
+		   {"signed char", 1},
+		   {"unknown*", 8},
+		   {"*unknown", 0},
+		   {"*", 8}};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		const struct image_field f = {"nmethod", "_state", row[i].text, 66, false};
