@@ -115,6 +115,15 @@ void agent_share_close(struct agent_share *s)
 	cleanup_close_fd(&s->lockfd);
 }
 
+void agent_share_sweep(const char *root, const char *id)
+{
+	struct agent_share share;
+	struct err ignored;
+
+	if (agent_share_open(root, id, 0, &share, &ignored) == 0)
+		agent_share_close(&share);
+}
+
 static int next_seq(struct agent_share *s, struct err *err)
 {
 	CLEANUP(free) char *text = NULL;

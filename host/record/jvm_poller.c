@@ -13,6 +13,7 @@
 #include "common/proc.h"
 #include "common/str.h"
 #include "dfg/snapshot.h"
+#include "record/agent_share.h"
 #include "record/jvm_snapshot.h"
 #include "record/session_files.h"
 
@@ -478,7 +479,7 @@ int pollers_end(struct targets *t, const struct record_config *c, struct err *er
 	return 0;
 }
 
-void pollers_abort(struct targets *t)
+void pollers_abort(struct targets *t, const char *root)
 {
 	struct wait w = wait_begin(&(struct record_config){0}, 0);
 	struct session_jvm ignored;
@@ -489,5 +490,6 @@ void pollers_abort(struct targets *t)
 		for (size_t k = 0; k < at->poller_count; k++)
 			poller_end(&at->pollers[k], &w, &ignored);
 		at->poller_count = 0;
+		agent_share_sweep(root, at->container.id);
 	}
 }

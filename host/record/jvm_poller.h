@@ -33,7 +33,8 @@ uint64_t pollers_bytes(const struct targets *t);
  * results in the sessions. Fails as pollers_start. */
 MUST_CHECK int pollers_end(struct targets *t, const struct record_config *c, struct err *err);
 
-/* Kills those that still run. */
-void pollers_abort(struct targets *t);
+/* Kills those that still run, and removes what killed ones have left in the containers' shares,
+ * which are below `root`. */
+void pollers_abort(struct targets *t, const char *root);
 
 #endif

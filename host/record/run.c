@@ -298,7 +298,7 @@ enum record_result record_start(const struct record_config *c, struct record_run
 void record_fini(struct record_run *r)
 {
 	perf_abort(&r->perf);
-	pollers_abort(&r->targets);
+	pollers_abort(&r->targets, r->config.root);
 	targets_fini(&r->targets);
 	free(r->pids);
 	free(r->dir);
@@ -308,7 +308,7 @@ void record_fini(struct record_run *r)
 void record_discard(struct record_run *r)
 {
 	perf_abort(&r->perf);
-	pollers_abort(&r->targets);
+	pollers_abort(&r->targets, r->config.root);
 	for (size_t i = 0; i < r->targets.count; i++)
 		target_discard(&r->targets.list[i]);
 	if (r->dir)

@@ -182,6 +182,15 @@ static void test_sweep(void)
 	};
 	struct agent_share s;
 
+	open_share(&s, "while an exchange runs");
+	put("web/out/perf-7.00ff.snap", "x");
+	agent_share_sweep(top, "web");
+	ok(exists("web/out/perf-7.00ff.snap"), "its files are not swept");
+	agent_share_close(&s);
+	agent_share_sweep(top, "web");
+	ok(!exists("web/out/perf-7.00ff.snap"), "the files of one that was killed are");
+	agent_share_sweep(top, "nobody");
+	ok(!exists("nobody"), "where no share is, none is made");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		put(rows[i].name, "x");
 	open_share(&s, "a share with the files of a killed exchange is opened");

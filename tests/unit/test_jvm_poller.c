@@ -94,7 +94,7 @@ static void test_pollers(pid_t pid, enum runtime runtime, const char *name)
 	}
 	is_int(pollers_bytes(&targets), 0, "%s: nothing was written", name);
 	ok(!pollers_any_ended(&targets), "%s: no poller has ended", name);
-	pollers_abort(&targets);
+	pollers_abort(&targets, "/nonexistent");
 	session_fini(s);
 	close(jvm.procfd);
 	free(target.pollers);
@@ -351,7 +351,7 @@ static void test_end_of_jvm(void)
 	is_int(target.session.jvms[0].source, JVM_SOURCE_HOST, "its snapshots are kept");
 	if (is_int(target.session.map_count, 2, "and registered, with the agent's own map"))
 		is_str(target.session.maps[1].name, map, "which is the last");
-	pollers_abort(&targets);
+	pollers_abort(&targets, "/nonexistent");
 	session_fini(&target.session);
 	free(target.pollers);
 	close(jvm.procfd);
@@ -375,7 +375,7 @@ static void test_same_pid(void)
 	is_int(s->jvm_count, 2, "both JVMs are in the session");
 	is_int(s->jvms[0].source, JVM_SOURCE_HOST, "JVMs with the same pid are read by the host");
 	is_int(s->jvms[1].source, JVM_SOURCE_HOST, "both of them");
-	pollers_abort(&targets);
+	pollers_abort(&targets, "/nonexistent");
 	is_int(target.poller_count, 0, "after an abort there is no poller");
 	session_fini(s);
 	free(target.pollers);
