@@ -17,6 +17,7 @@
 #include "common/proc.h"
 
 #define STOP_MS	      10000
+#define DISABLE_MS    2000
 #define BEGIN_MS      10000 /* until perf has enabled its events */
 #define BEGIN_POLL_MS 2
 #define LOG_MAX	      (256u << 10)
@@ -286,10 +287,28 @@ void perf_abort(struct perf *p)
 	free(TAKE_PTR(p->dir));
 }
 
+/* Has perf disable its events, and waits until it has. */
+static void disable(const struct perf *p)
+{
+	struct pollfd answer = {.fd = p->control, .events = POLLIN};
+	uint64_t deadline = deadline_after(DISABLE_MS);
+	char ack[64];
+	int left;
+
+	while (recv(p->control, ack, sizeof(ack), MSG_DONTWAIT) > 0)
+		; /* of "enable" */
+	if (send(p->control, "disable\n", strlen("disable\n"), MSG_NOSIGNAL) > 0)
+		while (!answer.revents && (left = deadline_ms_left(deadline)) != 0)
+			(void)poll(&answer, 1, left);
+}
+
 void perf_end(struct perf *p)
 {
-	if (p->child.pid > 0 && !p->ended)
-		child_signal(&p->child, SIGINT);
+	if (p->child.pid <= 0 || p->ended)
+		return;
+	if (p->control >= 0)
+		disable(p);
+	child_signal(&p->child, SIGINT);
 	p->ended = true;
 }
 

@@ -68,7 +68,8 @@ int perf_wait(struct perf *p, int ms);
 /* True when the recording ended because the disk is full. */
 bool perf_is_full(const struct perf *p);
 
-/* Tells perf to end; does not wait until it has written everything. */
+/* Tells perf to end; no sample is later, but those of an old perf or of one that does not answer
+ * within 2 s. Does not wait until it has written everything. */
 void perf_end(struct perf *p);
 
 /* Waits until perf has ended, after perf_end if need be. Fails with perf's own message where there

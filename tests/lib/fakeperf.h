@@ -16,6 +16,7 @@
 #define DFG_LIB_FAKEPERF_H
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -58,11 +59,11 @@ static inline void fakeperf_switch(const char *golden, const char *data)
 }
 
 /* Answers a command on stdin, as perf does, and leaves the time at which it did so in perf.log. */
-static inline void fakeperf_answer(const char *kind)
+static inline void fakeperf_answer(const char *kind, const char *expected)
 {
 	char command[16] = "";
 
-	if (read(STDIN_FILENO, command, sizeof(command) - 1) <= 0 || strcmp(command, "enable\n"))
+	if (read(STDIN_FILENO, command, sizeof(command) - 1) <= 0 || strcmp(command, expected))
 		exit(3);
 	if (!strcmp(kind, "perf-mute"))
 		return;
@@ -70,16 +71,22 @@ static inline void fakeperf_answer(const char *kind)
 		sleep_ms(300);
 	if (!strcmp(kind, "perf-breaks"))
 		raise(SIGKILL);
-	printf("[ perf enabled %llu\n", (unsigned long long)clock_us());
+	printf("[ perf %.*sd %llu\n", (int)strlen(expected) - 1, expected,
+	       (unsigned long long)clock_us());
 	fflush(stdout);
 	(void)!write(STDIN_FILENO, "ack\n", 5);
 }
 
 static inline void fakeperf_go_on(const char *kind, const char *golden, const char *data,
-				  unsigned long long max_kib)
+				  unsigned long long max_kib, bool control)
 {
+	struct pollfd in = {.fd = control ? STDIN_FILENO : -1, .events = POLLIN};
+
 	for (int i = 0; !fakeperf_ended; i++) {
-		sleep_ms(5);
+		if (poll(&in, 1, 5) > 0) {
+			fakeperf_answer(kind, "disable\n");
+			in.fd = -1;
+		}
 		if (fakeperf_switches)
 			fakeperf_switch(golden, data);
 		if (i == 60 && !strcmp(kind, "perf-dies"))
@@ -129,8 +136,8 @@ static inline int fakeperf_record(const char *kind, const char *golden, int argc
 		return 2;
 	fakeperf_copy(golden, data);
 	if (control)
-		fakeperf_answer(kind);
-	fakeperf_go_on(kind, golden, data, max_kib);
+		fakeperf_answer(kind, "enable\n");
+	fakeperf_go_on(kind, golden, data, max_kib, control);
 	return 0;
 }
 

@@ -113,9 +113,10 @@ static void test_once(void)
 	   "perf gets a command, and does not open its events twice");
 }
 
-/* The time at which the fake answered, 0: it did not. */
-static unsigned long long answered(const char *logname)
+/* The time at which the fake answered to a command, 0: it did not. */
+static unsigned long long answered(const char *logname, const char *command)
 {
+	CLEANUP(free) char *start = xasprintf("[ perf %sd ", command);
 	CLEANUP(str_fini) struct str log = {0};
 	unsigned long long us = 0;
 	const char *line;
@@ -123,8 +124,8 @@ static unsigned long long answered(const char *logname)
 
 	if (fs_read_file(AT_FDCWD, path_of(logname), 4096, &log, &err) < 0)
 		abort();
-	line = strstr(log.buf, "[ perf enabled ");
-	return line && sscanf(line, "[ perf enabled %llu", &us) == 1 ? us : 0;
+	line = strstr(log.buf, start);
+	return line && sscanf(line + strlen(start), "%llu", &us) == 1 ? us : 0;
 }
 
 /* The file has its head long before perf has enabled its events. */
@@ -138,10 +139,12 @@ static void test_begin(void)
 	struct err err;
 
 	is_int(record_start(&c, &r, &err), RECORD_OK, "a perf that is slow starts");
-	enabled = answered("late/session/perf.log");
+	enabled = answered("late/session/perf.log", "enable");
 	ok(enabled > 0 && r.began_us >= enabled, "the recording begins after its answer");
 	is_int(record_finish(&r, &end, &err), 0, "the recording ends");
 	ok(r.us >= 1000000, "it is as long as was asked for from then on: %d us", (int)r.us);
+	ok(answered("late/session/perf.log", "disable") >= enabled + 1000000,
+	   "perf has disabled its events before it is told to end");
 	record_discard(&r);
 
 	c = config_of("perf-mute", "impatient", 1, 600);
@@ -172,7 +175,7 @@ static pid_t start_mute(void)
 		return pid;
 	if (record_start(&c, &r, &err) != RECORD_OK)
 		_exit(1);
-	if (answered("mute/session/perf.log") != 0 || clock_ms() - before < 10000)
+	if (answered("mute/session/perf.log", "enable") != 0 || clock_ms() - before < 10000)
 		_exit(2);
 	if (record_finish(&r, &end, &err) < 0 || r.us < 1000000)
 		_exit(3);
