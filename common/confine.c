@@ -164,6 +164,7 @@ static int become_reader(uint64_t memory, unsigned cpu_seconds, pid_t of, struct
 		"exit_group", "futex",	      "clock_gettime",	"getpid",	"gettid",
 		"tgkill",     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack",
 		"getrandom",  "fcntl",	      "ftruncate",	"recvmsg",	"recvfrom",
+		"poll",	      "ppoll",
 	};
 	static const int trace[] = {CAP_SYS_PTRACE};
 	size_t kept = of && may_trace();

@@ -26,8 +26,8 @@ MUST_CHECK int confine_ids(uid_t uid, gid_t gid, struct err *err);
 MUST_CHECK int confine_syscalls(const char *const *names, size_t n, struct err *err);
 
 /* Confines a child that reads data of containers: ids of nobody, no capability, no new file,
- * network, process or exec. It may read and write descriptors that it holds or receives, start
- * threads, and allocate up to `memory` bytes (RLIMIT_AS; 0, or under ASan: no limit) within
+ * network, process or exec. It may read, write and poll descriptors that it holds or receives,
+ * start threads, and allocate up to `memory` bytes (RLIMIT_AS; 0, or under ASan: no limit) within
  * `cpu_seconds` (RLIMIT_CPU; 0: no limit). It ends with its parent. Without root, it drops what it
  * can. */
 MUST_CHECK int confine_reader(uint64_t memory, unsigned cpu_seconds, struct err *err);

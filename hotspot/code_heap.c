@@ -3,8 +3,9 @@
 
 #include "hotspot/table.h"
 
-#define AHEAD 256u
-#define DENSE 3072u /* bytes read in the time that one more piece costs (half a microsecond) */
+#define AHEAD	    256u
+#define WATCH_BYTES 1024u /* more than a CodeHeap has in any release */
+#define DENSE	    3072u /* bytes read in the time that a piece costs: half a microsecond */
 
 static bool space_read(struct hs *hs, uint64_t space, uint64_t *ret_low, uint64_t *ret_high)
 {
@@ -60,6 +61,33 @@ bool hs_heaps_read(struct hs *hs, struct hs_heaps *ret)
 		if (hs_mem_ptr(&hs->mem, data + i * sizeof(heap), &heap) && heap != 0)
 			heap_add(hs, heap, ret);
 	return ret->count > 0;
+}
+
+bool hs_watch_find(const struct hs_source *source, void *work, struct hs_watch *ret)
+{
+	struct hs *hs = work;
+	struct hs_heaps heaps;
+
+	hs_mem_init(&hs->mem, source, NULL, 0);
+	if (!hs_tables_read(hs) || !hs_heaps_read(hs, &heaps))
+		return false;
+	*ret = (struct hs_watch){.count = heaps.count,
+				 .bytes = (uint32_t)hs->tables.size[HS_TYPE_CODE_HEAP]};
+	for (uint32_t i = 0; i < heaps.count; i++)
+		ret->heap[i] = heaps.heap[i].at;
+	return ret->bytes >= sizeof(uint64_t) && ret->bytes <= WATCH_BYTES;
+}
+
+uint64_t hs_watch_read(const struct hs_source *source, const struct hs_watch *w)
+{
+	uint64_t words[WATCH_BYTES / sizeof(uint64_t)], hash[HS_HEAPS_MAX];
+
+	for (uint32_t i = 0; i < w->count; i++) {
+		if (source->read(source->arg, w->heap[i], words, w->bytes) != w->bytes)
+			return 0;
+		hash[i] = hs_hash(words, w->bytes / sizeof(*words));
+	}
+	return hs_hash(hash, w->count);
 }
 
 void hs_walk_start(struct hs_walk *walk, const struct hs_heap *heap, unsigned budget)

@@ -99,6 +99,18 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, bool named, struct hs_result *ret);
 
+/* Places that change when code is made or freed: the CodeHeaps, with their ends and free lists. */
+struct hs_watch {
+	uint32_t count, bytes; /* CodeHeaps, and of each */
+	uint64_t heap[16];
+};
+
+/* False: the JVM has no code yet, or its tables lack something. */
+bool hs_watch_find(const struct hs_source *source, void *work, struct hs_watch *ret);
+
+/* Hashes what is there now; another hash: code has been made or freed. 0: it cannot be read. */
+uint64_t hs_watch_read(const struct hs_source *source, const struct hs_watch *w);
+
 /* Finds the first entry that the JVM's tables lack ("CodeHeap::_memory"), after a dump with
  * DFG_DUMP_NO_TABLES or DFG_DUMP_PARTLY. False: none. */
 #define HS_MISSING_MAX 96

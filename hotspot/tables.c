@@ -15,9 +15,13 @@ static const struct {
 };
 
 static const char *const wanted_type[HS_TYPE_COUNT] = {
-	[HS_TYPE_HEAP_BLOCK] = "HeapBlock", [HS_TYPE_CONSTANT_POOL] = "ConstantPool",
-	[HS_TYPE_PC_DESC] = "PcDesc",	    [HS_TYPE_CONST_METHOD] = "ConstMethod",
-	[HS_TYPE_FLAG] = "JVMFlag",	    [HS_TYPE_FLAG_8] = "Flag",
+	[HS_TYPE_CODE_HEAP] = "CodeHeap",
+	[HS_TYPE_HEAP_BLOCK] = "HeapBlock",
+	[HS_TYPE_CONSTANT_POOL] = "ConstantPool",
+	[HS_TYPE_PC_DESC] = "PcDesc",
+	[HS_TYPE_CONST_METHOD] = "ConstMethod",
+	[HS_TYPE_FLAG] = "JVMFlag",
+	[HS_TYPE_FLAG_8] = "Flag",
 };
 
 /* The C type of each field as the table spells it; the table of types has its size. */
@@ -176,7 +180,7 @@ static bool tables_load(struct hs *hs)
 		types.text[id][0] = '\0';
 	if (!structs_read(hs, &types) || !types_read(hs, &types))
 		return false;
-	pointers_set(hs, &types);
+	widths_add(hs, &types);
 	return true;
 }
 

@@ -151,6 +151,7 @@ enum hs_field_id {
 };
 
 enum hs_type_id {
+	HS_TYPE_CODE_HEAP,
 	HS_TYPE_HEAP_BLOCK,
 	HS_TYPE_CONSTANT_POOL,
 	HS_TYPE_PC_DESC,

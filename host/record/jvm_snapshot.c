@@ -16,7 +16,7 @@
 
 #define LOCK_MS	  10000
 #define ANSWER_MS 15000 /* the first dump of a Tomcat at a load of 40 on two processors: 8 s */
-#define KEEP	  30 /* seconds: more than the longest time between two snapshots */
+#define KEEP	  30	/* seconds: more than the longest time between two snapshots */
 
 /* A snapshot without news consists of these. */
 #define QUIET_BYTES (sizeof(struct snap_head) + sizeof(struct snap_end))
@@ -37,8 +37,9 @@ struct snapshots {
 	int to;
 	/* The source that worked last. */
 	bool by_agent;
-	struct memory_reader *host; /* NULL: not by the host */
-	uint32_t seq;		    /* the agent's last answer; 0: none */
+	struct memory_reader *host;    /* NULL: not by the host */
+	struct memory_reader *watcher; /* sees when the agent is to be asked; NULL: nobody does */
+	uint32_t seq;		       /* the agent's last answer; 0: none */
 };
 
 /* One of them. */
@@ -308,32 +309,68 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static int next_pause(int pause, const struct snapshot_result *one, uint64_t cost_us)
+/* When the next snapshot is taken: after `most`, but after `least` where code was made or freed. */
+struct pace {
+	int least, most; /* milliseconds */
+};
+
+static struct pace next_pace(const struct pace *before, const struct snapshot_result *one,
+			     uint64_t cost_us)
 {
 	uint64_t cost = cost_us * (one->entries < BUSY ? SHARE : SHARE_BUSY) / 1000;
 	int least = longer(PAUSE_MIN_MS, cost < INT32_MAX ? (int)cost : INT32_MAX);
+	int most = before->most * 2 < PAUSE_MAX_MS ? before->most * 2 : PAUSE_MAX_MS;
 
-	if (one->news)
-		return least;
-	return longer(least, pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS);
+	return (struct pace){least, one->news ? least : longer(least, most)};
 }
 
-/* Waits for a command. Returns SNAPSHOT_CHANGES after the time is over, also when a signal
- * interrupted it. *ret_count: commands. *ret_gone: the JVM has ended. */
-static enum snapshot_command wait_for_command(int commands, int pidfd, int ms, uint32_t *ret_count,
-					      bool *ret_gone)
+/* Waits of a series, and how the last one ended. */
+struct series_wait {
+	int commands, pidfd;
+	uint32_t count; /* commands that came */
+	bool gone;	/* the JVM has ended */
+	bool noticed;	/* code was made or freed */
+	bool blind;	/* the watcher has ended */
+};
+
+/* Waits for a command. Returns SNAPSHOT_CHANGES after the time is over, where `watcher` has found
+ * something, and when a signal interrupted it. */
+static enum snapshot_command wait_for_command(struct series_wait *w, int ms,
+					      struct memory_reader *watcher)
 {
-	struct pollfd p[2] = {{.fd = commands, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	struct pollfd p[3] = {{.fd = w->commands, .events = POLLIN},
+			      {.fd = w->pidfd, .events = POLLIN},
+			      {.fd = -1, .events = POLLIN}};
 	char buf[64];
 	ssize_t n;
 
-	*ret_gone = poll(p, 2, ms) > 0 && p[1].revents != 0;
-	*ret_count = 0;
+	if (watcher && !w->blind) {
+		memory_reader_watch(watcher);
+		p[2].fd = memory_reader_fd(watcher);
+	}
+	w->gone = poll(p, 3, ms) > 0 && p[1].revents != 0;
+	w->noticed = p[2].revents && memory_reader_noticed(watcher);
+	w->blind |= p[2].revents && !w->noticed;
+	w->count = 0;
 	if (!p[0].revents)
 		return SNAPSHOT_CHANGES;
-	n = read(commands, buf, sizeof(buf));
-	*ret_count = n > 0 ? (uint32_t)n : 0;
+	n = read(w->commands, buf, sizeof(buf));
+	w->count = n > 0 ? (uint32_t)n : 0;
 	return n <= 0 || memchr(buf, SNAPSHOT_LAST, (size_t)n) ? SNAPSHOT_LAST : SNAPSHOT_NEXT;
+}
+
+/* Waits for the next snapshot's time. */
+static enum snapshot_command wait_for_next(struct snapshots *s, struct series_wait *w,
+					   struct pace *pace)
+{
+	enum snapshot_command what = wait_for_command(w, pace->least, NULL);
+
+	if (what != SNAPSHOT_CHANGES || w->gone || pace->most <= pace->least)
+		return what;
+	what = wait_for_command(w, pace->most - pace->least, s->host ? s->host : s->watcher);
+	if (w->noticed) /* code may not be installed yet */
+		pace->most = PAUSE_MIN_MS;
+	return what;
 }
 
 static bool is_final(int code)
@@ -344,35 +381,43 @@ static bool is_final(int code)
 /* Takes deltas until the last one, the end of the JVM, or too many failures. */
 static void take_deltas(struct snapshots *s, int commands, int pidfd)
 {
-	int pause = PAUSE_MIN_MS, failures = 0;
+	struct series_wait wait = {.commands = commands, .pidfd = pidfd};
+	struct pace pace = {PAUSE_MIN_MS, PAUSE_MIN_MS};
 	enum snapshot_command what = SNAPSHOT_CHANGES;
-	bool gone = false;
 	uint64_t cost, before = UINT64_MAX;
 	struct snapshot_result one;
-	uint32_t count;
-	int rc;
+	int rc, failures = 0;
 
 	while (what != SNAPSHOT_LAST && failures < FAILURES_MAX) {
-		what = wait_for_command(commands, pidfd, pause, &count, &gone);
-		if (gone)
+		what = wait_for_next(s, &wait, &pace);
+		if (wait.gone)
 			return;
 		if (lseek(s->to, 0, SEEK_END) > FILE_MAX) {
 			set_note(s, "so much code came and went that not all of it was kept");
 			return;
 		}
 		rc = take_measured(s, what, &one, &cost);
-		s->report->served += count;
+		s->report->served += wait.count;
 		if (rc == 0) {
 			failures = 0;
-			pause = next_pause(pause, &one, lesser(cost, before));
+			pace = next_pace(&pace, &one, lesser(cost, before));
 			before = cost;
 			continue;
 		}
 		failures = is_final(s->report->err.code) ? FAILURES_MAX : failures + 1;
-		pause = PAUSE_MAX_MS;
+		pace = (struct pace){PAUSE_MAX_MS, PAUSE_MAX_MS};
 	}
 	if (failures > 0)
 		set_note(s, "%.500s", s->report->err.msg);
+}
+
+/* Each request costs the JVM and the host more than a look at its memory from outside. */
+static void watch_for_agent(struct snapshots *s)
+{
+	struct err ignored;
+
+	if (s->by_agent && memory_reader_open(s->jvm, false, -1, &s->watcher, &ignored) < 0)
+		s->watcher = NULL;
 }
 
 int snapshots_serve(void *arg)
@@ -389,10 +434,13 @@ int snapshots_serve(void *arg)
 	int rc = take_measured(&s, SNAPSHOT_CHANGES, &one, &cost);
 
 	(void)!write(job->first, "", 1);
-	if (rc == 0 && pidfd >= 0)
+	if (rc == 0 && pidfd >= 0) {
+		watch_for_agent(&s);
 		take_deltas(&s, job->commands, pidfd);
+	}
 	take_map(&s, job->maps);
 	close(job->first); /* nobody needs to wait until the memory reader has ended, too */
 	memory_reader_close(s.host);
+	memory_reader_close(s.watcher);
 	return 0;
 }

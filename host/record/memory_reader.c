@@ -20,7 +20,8 @@
 
 #define GATHER_MAX 1024		/* UIO_MAXIOV */
 #define MEMORY	   (1ull << 30) /* address space, beyond what the child begins with */
-#define REPLY_MS   10000	/* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
+#define WATCH_MS   10
+#define REPLY_MS   10000 /* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
 
 /* ---- the memory of a process ---- */
 
@@ -132,8 +133,14 @@ void jvm_memory_close(struct jvm_memory *m)
 
 /* ---- snapshots by a confined child ---- */
 
-/* The child gets a byte through a socket for each snapshot (1: `named`). A hostile JVM may
- * have taken it over: its replies are only displayed. */
+/* Commands to the child, a byte each, through a socket. A hostile JVM may have taken it over: its
+ * replies are only displayed. */
+enum reader_command {
+	READER_DELTA,
+	READER_NAMED, /* the same, with methods of older classes */
+	READER_WATCH,
+};
+
 struct memory_reader {
 	const struct jvm *jvm;
 	struct child child;
@@ -143,6 +150,7 @@ struct memory_reader {
 
 struct reader_reply {
 	int rc;
+	bool noticed; /* by the watch; the rest is empty */
 	struct err err;
 	struct hs_result result;
 	uint64_t cpu_us;
@@ -155,6 +163,9 @@ struct reader_job {
 	void *work, *state;
 	int socket, to;
 	int writable; /* memory of the JVM; -1: its flags stay as they are */
+	struct hs_watch watch;
+	uint64_t watched; /* what hs_watch_read found last; 0: nothing can be watched */
+	bool dumped;
 };
 
 /* ---- in the child ---- */
@@ -206,6 +217,8 @@ static int begin(struct reader_job *r, struct err *err)
 	    jvm_memory_find_tables(r->memory, err) < 0)
 		return -1;
 	switch_debug_info(r);
+	if (hs_watch_find(jvm_memory_source(r->memory), r->work, &r->watch))
+		r->watched = hs_watch_read(jvm_memory_source(r->memory), &r->watch);
 	return 0;
 }
 
@@ -225,26 +238,51 @@ static void dump(struct reader_job *r, bool named, struct reader_reply *ret)
 	ret->cpu_us = clock_cpu_us() - cpu;
 }
 
+static bool reply(const struct reader_job *r, const struct reader_reply *a)
+{
+	return write(r->socket, a, sizeof(*a)) == sizeof(*a) && a->rc == 0;
+}
+
+static bool reply_dump(struct reader_job *r, bool named)
+{
+	struct reader_reply a = {0};
+
+	dump(r, named, &a);
+	/* Deltas need much less of it than the first snapshot. */
+	if (!r->dumped)
+		(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
+	r->dumped = true;
+	return reply(r, &a);
+}
+
+/* Looks until something has changed, or the next command is there. */
+static bool reply_watch(struct reader_job *r)
+{
+	const struct reader_reply noticed = {.noticed = true};
+	struct pollfd fd = {.fd = r->socket, .events = POLLIN};
+	uint64_t before = r->watched;
+
+	while (r->watched == before && poll(&fd, 1, before ? WATCH_MS : -1) == 0)
+		r->watched = hs_watch_read(jvm_memory_source(r->memory), &r->watch);
+	return !r->watched || r->watched == before || reply(r, &noticed);
+}
+
 static int serve(void *arg)
 {
 	struct reader_job *r = arg;
 	struct reader_reply a = {0};
-	bool named, whole = true;
+	uint8_t command;
+	bool more;
 
 	r->work = mmap(NULL, HS_WORK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		       0);
 	r->state = xcalloc(1, HS_STATE_BYTES);
 	a.rc = r->work == MAP_FAILED ? err_set(&a.err, errno, "memory to read by")
 				     : begin(r, &a.err);
-	while (write(r->socket, &a, sizeof(a)) == sizeof(a) && a.rc == 0 &&
-	       read(r->socket, &named, sizeof(named)) == sizeof(named)) {
-		a = (struct reader_reply){0};
-		dump(r, named, &a);
-		/* Deltas need much less of it than the first snapshot. */
-		if (whole)
-			(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
-		whole = false;
-	}
+	more = reply(r, &a);
+	while (more && read(r->socket, &command, sizeof(command)) == sizeof(command))
+		more = command == READER_WATCH ? reply_watch(r)
+					       : reply_dump(r, command == READER_NAMED);
 	return 0;
 }
 
@@ -255,15 +293,17 @@ static int receive(struct memory_reader *h, struct reader_reply *ret, struct err
 {
 	struct pollfd fd = {.fd = h->socket, .events = POLLIN};
 	uint64_t deadline = deadline_after(REPLY_MS);
-	ssize_t n;
 
-	for (int left; !fd.revents && (left = deadline_ms_left(deadline)) != 0;)
-		(void)poll(&fd, 1, left);
-	if (!fd.revents)
-		return err_set(err, ETIMEDOUT, "stopped after %d ms", REPLY_MS);
-	n = recv(h->socket, ret, sizeof(*ret), MSG_DONTWAIT);
-	if (n != sizeof(*ret))
-		return err_set(err, 0, "the reader crashed");
+	do {
+		int left = deadline_ms_left(deadline);
+
+		if (!left)
+			return err_set(err, ETIMEDOUT, "stopped after %d ms", REPLY_MS);
+		ret->noticed = true;
+		if (poll(&fd, 1, left) > 0 &&
+		    recv(h->socket, ret, sizeof(*ret), MSG_DONTWAIT) != sizeof(*ret))
+			return err_set(err, 0, "the reader crashed");
+	} while (ret->noticed); /* nothing yet, or by a watch that this command has ended */
 	ret->err.msg[sizeof(ret->err.msg) - 1] = '\0';
 	ret->missing[sizeof(ret->missing) - 1] = '\0';
 	if (ret->rc < 0)
@@ -324,12 +364,36 @@ const char *memory_reader_missing(const struct memory_reader *h)
 	return h->missing;
 }
 
+static bool command(const struct memory_reader *h, enum reader_command command)
+{
+	uint8_t byte = (uint8_t)command;
+
+	return send(h->socket, &byte, sizeof(byte), MSG_NOSIGNAL) >= 0;
+}
+
+void memory_reader_watch(struct memory_reader *h)
+{
+	(void)command(h, READER_WATCH);
+}
+
+int memory_reader_fd(const struct memory_reader *h)
+{
+	return h->socket;
+}
+
+bool memory_reader_noticed(struct memory_reader *h)
+{
+	struct reader_reply a;
+
+	return recv(h->socket, &a, sizeof(a), MSG_DONTWAIT) == sizeof(a) && a.noticed;
+}
+
 int memory_reader_dump(struct memory_reader *h, bool named, struct hs_result *ret,
 		       uint64_t *ret_cpu_us, struct err *err)
 {
 	struct reader_reply a;
 
-	if (send(h->socket, &named, sizeof(named), MSG_NOSIGNAL) < 0)
+	if (!command(h, named ? READER_NAMED : READER_DELTA))
 		return err_set(err, 0, "the reader crashed");
 	if (receive(h, &a, err) < 0)
 		return -1;

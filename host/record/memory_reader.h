@@ -59,6 +59,17 @@ void memory_reader_close(struct memory_reader *r); /* NULL is fine */
 MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool named, struct hs_result *ret,
 				  uint64_t *ret_cpu_us, struct err *err);
 
+/* Has the child look for code that is made or freed, every 10 ms, until it has found some
+ * (memory_reader_noticed) or gets another command. It counts what has happened since it was started
+ * or has last found some. Best effort: where it cannot look, it finds nothing. */
+void memory_reader_watch(struct memory_reader *r);
+
+/* Readable once the watch has found something, or the child has ended. */
+int memory_reader_fd(const struct memory_reader *r);
+
+/* True once for each watch that has found something. */
+bool memory_reader_noticed(struct memory_reader *r);
+
 /* Names what the JVM's tables lacked in the last snapshot or failure (hs_missing); "": nothing. */
 const char *memory_reader_missing(const struct memory_reader *r);
 

@@ -210,6 +210,7 @@ static inline void image_types(struct image *im)
 		{"HeapBlock", IM_HEADER},
 		{"ConstantPool", IM_POOL_HEADER},
 		{"Klass", 200},
+		{"CodeHeap", 192},
 	};
 
 	im->types = image_new(im, 16 * IM_TYPE_STRIDE);

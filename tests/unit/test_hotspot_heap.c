@@ -62,6 +62,30 @@ static void test_heaps(void)
 	ok(!read_heaps(), "a list without memory has none");
 }
 
+static void test_watch(void)
+{
+	struct hs_source source;
+	struct hs_watch w;
+	uint64_t before;
+
+	for (int r = 0; r < IMAGE_RELEASES; r++) {
+		image_build(&im, (enum image_release)r);
+		source = image_source(&im);
+		ok(hs_watch_find(&source, image_work(), &w), "layout %d: code can be watched", r);
+		is_int(w.count, r == IMAGE_8 ? 1 : 2, "layout %d: in all heaps", r);
+		before = hs_watch_read(&source, &w);
+		ok(before && hs_watch_read(&source, &w) == before,
+		   "layout %d: while nothing happens it stays the same", r);
+		image_set(&im, im.heap[w.count - 1] + 184, 1, 8);
+		ok(hs_watch_read(&source, &w) != before,
+		   "layout %d: the last word of the last heap makes a difference", r);
+		w.heap[0] = HOLE;
+		is_int(hs_watch_read(&source, &w), 0, "layout %d: what is in a hole is unknown", r);
+		image_set(&im, im.heaps, 0, 8);
+		ok(!hs_watch_find(&source, image_work(), &w), "layout %d: no heaps, no watch", r);
+	}
+}
+
 /* Each heap has one page of 17. */
 static void test_many_heaps(void)
 {
@@ -377,8 +401,9 @@ static void test_header(void)
 
 static void test_fingerprints(void)
 {
-	const struct image_field fields[] = {{"nmethod", "_compile_id", "int", 136, false},
-					     {"nmethod", "_state", "bool", 140, false}};
+	const struct image_field fields[] = {
+		{"nmethod", "_compile_id", "int", 136, false},
+		{"nmethod", "_state", "volatile signed char", 140, false}};
 	char text[HS_BLOB_NAME_MAX];
 	struct hs_blob b, other;
 	uint64_t *part[] = {&other.start,    &other.size, &other.code,
@@ -449,6 +474,7 @@ int main(void)
 {
 	hs = aligned_alloc(4096, HS_WORK_BYTES);
 	test_heaps();
+	test_watch();
 	test_many_heaps();
 	test_bad_heaps();
 	test_blocks();

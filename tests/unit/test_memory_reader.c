@@ -3,6 +3,7 @@
 #include "record/memory_reader.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/resource.h>
 
 #include "lib/fakejvm.h"
@@ -133,6 +134,57 @@ static void test_snapshots(void)
 	is_int(memory_reader_dump(r, false, &two, &cpu, &err), -1, "after the JVM's end it fails");
 	is_int(err.code, ESRCH, "the error is that the process is gone");
 	is_str(err.msg, "the JVM ended meanwhile: No such process", "the message says so");
+	memory_reader_close(r);
+	cleanup_close_fd(&j.procfd);
+}
+
+static void write_at(const struct jvm *j, uint64_t addr, uint64_t value)
+{
+	CLEANUP(close_fd) int fd = openat(j->procfd, "mem", O_WRONLY | O_CLOEXEC);
+
+	if (pwrite(fd, &value, sizeof(value), (off_t)addr) != sizeof(value))
+		abort();
+}
+
+static bool is_readable(const struct memory_reader *r, int ms)
+{
+	struct pollfd p = {.fd = memory_reader_fd(r), .events = POLLIN};
+
+	return poll(&p, 1, ms) > 0;
+}
+
+static void test_watch(void)
+{
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	uint64_t list = image.im.heap[1] + 184; /* the end of a CodeHeap */
+	struct memory_reader *r = NULL;
+	struct hs_result result;
+	uint64_t cpu;
+
+	if (memory_reader_open(&j, false, to, &r, &err) < 0)
+		abort();
+	memory_reader_watch(r);
+	ok(!is_readable(r, 50), "while no code is made or freed, a watch finds nothing");
+	ok(!memory_reader_noticed(r), "nor does it say so");
+	write_at(&j, list, 5);
+	ok(is_readable(r, 60000), "what changes at the end of a code heap is found");
+	ok(memory_reader_noticed(r), "and told");
+	ok(!memory_reader_noticed(r), "once");
+	memory_reader_watch(r);
+	ok(!is_readable(r, 50), "the next watch begins with what was found");
+	is_int(memory_reader_dump(r, false, &result, &cpu, &err), 0, "a snapshot ends a watch");
+	ok(!memory_reader_noticed(r), "which finds nothing more");
+	write_at(&j, list, 6);
+	memory_reader_watch(r);
+	ok(is_readable(r, 60000), "a change before the watch is found");
+	is_int(memory_reader_dump(r, false, &result, &cpu, &err), 0,
+	       "a snapshot is not mistaken for what was found before");
+	ok(!is_readable(r, 0), "which is forgotten");
+	memory_reader_watch(r);
+	kill(j.pid, SIGKILL);
+	waitpid(j.pid, NULL, 0);
+	ok(!is_readable(r, 50), "a JVM's end is not its business");
 	memory_reader_close(r);
 	cleanup_close_fd(&j.procfd);
 }
@@ -303,6 +355,7 @@ int main(void)
 	test_memory();
 	test_no_tables();
 	test_snapshots();
+	test_watch();
 	test_crash();
 	test_cost();
 	test_flag_is_kept();
