@@ -177,6 +177,8 @@ static int add_by_cgroup(pid_t pid, void *arg)
 	if (known && (nested || !known->is_nested))
 		return 0;
 	engine_names_find(pid, id, &names);
+	if (faccessat(procfd, "stat", F_OK, 0) < 0)
+		return 0; /* it has ended meanwhile, before its names were found */
 	if (known) {
 		known->pid = pid;
 		container_set_names(known, &names);

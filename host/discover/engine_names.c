@@ -121,24 +121,32 @@ static bool monitor_open(pid_t pid, struct monitor *ret, pid_t *ret_parent)
 	return true;
 }
 
+static bool share_cgroup(int procfd, int other)
+{
+	CLEANUP(str_fini) struct str a = {0};
+	CLEANUP(str_fini) struct str b = {0};
+
+	return proc_read_cgroup(procfd, &a, NULL) < 0 || proc_read_cgroup(other, &b, NULL) < 0 ||
+	       !strcmp(a.buf, b.buf);
+}
+
 /* Finds the nearest monitor among the parents. One in the same cgroup was started by the container.
- */
+ * A parent that ends meanwhile, as a runtime's do while it makes a container, leaves its child to
+ * another: the search begins anew. */
 static bool monitor_find(pid_t pid, struct monitor *ret)
 {
-	CLEANUP(str_fini) struct str own = {0};
-	CLEANUP(close_fd) int procfd = -1;
-	struct proc_status st;
+	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
+	pid_t at = 0; /* none yet, or it has ended */
 
-	procfd = proc_open(pid, NULL);
-	if (procfd < 0 || proc_read_cgroup(procfd, &own, NULL) < 0 ||
-	    proc_read_status(procfd, &st, NULL) < 0)
-		return false;
-	for (int i = 0; i < PARENTS && st.ppid > 1; i++) {
-		CLEANUP(str_fini) struct str cgroup = {0};
+	for (int i = 0; i < PARENTS && procfd >= 0; i++) {
+		struct proc_status st;
 
-		if (monitor_open(st.ppid, ret, &st.ppid))
-			return proc_read_cgroup(ret->procfd, &cgroup, NULL) == 0 &&
-			       strcmp(cgroup.buf, own.buf) != 0;
+		if (at == 0 && proc_read_status(procfd, &st, NULL) == 0)
+			at = st.ppid;
+		if (at <= 1)
+			return false;
+		if (monitor_open(at, ret, &at))
+			return !share_cgroup(procfd, ret->procfd);
 	}
 	return false;
 }
@@ -270,7 +278,7 @@ bool engine_shim_id(pid_t pid, char ret[static 256])
 
 	procfd = proc_open(pid, NULL);
 	if (procfd < 0 || proc_read_status(procfd, &st, NULL) < 0 || st.ppid <= 1 ||
-	    !monitor_open(st.ppid, &k, &above) || !k.is_shim)
+	    !monitor_open(st.ppid, &k, &above) || !k.is_shim || share_cgroup(procfd, k.procfd))
 		return false;
 	id = proc_arg(&k.args, "-id");
 	if (!id || !engine_name_is_valid(id))

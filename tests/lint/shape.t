@@ -14,7 +14,7 @@ common 2360
 hook 2580
 host/calltree 1195
 host/cmd 1940
-host/discover 1400
+host/discover 1410
 host/doctor 1330
 host/elf 660
 host/format 3805

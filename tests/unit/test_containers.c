@@ -396,9 +396,9 @@ static void test_component(void)
 
 /* ---- an engine's monitor ---- */
 
-static bool shim_id(const char *const *argv, char ret[static 256])
+static bool shim_id(const char *const *argv, const char *cgroup, char ret[static 256])
 {
-	struct monitored m = start_monitor(argv, NULL, NULL);
+	struct monitored m = start_monitor(argv, cgroup, NULL);
 	bool found = engine_shim_id(m.pid, ret);
 
 	end_monitor(m);
@@ -424,9 +424,11 @@ static void test_shim_id(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		strcpy(id, "untouched");
-		is_int(shim_id(rows[i].argv, id), rows[i].want != NULL, "%s", rows[i].check);
+		is_int(shim_id(rows[i].argv, "dfg-names", id), rows[i].want != NULL, "%s",
+		       rows[i].check);
 		is_str(id, rows[i].want ? rows[i].want : "untouched", "it is what is returned");
 	}
+	ok(!shim_id(rows[0].argv, NULL, id), "a process in the shim's own cgroup is the runtime's");
 	ok(!engine_shim_id(1, id), "process 1 has no shim");
 	ok(!engine_shim_id(4194304, id), "nor has one that does not exist");
 }
@@ -617,8 +619,6 @@ int main(void)
 	test_of_pid();
 	test_namespace();
 	if (geteuid() == 0)
-		test_shim_id();
-	if (geteuid() == 0)
 		make_cgroups();
 	if (cgroups) {
 		test_cgroup();
@@ -626,6 +626,7 @@ int main(void)
 		test_forged();
 		test_component();
 		make_cgroup("dfg-names");
+		test_shim_id();
 		test_containerd();
 		test_docker();
 		test_podman();

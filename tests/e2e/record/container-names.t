@@ -114,11 +114,17 @@ ctr_stop() {
 }
 ctrs=()
 listed_in() { listed; jq -e --arg n "$1" '.containers[] | select(.id == "worker" and .namespace == $n)' "$SHOP/list"; }
+while "$DFG" --list --json; do :; done >"$SHOP/lists" 2>/dev/null &
+lister=$!
 for n in names-a names-b; do
 	"${CTR[@]}" -n $n run --rootfs "$SHOP/fs" worker /app wait >"$SHOP/ctr.$n" 2>&1 &
 	ctrs+=($!)
 	ok "ctr run, namespace $n" wait_for listed_in $n
 done
+kill $lister
+wait $lister 2>/dev/null
+is "while they are made, the runtime is not taken for one of them" \
+	"$(jq -r '.containers[] | select(.id == "worker").namespace' "$SHOP/lists" 2>/dev/null | sort -u | tr '\n' ' ')" "names-a names-b "
 is "containers of ctr, in two namespaces" "$(jq -r '.containers[] | select(.id == "worker").namespace' "$SHOP/list" | sort | tr '\n' ' ')" "names-a names-b "
 ok "  by namespace and id" finds names-b/worker worker
 pid=$("${CTR[@]}" -n names-b tasks ls | awk '$1 == "worker" {print $2}')
