@@ -20,7 +20,7 @@
 
 #define GATHER_MAX 1024		/* UIO_MAXIOV */
 #define MEMORY	   (1ull << 30) /* address space, beyond what the child begins with */
-#define WATCH_MS   10
+#define WATCH_MS   20
 #define REPLY_MS   10000 /* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
 
 /* ---- the memory of a process ---- */

@@ -59,7 +59,7 @@ void memory_reader_close(struct memory_reader *r); /* NULL is fine */
 MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool named, struct hs_result *ret,
 				  uint64_t *ret_cpu_us, struct err *err);
 
-/* Has the child look for code that is made or freed, every 10 ms, until it has found some
+/* Has the child look for code that is made or freed, every 20 ms, until it has found some
  * (memory_reader_noticed) or gets another command. It counts what has happened since it was started
  * or has last found some. Best effort: where it cannot look, it finds nothing. */
 void memory_reader_watch(struct memory_reader *r);
