@@ -24,11 +24,11 @@ struct stack_key {
  */
 struct last_stack {
 	struct stack_key key;
-	struct named_place {
-		struct unwind_frame at;
-		uint32_t end; /* how many frames there are up to and with it */
-	} * places;
-	size_t count, cap;
+	struct unwind_frame *places;
+	uint32_t *ends; /* by place: how many frames there are up to and with it */
+	size_t count, cap, ends_cap;
+	struct stack_copy stack;
+	bool whole; /* it was unwound to its root */
 	uint32_t *frames;
 	size_t frame_count, frame_cap;
 };
@@ -63,6 +63,7 @@ void userstack_free(struct userstack *us)
 		returns_free(us->jvms[i].returns);
 	for (size_t i = 0; i < LAST_STACKS; i++) {
 		free(us->last[i].places);
+		free(us->last[i].ends);
 		free(us->last[i].frames);
 	}
 	free(us->jvms);
@@ -91,6 +92,17 @@ static struct returns *returns_of(struct userstack *us, const struct snapfile *c
 	return us->jvms[us->jvm_count++].returns;
 }
 
+/* The frames of code that was found by its return address are remembered there: most places of a
+ * stack. */
+static size_t name_code(struct userstack *us, const struct unwind_frame *at, const uint32_t **ret)
+{
+	struct returns_answer *a = at->answer, ignored;
+
+	if (!a || a->addr - 1 != at->addr || a->codes[0] != at->code)
+		a = memset(&ignored, 0, sizeof(ignored));
+	return symbolize_code(us->symbols, us->process, at->code, at->addr, &a->names, ret);
+}
+
 /* Finds the frames of a place, innermost first. */
 static size_t name(struct userstack *us, const struct unwind_frame *at, const struct stack_key *m,
 		   uint64_t time, const uint32_t **ret)
@@ -99,7 +111,7 @@ static size_t name(struct userstack *us, const struct unwind_frame *at, const st
 
 	switch (at->kind) {
 	case UNWOUND_CODE:
-		return symbolize_code(us->symbols, us->process, at->code, at->addr, ret);
+		return name_code(us, at, ret);
 	case UNWOUND_ANY:
 		return symbolize_frames(us->symbols, us->process, at->addr, time, ret);
 	case UNWOUND_FROZEN:
@@ -142,7 +154,9 @@ static void add_place(struct userstack *us, struct last_stack *l, const struct u
 	while (n)
 		l->frames[l->frame_count++] = frames[--n];
 	l->places = grow(l->places, l->count, &l->cap, sizeof(*l->places));
-	l->places[l->count++] = (struct named_place){.at = *at, .end = (uint32_t)l->frame_count};
+	l->ends = grow(l->ends, l->count, &l->ends_cap, sizeof(*l->ends));
+	l->places[l->count] = *at;
+	l->ends[l->count++] = (uint32_t)l->frame_count;
 }
 
 /* Finds the thread's previous stack; an empty one if its places could be named otherwise now. */
@@ -153,6 +167,7 @@ static struct last_stack *last_stack_at(struct userstack *us, struct stack_key m
 	if (!same_key(&l->key, &m)) {
 		l->key = m;
 		l->count = 0;
+		l->whole = false;
 	}
 	return l;
 }
@@ -161,7 +176,7 @@ static struct last_stack *last_stack_at(struct userstack *us, struct stack_key m
 static void cut(struct last_stack *l, size_t same)
 {
 	l->count = same;
-	l->frame_count = same ? l->places[same - 1].end : 0;
+	l->frame_count = same ? l->ends[same - 1] : 0;
 }
 
 static struct userframes frames_of(const struct last_stack *l)
@@ -187,8 +202,8 @@ struct userframes userstack_chain(struct userstack *us, const struct process *p,
 	size_t same = 0;
 
 	us->process = p;
-	while (same < n && same < l->count && l->places[same].at.kind == UNWOUND_ANY &&
-	       l->places[same].at.addr == addrs[n - 1 - same])
+	while (same < n && same < l->count && l->places[same].kind == UNWOUND_ANY &&
+	       l->places[same].addr == addrs[n - 1 - same])
 		same++;
 	cut(l, same);
 	for (n -= same; n;)
@@ -198,11 +213,10 @@ struct userframes userstack_chain(struct userstack *us, const struct process *p,
 }
 
 /* Names the n unwound places, from where they differ from the thread's previous stack. */
-static void name_unwound(struct userstack *us, struct last_stack *l, size_t n, uint64_t time)
+static void name_unwound(struct userstack *us, struct last_stack *l, size_t n, size_t same,
+			 uint64_t time)
 {
-	size_t same = 0;
-
-	while (n && same < l->count && same_place(&l->places[same].at, &us->unwound[n - 1])) {
+	while (n && same < l->count && same_place(&l->places[same], &us->unwound[n - 1])) {
 		same++;
 		n--;
 	}
@@ -221,7 +235,8 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 	struct stack_key m = key_of(p, tid, src.code, time);
 	struct last_stack *l = last_stack_at(us, m);
 	struct unwind_regs regs;
-	size_t n;
+	struct unwind_past past = {.frames = l->places, .stack = l->stack};
+	size_t n, same;
 
 	if (!unwind_from_perf(&regs, s->user_regs_abi, s->user_regs_mask, s->user_regs))
 		return (struct userframes){0};
@@ -232,7 +247,11 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 		src.returns = returns_of(us, src.code);
 		returns_at(src.returns, src.span);
 	}
-	*ret_end = unwind(&src, &regs, &stack, s->stack_dyn >= s->stack_len, us->unwound, &n);
-	name_unwound(us, l, n, time);
+	past.count = l->whole ? l->count : 0;
+	*ret_end = unwind_after(&past, &src, &regs, &stack, s->stack_dyn >= s->stack_len,
+				us->unwound, &n, &same);
+	name_unwound(us, l, n, same, time);
+	l->stack = stack;
+	l->whole = *ret_end == STACK_ROOT;
 	return frames_of(l);
 }

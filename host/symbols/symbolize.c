@@ -419,21 +419,21 @@ static size_t find_frames(struct symbolizer *sy, const struct process *p, uint64
 	return 1;
 }
 
-static size_t find_cached(struct symbolizer *sy, const struct process *p, struct cached key,
-			  const uint32_t **ret)
+static uint32_t find_cached(struct symbolizer *sy, const struct process *p, struct cached key)
 {
 	uint32_t id = cache_find(&sy->cache, &key), frames[SNAPFILE_DEPTH];
 
-	if (!id)
-		id = cache_add(&sy->cache, key, frames,
-			       find_frames(sy, p, key.addr, key.code, frames));
-	return cache_frames(&sy->cache, id, ret);
+	return id ? id
+		  : cache_add(&sy->cache, key, frames,
+			      find_frames(sy, p, key.addr, key.code, frames));
 }
 
 size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
-		      uint64_t addr, const uint32_t **ret)
+		      uint64_t addr, uint32_t *id, const uint32_t **ret)
 {
-	return find_cached(sy, p, (struct cached){.addr = addr, .code = c}, ret);
+	if (!*id)
+		*id = find_cached(sy, p, (struct cached){.addr = addr, .code = c});
+	return cache_frames(&sy->cache, *id, ret);
 }
 
 /* The only code at an address at a time; NULL: none, or it is ambiguous. */
@@ -453,10 +453,8 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 	uint32_t id = sf ? cache_find_at(&sy->cache, addr, sf, span) : 0;
 	struct cached key = {.addr = addr, .code = sf && !id ? code_at(sf, addr, span) : NULL};
 
-	if (id)
-		return cache_frames(&sy->cache, id, ret);
 	key.generation = key.code ? 0 : p->generation;
-	return find_cached(sy, p, key, ret);
+	return cache_frames(&sy->cache, id ? id : find_cached(sy, p, key), ret);
 }
 
 bool symbolize_is_between(struct symbolizer *sy, const struct process *p, uint64_t addr,
@@ -473,7 +471,7 @@ uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64
 	struct cached key = {.addr = addr, .generation = p->generation};
 	const uint32_t *frames;
 
-	find_cached(sy, p, key, &frames);
+	cache_frames(&sy->cache, find_cached(sy, p, key), &frames);
 	return frames[0];
 }
 

@@ -35,9 +35,10 @@ size_t symbolize_frames(struct symbolizer *sy, const struct process *p, uint64_t
 /* The snapshots of a process's JVM; NULL: there are none. */
 const struct snapfile *symbolizer_snapshot(struct symbolizer *sy, const struct process *p);
 
-/* As symbolize_frames, for an address in a known code of a snapshot. */
+/* As symbolize_frames, for an address in a known code of a snapshot. *id, 0 at first, is for the
+ * next time that these two are named: it spares the search. */
 size_t symbolize_code(struct symbolizer *sy, const struct process *p, const struct snapfile_code *c,
-		      uint64_t addr, const uint32_t **ret);
+		      uint64_t addr, uint32_t *id, const uint32_t **ret);
 
 /* The frame of an address outside of the JVM's code. */
 uint32_t symbolize_native(struct symbolizer *sy, const struct process *p, uint64_t addr);

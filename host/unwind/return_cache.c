@@ -4,8 +4,7 @@
 #include "common/log.h"
 #include "common/str.h"
 
-#define ANSWERS_MIN 512u
-#define ANSWERS_MAX (1u << 17)
+#define ANSWERS_MAX (1u << 17) /* 8 MiB of addresses, of memory what is used */
 
 struct returns *returns_new(void)
 {
@@ -37,22 +36,6 @@ static void settle(struct returns_answer *a, struct snapfile_span span)
 	a->span = span;
 }
 
-/* Makes room for one more; each is in a line of the cache. */
-static void reserve(struct returns *r)
-{
-	struct returns_answer *old = r->answers;
-
-	if (r->count < r->cap)
-		return;
-	r->cap = r->cap ? 2 * r->cap : ANSWERS_MIN;
-	r->answers = aligned_alloc(_Alignof(struct returns_answer), r->cap * sizeof(*r->answers));
-	if (!r->answers)
-		die_oom();
-	if (old)
-		memcpy(r->answers, old, r->count * sizeof(*old));
-	free(old);
-}
-
 struct returns_answer *returns_search(struct returns *r, uint64_t addr)
 {
 	uint64_t hash = hash_mix(addr);
@@ -68,7 +51,11 @@ struct returns_answer *returns_search(struct returns *r, uint64_t addr)
 		hash_fini(&r->by_addr);
 		r->count = 0;
 	}
-	reserve(r);
+	if (!r->answers)
+		r->answers = aligned_alloc(_Alignof(struct returns_answer),
+					   ANSWERS_MAX * sizeof(*r->answers));
+	if (!r->answers)
+		die_oom();
 	hash_add(&r->by_addr, hash, (uint32_t)r->count);
 	r->last = &r->answers[r->count++];
 	*r->last = (struct returns_answer){.addr = addr, .span = r->span};

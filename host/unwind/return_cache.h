@@ -21,6 +21,7 @@ struct returns_answer {
 	/* Size of the frame that is returned to if it is certain: compiled, and the only candidate.
 	 * 0: not certain. */
 	uint32_t frame;
+	uint32_t names; /* of the code at the byte before it: for the caller's use; 0: none yet */
 };
 
 _Static_assert(sizeof(struct returns_answer) == 64, "a line of the cache");
@@ -29,7 +30,7 @@ struct returns {
 	struct snapfile_span span;
 	struct returns_answer *answers;
 	struct returns_answer *last; /* the previous result, which a step requests again; or NULL */
-	size_t count, cap;
+	size_t count;
 	struct hash_table by_addr; /* of answers */
 };
 

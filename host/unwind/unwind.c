@@ -2,7 +2,8 @@
 #include "unwind/unwind_walk.h"
 
 #define FRAME_MAX     (1u << 20) /* bytes: an address further above the copy is in no stack */
-#define ARGUMENTS_MAX 2u	 /* words that C1 pushes for a stub: slow_subtype_check's classes */
+#define LAST_BYTES    4096u
+#define ARGUMENTS_MAX 2u /* words that C1 pushes for a stub: slow_subtype_check's classes */
 
 void walk_add(struct stack_walk *w, enum unwind_kind kind, uint64_t method)
 {
@@ -15,6 +16,7 @@ void walk_add(struct stack_walk *w, enum unwind_kind kind, uint64_t method)
 	f->method = method;
 	f->kind = kind;
 	f->code = w->code;
+	f->answer = NULL;
 }
 
 enum step walk_missing(const struct stack_walk *w, uint64_t addr)
@@ -127,12 +129,13 @@ static void find_answer(const struct stack_walk *w, struct returns_answer *ret)
 		if (!marked && !is_return_in(c[i], ret->addr))
 			ret->codes[ret->count++] = c[i];
 	ret->frame = certain_frame(ret);
+	ret->names = 0;
 	ret->known = true;
 }
 
-const struct returns_answer *walk_find_answer(const struct stack_walk *w, uint64_t addr)
+struct returns_answer *walk_find_answer(const struct stack_walk *w, uint64_t addr)
 {
-	static const struct returns_answer none;
+	static struct returns_answer none; /* never changed: its frame is 0 */
 	struct returns_answer *a;
 
 	if (!addr || !w->src->code)
@@ -338,9 +341,82 @@ static enum step step(struct stack_walk *w)
 	return step_in(w);
 }
 
-enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,
-		       const struct stack_copy *stack, bool limited,
-		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count)
+/* True if a stack has the same bytes in two copies. */
+static bool same_bytes(const struct stack_copy *a, const struct stack_copy *b, uint64_t from,
+		       uint64_t to)
+{
+	return from >= a->base && from >= b->base && to >= from && to - a->base <= a->len &&
+	       to - b->base <= b->len &&
+	       !memcmp(a->p + (from - a->base), b->p + (from - b->base), (size_t)(to - from));
+}
+
+/* The end of what the steps of the past stack have read: the outermost may have looked for a caller
+ * by its frame pointer. */
+static uint64_t past_end(const struct unwind_frame *outermost)
+{
+	uint64_t sp = outermost->sp, fp = outermost->fp;
+
+	return fp >= sp && fp - sp < LAST_BYTES ? fp + 2 * sizeof(fp) : sp;
+}
+
+/* True if the callers of frame `i` of the past stack are those of now: of frames whose size is
+ * certain their return addresses and frame pointers are the same, of others all bytes. */
+static bool has_callers(const struct stack_walk *w, const struct unwind_past *past, size_t i)
+{
+	const struct unwind_frame *f = past->frames;
+	uint64_t pc, fp;
+
+	for (; i > 0 && f[i].answer && f[i - 1].plain; i--)
+		if (f[i - 1].sp <= f[i].sp || !walk_read(w, f[i - 1].sp - sizeof(pc), &pc) ||
+		    pc - 1 != f[i - 1].addr ||
+		    !stack_read(w->stack, f[i - 1].sp - 2 * sizeof(fp), &fp) || fp != f[i - 1].fp)
+			return false;
+	return same_bytes(w->stack, &past->stack, f[i].sp, past_end(f));
+}
+
+/* True if the walk goes on as the past one did, from frame *at - 1 on. */
+static bool has_rejoined(const struct stack_walk *w, const struct unwind_past *past, size_t *at)
+{
+	uint64_t sp = unwind_sp(&w->regs);
+	const struct unwind_frame *f;
+
+	while (*at && past->frames[*at - 1].sp < sp)
+		--*at;
+	f = &past->frames[*at - 1];
+	return *at && f->plain && f->sp == sp && f->fp == unwind_fp(&w->regs) &&
+	       f->addr == walk_addr(w) && f->pushes == w->pushes && has_callers(w, past, *at - 1);
+}
+
+/* True if all that is known are the registers that walk_set sets. */
+static bool is_plain(const struct stack_walk *w)
+{
+	return !w->regs.exact &&
+	       w->regs.known == (1u << UNWIND_PC | 1u << UNWIND_SP | 1u << UNWIND_FP);
+}
+
+/* A step, and from where it began. */
+static enum step step_from(struct stack_walk *w)
+{
+	const struct unwind_frame from = {.sp = unwind_sp(&w->regs),
+					  .fp = unwind_fp(&w->regs),
+					  .plain = is_plain(w),
+					  .pushes = w->pushes};
+	size_t first = w->count;
+	enum step s = step(w);
+
+	for (size_t i = first; i < w->count; i++) {
+		w->frames[i].sp = from.sp;
+		w->frames[i].fp = from.fp;
+		w->frames[i].plain = from.plain && i == first;
+		w->frames[i].pushes = from.pushes;
+	}
+	return s;
+}
+
+enum unwind_end unwind_after(const struct unwind_past *past, const struct unwind_source *src,
+			     const struct unwind_regs *regs, const struct stack_copy *stack,
+			     bool limited, struct unwind_frame ret[UNWIND_FRAMES_MAX],
+			     size_t *ret_count, size_t *ret_same)
 {
 	static const struct snap_head no_head;
 	struct stack_walk w = {.src = src,
@@ -352,9 +428,17 @@ enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs
 	enum step s = STEP_ON;
 	uint64_t done = 0;
 
+	size_t at = past->count;
+
+	*ret_same = 0;
 	while (s == STEP_ON && w.count < UNWIND_FRAMES_MAX) {
+		if (at && is_plain(&w) && has_rejoined(&w, past, &at)) {
+			*ret_same = at;
+			s = STEP_ROOT;
+			break;
+		}
 		stack_prefetch(stack, unwind_sp(&w.regs), &done);
-		s = step(&w);
+		s = step_from(&w);
 	}
 	*ret_count = w.count;
 	switch (s) {
@@ -367,4 +451,14 @@ enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs
 	default:
 		return STACK_LOST;
 	}
+}
+
+enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,
+		       const struct stack_copy *stack, bool limited,
+		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count)
+{
+	static const struct unwind_past none;
+	size_t same;
+
+	return unwind_after(&none, src, regs, stack, limited, ret, ret_count, &same);
 }

@@ -27,8 +27,22 @@ enum unwind_kind {
 struct unwind_frame {
 	uint64_t addr;	 /* for lookups: of a caller, the last byte of its call */
 	uint64_t method; /* INTERPRETED: id of the method, 0: ambiguous or unknown */
-	enum unwind_kind kind;
 	const struct snapfile_code *code; /* CODE, INTERPRETED: the code at the address */
+	/* Entry that led to the caller, or NULL: the frame's size is certain. The cache may have
+	 * reused it since: then its addr - 1 or its code differs. */
+	struct returns_answer *answer;
+	/* From where its caller was found: stack and frame pointer; `plain`: by these alone.
+	 * `pushes`: see struct stack_walk. */
+	uint64_t sp, fp;
+	enum unwind_kind kind;
+	bool plain, pushes;
+};
+
+/* The thread's previous stack, unwound to its ROOT by the same source: outermost frame first. */
+struct unwind_past {
+	const struct unwind_frame *frames;
+	size_t count; /* 0: none */
+	struct stack_copy stack;
 };
 
 enum unwind_end {
@@ -55,5 +69,14 @@ struct unwind_source {
 enum unwind_end unwind(const struct unwind_source *src, const struct unwind_regs *regs,
 		       const struct stack_copy *stack, bool limited,
 		       struct unwind_frame ret[UNWIND_FRAMES_MAX], size_t *ret_count);
+
+/* The same, but only up to where the stack goes on as the past one did, whose *ret_same outermost
+ * frames follow. Half of the places of a JVM's stacks are those of the thread's stack before: with
+ * the names that struct returns_answer holds, --replay of 56 090 samples of 44 places
+ * (bench/Load.java) takes 8 % less processor time. */
+enum unwind_end unwind_after(const struct unwind_past *past, const struct unwind_source *src,
+			     const struct unwind_regs *regs, const struct stack_copy *stack,
+			     bool limited, struct unwind_frame ret[UNWIND_FRAMES_MAX],
+			     size_t *ret_count, size_t *ret_same);
 
 #endif

@@ -139,13 +139,14 @@ static bool is_left(const struct stack_walk *w, const struct snapfile_code *c)
  * False, and nothing is changed, of others. */
 bool walk_certain(struct stack_walk *w)
 {
-	const struct returns_answer *a = walk_answer(w, unwind_pc(&w->regs));
+	struct returns_answer *a = walk_answer(w, unwind_pc(&w->regs));
 	struct unwind_frame *f = &w->frames[w->count];
 	uint64_t before = unwind_sp(&w->regs), sp, pc, fp;
 
 	if (a->frame < 2 * WORD)
 		return false;
-	*f = (struct unwind_frame){.addr = walk_addr(w), .kind = UNWOUND_CODE, .code = a->codes[0]};
+	*f = (struct unwind_frame){
+		.addr = walk_addr(w), .kind = UNWOUND_CODE, .code = a->codes[0], .answer = a};
 	arch_settle(w);
 	sp = unwind_sp(&w->regs) + a->frame;
 	if (sp > before && walk_read(w, sp - WORD, &pc) && walk_is_return(w, pc) &&

@@ -37,11 +37,11 @@ static inline uint64_t walk_addr(const struct stack_walk *w)
 enum step walk_missing(const struct stack_walk *w, uint64_t addr);
 
 /* Looks up a return address in the snapshot; valid until the next call. */
-const struct returns_answer *walk_find_answer(const struct stack_walk *w, uint64_t addr);
+struct returns_answer *walk_find_answer(const struct stack_walk *w, uint64_t addr);
 
-static inline const struct returns_answer *walk_answer(const struct stack_walk *w, uint64_t addr)
+static inline struct returns_answer *walk_answer(const struct stack_walk *w, uint64_t addr)
 {
-	const struct returns_answer *a =
+	struct returns_answer *a =
 		addr && w->src->code ? returns_slot(w->src->returns, addr) : NULL;
 
 	return a && a->known ? a : walk_find_answer(w, addr);

@@ -232,6 +232,39 @@ __attribute__((unused)) static void root(struct thread *t, size_t n)
 	t->stack[n + 5] = 0;
 }
 
+/* Turns frames into the past stack: outermost first. */
+__attribute__((unused)) static struct unwind_past past_of(const struct unwind_frame *frames,
+							  size_t n, const struct stack_copy *stack)
+{
+	static struct unwind_frame past[UNWIND_FRAMES_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		past[i] = frames[n - 1 - i];
+	return (struct unwind_past){.frames = past, .count = n, .stack = *stack};
+}
+
+/* True if a stack is unwound to the same frames after a past one as by itself. */
+__attribute__((unused)) static bool same_after(const struct unwind_past *past,
+					       const struct unwind_source *src,
+					       const struct thread *t,
+					       const struct stack_copy *stack, size_t *ret_same)
+{
+	static struct unwind_frame alone[UNWIND_FRAMES_MAX], after[UNWIND_FRAMES_MAX];
+	size_t n, k;
+	enum unwind_end end = unwind(src, &t->regs, stack, t->limited, alone, &n);
+	bool same =
+		unwind_after(past, src, &t->regs, stack, t->limited, after, &k, ret_same) == end &&
+		k + *ret_same == n;
+
+	for (size_t i = 0; same && i < n; i++) {
+		const struct unwind_frame *f = i < k ? &after[i] : &past->frames[n - 1 - i];
+
+		same = f->addr == alone[i].addr && f->kind == alone[i].kind &&
+		       f->method == alone[i].method && f->code == alone[i].code;
+	}
+	return same;
+}
+
 /* The kinds and addresses of the frames, and how it ended. */
 __attribute__((unused)) static void is_stack(const struct thread *t, const char *want,
 					     const char *what)
@@ -250,6 +283,13 @@ __attribute__((unused)) static void is_stack(const struct thread *t, const char 
 	size_t n;
 
 	end = unwind(&src, &t->regs, &stack, t->limited, frames, &n);
+	if (end == STACK_ROOT) {
+		struct unwind_past past = past_of(frames, n, &stack);
+		size_t same;
+
+		if (!same_after(&past, &src, t, &stack, &same))
+			ok(false, "%s: the same after itself", what);
+	}
 	for (size_t i = 0; i < n; i++) {
 		str_addf(&got, "%c%llx", "ncifs"[frames[i].kind],
 			 (unsigned long long)frames[i].addr);

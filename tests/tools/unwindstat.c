@@ -181,7 +181,8 @@ static size_t frames_of(struct stat_run *r, const struct unwind_frame *f, const 
 				       snapfile_around(r->snapshot, r->time));
 		return 1;
 	case UNWOUND_CODE:
-		return symbolize_code(r->symbols, r->process, f->code, f->addr, ret);
+		return symbolize_code(r->symbols, r->process, f->code, f->addr, &(uint32_t){0},
+				      ret);
 	default:
 		one = symbolize_native(r->symbols, r->process, f->addr);
 		return 1;

@@ -159,6 +159,7 @@ static void test_inlined(void)
 	const struct snapfile *sf = symbolizer_snapshot(sy, p);
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 	const uint32_t *frames;
+	uint32_t id = 0;
 
 	is_int(symbolize_frames(sy, p, 0x7000008, 50, &frames), 2, "two methods are two frames");
 	is_frame(frames[0], "a.B.inlined", FRAME_INLINED, "the innermost is inlined");
@@ -171,7 +172,7 @@ static void test_inlined(void)
 	is_int(symbolize_frames(sy, p, 0x7000080, 50, &frames), 1, "no scope is one frame");
 	is_int(stacks_frame(stacks, frames[0])->line, 0, "without a scope there is no line");
 	is_int(snapfile_find(sf, 0x7000008, snapfile_around(sf, 50), c), 1, "the code is found");
-	is_int(symbolize_code(sy, p, c[0], 0x7000008, &frames), 2, "a known code is named");
+	is_int(symbolize_code(sy, p, c[0], 0x7000008, &id, &frames), 2, "a known code is named");
 	is_frame(frames[0], "a.B.inlined", FRAME_INLINED, "its frames are the same");
 	ok(symbolize_is_between(sy, p, 0x7000008, 50), "compiled code is exact at safepoints");
 	ok(!symbolize_is_between(sy, p, 0x7000108, 50), "code with all its regions is exact");

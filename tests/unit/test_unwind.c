@@ -120,6 +120,46 @@ static void test_depth(void)
 	is_int((int64_t)n, UNWIND_FRAMES_MAX, "frames up to the limit");
 }
 
+/* A stack after one of the same thread of which any word was another. */
+static void test_after(void)
+{
+	static const uint64_t others[] = {0, 1, 0x1234, RET, UP, NATIVE + 0x40, S(10), S(16)};
+	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	CLEANUP(returns_free) struct returns *returns = returns_new();
+	struct unwind_source src = {.code = snapshot,
+				    .span = snapfile_around(snapshot, TIME),
+				    .returns = returns,
+				    .native = find_native};
+	struct thread t = at(METHOD + 0x20, 1), was;
+	struct stack_copy then = {.base = BASE, .p = (const uint8_t *)was.stack},
+			  now = {.base = BASE, .p = (const uint8_t *)t.stack, .len = 8 * t.words};
+	size_t n, same, wrong = 0, rejoined = 0, tried = 0;
+	struct unwind_past past;
+
+	then.len = now.len;
+	for (size_t i = 0; i < 4; i++) {
+		t.stack[4 * i + 2] = S(60 + i);
+		t.stack[4 * i + 3] = i < 3 ? RET : UP;
+	}
+	bottom(&t, 16);
+	was = t;
+	if (!is_int(unwind(&src, &was.regs, &then, false, frames, &n), STACK_ROOT,
+		    "a stack of five methods"))
+		return;
+	past = past_of(frames, n, &then);
+	ok(same_after(&past, &src, &t, &now, &same), "the next one is found to be the same");
+	ok(same >= 4, "by its outer frames: %zu of %zu", same, n);
+	for (size_t i = 0; i < 40; i++)
+		for (size_t k = 0; k < ARRAY_LEN(others); k++, tried++) {
+			t = was;
+			t.stack[i] = others[k];
+			wrong += !same_after(&past, &src, &t, &now, &same);
+			rejoined += same > 0;
+		}
+	is_int(wrong, 0, "no word that has changed leads to other frames than by itself");
+	ok(rejoined > 0 && rejoined < tried, "%zu of %zu were known from outside", rejoined, tried);
+}
+
 /* METHOD's place has other code by the time of a second snapshot. */
 static void test_replaced(void)
 {
@@ -168,6 +208,7 @@ int main(void)
 	test_deopt();
 	test_native();
 	test_depth();
+	test_after();
 	snapfile_free(snapshot);
 	test_replaced();
 	test_frozen(BARRIER + 0x20, "a virtual thread");
