@@ -119,8 +119,8 @@ $(BUILD)/bin/dfg-$(1): $(BUILD)/dyn/host/cmd/$(1).o $(foreach f,$(addprefix host
 endef
 $(eval $(call host_program,trigger,$(reader) $(recorder) doctor setup,hook oci injector hotspot))
 $(eval $(call host_program,top,top $(reader) $(recorder) doctor setup,hook oci injector hotspot,$(libs_top)))
-$(eval $(call host_program,doctor,doctor setup $(recorder) elf session,hook oci injector hotspot))
-$(eval $(call host_program,setup,setup doctor $(recorder) elf session,hook oci injector hotspot))
+$(eval $(call host_program,doctor,doctor setup $(recorder) perf elf session,hook oci injector hotspot))
+$(eval $(call host_program,setup,setup doctor $(recorder) perf elf session,hook oci injector hotspot))
 $(eval $(call host_program,diff,$(reader)))
 $(eval $(call host_program,merge,$(reader)))
 

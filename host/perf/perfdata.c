@@ -8,10 +8,9 @@
 #include "perf/perfformat.h"
 
 /* Kinds perf itself writes (linux tools/lib/perf/include/perf/event.h). */
-#define RECORD_FINISHED_ROUND 68
-#define RECORD_AUXTRACE	      71
-#define RECORD_COMPRESSED     81
-#define RECORD_COMPRESSED2    83
+#define RECORD_AUXTRACE	   71
+#define RECORD_COMPRESSED  81
+#define RECORD_COMPRESSED2 83
 
 #define PAGE		     4096u
 #define RELEASE_BYTES	     (16u << 20) /* of the mapping, given back at once */
@@ -367,6 +366,15 @@ bool perfdata_next(struct perfdata *pd, struct perf_record *ret)
 			return true;
 		pd->cut += bad ? h.size : 0;
 	}
+}
+
+const uint8_t *perfdata_bytes(const struct perfdata *pd, size_t *ret_len)
+{
+	size_t offset = (size_t)pd->window[pd->at - 1].value;
+	struct bytes at = bytes_of(pd->file + offset, pd->len - offset);
+
+	*ret_len = read_header(&at).size;
+	return pd->file + offset;
 }
 
 bool perfdata_is_monotonic(const struct perfdata *pd)

@@ -104,6 +104,9 @@ void perfdata_close(struct perfdata *pd);
  * record. */
 bool perfdata_next(struct perfdata *pd, struct perf_record *ret);
 
+/* The bytes of the record that perfdata_next has returned last, with its header; borrowed as it. */
+const uint8_t *perfdata_bytes(const struct perfdata *pd, size_t *ret_len);
+
 /* True if its times are CLOCK_MONOTONIC's (perf record -k mono). */
 bool perfdata_is_monotonic(const struct perfdata *pd);
 

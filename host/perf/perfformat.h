@@ -7,6 +7,8 @@
 #include "common/table.h"
 #include "perf/perfdata.h"
 
+#define RECORD_FINISHED_ROUND 68 /* perf's own, linux tools/lib/perf/include/perf/event.h */
+
 struct perf_event {
 	struct perf_event_attr attr;
 	size_t trailer; /* bytes of struct sample_id after records that are no samples */

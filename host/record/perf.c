@@ -255,8 +255,8 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 		return err_set(err, ESRCH, "nothing to record: no process is left");
 	for (size_t i = 0; i < c->count; i++)
 		str_addf(&pids, "%s%d", i ? "," : "", (int)c->pids[i]);
-	p.max_bytes = c->windows ? 0 : room_for(c->dir);
 	p.whole_machine = too_many_events(c) || any_is_young(c);
+	p.max_bytes = c->windows ? 0 : room_for(c->dir) / (c->is_split || p.whole_machine ? 2 : 1);
 	p.dir = xstrdup(c->dir);
 	if ((c->windows ? start(c, &p, pids.buf, -1, log, err)
 			: start_and_wait(c, &p, pids.buf, log, err)) < 0) {

@@ -43,7 +43,8 @@ struct perf_config {
 	unsigned stack_bytes; /* copied with each sample, with the registers; 0: frame pointers */
 	const pid_t *pids;
 	size_t count;
-	bool windows;			   /* one file after another: perf_switch */
+	bool is_split; /* its recording will be copied (perf/split.h): half of the disk */
+	bool windows;  /* one file after another: perf_switch */
 	const volatile sig_atomic_t *stop; /* ends the wait for perf's events; may be NULL */
 };
 

@@ -7,10 +7,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "common/child.h"
 #include "common/clock.h"
+#include "common/confine.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "perf/split.h"
 #include "record/jvm_poller.h"
 
 #define PROGRESS_MS	500
@@ -28,6 +31,10 @@
 #define SHORT_BYTES (64 << 20)
 #define SHORT_NICE  (-10)
 
+#define PART	      "perf.split"  /* of the recording, until it is whole */
+#define SPLIT_BYTES   (64ull << 20) /* memory for each part, and for the reader */
+#define SPLIT_SECONDS 600	    /* of a processor: some GB take 20 */
+
 #define GROWTH_MIN (4u << 20) /* of the snapshots, bytes */
 
 static bool is_stopped(const struct record_run *r)
@@ -35,17 +42,90 @@ static bool is_stopped(const struct record_run *r)
 	return r->config.stop && *r->config.stop;
 }
 
-/* Makes the recording that belongs to the first session that of all: one file, several links. */
-static int share_recording(struct record_run *r, struct err *err)
+/* ---- a recording for each session ---- */
+
+struct split_job {
+	int from;
+	struct perf_part *parts; /* one for each target */
+	size_t count;
+};
+
+static void split_job_fini(struct split_job *j)
 {
-	const struct session *first = &r->targets.list[0].session;
+	for (size_t i = 0; i < j->count; i++) {
+		cleanup_close_fd(&j->parts[i].fd);
+		free((void *)(uintptr_t)j->parts[i].pids);
+	}
+	cleanup_close_fd(&j->from);
+	free(j->parts);
+}
 
-	for (size_t i = 0; i < r->targets.count; i++) {
-		struct session *s = &r->targets.list[i].session;
+static int split_confined(void *arg, void *reply, struct err *err)
+{
+	const struct split_job *j = arg;
+	struct stat st;
 
-		s->duration = (double)r->us / 1e6;
-		s->stack_bytes = r->stack_bytes;
-		s->whole_machine = r->perf.whole_machine || r->targets.count > 1;
+	(void)reply;
+	if (fstat(j->from, &st) < 0)
+		return err_set(err, errno, "size of the recording");
+	if (confine_reader(SPLIT_BYTES * (1 + j->count) + (uint64_t)st.st_size, SPLIT_SECONDS,
+			   err) < 0)
+		return -1;
+	return perf_split(j->from, j->parts, j->count, err);
+}
+
+static int add_part(struct split_job *j, const struct target *t, struct err *err)
+{
+	const struct session *s = &t->session;
+	struct perf_part *part = &j->parts[j->count];
+	pid_t *pids = xcalloc(s->process_count + t->pid_count, sizeof(*pids));
+
+	for (size_t i = 0; i < s->process_count; i++) /* also those that have ended */
+		pids[i] = s->processes[i].pid;
+	for (size_t i = 0; i < t->pid_count; i++)
+		pids[s->process_count + i] = t->pids[i];
+	unlinkat(s->dirfd, PART, 0);
+	*part = (struct perf_part){.pids = pids, .count = s->process_count + t->pid_count};
+	part->fd = fs_create(s->dirfd, PART, 0600, err);
+	j->count++;
+	return part->fd < 0 ? -1 : 0;
+}
+
+/* Splits the recording of all, in the first session, in a process without privileges. */
+static int split_recording(const struct targets *t, struct err *err)
+{
+	struct split_job j = {.parts = xcalloc(t->count, sizeof(*j.parts))};
+	int rc = 0;
+
+	log_progress("splitting the recording by its processes");
+	j.from = openat(t->list[0].session.dirfd, "perf.data", O_RDONLY | O_CLOEXEC);
+	if (j.from < 0)
+		rc = err_set(err, errno, "open the recording");
+	while (rc == 0 && j.count < t->count)
+		rc = add_part(&j, &t->list[j.count], err);
+	if (rc == 0)
+		rc = child_call(split_confined, &j, NULL, 0, -1, err);
+	for (size_t i = 0; rc == 0 && i < t->count; i++) {
+		int dirfd = t->list[i].session.dirfd;
+
+		if (renameat(dirfd, PART, dirfd, "perf.data") < 0)
+			rc = err_set(err, errno, "rename a part of the recording");
+	}
+	split_job_fini(&j);
+	log_progress("%s", "");
+	return rc;
+}
+
+/* Makes the recording that belongs to the first session that of all: one file, several links. */
+static int share_recording(const struct targets *t, struct err *err)
+{
+	const struct session *first = &t->list[0].session;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct session *s = &t->list[i].session;
+
+		s->whole_machine = true;
+		unlinkat(s->dirfd, PART, 0);
 		if (i == 0)
 			continue;
 		unlinkat(s->dirfd, "perf.data", 0);
@@ -53,6 +133,22 @@ static int share_recording(struct record_run *r, struct err *err)
 			return -1;
 	}
 	return 0;
+}
+
+/* A recording of several targets, or of the whole machine, has the memory of processes that are not
+ * a target's: it is split before anyone reads it. */
+static int give_recording(struct record_run *r, struct err *err)
+{
+	const struct targets *t = &r->targets;
+
+	for (size_t i = 0; i < t->count; i++) {
+		t->list[i].session.duration = (double)r->us / 1e6;
+		t->list[i].session.stack_bytes = r->stack_bytes;
+	}
+	if ((!r->perf.whole_machine && t->count == 1) || split_recording(t, err) == 0)
+		return 0;
+	log_warn("perf.data keeps processes of others: %s", err->msg);
+	return share_recording(t, err);
 }
 
 static int stop_perf(struct record_run *r, struct err *err)
@@ -117,7 +213,7 @@ int record_finish(struct record_run *r, uint64_t *ret_end, struct err *err)
 	/* The last snapshots are taken while perf writes what it has. */
 	perf_end(&r->perf);
 	if (pollers_end(&r->targets, &r->config, err) < 0 || stop_perf(r, err) < 0 ||
-	    share_recording(r, err) < 0)
+	    give_recording(r, err) < 0)
 		return -1;
 	for (size_t i = 0; i < r->targets.count; i++)
 		if (session_write(&r->targets.list[i].session, err) < 0)
@@ -180,7 +276,7 @@ int record_last_window(struct record_run *r, struct err *err)
 	r->us = now - r->began_us;
 	r->began_us = now;
 	r->windows++;
-	if (share_recording(r, err) < 0 ||
+	if (give_recording(r, err) < 0 ||
 	    pollers_refresh(&r->targets, &r->config, SNAPSHOT_MS, err) < 0)
 		return -1;
 	return 1;
@@ -243,6 +339,7 @@ static int start_perf(struct record_run *r, struct err *err)
 	struct perf_config pc = {.program = r->config.perf,
 				 .dir = dir,
 				 .frequency = r->config.frequency,
+				 .is_split = r->targets.count > 1,
 				 .windows = r->dir != NULL,
 				 .stop = r->config.stop};
 

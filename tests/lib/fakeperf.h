@@ -56,6 +56,8 @@ static inline void fakeperf_switch(const char *golden, const char *data)
 	fakeperf_switches = 0;
 	rename(data, whole);
 	fakeperf_copy(golden, data);
+	puts("[ perf switched");
+	fflush(stdout);
 }
 
 /* Answers a command on stdin, as perf does, and leaves the time at which it did so in perf.log. */

@@ -27,7 +27,7 @@ profile:     common session elf calltree unwind perf symbols
 format:      dfg common session elf calltree
 report:      common session jit calltree profile format
 discover:    dfg common session
-record:      dfg common injector hotspot session elf discover
+record:      dfg common injector hotspot session elf perf discover
 top:         dfg common calltree format report record
 setup:       common oci
 doctor:      dfg common injector hotspot discover record setup

@@ -42,6 +42,16 @@ ok "two containers in one run" record twin-a twin-b
 is "  a recording each" "$(json '.recordings | length')" 2
 is "  only their own processes" "$(json '[.recordings[] | .jvms | length] | join(",")')" 1,1
 ok "  with samples each" test "$(json '[.recordings[].samples] | min')" -gt 0
+# pids of all samples and mappings of a recording, but the kernel's
+perf_pids() {
+	perf script -i "$1/perf.data" -F pid --show-mmap-events 2>/dev/null |
+		sed -n 's/.*PERF_RECORD_MMAP2* \([0-9]*\)\/.*/\1/p; s/^ *\([0-9][0-9]*\) *$/\1/p' | sort -un | tr '\n' ' '
+}
+for i in 0 1; do
+	session=$(json ".recordings[$i].session")
+	is "  and in perf.data, which others' memory is not in: ${session##*/}" "$(perf_pids "$session")" \
+		"$(jq -r '.processes[].pid' "$session/session.json" | sort -n | tr '\n' ' ')"
+done
 
 # Two triggers of one container at once.
 "$DFG" -q -d 2 --source agent --json twin-a >"$SHOP/one" & one=$!
