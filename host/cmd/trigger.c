@@ -69,30 +69,30 @@ static void parts_end(json_t **parts, size_t count, bool print)
 	free(parts);
 }
 
+/* Draws all; what one container made cannot be drawn costs no other one its graph. */
 static enum exit_status draw_targets(const struct targets *t, const struct options *o,
 				     uint64_t ended)
 {
 	json_t **parts = xcalloc(t->count, sizeof(*parts));
 	enum exit_status status = EXIT_DONE;
-	struct err err = {0};
+	size_t failed = 0;
 
 	for (size_t i = 0; i < t->count; i++) {
 		const struct target *at = &t->list[i];
+		struct err err = {0};
 
 		if (draw(&at->session, at->outdir, o, ended, &parts[i], &err) < 0) {
-			parts_end(parts, t->count, false);
+			failed++;
 			log_error("%s; the recording is kept: dfg-trigger --replay %s", err.msg,
 				  at->session.dir);
-			return EXIT_FAILED;
-		}
-		if (at->jvms.count == 0 && !at->may_lack_jvm) {
+		} else if (at->jvms.count == 0 && !at->may_lack_jvm) {
 			log_warn("no JVM runs in %s: the graph is of its other processes",
 				 at->container.label);
 			status = EXIT_NO_JVM;
 		}
 	}
-	parts_end(parts, t->count, o->json);
-	return status;
+	parts_end(parts, t->count, o->json && failed < t->count);
+	return failed ? EXIT_FAILED : status;
 }
 
 static enum exit_status record_and_draw(const struct options *o)
@@ -136,28 +136,36 @@ static char *replay_directory(const struct session *s, const struct options *o)
 	return o->record.output ? xstrdup(o->record.output) : xasprintf("%s/..", s->dir);
 }
 
+static int replay_one(const char *dir, const struct options *o, json_t **part, struct err *err)
+{
+	CLEANUP(free) char *outdir = NULL;
+	uint64_t began = clock_ms();
+	struct session s;
+	int rc;
+
+	if (session_open(dir, &s, err) < 0)
+		return -1;
+	outdir = replay_directory(&s, o);
+	rc = draw(&s, outdir, o, began, part, err);
+	session_fini(&s);
+	return rc;
+}
+
 static enum exit_status replay(const struct options *o)
 {
-	json_t **parts = xcalloc(o->record.name_count, sizeof(*parts));
-	enum exit_status status = EXIT_DONE;
-	struct err err = {0};
+	size_t count = o->record.name_count, failed = 0;
+	json_t **parts = xcalloc(count, sizeof(*parts));
 
-	for (size_t i = 0; i < o->record.name_count && status == EXIT_DONE; i++) {
-		CLEANUP(free) char *outdir = NULL;
-		uint64_t began = clock_ms();
-		struct session s;
+	for (size_t i = 0; i < count; i++) {
+		struct err err = {0};
 
-		if (session_open(o->record.names[i], &s, &err) < 0) {
-			status = command_fail(EXIT_FAILED, &err);
-			break;
+		if (replay_one(o->record.names[i], o, &parts[i], &err) < 0) {
+			failed++;
+			(void)command_fail(EXIT_FAILED, &err);
 		}
-		outdir = replay_directory(&s, o);
-		if (draw(&s, outdir, o, began, &parts[i], &err) < 0)
-			status = command_fail(EXIT_FAILED, &err);
-		session_fini(&s);
 	}
-	parts_end(parts, o->record.name_count, o->json && status == EXIT_DONE);
-	return status;
+	parts_end(parts, count, o->json && failed < count);
+	return failed ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* ---- list ---- */

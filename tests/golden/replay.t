@@ -92,14 +92,16 @@ is 'but the graphs stay' "$(ls -A "$work/second" | tr '\n' ' ')" 'flame.folded f
 run --json -f folded "$work/second/session" "$work/none" "$work/web/session"
 is 'a session that does not exist fails' "$(status)" 1
 is 'in one line' "$(printed "$work/err")" 'dfg-trigger: open session WORK/none: No such file or directory'
-is 'and prints no part of a summary' "$(cat "$work/out")" ''
+is 'the summary has the others' "$(python3 -c 'import json, sys; print(len(json.load(sys.stdin)["recordings"]))' <"$work/out")" 2
+run --json -f folded "$work/none"
+is 'alone it has no summary' "$(cat "$work/out")" ''
 make bare
 rm "$work/bare/session/perf.data"
 rm -f "$work/second/flame.folded"
 run -f folded "$work/bare/session" "$work/second/session"
 is 'a session without a recording fails' "$(status)" 1
 is 'and says that it is kept' "$(printed "$work/err" | grep -c 'WORK/bare/session\|perf.data')" 1
-ok 'sessions after it are not drawn' test ! -e "$work/second/flame.folded"
+ok 'sessions after it are drawn' test -s "$work/second/flame.folded"
 is 'nothing is left of its graph' "$(ls -A "$work/bare")" session
 make empty
 head -c 512 "$work/web/session/perf.data" >"$work/empty/session/perf.data"
