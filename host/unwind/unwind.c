@@ -391,7 +391,7 @@ static bool has_rejoined(const struct stack_walk *w, const struct unwind_past *p
 static bool is_plain(const struct stack_walk *w)
 {
 	return !w->regs.exact &&
-	       w->regs.known == (1u << UNWIND_PC | 1u << UNWIND_SP | 1u << UNWIND_FP);
+	       w->regs.known == (1ull << UNWIND_PC | 1ull << UNWIND_SP | 1ull << UNWIND_FP);
 }
 
 /* A step, and from where it began. */
