@@ -360,13 +360,14 @@ static uint64_t past_end(const struct unwind_frame *outermost)
 }
 
 /* True if the callers of frame `i` of the past stack are those of now: of frames whose size is
- * certain their return addresses and frame pointers are the same, of others all bytes. */
+ * certain their return addresses and frame pointers are the same, of others all bytes. So are those
+ * of all frames where a call may push words below the frame (arch_settle). */
 static bool has_callers(const struct stack_walk *w, const struct unwind_past *past, size_t i)
 {
 	const struct unwind_frame *f = past->frames;
 	uint64_t pc, fp;
 
-	for (; i > 0 && f[i].answer && f[i - 1].plain; i--)
+	for (; !WALK_LINK && i > 0 && f[i].answer && f[i - 1].plain; i--)
 		if (f[i - 1].sp <= f[i].sp || !walk_read(w, f[i - 1].sp - sizeof(pc), &pc) ||
 		    pc - 1 != f[i - 1].addr ||
 		    !stack_read(w->stack, f[i - 1].sp - 2 * sizeof(fp), &fp) || fp != f[i - 1].fp)
