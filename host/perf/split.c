@@ -10,13 +10,14 @@
 #include "perf/perfdata.h"
 #include "perf/perfformat.h"
 
-#define PID_MAX	    (1 << 22)	/* PID_MAX_LIMIT of 64-bit machines, include/linux/threads.h */
-#define BUF_BYTES   (256 << 10) /* written at once */
-#define ROUND	    4096	/* records */
-#define PREFIX_MAX  (64u << 20) /* what stands before the records: the table of events */
-#define AT_OFFSET   40		/* in the file's header: the place of the records */
-#define AT_SIZE	    48
-#define AT_FEATURES 72 /* 256 bits */
+#define PID_MAX	  (1 << 22)   /* PID_MAX_LIMIT of 64-bit machines, include/linux/threads.h */
+#define BUF_BYTES (256 << 10) /* written at once */
+#define ROUND	  4096	      /* records */
+
+/* In the file's header (linux tools/perf/util/header.h, struct perf_file_header). */
+#define AT_SIZE	       48 /* of the records */
+#define AT_FEATURES    72
+#define FEATURES_BYTES 32
 
 enum { OWNED = 1, LISTED = 2 };
 
@@ -44,7 +45,7 @@ static int add(struct part *p, const void *bytes, size_t len, struct err *err)
 }
 
 /* Adds a record, and from time to time the mark that all before it are earlier than all after it:
- * a reader then needs not to sort the whole part. */
+ * a reader need not sort the whole part then. */
 static int add_record(struct part *p, const uint8_t *bytes, size_t len, struct err *err)
 {
 	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,
@@ -57,38 +58,35 @@ static int add_record(struct part *p, const uint8_t *bytes, size_t len, struct e
 
 /* ---- whose record it is ---- */
 
-static uint8_t *flags_of(const struct part *p, pid_t pid)
+static bool is_pid(pid_t pid)
 {
-	static uint8_t none;
-
-	none = 0;
-	return pid >= 0 && pid < PID_MAX ? &p->pid[pid] : &none;
+	return pid >= 0 && pid < PID_MAX;
 }
 
 static bool has_fork(struct part *p, const struct perf_record *r)
 {
-	uint8_t *child = flags_of(p, r->pid);
-	bool parent = *flags_of(p, r->fork.ppid) & OWNED;
+	uint8_t *child = &p->pid[r->pid];
 
-	if (r->pid == r->fork.ppid) /* a thread */
-		return *child & OWNED;
-	*child = (uint8_t)((*child & LISTED) | (parent || *child & LISTED ? OWNED : 0));
+	if (r->pid != r->fork.ppid) /* a process, no thread */
+		*child = (uint8_t)((*child & LISTED) |
+				   (p->pid[r->fork.ppid] || *child & LISTED ? OWNED : 0));
 	return *child & OWNED;
 }
 
 /* True if the record belongs to the part. A listed pid is another process's after an exit. */
 static bool has_record(struct part *p, const struct perf_record *r)
 {
-	uint8_t *flags = flags_of(p, r->pid);
+	uint8_t *flags;
 
-	switch (r->type) {
-	case PERF_RECORD_LOST:
-	case PERF_RECORD_KSYMBOL:
+	if (r->type == PERF_RECORD_LOST || r->type == PERF_RECORD_KSYMBOL ||
+	    (r->type == PERF_RECORD_MMAP && r->pid == -1))
 		return true;
-	case PERF_RECORD_MMAP:
-		return r->pid == -1 || *flags & OWNED;
+	if (!is_pid(r->pid))
+		return false;
+	flags = &p->pid[r->pid];
+	switch (r->type) {
 	case PERF_RECORD_FORK:
-		return has_fork(p, r);
+		return is_pid(r->fork.ppid) && has_fork(p, r);
 	case PERF_RECORD_EXIT:
 		if (r->pid == r->tid)
 			*flags &= (uint8_t)~LISTED;
@@ -100,36 +98,23 @@ static bool has_record(struct part *p, const struct perf_record *r)
 
 /* ---- the file ---- */
 
-/* Returns what stands before the records: header and events, without the tables at the end. */
-static int read_prefix(int fd, struct str *ret, struct err *err)
-{
-	static const char no_features[32];
-	uint64_t len = 0;
-
-	if (pread(fd, &len, sizeof(len), AT_OFFSET) != sizeof(len) ||
-	    len < AT_FEATURES + sizeof(no_features) || len > PREFIX_MAX)
-		return err_set(err, 0, "perf.data: its records do not follow its table of events");
-	while (ret->len < len) {
-		char buf[4096];
-		size_t left = (size_t)len - ret->len;
-		ssize_t n =
-			pread(fd, buf, left < sizeof(buf) ? left : sizeof(buf), (off_t)ret->len);
-
-		if (n <= 0)
-			return err_set(err, 0, "perf.data: cut in its table of events");
-		str_add(ret, buf, (size_t)n);
-	}
-	memcpy(ret->buf + AT_FEATURES, no_features, sizeof(no_features));
-	return 0;
-}
-
-static int begin_part(struct part *p, const struct perf_part *to, const struct str *prefix,
+/* Begins a part with what stands before the records: header and events, without the tables at the
+ * end. */
+static int begin_part(struct part *p, const struct perf_part *to, const struct perfdata *pd,
 		      struct err *err)
 {
+	static const char no_features[FEATURES_BYTES];
+	const size_t records = (size_t)(pd->data.p - pd->file);
+
 	*p = (struct part){.to = to, .pid = xcalloc(PID_MAX, 1)};
 	for (size_t i = 0; i < to->count; i++)
-		*flags_of(p, to->pids[i]) = OWNED | LISTED;
-	return fs_write_all(to->fd, prefix->buf, prefix->len, err);
+		if (is_pid(to->pids[i]))
+			p->pid[to->pids[i]] = OWNED | LISTED;
+	if (records < AT_FEATURES + FEATURES_BYTES)
+		return err_set(err, 0, "perf.data: its records do not follow its header");
+	str_add(&p->buf, pd->file, records);
+	memcpy(p->buf.buf + AT_FEATURES, no_features, FEATURES_BYTES);
+	return flush(p, err);
 }
 
 static int end_part(struct part *p, struct err *err)
@@ -159,17 +144,15 @@ static int copy_records(struct perfdata *pd, struct part *parts, size_t count, s
 int perf_split(int fd, const struct perf_part *to, size_t count, struct err *err)
 {
 	CLEANUP(perfdata_close) struct perfdata *pd = perfdata_open(fd, err);
-	CLEANUP(str_fini) struct str prefix = {0};
 	struct part *parts;
 	size_t begun = 0;
-	int rc;
+	int rc = 0;
 
-	if (!pd || read_prefix(fd, &prefix, err) < 0)
+	if (!pd)
 		return -1;
 	parts = xcalloc(count, sizeof(*parts));
-	rc = 0;
 	for (; begun < count && rc == 0; begun++)
-		rc = begin_part(&parts[begun], &to[begun], &prefix, err);
+		rc = begin_part(&parts[begun], &to[begun], pd, err);
 	if (rc == 0)
 		rc = copy_records(pd, parts, count, err);
 	for (size_t i = 0; i < begun; i++) {
