@@ -96,11 +96,12 @@ static struct returns *returns_of(struct userstack *us, const struct snapfile *c
  * stack. */
 static size_t name_code(struct userstack *us, const struct unwind_frame *at, const uint32_t **ret)
 {
-	struct returns_answer *a = at->answer, ignored;
+	struct returns_answer *a = at->answer;
+	uint32_t none = 0, *names = &none;
 
-	if (!a || a->addr - 1 != at->addr || a->codes[0] != at->code)
-		a = memset(&ignored, 0, sizeof(ignored));
-	return symbolize_code(us->symbols, us->process, at->code, at->addr, &a->names, ret);
+	if (a && a->addr - 1 == at->addr && a->codes[0] == at->code)
+		names = &a->names;
+	return symbolize_code(us->symbols, us->process, at->code, at->addr, names, ret);
 }
 
 /* Finds the frames of a place, innermost first. */

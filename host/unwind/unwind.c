@@ -383,9 +383,11 @@ static bool has_rejoined(const struct stack_walk *w, const struct unwind_past *p
 
 	while (*at && past->frames[*at - 1].sp < sp)
 		--*at;
+	if (!*at)
+		return false;
 	f = &past->frames[*at - 1];
-	return *at && f->plain && f->sp == sp && f->fp == unwind_fp(&w->regs) &&
-	       f->addr == walk_addr(w) && f->pushes == w->pushes && has_callers(w, past, *at - 1);
+	return f->plain && f->sp == sp && f->fp == unwind_fp(&w->regs) && f->addr == walk_addr(w) &&
+	       f->pushes == w->pushes && has_callers(w, past, *at - 1);
 }
 
 /* True if all that is known are the registers that walk_set sets. */
@@ -395,7 +397,7 @@ static bool is_plain(const struct stack_walk *w)
 	       w->regs.known == (1ull << UNWIND_PC | 1ull << UNWIND_SP | 1ull << UNWIND_FP);
 }
 
-/* A step, and from where it began. */
+/* Makes a step, and notes in its frames from where it began. */
 static enum step step_from(struct stack_walk *w)
 {
 	const struct unwind_frame from = {.sp = unwind_sp(&w->regs),
@@ -427,9 +429,8 @@ enum unwind_end unwind_after(const struct unwind_past *past, const struct unwind
 			       .pushes = true,
 			       .frames = ret};
 	enum step s = STEP_ON;
-	uint64_t done = 0;
-
 	size_t at = past->count;
+	uint64_t done = 0;
 
 	*ret_same = 0;
 	while (s == STEP_ON && w.count < UNWIND_FRAMES_MAX) {
