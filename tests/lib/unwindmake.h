@@ -265,6 +265,15 @@ __attribute__((unused)) static bool same_after(const struct unwind_past *past,
 	return same;
 }
 
+/* The snapshot at the time of the tests' stacks. */
+__attribute__((unused)) static struct unwind_source source_of(struct returns *returns)
+{
+	return (struct unwind_source){.code = snapshot,
+				      .span = snapfile_around(snapshot, TIME),
+				      .returns = returns,
+				      .native = find_native};
+}
+
 /* The kinds and addresses of the frames, and how it ended. */
 __attribute__((unused)) static void is_stack(const struct thread *t, const char *want,
 					     const char *what)
@@ -272,10 +281,7 @@ __attribute__((unused)) static void is_stack(const struct thread *t, const char 
 	static const char *const ends[] = {"root", "truncated", "lost"};
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 	CLEANUP(returns_free) struct returns *returns = returns_new();
-	struct unwind_source src = {.code = snapshot,
-				    .span = snapfile_around(snapshot, TIME),
-				    .returns = returns,
-				    .native = find_native};
+	struct unwind_source src = source_of(returns);
 	struct stack_copy stack = {
 		.base = BASE, .p = (const uint8_t *)t->stack, .len = 8 * t->words};
 	CLEANUP(str_fini) struct str got = {0};

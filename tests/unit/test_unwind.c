@@ -126,10 +126,7 @@ static void test_after(void)
 	static const uint64_t others[] = {0, 1, 0x1234, RET, UP, NATIVE + 0x40, S(10), S(16)};
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 	CLEANUP(returns_free) struct returns *returns = returns_new();
-	struct unwind_source src = {.code = snapshot,
-				    .span = snapfile_around(snapshot, TIME),
-				    .returns = returns,
-				    .native = find_native};
+	struct unwind_source src = source_of(returns);
 	struct thread t = at(METHOD + 0x20, 1), was;
 	struct stack_copy then = {.base = BASE, .p = (const uint8_t *)was.stack},
 			  now = {.base = BASE, .p = (const uint8_t *)t.stack, .len = 8 * t.words};
