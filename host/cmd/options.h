@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "common/err.h"
 #include "record/config.h"
-#include "record/targets.h"
+#include "record/run.h"
 #include "report/formats.h"
 
 enum options_program {

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "cmd/options.h"
 #include "common/clock.h"
+#include "common/fs.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "discover/container.h"
@@ -18,7 +20,30 @@
 #include "report/render.h"
 #include "report/summary.h"
 
+#define PUSH_MS 85000 /* for drawing, and for push() */
+
 /* ---- drawing ---- */
+
+/* Summaries on stdout; those in JSON, of several recordings, as one object. */
+struct summaries {
+	bool is_list; /* in JSON */
+	size_t printed;
+};
+
+static void summaries_next(struct summaries *s)
+{
+	if (s->is_list)
+		fputs(s->printed ? "," : "{\"recordings\": [\n", stdout);
+	s->printed++;
+	fflush(stdout);
+}
+
+static void summaries_end(const struct summaries *s)
+{
+	if (s->is_list && s->printed)
+		fputs("]}\n", stdout);
+	fflush(stdout);
+}
 
 /* Runs after the graphs are written: they stay if it fails. */
 static int push_profile(const struct session *s, const char *outdir, const struct options *o,
@@ -33,25 +58,27 @@ static int push_profile(const struct session *s, const char *outdir, const struc
 	return 0;
 }
 
-/* Draws one session and adds its part to the JSON summary. */
+/* Draws one session, prints its summary, and sends its profile. *ret_drawn is set also where the
+ * latter fails. */
 static int draw(const struct session *s, const char *outdir, const struct options *o,
-		uint64_t ended, json_t **part, struct err *err)
+		uint64_t ended, struct summaries *list, bool *ret_drawn, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	struct render_result result;
 	struct summary summary = {
 		.session = s, .formats = &o->formats, .outdir = outdir, .result = &result};
 
-	log_progress("drawing");
 	inputs_add_session(&in, s);
 	if (render(&in, ROOT_THREAD, &o->formats, outdir, &result, err) < 0)
 		return -1;
 	log_progress("%s", "");
 	summary.post_ms = clock_ms() - ended;
+	summaries_next(list);
 	if (o->json)
-		*part = summary_json(&summary);
+		summary_json(&summary);
 	else
 		summary_print(&summary);
+	*ret_drawn = true;
 	if (result.quality.samples == 0)
 		log_warn("no sample of %s: its processes used no CPU in this time", s->label);
 	else if (o->push)
@@ -59,56 +86,91 @@ static int draw(const struct session *s, const char *outdir, const struct option
 	return 0;
 }
 
-/* Prints the JSON summaries as one object, or drops them. */
-static void parts_end(json_t **parts, size_t count, bool print)
+/* ---- recording ---- */
+
+/* The worker's task; `arg` are the options. Its product is the summary, and whether there is one. */
+static int draw_task(const struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
-	if (print)
-		summary_json_end(parts, count);
-	for (size_t i = 0; i < count && !print; i++)
-		json_decref(parts[i]);
-	free(parts);
+	struct summaries one = {0};
+	bool drawn = false;
+	int rc;
+
+	ret->fd = memfd_create("summary", MFD_CLOEXEC);
+	if (ret->fd < 0 || dup2(ret->fd, STDOUT_FILENO) < 0)
+		return err_set(err, errno, "memory for a summary");
+	rc = draw(&t->session, t->outdir, arg, t->ended, &one, &drawn, err);
+	ret->data[0] = drawn;
+	return rc;
 }
 
-/* Draws all; what one container made cannot be drawn costs no other one its graph. */
-static enum exit_status draw_targets(const struct targets *t, const struct options *o,
-				     uint64_t ended)
+/* Where one of the containers that a name stands for has a JVM, the others need none: a pod's. */
+static bool lacks_jvm(const struct record_run *r, const struct worker *w)
 {
-	json_t **parts = xcalloc(t->count, sizeof(*parts));
-	enum exit_status status = EXIT_DONE;
-	size_t failed = 0;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->workers[i].name == w->name && r->workers[i].jvms)
+			return false;
+	return true;
+}
 
-	for (size_t i = 0; i < t->count; i++) {
-		const struct target *at = &t->list[i];
-		struct err err = {0};
+/* Prints a worker's summary, and its failure unless that is settled: said, and nothing is kept. */
+static enum exit_status show(const struct record_run *r, const struct worker *w,
+			     struct summaries *s)
+{
+	const struct worker_product *p = &w->product;
+	const bool drawn = p->fd >= 0 && p->data[0];
+	struct err err;
 
-		if (draw(&at->session, at->outdir, o, ended, &parts[i], &err) < 0) {
-			failed++;
-			log_error("%s; the recording is kept: dfg-trigger --replay %s", err.msg,
-				  at->session.dir);
-		} else if (at->jvms.count == 0 && !at->may_lack_jvm) {
-			log_warn("no JVM runs in %s: the graph is of its other processes",
-				 at->container.label);
-			status = EXIT_NO_JVM;
-		}
+	if (drawn) {
+		summaries_next(s);
+		if (lseek(p->fd, 0, SEEK_SET) < 0 ||
+		    fs_copy(p->fd, STDOUT_FILENO, INT64_MAX, &err) < 0)
+			return EXIT_FAILED;
 	}
-	parts_end(parts, t->count, o->json && failed < t->count);
-	return failed ? EXIT_FAILED : status;
+	if (worker_has_failed(w)) {
+		if (drawn)
+			log_error("%s", w->failed.msg);
+		else if (!w->settled)
+			log_error("%s; the recording is kept: dfg-trigger --replay %s/session",
+				  w->failed.msg, w->outdir);
+		return EXIT_FAILED;
+	}
+	if (!lacks_jvm(r, w))
+		return EXIT_DONE;
+	log_warn("no JVM runs in %s: the graph is of its other processes", w->container.label);
+	return EXIT_NO_JVM;
 }
 
-static enum exit_status record_and_draw(const struct options *o)
+/* Has all workers draw; what one container made cannot be drawn costs no other one its graph. */
+static enum exit_status draw_all(struct record_run *r, struct options *o)
+{
+	struct summaries s = {.is_list = o->json && r->count > 1};
+	enum exit_status status = EXIT_DONE, one;
+
+	log_progress("drawing");
+	record_each(r, draw_task, o, o->push ? PUSH_MS : 0);
+	log_progress("%s", "");
+	for (size_t i = 0; i < r->count; i++) {
+		one = show(r, &r->workers[i], &s);
+		if (one == EXIT_FAILED || status == EXIT_DONE)
+			status = one;
+	}
+	summaries_end(&s);
+	return status;
+}
+
+static enum exit_status record_and_draw(struct options *o)
 {
 	struct record_run run;
 	struct err err = {0};
-	uint64_t ended = 0;
 	enum exit_status status = options_exit_status(record_start(&o->record, &run, &err));
 
 	if (status != EXIT_DONE)
 		return command_fail(status, &err);
-	if (record_finish(&run, &ended, &err) < 0) {
+	if (record_finish(&run, &err) < 0) {
 		record_discard(&run);
 		return command_fail(EXIT_FAILED, &err);
 	}
-	status = draw_targets(&run.targets, o, ended);
+	status = draw_all(&run, o);
 	record_fini(&run);
 	return status;
 }
@@ -136,17 +198,20 @@ static char *replay_directory(const struct session *s, const struct options *o)
 	return o->record.output ? xstrdup(o->record.output) : xasprintf("%s/..", s->dir);
 }
 
-static int replay_one(const char *dir, const struct options *o, json_t **part, struct err *err)
+static int replay_one(const char *dir, const struct options *o, struct summaries *list,
+		      struct err *err)
 {
 	CLEANUP(free) char *outdir = NULL;
 	uint64_t began = clock_ms();
 	struct session s;
+	bool drawn;
 	int rc;
 
 	if (session_open(dir, &s, err) < 0)
 		return -1;
 	outdir = replay_directory(&s, o);
-	rc = draw(&s, outdir, o, began, part, err);
+	log_progress("drawing");
+	rc = draw(&s, outdir, o, began, list, &drawn, err);
 	session_fini(&s);
 	return rc;
 }
@@ -154,17 +219,17 @@ static int replay_one(const char *dir, const struct options *o, json_t **part, s
 static enum exit_status replay(const struct options *o)
 {
 	size_t count = o->record.name_count, failed = 0;
-	json_t **parts = xcalloc(count, sizeof(*parts));
+	struct summaries s = {.is_list = o->json && count > 1};
 
 	for (size_t i = 0; i < count; i++) {
 		struct err err = {0};
 
-		if (replay_one(o->record.names[i], o, &parts[i], &err) < 0) {
+		if (replay_one(o->record.names[i], o, &s, &err) < 0) {
 			failed++;
 			(void)command_fail(EXIT_FAILED, &err);
 		}
 	}
-	parts_end(parts, count, o->json && failed < count);
+	summaries_end(&s);
 	return failed ? EXIT_FAILED : EXIT_DONE;
 }
 

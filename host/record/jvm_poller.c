@@ -17,10 +17,6 @@
 #include "record/jvm_snapshot.h"
 #include "record/session_files.h"
 
-/* Time-outs for all JVMs together. The first: the wait for a share's lock, for the agent to be
- * loaded and to answer, and the host's read. */
-#define FIRST_MS 50000
-#define END_MS	 10000
 #define SLICE_MS 500 /* a signal just before a wait is noticed after it */
 
 struct poller {
@@ -35,16 +31,16 @@ struct poller {
 
 /* ---- waits ---- */
 
-/* A wait for several pollers: until its deadline, or until the command is signalled. */
+/* A wait for the pollers of a target: until its deadline, or until the worker is signalled. */
 struct wait {
 	uint64_t deadline;
 	const volatile sig_atomic_t *stop; /* or NULL */
 	sig_atomic_t stop_before;
 };
 
-static struct wait wait_begin(const struct record_config *c, int ms)
+static struct wait wait_begin(const struct record_config *c, uint64_t deadline)
 {
-	return (struct wait){deadline_after(ms), c->stop, c->stop ? *c->stop : 0};
+	return (struct wait){deadline, c->stop, c->stop ? *c->stop : 0};
 }
 
 static bool wait_is_interrupted(const struct wait *w)
@@ -138,31 +134,17 @@ static bool keeps_frame_pointers(int fd)
 	       (head.flags & SNAP_PRESERVE_FP);
 }
 
-/* Waits until the first snapshot is taken. After a failure the poller no longer exists; ENOSPC: the
- * file system is full. */
-static int poller_wait_first(struct poller *p, const struct wait *w, struct session_jvm *jvm,
-			     struct err *err)
+/* Ends a poller without a first snapshot; err and the session's note say why it has none. */
+static void poller_fail(struct poller *p, struct session_jvm *jvm, struct err *err)
 {
-	bool ready = wait_for(w, p->first, POLLIN);
-
-	poller_note(p, jvm);
-	jvm->keeps_fp = keeps_frame_pointers(p->file);
-	if (p->report->taken > 0)
-		return 0;
 	child_stop(&p->child);
-	if (!ready && wait_is_interrupted(w))
-		err_set(err, EINTR, "read process %d", (int)p->jvm);
-	else if (!ready)
-		err_set(err, ETIMEDOUT, "read process %d: stopped after %d ms", (int)p->jvm,
-			FIRST_MS);
-	else if (!p->report->err.msg[0])
-		err_set(err, 0, "read process %d: the reader crashed", (int)p->jvm);
-	else
+	if (p->report->err.msg[0])
 		*err = p->report->err; /* ends with the text of its code already */
+	else
+		err_set(err, 0, "read process %d: the reader crashed", (int)p->jvm);
 	err->msg[sizeof(err->msg) - 1] = '\0';
 	snprintf(jvm->note, sizeof(jvm->note), "%s", err->msg);
 	poller_fini(p);
-	return -1;
 }
 
 static void poller_command(struct poller *p, enum snapshot_command command)
@@ -297,7 +279,23 @@ static int add_pollers(struct target *t, const struct record_config *c, struct e
 	return 0;
 }
 
-/* Waits for the first snapshots, and removes the pollers that failed. */
+/* Logs once that a JVM has no names. True if the session's file system is full. */
+static bool note_failure(struct target *t, struct session_jvm *jvm, const struct err *err)
+{
+	bool warned = jvm->warned;
+
+	session_drop_map(&t->session, jvm->pid);
+	jvm->hangs = err->code == ETIMEDOUT;
+	if (err->code == ENOSPC || err->code == EDQUOT)
+		return true;
+	if (!warned && err->code != EINTR)
+		log_warn("no names for the Java code of %d: %s", (int)jvm->pid, err->msg);
+	jvm->warned = true;
+	return false;
+}
+
+/* Waits for the first snapshots, and removes the pollers that failed. One that takes longer goes
+ * on. */
 static int wait_first(struct target *t, const struct wait *w, struct err *err)
 {
 	size_t count = 0;
@@ -305,18 +303,17 @@ static int wait_first(struct target *t, const struct wait *w, struct err *err)
 
 	for (size_t i = 0; i < t->poller_count; i++) {
 		struct poller p = t->pollers[i];
-		struct session_jvm *entry = find_entry(&t->session, p.jvm);
-		bool warned = entry->source; /* at the beginning of the recording */
+		struct session_jvm *jvm = find_entry(&t->session, p.jvm);
+		bool ready = rc == 0 && jvm->snapshots == 0 && wait_for(w, p.first, POLLIN);
 
-		if (rc == 0 && entry->snapshots == 0 && poller_wait_first(&p, w, entry, err) < 0) {
-			session_drop_map(&t->session, p.jvm);
-			entry->hangs = err->code == ETIMEDOUT;
-			if (err->code == ENOSPC || err->code == EDQUOT)
-				rc = -1;
-			else if (!warned && err->code != EINTR)
-				log_warn("no names for the Java code of %d: %s", (int)p.jvm,
-					 err->msg);
+		if (ready && p.report->taken == 0) {
+			poller_fail(&p, jvm, err);
+			rc = note_failure(t, jvm, err) ? -1 : 0;
 			continue;
+		}
+		if (ready) {
+			poller_note(&p, jvm);
+			jvm->keeps_fp = keeps_frame_pointers(p.file);
 		}
 		t->pollers[count++] = p;
 	}
@@ -360,87 +357,74 @@ static void add_threads_and_maps(struct target *t)
 	note_maps(&t->session);
 }
 
-/* ---- all pollers ---- */
+/* ---- all pollers of a target ---- */
 
-int pollers_start(struct targets *t, const struct record_config *c, struct err *err)
+int pollers_start(struct target *t, const struct record_config *c, uint64_t deadline,
+		  struct err *err)
 {
-	struct wait w = wait_begin(c, FIRST_MS);
+	struct wait w = wait_begin(c, deadline);
 
-	for (size_t i = 0; i < t->count; i++)
-		if (add_pollers(&t->list[i], c, err) < 0)
-			return -1;
-	for (size_t i = 0; i < t->count; i++) {
-		if (wait_first(&t->list[i], &w, err) < 0)
-			return -1;
-		add_threads_and_maps(&t->list[i]);
-	}
+	if (add_pollers(t, c, err) < 0 || wait_first(t, &w, err) < 0)
+		return -1;
+	add_threads_and_maps(t);
 	return 0;
 }
 
-/* Calls fn for each poller; returns the sum. */
-static uint64_t each_poller(const struct targets *t, uint64_t (*fn)(struct poller *p))
+static void ask(struct target *t)
+{
+	for (size_t i = 0; i < t->poller_count; i++) {
+		t->pollers[i].asked++;
+		poller_command(&t->pollers[i], SNAPSHOT_NEXT);
+	}
+}
+
+static bool all_have_answered(const struct target *t)
+{
+	for (size_t i = 0; i < t->poller_count; i++)
+		if (!poller_has_answered(&t->pollers[i]))
+			return false;
+	return true;
+}
+
+/* Commands the last snapshots; later calls do nothing. */
+static void stop(struct target *t)
+{
+	for (size_t i = 0; i < t->poller_count; i++) {
+		struct poller *p = &t->pollers[i];
+
+		poller_command(p, SNAPSHOT_LAST);
+		if (p->commands >= 0)
+			close(TAKE_FD(p->commands));
+	}
+}
+
+int pollers_refresh(struct target *t, const struct record_config *c, int ms, struct err *err)
+{
+	uint64_t deadline = deadline_after(ms);
+
+	ask(t);
+	while (!all_have_answered(t) && deadline_ms_left(deadline))
+		sleep_ms(5);
+	target_refresh(t);
+	return pollers_start(t, c, deadline_after(ms), err);
+}
+
+bool pollers_any_ended(const struct target *t)
+{
+	for (size_t i = 0; i < t->poller_count; i++)
+		if (poller_has_ended(&t->pollers[i]))
+			return true;
+	return false;
+}
+
+uint64_t pollers_bytes(const struct target *t)
 {
 	uint64_t sum = 0;
-
-	for (size_t i = 0; i < t->count; i++)
-		for (size_t k = 0; k < t->list[i].poller_count; k++)
-			sum += fn(&t->list[i].pollers[k]);
-	return sum;
-}
-
-static uint64_t ask(struct poller *p)
-{
-	p->asked++;
-	poller_command(p, SNAPSHOT_NEXT);
-	return 1;
-}
-
-static uint64_t is_waiting(struct poller *p)
-{
-	return !poller_has_answered(p);
-}
-
-static uint64_t has_ended(struct poller *p)
-{
-	return poller_has_ended(p);
-}
-
-static uint64_t file_bytes(struct poller *p)
-{
 	struct stat st;
 
-	return fstat(p->file, &st) == 0 ? (uint64_t)st.st_size : 0;
-}
-
-/* Commands the last snapshot; later calls do nothing. */
-static uint64_t stop(struct poller *p)
-{
-	poller_command(p, SNAPSHOT_LAST);
-	if (p->commands >= 0)
-		close(TAKE_FD(p->commands));
-	return 1;
-}
-
-int pollers_refresh(struct targets *t, const struct record_config *c, int ms, struct err *err)
-{
-	uint64_t deadline = clock_ms() + (uint64_t)ms;
-
-	each_poller(t, ask);
-	while (each_poller(t, is_waiting) && clock_ms() < deadline)
-		sleep_ms(5);
-	for (size_t i = 0; i < t->count; i++)
-		target_refresh(&t->list[i]);
-	return pollers_start(t, c, err);
-}
-
-bool pollers_any_ended(const struct targets *t)
-{
-	return each_poller(t, has_ended) > 0;
-}
-
-uint64_t pollers_bytes(const struct targets *t)
-{
-	return each_poller(t, file_bytes);
+	for (size_t i = 0; i < t->poller_count; i++)
+		sum += fstat(t->pollers[i].file, &st) == 0 ? (uint64_t)st.st_size : 0;
+	return sum;
 }
 
 /* Files that are empty or cut, of a poller that was stopped, are refused when they are read. */
@@ -454,42 +438,48 @@ static void register_agent_maps(struct session *s)
 	}
 }
 
-int pollers_end(struct targets *t, const struct record_config *c, struct err *err)
+/* A poller without a snapshot at the end has been late, and leaves an empty file. */
+static void end_pollers(struct target *t, const struct wait *w)
 {
-	struct wait w;
+	for (size_t i = 0; i < t->poller_count; i++) {
+		struct poller *p = &t->pollers[i];
+		struct session_jvm *jvm = find_entry(&t->session, p->jvm);
+		struct err err;
+
+		poller_end(p, w, jvm);
+		if (jvm->snapshots > 0)
+			continue;
+		err_set(&err, 0, "%s", jvm->note);
+		(void)note_failure(t, jvm, &err);
+	}
+	t->poller_count = 0;
+}
+
+int pollers_end(struct target *t, const struct record_config *c, uint64_t deadline,
+		struct err *err)
+{
+	struct wait w = wait_begin(c, deadline);
 
 	/* At once, as close to the last sample as possible, and while files are copied here. */
-	each_poller(t, stop);
-	for (size_t i = 0; i < t->count; i++)
-		target_refresh(&t->list[i]);
-	if (pollers_start(t, c, err) < 0)
+	stop(t);
+	target_refresh(t);
+	if (pollers_start(t, c, deadline, err) < 0)
 		return -1;
-	each_poller(t, stop);
-	w = wait_begin(c, END_MS);
-	for (size_t i = 0; i < t->count; i++) {
-		struct target *at = &t->list[i];
-
-		for (size_t k = 0; k < at->poller_count; k++)
-			poller_end(&at->pollers[k], &w,
-				   find_entry(&at->session, at->pollers[k].jvm));
-		at->poller_count = 0;
-		if (c->perf_map)
-			register_agent_maps(&at->session);
-	}
+	stop(t);
+	end_pollers(t, &w);
+	note_maps(&t->session);
+	if (c->perf_map)
+		register_agent_maps(&t->session);
 	return 0;
 }
 
-void pollers_abort(struct targets *t, const char *root)
+void pollers_abort(struct target *t, const char *root)
 {
 	struct wait w = wait_begin(&(struct record_config){0}, 0);
-	struct session_jvm ignored;
+	struct session_jvm ignored = {0};
 
-	for (size_t i = 0; i < t->count; i++) {
-		struct target *at = &t->list[i];
-
-		for (size_t k = 0; k < at->poller_count; k++)
-			poller_end(&at->pollers[k], &w, &ignored);
-		at->poller_count = 0;
-		agent_share_sweep(root, at->container.id);
-	}
+	for (size_t i = 0; i < t->poller_count; i++)
+		poller_end(&t->pollers[i], &w, &ignored);
+	t->poller_count = 0;
+	agent_share_sweep(root, t->container.id);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Polls all JVMs of a recording run: a child process for each takes its snapshots
- * (jvm_snapshot.h) while perf records.
+/* Polls the JVMs of a target: a child process for each takes its snapshots (jvm_snapshot.h) while
+ * perf records.
  *
  * A JVM can make whoever reads it wait without limit, and can lie: a child may be killed at any
  * moment (its report is in shared memory), and the sandbox reads what it has written. */
@@ -11,30 +11,33 @@
 #include <stdint.h>
 
 #include "common/err.h"
-#include "record/targets.h"
+#include "record/target.h"
 
-/* Starts a poller for every JVM that has none, and waits for all first snapshots. The wait has one
- * time limit for all of them, and ends early when *stop of the configuration changes. What fails is
- * logged and noted in the session. Fails only where the session's file system is full. */
-MUST_CHECK int pollers_start(struct targets *t, const struct record_config *c, struct err *err);
+/* Starts a poller for every JVM that has none, and waits for the first snapshots until `deadline`
+ * (clock_ms), or until *stop of the configuration changes. A JVM that takes longer is read on while
+ * it is recorded. What fails is logged and noted in the session. Fails only where the session's
+ * file system is full. */
+MUST_CHECK int pollers_start(struct target *t, const struct record_config *c, uint64_t deadline,
+			     struct err *err);
 
-/* While recording: finds new processes and JVMs, and asks for every JVM's next snapshot; waits for
- * all of them, `ms` at most. Fails as pollers_start. */
-MUST_CHECK int pollers_refresh(struct targets *t, const struct record_config *c, int ms,
+/* While recording: asks for every JVM's next snapshot and finds new processes and JVMs; waits `ms`
+ * at most for each of the two. Fails as pollers_start. */
+MUST_CHECK int pollers_refresh(struct target *t, const struct record_config *c, int ms,
 			       struct err *err);
 
 /* True if a poller has given up, or its JVM has ended. */
-bool pollers_any_ended(const struct targets *t);
+bool pollers_any_ended(const struct target *t);
 
 /* Bytes of all snapshots. */
-uint64_t pollers_bytes(const struct targets *t);
+uint64_t pollers_bytes(const struct target *t);
 
 /* After the recording: finds JVMs that were started since, takes the last snapshots, and notes the
- * results in the sessions. Fails as pollers_start. */
-MUST_CHECK int pollers_end(struct targets *t, const struct record_config *c, struct err *err);
+ * results in the session. Fails as pollers_start. */
+MUST_CHECK int pollers_end(struct target *t, const struct record_config *c, uint64_t deadline,
+			   struct err *err);
 
-/* Kills those that still run, and removes what killed ones have left in the containers' shares,
- * which are below `root`. */
-void pollers_abort(struct targets *t, const char *root);
+/* Kills those that still run, and removes what killed ones have left in the container's share,
+ * which is below `root`. */
+void pollers_abort(struct target *t, const char *root);
 
 #endif

@@ -16,9 +16,7 @@
 #include "common/log.h"
 #include "common/proc.h"
 
-#define STOP_MS	      10000
 #define DISABLE_MS    2000
-#define BEGIN_MS      10000 /* until perf has enabled its events */
 #define BEGIN_POLL_MS 2
 #define LOG_MAX	      (256u << 10)
 #define STACK_MAX     32768u
@@ -64,34 +62,39 @@ void perf_count_events(const pid_t *pids, size_t count, struct perf_events *ret)
 	ret->limit = files.rlim_max;
 }
 
-static bool too_many_events(const struct perf_config *c)
+static bool too_many_events(const pid_t *pids, size_t count)
 {
 	struct perf_events e;
 
-	perf_count_events(c->pids, c->count, &e);
+	perf_count_events(pids, count, &e);
 	return e.files > e.limit;
 }
 
 /* perf -p lists the threads and then opens their events, which new threads inherit. It misses
  * threads that are made in between by threads not opened yet, with all their descendants. A JVM
  * starts its main thread, and that one all others, in its first moments. */
-static bool any_is_young(const struct perf_config *c)
+static bool any_is_young(const pid_t *pids, size_t count)
 {
 	double second = (double)sysconf(_SC_CLK_TCK);
 	struct timespec now;
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	for (size_t i = 0; i < c->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		CLEANUP(close_fd) int procfd = -1;
 		struct err err;
 		uint64_t ticks;
 
-		procfd = proc_open(c->pids[i], &err);
+		procfd = proc_open(pids[i], &err);
 		if (procfd >= 0 && proc_start_time(procfd, &ticks, &err) == 0 &&
 		    (double)now.tv_sec - (double)ticks / second < YOUNG_SECONDS)
 			return true;
 	}
 	return false;
+}
+
+bool perf_needs_whole_machine(const pid_t *pids, size_t count)
+{
+	return too_many_events(pids, count) || any_is_young(pids, count);
 }
 
 unsigned perf_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds)
@@ -178,16 +181,14 @@ static uint64_t data_size(const struct perf *p)
 }
 
 /* An older perf only shows that it is about to enable them: by the head of its file. */
-static void wait_for_begin(struct perf *p, const volatile sig_atomic_t *stop)
+static void wait_for_begin(const struct perf_config *c, struct perf *p)
 {
 	struct pollfd answer = {.fd = p->control, .events = POLLIN};
-	uint64_t deadline = deadline_after(BEGIN_MS);
 
 	while (!answer.revents && !(p->control < 0 && data_size(p) > 0) && !perf_wait(p, 0) &&
-	       !(stop && *stop)) {
-		if (!deadline_ms_left(deadline)) {
-			log_warn("perf has not begun within %d s: the recording may be too short",
-				 BEGIN_MS / 1000);
+	       !(c->stop && *c->stop)) {
+		if (!deadline_ms_left(c->begin_deadline)) {
+			log_warn("perf has not begun in time: the recording may be too short");
 			return;
 		}
 		poll(&answer, 1, BEGIN_POLL_MS);
@@ -228,7 +229,7 @@ static int start_and_wait(const struct perf_config *c, struct perf *p, const cha
 	if (start(c, p, pids, perfs, log, err) < 0)
 		return -1;
 	close(TAKE_FD(perfs));
-	wait_for_begin(p, c->stop);
+	wait_for_begin(c, p);
 	read_message(p->dir, &message);
 	if (!message.buf || !strstr(message.buf, "unknown option `control"))
 		return 0;
@@ -238,7 +239,7 @@ static int start_and_wait(const struct perf_config *c, struct perf *p, const cha
 		return err_set(err, errno, "empty perf.log");
 	if (start(c, p, pids, -1, log, err) < 0)
 		return -1;
-	wait_for_begin(p, c->stop);
+	wait_for_begin(c, p);
 	return 0;
 }
 
@@ -247,7 +248,7 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 	CLEANUP(free) char *logname = xasprintf("%s/perf.log", c->dir);
 	CLEANUP(close_fd) int log = open(logname, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	CLEANUP(str_fini) struct str pids = {0};
-	struct perf p = {.control = -1};
+	struct perf p = {.control = -1, .whole_machine = c->whole_machine};
 
 	if (log < 0)
 		return err_set(err, errno, "create %s", logname);
@@ -255,8 +256,7 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 		return err_set(err, ESRCH, "nothing to record: no process is left");
 	for (size_t i = 0; i < c->count; i++)
 		str_addf(&pids, "%s%d", i ? "," : "", (int)c->pids[i]);
-	p.whole_machine = too_many_events(c) || any_is_young(c);
-	p.max_bytes = c->windows ? 0 : room_for(c->dir) / (c->is_split || p.whole_machine ? 2 : 1);
+	p.max_bytes = c->windows ? 0 : room_for(c->dir) / (c->is_split ? 2 : 1);
 	p.dir = xstrdup(c->dir);
 	if ((c->windows ? start(c, &p, pids.buf, -1, log, err)
 			: start_and_wait(c, &p, pids.buf, log, err)) < 0) {
@@ -356,13 +356,12 @@ int perf_next_window(struct perf *p, const char *path, struct err *err)
 	return rename(from, path) == 0 ? 1 : err_set(err, errno, "rename %s", from);
 }
 
-int perf_stop(struct perf *p, struct err *err)
+int perf_stop(struct perf *p, uint64_t deadline, struct err *err)
 {
 	CLEANUP(str_fini) struct str message = {0};
-	uint64_t deadline = clock_ms() + STOP_MS;
 
 	perf_end(p);
-	while (p->child.pid > 0 && clock_ms() < deadline)
+	while (p->child.pid > 0 && deadline_ms_left(deadline))
 		perf_wait(p, 100);
 	child_stop(&p->child);
 	if (data_size(p) > 0)

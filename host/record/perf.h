@@ -27,14 +27,18 @@
  * larger than PERF_BYTES. At least 16 KiB: half as much truncates every fifth to third stack. */
 unsigned perf_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds);
 
-/* perf -p opens an event per thread and processor. Where that takes more descriptors than perf may
- * have, the whole machine is recorded (an event per processor) and filtered when it is read. */
+/* perf -p opens an event per thread and processor, which needs so many descriptors. */
 struct perf_events {
 	size_t threads, cpus;
 	size_t files; /* descriptors perf needs for them */
 	size_t limit; /* RLIMIT_NOFILE, to which perf raises its own */
 };
 void perf_count_events(const pid_t *pids, size_t count, struct perf_events *ret);
+
+/* True if an event per processor is needed instead, and a recording that is cut afterwards (split.h):
+ * there are too many threads for perf's descriptors, or a process so young that perf would miss
+ * threads. */
+bool perf_needs_whole_machine(const pid_t *pids, size_t count);
 
 struct perf_config {
 	const char *program; /* NULL: the system's */
@@ -43,9 +47,12 @@ struct perf_config {
 	unsigned stack_bytes; /* copied with each sample, with the registers; 0: frame pointers */
 	const pid_t *pids;
 	size_t count;
+	bool whole_machine; /* not these processes alone */
 	bool is_split; /* its recording will be copied (perf/split.h): half of the disk */
 	bool windows;  /* one file after another: perf_switch */
-	const volatile sig_atomic_t *stop; /* ends the wait for perf's events; may be NULL */
+	/* The end of the wait for perf's events: clock_ms(), and when it is set; may be NULL. */
+	uint64_t begin_deadline;
+	const volatile sig_atomic_t *stop;
 };
 
 struct perf {
@@ -53,7 +60,7 @@ struct perf {
 	int control;	    /* commands to perf and its answers; -1: none */
 	uint64_t max_bytes; /* room on the disk; 0: unknown, or in windows */
 	bool ended;	    /* perf got the signal to end */
-	bool whole_machine; /* too many threads for an event each, or a process too young */
+	bool whole_machine;
 	char *dir;
 };
 
@@ -73,9 +80,9 @@ bool perf_is_full(const struct perf *p);
  * within 2 s. Does not wait until it has written everything. */
 void perf_end(struct perf *p);
 
-/* Waits until perf has ended, after perf_end if need be. Fails with perf's own message where there
- * is no recording. */
-MUST_CHECK int perf_stop(struct perf *p, struct err *err);
+/* Waits until perf has ended, after perf_end if need be, and kills it at the deadline (clock_ms).
+ * Fails with perf's own message where there is no recording. */
+MUST_CHECK int perf_stop(struct perf *p, uint64_t deadline, struct err *err);
 
 /* Of a recording in windows: asks perf to go on in a new file. The file before is a whole recording
  * and is found by perf_next_window. The request is lost while perf is not ready or still busy with

@@ -1,27 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording run: perf, and a poller for each JVM, over one or more containers.
+/* A recording run over one or more containers: perf, and a worker for each container (worker.h).
  *
  * dfg-trigger records once, into sessions that are kept. dfg-top records in windows: each window
  * replaces the recording of the sessions before it. Such a run does not go on without limit, since
  * snapshots grow, and perf repeats in each window only the mappings of processes that it began
- * with: after some minutes (record_is_old) another run takes over. */
+ * with: after some minutes (record_is_old) another run takes over.
+ *
+ * Whatever a container does, a run ends within RECORD_SLACK_MS after its duration, and a container
+ * that fails costs the others nothing: its worker says why (worker.failed), which is logged where
+ * there are others. */
 #ifndef DFG_RECORD_RUN_H
 #define DFG_RECORD_RUN_H
 
 #include "record/config.h"
 #include "record/perf.h"
-#include "record/targets.h"
+#include "record/temp_dir.h"
+#include "record/worker.h"
+
+#define RECORD_SLACK_MS 15000
+
+enum record_result {
+	RECORD_OK,
+	RECORD_FAILED,
+	RECORD_NO_CONTAINER,
+	RECORD_NO_JVM,
+};
 
 struct record_run {
 	struct record_config config;
-	struct targets targets;
+	struct worker *workers;
+	size_t count, cap;
 	uint64_t us; /* length of the recording, or of the last window */
 	/* The rest is private. */
 	struct perf perf;
-	char *dir;   /* config.window_dir */
-	pid_t *pids; /* those that perf began with */
+	char *dir;	      /* config.window_dir */
+	struct temp_dir temp; /* for a recording that is going to be split */
+	pid_t *pids;	      /* those that perf began with */
 	size_t pid_count;
 	unsigned stack_bytes;
+	uint64_t deadline;  /* of the whole run, clock_ms() */
 	uint64_t began_us;  /* of the recording, or of the window that is being recorded */
 	uint64_t snapshots; /* bytes at the beginning */
 	unsigned windows;
@@ -33,9 +50,14 @@ MUST_CHECK enum record_result record_start(const struct record_config *c, struct
 					   struct err *err);
 
 /* Records until the time is over, *stop is set or all processes have ended, with its progress on
- * the terminal; takes the last snapshots and writes the sessions. *ret_end: clock_ms() when the
- * recording ended. */
-MUST_CHECK int record_finish(struct record_run *r, uint64_t *ret_end, struct err *err);
+ * the terminal; takes the last snapshots and writes the sessions. Fails where no container has a
+ * recording. */
+MUST_CHECK int record_finish(struct record_run *r, struct err *err);
+
+/* Has each worker do the task, side by side; the worker has its product or the reason why it
+ * failed. One that does not end in time is killed: at the end of the run, or where `ms` is not 0,
+ * after that time. */
+void record_each(struct record_run *r, worker_task *task, void *arg, int ms);
 
 /* Waits for the end of the window and makes it the recording of all sessions. 1; 0 when there is
  * none, because all processes have ended or *stop is set; -1. */

@@ -212,11 +212,9 @@ static int copy_kallsyms(struct session *s, struct err *err)
 	return 0;
 }
 
-int session_copy_kernel(struct session *s, const struct session *other, struct err *err)
+int session_copy_kernel(struct session *s, struct err *err)
 {
-	int rc = other ? session_share(other, s, "kallsyms", err) : copy_kallsyms(s, err);
-
-	return rc < 0 ? -1 : copy_vdso(s, err);
+	return copy_kallsyms(s, err) < 0 ? -1 : copy_vdso(s, err);
 }
 
 /* ---- perf maps --------------------------------------------------------------------------- */

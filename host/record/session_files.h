@@ -24,9 +24,8 @@ void session_copy_files(struct session *s, const pid_t *pids, size_t count);
  * size; never a device. A descriptor, or -1. */
 MUST_CHECK int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st);
 
-/* Copies /proc/kallsyms and this kernel's vdso. `other`: a session of the same run that has them
- * already, or NULL. */
-MUST_CHECK int session_copy_kernel(struct session *s, const struct session *other, struct err *err);
+/* Copies /proc/kallsyms and this kernel's vdso. */
+MUST_CHECK int session_copy_kernel(struct session *s, struct err *err);
 
 /* Copies the perf maps /tmp/perf-<pid>.map (linux tools/perf/Documentation/jit-interface.txt) of
  * these processes, except of JVMs that have a snapshot: node --perf-basic-prof, OpenJ9

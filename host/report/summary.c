@@ -155,9 +155,17 @@ static json_t *result_json(const struct summary *s)
 		(json_int_t)s->post_ms);
 }
 
-json_t *summary_json(const struct summary *s)
+static void print_object(json_t *object)
 {
-	json_t *ret = json_pack("{s{ss ss ss ss} ss ss sf si so}", "container", "id",
+	json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	json_decref(object);
+	putchar('\n');
+	fflush(stdout);
+}
+
+void summary_json(const struct summary *s)
+{
+	json_t *all = json_pack("{s{ss ss ss ss ss} ss sf si so}", "container", "id",
 				s->session->container_id, "name", s->session->container_name, "pod",
 				s->session->pod, "namespace", s->session->namespace, "host",
 				s->session->host, "session", s->session->dir, "duration",
@@ -165,9 +173,9 @@ json_t *summary_json(const struct summary *s)
 				"jvms", jvms_json(s->session));
 	json_t *result = result_json(s);
 
-	json_object_update(ret, result);
+	json_object_update(all, result);
 	json_decref(result);
-	return ret;
+	print_object(all);
 }
 
 void summary_json_merged(const struct summary *s, const struct inputs *in)
@@ -178,24 +186,5 @@ void summary_json_merged(const struct summary *s, const struct inputs *in)
 		json_array_append_new(list, json_string(in->list[i].path));
 	json_object_set_new(all, "inputs", list);
 	json_object_set_new(all, "damaged_lines", json_integer((json_int_t)s->result->skipped));
-	summary_json_end(&all, 1);
-}
-
-void summary_json_end(json_t **parts, size_t count)
-{
-	json_t *list, *all;
-
-	if (count == 1) {
-		json_dumpf(parts[0], stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-		json_decref(parts[0]);
-	} else {
-		list = json_array();
-		for (size_t i = 0; i < count; i++)
-			json_array_append_new(list, parts[i]);
-		all = json_pack("{so}", "recordings", list);
-		json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-		json_decref(all);
-	}
-	putchar('\n');
-	fflush(stdout);
+	print_object(all);
 }

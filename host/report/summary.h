@@ -26,10 +26,7 @@ void summary_print(const struct summary *s);
 void summary_print_merged(const struct summary *s, const struct inputs *in);
 void summary_json_merged(const struct summary *s, const struct inputs *in);
 
-/* Prints one object: the one summary, or {"recordings": [...]} for several. The parts are made with
- * summary_json, in order, and written and released by summary_json_end. */
-struct json_t;
-struct json_t *summary_json(const struct summary *s);
-void summary_json_end(struct json_t **parts, size_t count);
+/* Prints a JSON object on stdout. */
+void summary_json(const struct summary *s);
 
 #endif

@@ -90,14 +90,6 @@ static void add_map(struct session *s, pid_t pid, int order, const char *name)
 		(struct session_map){.pid = pid, .order = order, .name = xstrdup(name)};
 }
 
-int session_share(const struct session *from, const struct session *to, const char *name,
-		  struct err *err)
-{
-	if (linkat(from->dirfd, name, to->dirfd, name, 0) < 0)
-		return err_set(err, errno, "share %s with %s", name, to->dir);
-	return 0;
-}
-
 int session_add_map(struct session *s, pid_t pid, struct err *err)
 {
 	CLEANUP(free) char *name = NULL;

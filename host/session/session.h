@@ -39,6 +39,7 @@ struct session_jvm {
 	uint32_t skipped; /* code that could not be named */
 	bool keeps_fp;	  /* -XX:+PreserveFramePointer */
 	bool hangs;	  /* its first snapshot timed out: not tried again (not written) */
+	bool warned;	  /* that it has no snapshot (not written) */
 	uint32_t dump_us; /* the first snapshot, inside the JVM or the reader */
 	uint32_t snapshots;
 	uint64_t watch_us; /* CPU time of all snapshots but the first */
@@ -126,10 +127,6 @@ void session_set_container(struct session *s, const char *id, const char *name, 
 /* (Re)writes session.json. */
 MUST_CHECK int session_write(const struct session *s, struct err *err);
 void session_fini(struct session *s);
-
-/* Links a file of one session into another, which is on the same file system. */
-MUST_CHECK int session_share(const struct session *from, const struct session *to, const char *name,
-			     struct err *err);
 
 /* Creates and registers a file for the next snapshots of pid. Returns its descriptor. */
 MUST_CHECK int session_add_map(struct session *s, pid_t pid, struct err *err);

@@ -13,7 +13,8 @@
 #include "report/render.h"
 #include "top/window.h"
 
-#define AGAIN_MS 500 /* between two searches for a container that has ended */
+#define AGAIN_MS 500   /* between two searches for a container that has ended */
+#define TREE_MS	 10000 /* for a container's call tree */
 
 static volatile sig_atomic_t stop;
 
@@ -31,48 +32,69 @@ struct recorder {
 	uint64_t gap_us;
 };
 
-/* Sends the window of one container, read in the sandbox. 1, 0 when the reader is not ready, -1. */
-static int send_part(const struct recorder *r, const struct target *t, struct window *w,
-		     struct err *err)
+/* What the worker of a container tells of its window, beside the call tree. */
+struct part {
+	struct quality quality;
+	uint64_t cut;
+};
+
+_Static_assert(sizeof(struct part) <= WORKER_DATA, "a product holds it");
+
+/* The worker's task: its window's call tree, read in the sandbox. */
+static int read_tree(const struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
-	CLEANUP(close_fd) int fd = memfd_create("tree", MFD_CLOEXEC);
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	struct render_result result;
-	int rc;
+	struct part part;
 
-	if (fd < 0)
+	(void)arg;
+	ret->fd = memfd_create("tree", MFD_CLOEXEC);
+	if (ret->fd < 0)
 		return err_set(err, errno, "memory for a call tree");
 	inputs_add_session(&in, &t->session);
-	if (render_tree(&in, tree_write, fd, &result, err) < 0)
+	if (render_tree(&in, tree_write, ret->fd, &result, err) < 0)
 		return -1;
-	snprintf(w->name, sizeof(w->name), "%s", t->container.label);
-	snprintf(w->id, sizeof(w->id), "%s", t->container.id);
-	w->quality = result.quality;
-	w->cut = result.cut;
-	rc = feed_send(r->collector->feed[1], w, fd);
+	part = (struct part){.quality = result.quality, .cut = result.cut};
+	memcpy(ret->data, &part, sizeof(part));
+	return 0;
+}
+
+/* Sends the window of one container. False when the feed's reader is not ready. */
+static bool send_part(const struct recorder *r, const struct worker *from, struct window *w)
+{
+	struct part part;
+	int rc;
+
+	memcpy(&part, from->product.data, sizeof(part));
+	snprintf(w->name, sizeof(w->name), "%s", from->container.label);
+	snprintf(w->id, sizeof(w->id), "%s", from->container.id);
+	w->quality = part.quality;
+	w->cut = part.cut;
+	rc = feed_send(r->collector->feed[1], w, from->product.fd);
 	if (rc < 0)
 		stop = 1;
 	return rc > 0;
 }
 
-/* Sends a window. What does not fit into the feed becomes part of the next window's gap. */
-static int send_window(struct recorder *r, struct err *err)
+/* Sends a window: of those whose worker has not failed. What does not fit into the feed becomes
+ * part of the next window's gap. */
+static void send_window(struct recorder *r)
 {
-	const struct targets *t = &r->run.targets;
-	struct window w = {.parts = (uint32_t)t->count, .us = r->run.us, .gap_us = r->gap_us};
+	struct window w = {.us = r->run.us, .gap_us = r->gap_us};
 
-	for (; w.part < w.parts; w.part++) {
-		int rc = send_part(r, &t->list[w.part], &w, err);
-
-		if (rc < 0)
-			return -1;
-		if (rc == 0) {
+	record_each(&r->run, read_tree, NULL, TREE_MS);
+	for (size_t i = 0; i < r->run.count; i++)
+		w.parts += !worker_has_failed(&r->run.workers[i]);
+	for (size_t i = 0; i < r->run.count; i++) {
+		if (worker_has_failed(&r->run.workers[i]))
+			continue;
+		if (!send_part(r, &r->run.workers[i], &w)) {
 			r->gap_us += r->run.us;
-			return 0;
+			return;
 		}
+		w.part++;
 	}
 	r->gap_us = 0;
-	return 0;
 }
 
 static enum record_result start_run(struct recorder *r, struct record_run *ret, struct err *err)
@@ -93,22 +115,21 @@ static int send_windows(struct recorder *r, struct err *err)
 
 		if (rc <= 0)
 			return rc;
-		if (send_window(r, err) < 0)
-			return -1;
+		send_window(r);
 	} while (!record_is_old(&r->run));
 	return 1;
 }
 
 /* Other processes of such a container are shown all the same. */
-static enum record_result check_jvms(const struct targets *t)
+static enum record_result check_jvms(const struct record_run *run)
 {
 	enum record_result result = RECORD_OK;
 
-	for (size_t i = 0; i < t->count; i++) {
-		if (t->list[i].jvms.count)
+	for (size_t i = 0; i < run->count; i++) {
+		if (run->workers[i].jvms)
 			continue;
 		result = RECORD_NO_JVM;
-		log_warn("no JVM runs in %s", t->list[i].container.label);
+		log_warn("no JVM runs in %s", run->workers[i].container.label);
 	}
 	return result;
 }
@@ -131,7 +152,7 @@ static int replace_run(struct recorder *r, struct err *err)
 	if (rc > 0 && r->run.us < r->collector->config->duration * 500000ull)
 		r->gap_us += r->run.us;
 	else if (rc > 0)
-		rc = send_window(r, err);
+		send_window(r);
 	record_discard(&r->run);
 	r->run = next;
 	return rc < 0 ? -1 : 1;
@@ -180,7 +201,7 @@ static enum record_result collect(const struct collector *c)
 			log_error("%s", err.msg);
 		return stop ? RECORD_OK : result;
 	}
-	result = check_jvms(&r.run.targets);
+	result = check_jvms(&r.run);
 	if (record_all(&r, &err) < 0) {
 		log_error("%s", err.msg);
 		return RECORD_FAILED;

@@ -9,7 +9,7 @@
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "record/targets.h"
+#include "record/target.h"
 #include "top/screen.h"
 
 struct live {

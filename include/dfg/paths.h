@@ -11,7 +11,7 @@
 #define DFG_CTL_DIR	 "ctl"	      /* host view of /dev/dfg-ctl */
 #define DFG_GRAPHS_DIR	 "graphs"
 #define DFG_PAYLOAD_DIR	 "payload" /* <root>/payload: the mounted payload image */
-#define DFG_TOP_DIR	 "top"	   /* <root>/top/<random>: of a running dfg-top */
+#define DFG_TEMP_DIR	 "tmp"	   /* <root>/tmp/<random>: of a running command */
 #define DFG_NAMES_DIR	 "by-name" /* <root>/by-name/<name> -> ../containers/<id> */
 #define DFG_LOCK_FILE	 "lock"	   /* <root>/lock and containers/<id>/lock, flock(2) */
 #define DFG_CONF_FILE	 "/etc/dfg/dfg.conf"

@@ -12,8 +12,8 @@ has_line() { grep -qs . "$work/$1.out"; }
 no_jvm='dfg-top: warning: no JVM runs in process PID'
 
 # ---- all at once ----
-mkdir -p "$DFG_ROOT/top/killed/0/perf" "$DFG_ROOT/top/running" "$DFG_ROOT/top/.hidden"
-exec 9<"$DFG_ROOT/top/running"
+mkdir -p "$DFG_ROOT/tmp/killed/0/perf" "$DFG_ROOT/tmp/running" "$DFG_ROOT/tmp/.hidden"
+exec 9<"$DFG_ROOT/tmp/running"
 flock -x 9
 start plain perf-good -n 1 --pid "$target"
 start json perf-good -n 2 --json --pid "$target"
@@ -77,5 +77,5 @@ is 'where the process ends, so does it' $status 4
 is 'that it ended is said' "$(grep -c 'dfg-top: its processes have ended$' "$work/ends.err")" 1
 
 is 'of other runs, the directories of those that were killed are removed' \
-	"$(ls -A "$DFG_ROOT/top" | tr '\n' ' ')" '.hidden running '
+	"$(ls -A "$DFG_ROOT/tmp" | tr '\n' ' ')" '.hidden running '
 tap_done

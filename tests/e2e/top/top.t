@@ -17,11 +17,11 @@ last() { tail -n 1 "$SHOP/json" | jq -r "$1"; }
 hottest() { [ "$(last '.methods[0].name')" = "$1" ]; }
 nothing_left() {
 	local left
-	left=$(find "$DFG_ROOT/top" -mindepth 1; find "$DFG_ROOT/containers/"*/out -name '*.snap')
+	left=$(find "$DFG_ROOT/tmp" -mindepth 1; find "$DFG_ROOT/containers/"*/out -name '*.snap')
 	[ -z "$left" ] || { echo "$left"; return 1; }
-	! pgrep -f "$DFG_ROOT/top/" # perf
+	! pgrep -f "$DFG_ROOT/tmp/" # perf
 }
-has_stretch() { ls -d "$DFG_ROOT"/top/*/"$1"; }
+has_stretch() { ls -d "$DFG_ROOT"/tmp/*/"$1"; }
 has_no_stretch() { ! has_stretch "$1"; }
 
 SHOP_MAIN=Late
@@ -52,7 +52,7 @@ top=$!
 wait_for lines "$SHOP/json" 1
 kill -KILL "$top"
 wait "$top" 2>/dev/null
-ok "SIGKILL leaves its directory" test -n "$(ls "$DFG_ROOT/top")"
+ok "SIGKILL leaves its directory" test -n "$(ls "$DFG_ROOT/tmp")"
 "$dfg_top" --plain -n 1 late >/dev/null 2>&1
 ok "  which the next one removes" nothing_left
 

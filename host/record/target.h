@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A container of a recording run: its processes and JVMs, and the directory of its results. */
+#ifndef DFG_RECORD_TARGET_H
+#define DFG_RECORD_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/err.h"
+#include "discover/container.h"
+#include "discover/jvm.h"
+#include "record/config.h"
+#include "session/session.h"
+
+/* What a worker (worker.h) knows of its container. */
+struct target {
+	struct container container;
+	pid_t *pids;
+	size_t pid_count;
+	struct jvms jvms;
+	char *outdir; /* of the graphs */
+	struct session session;
+	bool has_session;
+	uint64_t ended;		/* clock_ms() at the end of the recording */
+	struct poller *pollers; /* of its JVMs (jvm_poller.h) */
+	size_t poller_count, poller_cap;
+};
+
+/* Makes the target of a container, which it takes over. */
+void target_init(struct target *ret, struct container *c);
+void target_fini(struct target *t);
+
+/* Finds its processes and JVMs. Fails where the container has ended. */
+MUST_CHECK int target_look(struct target *t, struct err *err);
+
+/* Makes a session in the directory of the results. */
+MUST_CHECK int target_prepare(struct target *t, const struct record_config *c, struct err *err);
+
+/* Adds processes and JVMs that were started since, and copies the files they have mapped. */
+void target_refresh(struct target *t);
+
+/* Copies the kernel's symbols and all mapped files into the session. Slow; may be done while perf
+ * records. */
+MUST_CHECK int target_copy_files(struct target *t, struct err *err);
+
+/* True if it has JVMs and all of them keep frame pointers. */
+bool target_keeps_fp(const struct target *t);
+
+/* ---- results ---- */
+
+/* Makes the directory of a container's results and returns its path, owned by the caller, or NULL:
+ * the configured output directory, with `below` one in it that is named after the container, else a
+ * new one next to the container's other results. */
+char *target_make_results(const struct container *container, const struct record_config *c,
+			  bool below, struct err *err);
+
+/* Makes a directory, named after the time, for graphs of the container with that id: in the
+ * configured output directory, or next to its other results. Returns its path, owned by the caller,
+ * or NULL. */
+char *target_new_graphs(const struct record_config *c, const char *id, struct err *err);
+
+/* Removes the session in the directory of the results, and the directory if nothing else is in it.
+ */
+void target_discard_results(const char *outdir);
+
+#endif

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "common/confine.h"
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "record/jvm_poller.h"
+
+#define STOP_MS	  1000 /* for a worker that gets a signal, to reply */
+#define SLICE_MS  200  /* a signal just before a wait is noticed after it */
+#define WINDOW_MS 500  /* for snapshots at the end of a window */
+
+enum { FILE_PIDS, FILE_SESSION, FILE_PRODUCT, FILES };
+
+/* The answer to an order. Its files come in the order above. */
+struct reply {
+	int rc;
+	struct err err;
+	size_t jvms;
+	bool keeps_fp, jvm_ended;
+	uint64_t snapshot_bytes;
+	bool has[FILES];
+	uint8_t data[WORKER_DATA];
+};
+
+/* ---- messages with files ---- */
+
+union file_control {
+	char buf[CMSG_SPACE(sizeof(int) * FILES)];
+	struct cmsghdr align;
+};
+
+static int send_message(int sock, const void *p, size_t len, const int *fds, size_t n)
+{
+	struct iovec io = {.iov_base = (void *)(uintptr_t)p, .iov_len = len};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+	union file_control control = {0};
+	struct cmsghdr *c;
+
+	if (n) {
+		m.msg_control = control.buf;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * n);
+		c = CMSG_FIRSTHDR(&m);
+		*c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+				      .cmsg_type = SCM_RIGHTS,
+				      .cmsg_len = CMSG_LEN(sizeof(int) * n)};
+		memcpy(CMSG_DATA(c), fds, sizeof(int) * n);
+	}
+	return sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
+}
+
+/* Receives a whole message, and at most FILES files. */
+static bool receive_message(int sock, void *p, size_t len, int *fds, size_t *ret_n)
+{
+	struct iovec io = {.iov_base = p, .iov_len = len};
+	union file_control control;
+	struct msghdr m = {.msg_iov = &io,
+			   .msg_iovlen = 1,
+			   .msg_control = control.buf,
+			   .msg_controllen = sizeof(control.buf)};
+	struct cmsghdr *c;
+	ssize_t got;
+
+	while ((got = recvmsg(sock, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+		;
+	*ret_n = 0;
+	if (got != (ssize_t)len)
+		return false;
+	c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_type == SCM_RIGHTS) {
+		*ret_n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(c), sizeof(int) * *ret_n);
+	}
+	return true;
+}
+
+/* ---- in the worker ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted++;
+}
+
+struct work {
+	struct record_config config;
+	struct target target;
+	int socket;
+};
+
+static int write_session(struct target *t, const struct worker_order *o, struct err *err)
+{
+	t->session.duration = (double)o->us / 1e6;
+	t->session.stack_bytes = o->stack_bytes;
+	t->ended = o->ended;
+	return session_write(&t->session, err);
+}
+
+static int prepare(struct work *w, const struct worker_order *o, struct err *err)
+{
+	w->target.outdir = xstrdup(o->outdir);
+	if (target_prepare(&w->target, &w->config, err) < 0)
+		return -1;
+	return pollers_start(&w->target, &w->config, o->deadline, err);
+}
+
+static int carry_out(struct work *w, const struct worker_order *o, struct worker_product *product,
+		     struct err *err)
+{
+	struct target *t = &w->target;
+
+	switch (o->command) {
+	case WORKER_LOOK:
+		return target_look(t, err);
+	case WORKER_PREPARE:
+		return prepare(w, o, err);
+	case WORKER_COPY:
+		break;
+	case WORKER_WINDOW:
+		if (pollers_refresh(t, &w->config, WINDOW_MS, err) < 0)
+			return -1;
+		return write_session(t, o, err);
+	case WORKER_END:
+		if (pollers_end(t, &w->config, o->deadline, err) < 0)
+			return -1;
+		return write_session(t, o, err);
+	case WORKER_TASK:
+		return o->task(t, o->arg, product, err);
+	}
+	return 0;
+}
+
+/* The target's pids in a file, also of processes that have ended; or -1. */
+static int pids_file(const struct target *t)
+{
+	const struct session *s = &t->session;
+	CLEANUP(close_fd) int fd = memfd_create("pids", MFD_CLOEXEC);
+	CLEANUP(str_fini) struct str bytes = {0};
+
+	for (size_t i = 0; i < s->process_count; i++)
+		str_add(&bytes, &s->processes[i].pid, sizeof(pid_t));
+	str_add(&bytes, t->pids, t->pid_count * sizeof(pid_t));
+	if (fd < 0 || fs_write_all(fd, bytes.buf, bytes.len, NULL) < 0)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+/* Carries out an order and sends the reply. */
+static int answer(struct work *w, const struct worker_order *o)
+{
+	struct worker_product product = {.fd = -1};
+	CLEANUP(close_fd) int pids = -1;
+	struct target *t = &w->target;
+	struct reply r = {.rc = 0};
+	int fds[FILES], rc;
+	size_t n = 0;
+
+	r.rc = carry_out(w, o, &product, &r.err);
+	pids = pids_file(t);
+	for (int i = 0; i < FILES; i++) {
+		int fd = i == FILE_PIDS	     ? pids
+			 : i == FILE_SESSION ? t->session.dirfd
+					     : product.fd;
+
+		r.has[i] = fd >= 0;
+		if (r.has[i])
+			fds[n++] = fd;
+	}
+	r.jvms = t->jvms.count;
+	r.keeps_fp = target_keeps_fp(t);
+	r.jvm_ended = pollers_any_ended(t);
+	r.snapshot_bytes = pollers_bytes(t);
+	memcpy(r.data, product.data, sizeof(r.data));
+	rc = send_message(w->socket, &r, sizeof(r), fds, n);
+	cleanup_close_fd(&product.fd);
+	return rc;
+}
+
+/* Carries out orders until the coordinator closes the socket. */
+static int serve(void *arg)
+{
+	const struct sigaction act = {.sa_handler = on_signal};
+	struct worker_order o;
+	struct work *w = arg;
+	struct err err;
+	size_t n;
+
+	confine_files((int[]){0, 1, 2, w->socket}, 4); /* those of other workers, too */
+	sigaction(SIGTERM, &act, NULL);
+	signal(SIGHUP, SIG_IGN);
+	w->config.stop = &interrupted;
+	while (receive_message(w->socket, &o, sizeof(o), NULL, &n) && answer(w, &o) == 0)
+		if (o.command == WORKER_COPY && target_copy_files(&w->target, &err) < 0)
+			log_warn("%s: %s", w->target.container.label, err.msg);
+	pollers_abort(&w->target, w->config.root);
+	target_fini(&w->target);
+	return 0;
+}
+
+/* ---- in the coordinator ---- */
+
+int worker_start(struct container *container, const struct record_config *c, struct worker *ret,
+		 struct err *err)
+{
+	struct worker w = {.socket = -1, .sessionfd = -1, .product = {.fd = -1}};
+	struct work work = {.config = *c};
+	int pair[2], rc = -1;
+
+	target_init(&work.target, container);
+	w.container = work.target.container;
+	/* SOCK_SEQPACKET keeps the boundaries of messages. */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		err_set(err, errno, "socket");
+	} else {
+		w.socket = pair[0];
+		work.socket = pair[1];
+		rc = child_fork(serve, &work, &w.child, err);
+		close(pair[1]);
+	}
+	if (rc < 0) {
+		container_fini(&w.container);
+		cleanup_close_fd(&w.socket);
+		return -1;
+	}
+	*ret = w;
+	return 0;
+}
+
+bool worker_has_failed(const struct worker *w)
+{
+	return w->failed.msg[0] != '\0';
+}
+
+void worker_fail(struct worker *w, const struct err *why)
+{
+	if (!worker_has_failed(w))
+		w->failed = *why;
+	w->busy = false;
+	cleanup_close_fd(&w->socket);
+	child_stop(&w->child);
+}
+
+void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadline)
+{
+	struct err err;
+
+	if (worker_has_failed(w))
+		return;
+	cleanup_close_fd(&w->product.fd);
+	w->deadline = deadline;
+	w->busy = send_message(w->socket, o, sizeof(*o), NULL, 0) == 0;
+	if (w->busy)
+		return;
+	err_set(&err, errno, "ask its worker");
+	worker_fail(w, &err);
+}
+
+static void take_pids(struct worker *w, int fd)
+{
+	CLEANUP(str_fini) struct str bytes = {0};
+
+	if (lseek(fd, 0, SEEK_SET) < 0 || fs_read_all(fd, SIZE_MAX, &bytes, NULL) < 0)
+		return;
+	free(w->pids);
+	w->pid_count = bytes.len / sizeof(*w->pids);
+	w->pids = (pid_t *)(void *)TAKE_PTR(bytes.buf);
+}
+
+static void take_file(struct worker *w, int which, int fd)
+{
+	CLEANUP(close_fd) int file = fd;
+
+	if (which == FILE_PIDS)
+		take_pids(w, file);
+	else if (which == FILE_SESSION && w->sessionfd < 0)
+		w->sessionfd = TAKE_FD(file);
+	else if (which == FILE_PRODUCT)
+		w->product.fd = TAKE_FD(file);
+}
+
+static void receive(struct worker *w)
+{
+	int fds[FILES];
+	struct reply r;
+	struct err err;
+	size_t n, at = 0;
+
+	if (!receive_message(w->socket, &r, sizeof(r), fds, &n)) {
+		err_set(&err, 0, "its worker crashed");
+		worker_fail(w, &err);
+		return;
+	}
+	w->busy = false;
+	for (int i = 0; i < FILES && at < n; i++)
+		if (r.has[i])
+			take_file(w, i, fds[at++]);
+	w->jvms = r.jvms;
+	w->keeps_fp = r.keeps_fp;
+	w->jvm_ended = r.jvm_ended;
+	w->snapshot_bytes = r.snapshot_bytes;
+	memcpy(w->product.data, r.data, sizeof(r.data));
+	if (r.rc < 0) {
+		r.err.msg[sizeof(r.err.msg) - 1] = '\0';
+		worker_fail(w, &r.err);
+	}
+}
+
+static size_t count_busy(const struct worker *list, size_t count)
+{
+	size_t busy = 0;
+
+	for (size_t i = 0; i < count; i++)
+		busy += list[i].busy;
+	return busy;
+}
+
+/* Receives the replies that come within some time, and ends those whose deadline is over. */
+static void receive_some(struct worker *list, size_t count, const char *late)
+{
+	CLEANUP(free) struct pollfd *p = xcalloc(count, sizeof(*p));
+	uint64_t first = deadline_after(SLICE_MS);
+	struct err err;
+
+	err_set(&err, 0, "%s", late);
+	for (size_t i = 0; i < count; i++) {
+		p[i] = (struct pollfd){.fd = list[i].busy ? list[i].socket : -1, .events = POLLIN};
+		if (list[i].busy && list[i].deadline < first)
+			first = list[i].deadline;
+	}
+	(void)poll(p, count, deadline_ms_left(first));
+	for (size_t i = 0; i < count; i++) {
+		if (p[i].fd >= 0 && p[i].revents)
+			receive(&list[i]);
+		else if (p[i].fd >= 0 && !deadline_ms_left(list[i].deadline))
+			worker_fail(&list[i], &err);
+	}
+}
+
+/* Has those that are busy end their waits. */
+static void interrupt(struct worker *list, size_t count)
+{
+	uint64_t soon = deadline_after(STOP_MS);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!list[i].busy)
+			continue;
+		child_signal(&list[i].child, SIGTERM);
+		if (list[i].deadline > soon)
+			list[i].deadline = soon;
+	}
+}
+
+void workers_wait(struct worker *list, size_t count, size_t busy,
+		  const volatile sig_atomic_t *stop)
+{
+	sig_atomic_t before = stop ? *stop : 0;
+	bool stopped = false;
+
+	while (count_busy(list, count) > busy) {
+		if (!stopped && stop && *stop != before) {
+			stopped = true;
+			interrupt(list, count);
+		}
+		receive_some(list, count, stopped ? "interrupted" : "it took too long");
+	}
+}
+
+void worker_fini(struct worker *w)
+{
+	int status;
+
+	cleanup_close_fd(&w->socket);
+	if (w->child.pid > 0 && !child_wait(&w->child, STOP_MS, &status))
+		child_stop(&w->child);
+	cleanup_close_fd(&w->sessionfd);
+	cleanup_close_fd(&w->product.fd);
+	container_fini(&w->container);
+	free(w->outdir);
+	free(w->pids);
+	*w = (struct worker){.socket = -1, .sessionfd = -1, .product = {.fd = -1}};
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker of a container: a process that does everything which the container can slow down,
+ * crash or fill: it finds the JVMs, polls them, copies files and draws. The coordinator (run.h) has
+ * one for each container of a run, gives all of them the same order, and waits for their replies up
+ * to a deadline. It parses nothing that a container wrote, and a worker that fails or is late is
+ * killed and costs its own container only. */
+#ifndef DFG_RECORD_WORKER_H
+#define DFG_RECORD_WORKER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/child.h"
+#include "common/err.h"
+#include "record/config.h"
+#include "record/target.h"
+
+#define WORKER_DATA 512
+
+/* What a task of a worker has made. */
+struct worker_product {
+	int fd; /* a file for the coordinator; -1: none */
+	uint8_t data[WORKER_DATA];
+};
+
+/* A task of the command, called in the worker once the target is recorded: it draws. `arg` points
+ * to memory as it was when the worker was started. */
+typedef int worker_task(const struct target *t, void *arg, struct worker_product *ret,
+			struct err *err);
+
+enum worker_command {
+	WORKER_LOOK,	/* finds processes and JVMs */
+	WORKER_PREPARE, /* makes the session, starts the pollers */
+	WORKER_COPY,	/* replies at once, then copies files */
+	WORKER_WINDOW,	/* of a recording in windows: takes snapshots, writes the session */
+	WORKER_END,	/* takes the last snapshots, writes the session */
+	WORKER_TASK,
+};
+
+struct worker_order {
+	enum worker_command command;
+	uint64_t deadline; /* clock_ms(), for the JVMs' snapshots */
+	uint64_t us;	   /* recorded */
+	uint64_t ended;	   /* clock_ms() at the end of the recording */
+	unsigned stack_bytes;
+	char outdir[4096];
+	worker_task *task;
+	void *arg;
+};
+
+struct worker {
+	struct container container;
+	size_t name;  /* index of the name that stands for it */
+	char *outdir; /* of the results, once they have a directory */
+	struct child child;
+	int socket;
+	bool busy;	   /* has not replied yet */
+	uint64_t deadline; /* clock_ms(), for its reply */
+	struct err failed; /* the reason why it has ended; "": it has not */
+	bool settled;	   /* that it has failed is known to the run */
+	/* From its replies. */
+	size_t jvms;
+	bool keeps_fp;	/* all JVMs keep frame pointers */
+	bool jvm_ended; /* a poller of it has ended */
+	uint64_t snapshot_bytes;
+	pid_t *pids;
+	size_t pid_count;
+	int sessionfd; /* directory of the session, or -1 */
+	struct worker_product product;
+};
+
+/* Starts the worker of a container, which it takes over, also after a failure. The worker works
+ * with the configuration as it is now, and ends with the caller. */
+MUST_CHECK int worker_start(struct container *container, const struct record_config *c,
+			    struct worker *ret, struct err *err);
+
+/* Gives it an order, unless it has failed; it has to reply by the deadline (clock_ms). */
+void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadline);
+
+/* Waits until at most `busy` have not replied. Those that have not at their deadline, or 1 s after
+ * *stop has changed (NULL: it does not), fail. */
+void workers_wait(struct worker *list, size_t count, size_t busy,
+		  const volatile sig_atomic_t *stop);
+
+bool worker_has_failed(const struct worker *w);
+
+/* Kills it, with all its children; the reason is kept. */
+void worker_fail(struct worker *w, const struct err *why);
+
+/* Ends and releases it. What it has recorded stays. */
+void worker_fini(struct worker *w);
+
+#endif
