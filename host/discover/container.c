@@ -68,11 +68,11 @@ static struct container *by_id(struct containers *c, const char *id, const char 
 	return NULL;
 }
 
-static struct container *add(struct containers *c, const char *id, pid_t pid,
+static struct container *add(struct containers *c, const char *id, pid_t pid, uint64_t start,
 			     const struct engine_names *n)
 {
 	c->list = grow(c->list, c->count, &c->cap, sizeof(*c->list));
-	c->list[c->count] = (struct container){.id = xstrdup(id), .pid = pid};
+	c->list[c->count] = (struct container){.id = xstrdup(id), .pid = pid, .start = start};
 	container_set_names(&c->list[c->count], n);
 	return &c->list[c->count++];
 }
@@ -80,39 +80,37 @@ static struct container *add(struct containers *c, const char *id, pid_t pid,
 /* ---- the hook's records ---- */
 
 /* The record's process, if it is still the same one: same boot, same start time. */
-static pid_t living_pid(const json_t *state, const char *boot_id)
+static pid_t living_pid(const json_t *state, const char *boot_id, uint64_t *ret_start)
 {
 	pid_t pid = (pid_t)json_integer_value(json_object_get(state, "pid"));
 	const char *boot = json_string_value(json_object_get(state, "boot_id"));
 	json_int_t started = json_integer_value(json_object_get(state, "start_time"));
-	CLEANUP(close_fd) int procfd = -1;
-	uint64_t ticks;
+	CLEANUP(handle_close) struct handle p = {.procfd = -1};
 
-	if (pid <= 1 || !boot || strcmp(boot, boot_id))
+	if (pid <= 1 || !boot || strcmp(boot, boot_id) || handle_open(pid, &p, NULL) < 0)
 		return 0;
-	procfd = proc_open(pid, NULL);
-	if (procfd < 0 || proc_start_time(procfd, &ticks, NULL) < 0)
-		return 0;
-	return ticks == (uint64_t)started ? pid : 0;
+	*ret_start = p.start;
+	return p.start == (uint64_t)started ? pid : 0;
 }
 
 static void add_record(struct containers *c, int dirfd, const char *id, const char *boot_id)
 {
 	CLEANUP(free) char *path = xasprintf("%s/" DFG_STATE_FILE, id);
 	CLEANUP(str_fini) struct str text = {0};
+	uint64_t start;
 	json_t *state;
 	pid_t pid;
 
 	if (fs_read_file(dirfd, path, STATE_MAX, &text, NULL) < 0 || !text.buf)
 		return;
 	state = json_loadb(text.buf, text.len, JSON_REJECT_DUPLICATES, NULL);
-	pid = living_pid(state, boot_id);
+	pid = living_pid(state, boot_id, &start);
 	if (pid) {
 		struct engine_names names;
 
 		engine_names_find(pid, id, &names);
 		engine_names_add_annotations(&names, json_object_get(state, "annotations"));
-		add(c, id, pid, &names)->hooked = true;
+		add(c, id, pid, start, &names)->hooked = true;
 	}
 	json_decref(state);
 }
@@ -163,6 +161,7 @@ static int add_by_cgroup(pid_t pid, void *arg)
 	struct containers *c = arg;
 	struct container *known;
 	struct engine_names names;
+	uint64_t start;
 	bool nested;
 	char id[256];
 
@@ -177,13 +176,14 @@ static int add_by_cgroup(pid_t pid, void *arg)
 	if (known && (nested || !known->is_nested))
 		return 0;
 	engine_names_find(pid, id, &names);
-	if (faccessat(procfd, "stat", F_OK, 0) < 0)
+	if (proc_start_time(procfd, &start, NULL) < 0)
 		return 0; /* it has ended meanwhile, before its names were found */
 	if (known) {
 		known->pid = pid;
+		known->start = start;
 		container_set_names(known, &names);
 	} else if (!by_id(c, id, names.namespace)) {
-		known = add(c, id, pid, &names);
+		known = add(c, id, pid, start, &names);
 	}
 	if (known)
 		known->is_nested = nested;
@@ -200,144 +200,5 @@ int containers_list(const char *root, struct containers *ret, struct err *err)
 		return -1;
 	}
 	*ret = c;
-	return 0;
-}
-
-/* ---- the processes of a container ---- */
-
-/* Its cgroup, unless dfg runs in it, too (a runtime that was told to make none). */
-static char *own_cgroup(int procfd, const char *id)
-{
-	CLEANUP(str_fini) struct str theirs = {0};
-	CLEANUP(str_fini) struct str ours = {0};
-	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
-	CLEANUP(free) char *own = NULL;
-
-	if (self < 0 || proc_read_cgroup(procfd, &theirs, NULL) < 0 ||
-	    proc_read_cgroup(self, &ours, NULL) < 0)
-		return NULL;
-	own = cgroup_own_line(theirs.buf, id);
-	return own && !cgroup_is_below(ours.buf, own) ? TAKE_PTR(own) : NULL;
-}
-
-/* Tells a container's processes from all others. */
-struct boundary {
-	pid_t only;	/* the only process that is known, without all that follows; 0: not so */
-	char *cgroup;	/* line of its cgroup, or NULL */
-	uint64_t pidns; /* used where cgroup is NULL */
-};
-
-static void cleanup_boundary(struct boundary *b)
-{
-	free(b->cgroup);
-}
-
-static int boundary_of(const struct container *c, struct boundary *ret, struct err *err)
-{
-	CLEANUP(close_fd) int procfd = proc_open(c->pid, err);
-
-	if (procfd < 0 || proc_ns_inode(procfd, "pid", &ret->pidns, err) < 0)
-		return -1;
-	ret->cgroup = c->is_single ? NULL : own_cgroup(procfd, c->id);
-	if (c->is_single || (!ret->cgroup && proc_shares_ns(procfd, "pid")))
-		ret->only = c->pid;
-	return 0;
-}
-
-static bool is_inside(const struct boundary *b, pid_t pid, int procfd, const char *cgroup)
-{
-	uint64_t ns;
-
-	if (b->only)
-		return pid == b->only;
-	if (b->cgroup)
-		return cgroup_is_below(cgroup, b->cgroup);
-	return proc_ns_inode(procfd, "pid", &ns, NULL) == 0 && ns == b->pidns;
-}
-
-struct members {
-	struct boundary boundary;
-	pid_t *list;
-	size_t count, cap;
-};
-
-static void add_member(struct members *m, pid_t pid)
-{
-	m->list = grow(m->list, m->count, &m->cap, sizeof(*m->list));
-	m->list[m->count++] = pid;
-}
-
-static int add_inside(pid_t pid, void *arg)
-{
-	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
-	CLEANUP(str_fini) struct str cgroup = {0};
-	struct members *m = arg;
-
-	if (procfd >= 0 && proc_read_cgroup(procfd, &cgroup, NULL) == 0 &&
-	    is_inside(&m->boundary, pid, procfd, cgroup.buf))
-		add_member(m, pid);
-	return 0;
-}
-
-int container_pids(const struct container *c, pid_t **ret, size_t *ret_count, struct err *err)
-{
-	struct members m = {0};
-	int rc = boundary_of(c, &m.boundary, err);
-
-	if (rc == 0 && m.boundary.only)
-		add_member(&m, m.boundary.only);
-	else if (rc == 0)
-		rc = proc_each(add_inside, &m, err);
-	cleanup_boundary(&m.boundary);
-	if (rc < 0) {
-		free(m.list);
-		return -1;
-	}
-	*ret = m.list;
-	*ret_count = m.count;
-	return 0;
-}
-
-/* True if the process belongs to the container. *ret_depth: length of its cgroup's path, by which
- * a container differs from one that it runs itself. */
-static bool has_process(const struct container *c, pid_t pid, int procfd, const char *cgroup,
-			size_t *ret_depth)
-{
-	CLEANUP(boundary) struct boundary b = {0};
-
-	if (boundary_of(c, &b, NULL) < 0)
-		return false;
-	*ret_depth = b.cgroup ? strlen(b.cgroup) : 1;
-	return is_inside(&b, pid, procfd, cgroup);
-}
-
-int container_of_pid(const char *root, pid_t pid, struct container *ret, struct err *err)
-{
-	CLEANUP(close_fd) int procfd = proc_open(pid, err);
-	CLEANUP(str_fini) struct str cgroup = {0};
-	CLEANUP(containers_fini) struct containers c = {0};
-	struct container *found = NULL;
-	size_t depth, deepest = 0;
-
-	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, err) < 0 ||
-	    containers_list(root, &c, err) < 0)
-		return -1;
-	for (size_t i = 0; i < c.count; i++)
-		if (has_process(&c.list[i], pid, procfd, cgroup.buf, &depth) && depth > deepest) {
-			found = &c.list[i];
-			deepest = depth;
-		}
-	if (found) {
-		*ret = *found;
-		*found = (struct container){0};
-		return 0;
-	}
-	*ret = (struct container){
-		.id = xasprintf("pid-%d", (int)pid), .pid = pid, .is_single = true};
-	container_set_names(ret, &(struct engine_names){0});
-	free(ret->name);
-	free(ret->label);
-	ret->name = xasprintf("process %d", (int)pid);
-	ret->label = xstrdup(ret->name);
 	return 0;
 }

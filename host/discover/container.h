@@ -11,6 +11,7 @@
 
 #include "common/err.h"
 #include "discover/engine_names.h"
+#include "discover/handle.h"
 
 struct container {
 	char *id;	 /* the runtime's; of a process outside any container "pid-<n>" */
@@ -19,6 +20,7 @@ struct container {
 	char *namespace; /* the pod's, else containerd's; "": in none */
 	char *label;	 /* container_label of session.h */
 	pid_t pid;	 /* its first process, host pid; 0: it has ended */
+	uint64_t start;	 /* of that process, clock ticks since boot: not of a later one's */
 	bool is_pause;	 /* holds a pod's namespaces, and runs nothing */
 	bool hooked;	 /* the hook has a record of this very process */
 	bool is_nested;	 /* its id is of a cgroup below another container's */
@@ -71,8 +73,12 @@ char *container_file_name(const struct container *c);
 MUST_CHECK int container_of_pid(const char *root, pid_t pid, struct container *ret,
 				struct err *err);
 
-/* Host pids of its processes: those in the cgroup of its first process or below, or, if that cgroup
- * is shared with dfg, those in its pid namespace. Freed by the caller. */
+/* Its processes: those in the cgroup of its first process or below, or, if that cgroup is shared
+ * with dfg, those in its pid namespace. More than HANDLES_MAX are left out, with a warning. Fails
+ * when its first process has ended, also when another one has its pid. */
+MUST_CHECK int container_processes(const struct container *c, struct handles *ret, struct err *err);
+
+/* The host pids of these processes, freed by the caller. */
 MUST_CHECK int container_pids(const struct container *c, pid_t **ret, size_t *ret_count,
 			      struct err *err);
 

@@ -170,15 +170,15 @@ static int read_release(void *arg, void *reply, struct err *err)
 	return 0;
 }
 
-static bool jvm_open(pid_t pid, struct jvm *ret)
+/* `taken`: a descriptor that the JVM takes over. */
+static bool jvm_open(pid_t pid, int taken, struct jvm *ret)
 {
 	CLEANUP(free) char *libjvm = NULL;
-	CLEANUP(close_fd) int procfd = -1;
+	CLEANUP(close_fd) int procfd = taken;
 	struct release release;
 	struct proc_status st;
 	enum runtime runtime;
 
-	procfd = proc_open(pid, NULL);
 	if (procfd < 0)
 		return false;
 	runtime = runtime_of(procfd, &libjvm);
@@ -197,17 +197,28 @@ static bool jvm_open(pid_t pid, struct jvm *ret)
 	return true;
 }
 
+static void add(struct jvms *list, pid_t pid, int procfd)
+{
+	struct jvm j;
+
+	if (!jvm_open(pid, procfd, &j))
+		return;
+	list->list = grow(list->list, list->count, &list->cap, sizeof(j));
+	list->list[list->count++] = j;
+}
+
 void jvms_find(const pid_t *pids, size_t count, struct jvms *ret)
 {
 	*ret = (struct jvms){0};
-	for (size_t i = 0; i < count; i++) {
-		struct jvm j;
+	for (size_t i = 0; i < count; i++)
+		add(ret, pids[i], proc_open(pids[i], NULL));
+}
 
-		if (!jvm_open(pids[i], &j))
-			continue;
-		ret->list = grow(ret->list, ret->count, &ret->cap, sizeof(j));
-		ret->list[ret->count++] = j;
-	}
+void jvms_find_among(const struct handles *p, struct jvms *ret)
+{
+	*ret = (struct jvms){0};
+	for (size_t i = 0; i < p->count; i++)
+		add(ret, p->list[i].pid, fcntl(p->list[i].procfd, F_DUPFD_CLOEXEC, 0));
 }
 
 void jvms_fini(struct jvms *j)

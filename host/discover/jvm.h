@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "common/err.h"
+#include "discover/handle.h"
 
 /* The kind of program that runs Java. */
 enum runtime {
@@ -42,6 +43,9 @@ bool jvm_is_library(const char *path);
 /* Finds the processes that run Java, including native images. Processes that end meanwhile are
  * skipped. */
 void jvms_find(const pid_t *pids, size_t count, struct jvms *ret);
+
+/* The same by handles, which stay the caller's. */
+void jvms_find_among(const struct handles *p, struct jvms *ret);
 void jvms_fini(struct jvms *j);
 
 /* Reason why such a process has no snapshot; NULL: it can have one. */

@@ -121,21 +121,22 @@ static enum container_match select_by(struct containers *all, const char *wanted
 struct component_search {
 	const char *wanted;
 	pid_t pid;
+	uint64_t start;
 };
 
 static int match_component(pid_t pid, void *arg)
 {
-	CLEANUP(close_fd) int procfd = -1;
+	CLEANUP(handle_close) struct handle p = {.procfd = -1};
 	CLEANUP(str_fini) struct str cgroup = {0};
 	struct component_search *s = arg;
 	size_t len = strlen(s->wanted);
 
-	procfd = proc_open(pid, NULL);
-	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, NULL) < 0)
+	if (handle_open(pid, &p, NULL) < 0 || proc_read_cgroup(p.procfd, &cgroup, NULL) < 0)
 		return 0;
-	for (const char *p = cgroup.buf; (p = strchr(p, '/')); p++) {
-		if (!strncmp(p + 1, s->wanted, len) && strchr("/\n", p[1 + len])) {
-			s->pid = pid;
+	for (const char *at = cgroup.buf; (at = strchr(at, '/')); at++) {
+		if (!strncmp(at + 1, s->wanted, len) && strchr("/\n", at[1 + len])) {
+			s->pid = p.pid;
+			s->start = p.start;
 			return 1;
 		}
 	}
@@ -150,7 +151,8 @@ static bool find_component(const char *wanted, struct containers *ret)
 	if (!*wanted || strchr(wanted, '/') || proc_each(match_component, &s, NULL) <= 0)
 		return false;
 	found.list = grow(NULL, 0, &found.cap, sizeof(*found.list));
-	found.list[found.count++] = (struct container){.id = xstrdup(wanted), .pid = s.pid};
+	found.list[found.count++] =
+		(struct container){.id = xstrdup(wanted), .pid = s.pid, .start = s.start};
 	container_set_names(found.list, &(struct engine_names){0});
 	*ret = found;
 	return true;

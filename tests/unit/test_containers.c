@@ -70,6 +70,8 @@ static pid_t spawn(const char *cgroup, bool pid_namespace)
 
 static void end(pid_t pid)
 {
+	if (pid <= 1) /* kill(2) would reach other processes */
+		abort();
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
@@ -133,6 +135,13 @@ static void end_monitor(struct monitored m)
 {
 	kill(m.pid, SIGKILL);
 	end(m.monitor);
+}
+
+static uint64_t start_of(pid_t pid)
+{
+	CLEANUP(handle_close) struct handle p = {.procfd = -1};
+
+	return handle_open(pid, &p, NULL) < 0 ? 0 : p.start;
 }
 
 static const struct container *find(const struct containers *c, const char *id)
@@ -265,7 +274,7 @@ static void test_of_pid(void)
 	end(pid);
 	end(other);
 	is_int(container_of_pid(top, other, &c, &err), -1, "a process that has ended is not found");
-	c = (struct container){.pid = other};
+	c = (struct container){.pid = other, .start = start_of(other)};
 	ok(!has_pids(&c, &other, 1), "nor has it processes");
 }
 
@@ -274,13 +283,16 @@ static void test_of_pid(void)
 static void test_namespace(void)
 {
 	pid_t pid = spawn(NULL, true);
-	struct container c = {.id = (char *)"x", .pid = pid};
+	struct container c = {.id = (char *)"x", .label = (char *)"x", .pid = pid};
 
 	if (pid < 0) {
 		ok(true, "a pid namespace # SKIP it is not permitted here");
 		return;
 	}
+	c.start = start_of(pid);
 	ok(has_pids(&c, &pid, 1), "a pid namespace without a cgroup has its processes");
+	c.start++;
+	ok(!has_pids(&c, &pid, 1), "a later process of the same pid is not the container's");
 	end(pid);
 }
 
