@@ -88,7 +88,8 @@ static int draw(const struct session *s, const char *outdir, const struct option
 
 /* ---- recording ---- */
 
-/* The worker's task; `arg` are the options. Its product is the summary, and whether there is one. */
+/* The worker's task; `arg` are the options. Its product is the summary, and whether there is one.
+ */
 static int draw_task(const struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
 	struct summaries one = {0};

@@ -347,13 +347,15 @@ static void note_maps(struct session *s)
  * namespace, and the perf maps of processes without a snapshot. */
 static void add_threads_and_maps(struct target *t)
 {
+	CLEANUP(free) pid_t *pids = handles_pids(&t->processes);
+
 	for (size_t i = 0; i < t->jvms.count; i++) {
 		const struct jvm *j = &t->jvms.list[i];
 		struct thread_job job = {.session = &t->session, .pid = j->pid};
 
 		proc_each_thread(j->procfd, add_thread, &job);
 	}
-	session_copy_perf_maps(&t->session, t->pids, t->pid_count);
+	session_copy_perf_maps(&t->session, pids, t->processes.count);
 	note_maps(&t->session);
 }
 
@@ -455,8 +457,7 @@ static void end_pollers(struct target *t, const struct wait *w)
 	t->poller_count = 0;
 }
 
-int pollers_end(struct target *t, const struct record_config *c, uint64_t deadline,
-		struct err *err)
+int pollers_end(struct target *t, const struct record_config *c, uint64_t deadline, struct err *err)
 {
 	struct wait w = wait_begin(c, deadline);
 

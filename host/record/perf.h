@@ -35,9 +35,9 @@ struct perf_events {
 };
 void perf_count_events(const pid_t *pids, size_t count, struct perf_events *ret);
 
-/* True if an event per processor is needed instead, and a recording that is cut afterwards (split.h):
- * there are too many threads for perf's descriptors, or a process so young that perf would miss
- * threads. */
+/* True if an event per processor is needed instead, and a recording that is cut afterwards
+ * (split.h): there are too many threads for perf's descriptors, or a process so young that perf
+ * would miss threads. */
 bool perf_needs_whole_machine(const pid_t *pids, size_t count);
 
 struct perf_config {
@@ -48,8 +48,8 @@ struct perf_config {
 	const pid_t *pids;
 	size_t count;
 	bool whole_machine; /* not these processes alone */
-	bool is_split; /* its recording will be copied (perf/split.h): half of the disk */
-	bool windows;  /* one file after another: perf_switch */
+	bool is_split;	    /* its recording will be copied (perf/split.h): half of the disk */
+	bool windows;	    /* one file after another: perf_switch */
 	/* The end of the wait for perf's events: clock_ms(), and when it is set; may be NULL. */
 	uint64_t begin_deadline;
 	const volatile sig_atomic_t *stop;

@@ -31,7 +31,7 @@
 #define END_MS	   3500
 #define SPLIT_MS   3000
 
-#define TASKS_AT_ONCE	  4 /* or as many as there are processors */
+#define TASKS_AT_ONCE	  4	     /* or as many as there are processors */
 #define TASK_MS_PER_BYTES (64 << 10) /* more time for a long recording: 1 s for 64 MB */
 
 /* A run's age in windows. */
@@ -249,15 +249,16 @@ static unsigned choose_stack_bytes(const struct record_run *r)
 		keep_fp &= worker_has_failed(&r->workers[i]) || r->workers[i].keeps_fp;
 	if (c->unwind == RECORD_UNWIND_FP || (c->unwind == RECORD_UNWIND_AUTO && keep_fp))
 		return 0;
-	return c->stack_bytes ? c->stack_bytes
-			      : perf_stack_bytes(cpus > 0 ? (size_t)cpus : 1, c->frequency,
-						 c->duration);
+	return c->stack_bytes
+		       ? c->stack_bytes
+		       : perf_stack_bytes(cpus > 0 ? (size_t)cpus : 1, c->frequency, c->duration);
 }
 
-/* True if the recording has the memory of processes that are not a target's. */
+/* True if the recording has, or may have, the memory of processes that are not a target's: perf
+ * opens processes by their pids, and those of ended ones may be others'. */
 static bool needs_split(const struct record_run *r)
 {
-	return r->perf.whole_machine || r->count > 1;
+	return r->perf.whole_machine || r->count > 1 || (r->count && r->workers[0].process_ended);
 }
 
 /* Starts perf: in the only session, else in a temporary directory, where it is split. */
@@ -354,11 +355,11 @@ static int split_recording(const struct record_run *r, const char *from, struct 
 			rc = add_part(&j, w, err);
 	if (rc == 0)
 		rc = child_call(split_confined, &j, NULL, 0, left, err);
+	unlink(from); /* also where it has the name that its only part gets */
 	for (struct worker *w = r->workers; (w = next_alive(r, (size_t)(w - r->workers))); w++)
 		if (rc == 0 && renameat(w->sessionfd, PART, w->sessionfd, "perf.data") < 0)
 			rc = err_set(err, errno, "rename a part of the recording");
 	split_job_fini(&j);
-	unlink(from);
 	log_progress("%s", "");
 	return rc;
 }

@@ -22,7 +22,7 @@ void target_fini(struct target *t)
 {
 	container_fini(&t->container);
 	jvms_fini(&t->jvms);
-	free(t->pids);
+	handles_fini(&t->processes);
 	free(t->outdir);
 	free(t->pollers);
 	if (t->has_session)
@@ -33,13 +33,24 @@ void target_fini(struct target *t)
 
 int target_look(struct target *t, struct err *err)
 {
-	if (container_pids(&t->container, &t->pids, &t->pid_count, err) < 0)
+	CLEANUP(free) pid_t *pids = NULL;
+
+	if (container_processes(&t->container, &t->processes, err) < 0)
 		return -1;
-	if (t->pid_count == 0)
-		return err_set(err, 0,
-			       "the container ended before its processes could be read");
-	jvms_find(t->pids, t->pid_count, &t->jvms);
+	if (t->processes.count == 0)
+		return err_set(err, 0, "the container ended before its processes could be read");
+	pids = handles_pids(&t->processes);
+	jvms_find(pids, t->processes.count, &t->jvms);
 	return 0;
+}
+
+bool target_drop_ended(struct target *t)
+{
+	CLEANUP(free) pid_t *ended = NULL;
+	size_t count;
+
+	handles_remove_ended(&t->processes, &ended, &count);
+	return count > 0;
 }
 
 static bool has_jvm(const struct jvms *j, pid_t pid)
@@ -66,26 +77,27 @@ static void add_new_jvms(struct jvms *known_jvms, struct jvms *found)
 
 void target_refresh(struct target *t)
 {
+	CLEANUP(free) pid_t *pids = NULL;
+	struct handles now = {0};
 	struct jvms found;
-	pid_t *pids;
-	struct err err;
-	size_t count;
 
-	if (container_pids(&t->container, &pids, &count, &err) < 0)
+	if (container_processes(&t->container, &now, NULL) < 0)
 		return; /* it has ended */
-	free(t->pids);
-	t->pids = pids;
-	t->pid_count = count;
-	session_copy_files(&t->session, pids, count);
-	jvms_find(pids, count, &found);
+	handles_fini(&t->processes);
+	t->processes = now;
+	pids = handles_pids(&now);
+	session_copy_files(&t->session, pids, now.count);
+	jvms_find(pids, now.count, &found);
 	add_new_jvms(&t->jvms, &found);
 }
 
 int target_copy_files(struct target *t, struct err *err)
 {
+	CLEANUP(free) pid_t *pids = handles_pids(&t->processes);
+
 	if (session_copy_kernel(&t->session, err) < 0)
 		return -1;
-	session_copy_files(&t->session, t->pids, t->pid_count);
+	session_copy_files(&t->session, pids, t->processes.count);
 	return 0;
 }
 

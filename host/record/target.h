@@ -9,6 +9,7 @@
 
 #include "common/err.h"
 #include "discover/container.h"
+#include "discover/handle.h"
 #include "discover/jvm.h"
 #include "record/config.h"
 #include "session/session.h"
@@ -16,8 +17,7 @@
 /* What a worker (worker.h) knows of its container. */
 struct target {
 	struct container container;
-	pid_t *pids;
-	size_t pid_count;
+	struct handles processes;
 	struct jvms jvms;
 	char *outdir; /* of the graphs */
 	struct session session;
@@ -33,6 +33,10 @@ void target_fini(struct target *t);
 
 /* Finds its processes and JVMs. Fails where the container has ended. */
 MUST_CHECK int target_look(struct target *t, struct err *err);
+
+/* Forgets the processes that have ended. True if there were any: a program that opened them by
+ * their pids since target_look may have opened others'. */
+bool target_drop_ended(struct target *t);
 
 /* Makes a session in the directory of the results. */
 MUST_CHECK int target_prepare(struct target *t, const struct record_config *c, struct err *err);

@@ -24,7 +24,7 @@ struct reply {
 	int rc;
 	struct err err;
 	size_t jvms;
-	bool keeps_fp, jvm_ended;
+	bool keeps_fp, jvm_ended, process_ended;
 	uint64_t snapshot_bytes;
 	bool has[FILES];
 	uint8_t data[WORKER_DATA];
@@ -114,7 +114,7 @@ static int prepare(struct work *w, const struct worker_order *o, struct err *err
 }
 
 static int carry_out(struct work *w, const struct worker_order *o, struct worker_product *product,
-		     struct err *err)
+		     bool *ret_ended, struct err *err)
 {
 	struct target *t = &w->target;
 
@@ -124,6 +124,7 @@ static int carry_out(struct work *w, const struct worker_order *o, struct worker
 	case WORKER_PREPARE:
 		return prepare(w, o, err);
 	case WORKER_COPY:
+		*ret_ended = target_drop_ended(t);
 		break;
 	case WORKER_WINDOW:
 		if (pollers_refresh(t, &w->config, WINDOW_MS, err) < 0)
@@ -148,7 +149,8 @@ static int pids_file(const struct target *t)
 
 	for (size_t i = 0; i < s->process_count; i++)
 		str_add(&bytes, &s->processes[i].pid, sizeof(pid_t));
-	str_add(&bytes, t->pids, t->pid_count * sizeof(pid_t));
+	for (size_t i = 0; i < t->processes.count; i++)
+		str_add(&bytes, &t->processes.list[i].pid, sizeof(pid_t));
 	if (fd < 0 || fs_write_all(fd, bytes.buf, bytes.len, NULL) < 0)
 		return -1;
 	return TAKE_FD(fd);
@@ -164,12 +166,10 @@ static int answer(struct work *w, const struct worker_order *o)
 	int fds[FILES], rc;
 	size_t n = 0;
 
-	r.rc = carry_out(w, o, &product, &r.err);
+	r.rc = carry_out(w, o, &product, &r.process_ended, &r.err);
 	pids = pids_file(t);
 	for (int i = 0; i < FILES; i++) {
-		int fd = i == FILE_PIDS	     ? pids
-			 : i == FILE_SESSION ? t->session.dirfd
-					     : product.fd;
+		int fd = i == FILE_PIDS ? pids : i == FILE_SESSION ? t->session.dirfd : product.fd;
 
 		r.has[i] = fd >= 0;
 		if (r.has[i])
@@ -306,6 +306,7 @@ static void receive(struct worker *w)
 	w->jvms = r.jvms;
 	w->keeps_fp = r.keeps_fp;
 	w->jvm_ended = r.jvm_ended;
+	w->process_ended |= r.process_ended;
 	w->snapshot_bytes = r.snapshot_bytes;
 	memcpy(w->product.data, r.data, sizeof(r.data));
 	if (r.rc < 0) {
@@ -359,8 +360,7 @@ static void interrupt(struct worker *list, size_t count)
 	}
 }
 
-void workers_wait(struct worker *list, size_t count, size_t busy,
-		  const volatile sig_atomic_t *stop)
+void workers_wait(struct worker *list, size_t count, size_t busy, const volatile sig_atomic_t *stop)
 {
 	sig_atomic_t before = stop ? *stop : 0;
 	bool stopped = false;

@@ -34,7 +34,7 @@ typedef int worker_task(const struct target *t, void *arg, struct worker_product
 enum worker_command {
 	WORKER_LOOK,	/* finds processes and JVMs */
 	WORKER_PREPARE, /* makes the session, starts the pollers */
-	WORKER_COPY,	/* replies at once, then copies files */
+	WORKER_COPY,	/* forgets processes that have ended and replies, then copies files */
 	WORKER_WINDOW,	/* of a recording in windows: takes snapshots, writes the session */
 	WORKER_END,	/* takes the last snapshots, writes the session */
 	WORKER_TASK,
@@ -63,8 +63,9 @@ struct worker {
 	bool settled;	   /* that it has failed is known to the run */
 	/* From its replies. */
 	size_t jvms;
-	bool keeps_fp;	/* all JVMs keep frame pointers */
-	bool jvm_ended; /* a poller of it has ended */
+	bool keeps_fp;	    /* all JVMs keep frame pointers */
+	bool jvm_ended;	    /* a poller of it has ended */
+	bool process_ended; /* a process, since WORKER_LOOK, before WORKER_COPY */
 	uint64_t snapshot_bytes;
 	pid_t *pids;
 	size_t pid_count;
