@@ -17,6 +17,10 @@
 #define SLICE_MS  200  /* a signal just before a wait is noticed after it */
 #define WINDOW_MS 500  /* for snapshots at the end of a window */
 
+/* Of a worker's control group. A reader of a JVM is two processes, and drawing is some threads. */
+#define MEMORY	  (4ull << 30)
+#define PROCESSES 1024
+
 enum { FILE_PIDS, FILE_SESSION, FILE_PRODUCT, FILES };
 
 /* The answer to an order. Its files come in the order above. */
@@ -94,6 +98,7 @@ static void on_signal(int sig)
 struct work {
 	struct record_config config;
 	struct target target;
+	const struct control_group *group;
 	int socket;
 };
 
@@ -195,6 +200,7 @@ static int serve(void *arg)
 	size_t n;
 
 	confine_files((int[]){0, 1, 2, w->socket}, 4); /* those of other workers, too */
+	control_group_enter(w->group);
 	sigaction(SIGTERM, &act, NULL);
 	signal(SIGHUP, SIG_IGN);
 	w->config.stop = &interrupted;
@@ -208,14 +214,25 @@ static int serve(void *arg)
 
 /* ---- in the coordinator ---- */
 
+/* Half of the machine's memory at most. */
+static void make_group(struct control_group *ret)
+{
+	const uint64_t half =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+	const struct control_group_limits l = {half < MEMORY ? half : MEMORY, PROCESSES};
+
+	control_group_make(&l, ret);
+}
+
 int worker_start(struct container *container, const struct record_config *c, struct worker *ret,
 		 struct err *err)
 {
 	struct worker w = {.socket = -1, .sessionfd = -1, .product = {.fd = -1}};
-	struct work work = {.config = *c};
+	struct work work = {.config = *c, .group = &w.group};
 	int pair[2], rc = -1;
 
 	target_init(&work.target, container);
+	make_group(&w.group);
 	w.container = work.target.container;
 	/* SOCK_SEQPACKET keeps the boundaries of messages. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -228,6 +245,7 @@ int worker_start(struct container *container, const struct record_config *c, str
 	}
 	if (rc < 0) {
 		container_fini(&w.container);
+		control_group_remove(&w.group);
 		cleanup_close_fd(&w.socket);
 		return -1;
 	}
@@ -381,6 +399,7 @@ void worker_fini(struct worker *w)
 	cleanup_close_fd(&w->socket);
 	if (w->child.pid > 0 && !child_wait(&w->child, STOP_MS, &status))
 		child_stop(&w->child);
+	control_group_remove(&w->group);
 	cleanup_close_fd(&w->sessionfd);
 	cleanup_close_fd(&w->product.fd);
 	container_fini(&w->container);

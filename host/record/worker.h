@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "common/child.h"
+#include "common/control_group.h"
 #include "common/err.h"
 #include "record/config.h"
 #include "record/target.h"
@@ -56,6 +57,7 @@ struct worker {
 	size_t name;  /* index of the name that stands for it */
 	char *outdir; /* of the results, once they have a directory */
 	struct child child;
+	struct control_group group;
 	int socket;
 	bool busy;	   /* has not replied yet */
 	uint64_t deadline; /* clock_ms(), for its reply */
