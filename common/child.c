@@ -11,15 +11,19 @@
 
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/log.h"
 
-#define STOP_MS	 2000
-#define RUN_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define STOP_MS	   2000
+#define OOM_STATUS 77 /* of a child_call */
+#define RUN_PATH   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Children that nobody waits for and that may still run. */
 static struct {
 	pid_t *pids;
 	size_t count, cap;
 } detached;
+
+static int reply_fd = -1;
 
 struct program {
 	char *const *argv;
@@ -142,6 +146,7 @@ int child_fork(int (*fn)(void *arg), void *arg, struct child *ret, struct err *e
 	if (c.pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		signal(SIGINT, SIG_IGN);
+		reply_fd = -1;
 		_exit(getppid() == parent ? fn(arg) : 1);
 	}
 	if (c.pid < 0)
@@ -271,13 +276,22 @@ static int work(void *arg)
 	const struct work *w = arg;
 	struct verdict v = {0};
 
+	reply_fd = w->to;
+	log_set_oom_status(OOM_STATUS);
 	v.rc = w->fn(w->arg, w->reply, &v.err);
 	return fs_write_all(w->to, &v, sizeof(v), NULL) < 0 ||
 	       fs_write_all(w->to, w->reply, w->size, NULL) < 0;
 }
 
+int child_reply_fd(void)
+{
+	return reply_fd;
+}
+
 static int describe_end(int status, struct err *err)
 {
+	if (WIFEXITED(status) && WEXITSTATUS(status) == OOM_STATUS)
+		return err_set(err, ENOMEM, "stopped");
 	return WIFSIGNALED(status) ? err_set(err, 0, "ended by signal %d (%s)", WTERMSIG(status),
 					     strsignal(WTERMSIG(status)))
 				   : err_set(err, 0, "ended with status %d", WEXITSTATUS(status));
@@ -315,7 +329,7 @@ int child_call(int (*fn)(void *arg, void *reply, struct err *err), void *arg, vo
 	if (size)
 		memcpy(reply, received.buf + sizeof(v), size);
 	if (v.rc < 0) {
-		v.err.msg[sizeof(v.err.msg) - 1] = '\0';
+		str_clean(v.err.msg, sizeof(v.err.msg));
 		if (err)
 			*err = v.err;
 	}

@@ -55,9 +55,14 @@ int child_capture(char *const argv[], char *const env[], int in, int ms, size_t 
 		  struct str *out, struct err *err);
 
 /* Calls fn in a forked child and copies back its return value and `reply` (size bytes, at most
- * 64 KiB): for work that may crash, block, or drop privileges. Fails with fn's err, or with one
- * that says how the child ended; after `ms` (-1: no time-out) it is killed: ETIMEDOUT. */
+ * 64 KiB): for work that may crash, block, or drop privileges. Fails with fn's err, sanitised, or
+ * with one that says how the child ended; after `ms` (-1: no time-out) it is killed: ETIMEDOUT. A
+ * child that read bytes of a container (jail.h) may have been taken over: check its reply, and
+ * sanitise its texts with str_clean. */
 MUST_CHECK int child_call(int (*fn)(void *arg, void *reply, struct err *err), void *arg,
 			  void *reply, size_t size, int ms, struct err *err);
+
+/* In such a child: the descriptor by which it replies. -1 elsewhere. */
+int child_reply_fd(void);
 
 #endif

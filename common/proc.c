@@ -22,18 +22,29 @@ int proc_open(pid_t pid, struct err *err)
 	return fd >= 0 ? fd : err_set(err, errno == ENOENT ? ESRCH : errno, "process %d", (int)pid);
 }
 
-/* Some kernels do not report proc files as regular files, which fs_read_file requires. */
-static int read_proc(int procfd, const char *name, size_t limit, struct str *s, struct err *err)
+static int open_proc(int procfd, const char *name, struct err *err)
 {
-	CLEANUP(close_fd) int fd = openat(procfd, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(procfd, name, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return err_set(err, errno == ENOENT ? ESRCH : errno, "open /proc/…/%s", name);
+	return fd >= 0 ? fd
+		       : err_set(err, errno == ENOENT ? ESRCH : errno, "open /proc/…/%s", name);
+}
+
+/* Some kernels do not report proc files as regular files, which fs_read_file requires. */
+static int read_open(int fd, const char *name, size_t limit, struct str *s, struct err *err)
+{
 	if (fs_read_all(fd, limit, s, err) < 0)
 		return err_wrap(err, "/proc/…/%s", name);
 	if (!s->buf)
 		return err_set(err, ESRCH, "/proc/…/%s is empty", name);
 	return 0;
+}
+
+static int read_proc(int procfd, const char *name, size_t limit, struct str *s, struct err *err)
+{
+	CLEANUP(close_fd) int fd = open_proc(procfd, name, err);
+
+	return fd < 0 ? -1 : read_open(fd, name, limit, s, err);
 }
 
 /* Finds "key:" at the beginning of a line; returns the text after it, or NULL. */
@@ -243,13 +254,12 @@ static bool parse_map(char *line, struct proc_map *m)
 	return true;
 }
 
-int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *arg,
-		  struct err *err)
+int proc_each_map_in(int fd, int (*fn)(const struct proc_map *, void *), void *arg, struct err *err)
 {
 	CLEANUP(str_fini) struct str s = {0};
 	char *save = NULL;
 
-	if (read_proc(procfd, "maps", MAPS_MAX, &s, err) < 0)
+	if (read_open(fd, "maps", MAPS_MAX, &s, err) < 0)
 		return -1;
 	for (char *line = strtok_r(s.buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		struct proc_map m;
@@ -259,6 +269,14 @@ int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *
 			return rc;
 	}
 	return 0;
+}
+
+int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *arg,
+		  struct err *err)
+{
+	CLEANUP(close_fd) int fd = open_proc(procfd, "maps", err);
+
+	return fd < 0 ? -1 : proc_each_map_in(fd, fn, arg, err);
 }
 
 int proc_each(int (*fn)(pid_t, void *), void *arg, struct err *err)

@@ -70,6 +70,10 @@ MUST_CHECK int proc_open_root(int procfd, struct err *err);
 int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *arg,
 		  struct err *err);
 
+/* The same from an open "maps" of the directory, which needs no right: for a jail (jail.h). */
+int proc_each_map_in(int fd, int (*fn)(const struct proc_map *, void *), void *arg,
+		     struct err *err);
+
 /* Calls fn for every process of the host (numeric entries of /proc). Same return rule. */
 int proc_each(int (*fn)(pid_t, void *), void *arg, struct err *err);
 

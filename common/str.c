@@ -182,6 +182,16 @@ void str_add_clean(struct str *s, const char *text, size_t len)
 	}
 }
 
+void str_clean(char *text, size_t size)
+{
+	CLEANUP(str_fini) struct str clean = {0};
+
+	str_add_clean(&clean, text, strnlen(text, size - 1));
+	text[clean.len] = '\0';
+	if (clean.len) /* never more than before */
+		memcpy(text, clean.buf, clean.len);
+}
+
 bool parse_u64(const char *s, uint64_t *ret)
 {
 	uint64_t n = 0;

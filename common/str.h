@@ -29,6 +29,9 @@ void str_fini(struct str *s);
  * U+2066-2069, U+200E, U+200F) become '?'. */
 void str_add_clean(struct str *s, const char *text, size_t len);
 
+/* Sanitises in the same way an array that another process has filled: it ends with a NUL then. */
+void str_clean(char *text, size_t size);
+
 /* Inline, for the writers of graphs: with a literal it is a few instructions. */
 static inline void str_add(struct str *s, const void *text, size_t len)
 {

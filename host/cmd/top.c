@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "cmd/options.h"
+#include "common/jail.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "doctor/probe.h"
@@ -147,6 +148,7 @@ int main(int argc, char **argv)
 	o.record.explain = probe_explain;
 	log_quiet(o.quiet);
 	command_raise_file_limit();
+	jail_prepare();
 	switch (o.action) {
 	case ACTION_HELP:
 		options_help(PROGRAM_TOP);

@@ -8,6 +8,7 @@
 #include "cmd/options.h"
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "discover/container.h"
@@ -312,6 +313,7 @@ int main(int argc, char **argv)
 		return (int)command_fail(EXIT_USAGE, &err);
 	log_quiet(o.quiet);
 	command_raise_file_limit();
+	jail_prepare();
 	switch (o.action) {
 	case ACTION_HELP:
 		options_help(PROGRAM_TRIGGER);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/child.h"
-#include "common/confine.h"
 #include "common/proc.h"
 #include "doctor/probe.h"
 #include "doctor/stack_depth.h"
@@ -78,8 +77,8 @@ static int read_flags(const struct jvm *j, struct jvm_tables *ret, struct err *e
 
 	if (!work)
 		return err_set(err, ENOMEM, "working memory");
-	if (jvm_memory_open(j->procfd, &proc, err) < 0 || confine_reader_of(j->pid, 0, err) < 0 ||
-	    jvm_memory_find_tables(proc, err) < 0)
+	if (jvm_memory_open(j->procfd, &proc, err) < 0 ||
+	    jvm_memory_confine(proc, NULL, 0, err) < 0 || jvm_memory_find_tables(proc, err) < 0)
 		return -1;
 	for (size_t i = 0; i < JVM_FLAG_COUNT; i++) {
 		if (!hs_find_flag(jvm_memory_source(proc), work, flag_names[i], &addr, &value))
@@ -112,10 +111,11 @@ static void probe_tables(const struct jvm *j, struct jvm_tables *ret)
 
 	memset(blank.flags, -1, sizeof(blank.flags));
 	*ret = blank;
-	if (child_call(read_tables, &target, ret, sizeof(*ret), TABLES_MS, &err) == 0)
-		return;
-	*ret = blank;
-	snprintf(ret->why, sizeof(ret->why), "%.255s", err.msg);
+	if (child_call(read_tables, &target, ret, sizeof(*ret), TABLES_MS, &err) < 0) {
+		*ret = blank;
+		snprintf(ret->why, sizeof(ret->why), "%.255s", err.msg);
+	}
+	str_clean(ret->why, sizeof(ret->why));
 }
 
 /* ---- its symbols -------------------------------------------------------------------------- */

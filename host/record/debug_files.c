@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "common/child.h"
-#include "common/confine.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "elf/elfparts.h"
@@ -19,6 +19,7 @@
 #define MS_MAX	     60000
 #define SECTIONS_MAX 4096
 #define CONTENTS_MAX (64u << 20) /* that are copied: libjvm has 8 MB */
+#define COPY_MAX     (CONTENTS_MAX + (1u << 20))
 
 #define DEBUG_ROOT "/usr/lib/debug"
 #define DEBUG_MAX  (2ll << 30)
@@ -63,10 +64,17 @@ static void read_link(int fd, struct debug_link *ret)
 	elf_end(elf);
 }
 
-static int confine(struct err *err)
+static int enter_jail(const int *keep, size_t n, struct err *err)
 {
+	const struct jail jail = {.role = JAIL_ELF,
+				  .memory = MEMORY_MAX,
+				  .cpu_seconds = SECONDS_MAX,
+				  .file_bytes = COPY_MAX,
+				  .keep = keep,
+				  .keep_count = n};
+
 	elf_version(EV_CURRENT);
-	return confine_reader(MEMORY_MAX, SECONDS_MAX, err);
+	return jail_enter(&jail, err);
 }
 
 static int links_child(void *arg, void *reply, struct err *err)
@@ -74,11 +82,21 @@ static int links_child(void *arg, void *reply, struct err *err)
 	const struct link_job *l = arg;
 	struct debug_link *ret = reply;
 
-	if (confine(err) < 0)
+	if (enter_jail(l->fds, l->n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < l->n; i++)
 		read_link(l->fds[i], &ret[i]);
 	return 0;
+}
+
+/* The name becomes a part of a path on the host. */
+static void check_link(struct debug_link *l)
+{
+	str_clean(l->name, sizeof(l->name));
+	if (strchr(l->name, '/') || l->name[0] == '.')
+		l->name[0] = '\0';
+	if (l->id_len > sizeof(l->id))
+		l->id_len = 0;
 }
 
 int debug_links_read(const int *fds, size_t n, struct debug_link *ret, struct err *err)
@@ -86,7 +104,11 @@ int debug_links_read(const int *fds, size_t n, struct debug_link *ret, struct er
 	struct link_job l = {fds, n};
 
 	memset(ret, 0, n * sizeof(*ret));
-	return child_call(links_child, &l, ret, n * sizeof(*ret), MS_MAX, err);
+	if (child_call(links_child, &l, ret, n * sizeof(*ret), MS_MAX, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		check_link(&ret[i]);
+	return 0;
 }
 
 /* ---- a copy of the symbols --------------------------------------------------------------- */
@@ -178,9 +200,14 @@ static bool write_symbols(Elf *elf, const struct elfparts *p, int to)
 static int copies_child(void *arg, void *reply, struct err *err)
 {
 	const struct copy_job *c = arg;
+	int keep[2 * DEBUG_LINKS_MAX];
 	bool *ret = reply;
 
-	if (confine(err) < 0)
+	for (size_t i = 0; i < c->n; i++) {
+		keep[2 * i] = c->list[i].from;
+		keep[2 * i + 1] = c->list[i].to;
+	}
+	if (enter_jail(keep, 2 * c->n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < c->n; i++) {
 		Elf *elf = open_elf(c->list[i].from);

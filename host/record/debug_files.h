@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the separate debug files of mapped libraries and programs where distributions put them
  * (GDB's manual, "Separate Debug Files"), first in the container, then on the host, and copies
- * their symbols. Files are parsed by an unprivileged child (child_call, confine_reader). */
+ * their symbols. Files are parsed by a child in a jail (jail.h). */
 #ifndef DFG_RECORD_DEBUG_FILES_H
 #define DFG_RECORD_DEBUG_FILES_H
 
@@ -34,7 +34,7 @@ struct debug_copy {
 
 /* Writes the symbols of each debug file that matches its link (by build id, else by checksum): an
  * ELF file of its section headers, in which only .symtab, .strtab and the build id have contents.
- * ret[n] tells which are written. */
+ * ret[n] tells which are written; n <= DEBUG_LINKS_MAX. */
 MUST_CHECK int debug_symbols_copy(const struct debug_copy *c, size_t n, bool *ret, struct err *err);
 
 /* Finds debug files for the session's files from number `first` on that have no symbols of their

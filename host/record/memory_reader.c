@@ -11,8 +11,8 @@
 
 #include "common/child.h"
 #include "common/clock.h"
-#include "common/confine.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/proc.h"
 #include "common/str.h"
 #include "dfg/request.h"
@@ -20,13 +20,15 @@
 
 #define GATHER_MAX 1024		/* UIO_MAXIOV */
 #define MEMORY	   (1ull << 30) /* address space, beyond what the child begins with */
+#define CPU_MAX	   3600 /* seconds: a recording of a day, of which reading may take a 25th */
+#define FILE_MAX   (1ull << 30)
 #define WATCH_MS   20
 #define REPLY_MS   10000 /* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
 
 /* ---- the memory of a process ---- */
 
 struct jvm_memory {
-	int fd;
+	int fd, maps;
 	pid_t pid;	 /* 0: reads go through mem only */
 	uint64_t *bases; /* where a libjvm.so is mapped from its beginning */
 	size_t base_count, base_cap;
@@ -92,24 +94,46 @@ int jvm_memory_open(int procfd, struct jvm_memory **ret, struct err *err)
 {
 	CLEANUP(jvm_memory_close) struct jvm_memory *m = xcalloc(1, sizeof(*m));
 
+	m->maps = -1;
 	m->pid = pid_of(procfd);
 	m->fd = openat(procfd, "mem", O_RDONLY | O_CLOEXEC);
 	if (m->fd < 0)
 		return err_set(err, errno, "open the memory of the process");
+	m->maps = openat(procfd, "maps", O_RDONLY | O_CLOEXEC);
+	if (m->maps < 0)
+		return err_set(err, errno, "open the memory map of the process");
 	m->source = (struct hs_source){.read = mem_read,
 				       .gather = mem_gather,
 				       .arg = m,
 				       .symbol = hs_elf_symbol,
 				       .symbol_arg = &m->elf};
-	if (proc_each_map(procfd, add_base, m, err) < 0)
-		return -1;
 	*ret = TAKE_PTR(m);
 	return 0;
+}
+
+int jvm_memory_confine(const struct jvm_memory *m, const int *keep, size_t n, struct err *err)
+{
+	CLEANUP(free) int *all = xcalloc(n + 2, sizeof(*all));
+	const struct jail jail = {.role = JAIL_MEMORY,
+				  .of = m->pid,
+				  .memory = MEMORY,
+				  .file_bytes = FILE_MAX,
+				  .cpu_seconds = CPU_MAX,
+				  .keep = all,
+				  .keep_count = n + 2};
+
+	all[0] = m->fd;
+	all[1] = m->maps;
+	for (size_t i = 0; i < n; i++)
+		all[2 + i] = keep[i];
+	return jail_enter(&jail, err);
 }
 
 /* A process may map several libjvm.so, to read them; the one in use has the tables. */
 int jvm_memory_find_tables(struct jvm_memory *m, struct err *err)
 {
+	if (proc_each_map_in(m->maps, add_base, m, err) < 0)
+		return -1;
 	for (size_t i = 0; i < m->base_count; i++)
 		if (hs_elf_open_jvm(&m->elf, &m->source, m->bases[i]))
 			return 0;
@@ -125,8 +149,8 @@ void jvm_memory_close(struct jvm_memory *m)
 {
 	if (!m)
 		return;
-	if (m->fd >= 0)
-		close(m->fd);
+	cleanup_close_fd(&m->fd);
+	cleanup_close_fd(&m->maps);
 	free(m->bases);
 	free(m);
 }
@@ -210,10 +234,9 @@ static void switch_debug_info(struct reader_job *r)
 /* Gives up everything that is not needed before it reads the first byte. */
 static int begin(struct reader_job *r, struct err *err)
 {
-	int keep[] = {r->socket, r->to, r->writable, r->memory->fd};
+	const int keep[] = {r->socket, r->to, r->writable};
 
-	confine_files(keep, ARRAY_LEN(keep));
-	if (confine_reader_of(r->jvm->pid, MEMORY, err) < 0 ||
+	if (jvm_memory_confine(r->memory, keep, ARRAY_LEN(keep), err) < 0 ||
 	    jvm_memory_find_tables(r->memory, err) < 0)
 		return -1;
 	switch_debug_info(r);
@@ -304,8 +327,8 @@ static int receive(struct memory_reader *h, struct reader_reply *ret, struct err
 		    recv(h->socket, ret, sizeof(*ret), MSG_DONTWAIT) != sizeof(*ret))
 			return err_set(err, 0, "the reader crashed");
 	} while (ret->noticed); /* nothing yet, or by a watch that this command has ended */
-	ret->err.msg[sizeof(ret->err.msg) - 1] = '\0';
-	ret->missing[sizeof(ret->missing) - 1] = '\0';
+	str_clean(ret->err.msg, sizeof(ret->err.msg));
+	str_clean(ret->missing, sizeof(ret->missing));
 	if (ret->rc < 0)
 		*err = ret->err;
 	return ret->rc < 0 ? -1 : 0;

@@ -24,8 +24,12 @@ struct jvm_memory;
  * only if procfd shows afterwards that it has not ended. */
 MUST_CHECK int jvm_memory_open(int procfd, struct jvm_memory **ret, struct err *err);
 
-/* Finds HotSpot's tables; fails with code 0 where there are none. Reads what the process controls:
- * give up unneeded rights before (confine_reader_of). */
+/* Puts the calling process into a jail (jail.h) in which it can read this memory and use the
+ * descriptors of `keep`, -1 for none: before it reads what the process controls. */
+MUST_CHECK int jvm_memory_confine(const struct jvm_memory *m, const int *keep, size_t n,
+				  struct err *err);
+
+/* Finds HotSpot's tables; fails with code 0 where there are none. */
 MUST_CHECK int jvm_memory_find_tables(struct jvm_memory *m, struct err *err);
 
 /* Borrowed, valid until jvm_memory_close. */
@@ -43,7 +47,7 @@ static inline void cleanup_jvm_memory_close(struct jvm_memory **m)
 struct memory_reader;
 
 /* Starts the child: it has the JVM's memory, the file to be written and no other descriptor or
- * right (confine_reader_of), and ends with the caller. It appends snapshots to `to`. With
+ * right (jvm_memory_confine), and ends with the caller. It appends snapshots to `to`. With
  * `debug_info` it first sets -XX:+DebugNonSafepoints, best effort: one byte of the JVM's data that
  * only its compilers read (opto/compile.cpp, c1_Compilation.cpp). Code compiled from then on maps
  * each instruction to its inlined method, not only each call. `j` must stay valid. Fails with

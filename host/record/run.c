@@ -8,8 +8,8 @@
 
 #include "common/child.h"
 #include "common/clock.h"
-#include "common/confine.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "perf/split.h"
@@ -318,13 +318,22 @@ static void split_job_fini(struct split_job *j)
 static int split_confined(void *arg, void *reply, struct err *err)
 {
 	const struct split_job *j = arg;
+	CLEANUP(free) int *keep = xcalloc(1 + j->count, sizeof(*keep));
+	struct jail jail = {.role = JAIL_SPLIT,
+			    .cpu_seconds = SPLIT_SECONDS,
+			    .keep = keep,
+			    .keep_count = 1 + j->count};
 	struct stat st;
 
 	(void)reply;
 	if (fstat(j->from, &st) < 0)
 		return err_set(err, errno, "size of the recording");
-	if (confine_reader(SPLIT_BYTES * (1 + j->count) + (uint64_t)st.st_size, SPLIT_SECONDS,
-			   err) < 0)
+	jail.memory = SPLIT_BYTES * (1 + j->count) + (uint64_t)st.st_size;
+	jail.file_bytes = SPLIT_BYTES + (uint64_t)st.st_size;
+	keep[0] = j->from;
+	for (size_t i = 0; i < j->count; i++)
+		keep[1 + i] = j->parts[i].fd;
+	if (jail_enter(&jail, err) < 0)
 		return -1;
 	return perf_split(j->from, j->parts, j->count, err);
 }

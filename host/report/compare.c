@@ -2,6 +2,7 @@
 #include "report/compare.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "common/str.h"
@@ -109,11 +110,35 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	return rc;
 }
 
+static void check_change(struct compare_change *c)
+{
+	c->change = isfinite(c->change) ? c->change : 0;
+	c->z = isfinite(c->z) ? c->z : 0;
+}
+
+static void check_result(void *reply)
+{
+	struct compare_result *r = reply;
+
+	if (r->row_count > COMPARE_ROWS)
+		r->row_count = 0;
+	for (unsigned i = 0; i < r->row_count; i++) {
+		str_clean(r->rows[i].method, sizeof(r->rows[i].method));
+		check_change(&r->rows[i].self);
+		check_change(&r->rows[i].total);
+	}
+}
+
 int compare(const struct inputs *in, const struct compare_options *o, struct compare_result *ret,
 	    struct err *err)
 {
 	CLEANUP(free) struct compare_result *result = xcalloc(1, sizeof(*result));
 	struct compare_job j = {.in = in, .options = o};
+	const struct reading_job job = {.fn = draw,
+					.arg = &j,
+					.outputs = j.outputs.fds,
+					.output_count = o->formats.count,
+					.check = check_result};
 	const char *names[FORMATS_MAX];
 	int rc;
 
@@ -121,7 +146,7 @@ int compare(const struct inputs *in, const struct compare_options *o, struct com
 		names[i] = o->formats.list[i]->difference_file;
 	if (outputs_open(o->outdir, names, o->formats.count, &j.outputs, err) < 0)
 		return -1;
-	rc = reading_run(in, draw, &j, result, sizeof(*result), err);
+	rc = reading_run(in, &job, result, sizeof(*result), err);
 	if (outputs_close(&j.outputs, rc == 0, err) < 0)
 		rc = -1;
 	if (rc == 0)

@@ -132,8 +132,10 @@ static int write_tar(struct reading *r, void *arg, void *reply, struct err *err)
  * snapshot. Snapshots come from containers: they are read in the sandbox. */
 static int draw_perf_maps(const struct inputs *in, int fd, struct err *err)
 {
+	const struct reading_job job = {
+		.fn = write_tar, .arg = &fd, .outputs = &fd, .output_count = 1};
 	pid_t refused = 0;
-	int rc = reading_run(in, write_tar, &fd, &refused, sizeof(refused), err);
+	int rc = reading_run(in, &job, &refused, sizeof(refused), err);
 
 	if (rc == 0 && refused)
 		log_warn("the perf map of %d is made by the host: the agent's has no valid line",

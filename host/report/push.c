@@ -14,7 +14,6 @@
 #include "common/fs.h"
 #include "common/install.h"
 
-#define NOBODY	      65534
 #define WORKER_MS     70000
 #define PROFILE_BYTES ((size_t)256 << 20)
 #define HEADERS_BYTES ((size_t)16 << 10)
@@ -136,7 +135,7 @@ static int send_profile(void *arg, void *reply, struct err *err)
 	int status;
 
 	(void)reply;
-	if (geteuid() == 0 && confine_ids(NOBODY, NOBODY, err) < 0)
+	if (geteuid() == 0 && confine_user(err) < 0)
 		return -1;
 	if (confine_caps(NULL, 0, err) < 0 || confine_no_new_privs(err) < 0)
 		return -1;

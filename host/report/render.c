@@ -228,6 +228,14 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	return rc;
 }
 
+static void check_result(void *reply)
+{
+	struct render_result *r = reply;
+
+	str_clean(r->leaf, sizeof(r->leaf));
+	str_clean(r->path, sizeof(r->path));
+}
+
 /* Draws the formats that are not made from the profile. */
 static int draw_inputs(const struct render_job *j, struct err *err)
 {
@@ -244,6 +252,11 @@ int render(const struct inputs *in, unsigned roots, const struct format_set *for
 	   const char *outdir, struct render_result *ret, struct err *err)
 {
 	struct render_job j = {.in = in, .formats = formats, .roots = roots};
+	const struct reading_job job = {.fn = draw,
+					.arg = &j,
+					.outputs = j.outputs.fds,
+					.output_count = formats->count,
+					.check = check_result};
 	struct render_result result = {0};
 	const char *names[FORMATS_MAX];
 	int rc;
@@ -252,7 +265,7 @@ int render(const struct inputs *in, unsigned roots, const struct format_set *for
 		names[i] = formats->list[i]->file;
 	if (outputs_open(outdir, names, formats->count, &j.outputs, err) < 0)
 		return -1;
-	rc = reading_run(in, draw, &j, &result, sizeof(result), err);
+	rc = reading_run(in, &job, &result, sizeof(result), err);
 	if (rc == 0)
 		rc = draw_inputs(&j, err);
 	if (rc < 0)
@@ -292,9 +305,14 @@ int render_tree(const struct inputs *in,
 		struct render_result *ret, struct err *err)
 {
 	struct tree_job j = {.count = in->count, .write = write, .fd = fd};
+	const struct reading_job job = {.fn = write_tree,
+					.arg = &j,
+					.outputs = &fd,
+					.output_count = 1,
+					.check = check_result};
 	struct render_result result = {0};
 
-	if (reading_run(in, write_tree, &j, &result, sizeof(result), err) < 0)
+	if (reading_run(in, &job, &result, sizeof(result), err) < 0)
 		return err_wrap(err, "draw");
 	*ret = result;
 	return 0;

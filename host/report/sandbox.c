@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 
 #include "common/child.h"
-#include "common/confine.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/str.h"
 
 /* Limits of the sandbox: ample for real recordings, and a forged one cannot exhaust the machine.
@@ -15,6 +15,7 @@
 #define MEMORY_BASE  (4ull << 30)
 #define MEMORY_TIMES 8	  /* the recording's size */
 #define CPU_SECONDS  600u /* for each input */
+#define FILE_BYTES   (1ull << 30)
 
 #define HEAP_STEP (16 << 20) /* bytes by which the heap grows */
 
@@ -24,8 +25,7 @@ struct reading {
 	const struct inputs *in;
 	int sock[2]; /* ends of the opener and the reader */
 	size_t next;
-	int (*fn)(struct reading *r, void *arg, void *reply, struct err *err);
-	void *arg;
+	const struct reading_job *job;
 };
 
 /* ---- fds over a socket ----------------------------------------------------------- */
@@ -152,7 +152,6 @@ static int receive(int sock, struct open_input *files, struct err *err)
 	if (write(sock, "", 1) != 1 || recv(sock, &o, sizeof(o), 0) != (ssize_t)sizeof(o))
 		return err_set(err, errno, "wait for files");
 	if (o.rc < 0) {
-		o.err.msg[sizeof(o.err.msg) - 1] = '\0';
 		*err = o.err;
 		return -1;
 	}
@@ -187,21 +186,30 @@ int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped, 
 static int confined(void *arg, void *reply, struct err *err)
 {
 	struct reading *r = arg;
-	uint64_t memory = MEMORY_BASE;
+	const struct reading_job *job = r->job;
+	CLEANUP(free) int *keep = xcalloc(1 + job->output_count, sizeof(*keep));
+	struct jail jail = {.role = JAIL_DRAW,
+			    .memory = MEMORY_BASE,
+			    .file_bytes = FILE_BYTES,
+			    .cpu_seconds = CPU_SECONDS * (unsigned)r->in->count,
+			    .keep = keep,
+			    .keep_count = 1 + job->output_count};
 
 	for (size_t i = 0; i < r->in->count; i++)
-		memory += MEMORY_TIMES * r->in->list[i].size;
+		jail.memory += MEMORY_TIMES * r->in->list[i].size;
+	keep[0] = r->sock[1];
+	for (size_t i = 0; i < job->output_count; i++)
+		keep[1 + i] = job->outputs[i];
 	mallopt(M_TOP_PAD, HEAP_STEP);
-	if (confine_reader(memory, CPU_SECONDS * (unsigned)r->in->count, err) < 0)
+	if (jail_enter(&jail, err) < 0)
 		return -1;
-	return r->fn(r, r->arg, reply, err);
+	return job->fn(r, job->arg, reply, err);
 }
 
-int reading_run(const struct inputs *in,
-		int (*fn)(struct reading *r, void *arg, void *reply, struct err *err), void *arg,
-		void *reply, size_t size, struct err *err)
+int reading_run(const struct inputs *in, const struct reading_job *job, void *reply, size_t size,
+		struct err *err)
 {
-	struct reading r = {.in = in, .fn = fn, .arg = arg};
+	struct reading r = {.in = in, .job = job};
 	struct child opener;
 	int rc;
 
@@ -215,5 +223,7 @@ int reading_run(const struct inputs *in,
 		child_stop(&opener);
 	}
 	close(r.sock[1]);
+	if (rc == 0 && job->check)
+		job->check(reply);
 	return rc;
 }

@@ -124,7 +124,7 @@ static Dwarf_CFI *eh_table(struct cfi *c)
 }
 
 /* Used only for what .eh_frame lacks: libdw reads all debug sections to open this one (and looks
- * for the path of the file, which confine_reader refuses). */
+ * for the path of the file, which the jail refuses). */
 static Dwarf_CFI *frames_table(struct cfi *c)
 {
 	if (!c->frames_searched && has_debug_frame(c->elf)) {

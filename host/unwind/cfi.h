@@ -6,7 +6,7 @@
  * The file may be hostile: no other file is opened, nothing is executed, memory is read from the
  * file, the stack copy and the registers only, and every evaluation is bounded. Reading stops after
  * some seconds for one file. libdw may request up to 2 GiB for a rule of a hostile file: the memory
- * limit of confine_reader prevents that, and the rule becomes CFI_NONE. */
+ * limit of the jail (jail.h) prevents that, and the rule becomes CFI_NONE. */
 #ifndef DFG_UNWIND_CFI_H
 #define DFG_UNWIND_CFI_H
 

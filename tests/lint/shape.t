@@ -10,10 +10,10 @@ import subprocess
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 2360
+common 2680
 hook 2580
 host/calltree 1195
-host/cmd 1940
+host/cmd 1945
 host/discover 1610
 host/doctor 1330
 host/elf 660
@@ -21,8 +21,8 @@ host/format 3805
 host/jit 1620
 host/perf 1490
 host/profile 940
-host/record 4460
-host/report 2280
+host/record 4530
+host/report 2340
 host/session 660
 host/setup 1985
 host/symbols 1320
@@ -34,7 +34,7 @@ injector 1380
 oci 1280
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 45580, 300
+ALL_LINES, ALL_FILES = 46030, 300
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

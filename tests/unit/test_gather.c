@@ -156,6 +156,7 @@ static void test_sums(void)
 	CLEANUP(free) char *file = NULL;
 	struct inputs in = {0};
 	unsigned roots = ROOT_CONTAINER | ROOT_THREAD;
+	const struct reading_job job = {.fn = merge_all, .arg = &roots};
 	uint64_t samples = 0;
 	struct format_set set;
 	struct err err;
@@ -165,16 +166,15 @@ static void test_sums(void)
 	file = xasprintf("%s/a", dir);
 	write_folded(file, "t;a 4503599627370496\n"); /* 2^52 */
 	ok(inputs_add(&in, file, &err) == 0 &&
-		   reading_run(&in, merge_all, &roots, &samples, sizeof(samples), &err) == 0,
+		   reading_run(&in, &job, &samples, sizeof(samples), &err) == 0,
 	   "a file with 2^52 samples is read");
 	is_int(samples, UINT64_C(1) << 52, "its samples are counted exactly");
 	ok(inputs_add(&in, file, &err) == 0 &&
-		   reading_run(&in, merge_all, &roots, &samples, sizeof(samples), &err) < 0 &&
+		   reading_run(&in, &job, &samples, sizeof(samples), &err) < 0 &&
 		   strstr(err.msg, "2^53"),
 	   "two such files, with roots, are too many samples");
 	roots = ROOT_THREAD;
-	ok(reading_run(&in, merge_all, &roots, &samples, sizeof(samples), &err) < 0 &&
-		   strstr(err.msg, "2^53"),
+	ok(reading_run(&in, &job, &samples, sizeof(samples), &err) < 0 && strstr(err.msg, "2^53"),
 	   "two such files, without roots, too");
 	ok(formats_parse("svg,perf-map", &set, &err) == 0 && formats_check(&set, &in, &err) < 0 &&
 		   strstr(err.msg, "perf-map"),

@@ -273,10 +273,12 @@ static int merge(const struct inputs *in, unsigned roots, bool details, struct e
 {
 	CLEANUP(close_fd) int fd = memfd_create("folded", MFD_CLOEXEC);
 	struct wanted w = {.roots = roots, .details = details, .fd = fd};
+	const struct reading_job job = {
+		.fn = merge_all, .arg = &w, .outputs = &fd, .output_count = 1};
 	int rc;
 
 	merged = (struct merged){0};
-	rc = reading_run(in, merge_all, &w, &merged, sizeof(merged), err);
+	rc = reading_run(in, &job, &merged, sizeof(merged), err);
 	free(folded);
 	folded = drawn_text(fd);
 	return rc;
@@ -424,8 +426,8 @@ static void test_no_more(void)
 	struct err err;
 
 	add_text(&in, "single", "t;a 1\n");
-	is_int(reading_run(&in, read_too_many, NULL, got, sizeof(got), &err), 0,
-	       "a reader may ask for too much");
+	is_int(reading_run(&in, &(struct reading_job){.fn = read_too_many}, got, sizeof(got), &err),
+	       0, "a reader may ask for too much");
 	is_int(got[0], 0, "it begins with the first input");
 	is_int(got[1], 1, "the file of the first is open");
 	is_int(got[2], 1, "the next one is counted");
@@ -481,7 +483,8 @@ static void test_many_files(void)
 			write_bytes(path, &(char){(char)('a' + i % 26)}, 1);
 	}
 	c = catch_begin(stderr, STDERR_FILENO);
-	rc = reading_run(&in, count_maps, NULL, &merged, sizeof(merged), &err);
+	rc = reading_run(&in, &(struct reading_job){.fn = count_maps}, &merged, sizeof(merged),
+			 &err);
 	said = caught(&c);
 	is_int(rc, 0, "600 files are handed over");
 	ok(strstr(said, ": 200 files cannot be opened, "), "those that are missing are counted");
