@@ -3,17 +3,26 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/mman.h>
 
 #include "common/child.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/proc.h"
 #include "common/str.h"
 
 #define RELEASE_MAX  (64u << 10)
+#define RELEASES_MAX 5 /* directories up from libjvm.so */
 #define RELEASE_MS   2000
 #define SECTIONS_MAX 4096
 #define NAME_MAX_LEN 16
-#define PROGRAM_MS   2000
+
+#define BATCH	    64	 /* processes that one child looks at */
+#define LOOK_MS	    4000 /* of a batch; on an idle machine 1 ms for a JVM */
+#define HANGS_MAX   3	 /* processes that are passed over; then the rest is not looked at */
+#define MEMORY_MAX  (1ull << 30) /* maps have up to 256 MiB */
+#define SECONDS_MAX 5		 /* of a processor */
 
 /* ---- the kind of runtime ---- */
 
@@ -22,22 +31,30 @@ bool jvm_is_library(const char *path)
 	return has_suffix(path, "/libjvm.so") || has_suffix(path, "/libjvm.so (deleted)");
 }
 
-struct mapped_libs {
-	char *libjvm;
-	bool openj9;
+/* Evidence of a process's kind. A jailed child writes it, and may have been taken over. */
+struct evidence {
+	enum { LOOK_NOT_YET, LOOK_NOW, LOOK_DONE } look;
+	bool openj9, native;
+	char libjvm[PATH_MAX]; /* path of its libjvm.so; "": none */
 };
 
 static int check_map(const struct proc_map *m, void *arg)
 {
 	const char *name = strrchr(m->path, '/');
-	struct mapped_libs *f = arg;
+	struct evidence *e = arg;
 
 	if (!m->exec || !name)
 		return 0;
-	if (!f->libjvm && jvm_is_library(m->path))
-		f->libjvm = xstrdup(m->path);
-	f->openj9 |= has_prefix(name, "/libj9vm");
+	if (!e->libjvm[0] && jvm_is_library(m->path))
+		snprintf(e->libjvm, sizeof(e->libjvm), "%s", m->path);
+	e->openj9 |= has_prefix(name, "/libj9vm");
 	return 0;
+}
+
+static void read_maps(int fd, struct evidence *e)
+{
+	if (proc_each_map_in(fd, check_map, e, NULL) < 0)
+		e->libjvm[0] = '\0';
 }
 
 static bool read_at(int fd, uint64_t at, void *buf, size_t len)
@@ -66,39 +83,9 @@ bool jvm_file_has_section(int fd, const char *name)
 	return false;
 }
 
-static int check_program(void *arg, void *reply, struct err *err)
+static void read_program(int fd, struct evidence *e)
 {
-	CLEANUP(close_fd) int fd = openat(*(int *)arg, "exe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	(void)err;
-	*(bool *)reply = fd >= 0 && jvm_file_has_section(fd, ".svm_heap");
-	return 0;
-}
-
-/* Runs in a child: a file system of the container (FUSE) can block it without limit. */
-static bool is_native_image(int procfd)
-{
-	bool found = false;
-
-	return child_call(check_program, &procfd, &found, sizeof(found), PROGRAM_MS, NULL) == 0 &&
-	       found;
-}
-
-static enum runtime runtime_of(int procfd, char **ret_libjvm)
-{
-	struct mapped_libs f = {0};
-
-	*ret_libjvm = NULL;
-	if (proc_each_map(procfd, check_map, &f, NULL) < 0) {
-		free(f.libjvm);
-		return RUNTIME_NONE;
-	}
-	*ret_libjvm = f.libjvm;
-	if (f.openj9)
-		return RUNTIME_OPENJ9;
-	if (f.libjvm)
-		return RUNTIME_HOTSPOT;
-	return is_native_image(procfd) ? RUNTIME_NATIVE_IMAGE : RUNTIME_NONE;
+	e->native = jvm_file_has_section(fd, ".svm_heap");
 }
 
 const char *runtime_note(enum runtime r)
@@ -116,109 +103,266 @@ const char *runtime_note(enum runtime r)
 	return NULL;
 }
 
+/* ---- in a jail ---- */
+
+static int enter_jail(const int *keep, size_t n, struct err *err)
+{
+	const struct jail jail = {.role = JAIL_DISCOVER,
+				  .memory = MEMORY_MAX,
+				  .cpu_seconds = SECONDS_MAX,
+				  .keep = keep,
+				  .keep_count = n};
+
+	return jail_enter(&jail, err);
+}
+
+/* A look at one file of each of some processes. */
+struct look {
+	const char *file; /* of the process's directory */
+	void (*read)(int fd, struct evidence *e);
+	const int *procfds; /* -1: has ended */
+	size_t count;
+	struct evidence *all; /* memory shared with the child */
+};
+
+static int look_at(void *arg, void *reply, struct err *err)
+{
+	const struct look *l = arg;
+	int fds[BATCH];
+
+	(void)reply;
+	for (size_t i = 0; i < l->count; i++) {
+		fds[i] = -1;
+		if (l->procfds[i] < 0 || l->all[i].look == LOOK_DONE)
+			continue;
+		l->all[i].look = LOOK_NOW;
+		fds[i] = openat(l->procfds[i], l->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		l->all[i].look = LOOK_NOT_YET;
+	}
+	if (enter_jail(fds, l->count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < l->count; i++) {
+		if (fds[i] < 0)
+			continue;
+		l->all[i].look = LOOK_NOW;
+		l->read(fds[i], &l->all[i]);
+		l->all[i].look = LOOK_DONE;
+	}
+	return 0;
+}
+
+/* Passes over the process at which the child hung or crashed: a file system of a container (FUSE)
+ * can block whoever opens or reads its files without limit. */
+static void look_at_all(struct look *l, unsigned *hangs)
+{
+	while (*hangs < HANGS_MAX && child_call(look_at, l, NULL, 0, LOOK_MS, NULL) < 0) {
+		++*hangs;
+		for (size_t i = 0; i < l->count; i++)
+			if (l->all[i].look == LOOK_NOW)
+				l->all[i] = (struct evidence){.look = LOOK_DONE};
+	}
+}
+
+static bool has_library(struct evidence *e)
+{
+	e->libjvm[sizeof(e->libjvm) - 1] = '\0';
+	return e->openj9 || e->libjvm[0];
+}
+
+/* Looks at programs last and only where it must: they are files that can hang. */
+static void find_evidence(const int *procfds, size_t n, struct evidence *all, unsigned *hangs)
+{
+	struct look maps = {"maps", read_maps, procfds, n, all};
+	struct look program = {"exe", read_program, procfds, n, all};
+
+	look_at_all(&maps, hangs);
+	for (size_t i = 0; i < n; i++)
+		all[i].look = has_library(&all[i]) ? LOOK_DONE : LOOK_NOT_YET;
+	look_at_all(&program, hangs);
+}
+
+static enum runtime runtime_of(struct evidence *e)
+{
+	if (has_library(e))
+		return e->openj9 ? RUNTIME_OPENJ9 : RUNTIME_HOTSPOT;
+	return e->native ? RUNTIME_NATIVE_IMAGE : RUNTIME_NONE;
+}
+
 /* ---- the release file ---- */
 
 struct release {
 	int procfd;
-	char *libjvm; /* its path */
+	const char *libjvm; /* its path */
+};
+
+struct release_values {
+	char version[64], vendor[64];
 };
 
 /* Copies the text after `key` up to the next quotation mark. */
 static bool release_value(const char *text, const char *key, char ret[static 64])
 {
-	CLEANUP(str_fini) struct str clean = {0};
 	const char *at = strstr(text, key);
 
 	if (!at)
 		return false;
 	at += strlen(key);
-	str_add_clean(&clean, at, strcspn(at, "\"\n"));
-	snprintf(ret, 64, "%s", clean.buf ? clean.buf : "");
+	snprintf(ret, 64, "%.*s", (int)strcspn(at, "\"\n"), at);
 	return true;
 }
 
-/* Reads <java home>/release, lines of KEY="value"; libjvm is in lib/server (9 and later) or
- * jre/lib/<arch>/server (8). The file is the container's: its text is bounded, sanitised, and only
- * shown. */
-static int read_release(void *arg, void *reply, struct err *err)
+/* Opens <java home>/release: libjvm is in lib/server (9 and later) or jre/lib/<arch>/server (8). */
+static void open_releases(const struct release *r, int fds[static RELEASES_MAX])
 {
-	const struct release *r = arg;
-	struct jvm *j = reply;
-	char *home = r->libjvm;
-	CLEANUP(close_fd) int rootfd = proc_open_root(r->procfd, err);
+	CLEANUP(close_fd) int rootfd = proc_open_root(r->procfd, NULL);
+	CLEANUP(free) char *home = xstrdup(r->libjvm);
+	char *slash = home + strlen(home);
 
-	for (int up = 0; rootfd >= 0 && up < 5; up++) {
-		char *slash = strrchr(home, '/');
+	for (size_t up = 0; up < RELEASES_MAX; up++) {
 		CLEANUP(free) char *path = NULL;
-		CLEANUP(close_fd) int fd = -1;
-		CLEANUP(str_fini) struct str text = {0};
 		struct stat st;
 
-		if (!slash)
-			break;
 		*slash = '\0';
-		path = xasprintf("%s/release", home);
-		fd = fs_open_in_root(rootfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, err);
-		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-		    fs_read_all(fd, RELEASE_MAX, &text, err) < 0 || !text.buf)
+		slash = strrchr(home, '/');
+		fds[up] = -1;
+		if (!slash || rootfd < 0)
+			return;
+		path = xasprintf("%.*s/release", (int)(slash - home), home);
+		fds[up] = fs_open_in_root(rootfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, NULL);
+		if (fds[up] >= 0 && (fstat(fds[up], &st) < 0 || !S_ISREG(st.st_mode)))
+			cleanup_close_fd(&fds[up]);
+	}
+}
+
+/* Reads lines of KEY="value" from the nearest that names a version. */
+static int read_release(void *arg, void *reply, struct err *err)
+{
+	struct release_values *ret = reply;
+	int fds[RELEASES_MAX];
+
+	memset(fds, -1, sizeof(fds));
+	open_releases(arg, fds);
+	if (enter_jail(fds, ARRAY_LEN(fds), err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		CLEANUP(str_fini) struct str text = {0};
+
+		if (fds[i] < 0 || fs_read_all(fds[i], RELEASE_MAX, &text, err) < 0 || !text.buf ||
+		    !release_value(text.buf, "JAVA_VERSION=\"", ret->version))
 			continue;
-		if (!release_value(text.buf, "JAVA_VERSION=\"", j->version))
-			continue;
-		(void)release_value(text.buf, "IMPLEMENTOR=\"", j->vendor);
+		(void)release_value(text.buf, "IMPLEMENTOR=\"", ret->vendor);
 		break;
 	}
 	return 0;
 }
 
-/* `taken`: a descriptor that the JVM takes over. */
-static bool jvm_open(pid_t pid, int taken, struct jvm *ret)
-{
-	CLEANUP(free) char *libjvm = NULL;
-	CLEANUP(close_fd) int procfd = taken;
-	struct release release;
-	struct proc_status st;
-	enum runtime runtime;
+/* ---- a search ---- */
 
-	if (procfd < 0)
-		return false;
-	runtime = runtime_of(procfd, &libjvm);
-	if (runtime == RUNTIME_NONE || proc_read_status(procfd, &st, NULL) < 0)
-		return false;
-	*ret = (struct jvm){.pid = pid,
-			    .procfd = TAKE_FD(procfd),
-			    .nspid = st.nspid,
-			    .uid = st.euid,
-			    .gid = st.egid,
-			    .runtime = runtime};
-	/* In a child for the same reason. */
-	release = (struct release){ret->procfd, libjvm};
-	if (libjvm)
-		(void)!child_call(read_release, &release, ret, sizeof(*ret), RELEASE_MS, NULL);
-	return true;
+struct search {
+	struct jvms *found;
+	struct evidence *all; /* memory shared with children */
+	unsigned hangs;
+	pid_t pids[BATCH];
+	int procfds[BATCH]; /* -1: has ended */
+	size_t count;
+};
+
+/* The file is the container's: its text is bounded, sanitised, and only shown. */
+static void find_release(struct jvm *j, const char *libjvm, unsigned *hangs)
+{
+	struct release r = {j->procfd, libjvm};
+	struct release_values values = {0};
+
+	if (*hangs >= HANGS_MAX)
+		return;
+	if (child_call(read_release, &r, &values, sizeof(values), RELEASE_MS, NULL) < 0)
+		++*hangs;
+	str_clean(values.version, sizeof(values.version));
+	str_clean(values.vendor, sizeof(values.vendor));
+	memcpy(j->version, values.version, sizeof(j->version));
+	memcpy(j->vendor, values.vendor, sizeof(j->vendor));
 }
 
-static void add(struct jvms *list, pid_t pid, int procfd)
+/* Adds process number i if it runs Java, which takes its descriptor then. */
+static void add_jvm(struct search *s, size_t i)
 {
-	struct jvm j;
+	enum runtime runtime = runtime_of(&s->all[i]);
+	struct jvms *found = s->found;
+	struct proc_status st;
+	struct jvm *j;
 
-	if (!jvm_open(pid, procfd, &j))
+	if (runtime == RUNTIME_NONE || proc_read_status(s->procfds[i], &st, NULL) < 0)
 		return;
-	list->list = grow(list->list, list->count, &list->cap, sizeof(j));
-	list->list[list->count++] = j;
+	found->list = grow(found->list, found->count, &found->cap, sizeof(*j));
+	j = &found->list[found->count++];
+	*j = (struct jvm){.pid = s->pids[i],
+			  .procfd = TAKE_FD(s->procfds[i]),
+			  .nspid = st.nspid,
+			  .uid = st.euid,
+			  .gid = st.egid,
+			  .runtime = runtime};
+	if (s->all[i].libjvm[0])
+		find_release(j, s->all[i].libjvm, &s->hangs);
+}
+
+/* Looks at the processes that it has. */
+static void search_go_on(struct search *s)
+{
+	memset(s->all, 0, s->count * sizeof(*s->all));
+	find_evidence(s->procfds, s->count, s->all, &s->hangs);
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->procfds[i] >= 0)
+			add_jvm(s, i);
+		cleanup_close_fd(&s->procfds[i]);
+	}
+	s->count = 0;
+}
+
+/* procfd: becomes the search's. */
+static void search_add(struct search *s, pid_t pid, int procfd)
+{
+	s->pids[s->count] = pid;
+	s->procfds[s->count++] = procfd;
+	if (s->count == BATCH)
+		search_go_on(s);
+}
+
+static bool search_begin(struct search *s, struct jvms *ret)
+{
+	*ret = (struct jvms){0};
+	*s = (struct search){.found = ret};
+	s->all = mmap(NULL, BATCH * sizeof(*s->all), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return s->all != MAP_FAILED;
+}
+
+static void search_end(struct search *s)
+{
+	if (s->count)
+		search_go_on(s);
+	munmap(s->all, BATCH * sizeof(*s->all));
 }
 
 void jvms_find(const pid_t *pids, size_t count, struct jvms *ret)
 {
-	*ret = (struct jvms){0};
+	struct search s;
+
+	if (!search_begin(&s, ret))
+		return;
 	for (size_t i = 0; i < count; i++)
-		add(ret, pids[i], proc_open(pids[i], NULL));
+		search_add(&s, pids[i], proc_open(pids[i], NULL));
+	search_end(&s);
 }
 
 void jvms_find_among(const struct handles *p, struct jvms *ret)
 {
-	*ret = (struct jvms){0};
+	struct search s;
+
+	if (!search_begin(&s, ret))
+		return;
 	for (size_t i = 0; i < p->count; i++)
-		add(ret, p->list[i].pid, fcntl(p->list[i].procfd, F_DUPFD_CLOEXEC, 0));
+		search_add(&s, p->list[i].pid, fcntl(p->list[i].procfd, F_DUPFD_CLOEXEC, 0));
+	search_end(&s);
 }
 
 void jvms_fini(struct jvms *j)

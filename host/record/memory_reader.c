@@ -134,6 +134,7 @@ int jvm_memory_find_tables(struct jvm_memory *m, struct err *err)
 {
 	if (proc_each_map_in(m->maps, add_base, m, err) < 0)
 		return -1;
+	cleanup_close_fd(&m->maps);
 	for (size_t i = 0; i < m->base_count; i++)
 		if (hs_elf_open_jvm(&m->elf, &m->source, m->bases[i]))
 			return 0;
