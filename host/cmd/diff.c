@@ -31,6 +31,7 @@ static const struct command command = {
 
 struct diff_arguments {
 	struct compare_options compare;
+	const char *outdir;
 	char **inputs;
 	bool json;
 };
@@ -52,7 +53,7 @@ static int parse_option(int opt, struct diff_arguments *a, struct err *err)
 	case 'f':
 		return formats_parse_difference(optarg, &a->compare.formats, err);
 	case 'o':
-		a->compare.outdir = optarg;
+		a->outdir = optarg;
 		return *optarg ? 0 : err_set(err, 0, "--output: no directory given");
 	case 'b':
 		return roots_parse(optarg, &a->compare.roots, err);
@@ -74,7 +75,7 @@ static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *
 		{"json", no_argument, NULL, 'j'},	  {"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},	  {0},
 	};
-	struct diff_arguments a = {.compare = {.roots = ROOT_THREAD, .rows = 20, .outdir = "."}};
+	struct diff_arguments a = {.compare = {.roots = ROOT_THREAD, .rows = 20}, .outdir = "."};
 	int opt;
 
 	if (formats_parse_difference("svg,html", &a.compare.formats, err) < 0)
@@ -91,12 +92,15 @@ static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *
 	return 0;
 }
 
-static int run(const struct diff_arguments *a, struct err *err)
+static int run(struct diff_arguments *a, struct err *err)
 {
+	CLEANUP(outdir_close) struct outdir out = {0};
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	CLEANUP(free) struct compare_result *result = xcalloc(1, sizeof(*result));
 
+	a->compare.outdir = &out;
 	if (inputs_add(&in, a->inputs[0], err) < 0 || inputs_add(&in, a->inputs[1], err) < 0 ||
+	    outdir_open(a->outdir, 0755, &out, err) < 0 ||
 	    compare(&in, &a->compare, result, err) < 0)
 		return -1;
 	if (a->json)

@@ -98,8 +98,9 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	uint64_t began = clock_ms();
+	CLEANUP(outdir_close) struct outdir out = {0};
 	struct render_result result;
-	struct summary summary = {.formats = &a->formats, .outdir = a->outdir, .result = &result};
+	struct summary summary = {.formats = &a->formats, .result = &result};
 
 	for (size_t i = 0; i < a->count; i++)
 		if ((!strcmp(a->inputs[i], "-") ? add_from_stdin(&in, err)
@@ -108,8 +109,10 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 	if (formats_check(&a->formats, &in, err) < 0)
 		return EXIT_USAGE;
 	log_progress("merging %zu recordings", in.count);
-	if (render(&in, a->roots, &a->formats, a->outdir, &result, err) < 0)
+	if (outdir_open(a->outdir, 0755, &out, err) < 0 ||
+	    render(&in, a->roots, &a->formats, &out, &result, err) < 0)
 		return EXIT_FAILED;
+	summary.outdir = out.path;
 	log_progress("%s", "");
 	summary.post_ms = clock_ms() - began;
 	if (a->json)

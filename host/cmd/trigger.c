@@ -47,13 +47,11 @@ static void summaries_end(const struct summaries *s)
 }
 
 /* Runs after the graphs are written: they stay if it fails. */
-static int push_profile(const struct session *s, const char *outdir, const struct options *o,
-			struct err *err)
+static int push_profile(const struct session *s, const struct outdir *outdir,
+			const struct options *o, struct err *err)
 {
-	CLEANUP(free) char *path = xasprintf("%s/%s", outdir, formats_file(PUSH_FORMAT));
-
 	log_progress("pushing to %s", o->push);
-	if (push(o->push, s, path, err) < 0)
+	if (push(o->push, s, outdir->fd, formats_file(PUSH_FORMAT), err) < 0)
 		return -1;
 	log_progress("%s", "");
 	return 0;
@@ -61,13 +59,13 @@ static int push_profile(const struct session *s, const char *outdir, const struc
 
 /* Draws one session, prints its summary, and sends its profile. *ret_drawn is set also where the
  * latter fails. */
-static int draw(const struct session *s, const char *outdir, const struct options *o,
+static int draw(const struct session *s, const struct outdir *outdir, const struct options *o,
 		uint64_t ended, struct summaries *list, bool *ret_drawn, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	struct render_result result;
 	struct summary summary = {
-		.session = s, .formats = &o->formats, .outdir = outdir, .result = &result};
+		.session = s, .formats = &o->formats, .outdir = outdir->path, .result = &result};
 
 	inputs_add_session(&in, s);
 	if (render(&in, ROOT_THREAD, &o->formats, outdir, &result, err) < 0)
@@ -100,7 +98,8 @@ static int draw_task(const struct target *t, void *arg, struct worker_product *r
 	ret->fd = memfd_create("summary", MFD_CLOEXEC);
 	if (ret->fd < 0 || dup2(ret->fd, STDOUT_FILENO) < 0)
 		return err_set(err, errno, "memory for a summary");
-	rc = draw(&t->session, t->outdir, arg, t->ended, &one, &drawn, err);
+	rc = draw(&t->session, &t->outdir, arg, t->ended, &one, &drawn, err);
+	outdir_give_tree(&t->outdir, t->session.dirfd);
 	ret->data[0] = drawn;
 	return rc;
 }
@@ -133,7 +132,7 @@ static enum exit_status show(const struct record_run *r, const struct worker *w,
 			log_error("%s", w->failed.msg);
 		else if (!w->settled)
 			log_error("%s; the recording is kept: dfg-trigger --replay %s/session",
-				  w->failed.msg, w->outdir);
+				  w->failed.msg, w->outdir.path);
 		return EXIT_FAILED;
 	}
 	if (!lacks_jvm(r, w))
@@ -195,15 +194,18 @@ static enum exit_status trigger(struct options *o)
 /* ---- replay ---- */
 
 /* By default next to the session, where its first graphs are. */
-static char *replay_directory(const struct session *s, const struct options *o)
+static int open_replayed(const struct session *s, const struct options *o, struct outdir *ret,
+			 struct err *err)
 {
-	return o->record.output ? xstrdup(o->record.output) : xasprintf("%s/..", s->dir);
+	CLEANUP(free) char *above = xasprintf("%s/..", s->dir);
+
+	return outdir_open(o->record.output ? o->record.output : above, 0755, ret, err);
 }
 
 static int replay_one(const char *dir, const struct options *o, struct summaries *list,
 		      struct err *err)
 {
-	CLEANUP(free) char *outdir = NULL;
+	CLEANUP(outdir_close) struct outdir outdir = {0};
 	uint64_t began = clock_ms();
 	struct session s;
 	bool drawn;
@@ -211,9 +213,10 @@ static int replay_one(const char *dir, const struct options *o, struct summaries
 
 	if (session_open(dir, &s, err) < 0)
 		return -1;
-	outdir = replay_directory(&s, o);
+	rc = open_replayed(&s, o, &outdir, err);
 	log_progress("drawing");
-	rc = draw(&s, outdir, o, began, list, &drawn, err);
+	if (rc == 0)
+		rc = draw(&s, &outdir, o, began, list, &drawn, err);
 	session_fini(&s);
 	return rc;
 }

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/proc.h"
 
+#define DATA	      "perf.data"
 #define DISABLE_MS    2000
 #define BEGIN_POLL_MS 2
 #define LOG_MAX	      (256u << 10)
@@ -109,27 +110,36 @@ unsigned perf_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds)
 
 /* Returns the bytes that the recording may take of the disk, where snapshots, libraries and
  * pictures need room, too; 0: unknown. */
-static uint64_t room_for(const char *dir)
+static uint64_t room_for(int dirfd)
 {
 	struct statvfs fs;
 	uint64_t bytes;
 
-	if (statvfs(dir, &fs) < 0)
+	if (fstatvfs(dirfd, &fs) < 0)
 		return 0;
 	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	return bytes > 2 * OTHERS_BYTES ? bytes - OTHERS_BYTES : bytes / 2;
 }
 
-static char *data_path(const struct perf *p)
+/* perf opens by name, and follows links. It gets the names of our descriptors: of the file, where
+ * there is one only, so that nobody who can write to the directory leads it elsewhere. */
+static int open_data(struct perf *p, bool windows, struct err *err)
 {
-	return xasprintf("%s/perf.data", p->dir);
+	if (windows) {
+		p->path = xasprintf("/proc/%d/fd/%d/" DATA, (int)getpid(), p->dirfd);
+		return 0;
+	}
+	p->data = fs_create(p->dirfd, DATA, 0600, err);
+	if (p->data < 0)
+		return -1;
+	p->path = xasprintf("/proc/%d/fd/%d", (int)getpid(), p->data);
+	return 0;
 }
 
 /* Starts perf with its output in the log; `control`: a socket for its stdin, or -1. */
 static int start(const struct perf_config *c, struct perf *p, const char *pids, int control,
 		 int log, struct err *err)
 {
-	CLEANUP(free) char *data = data_path(p);
 	CLEANUP(free) char *freq = xasprintf("%u", c->frequency);
 	CLEANUP(free) char *bytes = xasprintf("dwarf,%u", c->stack_bytes);
 	CLEANUP(free)
@@ -147,7 +157,7 @@ static int start(const struct perf_config *c, struct perf *p, const char *pids, 
 				"-k",
 				"mono",
 				"-o",
-				data,
+				p->path,
 				NO_BPF_EVENT};
 	size_t n = 14;
 
@@ -174,10 +184,9 @@ static int start(const struct perf_config *c, struct perf *p, const char *pids, 
 /* Bytes of perf.data, 0 where there is none. */
 static uint64_t data_size(const struct perf *p)
 {
-	CLEANUP(free) char *data = data_path(p);
 	struct stat st;
 
-	return stat(data, &st) == 0 ? (uint64_t)st.st_size : 0;
+	return fstatat(p->dirfd, DATA, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 /* An older perf only shows that it is about to enable them: by the head of its file. */
@@ -196,9 +205,8 @@ static void wait_for_begin(const struct perf_config *c, struct perf *p)
 }
 
 /* Reads perf's first message that is not its progress from its log. */
-static void read_message(const char *dir, struct str *ret)
+static void read_message(int dirfd, struct str *ret)
 {
-	CLEANUP(close_fd) int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(str_fini) struct str text = {0};
 	char *save = NULL;
 	struct err err;
@@ -230,12 +238,12 @@ static int start_and_wait(const struct perf_config *c, struct perf *p, const cha
 		return -1;
 	close(TAKE_FD(perfs));
 	wait_for_begin(c, p);
-	read_message(p->dir, &message);
+	read_message(p->dirfd, &message);
 	if (!message.buf || !strstr(message.buf, "unknown option `control"))
 		return 0;
 	cleanup_close_fd(&p->control);
 	child_stop(&p->child);
-	if (ftruncate(log, 0) < 0)
+	if (ftruncate(log, 0) < 0 || ftruncate(p->data, 0) < 0)
 		return err_set(err, errno, "empty perf.log");
 	if (start(c, p, pids, -1, log, err) < 0)
 		return -1;
@@ -245,20 +253,22 @@ static int start_and_wait(const struct perf_config *c, struct perf *p, const cha
 
 int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 {
-	CLEANUP(free) char *logname = xasprintf("%s/perf.log", c->dir);
-	CLEANUP(close_fd) int log = open(logname, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CLEANUP(close_fd) int log = fs_create(c->dirfd, "perf.log", 0600, err);
 	CLEANUP(str_fini) struct str pids = {0};
-	struct perf p = {.control = -1, .whole_machine = c->whole_machine};
+	struct perf p = {.control = -1, .data = -1, .whole_machine = c->whole_machine};
 
 	if (log < 0)
-		return err_set(err, errno, "create %s", logname);
+		return -1;
 	if (c->count == 0)
 		return err_set(err, ESRCH, "nothing to record: no process is left");
 	for (size_t i = 0; i < c->count; i++)
 		str_addf(&pids, "%s%d", i ? "," : "", (int)c->pids[i]);
-	p.max_bytes = c->windows ? 0 : room_for(c->dir) / (c->is_split ? 2 : 1);
-	p.dir = xstrdup(c->dir);
-	if ((c->windows ? start(c, &p, pids.buf, -1, log, err)
+	p.max_bytes = c->windows ? 0 : room_for(c->dirfd) / (c->is_split ? 2 : 1);
+	p.dirfd = fcntl(c->dirfd, F_DUPFD_CLOEXEC, 0);
+	if (p.dirfd < 0)
+		return err_set(err, errno, "copy a descriptor");
+	if (open_data(&p, c->windows, err) < 0 ||
+	    (c->windows ? start(c, &p, pids.buf, -1, log, err)
 			: start_and_wait(c, &p, pids.buf, log, err)) < 0) {
 		perf_abort(&p);
 		return -1;
@@ -282,9 +292,12 @@ bool perf_is_full(const struct perf *p)
 void perf_abort(struct perf *p)
 {
 	child_stop(&p->child);
-	if (p->dir) /* it was started */
-		cleanup_close_fd(&p->control);
-	free(TAKE_PTR(p->dir));
+	if (!p->path) /* it was not started */
+		return;
+	cleanup_close_fd(&p->control);
+	cleanup_close_fd(&p->data);
+	cleanup_close_fd(&p->dirfd);
+	free(TAKE_PTR(p->path));
 }
 
 /* Has perf disable its events, and waits until it has. */
@@ -328,15 +341,15 @@ void perf_switch(struct perf *p)
 }
 
 /* perf renames a whole window to perf.data.<time>, year first. */
-static char *oldest_window(const char *dir)
+static char *oldest_window(int dirfd)
 {
-	DIR *d = opendir(dir);
+	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
 	char *oldest = NULL;
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		if (!has_prefix(e->d_name, "perf.data.") ||
-		    (oldest && strcmp(oldest, e->d_name) < 0))
+		if (!has_prefix(e->d_name, DATA ".") || (oldest && strcmp(oldest, e->d_name) < 0))
 			continue;
 		free(oldest);
 		oldest = xstrdup(e->d_name);
@@ -346,14 +359,14 @@ static char *oldest_window(const char *dir)
 	return oldest;
 }
 
-int perf_next_window(struct perf *p, const char *path, struct err *err)
+int perf_next_window(struct perf *p, int dirfd, struct err *err)
 {
-	CLEANUP(free) char *name = oldest_window(p->dir);
-	CLEANUP(free) char *from = name ? xasprintf("%s/%s", p->dir, name) : NULL;
+	CLEANUP(free) char *name = oldest_window(p->dirfd);
 
 	if (!name)
 		return 0;
-	return rename(from, path) == 0 ? 1 : err_set(err, errno, "rename %s", from);
+	return renameat(p->dirfd, name, dirfd, DATA) == 0 ? 1
+							  : err_set(err, errno, "rename %s", name);
 }
 
 int perf_stop(struct perf *p, uint64_t deadline, struct err *err)
@@ -366,7 +379,7 @@ int perf_stop(struct perf *p, uint64_t deadline, struct err *err)
 	child_stop(&p->child);
 	if (data_size(p) > 0)
 		return 0;
-	read_message(p->dir, &message);
+	read_message(p->dirfd, &message);
 	return err_set(err, 0, "perf recorded nothing: %s",
 		       message.buf ? message.buf : "it gave no reason");
 }

@@ -42,7 +42,7 @@ bool perf_needs_whole_machine(const pid_t *pids, size_t count);
 
 struct perf_config {
 	const char *program; /* NULL: the system's */
-	const char *dir;     /* perf.data and perf.log are made in it */
+	int dirfd;	     /* perf.data and perf.log are made in it */
 	unsigned frequency;
 	unsigned stack_bytes; /* copied with each sample, with the registers; 0: frame pointers */
 	const pid_t *pids;
@@ -61,7 +61,9 @@ struct perf {
 	uint64_t max_bytes; /* room on the disk; 0: unknown, or in windows */
 	bool ended;	    /* perf got the signal to end */
 	bool whole_machine;
-	char *dir;
+	int dirfd;
+	int data;   /* perf.data; -1: windows */
+	char *path; /* of the recording, for perf */
 };
 
 /* Returns once perf has enabled its events, or has ended, in windows at once. perf opens an event
@@ -89,8 +91,8 @@ MUST_CHECK int perf_stop(struct perf *p, uint64_t deadline, struct err *err);
  * the last one: repeat it after some time. */
 void perf_switch(struct perf *p);
 
-/* Renames the oldest whole window to `path`, replacing it. 1, 0 when there is none, -1. */
-MUST_CHECK int perf_next_window(struct perf *p, const char *path, struct err *err);
+/* Moves the oldest whole window into a directory, as its perf.data. 1, 0 when there is none, -1. */
+MUST_CHECK int perf_next_window(struct perf *p, int dirfd, struct err *err);
 
 /* Kills perf if it still runs, and frees what perf_start made. */
 void perf_abort(struct perf *p);

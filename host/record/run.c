@@ -63,8 +63,8 @@ static struct worker *next_alive(const struct record_run *r, size_t i)
  */
 static void remove_rest(const struct record_run *r, const struct worker *w)
 {
-	if (w->outdir)
-		target_discard_results(w->outdir);
+	if (w->outdir.path)
+		target_discard_results(&w->outdir);
 	agent_share_sweep(r->config.root, w->container.id);
 }
 
@@ -205,13 +205,10 @@ static int prepare(struct record_run *r, struct err *err)
 	for (struct worker *w = r->workers; (w = next_alive(r, (size_t)(w - r->workers))); w++) {
 		struct err why;
 
-		w->outdir = target_make_results(&w->container, &r->config, below, &why);
-		if (!w->outdir) {
+		if (target_make_results(&w->container, &r->config, below, &w->outdir, &why) < 0)
 			worker_fail(w, &why);
-			continue;
-		}
-		snprintf(o.outdir, sizeof(o.outdir), "%s", w->outdir);
-		worker_order(w, &o, o.deadline + REPLY_MS);
+		else
+			worker_order(w, &o, o.deadline + REPLY_MS);
 	}
 	log_progress("reading the JVMs");
 	workers_wait(r->workers, r->count, 0, r->config.stop);
@@ -261,14 +258,30 @@ static bool needs_split(const struct record_run *r)
 	return r->perf.whole_machine || r->count > 1 || (r->count && r->workers[0].process_ended);
 }
 
-/* Starts perf: in the only session, else in a temporary directory, where it is split. */
+/* Opens the directory of the recording, before it is split, of all. */
+static int open_whole(struct record_run *r, struct err *err)
+{
+	if (!r->dir && temp_dir_make(r->config.root, &r->temp, err) < 0)
+		return -1;
+	r->whole = open(r->dir ? r->dir : r->temp.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return r->whole < 0 ? err_set(err, errno, "open a temporary directory") : 0;
+}
+
+/* The directory of perf.data as perf has written it: the only session, or that of all. */
+static int recording_dirfd(const struct record_run *r)
+{
+	return r->whole >= 0 ? r->whole : next_alive(r, 0)->sessionfd;
+}
+
+/* Starts perf: in the directory of the recording, but where it writes windows in one of its own. */
 static int start_perf(struct record_run *r, struct err *err)
 {
+	CLEANUP(free) char *path = xasprintf("%s/perf", r->dir ? r->dir : "");
+	CLEANUP(outdir_close) struct outdir dir = {0};
 	struct perf_config pc = {.program = r->config.perf,
 				 .frequency = r->config.frequency,
 				 .windows = r->dir != NULL,
 				 .stop = r->config.stop};
-	CLEANUP(free) char *dir = NULL;
 
 	collect_pids(r);
 	r->stack_bytes = pc.stack_bytes = choose_stack_bytes(r);
@@ -277,15 +290,10 @@ static int start_perf(struct record_run *r, struct err *err)
 	pc.whole_machine = perf_needs_whole_machine(r->pids, r->pid_count);
 	pc.begin_deadline = r->deadline - END_MS - SPLIT_MS;
 	pc.is_split = pc.whole_machine || r->count > 1;
-	if (r->dir)
-		dir = xasprintf("%s/perf", r->dir);
-	else if (!pc.is_split)
-		dir = xasprintf("%s/session", next_alive(r, 0)->outdir);
-	if (r->dir && mkdir(dir, 0700) < 0)
-		return err_set(err, errno, "make %s", dir);
-	if (!dir && temp_dir_make(r->config.root, &r->temp, err) < 0)
+	if ((pc.is_split && open_whole(r, err) < 0) ||
+	    (r->dir && outdir_open(path, 0700, &dir, err) < 0))
 		return -1;
-	pc.dir = dir ? dir : r->temp.dir;
+	pc.dirfd = r->dir ? dir.fd : recording_dirfd(r);
 	return perf_start(&pc, &r->perf, err);
 }
 
@@ -349,14 +357,14 @@ static int add_part(struct split_job *j, const struct worker *w, struct err *err
 }
 
 /* Splits the recording in a process without privileges: each session gets what is its own. */
-static int split_recording(const struct record_run *r, const char *from, struct err *err)
+static int split_recording(const struct record_run *r, struct err *err)
 {
 	struct split_job j = {.parts = xcalloc(r->count, sizeof(*j.parts))};
-	const int left = deadline_ms_left(r->deadline);
+	const int left = deadline_ms_left(r->deadline), dirfd = recording_dirfd(r);
 	int rc = 0;
 
 	log_progress("splitting the recording by its processes");
-	j.from = open(from, O_RDONLY | O_CLOEXEC);
+	j.from = openat(dirfd, "perf.data", O_RDONLY | O_CLOEXEC);
 	if (j.from < 0)
 		rc = err_set(err, errno, "open the recording");
 	for (struct worker *w = r->workers; (w = next_alive(r, (size_t)(w - r->workers))); w++)
@@ -364,7 +372,7 @@ static int split_recording(const struct record_run *r, const char *from, struct 
 			rc = add_part(&j, w, err);
 	if (rc == 0)
 		rc = child_call(split_confined, &j, NULL, 0, left, err);
-	unlink(from); /* also where it has the name that its only part gets */
+	unlinkat(dirfd, "perf.data", 0); /* also where its only part gets this name */
 	for (struct worker *w = r->workers; (w = next_alive(r, (size_t)(w - r->workers))); w++)
 		if (rc == 0 && renameat(w->sessionfd, PART, w->sessionfd, "perf.data") < 0)
 			rc = err_set(err, errno, "rename a part of the recording");
@@ -379,7 +387,8 @@ static void log_early_end(const struct record_run *r)
 {
 	if (perf_is_full(&r->perf))
 		log_warn("the recording ended after %llu s: the disk of %s is full",
-			 (unsigned long long)(clock_us() - r->began_us) / 1000000, r->perf.dir);
+			 (unsigned long long)(clock_us() - r->began_us) / 1000000,
+			 r->whole >= 0 ? r->temp.dir : r->workers[0].outdir.path);
 	else
 		log_info("the recording ended early: no process is left, or perf failed");
 }
@@ -405,7 +414,6 @@ static void wait_for_end(struct record_run *r)
 
 int record_finish(struct record_run *r, struct err *err)
 {
-	CLEANUP(free) char *from = xasprintf("%s/perf.data", r->perf.dir);
 	struct worker_order o = {.command = WORKER_END, .stack_bytes = r->stack_bytes};
 	uint64_t end;
 
@@ -426,7 +434,7 @@ int record_finish(struct record_run *r, struct err *err)
 	workers_wait(r->workers, r->count, 0, r->config.stop);
 	if (settle(r, err) < 0)
 		return -1;
-	return needs_split(r) ? split_recording(r, from, err) : 0;
+	return needs_split(r) ? split_recording(r, err) : 0;
 }
 
 /* ---- tasks ---- */
@@ -465,22 +473,14 @@ void record_each(struct record_run *r, worker_task *task, void *arg, int ms)
 
 /* ---- windows ---- */
 
-/* Where the next window is put: into the only session, or beside perf's files to be split. */
-static char *window_path(const struct record_run *r)
-{
-	return needs_split(r) ? xasprintf("%s/window", r->dir)
-			      : xasprintf("%s/session/perf.data", r->workers[0].outdir);
-}
-
 /* Waits until perf goes on in a new file. 1, 0 when there is no further window, -1. */
 static int switch_file(struct record_run *r, int ms, struct err *err)
 {
-	CLEANUP(free) char *path = window_path(r);
 	uint64_t now = clock_ms(), deadline = now + (uint64_t)ms, again = now;
 
 	for (; now < deadline && !is_stopped(r); now = clock_ms()) {
 		bool ended = perf_wait(&r->perf, 0);
-		int rc = perf_next_window(&r->perf, path, err);
+		int rc = perf_next_window(&r->perf, recording_dirfd(r), err);
 
 		if (rc != 0 || ended)
 			return rc;
@@ -520,7 +520,6 @@ int record_last_window(struct record_run *r, struct err *err)
 	int rc = any_is_left(r) ? switch_file(r, SWITCH_MS, err) : 0;
 	uint64_t now = clock_us();
 	struct worker_order o = {.command = WORKER_WINDOW, .stack_bytes = r->stack_bytes};
-	CLEANUP(free) char *path = window_path(r);
 
 	if (rc <= 0)
 		return rc;
@@ -530,7 +529,7 @@ int record_last_window(struct record_run *r, struct err *err)
 	if (order_all(r, &o, deadline_after(WINDOW_MS), err) < 0)
 		return -1;
 	r->deadline = deadline_after(WINDOW_MS);
-	return needs_split(r) && split_recording(r, path, err) < 0 ? -1 : 1;
+	return needs_split(r) && split_recording(r, err) < 0 ? -1 : 1;
 }
 
 int record_window(struct record_run *r, struct err *err)
@@ -620,7 +619,8 @@ static int begin(struct record_run *r, struct err *err)
 enum record_result record_start(const struct record_config *c, struct record_run *ret,
 				struct err *err)
 {
-	struct record_run r = {.config = *c, .deadline = deadline_after(RECORD_SLACK_MS)};
+	struct record_run r = {
+		.config = *c, .deadline = deadline_after(RECORD_SLACK_MS), .whole = -1};
 	enum record_result result = RECORD_FAILED;
 
 	if (make_directory(&r, err) == 0)
@@ -641,11 +641,12 @@ void record_fini(struct record_run *r)
 	perf_abort(&r->perf);
 	for (size_t i = 0; i < r->count; i++)
 		worker_fini(&r->workers[i]);
+	cleanup_close_fd(&r->whole);
 	temp_dir_remove(&r->temp);
 	free(r->workers);
 	free(r->pids);
 	free(r->dir);
-	*r = (struct record_run){0};
+	*r = (struct record_run){.whole = -1};
 }
 
 void record_discard(struct record_run *r)

@@ -34,7 +34,8 @@ struct record_run {
 	/* The rest is private. */
 	struct perf perf;
 	char *dir;	      /* config.window_dir */
-	struct temp_dir temp; /* for a recording that is going to be split */
+	struct temp_dir temp; /* of a recording that is going to be split, not in windows */
+	int whole;	      /* the directory of such a recording, or -1 */
 	pid_t *pids;	      /* those that perf began with */
 	size_t pid_count;
 	unsigned stack_bytes;

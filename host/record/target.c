@@ -23,7 +23,7 @@ void target_fini(struct target *t)
 	container_fini(&t->container);
 	jvms_fini(&t->jvms);
 	handles_fini(&t->processes);
-	free(t->outdir);
+	outdir_close(&t->outdir);
 	free(t->pollers);
 	if (t->has_session)
 		session_fini(&t->session);
@@ -127,54 +127,29 @@ static char *timestamp(bool for_name)
 	return xstrdup(text);
 }
 
-/* Makes <parent>/<time>, or <time>-2, -3 … when two runs begin in the same second. */
-static char *new_directory(const char *parent, struct err *err)
+int target_new_graphs(const struct record_config *c, const char *id, struct outdir *ret,
+		      struct err *err)
 {
-	CLEANUP(close_fd) int parentfd = fs_make_dirs(parent, 0700, err);
+	CLEANUP(free)
+	char *usual = xasprintf("%s/" DFG_CONTAINERS "/%s/" DFG_GRAPHS_DIR, c->root, id);
+	CLEANUP(outdir_close) struct outdir parent = {0};
 	CLEANUP(free) char *stamp = timestamp(true);
+	int rc = -1;
 
-	if (parentfd < 0)
-		return NULL;
+	if (outdir_open(c->output ? c->output : usual, c->output ? 0755 : 0700, &parent, err) < 0)
+		return -1;
+	/* <time>, or <time>-2, -3 … when several runs begin in the same second. */
 	for (int i = 1; i < 100; i++) {
 		CLEANUP(free)
 		char *name = i == 1 ? xstrdup(stamp) : xasprintf("%s-%d", stamp, i);
 
-		if (mkdirat(parentfd, name, 0700) == 0)
-			return xasprintf("%s/%s", parent, name);
-		if (errno != EEXIST) {
-			err_set(err, errno, "make %s/%s", parent, name);
-			return NULL;
-		}
+		rc = outdir_make(&parent, name, ret, err);
+		if (rc == 0 || err->code != EEXIST)
+			break;
 	}
-	err_set(err, EEXIST, "make %s/%s", parent, stamp);
-	return NULL;
-}
-
-/* Makes `path`, or a directory below it. It is the user's own path: its links are followed. */
-static char *given_directory(const char *path, const char *below, struct err *err)
-{
-	CLEANUP(free) char *dir = below ? xasprintf("%s/%s", path, below) : xstrdup(path);
-	char *absolute;
-
-	if ((mkdir(path, 0755) < 0 && errno != EEXIST) ||
-	    (below && mkdir(dir, 0755) < 0 && errno != EEXIST)) {
-		err_set(err, errno, "make %s", dir);
-		return NULL;
-	}
-	absolute = realpath(dir, NULL);
-	if (!absolute)
-		err_set(err, errno, "find %s", dir);
-	return absolute;
-}
-
-char *target_new_graphs(const struct record_config *c, const char *id, struct err *err)
-{
-	CLEANUP(free)
-	char *parent = c->output
-			       ? given_directory(c->output, NULL, err)
-			       : xasprintf("%s/" DFG_CONTAINERS "/%s/" DFG_GRAPHS_DIR, c->root, id);
-
-	return parent ? new_directory(parent, err) : NULL;
+	if (rc == 0)
+		outdir_give(&parent, ret->fd);
+	return rc;
 }
 
 /* Links <root>/by-name/<name> to the container's directory, for people who use `ls`. */
@@ -207,12 +182,10 @@ static void set_container(struct session *s, const struct container *c)
 
 int target_prepare(struct target *t, const struct record_config *c, struct err *err)
 {
-	CLEANUP(free) char *dir = xasprintf("%s/session", t->outdir);
-
-	if (session_create(dir, &t->session, err) < 0) {
+	if (session_create(&t->outdir, "session", &t->session, err) < 0) {
 		if (err->code == EEXIST)
 			err_wrap(err, "there is a session in %s already; give another --output",
-				 t->outdir);
+				 t->outdir.path);
 		return -1;
 	}
 	t->has_session = true;
@@ -222,23 +195,27 @@ int target_prepare(struct target *t, const struct record_config *c, struct err *
 	return 0;
 }
 
-char *target_make_results(const struct container *container, const struct record_config *c,
-			  bool below, struct err *err)
+int target_make_results(const struct container *container, const struct record_config *c,
+			bool below, struct outdir *ret, struct err *err)
 {
 	CLEANUP(free) char *name = container_file_name(container);
-	char *dir;
+	CLEANUP(free) char *given = NULL;
 
-	if (c->output)
-		return given_directory(c->output, below ? name : NULL, err);
-	dir = target_new_graphs(c, container->id, err);
+	if (c->output) {
+		given = xasprintf("%s%s%s", c->output, below ? "/" : "", below ? name : "");
+		return outdir_open(given, 0755, ret, err);
+	}
+	if (target_new_graphs(c, container->id, ret, err) < 0)
+		return -1;
 	link_name(c->root, container);
-	return dir;
+	return 0;
 }
 
-void target_discard_results(const char *outdir)
+void target_discard_results(const struct outdir *outdir)
 {
-	CLEANUP(close_fd) int dirfd = open(outdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(close_fd) int above = -1;
 
-	fs_remove_tree(dirfd, "session");
-	rmdir(outdir); /* fails if it holds anything else */
+	fs_remove_tree(outdir->fd, "session");
+	above = openat(outdir->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	unlinkat(above, strrchr(outdir->path, '/') + 1, AT_REMOVEDIR); /* where it is empty */
 }

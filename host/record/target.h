@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/err.h"
+#include "common/outdir.h"
 #include "discover/container.h"
 #include "discover/handle.h"
 #include "discover/jvm.h"
@@ -19,7 +20,7 @@ struct target {
 	struct container container;
 	struct handles processes;
 	struct jvms jvms;
-	char *outdir; /* of the graphs */
+	struct outdir outdir; /* of the graphs */
 	struct session session;
 	bool has_session;
 	uint64_t ended;		/* clock_ms() at the end of the recording */
@@ -53,19 +54,18 @@ bool target_keeps_fp(const struct target *t);
 
 /* ---- results ---- */
 
-/* Makes the directory of a container's results and returns its path, owned by the caller, or NULL:
- * the configured output directory, with `below` one in it that is named after the container, else a
- * new one next to the container's other results. */
-char *target_make_results(const struct container *container, const struct record_config *c,
-			  bool below, struct err *err);
+/* Makes the directory of a container's results: the configured output directory, with `below` one
+ * in it that is named after the container, else a new one next to the container's other results. */
+MUST_CHECK int target_make_results(const struct container *container, const struct record_config *c,
+				   bool below, struct outdir *ret, struct err *err);
 
 /* Makes a directory, named after the time, for graphs of the container with that id: in the
- * configured output directory, or next to its other results. Returns its path, owned by the caller,
- * or NULL. */
-char *target_new_graphs(const struct record_config *c, const char *id, struct err *err);
+ * configured output directory, or next to its other results. */
+MUST_CHECK int target_new_graphs(const struct record_config *c, const char *id, struct outdir *ret,
+				 struct err *err);
 
 /* Removes the session in the directory of the results, and the directory if nothing else is in it.
  */
-void target_discard_results(const char *outdir);
+void target_discard_results(const struct outdir *outdir);
 
 #endif

@@ -112,7 +112,6 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 
 static int prepare(struct work *w, const struct worker_order *o, struct err *err)
 {
-	w->target.outdir = xstrdup(o->outdir);
 	if (target_prepare(&w->target, &w->config, err) < 0)
 		return -1;
 	return pollers_start(&w->target, &w->config, o->deadline, err);
@@ -197,6 +196,7 @@ static int serve(void *arg)
 	struct worker_order o;
 	struct work *w = arg;
 	struct err err;
+	int outdir = -1;
 	size_t n;
 
 	confine_files((int[]){0, 1, 2, w->socket}, 4); /* those of other workers, too */
@@ -204,9 +204,14 @@ static int serve(void *arg)
 	sigaction(SIGTERM, &act, NULL);
 	signal(SIGHUP, SIG_IGN);
 	w->config.stop = &interrupted;
-	while (receive_message(w->socket, &o, sizeof(o), NULL, &n) && answer(w, &o) == 0)
+	while (receive_message(w->socket, &o, sizeof(o), &outdir, &n)) {
+		if (n)
+			w->target.outdir = (struct outdir){outdir, xstrdup(o.outdir)};
+		if (answer(w, &o) < 0)
+			break;
 		if (o.command == WORKER_COPY && target_copy_files(&w->target, &err) < 0)
 			log_warn("%s: %s", w->target.container.label, err.msg);
+	}
 	pollers_abort(&w->target, w->config.root);
 	target_fini(&w->target);
 	return 0;
@@ -269,13 +274,17 @@ void worker_fail(struct worker *w, const struct err *why)
 
 void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadline)
 {
+	struct worker_order order = *o;
 	struct err err;
 
 	if (worker_has_failed(w))
 		return;
+	if (w->outdir.path)
+		snprintf(order.outdir, sizeof(order.outdir), "%s", w->outdir.path);
 	cleanup_close_fd(&w->product.fd);
 	w->deadline = deadline;
-	w->busy = send_message(w->socket, o, sizeof(*o), NULL, 0) == 0;
+	w->busy = send_message(w->socket, &order, sizeof(order), &w->outdir.fd,
+			       o->command == WORKER_PREPARE) == 0;
 	if (w->busy)
 		return;
 	err_set(&err, errno, "ask its worker");
@@ -403,7 +412,7 @@ void worker_fini(struct worker *w)
 	cleanup_close_fd(&w->sessionfd);
 	cleanup_close_fd(&w->product.fd);
 	container_fini(&w->container);
-	free(w->outdir);
+	outdir_close(&w->outdir);
 	free(w->pids);
 	*w = (struct worker){.socket = -1, .sessionfd = -1, .product = {.fd = -1}};
 }

@@ -16,6 +16,7 @@
 #include "common/child.h"
 #include "common/control_group.h"
 #include "common/err.h"
+#include "common/outdir.h"
 #include "record/config.h"
 #include "record/target.h"
 
@@ -34,7 +35,7 @@ typedef int worker_task(const struct target *t, void *arg, struct worker_product
 
 enum worker_command {
 	WORKER_LOOK,	/* finds processes and JVMs */
-	WORKER_PREPARE, /* makes the session, starts the pollers */
+	WORKER_PREPARE, /* makes the session in outdir, starts the pollers */
 	WORKER_COPY,	/* forgets processes that have ended and replies, then copies files */
 	WORKER_WINDOW,	/* of a recording in windows: takes snapshots, writes the session */
 	WORKER_END,	/* takes the last snapshots, writes the session */
@@ -47,15 +48,15 @@ struct worker_order {
 	uint64_t us;	   /* recorded */
 	uint64_t ended;	   /* clock_ms() at the end of the recording */
 	unsigned stack_bytes;
-	char outdir[4096];
+	char outdir[4096]; /* its path; set by worker_order */
 	worker_task *task;
 	void *arg;
 };
 
 struct worker {
 	struct container container;
-	size_t name;  /* index of the name that stands for it */
-	char *outdir; /* of the results, once they have a directory */
+	size_t name;	      /* index of the name that stands for it */
+	struct outdir outdir; /* of the results, once they have a directory */
 	struct child child;
 	struct control_group group;
 	int socket;

@@ -203,7 +203,7 @@ void compare_print(const struct inputs *in, const struct compare_options *o,
 	printf("%s%u of %llu methods; in brackets: may be chance\n\n",
 	       shown ? "" : "  no change beyond chance\n", shown, (unsigned long long)r->methods);
 	for (size_t i = 0; i < o->formats.count; i++)
-		printf("%-7s %s/%s\n", o->formats.list[i]->name, o->outdir,
+		printf("%-7s %s/%s\n", o->formats.list[i]->name, o->outdir->path,
 		       o->formats.list[i]->difference_file);
 	fflush(stdout);
 }
@@ -234,7 +234,8 @@ static json_t *graphs_json(const struct compare_options *o)
 
 	for (size_t i = 0; i < o->formats.count; i++) {
 		CLEANUP(free)
-		char *path = xasprintf("%s/%s", o->outdir, o->formats.list[i]->difference_file);
+		char *path =
+			xasprintf("%s/%s", o->outdir->path, o->formats.list[i]->difference_file);
 
 		json_object_set_new(graphs, o->formats.list[i]->name, json_string(path));
 	}

@@ -8,6 +8,7 @@
 
 #include "calltree/difference.h"
 #include "common/err.h"
+#include "common/outdir.h"
 #include "report/formats.h"
 #include "report/load.h"
 
@@ -19,7 +20,7 @@ struct compare_options {
 	bool kinds;	/* compiled, inlined and interpreted methods are different frames */
 	bool normalize; /* counts in folded text */
 	unsigned rows;	/* at most, COMPARE_ROWS */
-	const char *outdir;
+	const struct outdir *outdir;
 };
 
 struct compare_change {

@@ -28,12 +28,19 @@ static struct input *add(struct inputs *in, const char *path)
 	return new;
 }
 
-static uint64_t size_of(const char *dir, const char *name)
+/* The caller's session is still open, and may have been renamed. */
+static int open_again(const struct session *s)
 {
-	CLEANUP(free) char *path = xasprintf("%s/%s", dir, name);
+	return s->dirfd >= 0 ? openat(s->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			     : open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static uint64_t size_of(const struct session *s)
+{
+	CLEANUP(close_fd) int dirfd = open_again(s);
 	struct stat st;
 
-	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	return fstatat(dirfd, "perf.data", &st, 0) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 void inputs_add_session(struct inputs *in, const struct session *s)
@@ -41,17 +48,15 @@ void inputs_add_session(struct inputs *in, const struct session *s)
 	struct input *new = add(in, s->dir);
 
 	new->session = s;
-	new->size = size_of(s->dir, "perf.data");
+	new->size = size_of(s);
 }
 
 static int add_directory(struct inputs *in, const char *path, struct err *err)
 {
-	CLEANUP(free) char *below = xasprintf("%s/session", path);
-	CLEANUP(free) char *json = xasprintf("%s/session.json", below);
 	struct session s;
 	struct input *new;
 
-	if (session_open(access(json, F_OK) == 0 ? below : path, &s, err) < 0)
+	if (session_open(path, &s, err) < 0)
 		return -1;
 	/* Thousands of inputs are possible: the directories are opened again for reading. */
 	cleanup_close_fd(&s.dirfd);
@@ -60,7 +65,7 @@ static int add_directory(struct inputs *in, const char *path, struct err *err)
 	s.dirfd = s.mapsfd = s.elffd = -1;
 	new = add(in, path);
 	new->own = s;
-	new->size = size_of(s.dir, "perf.data");
+	new->size = size_of(&s);
 	return 0;
 }
 
@@ -187,7 +192,7 @@ static void open_file(int dirfd, const char *name, int *ret, struct missing *m)
 
 static int open_session(const struct session *s, struct open_input *o, struct err *err)
 {
-	CLEANUP(close_fd) int dir = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(close_fd) int dir = open_again(s);
 	CLEANUP(close_fd) int maps = -1;
 	CLEANUP(close_fd) int elf = -1;
 	struct missing m = {0};

@@ -7,19 +7,19 @@
 #include <stddef.h>
 
 #include "common/err.h"
+#include "common/outdir.h"
 
 #define OUTPUTS_MAX 16
 
 struct outputs {
-	int dirfd;
+	const struct outdir *dir;
 	const char *names[OUTPUTS_MAX];
 	int fds[OUTPUTS_MAX];
 	size_t count;
 };
 
-/* Makes the directory if it is missing, and opens a file with a temporary name for each of the
- * names, which are borrowed. */
-MUST_CHECK int outputs_open(const char *dir, const char *const *names, size_t count,
+/* Opens a file with a temporary name for each of the names. Names and directory are borrowed. */
+MUST_CHECK int outputs_open(const struct outdir *dir, const char *const *names, size_t count,
 			    struct outputs *ret, struct err *err);
 
 /* Renames the files, or removes them if not `good` or after a failure. */

@@ -100,16 +100,16 @@ void push_address(const char *url, const struct session *s, struct str *ret)
 
 /* ---- the worker -------------------------------------------------------------------------- */
 
-static int read_path(const char *path, size_t limit, bool secret, struct str *ret, struct err *err)
+static int read_secret(const char *path, struct str *ret, struct err *err)
 {
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(err, errno, "open %s", path);
-	if (secret && (st.st_mode & (S_IRWXG | S_IRWXO)))
+	if ((st.st_mode & (S_IRWXG | S_IRWXO)))
 		return err_set(err, 0, "%s: others may read it; chmod 600 it", path);
-	return fs_read_all(fd, limit, ret, err) < 0 ? err_wrap(err, "read %s", path) : 0;
+	return fs_read_all(fd, HEADERS_BYTES, ret, err) < 0 ? err_wrap(err, "read %s", path) : 0;
 }
 
 /* The caller's proxies and certificates. */
@@ -162,15 +162,15 @@ static int open_program(struct err *err)
 	return fd < 0 ? err_set(err, errno, "the program %s", path) : fd;
 }
 
-static int fill(struct push_job *j, const char *path, struct err *err)
+static int fill(struct push_job *j, int dirfd, const char *name, struct err *err)
 {
 	const char *headers = getenv(PUSH_HEADERS);
 	CLEANUP(str_fini) struct str text = {0};
 
-	if (headers && *headers && read_path(headers, HEADERS_BYTES, true, &text, err) < 0)
+	if (headers && *headers && read_secret(headers, &text, err) < 0)
 		return -1;
 	j->header_bytes = text.len;
-	if (read_path(path, PROFILE_BYTES, false, &text, err) < 0)
+	if (fs_read_file(dirfd, name, PROFILE_BYTES, &text, err) < 0)
 		return -1;
 	j->input = memfd_create("push", MFD_CLOEXEC);
 	if (j->input < 0)
@@ -180,11 +180,11 @@ static int fill(struct push_job *j, const char *path, struct err *err)
 	return lseek(j->input, 0, SEEK_SET) < 0 ? err_set(err, errno, "seek") : 0;
 }
 
-int push(const char *url, const struct session *s, const char *path, struct err *err)
+int push(const char *url, const struct session *s, int dirfd, const char *name, struct err *err)
 {
 	struct push_job j = {.input = -1, .program = open_program(err)};
 	char nothing;
-	int rc = j.program < 0 ? -1 : fill(&j, path, err);
+	int rc = j.program < 0 ? -1 : fill(&j, dirfd, name, err);
 
 	if (rc == 0) {
 		push_address(url, s, &j.address);

@@ -18,7 +18,8 @@ MUST_CHECK int push_check(const char *url, struct err *err);
 /* Appends the whole address for a session's profile, with its labels. */
 void push_address(const char *url, const struct session *s, struct str *ret);
 
-/* Sends the file `path`, in an unprivileged worker, in at most 60 s. A redirection is an error. */
-MUST_CHECK int push(const char *url, const struct session *s, const char *path, struct err *err);
+/* Sends the file `name`, in an unprivileged worker, in at most 60 s. A redirection is an error. */
+MUST_CHECK int push(const char *url, const struct session *s, int dirfd, const char *name,
+		    struct err *err);
 
 #endif

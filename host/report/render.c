@@ -249,7 +249,7 @@ static int draw_inputs(const struct render_job *j, struct err *err)
 }
 
 int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
-	   const char *outdir, struct render_result *ret, struct err *err)
+	   const struct outdir *outdir, struct render_result *ret, struct err *err)
 {
 	struct render_job j = {.in = in, .formats = formats, .roots = roots};
 	const struct reading_job job = {.fn = draw,

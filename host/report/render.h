@@ -7,6 +7,7 @@
 
 #include "calltree/calltree.h"
 #include "common/err.h"
+#include "common/outdir.h"
 #include "report/formats.h"
 #include "report/load.h"
 
@@ -21,11 +22,11 @@ struct render_result {
 	uint64_t path_self;
 };
 
-/* Draws each format into its file of `outdir`, which is made if missing; files are replaced when
- * they are complete. `roots` (merge.h) apply to formats without details; the others show threads
- * and containers in their own way. */
+/* Draws each format into its file of `outdir`; files are replaced when they are complete. `roots`
+ * (merge.h) apply to formats without details; the others show threads and containers in their own
+ * way. */
 MUST_CHECK int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
-		      const char *outdir, struct render_result *ret, struct err *err);
+		      const struct outdir *outdir, struct render_result *ret, struct err *err);
 
 /* Reads the inputs likewise, and has `write` write their call tree, with threads as roots and with
  * all details, to `fd`. Does not search for the hottest frame and path. */

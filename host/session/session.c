@@ -14,16 +14,15 @@ static int open_parts(struct session *s, struct err *err)
 	return s->elffd < 0 ? -1 : 0;
 }
 
-int session_create(const char *dir, struct session *ret, struct err *err)
+int session_create(const struct outdir *in, const char *name, struct session *ret, struct err *err)
 {
-	struct session s = {.dirfd = -1, .mapsfd = -1, .elffd = -1};
+	struct session s = {.mapsfd = -1, .elffd = -1};
+	struct outdir dir;
 
-	if (mkdir(dir, 0700) < 0)
-		return err_set(err, errno, "make session directory %s", dir);
-	s.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (s.dirfd < 0)
-		return err_set(err, errno, "open session directory %s", dir);
-	s.dir = xstrdup(dir);
+	if (outdir_make(in, name, &dir, err) < 0)
+		return -1;
+	s.dirfd = dir.fd;
+	s.dir = dir.path;
 	if (open_parts(&s, err) < 0) {
 		session_fini(&s);
 		return -1;

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "common/err.h"
+#include "common/outdir.h"
 #include "common/str.h"
 
 /* The way a JVM's compiled code was read. */
@@ -82,7 +83,7 @@ struct session_process {
 };
 
 struct session {
-	char *dir;
+	char *dir; /* for messages, and to open it again */
 	int dirfd, mapsfd, elffd;
 
 	char *container_id, *container_name; /* name: the engine's, or the one in its pod */
@@ -107,10 +108,12 @@ struct session {
 	size_t thread_count, thread_cap;
 };
 
-/* Makes a new directory `dir` (0700), which must not exist. */
-MUST_CHECK int session_create(const char *dir, struct session *ret, struct err *err);
+/* Makes a new directory for it, which must not exist. */
+MUST_CHECK int session_create(const struct outdir *in, const char *name, struct session *ret,
+			      struct err *err);
 
-/* Opens a directory with a session.json. Its content is checked: names are plain file names. */
+/* Opens a directory with a session.json, or one that holds such a directory as "session". The
+ * content is checked: names are plain file names. */
 MUST_CHECK int session_open(const char *dir, struct session *ret, struct err *err);
 
 /* "web", or in a pod "shop/web-1/app": used in messages, titles, graphs and on the command line.

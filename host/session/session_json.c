@@ -254,6 +254,22 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 	return read_lists(s, root, err);
 }
 
+/* Opens `dir`, or the session in it. */
+static int open_directory(const char *dir, struct session *ret, struct err *err)
+{
+	CLEANUP(close_fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(close_fd) int below = -1;
+	bool is_below;
+
+	if (fd < 0)
+		return err_set(err, errno, "open session %s", dir);
+	below = openat(fd, "session", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	is_below = below >= 0 && faccessat(below, "session.json", F_OK, 0) == 0;
+	ret->dirfd = is_below ? TAKE_FD(below) : TAKE_FD(fd);
+	ret->dir = xasprintf("%s%s", dir, is_below ? "/session" : "");
+	return 0;
+}
+
 int session_open(const char *dir, struct session *ret, struct err *err)
 {
 	struct session s = {.dirfd = -1, .mapsfd = -1, .elffd = -1};
@@ -262,10 +278,8 @@ int session_open(const char *dir, struct session *ret, struct err *err)
 	json_t *root;
 	int rc;
 
-	s.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s.dirfd < 0)
-		return err_set(err, errno, "open session %s", dir);
-	s.dir = xstrdup(dir);
+	if (open_directory(dir, &s, err) < 0)
+		return -1;
 	s.mapsfd = openat(s.dirfd, "maps", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	s.elffd = openat(s.dirfd, "elf", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	rc = fs_read_file(s.dirfd, "session.json", SESSION_MAX, &in, err);

@@ -25,17 +25,20 @@ struct live {
 /* ---- graphs of the screen's content ---- */
 
 static int draw_one(const struct format *f, const struct stacks *s, const struct picture *p,
-		    int dirfd, struct err *err)
+		    const struct outdir *dir, struct err *err)
 {
-	CLEANUP(close_fd) int fd = fs_create(dirfd, f->file, 0644, err);
+	CLEANUP(close_fd) int fd = fs_create(dir->fd, f->file, 0644, err);
 
-	return fd < 0 ? -1 : f->draw(s, p, fd, err);
+	if (fd < 0)
+		return -1;
+	outdir_give(dir, fd);
+	return f->draw(s, p, fd, err);
 }
 
 /* Draws without times and lines of samples, which stay in the process that read them. */
-static int draw_shown(const struct live *l, struct stacks *s, const char *dir, struct err *err)
+static int draw_shown(const struct live *l, struct stacks *s, const struct outdir *dir,
+		      struct err *err)
 {
-	CLEANUP(close_fd) int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct lens *lens = &l->screen.lens;
 	CLEANUP(free)
 	char *title = xasprintf("%s: %.1f s at %u Hz", l->name, (double)l->screen.shown.us / 1e6,
@@ -52,7 +55,7 @@ static int draw_shown(const struct live *l, struct stacks *s, const char *dir, s
 	for (size_t i = 0; i < l->config->formats->count; i++) {
 		const struct format *f = l->config->formats->list[i];
 
-		if (draw_one(f, s, &p, dirfd, err) < 0)
+		if (draw_one(f, s, &p, dir, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -62,14 +65,14 @@ static void write_shown(struct live *l)
 {
 	struct stacks *s = screen_stacks(&l->screen);
 	CLEANUP(free) char *message = NULL;
-	CLEANUP(free) char *dir = NULL;
+	CLEANUP(outdir_close) struct outdir dir = {0};
 	struct err err;
 
 	if (!s)
 		return;
-	dir = target_new_graphs(l->config->record, l->id, &err);
-	if (dir && draw_shown(l, s, dir, &err) == 0)
-		message = xasprintf("written to %s", dir);
+	if (target_new_graphs(l->config->record, l->id, &dir, &err) == 0 &&
+	    draw_shown(l, s, &dir, &err) == 0)
+		message = xasprintf("written to %s", dir.path);
 	screen_set_message(&l->screen, message ? message : err.msg);
 	stacks_free(s);
 }

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "lib/elfmake.h"
 #include "lib/scratch.h"
+#include "lib/sessionmake.h"
 #include "lib/tap.h"
 #include "lib/textfile.h"
 #include "symbols/elfsym.h"
@@ -433,7 +434,7 @@ static void test_session(void)
 	struct stat st = {0};
 	struct err err;
 
-	if (session_create(dir, &s, &err) < 0)
+	if (sessionmake(dir, &s, &err) < 0)
 		abort();
 	make_library(&library, 0x21, false);
 	add_file(&s, "/s/before.so", "before", &library);
@@ -504,7 +505,7 @@ static void test_host_session(void)
 	struct session s;
 	struct err err;
 
-	if (session_create(dir, &s, &err) < 0)
+	if (sessionmake(dir, &s, &err) < 0)
 		abort();
 	make_library(&file, 0x31, false);
 	add_file(&s, "/s/one.so", "one", &file);

@@ -192,7 +192,8 @@ static void test_compare(void)
 	CLEANUP(free) char *after = NULL;
 	CLEANUP(free) char *folded = NULL;
 	CLEANUP(free) struct compare_result *ret = xcalloc(1, sizeof(*ret));
-	struct compare_options o = {.roots = ROOT_THREAD, .rows = 2, .outdir = dir};
+	CLEANUP(outdir_close) struct outdir out = {0};
+	struct compare_options o = {.roots = ROOT_THREAD, .rows = 2, .outdir = &out};
 	struct inputs in = {0};
 	struct err err;
 
@@ -205,7 +206,7 @@ static void test_compare(void)
 	write_folded(after, "t;a 100\nt;b 900\nt;c 1000\n");
 	ok(inputs_add(&in, before, &err) == 0 && inputs_add(&in, after, &err) == 0 &&
 		   formats_parse_difference("folded", &o.formats, &err) == 0 &&
-		   compare(&in, &o, ret, &err) == 0,
+		   outdir_open(dir, 0755, &out, &err) == 0 && compare(&in, &o, ret, &err) == 0,
 	   "two files are compared");
 	is_int(ret->before_samples, 2000, "the samples before are counted");
 	is_int(ret->methods, 3, "all methods are counted");
@@ -217,6 +218,16 @@ static void test_compare(void)
 	ok(access(folded, F_OK) == 0, "the difference is drawn");
 	inputs_fini(&in);
 	fs_remove_tree(AT_FDCWD, dir);
+}
+
+static int open_at(const char *path, const char *const *names, size_t count, struct outputs *ret,
+		   struct err *err)
+{
+	static struct outdir out;
+
+	outdir_close(&out);
+	return outdir_open(path, 0755, &out, err) < 0 ? -1
+						      : outputs_open(&out, names, count, ret, err);
 }
 
 /* A path from the working directory, a file that a killed run left, a name that is taken. */
@@ -234,21 +245,20 @@ static void test_outputs_again(void)
 		return;
 	umask(022);
 	errno = 0;
-	ok(outputs_open("r/s", names, 1, &o, &err) == 0 && outputs_close(&o, true, &err) == 0,
+	ok(open_at("r/s", names, 1, &o, &err) == 0 && outputs_close(&o, true, &err) == 0,
 	   "directories are made below the working directory");
 	ok(stat("r", &st) == 0 && (st.st_mode & 07777) == 0755 && stat("r/s", &st) == 0 &&
 		   (st.st_mode & 07777) == 0755,
-	   "their mode is that of the umask");
+	   "others may enter them");
 	ok(stat("r/s/a", &st) == 0 && (st.st_mode & 07777) == 0644, "others may read a file");
-	is_int(o.dirfd, -1, "closed outputs have no directory");
+	ok(!o.dir, "closed outputs have no directory");
 	write_folded(left, "left by another\n");
-	ok(outputs_open("r/s", names, 1, &o, &err) == 0 && write(o.fds[0], "new", 3) == 3 &&
+	ok(open_at("r/s", names, 1, &o, &err) == 0 && write(o.fds[0], "new", 3) == 3 &&
 		   outputs_close(&o, true, &err) == 0,
 	   "a file that was left is replaced");
 	ok(stat("r/s/a", &st) == 0 && st.st_size == 3, "nothing of it is in the new one");
 	ok(unlink("r/s/a") == 0 && mkdir("r/s/a", 0755) == 0 &&
-		   outputs_open("r/s", names, 1, &o, &err) == 0 &&
-		   outputs_close(&o, true, &err) == -1,
+		   open_at("r/s", names, 1, &o, &err) == 0 && outputs_close(&o, true, &err) == -1,
 	   "a directory of the file's name is an error");
 	is_str(err.msg, "name a: Is a directory", "the error names the file");
 	ok(fchdir(before) == 0 && fs_remove_tree(AT_FDCWD, dir) == 0, "all is removed");
@@ -267,7 +277,8 @@ static void test_long_names(void)
 		CLEANUP(free) char *file = NULL;
 		CLEANUP(free) struct compare_result *ret = xcalloc(1, sizeof(*ret));
 		CLEANUP(str_fini) struct str text = {0};
-		struct compare_options o = {.roots = ROOT_THREAD, .rows = 1, .outdir = dir};
+		CLEANUP(outdir_close) struct outdir out = {0};
+		struct compare_options o = {.roots = ROOT_THREAD, .rows = 1, .outdir = &out};
 		CLEANUP(inputs_fini) struct inputs in = {0};
 		struct err err;
 
@@ -280,6 +291,7 @@ static void test_long_names(void)
 		str_adds(&text, " 1\nbad\n");
 		write_folded(file, text.buf);
 		ok(inputs_add(&in, file, &err) == 0 && inputs_add(&in, file, &err) == 0 &&
+			   outdir_open(dir, 0755, &out, &err) == 0 &&
 			   compare(&in, &o, ret, &err) == 0,
 		   "a file is compared with itself");
 		is_int(strlen(ret->rows[0].method), t[i].want,
@@ -327,14 +339,14 @@ static void test_outputs(void)
 		return;
 	deep = xasprintf("%s/x/y/", dir);
 	file = xasprintf("%s/x/y/b", dir);
-	ok(outputs_open(deep, names, 2, &o, &err) == 0, "below two that are not there");
+	ok(open_at(deep, names, 2, &o, &err) == 0, "below two that are not there");
 	ok(access(file, F_OK) < 0, "no file has its name yet");
 	ok(outputs_close(&o, false, &err) == 0 && access(file, F_OK) < 0, "nor after a failure");
-	ok(outputs_open(deep, names, 2, &o, &err) == 0 && outputs_close(&o, true, &err) == 0 &&
+	ok(open_at(deep, names, 2, &o, &err) == 0 && outputs_close(&o, true, &err) == 0 &&
 		   access(file, F_OK) == 0,
 	   "but when they are whole");
-	ok(outputs_open(file, names, 2, &o, &err) < 0, "a file is no directory");
-	want = xasprintf("open %s: Not a directory", file);
+	ok(open_at(file, names, 2, &o, &err) < 0, "a file is no directory");
+	want = xasprintf("%s: open directory b: Not a directory", file);
 	is_str(err.msg, want, "the error names the file");
 	ok(fs_remove_tree(AT_FDCWD, dir) == 0, "and nothing else is left");
 }

@@ -11,6 +11,7 @@
 #include "common/fs.h"
 #include "lib/perffile.h"
 #include "lib/printed.h"
+#include "lib/sessionmake.h"
 #include "lib/snapmake.h"
 #include "lib/tap.h"
 #include "report/merge.h"
@@ -87,6 +88,16 @@ static void write_snapshot(struct session *s, pid_t pid, const char *stub)
 	close(fd);
 }
 
+/* render into a directory by its path. */
+static int render_at(const struct inputs *in, unsigned roots, const struct format_set *formats,
+		     const char *path, struct render_result *ret, struct err *err)
+{
+	CLEANUP(outdir_close) struct outdir out = {0};
+
+	return outdir_open(path, 0755, &out, err) < 0 ? -1
+						      : render(in, roots, formats, &out, ret, err);
+}
+
 /* Makes DIR/NAME/session, as dfg-trigger does. */
 static void make_session(const char *name, const char *container, unsigned frequency,
 			 const char *stub)
@@ -97,7 +108,7 @@ static void make_session(const char *name, const char *container, unsigned frequ
 	struct session s;
 	struct err err;
 
-	if (mkdir(graphs, 0755) < 0 || session_create(path, &s, &err) < 0)
+	if (mkdir(graphs, 0755) < 0 || sessionmake(path, &s, &err) < 0)
 		abort();
 	session_set_container(&s, "0123456789abcdef", container, "", "", "db1");
 	s.started = xstrdup("2026-11-21T10:00:00Z");
@@ -522,7 +533,7 @@ static void test_render(void)
 
 	add_text(&in, "hot", "t;a;b 5\nt;c;b 4\nt;a 8\nbad\n");
 	formats_of(&set, "folded,json");
-	is_int(render(&in, ROOT_NONE, &set, out, &r, &err), 0, "two formats are drawn");
+	is_int(render_at(&in, ROOT_NONE, &set, out, &r, &err), 0, "two formats are drawn");
 	is_str(r.leaf, "b", "the hottest leaf is that of all its places");
 	is_int(r.leaf_self, 9, "its samples are those of all its places");
 	is_str(r.path, "a", "the hottest stack is one stack");
@@ -536,7 +547,8 @@ static void test_render(void)
 	   "a format with details keeps the threads");
 	ok(json && strstr(json, "\"frequency\":0,\"duration\":0"), "a file has no frequency");
 	inputs_fini(&in);
-	ok(inputs_add(&in, graphs, &err) == 0 && render(&in, ROOT_THREAD, &set, out, &r, &err) == 0,
+	ok(inputs_add(&in, graphs, &err) == 0 &&
+		   render_at(&in, ROOT_THREAD, &set, out, &r, &err) == 0,
 	   "a session is drawn");
 	free(json);
 	json = drawn_file("out/deep/flame.json");
@@ -559,7 +571,7 @@ static char *head_of(const struct inputs *in)
 	char *end;
 
 	formats_of(&set, "json");
-	if (render(in, ROOT_THREAD, &set, out, &r, &err) < 0)
+	if (render_at(in, ROOT_THREAD, &set, out, &r, &err) < 0)
 		return xstrdup(err.msg);
 	json = drawn_file("heads/flame.json");
 	end = strstr(json, ",\"samples\":");
@@ -662,7 +674,7 @@ static void check_path(size_t n, size_t shown, const char *name)
 	str_adds(&text, " 1\n");
 	add_text(&in, "path", text.buf);
 	formats_of(&set, "folded");
-	ok(render(&in, ROOT_THREAD, &set, out, &r, &err) == 0 && !strcmp(r.path, want.buf), "%s",
+	ok(render_at(&in, ROOT_THREAD, &set, out, &r, &err) == 0 && !strcmp(r.path, want.buf), "%s",
 	   name);
 }
 
@@ -702,7 +714,7 @@ static void test_path_room(void)
 		str_addf(&text, "%s 1\n", whole.buf);
 		add_text(&in, "room", text.buf);
 		formats_of(&set, "folded");
-		ok(render(&in, ROOT_THREAD, &set, out, &r, &err) == 0 &&
+		ok(render_at(&in, ROOT_THREAD, &set, out, &r, &err) == 0 &&
 			   !strcmp(r.path, t[i].cut ? t[i].cut : whole.buf),
 		   "of a frame of %zu bytes and \"%s\" after it what fits is shown", t[i].middle,
 		   t[i].tail);
@@ -720,7 +732,8 @@ static void test_thread_is_hottest(void)
 
 	add_text(&in, "thread.txt", "t 9\nt;a 5\nu;b 9\n");
 	formats_of(&set, "folded");
-	is_int(render(&in, ROOT_THREAD, &set, out, &r, &err), 0, "a thread with samples is drawn");
+	is_int(render_at(&in, ROOT_THREAD, &set, out, &r, &err), 0,
+	       "a thread with samples is drawn");
 	is_str(r.leaf, "t", "a thread may be the hottest leaf, and of equals the first is");
 	is_int(r.leaf_self, 9, "with its own samples");
 	is_str(r.path, "t", "a thread alone may be the hottest stack");
@@ -737,12 +750,12 @@ static void test_nothing(void)
 
 	add_text(&in, "nil", "");
 	formats_of(&set, "folded,svg,html");
-	is_int(render(&in, ROOT_THREAD, &set, out, &r, &err), 0, "an empty profile is drawn");
+	is_int(render_at(&in, ROOT_THREAD, &set, out, &r, &err), 0, "an empty profile is drawn");
 	ok(!r.leaf[0] && !r.path[0] && !r.leaf_self && !r.path_self, "it has no hottest frame");
 	inputs_fini(&in);
 	add_text(&in, "nil", "garbage");
 	r.leaf_self = 77;
-	is_int(render(&in, ROOT_THREAD, &set, out, &r, &err), -1, "garbage is not drawn");
+	is_int(render_at(&in, ROOT_THREAD, &set, out, &r, &err), -1, "garbage is not drawn");
 	is_int(r.leaf_self, 77, "the result is untouched after a failure");
 	ok(!strncmp(err.msg, "draw: ", 6) && strstr(err.msg, "/nil: neither folded text"),
 	   "the error says what failed");
@@ -762,7 +775,7 @@ static void test_failed_format(void)
 
 	add_text(&in, "small", "t;a 1\n");
 	formats_of(&set, "folded,html");
-	ok(render(&in, ROOT_THREAD, &set, out, &r, &err) == 0 && !strcmp(err.msg, "untouched"),
+	ok(render_at(&in, ROOT_THREAD, &set, out, &r, &err) == 0 && !strcmp(err.msg, "untouched"),
 	   "without a failure the error is untouched");
 	unlink(folded_path);
 	signal(SIGXFSZ, SIG_IGN);
@@ -770,7 +783,7 @@ static void test_failed_format(void)
 	limit = before;
 	limit.rlim_cur = 1024;
 	setrlimit(RLIMIT_FSIZE, &limit);
-	rc = render(&in, ROOT_THREAD, &set, out, &r, &err);
+	rc = render_at(&in, ROOT_THREAD, &set, out, &r, &err);
 	setrlimit(RLIMIT_FSIZE, &before);
 	signal(SIGXFSZ, SIG_DFL);
 	is_int(rc, -1, "a format that cannot be written is an error");
@@ -915,7 +928,7 @@ static void test_perf_maps(void)
 	add_session(&in, "web");
 	formats_of(&set, "perf-map");
 	write_bytes(last, "damaged", 7);
-	is_int(render(&in, ROOT_THREAD, &set, out, &r, &err), 0, "perf maps are made");
+	is_int(render_at(&in, ROOT_THREAD, &set, out, &r, &err), 0, "perf maps are made");
 	list = tar_says("--numeric-owner --utc -tvf perf-map.tar");
 	is_str(list,
 	       "-rw-r--r-- 0/0              19 1970-01-01 00:00 perf-10.map\n"
@@ -967,7 +980,7 @@ static void test_agent_maps(void)
 	add_map(graphs, "perf-12.map", "9000 10 by_jvm\n");
 	formats_of(&set, "perf-map");
 	c = catch_begin(stderr, STDERR_FILENO);
-	rc = render(&in, ROOT_THREAD, &set, out, &r, &err);
+	rc = render_at(&in, ROOT_THREAD, &set, out, &r, &err);
 	said = caught(&c);
 	is_int(rc, 0, "perf maps are made");
 	is_str(said,
@@ -985,7 +998,7 @@ static void test_agent_maps(void)
 	free(s->maps[2].name);
 	s->maps[2].name = xstrdup("gone too");
 	c = catch_begin(stderr, STDERR_FILENO);
-	rc = render(&in, ROOT_THREAD, &set, out, &r, &err);
+	rc = render_at(&in, ROOT_THREAD, &set, out, &r, &err);
 	free(said);
 	said = caught(&c);
 	is_int(rc, 0, "perf maps are made again");
@@ -1015,7 +1028,7 @@ static void test_whole_block(void)
 	session_register_map(&in.list[0].own, 10, "agent-10.map");
 	add_map(graphs, "agent-10.map", line);
 	formats_of(&set, "perf-map");
-	is_int(render(&in, ROOT_THREAD, &set, out, &r, &err), 0, "a map of one block is made");
+	is_int(render_at(&in, ROOT_THREAD, &set, out, &r, &err), 0, "a map of one block is made");
 	ok(stat(archive, &st) == 0 && st.st_size == 6 * 512,
 	   "no block of zeros follows a whole block of text");
 	list = tar_says("--numeric-owner --utc -tvf perf-map.tar perf-10.map");

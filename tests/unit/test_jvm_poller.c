@@ -19,6 +19,7 @@
 #include "lib/actor.h"
 #include "lib/fakejvm.h"
 #include "lib/scratch.h"
+#include "lib/sessionmake.h"
 #include "lib/tap.h"
 #include "record/jvm_snapshot.h"
 
@@ -82,7 +83,7 @@ static void test_pollers(pid_t pid, enum runtime runtime, const char *name)
 	struct session *s = &target.session;
 	struct err err;
 
-	if (session_create(dir, s, &err) < 0)
+	if (sessionmake(dir, s, &err) < 0)
 		abort();
 	is_int(pollers_start(&targets, &config, &err), 0, "%s: a JVM without names is no failure",
 	       name);
@@ -278,7 +279,7 @@ static void test_whole_run(void)
 
 	memcpy(target.pids, pids, sizeof(pids));
 	memcpy(target.jvms.list, jvms, sizeof(jvms));
-	if (session_create(dir, s, &err) < 0)
+	if (sessionmake(dir, s, &err) < 0)
 		abort();
 	is_int(pollers_start(&targets, &host, &err), 0, "pollers of two JVMs start");
 	is_int(target.poller_count, 1, "the one that can be read has a poller");
@@ -338,7 +339,7 @@ static void test_end_of_jvm(void)
 	CLEANUP(free) char *map = xasprintf(AGENT_MAP "%d.map", (int)jvm.pid);
 	struct err err;
 
-	if (session_create(dir, &target.session, &err) < 0)
+	if (sessionmake(dir, &target.session, &err) < 0)
 		abort();
 	is_int(pollers_start(&targets, &host, &err), 0, "a poller starts");
 	kill(jvm.pid, SIGKILL);
@@ -369,7 +370,7 @@ static void test_same_pid(void)
 	struct err err;
 
 	jvms[1].nspid = jvms[0].nspid;
-	if (session_create(dir, s, &err) < 0)
+	if (sessionmake(dir, s, &err) < 0)
 		abort();
 	is_int(pollers_start(&targets, &agent, &err), 0, "pollers of two nested containers start");
 	is_int(s->jvm_count, 2, "both JVMs are in the session");

@@ -71,19 +71,21 @@ static struct perf_config config_of(const char *dir, const char *perf, const pid
 	snprintf(program, sizeof(program), "%s/%s", top, perf);
 	snprintf(at, sizeof(at), "%s/%s", top, dir);
 	(void)mkdir(at, 0700);
-	return (struct perf_config){
-		.program = program, .dir = at, .frequency = 49, .pids = pids, .count = n};
+	return (struct perf_config){.program = program,
+				    .dirfd = open(at, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+				    .frequency = 49,
+				    .pids = pids,
+				    .count = n};
 }
 
 /* Reads what perf was started with from its log. Owned. */
 static char *options_of(const struct perf *p)
 {
-	CLEANUP(free) char *path = xasprintf("%s/perf.log", p->dir);
 	CLEANUP(str_fini) struct str log = {0};
 
 	for (int i = 0; i < 2000 && !(log.buf && strchr(log.buf, '\n')); i++) {
 		str_clear(&log);
-		if (fs_read_file(AT_FDCWD, path, 4096, &log, &err) < 0)
+		if (fs_read_file(p->dirfd, "perf.log", 4096, &log, &err) < 0)
 			abort();
 		sleep_ms(5);
 	}
@@ -104,7 +106,7 @@ static void has_options(const struct perf_config *c, const char *const want[3], 
 		ok(strstr(got, want[i]) != NULL, "%s: \"%s\" is in%s", check, want[i], got);
 	ok(!*not || !strstr(got, not ), "%s: \"%s\" is not", check, not );
 	perf_abort(&p);
-	ok(!p.dir, "it is released");
+	ok(!p.path, "it is released");
 }
 
 static void test_options(void)
@@ -130,6 +132,32 @@ static void test_options(void)
 	c = config_of("young", "perf-good", &young, 1);
 	has_options(&c, (const char *[]){" -a ", "", ""}, " -p ", "a process that is young");
 	actor_end(young);
+}
+
+/* Case 85: what others do to the names in the directory leads perf nowhere. */
+static void test_swapped(void)
+{
+	CLEANUP(free) char *victim = path_of("victim");
+	pid_t gone = 4194304;
+	struct perf_config c = config_of("swapped", "perf-good", &gone, 1);
+	struct perf p;
+
+	if (symlinkat(victim, c.dirfd, "perf.data") < 0)
+		abort();
+	is_int(perf_start(&c, &p, &err), -1, "a link by the recording's name is refused");
+	ok(!exists("victim"), "what it leads to is not made");
+	unlinkat(c.dirfd, "perf.data", 0);
+	unlinkat(c.dirfd, "perf.log", 0);
+	if (!ok(perf_start(&c, &p, &err) == 0, "without it perf starts"))
+		return;
+	ok(has_prefix(p.path, "/proc/") && !strstr(p.path, "perf.data"),
+	   "perf gets a descriptor, not a name: %s", p.path);
+	unlinkat(c.dirfd, "perf.data", 0);
+	if (symlinkat(victim, c.dirfd, "perf.data") < 0)
+		abort();
+	(void)!perf_stop(&p, &err);
+	ok(!exists("victim"), "a link that takes the recording's place is not followed");
+	perf_abort(&p);
 }
 
 static void test_refused(void)
@@ -194,6 +222,7 @@ static void test_room(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(free) char *size = xasprintf("size=%um", rows[i].mib);
+		CLEANUP(free) char *path = path_of("room");
 		int status = -1, fds[2];
 		struct actor a;
 		uint64_t got = 0;
@@ -205,8 +234,9 @@ static void test_room(void)
 
 			if (unshare(CLONE_NEWNS) < 0 ||
 			    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-			    mount("tmpfs", c.dir, "tmpfs", 0, size) < 0)
+			    mount("tmpfs", path, "tmpfs", 0, size) < 0)
 				_exit(1);
+			c.dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 			if (perf_start(&c, &p, &err) < 0 ||
 			    write(fds[1], &p.max_bytes, sizeof(p.max_bytes)) < 0)
 				_exit(2);
@@ -228,6 +258,13 @@ static void test_room(void)
 	}
 }
 
+static int make_at(const char *name)
+{
+	CLEANUP(free) char *path = path_of(name);
+
+	return fs_make_dir(AT_FDCWD, path, 0700, &err);
+}
+
 static void test_full(void)
 {
 	static const struct {
@@ -236,34 +273,30 @@ static void test_full(void)
 		bool want;
 	} rows[] = {{2048, 2047, false}, {2048, 2048, true}, {3000, 2047, false},
 		    {3000, 2048, true},	 {3000, 4000, true}, {0, 4000, false}};
-	CLEANUP(free) char *dir = path_of("full"), *data = path_of("full/perf.data");
+	CLEANUP(free) char *data = path_of("full/perf.data");
+	struct perf p = {.dirfd = make_at("full")};
 
-	if (mkdir(dir, 0700) < 0)
-		abort();
 	put_text("full/perf.data", 0600, "");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct perf p = {.max_bytes = rows[i].max, .dir = dir};
-
+		p.max_bytes = rows[i].max;
 		if (truncate(data, rows[i].size) < 0)
 			abort();
 		is_int(perf_is_full(&p), rows[i].want, "%d bytes of %d are %s", (int)rows[i].size,
 		       (int)rows[i].max, rows[i].want ? "all" : "not all");
 	}
 	unlink(data);
-	ok(!perf_is_full(&(struct perf){.max_bytes = 4096, .dir = dir}), "no file is not full");
+	ok(!perf_is_full(&p), "no file is not full");
+	close(p.dirfd);
 }
 
 /* ---- windows and messages ---- */
 
 static void test_next_window(void)
 {
-	CLEANUP(free) char *dir = path_of("next"), *to = path_of("next/taken");
-	CLEANUP(free) char *nowhere = path_of("next/none/taken");
-	struct perf p = {.dir = dir};
+	CLEANUP(close_fd) int to = make_at("window");
+	struct perf p = {.dirfd = make_at("next")}, none = {.dirfd = -1};
 	CLEANUP(str_fini) struct str got = {0};
 
-	if (mkdir(dir, 0700) < 0)
-		abort();
 	put_text("next/perf.data", 0600, "now");
 	put_text("next/perf.log", 0600, "");
 	is_int(perf_next_window(&p, to, &err), 0, "the file that perf writes is no window");
@@ -272,16 +305,16 @@ static void test_next_window(void)
 	put_text("next/perf.data.2026112110000200", 0600, "second");
 	is_int(perf_next_window(&p, to, &err), 1, "there is a window");
 	is_int(perf_next_window(&p, to, &err), 1, "and another one");
-	if (fs_read_file(AT_FDCWD, to, 64, &got, &err) < 0)
+	if (fs_read_file(to, "perf.data", 64, &got, &err) < 0)
 		abort();
 	is_str(got.buf, "second", "they come in order, and replace each other");
 	ok(!exists("next/perf.data.2026112110000100"), "what was taken is gone");
-	is_int(perf_next_window(&p, nowhere, &err), -1, "a path that does not exist is an error");
-	is_int(err.code, ENOENT, "which is told");
+	is_int(perf_next_window(&p, -1, &err), -1, "a directory that is not open is an error");
+	is_int(err.code, EBADF, "which is told");
 	is_int(perf_next_window(&p, to, &err), 1, "the window is not lost by it");
 	is_int(perf_next_window(&p, to, &err), 0, "it was the last one");
-	is_int(perf_next_window(&(struct perf){.dir = nowhere}, to, &err), 0,
-	       "a directory that does not exist has none");
+	is_int(perf_next_window(&none, to, &err), 0, "a directory that does not exist has none");
+	close(p.dirfd);
 }
 
 static void test_messages(void)
@@ -296,11 +329,8 @@ static void test_messages(void)
 		{"Error:\n[ perf\nWARNING\n", "it gave no reason"},
 		{"", "it gave no reason"},
 	};
-	CLEANUP(free) char *dir = path_of("messages");
-	struct perf p = {.dir = dir, .child = {.pid = -1, .pidfd = -1}};
+	struct perf p = {.dirfd = make_at("messages"), .child = {.pid = -1, .pidfd = -1}};
 
-	if (mkdir(dir, 0700) < 0)
-		abort();
 	is_int(perf_wait(&p, 0), 1, "a perf that was reaped has ended");
 	is_int(perf_stop(&p, &err), -1, "without a recording it fails");
 	is_str(err.msg, "perf recorded nothing: it gave no reason", "also without a log");
@@ -314,6 +344,7 @@ static void test_messages(void)
 	}
 	put_text("messages/perf.data", 0600, "x");
 	is_int(perf_stop(&p, &err), 0, "where there is one, it is kept");
+	close(p.dirfd);
 }
 
 /* ---- signals ---- */
@@ -393,6 +424,7 @@ int main(int argc, char **argv)
 	test_stack_bytes();
 	test_count();
 	test_options();
+	test_swapped();
 	test_refused();
 	test_many_threads();
 	test_room();

@@ -57,8 +57,7 @@ static void serve(int listener, const char *answer)
 	char buf[4096];
 	ssize_t n;
 
-	while (!(request.buf &&
-		 memmem(request.buf, request.len, PROFILE, sizeof(PROFILE) - 1)) &&
+	while (!(request.buf && memmem(request.buf, request.len, PROFILE, sizeof(PROFILE) - 1)) &&
 	       (n = read(fd, buf, sizeof(buf))) > 0)
 		str_add(&request, buf, (size_t)n);
 	put("request", 0600, request.buf, request.len);
@@ -82,7 +81,7 @@ static int push_to(const char *answer, struct err *err)
 	s.started = xstrdup("2026-11-21T10:00:00Z");
 	session_set_container(&s, "0123", "web", "", "", "db1");
 	err->msg[0] = '\0';
-	rc = push(url, &s, profile, err);
+	rc = push(url, &s, AT_FDCWD, profile, err);
 	kill(server, SIGKILL); /* it may have got no request */
 	waitpid(server, NULL, 0);
 	session_fini(&s);
@@ -116,7 +115,8 @@ static void test_accepted(void)
 	HAS("\r\n\r\n" PROFILE, "its body is the profile, from the first to the last byte");
 
 	put("headers", 0644, headers, strlen(headers));
-	ok(push("http://127.0.0.1:1", &(struct session){0}, path_of("profile"), &err) < 0 &&
+	ok(push("http://127.0.0.1:1", &(struct session){0}, AT_FDCWD, path_of("profile"), &err) <
+			   0 &&
 		   strstr(err.msg, "others may read it; chmod 600 it"),
 	   "a file of headers that others may read is refused: %s", err.msg);
 	unsetenv(PUSH_HEADERS);

@@ -14,6 +14,7 @@
 #include "lib/elfmake.h"
 #include "lib/printed.h"
 #include "lib/scratch.h"
+#include "lib/sessionmake.h"
 #include "lib/tap.h"
 
 static struct err err;
@@ -23,7 +24,7 @@ static struct session session_of(const char *name)
 	CLEANUP(free) char *dir = path_of(name);
 	struct session s;
 
-	if (session_create(dir, &s, &err) < 0)
+	if (sessionmake(dir, &s, &err) < 0)
 		abort();
 	return s;
 }

@@ -110,7 +110,7 @@ static void test_find(void)
 		is_int(t.list[0].pid_count, 1, "each has its process");
 		is_int(t.list[0].jvms.count, 0, "none is a JVM");
 		ok(!t.list[0].may_lack_jvm, "which should have been one");
-		ok(!t.list[0].has_session && !t.list[0].outdir, "none has a directory yet");
+		ok(!t.list[0].has_session && !t.list[0].outdir.path, "none has a directory yet");
 		targets_pids(&t, &all, &count);
 		ok(count == 2 && all[0] == pids[0] && all[1] == pids[1],
 		   "perf is given all their processes");
@@ -244,7 +244,7 @@ static void test_prepare(void)
 		abort();
 	at = t.list;
 	is_int(targets_prepare(&t, &c, &err), 0, "an output directory is made");
-	is_str(at->outdir, out, "a single target has it for itself");
+	is_str(at->outdir.path, out, "a single target has it for itself");
 	ok(at->has_session, "there is a session");
 	is_str(at->session.dir, dir, "in it");
 	is_int(mode_of(out), 0755, "the user's directory can be entered by others");
@@ -316,7 +316,7 @@ static void test_several(void)
 		abort();
 	is_int(targets_prepare(&t, &c, &err), 0,
 	       "directories of several targets are made, but for one that is there");
-	is_str(t.list[0].outdir, below, "each has one below --output, by its name");
+	is_str(t.list[0].outdir.path, below, "each has one below --output, by its name");
 	ok(exists("several/shop-one/session") && exists("several/shop-two/session"),
 	   "with a session in each");
 	is_int(mode_of(below), 0755, "others can enter it");
@@ -327,13 +327,14 @@ static void test_several(void)
 	if (targets_find(&c, &t, &err) != RECORD_OK)
 		abort();
 	is_int(targets_prepare(&t, &c, &err), -1, "a directory that cannot be made is an error");
-	is_str(err.msg, "make /proc/none: No such file or directory", "the message names it");
+	is_str(err.msg, "/proc/none: make directory none: No such file or directory",
+	       "the message names it");
 	targets_fini(&t);
 	c.name_count = 2;
 	if (targets_find(&c, &t, &err) != RECORD_OK)
 		abort();
 	is_int(targets_prepare(&t, &c, &err), -1, "so it is for several containers");
-	is_str(err.msg, "make /proc/none/shop-one: No such file or directory",
+	is_str(err.msg, "/proc/none/shop-one: make directory none: No such file or directory",
 	       "the message names that of the first");
 	targets_fini(&t);
 	end(pids[0]);
@@ -355,13 +356,13 @@ static void test_default_directory(void)
 	if (targets_find(&c, &t, &err) != RECORD_OK)
 		abort();
 	is_int(targets_prepare(&t, &c, &err), 0, "without --output a directory is chosen");
-	ok(!strncmp(t.list[0].outdir, graphs, strlen(graphs)),
-	   "it is among the container's results: %s", t.list[0].outdir);
-	stamp = t.list[0].outdir + strlen(graphs);
+	ok(!strncmp(t.list[0].outdir.path, graphs, strlen(graphs)),
+	   "it is among the container's results: %s", t.list[0].outdir.path);
+	stamp = t.list[0].outdir.path + strlen(graphs);
 	ok(strlen(stamp) == 16 && stamp[8] == 'T' && stamp[15] == 'Z' &&
 		   strspn(stamp, "0123456789") == 8,
 	   "it is named after the time: %s", stamp);
-	is_int(mode_of(t.list[0].outdir), 0700, "others cannot enter it");
+	is_int(mode_of(t.list[0].outdir.path), 0700, "others cannot enter it");
 	is_int(readlink(name, to, sizeof(to) - 1), 17, "the container has a link by its name");
 	is_str(to, "../containers/web", "which leads to its directory");
 	is_int(mode_of(by_name), 0700, "the names are for root only");
@@ -375,24 +376,25 @@ static void test_same_second(void)
 {
 	CLEANUP(free) char *out = path_of("graphs");
 	struct record_config c = {.root = root, .output = out};
-	CLEANUP(free) char *first = target_new_graphs(&c, "web", &err);
-	char *last = NULL;
+	CLEANUP(outdir_close) struct outdir first = {0};
 	size_t seen = 0;
 
-	ok(first && !strncmp(first, out, strlen(out)), "graphs have a directory in --output");
+	if (target_new_graphs(&c, "web", &first, &err) < 0)
+		abort();
+	ok(!strncmp(first.path, out, strlen(out)), "graphs have a directory in --output");
 	for (int i = 0; i < 150; i++) {
-		char *next = target_new_graphs(&c, "web", &err);
+		CLEANUP(outdir_close) struct outdir next = {0};
 
-		seen += next && strlen(next) > strlen(first) && next[strlen(first)] == '-';
-		free(last);
-		last = next;
+		seen += target_new_graphs(&c, "web", &next, &err) == 0 &&
+			strlen(next.path) > strlen(first.path) &&
+			next.path[strlen(first.path)] == '-';
 	}
 	ok(seen > 0, "later ones of the same second have a number: %zu", seen);
-	free(last);
 	c.output = "/proc/none";
-	ok(!target_new_graphs(&c, "web", &err), "a directory that cannot be made is an error");
+	is_int(target_new_graphs(&c, "web", &first, &err), -1,
+	       "a directory that cannot be made is an error");
 	c = (struct record_config){.root = "/proc/none"};
-	ok(!target_new_graphs(&c, "web", &err), "also where it is chosen");
+	is_int(target_new_graphs(&c, "web", &first, &err), -1, "also where it is chosen");
 }
 
 /* ---- the size of stack copies ---- */
