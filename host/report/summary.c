@@ -165,7 +165,7 @@ static void print_object(json_t *object)
 
 void summary_json(const struct summary *s)
 {
-	json_t *all = json_pack("{s{ss ss ss ss ss} ss sf si so}", "container", "id",
+	json_t *all = json_pack("{s{ss ss ss ss} ss ss sf si so}", "container", "id",
 				s->session->container_id, "name", s->session->container_name, "pod",
 				s->session->pod, "namespace", s->session->namespace, "host",
 				s->session->host, "session", s->session->dir, "duration",
