@@ -138,6 +138,7 @@ static bool keeps_frame_pointers(int fd)
 static void poller_fail(struct poller *p, struct session_jvm *jvm, struct err *err)
 {
 	child_stop(&p->child);
+	poller_note(p, jvm);
 	if (p->report->err.msg[0])
 		*err = p->report->err; /* ends with the text of its code already */
 	else
