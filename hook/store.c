@@ -99,6 +99,12 @@ int hook_store_lock(struct hook_store *s, bool exclusive, struct err *err)
 	return 0;
 }
 
+void hook_store_unlock(struct hook_store *s)
+{
+	cleanup_close_fd(&s->lock);
+	s->lock = -1;
+}
+
 void hook_store_unbind(struct hook_store *s)
 {
 	CLEANUP(close_fd) int up = openat(s->root, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);

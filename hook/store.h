@@ -22,12 +22,17 @@ struct hook_store {
 		.root = -1, .containers = -1, .lock = -1                                           \
 	}
 
-/* Creates missing directories. Holds the shared lock until hook_store_close. */
+/* Creates missing directories. Holds the shared lock until hook_store_unlock or hook_store_close.
+ */
 MUST_CHECK int hook_store_open(const char *root, struct hook_store *ret, struct err *err);
 void hook_store_close(struct hook_store *s);
 
 /* Converts the lock to exclusive or back. In between, others may have held it. */
 MUST_CHECK int hook_store_lock(struct hook_store *s, bool exclusive, struct err *err);
+
+/* Gives the lock up for good. Whoever holds the lock of a container keeps its directory, and the
+ * payload that its state.json names, without it. */
+void hook_store_unlock(struct hook_store *s);
 
 /* Unmounts the root from itself, if it is bound onto itself. Needs the exclusive lock. */
 void hook_store_unbind(struct hook_store *s);

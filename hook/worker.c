@@ -210,6 +210,10 @@ static enum hook_status find_container(struct hook_run *r, struct err *err)
 	status = hook_container_open(r->state.pid, job->join, &r->container, err);
 	if (status != HOOK_NONE)
 		return status;
+	if (r->state.start_time && r->state.start_time != r->container.start_time) {
+		err_set(err, 0, "the container has ended: its pid is another process's");
+		return HOOK_SKIP_GONE;
+	}
 	r->saved.start_time = r->container.start_time;
 	r->saved.mnt_ns = r->container.mnt_ns_inode;
 	r->saved.root_uid = r->container.root_uid;
@@ -233,6 +237,8 @@ static enum hook_status mount_all(struct hook_run *r, struct err *err)
 	if (hook_share_mount(r->dir, &out, &m, err) < 0)
 		return HOOK_ERR_HOST;
 	m.payload = hook_mnt_clone(r->payload, err);
+	/* From here on the container's file systems can make us wait, for ever. */
+	hook_store_unlock(&r->store);
 	if (m.payload >= 0)
 		status = hook_container_mount(&r->container, r->config.root, &m, err);
 	if (status == HOOK_MOUNTED && hook_container_check(&r->container, err) != HOOK_NONE)

@@ -52,6 +52,7 @@ static enum oci_state_result read_state(const json_t *o, bool need_bundle, struc
 	const char *status = json_string_value(json_object_get(o, "status"));
 	const char *bundle = json_string_value(json_object_get(o, "bundle"));
 	json_int_t pid = json_integer_value(json_object_get(o, "pid")); /* 0: no integer */
+	json_int_t start = json_integer_value(json_object_get(o, "start_time"));
 	bool stopped = status && !strcmp(status, "stopped");
 
 	if (!id || !oci_id_valid(id)) {
@@ -69,6 +70,7 @@ static enum oci_state_result read_state(const json_t *o, bool need_bundle, struc
 	}
 	s->stopped = stopped;
 	s->pid = stopped ? 0 : (pid_t)pid;
+	s->start_time = stopped ? 0 : (uint64_t)start;
 	s->bundle = bundle ? xstrdup(bundle) : NULL;
 	s->annotations = copy_annotations(json_object_get(o, "annotations"));
 	return OCI_STATE_OK;

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -18,6 +19,8 @@ struct oci_state {
 	char id[OCI_ID_MAX + 1];
 	bool stopped;	     /* poststop: pid is 0 */
 	pid_t pid;	     /* of the container's first process, in the runtime's pid namespace */
+	uint64_t start_time; /* of that process, clock ticks since boot; 0: not told. dfg's own
+				key: a runtime passes none, as its container cannot end yet */
 	char *bundle;	     /* owned; NULL when absent */
 	json_t *annotations; /* owned; an object of strings, or NULL */
 };

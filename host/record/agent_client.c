@@ -101,11 +101,13 @@ bool agent_loads_silently(const struct jvm *j)
 }
 
 /* A file with the state that a runtime would give the hook (OCI runtime-spec, runtime.md#state),
- * without the bundle, which is not known. */
+ * without the bundle, which is not known, and with the start of the process, whose pid may be
+ * another one's by the time the hook opens it. */
 static int state_of(const struct container *c, struct err *err)
 {
-	json_t *state = json_pack("{ss ss ss si}", "ociVersion", "1.0.2", "id", c->id, "status",
-				  "running", "pid", (int)c->pid);
+	json_t *state =
+		json_pack("{ss ss ss si sI}", "ociVersion", "1.0.2", "id", c->id, "status",
+			  "running", "pid", (int)c->pid, "start_time", (json_int_t)c->start);
 	CLEANUP(free) char *text = state ? json_dumps(state, JSON_COMPACT) : NULL;
 	CLEANUP(close_fd) int fd = memfd_create("state", MFD_CLOEXEC);
 
@@ -163,8 +165,7 @@ void agent_sweep(const char *root)
 int agent_load(const struct jvm *j, const struct dump *d, bool debug_info, struct err *err)
 {
 	CLEANUP(str_fini) struct str options = {0};
-	struct attach_request req = {
-		.pid = j->pid, .path = DFG_AGENT_PATH, .timeout_ms = LOAD_MS};
+	struct attach_request req = {.pid = j->pid, .path = DFG_AGENT_PATH, .timeout_ms = LOAD_MS};
 	int code = 0;
 
 	str_adds(&options, "dir=" DFG_OUT_PATH ",ctl=" DFG_CTL_PATH);

@@ -237,6 +237,42 @@ static void test_signal(void)
 	close(j.procfd);
 }
 
+/* A process with a mount namespace of its own, as a container's. */
+static pid_t start_apart(void)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		abort();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (unshare(CLONE_NEWNS) < 0)
+			_exit(1);
+		(void)!write(ready[1], "", 1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	(void)!read(ready[0], &byte, 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void test_join_reused(void)
+{
+	CLEANUP(free) char *root = path_of("root");
+	struct container c = {
+		.id = (char *)"web", .label = (char *)"shop/web", .pid = start_apart(), .start = 1};
+
+	is_int(agent_join(root, &c, &err), -1, "a later process of its pid is not joined");
+	ok(strstr(err.msg, "its pid is another process's") != NULL, "the reason: %s", err.msg);
+	umount2(root, MNT_DETACH);
+	kill(c.pid, SIGKILL);
+	waitpid(c.pid, NULL, 0);
+}
+
 static void test_join(void)
 {
 	struct container c = {.id = (char *)"web", .label = (char *)"shop/web", .pid = 4194304};
@@ -413,6 +449,8 @@ int main(void)
 		CLEANUP(free) char *out = path_of("containers/web/out");
 
 		test_join();
+		if (geteuid() == 0)
+			test_join_reused();
 		test_visible();
 		test_by_file();
 		test_by_signal();

@@ -67,6 +67,17 @@ static void test_open(void)
 	ok(s.root == -1 && s.containers == -1 && s.lock == -1, "nothing stays open");
 }
 
+static void test_unlock(void)
+{
+	CLEANUP(hook_store_close) struct hook_store s = open_good(ROOT);
+
+	hook_store_unlock(&s);
+	ok(can_lock(ROOT "/lock", LOCK_EX), "a store that gave up its lock keeps nobody waiting");
+	ok(s.root >= 0 && s.containers >= 0, "its directories stay open");
+	hook_store_unlock(&s);
+	is_int(s.lock, -1, "it may be given up twice");
+}
+
 /* A hook was killed after it had bound the root: a mount of the same peers as the one below. */
 static void test_private(void)
 {
@@ -384,6 +395,7 @@ static void test_sweep(const struct hook_store *s)
 static void tests(void)
 {
 	test_open();
+	test_unlock();
 	test_private();
 	test_refused();
 	test_lock();

@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 
 #include "common/child.h"
+#include "common/proc.h"
 #include "dfg/paths.h"
 #include "hook/mounts.h"
 #include "hook/store.h"
@@ -209,6 +210,33 @@ static void test_again(void)
 static bool change_root(void)
 {
 	return chroot(".") == 0 && chdir("/") == 0;
+}
+
+static struct hook_outcome join_by_start(pid_t pid, uint64_t start)
+{
+	CLEANUP(free)
+	char *text = xasprintf("{\"id\":\"web\",\"pid\":%d,\"start_time\":%llu}", (int)pid,
+			       (unsigned long long)start);
+
+	return call_text(&(struct call){.join = true}, text);
+}
+
+static void test_join_start(void)
+{
+	pid_t pid = box_container(0, change_root);
+	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
+	uint64_t start = 0;
+	struct hook_outcome o;
+
+	box_must(proc_start_time(procfd, &start, NULL) == 0, "start time");
+	o = join_by_start(pid, start + 1);
+	is_str(hook_status_name(o.status), "skip-gone", "a later process of the pid is not joined");
+	is_str(o.err.msg, "the container has ended: its pid is another process's", "it says why");
+	is_int(mounts_in(pid), 0, "it gets nothing");
+	o = join_by_start(pid, start);
+	is_str(hook_status_name(o.status), "mounted", "the very process is joined");
+	actor_end(pid);
+	end();
 }
 
 static void test_join(void)
@@ -447,6 +475,7 @@ static void tests(void)
 	test_interrupted();
 	test_again();
 	test_join();
+	test_join_start();
 	test_user_namespace();
 	test_skipped();
 	test_processes();

@@ -160,6 +160,11 @@ static void test_no_bundle(void)
 	is_int(parse("{\"id\":\"a\",\"pid\":7}", false, &s), OCI_STATE_OK,
 	       "a container that runs is joined without a bundle");
 	ok(s.pid == 7 && !s.bundle, "its process is known");
+	is_int(s.start_time, 0, "its start is not");
+	oci_state_fini(&s);
+	is_int(parse("{\"id\":\"a\",\"pid\":7,\"start_time\":8123456789012}", false, &s),
+	       OCI_STATE_OK, "a state may tell the start of its process");
+	is_int(s.start_time, 8123456789012, "it is read");
 	oci_state_fini(&s);
 	is_int(parse("{\"id\":\"a\",\"pid\":7,\"bundle\":\"b\"}", false, &s), OCI_STATE_INVALID,
 	       "a relative bundle is refused then, too");

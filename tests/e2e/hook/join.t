@@ -46,6 +46,62 @@ ok "an unknown option" sh -c '! echo "{}" | "$0" --join --what' "$HOOK"
 "$HOOK" --root "$R" --gc >/dev/null
 ok "--gc removes what they left" test -z "$(ls "$R/containers")"
 
+# Findings 5 and 12: the pid is another process's by the time the hook opens it. That one is in a mount
+# namespace of its own, too, and gets nothing of the dead container's.
+start_of() { sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 20; }
+reused() { hook_state "$1" reused running | jq -c --argjson t "$2" '.start_time = $t' | hook_feed --join; }
+no_pid() { [ ! -e "/proc/$1" ]; }
+gcc -O1 -o "$S/settid" tests/e2e/record/settid.c
+BUNDLE_HOOK='' bundle_make "$S/b" "$S/fs" /app wait
+hook_start dead "$S/b"
+pid=$(bundle_pid "$(hook_id dead)")
+start=$(start_of "$pid")
+hook_stop dead
+ok "a container ends" wait_for no_pid "$pid"
+bundle_static "$S/other"
+"$S/settid" "$pid" "$(command -v unshare)" --mount sh -c "mount -t tmpfs dev '$S/other/dev' &&
+	exec chroot '$S/other' /app wait" & later=$!
+ok "another process has its pid" wait_for grep -q app "/proc/$pid/comm"
+is "it is not joined by the dead container's start time: case 86" \
+	"$(reused "$pid" "$start" | jq -r '.status + ": " + .detail')" \
+	"skip-gone: the container has ended: its pid is another process's"
+ok "it has no mount of dfg" sh -c "! grep dfg-out /proc/$pid/mountinfo"
+is "the start time is the only reason" "$(reused "$pid" "$(start_of "$pid")" | jq -r .status)" mounted
+kill $later
+wait $later 2>/dev/null
+"$HOOK" --root "$R" --gc >/dev/null
+
+# Cases 15 and 30: a container whose root is a file system that never answers (FUSE) keeps a hook for ever.
+# Others are not kept: the hook has given up the lock that all share.
+mounters() { pgrep -f "$HOOK --root $R" | wc -l; }
+if [ -w /dev/fuse ]; then
+	gcc -O1 -o "$S/stuckfs" tests/e2e/record/stuckfs.c
+	mkdir "$S/stuck"
+	"$S/stuckfs" "$S/stuck" root >"$S/ready" & stuck=$!
+	ok "a container's root never answers" wait_for grep -q ready "$S/ready"
+	is "the time budget ends the hook" "$(hook_state $stuck stuck running | hook_feed --join | jq -r .status)" err-timeout
+	is "a part of it is kept waiting in the kernel" "$(mounters)" 1
+	is "nobody holds the lock of all" "$(flock --exclusive --nonblock "$R/lock" echo free)" free
+	cp -r "$BUILD/payload" "$S/upgraded"
+	BUNDLE_HOOK='' bundle_make "$S/b" "$S/fs" /app wait
+	hook_start up "$S/b"
+	upgraded() {
+		hook_state "$(bundle_pid "$(hook_id up)")" up running |
+			"$HOOK" --root "$R" --payload "$S/upgraded" --conf "$S/hook.conf" --join | jq -r .status
+	}
+	is "another container gets an upgraded payload meanwhile" "$(upgraded)" mounted
+	hook_stop up
+	ok "--release returns" timeout 20 "$HOOK" --root "$R" --release
+	is "the hook still waits" "$(mounters)" 1
+	kill $stuck
+	wait $stuck 2>/dev/null
+	no_mounter() { [ "$(mounters)" = 0 ]; }
+	ok "it ends with the container" wait_for no_mounter
+	umount -l "$S/stuck"
+else
+	ok "a container's root never answers # SKIP no FUSE here" true
+fi
+
 # A container whose annotation says no is not joined either.
 optout() {
 	hook_state "$1" o running | jq -c '.annotations = {"dfg.io/inject": "false"}' |

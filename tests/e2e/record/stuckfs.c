@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* stuckfs DIR: mounts a file system (FUSE) at DIR whose server knows one file, libjvm.so, and
- * answers neither reads nor questions about others; maps that file executable, says "ready" and
- * computes: it looks like a JVM, and its memory and files make whoever looks at it wait. All is
- * over when it is killed. */
+/* stuckfs DIR [root]: mounts a file system (FUSE) at DIR whose server knows one file, libjvm.so,
+ * and answers neither reads nor questions about others; maps that file executable, says "ready" and
+ * computes: it looks like a JVM, and its memory and files make whoever looks at it wait. "root": it
+ * enters a mount namespace of its own with DIR as its root instead, like a container. All is over
+ * when it is killed. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,13 +85,25 @@ static void mount_here(const char *dir)
 	}
 }
 
+static int enter(const char *dir)
+{
+	if (unshare(CLONE_NEWNS) < 0 || chroot(dir) < 0) {
+		perror(dir);
+		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	static char buf[1 << 17];
 	char path[4096];
 	int fd;
 
-	if (argc != 2)
+	if (argc < 2)
 		return 2;
 	mount_here(argv[1]);
 	if (fork() == 0) {
@@ -98,6 +113,8 @@ int main(int argc, char **argv)
 				serve((void *)buf, buf + sizeof(struct fuse_in_header));
 	}
 	close(dev);
+	if (argc > 2)
+		return enter(argv[1]);
 	snprintf(path, sizeof(path), "%s/libjvm.so", argv[1]);
 	fd = open(path, O_RDONLY);
 	if (fd < 0 || mmap(NULL, SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) {
