@@ -92,6 +92,7 @@ void profile_add_part(struct profile *to, const struct profile *part, const stru
 
 	quality_add(&to->quality, &part->quality);
 	to->cut += part->cut;
+	to->nameless_files += part->nameless_files;
 	stacks_graft(to->stacks, part->stacks, how, &nodes);
 	for (size_t i = 0; threads && i < part->samples->count; i++) {
 		const struct sample *s = &part->samples->list[i];

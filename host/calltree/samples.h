@@ -43,7 +43,8 @@ struct profile {
 	/* NULL: not kept. Samples of text without times are in stacks only. */
 	struct samples *samples;
 	struct quality quality;
-	uint64_t cut; /* bytes of damaged recordings that were left out */
+	uint64_t cut;		 /* bytes of damaged recordings that were left out */
+	uint64_t nameless_files; /* files with more symbols than are read */
 };
 
 /* Empty. With details, samples are kept and frames keep their places (frames.h). */

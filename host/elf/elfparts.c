@@ -6,8 +6,8 @@
 #include "common/str.h"
 #include "dfg/bytes.h"
 
-#define FUNCS_MAX (2u << 20)
-#define MINI_MAX  (64u << 20) /* bytes, and for the decoder's dictionary */
+#define SYMBOLS_MAX (16u << 20) /* of any type, that are looked at */
+#define MINI_MAX    (64u << 20) /* bytes, and for the decoder's dictionary */
 
 /* A string table up to its last NUL. */
 struct string_table {
@@ -45,7 +45,8 @@ static struct string_table read_names(Elf *elf, size_t section)
 
 static void add_func(struct elffuncs *to, const struct elffunc *f)
 {
-	if (to->count >= FUNCS_MAX)
+	to->cut |= to->count >= ELF_FUNCS_MAX;
+	if (to->cut)
 		return;
 	to->list = grow(to->list, to->count, &to->cap, sizeof(*to->list));
 	to->list[to->count++] = *f;
@@ -67,7 +68,7 @@ static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct elf
 	bool whole = sh->sh_type == SHT_SYMTAB;
 	GElf_Sym s;
 
-	for (size_t i = 0; i < n && i < FUNCS_MAX && gelf_getsym(d, (int)i, &s); i++) {
+	for (size_t i = 0; i < n && i < SYMBOLS_MAX && gelf_getsym(d, (int)i, &s); i++) {
 		unsigned char type = GELF_ST_TYPE(s.st_info), bind = GELF_ST_BIND(s.st_info);
 		struct elffunc f = {.start = s.st_value,
 				    .end = s.st_value + s.st_size,
@@ -196,7 +197,7 @@ void elfparts_plt(const struct elfparts *s, struct elffuncs *to)
 	names = read_names(s->elf, s->dynsym_sh.sh_link);
 	rel = contents(s->plt_rel, &s->plt_rel_sh);
 	sym = contents(s->dynsym, &s->dynsym_sh);
-	for (int i = 0; rel && sym && i < (int)FUNCS_MAX && gelf_getrela(rel, i, &r); i++) {
+	for (int i = 0; rel && sym && i < (int)ELF_FUNCS_MAX && gelf_getrela(rel, i, &r); i++) {
 		uint64_t at = (uint64_t)i * each;
 		struct elffunc entry = {.plt = true, .typed = true};
 

@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Limits of a file and, for those who read many, of all: the largest browser has a million; each
+ * takes 60 bytes. */
+#define ELF_FUNCS_MAX (1u << 20)
+#define ELF_FUNCS_ALL (4u << 20)
+
 struct elffunc {
 	uint64_t start, end; /* addresses as linked; equal: size unknown */
 	const char *name;    /* borrowed from the Elf */
@@ -18,6 +23,7 @@ struct elffunc {
 struct elffuncs {
 	struct elffunc *list;
 	size_t count, cap;
+	bool cut; /* there were more */
 };
 
 /* NULL: the file has no such section. */

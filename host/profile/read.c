@@ -246,6 +246,7 @@ static void finish(const struct reader_part *parts, size_t n)
 		count_add(profile->quality.lost,
 			  last->lost[0] > last->lost[1] ? last->lost[0] : last->lost[1]);
 	profile->cut += perfdata_cut(last->recording);
+	profile->nameless_files += sources_cut(last->sources);
 }
 
 int profile_read(const struct recording *in, struct profile *profile, struct err *err)

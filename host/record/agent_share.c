@@ -23,6 +23,10 @@
 #define DUMP_BYTES  (16u << 20)
 #define DELTA_BYTES (1u << 20)
 
+/* An agent closes the file once. Others who may open it wake the host, too, which reads all of it.
+ */
+#define WAKES_MAX 8
+
 static int open_below(int dirfd, const char *name, struct err *err)
 {
 	return fs_openat2(dirfd, name, O_RDONLY | O_DIRECTORY, 0,
@@ -367,7 +371,7 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 	uint64_t deadline = deadline_after((int)ms);
 	bool gone = false, late = false;
 
-	while (!gone && !late) {
+	for (int wakes = 0; !gone && !late; wakes++) {
 		struct pollfd p[2] = {{.fd = d->closed, .events = POLLIN},
 				      {.fd = pidfd, .events = POLLIN}};
 		CLEANUP(str_fini) struct str text = {0};
@@ -377,6 +381,8 @@ int dump_wait(const struct dump *d, int pidfd, unsigned ms, int to, struct dump_
 		(void)!read(d->closed, events, sizeof(events));
 		gone = p[1].revents != 0;
 		late = !deadline_ms_left(deadline);
+		if (wakes == WAKES_MAX)
+			return err_set(err, 0, "the agent's file was closed again and again");
 		if (read_file(d, &text, err) < 0)
 			return -1;
 		if (!find_answer(&text, d->seq, ret))

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "elf/elfparts.h"
+#include "record/budget.h"
 
 #define MEMORY_MAX   (2ull << 30)
 #define SECONDS_MAX  30
@@ -116,6 +117,7 @@ int debug_links_read(const int *fds, size_t n, struct debug_link *ret, struct er
 struct copy_job {
 	const struct debug_copy *list;
 	size_t n;
+	uint64_t room; /* bytes */
 };
 
 static bool has_crc(int fd, uint32_t want)
@@ -152,10 +154,10 @@ static bool is_kept(Elf *elf, const struct elfparts *p, size_t i)
 }
 
 /* All section headers, since symbols refer to them by number; those that are not kept have no
- * contents, as in any debug file. */
-static bool write_symbols(Elf *elf, const struct elfparts *p, int to)
+ * contents, as in any debug file. *room becomes less by what is written. */
+static bool write_symbols(Elf *elf, const struct elfparts *p, int to, uint64_t *room)
 {
-	uint64_t end;
+	uint64_t end, most;
 	size_t n = 0;
 	GElf_Ehdr eh;
 	struct err err;
@@ -165,7 +167,8 @@ static bool write_symbols(Elf *elf, const struct elfparts *p, int to)
 		return false;
 	table = xcalloc(n, sizeof(*table));
 	end = sizeof(Elf64_Ehdr) + n * sizeof(*table);
-	if (lseek(to, (off_t)end, SEEK_SET) < 0)
+	most = *room < CONTENTS_MAX ? *room : CONTENTS_MAX;
+	if (end > most || lseek(to, (off_t)end, SEEK_SET) < 0)
 		return false;
 	for (size_t i = 1; i < n; i++) {
 		Elf_Scn *scn = elf_getscn(elf, i);
@@ -177,7 +180,7 @@ static bool write_symbols(Elf *elf, const struct elfparts *p, int to)
 			return false;
 		sh.sh_name = 0;
 		sh.sh_offset = end;
-		if (d && d->d_buf && sh.sh_type != SHT_NOBITS && end + d->d_size < CONTENTS_MAX) {
+		if (d && d->d_buf && sh.sh_type != SHT_NOBITS && end + d->d_size + 8 <= most) {
 			sh.sh_size = d->d_size;
 			if (fs_write_all(to, d->d_buf, d->d_size, &err) < 0 ||
 			    fs_write_all(to, zero, -d->d_size & 7, &err) < 0)
@@ -188,6 +191,7 @@ static bool write_symbols(Elf *elf, const struct elfparts *p, int to)
 		}
 		table[i] = sh;
 	}
+	*room -= end;
 	eh.e_phoff = eh.e_phnum = eh.e_shstrndx = 0;
 	eh.e_ehsize = sizeof(Elf64_Ehdr);
 	eh.e_shoff = sizeof(Elf64_Ehdr);
@@ -201,6 +205,7 @@ static int copies_child(void *arg, void *reply, struct err *err)
 {
 	const struct copy_job *c = arg;
 	int keep[2 * DEBUG_LINKS_MAX];
+	uint64_t room = c->room;
 	bool *ret = reply;
 
 	for (size_t i = 0; i < c->n; i++) {
@@ -217,15 +222,16 @@ static int copies_child(void *arg, void *reply, struct err *err)
 			continue;
 		elfparts_find(elf, &p);
 		ret[i] = p.symtab && belongs(&c->list[i], &p) &&
-			 write_symbols(elf, &p, c->list[i].to);
+			 write_symbols(elf, &p, c->list[i].to, &room);
 		elf_end(elf);
 	}
 	return 0;
 }
 
-int debug_symbols_copy(const struct debug_copy *c, size_t n, bool *ret, struct err *err)
+int debug_symbols_copy(const struct debug_copy *c, size_t n, uint64_t room, bool *ret,
+		       struct err *err)
 {
-	struct copy_job all = {c, n};
+	struct copy_job all = {c, n, room};
 
 	memset(ret, 0, n * sizeof(*ret));
 	return child_call(copies_child, &all, ret, n * sizeof(*ret), MS_MAX, err);
@@ -299,6 +305,7 @@ static char *copy_name(const struct session_elf *f)
 /* Tries path number `place` of each file that still has no debug file. */
 static void try_paths(struct debug_search *s, int rootfd, bool host, size_t place)
 {
+	uint64_t room = budget_room(BUDGET_FILE_BYTES, s->session->elffd);
 	struct debug_copy copies[DEBUG_LINKS_MAX];
 	size_t of[DEBUG_LINKS_MAX], n = 0;
 	bool done[DEBUG_LINKS_MAX] = {0};
@@ -323,7 +330,7 @@ static void try_paths(struct debug_search *s, int rootfd, bool host, size_t plac
 					    .from = from,
 					    .to = fs_create(s->session->elffd, name, 0600, &err)};
 	}
-	if (n && debug_symbols_copy(copies, n, done, &err) < 0)
+	if (n && debug_symbols_copy(copies, n, room, done, &err) < 0)
 		log_info("symbols of debug files: %s", err.msg);
 	for (size_t i = 0; i < n; i++) {
 		struct session_elf *f = &s->files[of[i]];

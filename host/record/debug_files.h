@@ -34,8 +34,9 @@ struct debug_copy {
 
 /* Writes the symbols of each debug file that matches its link (by build id, else by checksum): an
  * ELF file of its section headers, in which only .symtab, .strtab and the build id have contents.
- * ret[n] tells which are written; n <= DEBUG_LINKS_MAX. */
-MUST_CHECK int debug_symbols_copy(const struct debug_copy *c, size_t n, bool *ret, struct err *err);
+ * ret[n] tells which are written, with `room` bytes in all; n <= DEBUG_LINKS_MAX. */
+MUST_CHECK int debug_symbols_copy(const struct debug_copy *c, size_t n, uint64_t room, bool *ret,
+				  struct err *err);
 
 /* Finds debug files for the session's files from number `first` on that have no symbols of their
  * own; copies and registers their symbols. rootfd: the root directory of the process that has them

@@ -14,6 +14,7 @@
 #include "common/str.h"
 #include "dfg/snapshot.h"
 #include "record/agent_share.h"
+#include "record/budget.h"
 #include "record/jvm_snapshot.h"
 #include "record/session_files.h"
 
@@ -157,9 +158,7 @@ static void poller_command(struct poller *p, enum snapshot_command command)
 
 static bool poller_has_ended(const struct poller *p)
 {
-	struct pollfd fd = {.fd = p->child.pidfd, .events = POLLIN};
-
-	return poll(&fd, 1, 0) > 0;
+	return poll(&(struct pollfd){.fd = p->child.pidfd, .events = POLLIN}, 1, 0) > 0;
 }
 
 /* True once the snapshot that was asked for is taken, or never will be. */
@@ -269,14 +268,19 @@ static int add_poller(struct target *t, const struct jvm *j, const struct record
 /* Starts pollers for JVMs without one, but not again where the first snapshot timed out. */
 static int add_pollers(struct target *t, const struct record_config *c, struct err *err)
 {
+	size_t more = 0;
+
 	for (size_t i = 0; i < t->jvms.count; i++) {
 		const struct jvm *j = &t->jvms.list[i];
 		const struct session_jvm *entry = find_entry(&t->session, j->pid);
 
-		if (!has_poller(t, j->pid) && !(entry && entry->hangs) &&
-		    !is_foreign(&t->session, j) && add_poller(t, j, c, err) < 0)
+		if (has_poller(t, j->pid) || (entry && entry->hangs) || is_foreign(&t->session, j))
+			continue;
+		more += t->poller_count >= budget_max(BUDGET_JVMS);
+		if (!more && add_poller(t, j, c, err) < 0)
 			return -1;
 	}
+	budget_cut(BUDGET_JVMS, &t->session, more, "JVMs are not read");
 	return 0;
 }
 

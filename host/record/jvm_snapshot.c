@@ -9,8 +9,10 @@
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "dfg/paths.h"
 #include "dfg/snapshot.h"
 #include "record/agent_client.h"
+#include "record/budget.h"
 #include "record/memory_reader.h"
 #include "session/session.h"
 
@@ -27,14 +29,15 @@
 #define SHARE_BUSY   12 /* the same after */
 #define BUSY	     12 /* new pieces of code */
 #define FAILURES_MAX 3
-#define FILE_MAX     (512ll << 20)
+#define FILE_MAX     (256ull << 20) /* the sandbox reads no more (SNAPFILE_BYTES_MAX) */
 
 struct snapshots {
 	const struct container *container;
 	const struct jvm *jvm;
 	const struct record_config *config;
 	struct snapshot_report *report;
-	int to;
+	int to, maps;
+	uint64_t room; /* bytes for the next one */
 	/* The source that worked last. */
 	bool by_agent;
 	struct memory_reader *host;    /* NULL: not by the host */
@@ -156,7 +159,7 @@ static int take_by_agent(struct snapshots *s, enum snapshot_command what,
 }
 
 /* Has the agent, where there is one, dump its own map. Without it the host makes one. */
-static void take_map(struct snapshots *s, int maps)
+static void take_map(struct snapshots *s)
 {
 	CLEANUP(free) char *name = xasprintf(AGENT_MAP "%d.map", (int)s->jvm->pid);
 	const struct dump wish = {.fd = -1, .is_map = true};
@@ -167,10 +170,12 @@ static void take_map(struct snapshots *s, int maps)
 	if (!s->config->perf_map || s->config->source == SOURCE_HOST ||
 	    !(s->by_agent || agent_is_resident(s->jvm)))
 		return;
-	to = fs_create(maps, name, 0600, &err);
-	if (to >= 0 && dump(s, &wish, to, &ignored, &err) == 0)
+	to = fs_create(s->maps, name, 0600, &err);
+	if (budget_room(BUDGET_CODE_BYTES, s->maps) < DFG_OUT_BYTES)
+		err_set(&err, EFBIG, "there is no room for it");
+	else if (to >= 0 && dump(s, &wish, to, &ignored, &err) == 0)
 		return;
-	unlinkat(maps, name, 0);
+	unlinkat(s->maps, name, 0);
 	log_warn("the perf map of %d is made by the host, not by the agent: %s", (int)s->jvm->pid,
 		 err.msg);
 }
@@ -187,7 +192,8 @@ static int take_by_host(struct snapshots *s, enum snapshot_command what,
 	if (!s->host &&
 	    memory_reader_open(s->jvm, !s->config->keep_flags, s->to, &s->host, err) < 0)
 		return -1;
-	if (memory_reader_dump(s->host, what != SNAPSHOT_CHANGES, &result, &cpu, err) < 0) {
+	if (memory_reader_dump(s->host, what != SNAPSHOT_CHANGES, s->room, &result, &cpu, err) <
+	    0) {
 		if (err->code == ETIMEDOUT) {
 			memory_reader_close(s->host);
 			s->host = NULL;
@@ -214,6 +220,23 @@ static int take_by_host(struct snapshots *s, enum snapshot_command what,
 typedef int take_fn(struct snapshots *s, enum snapshot_command what, struct snapshot_result *ret,
 		    struct err *err);
 
+/* Bytes that the next snapshot may have. */
+static uint64_t room_after(const struct snapshots *s, off_t size)
+{
+	uint64_t share = budget_share(BUDGET_CODE_BYTES, s->maps);
+	uint64_t left = (uint64_t)size < FILE_MAX ? FILE_MAX - (uint64_t)size : 0;
+
+	return share < left ? share : left;
+}
+
+/* Fails with EFBIG if the file has grown by more than there was room for. */
+static int check_room(const struct snapshots *s, off_t before, struct err *err)
+{
+	off_t now = lseek(s->to, 0, SEEK_END);
+
+	return now - before > (off_t)s->room ? err_set(err, EFBIG, "write the snapshot") : 0;
+}
+
 /* Removes what a failed snapshot has left. */
 static int take_whole(struct snapshots *s, take_fn *take, enum snapshot_command what,
 		      struct snapshot_result *ret, struct err *err)
@@ -223,8 +246,11 @@ static int take_whole(struct snapshots *s, take_fn *take, enum snapshot_command 
 
 	if (before < 0)
 		return err_set(err, errno, "write the snapshot");
-	if (take(s, what, ret, err) == 0)
+	s->room = room_after(s, before);
+	if (s->room > 0 && take(s, what, ret, err) == 0 && check_room(s, before, err) == 0)
 		return 0;
+	if (s->room == 0 || err->code == EFBIG)
+		err_set(err, EFBIG, "more code than is kept of a container");
 	s->seq = 0;
 	if (ftruncate(s->to, before) < 0 || lseek(s->to, before, SEEK_SET) < 0)
 		err_set(&ignored, errno, "remove a failed snapshot");
@@ -242,7 +268,8 @@ static int take_first(struct snapshots *s, take_fn *one, take_fn *other, enum sn
 	if (rc == 0)
 		return 0;
 	why = *err;
-	if (err->code != ENOSPC && !(one == take_by_host && err->code == ETIMEDOUT))
+	if (err->code != ENOSPC && err->code != EFBIG &&
+	    !(one == take_by_host && err->code == ETIMEDOUT))
 		rc = take_whole(s, other, what, ret, err);
 	set_note(s, "%s", why.msg);
 	return rc;
@@ -375,7 +402,7 @@ static enum snapshot_command wait_for_next(struct snapshots *s, struct series_wa
 
 static bool is_final(int code)
 {
-	return code == ENOSPC || code == ETIMEDOUT;
+	return code == ENOSPC || code == ETIMEDOUT || code == EFBIG;
 }
 
 /* Takes deltas until the last one, the end of the JVM, or too many failures. */
@@ -392,10 +419,6 @@ static void take_deltas(struct snapshots *s, int commands, int pidfd)
 		what = wait_for_next(s, &wait, &pace);
 		if (wait.gone)
 			return;
-		if (lseek(s->to, 0, SEEK_END) > FILE_MAX) {
-			set_note(s, "so much code came and went that not all of it was kept");
-			return;
-		}
 		rc = take_measured(s, what, &one, &cost);
 		s->report->served += wait.count;
 		if (rc == 0) {
@@ -427,7 +450,8 @@ int snapshots_serve(void *arg)
 			      .jvm = job->jvm,
 			      .config = job->config,
 			      .report = job->report,
-			      .to = job->to};
+			      .to = job->to,
+			      .maps = job->maps};
 	int pidfd = (int)syscall(SYS_pidfd_open, s.jvm->pid, 0);
 	struct snapshot_result one;
 	uint64_t cost;
@@ -438,7 +462,7 @@ int snapshots_serve(void *arg)
 		watch_for_agent(&s);
 		take_deltas(&s, job->commands, pidfd);
 	}
-	take_map(&s, job->maps);
+	take_map(&s);
 	close(job->first); /* nobody needs to wait until the memory reader has ended, too */
 	memory_reader_close(s.host);
 	memory_reader_close(s.watcher);

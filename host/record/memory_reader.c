@@ -158,12 +158,17 @@ void jvm_memory_close(struct jvm_memory *m)
 
 /* ---- snapshots by a confined child ---- */
 
-/* Commands to the child, a byte each, through a socket. A hostile JVM may have taken it over: its
+/* Commands to the child, through a socket. A hostile JVM may have taken it over: its
  * replies are only displayed. */
 enum reader_command {
 	READER_DELTA,
 	READER_NAMED, /* the same, with methods of older classes */
 	READER_WATCH,
+};
+
+struct reader_order {
+	enum reader_command command;
+	uint64_t room; /* bytes of the snapshot at most */
 };
 
 struct memory_reader {
@@ -198,7 +203,8 @@ struct reader_job {
 struct file_sink {
 	int fd;
 	struct str buf;
-	bool failed;
+	uint64_t room;
+	bool failed, over; /* over: there was no room */
 };
 
 static bool sink_flush(struct file_sink *k)
@@ -214,6 +220,10 @@ static bool sink_write(void *arg, const char *text, size_t len)
 {
 	struct file_sink *k = arg;
 
+	k->over |= len > k->room;
+	if (k->over)
+		return false;
+	k->room -= len;
 	str_add(&k->buf, text, len);
 	return k->buf.len < 1 << 16 ? !k->failed : sink_flush(k);
 }
@@ -246,9 +256,10 @@ static int begin(struct reader_job *r, struct err *err)
 	return 0;
 }
 
-static void dump(struct reader_job *r, bool named, struct reader_reply *ret)
+static void dump(struct reader_job *r, const struct reader_order *order, struct reader_reply *ret)
 {
-	struct file_sink sink = {.fd = r->to};
+	bool named = order->command == READER_NAMED;
+	struct file_sink sink = {.fd = r->to, .room = order->room};
 	struct hs_sink out = {.write = sink_write, .arg = &sink};
 	uint64_t cpu = clock_cpu_us();
 
@@ -257,6 +268,8 @@ static void dump(struct reader_job *r, bool named, struct reader_reply *ret)
 	str_fini(&sink.buf);
 	if (sink.failed)
 		ret->rc = err_set(&ret->err, ENOSPC, "write the snapshot");
+	else if (sink.over)
+		ret->rc = err_set(&ret->err, EFBIG, "write the snapshot");
 	else if (ret->result.status != DFG_DUMP_OK && (named || ret->result.bytes == 0))
 		(void)hs_missing(jvm_memory_source(r->memory), r->work, ret->missing);
 	ret->cpu_us = clock_cpu_us() - cpu;
@@ -267,11 +280,11 @@ static bool reply(const struct reader_job *r, const struct reader_reply *a)
 	return write(r->socket, a, sizeof(*a)) == sizeof(*a) && a->rc == 0;
 }
 
-static bool reply_dump(struct reader_job *r, bool named)
+static bool reply_dump(struct reader_job *r, const struct reader_order *order)
 {
 	struct reader_reply a = {0};
 
-	dump(r, named, &a);
+	dump(r, order, &a);
 	/* Deltas need much less of it than the first snapshot. */
 	if (!r->dumped)
 		(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
@@ -295,7 +308,7 @@ static int serve(void *arg)
 {
 	struct reader_job *r = arg;
 	struct reader_reply a = {0};
-	uint8_t command;
+	struct reader_order order;
 	bool more;
 
 	r->work = mmap(NULL, HS_WORK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -304,9 +317,8 @@ static int serve(void *arg)
 	a.rc = r->work == MAP_FAILED ? err_set(&a.err, errno, "memory to read by")
 				     : begin(r, &a.err);
 	more = reply(r, &a);
-	while (more && read(r->socket, &command, sizeof(command)) == sizeof(command))
-		more = command == READER_WATCH ? reply_watch(r)
-					       : reply_dump(r, command == READER_NAMED);
+	while (more && read(r->socket, &order, sizeof(order)) == sizeof(order))
+		more = order.command == READER_WATCH ? reply_watch(r) : reply_dump(r, &order);
 	return 0;
 }
 
@@ -388,16 +400,16 @@ const char *memory_reader_missing(const struct memory_reader *h)
 	return h->missing;
 }
 
-static bool command(const struct memory_reader *h, enum reader_command command)
+static bool command(const struct memory_reader *h, enum reader_command command, uint64_t room)
 {
-	uint8_t byte = (uint8_t)command;
+	struct reader_order order = {.command = command, .room = room};
 
-	return send(h->socket, &byte, sizeof(byte), MSG_NOSIGNAL) >= 0;
+	return send(h->socket, &order, sizeof(order), MSG_NOSIGNAL) >= 0;
 }
 
 void memory_reader_watch(struct memory_reader *h)
 {
-	(void)command(h, READER_WATCH);
+	(void)command(h, READER_WATCH, 0);
 }
 
 int memory_reader_fd(const struct memory_reader *h)
@@ -412,12 +424,12 @@ bool memory_reader_noticed(struct memory_reader *h)
 	return recv(h->socket, &a, sizeof(a), MSG_DONTWAIT) == sizeof(a) && a.noticed;
 }
 
-int memory_reader_dump(struct memory_reader *h, bool named, struct hs_result *ret,
+int memory_reader_dump(struct memory_reader *h, bool named, uint64_t room, struct hs_result *ret,
 		       uint64_t *ret_cpu_us, struct err *err)
 {
 	struct reader_reply a;
 
-	if (!command(h, named ? READER_NAMED : READER_DELTA))
+	if (!command(h, named ? READER_NAMED : READER_DELTA, room))
 		return err_set(err, 0, "the reader crashed");
 	if (receive(h, &a, err) < 0)
 		return -1;

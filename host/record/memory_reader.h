@@ -58,10 +58,11 @@ void memory_reader_close(struct memory_reader *r); /* NULL is fine */
 
 /* Writes a snapshot: the first is whole, later ones are deltas, but whole again after one that
  * failed. `named`: see hs_dump_delta. *ret_cpu_us: processor time it cost. Fails with ENOSPC where
- * `to` is full, with ETIMEDOUT where the memory does not answer within 10 s (the reader can only be
- * closed then), and with code 0 where nothing could be read. */
-MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool named, struct hs_result *ret,
-				  uint64_t *ret_cpu_us, struct err *err);
+ * `to` is full, with EFBIG where the snapshot would have more than `room` bytes, with ETIMEDOUT
+ * where the memory does not answer within 10 s (the reader can only be closed then), and with code
+ * 0 where nothing could be read. */
+MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool named, uint64_t room,
+				  struct hs_result *ret, uint64_t *ret_cpu_us, struct err *err);
 
 /* Has the child look for code that is made or freed, every 20 ms, until it has found some
  * (memory_reader_noticed) or gets another command. It counts what has happened since it was started

@@ -7,27 +7,37 @@
 #include <sys/mman.h>
 
 #include "common/child.h"
+#include "common/clock.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "record/budget.h"
 #include "record/debug_files.h"
 
-#define ELF_MAX	     (1u << 30)
 #define KALLSYMS_MAX (128u << 20)
 #define LIST_MAX     (8u << 20)
-#define PROCESS_MS   10000
+#define PROCESS_MS   5000 /* of the time for all processes */
 #define VDSO_NAME    "vdso"
 #define PART_NAME    ".part"
-#define MAP_MAX	     (64u << 20)
 #define MAPS_MS	     5000
 
+/* ---- mapped files ------------------------------------------------------------------------- */
+
+/* Of one call: what its budgets cut. */
+struct cut_counts {
+	uint32_t bytes, paths;	  /* mappings whose files are not copied */
+	uint32_t processes, late; /* whose files were not looked at: too many; it took too long */
+};
+
 /* A child copies the files of one process: they may be on a file system of the container's own
- * (FUSE), whose reads may wait without limit. */
+ * (FUSE), whose reads may wait without limit. It adds them to its copy of the session. */
 struct file_job {
-	int procfd;
 	struct session *session;
-	size_t known; /* files that the session had before */
-	int list;     /* memory shared with the child: "<name>\0<path>\0" of each copied file */
+	int procfd;
+	uint64_t root;
+	uint64_t room; /* bytes */
+	int list; /* memory shared with the parent: "<name>\0<path>\0<debug>\0" for each file */
+	struct cut_counts cut;
 };
 
 /* Checks the file's type on an O_PATH descriptor first: opening some devices has effects. */
@@ -39,39 +49,80 @@ int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st)
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
 	at = openat(procfd, path, O_PATH | O_CLOEXEC);
-	if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode) || st->st_size > ELF_MAX)
+	if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
 	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
+/* Copies the data below `size`; holes stay holes. A file system that knows none has all as data. */
+static int copy_data(int from, int to, off_t size, struct err *err)
+{
+	off_t at = 0, end;
+
+	while ((at = lseek(from, at, SEEK_DATA)) >= 0 && at < size) {
+		end = lseek(from, at, SEEK_HOLE);
+		end = end > size ? size : end;
+		if (end <= at || lseek(from, at, SEEK_SET) < 0 || lseek(to, at, SEEK_SET) < 0)
+			return err_set(err, errno, "find the data of a file");
+		if (fs_copy(from, to, (uint64_t)(end - at), err) < 0)
+			return -1;
+		at = end;
+	}
+	return ftruncate(to, size) < 0 ? err_set(err, errno, "size of a copy") : 0;
+}
+
 /* Copies a file once, by a name that identifies it on this host; by another one until it is whole.
  */
-static int copy_file(int elffd, int from, const char *name)
+static bool copy_file(struct file_job *k, int from, const struct stat *st, const char *name)
 {
+	int elffd = k->session->elffd;
 	CLEANUP(close_fd) int to = -1;
 	struct err err;
 
 	if (faccessat(elffd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
+		return true;
+	if ((uint64_t)st->st_size > k->room) {
+		k->cut.bytes++;
+		return false;
+	}
 	to = fs_create(elffd, PART_NAME, 0600, &err);
-	if (to >= 0 && fs_copy(from, to, ELF_MAX, &err) >= 0 &&
-	    renameat(elffd, PART_NAME, elffd, name) == 0)
-		return 0;
+	if (to >= 0 && copy_data(from, to, st->st_size, &err) == 0 &&
+	    renameat(elffd, PART_NAME, elffd, name) == 0) {
+		k->room -= (uint64_t)st->st_size;
+		return true;
+	}
 	unlinkat(elffd, PART_NAME, 0);
-	return -1;
+	return false;
+}
+
+/* In one write: what is listed when the child is killed is whole. */
+static int list_file(int list, const char *name, const char *path, const char *debug,
+		     struct err *err)
+{
+	CLEANUP(str_fini) struct str line = {0};
+
+	str_add(&line, name, strlen(name) + 1);
+	str_add(&line, path, strlen(path) + 1);
+	str_add(&line, debug ? debug : "", debug ? strlen(debug) + 1 : 1);
+	return fs_write_all(list, line.buf, line.len, err);
 }
 
 static int copy_mapping(const struct proc_map *m, void *arg)
 {
-	const struct file_job *k = arg;
+	struct file_job *k = arg;
 	CLEANUP(close_fd) int from = -1;
 	struct stat st;
 	char name[96] = VDSO_NAME;
 	struct err err;
 
-	if (!m->exec || (m->path[0] != '/' && strcmp(m->path, "[vdso]")))
+	if (!m->exec || (m->path[0] != '/' && strcmp(m->path, "[vdso]")) ||
+	    session_find_elf(k->session, k->root, m->path))
 		return 0;
+	if (k->session->elf_count >= budget_max(BUDGET_PATHS)) {
+		k->cut.paths++;
+		return 0;
+	}
 	if (m->path[0] == '/') {
 		from = mapped_file_open(k->procfd, m, &st);
 		if (from < 0)
@@ -79,103 +130,108 @@ static int copy_mapping(const struct proc_map *m, void *arg)
 		snprintf(name, sizeof(name), "%llx-%llu-%lld-%lld", (unsigned long long)st.st_dev,
 			 (unsigned long long)st.st_ino, (long long)st.st_size,
 			 (long long)st.st_mtim.tv_sec);
-		if (copy_file(k->session->elffd, from, name) < 0)
+		if (!copy_file(k, from, &st, name))
 			return 0;
 	}
-	if (fs_write_all(k->list, name, strlen(name) + 1, &err) < 0 ||
-	    fs_write_all(k->list, m->path, strlen(m->path) + 1, &err) < 0)
-		return -1;
-	return 0;
+	session_add_elf(k->session, k->root, m->path, name, NULL);
+	return list_file(k->list, name, m->path, NULL, &err);
 }
 
-static int copy_mappings(void *arg, void *reply, struct err *err)
+/* Debug files are listed once more with their files. */
+static int copy_process(void *arg, void *reply, struct err *err)
 {
-	const struct file_job *k = arg;
+	struct file_job *k = arg;
+	size_t known = k->session->elf_count;
+	CLEANUP(close_fd) int rootfd = -1;
+	int rc = proc_each_map(k->procfd, copy_mapping, k, err);
 
-	(void)reply;
-	return proc_each_map(k->procfd, copy_mapping, arg, err);
+	*(struct cut_counts *)reply = k->cut;
+	if (rc < 0 || k->session->elf_count == known)
+		return rc;
+	rootfd = proc_open_root(k->procfd, err);
+	debug_files_copy(k->session, known, rootfd);
+	for (const struct session_elf *e = k->session->elfs + known;
+	     rc == 0 && e < k->session->elfs + k->session->elf_count; e++)
+		if (e->debug)
+			rc = list_file(k->list, e->name, e->path, e->debug, err);
+	return rc;
 }
 
-/* Lists the debug file of each new file in order, "" for none. */
-static int copy_debug_files(void *arg, void *reply, struct err *err)
+/* Returns the text at *at and moves past it; NULL: none is whole. */
+static const char *next_text(const struct str *s, size_t *at)
 {
-	const struct file_job *k = arg;
-	CLEANUP(close_fd) int rootfd = proc_open_root(k->procfd, err);
+	const char *text = s->buf + *at;
+	const char *end = *at < s->len ? memchr(text, '\0', s->len - *at) : NULL;
 
-	(void)reply;
-	debug_files_copy(k->session, k->known, rootfd);
-	for (size_t i = k->known; i < k->session->elf_count; i++) {
-		const char *debug = k->session->elfs[i].debug ? k->session->elfs[i].debug : "";
-
-		if (fs_write_all(k->list, debug, strlen(debug) + 1, err) < 0)
-			return -1;
-	}
-	return 0;
+	if (!end)
+		return NULL;
+	*at += (size_t)(end - text) + 1;
+	return text;
 }
 
-/* Runs one of the two in a child and returns what it listed: whole texts only. */
-static void in_child(int (*fn)(void *arg, void *reply, struct err *err), struct file_job *k,
-		     struct session_process *p, struct str *ret)
+static void add_listed(struct session *s, uint64_t root, const struct str *list)
+{
+	const char *name, *path, *debug;
+
+	for (size_t at = 0; (name = next_text(list, &at)) && (path = next_text(list, &at)) &&
+			    (debug = next_text(list, &at));)
+		session_add_elf(s, root, path, name, *debug ? debug : NULL);
+}
+
+/* Copies the files of a process in a child, and adds what it has listed. */
+static void copy_in_child(struct file_job *k, struct session_process *p, int ms)
 {
 	CLEANUP(close_fd) int list = memfd_create("files", MFD_CLOEXEC);
+	CLEANUP(str_fini) struct str files = {0};
 	struct err err;
 
 	k->list = list;
-	if (list < 0 || p->files_hang)
+	if (list < 0)
 		return;
-	if (child_call(fn, k, NULL, 0, PROCESS_MS, &err) < 0 && err.code == ETIMEDOUT) {
-		p->files_hang = true;
+	if (child_call(copy_process, k, &k->cut, sizeof(k->cut), ms, &err) < 0) {
+		p->files_hang = err.code == ETIMEDOUT;
 		unlinkat(k->session->elffd, PART_NAME, 0);
+	}
+	if (p->files_hang)
 		log_warn("the files of process %d cannot be read, some of its frames will have no "
 			 "names: %s",
 			 (int)p->pid, err.msg);
-	}
-	if (lseek(list, 0, SEEK_SET) < 0 || fs_read_all(list, LIST_MAX, ret, &err) < 0)
-		str_clear(ret);
-	while (ret->len && ret->buf[ret->len - 1])
-		ret->len--;
-}
-
-static void copy_process(struct session *s, struct session_process *p, int procfd)
-{
-	CLEANUP(str_fini) struct str files = {0};
-	CLEANUP(str_fini) struct str debug = {0};
-	struct file_job k = {.procfd = procfd, .session = s, .known = s->elf_count};
-	size_t i = k.known;
-
-	in_child(copy_mappings, &k, p, &files);
-	for (size_t at = 0; at < files.len;) {
-		const char *name = files.buf + at, *path = name + strlen(name) + 1;
-
-		if (path >= files.buf + files.len)
-			break;
-		session_add_elf(s, p->root, path, name, NULL);
-		at = (size_t)(path - files.buf) + strlen(path) + 1;
-	}
-	if (s->elf_count == k.known)
-		return;
-	in_child(copy_debug_files, &k, p, &debug);
-	for (size_t at = 0; at < debug.len; at += strlen(debug.buf + at) + 1, i++)
-		if (debug.buf[at])
-			s->elfs[i].debug = xstrdup(debug.buf + at);
+	if (lseek(list, 0, SEEK_SET) == 0 && fs_read_all(list, LIST_MAX, &files, &err) == 0)
+		add_listed(k->session, k->root, &files);
 }
 
 void session_copy_files(struct session *s, const pid_t *pids, size_t count)
 {
+	uint64_t deadline = deadline_after((int)budget_max(BUDGET_COPY_MS));
+	struct cut_counts cut = {0};
+
 	for (size_t i = 0; i < count; i++) {
+		struct file_job k = {.session = s, .cut = cut};
 		CLEANUP(close_fd) int procfd = -1;
+		int left = deadline_ms_left(deadline);
 		struct session_process *p;
 		struct err err;
-		uint64_t root;
 
 		procfd = proc_open(pids[i], &err);
-		if (procfd < 0 || proc_ns_inode(procfd, "mnt", &root, &err) < 0)
+		if (procfd < 0 || proc_ns_inode(procfd, "mnt", &k.root, &err) < 0)
 			continue;
-		p = session_add_process(s, pids[i], root);
-		if (!p->files_hang)
-			copy_process(s, p, procfd);
+		p = session_add_process(s, pids[i], k.root);
+		cut.processes += i >= budget_max(BUDGET_PROCESSES);
+		cut.late += !left;
+		if (!left || i >= budget_max(BUDGET_PROCESSES) || p->files_hang)
+			continue;
+		k.procfd = procfd;
+		k.room = budget_room(BUDGET_FILE_BYTES, s->elffd);
+		copy_in_child(&k, p, left < PROCESS_MS ? left : PROCESS_MS);
+		cut = k.cut;
 	}
+	budget_cut(BUDGET_FILE_BYTES, s, cut.bytes, "mapped files are not copied");
+	budget_cut(BUDGET_PATHS, s, cut.paths, "mapped files are not looked at");
+	budget_cut(BUDGET_PROCESSES, s, cut.processes, "processes' files are not looked at");
+	budget_cut(BUDGET_COPY_MS, s, cut.late, "processes' files are not looked at");
 }
+
+/* ---- the kernel --------------------------------------------------------------------------- */
 
 static int is_vdso(const struct proc_map *m, void *arg)
 {
@@ -223,6 +279,9 @@ struct map_job {
 	const struct session *session;
 	const pid_t *pids;
 	size_t count;
+	uint64_t room; /* bytes */
+	uint64_t maps; /* copied */
+	uint32_t cut;
 };
 
 struct map_name {
@@ -271,45 +330,69 @@ static int open_perf_map(pid_t pid)
 	return TAKE_FD(fd);
 }
 
-/* Copies the map, by another name until it is whole. */
-static int copy_perf_map(int mapsfd, pid_t pid, struct err *err)
+/* Returns how much of a map to copy, up to its first hole, since it is text; counts a cut. 0: it is
+ * empty, or there is no room. */
+static uint64_t map_part(struct map_job *t, int fd)
 {
+	uint64_t most = budget_max(BUDGET_PERF_MAP_BYTES);
+	off_t len = lseek(fd, 0, SEEK_HOLE);
+
+	most = t->maps >= budget_max(BUDGET_PERF_MAPS) ? 0 : t->room < most ? t->room : most;
+	if (len < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return 0;
+	t->cut += (uint64_t)len > most;
+	return (uint64_t)len < most ? (uint64_t)len : most;
+}
+
+/* Copies the map, by another name until it is whole. */
+static int copy_perf_map(struct map_job *t, pid_t pid, struct err *err)
+{
+	int mapsfd = t->session->mapsfd;
 	CLEANUP(close_fd) int from = open_perf_map(pid);
 	CLEANUP(close_fd) int to = -1;
+	uint64_t len = from < 0 ? 0 : map_part(t, from);
 
-	if (from < 0)
+	if (!len)
 		return 0;
 	unlinkat(mapsfd, ".perf.map", 0);
 	to = fs_create(mapsfd, ".perf.map", 0600, err);
-	if (to < 0 || fs_copy(from, to, MAP_MAX, err) < 0)
+	if (to < 0 || fs_copy(from, to, len, err) < 0)
 		return -1;
 	if (renameat(mapsfd, ".perf.map", mapsfd, map_name_of(pid).text) < 0)
 		return err_set(err, errno, "rename %s", map_name_of(pid).text);
+	t->room -= len;
+	t->maps++;
 	return 0;
 }
 
-/* One that cannot be copied does not keep the others back. */
+/* One that cannot be copied does not keep the others back. The reply counts those that are cut or
+ * missing. */
 static int copy_perf_maps(void *arg, void *reply, struct err *err)
 {
-	const struct map_job *t = arg;
+	struct map_job *t = arg;
 	int rc = 0;
 
-	(void)reply;
 	for (size_t i = 0; i < t->count; i++)
-		if (!has_snapshot(t->session, t->pids[i]) &&
-		    copy_perf_map(t->session->mapsfd, t->pids[i], err) < 0)
+		if (!has_snapshot(t->session, t->pids[i]) && copy_perf_map(t, t->pids[i], err) < 0)
 			rc = -1;
+	*(uint32_t *)reply = t->cut;
 	return rc;
 }
 
 void session_copy_perf_maps(struct session *s, const pid_t *pids, size_t count)
 {
-	struct map_job t = {.session = s, .pids = pids, .count = count};
+	size_t most = (size_t)budget_max(BUDGET_PROCESSES);
+	struct map_job t = {.session = s,
+			    .pids = pids,
+			    .count = count < most ? count : most,
+			    .room = budget_room(BUDGET_CODE_BYTES, s->mapsfd)};
+	uint32_t cut = 0;
 	struct err err;
 
-	if (child_call(copy_perf_maps, &t, NULL, 0, MAPS_MS, &err) < 0)
+	if (child_call(copy_perf_maps, &t, &cut, sizeof(cut), MAPS_MS, &err) < 0)
 		log_info("perf maps: %s", err.msg);
-	for (size_t i = 0; i < count; i++)
+	budget_cut(BUDGET_PERF_MAPS, s, cut, "perf maps are cut or missing");
+	for (size_t i = 0; i < t.count; i++)
 		if (faccessat(s->mapsfd, map_name_of(pids[i]).text, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			session_register_map(s, pids[i], map_name_of(pids[i]).text);
 }

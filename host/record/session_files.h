@@ -15,13 +15,14 @@
 #include "session/session.h"
 
 /* Adds the processes and the files they have mapped executable. May be called again for processes
- * and files that came later; a file is copied once. A file that cannot be copied (removed, too
- * large) is skipped: its frames will have no names, and are counted. */
+ * and files that came later; a file is copied once. A file that cannot be copied is skipped: its
+ * frames will have no names, and are counted. What budgets cut (budget.h) is noted in the session.
+ */
 void session_copy_files(struct session *s, const pid_t *pids, size_t count);
 
 /* Opens the mapped file itself, whatever its path leads to by now, through map_files (proc(5);
- * reading its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Only regular files of bounded
- * size; never a device. A descriptor, or -1. */
+ * reading its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Only regular files,
+ * never a device. A descriptor, or -1. */
 MUST_CHECK int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st);
 
 /* Copies /proc/kallsyms and this kernel's vdso. */
@@ -31,8 +32,9 @@ MUST_CHECK int session_copy_kernel(struct session *s, struct err *err);
  * these processes, except of JVMs that have a snapshot: node --perf-basic-prof, OpenJ9
  * -Xjit:perfTool, HotSpot's jcmd Compiler.perfmap, Python -X perf, .NET and others write them.
  * A later copy replaces an earlier one. A map must belong to the process's user and be a regular
- * file, reached without links, named after the pid that the process sees; a long one is truncated.
- * Best effort, with a time-out, since the file system may be the container's. */
+ * file, reached without links, named after the pid that the process sees; one is cut at
+ * its first hole and at the limits of budget.h. Best effort, with a time-out, since the file system
+ * may be the container's. */
 void session_copy_perf_maps(struct session *s, const pid_t *pids, size_t count);
 
 #endif

@@ -221,6 +221,7 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 
 	ret->quality = p.quality = g.profile.quality;
 	ret->cut = g.profile.cut;
+	ret->nameless_files = g.profile.nameless_files;
 	ret->skipped = g.skipped;
 	if (rc == 0)
 		rc = draw_gathered(j, &g, &p, ret, err);
@@ -293,6 +294,7 @@ static int write_tree(struct reading *r, void *arg, void *reply, struct err *err
 
 	ret->quality = g.profile.quality;
 	ret->cut = g.profile.cut;
+	ret->nameless_files = g.profile.nameless_files;
 	ret->skipped = g.skipped;
 	if (rc == 0)
 		rc = j->write(g.profile.stacks, j->fd, err);

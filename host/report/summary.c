@@ -8,6 +8,8 @@
 
 #define PATH_SHOWN 160 /* bytes */
 
+static const char nameless_files[] = "files with more symbols than are read";
+
 static double share(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : 0;
@@ -69,6 +71,9 @@ static void print_result(const struct render_result *r)
 	if (r->skipped)
 		printf("  damaged      %llu lines of text could not be read\n",
 		       (unsigned long long)r->skipped);
+	if (r->nameless_files)
+		printf("  cut          %llu %s\n", (unsigned long long)r->nameless_files,
+		       nameless_files);
 	if (r->leaf[0])
 		printf("  hottest leaf %5.1f %%  %s\n",
 		       100 * share(r->leaf_self, r->quality.samples), r->leaf);
@@ -76,6 +81,12 @@ static void print_result(const struct render_result *r)
 		printf("  hottest path %5.1f %%  ", 100 * share(r->path_self, r->quality.samples));
 		print_path(r->path);
 	}
+}
+
+static void print_cuts(const struct session *s)
+{
+	for (size_t i = 0; i < s->cut_count; i++)
+		printf("  cut          %s\n", s->cuts[i].text);
 }
 
 static void print_graphs(const struct summary *s)
@@ -92,6 +103,7 @@ void summary_print(const struct summary *s)
 	print_result(s->result);
 	for (size_t i = 0; i < s->session->jvm_count; i++)
 		print_jvm(s->session, &s->session->jvms[i]);
+	print_cuts(s->session);
 	print_graphs(s);
 	printf("  session      %s\n", s->session->dir);
 	fflush(stdout);
@@ -136,23 +148,38 @@ static json_t *jvms_json(const struct session *s)
 	return list;
 }
 
+/* s: NULL for several recordings that were merged. */
+static json_t *cuts_json(const struct session *s, const struct render_result *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; s && i < s->cut_count; i++)
+		json_array_append_new(list, json_string(s->cuts[i].text));
+	if (r->nameless_files)
+		json_array_append_new(list,
+				      json_sprintf("%llu %s", (unsigned long long)r->nameless_files,
+						   nameless_files));
+	return list;
+}
+
 /* The keys that do not belong to one session. */
 static json_t *result_json(const struct summary *s)
 {
 	const struct render_result *r = s->result;
 	const struct quality *q = &r->quality;
 
-	return json_pack(
-		"{so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI}", "graphs", graphs_json(s),
-		"samples", (json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
-		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),
-		"unknown_frames", share(q->frames_unknown, q->frames), "nameless_frames",
-		share(q->frames_nameless, q->frames), "truncated", share(q->truncated, q->samples),
-		"without_debug_info", share(q->between_safepoints, q->java_samples), "stale",
-		share(q->stale, q->java_frames), "hottest_leaf", "frame", r->leaf, "samples",
-		(json_int_t)r->leaf_self, "hottest_path", "stack", r->path, "samples",
-		(json_int_t)r->path_self, "damaged_bytes", (json_int_t)r->cut, "post_ms",
-		(json_int_t)s->post_ms);
+	return json_pack("{so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI so}", "graphs",
+			 graphs_json(s), "samples", (json_int_t)q->samples, "lost",
+			 (json_int_t)q->lost, "java_samples", (json_int_t)q->java_samples,
+			 "complete", share(q->java_complete, q->java_samples), "unknown_frames",
+			 share(q->frames_unknown, q->frames), "nameless_frames",
+			 share(q->frames_nameless, q->frames), "truncated",
+			 share(q->truncated, q->samples), "without_debug_info",
+			 share(q->between_safepoints, q->java_samples), "stale",
+			 share(q->stale, q->java_frames), "hottest_leaf", "frame", r->leaf,
+			 "samples", (json_int_t)r->leaf_self, "hottest_path", "stack", r->path,
+			 "samples", (json_int_t)r->path_self, "damaged_bytes", (json_int_t)r->cut,
+			 "post_ms", (json_int_t)s->post_ms, "cut", cuts_json(s->session, r));
 }
 
 static void print_object(json_t *object)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 
 #include "common/fs.h"
 #include "common/str.h"
@@ -68,6 +69,12 @@ void session_fini(struct session *s)
 		free(s->elfs[i].name);
 		free(s->elfs[i].debug);
 	}
+	for (size_t i = 0; i < s->cut_count; i++)
+		free(s->cuts[i].text);
+	hash_fini(&s->elf_index);
+	hash_fini(&s->process_index);
+	hash_fini(&s->thread_index);
+	free(s->cuts);
 	free(s->jvms);
 	free(s->maps);
 	free(s->elfs);
@@ -128,9 +135,10 @@ void session_drop_map(struct session *s, pid_t pid)
 
 struct session_process *session_find_process(const struct session *s, pid_t pid)
 {
-	for (size_t i = 0; i < s->process_count; i++)
-		if (s->processes[i].pid == pid)
-			return &s->processes[i];
+	for (struct hash_probe p = {.hash = hash_mix((uint64_t)pid)};
+	     hash_next(&s->process_index, &p);)
+		if (s->processes[p.index].pid == pid)
+			return &s->processes[p.index];
 	return NULL;
 }
 
@@ -142,6 +150,8 @@ struct session_process *session_add_process(struct session *s, pid_t pid, uint64
 		s->processes = grow(s->processes, s->process_count, &s->process_cap,
 				    sizeof(*s->processes));
 		known = &s->processes[s->process_count++];
+		hash_add(&s->process_index, hash_mix((uint64_t)pid),
+			 (uint32_t)s->process_count - 1);
 		*known = (struct session_process){.pid = pid};
 	}
 	known->root = root;
@@ -151,25 +161,61 @@ struct session_process *session_add_process(struct session *s, pid_t pid, uint64
 void session_add_thread(struct session *s, pid_t pid, pid_t tid, pid_t nstid)
 {
 	struct session_thread new = {.pid = pid, .tid = tid, .nstid = nstid};
+	uint64_t hash = hash_mix((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid);
 
-	for (size_t i = 0; i < s->thread_count; i++)
-		if (s->threads[i].pid == pid && s->threads[i].tid == tid) {
-			s->threads[i] = new;
+	for (struct hash_probe p = {.hash = hash}; hash_next(&s->thread_index, &p);)
+		if (s->threads[p.index].pid == pid && s->threads[p.index].tid == tid) {
+			s->threads[p.index] = new;
 			return;
 		}
+	hash_add(&s->thread_index, hash, (uint32_t)s->thread_count);
 	s->threads = grow(s->threads, s->thread_count, &s->thread_cap, sizeof(*s->threads));
 	s->threads[s->thread_count++] = new;
+}
+
+struct session_elf *session_find_elf(const struct session *s, uint64_t root, const char *path)
+{
+	struct hash_probe p = {.hash = hash_bytes(root, path, strlen(path))};
+
+	while (hash_next(&s->elf_index, &p))
+		if (s->elfs[p.index].root == root && !strcmp(s->elfs[p.index].path, path))
+			return &s->elfs[p.index];
+	return NULL;
 }
 
 void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name,
 		     const char *debug)
 {
-	for (size_t i = 0; i < s->elf_count; i++)
-		if (s->elfs[i].root == root && !strcmp(s->elfs[i].path, path))
-			return;
+	struct session_elf *known = session_find_elf(s, root, path);
+
+	if (known) {
+		if (!known->debug && debug)
+			known->debug = xstrdup(debug);
+		return;
+	}
+	hash_add(&s->elf_index, hash_bytes(root, path, strlen(path)), (uint32_t)s->elf_count);
 	s->elfs = grow(s->elfs, s->elf_count, &s->elf_cap, sizeof(*s->elfs));
 	s->elfs[s->elf_count++] = (struct session_elf){.root = root,
 						       .path = xstrdup(path),
 						       .name = xstrdup(name),
 						       .debug = debug ? xstrdup(debug) : NULL};
+}
+
+void session_set_cut(struct session *s, const char *budget, const char *fmt, ...)
+{
+	struct session_cut *cut = s->cuts;
+	va_list ap;
+
+	while (cut < s->cuts + s->cut_count && cut->budget != budget)
+		cut++;
+	if (cut == s->cuts + s->cut_count) {
+		s->cuts = grow(s->cuts, s->cut_count, &s->cut_cap, sizeof(*s->cuts));
+		cut = &s->cuts[s->cut_count++];
+		*cut = (struct session_cut){.budget = budget};
+	}
+	free(cut->text);
+	va_start(ap, fmt);
+	if (vasprintf(&cut->text, fmt, ap) < 0)
+		cut->text = xstrdup("");
+	va_end(ap);
 }

@@ -19,6 +19,7 @@
 #include "common/err.h"
 #include "common/outdir.h"
 #include "common/str.h"
+#include "common/table.h"
 
 /* The way a JVM's compiled code was read. */
 enum jvm_source {
@@ -82,6 +83,12 @@ struct session_process {
 	bool files_hang; /* copying its files timed out: not tried again (not written) */
 };
 
+/* Something that is missing, since it was more than a container may cost. */
+struct session_cut {
+	const char *budget; /* static; NULL: read from session.json (not written) */
+	char *text;	    /* for people */
+};
+
 struct session {
 	char *dir; /* for messages, and to open it again */
 	int dirfd, mapsfd, elffd;
@@ -106,6 +113,10 @@ struct session {
 	size_t process_count, process_cap;
 	struct session_thread *threads;
 	size_t thread_count, thread_cap;
+	struct session_cut *cuts;
+	size_t cut_count, cut_cap;
+	/* Find the elements of three lists (not written). */
+	struct hash_table elf_index, process_index, thread_index;
 };
 
 /* Makes a new directory for it, which must not exist. */
@@ -144,8 +155,16 @@ struct session_process *session_find_process(const struct session *s, pid_t pid)
 struct session_process *session_add_process(struct session *s, pid_t pid, uint64_t root);
 void session_add_thread(struct session *s, pid_t pid, pid_t tid, pid_t nstid);
 
-/* Adds a file unless its path is known. debug may be NULL. */
+/* NULL: the path is not known. Valid until the next one is added. */
+struct session_elf *session_find_elf(const struct session *s, uint64_t root, const char *path);
+
+/* Adds a file unless its path is known. debug may be NULL; it is added to a known file without one.
+ */
 void session_add_elf(struct session *s, uint64_t root, const char *path, const char *name,
 		     const char *debug);
+
+/* Says what is missing because of a budget, whose name is static. A later text replaces an earlier
+ * one of the same budget. */
+void session_set_cut(struct session *s, const char *budget, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 #endif

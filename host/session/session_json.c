@@ -10,6 +10,7 @@
 
 #define SESSION_VERSION 1
 #define SESSION_MAX	(64u << 20)
+#define CUTS_MAX	32 /* this version has fewer budgets */
 
 static const char *const sources[] = {
 	[JVM_SOURCE_UNKNOWN] = "unknown", [JVM_SOURCE_NONE] = "none", [JVM_SOURCE_AGENT] = "agent",
@@ -108,15 +109,24 @@ static json_t *threads_json(const struct session *s)
 	return list;
 }
 
+static json_t *cuts_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->cut_count; i++)
+		json_array_append_new(list, text(s->cuts[i].text));
+	return list;
+}
+
 int session_write(const struct session *s, struct err *err)
 {
-	json_t *root =
-		json_pack("{si ss so so ss si sf sb si so so so so so}", "version", SESSION_VERSION,
-			  "dfg", DFG_VERSION, "container", container_json(s), "host", text(s->host),
-			  "started", s->started, "frequency", (int)s->frequency, "duration",
-			  s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
-			  (int)s->stack_bytes, "jvms", jvms_json(s), "processes", processes_json(s),
-			  "threads", threads_json(s), "elf", files_json(s), "maps", maps_json(s));
+	json_t *root = json_pack(
+		"{si ss so so ss si sf sb si so so so so so so}", "version", SESSION_VERSION, "dfg",
+		DFG_VERSION, "container", container_json(s), "host", text(s->host), "started",
+		s->started, "frequency", (int)s->frequency, "duration", s->duration,
+		"whole_machine", (int)s->whole_machine, "stack_bytes", (int)s->stack_bytes, "jvms",
+		jvms_json(s), "processes", processes_json(s), "threads", threads_json(s), "elf",
+		files_json(s), "maps", maps_json(s), "cut", cuts_json(s));
 	char *out = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
 	int rc;
 
@@ -198,14 +208,8 @@ static int read_lists(struct session *s, const json_t *root, struct err *err)
 
 	json_array_foreach(json_object_get(root, "processes"), i, o)
 		session_add_process(s, (pid_t)int_of(o, "pid"), (uint64_t)int_of(o, "root"));
-	json_array_foreach(json_object_get(root, "threads"), i, o)
-	{
-		s->threads = grow(s->threads, s->thread_count, &s->thread_cap, sizeof(*s->threads));
-		s->threads[s->thread_count++] =
-			(struct session_thread){.pid = (pid_t)int_of(o, "pid"),
-						.tid = (pid_t)int_of(o, "tid"),
-						.nstid = (pid_t)int_of(o, "nstid")};
-	}
+	json_array_foreach(json_object_get(root, "threads"), i, o) session_add_thread(
+		s, (pid_t)int_of(o, "pid"), (pid_t)int_of(o, "tid"), (pid_t)int_of(o, "nstid"));
 	json_array_foreach(json_object_get(root, "elf"), i, o)
 	{
 		const char *debug = json_string_value(json_object_get(o, "debug"));
@@ -239,6 +243,25 @@ static void read_container(struct session *s, const json_t *root)
 	session_set_container(s, id, name, pod, namespace, host);
 }
 
+static void read_cuts(struct session *s, const json_t *list)
+{
+	size_t i;
+	json_t *o;
+
+	json_array_foreach(list, i, o)
+	{
+		const char *raw = json_string_value(o);
+		CLEANUP(str_fini) struct str clean = {0};
+
+		if (!raw || i == CUTS_MAX)
+			break;
+		str_add_clean(&clean, raw, strlen(raw));
+		s->cuts = grow(s->cuts, s->cut_count, &s->cut_cap, sizeof(*s->cuts));
+		s->cuts[s->cut_count++] =
+			(struct session_cut){.text = xstrdup(clean.buf ? clean.buf : "")};
+	}
+}
+
 static int read_json(struct session *s, const json_t *root, struct err *err)
 {
 	if (int_of(root, "version") != SESSION_VERSION)
@@ -251,6 +274,7 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 	s->whole_machine = json_is_true(json_object_get(root, "whole_machine"));
 	s->stack_bytes = (unsigned)int_of(root, "stack_bytes");
 	read_jvms(s, json_object_get(root, "jvms"));
+	read_cuts(s, json_object_get(root, "cut"));
 	return read_lists(s, root, err);
 }
 

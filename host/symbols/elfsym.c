@@ -162,6 +162,12 @@ bool elfsym_start(const struct elfsym *es, uint64_t offset, uint64_t *ret)
 	       ehtable_find(&es->starts, addr, ret);
 }
 
+size_t elfsym_count(const struct elfsym *es, bool *ret_cut)
+{
+	*ret_cut = es->functions.cut;
+	return es->functions.count;
+}
+
 size_t elfsym_build_id(const struct elfsym *es, const uint8_t **ret)
 {
 	*ret = es->parts.build_id;

@@ -32,6 +32,9 @@ bool elfsym_find(const struct elfsym *es, uint64_t offset, struct elf_symbol *re
  * also of functions without a symbol. */
 bool elfsym_start(const struct elfsym *es, uint64_t offset, uint64_t *ret);
 
+/* Functions that were read; *ret_cut: not all of them (ELF_FUNCS_MAX). */
+size_t elfsym_count(const struct elfsym *es, bool *ret_cut);
+
 /* Length of the GNU build id, borrowed; 0: none. */
 size_t elfsym_build_id(const struct elfsym *es, const uint8_t **ret);
 

@@ -5,9 +5,11 @@
 
 #include "common/str.h"
 #include "common/table.h"
+#include "elf/elfparts.h"
 
 struct elf_source {
 	pthread_mutex_t lock;
+	size_t first; /* number of the first file with the same copy */
 	bool loaded;
 	struct elfsym *symbols;
 };
@@ -25,6 +27,7 @@ struct sources {
 	struct keyed *threads;	   /* host pid and tid -> tid in the JVM's namespace; sorted */
 	struct kallsyms *kallsyms; /* NULL: none */
 	struct elf_source *files;  /* as in the recording */
+	size_t functions, cut;	   /* of all files: read; files with more */
 	struct code_source *jvms;
 	size_t jvm_count;
 };
@@ -51,6 +54,26 @@ static void index_input(struct sources *s)
 	keyed_sort(s->threads, in->thread_count);
 }
 
+static void index_files(struct sources *s)
+{
+	const struct session_elf *elfs = s->in->elfs;
+	CLEANUP(hash_fini) struct hash_table copies = {0};
+
+	s->files = xcalloc(s->in->elf_count, sizeof(*s->files));
+	for (size_t i = 0; i < s->in->elf_count; i++) {
+		const char *name = elfs[i].name ? elfs[i].name : "";
+		struct hash_probe p = {.hash = hash_bytes(0, name, strlen(name))};
+
+		pthread_mutex_init(&s->files[i].lock, NULL);
+		s->files[i].first = i;
+		while (*name && s->files[i].first == i && hash_next(&copies, &p))
+			if (!strcmp(elfs[p.index].name, name))
+				s->files[i].first = p.index;
+		if (s->files[i].first == i)
+			hash_add(&copies, p.hash, (uint32_t)i);
+	}
+}
+
 struct sources *sources_new(const struct recording *in)
 {
 	struct sources *s = xcalloc(1, sizeof(*s));
@@ -60,9 +83,7 @@ struct sources *sources_new(const struct recording *in)
 	index_input(s);
 	if (in->kallsyms_fd >= 0)
 		s->kallsyms = kallsyms_open(in->kallsyms_fd, &ignored);
-	s->files = xcalloc(in->elf_count, sizeof(*s->files));
-	for (size_t i = 0; i < in->elf_count; i++)
-		pthread_mutex_init(&s->files[i].lock, NULL);
+	index_files(s);
 	s->jvms = xcalloc(in->map_count, sizeof(*s->jvms));
 	for (size_t i = 0; i < in->map_count; i++) {
 		if (sources_jvm(s, in->maps[i].pid))
@@ -101,15 +122,38 @@ const struct kallsyms *sources_kallsyms(const struct sources *s)
 	return s->kallsyms;
 }
 
+size_t sources_file(const struct sources *s, size_t number)
+{
+	return s->files[number].first;
+}
+
+size_t sources_cut(const struct sources *s)
+{
+	return __atomic_load_n(&s->cut, __ATOMIC_RELAXED);
+}
+
+/* Files that are loaded at the same time do not know of each other: one more for each thread. */
+static struct elfsym *load_symbols(struct sources *s, const struct session_elf *elf)
+{
+	struct elfsym *ret = NULL;
+	struct err ignored;
+	bool cut = __atomic_load_n(&s->functions, __ATOMIC_RELAXED) >= ELF_FUNCS_ALL;
+
+	if (!cut)
+		ret = elfsym_open(elf->fd, elf->debug_fd, &ignored);
+	if (ret)
+		__atomic_fetch_add(&s->functions, elfsym_count(ret, &cut), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->cut, cut, __ATOMIC_RELAXED);
+	return ret;
+}
+
 const struct elfsym *sources_elf(struct sources *s, size_t number)
 {
-	const struct session_elf *elf = &s->in->elfs[number];
-	struct elf_source *f = &s->files[number];
-	struct err ignored;
+	struct elf_source *f = &s->files[s->files[number].first];
 
 	pthread_mutex_lock(&f->lock);
 	if (!f->loaded)
-		f->symbols = elfsym_open(elf->fd, elf->debug_fd, &ignored);
+		f->symbols = load_symbols(s, &s->in->elfs[f->first]);
 	f->loaded = true;
 	pthread_mutex_unlock(&f->lock);
 	return f->symbols;

@@ -27,8 +27,15 @@ const struct recording *sources_input(const struct sources *s);
 /* NULL: there is no copy of kallsyms. */
 const struct kallsyms *sources_kallsyms(const struct sources *s);
 
-/* The symbols of a file by its number in the recording; NULL: it cannot be read. */
+/* Paths of one file share a copy: the number of the first one that has this one's. */
+size_t sources_file(const struct sources *s, size_t number);
+
+/* The symbols of a file by its number in the recording; NULL: it cannot be read, or there were too
+ * many in the files before it (ELF_FUNCS_ALL). */
 const struct elfsym *sources_elf(struct sources *s, size_t number);
+
+/* Files of whose symbols some are missing, since there were too many. */
+size_t sources_cut(const struct sources *s);
 
 /* JVMs with code have numbers from 1 on; 0: the process has none. */
 size_t sources_jvm_count(const struct sources *s);

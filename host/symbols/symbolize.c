@@ -29,7 +29,7 @@ struct mapped_file {
 	bool jvm;
 	const struct elfsym *elf; /* NULL: none, or not readable */
 	int fd;			  /* of elf */
-	struct cfi *cfi;	  /* NULL: not loaded yet, or none */
+	struct cfi **cfi;	  /* its call frame information, shared by its paths; NULL: none */
 	bool cfi_loaded;
 	uint32_t unnamed; /* frame */
 	uint32_t module;
@@ -46,6 +46,7 @@ struct symbolizer {
 		size_t count, cap;
 		struct hash_table index;
 	} files;
+	struct cfi **cfis;	       /* by number of the file (sources_file) */
 	const struct jvm_code **codes; /* by number - 1; NULL: not loaded yet */
 	struct frame_cache cache;
 	uint32_t stale; /* frame */
@@ -79,6 +80,7 @@ struct symbolizer *symbolizer_new(struct sources *sources, const struct perfdata
 	sy->stacks = stacks;
 	sy->kernel = kernel_new(sources_kallsyms(sources));
 	sy->pd = pd;
+	sy->cfis = xcalloc(sources_input(sources)->elf_count, sizeof(struct cfi *));
 	sy->codes = xcalloc(sources_jvm_count(sources), sizeof(struct jvm_code *));
 	sy->stale = intern(sy, "[stale]", FRAME_UNKNOWN);
 	sy->cache.list = grow(NULL, 0, &sy->cache.cap, sizeof(*sy->cache.list));
@@ -90,8 +92,9 @@ void symbolizer_free(struct symbolizer *sy)
 {
 	if (!sy)
 		return;
-	for (size_t i = 0; i < sy->files.count; i++)
-		cfi_close(sy->files.list[i].cfi);
+	for (size_t i = 0; i < sources_input(sy->sources)->elf_count; i++)
+		cfi_close(sy->cfis[i]);
+	free(sy->cfis);
 	free(sy->files.list);
 	hash_fini(&sy->files.index);
 	kernel_free(sy->kernel);
@@ -316,6 +319,7 @@ static void load_file(struct symbolizer *sy, struct mapped_file *f)
 		if (in->elfs[i].root == f->root && strcmp(in->elfs[i].path, path) == 0) {
 			f->elf = open_elf(sy, path, i);
 			f->fd = in->elfs[i].fd;
+			f->cfi = &sy->cfis[sources_file(sy->sources, i)];
 		}
 	base = symname_base(path, &len);
 	f->jvm = len == strlen("libjvm.so") && memcmp(base, "libjvm.so", len) == 0;
@@ -370,11 +374,10 @@ static struct cfi *file_cfi(struct symbolizer *sy, uint64_t root, uint32_t path)
 	struct mapped_file *f = file_of(sy, root, path);
 	struct err ignored;
 
-	if (!f->cfi_loaded) {
-		f->cfi_loaded = true;
-		f->cfi = f->elf ? cfi_open(f->fd, &ignored) : NULL;
-	}
-	return f->cfi;
+	if (f->elf && !f->cfi_loaded && !*f->cfi)
+		*f->cfi = cfi_open(f->fd, &ignored);
+	f->cfi_loaded = true;
+	return f->elf ? *f->cfi : NULL;
 }
 
 /* ---- any address --------------------------------------------------------------------------- */

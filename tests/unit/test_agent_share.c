@@ -480,6 +480,35 @@ static void test_second_close(void)
 	close(j.procfd);
 }
 
+/* Each close has the host read the whole file: it ends that. */
+static void test_many_closes(void)
+{
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct jvm j = a_jvm();
+	struct dump_answer a = {0};
+	struct agent_share s;
+	struct dump d;
+	pid_t agent;
+	int pidfd;
+
+	open_share(&s, "a share for a hostile agent is opened");
+	if (create(&s, &j, 0, 0, &d) < 0)
+		abort();
+	agent = fork();
+	while (agent == 0) {
+		answer(&s, &d, &whole, sizeof(whole), "");
+		usleep(1000);
+	}
+	pidfd = (int)syscall(SYS_pidfd_open, agent, 0);
+	is_int(dump_wait(&d, pidfd, 60000, to, &a, &err), -1, "a file closed all the time fails");
+	is_str(err.msg, "the agent's file was closed again and again", "the error says so");
+	actor_end(agent);
+	close(pidfd);
+	dump_remove(&s, &d, 7);
+	agent_share_close(&s);
+	close(j.procfd);
+}
+
 /* A map is text: its lines are not looked at here. */
 static void test_map(void)
 {
@@ -617,6 +646,7 @@ int main(void)
 	test_full();
 	test_answer();
 	test_second_close();
+	test_many_closes();
 	test_map();
 	test_signal();
 	umount2(path_of("web/out"), MNT_DETACH);

@@ -37,7 +37,7 @@ static bool copy(const struct debug_link *l, const struct str *debug, struct str
 	bool done = false;
 	struct err err;
 
-	if (debug_symbols_copy(&c, 1, &done, &err) < 0)
+	if (debug_symbols_copy(&c, 1, UINT64_MAX, &done, &err) < 0)
 		ok(false, "%s", err.msg);
 	str_clear(ret);
 	if (lseek(to, 0, SEEK_SET) < 0 || fs_read_all(to, 1 << 20, ret, &err) < 0)
@@ -318,7 +318,8 @@ static void test_several(void)
 					   .from = i ? file_of(right.buf, right.len)
 						     : file_of(wrong.buf, wrong.len),
 					   .to = memfd_create("to", MFD_CLOEXEC)};
-	is_int(debug_symbols_copy(c, 3, done, &err), 0, "three files are looked at at once");
+	is_int(debug_symbols_copy(c, 3, UINT64_MAX, done, &err), 0,
+	       "three files are looked at at once");
 	ok(!done[0] && !done[1] && done[2], "the third one belongs to its link");
 	fds[0] = c[0].from;
 	fds[1] = -1;

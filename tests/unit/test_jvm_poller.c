@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Polling a process that only looks like a JVM, where each source fails and the recording goes on,
  * and one that has a HotSpot in its memory. */
+#include "record/budget.h"
 #include "record/jvm_poller.h"
 
 #include <errno.h>
@@ -39,6 +40,8 @@ static struct jvm jvm_of(pid_t pid, enum runtime runtime)
 			    .runtime = runtime};
 }
 
+static int topfd;
+
 /* The child's function, called in this process. */
 static void test_serve(pid_t pid)
 {
@@ -51,6 +54,7 @@ static void test_serve(pid_t pid)
 				   .jvm = &jvm,
 				   .config = &config,
 				   .to = to,
+				   .maps = topfd,
 				   .report = &report};
 	char byte;
 
@@ -114,7 +118,7 @@ static struct snapshot_report serve(struct jvm *jvm, const struct record_config 
 				   .jvm = jvm,
 				   .config = c,
 				   .to = to,
-				   .maps = -1,
+				   .maps = topfd,
 				   .report = &report};
 	char bytes[4];
 
@@ -194,6 +198,34 @@ static void test_series(void)
 	}
 }
 
+/* Nothing of what the limit cuts is kept, and the other source is not tried. */
+static void test_room(void)
+{
+	static const struct record_config c = {.root = "/nonexistent"};
+	static const char *const names[] = {"no room is left", "there is too little room"};
+	CLEANUP(close_fd) int to = fs_create(topfd, "jvm.snap", 0600, &(struct err){0});
+	struct jvm jvm = fakejvm_start(library);
+	uint64_t used = 0;
+	uint32_t codes;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct snapshot_report r;
+
+		/* The directory has other files, too. */
+		used = (512ull << 20) - budget_room(BUDGET_CODE_BYTES, topfd);
+		budget_set(BUDGET_CODE_BYTES, used + (i ? 1000 : 0));
+		r = serve(&jvm, &c, "l", to);
+		is_int(r.taken, 0, "%s: nothing is taken", names[i]);
+		is_str(r.err.msg, "more code than is kept of a container: File too large",
+		       "%s: the report says so", names[i]);
+		is_str(kinds_of(to, &codes), "", "%s: nothing is left", names[i]);
+		is_str(r.note, r.err.msg, "%s: no agent is asked", names[i]);
+		budget_set(BUDGET_CODE_BYTES, 512 << 20);
+	}
+	unlinkat(topfd, "jvm.snap", 0);
+	fakejvm_end(&jvm);
+}
+
 static void test_sources(void)
 {
 	struct record_config c = {.root = "/nonexistent", .source = SOURCE_AUTO};
@@ -227,7 +259,7 @@ static void test_sources(void)
 	fakejvm_end(&jvm);
 }
 
-/* A file of more than 512 MiB gets no further snapshot. */
+/* A file gets no further snapshot that would make it larger than 256 MiB. */
 static void test_most(void)
 {
 	static const struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST};
@@ -244,12 +276,12 @@ static void test_most(void)
 		   head.magic == SNAP_MAGIC,
 	   "a snapshot without news is a head and an end");
 	for (int more = 0; more < 2; more++) {
-		if (ftruncate(to, 0) < 0 || ftruncate(to, (512 << 20) - first + more) < 0)
+		if (ftruncate(to, 0) < 0 || ftruncate(to, (256 << 20) - all + more) < 0)
 			abort();
 		r = serve(&jvm, &host, "l", to);
-		is_int(r.taken, more ? 1 : 2, "a file of 512 MiB%s gets %s",
-		       more ? " and a byte" : "", more ? "no further snapshot" : "one more");
-		is_str(r.note, more ? "so much code came and went that not all of it was kept" : "",
+		is_int(r.taken, more ? 1 : 2, "a file with room for two%s gets %s",
+		       more ? " but for a byte" : "", more ? "one" : "both");
+		is_str(r.note, more ? "more code than is kept of a container: File too large" : "",
 		       "which is %s", more ? "noted" : "nothing to note");
 	}
 	fakejvm_end(&jvm);
@@ -281,6 +313,11 @@ static void test_whole_run(void)
 	memcpy(target.jvms.list, jvms, sizeof(jvms));
 	if (sessionmake(dir, s, &err) < 0)
 		abort();
+	budget_set(BUDGET_JVMS, 0);
+	is_int(pollers_start(&targets, &host, &err), 0, "pollers start, but there may be none");
+	is_int(target.poller_count, 0, "so there is none");
+	is_str(s->cuts[0].text, "2 JVMs are not read: the limit is 0", "the session says so");
+	budget_set(BUDGET_JVMS, 64);
 	is_int(pollers_start(&targets, &host, &err), 0, "pollers of two JVMs start");
 	is_int(target.poller_count, 1, "the one that can be read has a poller");
 	is_int(s->jvm_count, 2, "both are in the session");
@@ -389,6 +426,7 @@ int main(void)
 	pid_t pid = actor_idle();
 
 	scratch_make();
+	topfd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	log_quiet(true);
 	signal(SIGPIPE, SIG_IGN); /* as in each command */
 	test_serve(pid);
@@ -398,6 +436,7 @@ int main(void)
 	snap_image_build(&image, IMAGE_17);
 	fakejvm_library(&image.im, library);
 	test_series();
+	test_room();
 	test_sources();
 	test_most();
 	test_whole_run();

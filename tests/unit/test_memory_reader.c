@@ -111,7 +111,8 @@ static void test_snapshots(void)
 	}
 	is_int(byte_at(&j, image.non_safepoints), 1, "it has switched the flag on");
 	is_int(lseek(to, 0, SEEK_END), 0, "nothing is written before a snapshot is asked for");
-	is_int(memory_reader_dump(r, false, &one, &cpu, &err), 0, "a snapshot is taken");
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &one, &cpu, &err), 0,
+	       "a snapshot is taken");
 	is_int(one.status, DFG_DUMP_OK, "it is whole");
 	ok(one.entries > 0, "it has code: %u", (unsigned)one.entries);
 	ok(cpu < 60000000, "it tells its cost");
@@ -119,10 +120,11 @@ static void test_snapshots(void)
 	is_int(lseek(to, 0, SEEK_END), one.bytes, "all of it is in the file");
 	ok(is_snapshot(to, 0, one.bytes), "its records are a snapshot");
 	lseek(to, 0, SEEK_END);
-	is_int(memory_reader_dump(r, false, &two, &cpu, &err), 0, "a delta is taken");
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &two, &cpu, &err), 0, "a delta is taken");
 	ok(two.bytes < one.bytes, "it is smaller: %u", (unsigned)two.bytes);
 	is_int(two.entries, 0, "it has no code, since none is new");
-	is_int(memory_reader_dump(r, true, &three, &cpu, &err), 0, "the last one is taken");
+	is_int(memory_reader_dump(r, true, UINT64_MAX, &three, &cpu, &err), 0,
+	       "the last one is taken");
 	is_int(lseek(to, 0, SEEK_END), one.bytes + two.bytes + three.bytes,
 	       "they follow each other in the file");
 	ok(is_snapshot(to, (off_t)one.bytes, two.bytes) &&
@@ -131,7 +133,8 @@ static void test_snapshots(void)
 	kill(j.pid, SIGKILL);
 	waitpid(j.pid, NULL, 0);
 	err = (struct err){0};
-	is_int(memory_reader_dump(r, false, &two, &cpu, &err), -1, "after the JVM's end it fails");
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &two, &cpu, &err), -1,
+	       "after the JVM's end it fails");
 	is_int(err.code, ESRCH, "the error is that the process is gone");
 	is_str(err.msg, "the JVM ended meanwhile: No such process", "the message says so");
 	memory_reader_close(r);
@@ -173,12 +176,13 @@ static void test_watch(void)
 	ok(!memory_reader_noticed(r), "once");
 	memory_reader_watch(r);
 	ok(!is_readable(r, 50), "the next watch begins with what was found");
-	is_int(memory_reader_dump(r, false, &result, &cpu, &err), 0, "a snapshot ends a watch");
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), 0,
+	       "a snapshot ends a watch");
 	ok(!memory_reader_noticed(r), "which finds nothing more");
 	write_at(&j, list, 6);
 	memory_reader_watch(r);
 	ok(is_readable(r, 60000), "a change before the watch is found");
-	is_int(memory_reader_dump(r, false, &result, &cpu, &err), 0,
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), 0,
 	       "a snapshot is not mistaken for what was found before");
 	ok(!is_readable(r, 0), "which is forgotten");
 	memory_reader_watch(r);
@@ -221,7 +225,8 @@ static void test_crash(void)
 	ok(s.found > 0 && kill(s.found, SIGKILL) == 0, "a reader is killed");
 	waitid(P_PID, (id_t)s.found, &info, WEXITED | WNOWAIT);
 	err = (struct err){.code = 77};
-	is_int(memory_reader_dump(r, false, &result, &cpu, &err), -1, "it takes no snapshot");
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), -1,
+	       "it takes no snapshot");
 	is_str(err.msg, "the reader crashed", "the message says so");
 	is_int(err.code, 0, "it has no code of the system's");
 	is_int(kill(j.pid, 0), 0, "the JVM runs on");
@@ -245,7 +250,7 @@ static void test_cost(void)
 	if (memory_reader_open(&j, false, to, &r, &err) < 0)
 		abort();
 	for (int i = 0; i < 40; i++) {
-		if (memory_reader_dump(r, i == 39, &result, &cpu, &err) < 0)
+		if (memory_reader_dump(r, i == 39, UINT64_MAX, &result, &cpu, &err) < 0)
 			abort();
 		cost += cpu;
 	}
@@ -282,7 +287,8 @@ static void test_full(void)
 
 	if (to < 0 || memory_reader_open(&j, false, to, &r, &err) < 0)
 		abort();
-	is_int(memory_reader_dump(r, false, &result, &cpu, &err), -1, "a full disk is an error");
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), -1,
+	       "a full disk is an error");
 	is_int(err.code, ENOSPC, "the error is that there is no space");
 	is_str(err.msg, "write the snapshot: No space left on device", "the message says so");
 	memory_reader_close(r);
@@ -305,7 +311,8 @@ static void test_missing(void)
 	j = fakejvm_start(library);
 	if (memory_reader_open(&j, true, to, &r, &err) < 0)
 		abort();
-	is_int(memory_reader_dump(r, false, &result, &cpu, &err), -1, "broken tables are an error");
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), -1,
+	       "broken tables are an error");
 	ok(!strncmp(err.msg, "HotSpot's tables of this JVM lack ", 34) && err.msg[34],
 	   "the message tells what they lack: %s", err.msg);
 	is_int(err.code, 0, "it has no code of the system's");
@@ -336,10 +343,12 @@ static void test_partly(void)
 	j = fakejvm_start(library);
 	if (memory_reader_open(&j, true, to, &r, &err) < 0)
 		abort();
-	is_int(memory_reader_dump(r, false, &result, &cpu, &err), 0, "a part is a snapshot, too");
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), 0,
+	       "a part is a snapshot, too");
 	is_int(result.status, DFG_DUMP_PARTLY, "its status tells that it is a part");
 	is_str(memory_reader_missing(r), "", "what is missing is not looked for each time");
-	is_int(memory_reader_dump(r, true, &result, &cpu, &err), 0, "the last one is taken");
+	is_int(memory_reader_dump(r, true, UINT64_MAX, &result, &cpu, &err), 0,
+	       "the last one is taken");
 	is_str(memory_reader_missing(r), "CodeBlob::_frame_size", "it tells what is missing");
 	memory_reader_close(r);
 	fakejvm_end(&j);

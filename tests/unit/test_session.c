@@ -329,7 +329,7 @@ static void test_text(void)
 	       " \"frequency\": 0,\n \"duration\": 0.123456789,\n \"whole_machine\": false,\n"
 	       " \"stack_bytes\": 0,\n \"jvms\": [],\n \"processes\": [\n"
 	       "  {\n   \"pid\": 11,\n   \"root\": 12\n  }\n ],\n \"threads\": [],\n"
-	       " \"elf\": [],\n \"maps\": []\n}",
+	       " \"elf\": [],\n \"maps\": [],\n \"cut\": []\n}",
 	       "session.json is as docs/formats.md has it, a line for each value");
 	session_fini(&s);
 }

@@ -16,6 +16,7 @@
 #include "lib/scratch.h"
 #include "lib/sessionmake.h"
 #include "lib/tap.h"
+#include "record/budget.h"
 
 static struct err err;
 
@@ -341,6 +342,153 @@ static void test_failing_map(void)
 	session_fini(&s);
 }
 
+/* ---- budgets ---- */
+
+static void put_sparse(const char *name, off_t size, const char *text)
+{
+	CLEANUP(free) char *path = path_of(name);
+
+	put_text(name, 0644, text);
+	if (truncate(path, size) < 0)
+		abort();
+}
+
+static const char *cut_of(const struct session *s, enum budget b)
+{
+	for (size_t i = 0; i < s->cut_count; i++)
+		if (!strcmp(s->cuts[i].budget, budget_name(b)))
+			return s->cuts[i].text;
+	return NULL;
+}
+
+/* Case 82. */
+static void test_sparse(void)
+{
+	static const char *const files[] = {"lib/sparse.so", "lib/huge.so", "lib/two.so", NULL};
+	struct session s = session_of("sparse");
+	const struct session_elf *elf;
+	struct stat st = {0};
+	pid_t pid;
+
+	put_sparse("lib/sparse.so", 64 << 20, "head");
+	put_sparse("lib/huge.so", (off_t)budget_max(BUDGET_FILE_BYTES) + 1, "head");
+	pid = process_with(files);
+	session_copy_files(&s, &pid, 1);
+	elf = find(&s, "lib/sparse.so");
+	if (ok(elf && fstatat(s.elffd, elf->name, &st, 0) == 0, "a sparse file is copied")) {
+		is_int(st.st_size, 64 << 20, "with its size");
+		ok(st.st_blocks * 512 <= 65536, "its holes take no blocks");
+	}
+	ok(!find(&s, "lib/huge.so"), "a file for which the budget has no room is not copied");
+	is_copy(&s, "lib/two.so", "second", "smaller ones after it are");
+	is_str(cut_of(&s, BUDGET_FILE_BYTES),
+	       "1 mapped files are not copied: the limit is 512 MiB, or what the disk has left",
+	       "the session says so");
+	session_copy_files(&s, &pid, 1);
+	is_int(s.cut_count, 1, "once");
+	actor_end(pid);
+	session_fini(&s);
+}
+
+/* Case 84. */
+static void test_paths(void)
+{
+	char name[64], path[4096], text[16];
+	CLEANUP(free) char *one = path_of("lib/one.so");
+	const char *files[41] = {NULL};
+	struct session s = session_of("paths");
+	pid_t pid;
+
+	for (size_t i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "lib/link%zu.so", i);
+		snprintf(path, sizeof(path), "%s/%s", top, name);
+		if (link(one, path) < 0)
+			abort();
+		files[i] = xstrdup(name);
+	}
+	pid = process_with(files);
+	budget_set(BUDGET_PATHS, 10); /* the program, and those mapped last */
+	session_copy_files(&s, &pid, 1);
+	is_int(s.elf_count, 10, "so many paths are looked at");
+	is_str(s.elfs[1].name, s.elfs[9].name, "links of a file share a copy");
+	snprintf(text, sizeof(text), "%s",
+		 cut_of(&s, BUDGET_PATHS) ? cut_of(&s, BUDGET_PATHS) : "");
+	ok(atoi(text) >= 30, "the rest is counted: %s", cut_of(&s, BUDGET_PATHS));
+	budget_set(BUDGET_PATHS, 4096);
+	for (size_t i = 0; i < 40; i++)
+		free((char *)(uintptr_t)files[i]);
+	actor_end(pid);
+	session_fini(&s);
+}
+
+static void test_processes(void)
+{
+	static const char *const files[] = {"lib/two.so", NULL};
+	struct session s = session_of("processes");
+	pid_t pids[2] = {process_with(files), process_with(files)};
+
+	budget_set(BUDGET_PROCESSES, 1);
+	session_copy_files(&s, pids, 2);
+	is_int(s.process_count, 2, "each process is in the session");
+	is_str(cut_of(&s, BUDGET_PROCESSES), "1 processes' files are not looked at: the limit is 1",
+	       "it says whose files are not");
+	budget_set(BUDGET_PROCESSES, 4096);
+	for (size_t i = 0; i < 2; i++)
+		actor_end(pids[i]);
+	session_fini(&s);
+}
+
+/* Case 83. */
+static void test_many_maps(void)
+{
+	static const char *const none[] = {NULL};
+	struct session s = session_of("many-maps");
+	CLEANUP(free) char *sparse = NULL;
+	pid_t pids[4];
+
+	for (size_t i = 0; i < 4; i++) {
+		pids[i] = process_with(none);
+		put_map(pids[i], "1000 10 a\n2000 10 b\n");
+	}
+	sparse = xasprintf("tmp/perf-%d.map", (int)pids[0]);
+	put_sparse(sparse, 1 << 30, "");
+	budget_set(BUDGET_PERF_MAPS, 2);
+	budget_set(BUDGET_PERF_MAP_BYTES, 15);
+	session_copy_perf_maps(&s, pids, 4);
+	is_map(&s, pids[0], NULL, "of a map without data nothing is copied");
+	is_map(&s, pids[1], "1000 10 a\n2000 ", "a long map is cut");
+	is_map(&s, pids[2], "1000 10 a\n2000 ", "so is the next one");
+	is_map(&s, pids[3], NULL, "there is a limit for their number");
+	is_str(cut_of(&s, BUDGET_PERF_MAPS), "3 perf maps are cut or missing: the limit is 2",
+	       "the session says so");
+	budget_set(BUDGET_PERF_MAPS, 256);
+	budget_set(BUDGET_PERF_MAP_BYTES, 64 << 20);
+	for (size_t i = 0; i < 4; i++)
+		actor_end(pids[i]);
+	session_fini(&s);
+}
+
+static void test_room(void)
+{
+	struct session s = session_of("room");
+	uint64_t spare = budget_room(BUDGET_FILE_BYTES, s.elffd);
+	CLEANUP(close_fd) int fd = fs_create(s.elffd, "file", 0600, &err);
+
+	ok(spare <= 512 << 20 && spare > 0, "a new session has room");
+	budget_set_bytes(2 << 20);
+	is_int((int64_t)budget_room(BUDGET_FILE_BYTES, s.elffd), 1 << 20, "half of it for files");
+	if (ftruncate(fd, 1 << 19) < 0)
+		abort();
+	is_int((int64_t)budget_room(BUDGET_FILE_BYTES, s.elffd), 1 << 19, "files take of it");
+	is_int((int64_t)budget_room(BUDGET_CODE_BYTES, s.mapsfd), 1 << 20, "half of it for code");
+	if (ftruncate(fd, 1 << 21) < 0)
+		abort();
+	is_int((int64_t)budget_room(BUDGET_FILE_BYTES, s.elffd), 0, "no room is left");
+	is_int((int64_t)budget_room(BUDGET_FILE_BYTES, -1), 0, "nor in no directory");
+	budget_set_bytes(1 << 30);
+	session_fini(&s);
+}
+
 /* ---- the kernel ---- */
 
 static void test_kernel(void)
@@ -381,6 +529,11 @@ int main(void)
 		test_perf_maps();
 		test_odd_maps();
 		test_failing_map();
+		test_sparse();
+		test_paths();
+		test_processes();
+		test_many_maps();
+		test_room();
 	} else {
 		ok(true, "files of other processes # SKIP that needs root");
 	}

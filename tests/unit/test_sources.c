@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbols/store.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "common/fs.h"
 #include "common/parallel.h"
+#include "common/str.h"
+#include "elf/elfparts.h"
 #include "lib/tap.h"
 #include "lib/textfile.h"
 
@@ -23,6 +26,82 @@ static void ask(void *arg, size_t i)
 
 	a->elf[i] = sources_elf(a->sources, 0);
 	a->code[i] = sources_code(a->sources, 1);
+}
+
+/* An ELF file with `count` symbols of one name. */
+static int file_with_symbols(size_t count)
+{
+	static const char names[] = "\0f\0.symtab";
+	Elf64_Ehdr eh = {.e_ident = ELFMAG,
+			 .e_type = ET_DYN,
+			 .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT,
+			 .e_shoff = sizeof(eh),
+			 .e_ehsize = sizeof(eh),
+			 .e_shentsize = sizeof(Elf64_Shdr),
+			 .e_shnum = 3,
+			 .e_shstrndx = 2};
+	Elf64_Shdr sh[3] = {{0},
+			    {.sh_name = 3,
+			     .sh_type = SHT_SYMTAB,
+			     .sh_offset = sizeof(eh) + sizeof(sh) + 16,
+			     .sh_size = count * sizeof(Elf64_Sym),
+			     .sh_link = 2,
+			     .sh_entsize = sizeof(Elf64_Sym)},
+			    {.sh_name = 3,
+			     .sh_type = SHT_STRTAB,
+			     .sh_offset = sizeof(eh) + sizeof(sh),
+			     .sh_size = sizeof(names)}};
+	CLEANUP(str_fini) struct str out = {0};
+
+	eh.e_ident[EI_CLASS] = ELFCLASS64;
+	eh.e_ident[EI_DATA] = ELFDATA2LSB;
+	eh.e_ident[EI_VERSION] = EV_CURRENT;
+	str_add(&out, &eh, sizeof(eh));
+	str_add(&out, sh, sizeof(sh));
+	str_add(&out, names, sizeof(names));
+	str_add(&out, "\0\0\0\0\0", 16 - sizeof(names));
+	for (size_t i = 0; i < count; i++) {
+		Elf64_Sym s = {.st_name = 1,
+			       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			       .st_shndx = 1,
+			       .st_value = 16 * i,
+			       .st_size = 16};
+
+		str_add(&out, &s, sizeof(s));
+	}
+	return file_of(out.buf, out.len);
+}
+
+/* Case 81. */
+static void test_symbols(void)
+{
+	CLEANUP(close_fd) int full = file_with_symbols(ELF_FUNCS_MAX);
+	CLEANUP(close_fd) int more = file_with_symbols(ELF_FUNCS_MAX + 1);
+	struct session_elf elfs[7];
+	struct recording in = {
+		.elfs = elfs, .elf_count = ARRAY_LEN(elfs), .perf_fd = -1, .kallsyms_fd = -1};
+	char names[] = "aabcdef";
+	struct sources *s;
+	size_t read = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(elfs); i++)
+		elfs[i] = (struct session_elf){.path = "path",
+					       .name = xasprintf("%c", names[i]),
+					       .fd = i ? full : more,
+					       .debug_fd = -1};
+	s = sources_new(&in);
+	ok(sources_elf(s, 0) == sources_elf(s, 1), "two paths of one copy are read once");
+	is_int(sources_file(s, 1), 0, "the second is the first");
+	is_int(sources_file(s, 2), 2, "another copy is not");
+	is_int(sources_cut(s), 1, "a file with too many symbols is counted");
+	for (size_t i = 0; i < ARRAY_LEN(elfs); i++)
+		read += sources_elf(s, i) != NULL;
+	is_int(read, 1 + ELF_FUNCS_ALL / ELF_FUNCS_MAX, "files are read until there are too many");
+	is_int(sources_cut(s), 3, "the rest is counted");
+	sources_free(s);
+	for (size_t i = 0; i < ARRAY_LEN(elfs); i++)
+		free(elfs[i].name);
 }
 
 int main(void)
@@ -61,5 +140,6 @@ int main(void)
 	ok(!a.code[0]->snapshot, "there is no snapshot");
 	ok(!perf_map_find(sources_code(s, 2)->map, 0x1008, &java), "what cannot be read is empty");
 	sources_free(s);
+	test_symbols();
 	return tap_done();
 }
