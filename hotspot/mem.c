@@ -7,6 +7,7 @@
 void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *window, size_t cap)
 {
 	mem->source = source;
+	mem->steps = HS_STEPS;
 	mem->window = (struct hs_window){0};
 	mem->room = window;
 	mem->cap = cap;
@@ -14,6 +15,13 @@ void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *windo
 	hs_mem_drop_pages(mem);
 	for (size_t i = 0; i < HS_PAGES / HS_WAYS; i++)
 		mem->oldest[i] = 0;
+}
+
+/* Takes steps. False: none are left. */
+static bool spend(struct hs_mem *mem, uint32_t steps)
+{
+	mem->steps -= steps < mem->steps ? steps : mem->steps;
+	return mem->steps > 0;
 }
 
 void hs_mem_drop_pages(struct hs_mem *mem)
@@ -36,6 +44,7 @@ static size_t page_load(struct hs_mem *mem, uint64_t number)
 	for (size_t i = 0; i < HS_WAYS; i++)
 		if (mem->tag[slot + i] == number + 1)
 			return slot + i;
+	(void)spend(mem, HS_STEPS_READ);
 	slot += mem->oldest[set];
 	mem->oldest[set] = (uint8_t)((mem->oldest[set] + 1) % HS_WAYS);
 	mem->tag[slot] = number + 1;
@@ -50,7 +59,7 @@ const uint8_t *hs_mem_view(struct hs_mem *mem, uint64_t addr, size_t *ret_len)
 	size_t slot;
 
 	*ret_len = 0;
-	if (addr >= ADDR_END)
+	if (addr >= ADDR_END || !spend(mem, 1))
 		return NULL;
 	if (hs_mem_in_window(mem, addr, 1)) {
 		*ret_len = mem->window.have - (size_t)(addr - mem->window.at);
@@ -87,7 +96,8 @@ bool hs_mem_read_now(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)
 {
 	const struct hs_source *source = mem->source;
 
-	return addr < ADDR_END && source->read(source->arg, addr, buf, len) == (int64_t)len;
+	return addr < ADDR_END && spend(mem, HS_STEPS_READ) &&
+	       source->read(source->arg, addr, buf, len) == (int64_t)len;
 }
 
 int hs_mem_text(struct hs_mem *mem, uint64_t addr, char *buf, size_t cap)
@@ -117,7 +127,7 @@ static size_t read_some(struct hs_mem *mem, uint64_t addr, void *buf, size_t len
 {
 	int64_t n = -1;
 
-	if (addr < ADDR_END)
+	if (addr < ADDR_END && spend(mem, (uint32_t)(len / HS_STEP_BYTES)))
 		n = mem->source->read(mem->source->arg, addr, buf, len);
 	return n <= 0 ? 0 : (size_t)n > len ? len : (size_t)n;
 }
@@ -135,6 +145,8 @@ void hs_mem_read_pieces(struct hs_mem *mem, size_t len)
 	struct hs_pieces *p = &mem->pieces;
 
 	p->len = len < HS_PIECE ? len : HS_PIECE;
+	if (!spend(mem, (uint32_t)p->count * HS_STEPS_PIECE))
+		p->count = 0;
 	for (size_t i = 0, whole; i < p->count; i++) {
 		uint8_t *to = p->bytes + i * p->len;
 

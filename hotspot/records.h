@@ -55,10 +55,11 @@ struct hs_snapshot {
 	uint8_t base;	/* of hs_stream */
 	struct hs_fixed fixed;
 	uint32_t methods_written;
-	bool full;	  /* the sink is full */
-	size_t piece;	  /* the walk's next piece */
-	uint64_t fresh;	  /* when the pages were last dropped */
-	uint32_t vtables; /* code named "vtable chunks" */
+	bool full;	     /* the sink is full */
+	size_t piece;	     /* the walk's next piece */
+	uint64_t fresh;	     /* when the pages were last dropped */
+	uint32_t vtables;    /* code named "vtable chunks" */
+	uint32_t stub_steps; /* entries that the search for stubs may still follow */
 	struct hs_span vtable[HS_VTABLES_MAX];
 	struct hs_methods methods;
 	struct hs_batch batch;

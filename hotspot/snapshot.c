@@ -330,6 +330,8 @@ static bool records_write(struct hs_snapshot *s, const struct hs_heaps *heaps, u
 		return false;
 	if (s->with_rare && s->state)
 		s->state->rare_time = time;
+	if (hs_mem_is_spent(&s->hs.mem))
+		s->result->status = DFG_DUMP_READ;
 	return end_write(s);
 }
 

@@ -17,9 +17,10 @@
 #include "hotspot/scan.h"
 #include "hotspot/state.h"
 
-#define STUBS_MAX     4096u	  /* JDK 25: 161 */
-#define STUBS_LEAST   16u	  /* in an accepted list */
-#define VARIABLES_MAX (16u << 20) /* bytes; JDK 25: 0.7 MB */
+#define STUBS_MAX     4096u		/* JDK 25: 161 */
+#define STUBS_LEAST   16u		/* in an accepted list */
+#define STEPS_MAX     (16u * STUBS_MAX) /* of all candidates; JDK 25: 200 */
+#define VARIABLES_MAX (16u << 20)	/* bytes; JDK 25: 0.7 MB */
 
 /* The entries come from malloc, in the thread that starts the JVM or in a compiler's (JDK 21): they
  * are near the mapped libraries or near the CodeHeap objects. Other pointers are not followed. */
@@ -104,8 +105,9 @@ static bool is_list(struct hs_snapshot *s, uint64_t first)
 	struct stub_range stub;
 
 	for (uint64_t at = first; at; at = stub.next, n++) {
-		if (n == STUBS_MAX || !stub_read(s, at, &stub))
+		if (n == STUBS_MAX || s->stub_steps == 0 || !stub_read(s, at, &stub))
 			return false;
+		s->stub_steps--;
 		proved |= is_call_stub(s, &stub);
 	}
 	return proved && n >= STUBS_LEAST;
@@ -175,6 +177,7 @@ static uint64_t list_find(struct hs_snapshot *s, uint64_t heap)
 	if (!s->fixed.head.call_stub_return || high - at > VARIABLES_MAX)
 		return 0;
 	mem->pieces.count = 0;
+	s->stub_steps = STEPS_MAX;
 	while (at < high) {
 		hs_mem_window(mem, at, high - at);
 		found = list_in_window(s, heap);

@@ -269,6 +269,32 @@ static void test_text_is(void)
 	   "others are not");
 }
 
+/* After so many steps all memory is a hole. */
+static void test_steps(const struct hs_source *source)
+{
+	static uint8_t room[64];
+	uint32_t n;
+	size_t len;
+
+	hs_mem_init(&mem, source, room, sizeof(room));
+	ok(!hs_mem_is_spent(&mem), "a new reader has steps");
+	mem.steps = HS_STEPS_READ + 3;
+	ok(hs_mem_view(&mem, BASE, &len) != NULL, "a page is read");
+	is_int(mem.steps, 2, "a system call and a step are taken");
+	ok(hs_mem_view(&mem, BASE + 4, &len) != NULL, "what is cached costs one");
+	ok(!hs_mem_view(&mem, BASE, &len) && hs_mem_is_spent(&mem), "then nothing can be read");
+	is_int(len, 0, "no byte of it");
+	calls = 0;
+	ok(!hs_mem_read_now(&mem, BASE, &n, sizeof(n)), "nor without the cache");
+	hs_mem_window(&mem, BASE, sizeof(room));
+	is_int(mem.window.have, 0, "nor into the window");
+	mem.pieces.at[0] = BASE;
+	mem.pieces.count = 1;
+	hs_mem_read_pieces(&mem, 8);
+	is_int(mem.pieces.count, 0, "nor as a piece");
+	is_int(calls, 0, "nothing is asked of the system");
+}
+
 int main(void)
 {
 	struct hs_source source = {.read = read_memory};
@@ -286,6 +312,7 @@ int main(void)
 	test_long_pieces(&source);
 	test_texts(&source);
 	test_cache();
+	test_steps(&source);
 	test_text_is();
 	return tap_done();
 }

@@ -363,6 +363,25 @@ static void test_variables(void)
 	ok(is_found(), "or after it");
 }
 
+/* Case 80: lists without an end, one after the other, before the real one. */
+static void test_endless(void)
+{
+	for (unsigned lists = 15; lists <= 16; lists++) {
+		uint64_t endless, at;
+
+		build(IMAGE_17);
+		endless = add_desc(0, "stub", code_of(0));
+		image_set(&s.im, endless, endless, 8);
+		at = image_new(&s.im, 8 * 17);
+		for (unsigned i = 0; i < lists; i++)
+			image_set(&s.im, at + 8 * i, endless, 8);
+		image_set(&s.im, at + 8 * lists, desc[0], 8);
+		source.image = source.variables = (struct hs_span){at, at + 8 * 17};
+		is_int(is_found(), lists == 15, "after %u endless lists the search %s", lists,
+		       lists == 15 ? "goes on" : "ends");
+	}
+}
+
 /* Headers of vtable stubs that are none. */
 static void test_vtable_headers(void)
 {
@@ -432,6 +451,7 @@ int main(void)
 	test_call_stub();
 	test_list_bounds();
 	test_variables();
+	test_endless();
 	test_vtable_headers();
 	test_last_vtable();
 	test_vtables();
