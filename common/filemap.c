@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err)
+/* flags: of mmap(2). */
+static int map(int fd, uint64_t limit, int prot, int flags, struct filemap *ret, struct err *err)
 {
 	struct stat st;
 	size_t len;
@@ -16,10 +17,34 @@ int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err)
 	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
 		return err_set(err, 0, "empty, or not a regular file");
 	len = (uint64_t)st.st_size < limit ? (size_t)st.st_size : (size_t)limit;
-	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	p = mmap(NULL, len, prot, flags, flags & MAP_ANONYMOUS ? -1 : fd, 0);
 	if (p == MAP_FAILED)
 		return err_set(err, errno, "mmap");
 	*ret = (struct filemap){.p = p, .len = len};
+	return 0;
+}
+
+int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err)
+{
+	return map(fd, limit, PROT_READ, MAP_PRIVATE, ret, err);
+}
+
+int filemap_read(int fd, uint64_t limit, struct filemap *ret, struct err *err)
+{
+	struct filemap m;
+	ssize_t n = 1;
+
+	if (map(fd, limit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, &m, err) < 0)
+		return -1;
+	for (size_t at = 0; at < m.len && n > 0; at += (size_t)n) {
+		n = pread(fd, (uint8_t *)(uintptr_t)m.p + at, m.len - at, (off_t)at);
+		if (n >= 0)
+			continue;
+		err_set(err, errno, "read");
+		filemap_close(&m);
+		return -1;
+	}
+	*ret = m;
 	return 0;
 }
 

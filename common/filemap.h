@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps regular files for reading. */
+/* Regular files in memory, for reading. */
 #ifndef DFG_COMMON_FILEMAP_H
 #define DFG_COMMON_FILEMAP_H
 
@@ -15,6 +15,9 @@ struct filemap {
 /* Maps at most `limit` bytes of the file. The caller keeps fd and may close it; the file must not
  * shrink. Fails for empty files and other than regular ones. */
 MUST_CHECK int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err);
+
+/* The same for a file that may change and shrink: copies it. What it loses meanwhile are zeros. */
+MUST_CHECK int filemap_read(int fd, uint64_t limit, struct filemap *ret, struct err *err);
 
 /* A zeroed struct may be closed. */
 void filemap_close(struct filemap *m);

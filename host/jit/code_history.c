@@ -242,7 +242,8 @@ int snapfile_read(struct snapfile *sf, int fd, struct err *err)
 {
 	struct filemap map;
 
-	if (filemap_open(fd, SNAPFILE_BYTES_MAX, &map, err) < 0)
+	/* It may still grow, and shrink by a snapshot that failed. */
+	if (filemap_read(fd, SNAPFILE_BYTES_MAX, &map, err) < 0)
 		return err_wrap(err, "a snapshot");
 	sf->maps = grow(sf->maps, sf->map_count, &sf->map_cap, sizeof(*sf->maps));
 	sf->maps[sf->map_count++] = map;

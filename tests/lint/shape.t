@@ -10,7 +10,7 @@ import subprocess
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 2680
+common 2390
 hook 2580
 host/calltree 1195
 host/cmd 1945
@@ -34,7 +34,7 @@ injector 1380
 oci 1280
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 45965, 300
+ALL_LINES, ALL_FILES = 46010, 300
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

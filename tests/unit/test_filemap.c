@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/tap.h"
 #include "lib/textfile.h"
@@ -30,6 +32,25 @@ static void check_refused(int fd, const char *message, const char *name)
 	is_int((int64_t)m.len, 77, "nothing is returned");
 }
 
+/* A mapped file that shrinks would end the process. */
+static void check_read(int unreadable)
+{
+	CLEANUP(close_fd) int fd = file_of("0123456789", 10);
+	struct filemap m = {0};
+
+	is_int(filemap_read(fd, 4, &m, &err), 0, "a file is read");
+	is_int((int64_t)m.len, 4, "up to the limit");
+	filemap_close(&m);
+	is_int(filemap_read(fd, 100, &m, &err), 0, "a whole one, too");
+	if (ftruncate(fd, 0) < 0)
+		abort();
+	ok(m.len == 10 && !memcmp(m.p, "0123456789", 10), "what is read stays when it shrinks");
+	filemap_close(&m);
+	is_int(filemap_read(fd, 100, &m, &err), -1, "an empty one is refused");
+	is_int(filemap_read(unreadable, 100, &m, &err), -1, "so is what cannot be read");
+	is_str(err.msg, "read: Bad file descriptor", "the message says why");
+}
+
 int main(void)
 {
 	CLEANUP(close_fd) int ten = file_of("0123456789", 10);
@@ -45,6 +66,7 @@ int main(void)
 	check_refused(empty, "empty, or not a regular file", "an empty file is refused");
 	check_refused(dir, "empty, or not a regular file", "a directory is refused");
 	check_refused(-1, "stat: Bad file descriptor", "what is not open is refused");
+	check_read(unreadable);
 	check_refused(unreadable, "mmap: Bad file descriptor", "so is what cannot be read");
 	return tap_done();
 }
