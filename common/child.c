@@ -13,7 +13,7 @@
 #include "common/fs.h"
 #include "common/log.h"
 
-#define STOP_MS	   2000
+#define STOP_MS	   500
 #define OOM_STATUS 77 /* of a child_call */
 #define RUN_PATH   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

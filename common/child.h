@@ -40,7 +40,7 @@ int child_wait(struct child *child, int ms, int *ret_status);
 void child_signal(struct child *child, int sig);
 
 /* SIGKILL and reap, if it still runs. A child blocked by a file system (FUSE) is detached after
- * 2 s. */
+ * 0.5 s. */
 void child_stop(struct child *child);
 
 /* Stops tracking a child that is about to end. It is reaped by child_reap_detached, which every

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #define NOBODY	   65534
-#define FIRST_USER 3000000000u
+#define FIRST_USER 2100000000u
 
 int confine_caps(const int *caps, size_t n, struct err *err)
 {

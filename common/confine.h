@@ -20,11 +20,11 @@ MUST_CHECK int confine_no_new_privs(struct err *err);
 /* Sets all three user and group ids, and drops supplementary groups. */
 MUST_CHECK int confine_ids(uid_t uid, gid_t gid, struct err *err);
 
-/* Changes them to ids that no other process has: 3000000000 and the pid, so that no process can
- * signal or trace this one by being the same user. No container has such a user by configuration:
- * runc and Docker (moby/sys, user/user.go) and Kubernetes (validation.IsValidUserID) refuse ids
- * above 2^31 - 1. systemd calls the range unused (docs/UIDS-GIDS.md). In a user namespace without
- * these: nobody. */
+/* Changes them to ids that no other process has: 2100000000 and the pid, so that none can signal or
+ * trace this one as the same user; 65534 is the user of many a container. The range is above those
+ * of subordinate ids (login.defs, up to 600100000) and of OpenShift (up to 1999999999), of no
+ * purpose to systemd (docs/UIDS-GIDS.md), and below 2^31, from where on programs have trouble. In a
+ * user namespace that lacks these ids: nobody. */
 MUST_CHECK int confine_user(struct err *err);
 
 /* Allows only the named system calls; others fail with EPERM. Names unknown to this architecture

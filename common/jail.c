@@ -42,8 +42,8 @@ static const struct {
 	int type;
 } spaces[] = {{"mnt", CLONE_NEWNS}, {"net", CLONE_NEWNET}, {"ipc", CLONE_NEWIPC}};
 
-/* Namespaces that all jails share. Making them for each takes 0.6 ms instead of 0.03, and as long
- * again, on some processor, when they end. */
+/* Namespaces that all jails share. A jail takes 0.45 ms with them, 1.5 ms where it makes them
+ * itself, medians of 300. */
 static struct {
 	bool made;
 	int fds[ARRAY_LEN(spaces)]; /* -1: could not be made */

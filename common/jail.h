@@ -36,7 +36,7 @@ struct jail {
 };
 
 /* Prepares the empty root for all jails of this process and its children, which otherwise takes
- * each 0.6 ms. Best effort, needs CAP_SYS_ADMIN. */
+ * each 1 ms. Best effort, needs CAP_SYS_ADMIN. */
 void jail_prepare(void);
 
 /* Puts the calling process, which has one thread, into the jail. Of a child_call it keeps the

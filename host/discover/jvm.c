@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "common/child.h"
+#include "common/clock.h"
 #include "common/fs.h"
 #include "common/jail.h"
 #include "common/proc.h"
@@ -14,13 +15,12 @@
 
 #define RELEASE_MAX  (64u << 10)
 #define RELEASES_MAX 5 /* directories up from libjvm.so */
-#define RELEASE_MS   2000
 #define SECTIONS_MAX 4096
 #define NAME_MAX_LEN 16
 
-#define BATCH	    64	 /* processes that one child looks at */
-#define LOOK_MS	    4000 /* of a batch; on an idle machine 1 ms for a JVM */
-#define HANGS_MAX   3	 /* processes that are passed over; then the rest is not looked at */
+#define BATCH	    64		 /* processes that one child looks at */
+#define SEARCH_MS   3000	 /* for all of a call; a JVM takes about 1 */
+#define HANG_MS	    1000	 /* for files of containers that a child opens */
 #define MEMORY_MAX  (1ull << 30) /* maps have up to 256 MiB */
 #define SECONDS_MAX 5		 /* of a processor */
 
@@ -151,12 +151,19 @@ static int look_at(void *arg, void *reply, struct err *err)
 	return 0;
 }
 
+static int lesser(int a, int b)
+{
+	return a < b ? a : b;
+}
+
 /* Passes over the process at which the child hung or crashed: a file system of a container (FUSE)
  * can block whoever opens or reads its files without limit. */
-static void look_at_all(struct look *l, unsigned *hangs)
+static void look_at_all(struct look *l, int ms, uint64_t deadline)
 {
-	while (*hangs < HANGS_MAX && child_call(look_at, l, NULL, 0, LOOK_MS, NULL) < 0) {
-		++*hangs;
+	int left;
+
+	while ((left = deadline_ms_left(deadline)) > 0 &&
+	       child_call(look_at, l, NULL, 0, lesser(left, ms), NULL) < 0) {
 		for (size_t i = 0; i < l->count; i++)
 			if (l->all[i].look == LOOK_NOW)
 				l->all[i] = (struct evidence){.look = LOOK_DONE};
@@ -170,15 +177,15 @@ static bool has_library(struct evidence *e)
 }
 
 /* Looks at programs last and only where it must: they are files that can hang. */
-static void find_evidence(const int *procfds, size_t n, struct evidence *all, unsigned *hangs)
+static void find_evidence(const int *procfds, size_t n, struct evidence *all, uint64_t deadline)
 {
 	struct look maps = {"maps", read_maps, procfds, n, all};
 	struct look program = {"exe", read_program, procfds, n, all};
 
-	look_at_all(&maps, hangs);
+	look_at_all(&maps, SEARCH_MS, deadline);
 	for (size_t i = 0; i < n; i++)
 		all[i].look = has_library(&all[i]) ? LOOK_DONE : LOOK_NOT_YET;
-	look_at_all(&program, hangs);
+	look_at_all(&program, HANG_MS, deadline);
 }
 
 static enum runtime runtime_of(struct evidence *e)
@@ -261,22 +268,22 @@ static int read_release(void *arg, void *reply, struct err *err)
 struct search {
 	struct jvms *found;
 	struct evidence *all; /* memory shared with children */
-	unsigned hangs;
+	uint64_t deadline;
 	pid_t pids[BATCH];
 	int procfds[BATCH]; /* -1: has ended */
 	size_t count;
 };
 
 /* The file is the container's: its text is bounded, sanitised, and only shown. */
-static void find_release(struct jvm *j, const char *libjvm, unsigned *hangs)
+static void find_release(struct jvm *j, const char *libjvm, uint64_t deadline)
 {
 	struct release r = {j->procfd, libjvm};
 	struct release_values values = {0};
+	int left = deadline_ms_left(deadline);
 
-	if (*hangs >= HANGS_MAX)
+	if (!left ||
+	    child_call(read_release, &r, &values, sizeof(values), lesser(left, HANG_MS), NULL) < 0)
 		return;
-	if (child_call(read_release, &r, &values, sizeof(values), RELEASE_MS, NULL) < 0)
-		++*hangs;
 	str_clean(values.version, sizeof(values.version));
 	str_clean(values.vendor, sizeof(values.vendor));
 	memcpy(j->version, values.version, sizeof(j->version));
@@ -302,14 +309,14 @@ static void add_jvm(struct search *s, size_t i)
 			  .gid = st.egid,
 			  .runtime = runtime};
 	if (s->all[i].libjvm[0])
-		find_release(j, s->all[i].libjvm, &s->hangs);
+		find_release(j, s->all[i].libjvm, s->deadline);
 }
 
 /* Looks at the processes that it has. */
 static void search_go_on(struct search *s)
 {
 	memset(s->all, 0, s->count * sizeof(*s->all));
-	find_evidence(s->procfds, s->count, s->all, &s->hangs);
+	find_evidence(s->procfds, s->count, s->all, s->deadline);
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->procfds[i] >= 0)
 			add_jvm(s, i);
@@ -330,7 +337,7 @@ static void search_add(struct search *s, pid_t pid, int procfd)
 static bool search_begin(struct search *s, struct jvms *ret)
 {
 	*ret = (struct jvms){0};
-	*s = (struct search){.found = ret};
+	*s = (struct search){.found = ret, .deadline = deadline_after(SEARCH_MS)};
 	s->all = mmap(NULL, BATCH * sizeof(*s->all), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return s->all != MAP_FAILED;

@@ -41,7 +41,8 @@ struct jvms {
 bool jvm_is_library(const char *path);
 
 /* Finds the processes that run Java, including native images. Processes that end meanwhile are
- * skipped. */
+ * skipped, and so are files that hang. Takes at most about 4 s: processes that it has not looked at
+ * by then are not found. */
 void jvms_find(const pid_t *pids, size_t count, struct jvms *ret);
 
 /* The same by handles, which stay the caller's. */

@@ -290,7 +290,7 @@ static const struct {
 static int be_victim(void *arg)
 {
 	const int *ready = arg;
-	uid_t uid = 3000000000u + (uid_t)getppid();
+	uid_t uid = 2100000000u + (uid_t)getppid();
 
 	if ((world.as_root && confine_ids(uid, uid, NULL) < 0) || write(*ready, "", 1) != 1)
 		return 1;
@@ -522,7 +522,7 @@ static void see_identity(pid_t pid, const char *name, enum jail_role role)
 {
 	CLEANUP(free) char *status = read_proc(pid, "status");
 	CLEANUP(free) char *limits = read_proc(pid, "limits");
-	CLEANUP(free) char *uid = xasprintf("%u", 3000000000u + (unsigned)pid);
+	CLEANUP(free) char *uid = xasprintf("%u", 2100000000u + (unsigned)pid);
 	CLEANUP(free) char *uids = xasprintf("\nUid:\t%s\t%s\t%s\t%s\n", uid, uid, uid, uid);
 	CLEANUP(free) char *gids = xasprintf("\nGid:\t%s\t%s\t%s\t%s\n", uid, uid, uid, uid);
 	CLEANUP(free) char *root = xasprintf("/proc/%d/root/etc", (int)pid);
