@@ -44,14 +44,43 @@ static int add(struct part *p, const void *bytes, size_t len, struct err *err)
 	return p->buf.len < BUF_BYTES ? 0 : flush(p, err);
 }
 
+static int add_zeros(struct part *p, uint64_t len, struct err *err)
+{
+	static const char zeros[4096];
+
+	for (uint64_t n; len; len -= n) {
+		n = len < sizeof(zeros) ? len : sizeof(zeros);
+		if (add(p, zeros, (size_t)n, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Adds a sample. Where the kernel could not fill the copy of the stack, it leaves what the ring
+ * buffer held before, which is of other processes' samples (linux 6.18, kernel/events/core.c,
+ * perf_output_sample_ustack: perf_output_skip). */
+static int add_sample(struct part *p, const struct perf_sample *s, const uint8_t *bytes, size_t len,
+		      struct err *err)
+{
+	const size_t filled = (size_t)(s->stack - bytes) + (size_t)s->stack_dyn;
+	const size_t rest = (size_t)(s->stack_len - s->stack_dyn);
+
+	if (add(p, bytes, filled, err) < 0 || add_zeros(p, rest, err) < 0)
+		return -1;
+	return add(p, bytes + filled + rest, len - filled - rest, err);
+}
+
 /* Adds a record, and from time to time the mark that all before it are earlier than all after it:
  * a reader need not sort the whole part then. */
-static int add_record(struct part *p, const uint8_t *bytes, size_t len, struct err *err)
+static int add_record(struct part *p, const struct perf_record *r, const uint8_t *bytes, size_t len,
+		      struct err *err)
 {
 	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,
 						       .size = sizeof(round)};
 
-	if (add(p, bytes, len, err) < 0)
+	if ((r->type == PERF_RECORD_SAMPLE && r->sample.stack
+		     ? add_sample(p, &r->sample, bytes, len, err)
+		     : add(p, bytes, len, err)) < 0)
 		return -1;
 	return ++p->records % ROUND ? 0 : add(p, &round, sizeof(round), err);
 }
@@ -135,7 +164,8 @@ static int copy_records(struct perfdata *pd, struct part *parts, size_t count, s
 		const uint8_t *bytes = perfdata_bytes(pd, &len);
 
 		for (size_t i = 0; i < count; i++)
-			if (has_record(&parts[i], &r) && add_record(&parts[i], bytes, len, err) < 0)
+			if (has_record(&parts[i], &r) &&
+			    add_record(&parts[i], &r, bytes, len, err) < 0)
 				return -1;
 	}
 	return 0;

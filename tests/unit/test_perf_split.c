@@ -227,6 +227,48 @@ static void test_features(void)
 	close(part.fd);
 }
 
+/* The kernel leaves in a copy that it could not fill what the ring buffer held before. */
+static void test_stale_stack(void)
+{
+	static const struct perf_event_attr with_stack = {
+		.size = sizeof(with_stack),
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_STACK_USER,
+		.sample_stack_user = 64,
+		.sample_id_all = 1,
+	};
+	static const char stack[64] = "its own|another container's key, and more of the like";
+	const pid_t first = 10;
+	CLEANUP(close_fd) int fd = -1;
+	struct perf_part part = {.pids = &first, .count = 1, .fd = memfd_create("p", MFD_CLOEXEC)};
+	static const char zeros[56];
+	struct perf_record r = {0};
+	struct perfdata *pd;
+
+	str_fini(&file.s);
+	pf_start(&file, &with_stack, 1);
+	pf_begin(&file, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	pf_u32(&file, 10);
+	pf_u32(&file, 10);
+	pf_u64(&file, 1);
+	pf_u64(&file, sizeof(stack));
+	str_add(&file.s, stack, sizeof(stack));
+	pf_u64(&file, 8); /* the kernel could copy so much */
+	pf_end(&file);
+	pf_done(&file);
+	fd = file_of(file.s.buf, file.s.len);
+	is_int(perf_split(fd, &part, 1, &err), 0, "a recording with copies of stacks is split");
+	pd = perfdata_open(part.fd, &err);
+	if (ok(pd && perfdata_next(pd, &r) && r.sample.stack, "the part has the copy")) {
+		is_int(r.sample.stack_len, sizeof(stack), "it is as long");
+		is_int(r.sample.stack_dyn, 8, "as much of it is filled");
+		ok(!memcmp(r.sample.stack, "its own|", 8), "that is what was copied");
+		ok(!memcmp(r.sample.stack + 8, zeros, sizeof(zeros)),
+		   "case 79: the rest, which is of others, is empty");
+	}
+	perfdata_close(pd);
+	close(part.fd);
+}
+
 static void test_refused(void)
 {
 	const pid_t first = 10;
@@ -276,6 +318,7 @@ int main(void)
 	test_order();
 	test_many();
 	test_features();
+	test_stale_stack();
 	test_refused();
 	test_odd_pids();
 	str_fini(&file.s);
