@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "dfg/paths.h"
@@ -123,18 +124,16 @@ static enum exit_status find(const struct doctor_arguments *a, struct container 
 static enum exit_status probe_target(const struct probe *p, const struct container *c)
 {
 	bool named = !c->is_single && strcmp(c->label, c->id) != 0;
-	CLEANUP(free) pid_t *pids = NULL;
+	CLEANUP(handles_fini) struct handles processes = {0};
 	struct jvms jvms;
-	struct err err;
-	size_t count = 0, found;
+	size_t found;
 	bool reachable;
 
 	findings_about(p->f, "container", 0, "%s%s%s%.12s%s", c->is_single ? "" : "container ",
 		       c->label, named ? " (" : "", named ? c->id : "", named ? ")" : "");
-	if (container_pids(c, &pids, &count, &err) < 0)
-		count = 0;
-	probe_container(p, c, pids, count, &reachable);
-	jvms_find(pids, count, &jvms);
+	(void)!container_processes(c, &processes, NULL);
+	probe_container(p, c, &processes, &reachable);
+	jvms_find(&processes, deadline_after(JVMS_MS), &jvms);
 	found = jvms.count;
 	if (found == 0)
 		finding_add(p->f, FINDING_NOTE, "java", "its graph has native and kernel frames",

@@ -242,14 +242,13 @@ static enum exit_status replay(const struct options *o)
 
 static size_t count_jvms(const struct container *c)
 {
-	CLEANUP(free) pid_t *pids = NULL;
+	CLEANUP(handles_fini) struct handles processes = {0};
 	struct jvms jvms;
-	struct err err;
 	size_t count;
 
-	if (container_pids(c, &pids, &count, &err) < 0)
+	if (container_processes(c, &processes, NULL) < 0)
 		return 0;
-	jvms_find(pids, count, &jvms);
+	jvms_find(&processes, deadline_after(JVMS_MS), &jvms);
 	count = jvms.count;
 	jvms_fini(&jvms);
 	return count;

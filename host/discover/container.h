@@ -78,8 +78,4 @@ MUST_CHECK int container_of_pid(const char *root, pid_t pid, struct container *r
  * when its first process has ended, also when another one has its pid. */
 MUST_CHECK int container_processes(const struct container *c, struct handles *ret, struct err *err);
 
-/* The host pids of these processes, freed by the caller. */
-MUST_CHECK int container_pids(const struct container *c, pid_t **ret, size_t *ret_count,
-			      struct err *err);
-
 #endif

@@ -19,7 +19,6 @@
 #define NAME_MAX_LEN 16
 
 #define BATCH	    64		 /* processes that one child looks at */
-#define SEARCH_MS   3000	 /* for all of a call; a JVM takes about 1 */
 #define HANG_MS	    1000	 /* for files of containers that a child opens */
 #define MEMORY_MAX  (1ull << 30) /* maps have up to 256 MiB */
 #define SECONDS_MAX 5		 /* of a processor */
@@ -182,7 +181,7 @@ static void find_evidence(const int *procfds, size_t n, struct evidence *all, ui
 	struct look maps = {"maps", read_maps, procfds, n, all};
 	struct look program = {"exe", read_program, procfds, n, all};
 
-	look_at_all(&maps, SEARCH_MS, deadline);
+	look_at_all(&maps, INT_MAX, deadline);
 	for (size_t i = 0; i < n; i++)
 		all[i].look = has_library(&all[i]) ? LOOK_DONE : LOOK_NOT_YET;
 	look_at_all(&program, HANG_MS, deadline);
@@ -334,10 +333,10 @@ static void search_add(struct search *s, pid_t pid, int procfd)
 		search_go_on(s);
 }
 
-static bool search_begin(struct search *s, struct jvms *ret)
+static bool search_begin(struct search *s, uint64_t deadline, struct jvms *ret)
 {
 	*ret = (struct jvms){0};
-	*s = (struct search){.found = ret, .deadline = deadline_after(SEARCH_MS)};
+	*s = (struct search){.found = ret, .deadline = deadline};
 	s->all = mmap(NULL, BATCH * sizeof(*s->all), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return s->all != MAP_FAILED;
@@ -350,22 +349,11 @@ static void search_end(struct search *s)
 	munmap(s->all, BATCH * sizeof(*s->all));
 }
 
-void jvms_find(const pid_t *pids, size_t count, struct jvms *ret)
+void jvms_find(const struct handles *p, uint64_t deadline, struct jvms *ret)
 {
 	struct search s;
 
-	if (!search_begin(&s, ret))
-		return;
-	for (size_t i = 0; i < count; i++)
-		search_add(&s, pids[i], proc_open(pids[i], NULL));
-	search_end(&s);
-}
-
-void jvms_find_among(const struct handles *p, struct jvms *ret)
-{
-	struct search s;
-
-	if (!search_begin(&s, ret))
+	if (!search_begin(&s, deadline, ret))
 		return;
 	for (size_t i = 0; i < p->count; i++)
 		search_add(&s, p->list[i].pid, fcntl(p->list[i].procfd, F_DUPFD_CLOEXEC, 0));

@@ -40,13 +40,13 @@ struct jvms {
 /* True for the mapped path of HotSpot's library, also when the file has been replaced since. */
 bool jvm_is_library(const char *path);
 
-/* Finds the processes that run Java, including native images. Processes that end meanwhile are
- * skipped, and so are files that hang. Takes at most about 4 s: processes that it has not looked at
- * by then are not found. */
-void jvms_find(const pid_t *pids, size_t count, struct jvms *ret);
+/* Time in ms for such a search; a JVM takes about 1. */
+#define JVMS_MS 2500
 
-/* The same by handles, which stay the caller's. */
-void jvms_find_among(const struct handles *p, struct jvms *ret);
+/* Finds the processes that run Java, including native images. Processes that end meanwhile are
+ * skipped, and so are files that hang. Ends within a second of the deadline (clock_ms): processes
+ * that it has not looked at by then are not found. */
+void jvms_find(const struct handles *p, uint64_t deadline, struct jvms *ret);
 void jvms_fini(struct jvms *j);
 
 /* Reason why such a process has no snapshot; NULL: it can have one. */

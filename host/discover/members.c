@@ -102,17 +102,6 @@ int container_processes(const struct container *c, struct handles *ret, struct e
 	return 0;
 }
 
-int container_pids(const struct container *c, pid_t **ret, size_t *ret_count, struct err *err)
-{
-	CLEANUP(handles_fini) struct handles list = {0};
-
-	if (container_processes(c, &list, err) < 0)
-		return -1;
-	*ret = handles_pids(&list);
-	*ret_count = list.count;
-	return 0;
-}
-
 /* True if the process belongs to the container. *ret_depth: length of its cgroup's path, by which
  * a container differs from one that it runs itself. */
 static bool has_process(const struct container *c, const struct handle *p, const char *cgroup,

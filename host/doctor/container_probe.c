@@ -16,9 +16,11 @@
 #define OUTSIDE	   "JVMs are read from outside"
 #define JOINED	   "dfg-trigger joins it when needed"
 
-static void check_processes(const struct probe *p, const struct container *c, const pid_t *pids,
-			    size_t count)
+static void check_processes(const struct probe *p, const struct container *c,
+			    const struct handles *processes)
 {
+	CLEANUP(free) pid_t *pids = handles_pids(processes);
+	const size_t count = processes->count;
 	CLEANUP(free) char *advice = NULL;
 	struct perf_events e;
 
@@ -128,8 +130,8 @@ static void check_isolation(const struct probe *p, int procfd)
 		    seccomp && seccomp[strlen("\nSeccomp:\t")] == '2' ? "a" : "no");
 }
 
-void probe_container(const struct probe *p, const struct container *c, const pid_t *pids,
-		     size_t count, bool *ret_reachable)
+void probe_container(const struct probe *p, const struct container *c,
+		     const struct handles *processes, bool *ret_reachable)
 {
 	CLEANUP(close_fd) int procfd = -1;
 	struct err err;
@@ -140,7 +142,7 @@ void probe_container(const struct probe *p, const struct container *c, const pid
 		finding_add(p->f, FINDING_NO, "processes", "start it again", "%s", err.msg);
 		return;
 	}
-	check_processes(p, c, pids, count);
+	check_processes(p, c, processes);
 	*ret_reachable = check_mounts(p, c, procfd);
 	check_isolation(p, procfd);
 }

@@ -90,8 +90,8 @@ void probe_restart(const struct probe *p, const struct engine *e, const char *fi
 /* ---- a container, and a JVM in it ---- */
 
 /* *ret_reachable: true if the agent is in the container, or can be brought there. */
-void probe_container(const struct probe *p, const struct container *c, const pid_t *pids,
-		     size_t count, bool *ret_reachable);
+void probe_container(const struct probe *p, const struct container *c,
+		     const struct handles *processes, bool *ret_reachable);
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j);
 
 /* Appends what perf lacks on this machine, if anything, to the error of a failed recording. */

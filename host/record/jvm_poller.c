@@ -350,17 +350,15 @@ static void note_maps(struct session *s)
 
 /* Adds to the session the JVMs' threads, whose pids in the snapshots are those of their pid
  * namespace, and the perf maps of processes without a snapshot. */
-static void add_threads_and_maps(struct target *t)
+static void add_threads_and_maps(struct target *t, uint64_t deadline)
 {
-	CLEANUP(free) pid_t *pids = handles_pids(&t->processes);
-
 	for (size_t i = 0; i < t->jvms.count; i++) {
 		const struct jvm *j = &t->jvms.list[i];
 		struct thread_job job = {.session = &t->session, .pid = j->pid};
 
 		proc_each_thread(j->procfd, add_thread, &job);
 	}
-	session_copy_perf_maps(&t->session, pids, t->processes.count);
+	session_copy_perf_maps(&t->session, &t->processes, deadline);
 	note_maps(&t->session);
 }
 
@@ -373,7 +371,7 @@ int pollers_start(struct target *t, const struct record_config *c, uint64_t dead
 
 	if (add_pollers(t, c, err) < 0 || wait_first(t, &w, err) < 0)
 		return -1;
-	add_threads_and_maps(t);
+	add_threads_and_maps(t, deadline);
 	return 0;
 }
 
@@ -412,7 +410,7 @@ int pollers_refresh(struct target *t, const struct record_config *c, int ms, str
 	ask(t);
 	while (!all_have_answered(t) && deadline_ms_left(deadline))
 		sleep_ms(5);
-	target_refresh(t);
+	target_refresh(t, deadline_after(ms));
 	return pollers_start(t, c, deadline_after(ms), err);
 }
 
@@ -468,7 +466,7 @@ int pollers_end(struct target *t, const struct record_config *c, uint64_t deadli
 
 	/* At once, as close to the last sample as possible, and while files are copied here. */
 	stop(t);
-	target_refresh(t);
+	target_refresh(t, deadline);
 	if (pollers_start(t, c, deadline, err) < 0)
 		return -1;
 	stop(t);

@@ -21,7 +21,7 @@ MUST_CHECK int pollers_start(struct target *t, const struct record_config *c, ui
 			     struct err *err);
 
 /* While recording: asks for every JVM's next snapshot and finds new processes and JVMs; waits `ms`
- * at most for each of the two. Fails as pollers_start. */
+ * at most for each step. Fails as pollers_start. */
 MUST_CHECK int pollers_refresh(struct target *t, const struct record_config *c, int ms,
 			       struct err *err);
 

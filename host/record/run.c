@@ -14,6 +14,7 @@
 #include "common/str.h"
 #include "perf/split.h"
 #include "record/agent_share.h"
+#include "record/budget.h"
 
 #define PROGRESS_MS	500
 #define READY_MS	30000 /* until perf has written the file before the first window */
@@ -25,10 +26,10 @@
 /* Of RECORD_SLACK_MS, the most that each step before the recording may take, and the last snapshots
  * after it. What is left is for perf, for splitting and for the tasks. A Tomcat of 140 threads on
  * two processors at a load of 40 needs 2 s for its first snapshot by the host, 8 s by the agent. */
-#define LOOK_MS	   4000
-#define PREPARE_MS 3000
-#define REPLY_MS   500 /* for what workers do besides waiting */
-#define END_MS	   3500
+#define LOOK_MS	   3500
+#define PREPARE_MS 2000
+#define REPLY_MS   1000 /* for ending children that a file system blocks */
+#define END_MS	   4500
 #define SPLIT_MS   3000
 
 #define TASKS_AT_ONCE	  4	     /* or as many as there are processors */
@@ -601,11 +602,15 @@ static int make_directory(struct record_run *r, struct err *err)
 /* Has files copied that need no snapshot while perf records already, or starts to. */
 static int begin(struct record_run *r, struct err *err)
 {
-	const struct worker_order o = {.command = WORKER_COPY};
+	struct worker_order o = {.command = WORKER_COPY};
+	uint64_t ms = budget_max(BUDGET_COPY_MS);
 
 	if (start_perf(r, err) < 0)
 		return -1;
 	r->began_us = clock_us();
+	if (!r->dir && ms > r->config.duration * 1000ull + END_MS / 2)
+		ms = r->config.duration * 1000ull + END_MS / 2;
+	o.deadline = deadline_after((int)ms);
 	if (order_all(r, &o, deadline_after(WINDOW_MS), err) < 0)
 		return -1;
 	if (r->dir && wait_until_ready(r, err) < 0)

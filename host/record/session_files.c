@@ -16,10 +16,9 @@
 
 #define KALLSYMS_MAX (128u << 20)
 #define LIST_MAX     (8u << 20)
-#define PROCESS_MS   5000 /* of the time for all processes */
+#define PROCESS_MS   5000 /* of the time for all processes, at most */
 #define VDSO_NAME    "vdso"
 #define PART_NAME    ".part"
-#define MAPS_MS	     5000
 
 /* ---- mapped files ------------------------------------------------------------------------- */
 
@@ -36,7 +35,7 @@ struct file_job {
 	int procfd;
 	uint64_t root;
 	uint64_t room; /* bytes */
-	int list; /* memory shared with the parent: "<name>\0<path>\0<debug>\0" for each file */
+	int list;      /* of what is copied, shared between the processes */
 	struct cut_counts cut;
 };
 
@@ -96,15 +95,15 @@ static bool copy_file(struct file_job *k, int from, const struct stat *st, const
 	return false;
 }
 
-/* In one write: what is listed when the child is killed is whole. */
-static int list_file(int list, const char *name, const char *path, const char *debug,
-		     struct err *err)
+/* Lists a file, or with an empty name a process whose files hang (`number`: its pid). In one write:
+ * what is listed when the child is killed is whole. */
+static int list_file(int list, uint64_t number, const char *name, const char *path,
+		     const char *debug, struct err *err)
 {
 	CLEANUP(str_fini) struct str line = {0};
 
-	str_add(&line, name, strlen(name) + 1);
-	str_add(&line, path, strlen(path) + 1);
-	str_add(&line, debug ? debug : "", debug ? strlen(debug) + 1 : 1);
+	str_addf(&line, "%llu%c%s%c%s%c%s%c", (unsigned long long)number, 0, name, 0, path, 0,
+		 debug ? debug : "", 0);
 	return fs_write_all(list, line.buf, line.len, err);
 }
 
@@ -134,7 +133,7 @@ static int copy_mapping(const struct proc_map *m, void *arg)
 			return 0;
 	}
 	session_add_elf(k->session, k->root, m->path, name, NULL);
-	return list_file(k->list, name, m->path, NULL, &err);
+	return list_file(k->list, k->root, name, m->path, NULL, &err);
 }
 
 /* Debug files are listed once more with their files. */
@@ -153,7 +152,7 @@ static int copy_process(void *arg, void *reply, struct err *err)
 	for (const struct session_elf *e = k->session->elfs + known;
 	     rc == 0 && e < k->session->elfs + k->session->elf_count; e++)
 		if (e->debug)
-			rc = list_file(k->list, e->name, e->path, e->debug, err);
+			rc = list_file(k->list, k->root, e->name, e->path, e->debug, err);
 	return rc;
 }
 
@@ -169,66 +168,96 @@ static const char *next_text(const struct str *s, size_t *at)
 	return text;
 }
 
-static void add_listed(struct session *s, uint64_t root, const struct str *list)
+/* Adds to the session what is listed from the offset on, which is moved to the end. */
+static void add_listed(struct session *s, int list, off_t *from)
 {
-	const char *name, *path, *debug;
+	CLEANUP(str_fini) struct str text = {0};
+	const char *number, *name, *path, *debug;
+	struct session_process *p;
 
-	for (size_t at = 0; (name = next_text(list, &at)) && (path = next_text(list, &at)) &&
-			    (debug = next_text(list, &at));)
-		session_add_elf(s, root, path, name, *debug ? debug : NULL);
+	if (lseek(list, *from, SEEK_SET) < 0 || fs_read_all(list, LIST_MAX, &text, NULL) < 0)
+		return;
+	*from += (off_t)text.len;
+	for (size_t at = 0; (number = next_text(&text, &at)) && (name = next_text(&text, &at)) &&
+			    (path = next_text(&text, &at)) && (debug = next_text(&text, &at));) {
+		if (*name)
+			session_add_elf(s, strtoull(number, NULL, 10), path, name,
+					*debug ? debug : NULL);
+		else if ((p = session_find_process(s, atoi(number))))
+			p->files_hang = true;
+	}
 }
 
-/* Copies the files of a process in a child, and adds what it has listed. */
+/* Copies the files of a process in a child; lists it where they hang. */
 static void copy_in_child(struct file_job *k, struct session_process *p, int ms)
 {
-	CLEANUP(close_fd) int list = memfd_create("files", MFD_CLOEXEC);
-	CLEANUP(str_fini) struct str files = {0};
 	struct err err;
 
-	k->list = list;
-	if (list < 0)
+	if (child_call(copy_process, k, &k->cut, sizeof(k->cut), ms, &err) == 0)
 		return;
-	if (child_call(copy_process, k, &k->cut, sizeof(k->cut), ms, &err) < 0) {
-		p->files_hang = err.code == ETIMEDOUT;
-		unlinkat(k->session->elffd, PART_NAME, 0);
-	}
-	if (p->files_hang)
-		log_warn("the files of process %d cannot be read, some of its frames will have no "
-			 "names: %s",
-			 (int)p->pid, err.msg);
-	if (lseek(list, 0, SEEK_SET) == 0 && fs_read_all(list, LIST_MAX, &files, &err) == 0)
-		add_listed(k->session, k->root, &files);
+	unlinkat(k->session->elffd, PART_NAME, 0);
+	if (err.code != ETIMEDOUT)
+		return;
+	p->files_hang = true;
+	(void)!list_file(k->list, (uint64_t)p->pid, "", "", NULL, NULL);
+	log_warn("the files of process %d cannot be read, some of its frames will have no "
+		 "names: %s",
+		 (int)p->pid, err.msg);
 }
 
-void session_copy_files(struct session *s, const pid_t *pids, size_t count)
+static struct session_process *add_process(struct session *s, const struct handle *h,
+					   uint64_t *ret_root)
 {
-	uint64_t deadline = deadline_after((int)budget_max(BUDGET_COPY_MS));
+	return proc_ns_inode(h->procfd, "mnt", ret_root, NULL) < 0
+		       ? NULL /* it has ended */
+		       : session_add_process(s, h->pid, *ret_root);
+}
+
+static void copy_process_files(struct session *s, const struct handle *h, int list, int ms,
+			       struct cut_counts *cut)
+{
+	struct file_job k = {.session = s, .procfd = h->procfd, .list = list, .cut = *cut};
+	struct session_process *p = add_process(s, h, &k.root);
+
+	cut->late += p && !ms;
+	if (!p || !ms || p->files_hang)
+		return;
+	k.room = budget_room(BUDGET_FILE_BYTES, s->elffd);
+	copy_in_child(&k, p, ms < PROCESS_MS ? ms : PROCESS_MS);
+	*cut = k.cut;
+}
+
+/* Copies the files of all processes, and lists them. */
+static void copy_all(struct session *s, const struct handles *processes, int list,
+		     uint64_t deadline, struct cut_counts *cut)
+{
+	const size_t most = (size_t)budget_max(BUDGET_PROCESSES);
+	off_t listed = 0;
+
+	for (size_t i = 0; i < processes->count && i < most; i++) {
+		copy_process_files(s, &processes->list[i], list, deadline_ms_left(deadline), cut);
+		add_listed(s, list, &listed);
+	}
+	cut->processes += (uint32_t)(processes->count > most ? processes->count - most : 0);
+}
+
+static void note_cuts(struct session *s, const struct cut_counts *cut)
+{
+	budget_cut(BUDGET_FILE_BYTES, s, cut->bytes, "mapped files are not copied");
+	budget_cut(BUDGET_PATHS, s, cut->paths, "mapped files are not looked at");
+	budget_cut(BUDGET_PROCESSES, s, cut->processes, "processes' files are not looked at");
+	budget_cut(BUDGET_COPY_MS, s, cut->late, "processes' files are not looked at");
+}
+
+void session_copy_files(struct session *s, const struct handles *processes, uint64_t deadline)
+{
+	CLEANUP(close_fd) int list = memfd_create("files", MFD_CLOEXEC);
 	struct cut_counts cut = {0};
 
-	for (size_t i = 0; i < count; i++) {
-		struct file_job k = {.session = s, .cut = cut};
-		CLEANUP(close_fd) int procfd = -1;
-		int left = deadline_ms_left(deadline);
-		struct session_process *p;
-		struct err err;
-
-		procfd = proc_open(pids[i], &err);
-		if (procfd < 0 || proc_ns_inode(procfd, "mnt", &k.root, &err) < 0)
-			continue;
-		p = session_add_process(s, pids[i], k.root);
-		cut.processes += i >= budget_max(BUDGET_PROCESSES);
-		cut.late += !left;
-		if (!left || i >= budget_max(BUDGET_PROCESSES) || p->files_hang)
-			continue;
-		k.procfd = procfd;
-		k.room = budget_room(BUDGET_FILE_BYTES, s->elffd);
-		copy_in_child(&k, p, left < PROCESS_MS ? left : PROCESS_MS);
-		cut = k.cut;
-	}
-	budget_cut(BUDGET_FILE_BYTES, s, cut.bytes, "mapped files are not copied");
-	budget_cut(BUDGET_PATHS, s, cut.paths, "mapped files are not looked at");
-	budget_cut(BUDGET_PROCESSES, s, cut.processes, "processes' files are not looked at");
-	budget_cut(BUDGET_COPY_MS, s, cut.late, "processes' files are not looked at");
+	if (list < 0)
+		return;
+	copy_all(s, processes, list, deadline, &cut);
+	note_cuts(s, &cut);
 }
 
 /* ---- the kernel --------------------------------------------------------------------------- */
@@ -273,11 +302,75 @@ int session_copy_kernel(struct session *s, struct err *err)
 	return copy_kallsyms(s, err) < 0 ? -1 : copy_vdso(s, err);
 }
 
+/* ---- mapped files and the kernel's, by a process of their own --------------------------- */
+
+struct copier {
+	struct session *session;
+	const struct handles *processes;
+	uint64_t deadline;
+	int list;
+	struct cut_counts *cut; /* shared */
+};
+
+static int copy_in_background(void *arg)
+{
+	const struct copier *c = arg;
+	struct err err;
+
+	if (session_copy_kernel(c->session, &err) < 0)
+		log_warn("%s", err.msg);
+	copy_all(c->session, c->processes, c->list, c->deadline, c->cut);
+	return 0;
+}
+
+int session_copy_begin(struct session *s, const struct handles *processes, uint64_t deadline,
+		       struct session_copy *ret, struct err *err)
+{
+	CLEANUP(close_fd) int list = memfd_create("files", MFD_CLOEXEC);
+	struct copier c = {s, processes, deadline, list, NULL};
+	struct session_copy copy = {.child = {-1, -1}};
+	uint64_t root;
+
+	c.cut = mmap(NULL, sizeof(*c.cut), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (list < 0 || c.cut == MAP_FAILED)
+		return err_set(err, errno, "memory for a list of files");
+	for (size_t i = 0; i < processes->count; i++)
+		(void)add_process(s, &processes->list[i], &root);
+	if (child_fork(copy_in_background, &c, &copy.child, err) < 0) {
+		munmap(c.cut, sizeof(*c.cut));
+		return -1;
+	}
+	copy.list = TAKE_FD(list);
+	copy.cut = c.cut;
+	*ret = copy;
+	return 0;
+}
+
+void session_copy_end(struct session_copy *c, struct session *s, uint64_t deadline)
+{
+	off_t from = 0;
+	int status;
+
+	if (!c->cut)
+		return;
+	while (c->child.pid > 0 && deadline_ms_left(deadline))
+		(void)child_wait(&c->child, deadline_ms_left(deadline), &status);
+	c->cut->late += c->child.pid > 0;
+	child_stop(&c->child);
+	unlinkat(s->elffd, PART_NAME, 0);
+	add_listed(s, c->list, &from);
+	note_cuts(s, c->cut);
+	munmap(c->cut, sizeof(*c->cut));
+	cleanup_close_fd(&c->list);
+	*c = (struct session_copy){.child = {-1, -1}, .list = -1};
+}
+
 /* ---- perf maps --------------------------------------------------------------------------- */
 
 struct map_job {
 	const struct session *session;
-	const pid_t *pids;
+	const struct handle *processes;
 	size_t count;
 	uint64_t room; /* bytes */
 	uint64_t maps; /* copied */
@@ -306,9 +399,8 @@ static bool has_snapshot(const struct session *s, pid_t pid)
 }
 
 /* Opens the process's own map, or returns -1. */
-static int open_perf_map(pid_t pid)
+static int open_perf_map(int procfd)
 {
-	CLEANUP(close_fd) int procfd = -1;
 	CLEANUP(close_fd) int rootfd = -1;
 	CLEANUP(close_fd) int fd = -1;
 	struct proc_status status;
@@ -316,8 +408,7 @@ static int open_perf_map(pid_t pid)
 	struct err err;
 	char path[48];
 
-	procfd = proc_open(pid, &err);
-	if (procfd < 0 || proc_read_status(procfd, &status, &err) < 0)
+	if (proc_read_status(procfd, &status, &err) < 0)
 		return -1;
 	rootfd = proc_open_root(procfd, &err);
 	if (rootfd < 0)
@@ -345,10 +436,10 @@ static uint64_t map_part(struct map_job *t, int fd)
 }
 
 /* Copies the map, by another name until it is whole. */
-static int copy_perf_map(struct map_job *t, pid_t pid, struct err *err)
+static int copy_perf_map(struct map_job *t, const struct handle *p, struct err *err)
 {
 	int mapsfd = t->session->mapsfd;
-	CLEANUP(close_fd) int from = open_perf_map(pid);
+	CLEANUP(close_fd) int from = open_perf_map(p->procfd);
 	CLEANUP(close_fd) int to = -1;
 	uint64_t len = from < 0 ? 0 : map_part(t, from);
 
@@ -358,8 +449,8 @@ static int copy_perf_map(struct map_job *t, pid_t pid, struct err *err)
 	to = fs_create(mapsfd, ".perf.map", 0600, err);
 	if (to < 0 || fs_copy(from, to, len, err) < 0)
 		return -1;
-	if (renameat(mapsfd, ".perf.map", mapsfd, map_name_of(pid).text) < 0)
-		return err_set(err, errno, "rename %s", map_name_of(pid).text);
+	if (renameat(mapsfd, ".perf.map", mapsfd, map_name_of(p->pid).text) < 0)
+		return err_set(err, errno, "rename %s", map_name_of(p->pid).text);
 	t->room -= len;
 	t->maps++;
 	return 0;
@@ -373,26 +464,30 @@ static int copy_perf_maps(void *arg, void *reply, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < t->count; i++)
-		if (!has_snapshot(t->session, t->pids[i]) && copy_perf_map(t, t->pids[i], err) < 0)
+		if (!has_snapshot(t->session, t->processes[i].pid) &&
+		    copy_perf_map(t, &t->processes[i], err) < 0)
 			rc = -1;
 	*(uint32_t *)reply = t->cut;
 	return rc;
 }
 
-void session_copy_perf_maps(struct session *s, const pid_t *pids, size_t count)
+void session_copy_perf_maps(struct session *s, const struct handles *processes, uint64_t deadline)
 {
 	size_t most = (size_t)budget_max(BUDGET_PROCESSES);
 	struct map_job t = {.session = s,
-			    .pids = pids,
-			    .count = count < most ? count : most,
+			    .processes = processes->list,
+			    .count = processes->count < most ? processes->count : most,
 			    .room = budget_room(BUDGET_CODE_BYTES, s->mapsfd)};
 	uint32_t cut = 0;
 	struct err err;
 
-	if (child_call(copy_perf_maps, &t, &cut, sizeof(cut), MAPS_MS, &err) < 0)
+	if (child_call(copy_perf_maps, &t, &cut, sizeof(cut), deadline_ms_left(deadline), &err) < 0)
 		log_info("perf maps: %s", err.msg);
 	budget_cut(BUDGET_PERF_MAPS, s, cut, "perf maps are cut or missing");
-	for (size_t i = 0; i < t.count; i++)
-		if (faccessat(s->mapsfd, map_name_of(pids[i]).text, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			session_register_map(s, pids[i], map_name_of(pids[i]).text);
+	for (size_t i = 0; i < t.count; i++) {
+		struct map_name name = map_name_of(t.processes[i].pid);
+
+		if (faccessat(s->mapsfd, name.text, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			session_register_map(s, t.processes[i].pid, name.text);
+	}
 }

@@ -10,15 +10,29 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "common/child.h"
 #include "common/err.h"
 #include "common/proc.h"
+#include "discover/handle.h"
 #include "session/session.h"
 
 /* Adds the processes and the files they have mapped executable. May be called again for processes
  * and files that came later; a file is copied once. A file that cannot be copied is skipped: its
- * frames will have no names, and are counted. What budgets cut (budget.h) is noted in the session.
- */
-void session_copy_files(struct session *s, const pid_t *pids, size_t count);
+ * frames will have no names, and are counted. What budgets (budget.h) or the deadline (clock_ms)
+ * cut is noted in the session. */
+void session_copy_files(struct session *s, const struct handles *processes, uint64_t deadline);
+
+/* The same, and session_copy_kernel, in a child process, whose files the session has after
+ * session_copy_end: that waits for it, and after its deadline ends it. */
+struct session_copy {
+	struct child child;
+	int list;
+	struct cut_counts *cut; /* NULL: none runs */
+};
+
+MUST_CHECK int session_copy_begin(struct session *s, const struct handles *processes,
+				  uint64_t deadline, struct session_copy *ret, struct err *err);
+void session_copy_end(struct session_copy *c, struct session *s, uint64_t deadline);
 
 /* Opens the mapped file itself, whatever its path leads to by now, through map_files (proc(5);
  * reading its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Only regular files,
@@ -33,8 +47,8 @@ MUST_CHECK int session_copy_kernel(struct session *s, struct err *err);
  * -Xjit:perfTool, HotSpot's jcmd Compiler.perfmap, Python -X perf, .NET and others write them.
  * A later copy replaces an earlier one. A map must belong to the process's user and be a regular
  * file, reached without links, named after the pid that the process sees; one is cut at
- * its first hole and at the limits of budget.h. Best effort, with a time-out, since the file system
- * may be the container's. */
-void session_copy_perf_maps(struct session *s, const pid_t *pids, size_t count);
+ * its first hole and at the limits of budget.h. Best effort, up to the deadline, since the file
+ * system may be the container's. */
+void session_copy_perf_maps(struct session *s, const struct handles *processes, uint64_t deadline);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/fs.h"
 #include "common/str.h"
 #include "dfg/paths.h"
@@ -20,6 +21,7 @@ void target_init(struct target *ret, struct container *c)
 
 void target_fini(struct target *t)
 {
+	session_copy_end(&t->copy, &t->session, 0);
 	container_fini(&t->container);
 	jvms_fini(&t->jvms);
 	handles_fini(&t->processes);
@@ -33,14 +35,11 @@ void target_fini(struct target *t)
 
 int target_look(struct target *t, struct err *err)
 {
-	CLEANUP(free) pid_t *pids = NULL;
-
 	if (container_processes(&t->container, &t->processes, err) < 0)
 		return -1;
 	if (t->processes.count == 0)
 		return err_set(err, 0, "the container ended before its processes could be read");
-	pids = handles_pids(&t->processes);
-	jvms_find(pids, t->processes.count, &t->jvms);
+	jvms_find(&t->processes, deadline_after(JVMS_MS), &t->jvms);
 	return 0;
 }
 
@@ -75,30 +74,24 @@ static void add_new_jvms(struct jvms *known_jvms, struct jvms *found)
 	free(found->list);
 }
 
-void target_refresh(struct target *t)
+void target_refresh(struct target *t, uint64_t deadline)
 {
-	CLEANUP(free) pid_t *pids = NULL;
 	struct handles now = {0};
 	struct jvms found;
 
+	session_copy_end(&t->copy, &t->session, deadline);
 	if (container_processes(&t->container, &now, NULL) < 0)
 		return; /* it has ended */
 	handles_fini(&t->processes);
 	t->processes = now;
-	pids = handles_pids(&now);
-	session_copy_files(&t->session, pids, now.count);
-	jvms_find(pids, now.count, &found);
+	jvms_find(&now, deadline, &found);
 	add_new_jvms(&t->jvms, &found);
+	session_copy_files(&t->session, &now, deadline);
 }
 
-int target_copy_files(struct target *t, struct err *err)
+int target_copy_files(struct target *t, uint64_t deadline, struct err *err)
 {
-	CLEANUP(free) pid_t *pids = handles_pids(&t->processes);
-
-	if (session_copy_kernel(&t->session, err) < 0)
-		return -1;
-	session_copy_files(&t->session, pids, t->processes.count);
-	return 0;
+	return session_copy_begin(&t->session, &t->processes, deadline, &t->copy, err);
 }
 
 bool target_keeps_fp(const struct target *t)

@@ -13,6 +13,7 @@
 #include "discover/handle.h"
 #include "discover/jvm.h"
 #include "record/config.h"
+#include "record/session_files.h"
 #include "session/session.h"
 
 /* What a worker (worker.h) knows of its container. */
@@ -23,8 +24,9 @@ struct target {
 	struct outdir outdir; /* of the graphs */
 	struct session session;
 	bool has_session;
-	uint64_t ended;		/* clock_ms() at the end of the recording */
-	struct poller *pollers; /* of its JVMs (jvm_poller.h) */
+	struct session_copy copy; /* of files */
+	uint64_t ended;		  /* clock_ms() at the end of the recording */
+	struct poller *pollers;	  /* of its JVMs (jvm_poller.h) */
 	size_t poller_count, poller_cap;
 };
 
@@ -42,12 +44,13 @@ bool target_drop_ended(struct target *t);
 /* Makes a session in the directory of the results. */
 MUST_CHECK int target_prepare(struct target *t, const struct record_config *c, struct err *err);
 
-/* Adds processes and JVMs that were started since, and copies the files they have mapped. */
-void target_refresh(struct target *t);
+/* Begins to copy the kernel's symbols and all mapped files into the session, which may take until
+ * the deadline (clock_ms). */
+MUST_CHECK int target_copy_files(struct target *t, uint64_t deadline, struct err *err);
 
-/* Copies the kernel's symbols and all mapped files into the session. Slow; may be done while perf
- * records. */
-MUST_CHECK int target_copy_files(struct target *t, struct err *err);
+/* Waits for these copies, adds processes and JVMs that were started since, and copies the files
+ * they have mapped. What is not done by the deadline is left out. */
+void target_refresh(struct target *t, uint64_t deadline);
 
 /* True if it has JVMs and all of them keep frame pointers. */
 bool target_keeps_fp(const struct target *t);

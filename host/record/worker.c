@@ -21,6 +21,8 @@
 #define MEMORY	  (4ull << 30)
 #define PROCESSES 1024
 
+#define CRASHED "its worker crashed"
+
 enum { FILE_PIDS, FILE_SESSION, FILE_PRODUCT, FILES };
 
 /* The answer to an order. Its files come in the order above. */
@@ -189,13 +191,24 @@ static int answer(struct work *w, const struct worker_order *o)
 	return rc;
 }
 
+/* Has files copied in the background; before the first window until they are. */
+static void copy_files(struct work *w, uint64_t deadline)
+{
+	struct target *t = &w->target;
+	struct err err;
+
+	if (target_copy_files(t, deadline, &err) < 0)
+		log_warn("%s: %s", t->container.label, err.msg);
+	if (w->config.window_dir)
+		session_copy_end(&t->copy, &t->session, deadline);
+}
+
 /* Carries out orders until the coordinator closes the socket. */
 static int serve(void *arg)
 {
 	const struct sigaction act = {.sa_handler = on_signal};
 	struct worker_order o;
 	struct work *w = arg;
-	struct err err;
 	int outdir = -1;
 	size_t n;
 
@@ -209,8 +222,8 @@ static int serve(void *arg)
 			w->target.outdir = (struct outdir){outdir, xstrdup(o.outdir)};
 		if (answer(w, &o) < 0)
 			break;
-		if (o.command == WORKER_COPY && target_copy_files(&w->target, &err) < 0)
-			log_warn("%s: %s", w->target.container.label, err.msg);
+		if (o.command == WORKER_COPY)
+			copy_files(w, o.deadline);
 	}
 	pollers_abort(&w->target, w->config.root);
 	target_fini(&w->target);
@@ -287,7 +300,7 @@ void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadl
 			       o->command == WORKER_PREPARE) == 0;
 	if (w->busy)
 		return;
-	err_set(&err, errno, "ask its worker");
+	err_set(&err, 0, CRASHED);
 	worker_fail(w, &err);
 }
 
@@ -322,7 +335,7 @@ static void receive(struct worker *w)
 	size_t n, at = 0;
 
 	if (!receive_message(w->socket, &r, sizeof(r), fds, &n)) {
-		err_set(&err, 0, "its worker crashed");
+		err_set(&err, 0, CRASHED);
 		worker_fail(w, &err);
 		return;
 	}

@@ -44,7 +44,7 @@ enum worker_command {
 
 struct worker_order {
 	enum worker_command command;
-	uint64_t deadline; /* clock_ms(), for the JVMs' snapshots */
+	uint64_t deadline; /* clock_ms(), for its waits */
 	uint64_t us;	   /* recorded */
 	uint64_t ended;	   /* clock_ms() at the end of the recording */
 	unsigned stack_bytes;
