@@ -87,7 +87,7 @@ is "the recording is made all the same" $? 0
 of() { jq -r --arg p "pid-$1" ".recordings[] | select(.container.id == \$p) | $2" "$SHOP/out"; }
 for pid in $stuck $held; do
 	ok "$pid is in the graph" test "$(of "$pid" .samples)" -gt 0
-	is "  its names cannot be had, which is said once" "$(grep -c "code of $pid: .*stopped after 10000 ms" "$SHOP/err")" 1
+	is "  its names cannot be had, which is said once" "$(grep -c "code of $pid: .*\(too long\|stopped after\)" "$SHOP/err")" 1
 	ok "  it lives" kill -0 "$pid"
 done
 is "  nor can the one's files" "$(grep -c "files of process $stuck cannot be read.*stopped after" "$SHOP/err")" 1
