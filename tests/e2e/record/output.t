@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Where root writes results: not where others could lead it, and under sudo for the user who called. Case 85.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+. tests/lib/fakeperf.sh
+need jq perf setpriv
+fakeperf_begin
+chmod 755 "$work"
+unset SUDO_UID SUDO_GID
+export PATH=$BUILD/bin:$PATH
+mkdir -m 755 "$work/victim"
+printf 'main;a 100\nmain;b 50\n' >"$work/one"
+printf 'main;a 50\nmain;b 100\n' >"$work/two"
+
+# record ARG…: a short recording of the process, by the real perf
+record() {
+	dfg-trigger -q -d 1 -f folded --pid "$target" "$@" >"$work/said" 2>"$work/err"
+	[ $? = 4 ] || { cat "$work/err" && return 1; } # it is no JVM
+}
+owner() { stat -c %u:%g "$@" | sort -u; }
+# dir PATH OWNER MODE
+dir() { mkdir -p "$work/$1" && chown "$2" "$work/$1" && chmod "$3" "$work/$1"; }
+# refused DIR COMMAND…: in one line with reason and advice; nothing is made
+refused() {
+	local at=$1
+	shift
+	! "$@" -o "$at" >"$work/said" 2>"$work/err" || return 1
+	cat "$work/err"
+	[ "$(wc -l <"$work/err")" = 1 ] && grep -q "others than root could lead the files elsewhere; give a directory" "$work/err" &&
+		[ ! -e "$at" ]
+}
+
+ok "a recording for the rest" record -o "$work/first"
+for how in "theirs 1000:1000 755" "open 0:0 777" "group 0:1000 775" "theirsticky 1000:1000 1777"; do
+	read -r name who mode <<<"$how"
+	dir "$name" "$who" "$mode"
+	ok "dfg-trigger -o below a directory of $who, mode $mode, is refused" refused "$work/$name/out" dfg-trigger -q -d 1 --pid "$target"
+	ok "  so is --replay" refused "$work/$name/out" dfg-trigger -q --replay "$work/first"
+	ok "  dfg-merge" refused "$work/$name/out" dfg-merge -q -f folded "$work/one"
+	ok "  and dfg-diff" refused "$work/$name/out" dfg-diff -f folded "$work/one" "$work/two"
+done
+is "nothing was recorded" "$(ls "$work/theirs")" ""
+
+dir tmp 0:0 1777
+setpriv --reuid 1000 --regid 1000 --clear-groups sh -c 'cd "$1" && mkdir dir && ln -s ../victim link && ln -s ../victim/made dangling' sh "$work/tmp"
+for name in dir link dangling; do
+	ok "in a directory like /tmp another user's $name is refused" \
+		bash -c '! dfg-merge -q -f folded -o "$1" "$2" 2>"$3"; grep -q "belongs to uid 1000" "$3"' - "$work/tmp/$name" "$work/one" "$work/err"
+done
+ok "  a new directory is made" record -o "$work/tmp/new"
+is "  for root" "$(owner "$work/tmp/new" "$work/tmp/new/session" "$work/tmp/new/flame.folded")" 0:0
+ln -s tmp/new "$work/own"
+ok "a link that only root can change is followed" dfg-merge -q -f folded -o "$work/own/below" "$work/one"
+ok "  to where it leads" test -s "$work/tmp/new/below/flame.folded"
+is "no file is where others' links lead" "$(ls "$work/victim")" ""
+ok "another user may write where that user can" setpriv --reuid 1000 --regid 1000 --clear-groups \
+	dfg-merge -q -f folded -o "$work/open/mine" "$work/one"
+
+# ---- what --replay takes and prints ----
+
+ok "--replay takes the directory that -o made" dfg-trigger -q --json -f folded --replay "$work/first"
+dfg-trigger -q --json -f folded --replay "$work/first/session" >"$work/said"
+is "  and prints a plain path" "$(jq -r .graphs.folded "$work/said")" "$work/first/flame.folded"
+
+# ---- sudo ----
+
+dir home 1000:1000 755
+export SUDO_UID=1000 SUDO_GID=1000
+ok "sudo dfg-trigger -o in one's own directory" record -o "$work/home/out"
+is "  all results are the caller's" "$(find "$work/home" -exec stat -c %u:%g {} + | sort -u)" 1000:1000
+ok "  who can draw them again" setpriv --reuid 1000 --regid 1000 --clear-groups dfg-trigger -q -f svg --replay "$work/home/out"
+ok "  others cannot read the session" test "$(stat -c %a "$work/home/out/session")" = 700
+ok "sudo dfg-trigger -o in a directory like /tmp" record -o "$work/tmp/sudo"
+is "  the same" "$(find "$work/tmp/sudo" -exec stat -c %u:%g {} + | sort -u)" 1000:1000
+ok "sudo dfg-merge" dfg-merge -q -f folded -o "$work/home/merged" "$work/one"
+is "  the same" "$(owner "$work/home/merged/flame.folded")" 1000:1000
+ok "without -o" record
+graphs=$(dirname "$(find "$DFG_ROOT/containers" -name flame.folded | head -n 1)")
+is "  results are root's" "$(find "$graphs" -exec stat -c %u:%g {} + | sort -u)" 0:0
+is "  in a directory that only root can enter" "$(stat -c %a "$graphs")" 700
+SUDO_UID=1000x
+ok "an id that is none is nobody's" refused "$work/home/none" dfg-merge -q -f folded "$work/one"
+unset SUDO_UID SUDO_GID
+
+# ---- races ----
+
+race() { # COMMAND…: with -o; what it says does not matter
+	"$@" >/dev/null 2>&1
+	rounds=$((rounds + 1))
+}
+swap() { "$BUILD/tools/swapper" "$@" & swapper=$!; started+=("$swapper"); }
+swap_end() { kill "$swapper"; wait "$swapper" 2>/dev/null; }
+
+rounds=0
+dir race 0:0 1777
+swap names "$work/race" "$work/victim" 1000
+for _ in $(seq 24); do
+	race dfg-merge -q -f folded -o "$work/race/out" "$work/one"
+	race dfg-diff -f folded -o "$work/race/out" "$work/one" "$work/two"
+	race dfg-trigger -q -f folded --replay "$work/first" -o "$work/race/out"
+done
+for i in $(seq 6); do
+	fakeperf_start "sticky$i" perf-good "$work/golden" dfg-trigger -q -d 1 -f folded --pid "$target" -o "$work/race/out"
+	end_of "sticky$i"
+	rounds=$((rounds + 1))
+done
+swap_end
+is "case 85: in $rounds runs beside a user who swaps DIR nothing is made elsewhere" "$(ls "$work/victim")" ""
+
+# The owner cannot tell: the container's root is the host's, and swaps what is in DIR.
+rounds=0
+dir volume 0:0 755
+swap session "$work/volume" "$work/victim"
+for _ in $(seq 24); do
+	race dfg-merge -q -f folded -o "$work/volume" "$work/one"
+	race dfg-diff -f folded -o "$work/volume" "$work/one" "$work/two"
+done
+for i in $(seq 12); do
+	fakeperf_start "volume$i" perf-good "$work/golden" dfg-trigger -q -d 1 -f folded --pid "$target" -o "$work/volume"
+	end_of "volume$i"
+	rounds=$((rounds + 1))
+done
+swap_end
+is "case 85: nor in $rounds runs beside a root who swaps the session and its files" "$(ls "$work/victim")" ""
+tap_done
