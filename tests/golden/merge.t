@@ -26,7 +26,7 @@ is 'by container and thread' "$(cat all/flame.folded)" 'one;main;a 3
 one;main;b 1
 two;main;a 1
 two;worker;c_[j] 4'
-is 'the summary has them together' "$(cat out)" '2 recordings together
+is 'the summary has them together' "$(sed "s|$work/||" out)" '2 recordings together
   samples      9 samples · 0 lost · 100 % of unknown quality
   damaged      1 lines of text could not be read
   hottest leaf  44.4 %  a
@@ -51,7 +51,7 @@ is 'a single one is drawn here, in three formats' "$(head -n 1 out; find . -maxd
 run dfg-merge --json -f folded -o all one two
 is 'as JSON' "$(python3 -c 'import json, sys
 r = json.load(sys.stdin)
-print(r["samples"], r["inputs"], r["damaged_lines"], r["graphs"])' <out)" "9 ['one', 'two'] 1 {'folded': 'all/flame.folded'}"
+print(r["samples"], r["inputs"], r["damaged_lines"], r["graphs"])' <out)" "9 ['one', 'two'] 1 {'folded': '$work/all/flame.folded'}"
 run dfg-merge -f folded -o all one - two <<<$'empty\n\none'
 is 'stdin may stand among others' "$(cat status; awk '{n += $NF} END {print n}' all/flame.folded)" $'0\n13'
 

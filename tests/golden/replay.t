@@ -49,6 +49,10 @@ done
 ok 'svg has all samples' grep -q '>all (6 samples, 100%)<' "$work/web/flame.svg"
 is 'perf-map of a session without a JVM is empty' "$(tar -tf "$work/web/perf-map.tar")" ''
 
+run -f svg "$work/web"
+is 'the directory with the session is taken as well' "$(status)" 0
+ok 'with the graphs at the same place' grep -qx "  svg          $work/web/flame.svg" "$work/out"
+
 run --json -f folded,json -o "$work/elsewhere" "$work/web/session"
 is 'a session is drawn elsewhere' "$(status)" 0
 is 'the formats that are asked for' "$(ls -A "$work/elsewhere" | tr '\n' ' ')" 'flame.folded flame.json '
