@@ -365,7 +365,7 @@ static int split_recording(const struct record_run *r, struct err *err)
 	int rc = 0;
 
 	log_progress("splitting the recording by its processes");
-	j.from = openat(dirfd, "perf.data", O_RDONLY | O_CLOEXEC);
+	j.from = openat(dirfd, "perf.data", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (j.from < 0)
 		rc = err_set(err, errno, "open the recording");
 	for (struct worker *w = r->workers; (w = next_alive(r, (size_t)(w - r->workers))); w++)

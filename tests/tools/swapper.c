@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Swaps what dfg writes to, all the time, until it is killed (case 85).
+/* Swaps what dfg writes to, all the time, until it is killed (case 85), as the user UID:
  *
- *	swapper names DIR VICTIM UID	as that user, DIR/out: a directory with links in it, a link
- *to VICTIM, a dangling link into it swapper session DIR VICTIM	as root (a container's may be the
- *host's): the session in DIR, its files and the graphs, for links into VICTIM */
+ *	swapper names DIR VICTIM UID	DIR/out: a directory with links in it, a link to VICTIM, a
+ *					dangling link into it
+ *	swapper session DIR VICTIM UID	the session in DIR, its files and the graphs, for links into
+ *					VICTIM */
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <signal.h>
@@ -87,14 +88,15 @@ static void swap_session(const char *victim)
 
 int main(int argc, char **argv)
 {
-	bool names = argc == 5 && !strcmp(argv[1], "names");
+	void (*swap)(const char *victim) = swap_session;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if ((!names && argc != 4) || chdir(argv[2]) < 0)
-		return 2;
 	umask(0);
-	if (names && (setgid((gid_t)atoi(argv[4])) < 0 || setuid((uid_t)atoi(argv[4])) < 0))
+	if (argc != 5 || chdir(argv[2]) < 0 || setgid((gid_t)atoi(argv[4])) < 0 ||
+	    setuid((uid_t)atoi(argv[4])) < 0)
 		return 2;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* setuid has reset it */
+	if (!strcmp(argv[1], "names"))
+		swap = swap_names;
 	for (;;)
-		(names ? swap_names : swap_session)(argv[3]);
+		swap(argv[3]);
 }

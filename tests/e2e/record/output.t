@@ -108,19 +108,27 @@ done
 swap_end
 is "case 85: in $rounds runs beside a user who swaps DIR nothing is made elsewhere" "$(ls "$work/victim")" ""
 
-# The owner cannot tell: the container's root is the host's, and swaps what is in DIR.
-rounds=0
-dir volume 0:0 755
-swap session "$work/volume" "$work/victim"
-for _ in $(seq 24); do
-	race dfg-merge -q -f folded -o "$work/volume" "$work/one"
-	race dfg-diff -f folded -o "$work/volume" "$work/one" "$work/two"
-done
-for i in $(seq 12); do
-	fakeperf_start "volume$i" perf-good "$work/golden" dfg-trigger -q -d 1 -f folded --pid "$target" -o "$work/volume"
-	end_of "volume$i"
-	rounds=$((rounds + 1))
-done
-swap_end
+# race_inside DIR UID: runs while this user swaps what is in DIR
+race_inside() {
+	rounds=0
+	dir "$1" "$2:$2" 755
+	swap session "$work/$1" "$work/victim" "$2"
+	for _ in $(seq 24); do
+		race dfg-merge -q -f folded -o "$work/$1" "$work/one"
+		race dfg-diff -f folded -o "$work/$1" "$work/one" "$work/two"
+	done
+	for i in $(seq 12); do
+		fakeperf_start "$1$i" perf-good "$work/golden" dfg-trigger -q -d 1 -f folded --pid "$target" -o "$work/$1"
+		end_of "$1$i"
+		rounds=$((rounds + 1))
+	done
+	swap_end
+}
+# The owner cannot tell: the container's root is the host's.
+race_inside volume 0
 is "case 85: nor in $rounds runs beside a root who swaps the session and its files" "$(ls "$work/victim")" ""
+export SUDO_UID=1000 SUDO_GID=1000
+race_inside callers 1000
+is "case 85: nor in $rounds runs beside the user who called sudo" "$(ls "$work/victim")" ""
+is "  who is given nothing of others" "$(stat -c %u "$work/victim")" 0
 tap_done
