@@ -93,14 +93,19 @@ void outdir_give_tree(const struct outdir *in, int dirfd)
 
 /* ---- the path ---- */
 
-/* Returns the path of an open directory as the kernel knows it. Owned. */
+/* Returns the path of an open directory as the kernel knows it, sanitised. Owned. */
 static char *path_of(int fd)
 {
 	CLEANUP(free) char *link = xasprintf("/proc/self/fd/%d", fd);
+	struct str clean = {0};
 	char buf[PATH_MAX];
 	ssize_t n = readlink(link, buf, sizeof(buf));
 
-	return n > 0 && n < (ssize_t)sizeof(buf) ? xasprintf("%.*s", (int)n, buf) : xstrdup("/?");
+	if (n > 0 && n < (ssize_t)sizeof(buf))
+		str_add_clean(&clean, buf, (size_t)n);
+	else
+		str_adds(&clean, "/?");
+	return clean.buf;
 }
 
 static int refuse(int fd, const char *name, const struct stat *st, struct err *err)

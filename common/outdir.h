@@ -13,7 +13,7 @@
 
 struct outdir {
 	int fd;
-	char *path; /* absolute, for messages only; NULL: not open */
+	char *path; /* absolute, for messages only: sanitised; NULL: not open */
 };
 
 /* Opens a directory and makes its missing parts (`mode`, umask). For root, every part of the path

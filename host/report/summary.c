@@ -96,8 +96,19 @@ static void print_graphs(const struct summary *s)
 		       s->formats->list[i]->file);
 }
 
+/* Returns the path of the session's directory, sanitised. Owned. */
+static char *session_path(const struct session *s)
+{
+	struct str clean = {0};
+
+	str_add_clean(&clean, s->dir, strlen(s->dir));
+	return clean.buf;
+}
+
 void summary_print(const struct summary *s)
 {
+	CLEANUP(free) char *dir = session_path(s->session);
+
 	printf("%s: %.1f s at %u Hz\n", s->session->label, s->session->duration,
 	       s->session->frequency);
 	print_result(s->result);
@@ -105,7 +116,7 @@ void summary_print(const struct summary *s)
 		print_jvm(s->session, &s->session->jvms[i]);
 	print_cuts(s->session);
 	print_graphs(s);
-	printf("  session      %s\n", s->session->dir);
+	printf("  session      %s\n", dir);
 	fflush(stdout);
 }
 
@@ -192,12 +203,13 @@ static void print_object(json_t *object)
 
 void summary_json(const struct summary *s)
 {
-	json_t *all = json_pack("{s{ss ss ss ss} ss ss sf si so}", "container", "id",
-				s->session->container_id, "name", s->session->container_name, "pod",
-				s->session->pod, "namespace", s->session->namespace, "host",
-				s->session->host, "session", s->session->dir, "duration",
-				s->session->duration, "frequency", (int)s->session->frequency,
-				"jvms", jvms_json(s->session));
+	CLEANUP(free) char *dir = session_path(s->session);
+	json_t *all =
+		json_pack("{s{ss ss ss ss} ss ss sf si so}", "container", "id",
+			  s->session->container_id, "name", s->session->container_name, "pod",
+			  s->session->pod, "namespace", s->session->namespace, "host",
+			  s->session->host, "session", dir, "duration", s->session->duration,
+			  "frequency", (int)s->session->frequency, "jvms", jvms_json(s->session));
 	json_t *result = result_json(s);
 
 	json_object_update(all, result);
