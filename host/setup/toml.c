@@ -17,6 +17,11 @@ static bool is_rest(const char *p)
 	return !*p || *p == '\n' || *p == '#';
 }
 
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
 /* Parses one key, bare or in quotes. Owned. */
 static char *parse_key(const char **p)
 {
@@ -24,7 +29,7 @@ static char *parse_key(const char **p)
 	const char *end;
 	char *key;
 
-	if (*at == '"' || *at == '\'') {
+	if (is_quote(*at)) {
 		end = at + 1 + strcspn(at + 1, *at == '"' ? "\"\\\n" : "'\n");
 		if (*end != *at)
 			return NULL;
@@ -107,8 +112,10 @@ static bool find_line(const struct str *text, const struct toml_table *t, const 
 			continue;
 		p++;
 		p += strspn(p, BLANKS);
-		len = *p == '"' || *p == '\'' ? 2 + strcspn(p + 1, *p == '"' ? "\"\n" : "'\n")
-					      : strcspn(p, BLANKS "\r\n#");
+		len = is_quote(*p) ? 2 + strcspn(p + 1, *p == '"' ? "\"\n" : "'\n")
+				   : strcspn(p, BLANKS "\r\n#");
+		if (is_quote(*p) && p[len - 1] != *p)
+			continue; /* it does not end on its line */
 		*ret_line = at;
 		*ret_from = (size_t)(p - text->buf);
 		*ret_to = *ret_from + len;
@@ -123,8 +130,8 @@ char *toml_get(const struct str *text, const struct toml_table *t, const char *k
 
 	if (!find_line(text, t, key, &line, &from, &to))
 		return NULL;
-	return strchr("\"'", text->buf[from]) ? xstrndup(text->buf + from + 1, to - from - 2)
-					      : xstrndup(text->buf + from, to - from);
+	return is_quote(text->buf[from]) ? xstrndup(text->buf + from + 1, to - from - 2)
+					 : xstrndup(text->buf + from, to - from);
 }
 
 static void splice(struct str *text, size_t from, size_t to, const struct str *part)
@@ -148,6 +155,8 @@ void toml_set(struct str *text, const struct toml_table *t, const char *key, con
 		splice(text, from, to, &part);
 		return;
 	}
+	if (t->from == text->len && t->from && text->buf[t->from - 1] != '\n')
+		str_addc(&part, '\n'); /* the header ends the text */
 	/* Indented as the first line, or two columns more than the header. */
 	blanks = strspn(text->buf + t->from, BLANKS);
 	if (t->from < t->to && !is_rest(text->buf + t->from)) {

@@ -159,6 +159,21 @@ static void test_values(void)
 	check_get("[t]\nk = 1\n", "1", "a table with a header has its keys");
 	check_get("x = 1\n[t]\nk = 1\n", NULL, "a key of the next table is not of this one");
 	check_get("k = \"a", NULL, "a string without an end is no value");
+	check_get("k = \"a\n[b]\n", NULL, "nor is one that would end on a later line");
+	check_get("k =", "", "a file that ends before a value has an empty one");
+}
+
+static void test_set_at_end(void)
+{
+	CLEANUP(str_fini) struct str text = {0};
+	CLEANUP(toml_table_fini) struct toml_table t = {0};
+	size_t at = 0;
+
+	str_adds(&text, "[a]");
+	if (!toml_next_table(&text, &at, &t))
+		abort();
+	toml_set(&text, &t, "k", "v");
+	is_str(text.buf, "[a]\n  k = \"v\"\n", "a key after a header without an end has its line");
 }
 
 /* A text that is a part of a longer one. */
@@ -180,6 +195,7 @@ int main(void)
 {
 	test_headers();
 	test_values();
+	test_set_at_end();
 	test_end();
 	test_tables();
 	is_value("", "version", "2", "a number before the first header");
