@@ -178,7 +178,7 @@ static bool find_in_text(const struct kallsyms *ks, uint64_t addr, struct kernel
 		s = line_at(ks, ks->modules[at - 1].value);
 	if (at < ks->count && (!next.start || ks->modules[at].key < next.start))
 		next = line_at(ks, ks->modules[at].value);
-	if (!s.start)
+	if (!s.start || s.start > addr) /* a forged text is in no order */
 		return false;
 	page = (s.start + 2 * (uint64_t)PAGE - 1) & ~(uint64_t)(PAGE - 1);
 	end = page > s.start ? page : UINT64_MAX;
