@@ -13,8 +13,7 @@ void hs_mem_init(struct hs_mem *mem, const struct hs_source *source, void *windo
 	mem->cap = cap;
 	mem->pieces.count = 0;
 	hs_mem_drop_pages(mem);
-	for (size_t i = 0; i < HS_PAGES / HS_WAYS; i++)
-		mem->oldest[i] = 0;
+	__builtin_memset(mem->oldest, 0, sizeof(mem->oldest));
 }
 
 /* Takes steps. False: none are left. */
@@ -26,8 +25,7 @@ static bool spend(struct hs_mem *mem, uint32_t steps)
 
 void hs_mem_drop_pages(struct hs_mem *mem)
 {
-	for (size_t i = 0; i < HS_PAGES; i++)
-		mem->tag[i] = 0;
+	__builtin_memset(mem->tag, 0, sizeof(mem->tag));
 }
 
 /* Neighbours stay neighbours, and regions a power of two apart do not collide. */

@@ -210,8 +210,7 @@ struct scope_entry {
 void hs_scopes_init(struct hs_scopes *s)
 {
 	s->round = 0;
-	for (size_t i = 0; i < HS_SCOPE_SLOTS; i++)
-		s->slot[i].round = 0;
+	__builtin_memset(s->slot, 0, sizeof(s->slot));
 }
 
 /* More slots than entries: at most two for each byte of the data. */

@@ -8,8 +8,7 @@
 void hs_methods_init(struct hs_methods *m)
 {
 	m->count = 0;
-	for (uint32_t i = 0; i < HS_METHODS_SLOTS; i++)
-		m->slot[i] = 0;
+	__builtin_memset(m->slot, 0, sizeof(m->slot));
 }
 
 uint64_t *hs_methods_add(struct hs_methods *m, uint64_t method)
