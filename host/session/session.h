@@ -127,6 +127,10 @@ MUST_CHECK int session_create(const struct outdir *in, const char *name, struct 
  * content is checked: names are plain file names. */
 MUST_CHECK int session_open(const char *dir, struct session *ret, struct err *err);
 
+/* The same for the text of a session.json, into an empty session (descriptors -1), which the caller
+ * releases, also after a failure. Pure. */
+MUST_CHECK int session_parse(struct session *s, const char *text, size_t len, struct err *err);
+
 /* "web", or in a pod "shop/web-1/app": used in messages, titles, graphs and on the command line.
  * pod and namespace are "" where there is none. Owned. */
 char *container_label(const char *namespace, const char *pod, const char *name);

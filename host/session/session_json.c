@@ -294,12 +294,21 @@ static int open_directory(const char *dir, struct session *ret, struct err *err)
 	return 0;
 }
 
+int session_parse(struct session *s, const char *text, size_t len, struct err *err)
+{
+	json_error_t why;
+	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+	int rc = root ? read_json(s, root, err)
+		      : err_set(err, 0, "session.json: %s (line %d)", why.text, why.line);
+
+	json_decref(root);
+	return rc;
+}
+
 int session_open(const char *dir, struct session *ret, struct err *err)
 {
 	struct session s = {.dirfd = -1, .mapsfd = -1, .elffd = -1};
 	CLEANUP(str_fini) struct str in = {0};
-	json_error_t why;
-	json_t *root;
 	int rc;
 
 	if (open_directory(dir, &s, err) < 0)
@@ -311,10 +320,7 @@ int session_open(const char *dir, struct session *ret, struct err *err)
 		session_fini(&s);
 		return err_wrap(err, "%s is no session", dir);
 	}
-	root = json_loadb(in.buf ? in.buf : "", in.len, JSON_REJECT_DUPLICATES, &why);
-	rc = root ? read_json(&s, root, err)
-		  : err_set(err, 0, "session.json: %s (line %d)", why.text, why.line);
-	json_decref(root);
+	rc = session_parse(&s, in.buf ? in.buf : "", in.len, err);
 	if (rc < 0)
 		session_fini(&s);
 	else
