@@ -75,7 +75,8 @@ static bool parse_header(const char *line, struct toml_table *ret)
 	if (*p != ']' || !is_rest(p + 1)) {
 		toml_table_fini(&t);
 		/* [[list]], which ends a table as well; else a line of an array. */
-		return line[strspn(line, BLANKS) + 1] == '[' && strstr(line, "]]");
+		return line[strspn(line, BLANKS) + 1] == '[' &&
+		       memmem(line, strcspn(line, "\n"), "]]", 2);
 	}
 	*ret = t;
 	return true;

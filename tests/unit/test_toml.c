@@ -125,6 +125,8 @@ static void test_headers(void)
 		    "a line of an array is no header");
 	check_split("x\n[[l]]\ny\n[b]\n", "=x\n|=y\n|b=|", "a list ends the table before it");
 	check_split("[a]\n[[l]\ny\n", "a=[[l]\ny\n|", "half a list does not");
+	check_split("[a]\nx = [\n[[1],\n[2]]]\ny\n", "a=x = [\n[[1],\n[2]]]\ny\n|",
+		    "nor an array in an array that ends on a later line");
 }
 
 static void check_get(const char *toml, const char *want, const char *name)
