@@ -7,7 +7,9 @@
 #define EXPANDED_MAX ((size_t)1 << 30)
 #define DEPTH_MAX    (1u << 16)		 /* frames of one stack */
 #define FRAMES_MAX   (UINT64_C(1) << 27) /* of all stacks: a few bytes can stand for many */
-#define KEPT_MAX     (UINT64_C(1) << 27) /* samples that are kept one by one */
+#ifndef KEPT_MAX
+#define KEPT_MAX (UINT64_C(1) << 27) /* samples that are kept one by one */
+#endif
 
 struct pprof_loader {
 	struct profile *profile;

@@ -4,7 +4,9 @@
 #include "common/log.h"
 #include "common/str.h"
 
+#ifndef ANSWERS_MAX
 #define ANSWERS_MAX (1u << 17) /* 8 MiB of addresses, of memory what is used */
+#endif
 
 struct returns *returns_new(void)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Replies of a JVM, or of another process in its place, to an attach client; and the command line
  * of a JVM. The first byte chooses. */
+#include "fuzz/fuzz.h"
 #include "injector/process.h"
 #include "injector/wire.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *p = (const char *)data + 1;

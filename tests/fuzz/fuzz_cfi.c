@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An ELF file of a container, and the rules of unwinding in it. */
-#include <string.h>
-#include <sys/mman.h>
-
 #include "common/filemap.h"
+#include "fuzz/fuzz.h"
 
 /* A mapping that ends with its pages: the libraries are not built with a sanitizer, and one byte
  * read after the file must show. So cfi.c is compiled here, with another filemap. */
@@ -46,7 +44,6 @@ static void guarded_close(struct filemap *m)
 #define filemap_close guarded_close
 #include "unwind/cfi.c"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__asan_default_options(void);
 
 /* In place of the memory limit under which this runs: libdw asks for as many registers as a file

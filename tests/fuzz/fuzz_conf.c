@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg.conf and the id maps: values that are accepted are in range. */
-#include <stdint.h>
-
 #include "common/str.h"
+#include "fuzz/fuzz.h"
 #include "hook/container.h"
 #include "oci/conf.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* config.json: reading it, and adding hooks to its text. A text that was JSON stays JSON, has the
  * hooks, takes them only once, and gives them back. */
-#include <stdint.h>
-
+#include "fuzz/fuzz.h"
 #include "oci/config.h"
 #include "oci/spec.h"
 #include "oci/state.h"
 
 #define HOOK "/l/dfg-hook"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_added(struct str *s)
 {

@@ -4,16 +4,12 @@
 
 #include "common/str.h"
 #include "elf/names.h"
-#include "lib/textfile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct err err;
-	CLEANUP(close_fd) int fd = file_of(data, size);
-	CLEANUP(close_fd) int debug = file_of(data, size);
-	struct elfsym *es = elfsym_open(fd, debug, &err);
+	struct elfsym *es = elfsym_open(input_file(0, data, size), input_file(1, data, size), &err);
 	struct elf_symbol s;
 	const uint8_t *id;
 	uint64_t start;

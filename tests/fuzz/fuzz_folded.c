@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Folded text from anywhere: what is read can be drawn, and what is written reads as the same; and
  * the difference of it and its first half can be drawn. */
-#include <fcntl.h>
-
 #include "calltree/difference.h"
+#include "fuzz/fuzz.h"
 #include "lib/drawn.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void compare(const struct stacks *all, const uint8_t *data, size_t size)
 {

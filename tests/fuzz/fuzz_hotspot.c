@@ -4,6 +4,7 @@
  * promise: it ends, and what it writes are well-formed lines that do not overlap. */
 #include "dfg/bytes.h"
 #include "dfg/request.h"
+#include "fuzz/fuzz.h"
 #include "lib/hsimage.h"
 
 #define RANGES_MAX 4096
@@ -13,12 +14,6 @@ struct check {
 	uint64_t bytes;
 	uint64_t start[RANGES_MAX], end[RANGES_MAX];
 };
-
-static void require(bool true_or_abort)
-{
-	if (!true_or_abort)
-		abort();
-}
 
 static bool check_line(void *arg, const char *text, size_t len)
 {
@@ -55,8 +50,6 @@ static void image_patch(struct image *im, struct bytes *b)
 		memcpy(im->mem + offset % (IMAGE_BYTES - 8), &value, width % 9);
 	}
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,9 +4,7 @@
 
 #include "common/str.h"
 #include "elf/names.h"
-#include "lib/textfile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -14,8 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct perf_map_symbol s;
 	uint64_t addr = 0;
 
-	CLEANUP(close_fd) int first = file_of(data, size / 2);
-	CLEANUP(close_fd) int second = file_of(data + size / 2, size - size / 2);
+	int first = input_file(0, data, size / 2);
+	int second = input_file(1, data + size / 2, size - size / 2);
 	struct err err;
 
 	if (perf_map_read(pm, first, &err) < 0 || perf_map_read(pm, second, &err) < 0)

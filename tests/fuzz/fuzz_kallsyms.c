@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+/* A copy of /proc/kallsyms, and code that comes and goes: what is found holds the address. */
 #include "symbols/kernel.h"
 
 #include "common/str.h"
-#include "lib/textfile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz/filemap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(close_fd) int fd = file_of(data, size);
 	struct err err;
-	struct kallsyms *ks = kallsyms_open(fd, &err); /* NULL: empty */
+	struct kallsyms *ks = kallsyms_open(input_file(0, data, size), &err); /* NULL: empty */
 	struct kernel *k = kernel_new(ks);
 	struct kernel_symbol s;
 

@@ -1,38 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A recording through everything it passes on the way to stacks. */
-#include <sys/mman.h>
-
-#include "common/fs.h"
+#include "fuzz/filemap.h"
 #include "profile/read.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int file_of(const void *p, size_t len)
-{
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	struct err err;
-
-	if (fd < 0 || fs_write_all(fd, p, len, &err) < 0)
-		abort();
-	return fd;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char map_text[] = "7f0000000000 fffffffffff all.of.it\n";
 	static const char kernel_text[] = "ffffffff81000000 T _stext\n";
-	struct session_map map = {.pid = 7, .fd = file_of(map_text, strlen(map_text))};
+	struct session_map map = {.pid = 7, .fd = input_file(0, map_text, strlen(map_text))};
 	struct session_process process = {.pid = 7, .root = 1};
 	struct session_elf elf = {
 		.root = 1, .path = "/proc/self/exe", .fd = map.fd, .debug_fd = -1};
-	struct recording in = {.perf_fd = file_of(data, size),
-			       .kallsyms_fd = file_of(kernel_text, strlen(kernel_text)),
+	struct recording in = {.perf_fd = input_file(1, data, size),
+			       .kallsyms_fd = input_file(2, kernel_text, strlen(kernel_text)),
 			       .maps = &map,
 			       .map_count = 1,
 			       .elfs = &elf,
 			       .elf_count = 1,
 			       .processes = &process,
-			       .process_count = 1};
+			       .process_count = 1,
+			       .parts = 1};
 	struct profile p;
 	struct err err;
 
@@ -52,8 +39,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(totals);
 	}
 	profile_fini(&p);
-	close(in.perf_fd);
-	close(in.kallsyms_fd);
-	close(map.fd);
 	return 0;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pprof from anywhere: what is read can be drawn, and what is written reads as the same. */
 #include "format/format.h"
+#include "fuzz/fuzz.h"
 #include "lib/drawn.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char *folded_of(const struct profile *p)
 {

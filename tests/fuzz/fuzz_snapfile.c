@@ -2,10 +2,12 @@
 /* Snapshots that follow each other, and a stack that is unwound with it: what is found lies inside
  * of the input, and every stack ends. The first byte says how the rest is divided. */
 #include "common/str.h"
-#include "lib/snapmake.h"
+#include "fuzz/filemap.h"
 #include "unwind/unwind.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* Fewer, so that an input fills the cache. */
+#define ANSWERS_MAX 64
+#include "unwind/return_cache.c"
 
 static bool find_native(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t *ret_offset)
 {
@@ -100,9 +102,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* The first two bytes: how many words of the rest are the registers and the stack. */
 	head = (size_t)(data[0] | data[1] << 8) * 8;
 	head = head < size - 4 ? head : size - 4;
-	added = sm_read(sf, data + 4 + head, size - 4 - head, &err);
+	added = snapfile_read(sf, input_file(0, data + 4 + head, size - 4 - head), &err);
 	if (data[2])
-		added += sm_read(sf, data + 4 + head, (size - 4 - head) / 2, &err);
+		added += snapfile_read(sf, input_file(0, data + 4 + head, (size - 4 - head) / 2),
+				       &err);
 	(void)added;
 	snapfile_finish(sf);
 	walk(sf, data + 4, head);

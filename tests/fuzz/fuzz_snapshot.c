@@ -6,19 +6,14 @@
  * delta. The promise: it ends, and what it writes is what dfg/snapshot.h says. */
 #include "dfg/bytes.h"
 #include "dfg/request.h"
-#include "lib/hssnap.h"
+#include "fuzz/fuzz.h"
+#include "lib/hsthreads.h"
 
 struct check {
 	uint32_t records, codes, methods;
 	uint64_t bytes;
 	bool ended;
 };
-
-static void require(bool true_or_abort)
-{
-	if (!true_or_abort)
-		abort();
-}
 
 static void check_method(const uint8_t *p, size_t len)
 {
@@ -137,6 +132,15 @@ static void check_stub(const uint8_t *p, size_t len)
 	require(t.name_len <= len - sizeof(t));
 }
 
+static void check_thread(const uint8_t *p, size_t len)
+{
+	struct snap_thread t;
+
+	require(len >= sizeof(t));
+	memcpy(&t, p, sizeof(t));
+	require(t.tid > 0 && t.name_len <= DFG_NAME_MAX && t.name_len <= len - sizeof(t));
+}
+
 static bool check_record(void *arg, const char *record, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)record;
@@ -157,6 +161,8 @@ static bool check_record(void *arg, const char *record, size_t len)
 		check_gone(p, len);
 	else if (r.type == SNAP_STUB)
 		check_stub(p, len);
+	else if (r.type == SNAP_THREAD)
+		check_thread(p, len);
 	else if (r.type == SNAP_END)
 		c->ended = true;
 	else
@@ -164,12 +170,40 @@ static bool check_record(void *arg, const char *record, size_t len)
 	return true;
 }
 
-static void image_patch(struct snap_image *s, struct bytes *b, bool near)
+#define VARIABLES 32 /* words, among which the list of stubs is searched */
+
+/* A working image. */
+struct built {
+	struct threads_image t;
+	uint64_t variables, stub, thread; /* stub: of the list */
+};
+
+static void build(struct built *b, enum image_release release)
 {
+	static const uint16_t name[] = {'h', 't', 't', 'p', '-', '1'},
+			      wide[] = {0x43a, '%', 0xd83d};
+	struct image *im = &b->t.s.im;
+	uint64_t stubs[SNAP_IM_STUBS];
+
+	b->t.narrow_refs = b->t.narrow_classes = release != IMAGE_8;
+	threads_build(&b->t, release);
+	b->thread = threads_add(&b->t, 1234, name, ARRAY_LEN(name));
+	threads_add(&b->t, 1235, wide, ARRAY_LEN(wide));
+	snap_image_stubs(&b->t.s, stubs);
+	b->variables = image_new(im, VARIABLES * 8);
+	b->stub = stubs[0];
+	image_set(im, b->variables + 40, b->stub, 8);
+}
+
+static void image_patch(struct image *im, const struct built *built, struct bytes *b, bool near)
+{
+	const struct snap_image *s = &built->t.s;
 	const uint64_t from[] = {s->im.block[0], s->im.block[0] + IM_HEADER + IM_BLOB,
 				 s->pcs,	 s->scopes,
 				 s->metadata,	 s->klass,
-				 s->methods,	 s->run};
+				 s->methods,	 s->run,
+				 built->stub,	 built->variables,
+				 built->thread,	 built->t.statics};
 
 	while (b->len >= 13) {
 		uint32_t offset = bytes_u32(b);
@@ -177,35 +211,37 @@ static void image_patch(struct snap_image *s, struct bytes *b, bool near)
 		uint64_t value = bytes_u64(b);
 
 		if (near)
-			offset = (uint32_t)(from[offset % 8] - IMAGE_BASE) + (offset >> 3) % 320;
-		memcpy(s->im.mem + offset % (IMAGE_BYTES - 8), &value, width % 9);
+			offset = (uint32_t)(from[offset % ARRAY_LEN(from)] - IMAGE_BASE) +
+				 (offset >> 4) % 320;
+		memcpy(im->mem + offset % (IMAGE_BYTES - 8), &value, width % 9);
 	}
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static _Alignas(16) uint8_t work[HS_WORK_BYTES], state[HS_STATE_BYTES];
-	static struct snap_image s, built[IMAGE_RELEASES];
+	static struct built all[IMAGE_RELEASES];
+	static struct image im;
 	struct check check = {0};
 	struct bytes b = bytes_of(data, size);
 	uint8_t how = bytes_u8(&b);
-	struct hs_source source = image_source(&s.im);
+	const struct built *built = &all[(how & 15) % IMAGE_RELEASES];
+	struct hs_source source = image_source(&im);
 	struct hs_sink sink = {.write = check_record, .arg = &check};
 	struct hs_result result;
 
-	if (built[0].im.used == 0)
+	if (all[0].variables == 0)
 		for (int i = 0; i < IMAGE_RELEASES; i++)
-			snap_image_build(&built[i], (enum image_release)i);
-	source.variables = (struct hs_span){IMAGE_BASE - 4096, IMAGE_BASE + IMAGE_BYTES};
-	s = built[(how & 15) % IMAGE_RELEASES];
+			build(&all[i], (enum image_release)i);
+	source.variables = (struct hs_span){built->variables, built->variables + VARIABLES * 8};
+	source.image = source.variables;
+	im = built->t.s.im;
 	if (how & 128) {
 		memset(state, 0, sizeof(state));
 		hs_dump_delta(&source, &sink, work, state, false, &result);
 		check = (struct check){0};
 	}
-	image_patch(&s, &b, how >> 4 & 1);
+	image_patch(&im, built, &b, how >> 4 & 1);
 	if (how & 128)
 		hs_dump_delta(&source, &sink, work, state, how >> 6 & 1, &result);
 	else

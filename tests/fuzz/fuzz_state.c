@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whatever is on stdin: a state that is accepted has an id and a pid that are safe to use. */
-#include <stdint.h>
-
+#include "fuzz/fuzz.h"
 #include "oci/state.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

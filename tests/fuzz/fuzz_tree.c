@@ -3,11 +3,10 @@
  * in all ways, and its names are clean. */
 #include "top/window.h"
 
+#include "fuzz/fuzz.h"
 #include "lib/drawn.h"
 #include "top/calls.h"
 #include "top/view.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void show(const struct stacks *s)
 {

@@ -9,6 +9,8 @@
 #ifndef HSSNAP_H
 #define HSSNAP_H
 
+#include <stdio.h>
+
 #include "dfg/snapshot.h"
 #include "hotspot/code_heap.h"
 #include "lib/hsimage.h"
@@ -422,6 +424,52 @@ static inline void snap_image_build(struct snap_image *s, enum image_release rel
 	snap_image_nmethod(s);
 	snap_image_debug(s);
 	snap_image_classes(s, head);
+}
+
+/* ---- the list of stubs (hotspot/stubs.c), in code of the first heap ---- */
+
+#define SNAP_IM_STUBS	  20
+#define SNAP_IM_STUB	  32 /* bytes of its code */
+#define SNAP_IM_CALL_STUB 7  /* its number */
+
+static inline uint64_t snap_image_stub_code(const struct snap_image *s, unsigned i)
+{
+	return s->im.block[2] + IM_HEADER + IM_BLOB + i * SNAP_IM_STUB;
+}
+
+/* Makes an entry. Returns its address. */
+static inline uint64_t snap_image_stub(struct snap_image *s, uint64_t next, const char *name,
+				       uint64_t start)
+{
+	struct image *im = &s->im;
+	unsigned begin = im->release == IMAGE_8 ? 32 : 24;
+	uint64_t at = image_new(im, 48);
+
+	image_set(im, at, next, 8);
+	image_set(im, at + 8, image_text(im, "StubRoutines"), 8);
+	image_set(im, at + 16, image_text(im, name), 8);
+	image_set(im, at + begin, start, 8);
+	image_set(im, at + begin + 8, start + SNAP_IM_STUB, 8);
+	return at;
+}
+
+/* Makes all entries, the first of which is the last that was made; fills ret with their addresses,
+ * and returns that of the variable with StubRoutines::_call_stub_return_address. */
+static inline uint64_t snap_image_stubs(struct snap_image *s, uint64_t ret[SNAP_IM_STUBS])
+{
+	struct image *im = &s->im;
+	uint64_t variable = s->loaders ? s->loaders - 8 : 0, next = 0;
+
+	for (uint64_t at = IMAGE_BASE; !variable; at += 8)
+		variable = memcmp(image_at(im, at), &(uint64_t){0x4711}, 8) == 0 ? at : 0;
+	image_set(im, variable, snap_image_stub_code(s, SNAP_IM_CALL_STUB) + 10, 8);
+	for (unsigned i = SNAP_IM_STUBS; i-- > 0; next = ret[i]) {
+		char name[16];
+
+		snprintf(name, sizeof(name), i == SNAP_IM_CALL_STUB ? "call_stub" : "stub.%u", i);
+		ret[i] = snap_image_stub(s, next, name, snap_image_stub_code(s, i));
+	}
+	return variable;
 }
 
 /* For image.before_read: puts a block of another size where the first one was, when it is looked at

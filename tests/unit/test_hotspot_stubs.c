@@ -5,8 +5,8 @@
 #include "lib/hssnap.h"
 #include "lib/tap.h"
 
-#define STUBS	  20
-#define STUB_SIZE 32
+#define STUBS	  SNAP_IM_STUBS
+#define STUB_SIZE SNAP_IM_STUB
 #define VARIABLES 64 /* words */
 
 static struct snap_image s;
@@ -54,42 +54,24 @@ static const char *next(void)
 
 static uint64_t code_of(unsigned i)
 {
-	return s.im.block[2] + IM_HEADER + IM_BLOB + i * STUB_SIZE;
+	return snap_image_stub_code(&s, i);
 }
 
 static uint64_t add_desc(uint64_t next_one, const char *name, uint64_t start)
 {
-	struct image *im = &s.im;
-	unsigned begin = im->release == IMAGE_8 ? 32 : 24;
-	uint64_t at = image_new(im, 48);
-
-	image_set(im, at, next_one, 8);
-	image_set(im, at + 8, image_text(im, "StubRoutines"), 8);
-	image_set(im, at + 16, image_text(im, name), 8);
-	image_set(im, at + begin, start, 8);
-	image_set(im, at + begin + 8, start + STUB_SIZE, 8);
-	return at;
+	return snap_image_stub(&s, next_one, name, start);
 }
 
 /* stub0 is the last one that was made, so it comes first; stub7 is the call stub. */
 static void build(enum image_release release)
 {
 	struct image *im = &s.im;
-	uint64_t variables, next_one = 0;
+	uint64_t variables;
 
 	snap_image_build(&s, release);
 	free(state);
 	state = calloc(1, HS_STATE_BYTES);
-	call_stub = s.loaders ? s.loaders - 8 : 0;
-	for (uint64_t at = IMAGE_BASE; !call_stub; at += 8)
-		call_stub = memcmp(image_at(im, at), &(uint64_t){0x4711}, 8) == 0 ? at : 0;
-	image_set(im, call_stub, code_of(7) + 10, 8);
-	for (unsigned i = STUBS; i-- > 0; next_one = desc[i]) {
-		char name[16];
-
-		snprintf(name, sizeof(name), i == 7 ? "call_stub" : "stub.%u", i);
-		desc[i] = add_desc(next_one, name, code_of(i));
-	}
+	call_stub = snap_image_stubs(&s, desc);
 	image_new(im, 8192); /* for a hole */
 	variables = image_new(im, VARIABLES * 8);
 	list = variables + 40 * 8;
