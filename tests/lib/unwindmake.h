@@ -129,67 +129,67 @@ __attribute__((unused)) static void make_throwers(struct str *s)
 }
 
 /* Other code where METHOD, AGAIN and OTHER were, soon after the sample. */
-__attribute__((unused)) static void add_replaced(struct snapfile *sf)
+__attribute__((unused)) static void make_replaced(struct str *s)
 {
-	CLEANUP(str_fini) struct str s = {0};
-	struct err err;
+	sm_head(s, (struct snap_head){.flags = SNAP_DELTA,
+				      .time = TIME + 1,
+				      .call_stub_return = ENTRY,
+				      .code_low = METHOD,
+				      .code_high = BARRIER + 0x100,
+				      .interpreter_method = -3});
+	sm_code(s, (struct sm_code){.head = {.start = METHOD,
+					     .size = 0x100,
+					     .kind = SNAP_COMPILED,
+					     .method = 1,
+					     .compile_id = 2,
+					     .frame_size = 64,
+					     .deopt = SNAP_NONE,
+					     .deopt_mh = SNAP_NONE}});
+	make_methods(s, 2);
+	sm_done(s);
+}
 
-	sm_head(&s, (struct snap_head){.flags = SNAP_DELTA,
-				       .time = TIME + 1,
-				       .call_stub_return = ENTRY,
-				       .code_low = METHOD,
-				       .code_high = BARRIER + 0x100,
-				       .interpreter_method = -3});
-	sm_code(&s, (struct sm_code){.head = {.start = METHOD,
-					      .size = 0x100,
-					      .kind = SNAP_COMPILED,
-					      .method = 1,
-					      .compile_id = 2,
-					      .frame_size = 64,
-					      .deopt = SNAP_NONE,
-					      .deopt_mh = SNAP_NONE}});
-	make_methods(&s, 2);
-	sm_done(&s);
-	if (sm_read(sf, s.buf, s.len, &err) < 0)
-		abort();
+__attribute__((unused)) static void make_first(struct str *s, uint64_t cont_return)
+{
+	sm_head(s, (struct snap_head){.call_stub_return = ENTRY,
+				      .code_low = METHOD,
+				      .code_high = BARRIER + 0x100,
+				      .cont_return = cont_return,
+				      .interpreter_method = -3,
+				      .interpreter_bcp = INTERP_BCP});
+	make_methods(s, 1);
+	sm_code(s,
+		(struct sm_code){.head = {.start = INTERP, .size = 0x100, .kind = SNAP_INTERPRETER},
+				 .name = "Interpreter"});
+	sm_code(s, (struct sm_code){.head = {.start = STUBS, .size = 0x100, .kind = SNAP_STUBS},
+				    .name = "StubRoutines (1)"});
+	sm_code(s, (struct sm_code){.head = {.start = BARRIER, .size = 0x100, .kind = SNAP_STUBS},
+				    .name = "StubRoutines (continuationstubs)"});
+	sm_code(s, (struct sm_code){.head = {.start = RUNTIME,
+					     .size = 0x100,
+					     .kind = SNAP_RUNTIME,
+					     .frame_size = 64,
+					     .push_end = SNAP_NONE,
+					     .sub_end = SNAP_NONE},
+				    .name = "resolve"});
+	make_throwers(s);
+	sm_code(s, (struct sm_code){.head = {.start = ADAPTER, .size = 0x100, .kind = SNAP_ADAPTER},
+				    .name = "I2C/C2I adapters"});
+	sm_done(s);
 }
 
 __attribute__((unused)) static struct snapfile *make_snapshot(uint64_t cont_return, bool replaced)
 {
-	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(str_fini) struct str first = {0};
+	CLEANUP(str_fini) struct str second = {0};
 	struct snapfile *sf = snapfile_new();
 	struct err err;
 
-	sm_head(&s, (struct snap_head){.call_stub_return = ENTRY,
-				       .code_low = METHOD,
-				       .code_high = BARRIER + 0x100,
-				       .cont_return = cont_return,
-				       .interpreter_method = -3,
-				       .interpreter_bcp = INTERP_BCP});
-	make_methods(&s, 1);
-	sm_code(&s,
-		(struct sm_code){.head = {.start = INTERP, .size = 0x100, .kind = SNAP_INTERPRETER},
-				 .name = "Interpreter"});
-	sm_code(&s, (struct sm_code){.head = {.start = STUBS, .size = 0x100, .kind = SNAP_STUBS},
-				     .name = "StubRoutines (1)"});
-	sm_code(&s, (struct sm_code){.head = {.start = BARRIER, .size = 0x100, .kind = SNAP_STUBS},
-				     .name = "StubRoutines (continuationstubs)"});
-	sm_code(&s, (struct sm_code){.head = {.start = RUNTIME,
-					      .size = 0x100,
-					      .kind = SNAP_RUNTIME,
-					      .frame_size = 64,
-					      .push_end = SNAP_NONE,
-					      .sub_end = SNAP_NONE},
-				     .name = "resolve"});
-	make_throwers(&s);
-	sm_code(&s,
-		(struct sm_code){.head = {.start = ADAPTER, .size = 0x100, .kind = SNAP_ADAPTER},
-				 .name = "I2C/C2I adapters"});
-	sm_done(&s);
-	if (sm_read(sf, s.buf, s.len, &err) < 0)
+	make_first(&first, cont_return);
+	make_replaced(&second);
+	if (sm_read(sf, first.buf, first.len, &err) < 0 ||
+	    (replaced && sm_read(sf, second.buf, second.len, &err) < 0))
 		abort();
-	if (replaced)
-		add_replaced(sf);
 	snapfile_finish(sf);
 	return sf;
 }

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fuzzseeds: writes the seeds of fuzz targets that no program makes, to tests/fuzz/corpus. */
+#include <fcntl.h>
+
+#include "dfg/request.h"
+#include "lib/ehmake.h"
+#include "lib/unwindmake.h"
+#include "top/window.h"
+
+#define LIB  0x200000u /* as in fuzz_unwind.c */
+#define MARK "~DFG"
+
+static void write_seed(const char *name, const struct str *s)
+{
+	char *path = xasprintf("tests/fuzz/corpus/%s", name);
+	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	struct err err;
+
+	if (fd < 0 || fs_write_all(fd, s->buf, s->len, &err) < 0)
+		abort();
+	free(path);
+}
+
+static void read_seed(const char *name, struct str *s)
+{
+	char *path = xasprintf("tests/fuzz/corpus/%s", name);
+	struct err err;
+
+	if (fs_read_file(AT_FDCWD, path, 1 << 20, s, &err) < 0)
+		abort();
+	free(path);
+}
+
+/* ---- fuzz_unwind ---- */
+
+static void add_word(struct str *s, uint64_t word)
+{
+	uint64_t part = word >> 16;
+	uint8_t kind = 0;
+	uint16_t value = (uint16_t)word;
+
+	if (part == BASE >> 16)
+		kind = 1;
+	else if (part == LIB >> 16)
+		kind = 2;
+	else if (part >= 8 && part < 15)
+		kind = (uint8_t)part;
+	else if (word > UINT64_MAX - UINT16_MAX)
+		kind = 4;
+	else if (part)
+		kind = 5;
+	value = kind == 4 ? (uint16_t)-word : value;
+	str_add(s, &kind, sizeof(kind));
+	str_add(s, &value, sizeof(value));
+	if (kind == 5)
+		str_add(s, &word, sizeof(word));
+}
+
+static void add_thread(struct str *s, const struct thread *t, uint8_t flags)
+{
+	static const char next[] = {15, 0, 0};
+	uint16_t time = TIME;
+	size_t words = t->words;
+
+	while (words > 8 && !t->stack[words - 9])
+		words--;
+	str_addc(s, (char)flags);
+	str_add(s, &time, sizeof(time));
+	for (unsigned i = 0; i < UNWIND_REGS; i++)
+		add_word(s, unwind_get(&t->regs, i));
+	for (size_t i = 0; i < words; i++)
+		add_word(s, t->stack[i]);
+	str_add(s, next, sizeof(next));
+}
+
+/* One function with an ordinary frame, one that is the outermost, one that is a signal's. */
+static void add_library(struct str *s)
+{
+	static const uint8_t usual[] = {EH_USUAL}, outermost[] = {EH_OUTERMOST};
+	static const struct eh_function list[] = {{0x1000, usual, sizeof(usual)},
+						  {0x1100, outermost, sizeof(outermost)}};
+	CLEANUP(str_fini) struct str file = {0};
+	struct elfmake m;
+
+	elfmake_start(&m);
+	elfmake_symbols(&m, SHT_SYMTAB, "work@1000+40 start@1100+40");
+	eh_add(&m, list, 2, UNWIND_RA, false);
+	elfmake_end(&m, &file);
+	str_add(s, file.buf, file.len);
+}
+
+/* Threads, and what all of them run in. */
+static void write_threads(const char *name, struct str *threads, uint64_t cont_return,
+			  const char *library, bool replaced)
+{
+	CLEANUP(str_fini) struct str first = {0}; /* by themselves: their records are aligned */
+	CLEANUP(str_fini) struct str second = {0};
+
+	make_first(&first, cont_return);
+	str_adds(threads, MARK);
+	str_add(threads, first.buf, first.len);
+	str_adds(threads, MARK);
+	if (library)
+		read_seed(library, threads);
+	else
+		add_library(threads);
+	if (replaced) {
+		make_replaced(&second);
+		str_adds(threads, MARK);
+		str_add(threads, second.buf, second.len);
+	}
+	write_seed(name, threads);
+	str_fini(threads);
+}
+
+static struct thread compiled(void)
+{
+	struct thread t = at(METHOD + 0x20, 1);
+
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	return t;
+}
+
+static void write_compiled(void)
+{
+	struct thread t = compiled(), deeper = at(METHOD + 0x20, 1), spilled = at(METHOD + 0xc0, 1);
+	struct str s = {0};
+
+	add_thread(&s, &t, 1);
+	for (size_t i = 0; i < 4; i++)
+		deeper.stack[4 * i + 3] = i < 3 ? RET : UP;
+	bottom(&deeper, 16);
+	add_thread(&s, &deeper, 0);
+	deeper.stack[3] = LEAF;
+	add_thread(&s, &deeper, 0);
+	spilled.stack[8 + 3] = UP;
+	bottom(&spilled, 12);
+	add_thread(&s, &spilled, 1 << 5);
+	write_threads("unwind/compiled", &s, 0, NULL, false);
+	t = at(AGAIN + 0x20, 1);
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	add_thread(&s, &t, 0);
+	t = at(OTHER + 0x20, 1);
+	t.stack[3] = RET;
+	bottom(&t, 8);
+	add_thread(&s, &t, 0);
+	write_threads("unwind/replaced", &s, 0, NULL, true);
+}
+
+static void write_interpreted(void)
+{
+	struct thread t = at(INTERP + 8, S(6));
+	struct str s = {0};
+
+	t.stack[3] = 0x111;
+	t.stack[5] = S(8);
+	t.stack[6] = S(14);
+	t.stack[7] = INTO;
+	t.stack[11] = 0x111;
+	t.stack[13] = S(16);
+	t.stack[14] = S(20);
+	t.stack[15] = ENTRY;
+	root(&t, 20);
+	add_thread(&s, &t, 0);
+	t = at(METHOD + 0x20, 1);
+	t.stack[2] = S(10);
+	t.stack[3] = BARRIER + 0x20;
+	t.stack[11] = UP;
+	bottom(&t, 12);
+	add_thread(&s, &t, 0);
+	write_threads("unwind/interpreted", &s, BARRIER + 0x20, NULL, false);
+	t = at(THROW + 8, 1);
+	t.stack[1] = UP;
+	bottom(&t, 2);
+	add_thread(&s, &t, 0);
+	t = at(ADAPTER + 8, 1);
+	t.stack[0] = UP;
+	bottom(&t, 1);
+	add_thread(&s, &t, 4);
+	t = at(RUNTIME + 8, 1);
+	t.stack[7] = METHOD + 0xc8;
+	t.stack[8 + 8 + 3] = UP;
+	bottom(&t, 20);
+	add_thread(&s, &t, 16);
+	write_threads("unwind/stubs", &s, 0, NULL, false);
+}
+
+/* From a library up to Java's methods, and down to where a thread starts. */
+static void write_native(void)
+{
+	struct thread t = at(LIB + 0x1010, S(20));
+	struct str s = {0};
+
+	t.stack[1] = LIB + 0x1020;
+	t.stack[3] = NATIVE + 0x40;
+	t.stack[20] = S(30);
+	t.stack[21] = UP;
+	bottom(&t, 22);
+	t.stack[31] = LIB + 0x1120;
+	add_thread(&s, &t, 0);
+	t = compiled();
+	t.stack[13] = LIB + 0x1120;
+	add_thread(&s, &t, 0);
+	add_thread(&s, &t, 8);
+	write_threads("unwind/native", &s, 0, NULL, false);
+	t = at(LIB + 0x336, S(9));
+	t.stack[2] = LIB + 0x34b;
+	t.stack[4] = LIB + 0x431;
+	t.stack[9] = S(12);
+	t.stack[10] = UP;
+	bottom(&t, 11);
+	add_thread(&s, &t, 1);
+	write_threads("unwind/plt", &s, 0, "cfi/plt.so", false);
+	t = at(LIB + 0x380, 1);
+	t.stack[0] = LIB + 0x340;
+	t.stack[1] = LIB + 0x380;
+	t.stack[2] = METHOD + 0x40;
+	add_thread(&s, &t, 2);
+	write_threads("unwind/debug_frame", &s, 0, "cfi/debug_frame.so", false);
+}
+
+/* ---- fuzz_answer, fuzz_feed, fuzz_debugfile ---- */
+
+static void write_answers(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(str_fini) struct str first = {0};
+
+	make_first(&first, 0);
+	str_addc(&s, 's');
+	str_add(&s, first.buf, first.len);
+	str_addf(&s, DFG_TRAILER_START "seq=7 status=0 entries=12 skipped=0 bytes=%zu us=5 cpu=4\n",
+		 s.len - 1);
+	str_add(&s, "\0\0\0\0", 4);
+	write_seed("answer/snapshot", &s);
+	str_clear(&s);
+	str_adds(&s, "m1000 20 a.B.c\n");
+	str_addf(&s, DFG_TRAILER_START "seq=7 status=0 entries=1 skipped=0 bytes=%zu us=5 cpu=4\n",
+		 s.len - 1);
+	write_seed("answer/map", &s);
+	str_clear(&s);
+	str_adds(&s,
+		 "s" DFG_TRAILER_START "seq=7 status=1 entries=0 skipped=0 bytes=0 us=5 cpu=4\n");
+	write_seed("answer/none", &s);
+}
+
+static void write_messages(void)
+{
+	static const char *const trees[] = {"java", "recursive"};
+	struct window w = {.name = "shop/web", .id = "0123", .parts = 2, .us = 1000000};
+
+	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+		CLEANUP(str_fini) struct str s = {0};
+		char *name = xasprintf("feed/%s", trees[i]), *tree = xasprintf("tree/%s", trees[i]);
+
+		str_add(&s, &w, sizeof(w));
+		read_seed(tree, &s);
+		write_seed(name, &s);
+		free(name);
+		free(tree);
+		w.parts = 1;
+	}
+}
+
+static void write_debug_files(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+	CLEANUP(str_fini) struct str file = {0};
+	struct elfmake m;
+
+	elfmake_start(&m);
+	elfmake_build_id(&m, 7);
+	elfmake_debuglink(&m, "libx.so.debug", 0x1234);
+	elfmake_add(&m, ".svm_heap", SHT_PROGBITS, "", 1);
+	elfmake_symbols(&m, SHT_DYNSYM, "work@1000+40");
+	elfmake_end(&m, &file);
+	str_addc(&s, (char)128);
+	str_add(&s, file.buf, file.len);
+	str_fini(&file);
+	elfmake_start(&m);
+	elfmake_build_id(&m, 7);
+	elfmake_symbols(&m, SHT_SYMTAB, "work@1000+40 other@1040+40 start@1100+40");
+	elfmake_end(&m, &file);
+	str_add(&s, file.buf, file.len);
+	write_seed("debugfile/both", &s);
+	str_clear(&s);
+	str_addc(&s, (char)255);
+	str_add(&s, file.buf, file.len);
+	write_seed("debugfile/itself", &s);
+}
+
+int main(void)
+{
+	write_compiled();
+	write_interpreted();
+	write_native();
+	write_answers();
+	write_messages();
+	write_debug_files();
+	return 0;
+}
