@@ -58,7 +58,7 @@ payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
 man      := $(wildcard docs/man/*.[18])
 
-.PHONY: all force check check-emulated check-asan check-clang check-arm64 check-e2e fuzz install uninstall deb clean
+.PHONY: all force check check-emulated check-asan check-clang check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
 all: $(programs) $(payload) $(image)
 
 # Includes name their folder: "perf/perfdata.h", "common/err.h". Who may include whom: tests/lint/edges.t.
@@ -206,13 +206,21 @@ check-e2e: all $(tools)
 	BUILD=$(BUILD) prove -j$$(($$(nproc) + 1)) --timer --failures --comments -e '' $(filter-out $(e2e_alone),$(e2e)) && \
 	    [ $$failed = 0 ]
 
-# libFuzzer, for hours: make fuzz F=fuzz_perfdata
+# libFuzzer, for hours: make fuzz F=fuzz_perfdata SECONDS=3600; all of them: make fuzz.
+fuzzers  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz_san := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -fprofile-instr-generate -fcoverage-mapping
+F        ?= $(fuzzers)
 fuzz:
-	$(MAKE) $(BUILD)-fuzz/fuzz/$(F) BUILD=$(BUILD)-fuzz CC=clang CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined,fuzzer-no-link'
-	$(BUILD)-fuzz/fuzz/$(F) -max_total_time=$(or $(SECONDS),600) tests/fuzz/corpus/$(F:fuzz_%=%)
+	BUILD=$(BUILD)-fuzz MAKE='$(MAKE)' sh tests/fuzz/run.sh '$(SECONDS)' $(F)
+fuzz-build:
+	$(MAKE) BUILD=$(BUILD) CC=clang CFLAGS='-O1 -g' SAN='$(fuzz_san)' $(F:%=$(BUILD)/fuzz/%)
+# Most time in the reader of HotSpot's tables is spent in comparisons: libFuzzer is not told of each.
+ifneq ($(findstring fuzzer,$(SAN)),)
+$(BUILD)/dyn/hotspot/%.o: CPPFLAGS += -fno-sanitize-coverage=trace-cmp
+endif
 $(BUILD)/fuzz/%: $(BUILD)/dyn/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $< $(test_libs) $(libs_read) $(libs_top)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN:%no-link=%) -fsanitize=fuzzer -o $@ $< $(test_libs) $(libs_read) $(libs_top)
 
 # ---- installation --------------------------------------------------------------------------
 install: all
