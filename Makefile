@@ -200,7 +200,7 @@ e2e_full := $(patsubst %,tests/e2e/%.t,package/% record/containers% record/conta
             record/perf-map record/unknown-jvm report/exports setup/early setup/many)
 e2e := $(filter-out $(if $(DFG_FULL),,$(e2e_full)),$(wildcard tests/e2e/setup/*.t tests/e2e/record/*.t) \
     $(filter-out tests/e2e/setup/% tests/e2e/record/%,$(wildcard tests/e2e/*/*.t)))# the longest begin
-check-e2e: all $(tools)
+check-e2e: all $(tools) $(BUILD)/tests/test_hook_race.t
 	failed=0; \
 	BUILD=$(BUILD) prove --timer --failures --comments -e '' $(filter $(e2e_alone),$(e2e)) || failed=1; \
 	BUILD=$(BUILD) prove -j$$(($$(nproc) + 1)) --timer --failures --comments -e '' $(filter-out $(e2e_alone),$(e2e)) && \

@@ -25,7 +25,7 @@ try() {
 }
 
 # What is at /dev where the runtime does not mount a tmpfs there.
-for kind in directory link climb file fifo read-only none; do
+for kind in directory link climb file fifo socket device read-only none; do
 	rm -rf "$S/img"
 	bundle_static "$S/img"
 	rmdir "$S/img/dev"
@@ -35,6 +35,8 @@ for kind in directory link climb file fifo read-only none; do
 	climb) ln -s "../../../../..$S/canary" "$S/img/dev" ;;
 	file) echo >"$S/img/dev" ;;
 	fifo) mkfifo "$S/img/dev" ;;
+	socket) perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un($ARGV[0])) or die' "$S/img/dev" ;;
+	device) mknod "$S/img/dev" c 1 5 ;;
 	esac
 	# The runtimes themselves want a /dev, so the hook is asked directly, as at createRuntime.
 	mkdir -p "$S/b"
@@ -45,11 +47,11 @@ for kind in directory link climb file fifo read-only none; do
 	pid=$!
 	wait_for grep -qx sleep /proc/$pid/comm
 	hook_state $pid "$kind" | hook_feed
-	is "/dev is a $kind" "$(hook_status "$kind")" skip-nodev
+	is "/dev is a $kind (case 3)" "$(hook_status "$kind")" skip-nodev
 	kill $pid
 	wait $pid 2>/dev/null
 done
-is "nothing was changed through /dev" "$(canary)" "$before"
+is "nothing was changed through /dev (case 1)" "$(canary)" "$before"
 
 # A volume of the user where the mounts go.
 mkdir "$S/volume"
@@ -61,7 +63,7 @@ BUNDLE_MOUNTS="$S/empty:/dev/dfg-out" bundle_make "$S/b" "$S/fs" /app wait
 try "an empty volume at /dev/dfg-out" skip-occupied
 BUNDLE_MOUNTS="$S/volume/file:/dev/dfg-ctl" bundle_make "$S/b" "$S/fs" /app wait
 try "a file at /dev/dfg-ctl" skip-occupied
-is "the volumes are as they were" "$(ls "$S/volume" "$S/empty" && cat "$S/volume/file")" \
+is "the volumes are as they were (case 4)" "$(ls "$S/volume" "$S/empty" && cat "$S/volume/file")" \
 	"$S/empty:
 
 $S/volume:
@@ -78,7 +80,7 @@ devs() { find /dev -maxdepth 1 ! -name 'loop*' | sort; } # those come with other
 before_devs=$(devs)
 BUNDLE_JQ="$no_dev" BUNDLE_MOUNTS="/dev:/dev:rbind" bundle_make "$S/b" "$S/fs" /app wait
 try "the host's /dev" skip-hostdev
-is "the host's /dev is as it was" "$(devs)" "$before_devs"
+is "the host's /dev is as it was (case 5)" "$(devs)" "$before_devs"
 
 # Propagation: neither the host nor another container hears of a container's mounts.
 BUNDLE_MOUNTS="$S:/scratch:rslave,rbind" bundle_make "$S/b1" host sleep infinity
@@ -89,7 +91,7 @@ BUNDLE_JQ=".linux.rootfsPropagation = \"shared\"" \
 	BUNDLE_MOUNTS="$S/volume:/volume:rshared,rbind" bundle_make "$S/b" "$S/fs" /app wait
 ok "shared root and volume: starts" hook_start h "$S/b"
 is "shared root and volume: mounted" "$(hook_status h)" mounted
-is "a container with the host's tree as a slave sees no new mount" \
+is "a container with the host's tree as a slave sees no new mount (case 10)" \
 	"$(hook_exec first cat /proc/self/mountinfo | grep -c .)" "$before_first"
 is "the host has none but its own views" \
 	"$(grep -v "$R/" /proc/self/mountinfo | grep -c 'dfg-\(out\|ctl\)')" 0
@@ -114,7 +116,7 @@ hook_exec evil mount -t tmpfs none /dev/dfg
 hook_exec evil touch /dev/dfg/libdfg-agent.so
 bundle_make "$S/b2" host sleep infinity
 hook_start good "$S/b2"
-is "another container's payload is whole" \
+is "another container's payload is whole (case 13)" \
 	"$(hook_exec good sh -c 'cat /dev/dfg/*' | sha256sum)" "$sum"
 is "the host's, too" "$(payload_sum)" "$sum"
 is "and the image" "$(sha256sum "$PAYLOAD")" "$image_sum"
@@ -124,7 +126,7 @@ hook_stop good
 # Annotations narrow, and only when they say exactly so.
 for note in false:skip-optout true:mounted False:mounted /etc/passwd:mounted :mounted; do
 	BUNDLE_ANNOTATIONS="dfg.io/inject=${note%%:*}" bundle_make "$S/b" "$S/fs" /app wait
-	try "annotation '${note%%:*}'" "${note##*:}"
+	try "annotation '${note%%:*}' (case 32)" "${note##*:}"
 done
 is "the canary lives" "$(canary)" "$before"
 tap_done
