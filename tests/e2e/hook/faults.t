@@ -58,7 +58,7 @@ fault() {
 
 check() {
 	local call=$1 what when failed=0 hits=0
-	for what in error=EPERM error=ENOMEM error=ENOSYS signal=KILL; do
+	for what in error=EPERM error=ENOMEM error=ENOSYS error=EINTR error=EMFILE signal=KILL; do
 		for when in 1 2 3; do
 			fault "$call" "$what" "$when" || failed=1
 			reset
@@ -78,7 +78,7 @@ reset
 is "reset" "$(inside)$(hook_mounts | grep -c /containers/)" 0
 for call in setns mkdirat openat2 move_mount fstatfs mount_setattr fsopen fsconfig fsmount \
 	open_tree pipe2 clone capset seccomp statx setfsuid unlinkat renameat flock; do
-	ok "$call" check $call
+	ok "$call (case 28, case 29)" check $call
 done
 hook_stop f
 tap_done
