@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Replies of a JVM, or of another process in its place, to an attach client; and the command line
- * of a JVM. The first byte chooses. */
+/* Case 50. Replies of a JVM, or of another process in its place, to an attach client; and the
+ * command line of a JVM. The first byte chooses. */
 #include "fuzz/fuzz.h"
 #include "injector/process.h"
 #include "injector/wire.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An ELF file of a container, and the rules of unwinding in it. */
+/* Case 66. An ELF file of a container, and the rules of unwinding in it. */
 #include "common/filemap.h"
 #include "fuzz/fuzz.h"
 

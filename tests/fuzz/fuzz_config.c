@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* config.json: reading it, and adding hooks to its text. A text that was JSON stays JSON, has the
- * hooks, takes them only once, and gives them back. */
+/* Case 21. config.json: reading it, and adding hooks to its text. A text that was JSON stays JSON,
+ * has the hooks, takes them only once, and gives them back. */
 #include "fuzz/fuzz.h"
 #include "oci/config.h"
 #include "oci/spec.h"

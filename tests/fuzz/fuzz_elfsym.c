@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An ELF file of a container, and the names in it. */
+/* Case 66. An ELF file of a container, and the names in it. */
 #include "symbols/elfsym.h"
 
 #include "common/str.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Snapshots that follow each other, and a stack that is unwound with it: what is found lies inside
- * of the input, and every stack ends. The first byte says how the rest is divided. */
+/* Case 63. Snapshots that follow each other, and a stack that is unwound with it: what is found
+ * lies inside of the input, and every stack ends. The first byte says how the rest is divided. */
 #include "common/str.h"
 #include "fuzz/filemap.h"
 #include "unwind/unwind.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whatever is on stdin: a state that is accepted has an id and a pid that are safe to use. */
+/* Case 17. Whatever is on stdin: a state that is accepted has an id and a pid that are safe to use.
+ */
 #include "fuzz/fuzz.h"
 #include "oci/state.h"
 

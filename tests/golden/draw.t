@@ -48,7 +48,7 @@ for n in names:
     sys.stdout.buffer.write(b'main;' + n + b' 50\n')
 EOF
 "$BUILD/tools/draw" svg '"]]><x>' "'&" <"$work/hostile.folded" >"$work/hostile.svg"
-ok 'hostile names: well-formed' well_formed "$work/hostile.svg"
+ok 'hostile names: well-formed (case 63)' well_formed "$work/hostile.svg"
 ok 'hostile names: none is lost' grep -q '>all (13,400 samples, 100%)<' "$work/hostile.svg"
 "$BUILD/tools/draw" html '</title><img src=x>' '</script>' <"$work/hostile.folded" >"$work/hostile.html"
 ok 'hostile names in a page: whole JSON' python3 -c 'import json, sys; json.load(sys.stdin)' < <(page_data "$work/hostile.html")

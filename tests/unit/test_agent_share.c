@@ -221,6 +221,7 @@ static int create(struct agent_share *s, const struct jvm *j, uint32_t since, ui
 	return dump_create(s, j, &wish, ret, &err);
 }
 
+/* Case 60: the name cannot be foreseen, and the file is new. */
 static void test_create(void)
 {
 	struct jvm j = a_jvm();
@@ -397,6 +398,7 @@ static void waits_in_vain(size_t len, const char *trailer, const char *want, con
 #define TRAILER(seq, status, bytes)                                                                \
 	"#dfg1 end seq=" seq " status=" status " entries=3 skipped=2 bytes=" bytes " us=9 cpu=8\n"
 
+/* Case 64: an answer to another request, or to none. */
 static void test_answer(void)
 {
 	CLEANUP(free)

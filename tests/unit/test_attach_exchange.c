@@ -323,6 +323,7 @@ static void test_no_socket(void)
 	attachjvm_end(&other);
 }
 
+/* Case 53: the user of the socket is not the one that was checked. */
 static void test_other_user(void)
 {
 	struct attachjvm j = {.listens = true};

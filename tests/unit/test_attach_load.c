@@ -79,6 +79,7 @@ static void test_not_a_jvm(void (*setup)(void), const char *name)
 	actor_end(pid);
 }
 
+/* Case 47. */
 static void test_stopped(void)
 {
 	pid_t pid = start(catching);
@@ -109,6 +110,7 @@ static void test_traced(void)
 	actor_end(pid);
 }
 
+/* Case 47. */
 static void test_zombie(void)
 {
 	struct err err = {0};

@@ -236,7 +236,7 @@ static void test_failures(void)
 	unlinkat(rootfd, "first", 0);
 }
 
-/* A write that fails half-way: files may not be larger than this. */
+/* A write that fails half-way: files may not be larger than this. Case 73. */
 static void test_interrupted(void)
 {
 	CLEANUP(free) char *large = xasprintf("%08192d", 0);

@@ -197,7 +197,7 @@ static void test_checksum(void)
 	ok(!copy(&l, &debug, &got), "nothing that says so");
 }
 
-/* Each byte of the headers changed, each prefix: no crash, nothing larger than it was. */
+/* Each byte of the headers changed, each prefix: no crash, nothing larger than it was. Case 66. */
 static void test_damaged(void)
 {
 	CLEANUP(str_fini) struct str debug = {0}, got = {0};
@@ -376,6 +376,7 @@ static void test_paths(void)
 	       "on the host the library's own directory is not searched");
 }
 
+/* Case 66. */
 static void test_odd_paths(void)
 {
 	CLEANUP(free) char *fifo = path_of("fifo/l.debug");

@@ -143,6 +143,7 @@ static void check_events(struct kernel k, const char *want, const char *name)
 	check_printed(want, name);
 }
 
+/* Case 70: what the kernel allows, with perf_event_paranoid 3. */
 static void test_events(void)
 {
 	CLEANUP(free) char *stacks = xasprintf(STACKS, probe_stack_bytes() >> 10);

@@ -121,7 +121,7 @@ static void test_small(void)
 	is_at(es, file.len * 2, NULL);
 }
 
-/* Each prefix, and each byte of the headers changed: nothing is read that is not there. */
+/* Each prefix, and each byte of the headers changed: nothing is read that is not there. Case 66. */
 static void test_damaged(void)
 {
 	CLEANUP(str_fini) struct str file = {0};

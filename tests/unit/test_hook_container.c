@@ -121,6 +121,7 @@ static enum hook_status mount_into(const struct hook_container *c, struct err *e
 	return mount_at(c, BOX_FS, true, err);
 }
 
+/* Case 4: names that are taken. */
 static void test_points(void)
 {
 	static const struct {
@@ -288,7 +289,7 @@ static void test_user_namespace(void)
 	hook_container_close(&c);
 }
 
-/* Its ids begin with 1. */
+/* Its ids begin with 1. Case 33. */
 static void test_unmapped(void)
 {
 	struct hook_container c = HOOK_CONTAINER_EMPTY;

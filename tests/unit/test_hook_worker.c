@@ -312,6 +312,7 @@ static bool lack_openat2(void)
 	return lack_call(SCMP_SYS(openat2));
 }
 
+/* Cases 20, 34 and 77: bundles, callers without rights, kernels without a call. */
 static void test_skipped(void)
 {
 #define NO  "{\"dfg.io/inject\":\"false\"}"

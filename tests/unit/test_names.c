@@ -67,6 +67,7 @@ static void means(const char *wanted, const char *want, const char *name)
 	is_str(labels.buf ? labels.buf : err.msg, want, "%s", name);
 }
 
+/* Case 68. */
 static void test_find(void)
 {
 	means(A, "web", "an id");

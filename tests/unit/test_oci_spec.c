@@ -213,6 +213,7 @@ static void test_config(void)
 	is_int(config("nonsense", &c), -1, "not JSON");
 }
 
+/* Cases 20 and 21. */
 static void test_config_file(void)
 {
 	char dir[] = "/tmp/dfg-bundle-XXXXXX";
@@ -375,6 +376,7 @@ static void put_config(const char *file, size_t size, mode_t mode)
 		abort();
 }
 
+/* Case 21: a file that others may write, and one that is too large. */
 static void test_config_owner(void)
 {
 	char dir[] = "/tmp/dfg-bundle-XXXXXX";

@@ -67,6 +67,7 @@ static void test_stopped(void)
 	      OCI_STATE_INVALID);
 }
 
+/* Cases 17 and 18. */
 static void test_bad(void)
 {
 	static const char *const pids[] = {"0",	  "1",	     "-1",    "1.0",
@@ -89,6 +90,7 @@ static void test_bad(void)
 	check("id is a number", "{\"id\":7,\"pid\":7,\"bundle\":\"/b\"}", OCI_STATE_INVALID_ID);
 }
 
+/* Case 19. */
 static void test_ids(void)
 {
 	static const char *const bad[] = {"",	".",	"..",  "a/b", "../a", "-a",
@@ -109,6 +111,7 @@ static void test_ids(void)
 	}
 }
 
+/* Case 17. */
 static void test_deep(void)
 {
 	CLEANUP(str_fini) struct str s = {0};

@@ -37,6 +37,7 @@ static const char *found_at(const struct perf_map *pm, uint64_t addr)
 	return buf;
 }
 
+/* Case 63. */
 static void test_lines(void)
 {
 	static const struct {
@@ -90,6 +91,7 @@ static void test_lines(void)
 	}
 }
 
+/* Case 63. */
 static void test_overlaps(void)
 {
 	static const struct {

@@ -35,6 +35,7 @@ static void test_self(void)
 	ok(st.threads >= 1, "has a thread");
 }
 
+/* Case 67. */
 static void test_hostile_name(void)
 {
 	CLEANUP(close_fd) int self = proc_open(getpid(), &err);
@@ -227,6 +228,7 @@ static int look_in_time_namespace(void)
 	return proc_clock_ahead(self) == 5000000007 ? 0 : 1;
 }
 
+/* Case 69 in part. */
 static void test_clock(void)
 {
 	CLEANUP(close_fd) int self = proc_open(getpid(), &err);

@@ -282,7 +282,7 @@ static void test_perf_maps(void)
 	session_fini(&s);
 }
 
-/* Files of other users, links and pipes in place of a map. */
+/* Files of other users, links and pipes in place of a map. Case 65. */
 static void test_odd_maps(void)
 {
 	static const char *const none[] = {NULL};

@@ -52,6 +52,7 @@ static void test_labels(void)
 	stacks_free(s);
 }
 
+/* Case 63. */
 static void test_hostile(void)
 {
 	static const char name[] = "</script><img src=x onerror=alert(1)>]]>&amp;\"'";

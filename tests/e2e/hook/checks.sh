@@ -15,12 +15,12 @@ check_mounts() {
 }
 
 check_all_mounts() {
-	check_mounts plain
-	BUNDLE_READONLY=1 check_mounts "read-only root"
-	BUNDLE_USERNS=100000:65536 check_mounts "user namespace"
+	check_mounts "an image of empty directories (case 9)"
+	BUNDLE_READONLY=1 check_mounts "read-only root (case 8)"
+	BUNDLE_USERNS=100000:65536 check_mounts "user namespace (case 33)"
 	BUNDLE_USERNS=100000:65536 BUNDLE_READONLY=1 check_mounts "both"
 	BUNDLE_HOOK_STAGES="prestart poststop" check_mounts "prestart"
-	BUNDLE_HOOK_STAGES="prestart createRuntime poststop" check_mounts "both stages"
+	BUNDLE_HOOK_STAGES="prestart createRuntime poststop" check_mounts "both stages (case 27)"
 	BUNDLE_JQ=".linux.rootfsPropagation = \"rshared\"" check_mounts "shared root"
 	ok "nothing is left of the containers" test -z "$(ls "$R/containers")"
 }
@@ -46,9 +46,9 @@ check_inside() {
 	ok "$2: requests cannot be written" hook_exec in sh -c '! touch /dev/dfg-ctl/x'
 	echo request >"$(hook_dir in)/ctl/request.1"
 	is "$2: but read" "$(hook_exec in cat /dev/dfg-ctl/request.1)" request
-	ok "$2: size is limited" hook_exec in sh -c \
+	ok "$2: size is limited (case 62)" hook_exec in sh -c \
 		'! dd if=/dev/zero of=/dev/dfg-out/big bs=1M count=65 2>/dev/null; rm /dev/dfg-out/big'
-	ok "$2: so is the number of files" hook_exec in sh -c \
+	ok "$2: so is the number of files (case 62)" hook_exec in sh -c \
 		'i=0; while [ $i -lt 70 ]; do echo >/dev/dfg-out/f$i || exit 0; i=$((i + 1)); done; exit 1'
 	owner=$(stat -c %u:%a "$(hook_dir in)/out")
 	is "$2: the share is its root's" "$owner" "$first:1777"
@@ -80,7 +80,7 @@ check_large_state() {
 	bundle_make "$S/b" "$S/fs" /app
 	jq --rawfile v "$S/large" '.annotations.large = $v' "$S/b/config.json" >"$S/c" &&
 		mv "$S/c" "$S/b/config.json"
-	ok "900 kB of annotations: starts" hook_run "$S/b"
+	ok "900 kB of annotations: starts (case 24)" hook_run "$S/b"
 	jq '.annotations.more = .annotations.large' "$S/b/config.json" >"$S/c" &&
 		mv "$S/c" "$S/b/config.json"
 	ok "1.8 MB of annotations: starts" hook_run "$S/b"

@@ -45,7 +45,7 @@ sum=$(sha256sum "$S/b/config.json")
 for command in "--version" "features" "state x" "--log /l --log-format json exec -d -p /p x create" \
 	"kill x KILL" "delete --force x" "--unknown create --bundle $S/b x" "" "spec --bundle $S/b"; do
 	# shellcheck disable=SC2086
-	ok "passes on: $command" passes $command
+	ok "passes on: $command (case 75)" passes $command
 done
 is "the bundle is as it was" "$(sha256sum "$S/b/config.json")" "$sum"
 ok "create" passes --root /r --systemd-cgroup create --bundle "$S/b" --pid-file /p x
@@ -97,8 +97,8 @@ is "as mounted" "$(jq -r .status "$R/containers/$id/state.json")" mounted
 is "docker exec sees the agent" "$(docker_cli exec "$id" /app | mount_of /dev/dfg)" "$payload_want"
 is "docker diff is empty" "$(docker_cli diff "$id")" ""
 ok "docker restart" docker_cli restart -t 0 "$id"
-is "mounts again" "$(docker_cli exec "$id" /app | mount_of /dev/dfg)" "$payload_want"
-is "docker commit has no trace" "$(docker_cli commit "$id" copy >/dev/null &&
+is "mounts again (case 44)" "$(docker_cli exec "$id" /app | mount_of /dev/dfg)" "$payload_want"
+is "docker commit has no trace (case 44)" "$(docker_cli commit "$id" copy >/dev/null &&
 	docker_cli run --rm --network none copy /app | grep -c ' /dev/dfg')" 0
 docker_cli rm -f "$id" >/dev/null
 ok "removed: its directory is gone" test ! -e "$R/containers/$id"

@@ -130,7 +130,7 @@ ok "and its payload" test -f "$R/payload/$(jq -r .payload "$(hook_dir again)/sta
 state=$(hook_dir again)/state.json
 jq '.boot_id = "00000000-0000-0000-0000-000000000000"' "$state" >"$S/c"
 cat "$S/c" >"$state"
-is "a record of another boot" "$("$HOOK" --root "$R" --gc)" "removed 1, running 0"
+is "a record of another boot (case 71)" "$("$HOOK" --root "$R" --gc)" "removed 1, running 0"
 hook_stop again
 
 # A record that stayed without a process of that start time, and one that is broken.
@@ -157,7 +157,7 @@ printf new >"$S/pay/libdfg-agent.so"
 image
 bundle_make "$S/b2" host sleep infinity
 hook_start u2 "$S/b2"
-is "the old container has the old payload" "$(hook_exec u1 cat /dev/dfg/libdfg-agent.so)" old
+is "the old container has the old payload (case 59)" "$(hook_exec u1 cat /dev/dfg/libdfg-agent.so)" old
 is "the new one the new" "$(hook_exec u2 cat /dev/dfg/libdfg-agent.so)" new
 hook_stop u1
 "$HOOK" --root "$R" --release >/dev/null

@@ -31,7 +31,7 @@ for libc in gcc musl-gcc; do
 	pid=$!
 	exec 3>"$dir/in"
 	wait_for grep -q pid "$dir/out"
-	is "$libc: three loads, two of bad options, errno and mask untouched" \
+	is "$libc: three loads, two of bad options, errno and mask untouched (case 40)" \
 		"$(paste -sd' ' "$dir/out")" "0 0 0 102 102 errno kept mask kept pid $pid"
 	ok "$libc: publishes itself" wait_for test -s "$dir/share/agent.$pid"
 	is "$libc: the file any host can read" "$(stat -c %a "$dir/share/agent.$pid")" 644

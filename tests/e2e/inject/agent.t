@@ -122,7 +122,7 @@ test_wrong() {
 		ask "$name"
 		sleep 0.1
 	done
-	is "$jvm: nothing is written through a link or a path" "$(cat "$dir/victim")" precious
+	is "$jvm: nothing is written through a link or a path (case 60)" "$(cat "$dir/victim")" precious
 	ok "$jvm: no file is made" test ! -e "$share/absent"
 	rm -rf "$share/link" "$share/fifo" "$share/directory"
 	: >"$share/after"
@@ -135,7 +135,7 @@ test_wrong() {
 	: >"$big"
 	if attach_works JVMTI.agent_load; then
 		load "dir=$dir/full,request=seq:0:$pid:big" >/dev/null 2>&1
-		ok "$jvm: a full share is answered" wait_for trailer "$big"
+		ok "$jvm: a full share is answered (case 62)" wait_for trailer "$big"
 		is "$jvm: with the status that says so" "$(field "$big" status)" 2
 		ok "$jvm: and whole lines" well_formed "$big"
 	fi

@@ -73,7 +73,7 @@ fake ok
 A=$!
 inject "$P"
 wait "$A"
-is "two at once: both load" "$? $RC" "0 0"
+is "two at once: both load (case 54)" "$? $RC" "0 0"
 is "one SIGQUIT" "$(quits)" 1
 ok "trigger file is gone" clean
 end
@@ -92,7 +92,7 @@ end
 fake early $'-1\n\033]0;pwned\007\033[2J\033[31mred\xe2\x80\xae\n'
 inject "$P"
 is "escape sequences: fails" "$RC" 1
-ok "none is printed" test -z "$(printf %s "$OUT" | LC_ALL=C tr -d ' -~')"
+ok "none is printed (case 50)" test -z "$(printf %s "$OUT" | LC_ALL=C tr -d ' -~')"
 ok "in one line" one_line
 end
 
@@ -104,7 +104,7 @@ end
 for m in mute drip deaf full; do
 	fake "$m"
 	inject -t 600 "$P"
-	is "$m: fails" "$RC" 1
+	is "$m: fails (case 50)" "$RC" 1
 	ok "$m: in time ($MS ms)" test "$MS" -lt 15000
 	ok "$m: in one line" one_line
 	ok "$m: trigger file is gone" clean
@@ -113,7 +113,7 @@ done
 
 fake flood
 inject -t 100000 "$P"
-is "1 GiB of answer: fails" "$RC" 1
+is "1 GiB of answer: fails (case 50)" "$RC" 1
 ok "says so" says "too long"
 ok "at once ($MS ms)" test "$MS" -lt 50000
 end
@@ -130,7 +130,7 @@ end
 for m in die-quit die-accept die-request; do
 	fake "$m"
 	inject -t 100000 "$P"
-	is "$m: gone" "$RC" 3
+	is "$m: gone (case 48)" "$RC" 3
 	ok "$m: at once ($MS ms)" test "$MS" -lt 50000
 	ok "$m: trigger file is gone" clean
 	end
@@ -142,7 +142,7 @@ is "no such process" "$RC" 3
 for m in default ignore; do
 	fake "$m"
 	inject -t 2000 "$P"
-	is "$m: no JVM" "$RC" 4
+	is "$m: no JVM (case 46)" "$RC" 4
 	ok "$m: lives" kill -0 "$P"
 	ok "$m: no trigger file was left" clean
 	end
@@ -159,7 +159,7 @@ fake ok
 kill -STOP "$P"
 wait_for grep -q '^State:	T' "/proc/$P/status"
 inject -t 2000 "$P"
-is "stopped: refused" "$RC" 1
+is "stopped: refused (case 47)" "$RC" 1
 kill -CONT "$P"
 sleep 0.1
 is "no SIGQUIT was waiting" "$(quits)" 0
@@ -168,7 +168,7 @@ S=$!
 pids="$pids $S"
 wait_for grep -q '^TracerPid:	[1-9]' "/proc/$P/status"
 inject -t 2000 "$P"
-is "traced: refused" "$RC" 1
+is "traced: refused (case 47)" "$RC" 1
 ok "says so" says "is traced"
 is "no SIGQUIT" "$(quits)" 0
 kill "$S"
@@ -181,7 +181,7 @@ end
 fake ok
 echo precious >"/tmp/.java_pid$P"
 inject "$P"
-is "a regular file at the socket's name: refused" "$RC" 1
+is "a regular file at the socket's name: refused (case 50)" "$RC" 1
 ok "says so" says "is not a socket"
 is "no SIGQUIT" "$(quits)" 0
 is "untouched" "$(cat "/tmp/.java_pid$P")" precious
@@ -193,12 +193,12 @@ OTHERLOG=$L
 fake ok
 ln -s "/tmp/.java_pid$OTHER" "/tmp/.java_pid$P"
 inject "$P"
-is "a link at the socket's name: refused" "$RC" 1
+is "a link at the socket's name: refused (case 50)" "$RC" 1
 is "no SIGQUIT" "$(quits)" 0
 rm "/tmp/.java_pid$P"
 ln "/tmp/.java_pid$OTHER" "/tmp/.java_pid$P"
 inject "$P"
-is "another process's socket: refused" "$RC" 1
+is "another process's socket: refused (case 50, case 53)" "$RC" 1
 ok "names who listens" says "process $OTHER of user $(id -u) listens"
 is "no SIGQUIT" "$(quits)" 0
 is "nothing was sent to it" "$(cat "$OTHERLOG")" ""
@@ -210,14 +210,14 @@ echo precious >"$D/victim"
 fake ok
 ln -s "$D/victim" "/tmp/.attach_pid$P"
 inject "$P"
-is "trigger name is a link: the working directory serves" "$RC" 0
+is "trigger name is a link: the working directory serves (case 51)" "$RC" 0
 is "its target is untouched" "$(cat "$D/victim")" precious
 ok "nothing left in the working directory" test ! -e "$D/cwd/.attach_pid$P"
 end
 fake ok
 mkdir "/tmp/.attach_pid$P"
 inject "$P"
-is "trigger name is a directory: the working directory serves" "$RC" 0
+is "trigger name is a directory: the working directory serves (case 51)" "$RC" 0
 end
 fake ok
 mkdir "/tmp/.attach_pid$P" "$D/cwd/.attach_pid$P"
@@ -240,7 +240,7 @@ A=$!
 ok "trigger file is there" wait_for test -e "/tmp/.attach_pid$P"
 kill -9 "$A"
 wait "$A" 2>/dev/null
-ok "killed: its file goes all the same" wait_for clean
+ok "killed: its file goes all the same (case 55)" wait_for clean
 end
 
 # ---- frozen, as by `docker pause`
@@ -252,7 +252,7 @@ freeze() {
 	if echo "$P" 2>/dev/null >"$g/cgroup.procs" && echo "$3" 2>/dev/null >"$g/$1"; then
 		wait_for grep -qx "$6" "$g/$5"
 		inject -t 2000 "$P"
-		is "frozen ($1): refused" "$RC" 1
+		is "frozen ($1): refused (case 47)" "$RC" 1
 		ok "says so" says "frozen"
 		echo "$4" >"$g/$1"
 		sleep 0.1
@@ -291,7 +291,7 @@ if [ "$(id -u)" = 0 ]; then
 	fake ok
 	: >"/tmp/.attach_pid$P"
 	inject "$P"
-	is "root's file in the way: the working directory serves" "$RC" 0
+	is "root's file in the way: the working directory serves (case 51)" "$RC" 0
 	is "and stays" "$(stat -c %u "/tmp/.attach_pid$P")" 0
 	end
 	AS=

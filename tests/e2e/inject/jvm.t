@@ -121,26 +121,26 @@ end
 # ---- JVMs that do not want to
 jvm -Xrs
 inject "$P" "$D/dfg/agent.so"
-is "-Xrs: no JVM to attach to" "$RC" 4
+is "-Xrs: no JVM to attach to (case 46)" "$RC" 4
 ok "lives" alive
 end
 jvm -XX:+DisableAttachMechanism
 inject -t 100000 "$P" "$D/dfg/agent.so"
-is "DisableAttachMechanism: fails" "$RC" 1
+is "DisableAttachMechanism: fails (case 45)" "$RC" 1
 ok "says so" says "-XX:+DisableAttachMechanism"
 ok "at once ($MS ms)" test "$MS" -lt 50000
 is "no thread dump" "$(dumps)" 0
 end
 AS="env JDK_JAVA_OPTIONS=-XX:+DisableAttachMechanism" jvm
 inject "$P" "$D/dfg/agent.so"
-is "in the environment: fails" "$RC" 1
+is "in the environment: fails (case 45)" "$RC" 1
 sleep 0.2
 is "no thread dump" "$(dumps)" 0
 end
 echo "-XX:+DisableAttachMechanism" >"$D/cwd/args"
 jvm @args
 inject -t 1000 "$P" "$D/dfg/agent.so"
-is "in an argument file: fails" "$RC" 1
+is "in an argument file: fails (case 45)" "$RC" 1
 ok "in time ($MS ms)" test "$MS" -lt 16000
 is "one thread dump" "$(dumps)" 1
 ok "lives" alive
@@ -148,7 +148,7 @@ ok "trigger file is gone" clean
 end
 jvm -XX:-EnableDynamicAgentLoading
 inject "$P" "$D/dfg/agent.so"
-is "EnableDynamicAgentLoading off: refused" "$RC" 1
+is "EnableDynamicAgentLoading off: refused (case 58)" "$RC" 1
 ok "in the JVM's words" says "Dynamic agent loading is not enabled"
 end
 
@@ -196,41 +196,41 @@ box '(until [ "$(readlink proc/1/ns/user)" != "$(readlink proc/self/ns/user)" ];
 AS=
 is "user inside is root, here 100000" "$(awk '/^Uid/ {print $3}' "/proc/$P/status")" 100000
 inject "$P" /dfg/agent.so /tmp/out
-is "user, pid and mount namespace: loads" "$RC $OUT" "0 "
+is "user, pid and mount namespace: loads (case 33)" "$RC $OUT" "0 "
 is "ran inside" "$(stat -c %u "/proc/$P/root/tmp/out")" 100000
 end
 
 # ---- file systems
 box "mount -o remount,ro . && mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmp tmp"
 inject "$P" /dfg/agent.so /tmp/out
-is "read-only root, noexec /tmp: loads" "$RC" 0
+is "read-only root, noexec /tmp: loads (case 39)" "$RC" 0
 end
 box "rmdir tmp"
 inject "$P" /dfg/agent.so
-is "no /tmp: fails" "$RC" 1
+is "no /tmp: fails (case 9)" "$RC" 1
 ok "says so" says "/tmp"
 is "no thread dump" "$(dumps)" 0
 end
 box "mount -o remount,ro ."
 inject "$P" /dfg/agent.so
-is "read-only /tmp: fails" "$RC" 1
+is "read-only /tmp: fails (case 39)" "$RC" 1
 ok "says so" says "Read-only file system"
 is "no thread dump" "$(dumps)" 0
 end
 box "mount -t tmpfs -o nr_inodes=2,mode=1777 tmp tmp; touch tmp/x"
 inject "$P" /dfg/agent.so
-is "full /tmp: fails" "$RC" 1
+is "full /tmp: fails (case 39)" "$RC" 1
 ok "says so" says "No space left"
 is "no thread dump" "$(dumps)" 0
 end
 box "mkdir -m 1777 etc-like; rmdir tmp; ln -s /etc-like tmp"
 inject "$P" /dfg/agent.so /etc-like/out
-is "/tmp is an absolute link: stays inside, loads" "$RC" 0
+is "/tmp is an absolute link: stays inside, loads (case 52)" "$RC" 0
 ok "nothing was looked for in this file system" test ! -e /etc-like
 end
 box "rmdir tmp; ln -s /proc/1/root/usr tmp"
 inject -t 1000 "$P" /dfg/agent.so
-is "/tmp is a link through /proc: refused" "$RC" 1
+is "/tmp is a link through /proc: refused (case 52)" "$RC" 1
 is "no thread dump" "$(dumps)" 0
 end
 
@@ -253,6 +253,6 @@ for i in $(seq ${STARTS:-50}); do
 	wait "$P" 2>/dev/null
 	rm -f "/tmp/.java_pid$P"
 done
-is "$born starts, injected after 0 to 196 ms: died" "$died" 0
+is "$born starts, injected after 0 to 196 ms: died (case 46)" "$died" 0
 is "loaded in all that had started, in $young before" "$loaded" "$born"
 tap_done

@@ -48,7 +48,7 @@ ok "a container starts with its hook" start before
 old=$(agent_of before)
 ok "the newer package is installed over it" newer
 ok "  while the container runs" inside dpkg -i /new.deb
-is "which keeps the agent it began with" "$(agent_of before)" "$old"
+is "which keeps the agent it began with (case 59)" "$(agent_of before)" "$old"
 ok "and is recorded" trigger -d 1 -o "$SHOP/graphs" --source agent before
 ok "a container that starts now" start after
 ok "  has the new one" test "$(agent_of after)" != "$old"
@@ -56,7 +56,7 @@ ok "  has the new one" test "$(agent_of after)" != "$old"
 ok "an engine uses the hook" inside dfg-setup install -q podman
 ok "the package is removed" inside dpkg -r dfg
 is "with all its files" "$(left usr etc)" ""
-ok "the containers run on" trigger -d 1 -o "$SHOP/graphs" before after
+ok "the containers run on (case 72)" trigger -d 1 -o "$SHOP/graphs" before after
 ok "it is purged" inside dpkg -P dfg
 is "and nothing is left" "$(left usr etc var; ls -d "$system/var/lib/dfg" 2>/dev/null)" ""
 tap_done

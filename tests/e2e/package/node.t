@@ -99,7 +99,7 @@ ok "the manifest with remove" setup_container remove remove
 is "  config.toml is as it was" "$(sha256sum <$CONF)" "$before"
 is "  no other file is there" "$(ls /etc/containerd)" config.toml
 ok "  it is not ready" eval '! ready'
-ok "  a pod that starts before the restart still finds the hook" has_mounts "$(cri_pid "$(shop_pod between)")"
+ok "  a pod that starts before the restart still finds the hook (case 72)" has_mounts "$(cri_pid "$(shop_pod between)")"
 cri_restart
 ok "containerd is restarted: it is ready" ready
 ok "  a pod's container has no mounts" has_no_mounts "$(cri_pid "$(shop_pod last)")"

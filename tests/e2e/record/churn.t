@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Names right in time: classes and code come and go while they are recorded, and their names tell when
+# Case 56 in part: names right in time: classes and code come and go while they are recorded, and their names tell when
 # (tests/java/Churn.java). JVMs: those in /usr/lib/jvm from 17 on.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh

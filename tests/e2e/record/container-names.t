@@ -89,7 +89,7 @@ ok "one container: namespace/pod/container" finds_app shop/cart-1/app
 ok "  pod/container" finds_app cart-1/app
 ok "  its id" finds_app "${app:0:13}"
 ok "  its name, where no other has it" finds proxy "$proxy"
-ok "a name that two have" refuses app "shop/cart-1/app"
+ok "a name that two have (case 68)" refuses app "shop/cart-1/app"
 ok "  names the other, too" says "shop/pay-1/app"
 ok "no such pod" refuses shop/none "no running container \"shop/none\""
 ok "no such container" refuses shop/cart-1/none "no running container"
@@ -157,6 +157,6 @@ ok "  the new one, too" finds basket "$cart"
 ok "  not the old one" refuses cart "no running container"
 twin=$(pod_run front)
 [ -n "$twin" ] || diag "$(cat "$SHOP/podman.err")"
-ok "a name that both have" refuses front "${web:0:16} (front)"
+ok "a name that both have (case 68)" refuses front "${web:0:16} (front)"
 ok "  names the other, too" says "${twin:0:16} (front)"
 tap_done

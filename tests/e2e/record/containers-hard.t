@@ -52,7 +52,7 @@ gone() {
 	return $status
 }
 gone 2 && java_named || gone 20
-is "a container that ends with the recording" "$status" 0
+is "a container that ends with the recording (case 48)" "$status" 0
 ok "  its code has names" java_named
 ok "  one line says so at most" test "$(wc -l <"$SHOP/err")" -le 1
 
@@ -74,7 +74,7 @@ find_readers() {
 		/proc/[0-9]*/status 2>/dev/null | grep -vxF "${old:-none}")
 	[ "$(wc -w <<<"$readers")" = 2 ]
 }
-ok "processes whose memory does not answer are read" wait_for find_readers
+ok "processes whose memory does not answer are read (case 47)" wait_for find_readers
 find_readers
 for pid in $readers; do
 	is "  by one without rights" "$(awk '/^(Uid|CapEff|NoNewPrivs|Seccomp):/ {print $2}' "/proc/$pid/status" | paste -sd ' ')" \

@@ -33,6 +33,7 @@ case_bare "$SHOP/bare"
 case_make plain agent
 case_make root agent SHOP_USER=0:0 SHOP_CAPS="CAP_CHOWN CAP_SETUID CAP_SETGID CAP_KILL" \
 	SHOP_JQ=".root.readonly = false"
+# Cases 9, 33, 35, 36, 39, 45, 46 and 47, by their names.
 case_make user-namespace agent SHOP_USERNS=100000:65536
 case_make distroless /tmp SHOP_ROOT="$SHOP/bare" SHOP_JQ="$CASE_NO_TMP"
 case_make tmp-read-only /tmp SHOP_JQ="$CASE_NO_TMP"

@@ -31,7 +31,7 @@ at_least() { [ "$1" -ge "$2" ] || { echo "$1 is less than $2"; return 1; }; }
 
 ok "docker run --runtime=dfg" run web dfg
 id=$(docker_cli inspect -f '{{.Id}}' web)
-is "the default seccomp profile is on" \
+is "the default seccomp profile is on (case 37)" \
 	"$(awk '/^Seccomp:/ {print $2}' "/proc/$(docker_cli inspect -f '{{.State.Pid}}' web)/status")" 2
 ok "dfg-trigger by name" record --source agent web
 is "  finds the id" "$(json .container.id)" "$id"
@@ -45,7 +45,7 @@ done
 ok "  kernel on top of Java on top of the JVM" \
 	grep -q 'JavaCalls::call_helper.*Shop.*_\[j\].*_\[k\] ' "$(json .graphs.folded)"
 ok "  by-name leads there" test -d "$DFG_ROOT/by-name/web/graphs"
-ok "by a beginning of the id" trigger -d 1 "${id:0:8}"
+ok "by a beginning of the id (case 68)" trigger -d 1 "${id:0:8}"
 # /app is the mount point that -v made.
 is "nothing in the image's file system" "$(docker_cli diff web | grep -vx "A /app")" ""
 
@@ -57,7 +57,7 @@ ok "all at once" record web plain
 is "  two recordings" "$(json '[.recordings[].container.name] | sort | join(",")')" plain,web
 is "  Java in both" "$(json '[.recordings[].java_samples > 0] | all')" true
 
-ok "no capability at all, no new privileges" run bare dfg --cap-drop ALL --security-opt no-new-privileges
+ok "no capability at all, no new privileges (case 37)" run bare dfg --cap-drop ALL --security-opt no-new-privileges
 ok "dfg-trigger" trigger -d 1 --source agent bare
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 

@@ -31,7 +31,7 @@ fails 3 "process 4194304" --pid 4194304
 fails 1 "no session" --replay "$SHOP"
 ok "two containers" shop_start twin-a
 ok "with one beginning" shop_start twin-b
-fails 3 "twin-a" twin
+fails 3 "twin-a" twin # of two: which? (case 68)
 is "nothing was recorded" "$(graphs)" 0
 
 setpriv --reuid 1000 --regid 1000 --clear-groups "$DFG" -d 1 twin-a 2>"$SHOP/err"
@@ -57,7 +57,7 @@ done
 "$DFG" -q -d 2 --source agent --json twin-a >"$SHOP/one" & one=$!
 "$DFG" -q -d 2 --source agent --json twin-a >"$SHOP/two" & two=$!
 wait $one; is "two at once: the first" $? 0
-wait $two; is "  and the second" $? 0
+wait $two; is "  and the second (case 54)" $? 0
 is "  each by the agent" "$(jq -r '.jvms[0].source' "$SHOP/one" "$SHOP/two" | sort | uniq -c | tr -s ' ')" " 2 agent"
 ok "  in directories of their own" test "$(jq -r .session "$SHOP/one")" != "$(jq -r .session "$SHOP/two")"
 
@@ -97,11 +97,11 @@ echo "the kernel said no" >&2
 exit 1
 END
 unshare -m sh -c "$hide exec \"$DFG\" -q -d 1 twin-a" >"$SHOP/out" 2>"$SHOP/err"
-is "perf cannot be executed: status 1" $? 1
+is "perf cannot be executed: status 1 (case 70)" $? 1
 ok "  says so" grep -q "perf" "$SHOP/err"
 chmod +x "$SHOP/noperf/none"
 unshare -m sh -c "$hide exec \"$DFG\" -q -d 1 twin-a" >"$SHOP/out" 2>"$SHOP/err"
-is "perf fails: status 1" $? 1
+is "perf fails: status 1 (case 70)" $? 1
 ok "  in perf's words" grep -q "the kernel said no" "$SHOP/err"
 is "  nothing is left of either" "$(graphs)" "$count"
 
@@ -122,7 +122,7 @@ umount "$SHOP/small"
 
 # A full share: the host reads instead.
 head -c 100M /dev/zero >"/proc/$(bundle_pid twin-b)/root/dev/dfg-out/junk" 2>/dev/null
-ok "full share" trigger -q -d 1 --trigger file twin-b
+ok "full share (case 62)" trigger -q -d 1 --trigger file twin-b
 is "  the host reads instead" "$(json '.jvms[0].source')" host
 ok "  and says why" test "$(json '.jvms[0].note | contains("share")')" = true
 
@@ -131,7 +131,7 @@ touch "$SHOP/mark"
 "$DFG" -q -d 600 --json twin-b >"$SHOP/out" 2>"$SHOP/err" & one=$!
 recording "$SHOP/mark"
 bundle_stop twin-b
-wait $one; is "the container ends meanwhile: status 0" $? 0
+wait $one; is "the container ends meanwhile: status 0 (case 48)" $? 0
 ok "  a short recording" test "$(json '.duration < 500')" = true
 ok "  with samples" test "$(json .samples)" -gt 0
 ok "  and Java names" grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)"
@@ -143,7 +143,7 @@ recording "$SHOP/mark"
 kill -KILL $one
 wait $one 2>/dev/null
 no_perf() { ! pgrep -f "perf record.*$SHOP"; }
-ok "killed: nothing runs on" wait_for no_perf
+ok "killed: nothing runs on (case 55)" wait_for no_perf
 ok "the next run works" trigger -q -d 1 twin-a
 is "  by the agent" "$(json '.jvms[0].source')" agent
 

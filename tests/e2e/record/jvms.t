@@ -83,7 +83,7 @@ check() {
 
 	for s in agent host; do
 		is "$id: read by the $s" "$(get "$id" $s '.jvms[0] | .source + .note')" $s
-		ok "$id:   whole, named, nothing wrong" good "$id" $s
+		ok "$id:   whole, named, nothing wrong (case 58)" good "$id" $s
 		case $id in
 		*-comp) ;;
 		*) ok "$id:   interpreted methods have names" grep -q 'Thread.run_\[0\];' <(folded "$id" $s) ;;

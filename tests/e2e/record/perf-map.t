@@ -62,7 +62,7 @@ for kind in link dangling fifo directory other; do
 	other) echo "0 ffffffffffff outerWork" >"$(place plain)" ;; # root's
 	esac
 	trigger -d 1 plain
-	is "a map that is a $kind: the graph is drawn" "$status" 4
+	is "a map that is a $kind: the graph is drawn (case 65)" "$status" 4
 	is "  and nothing is taken" "$(maps)" ""
 done
 shop_stop plain

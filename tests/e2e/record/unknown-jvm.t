@@ -59,14 +59,14 @@ is "  but nothing inlined" "$(folded | grep -c '_\[i\]')" 0
 ok "  and the JVM is as it was" runs partly
 shop_stop partly
 
-ok "OpenJ9" program j9 j9vm29 <<'END'
+ok "OpenJ9 (case 58)" program j9 j9vm29 <<'END'
 int main(void) { for (volatile int i = 0;; i++) ; }
 END
 ok "  a graph" trigger -d 1 j9
 ok "  it is recognized" grep -q '^OpenJ9' <(note)
 is "  no attempt is made" "$(json '.jvms[0].source')" none
 shop_stop j9
-ok "a native image" program image "" <<'END'
+ok "a native image (case 40)" program image "" <<'END'
 __attribute__((section(".svm_heap"), used)) static int heap = 1;
 __attribute__((noinline)) void image_work(volatile int *i) { for (int k = 0; k < 1000; k++) ++*i; }
 int main(void) { for (volatile int i = heap;;) image_work(&i); }

@@ -49,7 +49,7 @@ with_containerd() {
 	ok "    a pod's container starts, and works" shop_works "$(cri_pid "$two")"
 	ok "    with the mounts" has_mounts "$(cri_pid "$two")"
 	ok "    its specification has the hooks" eval 'cri_spec "$two" | jq -e ".hooks.createRuntime[0].path" >/dev/null'
-	ok "    and is the same otherwise: rlimits, seccomp, AppArmor, all" \
+	ok "    and is the same otherwise: rlimits, seccomp, AppArmor, all (case 74)" \
 		same_spec "$spec" "$(cri_spec "$two")"
 	is "    limits as before" "$(cat "/proc/$(cri_pid "$two")/limits")" "$(cat "/proc/$pid/limits")"
 	ok "    so is the sandbox's" same_spec "$(cri_spec "$sandbox")" "$(cri_spec "$(cri_pod_id new)")"
