@@ -136,7 +136,7 @@ $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime: $(foreach f,hook oci com
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(if $(SAN),$(link),-static-pie) -Wl,-z,relro,-z,now -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs_hook) $(LDFLAGS)
 
-$(BUILD)/payload/dfg-inject: $(call obj,static,$(wildcard injector/*.c) common/err.c common/log.c common/str.c common/fs.c common/proc.c common/clock.c)
+$(BUILD)/payload/dfg-inject: $(call obj,static,$(wildcard injector/*.c) common/err.c common/log.c common/str.c common/fs.c common/proc.c common/room.c common/clock.c)
 	@mkdir -p $(@D)
 	$(call say,LD)$(STATIC_CC) $(static_pie) -Wl,--gc-sections,-z,relro,-z,now,-z,noexecstack -s -o $@ $^
 $(BUILD)/payload/libdfg-agent.so: $(call obj,agent,$(call not,,agent-jni/*.c hotspot/*.c)) agent-jni/exports.map

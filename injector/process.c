@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/room.h"
 #include "injector/wire.h"
 
 /* A JVM catches SIGQUIT 20 to 200 ms after its start, later on a busy machine. */
@@ -19,6 +20,9 @@
 #define YOUNG_SECONDS 10
 #define FLAG	      "DisableAttachMechanism"
 #define NO_SIGNAL     "nothing was sent to it"
+/* The JVM starts one for attach clients, the agent one of its own; the rest is for those that the
+ * program starts meanwhile. */
+#define THREADS 8
 
 void process_close(struct jvm_process *t)
 {
@@ -122,6 +126,7 @@ enum attach_result process_check(struct jvm_process *t, struct err *err)
 {
 	uint64_t quit = 1ull << (SIGQUIT - 1);
 	const char *state = NULL;
+	struct err room;
 
 	if (proc_read_status(t->procfd, &t->st, err) < 0)
 		return from_errno(err);
@@ -143,6 +148,9 @@ enum attach_result process_check(struct jvm_process *t, struct err *err)
 		return attach_fail(ATTACH_NOT_READY, err, 0,
 				   "it does not catch SIGQUIT (started with -Xrs, or just "
 				   "starting); " NO_SIGNAL);
+	/* HotSpot exits where it cannot start the thread (attachListener.cpp; seen with JDK 17). */
+	if (room_check(t->procfd, THREADS, 0, &room) < 0)
+		return attach_fail(ATTACH_STOPPED, err, 0, "%s; " NO_SIGNAL, room.msg);
 	return ATTACH_OK;
 }
 

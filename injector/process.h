@@ -41,8 +41,8 @@ MUST_CHECK enum attach_result process_inspect(struct jvm_process *p, uint64_t de
 /* Opens its /tmp, inside its root. */
 MUST_CHECK enum attach_result process_open_tmp(struct jvm_process *p, struct err *err);
 
-/* ATTACH_OK if SIGQUIT is safe now: it is caught, the process runs, is not traced and not frozen.
- * Refreshes p->st. */
+/* ATTACH_OK if SIGQUIT is safe now: it is caught, the process runs, is not traced and not frozen,
+ * and can start the threads that follow. Refreshes p->st. */
 MUST_CHECK enum attach_result process_check(struct jvm_process *p, struct err *err);
 
 MUST_CHECK enum attach_result process_signal(const struct jvm_process *p, int sig, struct err *err);

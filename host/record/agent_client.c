@@ -13,6 +13,7 @@
 #include "common/fs.h"
 #include "common/install.h"
 #include "common/proc.h"
+#include "common/room.h"
 #include "dfg/paths.h"
 #include "injector/attach.h"
 
@@ -21,6 +22,8 @@
 #define LOAD_MS	    15000 /* a busy machine has many threads that wait for their turn */
 #define VISIBLE_MS  2000
 #define WARNS_SINCE 21 /* JDK */
+/* Memory of the container for an answer: 10 MiB for a small program (JDK 17). */
+#define ANSWER_BYTES (64u << 20)
 
 /* Reads a file of a thread, truncated to fit. */
 static bool read_task_file(int taskfd, const char *tid, const char *name, char *ret, size_t size)
@@ -71,6 +74,8 @@ int agent_can_answer(const struct jvm *j, struct err *err)
 	if (state == 'D' || (state && proc_is_frozen(j->procfd)))
 		return err_set(err, 0, "the agent cannot answer: process %d is frozen",
 			       (int)j->pid);
+	if (room_check(j->procfd, 0, ANSWER_BYTES, err) < 0)
+		return err_wrap(err, "the agent cannot answer");
 	return 0;
 }
 

@@ -13,7 +13,8 @@
 /* True if the JVM has the agent's thread. */
 bool agent_is_resident(const struct jvm *j);
 
-/* Fails where the agent's thread is stopped or frozen. */
+/* Fails where the agent's thread is stopped or frozen, or the container is about to reach its limit
+ * of memory, at which the kernel would kill the JVM. */
 MUST_CHECK int agent_can_answer(const struct jvm *j, struct err *err);
 
 /* True if the JVM can see the payload directory. */

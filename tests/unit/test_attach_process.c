@@ -69,6 +69,25 @@ static struct jvm_process process(void)
 
 /* ---- may it get a signal ---- */
 
+/* Case 42: the JVM would exit. Its cgroup is a directory of the test's own. */
+static void test_no_thread(struct jvm_process *p)
+{
+	CLEANUP(free) char *groups = xasprintf("0::/../../..%s\n", top);
+
+	if (access("/sys/fs/cgroup", F_OK) < 0)
+		return;
+	put_status('S', "0", NONE, CATCHES);
+	put_text("cgroup", 0600, groups);
+	put_text("pids.current", 0600, "93\n");
+	put_text("pids.max", 0600, "100\n");
+	is_int(process_check(p, &err), ATTACH_STOPPED, "a process that can start few threads");
+	is_str(err.msg, "its limit leaves 7 threads; nothing was sent to it",
+	       "the message says it");
+	put_text("pids.max", 0600, "101\n");
+	is_int(process_check(p, &err), ATTACH_OK, "one that can start some");
+	drop("cgroup");
+}
+
 static void test_states(void)
 {
 	static const struct {
@@ -105,6 +124,7 @@ static void test_states(void)
 		is_str(err.msg, rows[i].message, "the message says it");
 	}
 	is_int(p.st.nspid, 7, "the status is read anew each time");
+	test_no_thread(&p);
 	drop("status");
 	is_int(process_check(&p, &err), ATTACH_GONE, "without a status it is gone");
 }
