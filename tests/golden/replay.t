@@ -105,7 +105,7 @@ rm -f "$work/second/flame.folded"
 run -f folded "$work/bare/session" "$work/second/session"
 is 'a session without a recording fails' "$(status)" 1
 is 'and says that it is kept' "$(printed "$work/err" | grep -c 'WORK/bare/session\|perf.data')" 1
-ok 'sessions after it are drawn' test -s "$work/second/flame.folded"
+ok 'sessions after it are drawn (case 94)' test -s "$work/second/flame.folded"
 is 'nothing is left of its graph' "$(ls -A "$work/bare")" session
 make empty
 head -c 512 "$work/web/session/perf.data" >"$work/empty/session/perf.data"

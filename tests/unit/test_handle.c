@@ -62,7 +62,7 @@ static void test_one(void)
 	is_int(err.code, ESRCH, "the error says that there is none");
 }
 
-/* Case 86: the pid of a process that has ended belongs to another one. */
+/* Cases 49 and 86: the pid of a process that has ended belongs to another one. */
 static void test_reused(void)
 {
 	CLEANUP(handle_close) struct handle h = {.procfd = -1};

@@ -89,7 +89,7 @@ hostile() {
 is "a hostile environment, of 10 000 variables (case 25)" "$(hostile | jq -r .status)" mounted
 hook_stop e
 hook_state 0 e stopped | hook_feed
-ok "stdout and stderr are closed" sh -c 'echo "{}" | "$0" --root "$1" >&- 2>&-' "$HOOK" "$R"
+ok "stdout and stderr are closed (case 26)" sh -c 'echo "{}" | "$0" --root "$1" >&- 2>&-' "$HOOK" "$R"
 
 # Something holds the lock: the budget ends the hook, the container starts without us.
 exec 9>>"$R/lock"

@@ -27,6 +27,9 @@ leftovers() {
 fails 2 "no container" -d 1
 fails 2 "--nonsense" --nonsense
 fails 3 "no running container \"nope\"" nope
+for name in ../twin-a '' 'twin-a ' /etc; do # (case 68)
+	fails 3 "no running container \"$name\"" -- "$name"
+done
 fails 3 "process 4194304" --pid 4194304
 fails 1 "no session" --replay "$SHOP"
 ok "two containers" shop_start twin-a
@@ -49,7 +52,7 @@ perf_pids() {
 }
 for i in 0 1; do
 	session=$(json ".recordings[$i].session")
-	is "  and in perf.data, which others' memory is not in: ${session##*/}" "$(perf_pids "$session")" \
+	is "  and in perf.data, which others' memory is not in (case 79): ${session##*/}" "$(perf_pids "$session")" \
 		"$(jq -r '.processes[].pid' "$session/session.json" | sort -n | tr '\n' ' ')"
 done
 

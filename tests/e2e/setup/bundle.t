@@ -8,7 +8,7 @@ bundle_own_namespace "$@"
 . tests/lib/shop.sh
 . tests/lib/setup.sh
 . tests/lib/podman.sh
-need runc crun podman
+need runc crun podman strace
 setup_setup
 trap 'podman_stop; shop_teardown' EXIT
 SHOP_HOOK=none
@@ -22,7 +22,12 @@ with_runtime() {
 	before=$(sha256sum <"$dir/config.json")
 	ok "  --dry-run" setup install "$r" --bundle "$dir" --dry-run
 	is "    makes no change" "$(sha256sum <"$dir/config.json")" "$before"
-	ok "  install" setup install "$r" --bundle "$dir"
+	ok "  install" eval 'strace -f -qq -e trace=openat,fsync,rename,renameat,renameat2 -o "$SHOP/calls" "$SETUP" install "$r" \
+		--bundle "$dir" >"$SHOP/setup" 2>&1'
+	ok "    config.json is never open for writing" eval '! grep "\"config.json\".*O_\(WRONLY\|RDWR\)" "$SHOP/calls"'
+	ok "    another file is written, synced and renamed to it, and the directory is synced (case 73)" \
+		test "$(sed -n 's/.*fsync(.*/fsync/p; s/.*rename.*"config.json").*/rename/p; s/.*rename.*"config.json", .*/rename/p' "$SHOP/calls" |
+		tr '\n' ' ')" = "fsync rename fsync "
 	ok "    twice" setup install "$r" --bundle "$dir"
 	is "    it is there once" "$(grep -o libexec/dfg-hook "$dir/config.json" | wc -l)" 2
 	ok "    status" setup status "$r" --bundle "$dir"
