@@ -6,6 +6,7 @@ PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
 LIBEXECDIR ?= $(PREFIX)/libexec/dfg
 MANDIR     ?= $(PREFIX)/share/man
+DOCDIR     ?= $(PREFIX)/share/doc/dfg
 COMPDIR    ?= $(PREFIX)/share/bash-completion/completions
 TMPFILES   ?= $(PREFIX)/lib/tmpfiles.d
 CFLAGS     ?= -O2 -g
@@ -31,6 +32,8 @@ hard := $(safe) $(here) -fstack-protector-strong -fPIE
 # After the caller's: Debian's build sets 2.
 fort := $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 link := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
+# What the linker reads into a program: packaging/sbom.sh.
+map   = -Wl,-Map,$(BUILD)/link/$(@F).map
 
 ifneq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
 say = @
@@ -56,10 +59,12 @@ programs := $(BUILD)/bin/dfg-trigger $(BUILD)/bin/dfg-doctor $(BUILD)/bin/dfg-se
             $(BUILD)/libexec/dfg-push
 payload  := $(BUILD)/payload/dfg-inject $(BUILD)/payload/libdfg-agent.so
 image    := $(BUILD)/libexec/payload.squashfs
+sbom     := $(BUILD)/dfg.spdx.json
 man      := $(wildcard docs/man/*.[18])
 
-.PHONY: all force check check-emulated check-asan check-clang check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
+.PHONY: all force sbom check check-emulated check-asan check-clang check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
 all: $(programs) $(payload) $(image)
+sbom: $(sbom)
 
 # Includes name their folder: "perf/perfdata.h", "common/err.h". Who may include whom: tests/lint/edges.t.
 includes := -Iinclude -I. -Ihost
@@ -114,8 +119,8 @@ reader   := report format profile symbols unwind jit perf elf calltree session
 recorder := record discover
 define host_program
 $(BUILD)/bin/dfg-$(1): $(BUILD)/dyn/host/cmd/$(1).o $(foreach f,$(addprefix host/,cmd $(2)) $(3) common,$(call archive,$(f)))
-	@mkdir -p $$(@D)
-	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) -Wl,--as-needed -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(libs_read) $(4) $$(LDFLAGS)
+	@mkdir -p $$(@D) $(BUILD)/link
+	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) $$(map) -Wl,--as-needed -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(libs_read) $(4) $$(LDFLAGS)
 endef
 $(eval $(call host_program,trigger,$(reader) $(recorder) doctor setup,hook oci injector hotspot))
 $(eval $(call host_program,top,top $(reader) $(recorder) doctor setup,hook oci injector hotspot,$(libs_top)))
@@ -126,29 +131,32 @@ $(eval $(call host_program,merge,$(reader)))
 
 # The only one with libcurl.
 $(BUILD)/libexec/dfg-push: $(BUILD)/dyn/host/cmd/push.o $(call archive,common)
-	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $^ $(libs_push) $(LDFLAGS)
+	@mkdir -p $(@D) $(BUILD)/link
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) $(map) -o $@ $^ $(libs_push) $(LDFLAGS)
 
 # The hook starts with every container: static, so that nothing is searched or relocated by name.
 $(BUILD)/libexec/dfg-hook: $(BUILD)/dyn/hook/main.o
 $(BUILD)/libexec/dfg-runtime: $(BUILD)/dyn/hook/runtime.o
 $(BUILD)/libexec/dfg-hook $(BUILD)/libexec/dfg-runtime: $(foreach f,hook oci common,$(call archive,$(f)))
-	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(if $(SAN),$(link),-static-pie) -Wl,-z,relro,-z,now -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs_hook) $(LDFLAGS)
+	@mkdir -p $(@D) $(BUILD)/link
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(if $(SAN),$(link),-static-pie) -Wl,-z,relro,-z,now $(map) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs_hook) $(LDFLAGS)
 
 $(BUILD)/payload/dfg-inject: $(call obj,static,$(wildcard injector/*.c) common/err.c common/log.c common/str.c common/fs.c common/proc.c common/room.c common/clock.c)
-	@mkdir -p $(@D)
-	$(call say,LD)$(STATIC_CC) $(static_pie) -Wl,--gc-sections,-z,relro,-z,now,-z,noexecstack -s -o $@ $^
+	@mkdir -p $(@D) $(BUILD)/link
+	$(call say,LD)$(STATIC_CC) $(static_pie) -Wl,--gc-sections,-z,relro,-z,now,-z,noexecstack -s $(map) -o $@ $^
 $(BUILD)/payload/libdfg-agent.so: $(call obj,agent,$(call not,,agent-jni/*.c hotspot/*.c)) agent-jni/exports.map
-	@mkdir -p $(@D)
+	@mkdir -p $(@D) $(BUILD)/link
 	$(call say,LD)$(CC) -shared -nostdlib -Wl,-soname,libdfg-agent.so -Wl,--version-script=agent-jni/exports.map \
-	    -Wl,-z,defs,-z,relro,-z,now,-z,noexecstack,-z,nodelete,--strip-debug,--build-id=sha1 -o $@ $(filter %.o,$^)
+	    -Wl,-z,defs,-z,relro,-z,now,-z,noexecstack,-z,nodelete,--strip-debug,--build-id=sha1 $(map) -o $@ $(filter %.o,$^)
 # Its own read-only file system: a container with CAP_SYS_ADMIN can make a bind mount writable, but
 # not a squashfs.
 $(image): $(payload)
 	@mkdir -p $(@D)
 	$(call say,SQUASH)rm -f $@ && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} mksquashfs $(BUILD)/payload $@ -all-root \
 	    -no-progress -quiet -comp gzip -no-xattrs >/dev/null
+# What all of it is made of.
+$(sbom): packaging/sbom.sh VERSION $(programs) $(payload) $(image)
+	$(call say,SBOM)CC='$(CC)' STATIC_CC='$(STATIC_CC)' packaging/sbom.sh $(VERSION) $(BUILD)/link $(programs) $(payload) $(image) >$@
 
 # ---- tests ---------------------------------------------------------------------------------
 unit   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%.t,$(call not,,tests/unit/test_*.c))
@@ -182,7 +190,7 @@ $(BUILD)/tools/dfg-hook: $(BUILD)/dyn/hook/main.o $(BUILD)/dyn/tests/e2e/hook/se
 guard := timeout -k 30 900
 
 # Without privileges: unit, golden, fuzz corpora, lint.
-check: all $(unit) $(replay) $(tools)
+check: all sbom $(unit) $(replay) $(tools)
 	BUILD=$(BUILD) prove -j$(shell nproc) -e '$(guard)' $(unit) $(replay) $(wildcard tests/golden/*.t tests/lint/*.t)
 # Of these the programs alone, by an emulator that is unable to run some of them.
 check-emulated: all $(unit) $(replay)
@@ -223,7 +231,7 @@ $(BUILD)/fuzz/%: $(BUILD)/dyn/tests/fuzz/%.o $(archives)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN:%no-link=%) -fsanitize=fuzzer -o $@ $< $(test_libs) $(libs_read) $(libs_top)
 
 # ---- installation --------------------------------------------------------------------------
-install: all
+install: all sbom
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/payload $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man8
 	install -m 755 $(wildcard $(BUILD)/bin/dfg-*) $(DESTDIR)$(BINDIR)
 	install -m 755 $(wildcard $(BUILD)/libexec/dfg-*) $(DESTDIR)$(LIBEXECDIR)
@@ -231,6 +239,7 @@ install: all
 	install -m 555 $(payload) $(DESTDIR)$(LIBEXECDIR)/payload
 	$(if $(filter %.1,$(man)),install -m 644 $(filter %.1,$(man)) $(DESTDIR)$(MANDIR)/man1)
 	$(if $(filter %.8,$(man)),install -m 644 $(filter %.8,$(man)) $(DESTDIR)$(MANDIR)/man8)
+	install -D -m 644 $(sbom) $(DESTDIR)$(DOCDIR)/dfg.spdx.json
 	install -D -m 644 packaging/dfg.tmpfiles $(DESTDIR)$(TMPFILES)/dfg.conf
 	install -D -m 644 packaging/dfg.bash-completion $(DESTDIR)$(COMPDIR)/dfg
 	$(foreach p,$(notdir $(wildcard $(BUILD)/bin/dfg-*)),ln -sf dfg $(DESTDIR)$(COMPDIR)/$(p);)
@@ -238,7 +247,7 @@ uninstall:
 	rm -f $(foreach p,$(notdir $(wildcard $(BUILD)/bin/dfg-*)) dfg,$(DESTDIR)$(COMPDIR)/$(p)) $(DESTDIR)$(TMPFILES)/dfg.conf
 	rm -f $(foreach p,$(notdir $(wildcard $(BUILD)/bin/dfg-*)),$(DESTDIR)$(BINDIR)/$(p))
 	rm -f $(foreach m,$(notdir $(man)),$(DESTDIR)$(MANDIR)/man1/$(m) $(DESTDIR)$(MANDIR)/man8/$(m))
-	rm -rf $(DESTDIR)$(LIBEXECDIR)
+	rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 # A Debian package, in $(BUILD)/deb. Needs the group "package" of packages.txt.
 deb:
 	rm -rf $(BUILD)/deb && mkdir -p $(BUILD)/deb/dfg-$(VERSION)

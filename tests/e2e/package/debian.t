@@ -42,6 +42,7 @@ ok "what each links with is there" inside sh -c '! ldd /usr/bin/dfg-* | grep "no
 for page in dfg-trigger.1 dfg-doctor.1 dfg-setup.8 dfg-hook.8; do
 	ok "$page is readable" zgrep -q '^\.TH' "$system/usr/share/man/man${page##*.}/$page.gz"
 done
+ok "what it is made of" sh -c 'zcat -f "$1"* | jq -e "(.files | length) >= 12"' sh "$system/usr/share/doc/dfg/dfg.spdx.json"
 ok "bash completes" test -e "$system/usr/share/bash-completion/completions/dfg-trigger"
 
 ok "a container starts with its hook" start before
