@@ -62,7 +62,7 @@ image    := $(BUILD)/libexec/payload.squashfs
 sbom     := $(BUILD)/dfg.spdx.json
 man      := $(wildcard docs/man/*.[18])
 
-.PHONY: all force sbom check check-emulated check-asan check-clang check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
+.PHONY: all force sbom check check-emulated check-asan check-tsan check-threads check-clang check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
 all: $(programs) $(payload) $(image)
 sbom: $(sbom)
 
@@ -197,6 +197,13 @@ check-emulated: all $(unit) $(replay)
 	prove -j$(shell nproc) -e '$(guard) $(EMULATOR)' $(filter-out $(UNABLE:%=$(BUILD)/tests/%.t),$(unit) $(replay))
 check-asan:
 	$(MAKE) check BUILD=$(BUILD)-asan CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+# What has threads: profile/read.c and report/render.c.
+check-tsan:
+	TSAN_OPTIONS='halt_on_error=1 history_size=7' $(MAKE) check-threads BUILD=$(BUILD)-tsan CFLAGS='-O1 -g' SAN='-fsanitize=thread -fno-omit-frame-pointer'
+threads := $(filter $(patsubst %,$(BUILD)/tests/test_%.t,parallel sources gather inputs live) \
+           $(BUILD)/tests/test_profile% $(BUILD)/tests/test_symbolize%,$(unit))
+check-threads: all $(threads) $(tools)
+	BUILD=$(BUILD) prove -j$(shell nproc) -e '$(guard)' $(threads) $(patsubst %,tests/golden/%.t,parts replay merge diff exports top)
 check-clang:
 	$(MAKE) check BUILD=$(BUILD)-clang CC=clang
 check-arm64:
@@ -257,7 +264,7 @@ deb:
 	    '$(VERSION)' "$$(date -R -r CHANGELOG.md)" >$(BUILD)/deb/dfg-$(VERSION)/debian/changelog
 	cd $(BUILD)/deb/dfg-$(VERSION) && env -u MAKEFLAGS -u MFLAGS -u BUILD dpkg-buildpackage -us -uc -b -j$(shell nproc)
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-clang $(BUILD)-fuzz
 
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -23,8 +23,8 @@
 
 #define THREADS_MAX 1024 /* more processors are not counted (parallel_cpus) */
 
-/* ASan reserves terabytes of addresses, and reports on stderr. */
-#if defined(__SANITIZE_ADDRESS__)
+/* ASan and TSan reserve terabytes of addresses, and reports on stderr. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
