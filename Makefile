@@ -62,7 +62,7 @@ image    := $(BUILD)/libexec/payload.squashfs
 sbom     := $(BUILD)/dfg.spdx.json
 man      := $(wildcard docs/man/*.[18])
 
-.PHONY: all force sbom check check-emulated check-asan check-tsan check-threads check-clang check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
+.PHONY: all force sbom check check-emulated check-asan check-tsan check-threads check-clang check-analyze check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
 all: $(programs) $(payload) $(image)
 sbom: $(sbom)
 
@@ -204,6 +204,9 @@ threads := $(filter $(patsubst %,$(BUILD)/tests/test_%.t,parallel sources gather
            $(BUILD)/tests/test_profile% $(BUILD)/tests/test_symbolize%,$(unit))
 check-threads: all $(threads) $(tools)
 	BUILD=$(BUILD) prove -j$(shell nproc) -e '$(guard)' $(threads) $(patsubst %,tests/golden/%.t,parts replay merge diff exports top)
+# What an analyzer sees without running anything.
+check-analyze:
+	nice tests/analyze.sh
 check-clang:
 	$(MAKE) check BUILD=$(BUILD)-clang CC=clang
 check-arm64:

@@ -23,7 +23,7 @@
 
 #define THREADS_MAX 1024 /* more processors are not counted (parallel_cpus) */
 
-/* ASan and TSan reserve terabytes of addresses, and reports on stderr. */
+/* ASan and TSan reserve terabytes of addresses, and report on stderr. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_ASAN 1
 #elif defined(__has_feature)

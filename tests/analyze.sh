@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What gcc's analyzer finds in the production code: leaks, double frees, reads of what was freed or not set, null
+# pointers. A finding is true, and repaired, or is listed below with the reason why it is none. make check-analyze.
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib/tap.sh
+need gcc
+
+# FILE: SOURCE LINE. One that is found no more is to be removed.
+known() {
+	sed '/^#/d' <<-'END'
+		# formats_file() is asked for names that are literals of the same table.
+		host/report/formats.c: return find(name, false)->file;
+		# The buffer has room for a header: b.fd_count is not 0 here.
+		host/report/sandbox.c: *c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+	END
+}
+
+# common/err.c defines what the others are told of (lib/analyze.h).
+case $(gcc -dumpmachine) in aarch64*) other=x86 ;; *) other=arm64 ;; esac
+sources() { find agent-jni common hook hotspot host injector oci -name '*.c' ! -name "*_$other.c" ! -path common/err.c; }
+analyze() {
+	gcc -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='""' -DDFG_LIBEXECDIR='""' -Iinclude -I. -Ihost \
+		-include tests/lib/analyze.h -O1 -fanalyzer -fanalyzer-verbosity=0 -S -o /dev/null "$1" 2>&1
+}
+export -f analyze
+
+found=$(sources | xargs -P "$(nproc)" -I{} bash -c 'analyze {}')
+lines=$(sed -n 's/^\([^ :]*\):\([0-9]*\):[0-9]*: warning: .*/\1 \2/p' <<<"$found" | sort -u | while read -r file line; do
+	echo "$file: $(sed -n "${line}s/^[[:space:]]*//p" "$file")"
+done)
+is "every file can be analyzed" "$(grep -E 'error:|internal compiler' <<<"$found")" ""
+is "nothing is found that is not known" "$(comm -23 <(sort -u <<<"$lines") <(known | sort -u))" ""
+is "what is known is still found" "$(comm -13 <(sort -u <<<"$lines") <(known | sort -u))" ""
+[ "$tap_failed" = 0 ] || diag "$found"
+tap_done
