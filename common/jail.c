@@ -106,6 +106,17 @@ void jail_prepare(void)
 	close(sock[0]);
 }
 
+void jail_close_files(const int *keep, size_t n)
+{
+	CLEANUP(free) int *all = xcalloc(n + ARRAY_LEN(spaces), sizeof(*all));
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = keep[i];
+	for (size_t i = 0; i < ARRAY_LEN(spaces); i++)
+		all[n + i] = empty.fds[i];
+	confine_files(all, n + ARRAY_LEN(spaces));
+}
+
 static void enter_spaces(void)
 {
 	jail_prepare();

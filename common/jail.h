@@ -39,6 +39,10 @@ struct jail {
  * each 1 ms. Best effort, needs CAP_SYS_ADMIN. */
 void jail_prepare(void);
 
+/* Closes all descriptors except these and the ones of jail_prepare: confine_files for a process
+ * whose children enter jails. */
+void jail_close_files(const int *keep, size_t n);
+
 /* Puts the calling process, which has one thread, into the jail. Of a child_call it keeps the
  * reply's descriptor, too. Best effort are what needs root (user id, empty root, no network), and
  * what needs a kernel with close_range(2) (5.9). On failure the process must end. */

@@ -119,7 +119,7 @@ static int enter_jail(const int *keep, size_t n, struct err *err)
 struct look {
 	const char *file; /* of the process's directory */
 	void (*read)(int fd, struct evidence *e);
-	const int *procfds; /* -1: has ended */
+	const int *procfds;
 	size_t count;
 	struct evidence *all; /* memory shared with the child */
 };
@@ -132,11 +132,11 @@ static int look_at(void *arg, void *reply, struct err *err)
 	(void)reply;
 	for (size_t i = 0; i < l->count; i++) {
 		fds[i] = -1;
-		if (l->procfds[i] < 0 || l->all[i].look == LOOK_DONE)
+		if (l->all[i].look == LOOK_DONE)
 			continue;
 		l->all[i].look = LOOK_NOW;
 		fds[i] = openat(l->procfds[i], l->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		l->all[i].look = LOOK_NOT_YET;
+		l->all[i].look = fds[i] >= 0 ? LOOK_NOT_YET : LOOK_DONE;
 	}
 	if (enter_jail(fds, l->count, err) < 0)
 		return -1;
@@ -150,23 +150,40 @@ static int look_at(void *arg, void *reply, struct err *err)
 	return 0;
 }
 
+static bool is_left(const struct look *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->all[i].look != LOOK_DONE)
+			return true;
+	return false;
+}
+
+/* Passes over the process at which a child hung or crashed. False: at none. */
+static bool pass_over(const struct look *l)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (l->all[i].look == LOOK_NOW) {
+			l->all[i] = (struct evidence){.look = LOOK_DONE};
+			found = true;
+		}
+	return found;
+}
+
 static int lesser(int a, int b)
 {
 	return a < b ? a : b;
 }
 
-/* Passes over the process at which the child hung or crashed: a file system of a container (FUSE)
- * can block whoever opens or reads its files without limit. */
+/* A file system of a container (FUSE) can block whoever opens or reads its files without limit. */
 static void look_at_all(struct look *l, int ms, uint64_t deadline)
 {
 	int left;
 
-	while ((left = deadline_ms_left(deadline)) > 0 &&
-	       child_call(look_at, l, NULL, 0, lesser(left, ms), NULL) < 0) {
-		for (size_t i = 0; i < l->count; i++)
-			if (l->all[i].look == LOOK_NOW)
-				l->all[i] = (struct evidence){.look = LOOK_DONE};
-	}
+	while (is_left(l) && (left = deadline_ms_left(deadline)) > 0)
+		if (child_call(look_at, l, NULL, 0, lesser(left, ms), NULL) < 0 && !pass_over(l))
+			return;
 }
 
 static bool has_library(struct evidence *e)

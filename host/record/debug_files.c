@@ -94,7 +94,7 @@ static int links_child(void *arg, void *reply, struct err *err)
 static void check_link(struct debug_link *l)
 {
 	str_clean(l->name, sizeof(l->name));
-	if (strchr(l->name, '/') || l->name[0] == '.')
+	if (strchr(l->name, '/'))
 		l->name[0] = '\0';
 	if (l->id_len > sizeof(l->id))
 		l->id_len = 0;

@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
-#include "common/confine.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "record/jvm_poller.h"
@@ -212,7 +212,7 @@ static int serve(void *arg)
 	int outdir = -1;
 	size_t n;
 
-	confine_files((int[]){0, 1, 2, w->socket}, 4); /* those of other workers, too */
+	jail_close_files((int[]){0, 1, 2, w->socket}, 4); /* those of other workers, too */
 	control_group_enter(w->group);
 	sigaction(SIGTERM, &act, NULL);
 	signal(SIGHUP, SIG_IGN);

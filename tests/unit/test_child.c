@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/log.h"
 #include "lib/tap.h"
 
 static struct err err;
@@ -366,6 +367,12 @@ static int reply_twice(void *arg, void *reply, struct err *err_ret)
 		_exit(7);
 	if (in == 4)
 		pause();
+	if (in == 6) { /* as one that was taken over */
+		memset(err_ret->msg, '\033', sizeof(err_ret->msg));
+		return -1;
+	}
+	if (in == 7)
+		die_oom();
 	if (in == 5 && fork() == 0) { /* it keeps the pipe open */
 		close(STDOUT_FILENO);
 		close(STDERR_FILENO);
@@ -399,6 +406,10 @@ static void test_call(void)
 	is_int(call(4, 100, &reply), -1, "child_call stops a child that blocks");
 	is_int(err.code, ETIMEDOUT, "child_call reports the time-out");
 	is_int(reply, 0, "child_call leaves the reply untouched when it fails");
+	is_int(call(6, 5000, &reply), -1, "child_call passes a forged error on");
+	ok(strspn(err.msg, "?") == sizeof(err.msg) - 1, "sanitised, and with an end");
+	is_int(call(7, 5000, &reply), -1, "child_call fails when the child has no memory");
+	is_str(err.msg, "stopped: Cannot allocate memory", "child_call says so");
 	is_int(waitpid(-1, NULL, WNOHANG), -1, "child_call reaps its children");
 	is_int(call(5, 3000, &reply), 0, "child_call does not wait for grandchildren");
 	is_int(reply, 10, "child_call copies the reply of a child with children");

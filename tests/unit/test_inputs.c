@@ -412,6 +412,11 @@ static void test_gone(void)
 	is_str(err.msg, want, "the error names the session and the file");
 }
 
+static void check_first(void *reply)
+{
+	*(int *)reply += 1000;
+}
+
 static int read_too_many(struct reading *r, void *arg, void *reply, struct err *err)
 {
 	struct open_input files;
@@ -437,6 +442,10 @@ static void test_no_more(void)
 	struct err err;
 
 	add_text(&in, "single", "t;a 1\n");
+	is_int(reading_run(&in, &(struct reading_job){.fn = read_too_many, .check = check_first},
+			   got, sizeof(got), &err),
+	       0, "a reply can be checked");
+	is_int(got[0], 1000, "before it is used");
 	is_int(reading_run(&in, &(struct reading_job){.fn = read_too_many}, got, sizeof(got), &err),
 	       0, "a reader may ask for too much");
 	is_int(got[0], 0, "it begins with the first input");

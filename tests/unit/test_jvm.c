@@ -164,6 +164,26 @@ static void test_kinds(void)
 	actor_end(pids[3]);
 }
 
+/* More than one child looks at. */
+static void test_many(void)
+{
+	pid_t jvm = process_with((const char *[]){"jdk17/lib/server/libjvm.so", NULL},
+				 PROT_READ | PROT_EXEC);
+	pid_t pids[130];
+	struct jvms j;
+	size_t known = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(pids); i++)
+		pids[i] = i % 2 ? jvm : getpid();
+	jvms_find(pids, ARRAY_LEN(pids), &j);
+	for (size_t i = 0; i < j.count; i++)
+		known += j.list[i].pid == jvm && !strcmp(j.list[i].version, "17.0.9");
+	is_int(j.count, 65, "of 130 processes every second runs Java");
+	is_int(known, 65, "each has its pid and version");
+	jvms_fini(&j);
+	actor_end(jvm);
+}
+
 static void test_names(void)
 {
 	ok(jvm_is_library("/a/libjvm.so"), "libjvm.so is HotSpot's library");
@@ -291,6 +311,7 @@ int main(void)
 	test_release();
 	test_odd_files();
 	test_kinds();
+	test_many();
 	test_names();
 	test_sections();
 	test_native_image();

@@ -196,8 +196,28 @@ static void test_copies(void)
 	ok(c != NULL, "nothing is something to free");
 }
 
+/* A text of a reply, which may be anything. */
+static void test_clean_array(void)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "a\033[2J\xc3\xa4\n");
+	str_clean(text, sizeof(text));
+	is_str(text, "a?[2J\xc3\xa4?", "an array is sanitised in place");
+	memset(text, 'x', sizeof(text));
+	str_clean(text, sizeof(text));
+	is_str(text, "xxxxxxxxxxxxxxx", "one without an end gets one");
+	memset(text, '\xff', sizeof(text));
+	str_clean(text, sizeof(text));
+	is_str(text, "???????????????", "bytes that are no text, too");
+	text[0] = '\0';
+	str_clean(text, sizeof(text));
+	is_str(text, "", "an empty text stays so");
+}
+
 int main(void)
 {
+	test_clean_array();
 	test_building();
 	test_growing();
 	test_clean();
