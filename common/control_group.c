@@ -38,9 +38,7 @@ static bool write_text(const char *dir, const char *name, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Where a controller's hierarchy of v1 is mounted, or where that of v2 is (`controller` is NULL).
- * NULL: nowhere. */
-static char *mount_of(const char *controller)
+char *control_group_mount(const char *controller)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	char *ret = NULL;
@@ -117,7 +115,7 @@ static void remove_below(const char *dir)
 
 void control_group_make(const struct control_group_limits *l, struct control_group *ret)
 {
-	CLEANUP(free) char *unified = mount_of(NULL);
+	CLEANUP(free) char *unified = control_group_mount(NULL);
 	char *dir = unified ? make_below(unified) : NULL;
 
 	*ret = (struct control_group){0};
@@ -131,7 +129,7 @@ void control_group_make(const struct control_group_limits *l, struct control_gro
 		remove_below(dir);
 	free(dir);
 	for (size_t i = 0; i < CONTROL_GROUP_DIRS; i++) {
-		CLEANUP(free) char *mount = mount_of(controllers[i].controller);
+		CLEANUP(free) char *mount = control_group_mount(controllers[i].controller);
 
 		dir = mount ? make_below(mount) : NULL;
 		if (!dir)

@@ -21,6 +21,10 @@ struct control_group_limits {
 	unsigned processes; /* and threads */
 };
 
+/* Finds where a controller's hierarchy of v1 is mounted, or with NULL that of v2. Owned; NULL:
+ * nowhere. */
+char *control_group_mount(const char *controller);
+
 /* Makes <mount>/dfg/<random> in each hierarchy, with the default share of the processors, and
  * removes those that processes have left that were killed. */
 void control_group_make(const struct control_group_limits *l, struct control_group *ret);

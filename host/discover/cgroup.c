@@ -153,6 +153,33 @@ char *cgroup_own_line(const char *cgroup, const char *id)
 			: NULL;
 }
 
+/* True if the list of controllers, up to ':', has the one of perf's events. */
+static bool has_perf_event(const struct cgroup_line *line)
+{
+	static const char name[] = "perf_event";
+	const size_t len = strlen(name);
+
+	for (const char *at = line->own; at + len < line->path; at += strcspn(at, ",:") + 1)
+		if (!memcmp(at, name, len) && strchr(",:", at[len]))
+			return true;
+	return false;
+}
+
+char *cgroup_perf_path(const char *cgroup, const char *id)
+{
+	struct cgroup_line line, best = {0};
+	bool v1 = false;
+
+	while (!v1 && next_line(&cgroup, &line)) {
+		v1 = has_perf_event(&line);
+		if (v1 || *line.own == ':')
+			best = line;
+	}
+	if (!best.own || best.end - best.path <= 1) /* "/" */
+		return NULL;
+	return xstrndup(best.path, (size_t)(end_of_container(&best, id) - best.path));
+}
+
 bool cgroup_is_below(const char *cgroup, const char *own)
 {
 	size_t len = strlen(own);

@@ -22,6 +22,10 @@ bool cgroup_runtime_id(const char *cgroup, char ret[static 256]);
  * does for its services. Owned; NULL when all paths are "/". */
 char *cgroup_own_line(const char *cgroup, const char *id);
 
+/* The path of the container's cgroup in the hierarchy of perf's events (v1's perf_event, else
+ * v2's), that ends as cgroup_own_line's. Owned; NULL when it is "/". */
+char *cgroup_perf_path(const char *cgroup, const char *id);
+
 /* True if `own` (from cgroup_own_line) is the cgroup of this text or above it. */
 bool cgroup_is_below(const char *cgroup, const char *own);
 

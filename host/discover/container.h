@@ -73,6 +73,10 @@ char *container_file_name(const struct container *c);
 MUST_CHECK int container_of_pid(const char *root, pid_t pid, struct container *ret,
 				struct err *err);
 
+/* The cgroup in which perf can record all its processes, and those alone (cgroup_perf_path). Owned;
+ * NULL: there is none, or it is not mounted here. */
+char *container_perf_cgroup(const struct container *c);
+
 /* Its processes: those in the cgroup of its first process or below, or, if that cgroup is shared
  * with dfg, those in its pid namespace. More than HANDLES_MAX are left out, with a warning. Fails
  * when its first process has ended, also when another one has its pid. */

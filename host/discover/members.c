@@ -2,6 +2,7 @@
 /* The processes of a container, and the container of a process. */
 #include <errno.h>
 
+#include "common/control_group.h"
 #include "common/log.h"
 #include "common/proc.h"
 #include "common/str.h"
@@ -100,6 +101,40 @@ int container_processes(const struct container *c, struct handles *ret, struct e
 			 m.list.count);
 	*ret = m.list;
 	return 0;
+}
+
+/* The path of this process, as container_perf_cgroup's; "" for an unknown one. */
+static char *own_perf_path(void)
+{
+	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
+	CLEANUP(str_fini) struct str text = {0};
+
+	return self >= 0 && proc_read_cgroup(self, &text, NULL) == 0
+		       ? cgroup_perf_path(text.buf, "")
+		       : xstrdup("");
+}
+
+char *container_perf_cgroup(const struct container *c)
+{
+	CLEANUP(handle_close) struct handle first = {.procfd = -1};
+	CLEANUP(str_fini) struct str text = {0};
+	CLEANUP(free) char *path = NULL;
+	CLEANUP(free) char *ours = own_perf_path();
+	CLEANUP(free) char *mount = NULL;
+	CLEANUP(free) char *dir = NULL;
+
+	if (c->is_single || handle_open(c->pid, &first, NULL) < 0 || first.start != c->start ||
+	    proc_read_cgroup(first.procfd, &text, NULL) < 0)
+		return NULL;
+	path = cgroup_perf_path(text.buf, c->id);
+	if (!path ||
+	    (ours && (!*ours || (has_prefix(ours, path) && strchr("/", ours[strlen(path)])))))
+		return NULL; /* it has dfg, too */
+	mount = control_group_mount("perf_event");
+	if (!mount)
+		mount = control_group_mount(NULL);
+	dir = mount ? xasprintf("%s%s", mount, path) : NULL;
+	return dir && access(dir, F_OK) == 0 ? TAKE_PTR(path) : NULL;
 }
 
 /* True if the process belongs to the container. *ret_depth: length of its cgroup's path, by which

@@ -136,45 +136,75 @@ static int open_data(struct perf *p, bool windows, struct err *err)
 	return 0;
 }
 
-/* Starts perf with its output in the log; `control`: a socket for its stdin, or -1. */
-static int start(const struct perf_config *c, struct perf *p, const char *pids, int control,
-		 int log, struct err *err)
+/* Arguments of perf. */
+struct arguments {
+	const char **list;
+	size_t count, cap;
+};
+
+static void cleanup_arguments(struct arguments *a)
+{
+	free(a->list);
+}
+
+static void add(struct arguments *a, const char *one, const char *two)
+{
+	const char *both[] = {one, two};
+
+	for (size_t i = 0; i < ARRAY_LEN(both) && both[i]; i++) {
+		a->list = grow(a->list, a->count, &a->cap, sizeof(*a->list));
+		a->list[a->count++] = both[i];
+	}
+}
+
+/* How perf is started: with what it may not know, or what may be gone by now. */
+struct attempt {
+	const char *pids;
+	int log;
+	int control; /* a socket for its stdin, or -1 */
+	bool cgroups;
+};
+
+/* An event of its own for each control group, by default the one that perf uses without. */
+static void add_targets(struct arguments *a, const struct perf_config *c, const struct attempt *t)
+{
+	for (size_t i = 0; i < c->cgroup_count && t->cgroups; i++) {
+		add(a, "-e", "cycles:P");
+		add(a, "-G", c->cgroups[i]);
+	}
+	add(a, c->whole_machine ? "-a" : "-p", c->whole_machine ? NULL : t->pids);
+}
+
+static int start(const struct perf_config *c, struct perf *p, const struct attempt *t,
+		 struct err *err)
 {
 	CLEANUP(free) char *freq = xasprintf("%u", c->frequency);
 	CLEANUP(free) char *bytes = xasprintf("dwarf,%u", c->stack_bytes);
 	CLEANUP(free)
 	char *max = xasprintf("--max-size=%lluK", /* perf 5.5 */
 			      (unsigned long long)p->max_bytes >> 10);
-	const char *argv[32] = {c->program ? c->program : "perf",
-				"record",
-				"-q",
-				"-B",
-				"-N",
-				"--call-graph",
-				c->stack_bytes ? bytes : "fp",
-				"-F",
-				freq,
-				"-k",
-				"mono",
-				"-o",
-				p->path,
-				NO_BPF_EVENT};
-	size_t n = 14;
+	CLEANUP(arguments) struct arguments a = {0};
 
-	if (c->stack_bytes) {
-		argv[n++] = "-m";
-		argv[n++] = PERF_BUFFER;
-	}
+	add(&a, c->program ? c->program : "perf", "record");
+	add(&a, "-q", "-B");
+	add(&a, "-N", NO_BPF_EVENT);
+	add(&a, "--call-graph", c->stack_bytes ? bytes : "fp");
+	add(&a, "-F", freq);
+	add(&a, "-k", "mono");
+	add(&a, "-o", p->path);
+	if (c->stack_bytes)
+		add(&a, "-m", PERF_BUFFER);
 	if (c->windows)
-		argv[n++] = "--switch-output"; /* at SIGUSR2 */
+		add(&a, "--switch-output", NULL); /* at SIGUSR2 */
 	if (p->max_bytes)
-		argv[n++] = max;
-	if (control >= 0)
-		argv[n++] = CONTROL;
-	argv[n++] = p->whole_machine ? "-a" : "-p";
-	argv[n] = p->whole_machine ? NULL : pids;
-	if (child_start((char *const *)(uintptr_t)argv, NULL, (struct child_io){control, log, log},
-			&p->child, err) == 0)
+		add(&a, max, NULL);
+	if (t->control >= 0)
+		add(&a, CONTROL, NULL);
+	add_targets(&a, c, t);
+	a.list = grow(a.list, a.count, &a.cap, sizeof(*a.list));
+	a.list[a.count] = NULL;
+	if (child_start((char *const *)(uintptr_t)a.list, NULL,
+			(struct child_io){t->control, t->log, t->log}, &p->child, err) == 0)
 		return 0;
 	if (err->code == ENOENT)
 		err_set(err, 0, "perf is not installed; on Debian: apt-get install linux-perf");
@@ -222,39 +252,58 @@ static void read_message(int dirfd, struct str *ret)
 	}
 }
 
-static int start_and_wait(const struct perf_config *c, struct perf *p, const char *pids, int log,
-			  struct err *err)
+/* Starts perf and waits until it has begun; `control`: it gets commands. */
+static int try_start(const struct perf_config *c, struct perf *p, struct attempt *t, bool control,
+		     struct err *err)
 {
-	CLEANUP(str_fini) struct str message = {0};
 	CLEANUP(close_fd) int perfs = -1;
 	int sock[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock) < 0)
-		return err_set(err, errno, "socket");
-	p->control = sock[0];
-	perfs = sock[1];
-	(void)!write(p->control, "enable\n", strlen("enable\n"));
-	if (start(c, p, pids, perfs, log, err) < 0)
+	if (control) {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock) < 0)
+			return err_set(err, errno, "socket");
+		p->control = sock[0];
+		perfs = sock[1];
+		(void)!write(p->control, "enable\n", strlen("enable\n"));
+	}
+	t->control = perfs;
+	if (start(c, p, t, err) < 0)
 		return -1;
-	close(TAKE_FD(perfs));
-	wait_for_begin(c, p);
-	read_message(p->dirfd, &message);
-	if (!message.buf || !strstr(message.buf, "unknown option `control"))
-		return 0;
-	cleanup_close_fd(&p->control);
-	child_stop(&p->child);
-	if (ftruncate(log, 0) < 0 || ftruncate(p->data, 0) < 0)
-		return err_set(err, errno, "empty perf.log");
-	if (start(c, p, pids, -1, log, err) < 0)
-		return -1;
+	cleanup_close_fd(&perfs);
 	wait_for_begin(c, p);
 	return 0;
+}
+
+/* An older perf knows no commands, and a control group may be gone by now: without, then. */
+static int start_and_wait(const struct perf_config *c, struct perf *p, struct attempt *t,
+			  struct err *err)
+{
+	bool control = true;
+
+	for (;;) {
+		CLEANUP(str_fini) struct str message = {0};
+
+		if (try_start(c, p, t, control, err) < 0)
+			return -1;
+		read_message(p->dirfd, &message);
+		if (control && message.buf && strstr(message.buf, "unknown option `control"))
+			control = false;
+		else if (t->cgroups && message.buf && strstr(message.buf, "cgroup"))
+			t->cgroups = false;
+		else
+			return 0;
+		cleanup_close_fd(&p->control);
+		child_stop(&p->child);
+		if (ftruncate(t->log, 0) < 0 || ftruncate(p->data, 0) < 0)
+			return err_set(err, errno, "empty perf.log");
+	}
 }
 
 int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 {
 	CLEANUP(close_fd) int log = fs_create(c->dirfd, "perf.log", 0600, err);
 	CLEANUP(str_fini) struct str pids = {0};
+	struct attempt t = {.log = log, .control = -1, .cgroups = !c->windows};
 	struct perf p = {.control = -1, .data = -1, .whole_machine = c->whole_machine};
 
 	if (log < 0)
@@ -267,9 +316,9 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 	p.dirfd = fcntl(c->dirfd, F_DUPFD_CLOEXEC, 0);
 	if (p.dirfd < 0)
 		return err_set(err, errno, "copy a descriptor");
+	t.pids = pids.buf;
 	if (open_data(&p, c->windows, err) < 0 ||
-	    (c->windows ? start(c, &p, pids.buf, -1, log, err)
-			: start_and_wait(c, &p, pids.buf, log, err)) < 0) {
+	    (c->windows ? start(c, &p, &t, err) : start_and_wait(c, &p, &t, err)) < 0) {
 		perf_abort(&p);
 		return -1;
 	}

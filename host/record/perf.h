@@ -47,9 +47,12 @@ struct perf_config {
 	unsigned stack_bytes; /* copied with each sample, with the registers; 0: frame pointers */
 	const pid_t *pids;
 	size_t count;
-	bool whole_machine; /* not these processes alone */
-	bool is_split;	    /* its recording will be copied (perf/split.h): half of the disk */
-	bool windows;	    /* one file after another: perf_switch */
+	bool whole_machine;   /* not these processes alone */
+	char *const *cgroups; /* of a whole machine only these, by their paths below the mount of
+				 perf_event's hierarchy; not in windows */
+	size_t cgroup_count;
+	bool is_split; /* its recording will be copied (perf/split.h): half of the disk */
+	bool windows;  /* one file after another: perf_switch */
 	/* The end of the wait for perf's events: clock_ms(), and when it is set; may be NULL. */
 	uint64_t begin_deadline;
 	const volatile sig_atomic_t *stop;

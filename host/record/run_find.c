@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/run_parts.h"
+
+#include <errno.h>
+
+#include "common/clock.h"
+#include "common/str.h"
+
+static bool is_known(const struct record_run *r, const struct container *c)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (!strcmp(r->workers[i].container.id, c->id) &&
+		    !strcmp(r->workers[i].container.namespace, c->namespace))
+			return true;
+	return false;
+}
+
+/* Starts a worker for each container that has none. */
+static int start_workers(struct record_run *r, struct containers *found, size_t name,
+			 struct err *err)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (is_known(r, &found->list[i]))
+			continue;
+		r->workers = grow(r->workers, r->count, &r->cap, sizeof(*r->workers));
+		if (worker_start(&found->list[i], &r->config, &r->workers[r->count], err) < 0)
+			return -1;
+		r->workers[r->count++].name = name;
+	}
+	return 0;
+}
+
+/* Finds the containers that a name stands for. */
+static int find_named(const struct record_config *c, const char *name, struct containers *ret,
+		      struct err *err)
+{
+	int pid = 0;
+
+	if (!c->by_pid)
+		return containers_find(c->root, name, ret, err) == CONTAINER_FOUND ? 0 : -1;
+	ret->list = grow(NULL, 0, &ret->cap, sizeof(*ret->list));
+	if (!parse_pid(name, &pid) || container_of_pid(c->root, pid, ret->list, err) < 0)
+		return -1;
+	ret->count = 1;
+	return 0;
+}
+
+static enum record_result find_containers(struct record_run *r, struct err *err)
+{
+	const struct record_config *c = &r->config;
+
+	for (size_t i = 0; i < (c->all ? 1 : c->name_count); i++) {
+		CLEANUP(containers_fini) struct containers found = {0};
+
+		if (c->all && containers_list(c->root, &found, err) < 0)
+			return RECORD_FAILED;
+		if (!c->all && find_named(c, c->names[i], &found, err) < 0)
+			return RECORD_NO_CONTAINER;
+		if (start_workers(r, &found, i, err) < 0)
+			return RECORD_FAILED;
+	}
+	return RECORD_OK;
+}
+
+/* Ends the workers that have nothing to record: of all containers those without a JVM, and those
+ * whose container has ended. */
+static void drop_idle(struct record_run *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct worker *w = &r->workers[i];
+
+		if (r->config.all ? w->jvms == 0 : w->pid_count == 0)
+			worker_fini(w);
+		else
+			r->workers[n++] = *w;
+	}
+	r->count = n;
+}
+
+/* Has the workers look for JVMs. */
+static enum record_result look(struct record_run *r, struct err *err)
+{
+	const struct worker_order o = {.command = WORKER_LOOK};
+
+	for (size_t i = 0; i < r->count; i++)
+		worker_order(&r->workers[i], &o, deadline_after(RUN_LOOK_MS));
+	workers_wait(r->workers, r->count, 0, r->config.stop);
+	drop_idle(r);
+	if (run_is_stopped(r))
+		return err_set(err, EINTR, "prepare the recording"), RECORD_FAILED;
+	if (r->count && run_settle(r, err) < 0)
+		return RECORD_FAILED;
+	if (r->count)
+		return RECORD_OK;
+	if (r->config.all)
+		return err_set(err, 0, "no container with a JVM runs on this host"), RECORD_NO_JVM;
+	return err_set(err, 0, "the container ended before its processes could be read"),
+	       RECORD_NO_CONTAINER;
+}
+
+enum record_result run_find(struct record_run *r, struct err *err)
+{
+	enum record_result result = find_containers(r, err);
+
+	return result == RECORD_OK ? look(r, err) : result;
+}

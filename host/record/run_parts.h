@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a recording run, in the order in which they act; run.c puts them together. */
+#ifndef DFG_RECORD_RUN_PARTS_H
+#define DFG_RECORD_RUN_PARTS_H
+
+#include "record/run.h"
+
+#define RUN_WINDOW_MS 10000 /* for a worker, to take snapshots and to do its task */
+
+/* Of RECORD_SLACK_MS, the most that each step before the recording may take, and the last snapshots
+ * after it. What is left is for perf, for splitting and for the tasks. A Tomcat of 140 threads on
+ * two processors at a load of 40 needs 2 s for its first snapshot by the host, 8 s by the agent:
+ * then it is taken while perf records. */
+#define RUN_LOOK_MS    3500
+#define RUN_PREPARE_MS 2000
+#define RUN_REPLY_MS   1000 /* for ending children that a file system blocks */
+#define RUN_END_MS     4500
+#define RUN_SPLIT_MS   3000
+
+static inline bool run_is_stopped(const struct record_run *r)
+{
+	return r->config.stop && *r->config.stop;
+}
+
+/* ---- the workers ---- */
+
+/* The first worker from number `i` on that has not failed, or NULL. */
+struct worker *run_next_alive(const struct record_run *r, size_t i);
+
+/* Tells which workers have failed, and removes what they have left. Fails if none is left: where
+ * there was but one with its reason. */
+MUST_CHECK int run_settle(struct record_run *r, struct err *err);
+
+/* Gives all the same order and waits for the replies, then settles. */
+MUST_CHECK int run_order_all(struct record_run *r, const struct worker_order *o, uint64_t deadline,
+			     struct err *err);
+
+/* ---- run_find.c ---- */
+
+/* Finds the containers that the configuration names, starts a worker for each, and has it look for
+ * JVMs. Those with nothing to record are dropped. */
+MUST_CHECK enum record_result run_find(struct record_run *r, struct err *err);
+
+/* ---- run_perf.c ---- */
+
+MUST_CHECK int run_start_perf(struct record_run *r, struct err *err);
+MUST_CHECK int run_stop_perf(struct record_run *r, struct err *err);
+
+/* The directory of perf.data as perf has written it: the only session, or that of all. */
+int run_recording_dirfd(const struct record_run *r);
+
+/* Splits the recording in a process without privileges, so that each session gets what is its own;
+ * not where it is of one target alone. */
+MUST_CHECK int run_split(struct record_run *r, struct err *err);
+
+/* ---- run_windows.c ---- */
+
+/* Discards the first file: it is of the time before perf was ready. */
+MUST_CHECK int run_wait_until_ready(struct record_run *r, struct err *err);
+
+/* Bytes of all snapshots. */
+uint64_t run_snapshot_bytes(const struct record_run *r);
+
+#endif
