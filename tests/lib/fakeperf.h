@@ -9,6 +9,7 @@
  *	perf-mute	never says that it has enabled them
  *	perf-breaks	ends before it says so
  *	perf-stuck	never opens its events
+ *	perf-hangs	records, and does not end when it is told to
  *	perf-old	knows no --control
  *	perf-ends	ends by itself, as perf does when all processes have ended
  *	perf-fills	fills its part of the disk, as --max-size says, and ends */
@@ -140,6 +141,8 @@ static inline int fakeperf_record(const char *kind, const char *golden, int argc
 	if (control)
 		fakeperf_answer(kind, "enable\n");
 	fakeperf_go_on(kind, golden, data, max_kib, control);
+	while (!strcmp(kind, "perf-hangs"))
+		pause();
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/proc.h"
@@ -23,6 +24,8 @@
 #include "lib/sessionmake.h"
 #include "lib/tap.h"
 #include "record/jvm_snapshot.h"
+
+#define LONG_MS 60000 /* for what takes some ms on a quiet machine */
 
 static const struct record_config config = {.root = "/nonexistent"};
 static char id[] = "pid-1";
@@ -83,23 +86,22 @@ static void test_pollers(pid_t pid, enum runtime runtime, const char *name)
 				.pids = &pid,
 				.pid_count = 1,
 				.jvms = {.list = &jvm, .count = 1}};
-	struct targets targets = {.list = &target, .count = 1};
 	struct session *s = &target.session;
 	struct err err;
 
 	if (sessionmake(dir, s, &err) < 0)
 		abort();
-	is_int(pollers_start(&targets, &config, &err), 0, "%s: a JVM without names is no failure",
-	       name);
+	is_int(pollers_start(&target, &config, deadline_after(LONG_MS), &err), 0,
+	       "%s: a JVM without names is no failure", name);
 	is_int(target.poller_count, 0, "%s: it is not polled any more", name);
 	is_int(s->map_count, 0, "%s: the session has no snapshots of it", name);
 	if (is_int(s->jvm_count, 1, "%s: the session has the JVM", name)) {
 		is_int(s->jvms[0].source, JVM_SOURCE_NONE, "%s: without a source", name);
 		ok(s->jvms[0].note[0] != '\0', "%s: with the reason: %s", name, s->jvms[0].note);
 	}
-	is_int(pollers_bytes(&targets), 0, "%s: nothing was written", name);
-	ok(!pollers_any_ended(&targets), "%s: no poller has ended", name);
-	pollers_abort(&targets, "/nonexistent");
+	is_int(pollers_bytes(&target), 0, "%s: nothing was written", name);
+	ok(!pollers_any_ended(&target), "%s: no poller has ended", name);
+	pollers_abort(&target, "/nonexistent");
 	session_fini(s);
 	close(jvm.procfd);
 	free(target.pollers);
@@ -302,7 +304,6 @@ static void test_whole_run(void)
 				.pids = xcalloc(2, sizeof(pid_t)),
 				.pid_count = 2,
 				.jvms = {.list = xcalloc(2, sizeof(*jvms)), .count = 2, .cap = 2}};
-	struct targets targets = {.list = &target, .count = 1};
 	struct session *s = &target.session;
 	CLEANUP(close_fd) int fd = -1;
 	uint64_t bytes;
@@ -314,11 +315,11 @@ static void test_whole_run(void)
 	if (sessionmake(dir, s, &err) < 0)
 		abort();
 	budget_set(BUDGET_JVMS, 0);
-	is_int(pollers_start(&targets, &host, &err), 0, "pollers start, but there may be none");
+	is_int(pollers_start(&target, &host, deadline_after(LONG_MS), &err), 0, "pollers start, but there may be none");
 	is_int(target.poller_count, 0, "so there is none");
 	is_str(s->cuts[0].text, "2 JVMs are not read: the limit is 0", "the session says so");
 	budget_set(BUDGET_JVMS, 64);
-	is_int(pollers_start(&targets, &host, &err), 0, "pollers of two JVMs start");
+	is_int(pollers_start(&target, &host, deadline_after(LONG_MS), &err), 0, "pollers of two JVMs start");
 	is_int(target.poller_count, 1, "the one that can be read has a poller");
 	is_int(s->jvm_count, 2, "both are in the session");
 	is_int(s->jvms[0].source, JVM_SOURCE_HOST, "the first is read by the host");
@@ -333,15 +334,15 @@ static void test_whole_run(void)
 	is_int(s->map_count, 1, "one map is registered");
 	is_int(s->maps[0].pid, pids[0], "that of the first");
 	ok(s->thread_count >= 2, "the threads of both are known");
-	bytes = pollers_bytes(&targets);
+	bytes = pollers_bytes(&target);
 	ok(bytes > 0, "snapshots take %llu bytes", (unsigned long long)bytes);
-	ok(!pollers_any_ended(&targets), "the poller runs");
+	ok(!pollers_any_ended(&target), "the poller runs");
 	target.jvms.count = 1;
 	before = s->jvms[0].snapshots;
-	is_int(pollers_refresh(&targets, &host, 60000, &err), 0, "a snapshot is asked for");
-	ok(pollers_bytes(&targets) > bytes, "it is taken");
+	is_int(pollers_refresh(&target, &host, LONG_MS, &err), 0, "a snapshot is asked for");
+	ok(pollers_bytes(&target) > bytes, "it is taken");
 	is_int(target.poller_count, 1, "there is still one poller");
-	is_int(pollers_end(&targets, &host, &err), 0, "pollers are ended");
+	is_int(pollers_end(&target, &host, deadline_after(LONG_MS), &err), 0, "pollers are ended");
 	is_int(target.poller_count, 0, "none is left");
 	ok(s->jvms[0].snapshots >= before + 2, "the last snapshot is counted: %u",
 	   s->jvms[0].snapshots);
@@ -350,7 +351,7 @@ static void test_whole_run(void)
 	ok(strlen(kinds_of(fd, &codes)) == s->jvms[0].snapshots || s->jvms[0].snapshots > 63,
 	   "all of them are in the file");
 	is_int(codes, s->jvms[0].methods, "as many pieces of code as are counted");
-	is_int(pollers_bytes(&targets), 0, "ended pollers have no bytes");
+	is_int(pollers_bytes(&target), 0, "ended pollers have no bytes");
 	session_fini(s);
 	free(target.pids);
 	free(target.jvms.list);
@@ -372,27 +373,125 @@ static void test_end_of_jvm(void)
 					      .namespace = id,
 					      .pid = jvm.pid},
 				.jvms = {.list = &jvm, .count = 1}};
-	struct targets targets = {.list = &target, .count = 1};
 	CLEANUP(free) char *map = xasprintf(AGENT_MAP "%d.map", (int)jvm.pid);
 	struct err err;
 
 	if (sessionmake(dir, &target.session, &err) < 0)
 		abort();
-	is_int(pollers_start(&targets, &host, &err), 0, "a poller starts");
+	is_int(pollers_start(&target, &host, deadline_after(LONG_MS), &err), 0, "a poller starts");
 	kill(jvm.pid, SIGKILL);
 	waitpid(jvm.pid, NULL, 0);
-	while (!pollers_any_ended(&targets))
+	while (!pollers_any_ended(&target))
 		poll(NULL, 0, 5);
 	ok(true, "the poller of a JVM that has ended ends");
 	close(openat(target.session.mapsfd, map, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-	is_int(pollers_end(&targets, &host, &err), 0, "which is no failure");
+	is_int(pollers_end(&target, &host, deadline_after(LONG_MS), &err), 0,
+	       "which is no failure");
 	is_int(target.session.jvms[0].source, JVM_SOURCE_HOST, "its snapshots are kept");
 	if (is_int(target.session.map_count, 2, "and registered, with the agent's own map"))
 		is_str(target.session.maps[1].name, map, "which is the last");
-	pollers_abort(&targets, "/nonexistent");
+	pollers_abort(&target, "/nonexistent");
 	session_fini(&target.session);
 	free(target.pollers);
 	close(jvm.procfd);
+}
+
+/* The pid of this process's last child. */
+static pid_t last_child(void)
+{
+	CLEANUP(str_fini) struct str list = {0};
+	struct err err;
+	int pid = -1;
+
+	if (fs_read_file(AT_FDCWD, "/proc/thread-self/children", 4096, &list, &err) < 0)
+		return -1;
+	for (char *save = NULL, *at = strtok_r(list.buf, " ", &save); at;
+	     at = strtok_r(NULL, " ", &save))
+		pid = atoi(at);
+	return pid;
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	stop++;
+}
+
+/* Ends a poller that goes on no more, at its deadline or, where there is none, by a signal. */
+static void check_hung(bool by_signal)
+{
+	const char *why = by_signal ? "interrupted" : "it took too long";
+	CLEANUP(free) char *dir = path_of(why), *note = NULL;
+	struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST, .stop = &stop};
+	struct jvm jvm = fakejvm_start(library);
+	struct target target = {.container = {.id = id, .label = id, .is_single = true},
+				.jvms = {.list = &jvm, .count = 1}};
+	struct session *s = &target.session;
+	struct err err;
+	pid_t poller;
+
+	if (session_create(dir, s, &err) < 0)
+		abort();
+	is_int(pollers_start(&target, &host, clock_ms(), &err), 0,
+	       "where there is no time for the first snapshot it is no failure");
+	is_int(target.poller_count, 1, "the JVM is read on");
+	is_int(s->map_count, 1, "into the session");
+	poller = last_child();
+	kill(poller, SIGSTOP);
+	if (by_signal)
+		alarm(1);
+	is_int(pollers_end(&target, &host, by_signal ? deadline_after(-1) : deadline_after(100),
+			   &err),
+	       0, "a poller that hangs is no failure");
+	note = xasprintf("the JVM could not be read at the end: %s", why);
+	is_str(s->jvms[0].note, note, "its note says so");
+	ok(kill(poller, 0) < 0, "it was killed");
+	is_int(target.poller_count, 0, "none is left");
+	is_int(s->jvms[0].source, s->jvms[0].snapshots ? JVM_SOURCE_HOST : JVM_SOURCE_NONE,
+	       "the source is that of its snapshots, if there are any");
+	is_int(s->map_count, s->jvms[0].snapshots > 0, "which are kept");
+	session_fini(s);
+	free(target.pollers);
+	fakejvm_end(&jvm);
+}
+
+static void test_hung(void)
+{
+	const struct sigaction act = {.sa_handler = on_alarm};
+
+	if (access("/proc/thread-self/children", F_OK) < 0) {
+		ok(true, "pollers that hang # SKIP the kernel does not list children");
+		return;
+	}
+	sigaction(SIGALRM, &act, NULL);
+	check_hung(false);
+	check_hung(true);
+}
+
+/* A first snapshot that is late is noted at the end. */
+static void test_late(void)
+{
+	CLEANUP(free) char *dir = path_of("late");
+	static const struct record_config host = {.root = "/nonexistent", .source = SOURCE_HOST};
+	struct jvm jvm = fakejvm_start(library);
+	struct target target = {.container = {.id = id, .label = id, .is_single = true},
+				.jvms = {.list = &jvm, .count = 1}};
+	struct session *s = &target.session;
+	struct err err;
+
+	if (session_create(dir, s, &err) < 0)
+		abort();
+	is_int(pollers_start(&target, &host, clock_ms(), &err), 0, "a late one is not waited for");
+	is_int(pollers_end(&target, &host, deadline_after(LONG_MS), &err), 0, "it is at the end");
+	is_int(s->jvms[0].source, JVM_SOURCE_HOST, "then the JVM has a source");
+	ok(s->jvms[0].snapshots >= 2, "and a first and a last snapshot");
+	is_str(s->jvms[0].note, "", "there is nothing to say");
+	is_int(s->map_count, 1, "they are in the session");
+	session_fini(s);
+	free(target.pollers);
+	fakejvm_end(&jvm);
 }
 
 static void test_same_pid(void)
@@ -402,18 +501,18 @@ static void test_same_pid(void)
 	struct jvm jvms[2] = {fakejvm_start(library), fakejvm_start(library)};
 	struct target target = {.container = {.id = id, .label = id, .is_single = true},
 				.jvms = {.list = jvms, .count = 2}};
-	struct targets targets = {.list = &target, .count = 1};
 	struct session *s = &target.session;
 	struct err err;
 
 	jvms[1].nspid = jvms[0].nspid;
 	if (sessionmake(dir, s, &err) < 0)
 		abort();
-	is_int(pollers_start(&targets, &agent, &err), 0, "pollers of two nested containers start");
+	is_int(pollers_start(&target, &agent, deadline_after(LONG_MS), &err), 0,
+	       "pollers of two nested containers start");
 	is_int(s->jvm_count, 2, "both JVMs are in the session");
 	is_int(s->jvms[0].source, JVM_SOURCE_HOST, "JVMs with the same pid are read by the host");
 	is_int(s->jvms[1].source, JVM_SOURCE_HOST, "both of them");
-	pollers_abort(&targets, "/nonexistent");
+	pollers_abort(&target, "/nonexistent");
 	is_int(target.poller_count, 0, "after an abort there is no poller");
 	session_fini(s);
 	free(target.pollers);
@@ -442,6 +541,8 @@ int main(void)
 	test_whole_run();
 	test_end_of_jvm();
 	test_same_pid();
+	test_late();
+	test_hung();
 	free(library);
 	actor_end(pid);
 	scratch_remove();

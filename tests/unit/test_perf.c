@@ -75,7 +75,8 @@ static struct perf_config config_of(const char *dir, const char *perf, const pid
 				    .dirfd = open(at, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 				    .frequency = 49,
 				    .pids = pids,
-				    .count = n};
+				    .count = n,
+				    .begin_deadline = deadline_after(-1)};
 }
 
 /* Reads what perf was started with from its log. Owned. */
@@ -111,7 +112,7 @@ static void has_options(const struct perf_config *c, const char *const want[3], 
 
 static void test_options(void)
 {
-	pid_t gone[] = {4194303, 4194304}, young = actor_idle();
+	pid_t gone[] = {4194303, 4194304};
 	struct perf_config c = config_of("plain", "perf-good", gone, 2);
 
 	has_options(&c,
@@ -129,9 +130,9 @@ static void test_options(void)
 	c = config_of("windows2", "perf-good", gone, 1);
 	c.windows = true;
 	has_options(&c, (const char *[]){" -p ", "", ""}, "--control", "windows wait for nothing");
-	c = config_of("young", "perf-good", &young, 1);
-	has_options(&c, (const char *[]){" -a ", "", ""}, " -p ", "a process that is young");
-	actor_end(young);
+	c = config_of("machine", "perf-good", gone, 1);
+	c.whole_machine = true;
+	has_options(&c, (const char *[]){" -a ", "", ""}, " -p ", "the whole machine");
 }
 
 /* Case 85: what others do to the names in the directory leads perf nowhere. */
@@ -155,7 +156,7 @@ static void test_swapped(void)
 	unlinkat(c.dirfd, "perf.data", 0);
 	if (symlinkat(victim, c.dirfd, "perf.data") < 0)
 		abort();
-	(void)!perf_stop(&p, &err);
+	(void)!perf_stop(&p, 0, &err);
 	ok(!exists("victim"), "a link that takes the recording's place is not followed");
 	perf_abort(&p);
 }
@@ -179,6 +180,17 @@ static void test_refused(void)
 	is_int(p.control, 77, "the output of a failure is untouched");
 }
 
+static void test_young(void)
+{
+	pid_t pids[] = {4194304, actor_idle()};
+
+	is_int(perf_needs_whole_machine(pids, 1), false,
+	       "for a process that has ended the whole machine need not be recorded");
+	is_int(perf_needs_whole_machine(pids, 2), true, "for one that is young it must");
+	is_int(perf_needs_whole_machine(NULL, 0), false, "for none it need not");
+	actor_end(pids[1]);
+}
+
 /* The limit of open files is lowered for good, so in a child. */
 static void test_many_threads(void)
 {
@@ -189,24 +201,20 @@ static void test_many_threads(void)
 	pid_t gone = 4194304;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		CLEANUP(free) char *dir = xasprintf("limit%zu", i);
-		struct perf_config c = config_of(dir, "perf-good", &gone, 1);
 		const struct rlimit files = {rows[i].limit, rows[i].limit};
 		int status = -1;
 		struct actor a;
 
 		if (actor_fork(&a)) {
-			struct perf p;
-
-			if (setrlimit(RLIMIT_NOFILE, &files) < 0 || perf_start(&c, &p, &err) < 0)
+			if (setrlimit(RLIMIT_NOFILE, &files) < 0)
 				_exit(2);
-			perf_abort(&p);
-			_exit(p.whole_machine);
+			_exit(perf_needs_whole_machine(&gone, 1));
 		}
 		waitpid(a.pid, &status, 0);
 		close(a.ready);
-		is_int(WEXITSTATUS(status), rows[i].whole_machine, "with %u files perf records %s",
-		       rows[i].limit, rows[i].whole_machine ? "the whole machine" : "the process");
+		is_int(WEXITSTATUS(status), rows[i].whole_machine,
+		       "with %u files perf has to record %s", rows[i].limit,
+		       rows[i].whole_machine ? "the whole machine" : "the process");
 	}
 }
 
@@ -216,7 +224,11 @@ static void test_room(void)
 {
 	static const struct {
 		unsigned mib, want_kib;
-	} rows[] = {{100, 50 * 1024}, {400, 200 * 1024}, {800, 544 * 1024}};
+		bool is_split;
+	} rows[] = {{100, 50 * 1024, false},
+		    {400, 200 * 1024, false},
+		    {800, 544 * 1024, false},
+		    {800, 272 * 1024, true}};
 	pid_t gone = 4194304;
 	struct perf_config c = config_of("room", "perf-good", &gone, 1);
 
@@ -227,6 +239,7 @@ static void test_room(void)
 		struct actor a;
 		uint64_t got = 0;
 
+		c.is_split = rows[i].is_split;
 		if (pipe2(fds, O_CLOEXEC) < 0)
 			abort();
 		if (actor_fork(&a)) {
@@ -252,8 +265,8 @@ static void test_room(void)
 			ok(true, "a disk of %u MiB # SKIP that needs mounts", rows[i].mib);
 		else
 			is_int((int64_t)(got / 1024), rows[i].want_kib,
-			       "of a disk with %u MiB perf may have %u KiB", rows[i].mib,
-			       rows[i].want_kib);
+			       "of a disk with %u MiB perf may have %u KiB%s", rows[i].mib,
+			       rows[i].want_kib, rows[i].is_split ? ", half for the parts" : "");
 		close(fds[0]);
 	}
 }
@@ -332,19 +345,59 @@ static void test_messages(void)
 	struct perf p = {.dirfd = make_at("messages"), .child = {.pid = -1, .pidfd = -1}};
 
 	is_int(perf_wait(&p, 0), 1, "a perf that was reaped has ended");
-	is_int(perf_stop(&p, &err), -1, "without a recording it fails");
+	is_int(perf_stop(&p, 0, &err), -1, "without a recording it fails");
 	is_str(err.msg, "perf recorded nothing: it gave no reason", "also without a log");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(free) char *want = xasprintf("perf recorded nothing: %s", rows[i].want);
 
 		put_text("messages/perf.log", 0600, rows[i].log);
 		put_text("messages/perf.data", 0600, "");
-		is_int(perf_stop(&p, &err), -1, "an empty recording is none");
+		is_int(perf_stop(&p, 0, &err), -1, "an empty recording is none");
 		is_str(err.msg, want, "the message is perf's first one");
 	}
 	put_text("messages/perf.data", 0600, "x");
-	is_int(perf_stop(&p, &err), 0, "where there is one, it is kept");
+	is_int(perf_stop(&p, 0, &err), 0, "where there is one, it is kept");
 	close(p.dirfd);
+}
+
+/* ---- deadlines ---- */
+
+static void test_begin_deadline(void)
+{
+	pid_t gone = 4194304;
+	struct perf_config c = config_of("late", "perf-mute", &gone, 1);
+	struct perf p;
+
+	c.begin_deadline = deadline_after(300);
+	is_int(perf_start(&c, &p, &err), 0, "a perf that does not answer starts");
+	is_int(deadline_ms_left(c.begin_deadline), 0, "it was waited for until the deadline");
+	is_int(perf_wait(&p, 0), 0, "and is left to record");
+	perf_abort(&p);
+}
+
+/* Waits until its recording is made, and with it its handler of SIGINT. */
+static void wait_for_data(const char *name)
+{
+	while (!exists(name))
+		sleep_ms(5);
+}
+
+static void test_stop_deadline(void)
+{
+	pid_t gone = 4194304;
+	struct perf_config c = config_of("hangs", "perf-hangs", &gone, 1);
+	uint64_t deadline;
+	struct perf p;
+
+	if (perf_start(&c, &p, &err) < 0)
+		abort();
+	wait_for_data("hangs/perf.data");
+	perf_end(&p);
+	deadline = deadline_after(300);
+	is_int(perf_stop(&p, deadline, &err), 0, "of a perf that does not end, the file is kept");
+	is_int(deadline_ms_left(deadline), 0, "it had time until the deadline");
+	is_int(p.child.pid, -1, "then it was killed");
+	perf_abort(&p);
 }
 
 /* ---- signals ---- */
@@ -412,7 +465,7 @@ static void test_signals(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const fakes[] = {"perf-good"};
+	static const char *const fakes[] = {"perf-good", "perf-mute", "perf-hangs"};
 	CLEANUP(free) char *golden = NULL;
 
 	if (fakeperf_is(argv[0]))
@@ -426,11 +479,14 @@ int main(int argc, char **argv)
 	test_options();
 	test_swapped();
 	test_refused();
+	test_young();
 	test_many_threads();
 	test_room();
 	test_full();
 	test_next_window();
 	test_messages();
+	test_begin_deadline();
+	test_stop_deadline();
 	test_signals();
 	scratch_remove();
 	return tap_done();

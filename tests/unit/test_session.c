@@ -158,29 +158,6 @@ static void test_threads(void)
 	session_fini(&s);
 }
 
-static void test_share(void)
-{
-	CLEANUP(free) char *one = xasprintf("%s/one", base), *two = xasprintf("%s/two", base);
-	CLEANUP(free) char *want = xasprintf("share kallsyms with %s: File exists", two);
-	struct session a, b;
-	struct stat x, y;
-	struct err err;
-
-	if (sessionmake(one, &a, &err) < 0 || sessionmake(two, &b, &err) < 0)
-		abort();
-	is_int(session_share(&a, &b, "kallsyms", &err), -1, "a file that is missing is not shared");
-	is_int(err.code, ENOENT, "the error is that it is missing");
-	close(openat(a.dirfd, "kallsyms", O_CREAT | O_WRONLY, 0600));
-	is_int(session_share(&a, &b, "kallsyms", &err), 0, "a file is shared");
-	ok(fstatat(a.dirfd, "kallsyms", &x, 0) == 0 && fstatat(b.dirfd, "kallsyms", &y, 0) == 0 &&
-		   x.st_ino == y.st_ino,
-	   "both sessions have the same file");
-	is_int(session_share(&a, &b, "kallsyms", &err), -1, "it is not shared twice");
-	is_str(err.msg, want, "the error names file and session");
-	session_fini(&a);
-	session_fini(&b);
-}
-
 static void test_labels(void)
 {
 	static const struct {
@@ -531,7 +508,6 @@ int main(void)
 	test_create();
 	test_maps();
 	test_threads();
-	test_share();
 	test_labels();
 	test_all_fields();
 	test_text();
