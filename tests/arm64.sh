@@ -15,7 +15,8 @@ test_doctor_findings test_doctor_jvm test_fs test_hook_state test_oci_spec test_
 test_hook_container test_hook_main test_hook_mounts test_hook_payload: it has no mount_setattr
 test_hook_runtime test_hook_self test_hook_store test_hook_worker: it has no mount_setattr
 test_collector test_containers test_daemon test_jvm test_jvm_poller test_memory_reader: its own threads are in /proc
-test_perf test_proc test_record_run test_session_files test_stack_depth test_targets: its own threads are in /proc
+test_perf test_proc test_record_find test_record_run test_session_files: its own threads are in /proc
+test_stack_depth test_target test_worker: its own threads are in /proc
 test_hotspot_java: the JVMs are of this machine
 test_attach_exchange test_attach_load test_attach_process test_attach_trigger: it has no openat2, and its own signals
 test_agent_dump test_agent_events test_agent_load test_agent_memory test_agent_sys: its own threads, signals, memory

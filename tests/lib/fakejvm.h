@@ -35,7 +35,8 @@ static inline void fakejvm_map(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (mmap((void *)(uintptr_t)(IMAGE_BASE - FAKEJVM_HEAD), FAKEJVM_HEAD + IMAGE_BYTES,
-		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == MAP_FAILED)
+		 PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd,
+		 0) == MAP_FAILED)
 		_exit(1);
 	close(fd);
 }
