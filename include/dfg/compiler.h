@@ -34,6 +34,7 @@ static inline void cleanup_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+	*fd = -1;
 }
 
 static inline void cleanup_free(void *p)
