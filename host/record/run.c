@@ -26,11 +26,11 @@ struct worker *run_next_alive(const struct record_run *r, size_t i)
 	return i < r->count ? &r->workers[i] : NULL;
 }
 
-/* Removes what a worker that was killed has left: its session, and files in the container's share.
- */
+/* Removes what a worker that was killed has left: its session, unless that was there before, and
+ * files in the container's share. */
 static void remove_rest(const struct record_run *r, const struct worker *w)
 {
-	if (w->outdir.path)
+	if (w->outdir.path && w->failed.code != EEXIST)
 		target_discard_results(&w->outdir);
 	agent_share_sweep(r->config.root, w->container.id);
 }
