@@ -71,7 +71,7 @@ static void drop_idle(struct record_run *r)
 	for (size_t i = 0; i < r->count; i++) {
 		struct worker *w = &r->workers[i];
 
-		if (r->config.all ? w->jvms == 0 : w->pid_count == 0)
+		if (!worker_has_failed(w) && (r->config.all ? w->jvms == 0 : w->pid_count == 0))
 			worker_fini(w);
 		else
 			r->workers[n++] = *w;

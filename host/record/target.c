@@ -33,14 +33,12 @@ void target_fini(struct target *t)
 
 /* ---- processes and files ---- */
 
-int target_look(struct target *t, struct err *err)
+void target_look(struct target *t)
 {
-	if (container_processes(&t->container, &t->processes, err) < 0)
-		return -1;
-	if (t->processes.count == 0)
-		return err_set(err, 0, "the container ended before its processes could be read");
-	jvms_find(&t->processes, deadline_after(JVMS_MS), &t->jvms);
-	return 0;
+	struct err ended;
+
+	if (container_processes(&t->container, &t->processes, &ended) == 0)
+		jvms_find(&t->processes, deadline_after(JVMS_MS), &t->jvms);
 }
 
 bool target_drop_ended(struct target *t)

@@ -34,8 +34,8 @@ struct target {
 void target_init(struct target *ret, struct container *c);
 void target_fini(struct target *t);
 
-/* Finds its processes and JVMs. Fails where the container has ended. */
-MUST_CHECK int target_look(struct target *t, struct err *err);
+/* Finds its processes and JVMs; none where the container has ended. */
+void target_look(struct target *t);
 
 /* Forgets the processes that have ended. True if there were any: a program that opened them by
  * their pids since target_look may have opened others'. */

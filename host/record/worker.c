@@ -126,7 +126,8 @@ static int carry_out(struct work *w, const struct worker_order *o, struct worker
 
 	switch (o->command) {
 	case WORKER_LOOK:
-		return target_look(t, err);
+		target_look(t);
+		break;
 	case WORKER_PREPARE:
 		return prepare(w, o, err);
 	case WORKER_COPY:
