@@ -87,8 +87,7 @@ static int draw(const struct session *s, const struct outdir *outdir, const stru
 
 /* ---- recording ---- */
 
-/* The worker's task; `arg` are the options. Its product is the summary, and whether there is one.
- */
+/* The worker's task; `arg` are the options. Its product is the summary, if there is one. */
 static int draw_task(const struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
 	struct summaries one = {0};
@@ -104,7 +103,7 @@ static int draw_task(const struct target *t, void *arg, struct worker_product *r
 	return rc;
 }
 
-/* Where one of the containers that a name stands for has a JVM, the others need none: a pod's. */
+/* True if no container that its name stands for has a JVM: one in a pod is enough. */
 static bool lacks_jvm(const struct record_run *r, const struct worker *w)
 {
 	for (size_t i = 0; i < r->count; i++)

@@ -16,7 +16,7 @@
 #include "record/session_files.h"
 #include "session/session.h"
 
-/* What a worker (worker.h) knows of its container. */
+/* A container as its worker (worker.h) knows it. */
 struct target {
 	struct container container;
 	struct handles processes;

@@ -97,7 +97,7 @@ static void on_signal(int sig)
 	interrupted++;
 }
 
-struct work {
+struct service {
 	struct record_config config;
 	struct target target;
 	const struct control_group *group;
@@ -112,15 +112,15 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 	return session_write(&t->session, err);
 }
 
-static int prepare(struct work *w, const struct worker_order *o, struct err *err)
+static int prepare(struct service *w, const struct worker_order *o, struct err *err)
 {
 	if (target_prepare(&w->target, &w->config, err) < 0)
 		return -1;
 	return pollers_start(&w->target, &w->config, o->deadline, err);
 }
 
-static int carry_out(struct work *w, const struct worker_order *o, struct worker_product *product,
-		     bool *ret_ended, struct err *err)
+static int carry_out(struct service *w, const struct worker_order *o,
+		     struct worker_product *product, bool *ret_ended, struct err *err)
 {
 	struct target *t = &w->target;
 
@@ -164,7 +164,7 @@ static int pids_file(const struct target *t)
 }
 
 /* Carries out an order and sends the reply. */
-static int answer(struct work *w, const struct worker_order *o)
+static int answer(struct service *w, const struct worker_order *o)
 {
 	struct worker_product product = {.fd = -1};
 	CLEANUP(close_fd) int pids = -1;
@@ -193,7 +193,7 @@ static int answer(struct work *w, const struct worker_order *o)
 }
 
 /* Has files copied in the background; before the first window until they are. */
-static void copy_files(struct work *w, uint64_t deadline)
+static void copy_files(struct service *w, uint64_t deadline)
 {
 	struct target *t = &w->target;
 	struct err err;
@@ -209,7 +209,7 @@ static int serve(void *arg)
 {
 	const struct sigaction act = {.sa_handler = on_signal};
 	struct worker_order o;
-	struct work *w = arg;
+	struct service *w = arg;
 	int outdir = -1;
 	size_t n;
 
@@ -247,19 +247,19 @@ int worker_start(struct container *container, const struct record_config *c, str
 		 struct err *err)
 {
 	struct worker w = {.socket = -1, .sessionfd = -1, .product = {.fd = -1}};
-	struct work work = {.config = *c, .group = &w.group};
+	struct service own = {.config = *c, .group = &w.group};
 	int pair[2], rc = -1;
 
-	target_init(&work.target, container);
+	target_init(&own.target, container);
 	make_group(&w.group);
-	w.container = work.target.container;
+	w.container = own.target.container;
 	/* SOCK_SEQPACKET keeps the boundaries of messages. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		err_set(err, errno, "socket");
 	} else {
 		w.socket = pair[0];
-		work.socket = pair[1];
-		rc = child_fork(serve, &work, &w.child, err);
+		own.socket = pair[1];
+		rc = child_fork(serve, &own, &w.child, err);
 		close(pair[1]);
 	}
 	if (rc < 0) {

@@ -22,7 +22,7 @@
 
 #define WORKER_DATA 512
 
-/* What a task of a worker has made. */
+/* The result of a worker's task. */
 struct worker_product {
 	int fd; /* a file for the coordinator; -1: none */
 	uint8_t data[WORKER_DATA];

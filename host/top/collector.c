@@ -32,20 +32,20 @@ struct recorder {
 	uint64_t gap_us;
 };
 
-/* What the worker of a container tells of its window, beside the call tree. */
-struct part {
+/* The data of a worker's product; its file is the call tree. */
+struct tree_note {
 	struct quality quality;
 	uint64_t cut;
 };
 
-_Static_assert(sizeof(struct part) <= WORKER_DATA, "a product holds it");
+_Static_assert(sizeof(struct tree_note) <= WORKER_DATA, "a product holds it");
 
 /* The worker's task: its window's call tree, read in the sandbox. */
 static int read_tree(const struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	struct render_result result;
-	struct part part;
+	struct tree_note note;
 
 	(void)arg;
 	ret->fd = memfd_create("tree", MFD_CLOEXEC);
@@ -54,22 +54,22 @@ static int read_tree(const struct target *t, void *arg, struct worker_product *r
 	inputs_add_session(&in, &t->session);
 	if (render_tree(&in, tree_write, ret->fd, &result, err) < 0)
 		return -1;
-	part = (struct part){.quality = result.quality, .cut = result.cut};
-	memcpy(ret->data, &part, sizeof(part));
+	note = (struct tree_note){.quality = result.quality, .cut = result.cut};
+	memcpy(ret->data, &note, sizeof(note));
 	return 0;
 }
 
 /* Sends the window of one container. False when the feed's reader is not ready. */
 static bool send_part(const struct recorder *r, const struct worker *from, struct window *w)
 {
-	struct part part;
+	struct tree_note note;
 	int rc;
 
-	memcpy(&part, from->product.data, sizeof(part));
+	memcpy(&note, from->product.data, sizeof(note));
 	snprintf(w->name, sizeof(w->name), "%s", from->container.label);
 	snprintf(w->id, sizeof(w->id), "%s", from->container.id);
-	w->quality = part.quality;
-	w->cut = part.cut;
+	w->quality = note.quality;
+	w->cut = note.cut;
 	rc = feed_send(r->collector->feed[1], w, from->product.fd);
 	if (rc < 0)
 		stop = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a recording run finds: containers by their names, their JVMs, and the size of stack copies
- * that these need. perf is a fake one. */
+/* A recording run finds containers by their names, their JVMs, and the size of stack copies that
+ * these need. perf is a fake one. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
