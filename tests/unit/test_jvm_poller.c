@@ -83,8 +83,6 @@ static void test_pollers(pid_t pid, enum runtime runtime, const char *name)
 	CLEANUP(free) char *dir = path_of(name);
 	struct jvm jvm = jvm_of(pid, runtime);
 	struct target target = {.container = {.id = id, .label = id, .is_single = true},
-				.pids = &pid,
-				.pid_count = 1,
 				.jvms = {.list = &jvm, .count = 1}};
 	struct session *s = &target.session;
 	struct err err;
@@ -301,8 +299,6 @@ static void test_whole_run(void)
 					      .is_single = true,
 					      .namespace = id,
 					      .pid = pids[0]},
-				.pids = xcalloc(2, sizeof(pid_t)),
-				.pid_count = 2,
 				.jvms = {.list = xcalloc(2, sizeof(*jvms)), .count = 2, .cap = 2}};
 	struct session *s = &target.session;
 	CLEANUP(close_fd) int fd = -1;
@@ -310,16 +306,24 @@ static void test_whole_run(void)
 	uint32_t codes, before;
 	struct err err;
 
-	memcpy(target.pids, pids, sizeof(pids));
+	for (size_t i = 0; i < 2; i++) {
+		struct handle h;
+
+		if (handle_open(pids[i], &h, &err) < 0)
+			abort();
+		(void)handles_add(&target.processes, &h);
+	}
 	memcpy(target.jvms.list, jvms, sizeof(jvms));
 	if (sessionmake(dir, s, &err) < 0)
 		abort();
 	budget_set(BUDGET_JVMS, 0);
-	is_int(pollers_start(&target, &host, deadline_after(LONG_MS), &err), 0, "pollers start, but there may be none");
+	is_int(pollers_start(&target, &host, deadline_after(LONG_MS), &err), 0,
+	       "pollers start, but there may be none");
 	is_int(target.poller_count, 0, "so there is none");
 	is_str(s->cuts[0].text, "2 JVMs are not read: the limit is 0", "the session says so");
 	budget_set(BUDGET_JVMS, 64);
-	is_int(pollers_start(&target, &host, deadline_after(LONG_MS), &err), 0, "pollers of two JVMs start");
+	is_int(pollers_start(&target, &host, deadline_after(LONG_MS), &err), 0,
+	       "pollers of two JVMs start");
 	is_int(target.poller_count, 1, "the one that can be read has a poller");
 	is_int(s->jvm_count, 2, "both are in the session");
 	is_int(s->jvms[0].source, JVM_SOURCE_HOST, "the first is read by the host");
@@ -353,7 +357,7 @@ static void test_whole_run(void)
 	is_int(codes, s->jvms[0].methods, "as many pieces of code as are counted");
 	is_int(pollers_bytes(&target), 0, "ended pollers have no bytes");
 	session_fini(s);
-	free(target.pids);
+	handles_fini(&target.processes);
 	free(target.jvms.list);
 	free(target.pollers);
 	fakejvm_end(&jvms[0]);
@@ -432,7 +436,7 @@ static void check_hung(bool by_signal)
 	struct err err;
 	pid_t poller;
 
-	if (session_create(dir, s, &err) < 0)
+	if (sessionmake(dir, s, &err) < 0)
 		abort();
 	is_int(pollers_start(&target, &host, clock_ms(), &err), 0,
 	       "where there is no time for the first snapshot it is no failure");
@@ -481,7 +485,7 @@ static void test_late(void)
 	struct session *s = &target.session;
 	struct err err;
 
-	if (session_create(dir, s, &err) < 0)
+	if (sessionmake(dir, s, &err) < 0)
 		abort();
 	is_int(pollers_start(&target, &host, clock_ms(), &err), 0, "a late one is not waited for");
 	is_int(pollers_end(&target, &host, deadline_after(LONG_MS), &err), 0, "it is at the end");

@@ -91,7 +91,7 @@ static void test_find(void)
 	if (starts(&c, &r, "a container is found by id and by name")) {
 		is_int(r.count, 1, "it is one target");
 		is_str(r.workers[0].container.label, "shop-web", "it is the one that was named");
-		is_str(r.workers[0].outdir, output, "it has the output directory for itself");
+		is_str(r.workers[0].outdir.path, output, "it has the output directory for itself");
 	}
 	record_discard(&r);
 	actor_end(pids[0]);

@@ -417,9 +417,9 @@ static int hang_or_not(const struct target *t, void *arg, struct worker_product 
 		       struct err *err)
 {
 	(void)arg, (void)err;
-	while (t->pids[0] == pids[0])
+	while (t->processes.list[0].pid == pids[0])
 		pause();
-	memcpy(ret->data, t->pids, sizeof(pid_t));
+	memcpy(ret->data, &t->processes.list[0].pid, sizeof(pid_t));
 	return 0;
 }
 

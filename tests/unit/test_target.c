@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "common/clock.h"
 #include "common/fs.h"
 #include "lib/actor.h"
 #include "lib/hookrecord.h"
@@ -59,7 +60,8 @@ static void test_look(void)
 	is_str(t.container.label, "shop-look", "it has it");
 	is_int(t.session.dirfd, -1, "there is no session yet");
 	target_look(&t);
-	ok(t.pid_count == 1 && t.pids[0] == pid, "it has the container's process");
+	ok(t.processes.count == 1 && t.processes.list[0].pid == pid,
+	   "it has the container's process");
 	is_int(t.jvms.count, 0, "which is no JVM");
 	ok(!target_keeps_fp(&t), "without a JVM, frame pointers are not relied on");
 	target_fini(&t);
@@ -68,7 +70,7 @@ static void test_look(void)
 	target_init(&t, &c);
 	actor_end(pid);
 	target_look(&t);
-	is_int(t.pid_count, 0, "of a container that has ended no process is found");
+	is_int(t.processes.count, 0, "of a container that has ended no process is found");
 	is_int(t.jvms.count, 0, "and no JVM");
 	target_fini(&t);
 }
@@ -95,8 +97,9 @@ static void test_keeps_fp(void)
 /* Makes the directory of the results, and a session in it. */
 static int prepare(struct target *t, const struct record_config *c, bool below)
 {
-	t->outdir = target_make_results(&t->container, c, below, &err);
-	return t->outdir ? target_prepare(t, c, &err) : -1;
+	if (target_make_results(&t->container, c, below, &t->outdir, &err) < 0)
+		return -1;
+	return target_prepare(t, c, &err);
 }
 
 static void test_prepare(void)
@@ -113,7 +116,7 @@ static void test_prepare(void)
 	umask(0);
 	target_init(&t, &c);
 	is_int(prepare(&t, &config, false), 0, "an output directory is made");
-	is_str(t.outdir, out, "a single target has it for itself");
+	is_str(t.outdir.path, out, "a single target has it for itself");
 	ok(t.has_session, "there is a session");
 	is_str(t.session.dir, dir, "in it");
 	is_int(mode_of(out), 0755, "the user's directory can be entered by others");
@@ -151,7 +154,7 @@ static void test_host(void)
 	target_init(&t, &c);
 	is_int(prepare(&t, &config, false), 0, "a session is made");
 	is_str(t.session.host, here.nodename, "without DFG_HOST it is this machine");
-	target_discard_results(out);
+	target_discard_results(&t.outdir);
 	ok(!exists("host"), "an empty directory is removed with its session");
 	target_fini(&t);
 
@@ -159,10 +162,10 @@ static void test_host(void)
 	target_init(&t, &c);
 	is_int(prepare(&t, &config, false), 0, "a session is made again");
 	close(open(more, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-	target_discard_results(out);
+	target_discard_results(&t.outdir);
 	ok(!exists("host/session"), "a discarded session is removed");
 	ok(exists("host/more"), "other files of its directory are kept");
-	target_discard_results(out);
+	target_discard_results(&t.outdir);
 	ok(exists("host/more"), "also when nothing is left to discard");
 	target_fini(&t);
 	actor_end(pid);
@@ -173,8 +176,10 @@ static void test_several(void)
 {
 	struct container c = container_of("one", actor_idle());
 	CLEANUP(free) char *out = path_of("several"), *below = path_of("several/shop-one");
-	CLEANUP(free) char *link = path_of("link"), *made = NULL;
+	CLEANUP(free) char *link = path_of("link");
+	CLEANUP(outdir_close) struct outdir made = {0};
 	struct record_config config = config_of(out);
+	struct outdir none = {0};
 	pid_t pid = c.pid;
 	struct target t;
 
@@ -182,18 +187,21 @@ static void test_several(void)
 	if (mkdir(out, 0755) < 0 || mkdir(below, 0755) < 0 || symlink(out, link) < 0)
 		abort();
 	is_int(prepare(&t, &config, true), 0, "directories may be there");
-	is_str(t.outdir, below, "it is below --output, by its name");
+	is_str(t.outdir.path, below, "it is below --output, by its name");
 	ok(exists("several/shop-one/session"), "with a session in it");
 	is_int(mode_of(below), 0755, "others can enter it");
 	config.output = link;
-	made = target_make_results(&t.container, &config, true, &err);
-	is_str(made, below, "the user's own links are followed");
+	is_int(target_make_results(&t.container, &config, true, &made, &err), 0,
+	       "a path may have links");
+	is_str(made.path, below, "the user's own links are followed");
 	config.output = "/proc/none";
-	ok(!target_make_results(&t.container, &config, false, &err),
-	   "a directory that cannot be made is an error");
-	is_str(err.msg, "make /proc/none: No such file or directory", "the message names it");
-	ok(!target_make_results(&t.container, &config, true, &err), "so it is below one");
-	is_str(err.msg, "make /proc/none/shop-one: No such file or directory",
+	is_int(target_make_results(&t.container, &config, false, &none, &err), -1,
+	       "a directory that cannot be made is an error");
+	is_str(err.msg, "/proc/none: make directory none: No such file or directory",
+	       "the message names it");
+	is_int(target_make_results(&t.container, &config, true, &none, &err), -1,
+	       "so it is below one");
+	is_str(err.msg, "/proc/none/shop-one: make directory none: No such file or directory",
 	       "the message names that of the container");
 	target_fini(&t);
 	actor_end(pid);
@@ -203,7 +211,8 @@ static void test_default_directory(void)
 {
 	CLEANUP(free) char *graphs = xasprintf("%s/containers/web/graphs/", root);
 	CLEANUP(free) char *name = xasprintf("%s/by-name/shop-web", root);
-	CLEANUP(free) char *by_name = xasprintf("%s/by-name", root), *other = NULL;
+	CLEANUP(free) char *by_name = xasprintf("%s/by-name", root);
+	CLEANUP(outdir_close) struct outdir other = {0};
 	struct container c = container_of("web", actor_idle());
 	struct record_config config = config_of(NULL);
 	pid_t pid = c.pid;
@@ -213,18 +222,19 @@ static void test_default_directory(void)
 
 	target_init(&t, &c);
 	is_int(prepare(&t, &config, true), 0, "without --output a directory is chosen");
-	ok(!strncmp(t.outdir, graphs, strlen(graphs)), "it is among the container's results: %s",
-	   t.outdir);
-	stamp = t.outdir + strlen(graphs);
+	ok(!strncmp(t.outdir.path, graphs, strlen(graphs)),
+	   "it is among the container's results: %s", t.outdir.path);
+	stamp = t.outdir.path + strlen(graphs);
 	ok(strlen(stamp) == 16 && stamp[8] == 'T' && stamp[15] == 'Z' &&
 		   strspn(stamp, "0123456789") == 8,
 	   "it is named after the time, also where there are several containers: %s", stamp);
-	is_int(mode_of(t.outdir), 0700, "others cannot enter it");
+	is_int(mode_of(t.outdir.path), 0700, "others cannot enter it");
 	is_int(readlink(name, to, sizeof(to) - 1), 17, "the container has a link by its name");
 	is_str(to, "../containers/web", "which leads to its directory");
 	is_int(mode_of(by_name), 0700, "the names are for root only");
-	other = target_make_results(&t.container, &config, false, &err);
-	ok(other && strcmp(other, t.outdir), "another run has another one: %s", other);
+	ok(target_make_results(&t.container, &config, false, &other, &err) == 0 &&
+		   strcmp(other.path, t.outdir.path),
+	   "another run has another one");
 	target_fini(&t);
 	actor_end(pid);
 }
@@ -234,24 +244,25 @@ static void test_same_second(void)
 {
 	CLEANUP(free) char *out = path_of("graphs");
 	struct record_config c = {.root = root, .output = out};
-	CLEANUP(free) char *first = target_new_graphs(&c, "web", &err);
-	char *last = NULL;
+	CLEANUP(outdir_close) struct outdir first = {0};
 	size_t seen = 0;
 
-	ok(first && !strncmp(first, out, strlen(out)), "graphs have a directory in --output");
+	if (target_new_graphs(&c, "web", &first, &err) < 0)
+		abort();
+	ok(!strncmp(first.path, out, strlen(out)), "graphs have a directory in --output");
 	for (int i = 0; i < 150; i++) {
-		char *next = target_new_graphs(&c, "web", &err);
+		CLEANUP(outdir_close) struct outdir next = {0};
 
-		seen += next && strlen(next) > strlen(first) && next[strlen(first)] == '-';
-		free(last);
-		last = next;
+		seen += target_new_graphs(&c, "web", &next, &err) == 0 &&
+			strlen(next.path) > strlen(first.path) &&
+			next.path[strlen(first.path)] == '-';
 	}
 	ok(seen > 0, "later ones of the same second have a number: %zu", seen);
-	free(last);
 	c.output = "/proc/none";
-	ok(!target_new_graphs(&c, "web", &err), "a directory that cannot be made is an error");
+	is_int(target_new_graphs(&c, "web", &first, &err), -1,
+	       "a directory that cannot be made is an error");
 	c = (struct record_config){.root = "/proc/none"};
-	ok(!target_new_graphs(&c, "web", &err), "also where it is chosen");
+	is_int(target_new_graphs(&c, "web", &first, &err), -1, "also where it is chosen");
 }
 
 /* ---- while it records ---- */
@@ -268,17 +279,17 @@ static void test_refresh(void)
 	target_look(&t);
 	if (prepare(&t, &config, false) < 0)
 		abort();
-	is_int(target_copy_files(&t, &err), 0, "files are copied");
+	is_int(target_copy_files(&t, deadline_after(-1), &err), 0, "files are copied");
+	target_refresh(&t, deadline_after(-1));
 	ok(exists("refresh/session/elf/vdso"), "the vdso is one of them");
 	ok(exists("refresh/session/kallsyms"), "the kernel's symbols are, too");
 	is_int(t.session.process_count, 1, "the process is known to the session");
-	target_refresh(&t);
-	is_int(t.pid_count, 1, "a refreshed target has the same process");
+	target_refresh(&t, deadline_after(-1));
+	is_int(t.processes.count, 1, "a refreshed target has the same process");
 	is_int(t.session.process_count, 1, "once");
-	is_int(target_copy_files(&t, &err), -1, "the kernel's symbols are not copied twice");
 	actor_end(pid);
-	target_refresh(&t);
-	is_int(t.pid_count, 1, "a target that has ended keeps what is known");
+	target_refresh(&t, deadline_after(-1));
+	is_int(t.processes.count, 1, "a target that has ended keeps what is known");
 	target_fini(&t);
 }
 
@@ -297,14 +308,14 @@ static void test_new_jvm(void)
 	if (prepare(&t, &config, false) < 0)
 		abort();
 	is_int(t.jvms.count, 0, "a target has no JVM");
-	target_refresh(&t);
+	target_refresh(&t, deadline_after(-1));
 	is_int(t.jvms.count, 0, "nor when it is looked at again");
 	later_become(&l);
-	target_refresh(&t);
+	target_refresh(&t, deadline_after(-1));
 	if (is_int(t.jvms.count, 1, "a JVM that started since is found"))
 		is_int(t.jvms.list[0].pid, l.pid, "with its pid");
 	procfd = t.jvms.list[0].procfd;
-	target_refresh(&t);
+	target_refresh(&t, deadline_after(-1));
 	is_int(t.jvms.count, 1, "a JVM that is known is not found again");
 	is_int(t.jvms.list[0].procfd, procfd, "it has the descriptor that it had");
 	ok(faccessat(procfd, "stat", F_OK, 0) == 0, "which is still open");

@@ -196,7 +196,8 @@ static void test_orders(void)
 	if (mkdir(out, 0700) < 0)
 		abort();
 	o.command = WORKER_PREPARE;
-	snprintf(o.outdir, sizeof(o.outdir), "%s", out);
+	if (outdir_open(out, 0700, &w.outdir, &err) < 0)
+		abort();
 	order(&w, &o);
 	succeeds(&w, "it makes a session");
 	ok(fstat(w.sessionfd, &a) == 0 && fstatat(AT_FDCWD, out, &b, 0) == 0 &&
