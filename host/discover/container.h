@@ -77,6 +77,10 @@ MUST_CHECK int container_of_pid(const char *root, pid_t pid, struct container *r
  * NULL: there is none, or it is not mounted here. */
 char *container_perf_cgroup(const struct container *c);
 
+/* Remembers the cgroup of this process, by which containers are distinguished that have none of
+ * their own. Call it before the process, or a child of it, enters another one. */
+void container_remember_cgroup(void);
+
 /* Its processes: those in the cgroup of its first process or below, or, if that cgroup is shared
  * with dfg, those in its pid namespace. More than HANDLES_MAX are left out, with a warning. Fails
  * when its first process has ended, also when another one has its pid. */

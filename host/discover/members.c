@@ -9,19 +9,40 @@
 #include "discover/cgroup.h"
 #include "discover/container.h"
 
+/* The cgroup that dfg was started in: a process of it may have entered another one since. NULL: not
+ * known. */
+static const char *start_cgroup(void)
+{
+	static char *known;
+
+	if (!known) {
+		CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
+		struct str text = {0};
+
+		if (self >= 0 && proc_read_cgroup(self, &text, NULL) == 0)
+			known = text.buf;
+		else
+			str_fini(&text);
+	}
+	return known;
+}
+
+void container_remember_cgroup(void)
+{
+	(void)start_cgroup();
+}
+
 /* Its cgroup, unless dfg runs in it, too (a runtime that was told to make none). */
 static char *own_cgroup(int procfd, const char *id)
 {
 	CLEANUP(str_fini) struct str theirs = {0};
-	CLEANUP(str_fini) struct str ours = {0};
-	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
+	const char *ours = start_cgroup();
 	CLEANUP(free) char *own = NULL;
 
-	if (self < 0 || proc_read_cgroup(procfd, &theirs, NULL) < 0 ||
-	    proc_read_cgroup(self, &ours, NULL) < 0)
+	if (!ours || proc_read_cgroup(procfd, &theirs, NULL) < 0)
 		return NULL;
 	own = cgroup_own_line(theirs.buf, id);
-	return own && !cgroup_is_below(ours.buf, own) ? TAKE_PTR(own) : NULL;
+	return own && !cgroup_is_below(ours, own) ? TAKE_PTR(own) : NULL;
 }
 
 /* Tells a container's processes from all others. */
@@ -103,23 +124,13 @@ int container_processes(const struct container *c, struct handles *ret, struct e
 	return 0;
 }
 
-/* The path of this process, as container_perf_cgroup's; "" for an unknown one. */
-static char *own_perf_path(void)
-{
-	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
-	CLEANUP(str_fini) struct str text = {0};
-
-	return self >= 0 && proc_read_cgroup(self, &text, NULL) == 0
-		       ? cgroup_perf_path(text.buf, "")
-		       : xstrdup("");
-}
-
 char *container_perf_cgroup(const struct container *c)
 {
 	CLEANUP(handle_close) struct handle first = {.procfd = -1};
 	CLEANUP(str_fini) struct str text = {0};
 	CLEANUP(free) char *path = NULL;
-	CLEANUP(free) char *ours = own_perf_path();
+	CLEANUP(free)
+	char *ours = start_cgroup() ? cgroup_perf_path(start_cgroup(), "") : xstrdup("");
 	CLEANUP(free) char *mount = NULL;
 	CLEANUP(free) char *dir = NULL;
 

@@ -233,12 +233,14 @@ static void copy_all(struct session *s, const struct handles *processes, int lis
 {
 	const size_t most = (size_t)budget_max(BUDGET_PROCESSES);
 	off_t listed = 0;
+	uint64_t root;
 
 	for (size_t i = 0; i < processes->count && i < most; i++) {
 		copy_process_files(s, &processes->list[i], list, deadline_ms_left(deadline), cut);
 		add_listed(s, list, &listed);
 	}
-	cut->processes += (uint32_t)(processes->count > most ? processes->count - most : 0);
+	for (size_t i = most; i < processes->count; i++)
+		cut->processes += add_process(s, &processes->list[i], &root) != NULL;
 }
 
 static void note_cuts(struct session *s, const struct cut_counts *cut)

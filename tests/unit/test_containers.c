@@ -164,17 +164,17 @@ static struct containers list(void)
 /* True if these are the container's processes, in any order. */
 static bool has_pids(const struct container *c, const pid_t *want, size_t n)
 {
-	CLEANUP(free) pid_t *pids = NULL;
-	size_t count = 0, found = 0;
+	CLEANUP(handles_fini) struct handles all = {0};
+	size_t found = 0;
 
-	if (container_pids(c, &pids, &count, &err) < 0)
+	if (container_processes(c, &all, &err) < 0)
 		return false;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < all.count; i++)
 		for (size_t k = 0; k < n; k++)
-			found += pids[i] == want[k];
-	if (count != n)
-		printf("# %zu processes\n", count);
-	return count == n && found == n;
+			found += all.list[i].pid == want[k];
+	if (all.count != n)
+		printf("# %zu processes\n", all.count);
+	return all.count == n && found == n;
 }
 
 /* ---- the hook's records ---- */

@@ -10,9 +10,18 @@
 #include "common/child.h"
 #include "lib/actor.h"
 #include "lib/doctorbox.h"
+#include "lib/handlesof.h"
 #include "setup/daemon.h"
 
 static struct err err;
+
+static void probe_with(const struct probe *p, const struct container *c, const pid_t *pids, size_t n,
+		       bool *ret_reachable)
+{
+	CLEANUP(handles_fini) struct handles processes = handles_of(pids, n);
+
+	probe_container(p, c, &processes, ret_reachable);
+}
 
 static void test_print(void)
 {
@@ -205,7 +214,7 @@ static void check_mounts(const struct container *c, const char *want, const char
 	const struct finding *f;
 
 	forget();
-	probe_container(&machine, c, pids, 1, &reachable);
+	probe_with(&machine, c, pids, 1, &reachable);
 	f = found.count > 1 ? &found.list[1] : NULL;
 	is_str(f ? f->why : NULL, want, "%s", name);
 	is_str(f ? f->advice : NULL, advice, "with its advice");
@@ -259,7 +268,7 @@ static void test_isolation(pid_t pid)
 	bool reachable;
 
 	forget();
-	probe_container(&real, &c, &pid, 1, &reachable);
+	probe_with(&real, &c, &pid, 1, &reachable);
 	is_int((int64_t)found.count, 3, "processes, mounts and isolation are looked at");
 	ok(has_prefix(found.list[2].why, start), "a process like this one: %s", found.list[2].why);
 	ok(has_suffix(found.list[2].why, " seccomp filter: no obstacle from outside"),
@@ -279,7 +288,7 @@ static void check_joined(const struct container *c, bool joined, const char *nam
 	bool reachable = !joined;
 
 	forget();
-	probe_container(&machine, c, &c->pid, 1, &reachable);
+	probe_with(&machine, c, &c->pid, 1, &reachable);
 	is_int(reachable, joined, "%s", name);
 	is_str(found.list[1].advice,
 	       joined ? "dfg-trigger joins it when needed" : "JVMs are read from outside",
@@ -361,7 +370,7 @@ static void test_mounted(void)
 	if (actor_wait(&a)) {
 		c.pid = a.pid;
 		forget();
-		probe_container(&machine, &c, &a.pid, 1, &reachable);
+		probe_with(&machine, &c, &a.pid, 1, &reachable);
 		check_found("mounts", FINDING_OK,
 			    "/dev/dfg/libdfg-agent.so and the share are there", "",
 			    "a container with the mounts needs nothing");
@@ -427,7 +436,7 @@ static void check_isolated(bool (*give_up)(void), const char *words, const char 
 	c.pid = a.pid;
 	real.rootfd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	forget();
-	probe_container(&real, &c, &a.pid, 1, &reachable);
+	probe_with(&real, &c, &a.pid, 1, &reachable);
 	f = finding_of("isolation");
 	ok(f && f->state == FINDING_OK && strstr(f->why, words), "%s: %s", name,
 	   f ? f->why : "nothing");
@@ -459,7 +468,7 @@ static int probe_limited(void *arg, void *reply, struct err *e)
 	(void)e;
 	setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64});
 	forget();
-	probe_container(&machine, &c, pids, 2, &reachable);
+	probe_with(&machine, &c, pids, 2, &reachable);
 	snprintf(reply, 512, "%d %s → %s", (int)found.list[0].state, found.list[0].why,
 		 found.list[0].advice);
 	return 0;
@@ -482,7 +491,7 @@ static void test_limits(pid_t pid)
 		abort();
 	is_str(got, want, "a limit that is too low for perf is a note");
 	forget();
-	probe_container(&machine, &c, pids, 2, &reachable);
+	probe_with(&machine, &c, pids, 2, &reachable);
 	check_found("processes", FINDING_OK, many, "", "threads of all processes are counted");
 }
 
@@ -492,7 +501,7 @@ static void test_gone(pid_t pid)
 	bool reachable = true;
 
 	forget();
-	probe_container(&machine, &c, &pid, 1, &reachable);
+	probe_with(&machine, &c, &pid, 1, &reachable);
 	is_int((int64_t)found.count, 1, "of a container that has ended there is one finding");
 	is_int(found.list[0].state, FINDING_NO, "nothing can be recorded");
 	is_str(found.list[0].advice, "start it again", "with its advice");

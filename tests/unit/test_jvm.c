@@ -9,14 +9,23 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "common/clock.h"
 #include "common/fs.h"
 #include "lib/actor.h"
 #include "lib/elfmake.h"
+#include "lib/handlesof.h"
 #include "lib/scratch.h"
 #include "lib/tap.h"
 #include "lib/textfile.h"
 
 static struct err err;
+
+static void find_jvms(const pid_t *pids, size_t n, struct jvms *ret)
+{
+	CLEANUP(handles_fini) struct handles processes = handles_of(pids, n);
+
+	jvms_find(&processes, deadline_after(60000), ret);
+}
 
 /* A process that has these files mapped, executable or not. */
 static pid_t process_with(const char *const *files, int prot)
@@ -48,7 +57,7 @@ static char *found_of(const char *file, int prot)
 	struct jvms j;
 	char *ret;
 
-	jvms_find(&pid, 1, &j);
+	find_jvms(&pid, 1, &j);
 	ret = j.count ? xasprintf("%s %s %s", kinds[j.list[0].runtime], j.list[0].version,
 				  j.list[0].vendor)
 		      : xstrdup("none");
@@ -147,7 +156,7 @@ static void test_kinds(void)
 	pids[2] = 4194304;
 	pids[3] = process_with((const char *[]){"jdk17/lib/server/libjvm.so", NULL},
 			       PROT_READ | PROT_EXEC);
-	jvms_find(pids, 4, &j);
+	find_jvms(pids, 4, &j);
 	if (is_int(j.count, 2, "of four processes two run Java")) {
 		is_int(j.list[0].pid, pids[0], "the first is the one with OpenJ9");
 		is_int(j.list[0].runtime, RUNTIME_OPENJ9, "though it has a libjvm.so, too");
@@ -175,7 +184,7 @@ static void test_many(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(pids); i++)
 		pids[i] = i % 2 ? jvm : getpid();
-	jvms_find(pids, ARRAY_LEN(pids), &j);
+	find_jvms(pids, ARRAY_LEN(pids), &j);
 	for (size_t i = 0; i < j.count; i++)
 		known += j.list[i].pid == jvm && !strcmp(j.list[i].version, "17.0.9");
 	is_int(j.count, 65, "of 130 processes every second runs Java");
@@ -291,7 +300,7 @@ static void test_native_image(void)
 	close(ready[1]);
 	is_int(read(ready[0], &byte, 1), 1, "a program with such a section runs");
 	close(ready[0]);
-	jvms_find(&pid, 1, &j);
+	find_jvms(&pid, 1, &j);
 	if (is_int(j.count, 1, "it is found"))
 		is_int(j.list[0].runtime, RUNTIME_NATIVE_IMAGE, "as a native image");
 	jvms_fini(&j);

@@ -8,10 +8,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "common/clock.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "lib/actor.h"
 #include "lib/elfmake.h"
+#include "lib/handlesof.h"
 #include "lib/printed.h"
 #include "lib/scratch.h"
 #include "lib/sessionmake.h"
@@ -19,6 +21,20 @@
 #include "record/budget.h"
 
 static struct err err;
+
+static void copy_files(struct session *s, const pid_t *pids, size_t n)
+{
+	CLEANUP(handles_fini) struct handles processes = handles_of(pids, n);
+
+	session_copy_files(s, &processes, deadline_after((int)budget_max(BUDGET_COPY_MS)));
+}
+
+static void copy_perf_maps(struct session *s, const pid_t *pids, size_t n)
+{
+	CLEANUP(handles_fini) struct handles processes = handles_of(pids, n);
+
+	session_copy_perf_maps(s, &processes, deadline_after(60000));
+}
 
 static struct session session_of(const char *name)
 {
@@ -100,7 +116,7 @@ static void test_mapped(void)
 			 (unsigned long long)st.st_ino, (long long)st.st_size,
 			 (long long)st.st_mtim.tv_sec);
 	put_text("lib/one.so", 0644, "replaced");
-	session_copy_files(&s, pids, 2);
+	copy_files(&s, pids, 2);
 	is_int(s.process_count, 1, "the process that runs is in the session");
 	is_int(s.processes[0].pid, pids[0], "with its pid");
 	ok(s.processes[0].root > 0, "and its root");
@@ -114,11 +130,11 @@ static void test_mapped(void)
 	is_str(find(&s, gone) ? find(&s, gone)->name : NULL, want,
 	       "a copy is named by what identifies the file on this host");
 	count = s.elf_count;
-	session_copy_files(&s, pids, 2);
+	copy_files(&s, pids, 2);
 	is_int(s.elf_count, count, "files are copied once");
 	is_int(s.process_count, 1, "so are processes");
 	s.processes[0].files_hang = true;
-	session_copy_files(&s, pids, 1);
+	copy_files(&s, pids, 1);
 	is_int(s.elf_count, count, "a process whose files hung is not tried again");
 	ok(faccessat(s.elffd, ".part", F_OK, 0) < 0, "no part of a copy is left");
 	actor_end(pids[0]);
@@ -133,7 +149,7 @@ static void test_hung(void)
 	pid_t pid = process_with(files);
 
 	session_add_process(&s, pid, 1)->files_hang = true;
-	session_copy_files(&s, &pid, 1);
+	copy_files(&s, &pid, 1);
 	is_int(s.elf_count, 0, "no file of a process that hung is copied");
 	actor_end(pid);
 	session_fini(&s);
@@ -208,7 +224,7 @@ static void test_debug(void)
 	put_library("b.so", 0x1b, 0x77);
 	put_library("c.so", 0x1c, 0x1c);
 	pid = process_with(files);
-	session_copy_files(&s, &pid, 1);
+	copy_files(&s, &pid, 1);
 	a = find(&s, "lib/a.so");
 	b = find(&s, "lib/b.so");
 	c = find(&s, "lib/c.so");
@@ -263,7 +279,7 @@ static void test_perf_maps(void)
 	s.jvms = jvms;
 	s.jvm_count = 3;
 	put_map(pids[3], "2000 10 b\n");
-	session_copy_perf_maps(&s, pids, 5);
+	copy_perf_maps(&s, pids, 5);
 	is_map(&s, pids[0], NULL, "of a JVM with the agent's snapshots no map is copied");
 	is_map(&s, pids[1], NULL, "nor of one with the host's");
 	is_map(&s, pids[2], "1000 10 a\n", "of a JVM without a snapshot it is");
@@ -272,7 +288,7 @@ static void test_perf_maps(void)
 	is_int(s.maps[0].pid, pids[2], "for their processes");
 	is_int(s.maps[1].pid, pids[3], "in order");
 	put_map(pids[3], "3000 10 c\n");
-	session_copy_perf_maps(&s, pids, 5);
+	copy_perf_maps(&s, pids, 5);
 	is_map(&s, pids[3], "3000 10 c\n", "a later copy replaces an earlier one");
 	is_int(s.map_count, 2, "but is registered once");
 	ok(faccessat(s.mapsfd, ".perf.map", F_OK, 0) < 0, "no part of a copy is left");
@@ -300,7 +316,7 @@ static void test_odd_maps(void)
 	    mkfifo(paths[2], 0644) < 0)
 		abort();
 	put_text("tmp/other", 0644, "2000 10 b\n");
-	session_copy_perf_maps(&s, pids, 4);
+	copy_perf_maps(&s, pids, 4);
 	is_map(&s, pids[0], NULL, "a map of another user is not copied");
 	is_map(&s, pids[1], NULL, "a link is not followed");
 	is_map(&s, pids[2], NULL, "a pipe is not read");
@@ -332,7 +348,7 @@ static void test_failing_map(void)
 		abort();
 	log_quiet(false);
 	c = catch_begin(stderr, STDERR_FILENO);
-	session_copy_perf_maps(&s, pids, 2);
+	copy_perf_maps(&s, pids, 2);
 	got = caught(&c);
 	log_quiet(true);
 	is_str(got, want, "a map that cannot be copied is told");
@@ -373,7 +389,7 @@ static void test_sparse(void)
 	put_sparse("lib/sparse.so", 64 << 20, "head");
 	put_sparse("lib/huge.so", (off_t)budget_max(BUDGET_FILE_BYTES) + 1, "head");
 	pid = process_with(files);
-	session_copy_files(&s, &pid, 1);
+	copy_files(&s, &pid, 1);
 	elf = find(&s, "lib/sparse.so");
 	if (ok(elf && fstatat(s.elffd, elf->name, &st, 0) == 0, "a sparse file is copied")) {
 		is_int(st.st_size, 64 << 20, "with its size");
@@ -384,7 +400,7 @@ static void test_sparse(void)
 	is_str(cut_of(&s, BUDGET_FILE_BYTES),
 	       "1 mapped files are not copied: the limit is 512 MiB, or what the disk has left",
 	       "the session says so");
-	session_copy_files(&s, &pid, 1);
+	copy_files(&s, &pid, 1);
 	is_int(s.cut_count, 1, "once");
 	actor_end(pid);
 	session_fini(&s);
@@ -408,7 +424,7 @@ static void test_paths(void)
 	}
 	pid = process_with(files);
 	budget_set(BUDGET_PATHS, 10); /* the program, and those mapped last */
-	session_copy_files(&s, &pid, 1);
+	copy_files(&s, &pid, 1);
 	is_int(s.elf_count, 10, "so many paths are looked at");
 	is_str(s.elfs[1].name, s.elfs[9].name, "links of a file share a copy");
 	snprintf(text, sizeof(text), "%s",
@@ -428,7 +444,7 @@ static void test_processes(void)
 	pid_t pids[2] = {process_with(files), process_with(files)};
 
 	budget_set(BUDGET_PROCESSES, 1);
-	session_copy_files(&s, pids, 2);
+	copy_files(&s, pids, 2);
 	is_int(s.process_count, 2, "each process is in the session");
 	is_str(cut_of(&s, BUDGET_PROCESSES), "1 processes' files are not looked at: the limit is 1",
 	       "it says whose files are not");
@@ -454,7 +470,7 @@ static void test_many_maps(void)
 	put_sparse(sparse, 1 << 30, "");
 	budget_set(BUDGET_PERF_MAPS, 2);
 	budget_set(BUDGET_PERF_MAP_BYTES, 15);
-	session_copy_perf_maps(&s, pids, 4);
+	copy_perf_maps(&s, pids, 4);
 	is_map(&s, pids[0], NULL, "of a map without data nothing is copied");
 	is_map(&s, pids[1], "1000 10 a\n2000 ", "a long map is cut");
 	is_map(&s, pids[2], "1000 10 a\n2000 ", "so is the next one");

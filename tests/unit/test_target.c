@@ -279,16 +279,16 @@ static void test_refresh(void)
 	target_look(&t);
 	if (prepare(&t, &config, false) < 0)
 		abort();
-	is_int(target_copy_files(&t, deadline_after(-1), &err), 0, "files are copied");
-	target_refresh(&t, deadline_after(-1));
+	is_int(target_copy_files(&t, deadline_after(60000), &err), 0, "files are copied");
+	target_refresh(&t, deadline_after(60000));
 	ok(exists("refresh/session/elf/vdso"), "the vdso is one of them");
 	ok(exists("refresh/session/kallsyms"), "the kernel's symbols are, too");
 	is_int(t.session.process_count, 1, "the process is known to the session");
-	target_refresh(&t, deadline_after(-1));
+	target_refresh(&t, deadline_after(60000));
 	is_int(t.processes.count, 1, "a refreshed target has the same process");
 	is_int(t.session.process_count, 1, "once");
 	actor_end(pid);
-	target_refresh(&t, deadline_after(-1));
+	target_refresh(&t, deadline_after(60000));
 	is_int(t.processes.count, 1, "a target that has ended keeps what is known");
 	target_fini(&t);
 }
@@ -308,14 +308,14 @@ static void test_new_jvm(void)
 	if (prepare(&t, &config, false) < 0)
 		abort();
 	is_int(t.jvms.count, 0, "a target has no JVM");
-	target_refresh(&t, deadline_after(-1));
+	target_refresh(&t, deadline_after(60000));
 	is_int(t.jvms.count, 0, "nor when it is looked at again");
 	later_become(&l);
-	target_refresh(&t, deadline_after(-1));
+	target_refresh(&t, deadline_after(60000));
 	if (is_int(t.jvms.count, 1, "a JVM that started since is found"))
 		is_int(t.jvms.list[0].pid, l.pid, "with its pid");
 	procfd = t.jvms.list[0].procfd;
-	target_refresh(&t, deadline_after(-1));
+	target_refresh(&t, deadline_after(60000));
 	is_int(t.jvms.count, 1, "a JVM that is known is not found again");
 	is_int(t.jvms.list[0].procfd, procfd, "it has the descriptor that it had");
 	ok(faccessat(procfd, "stat", F_OK, 0) == 0, "which is still open");
