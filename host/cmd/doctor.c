@@ -6,6 +6,7 @@
 
 #include "cmd/command.h"
 #include "common/clock.h"
+#include "common/jail.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "dfg/paths.h"
@@ -210,5 +211,6 @@ int main(int argc, char **argv)
 	log_init(command.name);
 	if (parse(argc, argv, &a, &err) < 0)
 		return (int)command_fail(EXIT_USAGE, &err);
+	jail_prepare();
 	return (int)examine(&a);
 }

@@ -29,7 +29,6 @@
 #define SHARE_BUSY   12 /* the same after */
 #define BUSY	     12 /* new pieces of code */
 #define FAILURES_MAX 3
-#define FILE_MAX     (256ull << 20) /* the sandbox reads no more (SNAPFILE_BYTES_MAX) */
 
 struct snapshots {
 	const struct container *container;
@@ -224,7 +223,8 @@ typedef int take_fn(struct snapshots *s, enum snapshot_command what, struct snap
 static uint64_t room_after(const struct snapshots *s, off_t size)
 {
 	uint64_t share = budget_share(BUDGET_CODE_BYTES, s->maps);
-	uint64_t left = (uint64_t)size < FILE_MAX ? FILE_MAX - (uint64_t)size : 0;
+	uint64_t left =
+		(uint64_t)size < MEMORY_READER_BYTES ? MEMORY_READER_BYTES - (uint64_t)size : 0;
 
 	return share < left ? share : left;
 }

@@ -21,7 +21,6 @@
 #define GATHER_MAX 1024		/* UIO_MAXIOV */
 #define MEMORY	   (1ull << 30) /* address space, beyond what the child begins with */
 #define CPU_MAX	   3600 /* seconds: a recording of a day, of which reading may take a 25th */
-#define FILE_MAX   (1ull << 30)
 #define WATCH_MS   20
 #define REPLY_MS   10000 /* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
 
@@ -117,7 +116,7 @@ int jvm_memory_confine(const struct jvm_memory *m, const int *keep, size_t n, st
 	const struct jail jail = {.role = JAIL_MEMORY,
 				  .of = m->pid,
 				  .memory = MEMORY,
-				  .file_bytes = FILE_MAX,
+				  .file_bytes = MEMORY_READER_BYTES,
 				  .cpu_seconds = CPU_MAX,
 				  .keep = all,
 				  .keep_count = n + 2};

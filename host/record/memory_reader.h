@@ -46,6 +46,9 @@ static inline void cleanup_jvm_memory_close(struct jvm_memory **m)
 
 struct memory_reader;
 
+/* Size of the file at most: the sandbox reads no more (SNAPFILE_BYTES_MAX). */
+#define MEMORY_READER_BYTES (256ull << 20)
+
 /* Starts the child: it has the JVM's memory, the file to be written and no other descriptor or
  * right (jvm_memory_confine), and ends with the caller. It appends snapshots to `to`. With
  * `debug_info` it first sets -XX:+DebugNonSafepoints, best effort: one byte of the JVM's data that

@@ -14,7 +14,7 @@ common 2525
 hook 2580
 host/calltree 1195
 host/cmd 1945
-host/discover 1760
+host/discover 1780
 host/doctor 1330
 host/elf 660
 host/format 3805
