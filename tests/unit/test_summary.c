@@ -305,7 +305,8 @@ static void test_json_merged(void)
 static struct input sides[2] = {{.path = (char *)"old.txt", .file = (char *)"old.txt"},
 				{.path = (char *)"new.txt", .file = (char *)"new.txt"}};
 static const struct inputs both = {.list = sides, .count = 2};
-static struct compare_options options = {.outdir = "/d"};
+static struct outdir where = {.path = (char *)"/d"};
+static struct compare_options options = {.outdir = &where};
 
 /* b: its own share is sure to differ, its total may be chance; c the other way; a: neither. */
 static const struct compare_result changes = {

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # In place of kubectl and an API server for 51-kubernetes.t: answers from files, and executes in the containers
-# that stand for the DaemonSet's pods. $KUBE has pods.json (a list of all), nodes.json; containers are runc's, as bundle.sh starts them.
+# that stand for the DaemonSet's pods. $KUBE has pods.json (a list of all), nodes.json; containers are runc's, as bundle.sh
+# starts them. Each command goes to $KUBE/executed, a JSON array a line; $KUBE_PATH is the profile's path that a node tells.
 set -u
 namespace=
 selector=
@@ -28,7 +29,11 @@ exec)
 	[ "$1 $2 $4 $5 $6" = "-n dfg -c dfg --" ] || { echo "error: unexpected exec $*" >&2; exit 1; }
 	pod=$3
 	shift 6
-	exec runc --root "$TMPDIR/dfg-bundle-runc" exec "$pod" "$@"
+	jq -cn '$ARGS.positional' --args -- "$@" >>"$KUBE/executed"
+	node=(runc --root "$TMPDIR/dfg-bundle-runc" exec "$pod" "$@")
+	[ -n "${KUBE_PATH:-}" ] && [ "$1" = dfg-trigger ] || exec "${node[@]}"
+	"${node[@]}" | jq --arg path "$KUBE_PATH" '.graphs.pprof = $path'
+	exit "${PIPESTATUS[0]}"
 	;;
 esac
 echo "error: unexpected $verb" >&2

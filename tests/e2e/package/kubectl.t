@@ -96,6 +96,22 @@ is "with the samples of all" "$(samples "$SHOP/graphs/shop/shop/flame.folded")" 
 	"$(cat "$SHOP"/graphs/shop/shop/shop-?/flame.folded | awk '{n += $NF} END {print n}')"
 ok "that have the names of libraries and the kernel" grep -q 'JavaThread::thread_main_inner' "$SHOP/graphs/shop/shop/flame.folded"
 
+# allowed <COMMANDS, a JSON array a line: whether dfg-exec.yaml lets all of them be executed
+allowed() {
+	python3 -c 'import json, re, sys, yaml
+policy = list(yaml.safe_load_all(open("examples/kubernetes/dfg-exec.yaml")))[0]
+allowed = json.loads(policy["spec"]["variables"][0]["expression"])
+commands = [json.loads(line) for line in sys.stdin]
+refused = [c for c in commands if any("\n" in a for a in c) or not any(re.search(a, "\n".join(c)) for a in allowed)]
+print(refused)
+sys.exit(bool(refused) or not commands)'
+}
+ok "dfg-exec.yaml allows what was executed" eval 'allowed <"$KUBE/executed"'
+for command in '["sh"]' '["dfg-trigger","--json","-q","-d","5","-F","99","-f","pprof","--","x","-o","/etc"]' '["cat","/etc/shadow"]' \
+	'["cat","/var/lib/dfg/containers/x/graphs/../../flame.pb.gz"]' '["rm","-rf","/var/lib/dfg"]' '["dfg-doctor\n--json"]'; do
+	ok "  and not $command" eval '! allowed <<<"$command"'
+done
+
 is "nothing stays on the nodes" "$(find "$KUBE"/node-?/state -name perf.data)" ""
 
 # A pod that ends while it is recorded gives what there was.
@@ -131,6 +147,29 @@ for name in ../../../elsewhere "$SHOP/absolute" $'\e]0;title\a' ..; do
 	is "  nor is a control character printed" "$(cat "$SHOP/said" "$SHOP/errors" | tr -d '\n' | grep -c '[[:cntrl:]]')" 0
 done
 forge shop-5d9f8
+
+# Case 93: the same of names that the API server would not have accepted, of pods and of nodes.
+cp "$KUBE/pods.json" "$KUBE/pods.good"
+jq '.items += [.items[] | select(.metadata.name == "shop-1")
+	| (.metadata.name = "../../../elsewhere", .metadata.name = "-x", .spec.nodeName = "\u001b]0;title\u0007", .metadata.namespace = "shop/..")]' \
+	"$KUBE/pods.good" >"$KUBE/pods.json"
+rm -rf "$SHOP/graphs"
+ok "case 93: beside pods with names that are none" record -l app=shop
+ok "  the others are recorded" said "^shop/shop, 3 pods"
+ok "  and those are named" said 'left out: a pod with the name shop/../../../elsewhere on the node node-a'
+is "  nothing else is written" "$(find "$SHOP" -name elsewhere)" ""
+is "  nor is a control character printed" "$(cat "$SHOP/said" "$SHOP/errors" | tr -d '\n' | grep -c '[[:cntrl:]]')" 0
+mv "$KUBE/pods.good" "$KUBE/pods.json"
+
+# A node that names another file as the profile.
+for path in /etc/shadow /var/lib/dfg/../../etc/graphs/2026/flame.pb.gz --help $'/var/lib/dfg/\e]0;title\a'; do
+	: >"$KUBE/executed"
+	KUBE_PATH=$path record shop-3
+	is "case 93: a path $(printf %q "$path") that a node tells fails" "$?" 1
+	ok "  and says so" said "not where a profile of $(container_id shop-3) is"
+	is "  no command has it" "$(jq -r '.[0]' "$KUBE/executed")" dfg-trigger
+	is "  nor is a control character printed" "$(cat "$SHOP/said" "$SHOP/errors" | tr -d '\n' | grep -c '[[:cntrl:]]')" 0
+done
 
 # A node that is not served.
 jq '.items |= map(select(.metadata.name != "dfg-node-b"))' "$KUBE/pods.json" >"$KUBE/pods.new" && mv "$KUBE/pods.new" "$KUBE/pods.json"
