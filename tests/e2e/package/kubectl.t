@@ -27,16 +27,18 @@ print(json.dumps([d for d in yaml.safe_load_all(open(sys.argv[1])) if d["kind"] 
 
 # What dfg.yaml says of the container, as the container's configuration.
 node_start() {
-	local name=dfg-$1 spec
+	local name=dfg-$1 spec command
 	spec=$(manifest DaemonSet | jq .spec.template.spec.containers[0])
 	ip netns add "dfg-$1"
-	mkdir -p "$KUBE/$1/state"
+	mkdir -p "$KUBE/$1"
+	mkdir -m 777 "$KUBE/$1/state" # as kubelet makes an emptyDir
+	mapfile -t command < <(jq -r '.command[]' <<<"$spec")
 	BUNDLE_CAPS=$(jq -r '.securityContext.capabilities.add[] | "CAP_" + .' <<<"$spec" | tr '\n' ' ') \
 		BUNDLE_READONLY=$(jq -r 'select(.securityContext.readOnlyRootFilesystem) | 1' <<<"$spec") \
 		BUNDLE_ENV=TMPDIR=/var/lib/dfg BUNDLE_MOUNTS=$KUBE/$1/state:/var/lib/dfg \
 		BUNDLE_JQ=".linux.namespaces |= map(select(.type != \"pid\") | if .type == \"network\" then
 			.path = \"/run/netns/dfg-$1\" else . end)" \
-		bundle_make "$KUBE/$1" "$IMAGE" $(jq -r '.command[]' <<<"$spec")
+		bundle_make "$KUBE/$1" "$IMAGE" "${command[@]}"
 	bundle_start "$name" "$KUBE/$1"
 }
 
