@@ -32,6 +32,15 @@ void str_add_clean(struct str *s, const char *text, size_t len);
 /* Sanitises in the same way an array that another process has filled: it ends with a NUL then. */
 void str_clean(char *text, size_t size);
 
+/* Makes a bool valid that another process has filled, with any bits. */
+static inline void bool_clean(bool *b)
+{
+	unsigned char bits;
+
+	memcpy(&bits, b, sizeof(bits));
+	*b = bits != 0;
+}
+
 /* Inline, for the writers of graphs: with a literal it is a few instructions. */
 static inline void str_add(struct str *s, const void *text, size_t len)
 {

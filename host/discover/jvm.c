@@ -189,6 +189,8 @@ static void look_at_all(struct look *l, int ms, uint64_t deadline)
 static bool has_library(struct evidence *e)
 {
 	e->libjvm[sizeof(e->libjvm) - 1] = '\0';
+	bool_clean(&e->openj9);
+	bool_clean(&e->native);
 	return e->openj9 || e->libjvm[0];
 }
 

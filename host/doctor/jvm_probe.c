@@ -115,6 +115,7 @@ static void probe_tables(const struct jvm *j, struct jvm_tables *ret)
 		*ret = blank;
 		snprintf(ret->why, sizeof(ret->why), "%.255s", err.msg);
 	}
+	bool_clean(&ret->readable);
 	str_clean(ret->why, sizeof(ret->why));
 }
 

@@ -93,6 +93,7 @@ static int links_child(void *arg, void *reply, struct err *err)
 /* The name becomes a part of a path on the host. */
 static void check_link(struct debug_link *l)
 {
+	bool_clean(&l->whole);
 	str_clean(l->name, sizeof(l->name));
 	if (strchr(l->name, '/'))
 		l->name[0] = '\0';
@@ -234,7 +235,11 @@ int debug_symbols_copy(const struct debug_copy *c, size_t n, uint64_t room, bool
 	struct copy_job all = {c, n, room};
 
 	memset(ret, 0, n * sizeof(*ret));
-	return child_call(copies_child, &all, ret, n * sizeof(*ret), MS_MAX, err);
+	if (child_call(copies_child, &all, ret, n * sizeof(*ret), MS_MAX, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		bool_clean(&ret[i]);
+	return 0;
 }
 
 /* ---- searching --------------------------------------------------------------------------- */

@@ -338,6 +338,7 @@ static int receive(struct memory_reader *h, struct reader_reply *ret, struct err
 		if (poll(&fd, 1, left) > 0 &&
 		    recv(h->socket, ret, sizeof(*ret), MSG_DONTWAIT) != sizeof(*ret))
 			return err_set(err, 0, "the reader crashed");
+		bool_clean(&ret->noticed);
 	} while (ret->noticed); /* nothing yet, or by a watch that this command has ended */
 	str_clean(ret->err.msg, sizeof(ret->err.msg));
 	str_clean(ret->missing, sizeof(ret->missing));
@@ -418,9 +419,11 @@ int memory_reader_fd(const struct memory_reader *h)
 
 bool memory_reader_noticed(struct memory_reader *h)
 {
-	struct reader_reply a;
+	struct reader_reply a = {0};
+	bool whole = recv(h->socket, &a, sizeof(a), MSG_DONTWAIT) == sizeof(a);
 
-	return recv(h->socket, &a, sizeof(a), MSG_DONTWAIT) == sizeof(a) && a.noticed;
+	bool_clean(&a.noticed);
+	return whole && a.noticed;
 }
 
 int memory_reader_dump(struct memory_reader *h, bool named, uint64_t room, struct hs_result *ret,

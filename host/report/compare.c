@@ -114,6 +114,7 @@ static void check_change(struct compare_change *c)
 {
 	c->change = isfinite(c->change) ? c->change : 0;
 	c->z = isfinite(c->z) ? c->z : 0;
+	bool_clean(&c->significant);
 }
 
 static void check_result(void *reply)
