@@ -24,6 +24,11 @@ int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err)
 	return 0;
 }
 
+int filemap_read(int fd, uint64_t limit, struct filemap *ret, struct err *err)
+{
+	return filemap_open(fd, limit, ret, err);
+}
+
 void filemap_close(struct filemap *m)
 {
 	free((void *)(uintptr_t)m->p);

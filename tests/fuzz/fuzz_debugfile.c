@@ -12,6 +12,7 @@ static void check_paths(const struct debug_link *l)
 {
 	struct debug_paths p;
 
+	require(memchr(l->name, '\0', sizeof(l->name)) && l->id_len <= sizeof(l->id));
 	for (int host = 0; host < 2; host++) {
 		paths_of("/usr/lib/libx.so", l, host, &p);
 		require(p.n <= PATHS_MAX);
@@ -40,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct debug_link link = {0};
 	struct debug_copy copy = {.link = &link};
+	uint64_t room = CONTENTS_MAX;
 	struct elfparts p;
 	size_t first;
 	int library;
@@ -54,15 +56,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copy.from = data[0] == 255 ? library : input_file(1, data + 1 + first, size - first);
 	copy.to = input_file(2, "", 0);
 	read_link(library, &link);
-	require(memchr(link.name, '\0', sizeof(link.name)) && link.id_len <= sizeof(link.id));
 	check_paths(&link);
+	/* The same of a child that was taken over. */
+	memcpy(&link, data + 1, size < sizeof(link) ? size : sizeof(link));
+	check_link(&link);
+	check_paths(&link);
+	read_link(library, &link);
 	(void)!jvm_file_has_section(library, ".svm_heap");
 	elf = open_elf(copy.from);
 	if (!elf)
 		return 0;
 	elfparts_find(elf, &p);
 	belongs(&copy, &p);
-	if (p.symtab && write_symbols(elf, &p, copy.to))
+	if (p.symtab && write_symbols(elf, &p, copy.to, &room))
 		read_copy(library, copy.to);
 	elf_end(elf);
 	return 0;
