@@ -10,7 +10,9 @@
 #include "perf/perfdata.h"
 #include "perf/perfformat.h"
 
-#define PID_MAX	  (1 << 22)   /* PID_MAX_LIMIT of 64-bit machines, include/linux/threads.h */
+#ifndef PID_MAX
+#define PID_MAX (1 << 22) /* PID_MAX_LIMIT of 64-bit machines, include/linux/threads.h */
+#endif
 #define BUF_BYTES (256 << 10) /* written at once */
 #define ROUND	  4096	      /* records */
 

@@ -4,6 +4,7 @@
 
 #include "dfg/request.h"
 #include "lib/ehmake.h"
+#include "lib/perffile.h"
 #include "lib/unwindmake.h"
 #include "top/window.h"
 
@@ -291,8 +292,42 @@ static void write_debug_files(void)
 	write_seed("debugfile/itself", &s);
 }
 
+/* Processes of both parts, with a child and one that has ended. */
+static void write_recording(void)
+{
+	static const struct perf_event_attr attr = {
+		.size = sizeof(struct perf_event_attr),
+		.sample_type =
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.sample_id_all = 1,
+	};
+	static const uint32_t pids[] = {7, 42, 4711, 8, 9};
+	const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_USER, 0x1000};
+	struct perffile f;
+
+	pf_start(&f, &attr, 1);
+	pf_comm(&f, 7, 7, "main", 0, 0);
+	pf_mmap2(&f, 7, 0x1000, 0x1000, 0, 4, "/bin/x", 0);
+	pf_fork(&f, 8, 7, 8, 7, 10);
+	for (uint32_t i = 0; i < ARRAY_LEN(pids); i++)
+		pf_sample(&f, pids[i], pids[i], 20 + i, chain, 2);
+	pf_begin(&f, PERF_RECORD_EXIT, 0);
+	pf_u32(&f, 7);
+	pf_u32(&f, 1);
+	pf_u32(&f, 7);
+	pf_u32(&f, 1);
+	pf_u64(&f, 30);
+	pf_id(&f, 7, 7, 30, 0);
+	pf_fork(&f, 7, 9, 7, 9, 40);
+	pf_sample(&f, 7, 7, 50, chain, 2);
+	pf_done(&f);
+	write_seed("split/forks", &f.s);
+	str_fini(&f.s);
+}
+
 int main(void)
 {
+	write_recording();
 	write_compiled();
 	write_interpreted();
 	write_native();
