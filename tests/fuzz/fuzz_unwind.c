@@ -37,6 +37,7 @@ enum thread_flags {
 	THREAD_OTHER = 8,    /* of a process that is no JVM */
 	THREAD_KERNEL = 16,  /* it was in the kernel */
 	THREAD_TID = 3 << 5, /* its number */
+	THREAD_BARE = 128,   /* without registers: it has its chain only */
 };
 
 enum word_kind {
@@ -148,8 +149,8 @@ static void add(struct perffile *f, const struct thread *t)
 	pf_u64(f, (uint64_t)PERF_CONTEXT_USER);
 	for (size_t i = 0; i < chain; i++)
 		pf_u64(f, t->stack[t->words - 1 - i]);
-	pf_u64(f, UNWIND_PERFABI);
-	for (unsigned i = 0; i < ARRAY_LEN(order); i++)
+	pf_u64(f, t->flags & THREAD_BARE ? PERF_SAMPLE_REGS_ABI_NONE : UNWIND_PERFABI);
+	for (unsigned i = 0; !(t->flags & THREAD_BARE) && i < ARRAY_LEN(order); i++)
 		if (order[i] >= 0)
 			pf_u64(f, t->regs[order[i]]);
 	pf_u64(f, 8 * t->words);

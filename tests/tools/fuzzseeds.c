@@ -74,18 +74,41 @@ static void add_thread(struct str *s, const struct thread *t, uint8_t flags)
 	str_add(s, next, sizeof(next));
 }
 
-/* One function with an ordinary frame, one that is the outermost, one that is a signal's. */
+/* Functions with an ordinary frame, with one at sp + 16 that expressions of all operations give,
+ * and the outermost one. */
 static void add_library(struct str *s)
 {
 	static const uint8_t usual[] = {EH_USUAL}, outermost[] = {EH_OUTERMOST};
+	/* clang-format off */
+	static const uint8_t first[] = {
+		DW_CFA_def_cfa_expression, 42, DW_OP_breg0 + UNWIND_SP, 16,
+		DW_OP_const1u, 5, DW_OP_const1s, 5, DW_OP_xor, DW_OP_or,
+		DW_OP_const2u, 2, 0, DW_OP_const2s, 3, 0, DW_OP_mul,
+		DW_OP_const4u, 6, 0, 0, 0, DW_OP_minus, DW_OP_plus,
+		DW_OP_constu, 1, DW_OP_consts, 1, DW_OP_eq, DW_OP_lit1, DW_OP_minus, DW_OP_plus,
+		DW_OP_lit2, DW_OP_lit1, DW_OP_gt, DW_OP_lit1, DW_OP_ne, DW_OP_plus,
+		DW_OP_lit1, DW_OP_lit2, DW_OP_le, DW_OP_lit0, DW_OP_and, DW_OP_plus,
+		DW_CFA_offset | UNWIND_RA, 1,
+	}, second[] = {
+		DW_CFA_def_cfa_expression, 30, DW_OP_breg0 + UNWIND_SP, 16,
+		DW_OP_lit1, DW_OP_neg, DW_OP_lit1, DW_OP_shra, DW_OP_lit1, DW_OP_plus, DW_OP_plus,
+		DW_OP_lit3, DW_OP_lit1, DW_OP_lt, DW_OP_lit1, DW_OP_shl, DW_OP_plus,
+		DW_OP_lit0, DW_OP_not, DW_OP_dup, DW_OP_drop, DW_OP_lit1, DW_OP_swap, DW_OP_over,
+		DW_OP_ge, DW_OP_lit2, DW_OP_shr, DW_OP_drop, DW_OP_drop, DW_OP_nop,
+		DW_OP_plus_uconst, 0,
+		DW_CFA_offset | UNWIND_RA, 1,
+	};
+	/* clang-format on */
 	static const struct eh_function list[] = {{0x1000, usual, sizeof(usual)},
+						  {0x1080, first, sizeof(first)},
+						  {0x10c0, second, sizeof(second)},
 						  {0x1100, outermost, sizeof(outermost)}};
 	CLEANUP(str_fini) struct str file = {0};
 	struct elfmake m;
 
 	elfmake_start(&m);
 	elfmake_symbols(&m, SHT_SYMTAB, "work@1000+40 start@1100+40");
-	eh_add(&m, list, 2, UNWIND_RA, false);
+	eh_add(&m, list, ARRAY_LEN(list), UNWIND_RA, false);
 	elfmake_end(&m, &file);
 	str_add(s, file.buf, file.len);
 }
@@ -204,7 +227,11 @@ static void write_native(void)
 	t = compiled();
 	t.stack[13] = LIB + 0x1120;
 	add_thread(&s, &t, 0);
-	add_thread(&s, &t, 8);
+	add_thread(&s, &t, 8 | 4 | 128);
+	t = at(LIB + 0x1090, S(20));
+	t.stack[1] = LIB + 0x10d0;
+	t.stack[3] = LIB + 0x1120;
+	add_thread(&s, &t, 0);
 	write_threads("unwind/native", &s, 0, NULL, false);
 	t = at(LIB + 0x336, S(9));
 	t.stack[2] = LIB + 0x34b;
@@ -221,6 +248,56 @@ static void write_native(void)
 	add_thread(&s, &t, 2);
 	write_threads("unwind/debug_frame", &s, 0, "cfi/debug_frame.so", false);
 }
+
+#ifdef __x86_64__
+/* Methods that are entered, left and deoptimised, by registers of x86-64. */
+static void write_registers(void)
+{
+	struct thread t = at(INTERP + 8, 1);
+	struct str s = {0};
+
+	unwind_set(&t.regs, UNWIND_RBX, 0x111);
+	unwind_set(&t.regs, UNWIND_R13, S(3));
+	bottom(&t, 3);
+	t.stack[0] = UP;
+	add_thread(&s, &t, 0);
+	t.stack[0] = 7;
+	unwind_set(&t.regs, UNWIND_RAX, UP);
+	add_thread(&s, &t, 0);
+	unwind_set(&t.regs, UNWIND_RBX, S(2));
+	unwind_set(&t.regs, UNWIND_R13, UP);
+	add_thread(&s, &t, 0);
+	t = at(CALLER + 0x20, 1);
+	t.stack[5] = METHOD + 0xf0;
+	t.stack[6 + 1] = RET;
+	t.stack[6 + 3] = UP;
+	bottom(&t, 10);
+	add_thread(&s, &t, 0);
+	write_threads("unwind/entered", &s, 0, NULL, false);
+	t = at(METHOD + 0x51, 1);
+	t.stack[0] = UP;
+	bottom(&t, 1);
+	add_thread(&s, &t, 0);
+	t = at(STUBS + 0x40, S(4));
+	t.stack[5] = UINT64_MAX;
+	t.stack[6] = RET;
+	t.stack[10] = UP;
+	bottom(&t, 11);
+	add_thread(&s, &t, 0);
+	t = at(RETHROW + 0x5e, 1);
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	unwind_set(&t.regs, UNWIND_R10, METHOD + 0x90);
+	unwind_set(&t.regs, UNWIND_RDX, RET);
+	add_thread(&s, &t, 0);
+	t = at(METHOD + 0x20, 1);
+	t.stack[0] = S(9);
+	t.stack[9 + 3] = UP;
+	bottom(&t, 13);
+	add_thread(&s, &t, 0);
+	write_threads("unwind/left", &s, 0, NULL, false);
+}
+#endif
 
 /* ---- fuzz_answer, fuzz_feed, fuzz_debugfile ---- */
 
@@ -331,6 +408,9 @@ int main(void)
 	write_compiled();
 	write_interpreted();
 	write_native();
+#ifdef __x86_64__
+	write_registers();
+#endif
 	write_answers();
 	write_messages();
 	write_debug_files();
