@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Two profiles of any tools, each in pprof's format or folded text, merged with their containers as
- * roots, and drawn with times and labels. The first byte is the share of the first. */
+ * roots, and drawn with times and labels: formats in JSON are valid. The first byte is the share of
+ * the first. */
+#include <jansson.h>
+
 #include "calltree/samples.h"
 #include "dfg/bytes.h"
 #include "format/format.h"
 #include "fuzz/fuzz.h"
+#include "lib/drawn.h"
 /* Fewer samples that are kept one by one, which would only fill the memory. */
 #define KEPT_MAX 4096u
 #include "format/pprof_read.c"
@@ -41,11 +45,31 @@ static void check(const struct profile *p)
 		require(p->samples->threads[i].origin < p->samples->origin_count);
 }
 
+static void draw(const struct profile *p)
+{
+	static int (*const drawers[])(const struct stacks *, const struct picture *, int,
+				      struct err *) = {draw_firefox, draw_speedscope, draw_json};
+	const struct picture picture = {.title = "fuzz", .subtitle = "", .details = p};
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_LEN(drawers); i++) {
+		CLEANUP(free) char *text = NULL;
+		int fd = input_file(0, "", 0);
+		json_t *json;
+
+		require(drawers[i](p->stacks, &picture, fd, &err) == 0);
+		text = drawn_text(fd);
+		json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+		require(json);
+		json_decref(json);
+	}
+	require(draw_pprof(p->stacks, &picture, input_file(0, "", 0), &err) == 0);
+	require(draw_html(p->stacks, &picture, input_file(0, "", 0), &err) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct picture picture = {.title = "fuzz", .subtitle = ""};
 	struct profile p;
-	struct err err;
 	size_t first;
 
 	if (!size)
@@ -56,10 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (add(&p, data + 1, first, "a") && add(&p, data + 1 + first, size - 1 - first, "b")) {
 		check(&p);
 		stacks_sort(p.stacks);
-		picture.details = &p;
-		if (draw_firefox(p.stacks, &picture, input_file(0, "", 0), &err) < 0 ||
-		    draw_pprof(p.stacks, &picture, input_file(0, "", 0), &err) < 0)
-			abort();
+		draw(&p);
 	}
 	profile_fini(&p);
 	return 0;

@@ -52,6 +52,14 @@ enum word_kind {
 	WORD_KINDS = 16,
 };
 
+const char *__asan_default_options(void);
+
+/* As in fuzz_cfi.c: in place of the memory limit under which libdw runs. */
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1:max_allocation_size_mb=256";
+}
+
 static struct snap_head head; /* of the first snapshot */
 
 static uint64_t read_word(struct bytes *b, unsigned *ret_kind)
