@@ -39,7 +39,18 @@ struct file_job {
 	struct cut_counts cut;
 };
 
-/* Checks the file's type on an O_PATH descriptor first: opening some devices has effects. */
+/* Opens a regular file to read by its O_PATH descriptor, or returns -1: opening some devices has
+ * effects, and who waits at a pipe sees it. */
+static int open_regular(int at, struct stat *st)
+{
+	char path[64];
+
+	if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st)
 {
 	CLEANUP(close_fd) int at = -1;
@@ -48,10 +59,7 @@ int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st)
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
 	at = openat(procfd, path, O_PATH | O_CLOEXEC);
-	if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode))
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
-	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return open_regular(at, st);
 }
 
 /* Copies the data below `size`; holes stay holes. A file system that knows none has all as data. */
@@ -404,7 +412,7 @@ static bool has_snapshot(const struct session *s, pid_t pid)
 static int open_perf_map(int procfd)
 {
 	CLEANUP(close_fd) int rootfd = -1;
-	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(close_fd) int at = -1;
 	struct proc_status status;
 	struct stat st;
 	struct err err;
@@ -416,11 +424,11 @@ static int open_perf_map(int procfd)
 	if (rootfd < 0)
 		return -1;
 	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)status.nspid);
-	fd = fs_openat2(rootfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+	at = fs_openat2(rootfd, path, O_PATH, 0,
 			RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS, &err);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != status.euid)
+	if (at < 0 || fstat(at, &st) < 0 || st.st_uid != status.euid)
 		return -1;
-	return TAKE_FD(fd);
+	return open_regular(at, &st);
 }
 
 /* Returns how much of a map to copy, up to its first hole, since it is text; counts a cut. 0: it is

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
-need gcc objcopy python3
+need gcc objcopy python3 strace
 shop_setup
 trap 'kill $writer 2>/dev/null; shop_teardown' EXIT
 writer=
@@ -146,6 +146,17 @@ for kind in sparse grows shrinks replaced; do
 	wait "$writer" 2>/dev/null
 done
 rm -f "$map" "$map.new"
+for kind in fifo other link; do
+	case $kind in
+	fifo) mkfifo -m 666 "$map" && chown 1000 "$map" ;;
+	other) echo "0 ffffffffffff evil" >"$map" ;; # root's
+	link) ln -sf /etc/passwd "$map" ;;
+	esac
+	strace -f -qq -e trace=open,openat,openat2 -o "$SHOP/calls" "$DFG" -q -d 1 -f folded evil >/dev/null 2>&1
+	ok "a map that is a $kind is looked at" grep -q 'perf-1\.map' "$SHOP/calls"
+	ok "  but not opened (case 65)" eval '! grep "perf-1\.map" "$SHOP/calls" | grep -v O_PATH'
+	rm "$map"
+done
 shop_stop evil
 unset SHOP_JQ
 
