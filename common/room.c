@@ -119,12 +119,56 @@ static int check_line(const char *line, size_t len, struct wish *w, struct err *
 	return check_path("/sys/fs/cgroup/unified", path, path_len, w, err);
 }
 
+/* ---- the user's limit ---- */
+
+struct user {
+	uid_t uid;
+	uint64_t threads;
+};
+
+static int add_threads(pid_t pid, void *arg)
+{
+	struct user *u = arg;
+	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
+	struct proc_status st;
+
+	if (procfd >= 0 && proc_read_status(procfd, &st, NULL) == 0 && st.euid == u->uid)
+		u->threads += st.threads;
+	return 0;
+}
+
+/* Checks RLIMIT_NPROC, which binds all but root. The kernel counts a user's threads by user
+ * namespace (setrlimit(2)); all that are seen are counted here, and none is missed on the host. */
+static int check_user(int procfd, unsigned threads, struct err *err)
+{
+	CLEANUP(str_fini) struct str limits = {0};
+	struct proc_status st;
+	struct user u = {0};
+	uint64_t max, n;
+
+	if (fs_read_file(procfd, "limits", TEXT_MAX, &limits, NULL) < 0 || !limits.buf ||
+	    proc_read_status(procfd, &st, NULL) < 0 || st.euid == 0)
+		return 0;
+	max = number_of(limits.buf, "Max processes "); /* "unlimited" is no number */
+	if (!max)
+		return 0;
+	u.uid = st.euid;
+	if (proc_each(add_threads, &u, NULL) < 0)
+		return 0;
+	n = left(max, u.threads);
+	return n >= threads ? 0
+			    : err_set(err, 0, "the limit of user %u leaves %llu threads",
+				      (unsigned)u.uid, (unsigned long long)n);
+}
+
 int room_check(int procfd, unsigned threads, uint64_t bytes, struct err *err)
 {
 	CLEANUP(str_fini) struct str groups = {0};
 	struct wish w = {.threads = threads, .bytes = bytes};
 	const char *line;
 
+	if (threads > 0 && check_user(procfd, threads, err) < 0)
+		return -1;
 	if (proc_read_cgroup(procfd, &groups, NULL) < 0 || !groups.buf)
 		return 0;
 	for (line = groups.buf; *line;) {

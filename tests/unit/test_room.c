@@ -10,6 +10,9 @@
 #include "lib/tap.h"
 
 #define OUT "/../../.."
+#define STATUS(uid)                                                                                \
+	"Name:\tx\nState:\tS (sleeping)\nPPid:\t1\nUid:\t" uid "\t" uid "\t" uid "\t" uid          \
+	"\nGid:\t1\t1\t1\t1\nNStgid:\t9\nThreads:\t3\nSigIgn:\t0\nSigCgt:\t0\n"
 
 static void in_group(const char *line)
 {
@@ -64,6 +67,25 @@ static void test_memory(const char *used, const char *max, const char *total)
 	check(0, (4 << 20) + 1, "its limit leaves 4096 KiB of memory", "and no more than that");
 }
 
+/* A user without processes on this machine. */
+static void test_user(void)
+{
+	put_text("limits", 0600,
+		 "Limit  Soft Limit  Hard Limit  Units\n"
+		 "Max processes             7                    9                    processes\n");
+	put_text("status", 0600, STATUS("54321"));
+	check(7, 0, "", "the user's limit leaves what is wanted");
+	check(8, 0, "the limit of user 54321 leaves 7 threads", "one less than is wanted is left");
+	check(0, 1, "", "who starts no thread is not held to it");
+	put_text("status", 0600, STATUS("0"));
+	check(8, 0, "", "it does not bind root");
+	put_text("status", 0600, STATUS("54321"));
+	put_text("limits", 0600, "Max processes             unlimited            9\n");
+	check(8, 0, "", "unlimited is no limit");
+	put_text("limits", 0600, "nonsense\n");
+	check(8, 0, "", "nor is nonsense");
+}
+
 /* What is no list of groups. */
 static void test_odd(void)
 {
@@ -79,6 +101,7 @@ int main(void)
 {
 	scratch_make();
 	check(9, 9, "", "a process whose groups cannot be read has no limit");
+	test_user();
 	test_odd();
 	if (access("/sys/fs/cgroup", F_OK) == 0) {
 		in_group("0::");

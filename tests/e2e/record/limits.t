@@ -5,6 +5,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
+need prlimit
 shop_setup
 for c in memory pids; do
 	[ -d "/sys/fs/cgroup/$c" ] && mkdir -p "/sys/fs/cgroup/$c/$BOX" || tap_cannot "no cgroup of $c, version 1"
@@ -40,19 +41,30 @@ kill $spoiler 2>/dev/null
 wait $spoiler 2>/dev/null
 shop_stop small
 
-# No thread can be started in it any more.
+# No thread can be started in it any more: by its cgroup, or by its user.
 ok "another JVM" shop_start full -XX:+UseSerialGC -XX:-UseDynamicNumberOfCompilerThreads
 ok "  at work" trigger -q -d 2 --source host full
-pids=$(group pids full)
-cat "$pids/pids.current" >"$pids/pids.max"
+pids=$(group pids full) pid=$(bundle_pid full)
+threads_of() { awk -v u="$1" '/^Uid:/ {mine = $3 == u} /^Threads:/ && mine {n += $2} END {print n}' /proc/[0-9]*/status; }
+# Its user may, without a right.
+limit_threads() { setpriv --reuid 1000 --regid 1000 --clear-groups prlimit --pid "$pid" --nproc="$1:"; }
+before=$(awk '/^Max processes/ {print $3}' "/proc/$pid/limits")
 log=$(cat "$SHOP/full/log")
-for source in auto host agent; do
-	trigger -q -d 1 -f folded --source $source full
-	is "no more process, --source $source: dfg-trigger (case 42)" "$status" 0
-	ok "  with Java names, or a line that says why not" eval '[ "$(json ".jvms[0].source")" != none ] ||
-		grep -q "code of" "$SHOP/err"'
-	ok "  the JVM lives (case 42)" lives full
+for limit in cgroup user; do
+	case $limit in
+	cgroup) cat "$pids/pids.current" >"$pids/pids.max" ;;
+	user) echo max >"$pids/pids.max" && limit_threads "$(threads_of 1000)" ;;
+	esac
+	for source in auto host agent; do
+		trigger -q -d 1 -f folded --source $source full
+		is "no more thread, by its $limit, --source $source: dfg-trigger (case 42)" "$status" 0
+		is "  by the host, or not at all" "$(json '.jvms[0].source')" "$([ $source = agent ] && echo none || echo host)"
+		ok "  the JVM lives (case 42)" lives full
+	done
+	ok "  which is said" grep -q "limit.* leaves [0-9]* threads" "$SHOP/err"
 done
-diag "$(cat "$SHOP/err")"
 is "  and has printed nothing" "$(cat "$SHOP/full/log")" "$log"
+limit_threads "$before"
+ok "with room again: dfg-trigger" trigger -q -d 1 --source agent full
+is "  by the agent" "$(json '.jvms[0].source')" agent
 tap_done
