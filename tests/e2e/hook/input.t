@@ -101,6 +101,7 @@ exec 9>&-
 ok "no process is left" wait_for no_hook
 
 # The bundle's config.json changes while it is read: one of the two counts, or neither.
+echo "budget_ms = 4000" >"$S/hook.conf"
 unshare -m sleep infinity &
 pid=$!
 wait_for grep -qx sleep "/proc/$pid/comm"
