@@ -237,7 +237,7 @@ static enum hook_status mount_all(struct hook_run *r, struct err *err)
 	if (hook_share_mount(r->dir, &out, &m, err) < 0)
 		return HOOK_ERR_HOST;
 	m.payload = hook_mnt_clone(r->payload, err);
-	/* From here on the container's file systems can make us wait, for ever. */
+	/* From here on the container's file systems can make this process wait without end. */
 	hook_store_unlock(&r->store);
 	if (m.payload >= 0)
 		status = hook_container_mount(&r->container, r->config.root, &m, err);

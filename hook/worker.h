@@ -3,7 +3,10 @@
  *
  * Root's privileges shrink in three phases: dfg-hook itself has no capability once its worker is
  * started (self.c); the worker has six, and the system calls of its work, before it reads its first
- * byte; the worker's child in the container has four and eighteen system calls (container.c). */
+ * byte; the worker's child in the container has four and eighteen system calls (container.c).
+ *
+ * The worker parses the JSON of runtime and bundle with its six: a child without any would add
+ * 0.35 ms to each start (fork, capabilities, filter; 1.3 ms in a jail), of 2 to 3 ms in all. */
 #ifndef HOOK_WORKER_H
 #define HOOK_WORKER_H
 

@@ -123,6 +123,34 @@ is "and the image" "$(sha256sum "$PAYLOAD")" "$image_sum"
 hook_stop evil
 hook_stop good
 
+# Case 96: root of a user namespace, which may mount, can change the flags of its own mounts. What holds is that the
+# files are not its own: requests belong to the host's root, who is nobody there, and the payload cannot be written.
+BUNDLE_USERNS=300000:65536 BUNDLE_CAPS="CAP_SYS_ADMIN CAP_DAC_OVERRIDE CAP_CHOWN CAP_FOWNER CAP_MKNOD" \
+	BUNDLE_JQ=".process.noNewPrivileges = false" bundle_make "$S/b" host sleep infinity
+hook_start remount "$S/b"
+is "root of a user namespace has its mounts" "$(hook_status remount)" mounted
+echo request >"$(hook_dir remount)/ctl/request"
+host_table() { awk -v d="$(hook_dir remount)/" 'index($5, d) == 1 {print $5, $6}' /proc/self/mountinfo | sort; }
+table=$(host_table)
+hook_exec remount mount -o remount,bind,rw,exec,dev,suid /dev/dfg-ctl >/dev/null 2>&1
+hook_exec remount mount -o remount,bind,rw,exec,dev,suid /dev/dfg-out >/dev/null 2>&1
+diag "after its remount: $(hook_exec remount cat /proc/self/mountinfo | awk '$5 ~ "^/dev/dfg-" {print $5, $6}' | paste -sd ';')"
+refused() {
+	! hook_exec remount sh -c "$1" && [ "$(cat "$(hook_dir remount)/ctl/request")" = request ] &&
+		[ "$(ls "$(hook_dir remount)/ctl")" = request ]
+}
+ok "  writing a request is refused: case 96" refused 'echo forged >/dev/dfg-ctl/request'
+ok "  so is making one: case 96" refused 'touch /dev/dfg-ctl/request.1'
+ok "  removing one" refused 'rm -f /dev/dfg-ctl/request'
+ok "  moving one" refused 'mv /dev/dfg-ctl/request /dev/dfg-ctl/request.1'
+ok "  changing its mode or owner" refused 'chmod 777 /dev/dfg-ctl/request || chown 0 /dev/dfg-ctl/request'
+ok "  and that of the directory" refused 'chmod 777 /dev/dfg-ctl || chown 0 /dev/dfg-ctl'
+ok "  no device is made in its share: case 96" bash -c '! "$@"' _ "${RUNTIME[@]}" exec "$(hook_id remount)" mknod /dev/dfg-out/null c 1 3
+is "  the host's own mounts keep their flags: case 96" "$(host_table)" "$table"
+ok "  and the payload cannot be written: case 96" bash -c '! "$@"' _ "${RUNTIME[@]}" exec "$(hook_id remount)" \
+	sh -c 'mount -o remount,bind,rw /dev/dfg; touch /dev/dfg/x'
+hook_stop remount
+
 # Annotations narrow, and only when they say exactly so.
 for note in false:skip-optout true:mounted False:mounted /etc/passwd:mounted :mounted; do
 	BUNDLE_ANNOTATIONS="dfg.io/inject=${note%%:*}" bundle_make "$S/b" "$S/fs" /app wait

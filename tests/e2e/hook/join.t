@@ -71,7 +71,7 @@ kill $later
 wait $later 2>/dev/null
 "$HOOK" --root "$R" --gc >/dev/null
 
-# Cases 15 and 30: a container whose root is a file system that never answers (FUSE) keeps a hook for ever.
+# Cases 15 and 30: a container whose root is a file system that never answers (FUSE) keeps a hook in the kernel.
 # Others are not kept: the hook has given up the lock that all share.
 mounters() { pgrep -f "$HOOK --root $R" | wc -l; }
 if [ -w /dev/fuse ]; then
