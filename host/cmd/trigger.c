@@ -255,9 +255,9 @@ static size_t count_jvms(const struct container *c)
 
 static json_t *container_json(const struct container *c)
 {
-	return json_pack("{ss ss ss ss ss si sI}", "id", c->id, "name", c->name, "pod", c->pod,
-			 "namespace", c->namespace, "label", c->label, "pid", (int)c->pid, "jvms",
-			 (json_int_t)count_jvms(c));
+	return json_pack("{ss ss ss ss ss sb si sI}", "id", c->id, "name", c->name, "pod", c->pod,
+			 "namespace", c->namespace, "label", c->label, "forged", c->is_forged,
+			 "pid", (int)c->pid, "jvms", (json_int_t)count_jvms(c));
 }
 
 static int by_label(const void *a, const void *b)
@@ -292,8 +292,9 @@ static enum exit_status list_containers(const struct options *o)
 		if (o->json)
 			json_array_append_new(list, container_json(at));
 		else
-			printf("%-12.12s  %7d  %3zu JVM  %s\n", at->id, (int)at->pid,
-			       count_jvms(at), at->label);
+			printf("%-12.12s  %7d  %3zu JVM  %s%s\n", at->id, (int)at->pid,
+			       count_jvms(at), at->label,
+			       at->is_forged ? "  (claims to be another)" : "");
 	}
 	all = json_pack("{so}", "containers", list);
 	if (o->json) {

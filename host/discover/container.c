@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 
 #include "common/fs.h"
 #include "common/proc.h"
@@ -12,8 +11,6 @@
 #include "dfg/paths.h"
 #include "discover/cgroup.h"
 #include "session/session.h"
-
-#define STATE_MAX (2u << 20)
 
 void container_fini(struct container *c)
 {
@@ -43,6 +40,7 @@ void container_set_names(struct container *c, const struct engine_names *n)
 	c->pod = xstrdup(n->pod);
 	c->namespace = xstrdup(n->namespace);
 	c->is_pause = n->is_pause;
+	c->is_forged = n->is_forged;
 	c->label = container_label(n->namespace, n->pod, c->name);
 }
 
@@ -79,43 +77,37 @@ static struct container *add(struct containers *c, const char *id, pid_t pid, ui
 
 /* ---- the hook's records ---- */
 
+struct listing {
+	struct containers found;
+	struct engine_reader reader;
+};
+
 /* The record's process, if it is still the same one: same boot, same start time. */
-static pid_t living_pid(const json_t *state, const char *boot_id, uint64_t *ret_start)
+static bool is_running(const struct engine_facts *record, const char *boot_id)
 {
-	pid_t pid = (pid_t)json_integer_value(json_object_get(state, "pid"));
-	const char *boot = json_string_value(json_object_get(state, "boot_id"));
-	json_int_t started = json_integer_value(json_object_get(state, "start_time"));
-	CLEANUP(handle_close) struct handle p = {.procfd = -1};
+	CLEANUP(handle_close) struct handle h = {.procfd = -1};
 
-	if (pid <= 1 || !boot || strcmp(boot, boot_id) || handle_open(pid, &p, NULL) < 0)
-		return 0;
-	*ret_start = p.start;
-	return p.start == (uint64_t)started ? pid : 0;
+	return record->pid > 1 && !strcmp(record->boot_id, boot_id) &&
+	       handle_open(record->pid, &h, NULL) == 0 && h.start == record->start;
 }
 
-static void add_record(struct containers *c, int dirfd, const char *id, const char *boot_id)
+static void add_record(struct listing *l, int dirfd, const char *id, const char *boot_id)
 {
-	CLEANUP(free) char *path = xasprintf("%s/" DFG_STATE_FILE, id);
-	CLEANUP(str_fini) struct str text = {0};
-	uint64_t start;
-	json_t *state;
-	pid_t pid;
+	CLEANUP(close_fd)
+	int subfd = fs_openat2(dirfd, id, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, 0, NULL);
+	struct engine_facts record;
+	struct engine_names names;
 
-	if (fs_read_file(dirfd, path, STATE_MAX, &text, NULL) < 0 || !text.buf)
+	if (subfd < 0 ||
+	    !engine_file_read(&l->reader, ENGINE_STATE, id, subfd, DFG_STATE_FILE, &record) ||
+	    !is_running(&record, boot_id))
 		return;
-	state = json_loadb(text.buf, text.len, JSON_REJECT_DUPLICATES, NULL);
-	pid = living_pid(state, boot_id, &start);
-	if (pid) {
-		struct engine_names names;
-
-		engine_names_find(pid, id, &names);
-		engine_names_add_annotations(&names, json_object_get(state, "annotations"));
-		add(c, id, pid, start, &names)->hooked = true;
-	}
-	json_decref(state);
+	engine_names_find(&l->reader, record.pid, id, &names);
+	engine_names_compare(&names, &record);
+	add(&l->found, id, record.pid, record.start, &names)->hooked = true;
 }
 
-static void add_records(struct containers *c, const char *root)
+static void add_records(struct listing *l, const char *root)
 {
 	CLEANUP(free) char *path = xasprintf("%s/" DFG_CONTAINERS, root);
 	DIR *dir = opendir(path);
@@ -127,7 +119,7 @@ static void add_records(struct containers *c, const char *root)
 	if (proc_boot_id(boot_id, NULL) == 0)
 		while ((e = readdir(dir)))
 			if (e->d_name[0] != '.')
-				add_record(c, dirfd(dir), e->d_name, boot_id);
+				add_record(l, dirfd(dir), e->d_name, boot_id);
 	closedir(dir);
 }
 
@@ -158,10 +150,12 @@ static int add_by_cgroup(pid_t pid, void *arg)
 {
 	CLEANUP(close_fd) int procfd = -1;
 	CLEANUP(str_fini) struct str cgroup = {0};
-	struct containers *c = arg;
+	struct listing *l = arg;
+	struct containers *c = &l->found;
 	struct container *known;
 	struct engine_names names;
 	uint64_t start;
+	unsigned doubt;
 	bool nested;
 	char id[256];
 
@@ -171,34 +165,37 @@ static int add_by_cgroup(pid_t pid, void *arg)
 		return 0;
 	/* /proc lists pids in rising order: the first one seen is usually the container's first
 	 * process, and always has its namespaces. But a container can have cgroups made that are
-	 * called like another container's. */
+	 * called like another container's: below its own, and without that one's monitor. */
 	known = strlen(id) == 64 ? by_id(c, id, NULL) : NULL;
-	if (known && (nested || !known->is_nested))
+	if (known && (nested || known->doubt == 0))
 		return 0;
-	engine_names_find(pid, id, &names);
+	engine_names_find(&l->reader, pid, id, &names);
 	if (proc_start_time(procfd, &start, NULL) < 0)
 		return 0; /* it has ended meanwhile, before its names were found */
-	if (known) {
+	doubt = nested ? 2 : !names.is_monitored;
+	if (known && doubt < known->doubt) {
 		known->pid = pid;
 		known->start = start;
+		known->doubt = doubt;
 		container_set_names(known, &names);
-	} else if (!by_id(c, id, names.namespace)) {
-		known = add(c, id, pid, start, &names);
+	} else if (!known && !by_id(c, id, names.namespace)) {
+		add(c, id, pid, start, &names)->doubt = doubt;
 	}
-	if (known)
-		known->is_nested = nested;
 	return 0;
 }
 
 int containers_list(const char *root, struct containers *ret, struct err *err)
 {
-	struct containers c = {0};
+	struct listing l = {.reader = ENGINE_READER_EMPTY};
+	int rc;
 
-	add_records(&c, root);
-	if (proc_each(add_by_cgroup, &c, err) < 0) {
-		containers_fini(&c);
+	add_records(&l, root);
+	rc = proc_each(add_by_cgroup, &l, err);
+	engine_reader_stop(&l.reader);
+	if (rc < 0) {
+		containers_fini(&l.found);
 		return -1;
 	}
-	*ret = c;
+	*ret = l.found;
 	return 0;
 }

@@ -21,9 +21,11 @@ struct container {
 	char *label;	 /* container_label of session.h */
 	pid_t pid;	 /* its first process, host pid; 0: it has ended */
 	uint64_t start;	 /* of that process, clock ticks since boot: not of a later one's */
+	bool is_forged;	 /* its annotations or labels claim that it is another one */
 	bool is_pause;	 /* holds a pod's namespaces, and runs nothing */
 	bool hooked;	 /* the hook has a record of this very process */
-	bool is_nested;	 /* its id is of a cgroup below another container's */
+	unsigned doubt;	 /* 0: an engine's monitor runs it; 1: none does; 2: its id is of a cgroup
+			    below another container's, which may have made it */
 	bool is_single;	 /* --pid of a process outside any container: this process alone */
 };
 

@@ -1,84 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "discover/engine_names.h"
 
-#include <ctype.h>
 #include <fcntl.h>
-#include <jansson.h>
 
 #include "common/fs.h"
 #include "common/proc.h"
 #include "common/str.h"
 
-#define FILE_MAX   (16u << 20)
-#define PARENTS	   64		     /* of a process, up to the engine's */
-#define SHIM	   "containerd-shim" /* as far as a process's name goes */
-#define CONMON	   "conmon"
-#define DOCKER_DIR "/containers/"
-
-/* ---- annotations ---- */
-
-/* containerd internal/cri/annotations; CRI-O and Docker's shim of Kubernetes have the kubelet's own
- * labels (kubernetes pkg/kubelet/types/labels.go); nerdctl pkg/labels. */
-static const char *const name_keys[] = {
-	"io.kubernetes.cri.container-name",
-	"io.kubernetes.container.name",
-	"nerdctl/name",
-};
-static const char *const pod_keys[] = {
-	"io.kubernetes.cri.sandbox-name",
-	"io.kubernetes.pod.name",
-};
-static const char *const namespace_keys[] = {
-	"io.kubernetes.cri.sandbox-namespace",
-	"io.kubernetes.pod.namespace",
-	"nerdctl/namespace",
-};
-static const struct {
-	const char *key, *value;
-} pause_annotations[] = {
-	{"io.kubernetes.cri.container-type", "sandbox"},
-	{"io.kubernetes.cri-o.ContainerType", "sandbox"},
-	{"io.kubernetes.docker.type", "podsandbox"},
-};
-
-bool engine_name_is_valid(const char *text)
-{
-	size_t len = strlen(text);
-
-	if (len == 0 || len > 255 || !isalnum((unsigned char)text[0]))
-		return false;
-	for (const char *p = text; *p; p++)
-		if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
-			return false;
-	return true;
-}
-
-static void copy_first(const json_t *annotations, const char *const *keys, size_t n, char *ret,
-		       size_t size)
-{
-	for (size_t i = 0; i < n; i++) {
-		const char *text = json_string_value(json_object_get(annotations, keys[i]));
-
-		if (text && engine_name_is_valid(text)) {
-			memcpy(ret, text, strlen(text) + 1 < size ? strlen(text) + 1 : size);
-			return;
-		}
-	}
-}
-
-void engine_names_add_annotations(struct engine_names *n, const json_t *annotations)
-{
-	copy_first(annotations, name_keys, ARRAY_LEN(name_keys), n->name, sizeof(n->name));
-	copy_first(annotations, pod_keys, ARRAY_LEN(pod_keys), n->pod, sizeof(n->pod));
-	copy_first(annotations, namespace_keys, ARRAY_LEN(namespace_keys), n->namespace,
-		   sizeof(n->namespace));
-	for (size_t i = 0; i < ARRAY_LEN(pause_annotations); i++) {
-		const char *is =
-			json_string_value(json_object_get(annotations, pause_annotations[i].key));
-
-		n->is_pause |= is && !strcmp(is, pause_annotations[i].value);
-	}
-}
+#define PARENTS 64		  /* of a process, up to the engine's */
+#define SHIM	"containerd-shim" /* as far as a process's name goes */
+#define CONMON	"conmon"
 
 /* ---- the engine's process ---- */
 
@@ -153,19 +84,14 @@ static bool monitor_find(pid_t pid, struct monitor *ret)
 
 /* ---- its files, which tell the names ---- */
 
-/* NULL if it is no JSON, or if others than root can write it. */
-static json_t *read_json(int dirfd, const char *name)
+bool engine_file_read(struct engine_reader *r, enum engine_file file, const char *id, int dirfd,
+		      const char *path, struct engine_facts *ret)
 {
-	CLEANUP(str_fini) struct str text = {0};
-	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(close_fd) int fd = fs_open_regular(dirfd, path, O_RDONLY, NULL);
 	struct stat st;
 
-	fd = fs_open_regular(dirfd, name, O_RDONLY, NULL);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & S_IWOTH) ||
-	    fs_read_all(fd, FILE_MAX, &text, NULL) < 0)
-		return NULL;
-	/* Limits in config.json are up to 2^64-1, which jansson does not accept as an integer. */
-	return json_loadb(text.buf ? text.buf : "", text.len, JSON_DECODE_INT_AS_REAL, NULL);
+	return fd >= 0 && fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	       !(st.st_mode & S_IWOTH) && engine_reader_parse(r, file, id, fd, ret);
 }
 
 /* Opens the bundle of a container by its monitor, -1: none. */
@@ -182,89 +108,121 @@ static int open_bundle(const struct monitor *k, int rootfd, const char *id)
 		       : fs_openat2(cwd, beside, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, 0, NULL);
 }
 
-/* Path of Docker's directory of the container, <data>/containers/<id>: beside the directory that
- * its /etc/hostname is mounted from, which is another container's if it shares that one's network.
- */
-static char *docker_dir(const json_t *config, const char *id)
+/* ---- what it decides ---- */
+
+static bool contradicts(const char *claim, const char *name)
 {
-	json_t *mount;
-	size_t i;
+	return *claim && strcmp(claim, name) != 0;
+}
 
-	json_array_foreach(json_object_get(config, "mounts"), i, mount)
-	{
-		const char *to = json_string_value(json_object_get(mount, "destination"));
-		const char *from = json_string_value(json_object_get(mount, "source"));
-		const char *at = NULL;
+void engine_names_compare(struct engine_names *n, const struct engine_facts *facts)
+{
+	for (size_t i = 0; i < KEYS_COUNT && !n->is_pause; i++) {
+		const struct engine_claims *c = &facts->claims[i];
 
-		if (!to || !from || strcmp(to, "/etc/hostname") != 0 ||
-		    !has_suffix(from, "/hostname"))
-			continue;
-		for (const char *p = from; (p = strstr(p, DOCKER_DIR)); p++)
-			at = p;
-		return at ? xasprintf("%.*s" DOCKER_DIR "%s", (int)(at - from), from, id) : NULL;
+		n->is_forged |= c->is_pause || contradicts(c->name, n->name) ||
+				contradicts(c->pod, n->pod) ||
+				contradicts(c->namespace, n->namespace);
 	}
-	return NULL;
 }
 
-static void add_docker(struct engine_names *n, int rootfd, const json_t *config, const char *id)
+/* k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT (kubernetes pkg/kubelet/dockershim/naming.go; CRI-O
+ * internal/factory/container/container.go). False for another name. */
+static bool set_kubelet_name(struct engine_names *n, const char *text)
 {
-	CLEANUP(free) char *path = docker_dir(config, id);
-	CLEANUP(close_fd) int dirfd = -1;
-	const char *name;
-	json_t *known;
+	CLEANUP(free) char *copied = xstrdup(text);
+	char *parts[6] = {0}, *rest = copied;
 
-	dirfd = path ? fs_open_in_root(rootfd, path, O_PATH | O_DIRECTORY, NULL) : -1;
-	known = dirfd < 0 ? NULL : read_json(dirfd, "config.v2.json");
-	name = json_string_value(json_object_get(known, "Name"));
-	copy(n->name, name && *name == '/' ? name + 1 : name);
-	engine_names_add_annotations(n,
-				     json_object_get(json_object_get(known, "Config"), "Labels"));
-	if (known && !*n->pod)
-		n->namespace[0] = '\0'; /* the same one for all of Docker's */
-	json_decref(known);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		parts[i] = strsep(&rest, "_");
+	if (rest || !parts[5] || strcmp(parts[0], "k8s") != 0 || !engine_name_is_valid(parts[2]) ||
+	    !engine_name_is_valid(parts[1]) || !engine_name_is_valid(parts[3]))
+		return false;
+	n->is_pause = !strcmp(parts[1], "POD");
+	copy(n->name, n->is_pause ? NULL : parts[1]);
+	copy(n->pod, parts[2]);
+	copy(n->namespace, parts[3]);
+	return true;
 }
 
-/* Reads containers/storage's list, which podman rename changes; conmon has the first name. */
-static void add_podman(struct engine_names *n, int bundlefd, const char *id)
+static void add_cri(struct engine_names *n, const struct engine_facts *config)
+{
+	const struct engine_claims *c = &config->claims[KEYS_CRI];
+
+	copy(n->name, c->name);
+	copy(n->pod, c->pod);
+	copy(n->namespace, c->namespace);
+	n->is_pause = c->is_pause;
+}
+
+/* False: Docker does not know the container. */
+static bool add_docker(struct engine_reader *r, struct engine_names *n, int rootfd,
+		       const struct engine_facts *config, const char *id)
 {
 	CLEANUP(close_fd) int dirfd = -1;
-	json_t *list, *at;
-	size_t i;
+	struct engine_facts known;
 
-	dirfd = fs_openat2(bundlefd, "../..", O_PATH | O_DIRECTORY, 0, 0, NULL);
-	list = dirfd < 0 ? NULL : read_json(dirfd, "containers.json");
-	json_array_foreach(list, i, at)
-	{
-		const char *known = json_string_value(json_object_get(at, "id"));
-
-		if (known && !strcmp(known, id))
-			copy(n->name,
-			     json_string_value(json_array_get(json_object_get(at, "names"), 0)));
-	}
-	json_decref(list);
+	dirfd = *config->docker_dir
+			? fs_open_in_root(rootfd, config->docker_dir, O_PATH | O_DIRECTORY, NULL)
+			: -1;
+	if (dirfd < 0 || !engine_file_read(r, ENGINE_DOCKER, id, dirfd, "config.v2.json", &known))
+		return false;
+	n->namespace[0] = '\0'; /* the same one for all of Docker's */
+	if (!set_kubelet_name(n, known.name))
+		copy(n->name, known.name);
+	engine_names_compare(n, &known);
+	return true;
 }
 
-void engine_names_find(pid_t pid, const char *id, struct engine_names *ret)
+static void add_shim(struct engine_reader *r, struct engine_names *n, int rootfd,
+		     const struct engine_facts *config, const char *id)
+{
+	if (!strcmp(n->namespace, "k8s.io") && *config->claims[KEYS_CRI].pod)
+		add_cri(n, config);
+	else if (!add_docker(r, n, rootfd, config, id) && strcmp(n->namespace, "moby") != 0)
+		copy(n->name, config->claims[KEYS_NERDCTL].name);
+}
+
+static void add_conmon(struct engine_reader *r, struct engine_names *n, const struct monitor *k,
+		       int bundlefd, const char *id)
+{
+	const char *name = proc_arg(&k->args, "-n");
+	bool is_podman = proc_arg(&k->args, "--exit-command");
+	CLEANUP(close_fd) int dirfd = -1;
+	struct engine_facts list;
+
+	if (!name || (!is_podman && set_kubelet_name(n, name)))
+		return;
+	copy(n->name, name);
+	dirfd = bundlefd < 0 ? -1 : fs_openat2(bundlefd, "../..", O_PATH | O_DIRECTORY, 0, 0, NULL);
+	if (dirfd >= 0 &&
+	    engine_file_read(r, ENGINE_CONTAINERS, id, dirfd, "containers.json", &list))
+		copy(n->name, list.name);
+}
+
+void engine_names_find(struct engine_reader *r, pid_t pid, const char *id, struct engine_names *ret)
 {
 	CLEANUP(monitor) struct monitor k = {.procfd = -1};
 	CLEANUP(close_fd) int rootfd = -1;
 	CLEANUP(close_fd) int bundlefd = -1;
+	struct engine_facts config = {0};
 	struct engine_names n = {0};
-	json_t *config;
 
 	*ret = n;
 	if (!engine_name_is_valid(id) || !monitor_find(pid, &k))
 		return;
-	copy(k.is_shim ? n.namespace : n.name, proc_arg(&k.args, k.is_shim ? "-namespace" : "-n"));
+	n.is_monitored = true;
 	rootfd = proc_open_root(k.procfd, NULL);
 	bundlefd = rootfd < 0 ? -1 : open_bundle(&k, rootfd, id);
-	config = bundlefd < 0 ? NULL : read_json(bundlefd, "config.json");
-	if (k.is_shim)
-		add_docker(&n, rootfd, config, id);
-	else if (bundlefd >= 0)
-		add_podman(&n, bundlefd, id);
-	engine_names_add_annotations(&n, json_object_get(config, "annotations"));
-	json_decref(config);
+	if (bundlefd >= 0)
+		(void)engine_file_read(r, ENGINE_CONFIG, id, bundlefd, "config.json", &config);
+	if (k.is_shim) {
+		copy(n.namespace, proc_arg(&k.args, "-namespace"));
+		add_shim(r, &n, rootfd, &config, id);
+	} else {
+		add_conmon(r, &n, &k, bundlefd, id);
+	}
+	engine_names_compare(&n, &config);
 	*ret = n;
 }
 

@@ -34,7 +34,7 @@ fakeperf_jvm
 fakeperf_container record-t "$jvm"
 start jvm perf-ends --source host -d 600 --pid "$jvm"
 fakeperf_start web perf-ends "$work/golden" dfg-trigger -f folded -d 600 record-t "$target"
-fakeperf_start named perf-ends "$work/golden" dfg-trigger --json -f folded --source host -d 600 shop-record-t
+fakeperf_start named perf-ends "$work/golden" dfg-trigger --json -f folded --source host -d 600 record-t
 start nobody perf-good -d 600 nobody
 fakeperf_start garbage perf-ends "$work/garbage" dfg-trigger -o "$work/garbled" -d 600 --pid "$target"
 
@@ -105,9 +105,8 @@ is 'and is in the session' "$(of_session jvm 's["jvms"][0]["pid"], s["jvms"][0][
 end_of named
 is 'a container is recorded by its name' $status 0
 is 'it is in the summary' "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["container"])' <"$work/named.out")" \
-	"{'id': 'record-t', 'name': 'shop-record-t', 'pod': '', 'namespace': ''}"
+	"{'id': 'record-t', 'name': 'record-t', 'pod': '', 'namespace': ''}"
 is 'its graphs are in its own directory' "$(find "$DFG_ROOT/containers/record-t/graphs" -name flame.folded | wc -l)" 1
-is 'which is linked by its name' "$(readlink "$DFG_ROOT/by-name/shop-record-t")" ../containers/record-t
 end_of web
 is 'every name has to be one: status 3' $status 3
 end_of nobody
@@ -123,10 +122,10 @@ is_recording 'what is there stays' once
 
 # ---- the list ----
 list() { "$BUILD/bin/dfg-trigger" --list "$@"; }
-is 'a container is listed in a line' "$(list | grep "^record-t ")" "record-t      $(printf %7d "$jvm")    1 JVM  shop-record-t"
+is 'a container is listed in a line' "$(list | grep "^record-t ")" "record-t      $(printf %7d "$jvm")    1 JVM  record-t"
 is 'and as JSON' "$(list --json | python3 -c 'import json, sys
 print([c for c in json.load(sys.stdin)["containers"] if c["id"] == "record-t"])')" \
-	"[{'id': 'record-t', 'name': 'shop-record-t', 'pod': '', 'namespace': '', 'label': 'shop-record-t', 'pid': $jvm, 'jvms': 1}]"
+	"[{'id': 'record-t', 'name': 'record-t', 'pod': '', 'namespace': '', 'label': 'record-t', 'forged': False, 'pid': $jvm, 'jvms': 1}]"
 is 'without JSON there is none' "$(list | grep -c '[{}]')" 0
 
 # ---- not as root ----

@@ -157,7 +157,7 @@ rm "$conf"
 if [ "$(id -u)" = 0 ]; then
 	sleep 60 &
 	pid=$!
-	container_state "$top/root" web "$pid" "\"nerdctl/name\":\"shop-$$\""
+	container_state "$top/root" "shop-$$" "$pid" ''
 	setup status --json --root "$top/root"
 	is "a running container is reported" \
 		"$(jq -r --arg name "shop-$$ " '.findings[] | select(.what == "container" and (.why | startswith($name))) | "\(.state) \(.why) → \(.advice)"' "$top/out")" \

@@ -35,8 +35,8 @@ signal.pause()' "$work/libjvm.so" &
 	wait_for test -e "$work/libjvm.so.mapped"
 }
 
-# fakeperf_container ID PID: a container with this process, named shop-ID
-fakeperf_container() { container_state "$DFG_ROOT" "$1" "$2" "\"nerdctl/name\":\"shop-$1\""; }
+# fakeperf_container ID PID: a container with this process
+fakeperf_container() { container_state "$DFG_ROOT" "$1" "$2" ''; }
 
 # fakeperf_start NAME KIND RECORDING COMMAND…: the command in the background, with a perf of this
 # kind (fakeperf.h); its output is in $work/NAME.out and NAME.err

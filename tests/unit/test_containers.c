@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -164,17 +165,17 @@ static struct containers list(void)
 /* True if these are the container's processes, in any order. */
 static bool has_pids(const struct container *c, const pid_t *want, size_t n)
 {
-	CLEANUP(handles_fini) struct handles all = {0};
+	CLEANUP(handles_fini) struct handles list = {0};
 	size_t found = 0;
 
-	if (container_processes(c, &all, &err) < 0)
+	if (container_processes(c, &list, &err) < 0)
 		return false;
-	for (size_t i = 0; i < all.count; i++)
+	for (size_t i = 0; i < list.count; i++)
 		for (size_t k = 0; k < n; k++)
-			found += all.list[i].pid == want[k];
-	if (all.count != n)
-		printf("# %zu processes\n", all.count);
-	return all.count == n && found == n;
+			found += list.list[i].pid == want[k] && handle_is_alive(&list.list[i]);
+	if (list.count != n)
+		printf("# %zu processes\n", list.count);
+	return list.count == n && found == n;
 }
 
 /* ---- the hook's records ---- */
@@ -217,8 +218,9 @@ static void test_records(void)
 	if (ok(web != NULL, "a record of a running process is a container")) {
 		is_int(web->pid, pid, "it has the process");
 		ok(web->hooked, "it is known that the hook has a record of it");
-		is_str(web->name, "shop-web", "it has the name of its annotations");
-		is_str(web->label, "shop-web", "it is called by it");
+		is_str(web->name, "web", "without an engine's monitor it is called by its id");
+		is_str(web->label, "web", "also on the command line");
+		ok(web->is_forged, "its annotations claim another name: case 87");
 		is_str(web->pod, "", "it is in no pod");
 		ok(!web->is_pause && !web->is_single, "it is an ordinary one");
 		ok(has_pids(web, &pid, 1), "without a cgroup of its own it is one process");
@@ -373,6 +375,32 @@ static void test_forged(void)
 	end(forger);
 }
 
+/* Case 89: a container without an engine does the same, before the other one starts. */
+static void test_forged_by_runtime(void)
+{
+	static const char *const shim[] = {"containerd-shim", "-namespace", "build", NULL};
+	CLEANUP(free) char *cwd = path_of("bundles/first");
+	struct monitored real;
+	pid_t forged;
+	CLEANUP(containers_fini) struct containers c = {0};
+	const struct container *at;
+
+	put_text("bundles/first/config.json", 0644, "{}");
+	make_cgroup("dfg-web");
+	forged = spawn(make_cgroup("dfg-web/" INNER), false);
+	c = list();
+	at = find(&c, INNER);
+	ok(at && at->pid == forged, "a cgroup with an id stands for it while nothing else does");
+	containers_fini(&c);
+	real = start_monitor(shim, "docker-" INNER ".scope", cwd);
+	c = list();
+	at = find(&c, INNER);
+	ok(at && at->pid == real.pid,
+	   "a process with an engine's monitor takes its id back: case 89");
+	end_monitor(real);
+	end(forged);
+}
+
 static void test_component(void)
 {
 	CLEANUP(containers_fini) struct containers found = {0};
@@ -445,7 +473,9 @@ static void test_shim_id(void)
 	ok(!engine_shim_id(4194304, id), "nor has one that does not exist");
 }
 
-/* Names of the process below a monitor: "name pod namespace", and "pause". */
+static struct engine_reader reader = ENGINE_READER_EMPTY;
+
+/* Names of the process below a monitor: "name pod namespace", "pause" and "forged". */
 static void names(const char *const *argv, const char *cgroup, const char *cwd, const char *id,
 		  const char *want, const char *check)
 {
@@ -453,26 +483,34 @@ static void names(const char *const *argv, const char *cgroup, const char *cwd, 
 	CLEANUP(free) char *got = NULL;
 	struct engine_names n;
 
-	engine_names_find(m.pid, id, &n);
-	got = xasprintf("%s %s %s%s", n.name, n.pod, n.namespace, n.is_pause ? " pause" : "");
+	engine_names_find(&reader, m.pid, id, &n);
+	got = xasprintf("%s %s %s%s%s", n.name, n.pod, n.namespace, n.is_pause ? " pause" : "",
+			n.is_forged ? " forged" : "");
 	is_str(got, want, "%s", check);
 	end_monitor(m);
 }
 
+#define KUBERNETES_KEYS                                                                            \
+	"\"io.kubernetes.cri.container-name\":\"app\",\"io.kubernetes.cri.sandbox-name\":"         \
+	"\"web-1\",\"io.kubernetes.cri.sandbox-namespace\":\"prod\""
+
 #define KUBERNETES                                                                                 \
-	"{\"annotations\":{\"io.kubernetes.cri.container-name\":\"app\","                          \
-	"\"io.kubernetes.cri.sandbox-name\":\"web-1\",\"io.kubernetes.cri.sandbox-namespace\":"    \
-	"\"prod\"},\"process\":{\"rlimits\":[18446744073709551615]}}"
+	"{\"annotations\":{" KUBERNETES_KEYS "},\"process\":{\"rlimits\":[18446744073709551615]}}"
 
 static void test_containerd(void)
 {
 	static const char *const shim[] = {"containerd-shim", "-namespace", "k8s.io", NULL};
+	static const char *const other[] = {"containerd-shim", "-namespace", "build", NULL};
 	static const char *const odd[] = {"containerd-shim", "-namespace", "a b", NULL};
 	CLEANUP(free) char *cwd = path_of("bundles/first");
 	CLEANUP(free) char *link = path_of("bundles/link");
 
 	put_text("bundles/first/config.json", 0644, "{}");
 	put_text("bundles/app/config.json", 0644, KUBERNETES);
+	put_text("bundles/nerdctl/config.json", 0644,
+		 "{\"annotations\":{\"nerdctl/name\":\"web\",\"nerdctl/namespace\":\"build\"}}");
+	put_text("bundles/both/config.json", 0644,
+		 "{\"annotations\":{\"nerdctl/name\":\"web\"," KUBERNETES_KEYS "}}");
 	put_text("bundles/open/config.json", 0646, KUBERNETES);
 	put_text("bundles/broken/config.json", 0644, "{");
 	if (symlink("app", link) < 0)
@@ -485,6 +523,13 @@ static void test_containerd(void)
 	names(shim, "dfg-names", cwd, "broken", "  k8s.io", "and one that is no JSON");
 	names(shim, "dfg-names", cwd, "open", "  k8s.io", "and one that everyone can write");
 	names(shim, "dfg-names", cwd, "link", "  k8s.io", "and one that is a link");
+	names(other, "dfg-names", cwd, "app", "  build forged",
+	      "another namespace is not the CRI's: case 87");
+	names(other, "dfg-names", cwd, "nerdctl", "web  build", "nerdctl has its own key");
+	names(shim, "dfg-names", cwd, "nerdctl", "web  k8s.io forged",
+	      "in the CRI's namespace, too, where the namespace is another: case 87");
+	names(shim, "dfg-names", cwd, "both", "app web-1 prod forged",
+	      "a pod's container is not named by nerdctl's key: case 87");
 	names(odd, "dfg-names", cwd, "first", "  ", "what is no name is no namespace");
 	names(shim, "dfg-names", cwd, "../first", "  ", "an id that is a path has no names");
 	names(shim, NULL, cwd, "app", "  ",
@@ -519,19 +564,27 @@ static void test_docker(void)
 	char *twice =
 		mount_of("/etc/hostname", "/containers/web/../../data/containers/d1/hostname");
 	CLEANUP(free) char *outside = mount_of("/etc/hostname", "/data/hostname");
-	const char *pod = "{\"Name\":\"/x\",\"Config\":{\"Labels\":{\"io.kubernetes.pod.name\":"
-			  "\"p\",\"io.kubernetes.pod.namespace\":\"n\","
-			  "\"io.kubernetes.docker.type\":\"podsandbox\"}}}";
+	const char *pod = "{\"Name\":\"/k8s_POD_p_n_uid_0\",\"Config\":{\"Labels\":{"
+			  "\"io.kubernetes.pod.name\":\"p\"}}}";
+	const char *labels = "{\"Name\":\"/x\",\"Config\":{\"Labels\":{\"io.kubernetes.pod.name\":"
+			     "\"p\",\"io.kubernetes.pod.namespace\":\"n\","
+			     "\"io.kubernetes.docker.type\":\"podsandbox\"}}}";
 
 	put_docker("d1", own, "{\"Name\":\"/web\"}");
 	put_docker("d2", shared, pod);
+	put_docker("d7", own, labels);
+	put_docker("d8", own, "{\"Name\":\"/k8s_app_p_n_uid\"}");
 	put_docker("d3", elsewhere, "{\"Name\":\"/web\"}");
 	put_docker("d4", other, "{\"Name\":\"/web\"}");
 	put_docker("d5", twice, "{\"Name\":\"five\"}");
 	put_docker("d6", outside, "{\"Name\":\"/web\"}");
 	names(shim, "dfg-names", cwd, "d1", "web  ", "Docker's name is in its own directory");
-	names(shim, "dfg-names", cwd, "d2", "x p n pause",
-	      "a container in another's network has its own, and labels of Kubernetes count");
+	names(shim, "dfg-names", cwd, "d2", " p n pause",
+	      "a container in another's network has its own, in the kubelet's form");
+	names(shim, "dfg-names", cwd, "d7", "x   forged",
+	      "labels, which are an image's, do not count: case 87");
+	names(shim, "dfg-names", cwd, "d8", "k8s_app_p_n_uid  ",
+	      "a name of another form is a name");
 	names(shim, "dfg-names", cwd, "d3", "  moby", "another mount does not tell the directory");
 	names(shim, "dfg-names", cwd, "d4", "  moby", "nor does another file");
 	names(shim, "dfg-names", cwd, "d5", "five  ", "the last part of the path counts");
@@ -542,21 +595,78 @@ static void test_podman(void)
 {
 	CLEANUP(free) char *bundle = path_of("storage/p1/userdata");
 	CLEANUP(free) char *cri = path_of("cri/c1/userdata");
-	const char *conmon[] = {"conmon", "-n", "first", "-b", bundle, NULL};
+	const char *conmon[] = {"conmon",	  "-n",	    "first", "-b", bundle,
+				"--exit-command", "podman", NULL};
+	const char *posing[] = {"conmon",	  "-n",	    "k8s_app_web-1_prod_uid_0",
+				"--exit-command", "podman", NULL};
 	const char *no_bundle[] = {"conmon", "-n", "first", NULL};
-	const char *crio[] = {"conmon", "-n", "k8s_x", "-b", cri, NULL};
+	const char *crio[] = {"conmon", "-n", "k8s_app_web-1_prod_uid_0", "-b", cri, NULL};
+	const char *sandbox[] = {"conmon", "-n", "k8s_POD_web-1_prod_uid_0", NULL};
 
 	put_text("storage/p1/userdata/config.json", 0644, "{}");
 	put_text("storage/containers.json", 0600,
 		 "[{\"id\":\"p0\",\"names\":[\"zero\"]},"
 		 "{\"id\":\"p1\",\"names\":[\"second\",\"b\"]},{}]");
-	put_text("cri/c1/userdata/config.json", 0644, KUBERNETES);
+	put_text("cri/c1/userdata/config.json", 0644,
+		 "{\"annotations\":{\"io.kubernetes.cri-o.ContainerType\":\"sandbox\"}}");
 	names(conmon, "dfg-names", NULL, "p1", "second  ", "podman's list has the latest name");
 	names(conmon, "dfg-names", NULL, "p2", "first  ",
 	      "a container that is not in it has conmon's");
 	names(no_bundle, "dfg-names", NULL, "p1", "first  ",
 	      "so has one whose monitor names no bundle");
-	names(crio, "dfg-names", NULL, "c1", "app web-1 prod", "CRI-O's are in the bundle");
+	names(crio, "dfg-names", NULL, "c1", "app web-1 prod forged",
+	      "CRI-O's are conmon's, whatever the pod's annotations say: case 87");
+	names(sandbox, "dfg-names", NULL, "c1", " web-1 prod pause", "also those of its sandbox");
+	names(posing, "dfg-names", NULL, "p1", "k8s_app_web-1_prod_uid_0  ",
+	      "podman's containers are in no pod of Kubernetes: case 87");
+}
+
+static bool parse(const char *text)
+{
+	CLEANUP(close_fd) int fd = memfd_create("file", MFD_CLOEXEC);
+	struct engine_facts f;
+
+	return write(fd, text, strlen(text)) > 0 && lseek(fd, 0, SEEK_SET) == 0 &&
+	       engine_reader_parse(&reader, ENGINE_DOCKER, "id", fd, &f);
+}
+
+/* The child that parses ends: as it would if a file had taken it over. */
+static void test_reader(void)
+{
+	CLEANUP(close_fd) int big = memfd_create("big", MFD_CLOEXEC);
+	struct engine_facts f = {.name = "untouched"};
+	pid_t first;
+
+	engine_reader_stop(&reader);
+	ok(parse("{}"), "a file is parsed");
+	first = reader.child.pid;
+	ok(parse("[]") && !parse("{") && parse("{}"), "so are others");
+	is_int(reader.child.pid, first, "by the same child");
+	{
+		CLEANUP(close_fd) int procfd = proc_open(first, &err);
+		CLEANUP(str_fini) struct str status = {0};
+
+		if (fs_read_file(procfd, "status", 1 << 16, &status, &err) < 0)
+			abort();
+		ok(strstr(status.buf, "\nSeccomp:\t2\n") &&
+			   strstr(status.buf, "\nCapEff:\t0000000000000000\n"),
+		   "which has no capability and few system calls");
+		ok(geteuid() != 0 || !strstr(status.buf, "\nUid:\t0\t"), "nor is it root");
+	}
+	for (int i = 0; i < 3; i++) {
+		kill(reader.child.pid, SIGKILL);
+		ok(!parse("{}"), "a file whose child is killed is not parsed");
+		ok(parse("{}"), "the next one is, by another child");
+	}
+	ok(reader.child.pid != first, "which has another pid");
+	kill(reader.child.pid, SIGKILL);
+	ok(!parse("{}") && !parse("{}"), "after the fourth no other one is started");
+	engine_reader_stop(&reader);
+	ok(ftruncate(big, ENGINE_FILE_MAX + 1) == 0 &&
+		   !engine_reader_parse(&reader, ENGINE_DOCKER, "id", big, &f),
+	   "a file that is too large is not parsed");
+	is_str(f.name, "untouched", "nothing is returned for it");
+	engine_reader_stop(&reader);
 }
 
 /* The list has names and ids of a shim's containers, which are in no cgroup of 64 digits. */
@@ -604,11 +714,10 @@ static void make_cgroups(void)
 
 static void remove_cgroups(void)
 {
-	static const char *const made[] = {ID "/below", ID "/" INNER,
-					   ID,		"docker-" INNER ".scope",
-					   "dfg-web",	"dfg web",
-					   "dfg-names", "dfg-shim",
-					   "dfg-shim2", ""};
+	static const char *const made[] = {
+		ID "/below", ID "/" INNER, "dfg-web/" INNER, ID,	 "docker-" INNER ".scope",
+		"dfg-web",   "dfg web",	   "dfg-names",	     "dfg-shim", "dfg-shim2",
+		""};
 
 	for (size_t i = 0; cgroups && i < sizeof(made) / sizeof(*made); i++) {
 		CLEANUP(free) char *path = xasprintf("%s/%s", cgroups, made[i]);
@@ -630,12 +739,14 @@ int main(void)
 	test_init_record();
 	test_of_pid();
 	test_namespace();
+	test_reader();
 	if (geteuid() == 0)
 		make_cgroups();
 	if (cgroups) {
 		test_cgroup();
 		test_sub_cgroup();
 		test_forged();
+		test_forged_by_runtime();
 		test_component();
 		make_cgroup("dfg-names");
 		test_shim_id();
@@ -646,6 +757,7 @@ int main(void)
 	} else {
 		ok(true, "containers in cgroups # SKIP no cgroup can be made here");
 	}
+	engine_reader_stop(&reader);
 	remove_cgroups();
 	scratch_remove();
 	return tap_done();

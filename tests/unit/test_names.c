@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Finds the containers that a name matches. */
-#include <jansson.h>
-
 #include "common/str.h"
 #include "discover/container.h"
 #include "discover/engine_names.h"
@@ -99,54 +97,54 @@ static void test_find(void)
 	means("", "!no running container", "nothing");
 }
 
-static void annotations(const char *json, const char *want, const char *name)
+/* Checks what the annotations of a bundle claim, by the keys of an engine. */
+static void claims(enum engine_keys keys, const char *json, const char *want, const char *name)
 {
-	json_t *o = json_loads(json, JSON_DECODE_ANY, NULL);
-	struct engine_names n = {.name = "n"};
+	CLEANUP(free) char *text = xasprintf("{\"annotations\":%s}", json);
+	struct engine_facts f = {0};
+	const struct engine_claims *c = &f.claims[keys];
 	CLEANUP(free) char *got = NULL;
 
-	engine_names_add_annotations(&n, o);
-	got = xasprintf("%s %s %s%s", n.namespace, n.pod, n.name, n.is_pause ? " pause" : "");
+	(void)engine_facts_parse(ENGINE_CONFIG, "id", text, strlen(text), &f);
+	got = xasprintf("%s %s %s%s", c->namespace, c->pod, c->name, c->is_pause ? " pause" : "");
 	is_str(got, want, "%s", name);
-	json_decref(o);
 }
 
-static void test_annotations(void)
+#define CRI "io.kubernetes.cri."
+
+static void test_claims(void)
 {
 	CLEANUP(free) char *longest = xasprintf("%0255d", 7);
 	CLEANUP(free) char *too_long = xasprintf("%0256d", 7);
-
-	annotations(
-		"{\"io.kubernetes.cri.container-name\":\"app\",\"io.kubernetes.cri.sandbox-name\":"
-		"\"web-1\",\"io.kubernetes.cri.sandbox-namespace\":\"shop\","
-		"\"io.kubernetes.cri.container-type\":\"container\"}",
-		"shop web-1 app", "containerd's CRI");
-	annotations("{\"io.kubernetes.cri.sandbox-name\":\"web-1\",\"io.kubernetes.cri.container-"
-		    "type\":"
-		    "\"sandbox\"}",
-		    " web-1 n pause", "its sandbox");
-	annotations(
+	const char *cri =
+		"{\"" CRI "container-name\":\"app\",\"" CRI "sandbox-name\":\"web-1\",\"" CRI
+		"sandbox-namespace\":\"shop\",\"" CRI "container-type\":\"container\"}";
+	const char *kubelet =
 		"{\"io.kubernetes.container.name\":\"app\",\"io.kubernetes.pod.name\":\"web-1\","
 		"\"io.kubernetes.pod.namespace\":\"shop\",\"io.kubernetes.cri-o.ContainerType\":"
-		"\"container\"}",
-		"shop web-1 app", "CRI-O");
-	annotations("{\"io.kubernetes.cri-o.ContainerType\":\"sandbox\"}", "  n pause",
-		    "its sandbox");
-	annotations("{\"io.kubernetes.docker.type\":\"podsandbox\"}", "  n pause", "Docker's");
-	annotations("{\"nerdctl/name\":\"web\",\"nerdctl/namespace\":\"default\"}", "default  web",
-		    "nerdctl");
-	annotations("{\"nerdctl/name\":\"../../etc\",\"io.kubernetes.pod.name\":\"a b\"}", "  n",
-		    "what is no name");
-	annotations("{\"nerdctl/name\":[\"web\"]}", "  n", "no text");
-	annotations("{\"io.kubernetes.container.name\":\"a b\",\"nerdctl/name\":\"web\"}", "  web",
-		    "what is no name is passed over");
-	annotations("{\"io.kubernetes.container.name\":\"app\",\"nerdctl/name\":\"web\"}", "  app",
-		    "the first name counts");
-	annotations("{\"io.kubernetes.docker.type\":\"container\"}", "  n", "no sandbox");
-	annotations("{\"io.kubernetes.cri.container-type\":\"podsandbox\"}", "  n",
-		    "nor is the word of another engine");
-	annotations("[1]", "  n", "no object");
-	annotations("nonsense", "  n", "no JSON");
+		"\"container\"}";
+
+	claims(KEYS_CRI, cri, "shop web-1 app", "containerd's CRI");
+	claims(KEYS_CRI,
+	       "{\"" CRI "sandbox-name\":\"web-1\",\"" CRI "container-type\":\"sandbox\"}",
+	       " web-1  pause", "its sandbox");
+	claims(KEYS_KUBELET, cri, "  ", "its keys are no others'");
+	claims(KEYS_NERDCTL, cri, "  ", "nor nerdctl's");
+	claims(KEYS_KUBELET, kubelet, "shop web-1 app", "the kubelet's labels");
+	claims(KEYS_CRI, kubelet, "  ", "which are none of the CRI's");
+	claims(KEYS_KUBELET, "{\"io.kubernetes.cri-o.ContainerType\":\"sandbox\"}", "   pause",
+	       "CRI-O's sandbox");
+	claims(KEYS_KUBELET, "{\"io.kubernetes.docker.type\":\"podsandbox\"}", "   pause",
+	       "Docker's");
+	claims(KEYS_NERDCTL, "{\"nerdctl/name\":\"web\",\"nerdctl/namespace\":\"default\"}",
+	       "default  web", "nerdctl");
+	claims(KEYS_NERDCTL, "{\"nerdctl/name\":\"../../etc\"}", "  ", "what is no name");
+	claims(KEYS_NERDCTL, "{\"nerdctl/name\":[\"web\"]}", "  ", "no text");
+	claims(KEYS_KUBELET, "{\"io.kubernetes.docker.type\":\"container\"}", "  ", "no sandbox");
+	claims(KEYS_CRI, "{\"" CRI "container-type\":\"podsandbox\"}", "  ",
+	       "nor is the word of another engine");
+	claims(KEYS_CRI, "[1]", "  ", "no object");
+	claims(KEYS_CRI, "nonsense", "  ", "no JSON");
 	ok(engine_name_is_valid("a"), "a letter is a name");
 	ok(!engine_name_is_valid(""), "nothing is none");
 	ok(!engine_name_is_valid(".hidden"), "nor a file that ls hides");
@@ -155,6 +153,56 @@ static void test_annotations(void)
 	ok(engine_name_is_valid("0_a-b.c"), "digits and signs between are no obstacle");
 	ok(engine_name_is_valid(longest), "a name may have 255 bytes");
 	ok(!engine_name_is_valid(too_long), "and no more");
+}
+
+static void is_forged(const char *annotations, bool want, const char *name)
+{
+	CLEANUP(free) char *text = xasprintf("{\"annotations\":%s}", annotations);
+	struct engine_names n = {.name = "app", .pod = "web-1", .namespace = "shop"};
+	struct engine_facts f = {0};
+
+	(void)engine_facts_parse(ENGINE_CONFIG, "id", text, strlen(text), &f);
+	engine_names_compare(&n, &f);
+	is_int(n.is_forged, want, "%s", name);
+}
+
+/* Case 87: a container's user writes the annotations. */
+static void test_forged(void)
+{
+	struct engine_names pause = {.is_pause = true};
+	struct engine_facts f = {.claims[KEYS_CRI] = {.is_pause = true, .pod = "web-1"}};
+
+	is_forged("{}", false, "a container without annotations claims nothing");
+	is_forged("{\"" CRI "container-name\":\"app\",\"io.kubernetes.pod.name\":\"web-1\"}", false,
+		  "claims that are true are not forged");
+	is_forged("{\"" CRI "container-name\":\"db\"}", true, "another name is: case 87");
+	is_forged("{\"io.kubernetes.pod.name\":\"web-2\"}", true, "so is another pod");
+	is_forged("{\"nerdctl/namespace\":\"bank\"}", true, "and another namespace");
+	is_forged("{\"io.kubernetes.cri-o.ContainerType\":\"sandbox\"}", true,
+		  "and a sandbox that is none");
+	engine_names_compare(&pause, &f);
+	ok(!pause.is_forged, "a sandbox that is one, as its engine says, is not forged");
+}
+
+static void test_files(void)
+{
+	CLEANUP(free) char *from = xasprintf("/%01100d/containers/x/hostname", 7);
+	CLEANUP(free)
+	char *text = xasprintf(
+		"{\"mounts\":[{\"destination\":\"/etc/hostname\",\"source\":\"%s\"}]}", from);
+	const char *state = "{\"pid\":7,\"start_time\":8123456789012,\"boot_id\":\"b\"}";
+	const char *list = "[{\"id\":\"a\",\"names\":[\"x\"]},"
+			   "{\"id\":\"b\",\"names\":[\"y\",\"z\"]}]";
+	struct engine_facts f = {0};
+
+	ok(engine_facts_parse(ENGINE_STATE, "id", state, strlen(state), &f), "a state is parsed");
+	ok(f.pid == 7 && f.start == 8123456789012 && !strcmp(f.boot_id, "b"), "it has a process");
+	ok(!engine_facts_parse(ENGINE_STATE, "id", "{", 1, &f), "half a state is refused");
+	ok(f.pid == 7, "what was known stays");
+	ok(engine_facts_parse(ENGINE_CONTAINERS, "b", list, strlen(list), &f), "a list is parsed");
+	is_str(f.name, "y", "it has the name of the container's id");
+	ok(engine_facts_parse(ENGINE_CONFIG, "id", text, strlen(text), &f), "a long path is read");
+	is_str(f.docker_dir, "", "it is not cut to the path of something else");
 }
 
 static void test_file_name(void)
@@ -179,7 +227,9 @@ static void test_file_name(void)
 
 int main(void)
 {
-	test_annotations();
+	test_claims();
+	test_forged();
+	test_files();
 	test_find();
 	test_file_name();
 	return tap_done();

@@ -9,6 +9,7 @@
 #include "lib/actor.h"
 #include "lib/fakejvm.h"
 #include "lib/fakeperf.h"
+#include "lib/fakeshim.h"
 #include "lib/hookrecord.h"
 #include "lib/laterjvm.h"
 #include "lib/scratch.h"
@@ -32,9 +33,7 @@ static struct record_config config_of(char *const *names, size_t count)
 
 static void put_record(const char *id, pid_t pid)
 {
-	CLEANUP(free) char *name = xasprintf("\"nerdctl/name\":\"shop-%s\"", id);
-
-	hookrecord_put(id, pid, name);
+	hookrecord_put(id, pid, "");
 }
 
 /* Starts a run. Where that fails there is nothing to discard. */
@@ -68,7 +67,7 @@ static void test_find(void)
 	pid_t pids[] = {actor_idle(), actor_idle()};
 	CLEANUP(free) char *first = xasprintf("%d", (int)pids[0]);
 	CLEANUP(free) char *second = xasprintf("%d", (int)pids[1]);
-	char *names[] = {first, second, first}, *web[] = {(char *)"web", (char *)"shop-web"};
+	char *names[] = {first, second, first}, *web[] = {(char *)"web", (char *)"we"};
 	struct record_config c = config_of(names, 3);
 	struct record_run r;
 
@@ -88,9 +87,9 @@ static void test_find(void)
 
 	put_record("web", pids[0]);
 	c = config_of(web, 2);
-	if (starts(&c, &r, "a container is found by id and by name")) {
+	if (starts(&c, &r, "a container is found by its id and the beginning of it")) {
 		is_int(r.count, 1, "it is one target");
-		is_str(r.workers[0].container.label, "shop-web", "it is the one that was named");
+		is_str(r.workers[0].container.label, "web", "it is the one that was named");
 		is_str(r.workers[0].outdir.path, output, "it has the output directory for itself");
 	}
 	record_discard(&r);
@@ -123,8 +122,9 @@ static void test_not_found(void)
 /* ---- pods ---- */
 
 #define POD(name)                                                                                  \
-	"\"io.kubernetes.pod.name\":\"pod\",\"io.kubernetes.pod.namespace\":\"ns\","               \
-	"\"io.kubernetes.container.name\":\"" name "\""
+	"\"io.kubernetes.cri.sandbox-name\":\"pod\","                                              \
+	"\"io.kubernetes.cri.sandbox-namespace\":\"ns\","                                          \
+	"\"io.kubernetes.cri.container-name\":\"" name "\""
 
 static void check_pod(size_t jvms)
 {
@@ -149,13 +149,17 @@ static void test_pod(void)
 	pid_t other = actor_idle();
 
 	put_record("other", other);
-	hookrecord_put("pod-a", a.pid, POD("a"));
-	hookrecord_put("pod-b", b.pid, POD("b"));
-	check_pod(0);
-	later_become(&b);
-	check_pod(1);
-	later_become(&a);
-	check_pod(2);
+	put_record("pod-a", a.pid);
+	put_record("pod-b", b.pid);
+	if (fakeshim_adopt("pod-a", a.pid, POD("a")) && fakeshim_adopt("pod-b", b.pid, POD("b"))) {
+		check_pod(0);
+		later_become(&b);
+		check_pod(1);
+		later_become(&a);
+		check_pod(2);
+	} else {
+		ok(true, "a pod is found # SKIP no cgroup can be made here");
+	}
 	actor_end(a.pid);
 	actor_end(b.pid);
 	actor_end(other);
@@ -184,7 +188,7 @@ static void test_all(void)
 		}
 	is_int(mine, 1, "this one is among them, once");
 	is_int(lacking, 0, "those without a JVM are not");
-	ok(exists("out/shop-with/session"), "it has a directory of its own, if it is the only one");
+	ok(exists("out/with/session"), "it has a directory of its own, if it is the only one");
 	record_discard(&r);
 	actor_end(with.pid);
 	rmdir(output);
@@ -258,6 +262,7 @@ int main(int argc, char **argv)
 
 	if (fakeperf_is(argv[0]))
 		return fakeperf_main(argc, argv);
+	fakeshim_become(argc);
 	scratch_make();
 	signal(SIGPIPE, SIG_IGN); /* as in each command */
 	root = path_of("root");
@@ -278,6 +283,7 @@ int main(int argc, char **argv)
 	free(root);
 	free(perf);
 	free(output);
+	fakeshim_end();
 	scratch_remove();
 	return tap_done();
 }

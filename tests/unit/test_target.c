@@ -29,15 +29,17 @@ static unsigned mode_of(const char *path)
 /* The container shop-ID with this process. */
 static struct container container_of(const char *id, pid_t pid)
 {
-	CLEANUP(free) char *name = xasprintf("\"nerdctl/name\":\"shop-%s\"", id);
+	struct engine_names names = {0};
 	struct containers found = {0};
 	struct container ret;
 
-	hookrecord_put(id, pid, name);
+	hookrecord_put(id, pid, "");
 	if (containers_find(root, id, &found, &err) != CONTAINER_FOUND || found.count != 1)
 		abort();
 	ret = found.list[0];
 	free(found.list);
+	snprintf(names.name, sizeof(names.name), "shop-%s", id);
+	container_set_names(&ret, &names);
 	return ret;
 }
 

@@ -59,7 +59,7 @@ is "  by namespace, pod and name" "$(label_of "$app") $(label_of "$proxy") $(lab
 is "  but not the pause containers" "$(jq '[.containers[] | select(.namespace == "shop")] | length' "$SHOP/list")" 3
 # In a mount namespace without the engine's directories, as in a pod.
 in_pod() {
-	unshare -m sh -c 'mount -t tmpfs none "$1" && shift && exec setpriv --bounding-set -all,+sys_ptrace,+dac_read_search \
+	unshare -m sh -c 'mount -t tmpfs none "$1" && shift && exec setpriv --bounding-set -all,+sys_ptrace,+dac_read_search,+setuid,+setgid \
 		--inh-caps -all "$@"' sh "$CRI_DIR" "$DFG" --list --json >"$SHOP/list" 2>"$SHOP/err"
 }
 ok "  with the rights of the DaemonSet, too" in_pod
@@ -101,6 +101,43 @@ is "  and takes one at a time" "$?" 3
 ok "    naming them" says "shop/cart-1/app, shop/cart-1/proxy"
 ok "dfg-top takes a pod" eval '"$BUILD/bin/dfg-top" -n 1 -d 1 --json shop/cart-1 | jq -e ".threads[] | select(.name | startswith(\"shop/cart-1/app/\"))"'
 
+# ---- containers that say they are others, while those run ----
+group_of() { awk -F: 'length($3) > length(best) {best = $3; c = $2} END {print (c == "" ? "unified" : c) best}' "/proc/$1/cgroup"; }
+# moved PID NAME: into a cgroup of this name below its own, as its own root may do it.
+moved() {
+	local dir
+	dir=/sys/fs/cgroup/$(group_of "$1" | sed 's/^name=//')
+	[ -d "$dir" ] || dir=/sys/fs/cgroup/$(group_of "$1" | sed 's/^unified//')
+	mkdir "$dir/$2" && echo "$1" >"$dir/$2/cgroup.procs"
+}
+BUNDLE_HOOK_ARGS=(--root "$DFG_ROOT" --payload "$PAYLOAD" --conf "$SHOP/hook.conf")
+forger() { BUNDLE_HOOK=$HOOK BUNDLE_ANNOTATIONS=$2 bundle_make "$SHOP/$1" "$SHOP/fs" /app wait && bundle_start "$1" "$SHOP/$1"; }
+forged_of() { jq -r --arg id "$1" '.containers[] | select(.id == $id) | .label + " " + (.forged | tostring)' "$SHOP/list"; }
+ok "a runc container whose annotation says that it is a pause container" forger hides io.kubernetes.cri-o.ContainerType=sandbox
+ok "  one that says that it is another pod" forger poses io.kubernetes.cri.sandbox-name=cart-1
+ok "  and one that says nothing" forger quiet ""
+ok "they are listed" listed
+is "  each by its id, with a mark where it lies: case 87" "$(forged_of hides), $(forged_of poses), $(forged_of quiet)" \
+	"hides true, poses true, quiet false"
+is "  in the list for people, too" "$("$DFG" --list | grep -c '(claims to be another)$')" 2
+ok "the pod is recorded as before" trigger -d 1 -f folded shop/cart-1
+is "  without the forger: case 87" "$(recorded)" "shop/cart-1/app shop/cart-1/proxy "
+ok "the one that hides is found: case 87" finds hides hides
+ok "a container's cgroup is named after another container: case 89" moved "$(bundle_pid quiet)" "$app"
+listed
+is "  which keeps its process: case 89" "$(jq -r --arg id "$app" '.containers[] | select(.id == $id).pid' "$SHOP/list")" "$(cri_pid "$app")"
+is "  and is listed once" "$(jq --arg id "$app" '[.containers[] | select(.id == $id)] | length' "$SHOP/list")" 1
+ok "  and is recorded" trigger -d 1 -f folded "$app"
+is "    without the other's process: case 89" \
+	"$(jq --argjson pid "$(bundle_pid quiet)" '[.processes[] | select(.pid == $pid)] | length' "$(json .session)/session.json")" 0
+ok "a JVM's container starts" shop_start systemd
+ok "  its init moves into a cgroup below, as systemd does: case 88" moved "$(bundle_pid systemd)" init.scope
+listed
+is "  it is listed with its JVM: case 88" "$(jq -r '.containers[] | select(.id == "systemd").jvms' "$SHOP/list")" 1
+ok "  and recorded" trigger -d 2 -f folded systemd
+is "    with the JVM: case 88" "$(json '.jvms[0].pid')" "$(bundle_pid systemd)"
+for id in hides poses quiet systemd; do bundle_stop $id; done
+
 # ---- containerd's namespaces, in the same containerd ----
 CTR=("$CRI_BIN/ctr" -a "$CRI_SOCKET")
 ctr_stop() {
@@ -140,21 +177,30 @@ docker_image tiny "$SHOP/fs"
 run() { docker_cli run -d --stop-timeout 0 "$@" tiny /app wait; }
 web=$(run --name web --network none)
 shares=$(run --name shares --network container:web)
+kubelets=$(run --name k8s_app_old-1_shop_uid_0 --network none)
 labelled=$(run --name k8s_app --network none --label io.kubernetes.pod.name=old-1 --label io.kubernetes.pod.namespace=shop --label io.kubernetes.container.name=app)
 DOCKER_HOST= listed
-is "Docker's names, without asking Docker" "$(label_of "$web") $(label_of "$shares") $(label_of "$labelled")" "web shares shop/old-1/app"
+is "Docker's names, without asking Docker" "$(label_of "$web") $(label_of "$shares")" "web shares"
+is "  in the kubelet's form, too" "$(label_of "$kubelets")" "shop/old-1/app"
+is "  labels, which are an image's or its user's, are no names: case 87" "$(forged_of "$labelled")" "k8s_app true"
 ok "  find the container" finds web "$web"
 docker_cli rename web front
 ok "  the new one, too" finds front "$web"
 ok "  not the old one" refuses web "no running container"
 
-pod_run() { env -u DOCKER_CONFIG "${POD[@]}" run -d --name "$1" --network none --cgroups enabled --cgroup-parent "/$BOX" --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --security-opt label=disable --rootfs "$SHOP/fs" /app wait 2>"$SHOP/podman.err"; }
+pod_run() { env -u DOCKER_CONFIG "${POD[@]}" run -d --name "$1" ${2:+--annotation "$2"} --network none --cgroups enabled --cgroup-parent "/$BOX" --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --security-opt label=disable --rootfs "$SHOP/fs" /app wait 2>"$SHOP/podman.err"; }
 cart=$(pod_run cart)
 [ -n "$cart" ] || diag "$(cat "$SHOP/podman.err")"
 ok "podman's name" finds cart "$cart"
 "${POD[@]}" rename cart basket 2>/dev/null
 ok "  the new one, too" finds basket "$cart"
 ok "  not the old one" refuses cart "no running container"
+posing=$(pod_run k8s_app_old-1_shop_uid_1 io.kubernetes.pod.name=old-1)
+hiding=$(pod_run hidden io.kubernetes.cri-o.ContainerType=sandbox)
+listed
+is "podman's annotations and names put it in no pod: case 87" "$(forged_of "$posing")" "k8s_app_old-1_shop_uid_1 true"
+is "  nor hide it: case 87" "$(forged_of "$hiding")" "hidden true"
+ok "  and the pod of this name is the other one" finds shop/old-1 "$kubelets"
 twin=$(pod_run front)
 [ -n "$twin" ] || diag "$(cat "$SHOP/podman.err")"
 ok "a name that both have (case 68)" refuses front "${web:0:16} (front)"
