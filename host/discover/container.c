@@ -19,6 +19,7 @@ void container_fini(struct container *c)
 	free(c->pod);
 	free(c->namespace);
 	free(c->label);
+	free(c->cgroup);
 	*c = (struct container){0};
 }
 
@@ -66,13 +67,26 @@ static struct container *by_id(struct containers *c, const char *id, const char 
 	return NULL;
 }
 
-static struct container *add(struct containers *c, const char *id, pid_t pid, uint64_t start,
+/* Makes the process its first one. */
+static void set_process(struct container *c, const struct handle *h)
+{
+	free(c->cgroup);
+	c->pid = h->pid;
+	c->start = h->start;
+	c->cgroup = container_own_cgroup(h->procfd, c->id);
+}
+
+static struct container *add(struct containers *c, const char *id, const struct handle *h,
 			     const struct engine_names *n)
 {
+	struct container *new;
+
 	c->list = grow(c->list, c->count, &c->cap, sizeof(*c->list));
-	c->list[c->count] = (struct container){.id = xstrdup(id), .pid = pid, .start = start};
-	container_set_names(&c->list[c->count], n);
-	return &c->list[c->count++];
+	new = &c->list[c->count++];
+	*new = (struct container){.id = xstrdup(id)};
+	set_process(new, h);
+	container_set_names(new, n);
+	return new;
 }
 
 /* ---- the hook's records ---- */
@@ -83,28 +97,27 @@ struct listing {
 };
 
 /* The record's process, if it is still the same one: same boot, same start time. */
-static bool is_running(const struct engine_facts *record, const char *boot_id)
+static bool is_running(const struct engine_facts *record, const char *boot_id, struct handle *ret)
 {
-	CLEANUP(handle_close) struct handle h = {.procfd = -1};
-
 	return record->pid > 1 && !strcmp(record->boot_id, boot_id) &&
-	       handle_open(record->pid, &h, NULL) == 0 && h.start == record->start;
+	       handle_open(record->pid, ret, NULL) == 0 && ret->start == record->start;
 }
 
 static void add_record(struct listing *l, int dirfd, const char *id, const char *boot_id)
 {
 	CLEANUP(close_fd)
 	int subfd = fs_openat2(dirfd, id, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, 0, NULL);
+	CLEANUP(handle_close) struct handle h = {.procfd = -1};
 	struct engine_facts record;
 	struct engine_names names;
 
 	if (subfd < 0 ||
 	    !engine_file_read(&l->reader, ENGINE_STATE, id, subfd, DFG_STATE_FILE, &record) ||
-	    !is_running(&record, boot_id))
+	    !is_running(&record, boot_id, &h))
 		return;
-	engine_names_find(&l->reader, record.pid, id, &names);
+	engine_names_find(&l->reader, h.pid, id, &names);
 	engine_names_compare(&names, &record);
-	add(&l->found, id, record.pid, record.start, &names)->hooked = true;
+	add(&l->found, id, &h, &names)->hooked = true;
 }
 
 static void add_records(struct listing *l, const char *root)
@@ -148,20 +161,18 @@ static bool find_id(pid_t pid, int procfd, const char *cgroup, char ret[static 2
 
 static int add_by_cgroup(pid_t pid, void *arg)
 {
-	CLEANUP(close_fd) int procfd = -1;
+	CLEANUP(handle_close) struct handle h = {.pid = pid, .procfd = proc_open(pid, NULL)};
 	CLEANUP(str_fini) struct str cgroup = {0};
 	struct listing *l = arg;
 	struct containers *c = &l->found;
 	struct container *known;
 	struct engine_names names;
-	uint64_t start;
 	unsigned doubt;
 	bool nested;
 	char id[256];
 
-	procfd = proc_open(pid, NULL);
-	if (procfd < 0 || proc_read_cgroup(procfd, &cgroup, NULL) < 0 ||
-	    !find_id(pid, procfd, cgroup.buf, id, &nested))
+	if (h.procfd < 0 || proc_read_cgroup(h.procfd, &cgroup, NULL) < 0 ||
+	    !find_id(pid, h.procfd, cgroup.buf, id, &nested))
 		return 0;
 	/* /proc lists pids in rising order: the first one seen is usually the container's first
 	 * process, and always has its namespaces. But a container can have cgroups made that are
@@ -170,16 +181,15 @@ static int add_by_cgroup(pid_t pid, void *arg)
 	if (known && (nested || known->doubt == 0))
 		return 0;
 	engine_names_find(&l->reader, pid, id, &names);
-	if (proc_start_time(procfd, &start, NULL) < 0)
+	if (proc_start_time(h.procfd, &h.start, NULL) < 0)
 		return 0; /* it has ended meanwhile, before its names were found */
 	doubt = nested ? 2 : !names.is_monitored;
 	if (known && doubt < known->doubt) {
-		known->pid = pid;
-		known->start = start;
+		set_process(known, &h);
 		known->doubt = doubt;
 		container_set_names(known, &names);
 	} else if (!known && !by_id(c, id, names.namespace)) {
-		add(c, id, pid, start, &names)->doubt = doubt;
+		add(c, id, &h, &names)->doubt = doubt;
 	}
 	return 0;
 }

@@ -20,6 +20,7 @@ struct container {
 	char *namespace; /* the pod's, else containerd's; "": in none */
 	char *label;	 /* container_label of session.h */
 	pid_t pid;	 /* its first process, host pid; 0: it has ended */
+	char *cgroup;	 /* line of its cgroup (cgroup.h); NULL: it has none of its own */
 	uint64_t start;	 /* of that process, clock ticks since boot: not of a later one's */
 	bool is_forged;	 /* its annotations or labels claim that it is another one */
 	bool is_pause;	 /* holds a pod's namespaces, and runs nothing */
@@ -79,12 +80,13 @@ MUST_CHECK int container_of_pid(const char *root, pid_t pid, struct container *r
  * NULL: there is none, or it is not mounted here. */
 char *container_perf_cgroup(const struct container *c);
 
-/* Remembers the cgroup of this process, by which containers are distinguished that have none of
- * their own. Call it before the process, or a child of it, enters another one. */
-void container_remember_cgroup(void);
+/* The line of a container's cgroup, by one of its processes; NULL if dfg runs in it, too (a runtime
+ * that was told to make none). Owned. Asked when the container is found: later dfg's processes move
+ * into cgroups of their own. */
+char *container_own_cgroup(int procfd, const char *id);
 
-/* Its processes: those in the cgroup of its first process or below, or, if that cgroup is shared
- * with dfg, those in its pid namespace. More than HANDLES_MAX are left out, with a warning. Fails
+/* Its processes: those in its cgroup or below, or, if it has none of its own, those in its pid
+ * namespace. More than HANDLES_MAX are left out, with a warning. Fails
  * when its first process has ended, also when another one has its pid. */
 MUST_CHECK int container_processes(const struct container *c, struct handles *ret, struct err *err);
 

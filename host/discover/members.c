@@ -9,67 +9,39 @@
 #include "discover/cgroup.h"
 #include "discover/container.h"
 
-/* The cgroup that dfg was started in: a process of it may have entered another one since. NULL: not
- * known. */
-static const char *start_cgroup(void)
-{
-	static char *known;
-
-	if (!known) {
-		CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
-		struct str text = {0};
-
-		if (self >= 0 && proc_read_cgroup(self, &text, NULL) == 0)
-			known = text.buf;
-		else
-			str_fini(&text);
-	}
-	return known;
-}
-
-void container_remember_cgroup(void)
-{
-	(void)start_cgroup();
-}
-
-/* Its cgroup, unless dfg runs in it, too (a runtime that was told to make none). */
-static char *own_cgroup(int procfd, const char *id)
+char *container_own_cgroup(int procfd, const char *id)
 {
 	CLEANUP(str_fini) struct str theirs = {0};
-	const char *ours = start_cgroup();
+	CLEANUP(str_fini) struct str ours = {0};
+	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
 	CLEANUP(free) char *own = NULL;
 
-	if (!ours || proc_read_cgroup(procfd, &theirs, NULL) < 0)
+	if (self < 0 || proc_read_cgroup(procfd, &theirs, NULL) < 0 ||
+	    proc_read_cgroup(self, &ours, NULL) < 0)
 		return NULL;
 	own = cgroup_own_line(theirs.buf, id);
-	return own && !cgroup_is_below(ours, own) ? TAKE_PTR(own) : NULL;
+	return own && !cgroup_is_below(ours.buf, own) ? TAKE_PTR(own) : NULL;
 }
 
 /* Tells a container's processes from all others. */
 struct boundary {
-	bool is_alone;	/* its first process is the only one that is known */
-	pid_t pid;	/* of it */
-	uint64_t start; /* of it */
-	char *cgroup;	/* line of its cgroup, or NULL */
-	uint64_t pidns; /* used where cgroup is NULL */
+	bool is_alone;	    /* its first process is the only one that is known */
+	pid_t pid;	    /* of it */
+	uint64_t start;	    /* of it */
+	const char *cgroup; /* line of its cgroup, or NULL */
+	uint64_t pidns;	    /* used where cgroup is NULL */
 };
-
-static void cleanup_boundary(struct boundary *b)
-{
-	free(b->cgroup);
-}
 
 static int boundary_of(const struct container *c, struct boundary *ret, struct err *err)
 {
 	CLEANUP(handle_close) struct handle first = {.procfd = -1};
-	struct boundary b = {.pid = c->pid, .start = c->start};
+	struct boundary b = {.pid = c->pid, .start = c->start, .cgroup = c->cgroup};
 
 	if (handle_open(c->pid, &first, err) < 0 ||
 	    proc_ns_inode(first.procfd, "pid", &b.pidns, err) < 0)
 		return -1;
 	if (first.start != c->start)
 		return err_set(err, ESRCH, "process %d of container %s", (int)c->pid, c->label);
-	b.cgroup = c->is_single ? NULL : own_cgroup(first.procfd, c->id);
 	b.is_alone = c->is_single || (!b.cgroup && proc_shares_ns(first.procfd, "pid"));
 	*ret = b;
 	return 0;
@@ -108,7 +80,7 @@ static int add_inside(pid_t pid, void *arg)
 
 int container_processes(const struct container *c, struct handles *ret, struct err *err)
 {
-	CLEANUP(boundary) struct boundary b = {0};
+	struct boundary b = {0};
 	struct members m = {.boundary = &b};
 
 	if (boundary_of(c, &b, err) < 0)
@@ -124,13 +96,23 @@ int container_processes(const struct container *c, struct handles *ret, struct e
 	return 0;
 }
 
+/* The path of this process, as container_perf_cgroup's; "" for an unknown one. */
+static char *own_perf_path(void)
+{
+	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
+	CLEANUP(str_fini) struct str text = {0};
+
+	return self >= 0 && proc_read_cgroup(self, &text, NULL) == 0
+		       ? cgroup_perf_path(text.buf, "")
+		       : xstrdup("");
+}
+
 char *container_perf_cgroup(const struct container *c)
 {
 	CLEANUP(handle_close) struct handle first = {.procfd = -1};
 	CLEANUP(str_fini) struct str text = {0};
 	CLEANUP(free) char *path = NULL;
-	CLEANUP(free)
-	char *ours = start_cgroup() ? cgroup_perf_path(start_cgroup(), "") : xstrdup("");
+	CLEANUP(free) char *ours = own_perf_path();
 	CLEANUP(free) char *mount = NULL;
 	CLEANUP(free) char *dir = NULL;
 
@@ -153,7 +135,7 @@ char *container_perf_cgroup(const struct container *c)
 static bool has_process(const struct container *c, const struct handle *p, const char *cgroup,
 			size_t *ret_depth)
 {
-	CLEANUP(boundary) struct boundary b = {0};
+	struct boundary b = {0};
 
 	if (boundary_of(c, &b, NULL) < 0)
 		return false;

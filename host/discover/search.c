@@ -120,8 +120,7 @@ static enum container_match select_by(struct containers *all, const char *wanted
 
 struct component_search {
 	const char *wanted;
-	pid_t pid;
-	uint64_t start;
+	struct container found;
 };
 
 static int match_component(pid_t pid, void *arg)
@@ -135,8 +134,12 @@ static int match_component(pid_t pid, void *arg)
 		return 0;
 	for (const char *at = cgroup.buf; (at = strchr(at, '/')); at++) {
 		if (!strncmp(at + 1, s->wanted, len) && strchr("/\n", at[1 + len])) {
-			s->pid = p.pid;
-			s->start = p.start;
+			s->found = (struct container){
+				.id = xstrdup(s->wanted),
+				.pid = p.pid,
+				.start = p.start,
+				.cgroup = container_own_cgroup(p.procfd, s->wanted),
+			};
 			return 1;
 		}
 	}
@@ -151,8 +154,7 @@ static bool find_component(const char *wanted, struct containers *ret)
 	if (!*wanted || strchr(wanted, '/') || proc_each(match_component, &s, NULL) <= 0)
 		return false;
 	found.list = grow(NULL, 0, &found.cap, sizeof(*found.list));
-	found.list[found.count++] =
-		(struct container){.id = xstrdup(wanted), .pid = s.pid, .start = s.start};
+	found.list[found.count++] = s.found;
 	container_set_names(found.list, &(struct engine_names){0});
 	*ret = found;
 	return true;

@@ -250,7 +250,6 @@ int worker_start(struct container *container, const struct record_config *c, str
 	struct service own = {.config = *c, .group = &w.group};
 	int pair[2], rc = -1;
 
-	container_remember_cgroup();
 	target_init(&own.target, container);
 	make_group(&w.group);
 	w.container = own.target.container;

@@ -14,7 +14,7 @@ common 2525
 hook 2580
 host/calltree 1195
 host/cmd 1945
-host/discover 2110
+host/discover 2195
 host/doctor 1330
 host/elf 660
 host/format 3805
@@ -34,7 +34,7 @@ injector 1390
 oci 1280
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 46500, 300
+ALL_LINES, ALL_FILES = 46585, 300
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

@@ -335,6 +335,42 @@ static void test_cgroup(void)
 	end(inner);
 }
 
+/* In a child: 0 if the container has only its process, before and after dfg leaves its cgroup. */
+static int leave_shared(pid_t pid)
+{
+	CLEANUP(containers_fini) struct containers c = {0};
+	const struct container *at;
+
+	enter_cgroup("dfg-shared");
+	c = list();
+	at = find(&c, "shared");
+	if (!at || !has_pids(at, &pid, 1))
+		return 1;
+	enter_cgroup(ID);
+	return !has_pids(at, &pid, 1);
+}
+
+/* dfg moves processes of its own into cgroups of their own while it records. */
+static void test_shared(void)
+{
+	pid_t pid = spawn(make_cgroup("dfg-shared"), false), other = spawn("dfg-shared", false);
+	char boot[37];
+	pid_t child;
+	int status;
+
+	if (proc_boot_id(boot, &err) < 0)
+		abort();
+	put_record("shared", pid, boot, start_of(pid));
+	make_cgroup(ID);
+	child = fork();
+	if (child == 0)
+		_exit(leave_shared(pid));
+	ok(waitpid(child, &status, 0) == child && status == 0,
+	   "a container that shared dfg's cgroup has no more processes when dfg has left it");
+	end(pid);
+	end(other);
+}
+
 /* Case 88: an init that has moved into a cgroup below, as systemd does. */
 static void test_sub_cgroup(void)
 {
@@ -744,6 +780,7 @@ int main(void)
 		make_cgroups();
 	if (cgroups) {
 		test_cgroup();
+		test_shared();
 		test_sub_cgroup();
 		test_forged();
 		test_forged_by_runtime();
