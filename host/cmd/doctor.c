@@ -86,6 +86,8 @@ static void probe_machine(const struct probe *p)
 	findings_about(p->f, "engines", 0, "containers to come");
 	probe_payload(p);
 	probe_engines(p);
+	findings_about(p->f, "budgets", 0, "what one container may cost");
+	probe_budgets(p);
 }
 
 static enum exit_status find_by_name(const struct doctor_arguments *a, struct container *ret,

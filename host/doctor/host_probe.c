@@ -8,6 +8,7 @@
 
 #include "common/fs.h"
 #include "doctor/probe.h"
+#include "record/budget.h"
 #include "record/perf.h"
 
 #define TEXT_MAX      (1u << 20)
@@ -188,4 +189,17 @@ void probe_room(const struct probe *p)
 		finding_add(p->f, FINDING_OK, "room", "",
 			    "%s free in %s; %d s of a busy machine take %s", is, p->root,
 			    PERF_SECONDS, wanted);
+}
+
+/* ---- budgets --------------------------------------------------------------------------------- */
+
+void probe_budgets(const struct probe *p)
+{
+	for (enum budget b = 0; b < BUDGET_COUNT; b++) {
+		CLEANUP(str_fini) struct str limit = {0};
+
+		budget_text(b, &limit);
+		finding_add(p->f, FINDING_OK, budget_name(b), "", "%s: at most %s", budget_about(b),
+			    limit.buf);
+	}
 }

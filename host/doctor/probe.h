@@ -87,6 +87,8 @@ void probe_engine(const struct probe *p, const struct engine *e, const struct en
 void probe_restart(const struct probe *p, const struct engine *e, const char *file,
 		   const struct engine_setting *s);
 
+void probe_budgets(const struct probe *p); /* what a container may cost */
+
 /* ---- a container, and a JVM in it ---- */
 
 /* *ret_reachable: true if the agent is in the container, or can be brought there. */

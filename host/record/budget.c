@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 
 #include "elf/elfparts.h"
+#include "hotspot/mem.h"
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
@@ -19,24 +20,26 @@ static struct {
 	uint64_t max;
 } table[BUDGET_COUNT] = {
 	/* Tomcat on JDK 17: 33 MiB, node: 100 MiB, a container of machine learning: 400 MiB. */
-	[BUDGET_FILE_BYTES] = {"file-bytes", "copies of mapped programs and libraries", BYTES,
-			       512 * MIB},
+	[BUDGET_FILE_BYTES] = {"files", "copies of mapped programs and libraries, with symbols",
+			       BYTES, 512 * MIB},
 	/* A whole snapshot of 30 000 methods has 16 MiB; the sandbox reads 256 MiB of a JVM's. */
-	[BUDGET_CODE_BYTES] = {"code-bytes", "snapshots of JVMs and perf maps", BYTES, 512 * MIB},
+	[BUDGET_CODE_BYTES] = {"code", "snapshots of JVMs and perf maps", BYTES, 512 * MIB},
 	/* 100 bytes for each of 600 000 pieces of code: several times node's largest. */
-	[BUDGET_PERF_MAP_BYTES] = {"perf-map-bytes", "one perf map", BYTES, 64 * MIB},
+	[BUDGET_PERF_MAP_BYTES] = {"perf-map", "a perf map of a process", BYTES, 64 * MIB},
 	/* One for each worker of node or Python, of which there are about as many as processors. */
-	[BUDGET_PERF_MAPS] = {"perf-maps", "perf maps", NUMBER, 256},
+	[BUDGET_PERF_MAPS] = {"perf-maps", "number of perf maps", NUMBER, 256},
 	/* Kubernetes and engines limit pids to 1024 to 4096, where they do. */
 	[BUDGET_PROCESSES] = {"processes", "processes whose files are looked at", NUMBER, 4096},
 	/* Tomcat on JDK 17: 34, a whole desktop: 1 500. */
-	[BUDGET_PATHS] = {"paths", "mapped programs and libraries", NUMBER, 4096},
+	[BUDGET_PATHS] = {"paths", "paths of mapped programs and libraries", NUMBER, 4096},
 	/* libjvm: 70 000, the largest browser: 1 million. */
-	[BUDGET_SYMBOLS] = {"symbols", "symbols of all files", NUMBER, ELF_FUNCS_ALL},
+	[BUDGET_SYMBOLS] = {"symbols", "symbols read of all files", NUMBER, ELF_FUNCS_ALL},
 	/* A build server with a daemon for each of its jobs: 20. Each takes 38 MiB. */
 	[BUDGET_JVMS] = {"jvms", "JVMs that are read at once", NUMBER, 64},
+	/* hotspot/mem.h says what real ones take. */
+	[BUDGET_STEPS] = {"steps", "steps of a look at a JVM's tables, of 25 ns", NUMBER, HS_STEPS},
 	/* 100 MiB from a disk that is busy: 3 s. */
-	[BUDGET_COPY_MS] = {"copy-ms", "each time that files are copied", MILLISECONDS, 10000},
+	[BUDGET_COPY_MS] = {"copying", "copying files, each time", MILLISECONDS, 10000},
 };
 
 const char *budget_name(enum budget b)

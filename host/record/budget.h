@@ -2,7 +2,7 @@
 /* Limits what one container may cost a recording: a table that dfg-doctor prints. Each is several
  * times what real containers need, so that only broken and hostile ones meet it. What a limit cuts
  * is named in the session (session_set_cut). Limits of processor time and memory are those of the
- * sandboxes (common/jail.h); steps of one look at a JVM's tables: hotspot/mem.h. */
+ * sandboxes (common/jail.h). */
 #ifndef DFG_RECORD_BUDGET_H
 #define DFG_RECORD_BUDGET_H
 
@@ -20,6 +20,7 @@ enum budget {
 	BUDGET_PATHS,
 	BUDGET_SYMBOLS,
 	BUDGET_JVMS,
+	BUDGET_STEPS,
 	BUDGET_COPY_MS,
 	BUDGET_COUNT,
 };

@@ -10,23 +10,23 @@ import subprocess
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 2525
+common 3410
 hook 2580
 host/calltree 1195
 host/cmd 1945
-host/discover 2195
-host/doctor 1330
+host/discover 1760
+host/doctor 1350
 host/elf 660
 host/format 3805
 host/jit 1620
-host/perf 1490
+host/perf 1500
 host/profile 940
-host/record 4835
-host/report 2300
-host/session 740
+host/record 5750
+host/report 2350
+host/session 755
 host/setup 1985
 host/symbols 1380
-host/top 2385
+host/top 2410
 host/unwind 2610
 hotspot 5547
 include/dfg 460
@@ -34,7 +34,7 @@ injector 1390
 oci 1280
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 46585, 300
+ALL_LINES, ALL_FILES = 48470, 300
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

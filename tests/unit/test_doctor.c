@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 
 #include "lib/doctorbox.h"
+#include "record/budget.h"
 #include "record/perf.h"
 
 static void check_kernel(const char *release, enum finding_state state, const char *why)
@@ -226,6 +227,16 @@ static void test_engines(void)
 	finds(probe_engines, "containerd", FINDING_NOTE, "no hook");
 }
 
+static void test_budgets(void)
+{
+	finds(probe_budgets, "files", FINDING_OK, "with symbols: at most 512 MiB");
+	finds(probe_budgets, "jvms", FINDING_OK, "JVMs that are read at once: at most 64");
+	finds(probe_budgets, "copying", FINDING_OK, "copying files, each time: at most 10 s");
+	forget();
+	probe_budgets(&machine);
+	is_int((int64_t)found.count, BUDGET_COUNT, "each budget is a finding");
+}
+
 int main(void)
 {
 	doctorbox_make();
@@ -236,6 +247,7 @@ int main(void)
 	test_room();
 	test_sizes();
 	test_engines();
+	test_budgets();
 	doctorbox_remove();
 	return tap_done();
 }
