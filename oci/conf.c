@@ -12,8 +12,10 @@
 
 void conf_set_defaults(struct conf *ret)
 {
-	*ret = (struct conf){
-		.budget_ms = 250, .out_bytes = DFG_OUT_BYTES, .out_inodes = DFG_OUT_INODES};
+	*ret = (struct conf){.keep = CONF_KEEP,
+			     .budget_ms = 250,
+			     .out_bytes = DFG_OUT_BYTES,
+			     .out_inodes = DFG_OUT_INODES};
 }
 
 /* Finds the value in a NULL-terminated list of words. */
@@ -89,6 +91,9 @@ static bool set_key(const char *key, const char *value, struct conf *c, struct e
 	} else if (!strcmp(key, "budget_ms")) {
 		good = set_number(value, 10, 4000, &n);
 		c->budget_ms = (unsigned)n;
+	} else if (!strcmp(key, "keep")) {
+		good = set_number(value, 0, UINT32_MAX, &n);
+		c->keep = (unsigned)n;
 	} else if (!strcmp(key, "out_bytes")) {
 		good = set_number(value, 1u << 20, 64ull << 30, &c->out_bytes);
 	} else if (!strcmp(key, "out_inodes")) {

@@ -15,6 +15,7 @@
 
 #define CONF_MAX       (64u << 10)
 #define CONF_RULES_MAX 32
+#define CONF_KEEP      20 /* results, where nobody says another number */
 
 /* The source of JVM snapshots, where dfg-trigger and dfg-top have no --source. */
 enum conf_source {
@@ -42,6 +43,7 @@ struct conf {
 	enum conf_source source;
 	bool strict;
 	bool early;	    /* dfg-runtime enables DebugNonSafepoints (spec.h) */
+	unsigned keep;	    /* results of a container that dfg-trigger keeps; 0: all */
 	unsigned budget_ms; /* 10 .. 4000: below the OCI time-out, 5 s */
 	uint64_t out_bytes; /* 1 MiB .. 64 GiB */
 	unsigned out_inodes;

@@ -28,6 +28,7 @@ enum {
 	OPT_STACK,
 	OPT_SOURCE,
 	OPT_TRIGGER,
+	OPT_KEEP,
 	OPT_KEEP_FLAGS,
 	OPT_PUSH,
 	OPT_REPLAY,
@@ -53,6 +54,7 @@ static const struct {
 	{{"stack", required_argument, NULL, OPT_STACK}, BOTH},
 	{{"source", required_argument, NULL, OPT_SOURCE}, BOTH},
 	{{"trigger", required_argument, NULL, OPT_TRIGGER}, BOTH},
+	{{"keep", required_argument, NULL, OPT_KEEP}, TRIGGER},
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
 	{{"push", required_argument, NULL, OPT_PUSH}, TRIGGER},
 	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
@@ -99,7 +101,9 @@ static const char *const help[] = {
 		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
 		"                           speedscope,firefox,json,perf-map\n"
 		"  -o, --output DIR         instead of the container's graphs "
-		"directory\n" RECORD_HELP
+		"directory\n" RECORD_HELP "      --keep N             results of a container to "
+					  "keep, older ones are removed\n"
+		"                           (20; 0: all)\n"
 		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
 		"      --json               summary as one JSON object on stdout\n"
 		"  -q, --quiet              no progress\n"
@@ -182,6 +186,16 @@ static int parse_stack(const char *value, struct options *o, struct err *err)
 	return 0;
 }
 
+static int parse_keep(const char *value, unsigned *ret, struct err *err)
+{
+	uint64_t n;
+
+	if (!parse_u64(value, &n) || n > UINT32_MAX)
+		return err_set(err, 0, "--keep %s: must be a whole number; 0 keeps all", value);
+	*ret = (unsigned)n;
+	return 0;
+}
+
 static int parse_option(int opt, const char *value, struct options *o, struct err *err)
 {
 	switch (opt) {
@@ -197,6 +211,8 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 	case 'q':
 		o->quiet = true;
 		return 0;
+	case OPT_KEEP:
+		return parse_keep(value, &o->record.keep, err);
 	case OPT_KEEP_FLAGS:
 		o->record.keep_flags = true;
 		return 0;
@@ -283,18 +299,20 @@ static void select_options(enum options_program program, struct option *ret_long
 	*ret_long = (struct option){0};
 }
 
-/* Sets the source from dfg.conf, as a default for --source. */
-static void set_default_source(struct record_config *c)
+/* Sets the defaults for --source and --keep from dfg.conf. */
+static void set_defaults(struct record_config *c)
 {
 	CLEANUP(free) char *path = command_conf_path();
 	struct conf conf;
 	struct err err;
 
+	c->keep = CONF_KEEP;
 	if (access(path, F_OK) < 0)
 		return;
 	if (conf_load(path, &conf, &err) < 0)
 		log_warn("%s", err.msg);
 	c->source = (enum snapshot_source)conf.source;
+	c->keep = conf.keep;
 }
 
 int options_parse(enum options_program program, int argc, char **argv, struct options *ret,
@@ -311,7 +329,7 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	o.record.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
 	if (formats_parse("svg,html,folded", &o.formats, err) < 0)
 		return -1;
-	set_default_source(&o.record);
+	set_defaults(&o.record);
 	select_options(program, long_options, &short_options);
 	while ((opt = command_option(argc, argv, short_options.buf, long_options, err)) > 0)
 		if (parse_option(opt, optarg, &o, err) < 0)

@@ -45,6 +45,7 @@ struct record_config {
 	const char *perf;	/* program; NULL: the system's perf */
 	enum snapshot_source source;
 	enum snapshot_trigger trigger;
+	unsigned keep;	 /* results of each container that are not removed; 0: all */
 	bool keep_flags; /* leave DebugNonSafepoints as it is */
 	bool perf_map;	 /* agents dump their maps, too, when the recording has ended */
 

@@ -8,8 +8,10 @@
 
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/log.h"
 #include "common/str.h"
 #include "dfg/paths.h"
+#include "record/retention.h"
 #include "record/session_files.h"
 
 void target_init(struct target *ret, struct container *c)
@@ -118,6 +120,15 @@ static char *timestamp(bool for_name)
 	return xstrdup(text);
 }
 
+static void remove_old(const struct record_config *c, const struct outdir *parent,
+		       const struct outdir *newest, const char *id)
+{
+	size_t n = results_remove_old(parent->fd, strrchr(newest->path, '/') + 1, c->keep);
+
+	if (n)
+		log_info("removed old results of %.12s: %zu, by --keep %u", id, n, c->keep);
+}
+
 int target_new_graphs(const struct record_config *c, const char *id, struct outdir *ret,
 		      struct err *err)
 {
@@ -140,6 +151,8 @@ int target_new_graphs(const struct record_config *c, const char *id, struct outd
 	}
 	if (rc == 0)
 		outdir_give(&parent, ret->fd);
+	if (rc == 0 && !c->output && c->keep)
+		remove_old(c, &parent, ret, id);
 	return rc;
 }
 

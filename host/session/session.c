@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/file.h>
 
 #include "common/fs.h"
 #include "common/str.h"
@@ -24,6 +25,7 @@ int session_create(const struct outdir *in, const char *name, struct session *re
 		return -1;
 	s.dirfd = dir.fd;
 	s.dir = dir.path;
+	(void)flock(s.dirfd, LOCK_SH);
 	if (open_parts(&s, err) < 0) {
 		session_fini(&s);
 		return -1;

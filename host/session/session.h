@@ -119,7 +119,8 @@ struct session {
 	struct hash_table elf_index, process_index, thread_index;
 };
 
-/* Makes a new directory for it, which must not exist. */
+/* Makes a new directory for it, which must not exist. It is locked (flock, shared) until the
+ * session and the children started since have ended: nobody removes it meanwhile. */
 MUST_CHECK int session_create(const struct outdir *in, const char *name, struct session *ret,
 			      struct err *err);
 

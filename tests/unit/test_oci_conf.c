@@ -26,15 +26,18 @@ static void test_conf(void)
 	is_int(parse("", &c, &err), 0, "an empty file");
 	is_int(c.budget_ms, 250, "default budget");
 	is_int(c.out_bytes, DFG_OUT_BYTES, "default size");
+	is_int(c.keep, CONF_KEEP, "default number of results");
 	is_int(parse("# all\n\n inject = annotated \r\nstrict=yes\nearly=yes\nsource = "
 		     "host\nbudget_ms = 4000\n"
-		     "root = /srv/dfg\nout_bytes=1048576\nout_inodes=8\nruntime=/usr/bin/crun",
+		     "root = "
+		     "/srv/dfg\nout_bytes=1048576\nout_inodes=8\nkeep=7\nruntime=/usr/bin/crun",
 		     &c, &err),
 	       0, "every key");
 	is_int(c.inject, CONF_INJECT_ANNOTATED, "inject");
 	ok(c.strict, "strict");
 	ok(c.early, "early");
 	is_int(c.source, CONF_SOURCE_HOST, "source");
+	is_int(c.keep, 7, "keep");
 	is_int(c.budget_ms, 4000, "budget_ms");
 	is_str(c.root, "/srv/dfg", "root");
 	is_str(c.runtime, "/usr/bin/crun", "runtime");

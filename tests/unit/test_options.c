@@ -290,6 +290,14 @@ int main(void)
 	refused("dfg-trigger --unwind dwarf web", "auto, fp, vm");
 	refused("dfg-trigger --stack 65536 web", "65528");
 	refused("dfg-trigger --source somewhere web", "auto, agent, host");
+	refused("dfg-trigger --keep some web", "--keep some: must be a whole number; 0 keeps all");
+	refused("dfg-trigger --keep 4294967296 web", "must be a whole number");
+	is_int(parse("dfg-trigger web"), 0, "without --keep");
+	is_int(o.record.keep, 20, "20 results are kept");
+	is_int(parse("dfg-trigger --keep 3 web"), 0, "with --keep");
+	is_int(o.record.keep, 3, "it is the number");
+	is_int(parse("dfg-trigger --keep 0 web"), 0, "with --keep 0");
+	is_int(o.record.keep, 0, "it is all");
 	refused("dfg-trigger --wibble web", "--wibble");
 	refused("dfg-trigger -d", "needs a value");
 	refused("dfg-trigger --pid web", "no pid");

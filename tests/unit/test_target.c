@@ -267,6 +267,30 @@ static void test_same_second(void)
 	is_int(target_new_graphs(&c, "web", &first, &err), -1, "also where it is chosen");
 }
 
+/* Old results are removed below dfg's own directory only. */
+static void test_keep(void)
+{
+	CLEANUP(free) char *out = path_of("kept");
+	struct record_config c = {.root = root, .output = out, .keep = 1};
+	struct outdir dir[4] = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(dir); i++) {
+		c.output = i < 2 ? out : NULL;
+		if (target_new_graphs(&c, "kept", &dir[i], &err) < 0)
+			abort();
+	}
+	ok(access(dir[0].path, F_OK) == 0 && access(dir[1].path, F_OK) == 0,
+	   "those of --output stay");
+	ok(access(dir[2].path, F_OK) < 0 && access(dir[3].path, F_OK) == 0,
+	   "of dfg's own the last stays");
+	c.keep = 0;
+	outdir_close(&dir[2]);
+	ok(target_new_graphs(&c, "kept", &dir[2], &err) == 0 && access(dir[3].path, F_OK) == 0,
+	   "without a limit all stay");
+	for (size_t i = 0; i < ARRAY_LEN(dir); i++)
+		outdir_close(&dir[i]);
+}
+
 /* ---- while it records ---- */
 
 static void test_refresh(void)
@@ -336,6 +360,7 @@ int main(void)
 	test_several();
 	test_default_directory();
 	test_same_second();
+	test_keep();
 	test_refresh();
 	test_new_jvm();
 	free(root);
