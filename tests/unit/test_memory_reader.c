@@ -355,6 +355,58 @@ static void test_partly(void)
 	fakejvm_library(&image.im, library);
 }
 
+/* ---- a hostile JVM ---- */
+
+#define POINTERS (1u << 20)
+
+/* Makes all variables, 8 MiB, lead to a list of stubs without an end. */
+static void map_endless(uint64_t code)
+{
+	uint64_t *p = (uint64_t *)(uintptr_t)(IMAGE_BASE + IMAGE_BYTES), *stub = p + POINTERS + 512;
+	const uint64_t desc[] = {(uintptr_t)stub, code, code, code, code + 16, 0};
+
+	if (mmap(p, POINTERS * sizeof(*p) + 8192, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+		_exit(1);
+	for (size_t i = 0; i < POINTERS; i++)
+		p[i] = (uintptr_t)stub;
+	memcpy(stub, desc, sizeof(desc));
+}
+
+/* Case 80: it does not keep the reader busy. */
+static void test_endless(void)
+{
+	CLEANUP(free) char *path = path_of("libjvm.so");
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	CLEANUP(close_fd) int lib = open(path, O_RDWR | O_CLOEXEC);
+	const uint64_t bytes = FAKEJVM_HEAD + IMAGE_BYTES + POINTERS * sizeof(uint64_t);
+	struct memory_reader *r = NULL;
+	struct hs_result result = {0};
+	uint64_t cpu = 0;
+	struct actor a;
+	struct jvm j;
+
+	if (pwrite(lib, &bytes, sizeof(bytes),
+		   offsetof(struct fakejvm_head, ph[0]) + offsetof(Elf64_Phdr, p_memsz)) < 0)
+		abort();
+	if (actor_fork(&a)) {
+		fakejvm_map(path);
+		map_endless(image.im.block[2] + IM_HEADER + IM_BLOB);
+		actor_play(&a);
+	}
+	j = fakejvm_wait(&a);
+	if (memory_reader_open(&j, false, to, &r, &err) < 0)
+		abort();
+	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), 0,
+	       "a million lists of stubs without an end are left");
+	is_int(result.status, DFG_DUMP_OK, "all else is read");
+	ok(result.entries > 0, "its code, too");
+	printf("# %llu us\n", (unsigned long long)cpu);
+	memory_reader_close(r);
+	fakejvm_end(&j);
+	fakejvm_library(&image.im, library);
+}
+
 int main(void)
 {
 	scratch_make();
@@ -371,6 +423,7 @@ int main(void)
 	test_full();
 	test_missing();
 	test_partly();
+	test_endless();
 	free(library);
 	scratch_remove();
 	return tap_done();
