@@ -63,18 +63,25 @@ static void test_tree(void)
 	stacks_free(s);
 }
 
+static void add_head(struct str *b, uint32_t frames, uint32_t nodes)
+{
+	struct tree_head h = {.frames = frames, .nodes = nodes};
+
+	memcpy(&h.magic, "dfgtree2", sizeof(h.magic));
+	str_add(b, &h, sizeof(h));
+}
+
 /* One frame and one node, some of it wrong. */
 static void check_refused(uint8_t kind, uint32_t parent, uint32_t frame, uint64_t self, bool good,
 			  const char *name)
 {
 	CLEANUP(str_fini) struct str b = {0};
-	const uint32_t counts[2] = {1, 2}, node[2] = {parent, frame};
-	const uint8_t head[4] = {kind, 0, 4, 0};
+	const uint32_t node[2] = {parent, frame};
+	const uint8_t head[12] = {kind, 0, 4, 0};
 	struct stacks *s = kept();
 	struct err err;
 
-	str_add(&b, "dfgtree1", 8);
-	str_add(&b, counts, sizeof(counts));
+	add_head(&b, 1, 2);
 	str_add(&b, head, sizeof(head));
 	str_add(&b, "a\033[m", 4);
 	str_add(&b, node, sizeof(node));
@@ -149,8 +156,6 @@ static void test_feed(void)
 
 /* ---- bytes that tree_write does not write ---- */
 
-#define HEAD "dfgtree1"
-
 static void add_u32(struct str *b, uint32_t v)
 {
 	str_add(b, &v, sizeof(v));
@@ -160,12 +165,10 @@ static void add_u32(struct str *b, uint32_t v)
 static void begin_tree(struct str *b, uint8_t level, uint32_t nodes)
 {
 	str_clear(b);
-	str_adds(b, HEAD);
-	add_u32(b, 1);
-	add_u32(b, nodes);
+	add_head(b, 1, nodes);
 	str_addc(b, FRAME_JAVA);
 	str_addc(b, (char)level);
-	str_add(b, "\1\0f", 3);
+	str_add(b, "\1\0\0\0\0\0\0\0\0\0f", 11);
 }
 
 static void add_node(struct str *b, uint32_t parent, uint64_t self)
@@ -288,9 +291,7 @@ static void test_heads(void)
 	b.len--;
 	check_read(&b, false, "half a node is refused");
 	str_clear(&b);
-	str_adds(&b, HEAD);
-	add_u32(&b, UINT32_MAX);
-	add_u32(&b, 1);
+	add_head(&b, UINT32_MAX, 1);
 	check_read(&b, false, "more frames than bytes are refused");
 	b.len -= 4;
 	check_read(&b, false, "half a head is refused");
