@@ -24,7 +24,7 @@ record() {
 	"$JAVA" -cp "$DIR/classes" Busy >/dev/null &
 	pid=$!
 	sleep 2
-	"$BUILD/bin/dfg-trigger" -q --root "$DIR/root" --source host -d "$DURATION" -F "$HZ" -f folded \
+	"$BUILD/bin/dfg-trigger" -q --keep-stacks --root "$DIR/root" --source host -d "$DURATION" -F "$HZ" -f folded \
 		-o "$DIR/one" --pid "$pid" >/dev/null
 	kill "$pid"
 	pid=

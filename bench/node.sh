@@ -34,7 +34,7 @@ node() {
 	(cd "$DIR/classes" && exec "$JAVA" -Djava.io.tmpdir="$DIR" -Xmx512m -cp . "$main" "$@") >/dev/null 2>&1 &
 	pid=$!
 	sleep 10
-	echo "$name: $(measured "$BUILD/bin/dfg-trigger" -q --root "$DIR/root" --source host -d "$DURATION" -F "$HZ" \
+	echo "$name: $(measured "$BUILD/bin/dfg-trigger" -q --keep-stacks --root "$DIR/root" --source host -d "$DURATION" -F "$HZ" \
 		-f pprof --json -o "$DIR/$name" --pid "$pid")"
 	kill "$pid"
 	wait "$pid" 2>/dev/null || :

@@ -111,7 +111,7 @@ recorded() {
 }
 with_dfg() {
 	rm -rf "$DIR/graph"
-	recorded "$DIR/graph/session/perf.data" "$DFG" --pid "${PID[work]}" -q -F 99 -d 5 --source host \
+	recorded "$DIR/graph/session/perf.data" "$DFG" --pid "${PID[work]}" -q --keep-stacks -F 99 -d 5 --source host \
 		--root "$DIR/root" -o "$DIR/graph" "$@"
 }
 recording() {

@@ -92,7 +92,7 @@ unload() {
 record() {
 	kill -CONT "$pid"
 	rm -rf "$DIR/out"
-	"$DFG" --json -q --pid "$pid" --unwind vm --stack "$STACK" --source host -F "$2" -d "$1" \
+	"$DFG" --json -q --keep-stacks --pid "$pid" --unwind vm --stack "$STACK" --source host -F "$2" -d "$1" \
 		--root "$DIR/root" -o "$DIR/out" >"$DIR/json"
 	kill -STOP "$pid"
 }

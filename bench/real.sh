@@ -105,7 +105,7 @@ depths() {
 record() {
 	local id=$1 source=$2 stack=$3 out=$OUT/$1-$2-$3
 	rm -rf "$out"
-	"$DFG" --json -q --unwind vm --source "$source" --stack "$stack" -F 199 -d "$DURATION" -o "$out" "$id" \
+	"$DFG" --json -q --keep-stacks --unwind vm --source "$source" --stack "$stack" -F 199 -d "$DURATION" -o "$out" "$id" \
 		>"$DIR/json" 2>"$DIR/err" || { cat "$DIR/err" >&2; return 1; }
 	read -r p50 p99 max < <(depths "$out/flame.folded")
 	jq -r --arg p "$id" --arg s "$source" --arg b "$stack" --arg d "$p50/$p99/$max" \

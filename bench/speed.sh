@@ -40,7 +40,7 @@ record() {
 	java -XX:+PreserveFramePointer -XX:-UsePerfData -Djava.io.tmpdir="$OUT" -cp "$OUT" Load 3600 >/dev/null 2>&1 &
 	pid=$!
 	sleep 8 # until most of it is compiled
-	"$dfg" --pid $pid -F 999 -d $((SAMPLES / 2000)) -q --root "$OUT/root" -o "$OUT/recorded"
+	"$dfg" --keep-stacks --pid $pid -F 999 -d $((SAMPLES / 2000)) -q --root "$OUT/root" -o "$OUT/recorded"
 	kill -9 $pid
 	wait $pid 2>/dev/null || :
 	pid=

@@ -30,6 +30,7 @@ enum {
 	OPT_TRIGGER,
 	OPT_KEEP,
 	OPT_KEEP_FLAGS,
+	OPT_KEEP_STACKS,
 	OPT_PUSH,
 	OPT_REPLAY,
 	OPT_LIST,
@@ -56,6 +57,7 @@ static const struct {
 	{{"trigger", required_argument, NULL, OPT_TRIGGER}, BOTH},
 	{{"keep", required_argument, NULL, OPT_KEEP}, TRIGGER},
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
+	{{"keep-stacks", no_argument, NULL, OPT_KEEP_STACKS}, TRIGGER},
 	{{"push", required_argument, NULL, OPT_PUSH}, TRIGGER},
 	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
 	{{"list", no_argument, NULL, OPT_LIST}, TRIGGER},
@@ -102,8 +104,9 @@ static const char *const help[] = {
 		"                           speedscope,firefox,json,perf-map\n"
 		"  -o, --output DIR         instead of the container's graphs "
 		"directory\n" RECORD_HELP "      --keep N             results of a container to "
-					  "keep, older ones are removed\n"
+		"keep, older ones are removed\n"
 		"                           (20; 0: all)\n"
+		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
 		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
 		"      --json               summary as one JSON object on stdout\n"
 		"  -q, --quiet              no progress\n"
@@ -215,6 +218,9 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 		return parse_keep(value, &o->record.keep, err);
 	case OPT_KEEP_FLAGS:
 		o->record.keep_flags = true;
+		return 0;
+	case OPT_KEEP_STACKS:
+		o->keep_stacks = true;
 		return 0;
 	case OPT_STACK:
 		return parse_stack(value, o, err);

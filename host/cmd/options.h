@@ -31,6 +31,7 @@ struct options {
 	struct format_set formats;
 	const char *push; /* URL, NULL: none */
 	bool json, quiet;
+	bool keep_stacks; /* of dfg-trigger: the recording, with copies of stack memory */
 	bool plain;	/* dfg-top: no screen */
 	unsigned count; /* dfg-top: refreshes; 0: no limit */
 };

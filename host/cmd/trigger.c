@@ -57,18 +57,36 @@ static int push_profile(const struct session *s, const struct outdir *outdir,
 	return 0;
 }
 
-/* Draws one session, prints its summary, and sends its profile. *ret_drawn is set also where the
- * latter fails. */
-static int draw(const struct session *s, const struct outdir *outdir, const struct options *o,
+/* True if only the profile is kept of what is recorded. */
+static bool is_stripped(const struct options *o)
+{
+	return o->action == ACTION_RECORD && !o->keep_stacks;
+}
+
+static void strip(struct session *s, const struct outdir *outdir)
+{
+	struct err err;
+
+	if (session_strip(s, outdir->fd, format_tree.file, &err) < 0)
+		log_warn("the recording of %s is kept, with copies of stack memory: %s", s->label,
+			 err.msg);
+}
+
+/* Draws one session, prints its summary, and sends its profile. Of one that was just recorded only
+ * the profile is kept. *ret_drawn is set also where it cannot be sent. */
+static int draw(struct session *s, const struct outdir *outdir, const struct options *o,
 		uint64_t ended, struct summaries *list, bool *ret_drawn, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
+	struct format_set formats = o->formats;
 	struct render_result result;
 	struct summary summary = {
 		.session = s, .formats = &o->formats, .outdir = outdir->path, .result = &result};
 
 	inputs_add_session(&in, s);
-	if (render(&in, ROOT_THREAD, &o->formats, outdir, &result, err) < 0)
+	if (is_stripped(o))
+		formats.list[formats.count++] = &format_tree;
+	if (render(&in, ROOT_THREAD, &formats, outdir, &result, err) < 0)
 		return -1;
 	log_progress("%s", "");
 	summary.post_ms = clock_ms() - ended;
@@ -78,6 +96,8 @@ static int draw(const struct session *s, const struct outdir *outdir, const stru
 	else
 		summary_print(&summary);
 	*ret_drawn = true;
+	if (is_stripped(o))
+		strip(s, outdir);
 	if (result.quality.samples == 0)
 		log_warn("no sample of %s: its processes used no CPU in this time", s->label);
 	else if (o->push)
@@ -88,7 +108,7 @@ static int draw(const struct session *s, const struct outdir *outdir, const stru
 /* ---- recording ---- */
 
 /* The worker's task; `arg` are the options. Its product is the summary, if there is one. */
-static int draw_task(const struct target *t, void *arg, struct worker_product *ret, struct err *err)
+static int draw_task(struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
 	struct summaries one = {0};
 	bool drawn = false;

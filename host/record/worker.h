@@ -30,8 +30,7 @@ struct worker_product {
 
 /* A task of the command, called in the worker once the target is recorded: it draws. `arg` points
  * to memory as it was when the worker was started. */
-typedef int worker_task(const struct target *t, void *arg, struct worker_product *ret,
-			struct err *err);
+typedef int worker_task(struct target *t, void *arg, struct worker_product *ret, struct err *err);
 
 enum worker_command {
 	WORKER_LOOK,	/* finds processes and JVMs */

@@ -3,6 +3,7 @@
 
 #include "common/fs.h"
 #include "common/log.h"
+#include "format/tree.h"
 #include "jit/perf_map.h"
 #include "report/sandbox.h"
 
@@ -122,6 +123,9 @@ static int write_tar(struct reading *r, void *arg, void *reply, struct err *err)
 
 		if (reading_files(r, &files, err) < 0)
 			return -1;
+		if (tree_is(files.recording.perf_fd))
+			return err_set(err, 0, "%s has no snapshots; record with --keep-stacks",
+				       in->list[reading_at(r) - 1].path);
 		if (write_maps(&files.recording, fd, reply, err) < 0)
 			return -1;
 	}
@@ -171,7 +175,9 @@ static const struct format formats[] = {
 	{"json", "flame.json", true, draw_json, NULL, NULL, NULL},
 	{"perf-map", "perf-map.tar", false, needs_recording, draw_perf_maps, NULL, NULL},
 };
-_Static_assert(ARRAY_LEN(formats) <= FORMATS_MAX, "room for all formats");
+_Static_assert(ARRAY_LEN(formats) < FORMATS_MAX, "room for all formats and the tree");
+
+const struct format format_tree = {"tree", "flame.tree", true, draw_tree, NULL, NULL, NULL};
 
 static bool is_for(const struct format *f, bool difference)
 {

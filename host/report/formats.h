@@ -32,6 +32,10 @@ struct format_set {
 	size_t count;
 };
 
+/* The profile itself, which the user does not choose: what --replay of a session without recording
+ * reads (session_strip). */
+extern const struct format format_tree;
+
 /* Returns the file of a format, which must exist. */
 const char *formats_file(const char *name);
 

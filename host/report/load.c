@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "common/filemap.h"
 #include "common/fs.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "format/format.h"
+#include "format/tree.h"
 #include "profile/read.h"
 
 #define TEXT_MAX    ((size_t)2 << 30)
@@ -35,12 +37,15 @@ static int open_again(const struct session *s)
 			     : open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Bytes of the recording, or of what is left of it. */
 static uint64_t size_of(const struct session *s)
 {
 	CLEANUP(close_fd) int dirfd = open_again(s);
 	struct stat st;
 
-	return fstatat(dirfd, "perf.data", &st, 0) == 0 ? (uint64_t)st.st_size : 0;
+	return fstatat(dirfd, "perf.data", &st, 0) == 0 || fstatat(dirfd, SESSION_TREE, &st, 0) == 0
+		       ? (uint64_t)st.st_size
+		       : 0;
 }
 
 void inputs_add_session(struct inputs *in, const struct session *s)
@@ -200,6 +205,8 @@ static int open_session(const struct session *s, struct open_input *o, struct er
 	if (dir < 0)
 		return err_set(err, errno, "open %s", s->dir);
 	o->recording.perf_fd = fs_open_regular(dir, "perf.data", O_RDONLY, err);
+	if (o->recording.perf_fd < 0 && err->code == ENOENT)
+		o->recording.perf_fd = fs_open_regular(dir, SESSION_TREE, O_RDONLY, err);
 	if (o->recording.perf_fd < 0)
 		return err_wrap(err, "%s", s->dir);
 	o->recording.kallsyms_fd = fs_open_regular(dir, "kallsyms", O_RDONLY, NULL);
@@ -239,6 +246,18 @@ void input_close(struct open_input *o)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
+static int read_tree(int fd, uint32_t origin, struct profile *profile, struct err *err)
+{
+	struct filemap map;
+	int rc;
+
+	if (filemap_open(fd, UINT64_MAX, &map, err) < 0)
+		return -1;
+	rc = tree_read_profile(map.p, map.len, origin, profile, err);
+	filemap_close(&map);
+	return rc;
+}
+
 static int read_session(const struct session *s, struct open_input *o, struct profile *profile,
 			struct err *err)
 {
@@ -251,6 +270,8 @@ static int read_session(const struct session *s, struct open_input *o, struct pr
 
 	if (profile->samples)
 		o->recording.origin = samples_add_origin(profile->samples, &origin);
+	if (tree_is(o->recording.perf_fd))
+		return read_tree(o->recording.perf_fd, o->recording.origin, profile, err);
 	return profile_read(&o->recording, profile, err);
 }
 

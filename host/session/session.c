@@ -62,7 +62,8 @@ void session_set_container(struct session *s, const char *id, const char *name, 
 	s->label = container_label(namespace, pod, name);
 }
 
-void session_fini(struct session *s)
+/* The lists of what a recording needs to be read. */
+static void lists_fini(struct session *s)
 {
 	for (size_t i = 0; i < s->map_count; i++)
 		free(s->maps[i].name);
@@ -71,11 +72,16 @@ void session_fini(struct session *s)
 		free(s->elfs[i].name);
 		free(s->elfs[i].debug);
 	}
+	hash_fini(&s->elf_index);
+	hash_fini(&s->thread_index);
+}
+
+void session_fini(struct session *s)
+{
+	lists_fini(s);
 	for (size_t i = 0; i < s->cut_count; i++)
 		free(s->cuts[i].text);
-	hash_fini(&s->elf_index);
 	hash_fini(&s->process_index);
-	hash_fini(&s->thread_index);
 	free(s->cuts);
 	free(s->jvms);
 	free(s->maps);
@@ -220,4 +226,18 @@ void session_set_cut(struct session *s, const char *budget, const char *fmt, ...
 	if (vasprintf(&cut->text, fmt, ap) < 0)
 		cut->text = xstrdup("");
 	va_end(ap);
+}
+
+int session_strip(struct session *s, int treedir, const char *tree, struct err *err)
+{
+	if (renameat(treedir, tree, s->dirfd, SESSION_TREE) < 0)
+		return err_set(err, errno, "move %s into the session", tree);
+	if (unlinkat(s->dirfd, "perf.data", 0) < 0)
+		return err_set(err, errno, "remove the recording");
+	(void)unlinkat(s->dirfd, "kallsyms", 0);
+	fs_remove_tree(s->dirfd, "maps");
+	fs_remove_tree(s->dirfd, "elf");
+	lists_fini(s);
+	s->map_count = s->elf_count = s->thread_count = 0;
+	return session_write(s, err);
 }

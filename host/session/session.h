@@ -7,7 +7,8 @@
  *	perf.log       messages of perf
  *	kallsyms       the kernel's symbols at that time
  *	maps/<name>    maps of compiled code, as the JVMs or the host's reader wrote them
- *	elf/<name>     the executables and libraries that were mapped */
+ *	elf/<name>     the executables and libraries that were mapped
+ *	tree           the profile (format/tree.h), once the recording is removed: session_strip */
 #ifndef DFG_SESSION_SESSION_H
 #define DFG_SESSION_SESSION_H
 
@@ -142,6 +143,13 @@ const char *jvm_source_name(enum jvm_source source);
 /* Records which container was recorded, and builds the label. */
 void session_set_container(struct session *s, const char *id, const char *name, const char *pod,
 			   const char *namespace, const char *host);
+
+#define SESSION_TREE "tree"
+
+/* Replaces the recording by its profile, a file in another directory, which is moved: with the
+ * stacks' memory go the snapshots, the copies of files and the kernel's addresses. The session's
+ * lists of these are empty then, and session.json is rewritten. */
+MUST_CHECK int session_strip(struct session *s, int treedir, const char *tree, struct err *err);
 
 /* (Re)writes session.json. */
 MUST_CHECK int session_write(const struct session *s, struct err *err);

@@ -41,7 +41,7 @@ struct tree_note {
 _Static_assert(sizeof(struct tree_note) <= WORKER_DATA, "a product holds it");
 
 /* The worker's task: its window's call tree, read in the sandbox. */
-static int read_tree(const struct target *t, void *arg, struct worker_product *ret, struct err *err)
+static int read_tree(struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	struct render_result result;

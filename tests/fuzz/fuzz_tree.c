@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A call tree as dfg-top gets it from the process that reads recordings: what is taken can be shown
+/* A call tree as dfg-top gets it, and the profile of a session: what is taken can be shown
  * in all ways, and its names are clean. */
 #include "top/window.h"
 
@@ -28,6 +28,19 @@ static void show(const struct stacks *s)
 	stacks_free(seen);
 }
 
+/* The same bytes as a whole profile. */
+static void read_profile(const uint8_t *data, size_t size)
+{
+	static const struct origin none = {"", "", "", "", "", ""};
+	struct profile p;
+	struct err err;
+
+	profile_init(&p, true);
+	if (tree_read_profile(data, size, samples_add_origin(p.samples, &none), &p, &err) == 0)
+		show(p.stacks);
+	profile_fini(&p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct stacks *s = stacks_new();
@@ -37,5 +50,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (tree_read(data, size, NULL, s, &err) == 0)
 		show(s);
 	stacks_free(s);
+	read_profile(data, size);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #   shop_create ID [JVM OPTION…]  the same, and does not wait
 #   shop_stop ID
 #   json FILTER           jq -r on the last summary, $SHOP/out
-#   trigger ARG…          dfg-trigger --json into $SHOP/out and $SHOP/err; status in $status
+#   trigger ARG…          dfg-trigger --json --keep-stacks into $SHOP/out and $SHOP/err; status in $status
 #   record ARG…           the same for 2 s, for more where that gives few samples, on a busy machine
 #   recording OLDER       waits for a recording below $SHOP, newer than the file OLDER, with some samples in it
 
@@ -63,7 +63,7 @@ shop_wait() { at_work "$(bundle_pid "$1")" 150; }
 shop_stop() { bundle_stop "$1"; }
 
 trigger() {
-	"$DFG" --json "$@" >"$SHOP/out" 2>"$SHOP/err"
+	"$DFG" --json --keep-stacks "$@" >"$SHOP/out" 2>"$SHOP/err"
 	status=$?
 	return $status
 }

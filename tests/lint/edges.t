@@ -28,7 +28,7 @@ format:      dfg common session elf calltree
 report:      common session jit calltree profile format
 discover:    dfg common session
 record:      dfg common injector hotspot session elf perf discover
-top:         dfg common calltree format report record
+top:         common calltree format report record
 setup:       common oci
 doctor:      dfg common injector hotspot discover record setup
 cmd:         dfg common oci discover record report top setup doctor

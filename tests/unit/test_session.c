@@ -311,6 +311,60 @@ static void test_text(void)
 	session_fini(&s);
 }
 
+/* Puts a file into a directory. */
+static void put_file(int dirfd, const char *name)
+{
+	CLEANUP(close_fd) int fd = openat(dirfd, name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, "x", 1) != 1)
+		abort();
+}
+
+static bool has(int dirfd, const char *name)
+{
+	return faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void test_strip(void)
+{
+	CLEANUP(free) char *dir = xasprintf("%s/strip", base);
+	CLEANUP(close_fd) int basefd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct session s, r;
+	struct err err;
+
+	if (sessionmake(dir, &s, &err) < 0)
+		abort();
+	session_set_container(&s, "id", "name", "", "", "host");
+	s.started = xstrdup("now");
+	session_add_process(&s, 11, 12);
+	session_add_thread(&s, 11, 13, 1);
+	session_add_elf(&s, 1, "/a", "a", NULL);
+	session_register_map(&s, 11, "m");
+	session_set_cut(&s, "files", "%d files", 3);
+	put_file(s.dirfd, "perf.data");
+	put_file(s.dirfd, "kallsyms");
+	put_file(s.elffd, "a");
+	put_file(s.mapsfd, "m");
+	is_int(session_strip(&s, basefd, "none", &err), -1, "without a profile nothing is removed");
+	ok(has(s.dirfd, "perf.data") && has(s.elffd, "a"), "the recording is there");
+	put_file(basefd, "flame.tree");
+	is_int(session_strip(&s, basefd, "flame.tree", &err), 0, "with one the recording goes");
+	ok(has(s.dirfd, SESSION_TREE) && !has(basefd, "flame.tree"), "the profile is moved");
+	ok(!has(s.dirfd, "perf.data") && !has(s.dirfd, "kallsyms") && !has(s.dirfd, "elf") &&
+		   !has(s.dirfd, "maps"),
+	   "memory, addresses and files are gone");
+	is_int((int64_t)(s.elf_count + s.map_count + s.thread_count), 0, "so are their lists");
+	session_add_elf(&s, 1, "/a", "a", NULL);
+	is_int((int64_t)s.elf_count, 1, "which can be used again");
+	if (ok(session_open(dir, &r, &err) == 0, "it is a session")) {
+		is_int((int64_t)(r.elf_count + r.map_count + r.thread_count), 0, "without files");
+		is_int((int64_t)r.process_count, 1, "with its processes");
+		is_str(r.cuts[0].text, "3 files", "and what was cut");
+		session_fini(&r);
+	}
+	session_fini(&s);
+}
+
 /* A program started without stdin has its files at descriptor 0. */
 static void test_without_stdin(void)
 {
@@ -511,6 +565,7 @@ int main(void)
 	test_labels();
 	test_all_fields();
 	test_text();
+	test_strip();
 	test_without_stdin();
 	test_messages();
 	test_links();

@@ -33,7 +33,7 @@ ok "a container that is to have its graph" start victim spin
 trial() {
 	local mode=$1 session
 	ok "$mode: the container runs" start "$mode" "$mode"
-	"$DFG" -q --json -d 2 -f folded "$mode" victim >"$SCRATCH/out" 2>"$SCRATCH/err"
+	"$DFG" -q --json --keep-stacks -d 2 -f folded "$mode" victim >"$SCRATCH/out" 2>"$SCRATCH/err"
 	is "$mode: both are recorded, without a JVM" $? 4
 	ok "  the other container has its graph" grep -q main "$(of victim .graphs.folded)"
 	ok "  and so has this one" test "$(of "$mode" .samples)" -gt 0

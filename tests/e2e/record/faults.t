@@ -57,7 +57,7 @@ for i in 0 1; do
 done
 
 # Two triggers of one container at once.
-"$DFG" -q -d 2 --source agent --json twin-a >"$SHOP/one" & one=$!
+"$DFG" -q -d 2 --keep-stacks --source agent --json twin-a >"$SHOP/one" & one=$!
 "$DFG" -q -d 2 --source agent --json twin-a >"$SHOP/two" & two=$!
 wait $one; is "two at once: the first" $? 0
 wait $two; is "  and the second (case 54)" $? 0

@@ -96,6 +96,22 @@ ok "  complete" at_least "$(json '.complete * 1000 | floor')" 990
 ok "  inlined methods, too" grep -q 'Shop\.[^;]*_\[i\]' "$(json .graphs.folded)"
 shop_stop frames
 
+# Without --keep-stacks the profile is all that is kept, and all but perf maps can be drawn from it.
+formats=svg,html,folded,pprof,speedscope,firefox,json
+ok "a recording without --keep-stacks" "$DFG" -q -d 2 -F 499 -f $formats -o "$SHOP/profile" shop
+is "  has no memory, no addresses, no files" "$(find "$SHOP/profile/session" -type f -printf '%f\n' | sort | paste -sd ' ')" \
+	"perf.log session.json tree"
+ok "  and is small" test "$(du -sk "$SHOP/profile/session" | cut -f1)" -lt 4096
+ok "  --replay draws it" "$DFG" -q --replay "$SHOP/profile/session" -f $formats -o "$SHOP/redrawn"
+for f in "$SHOP"/profile/flame.*; do
+	ok "  the same ${f##*/flame.}" cmp "$f" "$SHOP/redrawn/${f##*/}"
+done
+ok "  dfg-diff takes it" "$BUILD/bin/dfg-diff" "$SHOP/profile/session" "$SHOP/profile/session" -f folded -o "$SHOP/diff"
+ok "  dfg-merge, too" "$BUILD/bin/dfg-merge" --by thread "$SHOP/profile/session" -f folded -o "$SHOP/merged"
+ok "  and it is the same again" cmp "$SHOP/profile/flame.folded" "$SHOP/merged/flame.folded"
+ok "  for perf maps it says what is missing" \
+	eval '! "$DFG" -q --replay "$SHOP/profile/session" -f perf-map -o "$SHOP/none" 2>&1 | grep -qv "no snapshots; record with --keep-stacks"'
+
 # The session outlives the container, and needs no root.
 ok "a session to keep" trigger -d 1 -o "$SHOP/keep" shop
 shop_stop shop
