@@ -9,12 +9,14 @@
 #include "common/str.h"
 #include "dfg/paths.h"
 #include "oci/conf.h"
+#include "record/budget.h"
 #include "record/perf.h"
 #include "report/push.h"
 
 #define TOP_SECONDS   2
 #define DURATION_MAX  (24 * 3600)
 #define FREQUENCY_MAX 100000
+#define BYTES_LEAST   (1u << 20)
 #define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
 
 #define TRIGGER (1u << PROGRAM_TRIGGER)
@@ -29,6 +31,7 @@ enum {
 	OPT_SOURCE,
 	OPT_TRIGGER,
 	OPT_KEEP,
+	OPT_MAX_BYTES,
 	OPT_KEEP_FLAGS,
 	OPT_KEEP_STACKS,
 	OPT_PUSH,
@@ -55,6 +58,7 @@ static const struct {
 	{{"stack", required_argument, NULL, OPT_STACK}, BOTH},
 	{{"source", required_argument, NULL, OPT_SOURCE}, BOTH},
 	{{"trigger", required_argument, NULL, OPT_TRIGGER}, BOTH},
+	{{"max-bytes", required_argument, NULL, OPT_MAX_BYTES}, BOTH},
 	{{"keep", required_argument, NULL, OPT_KEEP}, TRIGGER},
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
 	{{"keep-stacks", no_argument, NULL, OPT_KEEP_STACKS}, TRIGGER},
@@ -81,6 +85,7 @@ static const struct {
 	"                           dfg from outside\n"                                            \
 	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
 	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
+	"      --max-bytes BYTES    copied of a container beside the recording (1 GiB)\n"          \
 	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
 
 #define EXIT_HELP                                                                                  \
@@ -199,6 +204,17 @@ static int parse_keep(const char *value, unsigned *ret, struct err *err)
 	return 0;
 }
 
+static int parse_max_bytes(const char *value, struct err *err)
+{
+	uint64_t n;
+
+	if (!parse_u64(value, &n) || n < BYTES_LEAST)
+		return err_set(err, 0, "--max-bytes %s: must be a number of bytes, 1 MiB or more",
+			       value);
+	budget_set_bytes(n);
+	return 0;
+}
+
 static int parse_option(int opt, const char *value, struct options *o, struct err *err)
 {
 	switch (opt) {
@@ -214,6 +230,8 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 	case 'q':
 		o->quiet = true;
 		return 0;
+	case OPT_MAX_BYTES:
+		return parse_max_bytes(value, err);
 	case OPT_KEEP:
 		return parse_keep(value, &o->record.keep, err);
 	case OPT_KEEP_FLAGS:

@@ -321,6 +321,8 @@ static void test_several(void)
 	is_int(debug_symbols_copy(c, 3, UINT64_MAX, done, &err), 0,
 	       "three files are looked at at once");
 	ok(!done[0] && !done[1] && done[2], "the third one belongs to its link");
+	is_int(debug_symbols_copy(c, 3, 100, done, &err), 0, "with room for 100 bytes");
+	ok(!done[2], "its symbols are not written");
 	fds[0] = c[0].from;
 	fds[1] = -1;
 	fds[2] = c[2].from;

@@ -355,6 +355,24 @@ static void test_partly(void)
 	fakejvm_library(&image.im, library);
 }
 
+/* A snapshot that would be larger than there is room for. */
+static void test_room(void)
+{
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	struct memory_reader *r = NULL;
+	struct hs_result result;
+	uint64_t cpu;
+
+	if (memory_reader_open(&j, false, to, &r, &err) < 0)
+		abort();
+	is_int(memory_reader_dump(r, false, 200, &result, &cpu, &err), -1, "it is not taken");
+	is_int(err.code, EFBIG, "the error is its size");
+	ok(lseek(to, 0, SEEK_END) <= 200, "no more than that is written");
+	memory_reader_close(r);
+	fakejvm_end(&j);
+}
+
 /* ---- a hostile JVM ---- */
 
 #define POINTERS (1u << 20)
@@ -423,6 +441,7 @@ int main(void)
 	test_full();
 	test_missing();
 	test_partly();
+	test_room();
 	test_endless();
 	free(library);
 	scratch_remove();

@@ -5,6 +5,7 @@
 
 #include "cmd/options.h"
 #include "lib/tap.h"
+#include "record/budget.h"
 
 static struct options o;
 static struct err err;
@@ -298,6 +299,10 @@ int main(void)
 	is_int(o.record.keep, 3, "it is the number");
 	is_int(parse("dfg-trigger --keep 0 web"), 0, "with --keep 0");
 	is_int(o.record.keep, 0, "it is all");
+	refused("dfg-trigger --max-bytes 1048575 web", "1 MiB or more");
+	is_int(parse("dfg-top --max-bytes 4194304 web"), 0, "with --max-bytes");
+	is_int((int64_t)budget_max(BUDGET_FILE_BYTES), 2 << 20, "half of it is for files");
+	is_int((int64_t)budget_max(BUDGET_CODE_BYTES), 2 << 20, "half of it for code");
 	refused("dfg-trigger --wibble web", "--wibble");
 	refused("dfg-trigger -d", "needs a value");
 	refused("dfg-trigger --pid web", "no pid");
