@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Limits of a file and, for those who read many, of all: the largest browser has a million; each
- * takes 60 bytes. */
+/* Limits of a file and, for those who read many, of all: libjvm of JDK 25 has 70 000;
+ * each takes 60 bytes. */
 #define ELF_FUNCS_MAX (1u << 20)
 #define ELF_FUNCS_ALL (4u << 20)
 

@@ -19,10 +19,12 @@ static struct {
 	enum unit unit;
 	uint64_t max;
 } table[BUDGET_COUNT] = {
-	/* Tomcat on JDK 17: 33 MiB, node: 100 MiB, a container of machine learning: 400 MiB. */
+	/* A JVM of JDK 25: 33 MiB. Programs of one file, as node and native images, have about 100.
+	 */
 	[BUDGET_FILE_BYTES] = {"files", "copies of mapped programs and libraries, with symbols",
 			       BYTES, 512 * MIB},
-	/* A whole snapshot of 30 000 methods has 16 MiB; the sandbox reads 256 MiB of a JVM's. */
+	/* A whole snapshot of 14 463 pieces of code: 6 MiB. The sandbox reads 256 MiB of a JVM's.
+	 */
 	[BUDGET_CODE_BYTES] = {"code", "snapshots of JVMs and perf maps", BYTES, 512 * MIB},
 	/* 100 bytes for each of 600 000 pieces of code: several times node's largest. */
 	[BUDGET_PERF_MAP_BYTES] = {"perf-map", "a perf map of a process", BYTES, 64 * MIB},
@@ -30,15 +32,15 @@ static struct {
 	[BUDGET_PERF_MAPS] = {"perf-maps", "number of perf maps", NUMBER, 256},
 	/* Kubernetes and engines limit pids to 1024 to 4096, where they do. */
 	[BUDGET_PROCESSES] = {"processes", "processes whose files are looked at", NUMBER, 4096},
-	/* Tomcat on JDK 17: 34, a whole desktop: 1 500. */
+	/* A JVM of JDK 25: 15; those of different containers on a host do not count together. */
 	[BUDGET_PATHS] = {"paths", "paths of mapped programs and libraries", NUMBER, 4096},
-	/* libjvm: 70 000, the largest browser: 1 million. */
+	/* libjvm of JDK 25: 70 000. */
 	[BUDGET_SYMBOLS] = {"symbols", "symbols read of all files", NUMBER, ELF_FUNCS_ALL},
-	/* A build server with a daemon for each of its jobs: 20. Each takes 38 MiB. */
+	/* Several times the daemons of a build server. A reader takes 36 MiB at most. */
 	[BUDGET_JVMS] = {"jvms", "JVMs that are read at once", NUMBER, 64},
 	/* hotspot/mem.h says what real ones take. */
 	[BUDGET_STEPS] = {"steps", "steps of a look at a JVM's tables, of 25 ns", NUMBER, HS_STEPS},
-	/* 100 MiB from a disk that is busy: 3 s. */
+	/* 33 MiB at 4 MiB a second. */
 	[BUDGET_COPY_MS] = {"copying", "copying files, each time", MILLISECONDS, 10000},
 };
 
