@@ -206,6 +206,10 @@ static void copy_in_child(struct file_job *k, struct session_process *p, int ms)
 	unlinkat(k->session->elffd, PART_NAME, 0);
 	if (err.code != ETIMEDOUT)
 		return;
+	if (ms < PROCESS_MS) { /* the time for all was over */
+		k->cut.late++;
+		return;
+	}
 	p->files_hang = true;
 	(void)!list_file(k->list, (uint64_t)p->pid, "", "", NULL, NULL);
 	log_warn("the files of process %d cannot be read, some of its frames will have no "

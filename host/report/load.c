@@ -206,7 +206,7 @@ static int open_session(const struct session *s, struct open_input *o, struct er
 		return err_set(err, errno, "open %s", s->dir);
 	o->recording.perf_fd = fs_open_regular(dir, "perf.data", O_RDONLY, err);
 	if (o->recording.perf_fd < 0 && err->code == ENOENT)
-		o->recording.perf_fd = fs_open_regular(dir, SESSION_TREE, O_RDONLY, err);
+		o->recording.perf_fd = fs_open_regular(dir, SESSION_TREE, O_RDONLY, NULL);
 	if (o->recording.perf_fd < 0)
 		return err_wrap(err, "%s", s->dir);
 	o->recording.kallsyms_fd = fs_open_regular(dir, "kallsyms", O_RDONLY, NULL);
