@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "lib/actor.h"
 #include "lib/elfmake.h"
-#include "lib/handlesof.h"
 #include "lib/printed.h"
 #include "lib/scratch.h"
 #include "lib/sessionmake.h"
@@ -21,20 +20,6 @@
 #include "record/budget.h"
 
 static struct err err;
-
-static void copy_files(struct session *s, const pid_t *pids, size_t n)
-{
-	CLEANUP(handles_fini) struct handles processes = handles_of(pids, n);
-
-	session_copy_files(s, &processes, deadline_after((int)budget_max(BUDGET_COPY_MS)));
-}
-
-static void copy_perf_maps(struct session *s, const pid_t *pids, size_t n)
-{
-	CLEANUP(handles_fini) struct handles processes = handles_of(pids, n);
-
-	session_copy_perf_maps(s, &processes, deadline_after(60000));
-}
 
 static struct session session_of(const char *name)
 {
@@ -68,6 +53,32 @@ static pid_t process_with(const char *const *files)
 	}
 	ok(actor_wait(&a), "a process with files runs");
 	return a.pid;
+}
+
+/* Processes that do not exist are left out. */
+static struct handles handles_of(const pid_t *pids, size_t count)
+{
+	struct handles ret = {0};
+	struct handle h;
+
+	for (size_t i = 0; i < count; i++)
+		if (handle_open(pids[i], &h, &err) == 0)
+			handles_add(&ret, &h);
+	return ret;
+}
+
+static void copy_files(struct session *s, const pid_t *pids, size_t count)
+{
+	CLEANUP(handles_fini) struct handles h = handles_of(pids, count);
+
+	session_copy_files(s, &h, deadline_after(60000));
+}
+
+static void copy_maps(struct session *s, const pid_t *pids, size_t count)
+{
+	CLEANUP(handles_fini) struct handles h = handles_of(pids, count);
+
+	session_copy_perf_maps(s, &h, deadline_after(60000));
 }
 
 static const struct session_elf *find(const struct session *s, const char *name)
@@ -279,7 +290,7 @@ static void test_perf_maps(void)
 	s.jvms = jvms;
 	s.jvm_count = 3;
 	put_map(pids[3], "2000 10 b\n");
-	copy_perf_maps(&s, pids, 5);
+	copy_maps(&s, pids, 5);
 	is_map(&s, pids[0], NULL, "of a JVM with the agent's snapshots no map is copied");
 	is_map(&s, pids[1], NULL, "nor of one with the host's");
 	is_map(&s, pids[2], "1000 10 a\n", "of a JVM without a snapshot it is");
@@ -288,7 +299,7 @@ static void test_perf_maps(void)
 	is_int(s.maps[0].pid, pids[2], "for their processes");
 	is_int(s.maps[1].pid, pids[3], "in order");
 	put_map(pids[3], "3000 10 c\n");
-	copy_perf_maps(&s, pids, 5);
+	copy_maps(&s, pids, 5);
 	is_map(&s, pids[3], "3000 10 c\n", "a later copy replaces an earlier one");
 	is_int(s.map_count, 2, "but is registered once");
 	ok(faccessat(s.mapsfd, ".perf.map", F_OK, 0) < 0, "no part of a copy is left");
@@ -316,7 +327,7 @@ static void test_odd_maps(void)
 	    mkfifo(paths[2], 0644) < 0)
 		abort();
 	put_text("tmp/other", 0644, "2000 10 b\n");
-	copy_perf_maps(&s, pids, 4);
+	copy_maps(&s, pids, 4);
 	is_map(&s, pids[0], NULL, "a map of another user is not copied");
 	is_map(&s, pids[1], NULL, "a link is not followed");
 	is_map(&s, pids[2], NULL, "a pipe is not read");
@@ -348,7 +359,7 @@ static void test_failing_map(void)
 		abort();
 	log_quiet(false);
 	c = catch_begin(stderr, STDERR_FILENO);
-	copy_perf_maps(&s, pids, 2);
+	copy_maps(&s, pids, 2);
 	got = caught(&c);
 	log_quiet(true);
 	is_str(got, want, "a map that cannot be copied is told");
@@ -470,7 +481,7 @@ static void test_many_maps(void)
 	put_sparse(sparse, 1 << 30, "");
 	budget_set(BUDGET_PERF_MAPS, 2);
 	budget_set(BUDGET_PERF_MAP_BYTES, 15);
-	copy_perf_maps(&s, pids, 4);
+	copy_maps(&s, pids, 4);
 	is_map(&s, pids[0], NULL, "of a map without data nothing is copied");
 	is_map(&s, pids[1], "1000 10 a\n2000 ", "a long map is cut");
 	is_map(&s, pids[2], "1000 10 a\n2000 ", "so is the next one");
