@@ -292,7 +292,8 @@ static int be_victim(void *arg)
 	const int *ready = arg;
 	uid_t uid = 2100000000u + (uid_t)getppid();
 
-	if ((world.as_root && confine_ids(uid, uid, NULL) < 0) || write(*ready, "", 1) != 1)
+	if ((world.as_root && confine_ids(uid, uid, NULL) < 0) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || write(*ready, "", 1) != 1)
 		return 1;
 	pause();
 	return 0;
