@@ -73,13 +73,16 @@ static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)
 	struct unwind_source src = {.code = sf, .returns = returns, .native = find_native};
 	struct unwind_regs regs = {.exact = true};
 	struct stack_copy stack = {.base = 0x7000};
+	CLEANUP(free) uint8_t *copy = NULL;
 	size_t n, used = size < sizeof(regs.reg) ? size : sizeof(regs.reg);
 
 	memcpy(regs.reg, data, used);
 	regs.known = UNWIND_ALL;
 	regs.reg[UNWIND_SP] = stack.base;
-	stack.p = data + used;
 	stack.len = size - used;
+	copy = xmalloc(stack.len); /* so that a sanitizer sees one byte too many */
+	memcpy(copy, data + used, stack.len);
+	stack.p = copy;
 	for (size_t i = 0; i < UNWIND_REGS; i++)
 		look(sf, regs.reg[i], regs.reg[0]);
 	src.span = snapfile_around(sf, regs.reg[0]);

@@ -72,7 +72,7 @@ coverage() {
 	    "tests/fuzz/corpus/$name" >/dev/null 2>&1 || true
 	"$profdata" merge -o "$BUILD/run.profdata" "$BUILD/run.profraw"
 	"$cov" report "$BUILD/fuzz/fuzz_$name" -instr-profile="$BUILD/run.profdata" -compilation-dir="$PWD" \
-	    $(sources "$name") | awk '$1 == "TOTAL" { print $10 } END { if (NR < 4) print $10 }'
+	    $(sources "$name") | awk '$1 == "TOTAL" { print $10 }'
 	rm -f "$BUILD"/run.prof* "$BUILD/times"
 }
 
@@ -87,7 +87,9 @@ for target; do
 	time=${seconds:-600}
 	[ "$name" != unwind ] || time=${seconds:-3600}
 	log=$BUILD/$name.log dictionary=
-	[ ! -e "tests/fuzz/dict/$name" ] || dictionary=-dict=tests/fuzz/dict/$name
+	case $name in
+	config | jsontext | names | session | state) dictionary=-dict=tests/fuzz/json.dict ;;
+	esac
 	mkdir -p "$BUILD/corpus/$name"
 	: >"$log"
 	result=$(run "$name" "$time" "$log")

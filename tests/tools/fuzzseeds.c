@@ -57,10 +57,9 @@ static void add_word(struct str *s, uint64_t word)
 		str_add(s, &word, sizeof(word));
 }
 
-static void add_thread(struct str *s, const struct thread *t, uint8_t flags)
+static void add_thread_at(struct str *s, const struct thread *t, uint8_t flags, uint16_t time)
 {
 	static const char next[] = {15, 0, 0};
-	uint16_t time = TIME;
 	size_t words = t->words;
 
 	while (words > 8 && !t->stack[words - 9])
@@ -72,6 +71,11 @@ static void add_thread(struct str *s, const struct thread *t, uint8_t flags)
 	for (size_t i = 0; i < words; i++)
 		add_word(s, t->stack[i]);
 	str_add(s, next, sizeof(next));
+}
+
+static void add_thread(struct str *s, const struct thread *t, uint8_t flags)
+{
+	add_thread_at(s, t, flags, TIME);
 }
 
 /* Functions with an ordinary frame, with one at sp + 16 that expressions of all operations give,
@@ -166,6 +170,12 @@ static void write_compiled(void)
 	t.stack[3] = UP;
 	bottom(&t, 4);
 	add_thread(&s, &t, 0);
+	t = at(CALLER + 0x20, 1); /* its caller is replaced meanwhile */
+	t.stack[5] = RET;
+	t.stack[9] = UP;
+	bottom(&t, 10);
+	add_thread(&s, &t, 0);
+	add_thread_at(&s, &t, 0, TIME + 50);
 	t = at(OTHER + 0x20, 1);
 	t.stack[3] = RET;
 	bottom(&t, 8);
