@@ -63,12 +63,39 @@ static pid_t swap_dev(void)
 	return a.pid;
 }
 
+/* ---- containers that are joined, whose process is in its root ---- */
+
+static bool enter_root(void)
+{
+	return chroot(".") == 0 && chdir("/") == 0;
+}
+
+static bool swap_points_in_root(void)
+{
+	return swap_points() && enter_root();
+}
+
+/* With a child that stays outside, and sees all mounts. */
+static bool stay_in_root(void)
+{
+	return actor_idle() > 0 && enter_root();
+}
+
 /* ---- what the hook does meanwhile ---- */
+
+/* A process of the container that sees all its mounts. */
+static pid_t witness_of(pid_t pid)
+{
+	CLEANUP(free) char *path = xasprintf("/proc/%d/task/%d/children", (int)pid, (int)pid);
+	CLEANUP(free) char *children = box_read(path);
+
+	return atoi(children) > 0 ? atoi(children) : pid;
+}
 
 /* Counts what it mounted in a container at another place than below its /dev. */
 static unsigned escapes_of(pid_t pid)
 {
-	CLEANUP(free) char *path = xasprintf("/proc/%d/mountinfo", (int)pid);
+	CLEANUP(free) char *path = xasprintf("/proc/%d/mountinfo", (int)witness_of(pid));
 	CLEANUP(fclose) FILE *f = fopen(path, "re");
 	unsigned count = 0;
 	char line[1024];
@@ -82,7 +109,7 @@ static unsigned escapes_of(pid_t pid)
 	return count;
 }
 
-static enum hook_status mount_once(pid_t pid)
+static enum hook_status mount_once(pid_t pid, bool join)
 {
 	const struct hook_tmpfs out = {.bytes = 1u << 20, .inodes = 16};
 	struct hook_container c = HOOK_CONTAINER_EMPTY;
@@ -90,11 +117,11 @@ static enum hook_status mount_once(pid_t pid)
 	struct err err = {0};
 	enum hook_status status;
 
-	box_must(hook_container_open(pid, false, &c, &err) == HOOK_NONE &&
+	box_must(hook_container_open(pid, join, &c, &err) == HOOK_NONE &&
 			 hook_share_mount(share, &out, &m, &err) == 0,
 		 err.msg);
 	m.payload = hook_mnt_tmpfs(&(struct hook_tmpfs){.name = "dfg-payload"}, 0, &err);
-	status = hook_container_mount(&c, BOX_FS, &m, &err);
+	status = hook_container_mount(&c, join ? NULL : BOX_FS, &m, &err);
 	cleanup_close_fd(&m.out);
 	cleanup_close_fd(&m.ctl);
 	cleanup_close_fd(&m.payload);
@@ -112,14 +139,14 @@ static bool is_untouched(void)
 	       box_mounts(0, INNER, line) == 0;
 }
 
-static void race(const char *what, bool (*setup)(void))
+static void race(const char *what, bool join, bool (*setup)(void))
 {
 	unsigned mounted = 0, escapes = 0, touched = 0;
 
 	for (unsigned i = 0; i < rounds; i++) {
 		pid_t pid = box_container(0, setup);
 
-		mounted += mount_once(pid) == HOOK_MOUNTED;
+		mounted += mount_once(pid, join) == HOOK_MOUNTED;
 		escapes += escapes_of(pid);
 		touched += !is_untouched();
 		actor_end(pid);
@@ -138,9 +165,11 @@ static void tests(void)
 			 mkdir("/tmp/share", 0700) == 0,
 		 "folders");
 	share = open("/tmp/share", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	race("its mount points are swapped with a link", swap_points);
+	race("mount points are swapped with a link", false, swap_points);
+	race("the same of one that is joined", true, swap_points_in_root);
 	swapper = swap_dev();
-	race("its /dev is swapped with a link", NULL);
+	race("/dev is swapped with a link", false, NULL);
+	race("the same of one that is joined", true, stay_in_root);
 	actor_end(swapper);
 }
 
