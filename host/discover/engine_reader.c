@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/jail.h"
+#include "common/str.h"
 #include "discover/engine_facts.h"
 
 #define MEMORY	    (512u << 20)
@@ -122,7 +123,7 @@ static void check(struct engine_facts *f)
 		check_name(c->name);
 		check_name(c->pod);
 		check_name(c->namespace);
-		c->is_pause = *(const unsigned char *)&c->is_pause != 0;
+		bool_clean(&c->is_pause);
 	}
 }
 

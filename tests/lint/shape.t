@@ -14,7 +14,7 @@ common 3410
 hook 2580
 host/calltree 1195
 host/cmd 2010
-host/discover 1810
+host/discover 2200
 host/doctor 1350
 host/elf 660
 host/format 4160
