@@ -78,11 +78,9 @@ static const struct {
 #define RECORD_HELP                                                                                \
 	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables and a\n" \
 	"                           copy of the stack (vm, unless all JVMs keep pointers)\n"       \
-	"      --stack BYTES        bytes of the stack copied with each sample (32768, less on\n"  \
-	"                           large machines)\n"                                             \
-	"      --source auto|agent|host  who reads the JVM's code and names: the agent in it, "    \
-	"or\n"                                                                                     \
-	"                           dfg from outside\n"                                            \
+	"      --stack BYTES        of the stack copied with each sample (at most 32768)\n"        \
+	"      --source auto|agent|host  who reads the JVM: the agent in it, or dfg from "         \
+	"outside\n"                                                                                \
 	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
 	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
 	"      --max-bytes BYTES    copied of a container beside the recording (1 GiB)\n"          \
@@ -108,9 +106,8 @@ static const char *const help[] = {
 		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
 		"                           speedscope,firefox,json,perf-map\n"
 		"  -o, --output DIR         instead of the container's graphs "
-		"directory\n" RECORD_HELP "      --keep N             results of a container to "
-		"keep, older ones are removed\n"
-		"                           (20; 0: all)\n"
+		"directory\n" RECORD_HELP "      --keep N             newest results of a "
+					  "container that are kept (20; 0: all)\n"
 		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
 		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
 		"      --json               summary as one JSON object on stdout\n"

@@ -157,7 +157,7 @@ static void add(struct arguments *a, const char *one, const char *two)
 	}
 }
 
-/* How perf is started: with what it may not know, or what may be gone by now. */
+/* An attempt to start perf: it may not know a part of this, or a control group may be gone. */
 struct attempt {
 	const char *pids;
 	int log;
@@ -187,11 +187,12 @@ static int start(const struct perf_config *c, struct perf *p, const struct attem
 
 	add(&a, c->program ? c->program : "perf", "record");
 	add(&a, "-q", "-B");
-	add(&a, "-N", NO_BPF_EVENT);
+	add(&a, "-N", NULL);
 	add(&a, "--call-graph", c->stack_bytes ? bytes : "fp");
 	add(&a, "-F", freq);
 	add(&a, "-k", "mono");
 	add(&a, "-o", p->path);
+	add(&a, NO_BPF_EVENT, NULL);
 	if (c->stack_bytes)
 		add(&a, "-m", PERF_BUFFER);
 	if (c->windows)

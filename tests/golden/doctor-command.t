@@ -36,7 +36,7 @@ says "a machine without anything missing has status 0" "$(status 0)"
 is "the status is in the object" "status $(jq .status "$top/out")" "$(status 0)"
 is "so is the version" "$(jq -r .dfg "$top/out")" "$(cat VERSION)"
 is "without a name there is no container" "$(jq 'has("container")' "$top/out")" false
-is "machine and containers to come are looked at" "$(jq -r '[.findings[].about] | unique | join(" ")' "$top/out")" "engines machine"
+is "machine and containers to come are looked at" "$(jq -r '[.findings[].about] | unique | join(" ")' "$top/out")" "budgets engines machine"
 is "all of the machine is looked at" \
 	"$(jq -r '[.findings[] | select(.about == "machine") | .what] - ["pids", "ptrace", "stacks", "counters"] | join(" ")' "$top/out")" \
 	"rights kernel perf events buffers symbols room"
@@ -50,7 +50,9 @@ is "a DFG_ROOT that is not absolute does not count" \
 doctor
 is "lines are for people" "$(head -n 1 "$top/out")" "this machine, $(getconf _NPROCESSORS_ONLN) processors"
 is "with a heading for each subject" "$(grep -v '^  ' "$top/out" | sed -n '2,$p')" "
-containers to come"
+containers to come
+
+what one container may cost"
 
 # ---- a container ----
 doctor --json shop

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included before each file that an analyzer reads, one at a time: what it cannot see in another file. */
+/* Tells an analyzer, which reads one file at a time, what is in another; included before each. */
 #include "common/err.h"
 
 #define err_set(...)  ((void)err_set(__VA_ARGS__), -1)

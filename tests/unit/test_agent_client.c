@@ -296,13 +296,15 @@ static struct series take(struct jvm *j, const struct record_config *c, int maps
 {
 	struct container container = {.id = (char *)"web", .label = (char *)"web"};
 	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+	CLEANUP(free) char *dir = path_of("snapshots");
+	CLEANUP(close_fd) int own = fs_make_dirs(dir, 0700, &err);
 	struct series s = {0};
 	int first[2], commands[2];
 	struct snapshot_job job = {.container = &container,
 				   .jvm = j,
 				   .config = c,
 				   .to = to,
-				   .maps = maps,
+				   .maps = maps >= 0 ? maps : own,
 				   .report = &s.report};
 
 	if (pipe2(first, O_CLOEXEC) < 0 || pipe2(commands, O_CLOEXEC) < 0 ||

@@ -15,8 +15,8 @@
 
 static struct err err;
 
-static void probe_with(const struct probe *p, const struct container *c, const pid_t *pids, size_t n,
-		       bool *ret_reachable)
+static void probe_with(const struct probe *p, const struct container *c, const pid_t *pids,
+		       size_t n, bool *ret_reachable)
 {
 	CLEANUP(handles_fini) struct handles processes = handles_of(pids, n);
 
