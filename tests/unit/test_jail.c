@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ipc.h>
@@ -51,6 +52,17 @@ static struct {
 } world;
 
 static char secret = 's';
+
+static bool has_sanitizer(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return true;
+#elif defined(__has_feature)
+	return __has_feature(address_sanitizer);
+#else
+	return false;
+#endif
+}
 
 /* ---- attacks: each is true where it has worked --------------------------------------------- */
 
@@ -138,7 +150,7 @@ static bool has_a_terminal(void)
 {
 	struct stat st;
 
-	for (int fd = 0; fd < 3; fd++) {
+	for (int fd = 0; fd < (has_sanitizer() ? 2 : 3); fd++) { /* one reports on stderr */
 		(void)!write(fd, "\033]0;taken\a", 10);
 		if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
 			return true;
@@ -431,17 +443,6 @@ static int take_time(void)
 	return 0;
 }
 
-static bool has_sanitizer(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-	return true;
-#elif defined(__has_feature)
-	return __has_feature(address_sanitizer);
-#else
-	return false;
-#endif
-}
-
 static void test_limits(void)
 {
 	struct jail whole = world.jail;
@@ -510,7 +511,11 @@ static void see_limits(pid_t pid, const char *name)
 {
 	CLEANUP(free) char *limits = read_proc(pid, "limits");
 	CLEANUP(free) char *oom = read_proc(pid, "oom_score_adj");
+	int last = gate.ready[1] > gate.go[0] ? gate.ready[1] : gate.go[0];
+	CLEANUP(free) char *files = xasprintf("%d", last + 1);
 
+	if (world.jail.role != JAIL_DRAW)
+		ok(has_limit(limits, "Max open files", files), "%s: it can open no more", name);
 	is_str(oom, "1000\n", "%s: it is ended first when memory is out", name);
 	ok(has_limit(limits, "Max cpu time", "5"), "%s: its processor time is limited", name);
 	ok(has_limit(limits, "Max file size", "4096"), "%s: its files are limited", name);
@@ -573,6 +578,39 @@ static void test_seen(enum jail_role role)
 	world.jail = whole;
 }
 
+static int leave_child(void *arg)
+{
+	struct child child;
+	char c;
+
+	(void)arg;
+	return child_fork(wait_in_jail, NULL, &child, NULL) < 0 || read(gate.ready[0], &c, 1) != 1;
+}
+
+/* The pipe has its end when the jailed child, which has it open, is gone. */
+static void test_parent(void)
+{
+	struct child parent;
+	int end[2], keep[3], status = -1;
+	struct pollfd p = {.events = POLLIN};
+
+	if (pipe2(end, O_CLOEXEC) < 0)
+		abort();
+	keep[0] = gate.ready[1];
+	keep[1] = gate.go[0];
+	keep[2] = end[1];
+	world.jail = (struct jail){.role = JAIL_ELF, .keep = keep, .keep_count = 3};
+	if (child_fork(leave_child, NULL, &parent, &err) < 0)
+		abort();
+	close(end[1]);
+	while (!child_wait(&parent, -1, &status))
+		;
+	is_int(status, 0, "a parent ends before its jailed child");
+	p.fd = end[0];
+	is_int(poll(&p, 1, MS), 1, "the child ends with it");
+	close(end[0]);
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 /* The terminal of the one who started it; what its children write there is seen at the other end.
@@ -619,6 +657,7 @@ int main(void)
 	}
 	is_int(read(master, buf, sizeof(buf)), -1, "nothing has come to the terminal (case 91)");
 	test_limits();
+	test_parent();
 	scratch_remove();
 	return tap_done();
 }
