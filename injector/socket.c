@@ -114,19 +114,22 @@ static void cleanup_remove_trigger(struct trigger_file *f)
 		unlinkat(f->dirfd, f->name, 0);
 }
 
-/* Waits until the JVM listens. ATTACH_OK with *ret_sock -1 if it does not by `deadline`. */
+/* Waits until the JVM listens. ATTACH_OK with *ret_sock -1 if it does not by `deadline`. No failure
+ * of our own ends it before: a JVM that finds no trigger file prints its threads, and some can
+ * never be attached to again (JDK 17 where its socket was gone, AttachListener::check_socket_file).
+ */
 static enum attach_result wait_for_socket(const struct jvm_process *t, uint64_t deadline,
 					  int *ret_sock, struct err *err)
 {
 	for (unsigned pause = 2;; pause = pause < 50 ? pause * 2 : 50) {
 		enum attach_result result = connect_once(t, deadline, ret_sock, err);
 
-		if (result != ATTACH_OK || *ret_sock >= 0)
+		if ((result != ATTACH_OK && result != ATTACH_FAILED) || *ret_sock >= 0)
 			return result;
 		if (!process_is_alive(t))
 			return attach_fail(ATTACH_GONE, err, ESRCH, ENDED_TEXT);
 		if (clock_ms() >= deadline)
-			return ATTACH_OK;
+			return result;
 		sleep_ms(pause);
 	}
 }
