@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What every program and library of dfg is built with, read from the files themselves.
 . "$(dirname "$0")/../lib/tap.sh"
-need readelf
+need readelf nm
 
 programs=("$BUILD"/bin/dfg-* "$BUILD"/libexec/dfg-* "$BUILD/payload/dfg-inject")
 agent=$BUILD/payload/libdfg-agent.so
@@ -28,6 +28,13 @@ needs_none() {
 	local f pattern=$1
 	for f in "${@:2}"; do
 		readelf --dyn-syms -W "$f" | grep -q "$pattern" || echo "$f"
+	done
+}
+# The same of a static program.
+defines_none() {
+	local f
+	for f in "${@:2}"; do
+		nm "$f" | grep -q "$1" || echo "$f"
 	done
 }
 # The objects whose compiler was not given the option: gcc notes its options beside the debug information.
@@ -61,10 +68,14 @@ if gcc_made; then
 	# shellcheck disable=SC2086
 	is "calls and returns are protected" "$(lacks "$property" $objects)" ""
 	is "large stack frames are probed" "$(without -fstack-clash-protection)" ""
+	dynamic=("$BUILD"/bin/dfg-* "$BUILD/libexec/dfg-push") static=("$BUILD"/libexec/dfg-{hook,runtime})
 	is "programs check the sizes of what they copy" \
-		"$(needs_none '__[a-z]*_chk@' "$BUILD"/bin/dfg-*)" ""
+		"$(needs_none '__[a-z]*_chk@' "${dynamic[@]}"; defines_none ' T __[a-z]*_chk$' "${static[@]}")" ""
 	is "programs check their stacks" \
-		"$(needs_none '__stack_chk_fail@' "$BUILD"/bin/dfg-*)" ""
+		"$(needs_none '__stack_chk_fail@' "${dynamic[@]}"; defines_none ' T __stack_chk_fail$' "${static[@]}")" ""
+	ok "so does the injector, whose functions are not named" grep -q ' U __stack_chk_fail$' \
+		<(nm "$BUILD"/static/injector/*.o)
+	is "each program is one of these" "$(printf '%s\n' "${programs[@]}" | wc -l)" $((${#dynamic[@]} + ${#static[@]} + 1))
 	is "no file tells where it was built" "$(grep -lF "$TOP/" "${programs[@]}" "$agent")" ""
 fi
 tap_done
