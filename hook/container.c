@@ -260,7 +260,7 @@ static enum hook_status open_dev(const struct mount_job *job, int *ret, struct e
 	if (status != HOOK_NONE)
 		return status;
 	/* A shared /dev would propagate our mounts to other namespaces. */
-	if (hook_mnt_is_root(dev) && hook_mnt_propagation(dev, MS_SLAVE, err) < 0)
+	if (hook_mnt_is_root(dev) != 0 && hook_mnt_propagation(dev, MS_SLAVE, err) < 0)
 		return HOOK_ERR_MOUNT;
 	*ret = TAKE_FD(dev);
 	return HOOK_NONE;
@@ -294,7 +294,7 @@ static bool is_unused(int point, const struct hook_container *c)
 	struct stat st;
 
 	return fstat(point, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == c->root_uid &&
-	       !hook_mnt_is_root(point) && is_empty(point);
+	       hook_mnt_is_root(point) == 0 && is_empty(point);
 }
 
 static enum hook_status make_point(int dev, const char *name, const struct hook_container *c,

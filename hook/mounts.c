@@ -128,12 +128,18 @@ int hook_mnt_detach(int dirfd, const char *name)
 	return -1;
 }
 
-bool hook_mnt_is_root(int dirfd)
+int hook_mnt_is_root(int dirfd)
 {
 	struct statx st;
 
-	return statx(dirfd, "", AT_EMPTY_PATH, 0, &st) == 0 &&
-	       (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	if (statx(dirfd, "", AT_EMPTY_PATH, 0, &st) < 0)
+		return -1;
+	/* As where glibc does without the system call. */
+	if (!(st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
 /* ---- the container's own file systems ---- */

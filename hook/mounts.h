@@ -43,8 +43,8 @@ MUST_CHECK int hook_mnt_attach(int mnt, int dirfd, struct err *err);
 /* Lazily unmounts dirfd/name; no mount there is no error. Changes the working directory. */
 int hook_mnt_detach(int dirfd, const char *name);
 
-/* True if the directory is the root of a mount. */
-bool hook_mnt_is_root(int dirfd);
+/* 1 if the directory is the root of a mount, 0 if not; -1 and errno: unknown. */
+int hook_mnt_is_root(int dirfd);
 
 /* Detached mounts for the container, each a descriptor. */
 struct hook_mounts {

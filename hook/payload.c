@@ -176,7 +176,7 @@ static int open_mounted(int dir, const char *key, struct err *err)
 	CLEANUP(close_fd)
 	int fd = openat(dir, key, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0 || !hook_mnt_is_root(fd))
+	if (fd < 0 || hook_mnt_is_root(fd) <= 0)
 		return err_set(err, fd < 0 ? errno : 0, "%s is not mounted", key);
 	return TAKE_FD(fd);
 }

@@ -45,11 +45,15 @@ static int bind_root(struct hook_store *s, struct err *err)
 /* Makes it private each time: a hook may have been killed just after binding it. */
 static int prepare_root(struct hook_store *s, struct err *err)
 {
-	bool bound = hook_mnt_is_root(s->root);
+	int bound = hook_mnt_is_root(s->root), now;
 
-	if (!bound && (hook_store_lock(s, true, err) < 0 || open_root(s, err) < 0))
+	if (bound == 0 && (hook_store_lock(s, true, err) < 0 || open_root(s, err) < 0))
 		return -1;
-	if (!hook_mnt_is_root(s->root) && bind_root(s, err) < 0)
+	now = hook_mnt_is_root(s->root);
+	/* Bound once more, it would hide the mounts of all containers. */
+	if (bound < 0 || now < 0)
+		return err_set(err, errno, "stat %s", s->path);
+	if (!now && bind_root(s, err) < 0)
 		return -1;
 	if (hook_mnt_propagation(s->root, MS_PRIVATE, err) < 0)
 		return -1;
@@ -112,7 +116,7 @@ void hook_store_unbind(struct hook_store *s)
 
 	/* A mount of the same file system as its parent directory is our bind mount. Another file
 	 * system is the administrator's partition. */
-	if (up >= 0 && hook_mnt_is_root(s->root) && fstat(s->root, &here) == 0 &&
+	if (up >= 0 && hook_mnt_is_root(s->root) > 0 && fstat(s->root, &here) == 0 &&
 	    fstat(up, &above) == 0 && here.st_dev == above.st_dev)
 		hook_mnt_detach(up, strrchr(s->path, '/') + 1);
 }

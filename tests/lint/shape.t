@@ -11,7 +11,7 @@ import subprocess
 BUDGET = """
 agent-jni 1890
 common 3470
-hook 2580
+hook 2585
 host/calltree 1195
 host/cmd 2010
 host/discover 2200

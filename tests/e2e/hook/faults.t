@@ -66,6 +66,7 @@ check() {
 				echo "left on the host: $(hook_mounts)"
 				failed=1
 			}
+			[ "$(hook_mounts | grep -cx "$R")" -le 1 ] || { echo "its root is bound twice" && failed=1; }
 			[ ! -e "$(hook_dir f)" ] || { echo "left: $(find "$(hook_dir f)")"; failed=1; }
 		done
 	done
