@@ -315,7 +315,7 @@ int session_copy_kernel(struct session *s, struct err *err)
 	return copy_kallsyms(s, err) < 0 ? -1 : copy_vdso(s, err);
 }
 
-/* ---- mapped files and the kernel's, by a process of their own --------------------------- */
+/* ---- mapped files, by a process of their own ---------------------------------------------- */
 
 struct copier {
 	struct session *session;
@@ -328,10 +328,7 @@ struct copier {
 static int copy_in_background(void *arg)
 {
 	const struct copier *c = arg;
-	struct err err;
 
-	if (session_copy_kernel(c->session, &err) < 0)
-		log_warn("%s", err.msg);
 	copy_all(c->session, c->processes, c->list, c->deadline, c->cut);
 	return 0;
 }

@@ -22,8 +22,8 @@
  * cut is noted in the session. */
 void session_copy_files(struct session *s, const struct handles *processes, uint64_t deadline);
 
-/* The same, and session_copy_kernel, in a child process, whose files the session has after
- * session_copy_end: that waits for it, and after its deadline ends it. */
+/* The same in a child process, whose files the session has after session_copy_end: that waits for
+ * it, and after its deadline ends it. */
 struct session_copy {
 	struct child child;
 	int list;

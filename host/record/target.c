@@ -196,7 +196,7 @@ int target_prepare(struct target *t, const struct record_config *c, struct err *
 	set_container(&t->session, &t->container);
 	t->session.frequency = c->frequency;
 	t->session.started = timestamp(false);
-	return 0;
+	return session_copy_kernel(&t->session, err);
 }
 
 int target_make_results(const struct container *container, const struct record_config *c,

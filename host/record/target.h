@@ -41,11 +41,11 @@ void target_look(struct target *t);
  * their pids since target_look may have opened others'. */
 bool target_drop_ended(struct target *t);
 
-/* Makes a session in the directory of the results. */
+/* Makes a session in the directory of the results, with the kernel's symbols. */
 MUST_CHECK int target_prepare(struct target *t, const struct record_config *c, struct err *err);
 
-/* Begins to copy the kernel's symbols and all mapped files into the session, which may take until
- * the deadline (clock_ms). */
+/* Begins to copy all mapped files into the session, which may take until the deadline (clock_ms).
+ */
 MUST_CHECK int target_copy_files(struct target *t, uint64_t deadline, struct err *err);
 
 /* Waits for these copies, adds processes and JVMs that were started since, and copies the files

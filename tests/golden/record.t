@@ -9,6 +9,7 @@ here=$TOP/tests/golden/record
 fakeperf_begin
 trap 'umount -l "$work/disk" 2>/dev/null; fakeperf_end' EXIT
 head -c 4096 /dev/zero >"$work/garbage"
+sleep 3.2 # beside a process of 2 s, by whole seconds, the whole machine is recorded, elsewhere
 
 # start NAME KIND ARGUMENTS…: dfg-trigger in the background, its results in $work/NAME
 start() { fakeperf_start "$1" "$2" "$work/golden" dfg-trigger -f folded -o "$work/$1" "${@:3}"; }
@@ -83,7 +84,7 @@ is_recording 'what it recorded is drawn' ends
 
 end_of fills
 is 'a perf that fills the disk has status 4' $status 4
-ok 'the disk is named' grep -q "^dfg-trigger: warning: the recording ended after [0-9]* s: the disk of $work/fills/session is full" "$work/fills.err"
+ok 'the disk is named' grep -q "^dfg-trigger: warning: the recording ended after [0-9]* s: the disk of $work/fills is full" "$work/fills.err"
 is_recording 'what it recorded is drawn, too' fills
 
 end_of full
