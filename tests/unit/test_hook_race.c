@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Case 6: whoever may write to a container's file system swaps directories and symbolic links while
  * the hook mounts in it. Each call mounts inside the container's /dev, or nothing. DFG_ROUNDS is
- * the number of calls in each race; tests/e2e/hook/hostile-targets.t makes 10 000. */
+ * the number of calls in each of the four races. */
 #include "hook/container.h"
 
 #include <linux/fs.h>

@@ -124,7 +124,7 @@ is "  without mounts" "$(table_has)" 0
 ok "  and without a record" test ! -e "$(hook_dir user)"
 
 # Whoever can write to the file system swaps directories while the hook mounts.
-ROUNDS=${ROUNDS:-$([ "${DFG_FULL:-}" = 1 ] && echo 10000 || echo 1000)}
+ROUNDS=${ROUNDS:-$([ "${DFG_FULL:-}" = 1 ] && echo 2500 || echo 250)}
 race() { DFG_ROUNDS=$ROUNDS "$BUILD/tests/test_hook_race.t" >"$S/race"; }
 ok "$ROUNDS calls while /dev is swapped, and the mount points: no mount elsewhere (case 6)" race
 diag "$(grep -o 'of [0-9]* calls, of which [0-9]* mounted' "$S/race")"
