@@ -128,7 +128,7 @@ static size_t utf8_len(const unsigned char *p, size_t left, uint32_t *ret)
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	uint32_t c = n < 2 ? p[0] : p[0] & (0x7fu >> n);
 
-	if (n == 0 || n > left)
+	if (n == 0 || n > left || p[0] > 0xf4)
 		return 0;
 	for (size_t i = 1; i < n; i++) {
 		if ((p[i] & 0xc0) != 0x80)

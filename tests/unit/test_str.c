@@ -63,6 +63,8 @@ static void test_clean(void)
 		{"overlong three", "\xe0\x80\xaf", "???"},
 		{"surrogate", "\xed\xa0\x80", "???"},
 		{"above U+10FFFF", "\xf4\x90\x80\x80", "????"},
+		{"bytes that begin no character", "\xf5\x81\x82\x83\xfa\x9c\x90\x94\xff",
+		 "?????????"},
 		{"cut sequence", "a\xe2\x82", "a??"},
 		{"lone continuation", "\x80z", "?z"},
 		{"wrong continuation", "\xe2\x28\xa1", "?(?"},
