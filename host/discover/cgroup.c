@@ -88,8 +88,10 @@ static bool copy_runtime_id(const struct cgroup_line *line, char ret[static 256]
 	for (size_t i = 0; i < ARRAY_LEN(scopes); i++)
 		if (has_prefix(name, scopes[i]) && has_suffix(name, ".scope")) {
 			name[len - strlen(".scope")] = '\0';
+			if (!name[strlen(scopes[i])])
+				return false;
 			strcpy(ret, name + strlen(scopes[i]));
-			return *ret;
+			return true;
 		}
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
 		if (has_suffix(name, units[i]))

@@ -36,6 +36,8 @@ static void test_runtime_id(void)
 	is_runtime_id("0::/system.slice/runc-web.scope\n", "web", "runc by systemd");
 	is_runtime_id("0::/system.slice/crun-web.scope\n", "web", "crun by systemd");
 	is_runtime_id("0::/system.slice/runc-.scope\n", NULL, "a scope of runc without an id");
+	is_runtime_id("1:cpu:/web\n0::/system.slice/runc-.scope\n", "web",
+		      "a scope without an id takes nothing from another line");
 	is_runtime_id("0::/runc-web\n", "runc-web", "an id that begins like a scope of runc");
 	is_runtime_id("9:memory:/web\n0::/user.slice/session-1.scope\n", "web",
 		      "cgroup v1 beside the session's scope in v2");
