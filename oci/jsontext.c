@@ -13,10 +13,13 @@ struct item {
 
 json_t *json_text_parse(const struct str *text)
 {
-	json_t *o =
-		json_loadb(text->buf ? text->buf : "", text->len,
-			   JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
+	json_t *o;
 
+	/* jansson passes over a NUL after a literal, where the functions below would end. */
+	if (!text->len || memchr(text->buf, '\0', text->len))
+		return NULL;
+	o = json_loadb(text->buf, text->len,
+		       JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
 	if (json_is_object(o))
 		return o;
 	json_decref(o);

@@ -14,6 +14,16 @@ static void check_set(const char *text, const char *const *path, const char *wan
 	is_str(s.buf, want ? want : text, "as it should be");
 }
 
+static void check_nul(void)
+{
+	static const char text[] = "{\"a\":true\0}";
+	CLEANUP(str_fini) struct str s = {0};
+
+	str_add(&s, text, sizeof(text) - 1);
+	ok(json_text_set(&s, PATH("k"), "7") < 0 && s.len == sizeof(text) - 1,
+	   "a text with a NUL is none, although jansson reads it");
+}
+
 static void test_set(void)
 {
 	check_set("{}", PATH("k"), "{\"k\":7}");
@@ -27,6 +37,7 @@ static void test_set(void)
 	check_set("{\"o\":[]}", PATH("o", "k"), NULL);
 	check_set("[]", PATH("k"), NULL);
 	check_set("{} {}", PATH("k"), NULL);
+	check_nul();
 	check_set("{\"a\":1,}", PATH("k"), NULL);
 }
 
