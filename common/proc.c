@@ -331,7 +331,7 @@ int64_t proc_clock_ahead(int procfd)
 	at = strstr(s.buf, "monotonic");
 	if (!at || sscanf(at, "monotonic %lld %lld", &sec, &nsec) != 2)
 		return 0;
-	return (int64_t)(sec * 1000000000 + nsec);
+	return (int64_t)((uint64_t)sec * 1000000000u + (uint64_t)nsec);
 }
 
 int proc_boot_id(char ret[static 37], struct err *err)

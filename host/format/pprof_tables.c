@@ -69,7 +69,8 @@ static enum frame_kind kind_of(struct bytes name, struct bytes system_name, cons
 {
 	struct bytes suffix = system_name;
 
-	if (bytes_take(&suffix, name.len) && memcmp(system_name.p, name.p, name.len) == 0)
+	if (bytes_take(&suffix, name.len) &&
+	    (!name.len || memcmp(system_name.p, name.p, name.len) == 0))
 		for (enum frame_kind k = 0; k < FRAME_KINDS; k++)
 			if (bytes_are(suffix, pprof_suffix(k)))
 				return k;

@@ -138,7 +138,8 @@ static struct mappings *own_maps(struct space *sp, struct process *p)
 
 		m->count = m->cap = p->maps->count;
 		m->list = xrealloc(NULL, m->cap, sizeof(*m->list));
-		memcpy(m->list, p->maps->list, m->count * sizeof(*m->list));
+		if (m->count)
+			memcpy(m->list, p->maps->list, m->count * sizeof(*m->list));
 		maps_unref(p->maps);
 		p->maps = m;
 	}

@@ -32,7 +32,8 @@ static inline const uint8_t *bytes_take(struct bytes *b, size_t n)
 		b->len = 0;
 		return NULL;
 	}
-	b->p += n;
+	if (n) /* nothing may be taken of no bytes, which are nowhere */
+		b->p += n;
 	b->len -= n;
 	return p;
 }
