@@ -26,15 +26,15 @@ sources() {
 	folded) echo host/format/folded.c ;;
 	hotspot) echo hotspot/tables.c hotspot/code_heap.c hotspot/metadata.c ;;
 	image) echo hotspot/elf.c ;;
+	jvm) echo host/discover/jvm.c ;;
 	javasym) echo host/jit/perf_map.c ;;
 	jsontext) echo oci/jsontext.c oci/spec.c ;;
 	kallsyms) echo host/symbols/kernel.c ;;
 	merge | pprof) echo host/format/pprof_read.c host/format/pprof_tables.c host/format/gzip.c ;;
-	names) echo host/discover/engine_names.c ;;
+	names) echo host/discover/engine_facts.c ;;
 	perfdata) echo host/perf/perfdata.c host/perf/perfrecord.c host/perf/address_space.c host/profile/*.c ;;
 	proc) echo common/proc.c ;;
-	release) echo host/discover/jvm.c ;;
-	reply) echo common/child.c ;;
+	reply) echo host/record/memory_reader.c host/report/compare.c ;;
 	request) echo agent-jni/request.c agent-jni/text.c ;;
 	session) echo host/session/session_json.c ;;
 	snapfile) echo host/jit/code_*.c host/jit/interval_tree.c ;;
