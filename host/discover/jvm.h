@@ -40,8 +40,8 @@ struct jvms {
 /* True for the mapped path of HotSpot's library, also when the file has been replaced since. */
 bool jvm_is_library(const char *path);
 
-/* Time in ms for such a search; a JVM takes about 1. */
-#define JVMS_MS 2500
+/* Time in ms for such a search for which a user waits; a JVM takes about 1. */
+#define JVMS_MS 10000
 
 /* Finds the processes that run Java, including native images. Processes that end meanwhile are
  * skipped, and so are files that hang. Ends within a second of the deadline (clock_ms): processes

@@ -68,7 +68,7 @@ int run_order_all(struct record_run *r, const struct worker_order *o, uint64_t d
 static int prepare(struct record_run *r, struct err *err)
 {
 	struct worker_order o = {.command = WORKER_PREPARE,
-				 .deadline = deadline_after(RUN_PREPARE_MS)};
+				 .deadline = deadline_after(run_ms(r, RUN_PREPARE_MS, 1))};
 	const bool below = r->config.all || r->count > 1;
 
 	for (struct worker *w = r->workers; (w = run_next_alive(r, (size_t)(w - r->workers)));
@@ -128,7 +128,7 @@ int record_finish(struct record_run *r, struct err *err)
 	o.ended = clock_ms();
 	o.us = r->us = clock_us() - r->began_us;
 	r->deadline += r->us / 1000;
-	end = deadline_after(RUN_END_MS);
+	end = deadline_after(run_ms(r, RUN_END_MS, 1));
 	if (end > r->deadline)
 		end = r->deadline;
 	o.deadline = end > RUN_REPLY_MS ? end - RUN_REPLY_MS : 0;
@@ -149,7 +149,7 @@ int record_finish(struct record_run *r, struct err *err)
 /* The time at which a task must have ended: later where its own recording is long. */
 static uint64_t task_deadline(const struct record_run *r, const struct worker *w, int ms)
 {
-	uint64_t deadline = ms ? deadline_after(ms) : r->deadline;
+	uint64_t deadline = ms ? deadline_after(run_ms(r, ms, 1)) : r->deadline;
 	struct stat st;
 
 	if (w->sessionfd < 0 || fstatat(w->sessionfd, "perf.data", &st, 0) < 0)
@@ -202,7 +202,7 @@ static int begin(struct record_run *r, struct err *err)
 	if (!r->dir && ms > r->config.duration * 1000ull + RUN_END_MS / 2)
 		ms = r->config.duration * 1000ull + RUN_END_MS / 2;
 	o.deadline = deadline_after((int)ms);
-	if (run_order_all(r, &o, deadline_after(RUN_WINDOW_MS), err) < 0)
+	if (run_order_all(r, &o, deadline_after(run_ms(r, RUN_WINDOW_MS, 1)), err) < 0)
 		return -1;
 	if (r->dir && run_wait_until_ready(r, err) < 0)
 		return -1;
@@ -215,8 +215,7 @@ static int begin(struct record_run *r, struct err *err)
 enum record_result record_start(const struct record_config *c, struct record_run *ret,
 				struct err *err)
 {
-	struct record_run r = {
-		.config = *c, .deadline = deadline_after(RECORD_SLACK_MS), .whole = -1};
+	struct record_run r = {.config = *c, .slowness = 1, .whole = -1};
 	enum record_result result = RECORD_FAILED;
 
 	if (make_directory(&r, err) == 0)

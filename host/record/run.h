@@ -6,7 +6,8 @@
  * snapshots grow, and perf repeats in each window only the mappings of processes that it began
  * with: after some minutes (record_is_old) another run takes over.
  *
- * Whatever a container does, a run ends within RECORD_SLACK_MS after its duration, and a container
+ * Whatever a container does, a run ends within RECORD_SLACK_MS after its duration (more for dozens
+ * of containers, and on a machine that is overloaded: run_ms of run_parts.h), and a container
  * that fails costs the others nothing: its worker says why (worker.failed), which is logged where
  * there are others. */
 #ifndef DFG_RECORD_RUN_H
@@ -39,6 +40,7 @@ struct record_run {
 	pid_t *pids;	      /* those that perf began with */
 	size_t pid_count;
 	unsigned stack_bytes;
+	double slowness;    /* of the machine: times that a step takes as long as usual */
 	uint64_t deadline;  /* of the whole run, clock_ms() */
 	uint64_t began_us;  /* of the recording, or of the window that is being recorded */
 	uint64_t snapshots; /* bytes at the beginning */

@@ -6,6 +6,9 @@
 #include "common/clock.h"
 #include "common/str.h"
 
+#define USUAL	3
+#define SLOWEST 8
+
 static bool is_known(const struct record_run *r, const struct container *c)
 {
 	for (size_t i = 0; i < r->count; i++)
@@ -82,10 +85,11 @@ static void drop_idle(struct record_run *r)
 /* Has the workers look for JVMs. */
 static enum record_result look(struct record_run *r, struct err *err)
 {
-	const struct worker_order o = {.command = WORKER_LOOK};
+	const uint64_t deadline = deadline_after(run_ms(r, RUN_LOOK_MS, 1));
+	const struct worker_order o = {.command = WORKER_LOOK, .deadline = deadline - RUN_REPLY_MS};
 
 	for (size_t i = 0; i < r->count; i++)
-		worker_order(&r->workers[i], &o, deadline_after(RUN_LOOK_MS));
+		worker_order(&r->workers[i], &o, deadline);
 	workers_wait(r->workers, r->count, 0, r->config.stop);
 	drop_idle(r);
 	if (run_is_stopped(r))
@@ -100,9 +104,29 @@ static enum record_result look(struct record_run *r, struct err *err)
 	       RECORD_NO_CONTAINER;
 }
 
+int run_ms(const struct record_run *r, int ms, unsigned steps)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	double each = (double)(RUN_EACH_MS * steps * r->count) / (double)(cpus > 0 ? cpus : 1);
+
+	return (int)((ms + each) * r->slowness);
+}
+
+/* Compares the time that work took with its processor time: waiting for files, and for children
+ * that parse them, makes up to USUAL of it. */
+static double slowness_of(uint64_t us, uint64_t cpu_us)
+{
+	double times = cpu_us ? (double)us / (double)cpu_us / USUAL : 1;
+
+	return times < 1 ? 1 : times > SLOWEST ? SLOWEST : times;
+}
+
 enum record_result run_find(struct record_run *r, struct err *err)
 {
+	const uint64_t began = clock_us(), cpu = clock_cpu_us();
 	enum record_result result = find_containers(r, err);
 
+	r->slowness = slowness_of(clock_us() - began, clock_cpu_us() - cpu);
+	r->deadline = began / 1000 + (uint64_t)run_ms(r, RECORD_SLACK_MS, RUN_STEPS);
 	return result == RECORD_OK ? look(r, err) : result;
 }

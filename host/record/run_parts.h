@@ -16,6 +16,13 @@
 #define RUN_REPLY_MS   1000 /* for ending children that a file system blocks */
 #define RUN_END_MS     4500
 #define RUN_SPLIT_MS   3000
+#define RUN_EACH_MS    150 /* of a processor, that a step takes for each container */
+#define RUN_STEPS      4
+
+/* The time for some steps, given that for one container on a machine that is not overloaded. No
+ * container can change it: it depends on their number, and on how long it took the coordinator to
+ * find them, compared with the processor time of that. */
+int run_ms(const struct record_run *r, int ms, unsigned steps);
 
 static inline bool run_is_stopped(const struct record_run *r)
 {

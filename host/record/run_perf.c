@@ -108,7 +108,7 @@ int run_start_perf(struct record_run *r, struct err *err)
 	pc.pids = r->pids;
 	pc.count = r->pid_count;
 	pc.whole_machine = perf_needs_whole_machine(r->pids, r->pid_count);
-	pc.begin_deadline = r->deadline - RUN_END_MS - RUN_SPLIT_MS;
+	pc.begin_deadline = r->deadline - (uint64_t)run_ms(r, RUN_END_MS + RUN_SPLIT_MS, 2);
 	pc.is_split = pc.whole_machine || r->count > 1;
 	if (pc.whole_machine)
 		pc.cgroup_count = find_cgroups(r, cgroups);

@@ -69,9 +69,9 @@ int record_last_window(struct record_run *r, struct err *err)
 	o.us = r->us = now - r->began_us;
 	r->began_us = now;
 	r->windows++;
-	if (run_order_all(r, &o, deadline_after(RUN_WINDOW_MS), err) < 0)
+	if (run_order_all(r, &o, deadline_after(run_ms(r, RUN_WINDOW_MS, 1)), err) < 0)
 		return -1;
-	r->deadline = deadline_after(RUN_WINDOW_MS);
+	r->deadline = deadline_after(run_ms(r, RUN_WINDOW_MS, 1));
 	return run_split(r, err) < 0 ? -1 : 1;
 }
 

@@ -35,12 +35,12 @@ void target_fini(struct target *t)
 
 /* ---- processes and files ---- */
 
-void target_look(struct target *t)
+void target_look(struct target *t, uint64_t deadline)
 {
 	struct err ended;
 
 	if (container_processes(&t->container, &t->processes, &ended) == 0)
-		jvms_find(&t->processes, deadline_after(JVMS_MS), &t->jvms);
+		jvms_find(&t->processes, deadline, &t->jvms);
 }
 
 bool target_drop_ended(struct target *t)

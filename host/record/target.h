@@ -34,8 +34,9 @@ struct target {
 void target_init(struct target *ret, struct container *c);
 void target_fini(struct target *t);
 
-/* Finds its processes and JVMs; none where the container has ended. */
-void target_look(struct target *t);
+/* Finds its processes, and its JVMs up to the deadline (clock_ms); none where the container has
+ * ended. */
+void target_look(struct target *t, uint64_t deadline);
 
 /* Forgets the processes that have ended. True if there were any: a program that opened them by
  * their pids since target_look may have opened others'. */

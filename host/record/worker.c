@@ -126,7 +126,7 @@ static int carry_out(struct service *w, const struct worker_order *o,
 
 	switch (o->command) {
 	case WORKER_LOOK:
-		target_look(t);
+		target_look(t, o->deadline);
 		break;
 	case WORKER_PREPARE:
 		return prepare(w, o, err);

@@ -61,7 +61,7 @@ static void test_look(void)
 	ok(!c.id, "a target takes its container over");
 	is_str(t.container.label, "shop-look", "it has it");
 	is_int(t.session.dirfd, -1, "there is no session yet");
-	target_look(&t);
+	target_look(&t, deadline_after(60000));
 	ok(t.processes.count == 1 && t.processes.list[0].pid == pid,
 	   "it has the container's process");
 	is_int(t.jvms.count, 0, "which is no JVM");
@@ -71,7 +71,7 @@ static void test_look(void)
 	c = container_of("look", pid);
 	target_init(&t, &c);
 	actor_end(pid);
-	target_look(&t);
+	target_look(&t, deadline_after(60000));
 	is_int(t.processes.count, 0, "of a container that has ended no process is found");
 	is_int(t.jvms.count, 0, "and no JVM");
 	target_fini(&t);
@@ -302,7 +302,7 @@ static void test_refresh(void)
 	struct target t;
 
 	target_init(&t, &c);
-	target_look(&t);
+	target_look(&t, deadline_after(60000));
 	if (prepare(&t, &config, false) < 0)
 		abort();
 	is_int(target_copy_files(&t, deadline_after(60000), &err), 0, "files are copied");
@@ -330,7 +330,7 @@ static void test_new_jvm(void)
 	int procfd;
 
 	target_init(&t, &c);
-	target_look(&t);
+	target_look(&t, deadline_after(60000));
 	if (prepare(&t, &config, false) < 0)
 		abort();
 	is_int(t.jvms.count, 0, "a target has no JVM");
