@@ -17,7 +17,7 @@
 struct doctor_arguments {
 	const char *name; /* of a container, or NULL */
 	const char *root;
-	bool by_pid, json;
+	bool by_pid, json, limits;
 };
 
 static const struct command command = {
@@ -34,7 +34,8 @@ static const struct command command = {
 	"CONTAINER is a name (web, namespace/pod/container), an id or the beginning of an id.\n"
 	"\n"
 	"      --root DIR    dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
-	"      --json        the findings as one JSON object on stdout\n"
+	"      --limits      list what one container may cost, too\n"
+	"      --json        all findings as one JSON object on stdout\n"
 	"      --version\n"
 	"\n"
 	"exit: 0 all that is needed works, 1 something is missing (a line with no), 2 usage,\n"
@@ -44,9 +45,13 @@ static const struct command command = {
 static int parse(int argc, char **argv, struct doctor_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
-		{"pid", no_argument, NULL, 'p'},     {"root", required_argument, NULL, 'r'},
-		{"json", no_argument, NULL, 'j'},    {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'}, {0},
+		{"pid", no_argument, NULL, 'p'},
+		{"root", required_argument, NULL, 'r'},
+		{"json", no_argument, NULL, 'j'},
+		{"limits", no_argument, NULL, 'l'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{0},
 	};
 	const char *root = getenv("DFG_ROOT");
 	struct doctor_arguments a = {.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT};
@@ -57,6 +62,7 @@ static int parse(int argc, char **argv, struct doctor_arguments *ret, struct err
 			a.root = optarg;
 		a.by_pid |= opt == 'p';
 		a.json |= opt == 'j';
+		a.limits |= opt == 'l' || opt == 'j';
 	}
 	if (opt < 0)
 		return -1;
@@ -71,7 +77,7 @@ static int parse(int argc, char **argv, struct doctor_arguments *ret, struct err
 	return 0;
 }
 
-static void probe_machine(const struct probe *p)
+static void probe_machine(const struct probe *p, bool limits)
 {
 	findings_about(p->f, "machine", 0, "this machine, %zu processors", probe_cpus());
 	probe_rights(p);
@@ -86,6 +92,8 @@ static void probe_machine(const struct probe *p)
 	findings_about(p->f, "engines", 0, "containers to come");
 	probe_payload(p);
 	probe_engines(p);
+	if (!limits)
+		return;
 	findings_about(p->f, "budgets", 0, "what one container may cost");
 	probe_budgets(p);
 }
@@ -193,7 +201,7 @@ static enum exit_status examine(const struct doctor_arguments *a)
 			return status;
 		}
 	}
-	probe_machine(&p);
+	probe_machine(&p, a->limits);
 	if (c.id)
 		status = probe_target(&p, &c);
 	status = exit_status_of(&f, status);

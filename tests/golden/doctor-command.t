@@ -50,9 +50,9 @@ is "a DFG_ROOT that is not absolute does not count" \
 doctor
 is "lines are for people" "$(head -n 1 "$top/out")" "this machine, $(getconf _NPROCESSORS_ONLN) processors"
 is "with a heading for each subject" "$(grep -v '^  ' "$top/out" | sed -n '2,$p')" "
-containers to come
-
-what one container may cost"
+containers to come"
+doctor --limits
+is "what one container may cost is listed when it is asked for" "$(grep -v '^  ' "$top/out" | tail -n 1)" "what one container may cost"
 
 # ---- a container ----
 doctor --json shop
