@@ -76,8 +76,9 @@ coverage() {
 	rm -f "$BUILD"/run.prof* "$BUILD/times"
 }
 
-cov=$(command -v llvm-cov || command -v llvm-cov-14)
-profdata=$(command -v llvm-profdata || command -v llvm-profdata-14)
+cov=$(command -v llvm-cov || command -v llvm-cov-14 || true)
+profdata=$(command -v llvm-profdata || command -v llvm-profdata-14 || true)
+[ "$cov" ] || { echo "llvm-cov is needed (Debian: llvm)" >&2; exit 1; }
 ${MAKE:-make} -s fuzz-build BUILD="$BUILD" F="$*"
 mkdir -p "$BUILD/crashes"
 echo "| target | seconds | of a processor | executions | a processor's second | new inputs | crashes | lines |"
