@@ -50,6 +50,16 @@ int fs_open_regular(int dirfd, const char *name, uint64_t flags, struct err *err
 	return TAKE_FD(fd);
 }
 
+int fs_reopen_regular(int at, struct stat *st)
+{
+	char path[32];
+
+	if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 int fs_create(int dirfd, const char *name, mode_t mode, struct err *err)
 {
 	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);

@@ -24,6 +24,10 @@ MUST_CHECK int fs_open_in_root(int rootfd, const char *path, uint64_t flags, str
 /* Opens a regular file directly below a directory of ours, without following links. */
 MUST_CHECK int fs_open_regular(int dirfd, const char *name, uint64_t flags, struct err *err);
 
+/* Opens a regular file to read by its O_PATH descriptor, or returns -1: opening some devices has
+ * effects, and who waits at a pipe sees it. */
+MUST_CHECK int fs_reopen_regular(int at, struct stat *st);
+
 /* Creates a file (O_EXCL), for reading and writing. */
 MUST_CHECK int fs_create(int dirfd, const char *name, mode_t mode, struct err *err);
 

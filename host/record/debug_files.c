@@ -283,16 +283,12 @@ static void paths_of(const char *path, const struct debug_link *l, bool host,
 /* Opens a regular file, or returns -1; checks its type before it opens it for reading. */
 static int open_path(int rootfd, const char *path)
 {
-	CLEANUP(close_fd) int at = -1;
-	char self[32];
+	CLEANUP(close_fd) int at = fs_open_in_root(rootfd, path, O_PATH, NULL);
+	CLEANUP(close_fd) int fd = -1;
 	struct stat st;
-	struct err err;
 
-	at = fs_open_in_root(rootfd, path, O_PATH, &err);
-	if (at < 0 || fstat(at, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > DEBUG_MAX)
-		return -1;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
-	return open(self, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	fd = fs_reopen_regular(at, &st);
+	return fd >= 0 && st.st_size <= DEBUG_MAX ? TAKE_FD(fd) : -1;
 }
 
 struct debug_search {

@@ -38,18 +38,6 @@ struct file_job {
 	struct cut_counts cut;
 };
 
-/* Opens a regular file to read by its O_PATH descriptor, or returns -1: opening some devices has
- * effects, and who waits at a pipe sees it. */
-static int open_regular(int at, struct stat *st)
-{
-	char path[64];
-
-	if (at < 0 || fstat(at, st) < 0 || !S_ISREG(st->st_mode))
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
-	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st)
 {
 	CLEANUP(close_fd) int at = -1;
@@ -58,7 +46,7 @@ int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st)
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
 	at = openat(procfd, path, O_PATH | O_CLOEXEC);
-	return open_regular(at, st);
+	return fs_reopen_regular(at, st);
 }
 
 /* Copies the data below `size`; holes stay holes. A file system that knows none has all as data. */

@@ -45,7 +45,7 @@ static bool has_snapshot(const struct session *s, pid_t pid)
 static int open_perf_map(int procfd)
 {
 	CLEANUP(close_fd) int rootfd = -1;
-	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(close_fd) int at = -1;
 	struct proc_status status;
 	struct stat st;
 	struct err err;
@@ -57,11 +57,11 @@ static int open_perf_map(int procfd)
 	if (rootfd < 0)
 		return -1;
 	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)status.nspid);
-	fd = fs_openat2(rootfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+	at = fs_openat2(rootfd, path, O_PATH, 0,
 			RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS, &err);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != status.euid)
+	if (at < 0 || fstat(at, &st) < 0 || st.st_uid != status.euid)
 		return -1;
-	return TAKE_FD(fd);
+	return fs_reopen_regular(at, &st);
 }
 
 /* Returns how much of a map to copy, up to its first hole, since it is text; counts a cut. 0: it is
