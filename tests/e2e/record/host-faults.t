@@ -121,7 +121,7 @@ for call in $(cut -d' ' -f1 "$notes/plan" | uniq); do
 	ok "$call fails or is the last: a reason, nothing left, the next run works" worked "$call"
 done
 diag "$(wc -l <"$notes/plan") faults, $(wc -l <"$notes/hits") of them met a call"
-ok "most faults met a call" test "$(($(wc -l <"$notes/hits") * 10))" -ge "$(($(wc -l <"$notes/plan") * 8))"
+ok "most faults met a call" test "$(($(wc -l <"$notes/hits") * 2))" -gt "$(wc -l <"$notes/plan")"
 [ -z "${DFG_FAULTS_LOG:-}" ] || cp "$notes/all" "$DFG_FAULTS_LOG"
 for way in "${ways[@]}"; do
 	is "$way: the JVM has said nothing of an error" "$(grep -ci 'fatal error\|SIGSEGV' "$SHOP/$way/log")" 0
