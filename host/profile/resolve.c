@@ -213,14 +213,13 @@ struct userframes userstack_chain(struct userstack *us, const struct process *p,
 	return frames_of(l);
 }
 
-/* Names the n unwound places, from where they differ from the thread's previous stack. */
+/* Names the n unwound places, from where they differ from the thread's previous stack. A place that
+ * is named the same may have moved: the next stack is compared with where it is now. */
 static void name_unwound(struct userstack *us, struct last_stack *l, size_t n, size_t same,
 			 uint64_t time)
 {
-	while (n && same < l->count && same_place(&l->places[same], &us->unwound[n - 1])) {
-		same++;
-		n--;
-	}
+	while (n && same < l->count && same_place(&l->places[same], &us->unwound[n - 1]))
+		l->places[same++] = us->unwound[--n];
 	cut(l, same);
 	while (n)
 		add_place(us, l, &us->unwound[--n], time);

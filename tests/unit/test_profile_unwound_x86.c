@@ -329,6 +329,33 @@ static void test_again(void)
 	end(&m);
 }
 
+/* The frame that starts the thread is named as in the sample before, but is elsewhere: what is read
+ * up to its place is compared in the sample after. */
+static void test_moved(void)
+{
+	static const uint64_t stacks[][WORDS] = {
+		{0, LIB + 0x110},
+		{0, LIB + 0x20, 0, LIB + 0x110},
+		{0, LIB + 0x20, 0, LIB + 0x20, 0, LIB + 0x110},
+	};
+	struct made m;
+
+	start(&m, BP | SP | IP, true);
+	pf_mmap2(&m.perf, 7, LIB, 0x1000, 0x1000, PROT_EXEC, "/lib/libc.so.6", 0);
+	m.elf.fd = made_lib("work@1000+40 start@1100+40");
+	for (size_t i = 0; i < ARRAY_LEN(stacks); i++) {
+		struct thread_at at = in_lib();
+
+		memcpy(at.stack, stacks[i], sizeof(at.stack));
+		add(&m, &at, 10 + i);
+	}
+	read_made(&m);
+	is_str(m.stacks.buf,
+	       "main;start;work 1\nmain;start;work;work 1\nmain;start;work;work;work 1\n",
+	       "a sample has its own frames after its outermost one has moved");
+	end(&m);
+}
+
 /* ---- a JVM ---- */
 
 static void compiled(struct str *s, uint64_t start_at, uint16_t flags)
@@ -414,6 +441,7 @@ int main(void)
 	test_library();
 	test_truncated();
 	test_again();
+	test_moved();
 	test_jvm();
 	return tap_done();
 }
