@@ -2,8 +2,7 @@
 #include "unwind/unwind_walk.h"
 
 #define FRAME_MAX     (1u << 20) /* bytes: an address further above the copy is in no stack */
-#define LAST_BYTES    4096u
-#define ARGUMENTS_MAX 2u /* words that C1 pushes for a stub: slow_subtype_check's classes */
+#define ARGUMENTS_MAX 2u	 /* words that C1 pushes for a stub: slow_subtype_check's classes */
 
 void walk_add(struct stack_walk *w, enum unwind_kind kind, uint64_t method)
 {
@@ -350,13 +349,16 @@ static bool same_bytes(const struct stack_copy *a, const struct stack_copy *b, u
 	       !memcmp(a->p + (from - a->base), b->p + (from - b->base), (size_t)(to - from));
 }
 
-/* The end of what the steps of the past stack have read: the outermost may have looked for a caller
- * by its frame pointer. */
-static uint64_t past_end(const struct unwind_frame *outermost)
+/* True if the outermost frame of the past stack is the outermost one now: its step is made again,
+ * since its rule may read above its stack pointer. The step has fewer registers than it had then,
+ * which finds a root less often, never wrongly. */
+static bool is_outermost(const struct stack_walk *w, const struct unwind_frame *f)
 {
-	uint64_t sp = outermost->sp, fp = outermost->fp;
+	struct stack_walk last = *w;
 
-	return fp >= sp && fp - sp < LAST_BYTES ? fp + 2 * sizeof(fp) : sp;
+	walk_set(&last, f->addr + 1, f->sp, f->fp);
+	last.pushes = f->pushes;
+	return step(&last) == STEP_ROOT;
 }
 
 /* True if the callers of frame `i` of the past stack are those of now: of frames whose size is
@@ -372,7 +374,7 @@ static bool has_callers(const struct stack_walk *w, const struct unwind_past *pa
 		    pc - 1 != f[i - 1].addr ||
 		    !stack_read(w->stack, f[i - 1].sp - 2 * sizeof(fp), &fp) || fp != f[i - 1].fp)
 			return false;
-	return same_bytes(w->stack, &past->stack, f[i].sp, past_end(f));
+	return same_bytes(w->stack, &past->stack, f[i].sp, f->sp) && is_outermost(w, f);
 }
 
 /* True if the walk goes on as the past one did, from frame *at - 1 on. */

@@ -329,8 +329,8 @@ static void test_again(void)
 	end(&m);
 }
 
-/* The frame that starts the thread is named as in the sample before, but is elsewhere: what is read
- * up to its place is compared in the sample after. */
+/* The frame that starts the thread is named as in the sample before, but is elsewhere: the sample
+ * after is compared with all bytes up to there. */
 static void test_moved(void)
 {
 	static const uint64_t stacks[][WORDS] = {
@@ -353,6 +353,25 @@ static void test_moved(void)
 	is_str(m.stacks.buf,
 	       "main;start;work 1\nmain;start;work;work 1\nmain;start;work;work;work 1\n",
 	       "a sample has its own frames after its outermost one has moved");
+	end(&m);
+}
+
+/* The return address of the outermost frame is 0, then another: its rule reads above the frame. */
+static void test_outermost(void)
+{
+	struct thread_at at = in_lib();
+	struct made m;
+
+	start(&m, BP | SP | IP, true);
+	pf_mmap2(&m.perf, 7, LIB, 0x1000, 0x1000, PROT_EXEC, "/lib/libc.so.6", 0);
+	m.elf.fd = made_lib("work@1000+40 start@1100+40");
+	at.stack[1] = LIB + 0x20;
+	add(&m, &at, 10);
+	at.stack[3] = LIB + 0x110;
+	add(&m, &at, 11);
+	read_made(&m);
+	is_str(m.stacks.buf, "main;start;work;work 1\nmain;work;work 1\n",
+	       "a frame that is no longer the outermost has its caller");
 	end(&m);
 }
 
@@ -442,6 +461,7 @@ int main(void)
 	test_truncated();
 	test_again();
 	test_moved();
+	test_outermost();
 	test_jvm();
 	return tap_done();
 }
