@@ -389,7 +389,8 @@ static bool has_rejoined(const struct stack_walk *w, const struct unwind_past *p
 		return false;
 	f = &past->frames[*at - 1];
 	return f->plain && f->sp == sp && f->fp == unwind_fp(&w->regs) && f->addr == walk_addr(w) &&
-	       f->pushes == w->pushes && has_callers(w, past, *at - 1);
+	       f->pushes == w->pushes && w->count + *at < UNWIND_FRAMES_MAX &&
+	       has_callers(w, past, *at - 1);
 }
 
 /* True if all that is known are the registers that walk_set sets. */

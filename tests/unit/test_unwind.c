@@ -120,6 +120,32 @@ static void test_depth(void)
 	is_int((int64_t)n, UNWIND_FRAMES_MAX, "frames up to the limit");
 }
 
+/* A stack with a few frames more than the limit, after one with a few less. */
+static void test_after_depth(void)
+{
+	static uint64_t deep[4 * UNWIND_FRAMES_MAX + 16];
+	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	CLEANUP(returns_free) struct returns *returns = returns_new();
+	struct unwind_source src = source_of(returns);
+	struct thread t = at(METHOD + 0x20, 1), was = t;
+	struct stack_copy now = {.base = BASE, .p = (const uint8_t *)deep, .len = sizeof(deep)};
+	struct stack_copy then = {
+		.base = S(40), .p = (const uint8_t *)&deep[40], .len = sizeof(deep) - 8 * 40};
+	size_t n = 4 * UNWIND_FRAMES_MAX, same;
+	struct unwind_past past;
+
+	for (size_t i = 3; i < n; i += 4)
+		deep[i] = i + 1 < n ? RET : UP;
+	deep[n + 5] = ENTRY;
+	deep[n + 4] = S(n + 8);
+	deep[n + 9] = NATIVE + 0x20;
+	deep[n + 8] = S(n + 12);
+	unwind_set(&was.regs, UNWIND_SP, S(40));
+	is_int(unwind(&src, &was.regs, &then, false, frames, &n), STACK_ROOT, "not too deep");
+	past = past_of(frames, n, &then);
+	ok(same_after(&past, &src, &t, &now, &same), "the limit counts the frames of the past");
+}
+
 /* A stack after one of the same thread of which any word was another. */
 static void test_after(void)
 {
@@ -205,6 +231,7 @@ int main(void)
 	test_deopt();
 	test_native();
 	test_depth();
+	test_after_depth();
 	test_after();
 	snapfile_free(snapshot);
 	test_replaced();
