@@ -59,7 +59,7 @@ bool process_is_alive(const struct jvm_process *t)
 {
 	struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
 
-	return poll(&p, 1, 0) == 0;
+	return poll(&p, 1, 0) <= 0; /* a failure says nothing of the process */
 }
 
 bool process_is_young(const struct jvm_process *t)

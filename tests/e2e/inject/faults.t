@@ -78,7 +78,7 @@ inject_fails() { # CALL WHAT WHEN
 	case $status in
 	0 | 137) ;;
 	124) echo "does not end" && return 1 ;;
-	*) grep -q '^dfg-inject: ' "$dir/line" || { echo "status $status without a reason: $(cat "$dir/line")" && return 1; } ;;
+	*) grep -Eq '^dfg(-inject)?: ' "$dir/line" || { echo "status $status without a reason: $(cat "$dir/line")" && return 1; } ;;
 	esac
 	! grep 'killed by SIG[^K]' "$dir/trace" || return 1
 	# Where nothing can be removed, or nobody is left to do so, the next one does.

@@ -48,7 +48,7 @@ record() {
 	"$DFG" -q --json --root "$work/root" --source host -d 300 -F 999 -f folded,pprof -o "$work/$1" \
 		--pid "$pid" >"$work/$1.json" &
 	trigger=$!
-	wait_for test -s "$work/$1/session/perf.data"
+	wait_for eval "find '$work/root/tmp' -name perf.data -size +0 | grep -q ."
 	wait_for used_since "$(ticks)" "$2"
 	kill -INT "$trigger"
 	wait "$trigger"
