@@ -415,7 +415,7 @@ static void test_one_hangs(void)
 /* ---- tasks ---- */
 
 /* Hangs for the first process; else its product is the pid. */
-static int hang_or_not(const struct target *t, void *arg, struct worker_product *ret,
+static int hang_or_not(struct target *t, void *arg, struct worker_product *ret,
 		       struct err *err)
 {
 	(void)arg, (void)err;
@@ -425,7 +425,7 @@ static int hang_or_not(const struct target *t, void *arg, struct worker_product 
 	return 0;
 }
 
-static int fail(const struct target *t, void *arg, struct worker_product *ret, struct err *err)
+static int fail(struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
 	(void)t, (void)arg, (void)ret;
 	return err_set(err, 0, "no ink");

@@ -77,14 +77,14 @@ static void has_failed(const struct worker *w, const char *why)
 
 /* ---- tasks ---- */
 
-static int nothing(const struct target *t, void *arg, struct worker_product *ret, struct err *e)
+static int nothing(struct target *t, void *arg, struct worker_product *ret, struct err *e)
 {
 	(void)t, (void)arg, (void)ret, (void)e;
 	return 0;
 }
 
 /* The product: the id of the container in a file, and the argument as data. */
-static int make_product(const struct target *t, void *arg, struct worker_product *ret,
+static int make_product(struct target *t, void *arg, struct worker_product *ret,
 			struct err *e)
 {
 	ret->fd = memfd_create("product", MFD_CLOEXEC);
@@ -94,7 +94,7 @@ static int make_product(const struct target *t, void *arg, struct worker_product
 	return 0;
 }
 
-static int make_and_fail(const struct target *t, void *arg, struct worker_product *ret,
+static int make_and_fail(struct target *t, void *arg, struct worker_product *ret,
 			 struct err *e)
 {
 	if (make_product(t, arg, ret, e) < 0)
@@ -102,7 +102,7 @@ static int make_and_fail(const struct target *t, void *arg, struct worker_produc
 	return err_set(e, EACCES, "refused");
 }
 
-static int crash(const struct target *t, void *arg, struct worker_product *ret, struct err *e)
+static int crash(struct target *t, void *arg, struct worker_product *ret, struct err *e)
 {
 	(void)t, (void)arg, (void)ret, (void)e;
 	raise(SIGKILL);
@@ -110,7 +110,7 @@ static int crash(const struct target *t, void *arg, struct worker_product *ret, 
 }
 
 /* Waits until it may go on; a signal does not end that. */
-static int wait_for_go(const struct target *t, void *arg, struct worker_product *ret, struct err *e)
+static int wait_for_go(struct target *t, void *arg, struct worker_product *ret, struct err *e)
 {
 	(void)t, (void)arg, (void)ret, (void)e;
 	shared->ready = 1;
@@ -120,7 +120,7 @@ static int wait_for_go(const struct target *t, void *arg, struct worker_product 
 }
 
 /* Waits for a signal. */
-static int wait_for_signal(const struct target *t, void *arg, struct worker_product *ret,
+static int wait_for_signal(struct target *t, void *arg, struct worker_product *ret,
 			   struct err *e)
 {
 	sigset_t term;
@@ -143,7 +143,7 @@ NORETURN static int pause_always(void *arg)
 }
 
 /* Starts a child that does not end by itself. */
-static int start_child(const struct target *t, void *arg, struct worker_product *ret, struct err *e)
+static int start_child(struct target *t, void *arg, struct worker_product *ret, struct err *e)
 {
 	struct child c;
 
