@@ -9,8 +9,9 @@ cd "$(dirname "$0")/.."
 
 # What cannot be run in the emulation, and why.
 unable=$(sed 's/:.*//' <<'END'
-test_confine test_debug_files test_doctor_perf test_gather test_inputs: it has no seccomp filters
+test_confine test_debug_files test_doctor_perf test_gather test_inputs test_jail: it has no seccomp filters
 test_agent_client test_agent_share test_change test_containerd test_docker test_doctor: it has no openat2
+test_handle test_outdir test_retention: it has no openat2
 test_doctor_findings test_doctor_jvm test_fs test_hook_state test_oci_spec test_setup: it has no openat2
 test_hook_container test_hook_main test_hook_mounts test_hook_payload: it has no mount_setattr
 test_hook_runtime test_hook_self test_hook_store test_hook_worker: it has no mount_setattr
@@ -21,6 +22,7 @@ test_hotspot_java: the JVMs are of this machine
 test_attach_exchange test_attach_load test_attach_process test_attach_trigger: it has no openat2, and its own signals
 test_agent_dump test_agent_events test_agent_load test_agent_memory test_agent_sys: its own threads, signals, memory
 test_inject test_install test_push_send: it runs no other program
+test_room: it keeps the limit of the number of processes to itself
 test_child: it keeps signal 32 to itself
 test_live test_screen_drawn: ncurses crashes in it when it reads the keys of a terminal (_nc_init_keytry)
 END

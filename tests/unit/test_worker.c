@@ -2,6 +2,7 @@
 /* The workers of containers: what they do and reply, and how they fail. */
 #include "record/worker.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -178,6 +179,19 @@ static void check_session(const char *name, const char *check)
 	session_fini(&s);
 }
 
+static int files_in(int dirfd, const char *name)
+{
+	DIR *dir = fdopendir(openat(dirfd, name, O_RDONLY | O_DIRECTORY));
+	int count = 0;
+
+	if (!dir)
+		abort();
+	for (struct dirent *e; (e = readdir(dir));)
+		count += e->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
 static void test_orders(void)
 {
 	pid_t pid = actor_idle();
@@ -203,15 +217,17 @@ static void test_orders(void)
 	ok(fstat(w.sessionfd, &a) == 0 && fstatat(AT_FDCWD, out, &b, 0) == 0 &&
 		   a.st_dev == b.st_dev,
 	   "it replies with the session's directory");
-	ok(faccessat(w.sessionfd, "kallsyms", F_OK, 0) < 0, "no file is copied yet");
+	ok(exists("orders/session/kallsyms"), "it has the kernel's symbols");
+	is_int(files_in(w.sessionfd, "elf"), 1, "no file is copied yet but the vDSO");
 	o.command = WORKER_COPY;
 	order(&w, &o);
 	succeeds(&w, "it replies before it copies");
 	order_task(&w, nothing, NULL);
-	ok(exists("orders/session/kallsyms"), "then it copies, and is ready for another order");
+	succeeds(&w, "then it is ready for another order");
 	o.command = WORKER_WINDOW;
 	order(&w, &o);
 	succeeds(&w, "it writes a session at the end of a window");
+	ok(files_in(w.sessionfd, "elf") > 1, "it has copied the files");
 	check_session("orders/session", "the session can be opened");
 	ok(knows_only(&w, pid), "it replies which processes it knows");
 	unlinkat(w.sessionfd, "session.json", 0);
