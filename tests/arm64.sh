@@ -11,7 +11,8 @@ cd "$(dirname "$0")/.."
 unable=$(sed 's/:.*//' <<'END'
 test_confine test_debug_files test_doctor_perf test_gather test_inputs test_jail: it has no seccomp filters
 test_agent_client test_agent_share test_change test_containerd test_docker test_doctor: it has no openat2
-test_handle test_outdir test_retention: it has no openat2
+test_handle: it has no clone3
+test_outdir test_retention test_session: it has another /tmp, below its root directory
 test_doctor_findings test_doctor_jvm test_fs test_hook_state test_oci_spec test_setup: it has no openat2
 test_hook_container test_hook_main test_hook_mounts test_hook_payload: it has no mount_setattr
 test_hook_runtime test_hook_self test_hook_store test_hook_worker: it has no mount_setattr
