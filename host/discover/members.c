@@ -64,7 +64,7 @@ struct members {
 	struct handles list;
 };
 
-/* All that is asked about the process is asked of its handle. */
+/* Reads the process through its handle only, so that a reused pid is not mistaken for it. */
 static int add_inside(pid_t pid, void *arg)
 {
 	CLEANUP(handle_close) struct handle p = {.pid = pid, .procfd = proc_open(pid, NULL)};

@@ -14,14 +14,14 @@
 #include "record/target.h"
 
 /* Starts a poller for every JVM that has none, and waits for the first snapshots until `deadline`
- * (clock_ms), or until *stop of the configuration changes. A JVM that takes longer is read on while
- * it is recorded. What fails is logged and noted in the session. Fails only where the session's
- * file system is full. */
+ * (clock_ms), or until *stop of the configuration changes. A JVM that takes longer is still read
+ * during the recording. Failures are logged and noted in the session. Fails only where the
+ * session's file system is full. */
 MUST_CHECK int pollers_start(struct target *t, const struct record_config *c, uint64_t deadline,
 			     struct err *err);
 
-/* While recording: asks for every JVM's next snapshot and finds new processes and JVMs; waits `ms`
- * at most for each step. Fails as pollers_start. */
+/* Takes another snapshot of every JVM during a recording, and looks for new processes and JVMs.
+ * Each of these steps takes at most `ms`. Fails as pollers_start. */
 MUST_CHECK int pollers_refresh(struct target *t, const struct record_config *c, int ms,
 			       struct err *err);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Case 63. A map of compiled code: what is found is inside of what is asked for, and its name is a
- * text. */
+/* Case 63. A perf map: a symbol that is found covers the address that was looked up, and its name
+ * is valid text. */
 #include "jit/perf_map.h"
 
 #include "common/str.h"

@@ -20,7 +20,12 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/proc.h"
 
 struct actor {
 	pid_t pid;
@@ -83,6 +88,22 @@ static inline void actor_end(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* Waits until perf is told of the process by its pid: while it is young the whole machine is
+ * recorded. */
+static inline void actor_wait_until_old(pid_t pid)
+{
+	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
+	struct timespec now;
+	uint64_t ticks = 0;
+
+	if (proc_start_time(procfd, &ticks, NULL) < 0)
+		abort();
+	do {
+		sleep_ms(20);
+		clock_gettime(CLOCK_BOOTTIME, &now);
+	} while (now.tv_sec - (time_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)) < 3);
 }
 
 #endif

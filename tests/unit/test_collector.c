@@ -12,7 +12,6 @@
 
 #include "common/clock.h"
 #include "common/fs.h"
-#include "common/proc.h"
 #include "lib/actor.h"
 #include "lib/fakeperf.h"
 #include "lib/hookrecord.h"
@@ -360,21 +359,6 @@ static void receive_until(struct running *r, const char *name)
 		continue;
 }
 
-/* perf records the whole machine where a process is young. */
-static void wait_until_old(pid_t pid)
-{
-	CLEANUP(close_fd) int procfd = proc_open(pid, &err);
-	struct timespec now;
-	uint64_t ticks = 0;
-
-	if (proc_start_time(procfd, &ticks, &err) < 0)
-		abort();
-	do {
-		sleep_ms(20);
-		clock_gettime(CLOCK_BOOTTIME, &now);
-	} while (now.tv_sec - (time_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)) < 3);
-}
-
 /* A run is replaced after ten windows where there is a process that its perf does not know. Its
  * first attempt fails here. */
 static void test_takeover(const struct actor *parent, int pids)
@@ -446,7 +430,7 @@ int main(int argc, char **argv)
 	test_again();
 	if (inner > 0) {
 		hookrecord_put("old", inner, "");
-		wait_until_old(inner);
+		actor_wait_until_old(inner);
 		test_takeover(&parent, pids);
 		test_no_takeover(&parent, pids);
 	} else {

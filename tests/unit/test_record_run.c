@@ -13,7 +13,6 @@
 
 #include "common/clock.h"
 #include "common/fs.h"
-#include "common/proc.h"
 #include "common/str.h"
 #include "lib/actor.h"
 #include "lib/fakeperf.h"
@@ -624,22 +623,6 @@ static void test_age_of_workers(void)
 	ok(record_is_old(&r), "so does a worker that has failed");
 }
 
-/* perf records the whole machine where a process is young. */
-static void wait_until_old(pid_t pid)
-{
-	struct err err;
-	CLEANUP(close_fd) int procfd = proc_open(pid, &err);
-	struct timespec now;
-	uint64_t ticks = 0;
-
-	if (proc_start_time(procfd, &ticks, &err) < 0)
-		abort();
-	do {
-		sleep_ms(20);
-		clock_gettime(CLOCK_BOOTTIME, &now);
-	} while (now.tv_sec - (time_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)) < 3);
-}
-
 static const char *const fakes[] = {"perf-good", "perf-fails", "perf-dies",
 				    "perf-late", "perf-mute",  "perf-breaks",
 				    "perf-old",	 "perf-hangs", "bad/perf-good"};
@@ -661,7 +644,7 @@ int main(int argc, char **argv)
 	close(open(path_of("bad/golden"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	if (truncate(path_of("bad/golden"), 4096) < 0)
 		abort();
-	wait_until_old(pids[1]);
+	actor_wait_until_old(pids[1]);
 	fakeperf_make_at(path_of("golden"), pids[0]);
 	mute = start_mute();
 	test_once();
