@@ -10,6 +10,7 @@
 #include "common/fs.h"
 #include "common/jail.h"
 #include "common/log.h"
+#include "common/message.h"
 #include "common/str.h"
 #include "record/jvm_poller.h"
 
@@ -35,57 +36,6 @@ struct reply {
 	bool has[FILES];
 	uint8_t data[WORKER_DATA];
 };
-
-/* ---- messages with files ---- */
-
-union file_control {
-	char buf[CMSG_SPACE(sizeof(int) * FILES)];
-	struct cmsghdr align;
-};
-
-static int send_message(int sock, const void *p, size_t len, const int *fds, size_t n)
-{
-	struct iovec io = {.iov_base = (void *)(uintptr_t)p, .iov_len = len};
-	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
-	union file_control control = {0};
-	struct cmsghdr *c;
-
-	if (n) {
-		m.msg_control = control.buf;
-		m.msg_controllen = CMSG_SPACE(sizeof(int) * n);
-		c = CMSG_FIRSTHDR(&m);
-		*c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
-				      .cmsg_type = SCM_RIGHTS,
-				      .cmsg_len = CMSG_LEN(sizeof(int) * n)};
-		memcpy(CMSG_DATA(c), fds, sizeof(int) * n);
-	}
-	return sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
-}
-
-/* Receives a whole message, and at most FILES files. */
-static bool receive_message(int sock, void *p, size_t len, int *fds, size_t *ret_n)
-{
-	struct iovec io = {.iov_base = p, .iov_len = len};
-	union file_control control;
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = control.buf,
-			   .msg_controllen = sizeof(control.buf)};
-	struct cmsghdr *c;
-	ssize_t got;
-
-	while ((got = recvmsg(sock, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
-	*ret_n = 0;
-	if (got != (ssize_t)len)
-		return false;
-	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_type == SCM_RIGHTS) {
-		*ret_n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(c), sizeof(int) * *ret_n);
-	}
-	return true;
-}
 
 /* ---- in the worker ---- */
 
@@ -187,7 +137,7 @@ static int answer(struct service *w, const struct worker_order *o)
 	r.jvm_ended = pollers_any_ended(t);
 	r.snapshot_bytes = pollers_bytes(t);
 	memcpy(r.data, product.data, sizeof(r.data));
-	rc = send_message(w->socket, &r, sizeof(r), fds, n);
+	rc = message_send(w->socket, &r, sizeof(r), fds, n, 0);
 	cleanup_close_fd(&product.fd);
 	return rc;
 }
@@ -218,7 +168,7 @@ static int serve(void *arg)
 	sigaction(SIGTERM, &act, NULL);
 	signal(SIGHUP, SIG_IGN);
 	w->config.stop = &interrupted;
-	while (receive_message(w->socket, &o, sizeof(o), &outdir, &n)) {
+	while (message_receive(w->socket, &o, sizeof(o), &outdir, 1, &n) == sizeof(o)) {
 		if (n)
 			w->target.outdir = (struct outdir){outdir, xstrdup(o.outdir)};
 		if (answer(w, &o) < 0)
@@ -277,13 +227,25 @@ bool worker_has_failed(const struct worker *w)
 	return w->failed.msg[0] != '\0';
 }
 
+/* Its children end when it does, but later, and may make files until then. They have its end of the
+ * socket, too: the last of them hangs up. */
+static void wait_for_children(const struct worker *w)
+{
+	struct pollfd p = {.fd = w->socket};
+	uint64_t deadline = deadline_after(STOP_MS);
+
+	while (p.fd >= 0 && poll(&p, 1, deadline_ms_left(deadline)) < 0 && errno == EINTR)
+		;
+}
+
 void worker_fail(struct worker *w, const struct err *why)
 {
 	if (!worker_has_failed(w))
 		w->failed = *why;
 	w->busy = false;
-	cleanup_close_fd(&w->socket);
 	child_stop(&w->child);
+	wait_for_children(w);
+	cleanup_close_fd(&w->socket);
 }
 
 void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadline)
@@ -297,8 +259,8 @@ void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadl
 		snprintf(order.outdir, sizeof(order.outdir), "%s", w->outdir.path);
 	cleanup_close_fd(&w->product.fd);
 	w->deadline = deadline;
-	w->busy = send_message(w->socket, &order, sizeof(order), &w->outdir.fd,
-			       o->command == WORKER_PREPARE) == 0;
+	w->busy = message_send(w->socket, &order, sizeof(order), &w->outdir.fd,
+			       o->command == WORKER_PREPARE, 0) == 0;
 	if (w->busy)
 		return;
 	err_set(&err, 0, CRASHED);
@@ -335,7 +297,7 @@ static void receive(struct worker *w)
 	struct err err;
 	size_t n, at = 0;
 
-	if (!receive_message(w->socket, &r, sizeof(r), fds, &n)) {
+	if (message_receive(w->socket, &r, sizeof(r), fds, FILES, &n) != sizeof(r)) {
 		err_set(&err, 0, CRASHED);
 		worker_fail(w, &err);
 		return;

@@ -8,6 +8,7 @@
 #include "common/child.h"
 #include "common/fs.h"
 #include "common/jail.h"
+#include "common/message.h"
 #include "common/str.h"
 
 /* Limits of the sandbox: ample for real recordings, and a forged one cannot exhaust the machine.
@@ -18,8 +19,6 @@
 #define FILE_BYTES   (1ull << 30)
 
 #define HEAP_STEP (16 << 20) /* bytes by which the heap grows */
-
-#define FILES_AT_ONCE 250 /* of one message: at most 253 (SCM_MAX_FD, include/net/scm.h) */
 
 struct reading {
 	const struct inputs *in;
@@ -36,71 +35,41 @@ struct opened {
 	struct err err;
 };
 
-/* A message about some files, with the fds of those that are open. */
-struct batch {
-	bool there[FILES_AT_ONCE];
-	int fds[FILES_AT_ONCE];
-	size_t fd_count;
-	union {
-		char buf[CMSG_SPACE(sizeof(int) * FILES_AT_ONCE)];
-		struct cmsghdr align;
-	} control;
-};
-
 static size_t batch_size(const struct open_input *files, size_t at)
 {
 	size_t left = files->fd_count - at;
 
-	return left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
+	return left < MESSAGE_FILES ? left : MESSAGE_FILES;
 }
 
+/* Sends which of some files are open, with their fds. */
 static int send_batch(int sock, int *const *files, size_t n)
 {
-	struct batch b = {0};
-	struct iovec io = {.iov_base = b.there, .iov_len = n};
-	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
-	struct cmsghdr *c;
+	bool there[MESSAGE_FILES];
+	int fds[MESSAGE_FILES];
+	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		b.there[i] = *files[i] >= 0;
-		if (b.there[i])
-			b.fds[b.fd_count++] = *files[i];
+		there[i] = *files[i] >= 0;
+		if (there[i])
+			fds[count++] = *files[i];
 	}
-	if (b.fd_count) {
-		m.msg_control = b.control.buf;
-		m.msg_controllen = CMSG_SPACE(sizeof(int) * b.fd_count);
-		c = CMSG_FIRSTHDR(&m);
-		*c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
-				      .cmsg_type = SCM_RIGHTS,
-				      .cmsg_len = CMSG_LEN(sizeof(int) * b.fd_count)};
-		memcpy(CMSG_DATA(c), b.fds, sizeof(int) * b.fd_count);
-	}
-	return sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+	return message_send(sock, there, n, fds, count, 0);
 }
 
+/* Fails at the limit of open files: names would silently be missing. */
 static int receive_batch(int sock, int **files, size_t n, struct err *err)
 {
-	struct batch b = {0};
-	struct iovec io = {.iov_base = b.there, .iov_len = n};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = b.control.buf,
-			   .msg_controllen = sizeof(b.control.buf)};
-	struct cmsghdr *c;
-	size_t used = 0;
+	bool there[MESSAGE_FILES];
+	int fds[MESSAGE_FILES];
+	size_t count, used = 0;
 
-	if (recvmsg(sock, &m, MSG_CMSG_CLOEXEC) != (ssize_t)n)
+	if (message_receive(sock, there, n, fds, n, &count) != (ssize_t)n)
 		return err_set(err, errno, "receive files");
-	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_type == SCM_RIGHTS) {
-		b.fd_count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(b.fds, CMSG_DATA(c), sizeof(int) * b.fd_count);
-	}
 	for (size_t i = 0; i < n; i++)
-		if (b.there[i] && used < b.fd_count)
-			*files[i] = b.fds[used++];
-	/* The limit of open files is reached: names would silently be missing. */
-	return m.msg_flags & MSG_CTRUNC ? err_set(err, EMFILE, "receive files") : 0;
+		if (there[i] && used < count)
+			*files[i] = fds[used++];
+	return 0;
 }
 
 /* ---- the opener -------------------------------------------------------------------------- */
@@ -114,7 +83,7 @@ static int hand_over(const struct input *in, int sock)
 	o.rc = input_open(in, &files, &o.err);
 	if (send(sock, &o, sizeof(o), MSG_NOSIGNAL) != (ssize_t)sizeof(o))
 		return -1;
-	for (size_t at = 0; at < files.fd_count; at += FILES_AT_ONCE)
+	for (size_t at = 0; at < files.fd_count; at += MESSAGE_FILES)
 		if (send_batch(sock, files.fds + at, batch_size(&files, at)) < 0)
 			return -1;
 	return o.rc;
@@ -155,7 +124,7 @@ static int receive(int sock, struct open_input *files, struct err *err)
 		*err = o.err;
 		return -1;
 	}
-	for (size_t at = 0; at < files->fd_count; at += FILES_AT_ONCE)
+	for (size_t at = 0; at < files->fd_count; at += MESSAGE_FILES)
 		if (receive_batch(sock, files->fds + at, batch_size(files, at), err) < 0)
 			return -1;
 	return 0;

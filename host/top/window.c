@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "common/fs.h"
+#include "common/message.h"
 #include "common/str.h"
 
 /* ---- the feed ---- */
@@ -17,39 +18,11 @@ int feed_open(int ret[2], struct err *err)
 	return 0;
 }
 
-union control {
-	struct cmsghdr align;
-	char room[CMSG_SPACE(sizeof(int))];
-};
-
 int feed_send(int fd, const struct window *w, int tree)
 {
-	struct iovec data = {.iov_base = (void *)(uintptr_t)w, .iov_len = sizeof(*w)};
-	union control control = {0};
-	struct msghdr m = {.msg_iov = &data,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &tree, sizeof(tree));
-	if (sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+	if (message_send(fd, w, sizeof(*w), &tree, 1, MSG_DONTWAIT) == 0)
 		return 1;
 	return errno == EAGAIN || errno == ENOBUFS ? 0 : -1;
-}
-
-static int descriptor_of(struct msghdr *m)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-	int fd = -1;
-
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
 }
 
 static int read_tree(int fd, const struct window *w, struct stacks **ret, struct err *err)
@@ -71,14 +44,9 @@ static int read_tree(int fd, const struct window *w, struct stacks **ret, struct
 
 int feed_receive(int fd, struct window *ret, struct stacks **ret_stacks, struct err *err)
 {
-	struct iovec data = {.iov_base = ret, .iov_len = sizeof(*ret)};
-	union control control = {0};
-	struct msghdr m = {.msg_iov = &data,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
-	CLEANUP(close_fd) int tree = n >= 0 ? descriptor_of(&m) : -1;
+	CLEANUP(close_fd) int tree = -1;
+	size_t trees;
+	ssize_t n = message_receive(fd, ret, sizeof(*ret), &tree, 1, &trees);
 
 	if (n == 0)
 		return 0;

@@ -10,7 +10,7 @@ import subprocess
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 3480
+common 3565
 hook 2585
 host/calltree 1195
 host/cmd 2015
@@ -21,8 +21,8 @@ host/format 4160
 host/jit 1620
 host/perf 1500
 host/profile 940
-host/record 6065
-host/report 2380
+host/record 6030
+host/report 2350
 host/session 785
 host/setup 1985
 host/symbols 1380
@@ -34,7 +34,7 @@ injector 1395
 oci 1290
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 49700, 320
+ALL_LINES, ALL_FILES = 49620, 321
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

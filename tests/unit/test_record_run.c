@@ -414,8 +414,7 @@ static void test_one_hangs(void)
 /* ---- tasks ---- */
 
 /* Hangs for the first process; else its product is the pid. */
-static int hang_or_not(struct target *t, void *arg, struct worker_product *ret,
-		       struct err *err)
+static int hang_or_not(struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
 	(void)arg, (void)err;
 	while (t->processes.list[0].pid == pids[0])

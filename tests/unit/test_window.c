@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 
 #include "common/fs.h"
+#include "common/message.h"
 #include "lib/drawn.h"
 #include "lib/tap.h"
 #include "top/history.h"
@@ -303,26 +303,12 @@ static void test_heads(void)
 static void check_message(const int feed[2], size_t len, int fd, int want_code, const char *name)
 {
 	static struct window w[2];
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec data = {.iov_base = w, .iov_len = len};
-	struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1};
 	struct stacks *s = NULL;
 	struct window got;
 	struct err err = {0};
 	int rc;
 
-	if (fd >= 0) {
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control);
-		control.align.cmsg_level = SOL_SOCKET;
-		control.align.cmsg_type = SCM_RIGHTS;
-		control.align.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
-	}
-	if (sendmsg(feed[1], &m, 0) < 0)
+	if (message_send(feed[1], w, len, &fd, fd >= 0, 0) < 0)
 		abort();
 	rc = feed_receive(feed[0], &got, &s, &err);
 	is_int(rc, want_code ? -1 : 1, "%s", name);

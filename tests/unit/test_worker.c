@@ -85,8 +85,7 @@ static int nothing(struct target *t, void *arg, struct worker_product *ret, stru
 }
 
 /* The product: the id of the container in a file, and the argument as data. */
-static int make_product(struct target *t, void *arg, struct worker_product *ret,
-			struct err *e)
+static int make_product(struct target *t, void *arg, struct worker_product *ret, struct err *e)
 {
 	ret->fd = memfd_create("product", MFD_CLOEXEC);
 	if (ret->fd < 0 || fs_write_all(ret->fd, t->container.id, strlen(t->container.id), e) < 0)
@@ -95,8 +94,7 @@ static int make_product(struct target *t, void *arg, struct worker_product *ret,
 	return 0;
 }
 
-static int make_and_fail(struct target *t, void *arg, struct worker_product *ret,
-			 struct err *e)
+static int make_and_fail(struct target *t, void *arg, struct worker_product *ret, struct err *e)
 {
 	if (make_product(t, arg, ret, e) < 0)
 		return -1;
@@ -121,8 +119,7 @@ static int wait_for_go(struct target *t, void *arg, struct worker_product *ret, 
 }
 
 /* Waits for a signal. */
-static int wait_for_signal(struct target *t, void *arg, struct worker_product *ret,
-			   struct err *e)
+static int wait_for_signal(struct target *t, void *arg, struct worker_product *ret, struct err *e)
 {
 	sigset_t term;
 	int sig;
@@ -153,6 +150,37 @@ static int start_child(struct target *t, void *arg, struct worker_product *ret, 
 		return -1;
 	shared->pid = c.pid;
 	return 0;
+}
+
+/* Makes files and renames them, as a copy of files does, until their directory is gone. */
+static int make_files(void *dir)
+{
+	CLEANUP(free) char *part = xasprintf("%s/part", (char *)dir);
+
+	for (unsigned i = 0;; i++) {
+		CLEANUP(free) char *whole = xasprintf("%s/%u", (char *)dir, i % 8);
+		CLEANUP(close_fd) int fd = open(part, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+		if (fd < 0 || rename(part, whole) < 0)
+			return 1;
+		shared->ready = 1;
+	}
+}
+
+static int have_files_made(void *dir)
+{
+	struct child c;
+
+	return child_fork(make_files, dir, &c, NULL) < 0 ? 1 : pause_always(NULL);
+}
+
+/* Starts a child of a child: it ends some time after the worker. */
+static int start_maker(struct target *t, void *arg, struct worker_product *ret, struct err *e)
+{
+	struct child c;
+
+	(void)t, (void)ret;
+	return child_fork(have_files_made, arg, &c, e);
 }
 
 /* ---- orders and replies ---- */
@@ -475,6 +503,29 @@ static void test_children(void)
 	worker_fini(&w);
 }
 
+/* Once a worker has failed, what it has made can be removed. */
+static void test_children_stop(void)
+{
+	CLEANUP(free) char *dir = path_of("made");
+	int left = 0;
+	struct err why;
+
+	err_set(&why, 0, "no more");
+	for (int i = 0; i < 50; i++) {
+		struct worker w = start(target);
+
+		mkdir(dir, 0700);
+		shared->ready = 0;
+		order_task(&w, start_maker, dir);
+		while (!shared->ready)
+			sleep_ms(1);
+		worker_fail(&w, &why);
+		left += fs_remove_tree(AT_FDCWD, dir) < 0 || exists("made");
+		worker_fini(&w);
+	}
+	is_int(left, 0, "the children of a worker that has failed make no more files");
+}
+
 static void test_caller_ends(void)
 {
 	struct actor a;
@@ -531,6 +582,7 @@ int main(void)
 	test_interrupt();
 	test_siblings();
 	test_children();
+	test_children_stop();
 	test_caller_ends();
 	test_no_start();
 	actor_end(target);
