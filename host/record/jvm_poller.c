@@ -403,15 +403,17 @@ static void stop(struct target *t)
 	}
 }
 
-int pollers_refresh(struct target *t, const struct record_config *c, int ms, struct err *err)
+int pollers_refresh(struct target *t, const struct record_config *c, uint64_t deadline,
+		    struct err *err)
 {
-	uint64_t deadline = deadline_after(ms);
+	int third = deadline_ms_left(deadline) / 3;
+	uint64_t answered = deadline_after(third), looked = deadline_after(2 * third);
 
 	ask(t);
-	while (!all_have_answered(t) && deadline_ms_left(deadline))
+	while (!all_have_answered(t) && deadline_ms_left(answered))
 		sleep_ms(5);
-	target_refresh(t, deadline_after(ms));
-	return pollers_start(t, c, deadline_after(ms), err);
+	target_refresh(t, looked);
+	return pollers_start(t, c, deadline, err);
 }
 
 bool pollers_any_ended(const struct target *t)

@@ -21,8 +21,8 @@ MUST_CHECK int pollers_start(struct target *t, const struct record_config *c, ui
 			     struct err *err);
 
 /* Takes another snapshot of every JVM during a recording, and looks for new processes and JVMs.
- * Each of these steps takes at most `ms`. Fails as pollers_start. */
-MUST_CHECK int pollers_refresh(struct target *t, const struct record_config *c, int ms,
+ * Each of these steps has its part of the time until the deadline. Fails as pollers_start. */
+MUST_CHECK int pollers_refresh(struct target *t, const struct record_config *c, uint64_t deadline,
 			       struct err *err);
 
 /* True if a poller has given up, or its JVM has ended. */

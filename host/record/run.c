@@ -44,7 +44,8 @@ int run_settle(struct record_run *r, struct err *err)
 			continue;
 		w->settled = true;
 		remove_rest(r, w);
-		if (r->count > 1)
+		/* Of windows, none is drawn after a stop: nothing is missing. */
+		if (r->count > 1 && !(r->dir && run_is_stopped(r)))
 			log_error("%s: %s", w->container.label, w->failed.msg);
 	}
 	if (run_next_alive(r, 0))

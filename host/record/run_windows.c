@@ -10,6 +10,7 @@
 #define SWITCH_MS	15000 /* until it has begun a new file */
 #define SWITCH_AGAIN_MS 500   /* after that, the request is repeated */
 #define SWITCH_POLL_MS	10
+#define REFRESH_MS	1500 /* for the snapshots at a window's end, and for new processes */
 
 /* A run's age in windows. */
 #define WINDOWS_MAX 150
@@ -69,6 +70,7 @@ int record_last_window(struct record_run *r, struct err *err)
 	o.us = r->us = now - r->began_us;
 	r->began_us = now;
 	r->windows++;
+	o.deadline = deadline_after(run_ms(r, REFRESH_MS, 1));
 	if (run_order_all(r, &o, deadline_after(run_ms(r, RUN_WINDOW_MS, 1)), err) < 0)
 		return -1;
 	r->deadline = deadline_after(run_ms(r, RUN_WINDOW_MS, 1));

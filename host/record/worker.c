@@ -16,7 +16,6 @@
 
 #define STOP_MS	  1000 /* for a worker that gets a signal, to reply */
 #define SLICE_MS  200  /* a signal just before a wait is noticed after it */
-#define WINDOW_MS 500  /* for snapshots at the end of a window */
 
 /* Of a worker's control group. A reader of a JVM is two processes, and drawing is some threads. */
 #define MEMORY	  (4ull << 30)
@@ -84,7 +83,7 @@ static int carry_out(struct service *w, const struct worker_order *o,
 		*ret_ended = target_drop_ended(t);
 		break;
 	case WORKER_WINDOW:
-		if (pollers_refresh(t, &w->config, WINDOW_MS, err) < 0)
+		if (pollers_refresh(t, &w->config, o->deadline, err) < 0)
 			return -1;
 		return write_session(t, o, err);
 	case WORKER_END:

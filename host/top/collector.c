@@ -202,7 +202,7 @@ static enum record_result collect(const struct collector *c)
 		return stop ? RECORD_OK : result;
 	}
 	result = check_jvms(&r.run);
-	if (record_all(&r, &err) < 0) {
+	if (record_all(&r, &err) < 0 && !stop) {
 		log_error("%s", err.msg);
 		return RECORD_FAILED;
 	}

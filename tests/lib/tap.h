@@ -17,19 +17,21 @@ static int tap_count, tap_failed;
 #define is_int(got, want, ...)                                                                     \
 	tap_is_int((int64_t)(got), (int64_t)(want), __FILE__, __LINE__, __VA_ARGS__)
 
-/* Prints one check's line; `fmt` names the behaviour that is checked, as a whole sentence. */
+/* Prints one check's line; `fmt` names the behaviour that is checked, as a whole sentence. Why it
+ * fails goes to the error output, which a runner shows. */
 __attribute__((format(printf, 4, 0), unused)) static bool tap_report(bool pass, const char *file,
 								     int line, const char *fmt,
 								     va_list ap)
 {
-	printf("%sok %d - ", pass ? "" : "not ", ++tap_count);
-	vprintf(fmt, ap);
-	printf("\n");
+	char name[512];
+
+	vsnprintf(name, sizeof(name), fmt, ap);
+	printf("%sok %d - %s\n", pass ? "" : "not ", ++tap_count, name);
+	fflush(stdout);
 	if (!pass) {
-		printf("# failed at %s:%d\n", file, line);
+		fprintf(stderr, "# failed at %s:%d: %s\n", file, line, name);
 		tap_failed++;
 	}
-	fflush(stdout);
 	return pass;
 }
 
@@ -56,7 +58,8 @@ __attribute__((format(printf, 5, 6), unused)) static bool tap_is_str(const char 
 	tap_report(same, file, line, fmt, ap);
 	va_end(ap);
 	if (!same)
-		printf("#  got: %s\n# want: %s\n", got ? got : "(null)", want ? want : "(null)");
+		fprintf(stderr, "#  got: %s\n# want: %s\n", got ? got : "(null)",
+			want ? want : "(null)");
 	return same;
 }
 
@@ -70,7 +73,7 @@ __attribute__((format(printf, 5, 6), unused)) static bool tap_is_int(int64_t got
 	tap_report(got == want, file, line, fmt, ap);
 	va_end(ap);
 	if (got != want)
-		printf("#  got: %" PRId64 "\n# want: %" PRId64 "\n", got, want);
+		fprintf(stderr, "#  got: %" PRId64 "\n# want: %" PRId64 "\n", got, want);
 	return got == want;
 }
 

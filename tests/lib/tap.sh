@@ -16,6 +16,16 @@ case $(readlink -e "$0" || readlink -e "${OLDPWD:-.}/$0") in
 	;;
 esac
 
+# tap_fail NAME <WHY: the reason goes to the error output, which a runner shows.
+tap_fail() {
+	echo "not ok $tap_count - $1"
+	{
+		echo "# failed: ${0##*/}: $1"
+		head -n 40 | sed 's/^/# /'
+	} >&2
+	tap_failed=$((tap_failed + 1))
+}
+
 # ok NAME COMMAND...: passes when the command succeeds; its output is shown when it does not.
 ok() {
 	local name=$1 out
@@ -24,9 +34,7 @@ ok() {
 	if out=$("$@" 2>&1); then
 		echo "ok $tap_count - $name"
 	else
-		echo "not ok $tap_count - $name"
-		printf '%s\n' "$out" | head -n 40 | sed 's/^/# /'
-		tap_failed=$((tap_failed + 1))
+		tap_fail "$name" <<<"$out"
 	fi
 }
 
@@ -36,9 +44,7 @@ is() {
 	if [ "$2" = "$3" ]; then
 		echo "ok $tap_count - $1"
 	else
-		echo "not ok $tap_count - $1"
-		printf '#  got: %s\n# want: %s\n' "$2" "$3"
-		tap_failed=$((tap_failed + 1))
+		tap_fail "$1" <<<" got: $2"$'\n'"want: $3"
 	fi
 }
 
@@ -88,6 +94,7 @@ tap_cannot() {
 	if [ "${DFG_STRICT:-}" = 1 ]; then
 		echo "1..1"
 		echo "not ok 1 - requirement: $1"
+		echo "# failed: ${0##*/}: requirement: $1" >&2
 		exit 1
 	fi
 	echo "1..0 # SKIP $1"

@@ -343,7 +343,8 @@ static void test_whole_run(void)
 	ok(!pollers_any_ended(&target), "the poller runs");
 	target.jvms.count = 1;
 	before = s->jvms[0].snapshots;
-	is_int(pollers_refresh(&target, &host, LONG_MS, &err), 0, "a snapshot is asked for");
+	is_int(pollers_refresh(&target, &host, deadline_after(LONG_MS), &err), 0,
+	       "a snapshot is asked for");
 	ok(pollers_bytes(&target) > bytes, "it is taken");
 	is_int(target.poller_count, 1, "there is still one poller");
 	is_int(pollers_end(&target, &host, deadline_after(LONG_MS), &err), 0, "pollers are ended");

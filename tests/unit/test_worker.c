@@ -253,6 +253,7 @@ static void test_orders(void)
 	order_task(&w, nothing, NULL);
 	succeeds(&w, "then it is ready for another order");
 	o.command = WORKER_WINDOW;
+	o.deadline = deadline_after(LONG_MS);
 	order(&w, &o);
 	succeeds(&w, "it writes a session at the end of a window");
 	ok(files_in(w.sessionfd, "elf") > 1, "it has copied the files");
