@@ -14,8 +14,8 @@
 #include "common/str.h"
 #include "record/jvm_poller.h"
 
-#define STOP_MS	  1000 /* for a worker that gets a signal, to reply */
-#define SLICE_MS  200  /* a signal just before a wait is noticed after it */
+#define STOP_MS	 1000 /* for a worker that gets a signal, to reply */
+#define SLICE_MS 200  /* a signal just before a wait is noticed after it */
 
 /* Of a worker's control group. A reader of a JVM is two processes, and drawing is some threads. */
 #define MEMORY	  (4ull << 30)
