@@ -2,8 +2,10 @@
 #include "record/run_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "common/clock.h"
+#include "common/fs.h"
 #include "common/str.h"
 
 #define USUAL	3
@@ -112,12 +114,28 @@ int run_ms(const struct record_run *r, int ms, unsigned steps)
 	return (int)((ms + each) * r->slowness);
 }
 
+/* Threads that run or wait for a processor (proc_loadavg(5), fourth field), per processor. */
+static double runnable_per_processor(void)
+{
+	CLEANUP(str_fini) struct str text = {0};
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	double runnable;
+
+	if (fs_read_file(AT_FDCWD, "/proc/loadavg", 128, &text, NULL) < 0 ||
+	    sscanf(text.buf, "%*f %*f %*f %lf/", &runnable) != 1)
+		return 1;
+	return runnable / (double)(cpus > 0 ? cpus : 1);
+}
+
 /* Compares the time that work took with its processor time: waiting for files, and for children
- * that parse them, makes up to USUAL of it. */
+ * that parse them, makes up to USUAL of it. Short work may have had luck: so many threads that are
+ * runnable will make others wait as often. */
 static double slowness_of(uint64_t us, uint64_t cpu_us)
 {
 	double times = cpu_us ? (double)us / (double)cpu_us / USUAL : 1;
+	double waiting = runnable_per_processor();
 
+	times = times < waiting ? waiting : times;
 	return times < 1 ? 1 : times > SLOWEST ? SLOWEST : times;
 }
 

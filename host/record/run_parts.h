@@ -19,9 +19,9 @@
 #define RUN_EACH_MS    150 /* of a processor, that a step takes for each container */
 #define RUN_STEPS      4
 
-/* The time for some steps, given that for one container on a machine that is not overloaded. No
- * container can change it: it depends on their number, and on how long it took the coordinator to
- * find them, compared with the processor time of that. */
+/* The time for some steps, given that for one container on a machine that is not overloaded: more
+ * for many containers, and up to eight times as much where the coordinator found that threads wait
+ * for the processors. A container that keeps them all busy gains time, but at most that. */
 int run_ms(const struct record_run *r, int ms, unsigned steps);
 
 static inline bool run_is_stopped(const struct record_run *r)

@@ -63,15 +63,17 @@ pstree_of() {
 	kids=$(pgrep -P "$1") || return 0
 	for kid in $kids; do pstree_of "$kid"; done
 }
-began=$(date +%s)
+# Seconds that a run has after its duration, by the threads that are runnable now (record/run_find.c).
+slack() { awk -v cpus="$(nproc)" '{ n = int($4) / cpus; print int(15 * (n < 1 ? 1 : n > 8 ? 8 : n)) }' /proc/loadavg; }
+began=$(date +%s) slack=$(slack)
 nice -n 5 "$DFG" -q -d 1 -F 199 -f folded --json victim stuck-1 stuck-2 stuck-3 >"$SHOP/out" 2>"$SHOP/err" & run=$!
 lowest=$(watch_nice $run)
 wait $run
 is "case 80: three such containers beside one: status 0" $? 0
 took=$(($(date +%s) - began))
 diag "$took s for a recording of 1 s; $(cat "$SHOP/err")"
-# 1 + 15 s, and some for a machine that is full of tests: it was 76 to 98 s.
-ok "case 80: the run ends in time" test "$took" -le 40
+# On a quiet machine 8 s: it was 76 to 98 s.
+ok "case 80: the run ends in time" test "$took" -le $((1 + slack + 25))
 ok "case 80: the other has its graph" grep -q 'Shop.*_\[j\]' "$(of victim .graphs.folded)"
 for i in 1 2 3; do
 	ok "case 80: so has each of them" test -s "$(of stuck-$i .graphs.folded)"
