@@ -228,7 +228,7 @@ static const struct cfi_rule *find_rule(struct cfi *c, uint64_t offset)
 }
 
 enum cfi_result cfi_step(struct cfi *c, uint64_t offset, bool at_return, struct unwind_regs *regs,
-			 const struct stack_copy *stack)
+			 struct stack_copy *stack)
 {
 	return cfirule_apply(find_rule(c, offset - at_return), &c->exprs, regs, stack);
 }

@@ -38,7 +38,7 @@ void cfi_close(struct cfi *c);
  * Except for signal frames the caller's sp is above this one's, so that stepping ends with the
  * stack copy; callers still limit the number of frames. */
 enum cfi_result cfi_step(struct cfi *c, uint64_t offset, bool at_return, struct unwind_regs *regs,
-			 const struct stack_copy *stack);
+			 struct stack_copy *stack);
 
 static inline void cleanup_cfi_close(struct cfi **c)
 {

@@ -94,7 +94,7 @@ static bool cfiexpr_read(const Dwarf_Op *ops, size_t n, struct cfiexpr *ret)
 
 struct machine {
 	const struct unwind_regs *regs;
-	const struct stack_copy *stack;
+	struct stack_copy *stack;
 	uint64_t cfa;
 	uint64_t v[CFIEXPR_DEPTH];
 	unsigned depth;
@@ -221,7 +221,7 @@ static bool run(struct machine *m, const struct cfiexpr_op *op)
 }
 
 static bool cfiexpr_eval(const struct cfiexpr *e, const struct unwind_regs *regs,
-			 const struct stack_copy *stack, uint64_t cfa, uint64_t *ret)
+			 struct stack_copy *stack, uint64_t cfa, uint64_t *ret)
 {
 	struct machine m = {.regs = regs, .stack = stack, .cfa = cfa};
 
@@ -402,8 +402,7 @@ bool cfirule_read(Dwarf_CFI *table, uint64_t addr, struct cfi_exprs *exprs, stru
 }
 
 static bool find_value(const struct cfi_where *w, const struct cfi_exprs *exprs, uint64_t cfa,
-		       const struct unwind_regs *regs, const struct stack_copy *stack,
-		       uint64_t *ret)
+		       const struct unwind_regs *regs, struct stack_copy *stack, uint64_t *ret)
 {
 	uint64_t at;
 
@@ -433,7 +432,7 @@ static bool is_popped(const struct cfi_where *w, uint64_t cfa, const struct unwi
 }
 
 enum cfi_result cfirule_apply(const struct cfi_rule *rule, const struct cfi_exprs *exprs,
-			      struct unwind_regs *regs, const struct stack_copy *stack)
+			      struct unwind_regs *regs, struct stack_copy *stack)
 {
 	struct unwind_regs up = *regs;
 	uint64_t cfa;

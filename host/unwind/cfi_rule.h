@@ -47,6 +47,6 @@ bool cfirule_read(Dwarf_CFI *table, uint64_t addr, struct cfi_exprs *exprs, stru
 
 /* cfi_step, of a rule. */
 enum cfi_result cfirule_apply(const struct cfi_rule *rule, const struct cfi_exprs *exprs,
-			      struct unwind_regs *regs, const struct stack_copy *stack);
+			      struct unwind_regs *regs, struct stack_copy *stack);
 
 #endif

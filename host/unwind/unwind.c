@@ -342,28 +342,35 @@ static enum step step(struct stack_walk *w)
 
 /* True if a stack has the same bytes in two copies. */
 static bool same_bytes(const struct stack_copy *a, const struct stack_copy *b, uint64_t from,
-		       uint64_t to)
+		       uint64_t len)
 {
-	return from >= a->base && from >= b->base && to >= from && to - a->base <= a->len &&
-	       to - b->base <= b->len &&
-	       !memcmp(a->p + (from - a->base), b->p + (from - b->base), (size_t)(to - from));
+	uint64_t in_a = from - a->base, in_b = from - b->base;
+
+	return in_a <= a->len && len <= a->len - in_a && in_b <= b->len && len <= b->len - in_b &&
+	       !memcmp(a->p + in_a, b->p + in_b, (size_t)len);
 }
 
-/* True if the outermost frame of the past stack is the outermost one now: its step is made again,
- * since its rule may read above its stack pointer. The step has fewer registers than it had then,
- * which finds a root less often, never wrongly. */
-static bool is_outermost(const struct stack_walk *w, const struct unwind_frame *f)
+/* Returns how many bytes above the stack pointer of the outermost frame were read for frame `i` and
+ * its callers; UINT64_MAX: bytes below a frame, too. */
+static uint64_t read_above(const struct unwind_frame *f, size_t i)
 {
-	struct stack_walk last = *w;
+	uint64_t above = 0;
 
-	walk_set(&last, f->addr + 1, f->sp, f->fp);
-	last.pushes = f->pushes;
-	return step(&last) == STEP_ROOT;
+	for (size_t k = 0; k <= i; k++) {
+		uint64_t below = f->sp - f[k].sp;
+
+		if (f[k].reach == UINT16_MAX)
+			return UINT64_MAX;
+		if (f[k].reach > below && f[k].reach - below > above)
+			above = f[k].reach - below;
+	}
+	return above;
 }
 
 /* True if the callers of frame `i` of the past stack are those of now: of frames whose size is
- * certain their return addresses and frame pointers are the same, of others all bytes. So are those
- * of all frames where a call may push words below the frame (arch_settle). */
+ * certain their return addresses and frame pointers are the same, of others all bytes up to the
+ * highest one read for any of them: a rule of call frame information may read anywhere. So are
+ * those of all frames where a call may push words below the frame (arch_settle). */
 static bool has_callers(const struct stack_walk *w, const struct unwind_past *past, size_t i)
 {
 	const struct unwind_frame *f = past->frames;
@@ -374,7 +381,8 @@ static bool has_callers(const struct stack_walk *w, const struct unwind_past *pa
 		    pc - 1 != f[i - 1].addr ||
 		    !stack_read(w->stack, f[i - 1].sp - 2 * sizeof(fp), &fp) || fp != f[i - 1].fp)
 			return false;
-	return same_bytes(w->stack, &past->stack, f[i].sp, f->sp) && is_outermost(w, f);
+	return same_bytes(w->stack, &past->stack, f[i].sp, f->sp - f[i].sp) &&
+	       same_bytes(w->stack, &past->stack, f->sp, read_above(f, i));
 }
 
 /* True if the walk goes on as the past one did, from frame *at - 1 on. */
@@ -400,21 +408,26 @@ static bool is_plain(const struct stack_walk *w)
 	       w->regs.known == (1ull << UNWIND_PC | 1ull << UNWIND_SP | 1ull << UNWIND_FP);
 }
 
-/* Makes a step, and notes in its frames from where it began. */
+/* Makes a step, and notes in its frames from where it began and how far it has read. */
 static enum step step_from(struct stack_walk *w)
 {
-	const struct unwind_frame from = {.sp = unwind_sp(&w->regs),
-					  .fp = unwind_fp(&w->regs),
-					  .plain = is_plain(w),
-					  .pushes = w->pushes};
+	struct unwind_frame from = {.sp = unwind_sp(&w->regs),
+				    .fp = unwind_fp(&w->regs),
+				    .plain = is_plain(w),
+				    .pushes = w->pushes};
 	size_t first = w->count;
-	enum step s = step(w);
+	enum step s;
 
+	w->stack->from = from.sp;
+	w->stack->reach = 0;
+	s = step(w);
+	from.reach = w->stack->reach < UINT16_MAX ? (uint16_t)w->stack->reach : UINT16_MAX;
 	for (size_t i = first; i < w->count; i++) {
 		w->frames[i].sp = from.sp;
 		w->frames[i].fp = from.fp;
 		w->frames[i].plain = from.plain && i == first;
 		w->frames[i].pushes = from.pushes;
+		w->frames[i].reach = from.reach;
 	}
 	return s;
 }
@@ -425,9 +438,10 @@ enum unwind_end unwind_after(const struct unwind_past *past, const struct unwind
 			     size_t *ret_count, size_t *ret_same)
 {
 	static const struct snap_head no_head;
+	struct stack_copy read = *stack;
 	struct stack_walk w = {.src = src,
 			       .head = src->code ? snapfile_head(src->code) : &no_head,
-			       .stack = stack,
+			       .stack = &read,
 			       .regs = *regs,
 			       .pushes = true,
 			       .frames = ret};

@@ -36,6 +36,9 @@ struct unwind_frame {
 	uint64_t sp, fp;
 	enum unwind_kind kind;
 	bool plain, pushes;
+	/* Bytes of the stack from sp on that were read for it, if only to find that the copy lacks
+	 * them; UINT16_MAX: others, too. */
+	uint16_t reach;
 };
 
 /* The thread's previous stack, unwound to its ROOT by the same source: outermost frame first. */

@@ -137,14 +137,21 @@ struct stack_copy {
 	uint64_t base;	  /* address of p[0] in the thread */
 	const uint8_t *p; /* borrowed, maybe not aligned; NULL when len is 0 */
 	size_t len;
+	/* Bytes from address `from` on that stack_read was to read since its caller set both. What
+	 * is below counts as very far above. */
+	uint64_t from, reach;
 };
 
 /* The 8 bytes at an address, which need not be aligned. False, and *ret untouched, unless all of
  * them were copied. */
-static inline bool stack_read(const struct stack_copy *s, uint64_t addr, uint64_t *ret)
+static inline bool stack_read(struct stack_copy *s, uint64_t addr, uint64_t *ret)
 {
 	uint64_t at = addr - s->base; /* wraps to something large below the base */
+	uint64_t reach;
 
+	if (__builtin_add_overflow(addr - s->from, sizeof(*ret), &reach))
+		reach = UINT64_MAX;
+	s->reach = reach > s->reach ? reach : s->reach;
 	if (s->len < sizeof(*ret) || at > s->len - sizeof(*ret))
 		return false;
 	memcpy(ret, s->p + at, sizeof(*ret));

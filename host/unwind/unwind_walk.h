@@ -15,7 +15,7 @@ enum step {
 struct stack_walk {
 	const struct unwind_source *src;
 	const struct snap_head *head;
-	const struct stack_copy *stack;
+	struct stack_copy *stack;
 	struct unwind_regs regs;
 	const struct snapfile_code *code; /* of the current frame; NULL: native */
 	/* The current frame is the first, or what it called is neither compiled nor interpreted

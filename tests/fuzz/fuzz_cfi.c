@@ -54,7 +54,7 @@ const char *__asan_default_options(void)
 }
 
 /* Steps until the end; every step must go up, or be a signal's. */
-static void walk(struct cfi *c, uint64_t offset, const struct stack_copy *stack)
+static void walk(struct cfi *c, uint64_t offset, struct stack_copy *stack)
 {
 	struct unwind_regs regs = {.known = UNWIND_ALL, .exact = true};
 

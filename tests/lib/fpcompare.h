@@ -21,7 +21,7 @@ struct fp_sample {
 	const struct snapfile *snapshot;
 	uint64_t time;
 	const struct unwind_regs *regs;
-	const struct stack_copy *stack;
+	struct stack_copy *stack;
 };
 
 /* Addresses of Java, innermost first; whole: up to the call stub. */

@@ -90,7 +90,7 @@ static void show(struct stat_run *r, const char *what, const uint64_t *addrs, si
 }
 
 static void compare(struct stat_run *r, const struct perf_sample *s, const struct unwind_regs *regs,
-		    const struct stack_copy *stack, size_t n)
+		    struct stack_copy *stack, size_t n)
 {
 	struct fp_sample at = {
 		.snapshot = r->snapshot, .time = r->time, .regs = regs, .stack = stack};
@@ -131,7 +131,7 @@ static bool find_native(void *arg, uint64_t addr, struct cfi **ret_cfi, uint64_t
 }
 
 static void show_sample(struct stat_run *r, const struct unwind_regs *regs,
-			const struct stack_copy *stack, size_t n)
+			struct stack_copy *stack, size_t n)
 {
 	uint64_t addrs[UNWIND_FRAMES_MAX];
 
@@ -147,8 +147,8 @@ static void show_sample(struct stat_run *r, const struct unwind_regs *regs,
 			       fp_code(r->snapshot, r->time, word - 1) ? name_of(r, word - 1) : "");
 }
 
-static void add_lost(struct stat_run *r, const struct unwind_regs *regs,
-		     const struct stack_copy *stack, size_t n)
+static void add_lost(struct stat_run *r, const struct unwind_regs *regs, struct stack_copy *stack,
+		     size_t n)
 {
 	static const char *const kinds[] = {"native", "code", "interpreted", "frozen", "stale"};
 	const struct unwind_frame *f = &unwound[n - 1];

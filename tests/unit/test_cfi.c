@@ -69,7 +69,7 @@ static const struct file *file_of(uint64_t pc)
 	return NULL;
 }
 
-static void walk_up(struct unwind_regs regs, const struct stack_copy *stack, struct walk *ret)
+static void walk_up(struct unwind_regs regs, struct stack_copy *stack, struct walk *ret)
 {
 	ret->count = 0;
 	ret->end = CFI_OK;

@@ -11,8 +11,7 @@
 #define MANY 0x10000u /* offset and address of a second segment */
 
 static const uint64_t words[] = {11, 0x5555, 0x6666, 0x7777};
-static const struct stack_copy stack = {
-	.base = SP, .p = (const uint8_t *)words, .len = sizeof(words)};
+static struct stack_copy stack = {.base = SP, .p = (const uint8_t *)words, .len = sizeof(words)};
 static const uint8_t usual[] = {EH_USUAL};
 static const uint8_t larger[] = {DW_CFA_def_cfa, UNWIND_SP, 24, DW_CFA_offset | UNWIND_RA, 1};
 static const struct eh_function function = {ELFMAKE_CODE, usual, sizeof(usual)};

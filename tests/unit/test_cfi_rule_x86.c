@@ -19,8 +19,7 @@
 #define VALUE_AT DW_CFA_expression, 0
 
 static const uint64_t words[] = {11, 0x5555, 33, (uint64_t)-44, 55, 0, 77, 88};
-static const struct stack_copy stack = {
-	.base = SP, .p = (const uint8_t *)words, .len = sizeof(words)};
+static struct stack_copy stack = {.base = SP, .p = (const uint8_t *)words, .len = sizeof(words)};
 
 /* A table with one function of ELFMAKE_FUNCTION bytes at ELFMAKE_CODE. */
 struct frames {

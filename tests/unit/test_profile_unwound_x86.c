@@ -216,19 +216,28 @@ static void test_no_chain(void)
 
 /* ---- a library ---- */
 
-/* Two functions: one with an ordinary frame, the outermost one. */
+/* The return address is the value of a word, by its distance from the stack pointer. */
+#define EH_WORD_AT(offset)                                                                         \
+	DW_CFA_def_cfa, UNWIND_SP, 16, DW_CFA_val_expression, UNWIND_RA, 3,                        \
+		DW_OP_breg0 + UNWIND_SP, (offset)&0x7f, DW_OP_deref
+
+/* A function with an ordinary frame, the outermost one, and two whose return address is far above
+ * and just below their frame. */
 static int made_lib(const char *symbols)
 {
 	static const uint8_t usual[] = {EH_USUAL}, outermost[] = {EH_OUTERMOST};
+	static const uint8_t above[] = {EH_WORD_AT(40)}, below[] = {EH_WORD_AT(-16)};
 	static const struct eh_function list[] = {{0x1000, usual, sizeof(usual)},
-						  {0x1100, outermost, sizeof(outermost)}};
+						  {0x1100, outermost, sizeof(outermost)},
+						  {0x1200, above, sizeof(above)},
+						  {0x1300, below, sizeof(below)}};
 	CLEANUP(str_fini) struct str file = {0};
 	struct elfmake m;
 
 	elfmake_start(&m);
 	if (*symbols)
 		elfmake_symbols(&m, SHT_SYMTAB, symbols);
-	eh_add(&m, list, 2, UNWIND_RA, false);
+	eh_add(&m, list, ARRAY_LEN(list), UNWIND_RA, false);
 	elfmake_end(&m, &file);
 	while (file.len < 0x3000)
 		str_addc(&file, 0);
@@ -375,6 +384,35 @@ static void test_outermost(void)
 	end(&m);
 }
 
+/* Two stacks of the same frames, but for a word outside them, which decides the caller of one. */
+static void test_outside(void)
+{
+	static const struct {
+		const char *where;
+		uint64_t function;
+		size_t word;
+	} t[] = {{"above all frames", LIB + 0x220, 7}, {"below the frame", LIB + 0x320, 0}};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct thread_at at = in_lib();
+		struct made m;
+
+		start(&m, BP | SP | IP, true);
+		pf_mmap2(&m.perf, 7, LIB, 0x1000, 0x1000, PROT_EXEC, "/lib/libc.so.6", 0);
+		m.elf.fd = made_lib("work@1000+40 start@1100+40 odd@1200+40 odd@1300+40");
+		at.stack[1] = t[i].function;
+		at.stack[5] = LIB + 0x110;
+		at.stack[t[i].word] = LIB + 0x110;
+		add(&m, &at, 10);
+		at.stack[t[i].word] = LIB + 0x20;
+		add(&m, &at, 11);
+		read_made(&m);
+		is_str(m.stacks.buf, "main;start;odd;work 1\nmain;start;work;odd;work 1\n",
+		       "a word %s that a rule reads is compared with the stack before", t[i].where);
+		end(&m);
+	}
+}
+
 /* ---- a JVM ---- */
 
 static void compiled(struct str *s, uint64_t start_at, uint16_t flags)
@@ -462,6 +500,7 @@ int main(void)
 	test_again();
 	test_moved();
 	test_outermost();
+	test_outside();
 	test_jvm();
 	return tap_done();
 }
