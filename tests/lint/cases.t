@@ -1,10 +1,11 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: Apache-2.0
 """Holds the table of attacks in docs/security.md and the tests against each other: each case names the tests that
 carry its number, "(case 13)" in a check's name or "Case 13" in a comment, or says why there is none."""
-import os
 import re
 import subprocess
+
+from tap import check, run
 
 CASES = 96
 NUMBERS = re.compile(r"\b[Cc]ases? (\d+(?:(?:, case |, | and )\d+)*)\b")
@@ -28,19 +29,8 @@ def tests():
 
 
 def main():
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
     carried = dict(tests())
     rows = {int(n): (where, result) for n, _, where, result in ROW.findall(open("docs/security.md").read())}
-    count = failed = 0
-
-    def check(name, wrong):
-        nonlocal count, failed
-        count += 1
-        failed += bool(wrong)
-        print(f"{'not ok' if wrong else 'ok'} {count} - {name}")
-        for line in wrong:
-            print("#", line)
-
     check(f"the table has the cases 1 to {CASES}, each once", sorted(set(range(1, CASES + 1)) ^ set(rows)))
     named = {n: re.findall(r"`([^`]+)`", where) for n, (where, _) in rows.items()}
     check("each case names a test, or says why there is none", [
@@ -51,9 +41,6 @@ def main():
     check("each number in a test is in the table, with that test", [
         f"{path}: case {n}" for path, numbers in carried.items() for n in sorted(numbers)
         if path[len("tests/"):] not in named.get(n, ())])
-    print(f"1..{count}")
-    return failed > 0
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+run(main)

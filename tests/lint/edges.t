@@ -1,12 +1,13 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: Apache-2.0
 """Checks which folder may include which: the table below is the architecture, from the base upwards.
 
 A folder may include the folders named in its row and itself. A row names only folders that stand
 above it in the table, so the edges cannot form a cycle."""
-import os
 import re
 import subprocess
+
+from tap import check, run
 
 ALLOWED = """
 dfg:
@@ -47,25 +48,14 @@ def folder_of(path):
 
 
 def main():
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
     files = subprocess.run(
         ["find", "agent-jni", "common", "hook", "hotspot", "host", "include", "injector", "oci", "-name", "*.[ch]"],
         check=True, capture_output=True, text=True).stdout.split()
     table = dict(rows())
-    failed, count = 0, 0
-
-    def check(good, name, why):
-        nonlocal failed, count
-        count += 1
-        failed += not good
-        print(f"{'ok' if good else 'not ok'} {count} - {name}")
-        for line in why:
-            print("#", line)
-
     above = []
     for folder, allowed in rows():
         late = [f for f in allowed if f not in above]
-        check(not late, f"{folder} may include only folders above it in the table", late)
+        check(f"{folder} may include only folders above it in the table", late)
         above.append(folder)
         wrong, used = [], {folder}
         for path in files:
@@ -76,14 +66,10 @@ def main():
                 used.add(first)
                 if first != folder and first not in allowed:
                     wrong.append(f"{path}: {name}")
-        check(not wrong, f"{folder} includes what its row allows", wrong)
+        check(f"{folder} includes what its row allows", wrong)
         unused = [f for f in allowed if f not in used]
-        check(not unused, f"each folder in the row of {folder} is included by it", unused)
-    strange = [f for f in files if folder_of(f) not in table]
-    check(not strange, "every folder has a row", strange)
-    print(f"1..{count}")
-    return failed > 0
+        check(f"each folder in the row of {folder} is included by it", unused)
+    check("every folder has a row", [f for f in files if folder_of(f) not in table])
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+run(main)

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: Apache-2.0
 """Checks dfg.spdx.json (packaging/sbom.sh): an SPDX 2.3 document with each program as it is, each library that it
 loads, each whose functions are in it, and Debian's name and version of all; made again, it is the same."""
@@ -9,24 +9,14 @@ import json
 import os
 import re
 import subprocess
-import sys
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+from tap import cannot, check, run
+
 BUILD = os.environ.get("BUILD", "build")
 # A function of a library that only static programs define, and the packages that may hold its archive.
 INSIDE = {"json_loadb": "libjansson-dev", "cap_set_proc": "libcap-dev", "seccomp_load": "libseccomp-dev",
           "cplus_demangle": "libiberty-dev", "fputs": "libc6-dev", "_start": "libc6-dev musl-dev"}
 RELATIONS = {"DESCRIBES", "CONTAINS", "STATIC_LINK", "DYNAMIC_LINK", "BUILD_TOOL_OF"}
-count = failed = 0
-
-
-def check(name, wrong):
-    global count, failed
-    count += 1
-    failed += bool(wrong)
-    print(f"{'not ok' if wrong else 'ok'} {count} - {name}")
-    for line in wrong:
-        print("#", line)
 
 
 def output(*command):
@@ -111,12 +101,9 @@ def check_parts(doc, files):
 
 
 def main():
-    os.chdir(TOP)
     path = BUILD + "/dfg.spdx.json"
     if not output("sh", "-c", "command -v dpkg-query ldd nm") or not os.path.exists(path):
-        print("1..1\nnot ok 1 - requirement: dpkg-query, and make sbom" if os.environ.get("DFG_STRICT") == "1" else
-              "1..0 # SKIP no dpkg-query, or no " + path)
-        return os.environ.get("DFG_STRICT") == "1"
+        cannot("no dpkg-query, or no " + path)
     text = open(path).read()
     doc = json.loads(text)
     files = {n: f"{BUILD}/{d}/{n}" for d in ("bin", "libexec", "payload") for n in os.listdir(f"{BUILD}/{d}")}
@@ -128,9 +115,6 @@ def main():
     check("made again, it is the same", [d["documentNamespace"] for d in map(json.loads, again) if again[0] != again[1]])
     check("of the time that SOURCE_DATE_EPOCH says", [
         d for d in [json.loads(again[0])["creationInfo"]["created"]] if d != "1970-01-02T00:00:00Z"])
-    print(f"1..{count}")
-    return failed > 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+run(main)

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: Apache-2.0
 """Checks the shape of the production code: sizes of files, functions, folders and lines, interfaces with at
 least two users, one struct per tag. A budget may be raised in the commit that needs it, with the reason."""
@@ -6,6 +6,8 @@ import collections
 import os
 import re
 import subprocess
+
+from tap import check, run
 
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
@@ -59,44 +61,31 @@ def functions(text):
             start = None
 
 
-class Tap:
-    count = failed = 0
-
-    def check(self, name, wrong):
-        self.count += 1
-        self.failed += bool(wrong)
-        print(f"{'not ok' if wrong else 'ok'} {self.count} - {name}")
-        for line in wrong:
-            print("#", line)
-
-
 def main():
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
     paths = find("agent-jni", "common", "hook", "hotspot", "host", "include", "injector", "oci")
     text = {p: open(p).read() for p in paths}
     tests = {p: open(p).read() for p in find("tests")}
     lines = {p: t.count("\n") for p, t in text.items()}
-    tap = Tap()
 
-    tap.check(f"production C has at most {ALL_LINES} lines",
+    check(f"production C has at most {ALL_LINES} lines",
               [sum(lines.values())] if sum(lines.values()) > ALL_LINES else [])
-    tap.check(f"production C has at most {ALL_FILES} files", [len(paths)] if len(paths) > ALL_FILES else [])
+    check(f"production C has at most {ALL_FILES} files", [len(paths)] if len(paths) > ALL_FILES else [])
     sizes, members = collections.Counter(), collections.Counter()
     for path in paths:
         sizes[os.path.dirname(path)] += lines[path]
         members[os.path.dirname(path)] += 1
     budget = dict(line.split() for line in BUDGET.strip().split("\n")) if BUDGET.strip() else {}
-    tap.check("every folder keeps its budget of lines", [
+    check("every folder keeps its budget of lines", [
         f"{d}: {n} lines, {budget.get(d, 'no budget')}" for d, n in sizes.items() if n > int(budget.get(d, 0))])
-    tap.check(f"a folder has at most {FOLDER_FILES} files",
+    check(f"a folder has at most {FOLDER_FILES} files",
               [f"{d}: {n}" for d, n in members.items() if n > FOLDER_FILES])
     top = [f for f in os.listdir("host") if os.path.isfile("host/" + f)]
-    tap.check(f"host/ has at most {HOST_FILES} files of its own", top if len(top) > HOST_FILES else [])
-    tap.check(f"a file has at most {FILE_LINES} lines",
+    check(f"host/ has at most {HOST_FILES} files of its own", top if len(top) > HOST_FILES else [])
+    check(f"a file has at most {FILE_LINES} lines",
               [f"{p}: {n}" for p, n in lines.items() if n > FILE_LINES])
-    tap.check(f"a function has at most {FUNCTION_LINES} lines", [
+    check(f"a function has at most {FUNCTION_LINES} lines", [
         f"{p}: {f} has {n}" for p, t in text.items() for f, n in functions(t) if n > FUNCTION_LINES])
-    tap.check(f"a line has at most {COLUMNS} columns", [
+    check(f"a line has at most {COLUMNS} columns", [
         f"{p}:{i}: {len(line.expandtabs(8))}" for p, t in {**text, **tests}.items()
         for i, line in enumerate(t.split("\n"), 1) if len(line.expandtabs(8)) > COLUMNS])
 
@@ -111,18 +100,15 @@ def main():
             own = path[:-2] + ".c"
             if len(users[name] - {own}) < 2:
                 alone.append(f"{path}: {', '.join(users[name] - {own}) or 'nobody'}")
-    tap.check("a header has at least two users", [a for a in alone if not a.startswith(ONE_USER)])
+    check("a header has at least two users", [a for a in alone if not a.startswith(ONE_USER)])
 
     tags = collections.defaultdict(set)
     for path, source in text.items():
         for kind, tag in re.findall(r"^\s*(?:static |typedef |const )*(struct|enum|union) (\w+) (?:\w+ )?\{",
                                     source, re.M):
             tags[f"{kind} {tag}"].add(path)
-    tap.check("a struct's tag means one struct", [f"{t}: {', '.join(sorted(w))}" for t, w in tags.items()
+    check("a struct's tag means one struct", [f"{t}: {', '.join(sorted(w))}" for t, w in tags.items()
                                                   if len(w) > 1])
-    print(f"1..{tap.count}")
-    return tap.failed > 0
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+run(main)

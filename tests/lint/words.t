@@ -1,10 +1,11 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: Apache-2.0
 """Checks what a person reads: no retired word of docs/glossary.md in comments, messages and documents,
 and no comment that begins with a noun clause instead of a verb or its subject."""
-import os
 import re
 import subprocess
+
+from tap import check, run
 
 PROSE = (".md", ".1", ".8", ".html")
 CODE = (".c", ".h", ".js", ".css")
@@ -40,26 +41,14 @@ def retired():
 
 
 def main():
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
     read = {path: comments(path, open(path, errors="replace").read()) for path in files()}
-    failed = 0
-    words = list(retired())
-    for count, word in enumerate(words, 1):
+    for word in retired():
         pattern = re.compile(r"\b" + re.escape(word).replace(r"\ ", r"\s+") + r"\b", re.I)
-        where = [f"{p}: {c.strip()[:140]}" for p, cs in read.items() for c in cs if pattern.search(c)]
-        failed += bool(where)
-        print(f"{'not ok' if where else 'ok'} {count} - nothing says \"{word}\"")
-        for line in where:
-            print("#", line.replace("\n", " "))
-    clauses = [f"{p}: {c[:100]}" for p, cs in read.items() if p.endswith(CODE[:2])
-               for c in cs if CLAUSE.match(c) and not c.rstrip().endswith("?")]
-    failed += bool(clauses)
-    print(f"{'not ok' if clauses else 'ok'} {len(words) + 1} - comments begin with a verb or their subject")
-    for line in clauses:
-        print("#", line)
-    print(f"1..{len(words) + 1}")
-    return failed > 0
+        check(f'nothing says "{word}"', [
+            f"{p}: {c.strip()[:140]}" for p, cs in read.items() for c in cs if pattern.search(c)])
+    check("comments begin with a verb or their subject", [
+        f"{p}: {c[:100]}" for p, cs in read.items() if p.endswith(CODE[:2])
+        for c in cs if CLAUSE.match(c) and not c.rstrip().endswith("?")])
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+run(main)
