@@ -351,6 +351,34 @@ static void answer(const struct agent_share *s, const struct dump *d, const void
 		abort();
 }
 
+/* A dump, the share that it is made in, and the file that its records are copied to. */
+struct exchange {
+	struct jvm j;
+	struct agent_share s;
+	struct dump d;
+	int to;
+};
+
+/* Its dump has number 1. */
+static struct exchange begin(struct dump wish)
+{
+	struct exchange x = {.j = a_jvm(), .to = memfd_create("to", MFD_CLOEXEC)};
+
+	unlink(path_of("web/lock"));
+	if (agent_share_open(top, "web", 0, &x.s, &err) < 0 ||
+	    dump_create(&x.s, &x.j, &wish, &x.d, &err) < 0)
+		abort();
+	return x;
+}
+
+static void finish(struct exchange *x)
+{
+	dump_remove(&x->s, &x->d, x->j.nspid);
+	agent_share_close(&x->s);
+	close(x->j.procfd);
+	close(x->to);
+}
+
 struct waited {
 	int rc;
 	struct dump_answer answer;
@@ -359,25 +387,17 @@ struct waited {
 	struct err err;
 };
 
-/* Makes a dump number 1, has it answered, and waits. */
+/* Has a dump answered, and waits. */
 static struct waited wait_for(size_t len, const char *trailer, int64_t ahead, int pidfd)
 {
-	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
-	struct jvm j = a_jvm();
+	struct exchange x = begin((struct dump){.fd = -1, .since = 1});
 	struct waited w = {0};
-	struct agent_share s;
-	struct dump d;
 
-	unlink(path_of("web/lock"));
-	if (agent_share_open(top, "web", 0, &s, &err) < 0 || create(&s, &j, 1, 0, &d) < 0)
-		abort();
-	d.clock_ahead = ahead;
-	answer(&s, &d, &whole, len, trailer);
-	w.rc = dump_wait(&d, pidfd, 20, to, &w.answer, &w.err);
-	w.len = pread(to, &w.got, sizeof(w.got), 0);
-	dump_remove(&s, &d, j.nspid);
-	agent_share_close(&s);
-	close(j.procfd);
+	x.d.clock_ahead = ahead;
+	answer(&x.s, &x.d, &whole, len, trailer);
+	w.rc = dump_wait(&x.d, pidfd, 20, x.to, &w.answer, &w.err);
+	w.len = pread(x.to, &w.got, sizeof(w.got), 0);
+	finish(&x);
 	return w;
 }
 
@@ -398,17 +418,17 @@ static void waits_in_vain(size_t len, const char *trailer, const char *want, con
 #define TRAILER(seq, status, bytes)                                                                \
 	"#dfg1 end seq=" seq " status=" status " entries=3 skipped=2 bytes=" bytes " us=9 cpu=8\n"
 
+static char *trailer_of(unsigned status, size_t bytes)
+{
+	return xasprintf("#dfg1 end seq=1 status=%u entries=3 skipped=2 bytes=%zu us=9 cpu=8\n",
+			 status, bytes);
+}
+
 /* Case 64: an answer to another request, or to none. */
 static void test_answer(void)
 {
-	CLEANUP(free)
-	char *trailer =
-		xasprintf("#dfg1 end seq=1 status=5 entries=3 skipped=2 bytes=%zu us=9 cpu=8\n",
-			  sizeof(whole));
-	CLEANUP(free)
-	char *longer =
-		xasprintf("#dfg1 end seq=1 status=0 entries=3 skipped=2 bytes=%zu us=9 cpu=8\n",
-			  sizeof(whole) + 200);
+	CLEANUP(free) char *trailer = trailer_of(5, sizeof(whole));
+	CLEANUP(free) char *longer = trailer_of(0, sizeof(whole) + 200);
 	int pidfd;
 	pid_t pid = sleeper(&pidfd);
 	struct waited w = wait_for(sizeof(whole), trailer, 4000, pidfd);
@@ -445,70 +465,44 @@ static void test_answer(void)
 	close(pidfd);
 }
 
-/* The agent closes the file twice: only the second time the answer is whole. */
-static void test_second_close(void)
+/* Waits for an agent that closes the file without a trailer: once before it does so with one, or
+ * again and again. */
+static int wait_while_closed(struct exchange *x, const char *trailer, struct dump_answer *ret)
 {
-	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
-	CLEANUP(free)
-	char *trailer =
-		xasprintf("#dfg1 end seq=1 status=0 entries=1 skipped=0 bytes=%zu us=9 cpu=8\n",
-			  sizeof(whole));
-	struct jvm j = a_jvm();
-	struct dump_answer a = {0};
-	struct agent_share s;
-	struct dump d;
-	pid_t agent;
-	int pidfd;
+	pid_t agent = fork();
+	int pidfd, rc;
 
-	unlink(path_of("web/lock"));
-	open_share(&s, "a share for a slow agent is opened");
-	if (create(&s, &j, 0, 0, &d) < 0)
-		abort();
-	agent = fork();
 	if (agent == 0) {
-		answer(&s, &d, &whole, sizeof(whole), "");
-		answer(&s, &d, &whole, sizeof(whole), trailer);
+		do {
+			answer(&x->s, &x->d, &whole, sizeof(whole), "");
+			usleep(1000);
+		} while (!trailer);
+		answer(&x->s, &x->d, &whole, sizeof(whole), trailer);
 		for (;;)
 			pause();
 	}
 	pidfd = (int)syscall(SYS_pidfd_open, agent, 0);
-	is_int(dump_wait(&d, pidfd, 60000, to, &a, &err), 0, "an answer in two steps is accepted");
-	is_int(a.entries, 1, "with its trailer");
-	is_int(lseek(to, 0, SEEK_END), sizeof(whole), "its records are written once");
+	rc = dump_wait(&x->d, pidfd, 60000, x->to, ret, &err);
 	actor_end(agent);
 	close(pidfd);
-	dump_remove(&s, &d, 7);
-	agent_share_close(&s);
-	close(j.procfd);
+	return rc;
 }
 
 /* Each close has the host read the whole file: it ends that. */
-static void test_many_closes(void)
+static void test_closes(void)
 {
-	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
-	struct jvm j = a_jvm();
+	CLEANUP(free) char *trailer = trailer_of(0, sizeof(whole));
+	struct exchange x = begin((struct dump){.fd = -1});
 	struct dump_answer a = {0};
-	struct agent_share s;
-	struct dump d;
-	pid_t agent;
-	int pidfd;
 
-	open_share(&s, "a share for a hostile agent is opened");
-	if (create(&s, &j, 0, 0, &d) < 0)
-		abort();
-	agent = fork();
-	while (agent == 0) {
-		answer(&s, &d, &whole, sizeof(whole), "");
-		usleep(1000);
-	}
-	pidfd = (int)syscall(SYS_pidfd_open, agent, 0);
-	is_int(dump_wait(&d, pidfd, 60000, to, &a, &err), -1, "a file closed all the time fails");
+	is_int(wait_while_closed(&x, trailer, &a), 0, "an answer in two steps is accepted");
+	is_int(a.entries, 3, "with its trailer");
+	is_int(lseek(x.to, 0, SEEK_END), sizeof(whole), "its records are written once");
+	finish(&x);
+	x = begin((struct dump){.fd = -1});
+	is_int(wait_while_closed(&x, NULL, &a), -1, "a file closed all the time fails");
 	is_str(err.msg, "the agent's file was closed again and again", "the error says so");
-	actor_end(agent);
-	close(pidfd);
-	dump_remove(&s, &d, 7);
-	agent_share_close(&s);
-	close(j.procfd);
+	finish(&x);
 }
 
 /* A map is text: its lines are not looked at here. */
@@ -529,37 +523,28 @@ static void test_map(void)
 		{"7f00 10 a.b\n", TRAILER("1", "2", "12"), "the share is full",
 		 "a map that was cut is refused"},
 	};
-	const struct dump wish = {.fd = -1, .is_map = true};
-	struct jvm j = a_jvm();
 	int pidfd;
 	pid_t pid = sleeper(&pidfd);
 
+	put("web/out/perf-4711.map", "an earlier one");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
+		struct exchange x = begin((struct dump){.fd = -1, .is_map = true});
 		struct dump_answer a;
-		struct agent_share s;
 		struct err why = {0};
-		struct dump d;
 		int rc;
 
-		unlink(path_of("web/lock"));
-		put("web/out/perf-4711.map", "an earlier one");
-		open_share(&s, "a share for a map is opened");
-		is_int(dump_create(&s, &j, &wish, &d, &err), 0,
-		       "a file for a map replaces an earlier one");
-		is_str(d.name, "perf-4711.map", "it is named as perf expects");
-		answer(&s, &d, rows[i].text, strlen(rows[i].text), rows[i].end);
-		rc = dump_wait(&d, pidfd, 20, to, &a, &why);
+		is_str(x.d.name, "perf-4711.map",
+		       "a map's file, in place of an earlier one, is named as perf expects");
+		answer(&x.s, &x.d, rows[i].text, strlen(rows[i].text), rows[i].end);
+		rc = dump_wait(&x.d, pidfd, 20, x.to, &a, &why);
 		is_int(rc, rows[i].want ? -1 : 0, "%s", rows[i].check);
 		is_str(rc ? why.msg : NULL, rows[i].want, "the message, if any, says why");
-		is_int(lseek(to, 0, SEEK_END), rows[i].want ? 0 : (int64_t)a.bytes,
+		is_int(lseek(x.to, 0, SEEK_END), rows[i].want ? 0 : (int64_t)a.bytes,
 		       "an accepted map is copied without the trailer");
-		dump_remove(&s, &d, 7);
-		agent_share_close(&s);
+		finish(&x);
 	}
 	actor_end(pid);
 	close(pidfd);
-	close(j.procfd);
 }
 
 /* ---- other parts ---- */
@@ -647,8 +632,7 @@ int main(void)
 	test_request();
 	test_full();
 	test_answer();
-	test_second_close();
-	test_many_closes();
+	test_closes();
 	test_map();
 	test_signal();
 	umount2(path_of("web/out"), MNT_DETACH);
