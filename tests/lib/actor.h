@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,19 +33,25 @@ struct actor {
 	int ready; /* a pipe: the parent reads, the child writes one byte or ends */
 };
 
-/* Starts the child. Returns true in the child, which is killed when the test ends. */
-static inline bool actor_fork(struct actor *a)
+/* Starts the child, in new namespaces (CLONE_NEW*): its pid is -1 if they are not permitted.
+ * Returns true in the child, which is killed when the test ends. */
+static inline bool actor_clone(struct actor *a, int namespaces)
 {
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		abort();
-	a->pid = fork();
-	if (a->pid < 0)
+	a->pid = namespaces ? (pid_t)syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0) : fork();
+	if (a->pid < 0 && !namespaces)
 		abort();
 	a->ready = fds[a->pid == 0];
 	close(fds[a->pid != 0]);
 	return a->pid == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+}
+
+static inline bool actor_fork(struct actor *a)
+{
+	return actor_clone(a, 0);
 }
 
 /* In the child: tells the parent that it is ready. */
@@ -86,6 +93,8 @@ static inline pid_t actor_idle(void)
 
 static inline void actor_end(pid_t pid)
 {
+	if (pid <= 1) /* kill(2) would reach other processes */
+		abort();
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }

@@ -230,8 +230,7 @@ static void test_signal(void)
 	refused(&j, pidfd, SIGNAL - 1, "%d", "on either side of the one it catches");
 	is_int(agent_signal(&j, pidfd, SIGNAL, &err), 0, "one that is caught is sent");
 	ok(kill(j.pid, 0) == 0, "the process is alive");
-	kill(j.pid, SIGKILL);
-	waitpid(j.pid, NULL, 0);
+	actor_end(j.pid);
 	is_int(agent_signal(&j, pidfd, SIGNAL, &err), -1, "none is sent to one that has ended");
 	close(pidfd);
 	close(j.procfd);
@@ -240,24 +239,13 @@ static void test_signal(void)
 /* A process with a mount namespace of its own, as a container's. */
 static pid_t start_apart(void)
 {
-	int ready[2];
-	pid_t pid;
-	char byte;
+	struct actor a;
 
-	if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+	if (actor_clone(&a, CLONE_NEWNS))
+		actor_play(&a);
+	if (!actor_wait(&a))
 		abort();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (unshare(CLONE_NEWNS) < 0)
-			_exit(1);
-		(void)!write(ready[1], "", 1);
-		for (;;)
-			pause();
-	}
-	close(ready[1]);
-	(void)!read(ready[0], &byte, 1);
-	close(ready[0]);
-	return pid;
+	return a.pid;
 }
 
 static void test_join_reused(void)
@@ -269,8 +257,7 @@ static void test_join_reused(void)
 	is_int(agent_join(root, &c, &err), -1, "a later process of its pid is not joined");
 	ok(strstr(err.msg, "its pid is another process's") != NULL, "the reason: %s", err.msg);
 	umount2(root, MNT_DETACH);
-	kill(c.pid, SIGKILL);
-	waitpid(c.pid, NULL, 0);
+	actor_end(c.pid);
 }
 
 static void test_join(void)

@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "common/fs.h"
 #include "common/proc.h"
+#include "lib/actor.h"
 #include "lib/scratch.h"
 #include "lib/tap.h"
 
@@ -47,34 +47,14 @@ static const char *make_cgroup(const char *below)
 
 static pid_t spawn(const char *cgroup, bool pid_namespace)
 {
-	int ready[2];
-	pid_t pid;
-	char byte;
+	struct actor a;
 
-	if (pipe2(ready, O_CLOEXEC) < 0)
-		abort();
-	pid = pid_namespace ? (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0)
-			    : fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (actor_clone(&a, pid_namespace ? CLONE_NEWPID : 0)) {
 		if (cgroup)
 			enter_cgroup(cgroup);
-		(void)!write(ready[1], "", 1);
-		for (;;)
-			pause();
+		actor_play(&a);
 	}
-	close(ready[1]);
-	(void)!read(ready[0], &byte, 1);
-	close(ready[0]);
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	if (pid <= 1) /* kill(2) would reach other processes */
-		abort();
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	return actor_wait(&a) ? a.pid : -1;
 }
 
 /* This program by the name of a monitor: starts a process in a cgroup and prints its pid. */
@@ -135,7 +115,7 @@ static struct monitored start_monitor(const char *const *argv, const char *cgrou
 static void end_monitor(struct monitored m)
 {
 	kill(m.pid, SIGKILL);
-	end(m.monitor);
+	actor_end(m.monitor);
 }
 
 static uint64_t start_of(pid_t pid)
@@ -227,7 +207,7 @@ static void test_records(void)
 	}
 	for (size_t i = 0; i < sizeof(stale) / sizeof(*stale); i++)
 		ok(!find(&c, stale[i]), "the record \"%s\" is of no running container", stale[i]);
-	end(pid);
+	actor_end(pid);
 	containers_fini(&c);
 	c = list();
 	ok(!find(&c, "web"), "a container that has ended is not listed");
@@ -273,8 +253,8 @@ static void test_of_pid(void)
 	ok(c.is_single, "it stands for itself");
 	ok(has_pids(&c, &other, 1), "it is its only process");
 	container_fini(&c);
-	end(pid);
-	end(other);
+	actor_end(pid);
+	actor_end(other);
 	is_int(container_of_pid(top, other, &c, &err), -1, "a process that has ended is not found");
 	c = (struct container){.pid = other, .start = start_of(other)};
 	ok(!has_pids(&c, &other, 1), "nor has it processes");
@@ -295,7 +275,7 @@ static void test_namespace(void)
 	ok(has_pids(&c, &pid, 1), "a pid namespace without a cgroup has its processes");
 	c.start++;
 	ok(!has_pids(&c, &pid, 1), "a later process of the same pid is not the container's");
-	end(pid);
+	actor_end(pid);
 }
 
 static void test_cgroup(void)
@@ -331,8 +311,8 @@ static void test_cgroup(void)
 	is_str(err.msg, "no running container \"nobody\"; see dfg-trigger --list",
 	       "the message says what to do");
 	for (size_t i = 0; i < 3; i++)
-		end(pids[i]);
-	end(inner);
+		actor_end(pids[i]);
+	actor_end(inner);
 }
 
 /* In a child: 0 if the container has only its process, before and after dfg leaves its cgroup. */
@@ -367,8 +347,8 @@ static void test_shared(void)
 		_exit(leave_shared(pid));
 	ok(waitpid(child, &status, 0) == child && status == 0,
 	   "a container that shared dfg's cgroup has no more processes when dfg has left it");
-	end(pid);
-	end(other);
+	actor_end(pid);
+	actor_end(other);
 }
 
 /* Case 88: an init that has moved into a cgroup below, as systemd does. */
@@ -380,8 +360,8 @@ static void test_sub_cgroup(void)
 
 	ok(at && at->pid == pids[0], "a container whose init is in a cgroup below is found");
 	ok(at && has_pids(at, pids, 2), "its processes are those of its whole cgroup");
-	end(pids[0]);
-	end(pids[1]);
+	actor_end(pids[0]);
+	actor_end(pids[1]);
 }
 
 /* Case 89: a container that calls a cgroup of its own like another container. */
@@ -400,15 +380,15 @@ static void test_forged(void)
 	is_str(of.id, ID, "in the container that it runs in");
 	container_fini(&of);
 	containers_fini(&c);
-	end(real);
+	actor_end(real);
 	c = list();
 	at = find(&c, INNER);
 	ok(at && at->pid == forged, "alone it is a container in a container");
 	is_int(container_of_pid(top, forged, &of, &err), 0, "its process is found");
 	is_str(of.id, INNER, "in the inner one");
 	container_fini(&of);
-	end(forged);
-	end(forger);
+	actor_end(forged);
+	actor_end(forger);
 }
 
 /* Case 89: a container without an engine does the same, before the other one starts. */
@@ -434,7 +414,7 @@ static void test_forged_by_runtime(void)
 	ok(at && at->pid == real.pid,
 	   "a process with an engine's monitor takes its id back: case 89");
 	end_monitor(real);
-	end(forged);
+	actor_end(forged);
 }
 
 static void test_component(void)
@@ -457,17 +437,17 @@ static void test_component(void)
 	is_int(containers_find(top, "fg-web", &found, &err), CONTAINER_NONE, "nor is its end");
 	is_int(containers_find(top, "", &found, &err), CONTAINER_NONE, "nor is nothing");
 	is_int(containers_find(top, "/dfg-web", &found, &err), CONTAINER_NONE, "nor is a path");
-	end(pid);
+	actor_end(pid);
 	init = spawn("dfg-web", true);
 	containers_fini(&c);
 	c = list();
 	ok(find(&c, "dfg-web") != NULL, "the first process of a pid namespace makes it one");
-	end(init);
+	actor_end(init);
 	init = spawn(make_cgroup("dfg web"), true);
 	containers_fini(&c);
 	c = list();
 	ok(!find(&c, "dfg web"), "but not by what is no name");
-	end(init);
+	actor_end(init);
 }
 
 /* ---- an engine's monitor ---- */
