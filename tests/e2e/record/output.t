@@ -85,50 +85,39 @@ unset SUDO_UID SUDO_GID
 
 # ---- races ----
 
-race() { # COMMAND…: with -o; what it says does not matter
-	"$@" >/dev/null 2>&1
-	rounds=$((rounds + 1))
-}
-swap() { "$BUILD/tools/swapper" "$@" & swapper=$!; started+=("$swapper"); }
-swap_end() { kill "$swapper"; wait "$swapper" 2>/dev/null; }
-
-rounds=0
-dir race 0:0 1777
-swap names "$work/race" "$work/victim" 1000
-for _ in $(seq 24); do
-	race dfg-merge -q -f folded -o "$work/race/out" "$work/one"
-	race dfg-diff -f folded -o "$work/race/out" "$work/one" "$work/two"
-	race dfg-trigger -q -f folded --replay "$work/first" -o "$work/race/out"
-done
-for i in $(seq 6); do
-	fakeperf_start "sticky$i" perf-good "$work/golden" dfg-trigger -q -d 1 -f folded --pid "$target" -o "$work/race/out"
-	end_of "sticky$i"
-	rounds=$((rounds + 1))
-done
-swap_end
-is "case 85: in $rounds runs beside a user who swaps DIR nothing is made elsewhere" "$(ls "$work/victim")" ""
-
-# race_inside DIR UID: runs while this user swaps what is in DIR
-race_inside() {
+# race WHAT DIR UID [BELOW]: rounds of runs into DIR or below it while this user swaps names there;
+# what they say does not matter
+race() {
+	local i out=$work/$2${4:+/$4}
 	rounds=0
-	dir "$1" "$2:$2" 755
-	swap session "$work/$1" "$work/victim" "$2"
-	for _ in $(seq 24); do
-		race dfg-merge -q -f folded -o "$work/$1" "$work/one"
-		race dfg-diff -f folded -o "$work/$1" "$work/one" "$work/two"
-	done
+	"$BUILD/tools/swapper" "$1" "$work/$2" "$work/victim" "$3" &
+	swapper=$!
+	started+=("$swapper")
+	for i in $(seq 24); do
+		dfg-merge -q -f folded -o "$out" "$work/one"
+		dfg-diff -f folded -o "$out" "$work/one" "$work/two"
+		dfg-trigger -q -f folded --replay "$work/first" -o "$out"
+		rounds=$((rounds + 3))
+	done >/dev/null 2>&1
 	for i in $(seq 12); do
-		fakeperf_start "$1$i" perf-good "$work/golden" dfg-trigger -q -d 1 -f folded --pid "$target" -o "$work/$1"
-		end_of "$1$i"
+		fakeperf_start "$2$i" perf-good "$work/golden" dfg-trigger -q -d 1 -f folded --pid "$target" -o "$out"
+		end_of "$2$i"
 		rounds=$((rounds + 1))
 	done
-	swap_end
+	kill "$swapper"
+	wait "$swapper" 2>/dev/null
 }
+
+dir race 0:0 1777
+race names race 1000 out
+is "case 85: in $rounds runs beside a user who swaps DIR nothing is made elsewhere" "$(ls "$work/victim")" ""
 # The owner cannot tell: the container's root is the host's.
-race_inside volume 0
+dir volume 0:0 755
+race session volume 0
 is "case 85: nor in $rounds runs beside a root who swaps the session and its files" "$(ls "$work/victim")" ""
 export SUDO_UID=1000 SUDO_GID=1000
-race_inside callers 1000
+dir callers 1000:1000 755
+race session callers 1000
 is "case 85: nor in $rounds runs beside the user who called sudo" "$(ls "$work/victim")" ""
 is "  who is given nothing of others" "$(stat -c %u "$work/victim")" 0
 tap_done
