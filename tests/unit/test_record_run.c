@@ -143,6 +143,21 @@ static unsigned long long answered(const char *logname, const char *command)
 	return line && sscanf(line + strlen(start), "%llu", &us) == 1 ? us : 0;
 }
 
+/* Starts a child that stops the run, as ^C does, once a file is there. */
+static pid_t stop_at(const char *name)
+{
+	struct actor a;
+
+	if (actor_fork(&a)) {
+		while (size_of(name) <= 0)
+			sleep_ms(10);
+		kill(getppid(), SIGALRM);
+		_exit(0);
+	}
+	close(a.ready);
+	return a.pid;
+}
+
 /* The file has its head long before perf has enabled its events. */
 static void test_begin(void)
 {
@@ -151,6 +166,7 @@ static void test_begin(void)
 	unsigned long long enabled;
 	struct record_run r;
 	struct err err;
+	pid_t stopper;
 
 	is_int(record_start(&c, &r, &err), RECORD_OK, "a perf that is slow starts");
 	enabled = answered("late/session/perf.log", "enable");
@@ -163,10 +179,12 @@ static void test_begin(void)
 
 	c = config_of("perf-mute", "impatient", 1, 600);
 	sigaction(SIGALRM, &act, NULL);
-	alarm(1);
-	is_int(record_start(&c, &r, &err), RECORD_OK, "a stop ends the wait for an answer");
+	stopper = stop_at("impatient/session/perf.log");
+	is_int(record_start(&c, &r, &err), RECORD_OK, "a stop ends the wait for an answer: %s",
+	       err.msg);
 	is_int(stop, 1, "which was not over");
 	is_int(record_finish(&r, &err), 0, "what was recorded is kept");
+	actor_end(stopper);
 	record_discard(&r);
 
 	c = config_of("perf-breaks", "breaks", 1, 600);
@@ -463,7 +481,7 @@ static void test_stopped_task(void)
 	if (record_start(&c, &r, &err) != RECORD_OK || record_finish(&r, &err) < 0)
 		abort();
 	sigaction(SIGALRM, &act, NULL);
-	alarm(1);
+	alarm(5);
 	record_each(&r, hang_or_not, NULL, 600000);
 	is_str(r.workers[0].failed.msg, "interrupted", "a stop ends a task that hangs");
 	ok(!worker_has_failed(&r.workers[1]), "one that is done has not failed");
