@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/mman.h>
 
 #include "common/child.h"
 #include "common/clock.h"
@@ -12,48 +11,23 @@
 #include "common/jail.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "discover/look.h"
+#include "discover/mapped_files.h"
 
 #define RELEASE_MAX  (64u << 10)
 #define RELEASES_MAX 5 /* directories up from libjvm.so */
 #define SECTIONS_MAX 4096
 #define NAME_MAX_LEN 16
 
-#define BATCH	    64		 /* processes that one child looks at */
-#define HANG_MS	    1000	 /* for files of containers that a child opens */
-#define MEMORY_MAX  (1ull << 30) /* maps have up to 256 MiB */
-#define SECONDS_MAX 5		 /* of a processor */
+#define HANG_MS	    1000 /* for files of containers that a child opens */
+#define MEMORY_MAX  (1ull << 30)
+#define SECONDS_MAX 5 /* of a processor */
 
 /* ---- the kind of runtime ---- */
 
 bool jvm_is_library(const char *path)
 {
 	return has_suffix(path, "/libjvm.so") || has_suffix(path, "/libjvm.so (deleted)");
-}
-
-/* Evidence of a process's kind. A jailed child writes it, and may have been taken over. */
-struct evidence {
-	enum { LOOK_NOT_YET, LOOK_NOW, LOOK_DONE } look;
-	bool openj9, native;
-	char libjvm[PATH_MAX]; /* path of its libjvm.so; "": none */
-};
-
-static int check_map(const struct proc_map *m, void *arg)
-{
-	const char *name = strrchr(m->path, '/');
-	struct evidence *e = arg;
-
-	if (!m->exec || !name)
-		return 0;
-	if (!e->libjvm[0] && jvm_is_library(m->path))
-		snprintf(e->libjvm, sizeof(e->libjvm), "%s", m->path);
-	e->openj9 |= has_prefix(name, "/libj9vm");
-	return 0;
-}
-
-static void read_maps(int fd, struct evidence *e)
-{
-	if (proc_each_map_in(fd, check_map, e, NULL) < 0)
-		e->libjvm[0] = '\0';
 }
 
 static bool read_at(int fd, uint64_t at, void *buf, size_t len)
@@ -82,11 +56,6 @@ bool jvm_file_has_section(int fd, const char *name)
 	return false;
 }
 
-static void read_program(int fd, struct evidence *e)
-{
-	e->native = jvm_file_has_section(fd, ".svm_heap");
-}
-
 const char *runtime_note(enum runtime r)
 {
 	switch (r) {
@@ -100,117 +69,6 @@ const char *runtime_note(enum runtime r)
 		break;
 	}
 	return NULL;
-}
-
-/* ---- in a jail ---- */
-
-static int enter_jail(const int *keep, size_t n, struct err *err)
-{
-	const struct jail jail = {.role = JAIL_DISCOVER,
-				  .memory = MEMORY_MAX,
-				  .cpu_seconds = SECONDS_MAX,
-				  .keep = keep,
-				  .keep_count = n};
-
-	return jail_enter(&jail, err);
-}
-
-/* A look at one file of each of some processes. */
-struct look {
-	const char *file; /* of the process's directory */
-	void (*read)(int fd, struct evidence *e);
-	const int *procfds;
-	size_t count;
-	struct evidence *all; /* memory shared with the child */
-};
-
-static int look_at(void *arg, void *reply, struct err *err)
-{
-	const struct look *l = arg;
-	int fds[BATCH];
-
-	(void)reply;
-	for (size_t i = 0; i < l->count; i++) {
-		fds[i] = -1;
-		if (l->all[i].look == LOOK_DONE)
-			continue;
-		l->all[i].look = LOOK_NOW;
-		fds[i] = openat(l->procfds[i], l->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		l->all[i].look = fds[i] >= 0 ? LOOK_NOT_YET : LOOK_DONE;
-	}
-	if (enter_jail(fds, l->count, err) < 0)
-		return -1;
-	for (size_t i = 0; i < l->count; i++) {
-		if (fds[i] < 0)
-			continue;
-		l->all[i].look = LOOK_NOW;
-		l->read(fds[i], &l->all[i]);
-		l->all[i].look = LOOK_DONE;
-	}
-	return 0;
-}
-
-static bool is_left(const struct look *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (l->all[i].look != LOOK_DONE)
-			return true;
-	return false;
-}
-
-/* Passes over the process at which a child hung or crashed. False: at none. */
-static bool pass_over(const struct look *l)
-{
-	bool found = false;
-
-	for (size_t i = 0; i < l->count; i++)
-		if (l->all[i].look == LOOK_NOW) {
-			l->all[i] = (struct evidence){.look = LOOK_DONE};
-			found = true;
-		}
-	return found;
-}
-
-static int lesser(int a, int b)
-{
-	return a < b ? a : b;
-}
-
-/* A file system of a container (FUSE) can block whoever opens or reads its files without limit. */
-static void look_at_all(struct look *l, int ms, uint64_t deadline)
-{
-	int left;
-
-	while (is_left(l) && (left = deadline_ms_left(deadline)) > 0)
-		if (child_call(look_at, l, NULL, 0, lesser(left, ms), NULL) < 0 && !pass_over(l))
-			return;
-}
-
-static bool has_library(struct evidence *e)
-{
-	e->libjvm[sizeof(e->libjvm) - 1] = '\0';
-	bool_clean(&e->openj9);
-	bool_clean(&e->native);
-	return e->openj9 || e->libjvm[0];
-}
-
-/* Looks at programs last and only where it must: they are files that can hang. */
-static void find_evidence(const int *procfds, size_t n, struct evidence *all, uint64_t deadline)
-{
-	struct look maps = {"maps", read_maps, procfds, n, all};
-	struct look program = {"exe", read_program, procfds, n, all};
-
-	look_at_all(&maps, INT_MAX, deadline);
-	for (size_t i = 0; i < n; i++)
-		all[i].look = has_library(&all[i]) ? LOOK_DONE : LOOK_NOT_YET;
-	look_at_all(&program, HANG_MS, deadline);
-}
-
-static enum runtime runtime_of(struct evidence *e)
-{
-	if (has_library(e))
-		return e->openj9 ? RUNTIME_OPENJ9 : RUNTIME_HOTSPOT;
-	return e->native ? RUNTIME_NATIVE_IMAGE : RUNTIME_NONE;
 }
 
 /* ---- the release file ---- */
@@ -264,10 +122,15 @@ static int read_release(void *arg, void *reply, struct err *err)
 {
 	struct release_values *ret = reply;
 	int fds[RELEASES_MAX];
+	const struct jail jail = {.role = JAIL_DISCOVER,
+				  .memory = MEMORY_MAX,
+				  .cpu_seconds = SECONDS_MAX,
+				  .keep = fds,
+				  .keep_count = ARRAY_LEN(fds)};
 
 	memset(fds, -1, sizeof(fds));
 	open_releases(arg, fds);
-	if (enter_jail(fds, ARRAY_LEN(fds), err) < 0)
+	if (jail_enter(&jail, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		CLEANUP(str_fini) struct str text = {0};
@@ -281,26 +144,14 @@ static int read_release(void *arg, void *reply, struct err *err)
 	return 0;
 }
 
-/* ---- a search ---- */
-
-struct search {
-	struct jvms *found;
-	struct evidence *all; /* memory shared with children */
-	uint64_t deadline;
-	pid_t pids[BATCH];
-	int procfds[BATCH]; /* -1: has ended */
-	size_t count;
-};
-
 /* The file is the container's: its text is bounded, sanitised, and only shown. */
 static void find_release(struct jvm *j, const char *libjvm, uint64_t deadline)
 {
 	struct release r = {j->procfd, libjvm};
 	struct release_values values = {0};
-	int left = deadline_ms_left(deadline);
+	int left = deadline_ms_left(deadline), ms = left < HANG_MS ? left : HANG_MS;
 
-	if (!left ||
-	    child_call(read_release, &r, &values, sizeof(values), lesser(left, HANG_MS), NULL) < 0)
+	if (!ms || child_call(read_release, &r, &values, sizeof(values), ms, NULL) < 0)
 		return;
 	str_clean(values.version, sizeof(values.version));
 	str_clean(values.vendor, sizeof(values.vendor));
@@ -308,75 +159,87 @@ static void find_release(struct jvm *j, const char *libjvm, uint64_t deadline)
 	memcpy(j->vendor, values.vendor, sizeof(j->vendor));
 }
 
-/* Adds process number i if it runs Java, which takes its descriptor then. */
-static void add_jvm(struct search *s, size_t i)
+/* ---- a search ---- */
+
+static size_t read_program(int fd, char *answer)
 {
-	enum runtime runtime = runtime_of(&s->all[i]);
-	struct jvms *found = s->found;
+	(void)answer;
+	return jvm_file_has_section(fd, ".svm_heap");
+}
+
+/* libjvm: the path of its libjvm.so, or NULL. */
+static enum runtime runtime_by_maps(const struct look_answer *maps, const char **libjvm)
+{
+	struct file_mapping f;
+	bool openj9 = false;
+
+	*libjvm = NULL;
+	for (size_t at = 0; mapped_file_next(maps, &at, &f);) {
+		const char *name = strrchr(f.path, '/');
+
+		if (!*libjvm && jvm_is_library(f.path))
+			*libjvm = f.path;
+		openj9 |= name && has_prefix(name, "/libj9vm");
+	}
+	return openj9 ? RUNTIME_OPENJ9 : *libjvm ? RUNTIME_HOTSPOT : RUNTIME_NONE;
+}
+
+static void add_jvm(struct jvms *found, const struct handle *h, enum runtime runtime,
+		    const char *libjvm, uint64_t deadline)
+{
+	CLEANUP(close_fd) int procfd = fcntl(h->procfd, F_DUPFD_CLOEXEC, 0);
 	struct proc_status st;
 	struct jvm *j;
 
-	if (runtime == RUNTIME_NONE || proc_read_status(s->procfds[i], &st, NULL) < 0)
+	if (procfd < 0 || proc_read_status(procfd, &st, NULL) < 0)
 		return;
 	found->list = grow(found->list, found->count, &found->cap, sizeof(*j));
 	j = &found->list[found->count++];
-	*j = (struct jvm){.pid = s->pids[i],
-			  .procfd = TAKE_FD(s->procfds[i]),
+	*j = (struct jvm){.pid = h->pid,
+			  .procfd = TAKE_FD(procfd),
 			  .nspid = st.nspid,
 			  .uid = st.euid,
 			  .gid = st.egid,
 			  .runtime = runtime};
-	if (s->all[i].libjvm[0])
-		find_release(j, s->all[i].libjvm, s->deadline);
+	if (libjvm)
+		find_release(j, libjvm, deadline);
 }
 
-/* Looks at the processes that it has. */
-static void search_go_on(struct search *s)
+/* Of at most LOOK_MAX processes. Looks at programs last and only where it must: they are files that
+ * can hang. */
+static void find_some(const struct handle *list, size_t n, uint64_t deadline, struct jvms *found)
 {
-	memset(s->all, 0, s->count * sizeof(*s->all));
-	find_evidence(s->procfds, s->count, s->all, s->deadline);
-	for (size_t i = 0; i < s->count; i++) {
-		if (s->procfds[i] >= 0)
-			add_jvm(s, i);
-		cleanup_close_fd(&s->procfds[i]);
+	const struct look program = {"exe", read_program, HANG_MS};
+	struct look_answer maps[LOOK_MAX], programs[LOOK_MAX];
+	enum runtime runtimes[LOOK_MAX];
+	const char *libjvm[LOOK_MAX];
+	int procfds[LOOK_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		procfds[i] = list[i].procfd;
+	(void)!mapped_files_read(procfds, n, INT_MAX, deadline, maps, NULL);
+	for (size_t i = 0; i < n; i++) {
+		runtimes[i] = runtime_by_maps(&maps[i], &libjvm[i]);
+		if (runtimes[i] != RUNTIME_NONE)
+			procfds[i] = -1;
 	}
-	s->count = 0;
-}
-
-/* procfd: becomes the search's. */
-static void search_add(struct search *s, pid_t pid, int procfd)
-{
-	s->pids[s->count] = pid;
-	s->procfds[s->count++] = procfd;
-	if (s->count == BATCH)
-		search_go_on(s);
-}
-
-static bool search_begin(struct search *s, uint64_t deadline, struct jvms *ret)
-{
-	*ret = (struct jvms){0};
-	*s = (struct search){.found = ret, .deadline = deadline};
-	s->all = mmap(NULL, BATCH * sizeof(*s->all), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return s->all != MAP_FAILED;
-}
-
-static void search_end(struct search *s)
-{
-	if (s->count)
-		search_go_on(s);
-	munmap(s->all, BATCH * sizeof(*s->all));
+	(void)!look_at(&program, procfds, n, deadline, programs, NULL);
+	for (size_t i = 0; i < n; i++) {
+		if (programs[i].text.len)
+			runtimes[i] = RUNTIME_NATIVE_IMAGE;
+		if (runtimes[i] != RUNTIME_NONE)
+			add_jvm(found, &list[i], runtimes[i], libjvm[i], deadline);
+	}
+	look_fini(maps, n);
+	look_fini(programs, n);
 }
 
 void jvms_find(const struct handles *p, uint64_t deadline, struct jvms *ret)
 {
-	struct search s;
-
-	if (!search_begin(&s, deadline, ret))
-		return;
-	for (size_t i = 0; i < p->count; i++)
-		search_add(&s, p->list[i].pid, fcntl(p->list[i].procfd, F_DUPFD_CLOEXEC, 0));
-	search_end(&s);
+	*ret = (struct jvms){0};
+	for (size_t i = 0; i < p->count; i += LOOK_MAX)
+		find_some(p->list + i, p->count - i < LOOK_MAX ? p->count - i : LOOK_MAX, deadline,
+			  ret);
 }
 
 void jvms_fini(struct jvms *j)

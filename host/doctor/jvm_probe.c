@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "common/child.h"
+#include "common/clock.h"
 #include "common/proc.h"
+#include "discover/mapped_files.h"
 #include "doctor/probe.h"
 #include "doctor/stack_depth.h"
 #include "hotspot/hotspot.h"
@@ -14,7 +16,6 @@
 #include "record/agent_client.h"
 #include "record/debug_files.h"
 #include "record/memory_reader.h"
-#include "record/session_files.h"
 
 #define TABLES_MS    2000
 #define SYMBOLS_MS   5000
@@ -121,54 +122,57 @@ static void probe_tables(const struct jvm *j, struct jvm_tables *ret)
 
 /* ---- its symbols -------------------------------------------------------------------------- */
 
-struct libjvm {
-	int procfd, fd;
-	char *path;
-};
-
-static int open_libjvm(const struct proc_map *m, void *arg)
+/* A file that was replaced since has " (deleted)" after its name; it may have been renamed, too. */
+static bool is_libjvm(const char *path)
 {
-	static const char name[] = "/libjvm.so";
-	const char *base = strrchr(m->path, '/');
-	struct libjvm *l = arg;
-	struct stat st;
+	const char *base = strrchr(path, '/');
 
-	/* A file that was replaced since has " (deleted)" after its name. */
-	if (!m->exec || !base || strncmp(base, name, strlen(name)) != 0)
-		return 0;
-	l->fd = mapped_file_open(l->procfd, m, &st);
-	l->path = xstrdup(m->path);
-	return 1;
+	return base && has_prefix(base, "/libjvm.so");
 }
 
-static bool has_debug_file(const struct libjvm *l, const struct debug_link *own)
+static bool has_debug_file(int procfd, const char *path, const struct debug_link *own)
 {
 	CLEANUP(close_fd) int rootfd = -1;
 	CLEANUP(close_fd) int fd = -1;
 	struct debug_link its = {0};
 	struct err err;
 
-	rootfd = proc_open_root(l->procfd, &err);
-	fd = debug_file_open(l->path, own, rootfd);
+	rootfd = proc_open_root(procfd, &err);
+	fd = debug_file_open(path, own, rootfd);
 	return fd >= 0 && debug_links_read(&fd, 1, &its, &err) == 0 && its.whole &&
 	       its.id_len == own->id_len && !memcmp(its.id, own->id, own->id_len);
+}
+
+static enum jvm_symbols symbols_of(int procfd, const struct file_mapping *libjvm)
+{
+	struct stat st;
+	CLEANUP(close_fd) int fd = mapped_file_open(procfd, libjvm, &st);
+	struct debug_link own = {0};
+
+	if (fd < 0 || debug_links_read(&fd, 1, &own, NULL) < 0)
+		return JVM_SYMBOLS_UNKNOWN;
+	if (own.whole)
+		return JVM_SYMBOLS_OWN;
+	return has_debug_file(procfd, libjvm->path, &own) ? JVM_SYMBOLS_DEBUG : JVM_SYMBOLS_NONE;
 }
 
 static int find_symbols(void *arg, void *reply, struct err *err)
 {
 	const struct jvm *j = arg;
 	enum jvm_symbols *ret = reply;
-	struct libjvm l = {.procfd = j->procfd, .fd = -1};
-	struct debug_link own = {0};
+	struct look_answer maps;
+	struct file_mapping f;
+	int rc = mapped_files_read(&j->procfd, 1, SYMBOLS_MS, deadline_after(SYMBOLS_MS), &maps,
+				   err);
 
-	if (proc_each_map(j->procfd, open_libjvm, &l, err) == 1 && l.fd >= 0 &&
-	    debug_links_read(&l.fd, 1, &own, err) == 0)
-		*ret = own.whole		  ? JVM_SYMBOLS_OWN
-		       : has_debug_file(&l, &own) ? JVM_SYMBOLS_DEBUG
-						  : JVM_SYMBOLS_NONE;
-	cleanup_close_fd(&l.fd);
-	free(l.path);
-	return 0;
+	for (size_t at = 0; mapped_file_next(&maps, &at, &f);) {
+		if (!is_libjvm(f.path))
+			continue;
+		*ret = symbols_of(j->procfd, &f);
+		break;
+	}
+	look_fini(&maps, 1);
+	return rc;
 }
 
 /* In a child, too: files can block. */

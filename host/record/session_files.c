@@ -9,7 +9,9 @@
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/log.h"
+#include "common/proc.h"
 #include "common/str.h"
+#include "discover/mapped_files.h"
 #include "record/budget.h"
 #include "record/debug_files.h"
 
@@ -31,23 +33,14 @@ struct cut_counts {
  * (FUSE), whose reads may wait without limit. It adds them to its copy of the session. */
 struct file_job {
 	struct session *session;
+	pid_t pid;
 	int procfd;
+	const struct look_answer *maps;
 	uint64_t root;
 	uint64_t room; /* bytes */
 	int list;      /* of what is copied, shared between the processes */
 	struct cut_counts cut;
 };
-
-int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st)
-{
-	CLEANUP(close_fd) int at = -1;
-	char path[64];
-
-	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
-		 (unsigned long long)m->end);
-	at = openat(procfd, path, O_PATH | O_CLOEXEC);
-	return fs_reopen_regular(at, st);
-}
 
 /* Copies the data below `size`; holes stay holes. A file system that knows none has all as data. */
 static int copy_data(int from, int to, off_t size, struct err *err)
@@ -102,16 +95,13 @@ static int list_file(int list, uint64_t number, const char *name, const char *pa
 	return fs_write_all(list, line.buf, line.len, err);
 }
 
-static int copy_mapping(const struct proc_map *m, void *arg)
+static int copy_file_of(struct file_job *k, const struct file_mapping *m, struct err *err)
 {
-	struct file_job *k = arg;
 	CLEANUP(close_fd) int from = -1;
 	struct stat st;
 	char name[96] = VDSO_NAME;
-	struct err err;
 
-	if (!m->exec || (m->path[0] != '/' && strcmp(m->path, "[vdso]")) ||
-	    session_find_elf(k->session, k->root, m->path))
+	if (session_find_elf(k->session, k->root, m->path))
 		return 0;
 	if (k->session->elf_count >= budget_max(BUDGET_PATHS)) {
 		k->cut.paths++;
@@ -128,7 +118,7 @@ static int copy_mapping(const struct proc_map *m, void *arg)
 			return 0;
 	}
 	session_add_elf(k->session, k->root, m->path, name, NULL);
-	return list_file(k->list, k->root, name, m->path, NULL, &err);
+	return list_file(k->list, k->root, name, m->path, NULL, err);
 }
 
 /* Debug files are listed once more with their files. */
@@ -137,8 +127,11 @@ static int copy_process(void *arg, void *reply, struct err *err)
 	struct file_job *k = arg;
 	size_t known = k->session->elf_count;
 	CLEANUP(close_fd) int rootfd = -1;
-	int rc = proc_each_map(k->procfd, copy_mapping, k, err);
+	struct file_mapping m;
+	int rc = 0;
 
+	for (size_t at = 0; rc == 0 && mapped_file_next(k->maps, &at, &m);)
+		rc = copy_file_of(k, &m, err);
 	*(struct cut_counts *)reply = k->cut;
 	if (rc < 0 || k->session->elf_count == known)
 		return rc;
@@ -183,25 +176,55 @@ static void add_listed(struct session *s, int list, off_t *from)
 	}
 }
 
+/* Reads no file of the process again. */
+static void give_up(const struct file_job *k, const struct err *why)
+{
+	struct session_process *p = session_find_process(k->session, k->pid);
+
+	if (p)
+		p->files_hang = true;
+	(void)!list_file(k->list, (uint64_t)k->pid, "", "", NULL, NULL);
+	log_warn("the files of process %d cannot be read, some of its frames will have no "
+		 "names: %s",
+		 (int)k->pid, why->msg);
+}
+
 /* Copies the files of a process in a child; lists it where they hang. */
-static void copy_in_child(struct file_job *k, struct session_process *p, int ms)
+static void copy_in_child(struct file_job *k, int ms)
 {
 	struct err err;
 
+	k->room = budget_room(BUDGET_FILE_BYTES, k->session->elffd);
 	if (child_call(copy_process, k, &k->cut, sizeof(k->cut), ms, &err) == 0)
 		return;
 	unlinkat(k->session->elffd, PART_NAME, 0);
-	if (err.code != ETIMEDOUT)
-		return;
-	if (ms < PROCESS_MS) { /* the time for all was over */
+	if (err.code == ETIMEDOUT && ms < PROCESS_MS) /* the time for all was over */
 		k->cut.late++;
-		return;
-	}
-	p->files_hang = true;
-	(void)!list_file(k->list, (uint64_t)p->pid, "", "", NULL, NULL);
-	log_warn("the files of process %d cannot be read, some of its frames will have no "
-		 "names: %s",
-		 (int)p->pid, err.msg);
+	else if (err.code == ETIMEDOUT)
+		give_up(k, &err);
+}
+
+static bool has_new_file(const struct file_job *k)
+{
+	struct file_mapping m;
+
+	for (size_t at = 0; mapped_file_next(k->maps, &at, &m);)
+		if (!session_find_elf(k->session, k->root, m.path))
+			return true;
+	return false;
+}
+
+static void copy_process_files(struct file_job *k, int ms)
+{
+	bool new = has_new_file(k);
+
+	k->cut.paths += mapped_files_cut(k->maps);
+	if (k->maps->state == LOOK_FAILED)
+		give_up(k, &k->maps->why);
+	else if (k->maps->state == LOOK_LEFT || (new && !ms))
+		k->cut.late++;
+	else if (new)
+		copy_in_child(k, ms < PROCESS_MS ? ms : PROCESS_MS);
 }
 
 static struct session_process *add_process(struct session *s, const struct handle *h,
@@ -212,18 +235,38 @@ static struct session_process *add_process(struct session *s, const struct handl
 		       : session_add_process(s, h->pid, *ret_root);
 }
 
-static void copy_process_files(struct session *s, const struct handle *h, int list, int ms,
-			       struct cut_counts *cut)
+/* Copies the files of at most LOOK_MAX processes, and lists them. */
+static void copy_some(struct session *s, const struct handle *processes, size_t n, int list,
+		      off_t *listed, uint64_t deadline, struct cut_counts *cut)
 {
-	struct file_job k = {.session = s, .procfd = h->procfd, .list = list, .cut = *cut};
-	struct session_process *p = add_process(s, h, &k.root);
+	struct look_answer maps[LOOK_MAX];
+	uint64_t roots[LOOK_MAX];
+	int procfds[LOOK_MAX];
+	struct err err;
 
-	cut->late += p && !ms;
-	if (!p || !ms || p->files_hang)
-		return;
-	k.room = budget_room(BUDGET_FILE_BYTES, s->elffd);
-	copy_in_child(&k, p, ms < PROCESS_MS ? ms : PROCESS_MS);
-	*cut = k.cut;
+	for (size_t i = 0; i < n; i++) {
+		const struct session_process *p = add_process(s, &processes[i], &roots[i]);
+
+		procfds[i] = p && !p->files_hang ? processes[i].procfd : -1;
+	}
+	if (mapped_files_read(procfds, n, PROCESS_MS, deadline, maps, &err) < 0)
+		log_warn("the maps of processes cannot be read: %s", err.msg);
+	for (size_t i = 0; i < n; i++) {
+		struct file_job k = {.session = s,
+				     .pid = processes[i].pid,
+				     .procfd = procfds[i],
+				     .maps = &maps[i],
+				     .root = roots[i],
+				     .list = list,
+				     .cut = *cut};
+
+		if (procfds[i] < 0)
+			continue;
+		copy_process_files(&k, deadline_ms_left(deadline));
+		add_listed(s, list, listed);
+		*cut = k.cut;
+	}
+	look_fini(maps, n);
 }
 
 /* Copies the files of all processes, and lists them. */
@@ -231,14 +274,14 @@ static void copy_all(struct session *s, const struct handles *processes, int lis
 		     uint64_t deadline, struct cut_counts *cut)
 {
 	const size_t most = (size_t)budget_max(BUDGET_PROCESSES);
+	size_t end = processes->count < most ? processes->count : most;
 	off_t listed = 0;
 	uint64_t root;
 
-	for (size_t i = 0; i < processes->count && i < most; i++) {
-		copy_process_files(s, &processes->list[i], list, deadline_ms_left(deadline), cut);
-		add_listed(s, list, &listed);
-	}
-	for (size_t i = most; i < processes->count; i++)
+	for (size_t i = 0; i < end; i += LOOK_MAX)
+		copy_some(s, processes->list + i, end - i < LOOK_MAX ? end - i : LOOK_MAX, list,
+			  &listed, deadline, cut);
+	for (size_t i = end; i < processes->count; i++)
 		cut->processes += add_process(s, &processes->list[i], &root) != NULL;
 }
 

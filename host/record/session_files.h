@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies into the session what is needed to name addresses later: the executables and libraries
- * that the processes have mapped, the symbols of their separate debug files, the perf maps that
- * runtimes write, the vdso and the kernel's symbols. This process parses nothing that a container
- * wrote. */
+ * that the processes have mapped (mapped_files.h), the symbols of their separate debug files, the
+ * perf maps that runtimes write, the vdso and the kernel's symbols. This process parses nothing
+ * that a container wrote. */
 #ifndef DFG_RECORD_SESSION_FILES_H
 #define DFG_RECORD_SESSION_FILES_H
 
 #include <stddef.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "common/child.h"
 #include "common/err.h"
-#include "common/proc.h"
 #include "discover/handle.h"
 #include "session/session.h"
 
@@ -33,11 +31,6 @@ struct session_copy {
 MUST_CHECK int session_copy_begin(struct session *s, const struct handles *processes,
 				  uint64_t deadline, struct session_copy *ret, struct err *err);
 void session_copy_end(struct session_copy *c, struct session *s, uint64_t deadline);
-
-/* Opens the mapped file itself, whatever its path leads to by now, through map_files (proc(5);
- * reading its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). Only regular files,
- * never a device. A descriptor, or -1. */
-MUST_CHECK int mapped_file_open(int procfd, const struct proc_map *m, struct stat *st);
 
 /* Copies /proc/kallsyms and this kernel's vdso. */
 MUST_CHECK int session_copy_kernel(struct session *s, struct err *err);

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/log.h"
+#include "common/proc.h"
 #include "record/budget.h"
 #include "record/session_files.h"
 

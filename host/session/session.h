@@ -81,7 +81,7 @@ struct session_thread {
 struct session_process {
 	pid_t pid;
 	uint64_t root;
-	bool files_hang; /* copying its files timed out: not tried again (not written) */
+	bool files_hang; /* or crash their reader: not tried again (not written) */
 };
 
 /* Something that is missing, since it was more than a container may cost. */

@@ -16,14 +16,14 @@ common 3565
 hook 2585
 host/calltree 1195
 host/cmd 2015
-host/discover 2200
-host/doctor 1350
+host/discover 2400
+host/doctor 1355
 host/elf 660
 host/format 4160
 host/jit 1620
 host/perf 1500
 host/profile 940
-host/record 6050
+host/record 6090
 host/report 2350
 host/session 785
 host/setup 1985
@@ -36,7 +36,7 @@ injector 1395
 oci 1290
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 49730, 321
+ALL_LINES, ALL_FILES = 49970, 325
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/log.h"
 #include "lib/actor.h"
 #include "lib/elfmake.h"
@@ -18,6 +19,35 @@
 #include "lib/sessionmake.h"
 #include "lib/tap.h"
 #include "record/budget.h"
+
+/* ---- a reader of maps that crashes ---- */
+
+struct crash {
+	int (*fn)(const struct proc_map *, void *);
+	void *arg;
+};
+
+/* At a file of this name. */
+static int crash_or_see(const struct proc_map *m, void *arg)
+{
+	const struct crash *c = arg;
+
+	if (has_suffix(m->path, "/crash.so"))
+		abort();
+	return c->fn(m, c->arg);
+}
+
+static int read_or_crash(int fd, int (*fn)(const struct proc_map *, void *), void *arg,
+			 struct err *e)
+{
+	struct crash c = {fn, arg};
+
+	return proc_each_map_in(fd, crash_or_see, &c, e);
+}
+
+#define proc_each_map_in read_or_crash
+#include "discover/mapped_files.c"
+#undef proc_each_map_in
 
 static struct err err;
 
@@ -166,31 +196,56 @@ static void test_hung(void)
 	session_fini(&s);
 }
 
-static int open_first(const struct proc_map *m, void *arg)
+/* A crash of the jailed reader costs the files of that process, and is told. */
+static void test_crash(void)
 {
-	struct stat st;
-	int *fd = arg;
+	static const char *const files[][3] = {
+		{"lib/one.so"}, {"lib/crash.so", "lib/data"}, {"lib/two.so"}};
+	struct session s = session_of("crash");
+	CLEANUP(free) char *want = NULL, *got = NULL, *again = NULL;
+	struct catcher c;
+	pid_t pids[3];
 
-	if (!m->exec || m->path[0] != '/')
-		return 0;
-	*fd = mapped_file_open(fd[1], m, &st);
-	return 1;
+	put_text("lib/crash.so", 0644, "crash");
+	for (size_t i = 0; i < 3; i++)
+		pids[i] = process_with(files[i]);
+	want = xasprintf(
+		"dfg: warning: the files of process %d cannot be read, some of its frames will "
+		"have no names: ended by signal 6 (Aborted)\n",
+		(int)pids[1]);
+	log_quiet(false);
+	c = catch_begin(stderr, STDERR_FILENO);
+	copy_files(&s, pids, 3);
+	got = caught(&c);
+	c = catch_begin(stderr, STDERR_FILENO);
+	copy_files(&s, pids, 3);
+	again = caught(&c);
+	log_quiet(true);
+	is_str(got, want, "a process whose maps crash their reader is told");
+	ok(!find(&s, "lib/crash.so") && !find(&s, "lib/data"), "none of its files is copied");
+	ok(find(&s, "lib/one.so") && find(&s, "lib/two.so"), "those of the others are");
+	is_int(s.process_count, 3, "each process is in the session");
+	is_str(again, "", "it is not tried again");
+	for (size_t i = 0; i < 3; i++)
+		actor_end(pids[i]);
+	session_fini(&s);
 }
 
-static void test_open(void)
+/* More processes than one child looks at. */
+static void test_many_processes(void)
 {
-	CLEANUP(close_fd) int self = proc_open(getpid(), &err);
-	int fds[2] = {-1, self};
-	struct proc_map none = {.start = 4096, .end = 8192};
-	struct stat st, own;
+	static const char *const none[] = {NULL}, *const files[] = {"lib/two.so", NULL};
+	struct session s = session_of("many");
+	pid_t pids[LOOK_MAX + 2];
 
-	is_int(mapped_file_open(self, &none, &st), -1, "what is not mapped is not opened");
-	is_int(proc_each_map(self, open_first, fds, &err), 1, "a mapping is found");
-	ok(fds[0] >= 0 && fstat(fds[0], &st) == 0 && S_ISREG(st.st_mode), "its file is opened");
-	ok(stat("/proc/self/exe", &own) == 0 && own.st_ino == st.st_ino, "it is the mapped one");
-	is_int(fcntl(fds[0], F_GETFL) & O_ACCMODE, O_RDONLY, "to be read only");
-	ok(fcntl(fds[0], F_GETFD) & FD_CLOEXEC, "it is not inherited");
-	close(fds[0]);
+	for (size_t i = 0; i < ARRAY_LEN(pids); i++)
+		pids[i] = process_with(i == LOOK_MAX + 1 ? files : none);
+	copy_files(&s, pids, ARRAY_LEN(pids));
+	is_int(s.process_count, ARRAY_LEN(pids), "each of many processes is in the session");
+	is_copy(&s, "lib/two.so", "second", "files of the last one are copied");
+	for (size_t i = 0; i < ARRAY_LEN(pids); i++)
+		actor_end(pids[i]);
+	session_fini(&s);
 }
 
 /* ---- debug files ---- */
@@ -542,12 +597,14 @@ static void test_kernel(void)
 int main(void)
 {
 	scratch_make();
+	jail_prepare(); /* or each child does, in its time */
 	log_quiet(true);
 	test_kernel();
 	if (geteuid() == 0) {
 		test_mapped();
 		test_hung();
-		test_open();
+		test_crash();
+		test_many_processes();
 		test_debug();
 		test_perf_maps();
 		test_odd_maps();
