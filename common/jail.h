@@ -19,7 +19,7 @@ enum jail_role {
 	JAIL_DRAW,     /* reads recordings: has threads, and receives descriptors */
 	JAIL_SPLIT,    /* copies parts of a recording */
 	JAIL_ELF,      /* reads ELF files */
-	JAIL_DISCOVER, /* reads what shows that a process is a JVM */
+	JAIL_DISCOVER, /* reads maps of processes, and what else tells what they are */
 	JAIL_MEMORY,   /* reads a process's memory: has process_vm_readv(2) of this one, polls */
 };
 

@@ -3,7 +3,8 @@
  * call the kernel reports the stack pointer (/proc/PID/task/TID/syscall, proc(5)). Its stack ends
  * at the end of the mapping or before: since glibc 2.42 the guard between two stacks is no mapping
  * of its own, but its pages were never touched (/proc/PID/pagemap). Running threads are skipped:
- * they would have to be stopped. */
+ * they would have to be stopped. A child in a jail (jail.h) looks at the numbers and paths that the
+ * process has chosen, for five seconds at most. */
 #ifndef DFG_DOCTOR_STACK_DEPTH_H
 #define DFG_DOCTOR_STACK_DEPTH_H
 

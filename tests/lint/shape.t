@@ -17,7 +17,7 @@ hook 2585
 host/calltree 1195
 host/cmd 2015
 host/discover 2400
-host/doctor 1355
+host/doctor 1395
 host/elf 660
 host/format 4160
 host/jit 1620
@@ -36,7 +36,7 @@ injector 1395
 oci 1290
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 49970, 325
+ALL_LINES, ALL_FILES = 50015, 325
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

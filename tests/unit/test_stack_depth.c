@@ -8,8 +8,10 @@
 
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/proc.h"
 #include "lib/actor.h"
+#include "lib/scratch.h"
 #include "lib/tap.h"
 
 static struct err err;
@@ -142,7 +144,7 @@ static int pause_always(void *arg)
 static void test_merged(void)
 {
 	char *map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t top = (uint64_t)(uintptr_t)map + (1 << 19);
+	uint64_t high = (uint64_t)(uintptr_t)map + (1 << 19);
 	CLEANUP(close_fd) int procfd = -1;
 	struct stack_depths d;
 	pid_t pid = clone(pause_always, map + (1 << 19), SIGCHLD, NULL);
@@ -151,16 +153,68 @@ static void test_merged(void)
 	d = wait_asleep(procfd);
 	if (geteuid() == 0) {
 		is_int((int64_t)d.asleep, 1, "a stack in the middle of a mapping is found");
-		is_int((int64_t)d.deepest, (int64_t)(top - pointer_of(procfd)), "it ends there");
+		is_int((int64_t)d.deepest, (int64_t)(high - pointer_of(procfd)), "it ends there");
 		is_int((int64_t)d.deeper, 0, "it is not deep");
 	}
 	actor_end(pid);
 	munmap(map, 1 << 20);
 }
 
+/* ---- made processes ---- */
+
+/* Entries of /proc/PID/pagemap of pages 0x10 to 0x1f: those from the first on up to the second were
+ * touched. */
+static void put_pages(unsigned first, unsigned end)
+{
+	uint64_t pages[0x20] = {0};
+
+	for (unsigned i = first; i < end; i++)
+		pages[i] = 1ull << 63;
+	put_bytes("pagemap", 0600, pages, sizeof(pages));
+}
+
+static struct stack_depths made_depths(const char *maps)
+{
+	CLEANUP(close_fd) int procfd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stack_depths d = {0};
+
+	put_text("maps", 0600, maps);
+	is_int(stack_depths_read(procfd, 0x800, &d, &err), 0, "made texts are read");
+	return d;
+}
+
+static void test_made(void)
+{
+	CLEANUP(str_fini) struct str many = {0};
+	struct stack_depths d;
+
+	put_text("task/1/syscall", 0600, "0 0x1 0x10ff0 0x3\n");
+	put_text("task/2/syscall", 0600, "-1 0x10f00 0x3\n");
+	put_text("task/3/syscall", 0600, "running\n");
+	put_text("task/4/other", 0600, "");
+	put_text("task/5/syscall", 0600, "0 0xffffffffffffffff 0x3\n");
+	put_text("task/6/syscall", 0600, "0 0xfffffffffffffffffffff 0x3\n");
+	put_pages(0x10, 0x12);
+	d = made_depths("10000-20000 rw-p 0 0:0 0 [stack]\n");
+	is_int((int64_t)d.threads, 6, "each thread is counted");
+	is_int((int64_t)d.asleep, 2, "those with a stack pointer in a mapping sleep");
+	is_int((int64_t)d.deepest, 0x1100, "the deepest is up to the last page that was touched");
+	is_int((int64_t)d.deeper, 2, "both are deeper than that");
+	d = made_depths("x\n20000-10000 r 0\n10ff8-ffffffffffffffff rw-p 0 0:0 0 \377\033[2J\n");
+	is_int((int64_t)d.asleep, 0, "hostile texts are no mappings of a stack");
+	for (unsigned i = 1; i < 60000; i++)
+		str_addf(&many, "%x-%x rw-p 0 0:0 0 /%0100d\n", i * 16, i * 16 + 16, i);
+	d = made_depths(many.buf);
+	is_int((int64_t)d.deepest, 0x10, "many short mappings are no deep stack");
+}
+
 int main(void)
 {
 	test_stack_pointers();
+	scratch_make();
+	jail_prepare(); /* or each child does, in its time */
+	test_made();
+	scratch_remove();
 	test_deep();
 	test_merged();
 	return tap_done();

@@ -29,6 +29,9 @@ is "  in a jail" "$(wrong; seen drawing && echo yes)" yes
 ok "two are compared" jailed "$BUILD/bin/dfg-diff" "$SHOP/out/one" "$SHOP/out/two" -o "$SHOP/diff"
 is "  in a jail" "$(wrong; seen drawing && echo yes)" yes
 ok "dfg-doctor looks at a JVM" jailed "$BUILD/bin/dfg-doctor" one
-is "  in a jail" "$(wrong; seen discovery && seen "memory reading" && seen "ELF reading" && echo yes)" yes
+for role in discovery "memory reading" "stack reading" "ELF reading"; do
+	ok "  $role is done in a jail" seen "$role"
+done
+is "  no child lacks anything of its jail" "$(wrong)" ""
 diag "$(sort "$SHOP/jailed" | uniq -c)"
 tap_done

@@ -16,6 +16,7 @@ LIMITS = ("Max cpu time", "Max file size", "Max address space")
 # Descriptors above 2 of each role but the reply's pipe. A role is the first that has all of a child's.
 ROLES = {
     "discovery": r"/proc/\d+/maps|/.*/release|socket:.*",  # a socket: files of engines come by it
+    "stack reading": r"/proc/\d+/(maps|pagemap)",
     "memory reading": r"/proc/\d+/(mem|maps)|socket:.*|/.*/session/maps/[^/]+",
     "drawing": r"socket:.*|/.*/\.[^/]+|/memfd:.*",
     "splitting": r"/.*/perf\.data|/.*/session/perf\.split",
