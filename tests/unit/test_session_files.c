@@ -479,6 +479,8 @@ static void test_paths(void)
 	CLEANUP(free) char *one = path_of("lib/one.so");
 	const char *files[41] = {NULL};
 	struct session s = session_of("paths");
+	const char *copy = NULL;
+	size_t links = 0, same = 0;
 	pid_t pid;
 
 	for (size_t i = 0; i < 40; i++) {
@@ -492,7 +494,14 @@ static void test_paths(void)
 	budget_set(BUDGET_PATHS, 10); /* the program, and those mapped last */
 	copy_files(&s, &pid, 1);
 	is_int(s.elf_count, 10, "so many paths are looked at");
-	is_str(s.elfs[1].name, s.elfs[9].name, "links of a file share a copy");
+	for (size_t i = 0; i < s.elf_count; i++) {
+		if (!strstr(s.elfs[i].path, "/link"))
+			continue;
+		copy = copy ? copy : s.elfs[i].name;
+		same += !strcmp(s.elfs[i].name, copy);
+		links++;
+	}
+	ok(links > 1 && same == links, "links of a file share a copy");
 	snprintf(text, sizeof(text), "%s",
 		 cut_of(&s, BUDGET_PATHS) ? cut_of(&s, BUDGET_PATHS) : "");
 	ok(atoi(text) >= 30, "the rest is counted: %s", cut_of(&s, BUDGET_PATHS));
