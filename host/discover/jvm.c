@@ -213,7 +213,7 @@ static void find_some(const struct handle *list, size_t n, uint64_t deadline, st
 	struct look_answer maps[LOOK_MAX], programs[LOOK_MAX];
 	enum runtime runtimes[LOOK_MAX];
 	const char *libjvm[LOOK_MAX];
-	int procfds[LOOK_MAX];
+	int procfds[LOOK_MAX] = {0};
 
 	for (size_t i = 0; i < n; i++)
 		procfds[i] = list[i].procfd;

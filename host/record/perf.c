@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,6 +20,8 @@
 #define DATA	      "perf.data"
 #define DISABLE_MS    2000
 #define BEGIN_POLL_MS 2
+#define HANGUP_MS     1000
+#define AGAIN_MAX     5
 #define LOG_MAX	      (256u << 10)
 #define STACK_MAX     32768u
 #define STACK_MIN     16384u
@@ -157,12 +160,14 @@ static void add(struct arguments *a, const char *one, const char *two)
 	}
 }
 
-/* An attempt to start perf: it may not know a part of this, or a control group may be gone. */
+/* An attempt to start perf: it may not know a part of this, or a control group or a process may be
+ * gone. */
 struct attempt {
-	const char *pids;
+	struct str pids;
 	int log;
 	int control; /* a socket for its stdin, or -1 */
 	bool cgroups;
+	unsigned again; /* attempts that failed for want of a process */
 };
 
 /* An event of its own for each control group, by default the one that perf uses without. */
@@ -172,7 +177,7 @@ static void add_targets(struct arguments *a, const struct perf_config *c, const 
 		add(a, "-e", "cycles:P");
 		add(a, "-G", c->cgroups[i]);
 	}
-	add(a, c->whole_machine ? "-a" : "-p", c->whole_machine ? NULL : t->pids);
+	add(a, c->whole_machine ? "-a" : "-p", c->whole_machine ? NULL : t->pids.buf);
 }
 
 static int start(const struct perf_config *c, struct perf *p, const struct attempt *t,
@@ -186,8 +191,9 @@ static int start(const struct perf_config *c, struct perf *p, const struct attem
 	CLEANUP(arguments) struct arguments a = {0};
 
 	add(&a, c->program ? c->program : "perf", "record");
-	add(&a, "-q", "-B");
-	add(&a, "-N", NULL);
+	add(&a, "-B", "-N");
+	if (!t->again)
+		add(&a, "-q", NULL); /* which hides most errors, too */
 	add(&a, "--call-graph", c->stack_bytes ? bytes : "fp");
 	add(&a, "-F", freq);
 	add(&a, "-k", "mono");
@@ -233,6 +239,8 @@ static void wait_for_begin(const struct perf_config *c, struct perf *p)
 		}
 		poll(&answer, 1, BEGIN_POLL_MS);
 	}
+	if (answer.revents & POLLHUP)
+		perf_wait(p, HANGUP_MS); /* it ends */
 }
 
 /* Reads perf's first message that is not its progress from its log. */
@@ -275,11 +283,30 @@ static int try_start(const struct perf_config *c, struct perf *p, struct attempt
 	return 0;
 }
 
-/* An older perf knows no commands, and a control group may be gone by now: without, then. */
+/* Lists the processes that there still are. */
+static void list_pids(const struct perf_config *c, struct str *ret)
+{
+	str_fini(ret);
+	for (size_t i = 0; i < c->count; i++)
+		if (kill(c->pids[i], 0) == 0)
+			str_addf(ret, "%s%d", ret->len ? "," : "", (int)c->pids[i]);
+}
+
+/* True if perf has ended without a file: so it does, with -q without a word, where one of its
+ * processes has ended before it had looked at all ("Couldn't create thread/CPU maps"). */
+static bool lacks_process(const struct perf_config *c, const struct perf *p,
+			  const struct attempt *t, const struct str *message)
+{
+	return !c->whole_machine && t->again < AGAIN_MAX && p->child.pid <= 0 && !data_size(p) &&
+	       (!message->buf || strstr(message->buf, "No such process"));
+}
+
+/* An older perf knows no commands, and a control group or a process may be gone by now: without,
+ * then. Of the processes fewer are left each time, in the end those that do not end soon. */
 static int start_and_wait(const struct perf_config *c, struct perf *p, struct attempt *t,
 			  struct err *err)
 {
-	bool control = true;
+	bool control = !c->windows;
 
 	for (;;) {
 		CLEANUP(str_fini) struct str message = {0};
@@ -291,11 +318,16 @@ static int start_and_wait(const struct perf_config *c, struct perf *p, struct at
 			control = false;
 		else if (t->cgroups && message.buf && strstr(message.buf, "cgroup"))
 			t->cgroups = false;
+		else if (lacks_process(c, p, t, &message))
+			t->again++;
 		else
 			return 0;
 		cleanup_close_fd(&p->control);
 		child_stop(&p->child);
-		if (ftruncate(t->log, 0) < 0 || ftruncate(p->data, 0) < 0)
+		list_pids(c, &t->pids);
+		if (!t->pids.len)
+			return err_set(err, ESRCH, "nothing to record: no process is left");
+		if (ftruncate(t->log, 0) < 0 || (p->data >= 0 && ftruncate(p->data, 0) < 0))
 			return err_set(err, errno, "empty perf.log");
 	}
 }
@@ -303,28 +335,27 @@ static int start_and_wait(const struct perf_config *c, struct perf *p, struct at
 int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 {
 	CLEANUP(close_fd) int log = fs_create(c->dirfd, "perf.log", 0600, err);
-	CLEANUP(str_fini) struct str pids = {0};
 	struct attempt t = {.log = log, .control = -1, .cgroups = !c->windows};
 	struct perf p = {.control = -1, .data = -1, .whole_machine = c->whole_machine};
+	int rc;
 
 	if (log < 0)
 		return -1;
 	if (c->count == 0)
 		return err_set(err, ESRCH, "nothing to record: no process is left");
-	for (size_t i = 0; i < c->count; i++)
-		str_addf(&pids, "%s%d", i ? "," : "", (int)c->pids[i]);
 	p.max_bytes = c->windows ? 0 : room_for(c->dirfd) / (c->is_split ? 2 : 1);
 	p.dirfd = fcntl(c->dirfd, F_DUPFD_CLOEXEC, 0);
 	if (p.dirfd < 0)
 		return err_set(err, errno, "copy a descriptor");
-	t.pids = pids.buf;
-	if (open_data(&p, c->windows, err) < 0 ||
-	    (c->windows ? start(c, &p, &t, err) : start_and_wait(c, &p, &t, err)) < 0) {
+	for (size_t i = 0; i < c->count; i++)
+		str_addf(&t.pids, "%s%d", i ? "," : "", (int)c->pids[i]);
+	rc = open_data(&p, c->windows, err) < 0 ? -1 : start_and_wait(c, &p, &t, err);
+	str_fini(&t.pids);
+	if (rc < 0)
 		perf_abort(&p);
-		return -1;
-	}
-	*ret = p;
-	return 0;
+	else
+		*ret = p;
+	return rc;
 }
 
 int perf_wait(struct perf *p, int ms)

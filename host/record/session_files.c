@@ -241,7 +241,7 @@ static void copy_some(struct session *s, const struct handle *processes, size_t 
 {
 	struct look_answer maps[LOOK_MAX];
 	uint64_t roots[LOOK_MAX];
-	int procfds[LOOK_MAX];
+	int procfds[LOOK_MAX] = {0};
 	struct err err;
 
 	for (size_t i = 0; i < n; i++) {

@@ -23,7 +23,7 @@ host/format 4160
 host/jit 1620
 host/perf 1500
 host/profile 940
-host/record 6090
+host/record 6120
 host/report 2350
 host/session 785
 host/setup 1985
@@ -36,7 +36,7 @@ injector 1395
 oci 1290
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 50015, 325
+ALL_LINES, ALL_FILES = 50040, 325
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

@@ -116,7 +116,7 @@ static void test_options(void)
 	struct perf_config c = config_of("plain", "perf-good", gone, 2);
 
 	has_options(&c,
-		    (const char *[]){" record -q -B -N --call-graph fp -F 49 -k mono -o ",
+		    (const char *[]){" record -B -N -q --call-graph fp -F 49 -k mono -o ",
 				     " --no-bpf-event --max-size=", " -p 4194303,4194304 "},
 		    " -m ", "frame pointers");
 	ok(exists("plain/perf.data"), "its recording is in the directory");
