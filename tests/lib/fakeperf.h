@@ -11,6 +11,7 @@
  *	perf-stuck	never opens its events
  *	perf-hangs	records, and does not end when it is told to
  *	perf-old	knows no --control
+ *	perf-strict	ends at once, without a word, if a process has ended
  *	perf-ends	ends by itself, as perf does when all processes have ended
  *	perf-fills	fills its part of the disk, as --max-size says, and ends */
 #ifndef DFG_LIB_FAKEPERF_H
@@ -104,6 +105,20 @@ static inline void fakeperf_go_on(const char *kind, const char *golden, const ch
 	}
 }
 
+/* True if one of the processes that it is to record has ended. */
+static inline bool fakeperf_lacks_process(int argc, char **argv)
+{
+	bool lacks = false;
+
+	for (int i = 1; i + 1 < argc; i++)
+		for (const char *p = strcmp(argv[i], "-p") ? "" : argv[i + 1]; *p;) {
+			lacks |= kill(atoi(p), 0) < 0;
+			p += strcspn(p, ",");
+			p += *p == ',';
+		}
+	return lacks;
+}
+
 /* Prints its arguments, which the caller has in perf.log. */
 static inline int fakeperf_record(const char *kind, const char *golden, int argc, char **argv)
 {
@@ -116,6 +131,8 @@ static inline int fakeperf_record(const char *kind, const char *golden, int argc
 		fputs("Error:\nthe kernel said no\n", stderr);
 		return 1;
 	}
+	if (!strcmp(kind, "perf-strict") && fakeperf_lacks_process(argc, argv))
+		return 255;
 	printf("[ perf");
 	for (int i = 1; i < argc; i++) {
 		printf(" %s", argv[i]);

@@ -135,6 +135,24 @@ static void test_options(void)
 	has_options(&c, (const char *[]){" -a ", "", ""}, " -p ", "the whole machine");
 }
 
+static void test_lost_processes(void)
+{
+	pid_t pids[] = {4194303, actor_idle(), 4194304, actor_idle()};
+	CLEANUP(free) char *left = xasprintf(" -p %d,%d ", (int)pids[1], (int)pids[3]);
+	struct perf_config c = config_of("left", "perf-strict", pids, 4);
+	struct perf p;
+
+	has_options(&c, (const char *[]){left, "", ""}, " -q ", "where two of four have ended");
+	c = config_of("left-windows", "perf-strict", pids, 4);
+	c.windows = true;
+	has_options(&c, (const char *[]){left, "", ""}, " -q ", "of windows, too");
+	actor_end(pids[1]);
+	actor_end(pids[3]);
+	c = config_of("none-left", "perf-strict", pids, 4);
+	is_int(perf_start(&c, &p, &err), -1, "where all have ended it does not start");
+	is_int(err.code, ESRCH, "the reason is: %s", err.msg);
+}
+
 /* Case 85: what others do to the names in the directory leads perf nowhere. */
 static void test_swapped(void)
 {
@@ -465,7 +483,7 @@ static void test_signals(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const fakes[] = {"perf-good", "perf-mute", "perf-hangs"};
+	static const char *const fakes[] = {"perf-good", "perf-mute", "perf-hangs", "perf-strict"};
 	CLEANUP(free) char *golden = NULL;
 
 	if (fakeperf_is(argv[0]))
@@ -477,6 +495,7 @@ int main(int argc, char **argv)
 	test_stack_bytes();
 	test_count();
 	test_options();
+	test_lost_processes();
 	test_swapped();
 	test_refused();
 	test_young();
