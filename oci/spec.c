@@ -8,8 +8,7 @@
 #define FLAG	"DebugNonSafepoints"
 #define FLAGS	"-XX:+UnlockDiagnosticVMOptions -XX:+" FLAG
 
-#define NONE	(-1)
-#define INVALID (-2)
+#define NONE (-1)
 
 /* Members are inserted at the front: the last of these comes first in a text without hooks. */
 static const char *const ours[] = {"poststop", "createRuntime"};
@@ -35,8 +34,30 @@ char *oci_spec_hook(const char *program, const char *root)
 	return text;
 }
 
-/* Returns the index of the stage's first entry with this program (NULL: any dfg-hook), NONE, or
- * INVALID. */
+static bool all_objects(const json_t *list)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+	{
+		if (!json_is_object(entry))
+			return false;
+	}
+	return true;
+}
+
+/* True if it has nothing but hooks where hooks are. */
+static bool is_valid(const json_t *spec)
+{
+	bool valid = spec;
+
+	for (size_t i = 0; valid && i < ARRAY_LEN(stages); i++)
+		valid = all_objects(json_object_get(json_object_get(spec, "hooks"), stages[i]));
+	return valid;
+}
+
+/* Returns the index of the stage's first entry with this program (NULL: any dfg-hook), or NONE. */
 static int find_entry(const json_t *spec, const char *stage, const char *program)
 {
 	const json_t *list = json_object_get(json_object_get(spec, "hooks"), stage), *entry;
@@ -46,8 +67,6 @@ static int find_entry(const json_t *spec, const char *stage, const char *program
 	{
 		const char *path = json_string_value(json_object_get(entry, "path"));
 
-		if (!json_is_object(entry))
-			return INVALID;
 		if (path && (program ? !strcmp(path, program) : has_suffix(path, PROGRAM)))
 			return (int)i;
 	}
@@ -59,18 +78,17 @@ int oci_spec_add_hook(struct str *text, const char *program, const char *root, s
 	CLEANUP(json_decref) json_t *spec = json_text_parse(text);
 	CLEANUP(free) char *hook = oci_spec_hook(program, root);
 	CLEANUP(str_fini) struct str t = {0};
-	bool good = spec, added = false;
+	bool good = is_valid(spec), added = false;
 
 	if (!hook)
 		return err_set(err, 0, "a path of the hook is not UTF-8");
 	str_add(&t, text->buf ? text->buf : "", text->len);
 	for (size_t i = 0; good && i < ARRAY_LEN(ours); i++) {
 		const char *const path[] = {"hooks", ours[i], NULL};
-		int entry = find_entry(spec, ours[i], program);
 
-		if (entry >= 0)
+		if (find_entry(spec, ours[i], program) != NONE)
 			continue;
-		good = entry == NONE && json_text_append(&t, path, hook) == 0;
+		good = json_text_append(&t, path, hook) == 0;
 		added = true;
 	}
 	if (!good)
@@ -89,10 +107,10 @@ static int remove_entry(struct str *text, const char *stage)
 {
 	CLEANUP(json_decref) json_t *spec = json_text_parse(text);
 	const char *const path[] = {"hooks", stage, NULL};
-	int entry = spec ? find_entry(spec, stage, NULL) : INVALID;
+	int entry = find_entry(spec, stage, NULL);
 
-	if (entry < 0)
-		return entry == NONE ? 0 : -1;
+	if (entry == NONE)
+		return is_valid(spec) ? 0 : -1;
 	if (json_text_remove_element(text, path, (size_t)entry) < 0 ||
 	    json_text_remove_empty(text, path) < 0)
 		return -1;

@@ -33,10 +33,10 @@ host/unwind 2640
 hotspot 5547
 include/dfg 460
 injector 1395
-oci 1290
+oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 50040, 325
+ALL_LINES, ALL_FILES = 50060, 325
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
