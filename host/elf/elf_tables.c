@@ -96,7 +96,7 @@ static int64_t row_word(const struct ehtable *t, uint64_t i, size_t word)
 	return (int32_t)bytes_u32(&b);
 }
 
-static uint64_t start_of(const struct ehtable *t, uint64_t i)
+uint64_t ehtable_start(const struct ehtable *t, uint64_t i)
 {
 	return t->addr + (uint64_t)row_word(t, i, 0);
 }
@@ -115,7 +115,7 @@ static uint32_t length_of(const struct ehtable *t, uint64_t i)
 	bytes_take(&b, 8); /* length of the FDE, and offset of its CIE */
 	begin = (int32_t)bytes_u32(&b);
 	len = bytes_u32(&b);
-	return !b.bad && t->addr + from + 8 + (uint64_t)begin == start_of(t, i) ? len : 0;
+	return !b.bad && t->addr + from + 8 + (uint64_t)begin == ehtable_start(t, i) ? len : 0;
 }
 
 bool ehtable_find(const struct ehtable *t, uint64_t addr, uint64_t *ret_start)
@@ -125,15 +125,15 @@ bool ehtable_find(const struct ehtable *t, uint64_t addr, uint64_t *ret_start)
 	while (n) {
 		uint64_t half = n / 2;
 
-		if (start_of(t, lo + half) <= addr) {
+		if (ehtable_start(t, lo + half) <= addr) {
 			lo += half + 1;
 			n -= half + 1;
 		} else {
 			n = half;
 		}
 	}
-	if (!lo || addr - start_of(t, lo - 1) >= length_of(t, lo - 1))
+	if (!lo || addr - ehtable_start(t, lo - 1) >= length_of(t, lo - 1))
 		return false;
-	*ret_start = start_of(t, lo - 1);
+	*ret_start = ehtable_start(t, lo - 1);
 	return true;
 }

@@ -96,6 +96,14 @@ size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapf
 /* A method by its number. */
 struct snapfile_method snapfile_method(const struct snapfile *sf, uint32_t number);
 
+/* Go through all codes, or the ids of all methods, of the latest snapshot: *at is 0 at first. NULL,
+ * or 0: no more. */
+const struct snapfile_code *snapfile_next_code(const struct snapfile *sf, size_t *at);
+uint64_t snapfile_next_method(const struct snapfile *sf, size_t *at);
+
+/* Codes of all snapshots. */
+size_t snapfile_code_count(const struct snapfile *sf);
+
 struct snapfile_stub {
 	uint64_t start, end; /* [start, end) */
 	const char *name;    /* not clean, no NUL at its end */

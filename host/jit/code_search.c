@@ -131,6 +131,33 @@ const char *snapfile_thread(const struct snapfile *sf, uint32_t tid, size_t *ret
 	return t->name;
 }
 
+const struct snapfile_code *snapfile_next_code(const struct snapfile *sf, size_t *at)
+{
+	while (*at < sf->code_count) {
+		const struct snapfile_code *c = &sf->codes[(*at)++];
+
+		if (c->gone >= sf->snapshot_count)
+			return c;
+	}
+	return NULL;
+}
+
+size_t snapfile_code_count(const struct snapfile *sf)
+{
+	return sf->code_count;
+}
+
+uint64_t snapfile_next_method(const struct snapfile *sf, size_t *at)
+{
+	while (*at < sf->method_count) {
+		const struct method_life *m = &sf->methods[(*at)++];
+
+		if (m->gone >= sf->snapshot_count)
+			return m->id;
+	}
+	return 0;
+}
+
 /* ---- in one code ------------------------------------------------------------------------- */
 
 /* The method of this id as the snapshot has it, or one before it. */

@@ -181,13 +181,13 @@ static void count_time(struct cfi *c, uint64_t ns)
 static bool read_tables(struct cfi *c, uint64_t addr, struct cfi_rule *ret)
 {
 	clockid_t clock = c->clock;
-	uint64_t start = now_ns(clock);
+	uint64_t start = now_ns(clock), end;
 	Dwarf_CFI *table = eh_table(c);
-	bool found = table && cfirule_read(table, addr, &c->exprs, ret);
+	bool found = table && cfirule_read(table, addr, &c->exprs, ret, &end);
 
 	if (!found) {
 		table = frames_table(c);
-		found = table && cfirule_read(table, addr, &c->exprs, ret);
+		found = table && cfirule_read(table, addr, &c->exprs, ret, &end);
 	}
 	count_time(c, now_ns(clock) - start);
 	return found;

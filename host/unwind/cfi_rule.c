@@ -363,11 +363,12 @@ static void follow_link(struct cfi_rule *rule)
 	rule->set |= 1ull << UNWIND_PC;
 }
 
-static void read_frame(Dwarf_Frame *frame, struct cfi_exprs *exprs, struct cfi_rule *rule)
+static void read_frame(Dwarf_Frame *frame, struct cfi_exprs *exprs, struct cfi_rule *rule,
+		       Dwarf_Addr *ret_end)
 {
-	Dwarf_Addr start, end;
+	Dwarf_Addr start;
 	bool signal = false;
-	int ra = dwarf_frame_info(frame, &start, &end, &signal);
+	int ra = dwarf_frame_info(frame, &start, ret_end, &signal);
 
 	rule->signal = signal;
 	rule->result = CFI_BAD;
@@ -390,14 +391,17 @@ static void read_frame(Dwarf_Frame *frame, struct cfi_exprs *exprs, struct cfi_r
 		rule->result = CFI_BAD;
 }
 
-bool cfirule_read(Dwarf_CFI *table, uint64_t addr, struct cfi_exprs *exprs, struct cfi_rule *ret)
+bool cfirule_read(Dwarf_CFI *table, uint64_t addr, struct cfi_exprs *exprs, struct cfi_rule *ret,
+		  uint64_t *ret_end)
 {
 	CLEANUP(free) Dwarf_Frame *frame = NULL;
+	Dwarf_Addr end = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	if (dwarf_cfi_addrframe(table, addr, &frame) != 0)
 		return false;
-	read_frame(frame, exprs, ret);
+	read_frame(frame, exprs, ret, &end);
+	*ret_end = end;
 	return true;
 }
 

@@ -42,8 +42,10 @@ struct cfi_exprs {
 	size_t count, cap;
 };
 
-/* The rule that one table has for an address (as linked). False: none. */
-bool cfirule_read(Dwarf_CFI *table, uint64_t addr, struct cfi_exprs *exprs, struct cfi_rule *ret);
+/* The rule that one table has for an address (as linked), and where the addresses end that it holds
+ * for. False: none. */
+bool cfirule_read(Dwarf_CFI *table, uint64_t addr, struct cfi_exprs *exprs, struct cfi_rule *ret,
+		  uint64_t *ret_end);
 
 /* cfi_step, of a rule. */
 enum cfi_result cfirule_apply(const struct cfi_rule *rule, const struct cfi_exprs *exprs,

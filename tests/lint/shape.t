@@ -20,7 +20,7 @@ host/discover 2400
 host/doctor 1395
 host/elf 660
 host/format 4160
-host/jit 1620
+host/jit 1650
 host/perf 1500
 host/profile 940
 host/record 6120
@@ -29,14 +29,14 @@ host/session 785
 host/setup 1985
 host/symbols 1380
 host/top 2410
-host/unwind 2640
+host/unwind 2645
 hotspot 5547
 include/dfg 460
 injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 50060, 325
+ALL_LINES, ALL_FILES = 50100, 325
 # Merged with its only user this would be a file of more than 500 lines.
 ONE_USER = ("host/unwind/cfi_rule.h",)
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8

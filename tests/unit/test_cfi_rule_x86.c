@@ -66,11 +66,13 @@ static struct unwind_regs usual_regs(void)
 	return r;
 }
 
+static uint64_t end; /* of the addresses of the rule read last */
+
 static enum cfi_result apply(struct frames *f, struct unwind_regs *regs)
 {
 	struct cfi_rule rule;
 
-	if (!cfirule_read(f->table, ELFMAKE_CODE, &f->exprs, &rule))
+	if (!cfirule_read(f->table, ELFMAKE_CODE, &f->exprs, &rule, &end))
 		return CFI_NONE;
 	return cfirule_apply(&rule, &f->exprs, regs, &stack);
 }
@@ -427,18 +429,18 @@ static void test_places(void)
 
 	frames_make(&f, PASS(EH_USUAL, DW_CFA_val_expression, 0, 1, LIT(9), DW_CFA_advance_loc | 8,
 			     DW_CFA_def_cfa_offset, 24));
-	ok(cfirule_read(f.table, ELFMAKE_CODE + 7, &f.exprs, &first) &&
-		   cfirule_read(f.table, ELFMAKE_CODE, &f.exprs, &other) &&
+	ok(cfirule_read(f.table, ELFMAKE_CODE + 7, &f.exprs, &first, &end) &&
+		   cfirule_read(f.table, ELFMAKE_CODE, &f.exprs, &other, &end) &&
 		   memcmp(&first, &other, sizeof(first)) == 0,
 	   "places with equal rules have rules of the same bytes");
-	ok(cfirule_read(f.table, ELFMAKE_CODE + ELFMAKE_FUNCTION - 1, &f.exprs, &last) &&
-		   last.cfa == 24,
+	ok(cfirule_read(f.table, ELFMAKE_CODE + ELFMAKE_FUNCTION - 1, &f.exprs, &last, &end) &&
+		   last.cfa == 24 && end == ELFMAKE_CODE + ELFMAKE_FUNCTION,
 	   "the rule of the last byte is the last one");
 	ok(memcmp(&first, &last, sizeof(first)) != 0, "other rules are other bytes");
 	is_int(f.exprs.count, 1, "an expression is kept once");
-	ok(!cfirule_read(f.table, ELFMAKE_CODE + ELFMAKE_FUNCTION, &f.exprs, &last),
+	ok(!cfirule_read(f.table, ELFMAKE_CODE + ELFMAKE_FUNCTION, &f.exprs, &last, &end),
 	   "after the function there is no rule");
-	ok(!cfirule_read(f.table, ELFMAKE_CODE - 1, &f.exprs, &last), "nor before it");
+	ok(!cfirule_read(f.table, ELFMAKE_CODE - 1, &f.exprs, &last, &end), "nor before it");
 	frames_end(&f);
 }
 
@@ -471,7 +473,7 @@ static void test_many(void)
 		frames_make(&f, (const uint8_t *)rules.buf, rules.len);
 		for (unsigned i = 0; i < ELFMAKE_FUNCTION; i++) {
 			regs = usual_regs();
-			if (!cfirule_read(f.table, ELFMAKE_CODE + i, &f.exprs, &rule) ||
+			if (!cfirule_read(f.table, ELFMAKE_CODE + i, &f.exprs, &rule, &end) ||
 			    cfirule_apply(&rule, &f.exprs, &regs, &stack) != CFI_OK)
 				abort();
 			known += unwind_known(&regs, 0) &&
