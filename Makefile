@@ -42,15 +42,21 @@ say = @printf '  %-7s %s\n' '$(1)' '$(@:$(BUILD)/%=%)';
 endif
 
 obj = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
-not = $(filter-out %_$(other).c $(1),$(wildcard $(2)))
+not = $(filter-out %_$(other).c $(1) $(no_bpf),$(wildcard $(2)))
 # Files named _x86.c and _arm64.c are of one machine.
 other := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),x86,arm64)
 
 # ---- what is built -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
-host    := session calltree perf elf jit unwind symbols profile format report discover record setup doctor top cmd
+host    := session calltree perf elf jit unwind bpf symbols profile format report discover record setup doctor top cmd
 folders := common oci hotspot injector hook $(host:%=host/%)
-mains   := hook/main.c hook/runtime.c injector/main.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
+# The recorder in the kernel is left out where one of these is missing. bpftool may be where only root looks.
+BPF_CC     ?= clang
+BPFTOOL    ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
+bpf        := $(and $(filter x86_64%,$(shell $(CC) -dumpmachine)),$(shell command -v $(BPF_CC)),$(BPFTOOL),$(shell \
+              $(PKGCONFIG) --exists libbpf && echo libbpf))
+no_bpf     := $(if $(bpf),,host/bpf/recorder.c tests/tools/walkcompare.c tests/unit/test_stack_recorder.c)
+mains   := hook/main.c hook/runtime.c injector/main.c host/bpf/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
@@ -62,9 +68,11 @@ image    := $(BUILD)/libexec/payload.squashfs
 sbom     := $(BUILD)/dfg.spdx.json
 man      := $(wildcard docs/man/*.[18])
 
-.PHONY: all force sbom check check-emulated check-asan check-tsan check-threads check-clang check-analyze check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
-all: $(programs) $(payload) $(image)
+.PHONY: all force sbom without-bpf check check-emulated check-asan check-tsan check-threads check-clang check-analyze check-arm64 check-e2e fuzz fuzz-build install uninstall deb clean
+all: $(programs) $(payload) $(image) $(if $(bpf),,without-bpf)
 sbom: $(sbom)
+without-bpf:
+	@echo '  without the recorder in the kernel: it takes x86-64, $(BPF_CC), bpftool and libbpf'
 
 # Includes name their folder: "perf/perfdata.h", "common/err.h". Who may include whom: tests/lint/edges.t.
 includes := -Iinclude -I. -Ihost
@@ -101,6 +109,16 @@ $(BUILD)/page/page.policy: host/format/page/page.css $(BUILD)/page/page.js
 	$(call say,HASH)sha256() { env printf "$$(sha256sum <"$$1" | cut -c1-64 | sed 's/../\\x&/g')" | base64; }; \
 	    printf "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" \
 	    "$$(sha256 $(BUILD)/page/page.js)" "$$(sha256 host/format/page/page.css)" >$@
+
+# The program that walks stacks in the kernel, and its loader. Not with a vmlinux.h of the machine that builds.
+$(BUILD)/bpf/%.bpf.o: host/bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF)$(BPF_CC) -target bpf -mcpu=v3 -O2 -g -ffreestanding -Wall -Wextra $(WERROR) -Ihost \
+	    -idirafter /usr/include/$(shell $(CC) -print-multiarch) $(here) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	$(call say,SKEL)$(BPFTOOL) gen skeleton $< >$@
+$(BUILD)/dyn/host/bpf/recorder.o: CPPFLAGS += -isystem $(BUILD)/bpf
+$(BUILD)/dyn/host/bpf/recorder.o: $(BUILD)/bpf/walk.skel.h
 
 define archive_rule
 $(call archive,$(1)): $(call obj,dyn,$(call not,$(mains),$(1)/*.c))
@@ -161,12 +179,13 @@ $(sbom): packaging/sbom.sh VERSION $(programs) $(payload) $(image)
 # ---- tests ---------------------------------------------------------------------------------
 unit   := $(patsubst tests/unit/%.c,$(BUILD)/tests/%.t,$(call not,,tests/unit/test_*.c))
 replay := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%.t,$(wildcard tests/fuzz/fuzz_*.c))
-tools  := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/*.c)) $(BUILD)/tools/dfg-hook
+tools  := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(call not,,tests/tools/*.c)) $(BUILD)/tools/dfg-hook
 test_libs := -Wl,--start-group $(archives) -Wl,--end-group
 
 $(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(libs_bpf) $(LDFLAGS)
+$(BUILD)/tests/test_stack_recorder.t $(BUILD)/tools/walkcompare: libs_bpf := $(shell $(PKGCONFIG) --libs libbpf 2>/dev/null)
 $(BUILD)/tests/test_push_send.t: | $(BUILD)/libexec/dfg-push
 $(BUILD)/tests/test_hook_runtime.t: | $(BUILD)/libexec/dfg-runtime
 $(BUILD)/tests/test_hook_main.t $(BUILD)/tests/test_hook_self.t: | $(BUILD)/tools/dfg-hook
@@ -179,7 +198,7 @@ $(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/r
 
 $(BUILD)/tools/%: $(BUILD)/dyn/tests/tools/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(libs_bpf) $(LDFLAGS)
 
 # dfg-hook whose filter of system calls kills: tests notice a call that the list lacks.
 $(BUILD)/tools/dfg-hook: $(BUILD)/dyn/hook/main.o $(BUILD)/dyn/tests/e2e/hook/seccomp-kill.o $(foreach f,hook oci common,$(call archive,$(f)))
@@ -272,4 +291,4 @@ clean:
 .DELETE_ON_ERROR:
 .SECONDARY:
 # Not in the root file systems that tests made.
--include $(shell find $(BUILD)/dyn $(BUILD)/static $(BUILD)/agent -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/dyn $(BUILD)/static $(BUILD)/agent $(BUILD)/bpf -name '*.d' 2>/dev/null)

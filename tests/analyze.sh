@@ -23,11 +23,16 @@ known() {
 
 # common/err.c defines what the others are told of (lib/analyze.h).
 case $(gcc -dumpmachine) in aarch64*) other=x86 ;; *) other=arm64 ;; esac
-sources() { find agent-jni common hook hotspot host injector oci -name '*.c' ! -name "*_$other.c" ! -path common/err.c; }
+# The loader of the BPF program includes what is made of that.
+sources() {
+	find agent-jni common hook hotspot host injector oci -name '*.c' ! -name "*_$other.c" ! -path common/err.c \
+		! -name '*.bpf.c' $([ -f "$BUILD/bpf/walk.skel.h" ] || echo ! -path host/bpf/recorder.c)
+}
 analyze() {
-	gcc -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='""' -DDFG_LIBEXECDIR='""' -Iinclude -I. -Ihost \
+	gcc -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='""' -DDFG_LIBEXECDIR='""' -Iinclude -I. -Ihost -isystem "$BUILD/bpf" \
 		-include tests/lib/analyze.h -O1 -fanalyzer -fanalyzer-verbosity=0 -S -o /dev/null "$1" 2>&1
 }
+export BUILD
 export -f analyze
 
 found=$(sources | xargs -P "$(nproc)" -I{} bash -c 'analyze {}')

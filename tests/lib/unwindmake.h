@@ -5,6 +5,9 @@
 
 #include "unwind/unwind.h"
 
+#ifdef __x86_64__
+#include "lib/flatwalk.h"
+#endif
 #include "lib/snapmake.h"
 #include "lib/tap.h"
 
@@ -274,6 +277,43 @@ __attribute__((unused)) static struct unwind_source source_of(struct returns *re
 				      .native = find_native};
 }
 
+#ifdef __x86_64__
+static unsigned flat_proved; /* stacks that the flat walk claimed */
+
+#define flat_proves(n) is_int(flat_proved, n, "of these stacks the flat walk proves %d", n)
+
+/* Checks that the flat walk gives a whole stack's frames, or leaves it to the unwinder. Not where
+ * two snapshots are held against each other. */
+__attribute__((unused)) static void flat_agrees(const struct thread *t, struct stack_copy *stack,
+						const struct unwind_frame *f, size_t n,
+						enum unwind_end end, const char *what)
+{
+	CLEANUP(flat_tables_free) struct flat_tables *tables = NULL;
+	struct flat_process p;
+	struct err err;
+	bool same;
+
+	if (!snapshot || snapfile_around(snapshot, SNAPFILE_LATEST).last)
+		return;
+	tables = flat_tables_new();
+	if (flat_add_process(tables, snapshot, &p, &err) < 0)
+		abort();
+	flat_add_mapping(tables, &p, NATIVE, NATIVE + 0x1000, 0, NULL);
+	flat_tables = tables;
+	if (flat_walk_from(&p, &t->regs, stack) != FLAT_ROOT)
+		return;
+	flat_proved++;
+	same = flat_made.sample.count == n && end == STACK_ROOT;
+	for (size_t i = 0; same && i < n; i++)
+		same = flat_is_frame(flat_made.frames[i], &f[i]);
+	if (!same)
+		ok(false, "%s: the same in the kernel", what);
+}
+#else
+#define flat_agrees(...)
+#define flat_proves(n)
+#endif
+
 /* The kinds and addresses of the frames, and how it ended. */
 __attribute__((unused)) static void is_stack(const struct thread *t, const char *want,
 					     const char *what)
@@ -296,6 +336,7 @@ __attribute__((unused)) static void is_stack(const struct thread *t, const char 
 		if (!same_after(&past, &src, t, &stack, &same))
 			ok(false, "%s: the same after itself", what);
 	}
+	flat_agrees(t, &stack, frames, n, end, what);
 	for (size_t i = 0; i < n; i++) {
 		str_addf(&got, "%c%llx", "ncifs"[frames[i].kind],
 			 (unsigned long long)frames[i].addr);

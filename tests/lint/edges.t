@@ -23,6 +23,7 @@ perf:        dfg common
 elf:         dfg common
 jit:         dfg common elf calltree
 unwind:      dfg common elf jit
+bpf:         dfg common elf jit unwind
 symbols:     common session elf jit unwind perf
 profile:     common session elf calltree unwind perf symbols
 format:      dfg common session elf calltree

@@ -14,6 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3565
 hook 2585
+host/bpf 2335
 host/calltree 1195
 host/cmd 2015
 host/discover 2400
@@ -36,9 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 50100, 325
-# Merged with its only user this would be a file of more than 500 lines.
-ONE_USER = ("host/unwind/cfi_rule.h",)
+ALL_LINES, ALL_FILES = 52440, 334
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
@@ -100,7 +99,7 @@ def main():
             own = path[:-2] + ".c"
             if len(users[name] - {own}) < 2:
                 alone.append(f"{path}: {', '.join(users[name] - {own}) or 'nobody'}")
-    check("a header has at least two users", [a for a in alone if not a.startswith(ONE_USER)])
+    check("a header has at least two users", alone)
 
     tags = collections.defaultdict(set)
     for path, source in text.items():

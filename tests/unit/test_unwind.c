@@ -237,5 +237,6 @@ int main(void)
 	test_replaced();
 	test_frozen(BARRIER + 0x20, "a virtual thread");
 	test_frozen(0, "one of a JVM that does not tell where they return to");
+	flat_proves(14);
 	return tap_done();
 }

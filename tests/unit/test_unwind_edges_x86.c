@@ -664,5 +664,6 @@ int main(void)
 	test_adapters();
 	test_frozen();
 	snapfile_free(snapshot);
+	flat_proves(36);
 	return tap_done();
 }

@@ -134,6 +134,11 @@ static void test_enter(void)
 	unwind_set(&t.regs, UNWIND_R13, UP);
 	bottom(&t, 2);
 	is_stack(&t, "ia0008:0 " BOTTOM, "left: the return address in r13");
+	t = at(INTERP + 8, 1);
+	unwind_set(&t.regs, UNWIND_RBX, S(0));
+	unwind_set(&t.regs, UNWIND_R13, UP);
+	bottom(&t, 0);
+	is_stack(&t, "ia0008:0 " BOTTOM, "left, where the caller's stack is as it was");
 }
 
 static void test_stubs(void)
@@ -331,5 +336,6 @@ int main(void)
 	test_thrown();
 	test_adapters();
 	snapfile_free(snapshot);
+	flat_proves(54);
 	return tap_done();
 }

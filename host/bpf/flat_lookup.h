@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The state of a walk, its lookups in the flat tables, and the steps and checks that its rules
+ * share.
+ *
+ * Compiled for BPF and for user space. The including file defines FLAT_FUNCTION (how functions are
+ * declared that are better not repeated) and FLAT_INLINE (for those that return a struct) before,
+ * and the accessors below after it. */
+#ifndef DFG_BPF_FLAT_LOOKUP_H
+#define DFG_BPF_FLAT_LOOKUP_H
+
+#include <stddef.h>
+
+#include "bpf/flat_tables.h"
+
+#define FLAT_WORD	  8u
+#define FLAT_FRAME_BYTES  (1u << 20) /* above the stack pointer: further up is another stack */
+#define FLAT_BELOW	  32u	     /* bytes that are read below a word */
+#define FLAT_SEARCHES_MAX 64u	     /* of a walk: few stacks need more than one */
+#define FLAT_SEARCH_MAX	  17u	     /* places that a search looks at */
+#define FLAT_STUB_PUSHED  2u	     /* words of arguments that C1 pushes for a stub */
+
+struct flat_walk {
+	struct flat_process process;
+	uint64_t pc, sp, fp;
+	uint64_t rax, rbx, rcx, rdx, r8, r10, r13; /* of the first frame */
+	uint64_t base;				   /* its stack pointer */
+	uint32_t kind;				   /* of the current code; 0: native */
+	bool exact, pushes;			   /* as in struct stack_walk */
+	bool unread, unsure; /* a check could not be made: the step does not count */
+	uint32_t searches;
+	uint32_t mapping; /* that was found last */
+	/* The number of the code that was found last, before a return address; 0: none. */
+	uint32_t number;
+	uint64_t number_at;
+	uint64_t words_at; /* memory that was read last; 0: none */
+	uint64_t words[FLAT_BELOW / FLAT_WORD + 1];
+	struct flat_sample sample;
+	uint64_t frames[FLAT_FRAMES_MAX];
+};
+
+/* Entries of the tables by number; NULL: there is none. */
+static inline const uint32_t *flat_dir(uint32_t i);
+static inline const struct flat_page *flat_page(uint32_t i);
+static inline const struct flat_code *flat_code(uint32_t i);
+static inline const struct flat_range *flat_range(uint32_t i);
+static inline const struct flat_mapping *flat_mapping(uint32_t i);
+static inline const uint32_t *flat_block(uint32_t i);
+static inline const struct flat_row *flat_row(uint32_t i);
+static inline const uint64_t *flat_method(uint32_t i);
+/* Reads memory of the thread. False, and *ret is anything: not all of it can be read now. */
+static inline bool flat_memory(uint64_t at, void *ret, uint32_t size);
+
+/* ---- lookups ------------------------------------------------------------------------------ */
+
+/* Reads a word of the stack. False outside of what can be the stack. The words below it are read,
+ * too: most rules ask for one or three of them next. */
+FLAT_FUNCTION bool flat_read(struct flat_walk *w, uint64_t at, uint64_t *ret)
+{
+	uint64_t from = at - FLAT_BELOW, known = at - w->words_at;
+
+	*ret = 0;
+	if (at < w->base || (at > w->sp && at - w->sp > FLAT_FRAME_BYTES))
+		return false;
+	if (known <= FLAT_BELOW && known % FLAT_WORD == 0) {
+		*ret = w->words[known / FLAT_WORD];
+		return true;
+	}
+	w->words_at = 0;
+	if (from >= w->base && from < at && flat_memory(from, w->words, sizeof(w->words))) {
+		w->words_at = from;
+		*ret = w->words[FLAT_BELOW / FLAT_WORD];
+		return true;
+	}
+	if (flat_memory(at, ret, sizeof(*ret)))
+		return true;
+	w->unread = true;
+	return false;
+}
+
+static inline bool flat_in_cache(const struct flat_walk *w, uint64_t addr)
+{
+	return addr >= w->process.code_low && addr < w->process.code_high;
+}
+
+static inline const struct flat_segment *flat_segment_at(const struct flat_walk *w, uint64_t addr)
+{
+	const struct flat_page *page;
+	const uint32_t *number;
+
+	if (!flat_in_cache(w, addr))
+		return NULL;
+	number = flat_dir(w->process.dir + (uint32_t)((addr - w->process.code_low) / FLAT_PAGE));
+	page = number && *number ? flat_page(*number) : NULL;
+	return page ? &page->segments[addr % FLAT_PAGE / FLAT_SEGMENT] : NULL;
+}
+
+static inline uint32_t flat_number(const struct flat_walk *w, uint64_t addr)
+{
+	const struct flat_segment *s;
+
+	if (addr == w->number_at)
+		return w->number;
+	s = flat_segment_at(w, addr);
+	return s ? s->code : 0;
+}
+
+static inline const struct flat_code *flat_find(const struct flat_walk *w, uint64_t addr)
+{
+	uint32_t number = flat_number(w, addr);
+	const struct flat_code *c = number ? flat_code(number) : NULL;
+
+	return c && addr - c->start < c->size ? c : NULL;
+}
+
+/* True if a call ends at the address. Where code is missing nothing can be said. */
+FLAT_FUNCTION bool flat_is_return(struct flat_walk *w, uint64_t addr)
+{
+	const struct flat_segment *s = flat_segment_at(w, addr - 1);
+
+	if (!s || !s->code || s->code == FLAT_NONE) {
+		w->unsure = w->unsure || flat_in_cache(w, addr - 1);
+		return false;
+	}
+	w->number_at = addr - 1;
+	w->number = s->code;
+	return s->returns >> (addr - 1) % FLAT_SEGMENT & 1;
+}
+
+/* Number, from 1, of the range that holds an offset; 0: none. */
+FLAT_FUNCTION uint32_t flat_holds(uint32_t first, uint32_t count, uint32_t offset)
+{
+	const struct flat_range *r;
+	uint32_t lo = first, hi = first + count;
+
+	for (uint32_t i = 0; i < 16 && lo < hi; i++) {
+		uint32_t half = lo + (hi - lo) / 2;
+
+		r = flat_range(half);
+		if (r && r->end <= offset)
+			lo = half + 1;
+		else
+			hi = half;
+	}
+	if (lo >= first + count)
+		return 0;
+	r = flat_range(lo);
+	return r && r->begin <= offset && offset < r->end ? lo + 1 : 0;
+}
+
+static inline uint32_t flat_exit(const struct flat_code *c, uint32_t offset)
+{
+	return c->exit_count ? flat_holds(c->exits, c->exit_count, offset) : 0;
+}
+
+static inline uint32_t flat_spilled(const struct flat_code *c, uint32_t offset)
+{
+	uint32_t n = c->spill_count ? flat_holds(c->spills, c->spill_count, offset) : 0;
+	const struct flat_range *r = n ? flat_range(n - 1) : NULL;
+
+	return r ? r->bytes : 0;
+}
+
+/* Finds the executable mapping of an address: its number from 1; 0: none. */
+FLAT_FUNCTION uint32_t flat_find_mapping(struct flat_walk *w, uint64_t addr)
+{
+	const struct flat_mapping *m = flat_mapping(w->mapping);
+	uint32_t lo = w->process.mappings, end = lo + w->process.mapping_count, hi = end;
+
+	if (w->mapping >= lo && w->mapping < end && m && addr >= m->start && addr < m->end)
+		return w->mapping + 1;
+	for (uint32_t i = 0; i < 13 && lo < hi; i++) {
+		uint32_t half = lo + (hi - lo) / 2;
+
+		m = flat_mapping(half);
+		if (m && m->end <= addr)
+			lo = half + 1;
+		else
+			hi = half;
+	}
+	m = lo < end ? flat_mapping(lo) : NULL;
+	if (!m || addr < m->start || addr >= m->end)
+		return 0;
+	w->mapping = lo;
+	return lo + 1;
+}
+
+/* Number, from 1, of the row that holds for an address as linked; 0: none. */
+static inline uint32_t flat_find_row(const struct flat_mapping *m, uint32_t at)
+{
+	uint32_t block = (at - m->low) / FLAT_BLOCK, lo, hi;
+	const uint32_t *first, *end;
+
+	if (at < m->low || block + 1 >= m->block_count)
+		return 0;
+	first = flat_block(m->blocks + block);
+	end = flat_block(m->blocks + block + 1);
+	if (!first || !end)
+		return 0;
+	lo = *first + 1; /* the first row that may be above */
+	hi = *end + 1;
+	for (uint32_t i = 0; i < 9 && lo < hi; i++) {
+		uint32_t half = lo + (hi - lo) / 2;
+		const struct flat_row *r = flat_row(half);
+
+		if (r && r->at <= at)
+			lo = half + 1;
+		else
+			hi = half;
+	}
+	return lo;
+}
+
+/* True if it is the id of a method; where the table does not have it nothing can be said. */
+FLAT_FUNCTION bool flat_is_method(struct flat_walk *w, uint64_t id)
+{
+	uint32_t at = (uint32_t)(id * 0x9e3779b97f4a7c15ull >> 32);
+
+	for (uint32_t i = 0; i < FLAT_PROBES; i++) {
+		const uint64_t *m =
+			flat_method(w->process.methods + ((at + i) & w->process.method_mask));
+
+		if (m && *m == id && id)
+			return true;
+	}
+	return false;
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+static inline void flat_add(struct flat_walk *w, uint64_t frame)
+{
+	uint32_t n = w->sample.count;
+
+	if (n >= FLAT_FRAMES_MAX)
+		return;
+	w->frames[n & (FLAT_FRAMES_MAX - 1)] = frame;
+	w->sample.count = n + 1;
+}
+
+/* Steps to the caller; fp_at 0: its frame pointer is unchanged. */
+FLAT_FUNCTION bool flat_go(struct flat_walk *w, uint64_t pc, uint64_t sp, uint64_t fp_at)
+{
+	uint64_t fp = w->fp;
+
+	if (sp < w->sp || (sp == w->sp && !w->exact) || (fp_at && !flat_read(w, fp_at, &fp)))
+		return false;
+	w->pc = pc;
+	w->sp = sp;
+	w->fp = fp;
+	w->exact = false;
+	return true;
+}
+
+FLAT_FUNCTION bool flat_take(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at)
+{
+	uint64_t pc;
+
+	return flat_read(w, ret_at, &pc) && flat_is_return(w, pc) &&
+	       flat_go(w, pc, ret_at + FLAT_WORD, fp_at);
+}
+
+FLAT_FUNCTION bool flat_take_native(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at)
+{
+	uint64_t pc;
+
+	return flat_read(w, ret_at, &pc) && pc && flat_find_mapping(w, pc - 1) &&
+	       flat_go(w, pc, ret_at + FLAT_WORD, fp_at);
+}
+
+/* True if a caller at pc, whose stack pointer will be sp, has a valid return address. */
+FLAT_FUNCTION bool flat_leads_on(struct flat_walk *w, uint64_t pc, uint64_t sp)
+{
+	const struct flat_code *c = flat_find(w, pc - 1);
+	uint64_t at, next;
+
+	if (!c) {
+		w->unsure = true;
+		return false;
+	}
+	if (c->kind != FLAT_COMPILED && c->kind != FLAT_WRAPPER)
+		return true;
+	at = sp + flat_spilled(c, (uint32_t)(pc - c->start)) + c->frame - FLAT_WORD;
+	if (!flat_read(w, at, &next))
+		return false;
+	return flat_is_return(w, next) ||
+	       (w->kind == FLAT_STUBS && flat_read(w, at + FLAT_STUB_PUSHED * FLAT_WORD, &next) &&
+		flat_is_return(w, next));
+}
+
+FLAT_FUNCTION bool flat_take_found(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at)
+{
+	uint64_t pc;
+
+	return flat_read(w, ret_at, &pc) && flat_is_return(w, pc) &&
+	       flat_leads_on(w, pc, ret_at + FLAT_WORD) &&
+	       flat_go(w, pc, ret_at + FLAT_WORD, fp_at);
+}
+
+/* True if a word could be a return address in code that is not where the tables have it. */
+static inline bool flat_may_be_code(struct flat_walk *w, uint64_t word)
+{
+	const struct flat_code *c;
+
+	if (word <= w->process.code_low || word > w->process.code_high || flat_is_return(w, word))
+		return false;
+	c = flat_find(w, word - 1);
+	return !c || c->kind == FLAT_COMPILED || c->kind == FLAT_WRAPPER;
+}
+
+/* Tries flat_take_found at `count` places, a word apart. A stack that was made to need many
+ * searches is left. */
+FLAT_FUNCTION bool flat_search(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at, uint32_t count)
+{
+	uint64_t word;
+
+	w->unsure = w->unsure || w->searches++ >= FLAT_SEARCHES_MAX;
+	if (w->unsure)
+		return false;
+	for (uint32_t i = 0; i < FLAT_SEARCH_MAX && i < count; i++) {
+		if (flat_take_found(w, ret_at, fp_at))
+			return true;
+		if (!flat_read(w, ret_at, &word) || flat_may_be_code(w, word))
+			return false;
+		ret_at += FLAT_WORD;
+		fp_at += fp_at ? FLAT_WORD : 0;
+	}
+	return false;
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Flat tables by which the BPF program walks stacks, and the records it sends: the layout that both
+ * sides share. User space fills the tables from a JVM's snapshot, from the call frame information
+ * of mapped files and from a process's mappings; the program only reads them.
+ *
+ * Every table is an array that all processes share; struct flat_process says where a process's part
+ * begins. Entry 0 of `pages` and `codes` is unused: number 0 means none. */
+#ifndef DFG_BPF_FLAT_TABLES_H
+#define DFG_BPF_FLAT_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FLAT_NONE	UINT32_MAX
+#define FLAT_PAGE	4096u /* bytes of code with one struct flat_page */
+#define FLAT_SEGMENT	64u   /* bytes of code that have one number: HotSpot's code is aligned so */
+#define FLAT_BLOCK	256u  /* bytes of a file that have one entry of `blocks` */
+#define FLAT_SEGMENTS	(FLAT_PAGE / FLAT_SEGMENT)
+#define FLAT_FRAMES_MAX 8192u
+#define FLAT_PROBES	8u /* most places of `methods` that a search looks at */
+
+enum flat_kind { /* as enum snap_kind */
+		 FLAT_COMPILED = 1,
+		 FLAT_WRAPPER = 2, /* of a native method */
+		 FLAT_INTERPRETER = 3,
+		 FLAT_STUBS = 4,
+		 FLAT_RUNTIME = 5,
+		 FLAT_ADAPTER = 6,
+};
+
+#define FLAT_THROWS  1u /* ExceptionBlob */
+#define FLAT_BARRIER 2u /* thawed frames of a virtual thread return to it */
+
+/* As struct snap_code. Offsets from `start`; FLAT_NONE: none. */
+struct flat_code {
+	uint64_t start;
+	uint32_t size;
+	uint32_t frame;
+	uint32_t deopt, deopt_mh;
+	uint16_t orig_pc; /* UINT16_MAX: none */
+	uint8_t kind, flags;
+	uint16_t exit_count, spill_count;
+	uint32_t exits, spills; /* numbers of the first ranges */
+	uint32_t complete, push_end, sub_end;
+	/* Offset from which the frame may be gone although no exit says so. */
+	uint32_t left;
+	uint32_t compile_id;
+	uint32_t pad;
+};
+
+_Static_assert(sizeof(struct flat_code) == 64, "a line of the cache");
+
+/* Offsets in a code, ascending: its exits, its spills (`bytes`: see struct snap_spill). */
+struct flat_range {
+	uint32_t begin, end, bytes;
+};
+
+/* A page of the code cache, by segment. */
+struct flat_segment {
+	uint64_t returns; /* bit for each byte that may end a call */
+	uint32_t code;	  /* FLAT_NONE: more than one */
+	uint32_t pad;
+};
+struct flat_page {
+	struct flat_segment segments[FLAT_SEGMENTS];
+};
+
+enum flat_rule {
+	FLAT_BY_COPY = 0, /* does not fit here: needs the stack copy */
+	FLAT_BY_POINTER,  /* nothing is said: by frame pointer */
+	FLAT_OUTERMOST,
+	FLAT_FROM_SP,
+	FLAT_FROM_FP,
+};
+
+/* Call frame information from an address on: the frame's address (cfa) is `cfa` bytes above the
+ * register, the return address right below it. */
+struct flat_row {
+	uint32_t at; /* address as linked */
+	uint16_t cfa;
+	uint8_t rule; /* enum flat_rule */
+	uint8_t fp;   /* words below the cfa where the frame pointer is saved; 0: it is unchanged */
+};
+
+/* Executable memory [start, end). A file's rows ascend; `blocks` has, for each FLAT_BLOCK bytes
+ * from address `low` on, the number of the row that holds where they begin, and one more for the
+ * end. */
+struct flat_mapping {
+	uint64_t start, end;
+	uint64_t shift;	      /* address + shift = address as linked */
+	uint32_t low;	      /* as linked */
+	uint32_t block_count; /* 0: no file, so that frame pointers are all there is */
+	uint32_t blocks;
+	uint32_t pad;
+};
+
+struct flat_process {
+	uint64_t code_low, code_high;
+	uint64_t call_stub_return, cont_return;
+	int32_t method_slot;		  /* as struct snap_head, interpreter_method */
+	uint32_t dir;			  /* entry of the first page from code_low on */
+	uint32_t mappings, mapping_count; /* ascending */
+	uint32_t methods, method_mask;	  /* hash table of ids; the mask is its size less one */
+};
+
+/* Ends of a walk. */
+enum flat_end {
+	FLAT_ON = 0, /* it goes on */
+	FLAT_ROOT,   /* at the thread's first function: nothing else counts as walked */
+	FLAT_FULL,   /* FLAT_FRAMES_MAX */
+	/* Everything else is left to the stack copy. */
+	FLAT_NO_CODE, /* in the code cache, where the tables have nothing */
+	FLAT_UNREAD,  /* memory that cannot be read now */
+	FLAT_UNSURE,  /* a check met an address of the code cache that the tables lack */
+	FLAT_RETURN,  /* no known call ends at the return address */
+	FLAT_DEOPT,   /* the original pc of a deoptimised frame was not found */
+	FLAT_THROWN,  /* an exception is on its way to its handler */
+	FLAT_STUB,    /* a stub whose frame is not known */
+	FLAT_IN_ADAPTER,
+	FLAT_ENTERED,	/* an interpreted method that is entered or left */
+	FLAT_SLOTS,	/* an interpreted frame that contradicts itself */
+	FLAT_UNMAPPED,	/* native code where nothing executable is mapped */
+	FLAT_RULE,	/* native code whose rule is FLAT_BY_COPY */
+	FLAT_POINTER,	/* native code without a valid frame pointer */
+	FLAT_REGISTERS, /* not a 64-bit program's */
+	FLAT_ENDS,
+};
+
+/* A frame: its kind (enum unwind_kind) in the upper four bits, then CODE: the code's number (28
+ * bits) and the offset of the address; INTERPRETED: the id of the method; else the address. */
+#define FLAT_FRAME(kind, value)	 ((uint64_t)(kind) << 60 | (value))
+#define FLAT_IN_CODE(number, at) ((uint64_t)(number) << 32 | (uint32_t)(at))
+#define FLAT_FRAME_NATIVE	 0u
+#define FLAT_FRAME_CODE		 1u
+#define FLAT_FRAME_INTERPRETED	 2u
+#define FLAT_FRAME_FROZEN	 3u
+
+/* A walked stack: `count` frames follow, innermost first. */
+struct flat_sample {
+	uint64_t time; /* CLOCK_MONOTONIC, ns */
+	uint64_t pc, sp;
+	uint32_t tgid, tid;
+	uint32_t cpu;
+	uint32_t ns;  /* that the walk took */
+	uint32_t end; /* enum flat_end */
+	uint32_t count;
+};
+
+/* Numbers that the program counts, on each processor. */
+enum flat_count {
+	FLAT_COUNT_LOST = FLAT_ENDS, /* samples that found the ring full */
+	FLAT_COUNT_NS,		     /* first of 32: walks that took [2^i, 2^(i+1)) ns */
+	FLAT_COUNTS = FLAT_COUNT_NS + 32,
+};
+
+#endif

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/tables.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "common/str.h"
+
+#define CACHE_MAX  (4ull << 30) /* bytes of a code cache; HotSpot allows 2 GiB */
+#define NUMBER_MAX (1u << 28)	/* of a code: FLAT_IN_CODE */
+
+_Static_assert((int)FLAT_COMPILED == SNAP_COMPILED && (int)FLAT_WRAPPER == SNAP_NATIVE &&
+		       (int)FLAT_INTERPRETER == SNAP_INTERPRETER && (int)FLAT_STUBS == SNAP_STUBS &&
+		       (int)FLAT_RUNTIME == SNAP_RUNTIME && (int)FLAT_ADAPTER == SNAP_ADAPTER &&
+		       FLAT_NONE == SNAP_NONE,
+	       "the numbers of a snapshot");
+
+struct flat_tables *flat_tables_new(void)
+{
+	struct flat_tables *t = xcalloc(1, sizeof(*t));
+
+	t->pages = grow(t->pages, 0, &t->page_cap, sizeof(*t->pages));
+	t->codes = grow(t->codes, 0, &t->code_cap, sizeof(*t->codes));
+	memset(t->pages, 0, sizeof(*t->pages));
+	memset(t->codes, 0, sizeof(*t->codes));
+	t->page_count = t->code_count = 1;
+	return t;
+}
+
+void flat_tables_free(struct flat_tables *t)
+{
+	if (!t)
+		return;
+	free(t->dir);
+	free(t->pages);
+	free(t->codes);
+	free(t->ranges);
+	free(t->mappings);
+	free(t->rows);
+	free(t->blocks);
+	free(t->methods);
+	free(t);
+}
+
+/* ---- code --------------------------------------------------------------------------------- */
+
+static bool in_cache(const struct flat_process *p, uint64_t addr)
+{
+	return addr >= p->code_low && addr < p->code_high;
+}
+
+/* The page of an address in the code cache; valid until the next call. */
+static struct flat_page *page_at(struct flat_tables *t, const struct flat_process *p, uint64_t addr)
+{
+	uint32_t *number = &t->dir[p->dir + (addr - p->code_low) / FLAT_PAGE];
+
+	if (!*number) {
+		t->pages = grow(t->pages, t->page_count, &t->page_cap, sizeof(*t->pages));
+		memset(&t->pages[t->page_count], 0, sizeof(*t->pages));
+		*number = (uint32_t)t->page_count++;
+	}
+	return &t->pages[*number];
+}
+
+/* Notes that a call may end at an address in the code, or right after it. */
+static void add_return(struct flat_tables *t, const struct flat_process *p,
+		       const struct snapfile_code *c, uint64_t addr)
+{
+	uint64_t at = (addr - 1) % FLAT_PAGE;
+
+	if (addr > c->start && addr <= c->end)
+		page_at(t, p, addr - 1)->segments[at / FLAT_SEGMENT].returns |=
+			1ull << at % FLAT_SEGMENT;
+}
+
+static void add_segments(struct flat_tables *t, const struct flat_process *p,
+			 const struct snapfile_code *c, uint32_t number)
+{
+	for (uint64_t at = c->start & ~(uint64_t)(FLAT_SEGMENT - 1); at < c->end;
+	     at += FLAT_SEGMENT) {
+		struct flat_page *page = page_at(t, p, at);
+		uint32_t *slot = &page->segments[at % FLAT_PAGE / FLAT_SEGMENT].code;
+
+		*slot = *slot ? FLAT_NONE : number;
+	}
+}
+
+static bool is_barrier(const struct snapfile_code *c)
+{
+	static const char name[] = "StubRoutines (continuation";
+
+	return c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
+	       memcmp(c->name, name, strlen(name)) == 0;
+}
+
+static void add_returns(struct flat_tables *t, const struct flat_process *p,
+			const struct snapfile_code *c, bool anywhere)
+{
+	const struct snap_code *r = c->record;
+
+	for (uint64_t at = c->start; anywhere && at < c->end; at++)
+		add_return(t, p, c, at + 1);
+	for (uint32_t i = 0; i < r->region_count; i++)
+		add_return(t, p, c, c->start + c->regions[i].end);
+	for (uint32_t i = 0; i < r->call_count; i++)
+		add_return(t, p, c, c->start + c->calls[i]);
+	if (r->kind == SNAP_COMPILED || r->kind == SNAP_NATIVE) {
+		add_return(t, p, c, c->start + r->deopt);
+		add_return(t, p, c, c->start + r->deopt_mh);
+	}
+	add_return(t, p, c, p->call_stub_return);
+	add_return(t, p, c, p->cont_return);
+}
+
+static void add_range(struct flat_tables *t, struct flat_range r)
+{
+	t->ranges = grow(t->ranges, t->range_count, &t->range_cap, sizeof(*t->ranges));
+	t->ranges[t->range_count++] = r;
+}
+
+static bool is_thrower(const struct snapfile_code *c)
+{
+	static const char name[] = "ExceptionBlob";
+
+	return c->record->name_len == strlen(name) && !memcmp(c->name, name, strlen(name));
+}
+
+/* See is_left of unwind_frames.c, and by_exception of unwind_x86.c. */
+static uint32_t left_of(const struct snapfile_code *c)
+{
+	uint32_t regions = c->record->region_count, exits = c->record->exit_count;
+	uint32_t region = regions ? c->regions[regions - 1].end : 0;
+	uint32_t exit = exits ? c->exits[exits - 1].end : 0;
+
+	if (is_thrower(c))
+		return exits ? exit : FLAT_NONE;
+	if (!regions)
+		return FLAT_NONE;
+	return exit > region ? exit : region;
+}
+
+static struct flat_code make_code(const struct snapfile_code *c)
+{
+	const struct snap_code *r = c->record;
+
+	return (struct flat_code){
+		.start = c->start,
+		.size = r->size,
+		.frame = r->frame_size,
+		.complete = r->frame_complete,
+		.push_end = r->push_end,
+		.sub_end = r->sub_end,
+		.deopt = r->deopt,
+		.deopt_mh = r->deopt_mh,
+		.orig_pc = (uint16_t)(r->orig_pc < UINT16_MAX ? r->orig_pc : UINT16_MAX),
+		.left = left_of(c),
+		.exit_count = (uint16_t)r->exit_count,
+		.spill_count = (uint16_t)c->spill_count,
+		.kind = (uint8_t)r->kind,
+		.flags = is_thrower(c) ? FLAT_THROWS : 0,
+		.compile_id = r->compile_id};
+}
+
+/* Finds the number that the code has already; 0: none. */
+static uint32_t number_of(const struct flat_tables *t, const struct flat_process *p,
+			  const struct flat_code *code)
+{
+	uint32_t page = t->dir[p->dir + (code->start - p->code_low) / FLAT_PAGE];
+	uint32_t number = t->pages[page].segments[code->start % FLAT_PAGE / FLAT_SEGMENT].code;
+	struct flat_code old;
+
+	if (!number || number == FLAT_NONE)
+		return 0;
+	old = t->codes[number];
+	old.exits = old.spills = 0;
+	return memcmp(&old, code, sizeof(old)) == 0 ? number : 0;
+}
+
+/* Adds a code that has no number yet. */
+static uint32_t add_code(struct flat_tables *t, const struct snapfile_code *c,
+			 struct flat_code code)
+{
+	code.exits = (uint32_t)t->range_count;
+	for (uint32_t i = 0; i < code.exit_count; i++)
+		add_range(t, (struct flat_range){.begin = c->exits[i].pop, .end = c->exits[i].end});
+	code.spills = (uint32_t)t->range_count;
+	for (size_t i = 0; i < code.spill_count; i++)
+		add_range(t, (struct flat_range){.begin = c->spills[i].begin,
+						 .end = c->spills[i].end,
+						 .bytes = c->spills[i].bytes});
+	t->codes = grow(t->codes, t->code_count, &t->code_cap, sizeof(*t->codes));
+	t->codes[t->code_count] = code;
+	return (uint32_t)t->code_count++;
+}
+
+static bool fits(const struct flat_tables *t, const struct flat_process *p,
+		 const struct snapfile_code *c)
+{
+	return in_cache(p, c->start) && in_cache(p, c->end - 1) &&
+	       c->record->exit_count <= UINT16_MAX && c->spill_count <= UINT16_MAX &&
+	       c->record->kind <= SNAP_ADAPTER && t->code_count < NUMBER_MAX;
+}
+
+static void set_codes(struct flat_tables *t, const struct snapfile *sf,
+		      const struct flat_process *p)
+{
+	size_t pages = (size_t)((p->code_high - p->code_low + FLAT_PAGE - 1) / FLAT_PAGE);
+	CLEANUP(free) uint32_t *numbers = xcalloc(snapfile_code_count(sf), sizeof(*numbers));
+	const struct snapfile_code *c;
+	size_t n = 0;
+
+	for (size_t at = 0; (c = snapfile_next_code(sf, &at)); n++)
+		if (fits(t, p, c)) {
+			struct flat_code code = make_code(c);
+
+			code.flags |= !p->cont_return && is_barrier(c) ? FLAT_BARRIER : 0;
+			numbers[n] = number_of(t, p, &code);
+			if (!numbers[n])
+				numbers[n] = add_code(t, c, code);
+		}
+	for (size_t i = 0; i < pages; i++)
+		if (t->dir[p->dir + i])
+			memset(&t->pages[t->dir[p->dir + i]], 0, sizeof(*t->pages));
+	n = 0;
+	for (size_t at = 0; (c = snapfile_next_code(sf, &at)); n++)
+		if (numbers[n]) {
+			const struct flat_code *code = &t->codes[numbers[n]];
+
+			add_segments(t, p, c, numbers[n]);
+			add_returns(t, p, c,
+				    code->flags & FLAT_BARRIER || code->kind == FLAT_INTERPRETER);
+		}
+}
+
+/* ---- methods ------------------------------------------------------------------------------ */
+
+static void add_method(struct flat_tables *t, const struct flat_process *p, uint64_t id)
+{
+	uint32_t at = (uint32_t)(id * 0x9e3779b97f4a7c15ull >> 32);
+
+	for (uint32_t i = 0; i < FLAT_PROBES; i++) {
+		uint64_t *m = &t->methods[p->methods + ((at + i) & p->method_mask)];
+
+		if (!*m || *m == id) {
+			*m = id;
+			return;
+		}
+	}
+}
+
+static void *extend(void *list, size_t count, size_t more, size_t size)
+{
+	char *longer = reallocarray(list, count + more, size);
+
+	if (!longer)
+		die_oom();
+	memset(longer + count * size, 0, more * size);
+	return longer;
+}
+
+static void set_methods(struct flat_tables *t, const struct snapfile *sf,
+			const struct flat_process *p)
+{
+	uint64_t id;
+
+	memset(t->methods + p->methods, 0, (p->method_mask + 1u) * sizeof(*t->methods));
+	for (size_t at = 0; (id = snapfile_next_method(sf, &at));)
+		add_method(t, p, id);
+}
+
+/* Makes room for twice as many methods as there are now. */
+static void reserve_methods(struct flat_tables *t, const struct snapfile *sf,
+			    struct flat_process *p)
+{
+	size_t n = 0, places = 1024;
+
+	for (size_t at = 0; snapfile_next_method(sf, &at);)
+		n++;
+	while (places < 4 * n)
+		places *= 2;
+	p->methods = (uint32_t)t->method_count;
+	p->method_mask = (uint32_t)places - 1;
+	t->methods = extend(t->methods, t->method_count, places, sizeof(*t->methods));
+	t->method_count += places;
+}
+
+/* ---- processes ---------------------------------------------------------------------------- */
+
+int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct flat_process *ret,
+		     struct err *err)
+{
+	const struct snap_head *head = snapfile_head(sf);
+	struct flat_process p = {.code_low = head->code_low & ~(uint64_t)(FLAT_PAGE - 1),
+				 .code_high = head->code_high,
+				 .call_stub_return = head->call_stub_return,
+				 .cont_return = head->cont_return,
+				 .method_slot = head->interpreter_method,
+				 .dir = (uint32_t)t->dir_count,
+				 .mappings = (uint32_t)t->mapping_count};
+	size_t pages;
+
+	if (p.code_high <= p.code_low || p.code_high - p.code_low > CACHE_MAX)
+		return err_set(err, 0, "a snapshot with a code cache of an impossible size");
+	pages = (size_t)((p.code_high - p.code_low + FLAT_PAGE - 1) / FLAT_PAGE);
+	t->dir = extend(t->dir, t->dir_count, pages, sizeof(*t->dir));
+	t->dir_count += pages;
+	reserve_methods(t, sf, &p);
+	if (flat_update_process(t, sf, &p, err) < 0)
+		return -1;
+	*ret = p;
+	return 0;
+}
+
+int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
+			const struct flat_process *p, struct err *err)
+{
+	const struct snap_head *head = snapfile_head(sf);
+
+	if ((head->code_low & ~(uint64_t)(FLAT_PAGE - 1)) != p->code_low ||
+	    head->code_high != p->code_high)
+		return err_set(err, 0, "a code cache that has moved");
+	set_codes(t, sf, p);
+	set_methods(t, sf, p);
+	return 0;
+}
+
+static bool is_code(const struct flat_code *code, const struct snapfile *sf, uint64_t addr,
+		    struct snapfile_span span)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = snapfile_find(sf, addr, span, c);
+
+	for (size_t i = 0; i < n; i++)
+		if (c[i]->start != code->start || c[i]->record->compile_id != code->compile_id)
+			return false;
+	return n > 0;
+}
+
+bool flat_is_current(const struct flat_tables *t, const struct snapfile *sf,
+		     const struct flat_sample *s, const uint64_t *frames)
+{
+	struct snapfile_span span = snapfile_around(sf, s->time);
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint64_t number = frames[i] >> 32 & (NUMBER_MAX - 1);
+		const struct flat_code *code;
+
+		if (frames[i] >> 60 != FLAT_FRAME_CODE)
+			continue;
+		code = number < t->code_count ? &t->codes[number] : NULL;
+		if (!code || !is_code(code, sf, code->start + (uint32_t)frames[i], span))
+			return false;
+	}
+	return true;
+}
+
+/* ---- mappings ----------------------------------------------------------------------------- */
+
+void flat_add_mapping(struct flat_tables *t, struct flat_process *p, uint64_t start, uint64_t end,
+		      uint64_t pgoff, const struct flat_file *f)
+{
+	struct flat_mapping m = {.start = start, .end = end};
+	uint64_t addr;
+
+	if (f && elfsegs_address(&f->segments, pgoff, &addr) &&
+	    addr + (end - start) <= UINT32_MAX) {
+		m.shift = addr - start;
+		m.low = f->low;
+		m.blocks = f->blocks;
+		m.block_count = f->block_count;
+	} else if (f) {
+		m.block_count = 1; /* no row for any address */
+	}
+	t->mappings = grow(t->mappings, t->mapping_count, &t->mapping_cap, sizeof(*t->mappings));
+	t->mappings[t->mapping_count++] = m;
+	p->mapping_count++;
+}

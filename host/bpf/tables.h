@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the flat tables (flat_tables.h) from a JVM's snapshot, from the call frame information of
+ * mapped files, and from a process's mappings.
+ *
+ * The tables only grow, and what has been added stays where it is; only the pages and methods of a
+ * process change. What does not fit is left out, so that the program leaves it to the stack copy.
+ */
+#ifndef DFG_BPF_TABLES_H
+#define DFG_BPF_TABLES_H
+
+#include "bpf/flat_tables.h"
+#include "elf/elf_tables.h"
+#include "jit/code_history.h"
+
+/* Arrays by the names that flat_tables.h has for their entries. */
+struct flat_tables {
+	uint32_t *dir;
+	struct flat_page *pages;
+	struct flat_code *codes;
+	struct flat_range *ranges;
+	struct flat_mapping *mappings;
+	uint32_t *blocks;
+	struct flat_row *rows;
+	uint64_t *methods;
+	size_t dir_count, page_count, code_count, range_count, mapping_count, block_count,
+		row_count, method_count;
+	size_t page_cap, code_cap, range_cap, mapping_cap, block_cap, row_cap;
+};
+
+struct flat_tables *flat_tables_new(void);
+void flat_tables_free(struct flat_tables *t);
+
+static inline void cleanup_flat_tables_free(struct flat_tables **t)
+{
+	flat_tables_free(*t);
+}
+
+/* Adds a process with the code and the methods of a JVM's latest snapshot. Fails if the snapshot
+ * contradicts itself. */
+MUST_CHECK int flat_add_process(struct flat_tables *t, const struct snapfile *sf,
+				struct flat_process *ret, struct err *err);
+
+/* Replaces its code and methods by those of a later snapshot. Code that is in both keeps its
+ * number, and no number is used again. Fails if the code cache has moved. */
+MUST_CHECK int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
+				   const struct flat_process *p, struct err *err);
+
+/* True if the code that a walked stack goes through is what the history has there around its time,
+ * and nothing else. Code may have been replaced before the tables were: then the walk is not to be
+ * believed. To be asked when a snapshot has been taken after it. */
+bool flat_is_current(const struct flat_tables *t, const struct snapfile *sf,
+		     const struct flat_sample *s, const uint64_t *frames);
+
+/* The part of a file in the tables. */
+struct flat_file {
+	struct elfsegs segments;
+	uint32_t low, blocks, block_count; /* as in struct flat_mapping */
+};
+
+/* Adds the rows of an ELF file; fd stays the caller's. Without a table of functions in it
+ * (.eh_frame_hdr) all of it is left to the stack copy. Fails if it is no ELF file of this machine.
+ */
+MUST_CHECK int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct err *err);
+void flat_file_fini(struct flat_file *f);
+
+/* Adds executable memory of the process whose mappings are added last, above all that it has. `f`:
+ * the mapped file, at offset `pgoff`; NULL: none, so that frame pointers are all there is. */
+void flat_add_mapping(struct flat_tables *t, struct flat_process *p, uint64_t start, uint64_t end,
+		      uint64_t pgoff, const struct flat_file *f);
+
+#endif

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The flat tables of a snapshot, of files and of mappings, and walks through them that end early.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "lib/unwindmake.h"
+
+static struct flat_tables *tables;
+static struct flat_process process;
+
+static void is_end(const struct thread *t, enum flat_end want, const char *what)
+{
+	struct stack_copy stack = {
+		.base = BASE, .p = (const uint8_t *)t->stack, .len = 8 * t->words};
+
+	flat_tables = tables;
+	is_int(flat_walk_from(&process, &t->regs, &stack), want, "%s", what);
+}
+
+static void open_tables(const struct snapfile *sf)
+{
+	struct err err;
+
+	tables = flat_tables_new();
+	if (flat_add_process(tables, sf, &process, &err) < 0)
+		abort();
+	flat_add_mapping(tables, &process, NATIVE, NATIVE + 0x1000, 0, NULL);
+	flat_tables = tables;
+}
+
+/* ---- walks -------------------------------------------------------------------------------- */
+
+static void test_whole(void)
+{
+	struct thread t = at(METHOD + 0x20, 1);
+
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_end(&t, FLAT_ROOT, "a stack that can be proved is walked to its first function");
+	is_int(flat_made.sample.count, 4, "all its frames are there");
+	is_int(flat_made.frames[0] >> 60, FLAT_FRAME_CODE, "the method is compiled");
+	is_int((uint32_t)flat_made.frames[0], 0x20, "its offset is that of the pc");
+	is_int((uint32_t)flat_made.frames[1], 0x3f, "a caller's is in its call");
+}
+
+static void test_left(void)
+{
+	struct thread t = at(METHOD + 0x20, 1);
+
+	t.stack[3] = UP + 1;
+	bottom(&t, 4);
+	is_end(&t, FLAT_RETURN, "a return address that no call ends at is not believed");
+	t.stack[3] = BARRIER + 0x800;
+	process.code_high += 0x2000;
+	is_end(&t, FLAT_UNSURE, "nor one in code that the tables lack");
+	unwind_set(&t.regs, UNWIND_PC, BARRIER + 0x800);
+	is_end(&t, FLAT_NO_CODE, "a pc in code that the tables lack is left");
+	process.code_high -= 0x2000;
+	unwind_set(&t.regs, UNWIND_PC, 0x10000);
+	is_end(&t, FLAT_UNMAPPED, "and one where nothing is mapped");
+	t = at(METHOD + 0x20, 1);
+	t.words = 3;
+	is_end(&t, FLAT_UNREAD, "memory that cannot be read ends the walk");
+	t = at(NATIVE + 8, 1);
+	is_end(&t, FLAT_POINTER, "so does native code without a frame pointer");
+	t = at(ADAPTER + 8, 1);
+	is_end(&t, FLAT_STUB, "and an adapter without a return address");
+}
+
+/* Words that are no return addresses, and one that is. */
+static void test_searches(void)
+{
+	struct thread t = at(METHOD + 0x20, 1);
+	struct stack_copy stack = {.base = BASE, .p = (const uint8_t *)t.stack, .len = 8 * t.words};
+	unsigned found = 0;
+
+	t.stack[2] = ENTRY;
+	flat_stack = &stack;
+	flat_made = (struct flat_walk){.process = process, .base = BASE};
+	do {
+		flat_made.sp = BASE - 8;
+		flat_made.words_at = 0;
+		flat_made.unsure = false;
+	} while (flat_search(&flat_made, BASE, 0, 3) && ++found < 1000);
+	is_int(found, FLAT_SEARCHES_MAX, "a walk ends that needs more searches than a stack does");
+	ok(flat_made.unsure, "it is left to the copy");
+}
+
+/* A method that calls itself more often than there is room for. */
+static void test_deep(void)
+{
+	enum { FRAME_WORDS = 4, MANY = FLAT_FRAMES_MAX + 10 };
+	CLEANUP(free) uint64_t *words = xcalloc(MANY * FRAME_WORDS, sizeof(*words));
+	struct stack_copy stack = {.base = BASE,
+				   .p = (const uint8_t *)words,
+				   .len = MANY * FRAME_WORDS * sizeof(*words)};
+	struct thread t = at(METHOD + 0x20, 1);
+
+	for (size_t i = FRAME_WORDS - 1; i < (size_t)MANY * FRAME_WORDS; i += FRAME_WORDS)
+		words[i] = RET;
+	is_int(flat_walk_from(&process, &t.regs, &stack), FLAT_FULL, "a walk ends when it is full");
+	is_int(flat_made.sample.count, FLAT_FRAMES_MAX, "with as many frames as there is room for");
+}
+
+/* ---- code --------------------------------------------------------------------------------- */
+
+static uint32_t number_at(uint64_t addr)
+{
+	struct flat_walk w = {.process = process};
+
+	return flat_find(&w, addr) ? flat_number(&w, addr) : 0;
+}
+
+static bool returns_to(uint64_t addr)
+{
+	struct flat_walk w = {.process = process};
+
+	return flat_is_return(&w, addr);
+}
+
+static void test_code(void)
+{
+	ok(number_at(METHOD) && number_at(METHOD) == number_at(METHOD + 0xff),
+	   "all addresses of a code have its number");
+	ok(!number_at(METHOD - 1) && !number_at(METHOD + 0x100), "those around it do not");
+	ok(returns_to(RET) && returns_to(LEAF) && !returns_to(RET + 1),
+	   "calls end where the snapshot says");
+	ok(returns_to(AGAIN + 0xf0), "a frame may return to the deoptimisation handler");
+	ok(returns_to(INTERP + 1) && returns_to(INTERP + 0x100),
+	   "and anywhere into the interpreter");
+	ok(returns_to(ENTRY) && !returns_to(ENTRY + 1), "and to the call stub");
+}
+
+/* Two codes where HotSpot has one: which one it is cannot be told by the number of 64 bytes. */
+static void test_close(void)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	struct sm_code c = sm_compiled(METHOD);
+	struct flat_walk w = {0};
+	struct err err;
+
+	sm_head(&s, (struct snap_head){.code_low = METHOD, .code_high = METHOD + 0x1000});
+	c.head.size = 0x28;
+	c.head.deopt = 0x20;
+	sm_code(&s, c);
+	c.head.start = METHOD + 0x28;
+	sm_code(&s, c);
+	sm_done(&s);
+	if (sm_read(sf, s.buf, s.len, &err) < 0)
+		abort();
+	snapfile_finish(sf);
+	open_tables(sf);
+	w.process = process;
+	ok(!number_at(METHOD) && !number_at(METHOD + 0x28),
+	   "codes that are too close have no number");
+	ok(!flat_is_return(&w, METHOD + 0x20) && w.unsure,
+	   "nor is it said whether a call ends there");
+	flat_tables_free(tables);
+}
+
+/* Two snapshots: of the second, METHOD, AGAIN and OTHER are other code. */
+static void test_update(void)
+{
+	struct snapfile *first = make_snapshot(0, false), *both = make_snapshot(0, true);
+	struct flat_sample sample = {.time = TIME + 2, .count = 2};
+	uint32_t method, caller;
+	uint64_t frames[2];
+	size_t codes;
+	struct err err;
+
+	open_tables(first);
+	method = number_at(METHOD);
+	caller = number_at(CALLER);
+	codes = tables->code_count;
+	ok(flat_update_process(tables, first, &process, &err) == 0 && tables->code_count == codes,
+	   "the same snapshot again adds nothing");
+	ok(flat_update_process(tables, both, &process, &err) == 0,
+	   "a later snapshot is taken over");
+	is_int(number_at(CALLER), caller, "code that stays has its number");
+	ok(number_at(METHOD) >= codes, "code that was compiled again has a new one");
+	is_int(tables->codes[number_at(METHOD)].frame, 64, "and its own frame");
+	ok(!returns_to(RET), "calls of the old code end nowhere");
+	is_int(tables->codes[method].frame, 32, "an old number is still that of the old code");
+	frames[0] = FLAT_FRAME(FLAT_FRAME_NATIVE, NATIVE);
+	frames[1] = FLAT_FRAME(FLAT_FRAME_CODE, FLAT_IN_CODE(caller, 0x3f));
+	ok(flat_is_current(tables, both, &sample, frames),
+	   "a stack through code that stays is right");
+	frames[1] = FLAT_FRAME(FLAT_FRAME_CODE, FLAT_IN_CODE(method, 0x3f));
+	ok(flat_is_current(tables, first, &sample, frames) &&
+		   !flat_is_current(tables, both, &sample, frames),
+	   "one through code that has been replaced is not");
+	frames[1] = FLAT_FRAME(FLAT_FRAME_CODE, FLAT_IN_CODE(1u << 27, 0));
+	ok(!flat_is_current(tables, both, &sample, frames), "nor one through a number of no code");
+	process.code_low -= FLAT_PAGE;
+	ok(flat_update_process(tables, both, &process, &err) < 0, "a code cache does not move");
+	flat_tables_free(tables);
+	snapfile_free(first);
+	snapfile_free(both);
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+#define AT 0x7f0000000000u
+
+/* True if a row says nothing of an address, or what the unwinder finds there. *ret_walked: it says
+ * something. */
+static bool is_step(struct cfi *cfi, uint64_t offset, bool *ret_walked)
+{
+	uint64_t words[512], pc = AT + offset;
+	struct stack_copy stack = {.base = BASE, .p = (const uint8_t *)words, .len = sizeof(words)};
+	struct unwind_regs r = {.exact = true};
+	enum cfi_result result;
+	enum flat_end end;
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		words[i] = AT + 0x1000 + i;
+	unwind_set(&r, UNWIND_PC, pc);
+	unwind_set(&r, UNWIND_SP, BASE);
+	unwind_set(&r, UNWIND_FP, S(64));
+	flat_stack = &stack;
+	flat_made = (struct flat_walk){
+		.process = process, .pc = pc, .sp = BASE, .fp = S(64), .base = BASE, .exact = true};
+	end = flat_step(&flat_made);
+	*ret_walked = end == FLAT_ON || end == FLAT_ROOT;
+	result = cfi_step(cfi, offset, false, &r, &stack);
+	if (end == FLAT_ROOT)
+		return result == CFI_END;
+	if (end != FLAT_ON || result == CFI_NONE)
+		return end != FLAT_ON || flat_made.sp == S(66);
+	return result == CFI_OK && flat_made.pc == unwind_pc(&r) && flat_made.sp == unwind_sp(&r) &&
+	       flat_made.fp == unwind_fp(&r);
+}
+
+/* The whole executable segment of this program, which has the C library's start files in it. */
+static void test_file(void)
+{
+	CLEANUP(close_fd) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CLEANUP(cfi_close) struct cfi *cfi = NULL;
+	size_t same = 0, walked = 0, all = 0;
+	struct flat_file file;
+	struct err err;
+
+	tables = flat_tables_new();
+	flat_tables = tables;
+	process = (struct flat_process){0};
+	cfi = cfi_open(fd, &err);
+	if (!cfi || flat_add_file(tables, fd, &file, &err) < 0)
+		abort();
+	for (size_t i = 0; i < file.segments.count; i++) {
+		const struct elfseg *g = &file.segments.list[i];
+
+		if (!g->exec)
+			continue;
+		flat_add_mapping(tables, &process, AT + g->offset, AT + g->offset + g->size,
+				 g->offset, &file);
+		for (uint64_t at = g->offset; at < g->offset + g->size; at += 3, all++) {
+			bool is_walked;
+
+			same += is_step(cfi, at, &is_walked);
+			walked += is_walked;
+		}
+	}
+	ok(all > 1000 && same == all, "rows step as the unwinder does, or not at all: %zu of %zu",
+	   same, all);
+	ok(walked > all / 2, "and most of them do: %zu", walked);
+	flat_file_fini(&file);
+	flat_tables_free(tables);
+}
+
+/* At a return all that was saved has been popped, which its rule does not say. */
+static void test_popped(void)
+{
+	static const struct flat_row row = {.cfa = 8, .rule = FLAT_FROM_SP, .fp = 2};
+	uint64_t words[] = {NATIVE};
+	struct stack_copy stack = {.base = BASE, .p = (const uint8_t *)words, .len = sizeof(words)};
+
+	flat_stack = &stack;
+	flat_made = (struct flat_walk){.sp = BASE, .base = BASE, .fp = 7, .exact = true};
+	is_int(flat_by_row(&flat_made, &row), FLAT_ON, "a frame pointer may have been popped");
+	ok(flat_made.fp == 7 && flat_made.pc == NATIVE && flat_made.sp == S(1),
+	   "then it has its value again");
+}
+
+static void test_no_file(void)
+{
+	CLEANUP(close_fd) int fd = open("tests/unit/test_flat_tables_x86.c", O_RDONLY | O_CLOEXEC);
+	struct flat_file file;
+	struct err err;
+
+	tables = flat_tables_new();
+	ok(flat_add_file(tables, fd, &file, &err) < 0, "a file that is no ELF file is refused");
+	flat_tables_free(tables);
+}
+
+int main(void)
+{
+	snapshot = make_snapshot(0, false);
+	open_tables(snapshot);
+	test_whole();
+	test_left();
+	test_searches();
+	test_deep();
+	test_code();
+	flat_tables_free(tables);
+	snapfile_free(snapshot);
+	snapshot = NULL;
+	test_close();
+	test_update();
+	test_file();
+	test_popped();
+	test_no_file();
+	return tap_done();
+}

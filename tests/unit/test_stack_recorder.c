@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The BPF program on a process without a JVM, whose stack is walked by call frame information.
+ * Needs the right to load programs. */
+#include "bpf/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/str.h"
+#include "lib/tap.h"
+
+#define SECONDS_MAX 60
+#define ENOUGH	    20u /* samples */
+
+static struct seen {
+	unsigned walked, whole, frames, copied, others;
+	pid_t pid;
+} seen;
+
+static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *frames)
+{
+	(void)arg;
+	seen.walked++;
+	seen.whole += s->end == FLAT_ROOT;
+	seen.frames = s->count > seen.frames ? s->count : seen.frames;
+	seen.others += s->tgid != (uint32_t)seen.pid || frames[0] >> 60 != FLAT_FRAME_NATIVE;
+}
+
+static void take_copied(void *arg, const struct copied_sample *s)
+{
+	(void)arg;
+	seen.copied++;
+	seen.others += s->pid != (uint32_t)seen.pid || !s->regs || !s->stack_len;
+}
+
+static unsigned burn(unsigned depth);
+static uint64_t burn_until;
+static unsigned (*volatile again)(unsigned) = burn; /* not turned into a loop */
+
+/* Calls itself `depth` times, and then works until the time is over. */
+static unsigned burn(unsigned depth)
+{
+	volatile unsigned sum = 0;
+
+	if (depth)
+		return again(depth - 1) + 1;
+	while (clock_ms() < burn_until)
+		for (unsigned i = 0; i < 1000000; i++)
+			sum = sum + 1;
+	return sum;
+}
+
+static pid_t start_burning(void)
+{
+	pid_t pid;
+
+	burn_until = clock_ms() + 5 * SECONDS_MAX * 1000;
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit((int)burn(10));
+	}
+	return pid;
+}
+
+/* Adds the executable mappings of a process. */
+static void add_mappings(struct flat_tables *t, pid_t pid, struct flat_process *p)
+{
+	CLEANUP(free) char *path = xasprintf("/proc/%d/maps", (int)pid);
+	FILE *maps = fopen(path, "re");
+	char line[4400], perms[8], name[4200];
+	uint64_t start, end, offset;
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		CLEANUP(close_fd) int fd = -1;
+		struct flat_file file;
+		struct err err;
+
+		name[0] = '\0';
+		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %4199[^\n]", &start, &end, perms, &offset,
+			   name) < 4 ||
+		    perms[2] != 'x')
+			continue;
+		fd = open(name, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || flat_add_file(t, fd, &file, &err) < 0) {
+			flat_add_mapping(t, p, start, end, offset, NULL);
+			continue;
+		}
+		flat_add_mapping(t, p, start, end, offset, &file);
+		flat_file_fini(&file);
+	}
+	if (maps)
+		fclose(maps);
+}
+
+/* Records until there are enough samples of either kind. */
+static void record(const struct flat_tables *t, const struct flat_process *p, bool both,
+		   struct stack_counts *ret)
+{
+	CLEANUP(stack_recorder_close) struct stack_recorder *r = NULL;
+	struct stack_recorder_config config = {
+		.frequency = 499, .stack_bytes = 16384, .both = both};
+	struct stack_handler handler = {.walked = take_walked, .copied = take_copied};
+	uint64_t end = clock_ms() + SECONDS_MAX * 1000;
+	struct err err;
+
+	seen = (struct seen){.pid = seen.pid};
+	if (stack_recorder_open(&config, t, &r, &err) < 0 ||
+	    stack_recorder_add(r, (uint32_t)seen.pid, p, &err) < 0 ||
+	    stack_recorder_enable(r, true, &err) < 0) {
+		printf("1..0 # SKIP %s\n", err.msg);
+		kill(seen.pid, SIGKILL);
+		exit(0);
+	}
+	while (seen.walked < ENOUGH && seen.copied < ENOUGH && clock_ms() < end) {
+		usleep(20000);
+		if (stack_recorder_read(r, &handler, &err) < 0)
+			printf("# %s\n", err.msg);
+	}
+	if (stack_recorder_enable(r, false, &err) < 0 || stack_recorder_read(r, &handler, &err) < 0)
+		printf("# %s\n", err.msg);
+	stack_recorder_count(r, ret);
+}
+
+static void test_walked(const struct flat_tables *t, const struct flat_process *p)
+{
+	struct stack_counts counts;
+	uint64_t walks = 0;
+
+	record(t, p, false, &counts);
+	ok(seen.walked >= ENOUGH, "a process's samples are walked");
+	ok(seen.whole == seen.walked, "what comes is whole");
+	ok(seen.frames >= 12, "it has all of its calls");
+	ok(seen.others == 0, "no other process is looked at");
+	ok(seen.copied + seen.walked == counts.of[FLAT_ROOT] + seen.copied &&
+		   counts.of[FLAT_ROOT] == seen.walked,
+	   "a sample is walked or copied, not both");
+	for (unsigned i = 0; i < 32; i++)
+		walks += counts.of[FLAT_COUNT_NS + i];
+	ok(walks == seen.walked + seen.copied, "the time of each walk is counted");
+	ok(counts.of[FLAT_COUNT_LOST] == 0 && counts.copies_lost == 0, "none is lost");
+	record(t, p, true, &counts);
+	ok(seen.walked >= ENOUGH && seen.copied == seen.walked, "or both, where that is asked for");
+}
+
+static void test_copied(void)
+{
+	CLEANUP(flat_tables_free) struct flat_tables *none = flat_tables_new();
+	struct flat_process p = {0};
+	struct stack_counts counts;
+
+	record(none, &p, false, &counts);
+	ok(seen.copied >= ENOUGH && seen.walked == 0,
+	   "without tables the kernel copies the stacks instead");
+	ok(counts.of[FLAT_UNMAPPED] == seen.copied, "why is counted");
+	ok(seen.others == 0, "no other process is copied");
+}
+
+/* Code that the program has no room for. */
+static void test_room(void)
+{
+	CLEANUP(flat_tables_free) struct flat_tables *t = flat_tables_new();
+	CLEANUP(stack_recorder_close) struct stack_recorder *r = NULL;
+	struct stack_recorder_config config = {.frequency = 1, .stack_bytes = 8192};
+	struct flat_process p = {0};
+	struct err err;
+
+	ok(stack_recorder_open(&config, t, &r, &err) == 0, "tables may be empty");
+	for (unsigned i = 0; i < 100; i++)
+		flat_add_mapping(t, &p, 0x1000 * (i + 1), 0x1000 * (i + 2), 0, NULL);
+	ok(stack_recorder_update(r, t, &err) < 0 && err.code == ENOSPC,
+	   "tables that have outgrown their room are refused");
+}
+
+int main(void)
+{
+	CLEANUP(flat_tables_free) struct flat_tables *t = flat_tables_new();
+	struct flat_process p = {0};
+
+	seen.pid = start_burning();
+	add_mappings(t, seen.pid, &p);
+	test_walked(t, &p);
+	test_copied();
+	test_room();
+	kill(seen.pid, SIGKILL);
+	return tap_done();
+}
