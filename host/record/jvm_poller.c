@@ -406,14 +406,14 @@ static void stop(struct target *t)
 int pollers_refresh(struct target *t, const struct record_config *c, uint64_t deadline,
 		    struct err *err)
 {
-	int third = deadline_ms_left(deadline) / 3;
-	uint64_t answered = deadline_after(third), looked = deadline_after(2 * third);
+	const int third = deadline_ms_left(deadline) / 3;
+	const uint64_t answered = deadline_after(third);
 
 	ask(t);
 	while (!all_have_answered(t) && deadline_ms_left(answered))
 		sleep_ms(5);
-	target_refresh(t, looked);
-	return pollers_start(t, c, deadline, err);
+	target_refresh(t, deadline_after(third));
+	return pollers_start(t, c, deadline_after(third), err);
 }
 
 bool pollers_any_ended(const struct target *t)
