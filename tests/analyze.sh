@@ -11,8 +11,8 @@ known() {
 	sed '/^#/d' <<-'END'
 		# formats_file() is asked for names that are literals of the same table.
 		host/report/formats.c: return find(name, false)->file;
-		# The buffer has room for a header: b.fd_count is not 0 here.
-		host/report/sandbox.c: *c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+		# The buffer has room for a header: n is not 0 here.
+		common/message.c: *c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
 		# A poller is started after its JVM has an entry (add_poller).
 		host/record/jvm_poller.c: bool ready = rc == 0 && jvm->snapshots == 0 && wait_for(w, p.first, POLLIN);
 		host/record/jvm_poller.c: bool warned = jvm->warned;

@@ -10,6 +10,8 @@ cd "$(dirname "$0")/.."
 # What cannot be run in the emulation, and why.
 unable=$(sed 's/:.*//' <<'END'
 test_confine test_debug_files test_doctor_perf test_gather test_inputs test_jail: it has no seccomp filters
+test_look test_mapped_files: it has no seccomp filters
+test_message: it does not tell that files of a message were cut
 test_agent_client test_agent_share test_change test_containerd test_docker test_doctor: it has no openat2
 test_handle: it has no clone3
 test_outdir test_retention test_session: it has another /tmp, below its root directory
