@@ -64,7 +64,9 @@ left() {
 reason() { # OUTPUT STATUS: graphs, or why not
 	[ "$2" != 124 ] || { echo "did not end" && return 1; }
 	case $2 in
-	0 | 4) [ -s "$1/flame.folded" ] || { echo "no graph" && return 1; } ;;
+	# A JVM that had no processor in this second has an empty one, which is said.
+	0 | 4) [ -s "$1/flame.folded" ] || { [ -e "$1/flame.folded" ] && grep -q 'no sample of' "$1.err"; } ||
+		{ echo "no graph" && return 1; } ;;
 	137) ;; # it was killed itself
 	*)
 		[ -s "$1.err" ] || { echo "says nothing" && return 1; }
