@@ -213,7 +213,7 @@ static inline uint32_t flat_find_row(const struct flat_mapping *m, uint32_t at)
 /* True if it is the id of a method; where the table does not have it nothing can be said. */
 FLAT_FUNCTION bool flat_is_method(struct flat_walk *w, uint64_t id)
 {
-	uint32_t at = (uint32_t)(id * 0x9e3779b97f4a7c15ull >> 32);
+	uint32_t at = flat_method_hash(id);
 
 	for (uint32_t i = 0; i < FLAT_PROBES; i++) {
 		const uint64_t *m =

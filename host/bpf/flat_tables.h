@@ -103,6 +103,12 @@ struct flat_process {
 	uint32_t methods, method_mask;	  /* hash table of ids; the mask is its size less one */
 };
 
+/* Returns where a search of `methods` begins, before the mask. */
+static inline uint32_t flat_method_hash(uint64_t id)
+{
+	return (uint32_t)(id * 0x9e3779b97f4a7c15ull >> 32);
+}
+
 /* Ends of a walk. */
 enum flat_end {
 	FLAT_ON = 0, /* it goes on */

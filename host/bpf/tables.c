@@ -44,6 +44,16 @@ void flat_tables_free(struct flat_tables *t)
 
 /* ---- code --------------------------------------------------------------------------------- */
 
+static uint64_t page_of(uint64_t addr)
+{
+	return addr & ~(uint64_t)(FLAT_PAGE - 1);
+}
+
+static size_t pages_of(const struct flat_process *p)
+{
+	return (size_t)((p->code_high - p->code_low + FLAT_PAGE - 1) / FLAT_PAGE);
+}
+
 static bool in_cache(const struct flat_process *p, uint64_t addr)
 {
 	return addr >= p->code_low && addr < p->code_high;
@@ -85,14 +95,6 @@ static void add_segments(struct flat_tables *t, const struct flat_process *p,
 	}
 }
 
-static bool is_barrier(const struct snapfile_code *c)
-{
-	static const char name[] = "StubRoutines (continuation";
-
-	return c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
-	       memcmp(c->name, name, strlen(name)) == 0;
-}
-
 static void add_returns(struct flat_tables *t, const struct flat_process *p,
 			const struct snapfile_code *c, bool anywhere)
 {
@@ -118,13 +120,6 @@ static void add_range(struct flat_tables *t, struct flat_range r)
 	t->ranges[t->range_count++] = r;
 }
 
-static bool is_thrower(const struct snapfile_code *c)
-{
-	static const char name[] = "ExceptionBlob";
-
-	return c->record->name_len == strlen(name) && !memcmp(c->name, name, strlen(name));
-}
-
 /* See is_left of unwind_frames.c, and by_exception of unwind_x86.c. */
 static uint32_t left_of(const struct snapfile_code *c)
 {
@@ -132,7 +127,7 @@ static uint32_t left_of(const struct snapfile_code *c)
 	uint32_t region = regions ? c->regions[regions - 1].end : 0;
 	uint32_t exit = exits ? c->exits[exits - 1].end : 0;
 
-	if (is_thrower(c))
+	if (snapfile_is_thrower(c))
 		return exits ? exit : FLAT_NONE;
 	if (!regions)
 		return FLAT_NONE;
@@ -157,7 +152,7 @@ static struct flat_code make_code(const struct snapfile_code *c)
 		.exit_count = (uint16_t)r->exit_count,
 		.spill_count = (uint16_t)c->spill_count,
 		.kind = (uint8_t)r->kind,
-		.flags = is_thrower(c) ? FLAT_THROWS : 0,
+		.flags = snapfile_is_thrower(c) ? FLAT_THROWS : 0,
 		.compile_id = r->compile_id};
 }
 
@@ -204,7 +199,7 @@ static bool fits(const struct flat_tables *t, const struct flat_process *p,
 static void set_codes(struct flat_tables *t, const struct snapfile *sf,
 		      const struct flat_process *p)
 {
-	size_t pages = (size_t)((p->code_high - p->code_low + FLAT_PAGE - 1) / FLAT_PAGE);
+	size_t pages = pages_of(p);
 	CLEANUP(free) uint32_t *numbers = xcalloc(snapfile_code_count(sf), sizeof(*numbers));
 	const struct snapfile_code *c;
 	size_t n = 0;
@@ -213,7 +208,7 @@ static void set_codes(struct flat_tables *t, const struct snapfile *sf,
 		if (fits(t, p, c)) {
 			struct flat_code code = make_code(c);
 
-			code.flags |= !p->cont_return && is_barrier(c) ? FLAT_BARRIER : 0;
+			code.flags |= !p->cont_return && snapfile_is_barrier(c) ? FLAT_BARRIER : 0;
 			numbers[n] = number_of(t, p, &code);
 			if (!numbers[n])
 				numbers[n] = add_code(t, c, code);
@@ -236,7 +231,7 @@ static void set_codes(struct flat_tables *t, const struct snapfile *sf,
 
 static void add_method(struct flat_tables *t, const struct flat_process *p, uint64_t id)
 {
-	uint32_t at = (uint32_t)(id * 0x9e3779b97f4a7c15ull >> 32);
+	uint32_t at = flat_method_hash(id);
 
 	for (uint32_t i = 0; i < FLAT_PROBES; i++) {
 		uint64_t *m = &t->methods[p->methods + ((at + i) & p->method_mask)];
@@ -290,7 +285,7 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 		     struct err *err)
 {
 	const struct snap_head *head = snapfile_head(sf);
-	struct flat_process p = {.code_low = head->code_low & ~(uint64_t)(FLAT_PAGE - 1),
+	struct flat_process p = {.code_low = page_of(head->code_low),
 				 .code_high = head->code_high,
 				 .call_stub_return = head->call_stub_return,
 				 .cont_return = head->cont_return,
@@ -301,7 +296,7 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 
 	if (p.code_high <= p.code_low || p.code_high - p.code_low > CACHE_MAX)
 		return err_set(err, 0, "a snapshot with a code cache of an impossible size");
-	pages = (size_t)((p.code_high - p.code_low + FLAT_PAGE - 1) / FLAT_PAGE);
+	pages = pages_of(&p);
 	t->dir = extend(t->dir, t->dir_count, pages, sizeof(*t->dir));
 	t->dir_count += pages;
 	reserve_methods(t, sf, &p);
@@ -316,8 +311,7 @@ int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
 {
 	const struct snap_head *head = snapfile_head(sf);
 
-	if ((head->code_low & ~(uint64_t)(FLAT_PAGE - 1)) != p->code_low ||
-	    head->code_high != p->code_high)
+	if (page_of(head->code_low) != p->code_low || head->code_high != p->code_high)
 		return err_set(err, 0, "a code cache that has moved");
 	set_codes(t, sf, p);
 	set_methods(t, sf, p);

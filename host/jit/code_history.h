@@ -132,6 +132,13 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
  * method, and the same scopes by name and line. */
 bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b, uint64_t addr);
 
+/* True if the thawed frames of a virtual thread return to it: Java code returns to the barrier only
+ * of these stubs. JDK 21 and later. */
+bool snapfile_is_barrier(const struct snapfile_code *c);
+
+/* True if it is ExceptionBlob, which goes to an exception's handler. */
+bool snapfile_is_thrower(const struct snapfile_code *c);
+
 /* True if a call instruction, known to the snapshot, ends right before the offset. */
 bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset);
 

@@ -258,6 +258,21 @@ bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b
 	return true;
 }
 
+bool snapfile_is_barrier(const struct snapfile_code *c)
+{
+	static const char name[] = "StubRoutines (continuation";
+
+	return c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
+	       memcmp(c->name, name, strlen(name)) == 0;
+}
+
+bool snapfile_is_thrower(const struct snapfile_code *c)
+{
+	static const char name[] = "ExceptionBlob";
+
+	return c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
+}
+
 bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset)
 {
 	size_t region = regions_before(c, offset), call;

@@ -283,12 +283,12 @@ static int try_start(const struct perf_config *c, struct perf *p, struct attempt
 	return 0;
 }
 
-/* Lists the processes that there still are. */
-static void list_pids(const struct perf_config *c, struct str *ret)
+/* Lists the processes, or only those that there still are. */
+static void list_pids(const struct perf_config *c, bool left, struct str *ret)
 {
 	str_fini(ret);
 	for (size_t i = 0; i < c->count; i++)
-		if (kill(c->pids[i], 0) == 0)
+		if (!left || kill(c->pids[i], 0) == 0)
 			str_addf(ret, "%s%d", ret->len ? "," : "", (int)c->pids[i]);
 }
 
@@ -324,7 +324,7 @@ static int start_and_wait(const struct perf_config *c, struct perf *p, struct at
 			return 0;
 		cleanup_close_fd(&p->control);
 		child_stop(&p->child);
-		list_pids(c, &t->pids);
+		list_pids(c, true, &t->pids);
 		if (!t->pids.len)
 			return err_set(err, ESRCH, "nothing to record: no process is left");
 		if (ftruncate(t->log, 0) < 0 || (p->data >= 0 && ftruncate(p->data, 0) < 0))
@@ -347,8 +347,7 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 	p.dirfd = fcntl(c->dirfd, F_DUPFD_CLOEXEC, 0);
 	if (p.dirfd < 0)
 		return err_set(err, errno, "copy a descriptor");
-	for (size_t i = 0; i < c->count; i++)
-		str_addf(&t.pids, "%s%d", i ? "," : "", (int)c->pids[i]);
+	list_pids(c, false, &t.pids);
 	rc = open_data(&p, c->windows, err) < 0 ? -1 : start_and_wait(c, &p, &t, err);
 	str_fini(&t.pids);
 	if (rc < 0)

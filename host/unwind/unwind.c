@@ -85,15 +85,6 @@ bool walk_take_native(struct stack_walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
-/* Java code returns to the barrier only of these stubs; JDK 21 and later. */
-static bool is_barrier(const struct snapfile_code *c)
-{
-	static const char name[] = "StubRoutines (continuation";
-
-	return c->record->kind == SNAP_STUBS && c->record->name_len >= strlen(name) &&
-	       memcmp(c->name, name, strlen(name)) == 0;
-}
-
 /* Computes `frame` of struct returns_answer. */
 static uint32_t certain_frame(const struct returns_answer *a)
 {
@@ -117,7 +108,7 @@ static void find_answer(const struct stack_walk *w, struct returns_answer *ret)
 	bool marked;
 
 	ret->frozen = w->head->cont_return ? ret->addr == w->head->cont_return
-					   : n == 1 && is_barrier(c[0]);
+					   : n == 1 && snapfile_is_barrier(c[0]);
 	marked = ret->frozen || ret->addr == w->head->call_stub_return;
 	ret->count = ret->returns = 0;
 	for (size_t i = 0; i < n; i++)

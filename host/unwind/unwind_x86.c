@@ -188,13 +188,6 @@ static bool is_thrown(const struct stack_walk *w, uint64_t pc)
 	return false;
 }
 
-static bool is_blob(const struct snapfile_code *c)
-{
-	static const char name[] = "ExceptionBlob";
-
-	return c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
-}
-
 /* True if a stub has just removed its frame and its return address. */
 static bool is_behind_exit(const struct snapfile_code *c, uint64_t offset)
 {
@@ -213,7 +206,7 @@ static bool by_exception(struct stack_walk *w, const struct snapfile_code *c)
 	uint32_t exits = c->record->exit_count;
 	bool gone;
 
-	if (is_blob(c))
+	if (snapfile_is_thrower(c))
 		gone = offset == 0 || (exits && offset >= c->exits[exits - 1].end);
 	else if (c->record->kind == SNAP_RUNTIME)
 		gone = is_behind_exit(c, offset) && is_thrown(w, pc);

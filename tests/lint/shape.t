@@ -21,7 +21,7 @@ host/discover 2400
 host/doctor 1395
 host/elf 660
 host/format 4160
-host/jit 1650
+host/jit 1670
 host/perf 1500
 host/profile 940
 host/record 6120
