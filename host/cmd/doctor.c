@@ -136,7 +136,7 @@ static enum exit_status probe_target(const struct probe *p, const struct contain
 {
 	bool named = !c->is_single && strcmp(c->label, c->id) != 0;
 	CLEANUP(handles_fini) struct handles processes = {0};
-	struct jvms jvms;
+	struct jvms jvms = {0};
 	size_t found;
 	bool reachable;
 

@@ -262,7 +262,7 @@ static enum exit_status replay(const struct options *o)
 static size_t count_jvms(const struct container *c)
 {
 	CLEANUP(handles_fini) struct handles processes = {0};
-	struct jvms jvms;
+	struct jvms jvms = {0};
 	size_t count;
 
 	if (container_processes(c, &processes, NULL) < 0)

@@ -205,6 +205,14 @@ static void add_jvm(struct jvms *found, const struct handle *h, enum runtime run
 		find_release(j, libjvm, deadline);
 }
 
+static bool is_known(const struct jvms *j, pid_t pid)
+{
+	for (size_t i = 0; i < j->count; i++)
+		if (j->list[i].pid == pid)
+			return true;
+	return false;
+}
+
 /* Of at most LOOK_MAX processes. Looks at programs last and only where it must: they are files that
  * can hang. */
 static void find_some(const struct handle *list, size_t n, uint64_t deadline, struct jvms *found)
@@ -216,7 +224,7 @@ static void find_some(const struct handle *list, size_t n, uint64_t deadline, st
 	int procfds[LOOK_MAX] = {0};
 
 	for (size_t i = 0; i < n; i++)
-		procfds[i] = list[i].procfd;
+		procfds[i] = is_known(found, list[i].pid) ? -1 : list[i].procfd;
 	(void)!mapped_files_read(procfds, n, INT_MAX, deadline, maps, NULL);
 	for (size_t i = 0; i < n; i++) {
 		runtimes[i] = runtime_by_maps(&maps[i], &libjvm[i]);
@@ -234,12 +242,11 @@ static void find_some(const struct handle *list, size_t n, uint64_t deadline, st
 	look_fini(programs, n);
 }
 
-void jvms_find(const struct handles *p, uint64_t deadline, struct jvms *ret)
+void jvms_find(const struct handles *p, uint64_t deadline, struct jvms *found)
 {
-	*ret = (struct jvms){0};
 	for (size_t i = 0; i < p->count; i += LOOK_MAX)
 		find_some(p->list + i, p->count - i < LOOK_MAX ? p->count - i : LOOK_MAX, deadline,
-			  ret);
+			  found);
 }
 
 void jvms_fini(struct jvms *j)

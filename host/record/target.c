@@ -52,40 +52,16 @@ bool target_drop_ended(struct target *t)
 	return count > 0;
 }
 
-static bool has_jvm(const struct jvms *j, pid_t pid)
-{
-	for (size_t i = 0; i < j->count; i++)
-		if (j->list[i].pid == pid)
-			return true;
-	return false;
-}
-
-static void add_new_jvms(struct jvms *known_jvms, struct jvms *found)
-{
-	for (size_t i = 0; i < found->count; i++) {
-		if (has_jvm(known_jvms, found->list[i].pid)) {
-			close(found->list[i].procfd);
-			continue;
-		}
-		known_jvms->list = grow(known_jvms->list, known_jvms->count, &known_jvms->cap,
-					sizeof(*known_jvms->list));
-		known_jvms->list[known_jvms->count++] = found->list[i];
-	}
-	free(found->list);
-}
-
 void target_refresh(struct target *t, uint64_t deadline)
 {
 	struct handles now = {0};
-	struct jvms found;
 
 	session_copy_end(&t->copy, &t->session, deadline);
 	if (container_processes(&t->container, &now, NULL) < 0)
 		return; /* it has ended */
 	handles_fini(&t->processes);
 	t->processes = now;
-	jvms_find(&now, deadline, &found);
-	add_new_jvms(&t->jvms, &found);
+	jvms_find(&now, deadline, &t->jvms);
 	session_copy_files(&t->session, &now, deadline);
 }
 
