@@ -35,7 +35,7 @@ struct flat_walk {
 	uint64_t words_at; /* memory that was read last; 0: none */
 	uint64_t words[FLAT_BELOW / FLAT_WORD + 1];
 	struct flat_sample sample;
-	uint64_t frames[FLAT_FRAMES_MAX];
+	uint64_t frames[FLAT_FRAMES_MAX + FLAT_KERNEL_MAX];
 };
 
 /* Entries of the tables by number; NULL: there is none. */

@@ -18,6 +18,7 @@
 #define FLAT_SEGMENTS	(FLAT_PAGE / FLAT_SEGMENT)
 #define FLAT_FRAMES_MAX 8192u
 #define FLAT_PROBES	8u /* most places of `methods` that a search looks at */
+#define FLAT_KERNEL_MAX 127u /* kernel.perf_event_max_stack, by default */
 
 enum flat_kind { /* as enum snap_kind */
 		 FLAT_COMPILED = 1,
@@ -141,7 +142,8 @@ enum flat_end {
 #define FLAT_FRAME_INTERPRETED	 2u
 #define FLAT_FRAME_FROZEN	 3u
 
-/* A walked stack: `count` frames follow, innermost first. */
+/* A walked stack: `count` frames follow, innermost first, and then `kernel` addresses of the part
+ * in the kernel, also innermost first, among which may be marks (PERF_CONTEXT_KERNEL). */
 struct flat_sample {
 	uint64_t time; /* CLOCK_MONOTONIC, ns */
 	uint64_t pc, sp;
@@ -150,6 +152,8 @@ struct flat_sample {
 	uint32_t ns;  /* that the walk took */
 	uint32_t end; /* enum flat_end */
 	uint32_t count;
+	uint32_t kernel;
+	uint32_t pad;
 };
 
 /* Numbers that the program counts, on each processor. */

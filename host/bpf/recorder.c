@@ -23,6 +23,9 @@
 #define RING		  ((uint64_t)RING_PAGES * PAGE)
 #define INITIAL_NAMESPACE 0xeffffffcu /* linux/proc_ns.h: PROC_PID_INIT_INO */
 #define REGISTERS	  0xff01ffull /* asm/perf_regs.h: AX to IP, R8 to R15 */
+#define SAMPLE_TYPE                                                                                \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
+	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 struct copy_ring {
 	int fd; /* of the event */
@@ -30,19 +33,12 @@ struct copy_ring {
 	struct bpf_link *link;
 };
 
-enum { DIR, PAGES, CODES, RANGES, MAPPINGS, BLOCKS, ROWS, METHODS, TABLES };
-
-/* A table of the program, mapped. */
-struct table {
-	struct bpf_map *map;
-	size_t size, room; /* of an entry; entries */
-	size_t used;
-	char *p;
-};
-
 struct stack_recorder {
 	struct walk_bpf *bpf;
-	struct table tables[TABLES];
+	struct bpf_link *exec;
+	const struct flat_code *codes; /* the kernel's, mapped */
+	uint32_t rooms[FLAT_TABLES];
+	struct perf_event_attr attr;
 	struct ring_buffer *walked;
 	struct copy_ring *rings; /* by processor */
 	unsigned cpus;
@@ -61,54 +57,43 @@ static int print_none(enum libbpf_print_level level, const char *format, va_list
 	return 0;
 }
 
-/* The kernel rounds entries of an array up to 8 bytes. */
-static size_t stride_of(size_t size)
+static struct bpf_map *table(const struct stack_recorder *r, enum flat_table which)
 {
-	return (size + 7) / 8 * 8;
-}
-
-static size_t bytes_of_table(const struct table *t)
-{
-	return (t->room * stride_of(t->size) + PAGE - 1) / PAGE * PAGE;
-}
-
-#define TABLE(of, list, n)                                                                         \
-	{                                                                                          \
-		.map = (of), .size = sizeof(*(list)), .room = (n)                                  \
-	}
-
-/* Sets how large the tables are, with room to grow. */
-static void list_tables(struct stack_recorder *r, const struct flat_tables *t)
-{
-	const struct walk_bpf *b = r->bpf;
-	const struct table tables[TABLES] = {
-		[DIR] = TABLE(b->maps.dir, t->dir, t->dir_count + 1),
-		[PAGES] = TABLE(b->maps.pages, t->pages, 2 * t->page_count + 4096),
-		[CODES] = TABLE(b->maps.codes, t->codes, 4 * t->code_count + 8192),
-		[RANGES] = TABLE(b->maps.ranges, t->ranges, 4 * t->range_count + 16384),
-		[MAPPINGS] = TABLE(b->maps.mappings, t->mappings, t->mapping_count + 64),
-		[BLOCKS] = TABLE(b->maps.blocks, t->blocks, t->block_count + 1),
-		[ROWS] = TABLE(b->maps.rows, t->rows, t->row_count + 1),
-		[METHODS] = TABLE(b->maps.methods, t->methods, t->method_count + 1),
+	struct bpf_map *const maps[FLAT_TABLES] = {
+		[FLAT_DIR] = r->bpf->maps.dir,		 [FLAT_PAGES] = r->bpf->maps.pages,
+		[FLAT_CODES] = r->bpf->maps.codes,	 [FLAT_RANGES] = r->bpf->maps.ranges,
+		[FLAT_MAPPINGS] = r->bpf->maps.mappings, [FLAT_BLOCKS] = r->bpf->maps.blocks,
+		[FLAT_ROWS] = r->bpf->maps.rows,	 [FLAT_METHODS] = r->bpf->maps.methods,
 	};
 
-	memcpy(r->tables, tables, sizeof(tables));
-	for (unsigned i = 0; i < TABLES; i++)
-		bpf_map__set_max_entries(r->tables[i].map, (uint32_t)r->tables[i].room);
+	return maps[which];
 }
 
-static int map_tables(struct stack_recorder *r, struct err *err)
+void stack_recorder_tables(const struct stack_recorder *r, int ret[static FLAT_TABLES])
 {
-	for (unsigned i = 0; i < TABLES; i++) {
-		struct table *t = &r->tables[i];
-		void *p = mmap(NULL, bytes_of_table(t), PROT_READ | PROT_WRITE, MAP_SHARED,
-			       bpf_map__fd(t->map), 0);
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		ret[i] = bpf_map__fd(table(r, i));
+}
 
-		if (p == MAP_FAILED)
-			return err_set(err, errno, "map a table of %zu bytes", bytes_of_table(t));
-		t->p = p;
-	}
+static size_t bytes_of_codes(const struct stack_recorder *r)
+{
+	return (r->rooms[FLAT_CODES] * sizeof(struct flat_code) + PAGE - 1) / PAGE * PAGE;
+}
+
+static int map_codes(struct stack_recorder *r, struct err *err)
+{
+	void *p = mmap(NULL, bytes_of_codes(r), PROT_READ, MAP_SHARED,
+		       bpf_map__fd(r->bpf->maps.codes), 0);
+
+	if (p == MAP_FAILED)
+		return err_set(err, errno, "map %zu bytes of a table", bytes_of_codes(r));
+	r->codes = p;
 	return 0;
+}
+
+struct flat_code stack_recorder_code(const struct stack_recorder *r, uint32_t number)
+{
+	return number < r->rooms[FLAT_CODES] ? r->codes[number] : (struct flat_code){0};
 }
 
 /* The inode of our pid namespace; 0: the initial one. */
@@ -121,99 +106,22 @@ static uint32_t pid_namespace(void)
 	return (uint32_t)st.st_ino;
 }
 
-static int load(struct stack_recorder *r, const struct stack_recorder_config *c,
-		const struct flat_tables *t, struct err *err)
+static int load(struct stack_recorder *r, const struct stack_recorder_config *c, struct err *err)
 {
 	r->bpf = walk_bpf__open();
 	if (!r->bpf)
 		return err_set(err, errno, "open the BPF program");
 	r->bpf->rodata->both = c->both;
 	r->bpf->rodata->namespace = pid_namespace();
-	list_tables(r, t);
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		bpf_map__set_max_entries(table(r, i), r->rooms[i]);
 	bpf_map__set_max_entries(r->bpf->maps.scratches, r->cpus);
 	if (walk_bpf__load(r->bpf) != 0)
 		return err_set(err, errno, "load the BPF program");
-	return map_tables(r, err) < 0 ? -1 : stack_recorder_update(r, t, err);
-}
-
-/* ---- changes of the tables ---------------------------------------------------------------- */
-
-/* Adds the entries that the table does not have yet. */
-static int append(struct table *t, const void *list, size_t count, struct err *err)
-{
-	size_t stride = stride_of(t->size);
-
-	if (count > t->room)
-		return err_set(err, ENOSPC, "%zu entries in a table of %zu", count, t->room);
-	for (; t->used < count; t->used++)
-		memcpy(t->p + t->used * stride, (const char *)list + t->used * t->size, t->size);
-	return 0;
-}
-
-/* Takes away the code that has gone: what is left of it is no longer found. */
-static void take_away(struct table *pages, const struct flat_tables *t)
-{
-	struct flat_page *to = (struct flat_page *)(void *)pages->p;
-
-	for (size_t i = 0; i < pages->used; i++)
-		for (unsigned k = 0; k < FLAT_SEGMENTS; k++) {
-			uint32_t *code = &to[i].segments[k].code;
-
-			if (*code && *code != t->pages[i].segments[k].code)
-				__atomic_store_n(code, 0, __ATOMIC_SEQ_CST);
-		}
-}
-
-/* Adds new code, the number by which it is found last. */
-static void put_pages(struct table *pages, const struct flat_tables *t)
-{
-	struct flat_page *to = (struct flat_page *)(void *)pages->p;
-
-	for (size_t i = 0; i < pages->used; i++) {
-		if (memcmp(&to[i], &t->pages[i], sizeof(to[i])) == 0)
-			continue;
-		for (unsigned k = 0; k < FLAT_SEGMENTS; k++) {
-			const struct flat_segment *from = &t->pages[i].segments[k];
-
-			to[i].segments[k].returns = from->returns;
-			__atomic_store_n(&to[i].segments[k].code, from->code, __ATOMIC_SEQ_CST);
-		}
-	}
-}
-
-static void put_words(struct table *to, const uint64_t *words)
-{
-	for (size_t i = 0; i < to->used; i++)
-		if (((uint64_t *)(void *)to->p)[i] != words[i])
-			((uint64_t *)(void *)to->p)[i] = words[i];
-}
-
-static void put_dir(struct table *to, const struct flat_tables *t)
-{
-	uint32_t *word = (uint32_t *)(void *)to->p;
-
-	for (size_t i = 0; i < to->used; i++)
-		__atomic_store_n(&word[2 * i], t->dir[i], __ATOMIC_SEQ_CST);
-}
-
-int stack_recorder_update(struct stack_recorder *r, const struct flat_tables *t, struct err *err)
-{
-	struct table *to = r->tables;
-
-	take_away(&to[PAGES], t);
-	if (append(&to[CODES], t->codes, t->code_count, err) < 0 ||
-	    append(&to[RANGES], t->ranges, t->range_count, err) < 0 ||
-	    append(&to[ROWS], t->rows, t->row_count, err) < 0 ||
-	    append(&to[BLOCKS], t->blocks, t->block_count, err) < 0 ||
-	    append(&to[MAPPINGS], t->mappings, t->mapping_count, err) < 0 ||
-	    append(&to[METHODS], t->methods, t->method_count, err) < 0 ||
-	    append(&to[PAGES], t->pages, t->page_count, err) < 0 ||
-	    append(&to[DIR], t->dir, t->dir_count, err) < 0)
-		return -1;
-	put_words(&to[METHODS], t->methods);
-	put_pages(&to[PAGES], t);
-	put_dir(&to[DIR], t);
-	return 0;
+	r->exec = bpf_program__attach(r->bpf->progs.executed);
+	if (!r->exec)
+		return err_set(err, errno, "attach to sched_process_exec");
+	return map_codes(r, err);
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -226,20 +134,25 @@ static struct perf_event_attr make_attr(const struct stack_recorder_config *c)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.freq = 1,
 		.sample_freq = c->frequency,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
-			       PERF_SAMPLE_STACK_USER,
+		.sample_type = SAMPLE_TYPE,
+		.sample_id_all = 1,
+		.exclude_callchain_user = 1,
 		.sample_regs_user = REGISTERS,
 		.sample_stack_user = c->stack_bytes,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.disabled = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
 	};
 }
 
-static int open_ring(struct stack_recorder *r, const struct stack_recorder_config *c, unsigned cpu,
-		     struct err *err)
+static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 {
-	struct perf_event_attr attr = make_attr(c);
+	struct perf_event_attr attr = r->attr;
 	struct copy_ring *ring = &r->rings[cpu];
 	void *p;
 
@@ -264,21 +177,29 @@ static int take_walked(void *arg, void *data, size_t len)
 	const struct stack_recorder *r = arg;
 	const struct flat_sample *s = data;
 
-	if (len >= sizeof(*s) && len == sizeof(*s) + s->count * sizeof(uint64_t))
+	if (len >= sizeof(*s) &&
+	    len == sizeof(*s) + ((size_t)s->count + s->kernel) * sizeof(uint64_t))
 		r->handler->walked(r->handler->arg, s, (const uint64_t *)(s + 1));
 	return 0;
 }
 
-/* ---- copied samples ----------------------------------------------------------------------- */
+/* ---- the kernel's records ----------------------------------------------------------------- */
 
-static void take_copied(const struct stack_recorder *r, struct bytes b)
+bool copied_sample_of(const struct perf_event_header *h, struct copied_sample *ret)
 {
 	struct copied_sample s = {.regs_mask = REGISTERS};
+	struct bytes b = bytes_of(h + 1, h->size - sizeof(*h));
 	uint64_t size, used;
 
+	if (h->type != PERF_RECORD_SAMPLE)
+		return false;
+	bytes_u64(&b); /* the event's id */
+	bytes_u64(&b); /* the instruction pointer */
 	s.pid = bytes_u32(&b);
 	s.tid = bytes_u32(&b);
 	s.time = bytes_u64(&b);
+	size = bytes_u64(&b);
+	bytes_take(&b, size < b.len / 8 ? (size_t)size * 8 : b.len);
 	s.regs_abi = bytes_u64(&b);
 	if (s.regs_abi)
 		s.regs = bytes_take(&b, 8u * (size_t)__builtin_popcountll(REGISTERS));
@@ -289,8 +210,8 @@ static void take_copied(const struct stack_recorder *r, struct bytes b)
 		s.stack_len = used < size ? (size_t)used : (size_t)size;
 		s.limited = used >= size;
 	}
-	if (!b.bad)
-		r->handler->copied(r->handler->arg, &s);
+	*ret = s;
+	return !b.bad;
 }
 
 static void copy_out(const struct copy_ring *ring, uint64_t at, void *to, size_t len)
@@ -303,6 +224,14 @@ static void copy_out(const struct copy_ring *ring, uint64_t at, void *to, size_t
 	memcpy((uint8_t *)to + first, data, len - first);
 }
 
+static uint64_t lost_of(const void *record, size_t len)
+{
+	struct bytes b = bytes_of(record, len);
+
+	bytes_take(&b, sizeof(struct perf_event_header) + sizeof(uint64_t));
+	return bytes_u64(&b);
+}
+
 static void read_ring(struct stack_recorder *r, struct copy_ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -310,31 +239,28 @@ static void read_ring(struct stack_recorder *r, struct copy_ring *ring)
 	struct perf_event_header h;
 
 	for (; at < head; at += h.size) {
-		struct bytes b;
-
 		copy_out(ring, at, &h, sizeof(h));
 		if (h.size < sizeof(h))
 			break;
 		copy_out(ring, at, r->record, h.size);
-		b = bytes_of(r->record + sizeof(h), h.size - sizeof(h));
-		if (h.type == PERF_RECORD_SAMPLE) {
-			take_copied(r, b);
-		} else if (h.type == PERF_RECORD_LOST) {
-			bytes_u64(&b);
-			r->copies_lost += bytes_u64(&b);
-		}
+		if (h.type == PERF_RECORD_LOST)
+			r->copies_lost += lost_of(r->record, h.size);
+		r->handler->record(r->handler->arg, (const void *)r->record);
 	}
 	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
 /* ---- interface ---------------------------------------------------------------------------- */
 
-int stack_recorder_open(const struct stack_recorder_config *c, const struct flat_tables *t,
-			struct stack_recorder **ret, struct err *err)
+int stack_recorder_open(const struct stack_recorder_config *c,
+			const uint32_t rooms[static FLAT_TABLES], struct stack_recorder **ret,
+			struct err *err)
 {
 	CLEANUP(stack_recorder_close) struct stack_recorder *r = xcalloc(1, sizeof(*r));
 	int cpus;
 
+	r->attr = make_attr(c);
+	memcpy(r->rooms, rooms, sizeof(r->rooms));
 	libbpf_set_print(print_none);
 	cpus = libbpf_num_possible_cpus();
 	if (cpus < 1)
@@ -344,13 +270,13 @@ int stack_recorder_open(const struct stack_recorder_config *c, const struct flat
 	r->rings = xcalloc(r->cpus, sizeof(*r->rings));
 	for (unsigned i = 0; i < r->cpus; i++)
 		r->rings[i].fd = -1;
-	if (load(r, c, t, err) < 0)
+	if (load(r, c, err) < 0)
 		return -1;
 	r->walked = ring_buffer__new(bpf_map__fd(r->bpf->maps.samples), take_walked, r, NULL);
 	if (!r->walked)
 		return err_set(err, errno, "map the ring of samples");
 	for (unsigned i = 0; i < r->cpus; i++)
-		if (open_ring(r, c, i, err) < 0)
+		if (open_ring(r, i, err) < 0)
 			return -1;
 	*ret = TAKE_PTR(r);
 	return 0;
@@ -367,9 +293,9 @@ void stack_recorder_close(struct stack_recorder *r)
 		if (r->rings[i].fd >= 0)
 			close(r->rings[i].fd);
 	}
-	for (unsigned i = 0; i < TABLES; i++)
-		if (r->tables[i].p)
-			munmap(r->tables[i].p, bytes_of_table(&r->tables[i]));
+	if (r->codes)
+		munmap((void *)(uintptr_t)r->codes, bytes_of_codes(r));
+	bpf_link__destroy(r->exec);
 	ring_buffer__free(r->walked);
 	walk_bpf__destroy(r->bpf);
 	free(r->rings);
@@ -384,6 +310,28 @@ int stack_recorder_add(struct stack_recorder *r, uint32_t pid, const struct flat
 				 BPF_ANY) != 0)
 		return err_set(err, errno, "add process %u", pid);
 	return 0;
+}
+
+void stack_recorder_remove(struct stack_recorder *r, uint32_t pid)
+{
+	(void)bpf_map__delete_elem(r->bpf->maps.processes, &pid, sizeof(pid), 0);
+}
+
+struct perf_event_attr stack_recorder_attr(const struct stack_recorder *r)
+{
+	return r->attr;
+}
+
+uint64_t *stack_recorder_ids(const struct stack_recorder *r, size_t *ret_count)
+{
+	uint64_t *ids = xcalloc(r->cpus, sizeof(*ids));
+
+	*ret_count = 0;
+	for (unsigned i = 0; i < r->cpus; i++)
+		if (r->rings[i].fd >= 0 &&
+		    ioctl(r->rings[i].fd, PERF_EVENT_IOC_ID, &ids[*ret_count]) == 0)
+			++*ret_count;
+	return ids;
 }
 
 int stack_recorder_enable(struct stack_recorder *r, bool on, struct err *err)

@@ -5,7 +5,9 @@
 #ifndef DFG_BPF_RECORDER_H
 #define DFG_BPF_RECORDER_H
 
-#include "bpf/tables.h"
+#include <linux/perf_event.h>
+
+#include "bpf/publish.h"
 
 struct stack_recorder;
 
@@ -15,7 +17,63 @@ struct stack_recorder_config {
 	bool both;	      /* for tests: every sample comes both ways */
 };
 
-/* A sample that the program left to the kernel. Borrowed. */
+/* What the program gave, and what the kernel wrote: the ordinary samples that the program left to
+ * it, and the records of all processes' mappings, names, forks and ends (perf_event.h), of the
+ * attributes of stack_recorder_attr. All is borrowed. */
+struct stack_handler {
+	void (*walked)(void *arg, const struct flat_sample *s, const uint64_t *frames);
+	void (*record)(void *arg, const struct perf_event_header *h);
+	void *arg;
+};
+
+/* Sums over all processors, by enum flat_count. */
+struct stack_counts {
+	uint64_t of[FLAT_COUNTS];
+	uint64_t copies_lost; /* ordinary samples, and other records, that found no room */
+};
+
+/* Loads the program with empty tables, of so many entries each, and opens the events. Fails where
+ * the kernel refuses; the message says what. */
+MUST_CHECK int stack_recorder_open(const struct stack_recorder_config *c,
+				   const uint32_t rooms[static FLAT_TABLES],
+				   struct stack_recorder **ret, struct err *err);
+void stack_recorder_close(struct stack_recorder *r); /* NULL is fine */
+
+static inline void cleanup_stack_recorder_close(struct stack_recorder **r)
+{
+	stack_recorder_close(*r);
+}
+
+/* The kernel's tables, to be filled (publish.h). Borrowed. */
+void stack_recorder_tables(const struct stack_recorder *r, int ret[static FLAT_TABLES]);
+
+/* A code in these tables, which may be anything: who fills them may have been taken over. */
+struct flat_code stack_recorder_code(const struct stack_recorder *r, uint32_t number);
+
+/* Attributes of the events, and their ids, one for each processor that has one: owned. */
+struct perf_event_attr stack_recorder_attr(const struct stack_recorder *r);
+uint64_t *stack_recorder_ids(const struct stack_recorder *r, size_t *ret_count);
+
+/* Has the program look at a process, or look at it by other tables. Without tables (0) all of its
+ * samples are left to the kernel. */
+MUST_CHECK int stack_recorder_add(struct stack_recorder *r, uint32_t pid,
+				  const struct flat_process *p, struct err *err);
+void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);
+
+/* Lets the samples begin, or end. */
+MUST_CHECK int stack_recorder_enable(struct stack_recorder *r, bool on, struct err *err);
+
+/* Gives what has been recorded since the last call: first walked samples, in their order, then the
+ * kernel's records, in that of each processor. To be called every some 50 ms: nothing wakes the
+ * caller. */
+MUST_CHECK int stack_recorder_read(struct stack_recorder *r, const struct stack_handler *h,
+				   struct err *err);
+
+void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *ret);
+
+/* ---- samples that the kernel wrote ---- */
+
+/* Borrowed. */
 struct copied_sample {
 	uint64_t time; /* CLOCK_MONOTONIC, ns */
 	uint32_t pid, tid;
@@ -26,48 +84,7 @@ struct copied_sample {
 	bool limited; /* the stack goes on above the copy */
 };
 
-struct stack_handler {
-	void (*walked)(void *arg, const struct flat_sample *s, const uint64_t *frames);
-	void (*copied)(void *arg, const struct copied_sample *s);
-	void *arg;
-};
-
-/* Sums over all processors, by enum flat_count. */
-struct stack_counts {
-	uint64_t of[FLAT_COUNTS];
-	uint64_t copies_lost; /* ordinary samples that found no room */
-};
-
-/* Loads the program with a copy of these tables, and room for them to grow. Fails where the kernel
- * refuses; the message says what. */
-MUST_CHECK int stack_recorder_open(const struct stack_recorder_config *c,
-				   const struct flat_tables *t, struct stack_recorder **ret,
-				   struct err *err);
-void stack_recorder_close(struct stack_recorder *r); /* NULL is fine */
-
-static inline void cleanup_stack_recorder_close(struct stack_recorder **r)
-{
-	stack_recorder_close(*r);
-}
-
-/* Adds a process to those that are looked at. */
-MUST_CHECK int stack_recorder_add(struct stack_recorder *r, uint32_t pid,
-				  const struct flat_process *p, struct err *err);
-
-/* Copies what has changed in the tables, while the program runs: a walk that meets a half-made
- * change ends at it. Fails when there is no more room. */
-MUST_CHECK int stack_recorder_update(struct stack_recorder *r, const struct flat_tables *t,
-				     struct err *err);
-
-/* Lets the samples begin, or end. */
-MUST_CHECK int stack_recorder_enable(struct stack_recorder *r, bool on, struct err *err);
-
-/* Gives what has been recorded since the last call: first walked samples, in their order, then
- * copied ones, in that of each processor. To be called every some 50 ms: nothing wakes the caller.
- */
-MUST_CHECK int stack_recorder_read(struct stack_recorder *r, const struct stack_handler *h,
-				   struct err *err);
-
-void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *ret);
+/* False: the record is another one, or contradicts itself. */
+bool copied_sample_of(const struct perf_event_header *h, struct copied_sample *ret);
 
 #endif

@@ -199,13 +199,27 @@ static bool find_registers(struct bpf_perf_event_data *ctx, struct scratch *s)
 	return r->cs == USER_CS;
 }
 
-static bool send(struct scratch *s)
+/* Adds the part of the stack that is in the kernel, after the `n` frames. */
+static uint32_t add_kernel(struct bpf_perf_event_data *ctx, struct flat_walk *w, uint32_t n)
 {
-	uint32_t n = s->walk.sample.count;
+	long bytes = 0;
+
+	if (!(ctx->regs.cs & CPL_MASK) && n <= FLAT_FRAMES_MAX)
+		bytes = bpf_get_stack(ctx, &w->frames[n], FLAT_KERNEL_MAX * sizeof(uint64_t), 0);
+	return bytes > 0 ? (uint32_t)bytes / sizeof(uint64_t) : 0;
+}
+
+static bool send(struct bpf_perf_event_data *ctx, struct flat_walk *w)
+{
+	uint32_t n = w->sample.count;
 
 	if (n > FLAT_FRAMES_MAX)
 		n = FLAT_FRAMES_MAX;
-	if (bpf_ringbuf_output(&samples, &s->walk.sample,
+	w->sample.kernel = add_kernel(ctx, w, n);
+	n += w->sample.kernel;
+	if (n > FLAT_FRAMES_MAX + FLAT_KERNEL_MAX)
+		n = FLAT_FRAMES_MAX + FLAT_KERNEL_MAX;
+	if (bpf_ringbuf_output(&samples, &w->sample,
 			       sizeof(struct flat_sample) + n * sizeof(uint64_t),
 			       BPF_RB_NO_WAKEUP) == 0)
 		return true;
@@ -278,9 +292,22 @@ int walk(struct bpf_perf_event_data *ctx)
 	w->sample.cpu = cpu;
 	whole = w->sample.end == FLAT_ROOT || w->sample.end == FLAT_FULL;
 	count(w->sample.end, 1);
-	sent = (whole || both) && send(s);
+	sent = (whole || both) && send(ctx, w);
 	count_ns(bpf_ktime_get_ns() - begin);
 	return both || !whole || !sent;
+}
+
+/* What is known of a process ends with its program: its samples are left to the copy until user
+ * space knows the next one. */
+SEC("raw_tp/sched_process_exec")
+int executed(__attribute__((unused)) void *ctx)
+{
+	static const struct flat_process unknown;
+	uint32_t tgid, tid;
+
+	find_numbers(&tgid, &tid);
+	bpf_map_update_elem(&processes, &tgid, &unknown, BPF_EXIST);
+	return 0;
 }
 
 const char licence[] SEC("license") = "Dual BSD/GPL";

@@ -18,11 +18,11 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "bpf/recorder.h"
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "lib/stackrecorder.h"
 #include "record/memory_reader.h"
 #include "unwind/unwind.h"
 
@@ -220,13 +220,17 @@ static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *
 	c->walked[c->walked_count++] = w;
 }
 
-static void take_copied(void *arg, const struct copied_sample *s)
+static void take_record(void *arg, const struct perf_event_header *h)
 {
 	struct compare *c = arg;
-	struct copied n = {.s = *s, .stack = xmalloc(s->stack_len + 1)};
+	struct copied_sample s;
+	struct copied n;
 
-	memcpy(n.stack, s->stack, s->stack_len);
-	n.good = unwind_from_perf(&n.regs, s->regs_abi, s->regs_mask, s->regs);
+	if (!copied_sample_of(h, &s))
+		return;
+	n = (struct copied){.s = s, .stack = xmalloc(s.stack_len + 1)};
+	memcpy(n.stack, s.stack, s.stack_len);
+	n.good = unwind_from_perf(&n.regs, s.regs_abi, s.regs_mask, s.regs);
 	c->copied = grow(c->copied, c->copied_count, &c->copied_cap, sizeof(n));
 	c->copied[c->copied_count++] = n;
 }
@@ -537,7 +541,7 @@ static void print_once(const struct compare *c, const struct stack_counts *count
 /* Reads what has been recorded. */
 static int read_samples(struct compare *c, struct stack_recorder *r, struct err *err)
 {
-	struct stack_handler handler = {.walked = take_walked, .copied = take_copied, .arg = c};
+	struct stack_handler handler = {.walked = take_walked, .record = take_record, .arg = c};
 	uint64_t begin = clock_cpu_us();
 	int result = stack_recorder_read(r, &handler, err);
 
@@ -546,7 +550,7 @@ static int read_samples(struct compare *c, struct stack_recorder *r, struct err 
 }
 
 /* Takes a delta, and puts it into the tables. */
-static int update(struct compare *c, struct jvm_reader *jvm, struct stack_recorder *r,
+static int update(struct compare *c, struct jvm_reader *jvm, const struct filled_recorder *f,
 		  struct err *err)
 {
 	CLEANUP(snapfile_free) struct snapfile *now = NULL;
@@ -555,36 +559,35 @@ static int update(struct compare *c, struct jvm_reader *jvm, struct stack_record
 		return -1;
 	now = reader_history(jvm, err);
 	return now && flat_update_process(c->tables, now, &c->process, err) == 0
-		       ? stack_recorder_update(r, c->tables, err)
+		       ? flat_publish(f->published, c->tables, err)
 		       : -1;
 }
 
-static int record(struct compare *c, struct jvm_reader *jvm, int pid, int seconds,
-		  const struct stack_recorder_config *config, struct stack_counts *ret,
-		  struct err *err)
+/* Reads samples until the time is over, and follows the JVM's code meanwhile. */
+static int record(struct compare *c, struct jvm_reader *jvm, const struct filled_recorder *f,
+		  int pid, int seconds, struct err *err)
 {
-	CLEANUP(stack_recorder_close) struct stack_recorder *r = NULL;
 	uint64_t end, delta;
 
-	if (stack_recorder_open(config, c->tables, &r, err) < 0 || update(c, jvm, r, err) < 0 ||
-	    stack_recorder_add(r, (uint32_t)pid, &c->process, err) < 0 ||
-	    stack_recorder_enable(r, true, err) < 0)
+	if (update(c, jvm, f, err) < 0 ||
+	    filled_recorder_add(f, (uint32_t)pid, &c->process, err) < 0 ||
+	    stack_recorder_enable(f->recorder, true, err) < 0)
 		return -1;
 	end = clock_ms() + (uint64_t)seconds * 1000;
 	delta = clock_ms() + DELTA_MS;
 	while (clock_ms() < end) {
 		usleep(READ_MS * 1000);
-		if (read_samples(c, r, err) < 0)
+		if (read_samples(c, f->recorder, err) < 0)
 			return -1;
 		if (clock_ms() >= delta) {
-			if (update(c, jvm, r, err) < 0)
+			if (update(c, jvm, f, err) < 0)
 				return -1;
 			delta = clock_ms() + DELTA_MS;
 		}
 	}
-	if (stack_recorder_enable(r, false, err) < 0 || read_samples(c, r, err) < 0)
+	if (stack_recorder_enable(f->recorder, false, err) < 0 ||
+	    read_samples(c, f->recorder, err) < 0)
 		return -1;
-	stack_recorder_count(r, ret);
 	return reader_next(jvm, true, err);
 }
 
@@ -594,8 +597,10 @@ static int run(struct compare *c, int pid, int seconds, const struct stack_recor
 	CLEANUP(returns_free) struct returns *returns = returns_new();
 	CLEANUP(snapfile_free) struct snapfile *first = NULL;
 	struct jvm_reader jvm = {0};
+	struct filled_recorder f = {0};
 	struct stack_counts counts;
 	uint64_t begin;
+	int result;
 
 	if (reader_open(&jvm, pid, err) < 0 || reader_next(&jvm, false, err) < 0)
 		return -1;
@@ -610,7 +615,12 @@ static int run(struct compare *c, int pid, int seconds, const struct stack_recor
 	printf(", of files: %.1f ms; codes %zu, pages %zu, rows %zu, methods %zu\n",
 	       (double)(clock_us() - begin) / 1000, c->tables->code_count, c->tables->page_count,
 	       c->tables->row_count, c->tables->method_count);
-	if (record(c, &jvm, pid, seconds, config, &counts, err) < 0)
+	if (filled_recorder_open(config, c->tables, false, &f, err) < 0)
+		return -1;
+	result = record(c, &jvm, &f, pid, seconds, err);
+	stack_recorder_count(f.recorder, &counts);
+	filled_recorder_close(&f);
+	if (result < 0)
 		return -1;
 	if (!config->both) {
 		print_once(c, &counts);

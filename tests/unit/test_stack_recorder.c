@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/str.h"
+#include "lib/stackrecorder.h"
 #include "lib/tap.h"
 
 #define SECONDS_MAX 60
@@ -30,11 +31,16 @@ static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *
 	seen.others += s->tgid != (uint32_t)seen.pid || frames[0] >> 60 != FLAT_FRAME_NATIVE;
 }
 
-static void take_copied(void *arg, const struct copied_sample *s)
+static void take_record(void *arg, const struct perf_event_header *h)
 {
+	struct copied_sample s;
+
 	(void)arg;
+	if (h->type != PERF_RECORD_SAMPLE)
+		return;
 	seen.copied++;
-	seen.others += s->pid != (uint32_t)seen.pid || !s->regs || !s->stack_len;
+	seen.others += !copied_sample_of(h, &s) || s.pid != (uint32_t)seen.pid || !s.regs ||
+		       !s.stack_len;
 }
 
 static unsigned burn(unsigned depth);
@@ -99,31 +105,32 @@ static void add_mappings(struct flat_tables *t, pid_t pid, struct flat_process *
 
 /* Records until there are enough samples of either kind. */
 static void record(const struct flat_tables *t, const struct flat_process *p, bool both,
-		   struct stack_counts *ret)
+		   bool second, struct stack_counts *ret)
 {
-	CLEANUP(stack_recorder_close) struct stack_recorder *r = NULL;
+	struct filled_recorder f = {0};
 	struct stack_recorder_config config = {
 		.frequency = 499, .stack_bytes = 16384, .both = both};
-	struct stack_handler handler = {.walked = take_walked, .copied = take_copied};
+	struct stack_handler handler = {.walked = take_walked, .record = take_record};
 	uint64_t end = clock_ms() + SECONDS_MAX * 1000;
 	struct err err;
 
 	seen = (struct seen){.pid = seen.pid};
-	if (stack_recorder_open(&config, t, &r, &err) < 0 ||
-	    stack_recorder_add(r, (uint32_t)seen.pid, p, &err) < 0 ||
-	    stack_recorder_enable(r, true, &err) < 0) {
+	if (filled_recorder_open(&config, t, second, &f, &err) < 0 ||
+	    filled_recorder_add(&f, (uint32_t)seen.pid, p, &err) < 0 ||
+	    stack_recorder_enable(f.recorder, true, &err) < 0) {
 		printf("1..0 # SKIP %s\n", err.msg);
 		kill(seen.pid, SIGKILL);
 		exit(0);
 	}
 	while (seen.walked < ENOUGH && seen.copied < ENOUGH && clock_ms() < end) {
 		usleep(20000);
-		if (stack_recorder_read(r, &handler, &err) < 0)
+		if (stack_recorder_read(f.recorder, &handler, &err) < 0)
 			printf("# %s\n", err.msg);
 	}
-	if (stack_recorder_enable(r, false, &err) < 0 || stack_recorder_read(r, &handler, &err) < 0)
+	if (stack_recorder_enable(f.recorder, false, &err) < 0 || stack_recorder_read(f.recorder, &handler, &err) < 0)
 		printf("# %s\n", err.msg);
-	stack_recorder_count(r, ret);
+	stack_recorder_count(f.recorder, ret);
+	filled_recorder_close(&f);
 }
 
 static void test_walked(const struct flat_tables *t, const struct flat_process *p)
@@ -131,7 +138,7 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 	struct stack_counts counts;
 	uint64_t walks = 0;
 
-	record(t, p, false, &counts);
+	record(t, p, false, false, &counts);
 	ok(seen.walked >= ENOUGH, "a process's samples are walked");
 	ok(seen.whole == seen.walked, "what comes is whole");
 	ok(seen.frames >= 12, "it has all of its calls");
@@ -143,7 +150,10 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 		walks += counts.of[FLAT_COUNT_NS + i];
 	ok(walks == seen.walked + seen.copied, "the time of each walk is counted");
 	ok(counts.of[FLAT_COUNT_LOST] == 0 && counts.copies_lost == 0, "none is lost");
-	record(t, p, true, &counts);
+	record(t, p, false, true, &counts);
+	ok(seen.walked >= ENOUGH && seen.whole == seen.walked && seen.frames >= 12,
+	   "also by tables after another container's");
+	record(t, p, true, false, &counts);
 	ok(seen.walked >= ENOUGH && seen.copied == seen.walked, "or both, where that is asked for");
 }
 
@@ -153,7 +163,7 @@ static void test_copied(void)
 	struct flat_process p = {0};
 	struct stack_counts counts;
 
-	record(none, &p, false, &counts);
+	record(none, &p, false, false, &counts);
 	ok(seen.copied >= ENOUGH && seen.walked == 0,
 	   "without tables the kernel copies the stacks instead");
 	ok(counts.of[FLAT_UNMAPPED] == seen.copied, "why is counted");
@@ -164,16 +174,17 @@ static void test_copied(void)
 static void test_room(void)
 {
 	CLEANUP(flat_tables_free) struct flat_tables *t = flat_tables_new();
-	CLEANUP(stack_recorder_close) struct stack_recorder *r = NULL;
+	struct filled_recorder f = {0};
 	struct stack_recorder_config config = {.frequency = 1, .stack_bytes = 8192};
 	struct flat_process p = {0};
 	struct err err;
 
-	ok(stack_recorder_open(&config, t, &r, &err) == 0, "tables may be empty");
-	for (unsigned i = 0; i < 100; i++)
+	ok(filled_recorder_open(&config, t, false, &f, &err) == 0, "tables may be empty");
+	for (unsigned i = 0; i < 1000; i++)
 		flat_add_mapping(t, &p, 0x1000 * (i + 1), 0x1000 * (i + 2), 0, NULL);
-	ok(stack_recorder_update(r, t, &err) < 0 && err.code == ENOSPC,
+	ok(flat_publish(f.published, t, &err) < 0 && err.code == ENOSPC,
 	   "tables that have outgrown their room are refused");
+	filled_recorder_close(&f);
 }
 
 int main(void)
