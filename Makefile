@@ -55,7 +55,7 @@ BPF_CC     ?= clang
 BPFTOOL    ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
 bpf        := $(and $(filter x86_64%,$(shell $(CC) -dumpmachine)),$(shell command -v $(BPF_CC)),$(BPFTOOL),$(shell \
               $(PKGCONFIG) --exists libbpf && echo libbpf))
-no_bpf     := $(if $(bpf),,host/bpf/recorder.c tests/tools/walkcompare.c tests/unit/test_stack_recorder.c)
+no_bpf     := $(if $(bpf),host/bpf/recording_none.c,host/bpf/recorder.c host/bpf/recording.c host/bpf/recording_serve.c tests/tools/walkcompare.c tests/unit/test_stack_recorder.c)
 mains   := hook/main.c hook/runtime.c injector/main.c host/bpf/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
@@ -129,16 +129,17 @@ $(foreach f,$(folders),$(eval $(call archive_rule,$(f))))
 
 libs_hook := $(shell $(PKGCONFIG) --libs --static jansson libcap libseccomp)
 libs_read := $(shell $(PKGCONFIG) --libs jansson libseccomp libcap libdw libelf liblzma zlib) -liberty -lm
+libs_bpf  := $(if $(bpf),$(shell $(PKGCONFIG) --libs libbpf))
 libs_top  := $(shell $(PKGCONFIG) --libs ncursesw)
 libs_push := $(shell $(PKGCONFIG) --libs libcurl)
 
 # What each program is made of: the folders of a reader of recordings, of a recorder, of the rest.
 reader   := report format profile symbols unwind jit perf elf calltree session
-recorder := record discover
+recorder := record bpf unwind jit calltree discover
 define host_program
 $(BUILD)/bin/dfg-$(1): $(BUILD)/dyn/host/cmd/$(1).o $(foreach f,$(addprefix host/,cmd $(2)) $(3) common,$(call archive,$(f)))
 	@mkdir -p $$(@D) $(BUILD)/link
-	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) $$(map) -Wl,--as-needed -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(libs_read) $(4) $$(LDFLAGS)
+	$$(call say,LD)$$(CC) $$(CFLAGS) $$(SAN) $$(link) $$(map) -Wl,--as-needed -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(libs_read) $$(libs_bpf) $(4) $$(LDFLAGS)
 endef
 $(eval $(call host_program,trigger,$(reader) $(recorder) doctor setup,hook oci injector hotspot))
 $(eval $(call host_program,top,top $(reader) $(recorder) doctor setup,hook oci injector hotspot,$(libs_top)))
@@ -185,7 +186,6 @@ test_libs := -Wl,--start-group $(archives) -Wl,--end-group
 $(BUILD)/tests/%.t: $(BUILD)/dyn/tests/unit/%.o $(archives)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(libs_bpf) $(LDFLAGS)
-$(BUILD)/tests/test_stack_recorder.t $(BUILD)/tools/walkcompare: libs_bpf := $(shell $(PKGCONFIG) --libs libbpf 2>/dev/null)
 $(BUILD)/tests/test_push_send.t: | $(BUILD)/libexec/dfg-push
 $(BUILD)/tests/test_hook_runtime.t: | $(BUILD)/libexec/dfg-runtime
 $(BUILD)/tests/test_hook_main.t $(BUILD)/tests/test_hook_self.t: | $(BUILD)/tools/dfg-hook
@@ -194,7 +194,7 @@ $(BUILD)/tests/test_inject.t: | $(BUILD)/payload/dfg-inject
 $(BUILD)/tests/test_agent_load.t: | $(BUILD)/payload/libdfg-agent.so
 $(BUILD)/tests/replay_%.t: $(BUILD)/dyn/tests/fuzz/%.o $(BUILD)/dyn/tests/fuzz/replay.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_read) $(libs_top) $(LDFLAGS)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN) $(link) -o $@ $< $(BUILD)/dyn/tests/fuzz/replay.o $(test_libs) $(libs_read) $(libs_top) $(libs_bpf) $(LDFLAGS)
 
 $(BUILD)/tools/%: $(BUILD)/dyn/tests/tools/%.o $(archives)
 	@mkdir -p $(@D)

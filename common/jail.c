@@ -197,7 +197,7 @@ static int set_limits(const struct jail *j, int highest, struct err *err)
 	if (geteuid() == 0 &&
 	    limit(RLIMIT_NPROC, j->role == JAIL_DRAW ? THREADS_MAX : 1, "threads", err) < 0)
 		return -1;
-	return j->role == JAIL_DRAW
+	return j->role == JAIL_DRAW || j->role == JAIL_TABLES
 		       ? 0
 		       : limit(RLIMIT_NOFILE, (uint64_t)highest + 1, "descriptors", err);
 }
@@ -305,6 +305,13 @@ static int allow_reading(scmp_filter_ctx ctx, pid_t of)
 	return rc ? rc : seccomp_syscall_priority(ctx, SCMP_SYS(process_vm_readv), UINT8_MAX);
 }
 
+static int allow_building(scmp_filter_ctx ctx)
+{
+	static const char *const calls[] = {"poll", "ppoll", "recvmsg", "sendmsg"};
+
+	return allow(ctx, calls, ARRAY_LEN(calls));
+}
+
 static int filter_calls(const struct jail *j, struct err *err)
 {
 	static const char *const calls[] = {
@@ -321,6 +328,8 @@ static int filter_calls(const struct jail *j, struct err *err)
 		rc = allow_some(ctx);
 	if (rc == 0 && j->role == JAIL_DRAW)
 		rc = allow_drawing(ctx);
+	if (rc == 0 && j->role == JAIL_TABLES)
+		rc = allow_building(ctx);
 	if (rc == 0 && j->role == JAIL_MEMORY)
 		rc = allow_reading(ctx, j->of);
 	if (rc == 0)

@@ -20,6 +20,7 @@ enum jail_role {
 	JAIL_SPLIT,    /* copies parts of a recording */
 	JAIL_ELF,      /* reads ELF files */
 	JAIL_DISCOVER, /* reads maps of processes, and what else tells what they are */
+	JAIL_TABLES,   /* builds tables for walks: receives descriptors, polls */
 	JAIL_MEMORY,   /* reads a process's memory: has process_vm_readv(2) of this one, polls */
 };
 

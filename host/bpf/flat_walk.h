@@ -25,7 +25,7 @@ struct flat_sender {
 
 static inline enum flat_end flat_by_pointer(struct flat_walk *w)
 {
-	uint64_t pc;
+	uint64_t pc = 0;
 
 	if (w->fp < w->sp || w->fp % FLAT_WORD || !flat_read(w, w->fp + FLAT_WORD, &pc))
 		return FLAT_POINTER;
@@ -38,7 +38,7 @@ static inline enum flat_end flat_by_pointer(struct flat_walk *w)
 
 static inline enum flat_end flat_by_row(struct flat_walk *w, const struct flat_row *row)
 {
-	uint64_t cfa = (row->rule == FLAT_FROM_FP ? w->fp : w->sp) + row->cfa, fp_at = 0, pc;
+	uint64_t cfa = (row->rule == FLAT_FROM_FP ? w->fp : w->sp) + row->cfa, fp_at = 0, pc = 0;
 
 	if (cfa - FLAT_WORD < w->sp || cfa <= w->sp || !flat_read(w, cfa - FLAT_WORD, &pc))
 		return FLAT_RULE;
@@ -51,13 +51,17 @@ static inline enum flat_end flat_by_row(struct flat_walk *w, const struct flat_r
 	return flat_go(w, pc, cfa, fp_at) ? FLAT_ON : FLAT_RULE;
 }
 
-static inline enum flat_end flat_native(struct flat_walk *w)
+FLAT_FUNCTION enum flat_end flat_native(struct flat_walk *w)
 {
-	uint64_t addr = w->pc - !w->exact;
-	uint32_t n = flat_find_mapping(w, addr), row_number;
-	const struct flat_mapping *m = n ? flat_mapping(n - 1) : NULL;
+	const struct flat_mapping *m;
 	const struct flat_row *row;
+	uint32_t n, row_number;
+	uint64_t addr;
 
+	FLAT_NEED(w, FLAT_UNMAPPED);
+	addr = w->pc - !w->exact;
+	n = flat_find_mapping(w, addr);
+	m = n ? flat_mapping(n - 1) : NULL;
 	if (!m)
 		return w->sample.count && !w->pc ? FLAT_ROOT : FLAT_UNMAPPED;
 	flat_add(w, FLAT_FRAME(FLAT_FRAME_NATIVE, addr));
@@ -102,7 +106,7 @@ FLAT_INLINE struct flat_sender flat_innermost(struct flat_walk *w, const struct 
 {
 	uint32_t n = flat_exit(c, offset);
 	const struct flat_range *exit = n ? flat_range(n - 1) : NULL;
-	uint64_t word;
+	uint64_t word = 0;
 
 	if (exit) {
 		if (offset > exit->begin || (flat_read(w, w->sp, &word) && flat_is_return(w, word)))
@@ -124,7 +128,7 @@ static inline bool flat_is_left(const struct flat_walk *w, const struct flat_cod
 
 static inline bool flat_restore_pc(struct flat_walk *w, const struct flat_code *c, uint32_t offset)
 {
-	uint64_t pc;
+	uint64_t pc = 0;
 
 	if (offset != c->deopt && offset != c->deopt_mh)
 		return true;
@@ -139,7 +143,7 @@ static inline bool flat_restore_pc(struct flat_walk *w, const struct flat_code *
 static inline bool flat_take_moved(struct flat_walk *w, const struct flat_code *c)
 {
 	struct flat_sender s;
-	uint64_t saved;
+	uint64_t saved = 0;
 
 	if (!flat_read(w, w->sp, &saved) || saved <= w->sp || saved - w->sp > FLAT_MOVED ||
 	    saved % FLAT_WORD)
@@ -148,13 +152,16 @@ static inline bool flat_take_moved(struct flat_walk *w, const struct flat_code *
 	return flat_take_found(w, s.ret_at, s.fp_at);
 }
 
-static inline enum flat_end flat_in_method(struct flat_walk *w, const struct flat_code *c,
+FLAT_FUNCTION enum flat_end flat_in_method(struct flat_walk *w, const struct flat_code *c,
 					   uint32_t number)
 {
-	uint32_t offset = (uint32_t)(w->pc - c->start);
-	bool exact = w->exact;
 	struct flat_sender s;
+	uint32_t offset;
+	bool exact;
 
+	FLAT_NEED(w && c, FLAT_NO_CODE);
+	offset = (uint32_t)(w->pc - c->start);
+	exact = w->exact;
 	w->sp += flat_spilled(c, offset);
 	if (!exact && !flat_restore_pc(w, c, offset))
 		return FLAT_DEOPT;
@@ -181,6 +188,7 @@ FLAT_FUNCTION bool flat_is_thrown(struct flat_walk *w, uint64_t pc)
 {
 	const struct flat_code *c;
 
+	FLAT_NEED(w, false);
 	if (!flat_is_return(w, pc))
 		return false;
 	c = flat_find(w, pc - 1);
@@ -206,7 +214,7 @@ static inline bool flat_by_exception(struct flat_walk *w, const struct flat_code
 				     uint32_t offset, bool behind)
 {
 	bool gone;
-	uint64_t word;
+	uint64_t word = 0;
 
 	if (c->flags & FLAT_THROWS)
 		gone = offset == 0 || offset >= c->left;
@@ -238,7 +246,7 @@ static inline bool flat_by_size(struct flat_walk *w, const struct flat_code *c, 
 static inline bool flat_take_stub(struct flat_walk *w)
 {
 	bool framed = w->fp >= w->sp && w->fp % FLAT_WORD == 0;
-	uint64_t word;
+	uint64_t word = 0;
 
 	if (flat_take_found(w, w->sp, 0))
 		return true;
@@ -260,7 +268,7 @@ static inline bool flat_take_stub(struct flat_walk *w)
 static inline bool flat_take_adapter(struct flat_walk *w)
 {
 	bool moved = w->r13 > w->sp && w->r13 - w->sp <= FLAT_ARGUMENTS && w->r13 % FLAT_WORD == 0;
-	uint64_t word;
+	uint64_t word = 0;
 
 	if (!flat_read(w, w->sp, &word) || !flat_is_return(w, word))
 		return moved && flat_is_return(w, w->rax) && flat_go(w, w->rax, w->r13, 0);
@@ -269,11 +277,13 @@ static inline bool flat_take_adapter(struct flat_walk *w)
 	return flat_go(w, word, moved ? w->r13 : w->sp + FLAT_WORD, 0);
 }
 
-static inline enum flat_end flat_in_stub(struct flat_walk *w, const struct flat_code *c,
+FLAT_FUNCTION enum flat_end flat_in_stub(struct flat_walk *w, const struct flat_code *c,
 					 uint32_t number)
 {
-	uint32_t offset = (uint32_t)(w->pc - c->start);
+	uint32_t offset;
 
+	FLAT_NEED(w && c, FLAT_NO_CODE);
+	offset = (uint32_t)(w->pc - c->start);
 	flat_add(w, FLAT_FRAME(FLAT_FRAME_CODE, FLAT_IN_CODE(number, offset - !w->exact)));
 	if (w->pc == w->process.call_stub_return && !w->exact)
 		return w->fp >= w->sp && flat_take_native(w, w->fp + FLAT_WORD, w->fp) ? FLAT_ON
@@ -328,7 +338,7 @@ static inline bool flat_interpreted(struct flat_walk *w, uint64_t method, uint64
 /* While a method is entered; the sender's stack pointer is in r13. FLAT_SLOTS: it is not. */
 static inline enum flat_end flat_enter(struct flat_walk *w)
 {
-	uint64_t pc = 0, fp_at = 0, top = 0, next = 0, word;
+	uint64_t pc = 0, fp_at = 0, top = 0, next = 0, word = 0;
 
 	if (!flat_is_method(w, w->rbx))
 		return FLAT_ENTERED;
@@ -363,12 +373,14 @@ static inline bool flat_leave(struct flat_walk *w)
 	return flat_interpreted(w, 0, pc, w->rbx, 0);
 }
 
-static inline enum flat_end flat_in_interpreter(struct flat_walk *w)
+FLAT_FUNCTION enum flat_end flat_in_interpreter(struct flat_walk *w)
 {
-	int64_t method_at = (int64_t)w->process.method_slot * (int64_t)FLAT_WORD;
-	uint64_t method, sender, pc;
+	uint64_t method = 0, sender = 0, pc = 0;
 	enum flat_end end;
+	int64_t method_at;
 
+	FLAT_NEED(w, FLAT_SLOTS);
+	method_at = (int64_t)w->process.method_slot * (int64_t)FLAT_WORD;
 	if (w->exact && flat_is_sender_sp(w, w->r13)) {
 		end = flat_enter(w);
 		if (end != FLAT_SLOTS)

@@ -7,7 +7,8 @@
 
 #include "common/str.h"
 
-#define PAGE 4096u
+#define PAGE	       4096u
+#define PART_BYTES_MAX (256ull << 20) /* some 20 MB are usual */
 
 struct flat_published {
 	struct flat_part part;
@@ -45,14 +46,10 @@ static size_t alignment_of(enum flat_table which)
 void flat_part_for(const struct flat_tables *t, struct flat_part *ret)
 {
 	const size_t room[FLAT_TABLES] = {
-		[FLAT_DIR] = t->dir_count + 1,
-		[FLAT_PAGES] = 2 * t->page_count + 4096,
-		[FLAT_CODES] = 4 * t->code_count + 8192,
-		[FLAT_RANGES] = 4 * t->range_count + 16384,
-		[FLAT_MAPPINGS] = t->mapping_count + 64,
-		[FLAT_BLOCKS] = t->block_count + 1,
-		[FLAT_ROWS] = t->row_count + 1,
-		[FLAT_METHODS] = t->method_count + 1,
+		[FLAT_DIR] = t->dir_count + 1,		 [FLAT_PAGES] = 2 * t->page_count + 4096,
+		[FLAT_CODES] = 4 * t->code_count + 8192, [FLAT_RANGES] = 4 * t->range_count + 16384,
+		[FLAT_MAPPINGS] = t->mapping_count + 64, [FLAT_BLOCKS] = t->block_count + 1,
+		[FLAT_ROWS] = t->row_count + 1,		 [FLAT_METHODS] = t->method_count + 1,
 	};
 
 	for (unsigned i = 0; i < FLAT_TABLES; i++) {
@@ -61,6 +58,15 @@ void flat_part_for(const struct flat_tables *t, struct flat_part *ret)
 		ret->base[i] = 0;
 		ret->room[i] = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 	}
+}
+
+bool flat_part_is_sane(const struct flat_part *p)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		bytes += (uint64_t)p->room[i] * flat_stride(i);
+	return bytes <= PART_BYTES_MAX;
 }
 
 int flat_parts_place(struct flat_part *parts, size_t count, uint32_t ret[FLAT_TABLES],
@@ -245,10 +251,10 @@ static bool has_room(const struct flat_published *p, const struct flat_tables *t
 int flat_publish(struct flat_published *p, const struct flat_tables *t, struct err *err)
 {
 	const size_t used[FLAT_TABLES] = {
-		[FLAT_DIR] = t->dir_count,	   [FLAT_PAGES] = t->page_count,
-		[FLAT_CODES] = t->code_count,	   [FLAT_RANGES] = t->range_count,
+		[FLAT_DIR] = t->dir_count,	    [FLAT_PAGES] = t->page_count,
+		[FLAT_CODES] = t->code_count,	    [FLAT_RANGES] = t->range_count,
 		[FLAT_MAPPINGS] = t->mapping_count, [FLAT_BLOCKS] = t->block_count,
-		[FLAT_ROWS] = t->row_count,	   [FLAT_METHODS] = t->method_count,
+		[FLAT_ROWS] = t->row_count,	    [FLAT_METHODS] = t->method_count,
 	};
 
 	take_away(p, t);

@@ -31,6 +31,9 @@ size_t flat_stride(enum flat_table which);
 /* The room that these tables need, with some to grow. */
 void flat_part_for(const struct flat_tables *t, struct flat_part *ret);
 
+/* True if nobody would want more: a builder may have been taken over. */
+bool flat_part_is_sane(const struct flat_part *p);
+
 /* Places the parts after one another; *ret: the entries of each table. Fails where there are more
  * than numbers. */
 MUST_CHECK int flat_parts_place(struct flat_part *parts, size_t count, uint32_t ret[FLAT_TABLES],

@@ -17,8 +17,8 @@ struct stack_recorder_config {
 	bool both;	      /* for tests: every sample comes both ways */
 };
 
-/* What the program gave, and what the kernel wrote: the ordinary samples that the program left to
- * it, and the records of all processes' mappings, names, forks and ends (perf_event.h), of the
+/* Gets what the program sent, and what the kernel wrote: the ordinary samples that were left to it,
+ * and the records of all processes' mappings, names, forks and ends (perf_event.h), of the
  * attributes of stack_recorder_attr. All is borrowed. */
 struct stack_handler {
 	void (*walked)(void *arg, const struct flat_sample *s, const uint64_t *frames);

@@ -8,7 +8,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#define FLAT_FUNCTION static __attribute__((noinline))
+#define FLAT_FUNCTION __attribute__((noinline))			   /* global: verified by itself */
 #define FLAT_INLINE   static inline __attribute__((always_inline)) /* returns a struct */
 #include "bpf/flat_walk.h"
 

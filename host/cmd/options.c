@@ -76,9 +76,9 @@ static const struct {
 
 /* Options of both programs. */
 #define RECORD_HELP                                                                                \
-	"      --unwind auto|fp|vm  user stacks by frame pointers, or by the JVM's tables and a\n" \
-	"                           copy of the stack (vm, unless all JVMs keep pointers)\n"       \
-	"      --stack BYTES        of the stack copied with each sample (at most 32768)\n"        \
+	"      --unwind auto|bpf|vm|fp  user stacks: walked in the kernel; by the JVM's tables\n"  \
+	"                           and copies of the stack; by frame pointers (or DFG_UNWIND)\n"  \
+	"      --stack BYTES        of the stack copied with a sample (32768)\n"                   \
 	"      --source auto|agent|host  who reads the JVM: the agent in it, or dfg from "         \
 	"outside\n"                                                                                \
 	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
@@ -107,7 +107,7 @@ static const char *const help[] = {
 		"                           speedscope,firefox,json,perf-map\n"
 		"  -o, --output DIR         instead of the container's graphs "
 		"directory\n" RECORD_HELP "      --keep N             newest results of a "
-					  "container that are kept (20; 0: all)\n"
+		"container that are kept (20; 0: all)\n"
 		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
 		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
 		"      --json               summary as one JSON object on stdout\n"
@@ -162,12 +162,13 @@ static int parse_number(const char *option, const char *value, unsigned max, uns
 	return 0;
 }
 
+static const char *const unwinds[] = {"auto", "fp", "vm", "bpf", NULL};
+
 static int parse_choice(int opt, const char *value, struct options *o, struct err *err)
 {
-	static const char *const unwind[] = {"auto", "fp", "vm", NULL};
 	static const char *const source[] = {"auto", "agent", "host", NULL};
 	static const char *const trigger[] = {"auto", "file", "signal", "load", NULL};
-	int i = opt == OPT_UNWIND   ? choose("unwind", value, unwind, err)
+	int i = opt == OPT_UNWIND   ? choose("unwind", value, unwinds, err)
 		: opt == OPT_SOURCE ? choose("source", value, source, err)
 				    : choose("trigger", value, trigger, err);
 
@@ -344,9 +345,11 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 			   .frequency = PERF_FREQUENCY}};
 	CLEANUP(str_fini) struct str short_options = {0};
 	struct option long_options[ARRAY_LEN(rows) + 1];
-	const char *root = getenv("DFG_ROOT");
+	const char *root = getenv("DFG_ROOT"), *unwind = getenv("DFG_UNWIND");
 	int opt;
 
+	if (unwind && *unwind && parse_choice(OPT_UNWIND, unwind, &o, err) < 0)
+		return err_wrap(err, "DFG_UNWIND");
 	o.record.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
 	if (formats_parse("svg,html,folded", &o.formats, err) < 0)
 		return -1;

@@ -43,8 +43,8 @@ bool jvm_is_library(const char *path);
 /* Time in ms for such a search for which a user waits; a JVM takes about 1. */
 #define JVMS_MS 10000
 
-/* Adds the processes that run Java, including native images, to `found`, which begins empty; it does
- * not look again at those that are there. Processes that end meanwhile are skipped, and so are
+/* Adds the processes that run Java, including native images, to `found`, which begins empty; it
+ * does not look again at those that are there. Processes that end meanwhile are skipped, and so are
  * files that hang. Ends within a second of the deadline (clock_ms): processes that it has not
  * looked at by then are not found. */
 void jvms_find(const struct handles *p, uint64_t deadline, struct jvms *found);

@@ -36,6 +36,12 @@ struct perf_sample {
 	const uint8_t *user_regs;		    /* one u64 for each bit */
 	uint64_t stack_len, stack_dyn, stack_limit; /* stack_limit: what was asked for */
 	const uint8_t *stack;
+
+	/* User frames as they were walked when the sample was taken (perfwrite.h), one u64 for
+	 * each, maybe not aligned; NULL: it was recorded otherwise. */
+	const uint8_t *walked;
+	size_t walked_count;
+	bool walked_cut;
 };
 
 struct perf_mmap {
@@ -57,6 +63,12 @@ struct perf_fork {
 	bool exec; /* made up by perf for a process that was there already: copies nothing */
 };
 
+/* The code that a number in walked frames stands for (perfwrite.h). */
+struct perf_code {
+	uint32_t number, compile_id;
+	uint64_t start;
+};
+
 struct perf_ksymbol {
 	uint64_t addr;
 	uint32_t len;
@@ -72,7 +84,7 @@ struct perf_lost {
 };
 
 /* One record. type is PERF_RECORD_SAMPLE, _MMAP (also for MMAP2), _COMM, _FORK, _EXIT, _LOST (also
- * for LOST_SAMPLES) or _KSYMBOL; others are not returned. */
+ * for LOST_SAMPLES), _KSYMBOL or PERFWRITE_CODE; others are not returned. */
 struct perf_record {
 	uint32_t type;
 	pid_t pid, tid; /* -1: unknown, or the kernel's */
@@ -84,6 +96,7 @@ struct perf_record {
 		struct perf_comm comm;
 		struct perf_fork fork;
 		struct perf_ksymbol ksymbol;
+		struct perf_code code;
 		struct perf_lost lost;
 	};
 };

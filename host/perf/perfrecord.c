@@ -2,6 +2,7 @@
 /* The records of a perf.data file, field by field. The layouts are those of the comments in
  * include/uapi/linux/perf_event.h. */
 #include "perf/perfformat.h"
+#include "perf/perfwrite.h"
 
 #include <sys/mman.h>
 
@@ -134,6 +135,37 @@ static void read_user_state(const struct perf_event_attr *a, struct bytes *b, st
 	}
 }
 
+static void read_code(struct bytes *raw, struct perf_record *ret)
+{
+	struct perf_code c = {.number = bytes_u32(raw)};
+
+	c.compile_id = bytes_u32(raw);
+	c.start = bytes_u64(raw);
+	ret->type = PERFWRITE_CODE;
+	ret->code = c;
+}
+
+/* Of the event of walked samples (perfwrite.h), whose last field it is. */
+static void read_raw(const struct perf_event_attr *a, struct bytes *b, struct perf_record *ret)
+{
+	uint32_t size = bytes_u32(b), what;
+	struct bytes raw = bytes_sub(b, size);
+	struct perf_sample *s = &ret->sample;
+
+	if (a->type != PERF_TYPE_SOFTWARE || a->config != PERF_COUNT_SW_BPF_OUTPUT)
+		return;
+	what = bytes_u32(&raw);
+	if (what == PERFWRITE_CODE) {
+		read_code(&raw, ret);
+		return;
+	}
+	if (what != PERFWRITE_WHOLE && what != PERFWRITE_CUT)
+		return;
+	s->walked_cut = what == PERFWRITE_CUT;
+	s->walked_count = raw.len / sizeof(uint64_t);
+	s->walked = take_array(&raw, s->walked_count, sizeof(uint64_t));
+}
+
 static void read_sample(const struct perf_event_attr *a, struct bytes *b, struct perf_record *ret)
 {
 	struct perf_sample *s = &ret->sample;
@@ -162,7 +194,7 @@ static void read_sample(const struct perf_event_attr *a, struct bytes *b, struct
 	}
 	s->max_stack = a->sample_max_stack ? a->sample_max_stack : PERF_MAX_STACK_DEPTH;
 	if (t & PERF_SAMPLE_RAW)
-		take_array(b, bytes_u32(b), 1);
+		read_raw(a, b, ret);
 	if (t & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(a, b);
 	/* The rest (weight, data source, registers at the interrupt …) is not used. */

@@ -2,6 +2,7 @@
 #include "profile/read.h"
 
 #include "common/parallel.h"
+#include "perf/perfwrite.h"
 #include "profile/reader.h"
 #include "profile/resolve.h"
 
@@ -87,6 +88,9 @@ static void add_record(struct reader *r, const struct perf_record *rec, bool in_
 	case PERF_RECORD_KSYMBOL:
 		symbolizer_kernel_change(r->symbols, &rec->ksymbol);
 		space_touch(r->space, SPACE_KERNEL);
+		break;
+	case PERFWRITE_CODE:
+		userstack_define(r->unwinder, &rec->code);
 		break;
 	default: /* an exited process keeps its mappings until its number is used again */
 		break;

@@ -2,6 +2,11 @@
 #include "profile/resolve.h"
 
 #include "common/str.h"
+#include "perf/perfwrite.h"
+
+#define PLACES_MAX 8192 /* of a stack: of a walked one more than of an unwound one */
+
+_Static_assert(PLACES_MAX >= UNWIND_FRAMES_MAX, "room for both");
 
 /* One for each JVM: few. */
 struct jvm_returns {
@@ -41,7 +46,10 @@ struct userstack {
 	uint32_t one;	 /* result of name() */
 	const struct process *process;
 	/* Of the current sample, innermost first. */
-	struct unwind_frame unwound[UNWIND_FRAMES_MAX];
+	struct unwind_frame unwound[PLACES_MAX];
+	/* Codes of walked frames, by number. */
+	struct perf_code *codes;
+	size_t code_count, code_cap;
 	struct last_stack last[LAST_STACKS]; /* by thread */
 };
 
@@ -67,6 +75,7 @@ void userstack_free(struct userstack *us)
 		free(us->last[i].frames);
 	}
 	free(us->jvms);
+	free(us->codes);
 	free(us);
 }
 
@@ -253,5 +262,95 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 	name_unwound(us, l, n, same, time);
 	l->stack = stack;
 	l->whole = *ret_end == STACK_ROOT;
+	return frames_of(l);
+}
+
+/* ---- walked stacks ------------------------------------------------------------------------ */
+
+void userstack_define(struct userstack *us, const struct perf_code *c)
+{
+	if (c->number >= PERFWRITE_NUMBERS)
+		return;
+	while (us->code_count <= c->number) {
+		us->codes = grow(us->codes, us->code_count, &us->code_cap, sizeof(*us->codes));
+		us->codes[us->code_count++] = (struct perf_code){0};
+	}
+	us->codes[c->number] = *c;
+}
+
+bool userstack_is_walked(const struct perf_sample *s)
+{
+	return s->walked_count > 0;
+}
+
+/* The code that the frame's number stands for, if it is the only one that the snapshots have around
+ * the time: the walk went by the rules of this one. */
+static void place_code(const struct userstack *us, const struct unwind_source *src, uint64_t value,
+		       struct unwind_frame *ret)
+{
+	const struct snapfile_code *found[SNAPFILE_AROUND];
+	const struct perf_code *c;
+	uint64_t number = value >> 32;
+	size_t n;
+
+	ret->kind = UNWOUND_STALE;
+	if (number >= us->code_count || !src->code)
+		return;
+	c = &us->codes[number];
+	ret->addr = c->start + (uint32_t)value;
+	n = snapfile_find(src->code, ret->addr, src->span, found);
+	for (size_t i = 0; i < n; i++)
+		if (found[i]->start != c->start || found[i]->record->compile_id != c->compile_id)
+			return;
+	if (n == 0)
+		return;
+	ret->kind = UNWOUND_CODE;
+	ret->code = found[0];
+}
+
+static struct unwind_frame place_of(const struct userstack *us, const struct unwind_source *src,
+				    uint64_t word)
+{
+	const uint64_t value = PERFWRITE_VALUE(word);
+	struct unwind_frame at = {.kind = UNWOUND_NATIVE, .addr = value};
+
+	switch (PERFWRITE_FRAME_KIND(word)) {
+	case UNWOUND_CODE:
+		place_code(us, src, value, &at);
+		break;
+	case UNWOUND_INTERPRETED:
+		at = (struct unwind_frame){.kind = UNWOUND_INTERPRETED, .method = value};
+		break;
+	case UNWOUND_FROZEN:
+		at = (struct unwind_frame){.kind = UNWOUND_FROZEN};
+		break;
+	default:
+		break;
+	}
+	return at;
+}
+
+struct userframes userstack_walked(struct userstack *us, const struct process *p, pid_t tid,
+				   const struct perf_sample *s, uint64_t time,
+				   enum unwind_end *ret_end)
+{
+	struct unwind_source src = {.code = symbolizer_snapshot(us->symbols, p)};
+	struct stack_key m = key_of(p, tid, src.code, time);
+	struct last_stack *l = last_stack_at(us, m);
+	struct bytes words = bytes_of(s->walked, s->walked_count * sizeof(uint64_t));
+	size_t n = 0;
+
+	us->process = p;
+	src.span = m.span;
+	*ret_end = s->walked_cut || s->walked_count > PLACES_MAX ? STACK_TRUNCATED : STACK_ROOT;
+	while (words.len && n < PLACES_MAX) {
+		us->unwound[n] = place_of(us, &src, bytes_u64(&words));
+		if (us->unwound[n++].kind == UNWOUND_STALE) {
+			*ret_end = STACK_LOST;
+			break;
+		}
+	}
+	name_unwound(us, l, n, 0, time);
+	l->whole = false;
 	return frames_of(l);
 }

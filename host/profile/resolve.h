@@ -27,6 +27,18 @@ struct userframes userstack_unwind(struct userstack *us, const struct process *p
 				   const struct perf_sample *s, uint64_t time,
 				   enum unwind_end *ret_end);
 
+/* Says what a number in walked frames stands for. */
+void userstack_define(struct userstack *us, const struct perf_code *c);
+
+/* True if the sample's stack was walked when it was taken. */
+bool userstack_is_walked(const struct perf_sample *s);
+
+/* By the walked frames. A frame in code that the snapshots do not have at the time, or not alone,
+ * is stale: by what rule its caller was found is not known, which ends the stack. */
+struct userframes userstack_walked(struct userstack *us, const struct process *p, pid_t tid,
+				   const struct perf_sample *s, uint64_t time,
+				   enum unwind_end *ret_end);
+
 /* Of n addresses, innermost first: of callers, the last byte of the call. */
 struct userframes userstack_chain(struct userstack *us, const struct process *p, pid_t tid,
 				  const uint64_t *addrs, size_t n, uint64_t time);

@@ -147,15 +147,18 @@ static void add_registers(struct reader *r)
 	add_user_chain(r);
 }
 
-/* With registers and a copy of the stack, the user part is unwound even if the chain has it, since
- * unwinding needs no frame pointers. */
+/* A walked stack is what it is. With registers and a copy of the stack, the user part is unwound
+ * even if the chain has it, since unwinding needs no frame pointers. */
 static void add_stack(struct reader *r)
 {
 	struct sample_ctx *c = &r->ctx;
 	enum unwind_end end = STACK_LOST;
 	struct userframes unwound = {0};
 
-	if (userstack_has(c->sample))
+	if (userstack_is_walked(c->sample))
+		unwound =
+			userstack_walked(r->unwinder, c->process, c->tid, c->sample, c->time, &end);
+	else if (userstack_has(c->sample))
 		unwound =
 			userstack_unwind(r->unwinder, c->process, c->tid, c->sample, c->time, &end);
 	add_chain(r, unwound.count == 0);

@@ -10,9 +10,11 @@
 #include "common/err.h"
 
 enum record_unwind {
-	RECORD_UNWIND_AUTO, /* vm, unless every JVM keeps frame pointers */
+	RECORD_UNWIND_AUTO, /* bpf where the kernel can, else vm, or fp where every JVM keeps them
+			     */
 	RECORD_UNWIND_FP,
 	RECORD_UNWIND_VM,
+	RECORD_UNWIND_BPF, /* in the kernel */
 };
 
 /* The source of JVM snapshots. */
@@ -56,5 +58,11 @@ struct record_config {
 	/* Appends to err what the machine lacks for perf; NULL: nothing is appended. */
 	void (*explain)(const char *root, struct err *err);
 };
+
+/* True if the recorder in the kernel is to be tried: not where a perf is given. */
+static inline bool config_wants_kernel(const struct record_config *c)
+{
+	return c->unwind == RECORD_UNWIND_BPF || (c->unwind == RECORD_UNWIND_AUTO && !c->perf);
+}
 
 #endif

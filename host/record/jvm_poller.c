@@ -375,6 +375,14 @@ int pollers_start(struct target *t, const struct record_config *c, uint64_t dead
 	return 0;
 }
 
+int pollers_snapshots(const struct target *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->poller_count; i++)
+		if (t->pollers[i].jvm == pid && t->pollers[i].report->taken)
+			return t->pollers[i].file;
+	return -1;
+}
+
 static void ask(struct target *t)
 {
 	for (size_t i = 0; i < t->poller_count; i++) {

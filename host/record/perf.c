@@ -111,9 +111,7 @@ unsigned perf_stack_bytes(size_t cpus, unsigned frequency, unsigned seconds)
 	return bytes;
 }
 
-/* Returns the bytes that the recording may take of the disk, where snapshots, libraries and
- * pictures need room, too; 0: unknown. */
-static uint64_t room_for(int dirfd)
+uint64_t perf_room_for(int dirfd, bool is_split)
 {
 	struct statvfs fs;
 	uint64_t bytes;
@@ -121,7 +119,8 @@ static uint64_t room_for(int dirfd)
 	if (fstatvfs(dirfd, &fs) < 0)
 		return 0;
 	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-	return bytes > 2 * OTHERS_BYTES ? bytes - OTHERS_BYTES : bytes / 2;
+	bytes = bytes > 2 * OTHERS_BYTES ? bytes - OTHERS_BYTES : bytes / 2;
+	return is_split ? bytes / 2 : bytes;
 }
 
 /* perf opens by name, and follows links. It gets the names of our descriptors: of the file, where
@@ -343,7 +342,7 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 		return -1;
 	if (c->count == 0)
 		return err_set(err, ESRCH, "nothing to record: no process is left");
-	p.max_bytes = c->windows ? 0 : room_for(c->dirfd) / (c->is_split ? 2 : 1);
+	p.max_bytes = c->windows ? 0 : perf_room_for(c->dirfd, c->is_split);
 	p.dirfd = fcntl(c->dirfd, F_DUPFD_CLOEXEC, 0);
 	if (p.dirfd < 0)
 		return err_set(err, errno, "copy a descriptor");

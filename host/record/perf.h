@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/child.h"
@@ -39,6 +40,10 @@ void perf_count_events(const pid_t *pids, size_t count, struct perf_events *ret)
  * (split.h): there are too many threads for perf's descriptors, or a process so young that perf
  * would miss threads. */
 bool perf_needs_whole_machine(const pid_t *pids, size_t count);
+
+/* Bytes that a recording in this directory may take of its disk, where snapshots, libraries and
+ * pictures need room, too; 0: unknown. `is_split`: it will be copied. */
+uint64_t perf_room_for(int dirfd, bool is_split);
 
 struct perf_config {
 	const char *program; /* NULL: the system's */

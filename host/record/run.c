@@ -56,11 +56,23 @@ int run_settle(struct record_run *r, struct err *err)
 	return -1;
 }
 
+/* Gives all the same order, and each the number of its samples. */
+static void order_with_counts(struct record_run *r, const struct worker_order *o, uint64_t deadline)
+{
+	struct worker_order own = *o;
+
+	own.in_kernel = r->in_kernel;
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->in_kernel)
+			own.samples = r->kernel.counts[i];
+		worker_order(&r->workers[i], &own, deadline);
+	}
+}
+
 int run_order_all(struct record_run *r, const struct worker_order *o, uint64_t deadline,
 		  struct err *err)
 {
-	for (size_t i = 0; i < r->count; i++)
-		worker_order(&r->workers[i], o, deadline);
+	order_with_counts(r, o, deadline);
 	workers_wait(r->workers, r->count, 0, r->config.stop);
 	return run_settle(r, err);
 }
@@ -93,12 +105,12 @@ static int prepare(struct record_run *r, struct err *err)
 
 static void log_early_end(const struct record_run *r)
 {
-	if (perf_is_full(&r->perf))
+	if (run_is_full(r))
 		log_warn("the recording ended after %llu s: the disk of %s is full",
 			 (unsigned long long)(clock_us() - r->began_us) / 1000000,
 			 r->whole >= 0 ? r->temp.dir : r->workers[0].outdir.path);
 	else
-		log_info("the recording ended early: no process is left, or perf failed");
+		log_info("the recording ended early: no process is left, or the recorder failed");
 }
 
 /* Waits until the time is over, or until perf has ended early. */
@@ -113,7 +125,7 @@ static void wait_for_end(struct record_run *r)
 		log_progress("recording %s: %llu of %u s (^C ends it and draws)",
 			     r->count == 1 ? r->workers[0].container.label : "all",
 			     (unsigned long long)(now - r->began_us) / 1000000, r->config.duration);
-		ended = perf_wait(&r->perf, left < PROGRESS_MS ? (int)left : PROGRESS_MS);
+		ended = run_wait_recorder(r, left < PROGRESS_MS ? (int)left : PROGRESS_MS);
 	}
 	log_progress("%s", "");
 	if (ended)
@@ -133,11 +145,10 @@ int record_finish(struct record_run *r, struct err *err)
 	if (end > r->deadline)
 		end = r->deadline;
 	o.deadline = end > RUN_REPLY_MS ? end - RUN_REPLY_MS : 0;
-	/* The last snapshots are taken while perf writes what it has. */
-	perf_end(&r->perf);
-	for (size_t i = 0; i < r->count; i++)
-		worker_order(&r->workers[i], &o, end);
-	if (run_stop_perf(r, err) < 0)
+	/* The last snapshots are taken while the recorder writes what it has. */
+	run_end_recorder(r);
+	order_with_counts(r, &o, end);
+	if (run_stop_recorder(r, err) < 0)
 		return -1;
 	workers_wait(r->workers, r->count, 0, r->config.stop);
 	if (run_settle(r, err) < 0)
@@ -197,7 +208,7 @@ static int begin(struct record_run *r, struct err *err)
 	struct worker_order o = {.command = WORKER_COPY};
 	uint64_t ms = budget_max(BUDGET_COPY_MS);
 
-	if (run_start_perf(r, err) < 0)
+	if (run_start_recorder(r, err) < 0)
 		return -1;
 	r->began_us = clock_us();
 	if (!r->dir && ms > r->config.duration * 1000ull + RUN_END_MS / 2)
@@ -216,7 +227,10 @@ static int begin(struct record_run *r, struct err *err)
 enum record_result record_start(const struct record_config *c, struct record_run *ret,
 				struct err *err)
 {
-	struct record_run r = {.config = *c, .slowness = 1, .whole = -1};
+	struct record_run r = {.config = *c,
+			       .slowness = 1,
+			       .whole = -1,
+			       .kernel = {.child = {-1, -1}, .control = -1}};
 	enum record_result result = RECORD_FAILED;
 
 	if (make_directory(&r, err) == 0)
@@ -232,7 +246,7 @@ enum record_result record_start(const struct record_config *c, struct record_run
 
 void record_fini(struct record_run *r)
 {
-	perf_abort(&r->perf);
+	run_abort_recorder(r);
 	for (size_t i = 0; i < r->count; i++)
 		worker_fini(&r->workers[i]);
 	cleanup_close_fd(&r->whole);
@@ -245,7 +259,7 @@ void record_fini(struct record_run *r)
 
 void record_discard(struct record_run *r)
 {
-	perf_abort(&r->perf);
+	run_abort_recorder(r);
 	for (size_t i = 0; i < r->count; i++) {
 		struct err unwanted;
 

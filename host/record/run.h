@@ -13,6 +13,7 @@
 #ifndef DFG_RECORD_RUN_H
 #define DFG_RECORD_RUN_H
 
+#include "bpf/recording.h"
 #include "record/config.h"
 #include "record/perf.h"
 #include "record/temp_dir.h"
@@ -33,6 +34,8 @@ struct record_run {
 	size_t count, cap;
 	uint64_t us; /* length of the recording, or of the last window */
 	/* The rest is private. */
+	bool in_kernel; /* recorded by `kernel`, else by perf */
+	struct kernel_recording kernel;
 	struct perf perf;
 	char *dir;	      /* config.window_dir */
 	struct temp_dir temp; /* of a recording that is going to be split, not in windows */

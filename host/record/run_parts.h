@@ -48,12 +48,35 @@ MUST_CHECK int run_order_all(struct record_run *r, const struct worker_order *o,
  * JVMs. Those with nothing to record are dropped. */
 MUST_CHECK enum record_result run_find(struct record_run *r, struct err *err);
 
+/* ---- run_kernel.c ---- */
+
+/* Starts the recorder in the kernel, with what the workers' builders have by then, or perf. */
+MUST_CHECK int run_start_recorder(struct record_run *r, struct err *err);
+
+/* Of the recorder that runs; as the functions of perf.h and recording.h. */
+/* Of a recording in windows: has the recorder in the kernel go on in another file. 1; 0 when it has
+ * ended; -1. */
+MUST_CHECK int run_switch_kernel(struct record_run *r, int ms, struct err *err);
+/* After the file before has been split. */
+MUST_CHECK int run_take_next(const struct record_run *r, struct err *err);
+bool run_wait_recorder(struct record_run *r, int ms);
+bool run_is_full(const struct record_run *r);
+void run_end_recorder(struct record_run *r);
+MUST_CHECK int run_stop_recorder(struct record_run *r, struct err *err);
+void run_abort_recorder(struct record_run *r);
+
 /* ---- run_perf.c ---- */
+
+/* Collects the pids that a recorder begins with. */
+void run_collect_pids(struct record_run *r);
 
 MUST_CHECK int run_start_perf(struct record_run *r, struct err *err);
 MUST_CHECK int run_stop_perf(struct record_run *r, struct err *err);
 
-/* The directory of perf.data as perf has written it: the only session, or that of all. */
+/* Opens the directory of a recording, before it is split, of all. */
+MUST_CHECK int run_open_whole(struct record_run *r, struct err *err);
+
+/* The directory of perf.data as the recorder has written it: the only session, or that of all. */
 int run_recording_dirfd(const struct record_run *r);
 
 /* Splits the recording in a process without privileges, so that each session gets what is its own;

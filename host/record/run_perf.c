@@ -19,8 +19,7 @@
 
 /* ---- perf ---- */
 
-/* Collects the pids that perf begins with. */
-static void collect_pids(struct record_run *r)
+void run_collect_pids(struct record_run *r)
 {
 	size_t cap = 0;
 
@@ -50,15 +49,16 @@ static unsigned choose_stack_bytes(const struct record_run *r)
 		       : perf_stack_bytes(cpus > 0 ? (size_t)cpus : 1, c->frequency, c->duration);
 }
 
-/* True if the recording has, or may have, the memory of processes that are not a target's: perf
+/* True if the recording has, or may have, what is not a target's: the recorder in the kernel writes
+ * the records of all processes but their samples, and the rest of a copy that is not full; perf
  * opens processes by their pids, and those of ended ones may be others'. */
 static bool needs_split(const struct record_run *r)
 {
-	return r->perf.whole_machine || r->count > 1 || (r->count && r->workers[0].process_ended);
+	return r->in_kernel || r->perf.whole_machine || r->count > 1 ||
+	       (r->count && r->workers[0].process_ended);
 }
 
-/* Opens the directory of the recording, before it is split, of all. */
-static int open_whole(struct record_run *r, struct err *err)
+int run_open_whole(struct record_run *r, struct err *err)
 {
 	if (!r->dir && temp_dir_make(r->config.root, &r->temp, err) < 0)
 		return -1;
@@ -103,7 +103,6 @@ int run_start_perf(struct record_run *r, struct err *err)
 	CLEANUP(free) char **cgroups = xcalloc(r->count, sizeof(*cgroups));
 	int rc;
 
-	collect_pids(r);
 	r->stack_bytes = pc.stack_bytes = choose_stack_bytes(r);
 	pc.pids = r->pids;
 	pc.count = r->pid_count;
@@ -113,7 +112,7 @@ int run_start_perf(struct record_run *r, struct err *err)
 	if (pc.whole_machine)
 		pc.cgroup_count = find_cgroups(r, cgroups);
 	pc.cgroups = cgroups;
-	if ((pc.is_split && open_whole(r, err) < 0) ||
+	if ((pc.is_split && run_open_whole(r, err) < 0) ||
 	    (r->dir && outdir_open(path, 0700, &dir, err) < 0))
 		return -1;
 	pc.dirfd = r->dir ? dir.fd : run_recording_dirfd(r);

@@ -23,6 +23,8 @@ static int switch_file(struct record_run *r, int ms, struct err *err)
 {
 	uint64_t now = clock_ms(), deadline = now + (uint64_t)ms, again = now;
 
+	if (r->in_kernel)
+		return run_switch_kernel(r, ms, err);
 	for (; now < deadline && !run_is_stopped(r); now = clock_ms()) {
 		bool ended = perf_wait(&r->perf, 0);
 		int rc = perf_next_window(&r->perf, run_recording_dirfd(r), err);
@@ -42,11 +44,11 @@ static int switch_file(struct record_run *r, int ms, struct err *err)
 
 int run_wait_until_ready(struct record_run *r, struct err *err)
 {
-	int rc = switch_file(r, READY_MS, err);
+	int rc = r->in_kernel ? 1 : switch_file(r, READY_MS, err);
 
 	if (rc == 0 && run_is_stopped(r))
 		return err_set(err, EINTR, "start perf");
-	return rc == 0 ? run_stop_perf(r, err) : rc < 0 ? -1 : 0;
+	return rc == 0 ? run_stop_recorder(r, err) : rc < 0 ? -1 : 0;
 }
 
 /* False also for a recording of the whole machine whose targets have ended. */
@@ -74,7 +76,7 @@ int record_last_window(struct record_run *r, struct err *err)
 	if (run_order_all(r, &o, deadline_after(run_ms(r, RUN_WINDOW_MS, 1)), err) < 0)
 		return -1;
 	r->deadline = deadline_after(run_ms(r, RUN_WINDOW_MS, 1));
-	return run_split(r, err) < 0 ? -1 : 1;
+	return run_split(r, err) < 0 || run_take_next(r, err) < 0 ? -1 : 1;
 }
 
 int record_window(struct record_run *r, struct err *err)
@@ -83,7 +85,7 @@ int record_window(struct record_run *r, struct err *err)
 	uint64_t now;
 
 	while (!run_is_stopped(r) && (now = clock_us()) < end &&
-	       !perf_wait(&r->perf, (int)((end - now) / 1000) + 1))
+	       !run_wait_recorder(r, (int)((end - now) / 1000) + 1))
 		;
 	return record_last_window(r, err);
 }

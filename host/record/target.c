@@ -17,6 +17,8 @@
 void target_init(struct target *ret, struct container *c)
 {
 	*ret = (struct target){.container = *c,
+			       .builder = {-1, -1},
+			       .tables = -1,
 			       .session = {.dirfd = -1, .mapsfd = -1, .elffd = -1}};
 	*c = (struct container){0};
 }
@@ -24,6 +26,9 @@ void target_init(struct target *ret, struct container *c)
 void target_fini(struct target *t)
 {
 	session_copy_end(&t->copy, &t->session, 0);
+	if (t->builder.pid > 0)
+		child_stop(&t->builder);
+	cleanup_close_fd(&t->tables);
 	container_fini(&t->container);
 	jvms_fini(&t->jvms);
 	handles_fini(&t->processes);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/child.h"
 #include "common/err.h"
 #include "common/outdir.h"
 #include "discover/container.h"
@@ -28,6 +29,8 @@ struct target {
 	uint64_t ended;		  /* clock_ms() at the end of the recording */
 	struct poller *pollers;	  /* of its JVMs (jvm_poller.h) */
 	size_t poller_count, poller_cap;
+	struct child builder; /* of the kernel's tables (bpf/builder.h) */
+	int tables;	      /* its socket, until it is the coordinator's; -1: none */
 };
 
 /* Makes the target of a container, which it takes over. */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "bpf/builder.h"
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/jail.h"
@@ -23,7 +24,7 @@
 
 #define CRASHED "its worker crashed"
 
-enum { FILE_PIDS, FILE_SESSION, FILE_PRODUCT, FILES };
+enum { FILE_PIDS, FILE_SESSION, FILE_PRODUCT, FILE_TABLES, FILES };
 
 /* The answer to an order. Its files come in the order above. */
 struct reply {
@@ -57,15 +58,49 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 {
 	t->session.duration = (double)o->us / 1e6;
 	t->session.stack_bytes = o->stack_bytes;
+	t->session.in_kernel = o->in_kernel;
+	t->session.walked = o->samples.walked;
+	t->session.copied = o->samples.copied;
 	t->ended = o->ended;
 	return session_write(&t->session, err);
+}
+
+static bool is_jvm(const struct target *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->jvms.count; i++)
+		if (t->jvms.list[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Starts a builder of the tables by which the kernel walks stacks, of the JVMs that have a snapshot
+ * and of all other processes. Samples of the rest come with stack copies. */
+static void build_tables(struct target *t)
+{
+	struct builder_process list[BUILDER_PROCESSES_MAX];
+	struct err err;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->processes.count && n < BUILDER_PROCESSES_MAX; i++) {
+		const struct handle *h = &t->processes.list[i];
+		int snapshots = pollers_snapshots(t, h->pid);
+
+		if (snapshots >= 0 || !is_jvm(t, h->pid))
+			list[n++] = (struct builder_process){h, snapshots};
+	}
+	if (n && builder_start(list, n, &t->builder, &t->tables, &err) < 0)
+		log_warn("%s: stacks are copied: %s", t->container.label, err.msg);
 }
 
 static int prepare(struct service *w, const struct worker_order *o, struct err *err)
 {
 	if (target_prepare(&w->target, &w->config, err) < 0)
 		return -1;
-	return pollers_start(&w->target, &w->config, o->deadline, err);
+	if (pollers_start(&w->target, &w->config, o->deadline, err) < 0)
+		return -1;
+	if (config_wants_kernel(&w->config))
+		build_tables(&w->target);
+	return 0;
 }
 
 static int carry_out(struct service *w, const struct worker_order *o,
@@ -125,7 +160,8 @@ static int answer(struct service *w, const struct worker_order *o)
 	r.rc = carry_out(w, o, &product, &r.process_ended, &r.err);
 	pids = pids_file(t);
 	for (int i = 0; i < FILES; i++) {
-		int fd = i == FILE_PIDS ? pids : i == FILE_SESSION ? t->session.dirfd : product.fd;
+		const int all[FILES] = {pids, t->session.dirfd, product.fd, t->tables};
+		int fd = all[i];
 
 		r.has[i] = fd >= 0;
 		if (r.has[i])
@@ -138,6 +174,7 @@ static int answer(struct service *w, const struct worker_order *o)
 	memcpy(r.data, product.data, sizeof(r.data));
 	rc = message_send(w->socket, &r, sizeof(r), fds, n, 0);
 	cleanup_close_fd(&product.fd);
+	cleanup_close_fd(&t->tables); /* the coordinator's now */
 	return rc;
 }
 
@@ -195,7 +232,7 @@ static void make_group(struct control_group *ret)
 int worker_start(struct container *container, const struct record_config *c, struct worker *ret,
 		 struct err *err)
 {
-	struct worker w = {.socket = -1, .sessionfd = -1, .product = {.fd = -1}};
+	struct worker w = {.socket = -1, .sessionfd = -1, .tables = -1, .product = {.fd = -1}};
 	struct service own = {.config = *c, .group = &w.group};
 	int pair[2], rc = -1;
 
@@ -287,6 +324,8 @@ static void take_file(struct worker *w, int which, int fd)
 		w->sessionfd = TAKE_FD(file);
 	else if (which == FILE_PRODUCT)
 		w->product.fd = TAKE_FD(file);
+	else if (which == FILE_TABLES && w->tables < 0)
+		w->tables = TAKE_FD(file);
 }
 
 static void receive(struct worker *w)
@@ -385,9 +424,10 @@ void worker_fini(struct worker *w)
 		child_stop(&w->child);
 	control_group_remove(&w->group);
 	cleanup_close_fd(&w->sessionfd);
+	cleanup_close_fd(&w->tables);
 	cleanup_close_fd(&w->product.fd);
 	container_fini(&w->container);
 	outdir_close(&w->outdir);
 	free(w->pids);
-	*w = (struct worker){.socket = -1, .sessionfd = -1, .product = {.fd = -1}};
+	*w = (struct worker){.socket = -1, .sessionfd = -1, .tables = -1, .product = {.fd = -1}};
 }

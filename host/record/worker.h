@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/recording.h"
 #include "common/child.h"
 #include "common/control_group.h"
 #include "common/err.h"
@@ -47,7 +48,9 @@ struct worker_order {
 	uint64_t us;	   /* recorded */
 	uint64_t ended;	   /* clock_ms() at the end of the recording */
 	unsigned stack_bytes;
-	char outdir[4096]; /* its path; set by worker_order */
+	bool in_kernel;		      /* recorded by the kernel's recorder */
+	struct kernel_counts samples; /* then: its own */
+	char outdir[4096];	      /* its path; set by worker_order */
 	worker_task *task;
 	void *arg;
 };
@@ -72,6 +75,7 @@ struct worker {
 	pid_t *pids;
 	size_t pid_count;
 	int sessionfd; /* directory of the session, or -1 */
+	int tables;    /* socket of its builder (bpf/builder.h), or -1 */
 	struct worker_product product;
 };
 

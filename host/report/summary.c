@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/summary.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "common/str.h"
 
@@ -105,6 +107,13 @@ static char *session_path(const struct session *s)
 	return clean.buf;
 }
 
+static void print_recorder(const struct session *s)
+{
+	if (s->in_kernel)
+		printf("  recorder     in the kernel: %llu stacks walked there, %llu copied\n",
+		       (unsigned long long)s->walked, (unsigned long long)s->copied);
+}
+
 void summary_print(const struct summary *s)
 {
 	CLEANUP(free) char *dir = session_path(s->session);
@@ -112,6 +121,7 @@ void summary_print(const struct summary *s)
 	printf("%s: %.1f s at %u Hz\n", s->session->label, s->session->duration,
 	       s->session->frequency);
 	print_result(s->result);
+	print_recorder(s->session);
 	for (size_t i = 0; i < s->session->jvm_count; i++)
 		print_jvm(s->session, &s->session->jvms[i]);
 	print_cuts(s->session);
@@ -201,15 +211,28 @@ static void print_object(json_t *object)
 	fflush(stdout);
 }
 
+/* 0: the recording is not kept. */
+static double bytes_per_sample(const struct summary *s)
+{
+	struct stat st;
+
+	if (fstatat(s->session->dirfd, "perf.data", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return share((uint64_t)st.st_size, s->result->quality.samples);
+}
+
 void summary_json(const struct summary *s)
 {
 	CLEANUP(free) char *dir = session_path(s->session);
-	json_t *all =
-		json_pack("{s{ss ss ss ss} ss ss sf si so}", "container", "id",
-			  s->session->container_id, "name", s->session->container_name, "pod",
-			  s->session->pod, "namespace", s->session->namespace, "host",
-			  s->session->host, "session", dir, "duration", s->session->duration,
-			  "frequency", (int)s->session->frequency, "jvms", jvms_json(s->session));
+	const struct session *of = s->session;
+	json_t *all = json_pack("{s{ss ss ss ss} ss ss sf si ss sf sf so}", "container", "id",
+				s->session->container_id, "name", s->session->container_name, "pod",
+				s->session->pod, "namespace", s->session->namespace, "host",
+				s->session->host, "session", dir, "duration", s->session->duration,
+				"frequency", (int)s->session->frequency, "recorder",
+				session_recorder_name(of), "fallback",
+				share(of->copied, of->walked + of->copied), "bytes_per_sample",
+				bytes_per_sample(s), "jvms", jvms_json(s->session));
 	json_t *result = result_json(s);
 
 	json_object_update(all, result);

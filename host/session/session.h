@@ -101,8 +101,10 @@ struct session {
 	char *started;			     /* ISO 8601, UTC */
 	unsigned frequency;		     /* Hz */
 	double duration;		     /* seconds recorded */
-	bool whole_machine;   /* perf.data has all processes; only `processes` count */
-	unsigned stack_bytes; /* stack copied with each sample; 0: frame pointers */
+	bool whole_machine;	 /* perf.data has all processes; only `processes` count */
+	unsigned stack_bytes;	 /* stack copied with each sample; 0: frame pointers */
+	bool in_kernel;		 /* not perf's: stacks were walked, or copied where that failed */
+	uint64_t walked, copied; /* samples then */
 
 	struct session_jvm *jvms;
 	size_t jvm_count, jvm_cap;
@@ -136,6 +138,13 @@ MUST_CHECK int session_parse(struct session *s, const char *text, size_t len, st
 /* "web", or in a pod "shop/web-1/app": used in messages, titles, graphs and on the command line.
  * pod and namespace are "" where there is none. Owned. */
 char *container_label(const char *namespace, const char *pod, const char *name);
+
+/* The recorder's name: "bpf", in the kernel, or "perf". */
+#define RECORDER_BPF "bpf"
+static inline const char *session_recorder_name(const struct session *s)
+{
+	return s->in_kernel ? RECORDER_BPF : "perf";
+}
 
 /* The word for it in session.json. */
 const char *jvm_source_name(enum jvm_source source);

@@ -121,12 +121,14 @@ static json_t *cuts_json(const struct session *s)
 int session_write(const struct session *s, struct err *err)
 {
 	json_t *root = json_pack(
-		"{si ss so so ss si sf sb si so so so so so so}", "version", SESSION_VERSION, "dfg",
-		DFG_VERSION, "container", container_json(s), "host", text(s->host), "started",
-		s->started, "frequency", (int)s->frequency, "duration", s->duration,
-		"whole_machine", (int)s->whole_machine, "stack_bytes", (int)s->stack_bytes, "jvms",
-		jvms_json(s), "processes", processes_json(s), "threads", threads_json(s), "elf",
-		files_json(s), "maps", maps_json(s), "cut", cuts_json(s));
+		"{si ss so so ss si sf sb si ss sI sI so so so so so so}", "version",
+		SESSION_VERSION, "dfg", DFG_VERSION, "container", container_json(s), "host",
+		text(s->host), "started", s->started, "frequency", (int)s->frequency, "duration",
+		s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
+		(int)s->stack_bytes, "recorder", session_recorder_name(s), "walked",
+		(json_int_t)s->walked, "copied", (json_int_t)s->copied, "jvms", jvms_json(s),
+		"processes", processes_json(s), "threads", threads_json(s), "elf", files_json(s),
+		"maps", maps_json(s), "cut", cuts_json(s));
 	char *out = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
 	int rc;
 
@@ -264,6 +266,8 @@ static void read_cuts(struct session *s, const json_t *list)
 
 static int read_json(struct session *s, const json_t *root, struct err *err)
 {
+	const char *recorder;
+
 	if (int_of(root, "version") != SESSION_VERSION)
 		return err_set(err, 0, "session.json has version %d, this dfg reads %d",
 			       (int)int_of(root, "version"), SESSION_VERSION);
@@ -273,6 +277,10 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 	s->duration = json_number_value(json_object_get(root, "duration"));
 	s->whole_machine = json_is_true(json_object_get(root, "whole_machine"));
 	s->stack_bytes = (unsigned)int_of(root, "stack_bytes");
+	recorder = json_string_value(json_object_get(root, "recorder"));
+	s->in_kernel = recorder && !strcmp(recorder, RECORDER_BPF);
+	s->walked = (uint64_t)int_of(root, "walked");
+	s->copied = (uint64_t)int_of(root, "copied");
 	read_jvms(s, json_object_get(root, "jvms"));
 	read_cuts(s, json_object_get(root, "cut"));
 	return read_lists(s, root, err);

@@ -27,7 +27,7 @@ for command in "$BUILD"/bin/dfg-*; do
 done
 is "an option's beginning" "$(completed dfg-trigger --dur)" "--duration "
 is "one of the usage lines" "$(completed dfg-trigger --rep)" "--replay "
-is "the words of an option" "$(completed dfg-trigger --unwind '')" "auto fp vm "
+is "the words of an option" "$(completed dfg-trigger --unwind '')" "auto bpf fp vm "
 is "  of which some begin so" "$(completed dfg-top --source a)" "agent auto "
 is "a list's last" "$(completed dfg-trigger -f svg,p)" "svg,perf-map svg,pprof "
 is "  what each command knows" "$(completed dfg-diff -f '')" "folded html svg "

@@ -18,7 +18,7 @@ said() { sed -e "s|$work|WORK|g" -e "s/\b$target\b/PID/g" -e 's/: [0-9]*\.[0-9] 
 is_recording() { ok "$1" diff -u "$TOP/tests/golden/replay/folded" "$work/$2/flame.folded"; }
 of_session() { python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$work/$1/session/session.json" "$2"; }
 no_jvm='dfg-trigger: warning: no JVM runs in process PID: the graph is of its other processes'
-early='dfg-trigger: the recording ended early: no process is left, or perf failed'
+early='dfg-trigger: the recording ended early: no process is left, or the recorder failed'
 
 # ---- all at once ----
 start once perf-good -d 1 -F 49 --pid "$target"

@@ -14,7 +14,7 @@ unshare --mount true 2>/dev/null || tap_cannot "no mount namespace"
 fakeperf_begin() {
 	work=$(mktemp -d)
 	trap fakeperf_end EXIT
-	export DFG_ROOT=$work/root DFG_HOST=db1
+	export DFG_ROOT=$work/root DFG_HOST=db1 DFG_UNWIND=vm
 	sleep 1000 &
 	target=$!
 	started+=("$target")

@@ -23,13 +23,13 @@ perf:        dfg common
 elf:         dfg common
 jit:         dfg common elf calltree
 unwind:      dfg common elf jit
-bpf:         dfg common elf jit unwind
 symbols:     common session elf jit unwind perf
 profile:     common session elf calltree unwind perf symbols
 format:      dfg common session elf calltree
 report:      common session jit calltree profile format
 discover:    dfg common session
-record:      dfg common injector hotspot session elf perf discover
+bpf:         dfg common elf jit unwind perf discover
+record:      dfg common injector hotspot session elf perf discover bpf
 top:         common calltree format report record
 setup:       common oci
 doctor:      dfg common injector hotspot discover record setup

@@ -12,21 +12,21 @@ from tap import check, run
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 3565
+common 3575
 hook 2585
-host/bpf 2335
+host/bpf 3860
 host/calltree 1195
-host/cmd 2015
-host/discover 2400
+host/cmd 2020
+host/discover 2405
 host/doctor 1395
 host/elf 660
 host/format 4160
 host/jit 1670
-host/perf 1500
-host/profile 940
-host/record 6120
-host/report 2350
-host/session 785
+host/perf 1920
+host/profile 1055
+host/record 6330
+host/report 2370
+host/session 800
 host/setup 1985
 host/symbols 1380
 host/top 2410
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 52440, 334
+ALL_LINES, ALL_FILES = 54950, 345
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -60,7 +60,7 @@ static void test_messages(void)
 	     "--stack 65529: must be a whole number from 1 to 65528");
 	says("dfg-top -n 4294967296 web",
 	     "--count 4294967296: must be a whole number from 1 to 4294967295");
-	says("dfg-trigger --unwind x web", "--unwind x: must be one of auto, fp, vm");
+	says("dfg-trigger --unwind x web", "--unwind x: must be one of auto, fp, vm, bpf");
 	says("dfg-trigger --source x web", "--source x: must be one of auto, agent, host");
 	says("dfg-trigger --trigger x web", "--trigger x: must be one of auto, file, signal, load");
 	says("dfg-trigger --output= web", "--output: no directory given");

@@ -226,6 +226,9 @@ static void test_all_fields(void)
 	s.started = xstrdup("now");
 	s.frequency = 997;
 	s.stack_bytes = 16384;
+	s.in_kernel = true;
+	s.walked = 12345678901;
+	s.copied = 7;
 	s.whole_machine = true;
 	s.duration = 12.3456789;
 	session_add_process(&s, 11, 4026531841);
@@ -251,6 +254,8 @@ static void test_all_fields(void)
 		return;
 	is_int(r.frequency, 997, "its frequency is read");
 	is_int(r.stack_bytes, 16384, "its size of stack copies is read");
+	ok(r.in_kernel && r.walked == 12345678901 && r.copied == 7,
+	   "how its stacks were recorded is read");
 	ok(r.whole_machine, "that it is of the whole machine is read");
 	ok(r.duration > 12.3456785 && r.duration < 12.3456795, "its duration is read: %.9f",
 	   r.duration);
@@ -304,7 +309,8 @@ static void test_text(void)
 	       " \"container\": {\n  \"id\": \"id\",\n  \"name\": \"name\",\n  \"pod\": \"\",\n"
 	       "  \"namespace\": \"\"\n },\n \"host\": \"host\",\n \"started\": \"now\",\n"
 	       " \"frequency\": 0,\n \"duration\": 0.123456789,\n \"whole_machine\": false,\n"
-	       " \"stack_bytes\": 0,\n \"jvms\": [],\n \"processes\": [\n"
+	       " \"stack_bytes\": 0,\n \"recorder\": \"perf\",\n \"walked\": 0,\n"
+	       " \"copied\": 0,\n \"jvms\": [],\n \"processes\": [\n"
 	       "  {\n   \"pid\": 11,\n   \"root\": 12\n  }\n ],\n \"threads\": [],\n"
 	       " \"elf\": [],\n \"maps\": [],\n \"cut\": []\n}",
 	       "session.json is as docs/formats.md has it, a line for each value");

@@ -127,7 +127,8 @@ static void record(const struct flat_tables *t, const struct flat_process *p, bo
 		if (stack_recorder_read(f.recorder, &handler, &err) < 0)
 			printf("# %s\n", err.msg);
 	}
-	if (stack_recorder_enable(f.recorder, false, &err) < 0 || stack_recorder_read(f.recorder, &handler, &err) < 0)
+	if (stack_recorder_enable(f.recorder, false, &err) < 0 ||
+	    stack_recorder_read(f.recorder, &handler, &err) < 0)
 		printf("# %s\n", err.msg);
 	stack_recorder_count(f.recorder, ret);
 	filled_recorder_close(&f);

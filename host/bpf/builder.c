@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/builder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/jail.h"
+#include "common/message.h"
+#include "common/proc.h"
+#include "common/str.h"
+#include "discover/mapped_files.h"
+
+#define OPEN_MS	    10000
+#define MEMORY_MAX  (4ull << 30)
+#define SECONDS_MAX 3600 /* of a processor, with the pauses below */
+#define LOOK_MS	    25	 /* between two looks at the snapshots' sizes */
+#define SHARE	    12	 /* pause per cost of an update: 8 % of a processor */
+
+/* A file that is mapped: one for all processes that have it. */
+struct mapped {
+	dev_t dev;
+	ino_t ino;
+	int fd;
+	bool read, good; /* its rows are in the tables */
+	struct flat_file file;
+};
+
+/* First mapping of a path in a process. */
+struct place {
+	size_t process, mapped;
+	uint64_t start;
+};
+
+struct built {
+	pid_t pid;
+	int maps, snapshots;
+	off_t size; /* of the snapshots, when they were read last */
+	bool is_jvm;
+	struct flat_process flat;
+};
+
+struct builder {
+	int sock;
+	struct built processes[BUILDER_PROCESSES_MAX];
+	size_t count;
+	struct mapped *files;
+	size_t file_count, file_cap;
+	struct place *places;
+	size_t place_count, place_cap;
+	struct flat_tables *tables;
+	struct flat_published *published;
+};
+
+/* ---- before the jail: everything is opened ------------------------------------------------ */
+
+static size_t add_file(struct builder *b, int fd, const struct stat *st)
+{
+	for (size_t i = 0; i < b->file_count; i++)
+		if (b->files[i].dev == st->st_dev && b->files[i].ino == st->st_ino) {
+			close(fd);
+			return i;
+		}
+	b->files = grow(b->files, b->file_count, &b->file_cap, sizeof(*b->files));
+	b->files[b->file_count] = (struct mapped){.dev = st->st_dev, .ino = st->st_ino, .fd = fd};
+	return b->file_count++;
+}
+
+static void open_files(struct builder *b, size_t process, int procfd,
+		       const struct look_answer *maps)
+{
+	struct file_mapping m;
+	struct stat st;
+
+	for (size_t at = 0; mapped_file_next(maps, &at, &m);) {
+		int fd = m.path[0] == '/' ? mapped_file_open(procfd, &m, &st) : -1;
+
+		if (fd < 0)
+			continue;
+		b->places = grow(b->places, b->place_count, &b->place_cap, sizeof(*b->places));
+		b->places[b->place_count++] =
+			(struct place){process, add_file(b, fd, &st), m.start};
+	}
+}
+
+/* Opens it again for reading only. */
+static int open_snapshots(int fd)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return fd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int open_all(struct builder *b, const struct builder_process *list, size_t count,
+		    struct err *err)
+{
+	struct look_answer maps[BUILDER_PROCESSES_MAX];
+	int procfds[BUILDER_PROCESSES_MAX];
+
+	_Static_assert(BUILDER_PROCESSES_MAX <= LOOK_MAX, "one look");
+	for (size_t i = 0; i < count; i++)
+		procfds[i] = list[i].handle->procfd;
+	if (mapped_files_read(procfds, count, INT_MAX, deadline_after(OPEN_MS), maps, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		b->processes[i] = (struct built){
+			.pid = list[i].handle->pid,
+			.maps = openat(procfds[i], "maps", O_RDONLY | O_CLOEXEC),
+			.snapshots = open_snapshots(list[i].snapshots),
+		};
+		open_files(b, i, procfds[i], &maps[i]);
+	}
+	b->count = count;
+	look_fini(maps, count);
+	return 0;
+}
+
+static int enter_jail(const struct builder *b, struct err *err)
+{
+	CLEANUP(free) int *keep = xcalloc(1 + 2 * b->count + b->file_count, sizeof(*keep));
+	struct jail jail = {.role = JAIL_TABLES,
+			    .memory = MEMORY_MAX,
+			    .cpu_seconds = SECONDS_MAX,
+			    .keep = keep};
+
+	keep[jail.keep_count++] = b->sock;
+	for (size_t i = 0; i < b->count; i++) {
+		keep[jail.keep_count++] = b->processes[i].maps;
+		keep[jail.keep_count++] = b->processes[i].snapshots;
+	}
+	for (size_t i = 0; i < b->file_count; i++)
+		keep[jail.keep_count++] = b->files[i].fd;
+	return jail_enter(&jail, err);
+}
+
+/* ---- in the jail -------------------------------------------------------------------------- */
+
+static const struct flat_file *rows_of(struct builder *b, size_t i)
+{
+	struct mapped *m = &b->files[i];
+	struct err ignored;
+
+	if (!m->read) {
+		m->good = flat_add_file(b->tables, m->fd, &m->file, &ignored) == 0;
+		m->read = true;
+		cleanup_close_fd(&m->fd);
+	}
+	return m->good ? &m->file : NULL;
+}
+
+/* A process whose mappings are read. */
+struct mapping_walk {
+	struct builder *b;
+	size_t process;
+	size_t known; /* mapped file of the path; SIZE_MAX: it is not known */
+	char path[PATH_MAX];
+};
+
+static size_t file_at(const struct builder *b, size_t process, uint64_t start)
+{
+	for (size_t i = 0; i < b->place_count; i++)
+		if (b->places[i].process == process && b->places[i].start == start)
+			return b->places[i].mapped;
+	return SIZE_MAX;
+}
+
+/* Of a file that is not known all is left to the copy; there is no call frame information of other
+ * executable memory. */
+static int add_mapping(const struct proc_map *m, void *arg)
+{
+	static const struct flat_file no_rows = {.block_count = 1};
+	struct mapping_walk *w = arg;
+	const struct flat_file *f = NULL;
+	size_t file;
+
+	if (!m->exec)
+		return 0;
+	if (m->path[0] == '/') {
+		file = file_at(w->b, w->process, m->start);
+		if (file != SIZE_MAX || strcmp(w->path, m->path) != 0) {
+			w->known = file;
+			snprintf(w->path, sizeof(w->path), "%s", m->path);
+		}
+		f = w->known == SIZE_MAX ? NULL : rows_of(w->b, w->known);
+		f = f ? f : &no_rows;
+	}
+	flat_add_mapping(w->b->tables, &w->b->processes[w->process].flat, m->start, m->end,
+			 m->offset, f);
+	return 0;
+}
+
+/* Reads the snapshots, if there are more than before; NULL: not, or they cannot be read. */
+static struct snapfile *read_snapshots(struct built *p)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = NULL;
+	struct err ignored;
+	struct stat st;
+
+	if (p->snapshots < 0 || fstat(p->snapshots, &st) < 0 || st.st_size == p->size)
+		return NULL;
+	p->size = st.st_size;
+	sf = snapfile_new();
+	if (snapfile_read(sf, p->snapshots, &ignored) < 0)
+		return NULL;
+	snapfile_finish(sf);
+	return TAKE_PTR(sf);
+}
+
+static void add_process(struct builder *b, size_t i)
+{
+	struct built *p = &b->processes[i];
+	CLEANUP(snapfile_free) struct snapfile *sf = read_snapshots(p);
+	struct mapping_walk walk = {.b = b, .process = i, .known = SIZE_MAX};
+	struct err ignored;
+
+	p->is_jvm = sf && flat_add_process(b->tables, sf, &p->flat, &ignored) == 0;
+	if (!p->is_jvm)
+		p->flat = (struct flat_process){.mappings = (uint32_t)b->tables->mapping_count};
+	if (p->maps >= 0)
+		(void)proc_each_map_in(p->maps, add_mapping, &walk, &ignored);
+	cleanup_close_fd(&p->maps);
+}
+
+/* Follows the code of the JVMs. True: it has changed. */
+static bool update(struct builder *b)
+{
+	bool changed = false;
+	struct err ignored;
+
+	for (size_t i = 0; i < b->count; i++) {
+		struct built *p = &b->processes[i];
+		CLEANUP(snapfile_free) struct snapfile *sf = p->is_jvm ? read_snapshots(p) : NULL;
+
+		changed |= sf && flat_update_process(b->tables, sf, &p->flat, &ignored) == 0;
+	}
+	return changed;
+}
+
+static int tell_ready(struct builder *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		const struct built *p = &b->processes[i];
+		struct builder_ready ready = {.pid = (uint32_t)p->pid,
+					      .process =
+						      flat_publish_process(b->published, &p->flat)};
+
+		/* Of a JVM without code every return address into it would be unknown. */
+		if (p->snapshots >= 0 && !p->is_jvm)
+			continue;
+		if (message_send(b->sock, &ready, sizeof(ready), NULL, 0, 0) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int publish_first(struct builder *b, struct err *err)
+{
+	struct builder_wish wish;
+	struct builder_place place;
+	int maps[FLAT_TABLES];
+	size_t n;
+	int rc;
+
+	flat_part_for(b->tables, &wish.part);
+	if (message_send(b->sock, &wish, sizeof(wish), NULL, 0, 0) < 0)
+		return err_set(err, errno, "tell the room for tables");
+	if (message_receive(b->sock, &place, sizeof(place), maps, FLAT_TABLES, &n) !=
+		    sizeof(place) ||
+	    n != FLAT_TABLES)
+		return err_set(err, 0, "no tables");
+	rc = flat_publish_open(maps, &place.part, &b->published, err);
+	for (size_t i = 0; i < n; i++)
+		close(maps[i]);
+	if (rc < 0 || flat_publish(b->published, b->tables, err) < 0)
+		return -1;
+	return tell_ready(b);
+}
+
+/* Pauses after each update, so that it takes its share of a processor at most. */
+static void follow(struct builder *b)
+{
+	struct pollfd p = {.fd = b->sock, .events = POLLIN};
+	struct err ignored;
+	int ms = LOOK_MS;
+
+	while (poll(&p, 1, ms) == 0) {
+		uint64_t began = clock_cpu_us(), cost;
+
+		if (update(b) && flat_publish(b->published, b->tables, &ignored) < 0)
+			return;
+		cost = (clock_cpu_us() - began) * SHARE / 1000;
+		ms = cost < LOOK_MS ? LOOK_MS : cost < OPEN_MS ? (int)cost : OPEN_MS;
+	}
+}
+
+static int build(void *arg)
+{
+	struct builder *b = arg;
+	struct err ignored;
+
+	if (enter_jail(b, &ignored) < 0)
+		return 1;
+	b->tables = flat_tables_new();
+	for (size_t i = 0; i < b->count; i++)
+		add_process(b, i);
+	if (publish_first(b, &ignored) < 0)
+		return 1;
+	follow(b);
+	return 0;
+}
+
+/* ---- in the caller ------------------------------------------------------------------------ */
+
+struct start {
+	const struct builder_process *list;
+	size_t count;
+	int sock;
+};
+
+static int serve(void *arg)
+{
+	const struct start *s = arg;
+	struct builder *b = xcalloc(1, sizeof(*b));
+	struct err ignored;
+
+	b->sock = s->sock;
+	return open_all(b, s->list, s->count, &ignored) < 0 ? 1 : build(b);
+}
+
+int builder_start(const struct builder_process *list, size_t count, struct child *ret,
+		  int *ret_sock, struct err *err)
+{
+	struct start s = {list, count < BUILDER_PROCESSES_MAX ? count : BUILDER_PROCESSES_MAX, -1};
+	int pair[2], rc;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_set(err, errno, "socket");
+	s.sock = pair[1];
+	rc = child_fork(serve, &s, ret, err);
+	close(pair[1]);
+	if (rc < 0)
+		close(pair[0]);
+	else
+		*ret_sock = pair[0];
+	return rc;
+}

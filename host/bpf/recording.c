@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/recording.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "bpf/recorder.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/message.h"
+#include "common/str.h"
+
+#define START_MS 12000 /* beside the wait for the builders */
+#define END_MS	 2000
+
+/* Receives a word up to the deadline. False: none comes. */
+static bool hear(struct kernel_recording *r, uint64_t deadline, struct word *ret)
+{
+	struct pollfd p = {.fd = r->control, .events = POLLIN};
+	size_t n;
+
+	if (r->control < 0 || poll(&p, 1, deadline_ms_left(deadline)) <= 0)
+		return false;
+	if (message_receive(r->control, ret, sizeof(*ret), NULL, 0, &n) != sizeof(*ret)) {
+		cleanup_close_fd(&r->control);
+		return false;
+	}
+	if (ret->said == SAID_ENDED) {
+		r->ended = true;
+		r->full = ret->full;
+	}
+	return true;
+}
+
+int kernel_recording_check(struct err *err)
+{
+	CLEANUP(stack_recorder_close) struct stack_recorder *r = NULL;
+	const struct stack_recorder_config c = {.frequency = 1, .stack_bytes = 8};
+	uint32_t rooms[FLAT_TABLES];
+
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		rooms[i] = 1;
+	return stack_recorder_open(&c, rooms, &r, err);
+}
+
+int kernel_recording_start(const struct kernel_recording_config *c, struct kernel_recording *ret,
+			   struct err *err)
+{
+	struct kernel_recording k = {.child = {-1, -1}, .control = -1};
+	struct recording_job job = {.config = c};
+	struct word w;
+	int pair[2], rc;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_set(err, errno, "socket");
+	k.control = pair[0];
+	k.count = c->count;
+	k.counts = mmap(NULL, (k.count + 1) * sizeof(*k.counts), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (k.counts == MAP_FAILED)
+		die_oom();
+	job.control = pair[1];
+	job.counts = k.counts;
+	rc = child_fork(recording_serve, &job, &k.child, err);
+	close(pair[1]);
+	for (size_t i = 0; i < c->count; i++)
+		if (c->targets[i].builder >= 0)
+			close(c->targets[i].builder);
+	if (rc == 0 && !hear(&k, deadline_after(START_MS + deadline_ms_left(c->deadline)), &w))
+		rc = err_set(err, 0, "the recorder in the kernel does not start");
+	else if (rc == 0 && w.said != SAID_RECORDS) {
+		*err = w.err;
+		rc = -1;
+	}
+	if (rc < 0)
+		kernel_recording_abort(&k);
+	else
+		*ret = k;
+	return rc;
+}
+
+int kernel_recording_wait(struct kernel_recording *r, int ms)
+{
+	struct word w;
+
+	if (!r->ended && r->control >= 0)
+		(void)hear(r, deadline_after(ms), &w);
+	return r->ended || r->control < 0;
+}
+
+int kernel_recording_switch(struct kernel_recording *r, int fd, uint64_t deadline, struct err *err)
+{
+	struct word w = {.said = SAID_RECORDS};
+
+	if (r->ended || r->control < 0)
+		return 0;
+	(void)!message_send(r->control, "s", 1, &fd, 1, 0);
+	while (w.said != SAID_SWITCHED && !r->ended && hear(r, deadline, &w))
+		;
+	if (w.said == SAID_SWITCHED)
+		return 1;
+	return r->ended ? 0 : err_set(err, ETIMEDOUT, "the recorder in the kernel does not answer");
+}
+
+void kernel_recording_end(struct kernel_recording *r)
+{
+	uint64_t deadline = deadline_after(END_MS);
+	struct word w = {.said = SAID_RECORDS};
+
+	if (r->ended || r->told || r->control < 0)
+		return;
+	r->told = true;
+	(void)!message_send(r->control, "e", 1, NULL, 0, 0);
+	while (w.said == SAID_RECORDS && hear(r, deadline, &w))
+		;
+}
+
+int kernel_recording_stop(struct kernel_recording *r, uint64_t deadline, struct err *err)
+{
+	struct word w;
+
+	kernel_recording_end(r);
+	while (!r->ended && hear(r, deadline, &w))
+		;
+	if (r->ended)
+		child_detach(&r->child);
+	else
+		err_set(err, 0, "the recorder in the kernel did not end in time");
+	kernel_recording_abort(r);
+	return r->ended ? 0 : -1;
+}
+
+void kernel_recording_abort(struct kernel_recording *r)
+{
+	if (r->child.pid > 0)
+		child_stop(&r->child);
+	cleanup_close_fd(&r->control);
+	if (r->counts)
+		munmap(r->counts, (r->count + 1) * sizeof(*r->counts));
+	r->counts = NULL;
+}

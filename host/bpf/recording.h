@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording by the program in the kernel, into a perf.data file (perf/perfwrite.h): a process
+ * that has the events, the tables and the file. It parses nothing that a container wrote: what
+ * builders (builder.h) say is checked, and copies of stacks are only copied. */
+#ifndef DFG_BPF_RECORDING_H
+#define DFG_BPF_RECORDING_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/child.h"
+#include "common/err.h"
+
+struct kernel_target { /* a container */
+	const pid_t *pids;
+	size_t count;
+	int builder; /* socket of its builder, which the recording takes over; -1: none */
+};
+
+struct kernel_recording_config {
+	uint64_t frequency;   /* Hz */
+	uint32_t stack_bytes; /* of a sample that is not walked */
+	int fd;		      /* empty, stays the caller's */
+	uint64_t max_bytes;   /* of it; 0: as many as there is room for */
+	const struct kernel_target *targets;
+	size_t count;
+	uint64_t deadline; /* clock_ms(): for what the builders need first, and for the start */
+};
+
+/* Samples of a target. */
+struct kernel_counts {
+	uint64_t walked, copied;
+};
+
+struct kernel_recording {
+	struct child child;
+	int control;
+	struct kernel_counts *counts; /* by target, of the last file; shared with the child */
+	size_t count;
+	bool told; /* to end */
+	bool ended, full;
+};
+
+/* Fails where the kernel or this build cannot record so; the message says why. Takes 0.3 s. */
+MUST_CHECK int kernel_recording_check(struct err *err);
+
+/* Returns once it records. Fails where the kernel or the build cannot; the message says why. */
+MUST_CHECK int kernel_recording_start(const struct kernel_recording_config *c,
+				      struct kernel_recording *ret, struct err *err);
+
+/* 1 once it has ended by itself (all processes have ended, or the file is full), else 0 after `ms`
+ * or a signal. */
+int kernel_recording_wait(struct kernel_recording *r, int ms);
+
+/* Has it go on in another empty file; the one before is whole then, and `counts` are of it. 1; 0
+ * when it has ended by itself; -1 where it does not answer by the deadline. */
+MUST_CHECK int kernel_recording_switch(struct kernel_recording *r, int fd, uint64_t deadline,
+				       struct err *err);
+
+/* Tells it to end, and waits until no sample is later. */
+void kernel_recording_end(struct kernel_recording *r);
+
+/* Waits until the file is whole, up to the deadline (clock_ms). */
+MUST_CHECK int kernel_recording_stop(struct kernel_recording *r, uint64_t deadline,
+				     struct err *err);
+
+/* Kills it, if it still runs. */
+void kernel_recording_abort(struct kernel_recording *r);
+
+/* ---- between its two halves: recording.c, and recording_serve.c, which is the process ---- */
+
+enum said { SAID_RECORDS, SAID_FAILED, SAID_SWITCHED, SAID_DISABLED, SAID_ENDED };
+
+/* From the process. To it goes a byte: with a file it is to go on there, without one to end. */
+struct word {
+	enum said said;
+	bool full;
+	struct err err; /* SAID_FAILED */
+};
+
+struct recording_job {
+	const struct kernel_recording_config *config;
+	int control;
+	struct kernel_counts *counts; /* by target, shared with the caller */
+};
+
+/* The child's function (child_fork); `arg` is a struct recording_job. */
+int recording_serve(void *arg);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writer of perf.data files, for a recorder that is not perf: of two events (perf_event.h). The
+ * first is the kernel's own; its records are written as they are. The second is that of samples
+ * whose stack was walked while they were taken.
+ *
+ * A walked sample is one of PERF_COUNT_SW_BPF_OUTPUT with IDENTIFIER, IP, TID, TIME, CALLCHAIN,
+ * which has the part in the kernel, and RAW: PERFWRITE_WHOLE or PERFWRITE_CUT (u32), and a u64 for
+ * each user frame, innermost first: kind << 60, and of kind 1 the number of a code << 32 and the
+ * offset in it, of kind 2 the id of a method, else the address (enum unwind_kind). What a number
+ * stands for an earlier sample of the same event has said, whose RAW is PERFWRITE_CODE, the number,
+ * its compile id (u32), and the address where it was (u64). Other tools see samples with unknown
+ * data. */
+#ifndef DFG_PERF_PERFWRITE_H
+#define DFG_PERF_PERFWRITE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "common/proc.h"
+
+#define PERFWRITE_WHOLE 0x6b6c6177u /* "walk": the stack up to the thread's first function */
+#define PERFWRITE_CUT	0x636c6177u /* there are more frames */
+#define PERFWRITE_CODE	0x65646f63u /* no sample; also the type that the reader gives it */
+
+#define PERFWRITE_FRAME_KIND(word) ((unsigned)((word) >> 60))
+#define PERFWRITE_VALUE(word)	   ((word) & (~0ull >> 4))
+#define PERFWRITE_NUMBERS	   (1u << 22) /* codes in a file */
+
+struct walked_sample {
+	pid_t pid, tid;
+	uint64_t time;
+	uint64_t ip; /* 0: in the kernel, the first of `kernel` */
+	bool cut;
+	const uint64_t *frames; /* as above */
+	size_t frame_count;
+	const uint64_t *kernel; /* innermost first; marks among them are left out */
+	size_t kernel_count;
+};
+
+struct perf_writer;
+
+/* Begins a file with the attributes of the first event, which have PERF_SAMPLE_IDENTIFIER and
+ * sample_id_all, and its ids. The descriptor stays the caller's; it is at the end of what the
+ * writer has written only after a flush. */
+MUST_CHECK int perf_writer_open(int fd, const struct perf_event_attr *attr, const uint64_t *ids,
+				size_t id_count, struct perf_writer **ret, struct err *err);
+void perf_writer_free(struct perf_writer *w); /* NULL is fine */
+
+/* The functions below keep the first failure; perf_writer_flush returns it. */
+void perf_writer_record(struct perf_writer *w, const struct perf_event_header *h);
+void perf_writer_walked(struct perf_writer *w, const struct walked_sample *s);
+void perf_writer_code(struct perf_writer *w, const struct walked_sample *of, uint32_t number,
+		      uint64_t start, uint32_t compile_id);
+
+/* Write what was there when the recording began: a thread's name, executable memory. */
+void perf_writer_comm(struct perf_writer *w, pid_t pid, pid_t tid, const char *name);
+void perf_writer_map(struct perf_writer *w, pid_t pid, const struct proc_map *m);
+
+/* All records from here on are later than those before the mark before. */
+void perf_writer_round(struct perf_writer *w);
+
+/* Writes what is there. */
+MUST_CHECK int perf_writer_flush(struct perf_writer *w, struct err *err);
+
+/* After a child with the same writer has written to the file, and flushed. */
+MUST_CHECK int perf_writer_resume(struct perf_writer *w, struct err *err);
+
+/* Bytes of the file. */
+uint64_t perf_writer_size(const struct perf_writer *w);
+
+/* Flushes, and writes into the head how much it is. */
+MUST_CHECK int perf_writer_end(struct perf_writer *w, struct err *err);
+
+#endif

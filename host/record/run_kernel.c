@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/run_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "bpf/recording.h"
+#include "common/clock.h"
+#include "common/fs.h"
+#include "common/log.h"
+#include "common/str.h"
+
+#define NEXT	 "perf.next"
+#define BUILD_MS 2000	/* for the tables of all containers */
+#define COPY	 32768u /* bytes of a stack that is not walked: few are */
+
+/* One for each worker, also for those that have failed: nothing then. */
+static struct kernel_target *targets_of(struct record_run *r)
+{
+	struct kernel_target *list = xcalloc(r->count, sizeof(*list));
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct worker *w = &r->workers[i];
+
+		list[i].builder = TAKE_FD(w->tables);
+		if (worker_has_failed(w))
+			continue;
+		list[i].pids = w->pids;
+		list[i].count = w->pid_count;
+	}
+	return list;
+}
+
+static int start_kernel(struct record_run *r, struct err *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(free) struct kernel_target *targets = NULL;
+	struct kernel_recording_config c = {
+		.frequency = r->config.frequency,
+		.stack_bytes = r->config.stack_bytes ? r->config.stack_bytes : COPY,
+		.count = r->count,
+		.deadline = deadline_after(run_ms(r, BUILD_MS, 1)),
+	};
+
+	if (run_open_whole(r, err) < 0)
+		return -1;
+	fd = fs_create(r->whole, "perf.data", 0600, err);
+	if (fd < 0)
+		return -1;
+	c.fd = fd;
+	c.max_bytes = perf_room_for(r->whole, true);
+	c.targets = targets = targets_of(r);
+	log_progress("building tables for the kernel");
+	if (kernel_recording_start(&c, &r->kernel, err) < 0)
+		return err_wrap(err, "record in the kernel");
+	log_progress("%s", "");
+	r->in_kernel = true;
+	r->stack_bytes = c.stack_bytes;
+	return 0;
+}
+
+/* ---- either recorder ---- */
+
+int run_start_recorder(struct record_run *r, struct err *err)
+{
+	run_collect_pids(r);
+	if (config_wants_kernel(&r->config)) {
+		if (start_kernel(r, err) == 0)
+			return 0;
+		if (r->config.unwind == RECORD_UNWIND_BPF)
+			return -1;
+		log_info("perf records: %s", err->msg);
+	}
+	return run_start_perf(r, err);
+}
+
+int run_switch_kernel(struct record_run *r, int ms, struct err *err)
+{
+	CLEANUP(close_fd) int fd = fs_create(r->whole, NEXT, 0600, err);
+
+	return fd < 0 ? -1 : kernel_recording_switch(&r->kernel, fd, deadline_after(ms), err);
+}
+
+int run_take_next(const struct record_run *r, struct err *err)
+{
+	if (!r->in_kernel || renameat(r->whole, NEXT, r->whole, "perf.data") == 0)
+		return 0;
+	return err_set(err, errno, "rename a recording");
+}
+
+bool run_wait_recorder(struct record_run *r, int ms)
+{
+	return r->in_kernel ? kernel_recording_wait(&r->kernel, ms) : perf_wait(&r->perf, ms);
+}
+
+bool run_is_full(const struct record_run *r)
+{
+	return r->in_kernel ? r->kernel.full : perf_is_full(&r->perf);
+}
+
+void run_end_recorder(struct record_run *r)
+{
+	if (r->in_kernel)
+		kernel_recording_end(&r->kernel);
+	else
+		perf_end(&r->perf);
+}
+
+int run_stop_recorder(struct record_run *r, struct err *err)
+{
+	return r->in_kernel ? kernel_recording_stop(&r->kernel, r->deadline - RUN_SPLIT_MS, err)
+			    : run_stop_perf(r, err);
+}
+
+void run_abort_recorder(struct record_run *r)
+{
+	kernel_recording_abort(&r->kernel);
+	perf_abort(&r->perf);
+}
