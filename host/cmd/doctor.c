@@ -85,6 +85,7 @@ static void probe_machine(const struct probe *p, bool limits)
 	probe_perf(p);
 	if (geteuid() == 0) { /* they fail without root, whatever the machine allows */
 		probe_events(p);
+		probe_walks(p);
 		probe_buffers(p);
 		probe_symbols(p);
 	}

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "bpf/recording.h"
 #include "common/child.h"
 #include "doctor/probe.h"
 #include "record/perf.h"
@@ -98,6 +99,18 @@ static bool check_events(const struct probe *p)
 		finding_add(p->f, FINDING_NO, "events", "a kernel with CONFIG_PERF_EVENTS",
 			    "perf_event_open(2): %s", strerror(code));
 	return p->f->list[p->f->count - 1].state != FINDING_NO;
+}
+
+void probe_walks(const struct probe *p)
+{
+	struct err err;
+
+	if (kernel_recording_check(&err) == 0)
+		finding_add(p->f, FINDING_OK, "walks", "",
+			    "stacks are walked in the kernel, copied where that cannot be proved");
+	else
+		finding_add(p->f, FINDING_NOTE, "walks", "perf records instead, with stack copies",
+			    "no stacks are walked in the kernel: %s", err.msg);
 }
 
 void probe_events(const struct probe *p)

@@ -76,6 +76,7 @@ void probe_room(const struct probe *p);
 
 void probe_perf(const struct probe *p);
 void probe_events(const struct probe *p);
+void probe_walks(const struct probe *p); /* stacks in the kernel */
 void probe_buffers(const struct probe *p);
 
 void probe_payload(const struct probe *p);

@@ -39,7 +39,7 @@ is "without a name there is no container" "$(jq 'has("container")' "$top/out")" 
 is "machine and containers to come are looked at" "$(jq -r '[.findings[].about] | unique | join(" ")' "$top/out")" "budgets engines machine"
 is "all of the machine is looked at" \
 	"$(jq -r '[.findings[] | select(.about == "machine") | .what] - ["pids", "ptrace", "stacks", "counters"] | join(" ")' "$top/out")" \
-	"rights kernel perf events buffers symbols room"
+	"rights kernel perf events walks buffers symbols room"
 is "dfg's directory is the one of DFG_ROOT" \
 	"$(jq -r '.findings[] | select(.what == "room") | .why' "$top/out" | grep -c " free in $DFG_ROOT")" 1
 doctor --json --root "$top/elsewhere"

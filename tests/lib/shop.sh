@@ -77,4 +77,4 @@ record() {
 	done
 	return $status
 }
-recording() { wait_for eval "find '$SHOP' -name perf.data -newer '$1' -size +2000k | grep -q ."; }
+recording() { wait_for eval "find '$SHOP' -name perf.data -newer '$1' -size +20k | grep -q ."; }

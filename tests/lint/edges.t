@@ -32,7 +32,7 @@ bpf:         dfg common elf jit unwind perf discover
 record:      dfg common injector hotspot session elf perf discover bpf
 top:         common calltree format report record
 setup:       common oci
-doctor:      dfg common injector hotspot discover record setup
+doctor:      dfg common injector hotspot discover bpf record setup
 cmd:         dfg common oci discover record report top setup doctor
 """
 

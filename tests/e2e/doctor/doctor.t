@@ -22,7 +22,7 @@ foretold() { finding why jvm source | sed -n "s/^the \(agent\|host\).*/\1/p"; }
 doctor
 is "the machine: status 0" "$status" 0
 is "  nothing is missing" "$(json '[.findings[] | select(.state == "no")] | length')" 0
-for what in rights kernel perf events stacks buffers symbols room; do
+for what in rights kernel perf events stacks walks buffers symbols room; do
 	is "  $what" "$(state machine $what)" ok
 done
 is "  the payload is at hand" "$(state engines payload)" ok

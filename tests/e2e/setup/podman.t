@@ -31,7 +31,7 @@ inside() {
 wait_for inside test ! -e "$SHOP/trixie/bin"
 inside sh -ec 'apt-get update -q -o Acquire::Check-Valid-Until=false
 	apt-get install -y -q --no-install-recommends podman runc \
-		linux-perf libjansson4 libseccomp2 libdw1t64' >"$SHOP/apt" 2>&1 || { tail -n 3 "$SHOP/apt"; tap_cannot "podman of Debian 13"; }
+		linux-perf libbpf1 libjansson4 libseccomp2 libdw1t64' >"$SHOP/apt" 2>&1 || { tail -n 3 "$SHOP/apt"; tap_cannot "podman of Debian 13"; }
 podman_setup inside PODMAN_IGNORE_CGROUPSV1_WARNING=1 podman
 JAVA=$home/bin/java
 # dfg-trigger has to be where the hook was.
