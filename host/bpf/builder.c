@@ -244,6 +244,8 @@ static bool update(struct builder *b)
 
 static int tell_ready(struct builder *b)
 {
+	const struct builder_ready last = {0};
+
 	for (size_t i = 0; i < b->count; i++) {
 		const struct built *p = &b->processes[i];
 		struct builder_ready ready = {.pid = (uint32_t)p->pid,
@@ -256,7 +258,7 @@ static int tell_ready(struct builder *b)
 		if (message_send(b->sock, &ready, sizeof(ready), NULL, 0, 0) < 0)
 			return -1;
 	}
-	return 0;
+	return message_send(b->sock, &last, sizeof(last), NULL, 0, 0);
 }
 
 static int publish_first(struct builder *b, struct err *err)

@@ -347,8 +347,8 @@ static void send_places(const struct recorded *r, const struct kernel_target *ta
 	}
 }
 
-/* A builder speaks for its own container only. */
-static void receive_ready(struct recorded *r, struct kernel_target *t, size_t target)
+/* A builder speaks for its own container only. False: it has no more to say. */
+static bool receive_ready(struct recorded *r, struct kernel_target *t, size_t target)
 {
 	struct builder_ready ready;
 	struct err ignored;
@@ -357,11 +357,24 @@ static void receive_ready(struct recorded *r, struct kernel_target *t, size_t ta
 
 	if (message_receive(t->builder, &ready, sizeof(ready), NULL, 0, &n) != sizeof(ready)) {
 		t->builder = -1;
-		return;
+		return false;
 	}
 	p = find_process(r, (pid_t)ready.pid);
 	if (p && p->target == target && !p->executed)
 		(void)!stack_recorder_add(r->recorder, ready.pid, &ready.process, &ignored);
+	return ready.pid != 0;
+}
+
+/* Receives the first tables. Those of builders that are late come while it records. */
+static void wait_until_ready(struct recorded *r, struct kernel_target *targets)
+{
+	for (size_t i = 0; i < r->config->count; i++) {
+		struct pollfd p = {.fd = targets[i].builder, .events = POLLIN};
+
+		while (p.fd >= 0 && poll(&p, 1, deadline_ms_left(r->config->deadline)) == 1 &&
+		       receive_ready(r, &targets[i], i))
+			;
+	}
 }
 
 /* ---- files ---- */
@@ -433,7 +446,7 @@ static bool wait_some(struct recorded *r, struct kernel_target *targets)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (p[i].revents)
-			receive_ready(r, &targets[i], i);
+			(void)receive_ready(r, &targets[i], i);
 	return p[count].revents && obey(r);
 }
 
@@ -467,6 +480,7 @@ static int begin(struct recorded *r, struct kernel_target *targets, struct err *
 		for (size_t k = 0; k < targets[i].count; k++)
 			if (add_process(r, targets[i].pids[k], i, err) < 0)
 				return -1;
+	wait_until_ready(r, targets);
 	return stack_recorder_enable(r->recorder, true, err) < 0 ? -1 : write_begin(r, err);
 }
 

@@ -59,6 +59,15 @@ static int start_kernel(struct record_run *r, struct err *err)
 	return 0;
 }
 
+/* Removes what a recorder that did not start has left. */
+static void forget_whole(struct record_run *r)
+{
+	if (r->whole >= 0)
+		unlinkat(r->whole, "perf.data", 0);
+	cleanup_close_fd(&r->whole);
+	temp_dir_remove(&r->temp);
+}
+
 /* ---- either recorder ---- */
 
 int run_start_recorder(struct record_run *r, struct err *err)
@@ -67,6 +76,7 @@ int run_start_recorder(struct record_run *r, struct err *err)
 	if (config_wants_kernel(&r->config)) {
 		if (start_kernel(r, err) == 0)
 			return 0;
+		forget_whole(r);
 		if (r->config.unwind == RECORD_UNWIND_BPF)
 			return -1;
 		log_info("perf records: %s", err->msg);

@@ -18,7 +18,7 @@ host/bpf 3860
 host/calltree 1195
 host/cmd 2020
 host/discover 2405
-host/doctor 1395
+host/doctor 1410
 host/elf 660
 host/format 4160
 host/jit 1670

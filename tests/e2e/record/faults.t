@@ -99,11 +99,11 @@ echo "Error:" >&2
 echo "the kernel said no" >&2
 exit 1
 END
-unshare -m sh -c "$hide exec \"$DFG\" -q -d 1 twin-a" >"$SHOP/out" 2>"$SHOP/err"
+unshare -m sh -c "$hide exec \"$DFG\" -q -d 1 --unwind vm twin-a" >"$SHOP/out" 2>"$SHOP/err"
 is "perf cannot be executed: status 1 (case 70)" $? 1
 ok "  says so" grep -q "perf" "$SHOP/err"
 chmod +x "$SHOP/noperf/none"
-unshare -m sh -c "$hide exec \"$DFG\" -q -d 1 twin-a" >"$SHOP/out" 2>"$SHOP/err"
+unshare -m sh -c "$hide exec \"$DFG\" -q -d 1 --unwind vm twin-a" >"$SHOP/out" 2>"$SHOP/err"
 is "perf fails: status 1 (case 70)" $? 1
 ok "  in perf's words" grep -q "the kernel said no" "$SHOP/err"
 is "  nothing is left of either" "$(graphs)" "$count"
