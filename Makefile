@@ -55,7 +55,7 @@ BPF_CC     ?= clang
 BPFTOOL    ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
 bpf        := $(and $(filter x86_64%,$(shell $(CC) -dumpmachine)),$(shell command -v $(BPF_CC)),$(BPFTOOL),$(shell \
               $(PKGCONFIG) --exists libbpf && echo libbpf))
-no_bpf     := $(if $(bpf),host/bpf/recording_none.c,host/bpf/recorder.c host/bpf/recording.c host/bpf/recording_serve.c tests/tools/walkcompare.c tests/unit/test_stack_recorder.c)
+no_bpf     := $(if $(bpf),host/bpf/recording_none.c,host/bpf/recorder.c host/bpf/recording.c host/bpf/recording_serve.c host/bpf/recording_list.c tests/tools/walkcompare.c tests/unit/test_stack_recorder.c)
 mains   := hook/main.c hook/runtime.c injector/main.c host/bpf/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))

@@ -30,7 +30,7 @@ struct builder_place { /* to it, with the descriptors of the tables */
 	struct flat_part part;
 };
 struct builder_ready { /* from it, for each process once its tables are filled */
-	uint32_t pid; /* 0: that was the last one */
+	uint32_t pid;  /* 0: that was the last one */
 	struct flat_process process;
 };
 

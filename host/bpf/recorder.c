@@ -37,6 +37,7 @@ struct stack_recorder {
 	struct walk_bpf *bpf;
 	struct bpf_link *exec;
 	const struct flat_code *codes; /* the kernel's, mapped */
+	const struct flat_mapping *mappings;
 	uint32_t rooms[FLAT_TABLES];
 	struct perf_event_attr attr;
 	struct ring_buffer *walked;
@@ -75,25 +76,37 @@ void stack_recorder_tables(const struct stack_recorder *r, int ret[static FLAT_T
 		ret[i] = bpf_map__fd(table(r, i));
 }
 
-static size_t bytes_of_codes(const struct stack_recorder *r)
+static size_t bytes_of_table(const struct stack_recorder *r, enum flat_table which)
 {
-	return (r->rooms[FLAT_CODES] * sizeof(struct flat_code) + PAGE - 1) / PAGE * PAGE;
+	return (r->rooms[which] * flat_stride(which) + PAGE - 1) / PAGE * PAGE;
 }
 
-static int map_codes(struct stack_recorder *r, struct err *err)
+/* Maps a table to be read; NULL: it cannot be. */
+static const void *map_table(const struct stack_recorder *r, enum flat_table which, struct err *err)
 {
-	void *p = mmap(NULL, bytes_of_codes(r), PROT_READ, MAP_SHARED,
-		       bpf_map__fd(r->bpf->maps.codes), 0);
+	void *p = mmap(NULL, bytes_of_table(r, which), PROT_READ, MAP_SHARED,
+		       bpf_map__fd(table(r, which)), 0);
 
-	if (p == MAP_FAILED)
-		return err_set(err, errno, "map %zu bytes of a table", bytes_of_codes(r));
-	r->codes = p;
-	return 0;
+	if (p != MAP_FAILED)
+		return p;
+	err_set(err, errno, "map %zu bytes of a table", bytes_of_table(r, which));
+	return NULL;
+}
+
+static void unmap_table(const struct stack_recorder *r, enum flat_table which, const void *p)
+{
+	if (p)
+		munmap((void *)(uintptr_t)p, bytes_of_table(r, which));
 }
 
 struct flat_code stack_recorder_code(const struct stack_recorder *r, uint32_t number)
 {
 	return number < r->rooms[FLAT_CODES] ? r->codes[number] : (struct flat_code){0};
+}
+
+struct flat_mapping stack_recorder_mapping(const struct stack_recorder *r, uint32_t number)
+{
+	return number < r->rooms[FLAT_MAPPINGS] ? r->mappings[number] : (struct flat_mapping){0};
 }
 
 /* The inode of our pid namespace; 0: the initial one. */
@@ -121,7 +134,9 @@ static int load(struct stack_recorder *r, const struct stack_recorder_config *c,
 	r->exec = bpf_program__attach(r->bpf->progs.executed);
 	if (!r->exec)
 		return err_set(err, errno, "attach to sched_process_exec");
-	return map_codes(r, err);
+	r->codes = map_table(r, FLAT_CODES, err);
+	r->mappings = r->codes ? map_table(r, FLAT_MAPPINGS, err) : NULL;
+	return r->mappings ? 0 : -1;
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -293,8 +308,8 @@ void stack_recorder_close(struct stack_recorder *r)
 		if (r->rings[i].fd >= 0)
 			close(r->rings[i].fd);
 	}
-	if (r->codes)
-		munmap((void *)(uintptr_t)r->codes, bytes_of_codes(r));
+	unmap_table(r, FLAT_CODES, r->codes);
+	unmap_table(r, FLAT_MAPPINGS, r->mappings);
 	bpf_link__destroy(r->exec);
 	ring_buffer__free(r->walked);
 	walk_bpf__destroy(r->bpf);
@@ -349,13 +364,11 @@ int stack_recorder_read(struct stack_recorder *r, const struct stack_handler *h,
 	int n;
 
 	r->handler = h;
-	n = ring_buffer__consume(r->walked);
-	if (n < 0)
-		return err_set(err, -n, "read the ring of samples");
 	for (unsigned i = 0; i < r->cpus; i++)
 		if (r->rings[i].page)
 			read_ring(r, &r->rings[i]);
-	return 0;
+	n = ring_buffer__consume(r->walked);
+	return n < 0 ? err_set(err, -n, "read the ring of samples") : 0;
 }
 
 void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *ret)

@@ -47,8 +47,9 @@ static inline void cleanup_stack_recorder_close(struct stack_recorder **r)
 /* The kernel's tables, to be filled (publish.h). Borrowed. */
 void stack_recorder_tables(const struct stack_recorder *r, int ret[static FLAT_TABLES]);
 
-/* A code in these tables, which may be anything: who fills them may have been taken over. */
+/* Entries of these tables, which may be anything: who fills them may have been taken over. */
 struct flat_code stack_recorder_code(const struct stack_recorder *r, uint32_t number);
+struct flat_mapping stack_recorder_mapping(const struct stack_recorder *r, uint32_t number);
 
 /* Attributes of the events, and their ids, one for each processor that has one: owned. */
 struct perf_event_attr stack_recorder_attr(const struct stack_recorder *r);
@@ -63,8 +64,8 @@ void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);
 /* Lets the samples begin, or end. */
 MUST_CHECK int stack_recorder_enable(struct stack_recorder *r, bool on, struct err *err);
 
-/* Gives what has been recorded since the last call: first walked samples, in their order, then the
- * kernel's records, in that of each processor. To be called every some 50 ms: nothing wakes the
+/* Gives what has been recorded since the last call: first the kernel's records, in the order of
+ * each processor, then walked samples, in theirs. To be called every some 50 ms: nothing wakes the
  * caller. */
 MUST_CHECK int stack_recorder_read(struct stack_recorder *r, const struct stack_handler *h,
 				   struct err *err);

@@ -2,31 +2,27 @@
 #include "bpf/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 
 #include "bpf/builder.h"
 #include "bpf/recorder.h"
 #include "common/clock.h"
-#include "common/fs.h"
-#include "common/jail.h"
 #include "common/message.h"
-#include "common/proc.h"
 #include "common/str.h"
 #include "common/table.h"
 #include "perf/perfwrite.h"
 
 #define READ_MS	      50
-#define MAPS_MS	      10000 /* to read what is mapped at the beginning */
-#define MAPS_SECONDS  30    /* of a processor */
-#define MAPS_BYTES    (1ull << 30)
+#define MAPPINGS_MAX  8192  /* of a process: as flat_find_mapping */
 #define PROCESSES_MAX 65536 /* forks of the targets are followed up to here */
 
 struct followed {
 	pid_t pid;
 	size_t target;
-	bool ended, executed;
+	bool ended;
+	struct flat_process tables; /* mapping_count 0: none */
+	uint64_t forgotten;	    /* ns: walks since then went by wrong tables; 0: none did */
 };
 
 struct recorded {
@@ -64,6 +60,15 @@ static struct followed *find_process(const struct recorded *r, pid_t pid)
 	return NULL;
 }
 
+/* The time of a record that is no sample: struct sample_id ends with time and id. */
+static uint64_t time_of(const struct perf_event_header *h)
+{
+	struct bytes b = bytes_of(h, h->size);
+
+	bytes_take(&b, h->size - 2 * sizeof(uint64_t));
+	return bytes_u64(&b);
+}
+
 /* Without tables all of its samples come with copies. */
 static int add_process(struct recorded *r, pid_t pid, size_t target, struct err *err)
 {
@@ -78,12 +83,15 @@ static int add_process(struct recorded *r, pid_t pid, size_t target, struct err 
 	return stack_recorder_add(r->recorder, (uint32_t)pid, &unknown, err);
 }
 
-static void forget_tables(struct recorded *r, struct followed *p)
+/* From this record on its tables are not right. */
+static void forget_tables(struct recorded *r, struct followed *p, const struct perf_event_header *h)
 {
 	static const struct flat_process unknown;
 	struct err ignored;
 
-	p->executed = true;
+	if (!p->forgotten)
+		p->forgotten = time_of(h);
+	p->tables = unknown;
 	(void)!stack_recorder_add(r->recorder, (uint32_t)p->pid, &unknown, &ignored);
 }
 
@@ -94,104 +102,16 @@ static void end_process(struct recorded *r, struct followed *p)
 	stack_recorder_remove(r->recorder, (uint32_t)p->pid);
 }
 
-/* ---- what is there at the beginning ---- */
-
-struct map_target {
-	struct perf_writer *writer;
-	pid_t pid;
-};
-
-static int write_map(const struct proc_map *m, void *arg)
-{
-	const struct map_target *to = arg;
-
-	if (m->exec)
-		perf_writer_map(to->writer, to->pid, m);
-	return 0;
-}
-
-struct maps_job {
-	struct recorded *r;
-	int *fds; /* by process */
-};
-
-/* In a jail: paths of maps are the container's. */
-static int write_maps(void *arg, void *reply, struct err *err)
-{
-	const struct maps_job *j = arg;
-	struct recorded *r = j->r;
-	CLEANUP(free) int *keep = xcalloc(r->count + 1, sizeof(*keep));
-	const struct jail jail = {.role = JAIL_DISCOVER,
-				  .memory = MAPS_BYTES,
-				  .file_bytes =
-					  r->config->max_bytes ? r->config->max_bytes : MAPS_BYTES,
-				  .cpu_seconds = MAPS_SECONDS,
-				  .keep = keep,
-				  .keep_count = r->count + 1};
-
-	memcpy(keep, j->fds, r->count * sizeof(*keep));
-	keep[r->count] = r->fd;
-	if (jail_enter(&jail, err) < 0)
-		return -1;
-	for (size_t i = 0; i < r->count; i++) {
-		struct map_target to = {r->writer, r->processes[i].pid};
-		struct err ended;
-
-		if (j->fds[i] >= 0)
-			(void)proc_each_map_in(j->fds[i], write_map, &to, &ended);
-	}
-	if (perf_writer_flush(r->writer, err) < 0)
-		return -1;
-	*(uint64_t *)reply = perf_writer_size(r->writer);
-	return 0;
-}
-
-struct thread_names {
-	struct recorded *r;
-	pid_t pid;
-	int procfd;
-};
-
-static void write_name(pid_t tid, pid_t nstid, void *arg)
-{
-	const struct thread_names *t = arg;
-	CLEANUP(str_fini) struct str text = {0};
-	char path[48];
-
-	(void)nstid;
-	snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
-	if (fs_read_file(t->procfd, path, 64, &text, NULL) < 0 || !text.buf)
-		return;
-	text.buf[strcspn(text.buf, "\n")] = '\0';
-	text.buf[strnlen(text.buf, 15)] = '\0';
-	perf_writer_comm(t->r->writer, t->pid, tid, text.buf);
-}
-
+/* Lists what is there when a file begins: names of threads, mappings. */
 static int write_begin(struct recorded *r, struct err *err)
 {
-	struct maps_job job = {.r = r, .fds = xcalloc(r->count + 1, sizeof(int))};
-	uint64_t size = 0;
-	int rc;
+	CLEANUP(free) pid_t *pids = xcalloc(r->count + 1, sizeof(*pids));
+	size_t n = 0;
 
-	for (size_t i = 0; i < r->count; i++) {
-		struct thread_names t = {.r = r, .pid = r->processes[i].pid};
-		struct err ended;
-
-		job.fds[i] = -1;
-		t.procfd = r->processes[i].ended ? -1 : proc_open(t.pid, &ended);
-		if (t.procfd < 0)
-			continue;
-		proc_each_thread(t.procfd, write_name, &t);
-		job.fds[i] = openat(t.procfd, "maps", O_RDONLY | O_CLOEXEC);
-		close(t.procfd);
-	}
-	rc = perf_writer_flush(r->writer, err);
-	if (rc == 0)
-		rc = child_call(write_maps, &job, &size, sizeof(size), MAPS_MS, err);
 	for (size_t i = 0; i < r->count; i++)
-		cleanup_close_fd(&job.fds[i]);
-	free(job.fds);
-	return rc < 0 ? -1 : perf_writer_resume(r->writer, err);
+		if (!r->processes[i].ended)
+			pids[n++] = r->processes[i].pid;
+	return recording_list(r->writer, r->fd, r->config->max_bytes, pids, n, err);
 }
 
 /* ---- records ---- */
@@ -225,7 +145,38 @@ static void follow_exec(struct recorded *r, const struct perf_event_header *h)
 	struct followed *p = find_process(r, (pid_t)bytes_u32(&b));
 
 	if (p)
-		forget_tables(r, p);
+		forget_tables(r, p, h);
+}
+
+/* True if executable memory by which the process's stacks are walked is in the range. The code
+ * cache is looked at by the snapshots. */
+static bool is_walked_by(const struct recorded *r, const struct followed *p, uint64_t start,
+			 uint64_t end)
+{
+	const struct flat_process *t = &p->tables;
+
+	for (uint32_t i = 0; i < t->mapping_count && i < MAPPINGS_MAX; i++) {
+		struct flat_mapping m = stack_recorder_mapping(r->recorder, t->mappings + i);
+
+		if (m.start < end && start < m.end &&
+		    !(m.start >= t->code_low && m.end <= t->code_high))
+			return true;
+	}
+	return false;
+}
+
+/* A file that is mapped where another one was, as after dlclose(3) and dlopen(3). */
+static void follow_mapping(struct recorded *r, const struct perf_event_header *h)
+{
+	struct bytes b = bytes_of(h + 1, h->size - sizeof(*h));
+	struct followed *p = find_process(r, (pid_t)bytes_u32(&b));
+	uint64_t start;
+
+	bytes_u32(&b);
+	start = bytes_u64(&b);
+	if (p && !(h->misc & PERF_RECORD_MISC_MMAP_DATA) &&
+	    is_walked_by(r, p, start, start + bytes_u64(&b)))
+		forget_tables(r, p, h);
 }
 
 static void count_copied(struct recorded *r, const struct perf_event_header *h)
@@ -250,6 +201,9 @@ static void take_record(void *arg, const struct perf_event_header *h)
 		break;
 	case PERF_RECORD_EXIT:
 		follow_exit(r, h);
+		break;
+	case PERF_RECORD_MMAP2:
+		follow_mapping(r, h);
 		break;
 	case PERF_RECORD_COMM:
 		if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
@@ -288,6 +242,10 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 					.kernel_count = f->kernel};
 	const struct followed *p = find_process(r, s.pid);
 
+	if (p && p->forgotten && f->time >= p->forgotten) {
+		perf_writer_lost(r->writer, s.pid, 1);
+		return;
+	}
 	if (p)
 		r->counts[p->target].walked++;
 	for (uint32_t i = 0; i < f->count; i++)
@@ -360,8 +318,9 @@ static bool receive_ready(struct recorded *r, struct kernel_target *t, size_t ta
 		return false;
 	}
 	p = find_process(r, (pid_t)ready.pid);
-	if (p && p->target == target && !p->executed)
-		(void)!stack_recorder_add(r->recorder, ready.pid, &ready.process, &ignored);
+	if (p && p->target == target && !p->forgotten &&
+	    stack_recorder_add(r->recorder, ready.pid, &ready.process, &ignored) == 0)
+		p->tables = ready.process;
 	return ready.pid != 0;
 }
 

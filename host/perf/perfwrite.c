@@ -258,6 +258,16 @@ void perf_writer_map(struct perf_writer *w, pid_t pid, const struct proc_map *m)
 	end(w, at);
 }
 
+void perf_writer_lost(struct perf_writer *w, pid_t pid, uint64_t samples)
+{
+	size_t at = begin(w, PERF_RECORD_LOST, 0);
+
+	add_u64(w, 0); /* the event */
+	add_u64(w, samples);
+	add_trailer(w, pid, pid, 0);
+	end(w, at);
+}
+
 void perf_writer_round(struct perf_writer *w)
 {
 	end(w, begin(w, RECORD_FINISHED_ROUND, 0));

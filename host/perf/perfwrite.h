@@ -58,6 +58,9 @@ void perf_writer_code(struct perf_writer *w, const struct walked_sample *of, uin
 void perf_writer_comm(struct perf_writer *w, pid_t pid, pid_t tid, const char *name);
 void perf_writer_map(struct perf_writer *w, pid_t pid, const struct proc_map *m);
 
+/* Counts samples of a process that are lost. */
+void perf_writer_lost(struct perf_writer *w, pid_t pid, uint64_t samples);
+
 /* All records from here on are later than those before the mark before. */
 void perf_writer_round(struct perf_writer *w);
 
