@@ -2,7 +2,9 @@
 #include "record/run_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "bpf/recording.h"
 #include "common/clock.h"
@@ -116,10 +118,19 @@ void run_end_recorder(struct record_run *r)
 		perf_end(&r->perf);
 }
 
+/* Of a recorder that was killed there is what it has written. */
 int run_stop_recorder(struct record_run *r, struct err *err)
 {
-	return r->in_kernel ? kernel_recording_stop(&r->kernel, r->deadline - RUN_SPLIT_MS, err)
-			    : run_stop_perf(r, err);
+	struct stat st;
+
+	if (!r->in_kernel)
+		return run_stop_perf(r, err);
+	if (kernel_recording_stop(&r->kernel, r->deadline - RUN_SPLIT_MS, err) == 0)
+		return 0;
+	if (fstatat(r->whole, "perf.data", &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_size == 0)
+		return -1;
+	log_warn("%s: its last samples are missing", err->msg);
+	return 0;
 }
 
 void run_abort_recorder(struct record_run *r)

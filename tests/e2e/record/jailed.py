@@ -21,6 +21,8 @@ ROLES = {
     "drawing": r"socket:.*|/.*/\.[^/]+|/memfd:.*",
     "splitting": r"/.*/perf\.data|/.*/session/perf\.split",
     "ELF reading": r"/.*/session/elf/[^/]+|/.*\.debug|/.*/libjvm\.so",
+    "listing": r"/proc/\d+/maps|/.*/perf\.data",
+    "table building": r"socket:.*|/proc/\d+/maps|/.*/session/maps/[^/]+|/(usr|lib|lib64|mnt)/.*",
 }
 
 
@@ -43,7 +45,7 @@ def wrong_limits(proc, role, highest):
     wrong = [f"{name} is {hard[name]}" for name in LIMITS if hard[name] == "unlimited"]
     wrong += [] if hard["Max core file size"] == "0" else ["it may leave a core file"]
     wrong += [] if hard["Max processes"] == ("1024" if role == "drawing" else "1") else [hard["Max processes"]]
-    if role != "drawing" and int(hard["Max open files"]) > highest + 1:
+    if role not in ("drawing", "table building") and int(hard["Max open files"]) > highest + 1:
         wrong.append("it may open more files")
     return wrong
 
