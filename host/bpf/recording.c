@@ -8,9 +8,7 @@
 
 #include "bpf/recorder.h"
 #include "common/clock.h"
-#include "common/log.h"
 #include "common/message.h"
-#include "common/str.h"
 
 #define START_MS 12000 /* beside the wait for the builders */
 #define END_MS	 2000
@@ -45,32 +43,43 @@ int kernel_recording_check(struct err *err)
 	return stack_recorder_open(&c, rooms, &r, err);
 }
 
+/* Starts the process. */
+static int start(const struct kernel_recording_config *c, struct kernel_recording *k,
+		 struct err *err)
+{
+	struct recording_job job = {.config = c};
+	int pair[2], rc;
+
+	k->count = c->count;
+	k->counts = mmap(NULL, (k->count + 1) * sizeof(*k->counts), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (k->counts == MAP_FAILED) {
+		k->counts = NULL;
+		return err_set(err, errno, "memory for the numbers of samples");
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_set(err, errno, "socket");
+	k->control = pair[0];
+	job.control = pair[1];
+	job.counts = k->counts;
+	rc = child_fork(recording_serve, &job, &k->child, err);
+	close(pair[1]);
+	return rc;
+}
+
 int kernel_recording_start(const struct kernel_recording_config *c, struct kernel_recording *ret,
 			   struct err *err)
 {
 	struct kernel_recording k = {.child = {-1, -1}, .control = -1};
-	struct recording_job job = {.config = c};
 	struct word w;
-	int pair[2], rc;
+	int rc = start(c, &k, err);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_set(err, errno, "socket");
-	k.control = pair[0];
-	k.count = c->count;
-	k.counts = mmap(NULL, (k.count + 1) * sizeof(*k.counts), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (k.counts == MAP_FAILED)
-		die_oom();
-	job.control = pair[1];
-	job.counts = k.counts;
-	rc = child_fork(recording_serve, &job, &k.child, err);
-	close(pair[1]);
 	for (size_t i = 0; i < c->count; i++)
 		if (c->targets[i].builder >= 0)
 			close(c->targets[i].builder);
 	if (rc == 0 && !hear(&k, deadline_after(START_MS + deadline_ms_left(c->deadline)), &w))
 		rc = err_set(err, 0, "the recorder in the kernel does not start");
-	else if (rc == 0 && w.said != SAID_RECORDS) {
+	if (rc == 0 && w.said != SAID_RECORDS) {
 		*err = w.err;
 		rc = -1;
 	}
@@ -127,7 +136,8 @@ int kernel_recording_stop(struct kernel_recording *r, uint64_t deadline, struct 
 	if (r->ended)
 		child_detach(&r->child);
 	else
-		err_set(err, 0, "the recorder in the kernel did not end in time");
+		err_set(err, 0, "the recorder in the kernel %s",
+			r->control < 0 ? "was ended" : "did not end in time");
 	kernel_recording_abort(r);
 	return r->ended ? 0 : -1;
 }
