@@ -150,18 +150,30 @@ int hook_state_end(int dirfd, struct err *err)
 	return write_object(dirfd, o, err);
 }
 
+/* True if the error says that there is no such process: any other leaves open whether there is. */
+static bool is_gone(const struct err *err)
+{
+	return err->code == ENOENT || err->code == ESRCH;
+}
+
 bool hook_past_is_alive(const struct hook_past *past)
 {
 	CLEANUP(close_fd) int proc = -1;
 	struct proc_status status;
 	uint64_t start;
 	char boot[37];
+	struct err err;
 
-	if (past->ended || past->pid <= 0 || proc_boot_id(boot, NULL) < 0 ||
-	    strcmp(boot, past->boot_id) != 0)
+	if (past->ended || past->pid <= 0)
 		return false;
-	proc = proc_open(past->pid, NULL);
-	if (proc < 0 || proc_start_time(proc, &start, NULL) < 0 || start != past->start_time)
+	if (proc_boot_id(boot, NULL) < 0)
+		return true;
+	if (strcmp(boot, past->boot_id) != 0)
 		return false;
-	return proc_read_status(proc, &status, NULL) == 0 && status.state != 'Z';
+	proc = proc_open(past->pid, &err);
+	if (proc < 0 || proc_start_time(proc, &start, &err) < 0)
+		return !is_gone(&err);
+	if (start != past->start_time)
+		return false;
+	return proc_read_status(proc, &status, &err) < 0 ? !is_gone(&err) : status.state != 'Z';
 }

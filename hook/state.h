@@ -98,7 +98,8 @@ MUST_CHECK int hook_state_read(int dirfd, struct hook_past *ret, struct err *err
 /* Adds "ended": true. */
 MUST_CHECK int hook_state_end(int dirfd, struct err *err);
 
-/* True if the container of this state still runs: same boot, same process. */
+/* False if the container of this state is known not to run any more: another boot, its process has
+ * ended. */
 bool hook_past_is_alive(const struct hook_past *past);
 
 #endif

@@ -194,16 +194,26 @@ int hook_store_end_container(const struct hook_store *s, const char *id, struct 
 	return lock < 0 ? -1 : end_locked(s, id, dir, err);
 }
 
+/* True unless the container is known to have ended, or has no state that says what it was. */
+static bool may_run(int dir)
+{
+	struct hook_past past;
+	struct err err;
+
+	if (hook_state_read(dir, &past, &err) < 0)
+		return err.code != 0 && err.code != ENOENT;
+	return hook_past_is_alive(&past);
+}
+
 static void sweep_container(const struct hook_store *s, const char *id, struct hook_sweep *ret)
 {
 	CLEANUP(close_fd) int dir = hook_store_open_container(s, id, false, NULL);
 	CLEANUP(close_fd) int lock = -1;
-	struct hook_past past;
 
 	if (dir < 0)
 		return;
 	lock = hook_store_lock_container(dir, false, NULL);
-	if (lock < 0 || (hook_state_read(dir, &past, NULL) == 0 && hook_past_is_alive(&past)))
+	if (lock < 0 || may_run(dir))
 		ret->running++;
 	else if (end_locked(s, id, dir, NULL) == 0)
 		ret->removed++;
