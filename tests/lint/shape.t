@@ -13,8 +13,8 @@ from tap import check, run
 BUDGET = """
 agent-jni 1890
 common 3575
-hook 2585
-host/bpf 3985
+hook 2605
+host/bpf 4000
 host/calltree 1195
 host/cmd 2020
 host/discover 2405
