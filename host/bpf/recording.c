@@ -121,7 +121,8 @@ void kernel_recording_end(struct kernel_recording *r)
 	if (r->ended || r->told || r->control < 0)
 		return;
 	r->told = true;
-	(void)!message_send(r->control, "e", 1, NULL, 0, 0);
+	if (message_send(r->control, "e", 1, NULL, 0, 0) < 0)
+		child_stop(&r->child); /* what it has written counts */
 	while (w.said == SAID_RECORDS && hear(r, deadline, &w))
 		;
 }
