@@ -257,7 +257,7 @@ $(BUILD)/dyn/hotspot/%.o: CPPFLAGS += -fno-sanitize-coverage=trace-cmp
 endif
 $(BUILD)/fuzz/%: $(BUILD)/dyn/tests/fuzz/%.o $(archives)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CFLAGS) $(SAN:%-no-link=%) -o $@ $< $(test_libs) $(libs_read) $(libs_top)
+	$(call say,LD)$(CC) $(CFLAGS) $(SAN:%-no-link=%) -o $@ $< $(test_libs) $(libs_read) $(libs_top) $(libs_bpf)
 
 # ---- installation --------------------------------------------------------------------------
 install: all sbom
