@@ -18,9 +18,12 @@
 #include "common/str.h"
 #include "dfg/bytes.h"
 
-#define RING_PAGES	  2048u /* of a processor's copied samples; a power of 2 */
+/* Bytes of a processor's buffer, a power of 2: for all samples of 0.25 s, if all are copied. */
+#define RING_LEAST	  (256u << 10)
+#define RING_MOST	  (8u << 20)
+#define RINGS_A_SECOND	  4
+#define RECORD_BYTES	  2048u /* of a copied sample, beside the stack */
 #define PAGE		  4096u
-#define RING		  ((uint64_t)RING_PAGES * PAGE)
 #define INITIAL_NAMESPACE 0xeffffffcu /* linux/proc_ns.h: PROC_PID_INIT_INO */
 #define REGISTERS	  0xff01ffull /* asm/perf_regs.h: AX to IP, R8 to R15 */
 #define SAMPLE_TYPE                                                                                \
@@ -43,6 +46,7 @@ struct stack_recorder {
 	struct ring_buffer *walked;
 	struct copy_ring *rings; /* by processor */
 	unsigned cpus;
+	size_t ring_bytes;
 	const struct stack_handler *handler; /* while reading */
 	uint64_t copies_lost;
 	uint8_t *record;
@@ -165,6 +169,16 @@ static struct perf_event_attr make_attr(const struct stack_recorder_config *c)
 	};
 }
 
+static size_t ring_bytes(const struct stack_recorder_config *c)
+{
+	uint64_t want = c->frequency * (c->stack_bytes + RECORD_BYTES) / RINGS_A_SECOND;
+	size_t bytes = RING_LEAST;
+
+	while (bytes < want && bytes < RING_MOST)
+		bytes *= 2;
+	return bytes;
+}
+
 static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 {
 	struct perf_event_attr attr = r->attr;
@@ -175,7 +189,7 @@ static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 	if (ring->fd < 0)
 		return errno == ENODEV ? 0
 				       : err_set(err, errno, "open an event of processor %u", cpu);
-	p = mmap(NULL, RING + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	p = mmap(NULL, r->ring_bytes + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	if (p == MAP_FAILED)
 		return err_set(err, errno, "map the buffer of processor %u", cpu);
 	ring->page = p;
@@ -229,10 +243,10 @@ bool copied_sample_of(const struct perf_event_header *h, struct copied_sample *r
 	return !b.bad;
 }
 
-static void copy_out(const struct copy_ring *ring, uint64_t at, void *to, size_t len)
+static void copy_out(const struct copy_ring *ring, size_t size, uint64_t at, void *to, size_t len)
 {
 	const uint8_t *data = (const uint8_t *)ring->page + PAGE;
-	size_t from = (size_t)(at % RING), first = (size_t)RING - from;
+	size_t from = (size_t)(at % size), first = size - from;
 
 	first = first < len ? first : len;
 	memcpy(to, data + from, first);
@@ -254,10 +268,10 @@ static void read_ring(struct stack_recorder *r, struct copy_ring *ring)
 	struct perf_event_header h;
 
 	for (; at < head; at += h.size) {
-		copy_out(ring, at, &h, sizeof(h));
+		copy_out(ring, r->ring_bytes, at, &h, sizeof(h));
 		if (h.size < sizeof(h))
 			break;
-		copy_out(ring, at, r->record, h.size);
+		copy_out(ring, r->ring_bytes, at, r->record, h.size);
 		if (h.type == PERF_RECORD_LOST)
 			r->copies_lost += lost_of(r->record, h.size);
 		r->handler->record(r->handler->arg, (const void *)r->record);
@@ -275,6 +289,7 @@ int stack_recorder_open(const struct stack_recorder_config *c,
 	int cpus;
 
 	r->attr = make_attr(c);
+	r->ring_bytes = ring_bytes(c);
 	memcpy(r->rooms, rooms, sizeof(r->rooms));
 	libbpf_set_print(print_none);
 	cpus = libbpf_num_possible_cpus();
@@ -304,7 +319,7 @@ void stack_recorder_close(struct stack_recorder *r)
 	for (unsigned i = 0; r->rings && i < r->cpus; i++) {
 		bpf_link__destroy(r->rings[i].link);
 		if (r->rings[i].page)
-			munmap(r->rings[i].page, RING + PAGE);
+			munmap(r->rings[i].page, r->ring_bytes + PAGE);
 		if (r->rings[i].fd >= 0)
 			close(r->rings[i].fd);
 	}
