@@ -97,8 +97,16 @@ ok "  of what began meanwhile" grep -q 'burn;.*main;burn_some' "$(of 0 .graphs.f
 shop_stop shell
 unset SHOP_JQ
 
-ok "DFG_UNWIND=vm has perf record" env DFG_UNWIND=vm "$DFG" -q -d 1 --json -o "$SHOP/vm" one
-is "  which is said" "$(jq -r .recorder "$SHOP/vm/session/session.json")" perf
+export DFG_UNWIND=vm
+ok "DFG_UNWIND=vm has perf record" record one
+unset DFG_UNWIND
+is "  which is said" "$(of 0 .recorder)" perf
+ok "  complete" at_least "$(of 0 '.complete * 1000 | floor')" 990
+for m in Shop.parseOrder Shop.priceOrder java.io.FileOutputStream.write; do
+	ok "  $m is in the graph" grep -q "$m" "$(of 0 .graphs.folded)"
+done
+ok "  kernel frames on top of Java and native ones" \
+	grep -q 'Shop\..*FileOutputStream.*writeBytes.*;[^;]*_\[k\]' "$(of 0 .graphs.folded)"
 less=(setpriv --bounding-set=-bpf,-sys_admin --inh-caps=-bpf,-sys_admin)
 "${less[@]}" "$DFG" -d 1 --json -o "$SHOP/less" one >"$SHOP/out" 2>"$SHOP/err"
 is "without the right to load programs perf records" "$? $(of 0 .recorder)" "0 perf"
