@@ -85,9 +85,10 @@ static void write_name(pid_t tid, pid_t nstid, void *arg)
 
 	(void)nstid;
 	snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
-	if (fs_read_file(t->procfd, path, 64, &text, NULL) < 0 || !text.buf)
+	if (fs_read_file(t->procfd, path, 64, &text, NULL) < 0 || !text.len)
 		return;
-	text.buf[strcspn(text.buf, "\n")] = '\0';
+	if (text.buf[text.len - 1] == '\n') /* the kernel's; others are the name's */
+		text.buf[text.len - 1] = '\0';
 	text.buf[strnlen(text.buf, NAME_MAX_LEN)] = '\0';
 	perf_writer_comm(t->writer, t->pid, tid, text.buf);
 }
