@@ -17,8 +17,9 @@
 #define FLAT_BLOCK	256u  /* bytes of a file that have one entry of `blocks` */
 #define FLAT_SEGMENTS	(FLAT_PAGE / FLAT_SEGMENT)
 #define FLAT_FRAMES_MAX 8192u
-#define FLAT_PROBES	8u   /* most places of `methods` that a search looks at */
-#define FLAT_KERNEL_MAX 127u /* kernel.perf_event_max_stack, by default */
+#define FLAT_PROBES	8u     /* most places of `methods` that a search looks at */
+#define FLAT_PROCESSES	16384u /* that are looked at, at most */
+#define FLAT_KERNEL_MAX 127u   /* kernel.perf_event_max_stack, by default */
 
 enum flat_kind { /* as enum snap_kind */
 		 FLAT_COMPILED = 1,

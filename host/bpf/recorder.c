@@ -38,7 +38,7 @@ struct copy_ring {
 
 struct stack_recorder {
 	struct walk_bpf *bpf;
-	struct bpf_link *exec;
+	struct bpf_link *exec, *fork;
 	const struct flat_code *codes; /* the kernel's, mapped */
 	const struct flat_mapping *mappings;
 	uint32_t rooms[FLAT_TABLES];
@@ -138,6 +138,9 @@ static int load(struct stack_recorder *r, const struct stack_recorder_config *c,
 	r->exec = bpf_program__attach(r->bpf->progs.executed);
 	if (!r->exec)
 		return err_set(err, errno, "attach to sched_process_exec");
+	r->fork = bpf_program__attach(r->bpf->progs.forked);
+	if (!r->fork)
+		return err_set(err, errno, "attach to sched_process_fork");
 	r->codes = map_table(r, FLAT_CODES, err);
 	r->mappings = r->codes ? map_table(r, FLAT_MAPPINGS, err) : NULL;
 	return r->mappings ? 0 : -1;
@@ -326,6 +329,7 @@ void stack_recorder_close(struct stack_recorder *r)
 	unmap_table(r, FLAT_CODES, r->codes);
 	unmap_table(r, FLAT_MAPPINGS, r->mappings);
 	bpf_link__destroy(r->exec);
+	bpf_link__destroy(r->fork);
 	ring_buffer__free(r->walked);
 	walk_bpf__destroy(r->bpf);
 	free(r->rings);

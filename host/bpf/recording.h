@@ -29,9 +29,10 @@ struct kernel_recording_config {
 	uint64_t deadline; /* clock_ms(): for what the builders need first, and for the start */
 };
 
-/* Samples of a target. */
+/* Samples of a target, and its processes that are not recorded: it has started too many. */
 struct kernel_counts {
 	uint64_t walked, copied;
+	uint64_t missed;
 };
 
 struct kernel_recording {

@@ -13,9 +13,9 @@
 #include "common/table.h"
 #include "perf/perfwrite.h"
 
-#define READ_MS	      50
-#define MAPPINGS_MAX  8192  /* of a process: as flat_find_mapping */
-#define PROCESSES_MAX 65536 /* forks of the targets are followed up to here */
+#define READ_MS	     50
+#define MAPPINGS_MAX 8192  /* of a process: as flat_find_mapping */
+#define FOLLOWED_MAX 65536 /* processes of a target, also those that have ended */
 
 struct followed {
 	pid_t pid;
@@ -25,12 +25,18 @@ struct followed {
 	uint64_t forgotten;	    /* ns: walks since then went by wrong tables; 0: none did */
 };
 
+/* Processes of a target. */
+struct family {
+	size_t followed, alive;
+};
+
 struct recorded {
 	const struct kernel_recording_config *config;
 	int control, fd;
 	struct stack_recorder *recorder;
 	struct perf_writer *writer;
 	struct flat_part *parts; /* by target */
+	struct family *families; /* by target */
 	struct followed *processes;
 	size_t count, cap, left;
 	struct hash_table index;
@@ -60,6 +66,17 @@ static struct followed *find_process(const struct recorded *r, pid_t pid)
 	return NULL;
 }
 
+/* Finds whose samples are counted; processes that have ended since, too. */
+static struct kernel_counts *counts_of(const struct recorded *r, pid_t pid)
+{
+	struct kernel_counts *ret = NULL;
+
+	for (struct hash_probe p = {.hash = hash_mix((uint64_t)pid)}; hash_next(&r->index, &p);)
+		if (r->processes[p.index].pid == pid)
+			ret = &r->counts[r->processes[p.index].target];
+	return ret;
+}
+
 /* The time of a record that is no sample: struct sample_id ends with time and id. */
 static uint64_t time_of(const struct perf_event_header *h)
 {
@@ -69,13 +86,22 @@ static uint64_t time_of(const struct perf_event_header *h)
 	return bytes_u64(&b);
 }
 
-/* Without tables all of its samples come with copies. */
+/* Without tables all of its samples come with copies. Each target has its share of the processes
+ * that the program can look at. */
 static int add_process(struct recorded *r, pid_t pid, size_t target, struct err *err)
 {
 	static const struct flat_process unknown;
+	struct family *f = &r->families[target];
 
-	if (find_process(r, pid) || r->count >= PROCESSES_MAX)
+	if (find_process(r, pid))
 		return 0;
+	if (f->followed >= FOLLOWED_MAX || f->alive >= FLAT_PROCESSES / r->config->count) {
+		r->counts[target].missed++;
+		stack_recorder_remove(r->recorder, (uint32_t)pid);
+		return 0;
+	}
+	f->followed++;
+	f->alive++;
 	r->processes = grow(r->processes, r->count, &r->cap, sizeof(*r->processes));
 	r->processes[r->count] = (struct followed){.pid = pid, .target = target};
 	hash_add(&r->index, hash_mix((uint64_t)pid), (uint32_t)r->count++);
@@ -99,6 +125,7 @@ static void end_process(struct recorded *r, struct followed *p)
 {
 	p->ended = true;
 	r->left--;
+	r->families[p->target].alive--;
 	stack_recorder_remove(r->recorder, (uint32_t)p->pid);
 }
 
@@ -182,10 +209,10 @@ static void follow_mapping(struct recorded *r, const struct perf_event_header *h
 static void count_copied(struct recorded *r, const struct perf_event_header *h)
 {
 	struct copied_sample s;
-	const struct followed *p = copied_sample_of(h, &s) ? find_process(r, (pid_t)s.pid) : NULL;
+	struct kernel_counts *c = copied_sample_of(h, &s) ? counts_of(r, (pid_t)s.pid) : NULL;
 
-	if (p)
-		r->counts[p->target].copied++;
+	if (c)
+		c->copied++;
 }
 
 static void take_record(void *arg, const struct perf_event_header *h)
@@ -241,13 +268,14 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 					.kernel = frames + f->count,
 					.kernel_count = f->kernel};
 	const struct followed *p = find_process(r, s.pid);
+	struct kernel_counts *c = counts_of(r, s.pid);
 
 	if (p && p->forgotten && f->time >= p->forgotten) {
 		perf_writer_lost(r->writer, s.pid, 1);
 		return;
 	}
-	if (p)
-		r->counts[p->target].walked++;
+	if (c)
+		c->walked++;
 	for (uint32_t i = 0; i < f->count; i++)
 		if (frames[i] >> 60 == FLAT_FRAME_CODE)
 			define_code(r, &s, (uint32_t)(PERFWRITE_VALUE(frames[i]) >> 32));
@@ -457,6 +485,7 @@ int recording_serve(void *arg)
 
 	memcpy(targets, j->config->targets, count * sizeof(*targets));
 	r.parts = xcalloc(count, sizeof(*r.parts));
+	r.families = xcalloc(count, sizeof(*r.families));
 	if (begin(&r, targets, &err) < 0) {
 		say(&r, SAID_FAILED, &err);
 		return 1;

@@ -43,6 +43,7 @@ struct pid {
 	struct upid numbers[1];
 };
 struct task_struct {
+	int pid, tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 };
@@ -60,7 +61,7 @@ TABLE(methods, uint64_t);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, FLAT_PROCESSES);
 	__type(key, uint32_t); /* tgid */
 	__type(value, struct flat_process);
 } processes SEC(".maps");
@@ -307,6 +308,26 @@ int executed(__attribute__((unused)) void *ctx)
 
 	find_numbers(&tgid, &tid);
 	bpf_map_update_elem(&processes, &tgid, &unknown, BPF_EXIST);
+	return 0;
+}
+
+/* Looks at a new process of one that is looked at from its first moment; user space hears of it some
+ * 50 ms later, when it may have ended. */
+SEC("raw_tp/sched_process_fork")
+int forked(struct bpf_raw_tracepoint_args *ctx)
+{
+	static const struct flat_process unknown;
+	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	uint32_t ptgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
+
+	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
+		return 0;
+	if (namespace) {
+		ptgid = number_here(BPF_CORE_READ(parent, group_leader));
+		tgid = number_here(child);
+	}
+	if (tgid && bpf_map_lookup_elem(&processes, &ptgid))
+		bpf_map_update_elem(&processes, &tgid, &unknown, BPF_NOEXIST);
 	return 0;
 }
 

@@ -61,6 +61,10 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 	t->session.in_kernel = o->in_kernel;
 	t->session.walked = o->samples.walked;
 	t->session.copied = o->samples.copied;
+	if (o->samples.missed)
+		session_set_cut(&t->session, "recorded",
+				"%llu processes are not recorded: it has too many",
+				(unsigned long long)o->samples.missed);
 	t->ended = o->ended;
 	return session_write(&t->session, err);
 }

@@ -42,7 +42,7 @@ cat >"$SHOP/app/burn.c" <<'END'
 volatile unsigned sum;
 static __attribute__((noinline)) void burn_some(void)
 {
-	for (unsigned i = 0; i < 300000000; i++)
+	for (unsigned i = 0; i < 10000000; i++)
 		sum += i;
 }
 int main(int argc, char **argv)
@@ -88,7 +88,7 @@ ok "  all but what was copied" eval 'at_least "$(of 0 ".complete * 1000 | floor"
 shop_stop deep
 unset SHOP_MAIN
 
-# Processes that begin while it records, and one that goes on as another program.
+# Processes that live for some milliseconds, begin while it records, and go on as another program.
 SHOP_JQ='.process.args = ["/bin/sh", "-c", "while :; do /mnt/burn /mnt/burn; done"]'
 ok "a container without a JVM" eval 'shop_create shell && sleep 1'
 trigger -d 4 --unwind bpf shell
