@@ -311,8 +311,8 @@ int executed(__attribute__((unused)) void *ctx)
 	return 0;
 }
 
-/* Looks at a new process of one that is looked at from its first moment; user space hears of it some
- * 50 ms later, when it may have ended. */
+/* Looks at the children of a process from their first moment: user space hears of them some 50 ms
+ * later, when they may have ended. */
 SEC("raw_tp/sched_process_fork")
 int forked(struct bpf_raw_tracepoint_args *ctx)
 {
