@@ -5,10 +5,13 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "bpf/recorder.h"
 #include "common/clock.h"
+#include "common/jail.h"
 #include "common/message.h"
+#include "common/str.h"
 
 #define START_MS 12000 /* beside the wait for the builders */
 #define END_MS	 2000
@@ -43,6 +46,27 @@ int kernel_recording_check(struct err *err)
 	return stack_recorder_open(&c, rooms, &r, err);
 }
 
+/* Closes the files of the caller that are not its own: the sockets of workers, above all. */
+static void close_others(const struct recording_job *j)
+{
+	CLEANUP(free) int *keep = xcalloc(5 + j->config->count, sizeof(*keep));
+	size_t n = 0;
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		keep[n++] = fd;
+	keep[n++] = j->control;
+	keep[n++] = j->config->fd;
+	for (size_t i = 0; i < j->config->count; i++)
+		keep[n++] = j->config->targets[i].builder;
+	jail_close_files(keep, n);
+}
+
+static int serve(void *arg)
+{
+	close_others(arg);
+	return recording_serve(arg);
+}
+
 /* Starts the process. */
 static int start(const struct kernel_recording_config *c, struct kernel_recording *k,
 		 struct err *err)
@@ -62,7 +86,7 @@ static int start(const struct kernel_recording_config *c, struct kernel_recordin
 	k->control = pair[0];
 	job.control = pair[1];
 	job.counts = k->counts;
-	rc = child_fork(recording_serve, &job, &k->child, err);
+	rc = child_fork(serve, &job, &k->child, err);
 	close(pair[1]);
 	return rc;
 }

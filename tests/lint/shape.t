@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3575
 hook 2605
-host/bpf 4070
+host/bpf 4090
 host/calltree 1195
 host/cmd 2020
 host/discover 2405

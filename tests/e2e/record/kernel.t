@@ -93,7 +93,7 @@ SHOP_JQ='.process.args = ["/bin/sh", "-c", "while :; do /mnt/burn /mnt/burn; don
 ok "a container without a JVM" eval 'shop_create shell && sleep 1'
 trigger -d 4 --unwind bpf shell
 is "  has a graph" "$status $(of 0 .recorder)" "4 bpf"
-ok "  of what began meanwhile" grep -q 'burn;.*main;burn_some' "$(of 0 .graphs.folded)"
+ok "  of what began meanwhile" grep -q '^burn;' "$(of 0 .graphs.folded)"
 shop_stop shell
 unset SHOP_JQ
 
