@@ -301,9 +301,8 @@ static void follow(struct builder *b)
 	}
 }
 
-static int build(void *arg)
+static int build(struct builder *b)
 {
-	struct builder *b = arg;
 	struct err ignored;
 
 	if (enter_jail(b, &ignored) < 0)

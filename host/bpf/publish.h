@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies flat tables (tables.h) into the kernel's, which the program reads meanwhile. The kernel
  * has one of each for all containers; a container has a part of each, and its tables' numbers are
- * moved by where its part begins. Who fills a part needs no right but the open maps, and has only
- * its own part in its memory. */
+ * moved by where its part begins. Who fills a part needs no right but the open maps, which are of
+ * all parts. */
 #ifndef DFG_BPF_PUBLISH_H
 #define DFG_BPF_PUBLISH_H
 

@@ -5,7 +5,6 @@
 #ifndef DFG_BPF_RECORDING_H
 #define DFG_BPF_RECORDING_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>

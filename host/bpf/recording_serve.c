@@ -28,6 +28,7 @@ struct followed {
 /* Processes of a target. */
 struct family {
 	size_t followed, alive;
+	unsigned messages; /* of its builder */
 };
 
 struct recorded {
@@ -333,7 +334,7 @@ static void send_places(const struct recorded *r, const struct kernel_target *ta
 	}
 }
 
-/* A builder speaks for its own container only. False: it has no more to say. */
+/* A builder speaks for its own container, and not without end. False: that was all. */
 static bool receive_ready(struct recorded *r, struct kernel_target *t, size_t target)
 {
 	struct builder_ready ready;
@@ -341,7 +342,8 @@ static bool receive_ready(struct recorded *r, struct kernel_target *t, size_t ta
 	struct followed *p;
 	size_t n;
 
-	if (message_receive(t->builder, &ready, sizeof(ready), NULL, 0, &n) != sizeof(ready)) {
+	if (r->families[target].messages++ > BUILDER_PROCESSES_MAX ||
+	    message_receive(t->builder, &ready, sizeof(ready), NULL, 0, &n) != sizeof(ready)) {
 		t->builder = -1;
 		return false;
 	}
@@ -384,8 +386,6 @@ static void share_counts(struct recorded *r)
 	memcpy(r->shared, r->counts, bytes);
 	memset(r->counts, 0, bytes);
 }
-
-static int take_round(struct recorded *r, struct err *err);
 
 /* Ends the file, and goes on in another one. */
 static void go_on_in(struct recorded *r, int fd)

@@ -318,18 +318,6 @@ int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
 	return 0;
 }
 
-static bool is_code(const struct flat_code *code, const struct snapfile *sf, uint64_t addr,
-		    struct snapfile_span span)
-{
-	const struct snapfile_code *c[SNAPFILE_AROUND];
-	size_t n = snapfile_find(sf, addr, span, c);
-
-	for (size_t i = 0; i < n; i++)
-		if (c[i]->start != code->start || c[i]->record->compile_id != code->compile_id)
-			return false;
-	return n > 0;
-}
-
 bool flat_is_current(const struct flat_tables *t, const struct snapfile *sf,
 		     const struct flat_sample *s, const uint64_t *frames)
 {
@@ -342,7 +330,8 @@ bool flat_is_current(const struct flat_tables *t, const struct snapfile *sf,
 		if (frames[i] >> 60 != FLAT_FRAME_CODE)
 			continue;
 		code = number < t->code_count ? &t->codes[number] : NULL;
-		if (!code || !is_code(code, sf, code->start + (uint32_t)frames[i], span))
+		if (!code || !snapfile_find_only(sf, code->start + (uint32_t)frames[i], span,
+						 code->start, code->compile_id))
 			return false;
 	}
 	return true;

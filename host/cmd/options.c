@@ -162,13 +162,12 @@ static int parse_number(const char *option, const char *value, unsigned max, uns
 	return 0;
 }
 
-static const char *const unwinds[] = {"auto", "fp", "vm", "bpf", NULL};
-
 static int parse_choice(int opt, const char *value, struct options *o, struct err *err)
 {
+	static const char *const unwind[] = {"auto", "fp", "vm", "bpf", NULL};
 	static const char *const source[] = {"auto", "agent", "host", NULL};
 	static const char *const trigger[] = {"auto", "file", "signal", "load", NULL};
-	int i = opt == OPT_UNWIND   ? choose("unwind", value, unwinds, err)
+	int i = opt == OPT_UNWIND   ? choose("unwind", value, unwind, err)
 		: opt == OPT_SOURCE ? choose("source", value, source, err)
 				    : choose("trigger", value, trigger, err);
 

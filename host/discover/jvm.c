@@ -205,7 +205,7 @@ static void add_jvm(struct jvms *found, const struct handle *h, enum runtime run
 		find_release(j, libjvm, deadline);
 }
 
-static bool is_known(const struct jvms *j, pid_t pid)
+bool jvms_have(const struct jvms *j, pid_t pid)
 {
 	for (size_t i = 0; i < j->count; i++)
 		if (j->list[i].pid == pid)
@@ -224,7 +224,7 @@ static void find_some(const struct handle *list, size_t n, uint64_t deadline, st
 	int procfds[LOOK_MAX] = {0};
 
 	for (size_t i = 0; i < n; i++)
-		procfds[i] = is_known(found, list[i].pid) ? -1 : list[i].procfd;
+		procfds[i] = jvms_have(found, list[i].pid) ? -1 : list[i].procfd;
 	(void)!mapped_files_read(procfds, n, INT_MAX, deadline, maps, NULL);
 	for (size_t i = 0; i < n; i++) {
 		runtimes[i] = runtime_by_maps(&maps[i], &libjvm[i]);

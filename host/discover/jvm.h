@@ -48,6 +48,7 @@ bool jvm_is_library(const char *path);
  * files that hang. Ends within a second of the deadline (clock_ms): processes that it has not
  * looked at by then are not found. */
 void jvms_find(const struct handles *p, uint64_t deadline, struct jvms *found);
+bool jvms_have(const struct jvms *j, pid_t pid);
 void jvms_fini(struct jvms *j);
 
 /* Reason why such a process has no snapshot; NULL: it can have one. */

@@ -132,6 +132,12 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
  * method, and the same scopes by name and line. */
 bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b, uint64_t addr);
 
+/* Finds the code that began there with this compile id, if the snapshots of the span have it, and
+ * nothing else, at the address; else NULL. */
+const struct snapfile_code *snapfile_find_only(const struct snapfile *sf, uint64_t addr,
+					       struct snapfile_span span, uint64_t start,
+					       uint32_t compile_id);
+
 /* True if the thawed frames of a virtual thread return to it: Java code returns to the barrier only
  * of these stubs. JDK 21 and later. */
 bool snapfile_is_barrier(const struct snapfile_code *c);

@@ -258,6 +258,19 @@ bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b
 	return true;
 }
 
+const struct snapfile_code *snapfile_find_only(const struct snapfile *sf, uint64_t addr,
+					       struct snapfile_span span, uint64_t start,
+					       uint32_t compile_id)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+	size_t n = snapfile_find(sf, addr, span, c);
+
+	for (size_t i = 0; i < n; i++)
+		if (c[i]->start != start || c[i]->record->compile_id != compile_id)
+			return NULL;
+	return n ? c[0] : NULL;
+}
+
 bool snapfile_is_barrier(const struct snapfile_code *c)
 {
 	static const char name[] = "StubRoutines (continuation";

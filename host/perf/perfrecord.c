@@ -157,6 +157,7 @@ static void read_raw(const struct perf_event_attr *a, struct bytes *b, struct pe
 	what = bytes_u32(&raw);
 	if (what == PERFWRITE_CODE) {
 		read_code(&raw, ret);
+		b->bad |= raw.bad;
 		return;
 	}
 	if (what != PERFWRITE_WHOLE && what != PERFWRITE_CUT)

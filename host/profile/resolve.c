@@ -288,24 +288,15 @@ bool userstack_is_walked(const struct perf_sample *s)
 static void place_code(const struct userstack *us, const struct unwind_source *src, uint64_t value,
 		       struct unwind_frame *ret)
 {
-	const struct snapfile_code *found[SNAPFILE_AROUND];
-	const struct perf_code *c;
-	uint64_t number = value >> 32;
-	size_t n;
+	const uint64_t number = value >> 32;
+	const struct perf_code *c = number < us->code_count ? &us->codes[number] : NULL;
 
-	ret->kind = UNWOUND_STALE;
-	if (number >= us->code_count || !src->code)
-		return;
-	c = &us->codes[number];
-	ret->addr = c->start + (uint32_t)value;
-	n = snapfile_find(src->code, ret->addr, src->span, found);
-	for (size_t i = 0; i < n; i++)
-		if (found[i]->start != c->start || found[i]->record->compile_id != c->compile_id)
-			return;
-	if (n == 0)
-		return;
-	ret->kind = UNWOUND_CODE;
-	ret->code = found[0];
+	if (c && src->code) {
+		ret->addr = c->start + (uint32_t)value;
+		ret->code = snapfile_find_only(src->code, ret->addr, src->span, c->start,
+					       c->compile_id);
+	}
+	ret->kind = ret->code ? UNWOUND_CODE : UNWOUND_STALE;
 }
 
 static struct unwind_frame place_of(const struct userstack *us, const struct unwind_source *src,

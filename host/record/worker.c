@@ -69,14 +69,6 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 	return session_write(&t->session, err);
 }
 
-static bool is_jvm(const struct target *t, pid_t pid)
-{
-	for (size_t i = 0; i < t->jvms.count; i++)
-		if (t->jvms.list[i].pid == pid)
-			return true;
-	return false;
-}
-
 /* Starts a builder of the tables by which the kernel walks stacks, of the JVMs that have a snapshot
  * and of all other processes. Samples of the rest come with stack copies. */
 static void build_tables(struct target *t)
@@ -89,7 +81,7 @@ static void build_tables(struct target *t)
 		const struct handle *h = &t->processes.list[i];
 		int snapshots = pollers_snapshots(t, h->pid);
 
-		if (snapshots >= 0 || !is_jvm(t, h->pid))
+		if (snapshots >= 0 || !jvms_have(&t->jvms, h->pid))
 			list[n++] = (struct builder_process){h, snapshots};
 	}
 	if (n && builder_start(list, n, &t->builder, &t->tables, &err) < 0)

@@ -21,7 +21,7 @@ host/discover 2405
 host/doctor 1410
 host/elf 660
 host/format 4160
-host/jit 1670
+host/jit 1690
 host/perf 1940
 host/profile 1055
 host/record 6355
