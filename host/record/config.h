@@ -10,7 +10,8 @@
 #include "common/err.h"
 
 enum record_unwind {
-	RECORD_UNWIND_AUTO, /* bpf where the kernel can, else vm, or fp where every JVM keeps them
+	RECORD_UNWIND_AUTO, /* bpf for one container where the kernel can, else vm, or fp where
+			     * every JVM keeps them
 			     */
 	RECORD_UNWIND_FP,
 	RECORD_UNWIND_VM,
@@ -58,11 +59,5 @@ struct record_config {
 	/* Appends to err what the machine lacks for perf; NULL: nothing is appended. */
 	void (*explain)(const char *root, struct err *err);
 };
-
-/* True if the recorder in the kernel is to be tried: not where a perf is given. */
-static inline bool config_wants_kernel(const struct record_config *c)
-{
-	return c->unwind == RECORD_UNWIND_BPF || (c->unwind == RECORD_UNWIND_AUTO && !c->perf);
-}
 
 #endif

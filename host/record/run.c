@@ -81,7 +81,8 @@ int run_order_all(struct record_run *r, const struct worker_order *o, uint64_t d
 static int prepare(struct record_run *r, struct err *err)
 {
 	struct worker_order o = {.command = WORKER_PREPARE,
-				 .deadline = deadline_after(run_ms(r, RUN_PREPARE_MS, 1))};
+				 .deadline = deadline_after(run_ms(r, RUN_PREPARE_MS, 1)),
+				 .in_kernel = run_wants_kernel(r)};
 	const bool below = r->config.all || r->count > 1;
 
 	for (struct worker *w = r->workers; (w = run_next_alive(r, (size_t)(w - r->workers)));

@@ -72,10 +72,18 @@ static void forget_whole(struct record_run *r)
 
 /* ---- either recorder ---- */
 
+bool run_wants_kernel(const struct record_run *r)
+{
+	const struct record_config *c = &r->config;
+
+	return c->unwind == RECORD_UNWIND_BPF ||
+	       (c->unwind == RECORD_UNWIND_AUTO && !c->perf && r->count == 1);
+}
+
 int run_start_recorder(struct record_run *r, struct err *err)
 {
 	run_collect_pids(r);
-	if (config_wants_kernel(&r->config)) {
+	if (run_wants_kernel(r)) {
 		if (start_kernel(r, err) == 0)
 			return 0;
 		forget_whole(r);

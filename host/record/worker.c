@@ -94,7 +94,7 @@ static int prepare(struct service *w, const struct worker_order *o, struct err *
 		return -1;
 	if (pollers_start(&w->target, &w->config, o->deadline, err) < 0)
 		return -1;
-	if (config_wants_kernel(&w->config))
+	if (o->in_kernel)
 		build_tables(&w->target);
 	return 0;
 }

@@ -48,7 +48,7 @@ struct worker_order {
 	uint64_t us;	   /* recorded */
 	uint64_t ended;	   /* clock_ms() at the end of the recording */
 	unsigned stack_bytes;
-	bool in_kernel;		      /* recorded by the kernel's recorder */
+	bool in_kernel;		      /* recorded by the kernel's recorder; or is to be */
 	struct kernel_counts samples; /* then: its own */
 	char outdir[4096];	      /* its path; set by worker_order */
 	worker_task *task;
