@@ -132,6 +132,13 @@ static bool lacks_jvm(const struct record_run *r, const struct worker *w)
 	return true;
 }
 
+static int print_summary(int fd, struct err *err)
+{
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_set(err, errno, "read the summary");
+	return fs_copy(fd, STDOUT_FILENO, INT64_MAX, err) < 0 ? -1 : 0;
+}
+
 /* Prints a worker's summary, and its failure unless that is settled: said, and nothing is kept. */
 static enum exit_status show(const struct record_run *r, const struct worker *w,
 			     struct summaries *s)
@@ -142,9 +149,8 @@ static enum exit_status show(const struct record_run *r, const struct worker *w,
 
 	if (drawn) {
 		summaries_next(s);
-		if (lseek(p->fd, 0, SEEK_SET) < 0 ||
-		    fs_copy(p->fd, STDOUT_FILENO, INT64_MAX, &err) < 0)
-			return EXIT_FAILED;
+		if (print_summary(p->fd, &err) < 0)
+			return command_fail(EXIT_FAILED, &err);
 	}
 	if (worker_has_failed(w)) {
 		if (drawn)
