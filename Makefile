@@ -55,8 +55,8 @@ BPF_CC     ?= clang
 BPFTOOL    ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
 bpf        := $(and $(filter x86_64%,$(shell $(CC) -dumpmachine)),$(shell command -v $(BPF_CC)),$(BPFTOOL),$(shell \
               $(PKGCONFIG) --exists libbpf && echo libbpf))
-no_bpf     := $(if $(bpf),host/bpf/recording_none.c,host/bpf/recorder.c host/bpf/recording.c host/bpf/recording_serve.c host/bpf/recording_list.c tests/tools/walkcompare.c tests/unit/test_stack_recorder.c)
-mains   := hook/main.c hook/runtime.c injector/main.c host/bpf/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
+no_bpf     := $(if $(bpf),host/bpf/recording_none.c,$(patsubst %,host/bpf/%.c,walker recorder recording recording_serve recording_processes recording_builders recording_list) tests/tools/walkcompare.c tests/unit/test_stack_recorder.c)
+mains   := hook/main.c hook/runtime.c injector/main.c host/bpf/node.bpf.c host/bpf/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
@@ -117,8 +117,9 @@ $(BUILD)/bpf/%.bpf.o: host/bpf/%.bpf.c
 	    -idirafter /usr/include/$(shell $(CC) -print-multiarch) $(here) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call say,SKEL)$(BPFTOOL) gen skeleton $< >$@
-$(BUILD)/dyn/host/bpf/recorder.o: CPPFLAGS += -isystem $(BUILD)/bpf
-$(BUILD)/dyn/host/bpf/recorder.o: $(BUILD)/bpf/walk.skel.h
+$(BUILD)/dyn/host/bpf/recorder.o: $(BUILD)/bpf/node.skel.h
+$(BUILD)/dyn/host/bpf/walker.o: $(BUILD)/bpf/walk.skel.h
+$(BUILD)/dyn/host/bpf/recorder.o $(BUILD)/dyn/host/bpf/walker.o: CPPFLAGS += -isystem $(BUILD)/bpf
 
 define archive_rule
 $(call archive,$(1)): $(call obj,dyn,$(call not,$(mains),$(1)/*.c))

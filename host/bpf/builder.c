@@ -242,59 +242,80 @@ static bool update(struct builder *b)
 	return changed;
 }
 
-static int tell_ready(struct builder *b)
+static int tell(const struct builder *b, const struct builder_word *w)
 {
-	const struct builder_ready last = {0};
+	return message_send(b->sock, w, sizeof(*w), NULL, 0, 0);
+}
+
+static int tell_processes(const struct builder *b)
+{
+	const struct builder_word last = {.what = BUILDER_READY};
 
 	for (size_t i = 0; i < b->count; i++) {
 		const struct built *p = &b->processes[i];
-		struct builder_ready ready = {.pid = (uint32_t)p->pid,
-					      .process =
-						      flat_publish_process(b->published, &p->flat)};
+		const struct builder_word w = {
+			.what = BUILDER_PROCESS, .pid = (uint32_t)p->pid, .process = p->flat};
 
 		/* Of a JVM without code every return address into it would be unknown. */
-		if (p->snapshots >= 0 && !p->is_jvm)
-			continue;
-		if (message_send(b->sock, &ready, sizeof(ready), NULL, 0, 0) < 0)
+		if (!(p->snapshots >= 0 && !p->is_jvm) && tell(b, &w) < 0)
 			return -1;
 	}
-	return message_send(b->sock, &last, sizeof(last), NULL, 0, 0);
+	return tell(b, &last);
 }
 
-static int publish_first(struct builder *b, struct err *err)
+/* Asks for tables with room for all entries, and for some more. */
+static int ask_for_room(struct builder *b, struct err *err)
 {
-	struct builder_wish wish;
-	struct builder_place place;
-	int maps[FLAT_TABLES];
+	struct builder_word w = {.what = BUILDER_ROOM};
+	int maps[FLAT_TABLES], rc;
+	char answer;
 	size_t n;
-	int rc;
 
-	flat_part_for(b->tables, &wish.part);
-	if (message_send(b->sock, &wish, sizeof(wish), NULL, 0, 0) < 0)
-		return err_set(err, errno, "tell the room for tables");
-	if (message_receive(b->sock, &place, sizeof(place), maps, FLAT_TABLES, &n) !=
-		    sizeof(place) ||
+	flat_publish_close(b->published);
+	b->published = NULL;
+	flat_rooms_for(b->tables, &w.rooms);
+	if (tell(b, &w) < 0)
+		return err_set(err, errno, "ask for tables");
+	if (message_receive(b->sock, &answer, sizeof(answer), maps, FLAT_TABLES, &n) !=
+		    sizeof(answer) ||
 	    n != FLAT_TABLES)
 		return err_set(err, 0, "no tables");
-	rc = flat_publish_open(maps, &place.part, &b->published, err);
+	rc = flat_publish_open(maps, &w.rooms, &b->published, err);
 	for (size_t i = 0; i < n; i++)
 		close(maps[i]);
-	if (rc < 0 || flat_publish(b->published, b->tables, err) < 0)
-		return -1;
-	return tell_ready(b);
+	return rc;
+}
+
+/* Fills new tables; the processes are looked at by them from then on. */
+static int publish_all(struct builder *b)
+{
+	struct err ignored;
+
+	return ask_for_room(b, &ignored) < 0 || flat_publish(b->published, b->tables, &ignored) < 0
+		       ? -1
+		       : tell_processes(b);
+}
+
+/* Publishes what has changed. */
+static int publish(struct builder *b)
+{
+	struct err err;
+
+	if (flat_publish(b->published, b->tables, &err) == 0)
+		return 0;
+	return err.code == ENOSPC ? publish_all(b) : -1;
 }
 
 /* Pauses after each update, so that it takes its share of a processor at most. */
 static void follow(struct builder *b)
 {
 	struct pollfd p = {.fd = b->sock, .events = POLLIN};
-	struct err ignored;
 	int ms = LOOK_MS;
 
 	while (poll(&p, 1, ms) == 0) {
 		uint64_t began = clock_cpu_us(), cost;
 
-		if (update(b) && flat_publish(b->published, b->tables, &ignored) < 0)
+		if (update(b) && publish(b) < 0)
 			return;
 		cost = (clock_cpu_us() - began) * SHARE / 1000;
 		ms = cost < LOOK_MS ? LOOK_MS : cost < OPEN_MS ? (int)cost : OPEN_MS;
@@ -310,7 +331,7 @@ static int build(struct builder *b)
 	b->tables = flat_tables_new();
 	for (size_t i = 0; i < b->count; i++)
 		add_process(b, i);
-	if (publish_first(b, &ignored) < 0)
+	if (publish_all(b) < 0)
 		return 1;
 	follow(b);
 	return 0;

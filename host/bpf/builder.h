@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process that builds the flat tables of a container, in a jail: snapshots, maps and ELF files
- * are the container's. It looks at the snapshots as they grow, and fills the container's part of
- * the kernel's tables. What it lacks, or is late with, costs stack copies, no frame. */
+ * are the container's. It looks at the snapshots as they grow, and fills the tables of the
+ * container's own walker. What it lacks, or is late with, costs stack copies, no frame. */
 #ifndef DFG_BPF_BUILDER_H
 #define DFG_BPF_BUILDER_H
 
@@ -22,16 +22,20 @@ struct builder_process {
 MUST_CHECK int builder_start(const struct builder_process *list, size_t count, struct child *ret,
 			     int *ret_sock, struct err *err);
 
-/* Messages, in this order. What comes from the builder is checked: it may have been taken over. */
-struct builder_wish { /* from it: the room it needs */
-	struct flat_part part;
+/* From the builder. What it says is checked: it may have been taken over. */
+enum builder_says {
+	BUILDER_ROOM = 1, /* tables of so many entries are wanted: comes first, and once they are
+			     full; a byte with their descriptors answers */
+	BUILDER_PROCESS,  /* its tables are filled */
+	BUILDER_READY,	  /* that was the last one */
 };
-struct builder_place { /* to it, with the descriptors of the tables */
-	struct flat_part part;
-};
-struct builder_ready { /* from it, for each process once its tables are filled */
-	uint32_t pid;  /* 0: that was the last one */
-	struct flat_process process;
+struct builder_word {
+	uint32_t what; /* enum builder_says */
+	uint32_t pid;
+	union {
+		struct flat_rooms rooms;
+		struct flat_process process; /* but for `walker` */
+	};
 };
 
 #endif

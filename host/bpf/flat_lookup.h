@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The state of a walk, its lookups in the flat tables, and the steps and checks that its rules
- * share.
+/* Lookups of a walk in the flat tables, and the steps and checks that its rules share.
  *
  * Compiled for BPF and for user space. The including file defines FLAT_FUNCTION (how functions are
  * declared that are better not repeated) and FLAT_INLINE (for those that return a struct) before,
@@ -12,9 +11,7 @@
 
 #include "bpf/flat_tables.h"
 
-#define FLAT_WORD	  8u
 #define FLAT_FRAME_BYTES  (1u << 20) /* above the stack pointer: further up is another stack */
-#define FLAT_BELOW	  32u	     /* bytes that are read below a word */
 #define FLAT_SEARCHES_MAX 64u	     /* of a walk: few stacks need more than one */
 #define FLAT_SEARCH_MAX	  17u	     /* places that a search looks at */
 #define FLAT_STUB_PUSHED  2u	     /* words of arguments that C1 pushes for a stub */
@@ -27,25 +24,6 @@
 		if (!(p))                                                                          \
 			return otherwise;                                                          \
 	while (0)
-
-struct flat_walk {
-	struct flat_process process;
-	uint64_t pc, sp, fp;
-	uint64_t rax, rbx, rcx, rdx, r8, r10, r13; /* of the first frame */
-	uint64_t base;				   /* its stack pointer */
-	uint32_t kind;				   /* of the current code; 0: native */
-	bool exact, pushes;			   /* as in struct stack_walk */
-	bool unread, unsure; /* a check could not be made: the step does not count */
-	uint32_t searches;
-	uint32_t mapping; /* that was found last */
-	/* The number of the code that was found last, before a return address; 0: none. */
-	uint32_t number;
-	uint64_t number_at;
-	uint64_t words_at; /* memory that was read last; 0: none */
-	uint64_t words[FLAT_BELOW / FLAT_WORD + 1];
-	struct flat_sample sample;
-	uint64_t frames[FLAT_FRAMES_MAX + FLAT_KERNEL_MAX];
-};
 
 /* Entries of the tables by number; NULL: there is none. */
 static inline const uint32_t *flat_dir(uint32_t i);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Flat tables by which the BPF program walks stacks, and the records it sends: the layout that both
+/* Flat tables by which BPF programs walk stacks, and the records they send: the layout that both
  * sides share. User space fills the tables from a JVM's snapshot, from the call frame information
- * of mapped files and from a process's mappings; the program only reads them.
+ * of mapped files and from a process's mappings; the programs only read them.
  *
- * Every table is an array that all processes share; struct flat_process says where a process's part
- * begins. Entry 0 of `pages` and `codes` is unused: number 0 means none. */
+ * Every table is an array that the processes of a walker share; struct flat_process says where a
+ * process's part begins. Entry 0 of `pages` and `codes` is unused: number 0 means none. */
 #ifndef DFG_BPF_FLAT_TABLES_H
 #define DFG_BPF_FLAT_TABLES_H
 
@@ -20,6 +20,8 @@
 #define FLAT_PROBES	8u     /* most places of `methods` that a search looks at */
 #define FLAT_PROCESSES	16384u /* that are looked at, at most */
 #define FLAT_KERNEL_MAX 127u   /* kernel.perf_event_max_stack, by default */
+#define FLAT_WALKERS	1024u  /* programs with tables, at most */
+#define FLAT_NO_WALKER	0u
 
 enum flat_kind { /* as enum snap_kind */
 		 FLAT_COMPILED = 1,
@@ -103,6 +105,8 @@ struct flat_process {
 	uint32_t dir;			  /* entry of the first page from code_low on */
 	uint32_t mappings, mapping_count; /* ascending */
 	uint32_t methods, method_mask;	  /* hash table of ids; the mask is its size less one */
+	uint32_t walker;		  /* the program that has these tables; FLAT_NO_WALKER */
+	uint32_t pad;
 };
 
 /* Returns where a search of `methods` begins, before the mask. */
@@ -117,13 +121,14 @@ enum flat_end {
 	FLAT_ROOT,   /* at the thread's first function: nothing else counts as walked */
 	FLAT_FULL,   /* FLAT_FRAMES_MAX */
 	/* Everything else is left to the stack copy. */
-	FLAT_NO_CODE, /* in the code cache, where the tables have nothing */
-	FLAT_UNREAD,  /* memory that cannot be read now */
-	FLAT_UNSURE,  /* a check met an address of the code cache that the tables lack */
-	FLAT_RETURN,  /* no known call ends at the return address */
-	FLAT_DEOPT,   /* the original pc of a deoptimised frame was not found */
-	FLAT_THROWN,  /* an exception is on its way to its handler */
-	FLAT_STUB,    /* a stub whose frame is not known */
+	FLAT_NO_TABLES, /* the process has none */
+	FLAT_NO_CODE,	/* in the code cache, where the tables have nothing */
+	FLAT_UNREAD,	/* memory that cannot be read now */
+	FLAT_UNSURE,	/* a check met an address of the code cache that the tables lack */
+	FLAT_RETURN,	/* no known call ends at the return address */
+	FLAT_DEOPT,	/* the original pc of a deoptimised frame was not found */
+	FLAT_THROWN,	/* an exception is on its way to its handler */
+	FLAT_STUB,	/* a stub whose frame is not known */
 	FLAT_IN_ADAPTER,
 	FLAT_ENTERED,	/* an interpreted method that is entered or left */
 	FLAT_SLOTS,	/* an interpreted frame that contradicts itself */
@@ -154,10 +159,33 @@ struct flat_sample {
 	uint32_t end; /* enum flat_end */
 	uint32_t count;
 	uint32_t kernel;
-	uint32_t pad;
+	uint32_t walker; /* by whose tables */
 };
 
-/* Numbers that the program counts, on each processor. */
+#define FLAT_WORD  8u
+#define FLAT_BELOW 32u /* bytes that are read below a word */
+
+/* State of a walk. */
+struct flat_walk {
+	struct flat_process process;
+	uint64_t pc, sp, fp;
+	uint64_t rax, rbx, rcx, rdx, r8, r10, r13; /* of the first frame */
+	uint64_t base;				   /* its stack pointer */
+	uint32_t kind;				   /* of the current code; 0: native */
+	bool exact, pushes;			   /* as in struct stack_walk */
+	bool unread, unsure; /* a check could not be made: the step does not count */
+	uint32_t searches;
+	uint32_t mapping; /* that was found last */
+	/* The number of the code that was found last, before a return address; 0: none. */
+	uint32_t number;
+	uint64_t number_at;
+	uint64_t words_at; /* memory that was read last; 0: none */
+	uint64_t words[FLAT_BELOW / FLAT_WORD + 1];
+	struct flat_sample sample;
+	uint64_t frames[FLAT_FRAMES_MAX + FLAT_KERNEL_MAX];
+};
+
+/* Numbers that the programs count, on each processor. */
 enum flat_count {
 	FLAT_COUNT_LOST = FLAT_ENDS, /* samples that found the ring full */
 	FLAT_COUNT_NS,		     /* first of 32: walks that took [2^i, 2^(i+1)) ns */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <node.skel.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -13,7 +14,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <walk.skel.h>
 
 #include "common/str.h"
 #include "dfg/bytes.h"
@@ -37,11 +37,11 @@ struct copy_ring {
 };
 
 struct stack_recorder {
-	struct walk_bpf *bpf;
+	struct node_bpf *bpf;
 	struct bpf_link *exec, *fork;
-	const struct flat_code *codes; /* the kernel's, mapped */
-	const struct flat_mapping *mappings;
-	uint32_t rooms[FLAT_TABLES];
+	struct walker *walkers[FLAT_WALKERS];
+	uint32_t walker_count; /* with FLAT_NO_WALKER, which is none */
+	bool both;
 	struct perf_event_attr attr;
 	struct ring_buffer *walked;
 	struct copy_ring *rings; /* by processor */
@@ -62,57 +62,6 @@ static int print_none(enum libbpf_print_level level, const char *format, va_list
 	return 0;
 }
 
-static struct bpf_map *table(const struct stack_recorder *r, enum flat_table which)
-{
-	struct bpf_map *const maps[FLAT_TABLES] = {
-		[FLAT_DIR] = r->bpf->maps.dir,		 [FLAT_PAGES] = r->bpf->maps.pages,
-		[FLAT_CODES] = r->bpf->maps.codes,	 [FLAT_RANGES] = r->bpf->maps.ranges,
-		[FLAT_MAPPINGS] = r->bpf->maps.mappings, [FLAT_BLOCKS] = r->bpf->maps.blocks,
-		[FLAT_ROWS] = r->bpf->maps.rows,	 [FLAT_METHODS] = r->bpf->maps.methods,
-	};
-
-	return maps[which];
-}
-
-void stack_recorder_tables(const struct stack_recorder *r, int ret[static FLAT_TABLES])
-{
-	for (unsigned i = 0; i < FLAT_TABLES; i++)
-		ret[i] = bpf_map__fd(table(r, i));
-}
-
-static size_t bytes_of_table(const struct stack_recorder *r, enum flat_table which)
-{
-	return (r->rooms[which] * flat_stride(which) + PAGE - 1) / PAGE * PAGE;
-}
-
-/* Maps a table to be read; NULL: it cannot be. */
-static const void *map_table(const struct stack_recorder *r, enum flat_table which, struct err *err)
-{
-	void *p = mmap(NULL, bytes_of_table(r, which), PROT_READ, MAP_SHARED,
-		       bpf_map__fd(table(r, which)), 0);
-
-	if (p != MAP_FAILED)
-		return p;
-	err_set(err, errno, "map %zu bytes of a table", bytes_of_table(r, which));
-	return NULL;
-}
-
-static void unmap_table(const struct stack_recorder *r, enum flat_table which, const void *p)
-{
-	if (p)
-		munmap((void *)(uintptr_t)p, bytes_of_table(r, which));
-}
-
-struct flat_code stack_recorder_code(const struct stack_recorder *r, uint32_t number)
-{
-	return number < r->rooms[FLAT_CODES] ? r->codes[number] : (struct flat_code){0};
-}
-
-struct flat_mapping stack_recorder_mapping(const struct stack_recorder *r, uint32_t number)
-{
-	return number < r->rooms[FLAT_MAPPINGS] ? r->mappings[number] : (struct flat_mapping){0};
-}
-
 /* The inode of our pid namespace; 0: the initial one. */
 static uint32_t pid_namespace(void)
 {
@@ -123,17 +72,36 @@ static uint32_t pid_namespace(void)
 	return (uint32_t)st.st_ino;
 }
 
-static int load(struct stack_recorder *r, const struct stack_recorder_config *c, struct err *err)
+static int load_walker(const struct stack_recorder *r, const struct flat_rooms *rooms,
+		       struct walker **ret, struct err *err)
 {
-	r->bpf = walk_bpf__open();
+	const struct walker_config c = {.scratches = bpf_map__fd(r->bpf->maps.scratches),
+					.counts = bpf_map__fd(r->bpf->maps.counts),
+					.samples = bpf_map__fd(r->bpf->maps.samples),
+					.both = r->both};
+
+	return walker_load(&c, rooms, ret, err);
+}
+
+/* Fails where the kernel refuses walkers. */
+static int check_walkers(const struct stack_recorder *r, struct err *err)
+{
+	CLEANUP(walker_free) struct walker *w = NULL;
+	struct flat_rooms rooms;
+
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		rooms.of[i] = 1;
+	return load_walker(r, &rooms, &w, err);
+}
+
+static int load(struct stack_recorder *r, struct err *err)
+{
+	r->bpf = node_bpf__open();
 	if (!r->bpf)
 		return err_set(err, errno, "open the BPF program");
-	r->bpf->rodata->both = c->both;
 	r->bpf->rodata->namespace = pid_namespace();
-	for (unsigned i = 0; i < FLAT_TABLES; i++)
-		bpf_map__set_max_entries(table(r, i), r->rooms[i]);
 	bpf_map__set_max_entries(r->bpf->maps.scratches, r->cpus);
-	if (walk_bpf__load(r->bpf) != 0)
+	if (node_bpf__load(r->bpf) != 0)
 		return err_set(err, errno, "load the BPF program");
 	r->exec = bpf_program__attach(r->bpf->progs.executed);
 	if (!r->exec)
@@ -141,9 +109,7 @@ static int load(struct stack_recorder *r, const struct stack_recorder_config *c,
 	r->fork = bpf_program__attach(r->bpf->progs.forked);
 	if (!r->fork)
 		return err_set(err, errno, "attach to sched_process_fork");
-	r->codes = map_table(r, FLAT_CODES, err);
-	r->mappings = r->codes ? map_table(r, FLAT_MAPPINGS, err) : NULL;
-	return r->mappings ? 0 : -1;
+	return check_walkers(r, err);
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -196,9 +162,12 @@ static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 	if (p == MAP_FAILED)
 		return err_set(err, errno, "map the buffer of processor %u", cpu);
 	ring->page = p;
-	ring->link = bpf_program__attach_perf_event(r->bpf->progs.walk, ring->fd);
+	ring->link = bpf_program__attach_perf_event(r->bpf->progs.sampled, ring->fd);
 	if (!ring->link)
 		return err_set(err, errno, "attach the program to processor %u", cpu);
+	/* libbpf has enabled it. */
+	if (ioctl(ring->fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
+		return err_set(err, errno, "switch the event of processor %u", cpu);
 	return 0;
 }
 
@@ -284,8 +253,7 @@ static void read_ring(struct stack_recorder *r, struct copy_ring *ring)
 
 /* ---- interface ---------------------------------------------------------------------------- */
 
-int stack_recorder_open(const struct stack_recorder_config *c,
-			const uint32_t rooms[static FLAT_TABLES], struct stack_recorder **ret,
+int stack_recorder_open(const struct stack_recorder_config *c, struct stack_recorder **ret,
 			struct err *err)
 {
 	CLEANUP(stack_recorder_close) struct stack_recorder *r = xcalloc(1, sizeof(*r));
@@ -293,7 +261,8 @@ int stack_recorder_open(const struct stack_recorder_config *c,
 
 	r->attr = make_attr(c);
 	r->ring_bytes = ring_bytes(c);
-	memcpy(r->rooms, rooms, sizeof(r->rooms));
+	r->both = c->both;
+	r->walker_count = FLAT_NO_WALKER + 1;
 	libbpf_set_print(print_none);
 	cpus = libbpf_num_possible_cpus();
 	if (cpus < 1)
@@ -303,7 +272,7 @@ int stack_recorder_open(const struct stack_recorder_config *c,
 	r->rings = xcalloc(r->cpus, sizeof(*r->rings));
 	for (unsigned i = 0; i < r->cpus; i++)
 		r->rings[i].fd = -1;
-	if (load(r, c, err) < 0)
+	if (load(r, err) < 0)
 		return -1;
 	r->walked = ring_buffer__new(bpf_map__fd(r->bpf->maps.samples), take_walked, r, NULL);
 	if (!r->walked)
@@ -326,15 +295,40 @@ void stack_recorder_close(struct stack_recorder *r)
 		if (r->rings[i].fd >= 0)
 			close(r->rings[i].fd);
 	}
-	unmap_table(r, FLAT_CODES, r->codes);
-	unmap_table(r, FLAT_MAPPINGS, r->mappings);
+	for (uint32_t i = 0; i < r->walker_count; i++)
+		walker_free(r->walkers[i]);
 	bpf_link__destroy(r->exec);
 	bpf_link__destroy(r->fork);
 	ring_buffer__free(r->walked);
-	walk_bpf__destroy(r->bpf);
+	node_bpf__destroy(r->bpf);
 	free(r->rings);
 	free(r->record);
 	free(r);
+}
+
+int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms *rooms,
+			      uint32_t *ret, struct err *err)
+{
+	const uint32_t number = r->walker_count;
+	struct walker *w;
+	int program;
+
+	if (number == FLAT_WALKERS)
+		return err_set(err, ENOSPC, "more than %u walkers", FLAT_WALKERS - 1);
+	if (load_walker(r, rooms, &w, err) < 0)
+		return -1;
+	r->walkers[r->walker_count++] = w;
+	program = walker_program(w);
+	if (bpf_map__update_elem(r->bpf->maps.walkers, &number, sizeof(number), &program,
+				 sizeof(program), BPF_ANY) != 0)
+		return err_set(err, errno, "add a walker");
+	*ret = number;
+	return 0;
+}
+
+const struct walker *stack_recorder_walker(const struct stack_recorder *r, uint32_t number)
+{
+	return r->walkers[number];
 }
 
 int stack_recorder_add(struct stack_recorder *r, uint32_t pid, const struct flat_process *p,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records processes by a BPF program (walk.bpf.c) that walks each sample's stack in the kernel, on
- * an event of ours per processor. Samples whose stack it cannot prove come as the kernel's ordinary
- * ones, with registers and a copy of the stack. Needs CAP_BPF, CAP_PERFMON and Linux 5.17. */
+/* Records processes by BPF programs (node.bpf.c, walk.bpf.c) that walk each sample's stack in the
+ * kernel, on an event of ours per processor. Samples whose stack it cannot prove come as the
+ * kernel's ordinary ones, with registers and a copy of the stack. Needs CAP_BPF, CAP_PERFMON and
+ * Linux 5.17. */
 #ifndef DFG_BPF_RECORDER_H
 #define DFG_BPF_RECORDER_H
 
 #include <linux/perf_event.h>
 
-#include "bpf/publish.h"
+#include "bpf/walker.h"
 
 struct stack_recorder;
 
@@ -32,10 +33,9 @@ struct stack_counts {
 	uint64_t copies_lost; /* ordinary samples, and other records, that found no room */
 };
 
-/* Loads the program with empty tables, of so many entries each, and opens the events. Fails where
- * the kernel refuses; the message says what. */
+/* Loads the programs, and opens the events. Fails where the kernel refuses; the message says what.
+ */
 MUST_CHECK int stack_recorder_open(const struct stack_recorder_config *c,
-				   const uint32_t rooms[static FLAT_TABLES],
 				   struct stack_recorder **ret, struct err *err);
 void stack_recorder_close(struct stack_recorder *r); /* NULL is fine */
 
@@ -44,19 +44,19 @@ static inline void cleanup_stack_recorder_close(struct stack_recorder **r)
 	stack_recorder_close(*r);
 }
 
-/* The kernel's tables, to be filled (publish.h). Borrowed. */
-void stack_recorder_tables(const struct stack_recorder *r, int ret[static FLAT_TABLES]);
+/* Loads a walker with so much room: its number, for struct flat_process. It stays until the end. */
+MUST_CHECK int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms *rooms,
+					 uint32_t *ret, struct err *err);
 
-/* Entries of these tables, which may be anything: who fills them may have been taken over. */
-struct flat_code stack_recorder_code(const struct stack_recorder *r, uint32_t number);
-struct flat_mapping stack_recorder_mapping(const struct stack_recorder *r, uint32_t number);
+/* The walker of a number that the call above gave. Borrowed. */
+const struct walker *stack_recorder_walker(const struct stack_recorder *r, uint32_t number);
 
 /* Attributes of the events, and their ids, one for each processor that has one: owned. */
 struct perf_event_attr stack_recorder_attr(const struct stack_recorder *r);
 uint64_t *stack_recorder_ids(const struct stack_recorder *r, size_t *ret_count);
 
-/* Has the program look at a process, or look at it by other tables. Without tables (0) all of its
- * samples are left to the kernel. */
+/* Has the program look at a process, or look at it by other tables. Without a walker
+ * (FLAT_NO_WALKER) all of its samples are left to the kernel. */
 MUST_CHECK int stack_recorder_add(struct stack_recorder *r, uint32_t pid,
 				  const struct flat_process *p, struct err *err);
 void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);

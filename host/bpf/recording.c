@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/recording.h"
+#include "bpf/recording_parts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bpf/recorder.h"
 #include "common/clock.h"
 #include "common/jail.h"
 #include "common/message.h"
@@ -39,11 +38,8 @@ int kernel_recording_check(struct err *err)
 {
 	CLEANUP(stack_recorder_close) struct stack_recorder *r = NULL;
 	const struct stack_recorder_config c = {.frequency = 1, .stack_bytes = 8};
-	uint32_t rooms[FLAT_TABLES];
 
-	for (unsigned i = 0; i < FLAT_TABLES; i++)
-		rooms[i] = 1;
-	return stack_recorder_open(&c, rooms, &r, err);
+	return stack_recorder_open(&c, &r, err);
 }
 
 /* Closes the files of the caller that are not its own: the sockets of workers, above all. */

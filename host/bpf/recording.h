@@ -69,31 +69,4 @@ MUST_CHECK int kernel_recording_stop(struct kernel_recording *r, uint64_t deadli
 /* Kills it, if it still runs. */
 void kernel_recording_abort(struct kernel_recording *r);
 
-/* ---- between its parts: recording.c, recording_serve.c, which is the process, and
- * recording_list.c ---- */
-
-enum said { SAID_RECORDS, SAID_FAILED, SAID_SWITCHED, SAID_DISABLED, SAID_ENDED };
-
-/* From the process. To it goes a byte: with a file it is to go on there, without one to end. */
-struct word {
-	enum said said;
-	bool full;
-	struct err err; /* SAID_FAILED */
-};
-
-struct recording_job {
-	const struct kernel_recording_config *config;
-	int control;
-	struct kernel_counts *counts; /* by target, shared with the caller */
-};
-
-/* The child's function (child_fork); `arg` is a struct recording_job. */
-int recording_serve(void *arg);
-
-/* Writes the names of the threads of these processes, and, in a jail, their executable mappings:
- * they were there before what comes then. `fd` is the writer's. */
-struct perf_writer;
-MUST_CHECK int recording_list(struct perf_writer *w, int fd, uint64_t max_bytes, const pid_t *pids,
-			      size_t n, struct err *err);
-
 #endif

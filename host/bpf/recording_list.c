@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/recording.h"
+#include "bpf/recording_parts.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "common/jail.h"
 #include "common/proc.h"
 #include "common/str.h"
-#include "perf/perfwrite.h"
 
 #define MS	     10000
 #define CPU_SECONDS  30

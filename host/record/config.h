@@ -10,8 +10,7 @@
 #include "common/err.h"
 
 enum record_unwind {
-	RECORD_UNWIND_AUTO, /* bpf for one container where the kernel can, else vm, or fp where
-			     * every JVM keeps them
+	RECORD_UNWIND_AUTO, /* bpf where the kernel can, else vm, or fp where every JVM keeps them
 			     */
 	RECORD_UNWIND_FP,
 	RECORD_UNWIND_VM,

@@ -77,7 +77,7 @@ bool run_wants_kernel(const struct record_run *r)
 	const struct record_config *c = &r->config;
 
 	return c->unwind == RECORD_UNWIND_BPF ||
-	       (c->unwind == RECORD_UNWIND_AUTO && !c->perf && r->count == 1);
+	       (c->unwind == RECORD_UNWIND_AUTO && !c->perf);
 }
 
 int run_start_recorder(struct record_run *r, struct err *err)

@@ -50,8 +50,7 @@ MUST_CHECK enum record_result run_find(struct record_run *r, struct err *err);
 
 /* ---- run_kernel.c ---- */
 
-/* True if the recorder in the kernel is to be tried: not where a perf is given, nor unasked for
- * several containers, since each builder has the descriptors of all their tables. */
+/* True if the recorder in the kernel is to be tried: not, unasked, where a perf is given. */
 bool run_wants_kernel(const struct record_run *r);
 
 /* Starts the recorder in the kernel, with what the workers' builders have by then, or perf. */

@@ -3,10 +3,14 @@
 #ifndef DFG_LIB_STACKRECORDER_H
 #define DFG_LIB_STACKRECORDER_H
 
+#include <string.h>
+#include <sys/mman.h>
+
 #include "bpf/recorder.h"
 
 struct filled_recorder {
 	struct stack_recorder *recorder;
+	uint32_t walker;
 	struct flat_published *published;
 };
 
@@ -16,37 +20,56 @@ static void filled_recorder_close(struct filled_recorder *f)
 	stack_recorder_close(f->recorder);
 }
 
-/* Opens a recorder with room for these tables, and fills its own with them. `second`: another
- * container's part is before theirs. */
+/* Fills a walker's tables with what no builder would: the container's has been taken over. */
+static int filled_recorder_spoil(const struct stack_recorder *r, uint32_t walker,
+				 const struct flat_rooms *rooms)
+{
+	int maps[FLAT_TABLES];
+
+	walker_tables(stack_recorder_walker(r, walker), maps);
+	for (unsigned i = 0; i < FLAT_TABLES; i++) {
+		size_t len = rooms->of[i] * flat_stride(i);
+		void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, maps[i], 0);
+
+		if (p == MAP_FAILED)
+			return -1;
+		memset(p, 0x55, len);
+		munmap(p, len);
+	}
+	return 0;
+}
+
+/* Opens a recorder with a walker that has room for these tables, and fills them. `second`: another
+ * container has a walker, too. */
 static int filled_recorder_open(const struct stack_recorder_config *c, const struct flat_tables *t,
 				bool second, struct filled_recorder *ret, struct err *err)
 {
 	struct filled_recorder f = {0};
-	uint32_t rooms[FLAT_TABLES];
-	struct flat_part parts[2];
+	struct flat_rooms rooms;
 	int maps[FLAT_TABLES];
 
-	flat_part_for(t, &parts[0]);
-	parts[1] = parts[0];
-	if (flat_parts_place(parts, second ? 2 : 1, rooms, err) < 0 ||
-	    stack_recorder_open(c, rooms, &f.recorder, err) < 0)
+	flat_rooms_for(t, &rooms);
+	if (stack_recorder_open(c, &f.recorder, err) < 0)
 		return -1;
-	stack_recorder_tables(f.recorder, maps);
-	if (flat_publish_open(maps, &parts[second], &f.published, err) < 0 ||
-	    flat_publish(f.published, t, err) < 0) {
-		filled_recorder_close(&f);
-		return -1;
-	}
 	*ret = f;
-	return 0;
+	if ((second && (stack_recorder_add_walker(f.recorder, &rooms, &ret->walker, err) < 0 ||
+			filled_recorder_spoil(f.recorder, ret->walker, &rooms) < 0)) ||
+	    stack_recorder_add_walker(f.recorder, &rooms, &ret->walker, err) < 0)
+		return -1;
+	walker_tables(stack_recorder_walker(f.recorder, ret->walker), maps);
+	return flat_publish_open(maps, &rooms, &ret->published, err) < 0 ||
+			       flat_publish(ret->published, t, err) < 0
+		       ? -1
+		       : 0;
 }
 
 /* Has the program look at a process of these tables. */
 static int filled_recorder_add(const struct filled_recorder *f, uint32_t pid,
 			       const struct flat_process *p, struct err *err)
 {
-	struct flat_process there = flat_publish_process(f->published, p);
+	struct flat_process there = *p;
 
+	there.walker = f->walker;
 	return stack_recorder_add(f->recorder, pid, &there, err);
 }
 

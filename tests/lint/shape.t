@@ -14,9 +14,9 @@ BUDGET = """
 agent-jni 1890
 common 3575
 hook 2605
-host/bpf 4090
+host/bpf 4310
 host/calltree 1195
-host/cmd 2020
+host/cmd 2025
 host/discover 2405
 host/doctor 1410
 host/elf 660
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 55200, 346
+ALL_LINES, ALL_FILES = 55400, 353
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -153,7 +153,7 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 	ok(counts.of[FLAT_COUNT_LOST] == 0 && counts.copies_lost == 0, "none is lost");
 	record(t, p, false, true, &counts);
 	ok(seen.walked >= ENOUGH && seen.whole == seen.walked && seen.frames >= 12,
-	   "also by tables after another container's");
+	   "also where another container has spoilt its tables");
 	record(t, p, true, false, &counts);
 	ok(seen.walked >= ENOUGH && seen.copied == seen.walked, "or both, where that is asked for");
 }

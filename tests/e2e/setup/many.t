@@ -88,7 +88,8 @@ setup install docker --file "$DOCKER_DIR/daemon.json"
 PID_OF=pid_of
 at_once container
 all_is_well Docker
-docker_cli ps -aq | xargs docker rm -f >/dev/null
+# One at a time: libnetwork of Docker 20.10 locks itself up for good when fifty endpoints go at once.
+docker_cli ps -aq | xargs -n 1 docker rm -f >/dev/null
 nothing_stays
 setup remove docker --file "$DOCKER_DIR/daemon.json"
 docker_stop

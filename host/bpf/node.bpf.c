@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The node's program: finds whose sample it is, and hands it to the walk of that container
+ * (walk.bpf.c), which returns for it. Follows the processes' children and programs. Linux 5.17. */
+#include "bpf/walk_state.h"
+
+#include <bpf/bpf_core_read.h>
+
+#define LEVELS_MAX 33 /* linux/pid_namespace.h: MAX_PID_NS_LEVEL, and the initial one */
+
+/* The parts that are used here, of which libbpf finds the places in the running kernel. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+struct task_struct {
+	int pid, tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+};
+#pragma clang attribute pop
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FLAT_PROCESSES);
+	__type(key, uint32_t); /* tgid */
+	__type(value, struct flat_process);
+} processes SEC(".maps");
+
+/* Programs walk.bpf.c by number; nothing is at FLAT_NO_WALKER. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, FLAT_WALKERS);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} walkers SEC(".maps");
+
+/* The pid namespace of dfg, which knows processes by their numbers in it; 0: the initial one. */
+const volatile uint32_t namespace = 0;
+
+/* The number of a task in our namespace; 0: it has none. */
+static inline uint32_t number_here(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	uint32_t level = BPF_CORE_READ(pid, level);
+	struct upid at;
+
+	for (uint32_t i = 0; i <= level && i < LEVELS_MAX; i++) {
+		if (bpf_core_read(&at, sizeof(at), &pid->numbers[i]))
+			return 0;
+		if (BPF_CORE_READ(at.ns, ns.inum) == namespace)
+			return (uint32_t)at.nr;
+	}
+	return 0;
+}
+
+/* Sets the numbers of the thread, as perf has them. */
+static inline void find_numbers(uint32_t *ret_tgid, uint32_t *ret_tid)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	*ret_tgid = id >> 32;
+	*ret_tid = (uint32_t)id;
+	if (!namespace)
+		return;
+	*ret_tgid = number_here(BPF_CORE_READ(task, group_leader));
+	*ret_tid = *ret_tgid ? number_here(task) : 0;
+}
+
+SEC("perf_event")
+int sampled(struct bpf_perf_event_data *ctx)
+{
+	uint32_t tgid, tid, cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
+	uint64_t time = bpf_ktime_get_ns();
+	const struct flat_process *p;
+
+	find_numbers(&tgid, &tid);
+	p = bpf_map_lookup_elem(&processes, &tgid);
+	if (!p || !s)
+		return p != NULL;
+	s->walk.process = *p;
+	s->walk.sample.time = time;
+	s->walk.sample.tgid = tgid;
+	s->walk.sample.tid = tid;
+	s->walk.sample.cpu = cpu;
+	s->walk.sample.walker = p->walker;
+	bpf_tail_call(ctx, &walkers, p->walker);
+	count(FLAT_NO_TABLES);
+	return 1;
+}
+
+/* What is known of a process ends with its program: its samples are left to the copy until user
+ * space knows the next one. */
+SEC("raw_tp/sched_process_exec")
+int executed(__attribute__((unused)) void *ctx)
+{
+	static const struct flat_process unknown;
+	uint32_t tgid, tid;
+
+	find_numbers(&tgid, &tid);
+	bpf_map_update_elem(&processes, &tgid, &unknown, BPF_EXIST);
+	return 0;
+}
+
+/* Looks at the children of a process from their first moment: user space hears of them some 50 ms
+ * later, when they may have ended. */
+SEC("raw_tp/sched_process_fork")
+int forked(struct bpf_raw_tracepoint_args *ctx)
+{
+	static const struct flat_process unknown;
+	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	uint32_t ptgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
+
+	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
+		return 0;
+	if (namespace) {
+		ptgid = number_here(BPF_CORE_READ(parent, group_leader));
+		tgid = number_here(child);
+	}
+	if (tgid && bpf_map_lookup_elem(&processes, &ptgid))
+		bpf_map_update_elem(&processes, &tgid, &unknown, BPF_NOEXIST);
+	return 0;
+}
+
+const char licence[] SEC("license") = "Dual BSD/GPL";

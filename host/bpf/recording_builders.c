@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
+
+#include "bpf/builder.h"
+#include "bpf/recording_parts.h"
+#include "common/clock.h"
+#include "common/message.h"
+#include "common/str.h"
+
+#define ROOMS_MAX  16 /* requests of a builder */
+#define WORDS_MAX  (ROOMS_MAX * (BUILDER_PROCESSES_MAX + 2))
+#define TABLES_MAX (256ull << 20) /* bytes of a builder's walkers: some 20 MB are usual */
+
+static void hang_up(struct builder_link *b)
+{
+	cleanup_close_fd(&b->sock);
+	b->ready = true;
+}
+
+/* Gives a builder a walker with tables as large as it needs. What it fills no other one reads. */
+static int give_room(struct recorded *r, struct builder_link *b, const struct flat_rooms *rooms)
+{
+	int maps[FLAT_TABLES];
+	struct err ignored;
+
+	b->bytes += flat_rooms_bytes(rooms);
+	if (b->bytes > TABLES_MAX ||
+	    stack_recorder_add_walker(r->recorder, rooms, &b->walker, &ignored) < 0)
+		return -1;
+	walker_tables(stack_recorder_walker(r->recorder, b->walker), maps);
+	return message_send(b->sock, "", 1, maps, FLAT_TABLES, 0);
+}
+
+/* A builder speaks for its own container. */
+static void take_process(struct recorded *r, const struct builder_link *b,
+			 const struct builder_word *w)
+{
+	struct followed *p = recording_find(r, (pid_t)w->pid);
+	struct flat_process tables = w->process;
+	struct err ignored;
+
+	tables.walker = b->walker;
+	if (p && p->target == b->target && !p->forgotten &&
+	    stack_recorder_add(r->recorder, w->pid, &tables, &ignored) == 0)
+		p->tables = tables;
+}
+
+void recording_hear_builder(struct recorded *r, struct builder_link *b)
+{
+	struct builder_word w;
+	size_t n;
+
+	if (b->words++ == WORDS_MAX ||
+	    message_receive(b->sock, &w, sizeof(w), NULL, 0, &n) != sizeof(w) ||
+	    (w.what == BUILDER_ROOM && give_room(r, b, &w.rooms) < 0)) {
+		hang_up(b);
+		return;
+	}
+	if (w.what == BUILDER_PROCESS)
+		take_process(r, b, &w);
+	b->ready |= w.what == BUILDER_READY;
+}
+
+void recording_take_builders(struct recorded *r)
+{
+	const struct kernel_recording_config *c = r->config;
+
+	r->builders = xcalloc(c->count + 1, sizeof(*r->builders));
+	for (size_t i = 0; i < c->count; i++)
+		if (c->targets[i].builder >= 0)
+			r->builders[r->builder_count++] =
+				(struct builder_link){.sock = c->targets[i].builder, .target = i};
+}
+
+/* Lists the builders that are waited for; returns how many they are. */
+static size_t list_late(const struct recorded *r, struct pollfd *p)
+{
+	size_t late = 0;
+
+	for (size_t i = 0; i < r->builder_count; i++) {
+		const struct builder_link *b = &r->builders[i];
+
+		p[i] = (struct pollfd){.fd = b->ready ? -1 : b->sock, .events = POLLIN};
+		late += !b->ready;
+	}
+	return late;
+}
+
+void recording_wait_builders(struct recorded *r)
+{
+	CLEANUP(free) struct pollfd *p = xcalloc(r->builder_count + 1, sizeof(*p));
+
+	while (list_late(r, p) &&
+	       poll(p, r->builder_count, deadline_ms_left(r->config->deadline)) > 0)
+		for (size_t i = 0; i < r->builder_count; i++)
+			if (p[i].revents)
+				recording_hear_builder(r, &r->builders[i]);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the parts of a recording: recording.c, which is in the caller, and those of its process.
+ */
+#ifndef DFG_BPF_RECORDING_PARTS_H
+#define DFG_BPF_RECORDING_PARTS_H
+
+#include "bpf/recorder.h"
+#include "bpf/recording.h"
+#include "common/table.h"
+#include "perf/perfwrite.h"
+
+enum said { SAID_RECORDS, SAID_FAILED, SAID_SWITCHED, SAID_DISABLED, SAID_ENDED };
+
+/* From the process. To it goes a byte: with a file it is to go on there, without one to end. */
+struct word {
+	enum said said;
+	bool full;
+	struct err err; /* SAID_FAILED */
+};
+
+struct recording_job {
+	const struct kernel_recording_config *config;
+	int control;
+	struct kernel_counts *counts; /* by target, shared with the caller */
+};
+
+/* The child's function (child_fork); `arg` is a struct recording_job. */
+int recording_serve(void *arg);
+
+/* ---- in the process ---- */
+
+struct followed {
+	pid_t pid;
+	size_t target;
+	bool ended;
+	struct flat_process tables; /* FLAT_NO_WALKER: none */
+	uint64_t forgotten;	    /* ns: walks since then went by wrong tables; 0: none did */
+};
+
+/* Processes of a target. */
+struct family {
+	size_t followed, alive;
+};
+
+/* A builder: of one target, with a walker whose tables it fills. */
+struct builder_link {
+	int sock; /* -1: it is no longer heard */
+	size_t target;
+	uint32_t walker; /* its latest */
+	unsigned words;
+	uint64_t bytes; /* of all its walkers' tables */
+	bool ready;
+};
+
+struct recorded {
+	const struct kernel_recording_config *config;
+	int control, fd;
+	struct stack_recorder *recorder;
+	struct perf_writer *writer;
+	struct builder_link *builders;
+	size_t builder_count;
+	struct family *families; /* by target */
+	struct followed *processes;
+	size_t count, cap, left;
+	struct hash_table index;
+	/* By walker: for each of its codes the number by which the file has explained it; 0: not
+	 * yet. */
+	uint32_t *numbers[FLAT_WALKERS];
+	uint32_t number_count;
+	uint64_t *frames;
+	struct kernel_counts *counts, *shared; /* of this file; as the caller sees them */
+	struct err failed;
+};
+
+/* recording_processes.c: who is looked at, by what the kernel's records say. */
+struct followed *recording_find(const struct recorded *r, pid_t pid);
+/* Finds whose samples are counted; processes that have ended since, too. */
+struct kernel_counts *recording_counts(const struct recorded *r, pid_t pid);
+MUST_CHECK int recording_add(struct recorded *r, pid_t pid, size_t target, struct err *err);
+void recording_follow(struct recorded *r, const struct perf_event_header *h);
+
+/* recording_builders.c. The first tables are waited for; those of builders that are late come while
+ * it records. */
+void recording_take_builders(struct recorded *r);
+void recording_wait_builders(struct recorded *r);
+void recording_hear_builder(struct recorded *r, struct builder_link *b);
+
+/* Writes the names of the threads of these processes, and, in a jail, their executable mappings:
+ * they were there before what comes then. `fd` is the writer's. */
+MUST_CHECK int recording_list(struct perf_writer *w, int fd, uint64_t max_bytes, const pid_t *pids,
+			      size_t n, struct err *err);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that walks stacks (walk.bpf.c) by tables of its own: those of one container, so that
+ * who fills them reaches no other one's. Loading one takes some 40 ms. */
+#ifndef DFG_BPF_WALKER_H
+#define DFG_BPF_WALKER_H
+
+#include "bpf/publish.h"
+
+struct walker;
+
+struct walker_config {
+	int scratches, counts, samples; /* descriptors of the maps that all walkers share */
+	bool both;			/* as in struct stack_recorder_config */
+};
+
+/* Loads one with empty tables. Fails where the kernel refuses; the message says what. */
+MUST_CHECK int walker_load(const struct walker_config *c, const struct flat_rooms *rooms,
+			   struct walker **ret, struct err *err);
+void walker_free(struct walker *w); /* NULL is fine */
+
+static inline void cleanup_walker_free(struct walker **w)
+{
+	walker_free(*w);
+}
+
+/* Descriptors, borrowed: of the program, and of its tables, to be filled (publish.h). */
+int walker_program(const struct walker *w);
+void walker_tables(const struct walker *w, int ret[static FLAT_TABLES]);
+
+uint32_t walker_codes(const struct walker *w);
+
+/* Entries of the tables, which may be anything: who fills them may have been taken over. */
+struct flat_code walker_code(const struct walker *w, uint32_t number);
+struct flat_mapping walker_mapping(const struct walker *w, uint32_t number);
+
+#endif
