@@ -96,6 +96,8 @@ static int check_walkers(const struct stack_recorder *r, struct err *err)
 
 static int load(struct stack_recorder *r, struct err *err)
 {
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 0)
+		return err_set(err, 0, "it needs Linux 5.17");
 	r->bpf = node_bpf__open();
 	if (!r->bpf)
 		return err_set(err, errno, "open the BPF program");

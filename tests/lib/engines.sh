@@ -10,20 +10,28 @@ engines_sid() {
 }
 
 engines_unpack() {
-	local mirror=${DFG_MIRROR:-http://deb.debian.org/debian} p line
+	local p line
 	mkdir -p "$ENGINES"
-	[ -s "$BUILD/engines/Packages" ] ||
-		{ engines_get "$mirror/dists/sid/main/binary-$(dpkg --print-architecture)/Packages.xz" \
-			"$BUILD/engines/Packages.xz" && xz -dkf "$BUILD/engines/Packages.xz"; } || return 1
+	[ -s "$BUILD/engines/Packages" ] || engines_list sid "$BUILD/engines/Packages" || return 1
 	for p; do
 		[ -e "$BUILD/engines/$p.version" ] && continue
 		line=$(awk -v RS= -v p="$p" 'index($0, "Package: " p "\n") == 1' "$BUILD/engines/Packages")
-		engines_get "$mirror/$(sed -n 's/^Filename: //p' <<<"$line")" "$BUILD/engines/$p.deb" \
-			"SHA256:$(sed -n 's/^SHA256: //p' <<<"$line")" &&
+		engines_deb "$line" "$BUILD/engines/$p.deb" &&
 			dpkg -x "$BUILD/engines/$p.deb" "$ENGINES" &&
 			sed -n 's/^Version: //p' <<<"$line" >"$BUILD/engines/$p.version" || return 1
 		rm "$BUILD/engines/$p.deb"
 	done
+}
+
+ENGINES_MIRROR=${DFG_MIRROR:-http://deb.debian.org/debian}
+# engines_list SUITE FILE: the suite's list of packages.
+engines_list() {
+	engines_get "$ENGINES_MIRROR/dists/$1/main/binary-$(dpkg --print-architecture)/Packages.xz" "$2.xz" && xz -dkf "$2.xz"
+}
+
+# engines_deb ENTRY FILE: the package of an entry of such a list.
+engines_deb() {
+	engines_get "$ENGINES_MIRROR/$(sed -n 's/^Filename: //p' <<<"$1")" "$2" "SHA256:$(sed -n 's/^SHA256: //p' <<<"$1")"
 }
 
 # A clean environment: the caller's proxies and certificates are not apt's.

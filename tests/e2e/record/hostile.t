@@ -94,7 +94,12 @@ ok "case 94: the other has its graph" grep -q 'Shop.*_\[j\]' "$SHOP/given/victim
 # One whose worker is killed while it records.
 touch "$SHOP/mark"
 "$DFG" -q -d 3 -f folded --json victim secret >"$SHOP/out" 2>"$SHOP/err" & run=$!
-recording() { find "$DFG_ROOT/tmp" -name perf.data -size +300k | grep -q .; } # with samples, by either recorder
+bytes() { find "$DFG_ROOT/tmp" -name perf.data -size +20k -printf '%s\n'; }
+# Samples are added to the file, after the lists with which it begins.
+recording() {
+	local before
+	before=$(bytes) && [ -n "$before" ] && sleep 0.5 && [ "$(bytes)" -gt $((before + 4096)) ]
+}
 workers() { pgrep -P $run -x dfg-trigger; } # and later the recorder
 ok "two workers are at work" wait_for eval '[ "$(workers | wc -l)" -ge 2 ]'
 ok "they record" wait_for recording
