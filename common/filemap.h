@@ -16,8 +16,10 @@ struct filemap {
  * shrink. Fails for empty files and other than regular ones. */
 MUST_CHECK int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err);
 
-/* The same for a file that may change and shrink: copies it. What it loses meanwhile are zeros. */
-MUST_CHECK int filemap_read(int fd, uint64_t limit, struct filemap *ret, struct err *err);
+/* The same for a file that may change and shrink: copies it, from a position on. What it loses
+ * meanwhile are zeros. */
+MUST_CHECK int filemap_read(int fd, uint64_t from, uint64_t limit, struct filemap *ret,
+			    struct err *err);
 
 /* A zeroed struct may be closed. */
 void filemap_close(struct filemap *m);

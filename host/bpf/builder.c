@@ -40,7 +40,7 @@ struct place {
 struct built {
 	pid_t pid;
 	int maps, snapshots;
-	off_t size; /* of the snapshots, when they were read last */
+	uint64_t read; /* bytes of the snapshots */
 	bool is_jvm;
 	struct flat_process flat;
 };
@@ -195,18 +195,20 @@ static int add_mapping(const struct proc_map *m, void *arg)
 	return 0;
 }
 
-/* Reads the snapshots, if there are more than before; NULL: not, or they cannot be read. */
+/* Reads the snapshots that have come since the last call. NULL: none, or they cannot be read. After
+ * a failed snapshot, which is taken away again, the next one has all code. */
 static struct snapfile *read_snapshots(struct built *p)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = NULL;
 	struct err ignored;
 	struct stat st;
 
-	if (p->snapshots < 0 || fstat(p->snapshots, &st) < 0 || st.st_size == p->size)
+	if (p->snapshots < 0 || fstat(p->snapshots, &st) < 0 || (uint64_t)st.st_size == p->read)
 		return NULL;
-	p->size = st.st_size;
+	if ((uint64_t)st.st_size < p->read)
+		p->read = 0;
 	sf = snapfile_new();
-	if (snapfile_read(sf, p->snapshots, &ignored) < 0)
+	if (snapfile_read_ended(sf, p->snapshots, &p->read, &ignored) < 0)
 		return NULL;
 	snapfile_finish(sf);
 	return TAKE_PTR(sf);

@@ -11,6 +11,7 @@ struct flat_published {
 	struct flat_rooms rooms;
 	char *p[FLAT_TABLES];
 	size_t used[FLAT_TABLES];
+	uint32_t update; /* of the tables, that was published last */
 };
 
 static const size_t sizes[FLAT_TABLES] = {
@@ -116,13 +117,19 @@ static int append_all(struct flat_published *p, const struct flat_tables *t, str
 		       : 0;
 }
 
+/* True if the kernel's page is not as it is in the tables. */
+static bool has_changed(const struct flat_published *p, const struct flat_tables *t, size_t page)
+{
+	return page >= p->used[FLAT_PAGES] || t->page_changed[page] > p->update;
+}
+
 /* Takes away the code that has gone: what is left of it is no longer found. */
 static void take_away(struct flat_published *p, const struct flat_tables *t)
 {
 	for (size_t i = 0; i < p->used[FLAT_PAGES]; i++) {
 		struct flat_page *to = entry_at(p, FLAT_PAGES, i);
 
-		for (unsigned k = 0; k < FLAT_SEGMENTS; k++) {
+		for (unsigned k = 0; has_changed(p, t, i) && k < FLAT_SEGMENTS; k++) {
 			uint32_t *code = &to->segments[k].code;
 
 			if (*code && *code != t->pages[i].segments[k].code)
@@ -137,14 +144,14 @@ static void put_pages(struct flat_published *p, const struct flat_tables *t)
 	for (size_t i = 0; i < t->page_count; i++) {
 		struct flat_page *to = entry_at(p, FLAT_PAGES, i);
 
-		for (unsigned k = 0; k < FLAT_SEGMENTS; k++) {
+		for (unsigned k = 0; has_changed(p, t, i) && k < FLAT_SEGMENTS; k++) {
 			const struct flat_segment *from = &t->pages[i].segments[k];
-			uint32_t code = from->code;
 
 			if (to->segments[k].returns != from->returns)
 				to->segments[k].returns = from->returns;
-			if (to->segments[k].code != code)
-				__atomic_store_n(&to->segments[k].code, code, __ATOMIC_SEQ_CST);
+			if (to->segments[k].code != from->code)
+				__atomic_store_n(&to->segments[k].code, from->code,
+						 __ATOMIC_SEQ_CST);
 		}
 	}
 }
@@ -153,6 +160,8 @@ static void put_methods(struct flat_published *p, const struct flat_tables *t)
 {
 	uint64_t *to = entry_at(p, FLAT_METHODS, 0);
 
+	if (t->methods_changed <= p->update && p->used[FLAT_METHODS])
+		return;
 	for (size_t i = 0; i < t->method_count; i++)
 		if (to[i] != t->methods[i])
 			to[i] = t->methods[i];
@@ -194,5 +203,6 @@ int flat_publish(struct flat_published *p, const struct flat_tables *t, struct e
 	put_pages(p, t);
 	put_dir(p, t);
 	memcpy(p->used, used, sizeof(used));
+	p->update = t->update;
 	return 0;
 }

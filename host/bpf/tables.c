@@ -21,8 +21,10 @@ struct flat_tables *flat_tables_new(void)
 
 	t->pages = grow(t->pages, 0, &t->page_cap, sizeof(*t->pages));
 	t->codes = grow(t->codes, 0, &t->code_cap, sizeof(*t->codes));
+	t->page_changed = grow(t->page_changed, 0, &t->changed_cap, sizeof(*t->page_changed));
 	memset(t->pages, 0, sizeof(*t->pages));
 	memset(t->codes, 0, sizeof(*t->codes));
+	t->page_changed[0] = 0;
 	t->page_count = t->code_count = 1;
 	return t;
 }
@@ -39,6 +41,7 @@ void flat_tables_free(struct flat_tables *t)
 	free(t->rows);
 	free(t->blocks);
 	free(t->methods);
+	free(t->page_changed);
 	free(t);
 }
 
@@ -59,39 +62,51 @@ static bool in_cache(const struct flat_process *p, uint64_t addr)
 	return addr >= p->code_low && addr < p->code_high;
 }
 
-/* The page of an address in the code cache; valid until the next call. */
-static struct flat_page *page_at(struct flat_tables *t, const struct flat_process *p, uint64_t addr)
+/* The segment of an address in the code cache, to be changed; valid until the next call. */
+static struct flat_segment *segment_at(struct flat_tables *t, const struct flat_process *p,
+				       uint64_t addr)
 {
 	uint32_t *number = &t->dir[p->dir + (addr - p->code_low) / FLAT_PAGE];
 
 	if (!*number) {
 		t->pages = grow(t->pages, t->page_count, &t->page_cap, sizeof(*t->pages));
+		t->page_changed = grow(t->page_changed, t->page_count, &t->changed_cap,
+				       sizeof(*t->page_changed));
 		memset(&t->pages[t->page_count], 0, sizeof(*t->pages));
 		*number = (uint32_t)t->page_count++;
 	}
-	return &t->pages[*number];
+	t->page_changed[*number] = t->update;
+	return &t->pages[*number].segments[addr % FLAT_PAGE / FLAT_SEGMENT];
+}
+
+/* Number of the code at an address in the code cache; 0: none, FLAT_NONE: it cannot be told. */
+static uint32_t number_at(const struct flat_tables *t, const struct flat_process *p, uint64_t addr)
+{
+	uint32_t page = t->dir[p->dir + (addr - p->code_low) / FLAT_PAGE];
+
+	return t->pages[page].segments[addr % FLAT_PAGE / FLAT_SEGMENT].code;
 }
 
 /* Notes that a call may end at an address in the code, or right after it. */
 static void add_return(struct flat_tables *t, const struct flat_process *p,
 		       const struct snapfile_code *c, uint64_t addr)
 {
-	uint64_t at = (addr - 1) % FLAT_PAGE;
-
 	if (addr > c->start && addr <= c->end)
-		page_at(t, p, addr - 1)->segments[at / FLAT_SEGMENT].returns |=
-			1ull << at % FLAT_SEGMENT;
+		segment_at(t, p, addr - 1)->returns |= 1ull << (addr - 1) % FLAT_SEGMENT;
+}
+
+static uint64_t segment_of(uint64_t addr)
+{
+	return addr & ~(uint64_t)(FLAT_SEGMENT - 1);
 }
 
 static void add_segments(struct flat_tables *t, const struct flat_process *p,
 			 const struct snapfile_code *c, uint32_t number)
 {
-	for (uint64_t at = c->start & ~(uint64_t)(FLAT_SEGMENT - 1); at < c->end;
-	     at += FLAT_SEGMENT) {
-		struct flat_page *page = page_at(t, p, at);
-		uint32_t *slot = &page->segments[at % FLAT_PAGE / FLAT_SEGMENT].code;
+	for (uint64_t at = segment_of(c->start); at < c->end; at += FLAT_SEGMENT) {
+		struct flat_segment *s = segment_at(t, p, at);
 
-		*slot = *slot ? FLAT_NONE : number;
+		s->code = s->code ? FLAT_NONE : number;
 	}
 }
 
@@ -157,11 +172,10 @@ static struct flat_code make_code(const struct snapfile_code *c)
 }
 
 /* Finds the number that the code has already; 0: none. */
-static uint32_t number_of(const struct flat_tables *t, const struct flat_process *p,
-			  const struct flat_code *code)
+static uint32_t known_number(const struct flat_tables *t, const struct flat_process *p,
+			     const struct flat_code *code)
 {
-	uint32_t page = t->dir[p->dir + (code->start - p->code_low) / FLAT_PAGE];
-	uint32_t number = t->pages[page].segments[code->start % FLAT_PAGE / FLAT_SEGMENT].code;
+	uint32_t number = number_at(t, p, code->start);
 	struct flat_code old;
 
 	if (!number || number == FLAT_NONE)
@@ -196,35 +210,100 @@ static bool fits(const struct flat_tables *t, const struct flat_process *p,
 	       c->record->kind <= SNAP_ADAPTER && t->code_count < NUMBER_MAX;
 }
 
+/* The number of a code of the process, a new one if it has none; 0: it does not fit. */
+static uint32_t number_of(struct flat_tables *t, const struct flat_process *p,
+			  const struct snapfile_code *c)
+{
+	struct flat_code code;
+	uint32_t number;
+
+	if (!fits(t, p, c))
+		return 0;
+	code = make_code(c);
+	code.flags |= !p->cont_return && snapfile_is_barrier(c) ? FLAT_BARRIER : 0;
+	number = known_number(t, p, &code);
+	return number ? number : add_code(t, c, code);
+}
+
+static void add_to_pages(struct flat_tables *t, const struct flat_process *p,
+			 const struct snapfile_code *c, uint32_t number)
+{
+	const struct flat_code *code = &t->codes[number];
+
+	add_segments(t, p, c, number);
+	add_returns(t, p, c, code->flags & FLAT_BARRIER || code->kind == FLAT_INTERPRETER);
+}
+
 static void set_codes(struct flat_tables *t, const struct snapfile *sf,
 		      const struct flat_process *p)
 {
-	size_t pages = pages_of(p);
 	CLEANUP(free) uint32_t *numbers = xcalloc(snapfile_code_count(sf), sizeof(*numbers));
 	const struct snapfile_code *c;
 	size_t n = 0;
 
 	for (size_t at = 0; (c = snapfile_next_code(sf, &at)); n++)
-		if (fits(t, p, c)) {
-			struct flat_code code = make_code(c);
+		numbers[n] = number_of(t, p, c);
+	for (size_t i = 0; i < pages_of(p); i++) {
+		uint32_t page = t->dir[p->dir + i];
 
-			code.flags |= !p->cont_return && snapfile_is_barrier(c) ? FLAT_BARRIER : 0;
-			numbers[n] = number_of(t, p, &code);
-			if (!numbers[n])
-				numbers[n] = add_code(t, c, code);
-		}
-	for (size_t i = 0; i < pages; i++)
-		if (t->dir[p->dir + i])
-			memset(&t->pages[t->dir[p->dir + i]], 0, sizeof(*t->pages));
+		memset(&t->pages[page], 0, sizeof(*t->pages));
+		t->page_changed[page] = t->update;
+	}
 	n = 0;
 	for (size_t at = 0; (c = snapfile_next_code(sf, &at)); n++)
-		if (numbers[n]) {
-			const struct flat_code *code = &t->codes[numbers[n]];
+		if (numbers[n])
+			add_to_pages(t, p, c, numbers[n]);
+}
 
-			add_segments(t, p, c, numbers[n]);
-			add_returns(t, p, c,
-				    code->flags & FLAT_BARRIER || code->kind == FLAT_INTERPRETER);
-		}
+/* Takes a code away from the pages, but for segments where there is another one, too: these stay
+ * unknown. */
+static void remove_code(struct flat_tables *t, const struct flat_process *p, uint32_t number)
+{
+	const uint64_t start = t->codes[number].start, end = start + t->codes[number].size;
+
+	for (uint64_t at = segment_of(start); at < end; at += FLAT_SEGMENT)
+		if (number_at(t, p, at) == number)
+			*segment_at(t, p, at) = (struct flat_segment){0};
+}
+
+static void remove_start(struct flat_tables *t, const struct flat_process *p, uint64_t start)
+{
+	uint32_t number = in_cache(p, start) ? number_at(t, p, start) : 0;
+
+	if (number && number != FLAT_NONE && t->codes[number].start == start)
+		remove_code(t, p, number);
+}
+
+/* Code that new code overlaps is gone. */
+static void remove_overlapped(struct flat_tables *t, const struct flat_process *p,
+			      const struct snapfile_code *c)
+{
+	for (uint64_t at = segment_of(c->start); at < c->end; at += FLAT_SEGMENT) {
+		uint32_t number = in_cache(p, at) ? number_at(t, p, at) : 0;
+		const struct flat_code *old = &t->codes[number == FLAT_NONE ? 0 : number];
+
+		if (old->start < c->end && c->start < old->start + old->size)
+			remove_code(t, p, number);
+	}
+}
+
+static void change_codes(struct flat_tables *t, const struct snapfile *sf,
+			 const struct flat_process *p)
+{
+	struct snapfile_gone gone = {0};
+	const struct snapfile_code *c;
+	uint64_t start;
+
+	while ((start = snapfile_next_gone(sf, &gone)))
+		remove_start(t, p, start);
+	for (size_t at = 0; (c = snapfile_next_listed(sf, &at));)
+		remove_overlapped(t, p, c);
+	for (size_t at = 0; (c = snapfile_next_code(sf, &at));) {
+		uint32_t number = number_of(t, p, c);
+
+		if (number)
+			add_to_pages(t, p, c, number);
+	}
 }
 
 /* ---- methods ------------------------------------------------------------------------------ */
@@ -253,14 +332,22 @@ static void *extend(void *list, size_t count, size_t more, size_t size)
 	return longer;
 }
 
-static void set_methods(struct flat_tables *t, const struct snapfile *sf,
+static void add_methods(struct flat_tables *t, const struct snapfile *sf,
 			const struct flat_process *p)
 {
 	uint64_t id;
 
-	memset(t->methods + p->methods, 0, (p->method_mask + 1u) * sizeof(*t->methods));
-	for (size_t at = 0; (id = snapfile_next_method(sf, &at));)
+	for (size_t at = 0; (id = snapfile_next_method(sf, &at));) {
 		add_method(t, p, id);
+		t->methods_changed = t->update;
+	}
+}
+
+static void set_methods(struct flat_tables *t, const struct snapfile *sf,
+			const struct flat_process *p)
+{
+	memset(t->methods + p->methods, 0, (p->method_mask + 1u) * sizeof(*t->methods));
+	add_methods(t, sf, p);
 }
 
 /* Makes room for twice as many methods as there are now. */
@@ -313,8 +400,14 @@ int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
 
 	if (page_of(head->code_low) != p->code_low || head->code_high != p->code_high)
 		return err_set(err, 0, "a code cache that has moved");
-	set_codes(t, sf, p);
-	set_methods(t, sf, p);
+	t->update++;
+	if (snapfile_is_whole(sf)) {
+		set_codes(t, sf, p);
+		set_methods(t, sf, p);
+	} else {
+		change_codes(t, sf, p);
+		add_methods(t, sf, p);
+	}
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * mapped files, and from a process's mappings.
  *
  * The tables only grow, and what has been added stays where it is; only the pages and methods of a
- * process change. What does not fit is left out, so that the program leaves it to the stack copy.
+ * process change, and `changed` says when. What does not fit is left out, so that the program
+ * leaves it to the stack copy.
  */
 #ifndef DFG_BPF_TABLES_H
 #define DFG_BPF_TABLES_H
@@ -22,9 +23,11 @@ struct flat_tables {
 	uint32_t *blocks;
 	struct flat_row *rows;
 	uint64_t *methods;
+	/* By page: the update in which it changed last. */
+	uint32_t *page_changed, methods_changed, update;
 	size_t dir_count, page_count, code_count, range_count, mapping_count, block_count,
 		row_count, method_count;
-	size_t page_cap, code_cap, range_cap, mapping_cap, block_cap, row_cap;
+	size_t page_cap, changed_cap, code_cap, range_cap, mapping_cap, block_cap, row_cap;
 };
 
 struct flat_tables *flat_tables_new(void);
@@ -40,8 +43,9 @@ static inline void cleanup_flat_tables_free(struct flat_tables **t)
 MUST_CHECK int flat_add_process(struct flat_tables *t, const struct snapfile *sf,
 				struct flat_process *ret, struct err *err);
 
-/* Replaces its code and methods by those of a later snapshot. Code that is in both keeps its
- * number, and no number is used again. Fails if the code cache has moved. */
+/* Takes over the changes of later snapshots, from where those before ended. Where one of them has
+ * all code and methods they replace those of the process. Code that stays keeps its number, and no
+ * number is used again. Fails if the code cache has moved. */
 MUST_CHECK int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
 				   const struct flat_process *p, struct err *err);
 

@@ -238,16 +238,68 @@ bool snapfile_is(int fd)
 	return n == (ssize_t)sizeof(head) && read_head(&b, &head);
 }
 
+/* Takes over the map, of which `len` bytes count. */
+static int add_map(struct snapfile *sf, const struct filemap *map, size_t len, struct err *err)
+{
+	sf->maps = grow(sf->maps, sf->map_count, &sf->map_cap, sizeof(*sf->maps));
+	sf->maps[sf->map_count++] = *map;
+	return add_file(sf, map->p, len, err);
+}
+
 int snapfile_read(struct snapfile *sf, int fd, struct err *err)
 {
 	struct filemap map;
 
 	/* It may still grow, and shrink by a snapshot that failed. */
-	if (filemap_read(fd, SNAPFILE_BYTES_MAX, &map, err) < 0)
+	if (filemap_read(fd, 0, SNAPFILE_BYTES_MAX, &map, err) < 0)
 		return err_wrap(err, "a snapshot");
-	sf->maps = grow(sf->maps, sf->map_count, &sf->map_cap, sizeof(*sf->maps));
-	sf->maps[sf->map_count++] = map;
-	return add_file(sf, map.p, map.len, err);
+	return add_map(sf, &map, map.len, err);
+}
+
+/* Bytes up to the end of the last snapshot that has one. */
+static size_t ended_bytes(const struct filemap *map)
+{
+	struct bytes b = bytes_of(map->p, map->len), all;
+	struct snap_record rec;
+	size_t ended = 0;
+
+	while (next_record(&b, &rec, &all))
+		if (rec.type == SNAP_END)
+			ended = map->len - b.len;
+	return ended;
+}
+
+/* True if a snapshot begins there, as far as can be seen. */
+static bool may_begin(const struct filemap *map)
+{
+	struct bytes b = bytes_of(map->p, map->len);
+	struct snap_head head;
+
+	return map->len < sizeof(head) || read_head(&b, &head);
+}
+
+int snapfile_read_ended(struct snapfile *sf, int fd, uint64_t *at, struct err *err)
+{
+	struct filemap map;
+	size_t len;
+
+	if (filemap_read(fd, *at, SNAPFILE_BYTES_MAX, &map, err) < 0)
+		return err_wrap(err, "a snapshot");
+	len = ended_bytes(&map);
+	if (!may_begin(&map))
+		*at = 0;
+	if (add_map(sf, &map, len, err) < 0)
+		return -1;
+	*at += len;
+	return 0;
+}
+
+bool snapfile_is_whole(const struct snapfile *sf)
+{
+	for (size_t i = 0; i < sf->snapshot_count; i++)
+		if (sf->snapshots[i].whole)
+			return true;
+	return false;
 }
 
 static int by_start(const void *a, const void *b)

@@ -70,6 +70,11 @@ bool snapfile_is(int fd);
  * read; they stay mapped. */
 MUST_CHECK int snapfile_read(struct snapfile *sf, int fd, struct err *err);
 
+/* Adds the snapshots of a file that grows, from byte *at on, and moves *at to where the next one
+ * begins: one without an end is left for later. Fails if there is none with an end; *at is 0 then
+ * where no snapshot begins there. */
+MUST_CHECK int snapfile_read_ended(struct snapfile *sf, int fd, uint64_t *at, struct err *err);
+
 /* To be called after the last file, before the first search. */
 void snapfile_finish(struct snapfile *sf);
 
@@ -96,10 +101,23 @@ size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapf
 /* A method by its number. */
 struct snapfile_method snapfile_method(const struct snapfile *sf, uint32_t number);
 
+/* True if one of the snapshots has all code: what came before it does not count. */
+bool snapfile_is_whole(const struct snapfile *sf);
+
+/* Goes through the starts of code that the snapshots say is gone; *at: two zeros at first. 0: no
+ * more. */
+struct snapfile_gone {
+	size_t list, at;
+};
+uint64_t snapfile_next_gone(const struct snapfile *sf, struct snapfile_gone *at);
+
 /* Go through all codes, or the ids of all methods, of the latest snapshot: *at is 0 at first. NULL,
  * or 0: no more. */
 const struct snapfile_code *snapfile_next_code(const struct snapfile *sf, size_t *at);
 uint64_t snapfile_next_method(const struct snapfile *sf, size_t *at);
+
+/* Goes through all codes that were ever listed. */
+const struct snapfile_code *snapfile_next_listed(const struct snapfile *sf, size_t *at);
 
 /* Codes of all snapshots. */
 size_t snapfile_code_count(const struct snapfile *sf);

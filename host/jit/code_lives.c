@@ -153,23 +153,23 @@ static void apply(struct living *l, uint32_t snapshot)
 		end_unlisted(l, snapshot);
 }
 
-/* Leaves only codes that have a life, and builds the tree of them. */
+static bool has_life(const struct snapfile_code *c)
+{
+	return c->first < c->gone;
+}
+
 static void build_tree(struct snapfile *sf)
 {
-	struct life *lives;
+	struct life *lives = xcalloc(sf->code_count, sizeof(*lives));
 	size_t n = 0;
 
 	for (size_t i = 0; i < sf->code_count; i++)
-		if (sf->codes[i].first < sf->codes[i].gone)
-			sf->codes[n++] = sf->codes[i];
-	sf->code_count = n;
-	lives = xcalloc(n, sizeof(*lives));
-	for (size_t i = 0; i < n; i++)
-		lives[i] = (struct life){.start = sf->codes[i].start,
-					 .end = sf->codes[i].end,
-					 .first = sf->codes[i].first,
-					 .gone = sf->codes[i].gone,
-					 .number = (uint32_t)i};
+		if (has_life(&sf->codes[i]))
+			lives[n++] = (struct life){.start = sf->codes[i].start,
+						   .end = sf->codes[i].end,
+						   .first = sf->codes[i].first,
+						   .gone = sf->codes[i].gone,
+						   .number = (uint32_t)i};
 	lifetree_build(&sf->tree, lives, n);
 }
 
@@ -187,6 +187,8 @@ static void find_restless(struct snapfile *sf)
 		for (; i < sf->code_count && sf->codes[i].first == k; i++) {
 			uint32_t id = sf->codes[i].record->compile_id;
 
+			if (!has_life(&sf->codes[i]))
+				continue;
 			seen += id > before;
 			newest = id > newest ? id : newest;
 		}

@@ -142,6 +142,24 @@ const struct snapfile_code *snapfile_next_code(const struct snapfile *sf, size_t
 	return NULL;
 }
 
+const struct snapfile_code *snapfile_next_listed(const struct snapfile *sf, size_t *at)
+{
+	return *at < sf->code_count ? &sf->codes[(*at)++] : NULL;
+}
+
+uint64_t snapfile_next_gone(const struct snapfile *sf, struct snapfile_gone *at)
+{
+	for (; at->list < sf->gone_count; at->list++, at->at = 0) {
+		const struct snap_gone *list = sf->gone[at->list];
+		const uint64_t *starts = (const void *)(list + 1);
+
+		while (at->at < list->count)
+			if (starts[at->at++])
+				return starts[at->at - 1];
+	}
+	return 0;
+}
+
 size_t snapfile_code_count(const struct snapfile *sf)
 {
 	return sf->code_count;

@@ -42,7 +42,7 @@ struct snapfile {
 	struct snap_head head;
 	struct snapshot *snapshots;
 	size_t snapshot_count, snapshot_cap;
-	/* In the order of the records; after snapfile_finish one for each life. */
+	/* In the order of the records; one that continues another has no life of its own. */
 	struct snapfile_code *codes;
 	size_t code_count, code_cap;
 	struct method_life *methods; /* after snapfile_finish by id, then by time */

@@ -300,13 +300,14 @@ void perf_map_lines(const struct perf_map *pm, struct str *ret)
 
 void perf_map_text(const struct snapfile *sf, struct str *ret)
 {
-	size_t n = sf->code_count, count;
-	CLEANUP(free) const struct snapfile_code **codes = xcalloc(n, sizeof(*codes));
-	CLEANUP(free) struct range *list = xcalloc(n, sizeof(*list));
+	size_t n = 0, count;
+	CLEANUP(free) const struct snapfile_code **codes = xcalloc(sf->code_count, sizeof(*codes));
+	CLEANUP(free) struct range *list = xcalloc(sf->code_count, sizeof(*list));
 	CLEANUP(free) struct range_piece *pieces = NULL;
 
-	for (size_t i = 0; i < n; i++)
-		codes[i] = &sf->codes[i];
+	for (size_t i = 0; i < sf->code_count; i++)
+		if (sf->codes[i].first < sf->codes[i].gone)
+			codes[n++] = &sf->codes[i];
 	if (n)
 		qsort(codes, n, sizeof(*codes), by_gone);
 	for (size_t i = 0; i < n; i++)

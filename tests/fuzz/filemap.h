@@ -9,24 +9,26 @@
 #include "common/filemap.h"
 #include "fuzz/fuzz.h"
 
-int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err)
+int filemap_read(int fd, uint64_t from, uint64_t limit, struct filemap *ret, struct err *err)
 {
 	struct stat st;
+	uint64_t size;
 	void *p;
 
-	if (fstat(fd, &st) < 0 || st.st_size <= 0)
+	if (fstat(fd, &st) < 0 || (uint64_t)st.st_size <= from)
 		return err_set(err, 0, "empty, or not a regular file");
-	ret->len = (uint64_t)st.st_size < limit ? (size_t)st.st_size : (size_t)limit;
+	size = (uint64_t)st.st_size - from;
+	ret->len = size < limit ? (size_t)size : (size_t)limit;
 	if (posix_memalign(&p, 4096, ret->len) != 0 ||
-	    pread(fd, p, ret->len, 0) != (ssize_t)ret->len)
+	    pread(fd, p, ret->len, (off_t)from) != (ssize_t)ret->len)
 		abort();
 	ret->p = p;
 	return 0;
 }
 
-int filemap_read(int fd, uint64_t limit, struct filemap *ret, struct err *err)
+int filemap_open(int fd, uint64_t limit, struct filemap *ret, struct err *err)
 {
-	return filemap_open(fd, limit, ret, err);
+	return filemap_read(fd, 0, limit, ret, err);
 }
 
 void filemap_close(struct filemap *m)

@@ -3,6 +3,7 @@
 #ifndef DFG_LIB_STACKRECORDER_H
 #define DFG_LIB_STACKRECORDER_H
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -39,28 +40,39 @@ static int filled_recorder_spoil(const struct stack_recorder *r, uint32_t walker
 	return 0;
 }
 
-/* Opens a recorder with a walker that has room for these tables, and fills them. `second`: another
- * container has a walker, too. */
-static int filled_recorder_open(const struct stack_recorder_config *c, const struct flat_tables *t,
-				bool second, struct filled_recorder *ret, struct err *err)
+/* Loads a walker with room for these tables, and fills its own with them. */
+static int filled_recorder_fill(struct filled_recorder *f, const struct flat_tables *t,
+				struct err *err)
 {
-	struct filled_recorder f = {0};
 	struct flat_rooms rooms;
 	int maps[FLAT_TABLES];
 
+	flat_publish_close(f->published);
+	f->published = NULL;
 	flat_rooms_for(t, &rooms);
-	if (stack_recorder_open(c, &f.recorder, err) < 0)
+	if (stack_recorder_add_walker(f->recorder, &rooms, &f->walker, err) < 0)
 		return -1;
-	*ret = f;
-	if ((second && (stack_recorder_add_walker(f.recorder, &rooms, &ret->walker, err) < 0 ||
-			filled_recorder_spoil(f.recorder, ret->walker, &rooms) < 0)) ||
-	    stack_recorder_add_walker(f.recorder, &rooms, &ret->walker, err) < 0)
-		return -1;
-	walker_tables(stack_recorder_walker(f.recorder, ret->walker), maps);
-	return flat_publish_open(maps, &rooms, &ret->published, err) < 0 ||
-			       flat_publish(ret->published, t, err) < 0
+	walker_tables(stack_recorder_walker(f->recorder, f->walker), maps);
+	return flat_publish_open(maps, &rooms, &f->published, err) < 0
 		       ? -1
-		       : 0;
+		       : flat_publish(f->published, t, err);
+}
+
+/* Opens a recorder, and fills a walker with the tables. `second`: another container has a walker,
+ * too. */
+static int filled_recorder_open(const struct stack_recorder_config *c, const struct flat_tables *t,
+				bool second, struct filled_recorder *ret, struct err *err)
+{
+	struct flat_rooms rooms;
+
+	*ret = (struct filled_recorder){0};
+	flat_rooms_for(t, &rooms);
+	if (stack_recorder_open(c, &ret->recorder, err) < 0)
+		return -1;
+	if (second && (stack_recorder_add_walker(ret->recorder, &rooms, &ret->walker, err) < 0 ||
+		       filled_recorder_spoil(ret->recorder, ret->walker, &rooms) < 0))
+		return -1;
+	return filled_recorder_fill(ret, t, err);
 }
 
 /* Has the program look at a process of these tables. */
@@ -71,6 +83,19 @@ static int filled_recorder_add(const struct filled_recorder *f, uint32_t pid,
 
 	there.walker = f->walker;
 	return stack_recorder_add(f->recorder, pid, &there, err);
+}
+
+/* Takes over what has changed in the tables of that process. */
+__attribute__((unused)) static int filled_recorder_update(struct filled_recorder *f,
+							  const struct flat_tables *t, uint32_t pid,
+							  const struct flat_process *p,
+							  struct err *err)
+{
+	if (flat_publish(f->published, t, err) == 0)
+		return 0;
+	return err->code == ENOSPC && filled_recorder_fill(f, t, err) == 0
+		       ? filled_recorder_add(f, pid, p, err)
+		       : -1;
 }
 
 #endif

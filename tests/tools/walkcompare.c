@@ -106,6 +106,7 @@ struct jvm_reader {
 	struct hs_sink sink;
 	void *work, *state;
 	FILE *file;
+	uint64_t read; /* bytes of it, by reader_changes */
 };
 
 static int reader_open(struct jvm_reader *r, int pid, struct err *err)
@@ -141,6 +142,20 @@ static struct snapfile *reader_history(const struct jvm_reader *r, struct err *e
 
 	if (snapfile_read(sf, fileno(r->file), err) < 0)
 		return NULL;
+	snapfile_finish(sf);
+	return sf;
+}
+
+/* Reads what has been added to it since the last call; NULL: nothing. */
+static struct snapfile *reader_changes(struct jvm_reader *r)
+{
+	struct snapfile *sf = snapfile_new();
+	struct err ignored;
+
+	if (snapfile_read_ended(sf, fileno(r->file), &r->read, &ignored) < 0) {
+		snapfile_free(sf);
+		return NULL;
+	}
 	snapfile_finish(sf);
 	return sf;
 }
@@ -550,26 +565,28 @@ static int read_samples(struct compare *c, struct stack_recorder *r, struct err 
 }
 
 /* Takes a delta, and puts it into the tables. */
-static int update(struct compare *c, struct jvm_reader *jvm, const struct filled_recorder *f,
+static int update(struct compare *c, struct jvm_reader *jvm, struct filled_recorder *f, int pid,
 		  struct err *err)
 {
 	CLEANUP(snapfile_free) struct snapfile *now = NULL;
 
 	if (reader_next(jvm, false, err) < 0)
 		return -1;
-	now = reader_history(jvm, err);
-	return now && flat_update_process(c->tables, now, &c->process, err) == 0
-		       ? flat_publish(f->published, c->tables, err)
-		       : -1;
+	now = reader_changes(jvm);
+	if (!now)
+		return 0;
+	return flat_update_process(c->tables, now, &c->process, err) < 0
+		       ? -1
+		       : filled_recorder_update(f, c->tables, (uint32_t)pid, &c->process, err);
 }
 
 /* Reads samples until the time is over, and follows the JVM's code meanwhile. */
-static int record(struct compare *c, struct jvm_reader *jvm, const struct filled_recorder *f,
-		  int pid, int seconds, struct err *err)
+static int record(struct compare *c, struct jvm_reader *jvm, struct filled_recorder *f, int pid,
+		  int seconds, struct err *err)
 {
 	uint64_t end, delta;
 
-	if (update(c, jvm, f, err) < 0 ||
+	if (update(c, jvm, f, pid, err) < 0 ||
 	    filled_recorder_add(f, (uint32_t)pid, &c->process, err) < 0 ||
 	    stack_recorder_enable(f->recorder, true, err) < 0)
 		return -1;
@@ -580,7 +597,7 @@ static int record(struct compare *c, struct jvm_reader *jvm, const struct filled
 		if (read_samples(c, f->recorder, err) < 0)
 			return -1;
 		if (clock_ms() >= delta) {
-			if (update(c, jvm, f, err) < 0)
+			if (update(c, jvm, f, pid, err) < 0)
 				return -1;
 			delta = clock_ms() + DELTA_MS;
 		}
@@ -604,7 +621,7 @@ static int run(struct compare *c, int pid, int seconds, const struct stack_recor
 
 	if (reader_open(&jvm, pid, err) < 0 || reader_next(&jvm, false, err) < 0)
 		return -1;
-	first = reader_history(&jvm, err);
+	first = reader_changes(&jvm);
 	c->tables = flat_tables_new();
 	begin = clock_us();
 	if (!first || flat_add_process(c->tables, first, &c->process, err) < 0)

@@ -38,16 +38,16 @@ static void check_read(int unreadable)
 	CLEANUP(close_fd) int fd = file_of("0123456789", 10);
 	struct filemap m = {0};
 
-	is_int(filemap_read(fd, 4, &m, &err), 0, "a file is read");
+	is_int(filemap_read(fd, 0, 4, &m, &err), 0, "a file is read");
 	is_int((int64_t)m.len, 4, "up to the limit");
 	filemap_close(&m);
-	is_int(filemap_read(fd, 100, &m, &err), 0, "a whole one, too");
+	is_int(filemap_read(fd, 0, 100, &m, &err), 0, "a whole one, too");
 	if (ftruncate(fd, 0) < 0)
 		abort();
 	ok(m.len == 10 && !memcmp(m.p, "0123456789", 10), "what is read stays when it shrinks");
 	filemap_close(&m);
-	is_int(filemap_read(fd, 100, &m, &err), -1, "an empty one is refused");
-	is_int(filemap_read(unreadable, 100, &m, &err), -1, "so is what cannot be read");
+	is_int(filemap_read(fd, 0, 100, &m, &err), -1, "an empty one is refused");
+	is_int(filemap_read(unreadable, 0, 100, &m, &err), -1, "so is what cannot be read");
 	is_str(err.msg, "read: Bad file descriptor", "the message says why");
 }
 

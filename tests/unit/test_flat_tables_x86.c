@@ -200,6 +200,144 @@ static void test_update(void)
 	snapfile_free(both);
 }
 
+/* ---- a file that grows ------------------------------------------------------------------- */
+
+#define CACHE_PAGES 16u
+#define SERIES	    400u
+#define SNAPSHOTS   8u
+
+static uint32_t next_random(void)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 32);
+}
+
+static uint64_t random_start(void)
+{
+	return METHOD + next_random() % (CACHE_PAGES * FLAT_PAGE / FLAT_SEGMENT) * FLAT_SEGMENT;
+}
+
+/* Some codes, which overlap others and each other, and some that are gone, among them such as were
+ * never there. */
+static void add_random_snapshot(struct str *s, bool whole, bool ended)
+{
+	uint64_t gone[8];
+
+	for (unsigned i = 0; i < ARRAY_LEN(gone); i++)
+		gone[i] = random_start();
+	sm_head(s, (struct snap_head){.code_low = METHOD,
+				      .code_high = METHOD + CACHE_PAGES * FLAT_PAGE,
+				      .flags = whole ? 0 : SNAP_DELTA});
+	for (unsigned i = next_random() % 24; i > 0; i--) {
+		struct sm_code c = sm_compiled(random_start());
+		uint32_t call;
+
+		c.head.size = 64 * (1 + next_random() % 40);
+		c.head.compile_id = next_random() % 4; /* often the same code again */
+		call = 1 + c.head.compile_id;
+		c.head.call_count = 1;
+		c.calls = &call;
+		if (c.head.start + c.head.size <= METHOD + CACHE_PAGES * FLAT_PAGE)
+			sm_code(s, c);
+		if (next_random() % 8 == 0)
+			sm_gone(s, gone, ARRAY_LEN(gone));
+	}
+	if (ended)
+		sm_done(s);
+}
+
+static bool is_same_code(const struct flat_code *a, const struct flat_code *b)
+{
+	return a->start == b->start && a->compile_id == b->compile_id;
+}
+
+/* Places where the tables and those of the whole history do not say the same. */
+static unsigned count_differences(const struct flat_process *p, int fd)
+{
+	struct snapfile *sf = snapfile_new();
+	struct flat_tables *whole = flat_tables_new(), *own = tables;
+	struct flat_process q;
+	unsigned differ = 0;
+	struct err err;
+
+	if (snapfile_read(sf, fd, &err) < 0)
+		abort();
+	snapfile_finish(sf);
+	if (flat_add_process(whole, sf, &q, &err) < 0)
+		abort();
+	for (uint64_t at = METHOD; at < METHOD + CACHE_PAGES * FLAT_PAGE; at += FLAT_SEGMENT) {
+		const struct flat_segment *a, *b;
+
+		flat_tables = own;
+		a = flat_segment_at(&(struct flat_walk){.process = *p}, at);
+		flat_tables = whole;
+		b = flat_segment_at(&(struct flat_walk){.process = q}, at);
+		if ((a ? a->code : 0) == 0 || (b ? b->code : 0) == 0)
+			differ += (a ? a->code : 0) != (b ? b->code : 0);
+		else
+			differ += a->returns != b->returns ||
+				  !is_same_code(&own->codes[a->code], &whole->codes[b->code]);
+	}
+	flat_tables_free(whole);
+	snapfile_free(sf);
+	return differ;
+}
+
+/* Follows a file by what is added to it. Returns the differences to what its whole says. */
+static unsigned follow_series(void)
+{
+	CLEANUP(close_fd) int fd = file_of("", 0);
+	unsigned differ = 0;
+	uint64_t at = 0;
+	struct err err;
+
+	tables = flat_tables_new();
+	for (unsigned i = 0; i < SNAPSHOTS; i++) {
+		CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+		CLEANUP(str_fini) struct str s = {0};
+
+		for (unsigned k = next_random() % 3; k < 3; k++)
+			add_random_snapshot(&s, i == 0 || next_random() % 16 == 0, true);
+		if (write(fd, s.buf, s.len) != (ssize_t)s.len ||
+		    snapfile_read_ended(sf, fd, &at, &err) < 0)
+			abort();
+		snapfile_finish(sf);
+		if ((i ? flat_update_process(tables, sf, &process, &err)
+		       : flat_add_process(tables, sf, &process, &err)) < 0)
+			abort();
+		differ += count_differences(&process, fd);
+	}
+	flat_tables_free(tables);
+	return differ;
+}
+
+static void test_growing(void)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(str_fini) struct str s = {0};
+	unsigned differ = 0;
+	uint64_t at = 0;
+	struct err err;
+
+	for (unsigned i = 0; i < SERIES; i++)
+		differ += follow_series();
+	is_int(differ, 0, "tables that follow a file are those of all of it");
+	add_random_snapshot(&s, true, true);
+	at = s.len;
+	add_random_snapshot(&s, false, false);
+	fd = file_of(s.buf, s.len);
+	ok(snapfile_read_ended(sf, fd, &at, &err) < 0 && at != 0 && at < s.len,
+	   "a snapshot that is being written is left for later");
+	at = 8;
+	ok(snapfile_read_ended(sf, fd, &at, &err) < 0 && at == 0,
+	   "where no snapshot begins, all of the file is read again");
+}
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 #define AT 0x7f0000000000u
@@ -308,6 +446,7 @@ int main(void)
 	snapshot = NULL;
 	test_close();
 	test_update();
+	test_growing();
 	test_file();
 	test_popped();
 	test_no_file();
