@@ -39,25 +39,36 @@ static inline bool flat_memory(uint64_t at, void *ret, uint32_t size);
 
 /* ---- lookups ------------------------------------------------------------------------------ */
 
-/* Reads a word of the stack. False outside of what can be the stack. The words below it are read,
- * too: most rules ask for one or three of them next. */
+/* Reads a part of the stack from an address on, into `words`; a shorter one where the stack ends
+ * before. */
+static inline void flat_read_part(struct flat_walk *w, uint64_t from)
+{
+	w->words_at = from;
+	w->words_len = sizeof(w->words);
+	if (flat_memory(from, w->words, sizeof(w->words)))
+		return;
+	w->words_len = FLAT_BELOW + FLAT_WORD;
+	if (!flat_memory(from, w->words, FLAT_BELOW + FLAT_WORD))
+		w->words_len = 0;
+}
+
+/* Reads a word of the stack. False outside of what can be the stack. The words around it are read,
+ * too: the rules ask for some below it next, the callers' for some above. */
 FLAT_FUNCTION bool flat_read(struct flat_walk *w, uint64_t at, uint64_t *ret)
 {
 	uint64_t from = at - FLAT_BELOW, known;
 
 	FLAT_NEED(w && ret, false);
-	known = at - w->words_at;
 	*ret = 0;
 	if (at < w->base || (at > w->sp && at - w->sp > FLAT_FRAME_BYTES))
 		return false;
-	if (known <= FLAT_BELOW && known % FLAT_WORD == 0) {
-		*ret = w->words[known / FLAT_WORD];
-		return true;
+	known = at - w->words_at;
+	if (known >= w->words_len && from >= w->base && from < at) {
+		flat_read_part(w, from);
+		known = FLAT_BELOW;
 	}
-	w->words_at = 0;
-	if (from >= w->base && from < at && flat_memory(from, w->words, sizeof(w->words))) {
-		w->words_at = from;
-		*ret = w->words[FLAT_BELOW / FLAT_WORD];
+	if (known < w->words_len && known % FLAT_WORD == 0) {
+		*ret = w->words[known / FLAT_WORD % FLAT_WORDS];
 		return true;
 	}
 	if (flat_memory(at, ret, sizeof(*ret)))

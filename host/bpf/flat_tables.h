@@ -163,7 +163,9 @@ struct flat_sample {
 };
 
 #define FLAT_WORD  8u
-#define FLAT_BELOW 32u /* bytes that are read below a word */
+#define FLAT_BELOW 32u	/* bytes that are read below a word, when it is read, */
+#define FLAT_ABOVE 216u /* and above it */
+#define FLAT_WORDS ((FLAT_BELOW + FLAT_WORD + FLAT_ABOVE) / FLAT_WORD) /* a power of two */
 
 /* State of a walk. */
 struct flat_walk {
@@ -179,8 +181,9 @@ struct flat_walk {
 	/* The number of the code that was found last, before a return address; 0: none. */
 	uint32_t number;
 	uint64_t number_at;
-	uint64_t words_at; /* memory that was read last; 0: none */
-	uint64_t words[FLAT_BELOW / FLAT_WORD + 1];
+	uint64_t words_at; /* memory that was read last */
+	uint32_t words_len;
+	uint64_t words[FLAT_WORDS];
 	struct flat_sample sample;
 	uint64_t frames[FLAT_FRAMES_MAX + FLAT_KERNEL_MAX];
 };

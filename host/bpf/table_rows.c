@@ -1,64 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The call frame information of an ELF file as rows of the flat tables. */
+/* The call frame information of an ELF file (.eh_frame: Linux Standard Base 5.0, "Exception
+ * Frames"; DWARF 5, section 6.4) as rows of the flat tables. The instructions of each function are
+ * carried out once, and only for what a row can say: libdw, which starts again for each row, takes
+ * ten times as long, a quarter of a short recording. tests/unit/test_table_rows_x86.c holds the
+ * rows against its answers. */
+#include <dwarf.h>
 #include <string.h>
 
+#include "bpf/frame_ops.h"
 #include "bpf/tables.h"
 #include "common/filemap.h"
 #include "common/str.h"
-#include "unwind/cfi_rule.h"
+#include "unwind/unwind_regs.h"
 
-#define ROWS_MAX     (1u << 24)
-#define FUNCTION_MAX 65536u /* rows of one function */
+#define CODE_MAX      (1u << 29) /* bytes of a file from its first function to its last */
+#define ROWS_MAX      (1u << 24)
+#define OPS_MAX	      (1u << 26) /* instructions in a file; libjvm has a million */
+#define AUGMENTED_LEN 8u
+
+/* A CIE: what its functions have in common. */
+struct common {
+	uint64_t offset;  /* in the file */
+	uint8_t encoding; /* of addresses, DW_EH_PE_* */
+	bool augmented, signal;
+	struct frame_ops ops; /* with the state in which its functions begin */
+};
 
 struct row_source {
 	struct filemap map;
 	Elf *elf;
-	Dwarf_CFI *table;
-	struct cfi_exprs exprs;
 	struct ehtable functions;
+	struct common common; /* of the function before */
+	bool has_common;
+	uint32_t ops;
 };
 
 static void cleanup_row_source(struct row_source *s)
 {
-	if (s->table)
-		dwarf_cfi_end(s->table);
 	elf_end(s->elf);
 	filemap_close(&s->map);
-	free(s->exprs.list);
 }
 
-/* ---- one rule ----------------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------------------------- */
 
-static bool is_set(const struct cfi_rule *rule, unsigned reg, uint32_t how)
-{
-	return rule->set >> reg & 1 && rule->regs[reg].how == how;
-}
-
-/* Makes a row of a rule; FLAT_BY_COPY if it says more than a row can. */
-static struct flat_row row_of(const struct cfi_rule *rule, uint32_t at)
+/* Makes a row of a state; FLAT_BY_COPY if it says more than a row can. */
+static struct flat_row row_of(const struct frame_ops *f, uint32_t at)
 {
 	const struct flat_row other = {.at = at, .rule = FLAT_BY_COPY};
+	const struct frame_state *s = &f->state;
 	struct flat_row row = {.at = at, .rule = FLAT_FROM_SP};
-	int32_t fp = rule->regs[UNWIND_FP].n;
 
-	if (rule->result == CFI_END)
+	if (s->ret == RETURN_NONE && !f->failed)
 		return (struct flat_row){.at = at, .rule = FLAT_OUTERMOST};
-	if (rule->result != CFI_OK || rule->signal || rule->cfa_is_expr || rule->cfa < 8 ||
-	    rule->cfa > UINT16_MAX || (rule->cfa_reg != UNWIND_SP && rule->cfa_reg != UNWIND_FP) ||
-	    !is_set(rule, UNWIND_PC, CFI_AT) || rule->regs[UNWIND_PC].n != -8 ||
-	    !is_set(rule, UNWIND_SP, CFI_IS) || rule->regs[UNWIND_SP].n != 0)
+	if (f->failed || s->cfa_is_expr || s->cfa < 8 || s->cfa > UINT16_MAX ||
+	    (s->cfa_reg != UNWIND_SP && s->cfa_reg != UNWIND_FP) || s->ret != RETURN_BELOW_CFA ||
+	    s->sp_is_odd || s->fp == FP_LOST)
 		return other;
-	if (is_set(rule, UNWIND_FP, CFI_AT) && fp < -8 && fp >= -8 * UINT8_MAX && fp % 8 == 0)
-		row.fp = (uint8_t)(-fp / 8);
-	else if (!(rule->keep >> UNWIND_FP & 1))
-		return other;
-	if (rule->cfa_reg == UNWIND_FP)
+	if (s->fp == FP_SAVED) {
+		if (s->fp_at >= -8 || s->fp_at < -8 * UINT8_MAX || s->fp_at % 8)
+			return other;
+		row.fp = (uint8_t)(-s->fp_at / 8);
+	}
+	if (s->cfa_reg == UNWIND_FP)
 		row.rule = FLAT_FROM_FP;
-	row.cfa = (uint16_t)rule->cfa;
+	row.cfa = (uint16_t)s->cfa;
 	return row;
 }
-
-/* ---- a file ------------------------------------------------------------------------------- */
 
 /* Adds a row unless the one before says the same. */
 static void add_row(struct flat_tables *t, size_t first, struct flat_row row)
@@ -71,24 +78,139 @@ static void add_row(struct flat_tables *t, size_t first, struct flat_row row)
 	t->rows[t->row_count++] = row;
 }
 
-/* Adds the rows of the function that starts at an address, up to at most `limit`. Returns where
- * they end. */
-static uint64_t add_function(struct flat_tables *t, size_t first, struct row_source *s,
-			     uint64_t start, uint64_t limit)
+/* Carries out the instructions of a function from `at` to `end`, and adds its rows. */
+static void add_rows(struct flat_tables *t, size_t first, struct row_source *s, struct frame_ops *f,
+		     struct bytes b, uint64_t at, uint64_t end)
 {
-	uint64_t at = start, end;
-	struct cfi_rule rule;
+	while (b.len && !f->failed && at < end) {
+		const struct flat_row row = row_of(f, (uint32_t)at);
+		uint64_t n = frame_op(f, &b);
 
-	for (unsigned i = 0; i < FUNCTION_MAX && at < limit; i++) {
-		if (!cfirule_read(s->table, at, &s->exprs, &rule, &end) || end <= at)
-			break;
-		add_row(t, first, row_of(&rule, (uint32_t)at));
-		at = end;
+		if (n)
+			add_row(t, first, row);
+		at = n < end - at ? at + n : end;
+		f->failed |= s->ops++ >= OPS_MAX;
 	}
-	return at < limit ? at : limit;
+	if (at < end)
+		add_row(t, first, row_of(f, (uint32_t)at));
 }
 
-static bool has_debug_frame(Elf *elf)
+/* ---- entries ------------------------------------------------------------------------------ */
+
+/* Reads a length and an id, and returns the rest of the entry. *ret_id_at: where the id is. */
+static struct bytes read_entry(const struct row_source *s, uint64_t offset, uint32_t *ret_id,
+			       uint64_t *ret_id_at)
+{
+	struct bytes b = bytes_of(s->map.p, s->map.len), entry;
+	uint64_t len;
+
+	bytes_take(&b, offset);
+	len = bytes_u32(&b);
+	if (len == UINT32_MAX)
+		len = bytes_u64(&b);
+	*ret_id_at = s->map.len - b.len;
+	entry = bytes_sub(&b, len);
+	*ret_id = bytes_u32(&entry);
+	return entry;
+}
+
+/* Reads what the letters of an augmentation announce. */
+static void read_augmentation(struct common *c, const char *letters, struct bytes *b)
+{
+	struct bytes data;
+	uint8_t encoding;
+
+	c->augmented = *letters == 'z';
+	if (!c->augmented) {
+		b->bad |= *letters != '\0';
+		return;
+	}
+	data = bytes_sub(b, frame_uleb(b));
+	for (const char *at = letters + 1; *at; at++)
+		switch (*at) {
+		case 'R':
+			c->encoding = bytes_u8(&data);
+			break;
+		case 'L':
+			bytes_u8(&data);
+			break;
+		case 'P':
+			encoding = bytes_u8(&data);
+			frame_address(&data, encoding);
+			break;
+		case 'S':
+			c->signal = true;
+			break;
+		default:
+			b->bad = true;
+			return;
+		}
+	b->bad |= data.bad;
+}
+
+/* Reads the head of a CIE. *ret_ops: its instructions. */
+static bool read_head(struct common *c, struct bytes b, struct bytes *ret_ops)
+{
+	uint8_t version = bytes_u8(&b);
+	const char *letters = bytes_cstr(&b);
+
+	if (b.bad || (version != 1 && version != 3) || strlen(letters) > AUGMENTED_LEN)
+		return false;
+	c->ops.code_align = frame_uleb(&b);
+	c->ops.data_align = frame_sleb(&b);
+	if ((version == 1 ? bytes_u8(&b) : frame_uleb(&b)) != UNWIND_RA)
+		return false;
+	read_augmentation(c, letters, &b);
+	*ret_ops = b;
+	return !b.bad;
+}
+
+/* Reads the CIE at an offset in the file, unless it is that of the function before. */
+static bool read_common(struct row_source *s, uint64_t offset)
+{
+	struct common *c = &s->common;
+	struct bytes b;
+	uint64_t id_at;
+	uint32_t id;
+
+	if (s->has_common && c->offset == offset)
+		return true;
+	*c = (struct common){.offset = offset};
+	b = read_entry(s, offset, &id, &id_at);
+	s->has_common = !b.bad && id == 0 && read_head(c, b, &b);
+	while (s->has_common && b.len)
+		s->has_common = frame_op(&c->ops, &b) == 0 && !c->ops.failed;
+	c->ops.first = c->ops.state;
+	return s->has_common;
+}
+
+/* Adds the rows of function number i, which starts at an address, up to at most `limit`. Returns
+ * where they end. */
+static uint64_t add_function(struct flat_tables *t, size_t first, struct row_source *s, uint64_t i,
+			     uint64_t start, uint64_t limit)
+{
+	uint64_t id_at, length;
+	uint32_t id;
+	struct bytes b = read_entry(s, ehtable_entry(&s->functions, i), &id, &id_at);
+	struct frame_ops ops;
+
+	if (b.bad || !id || id > id_at || !read_common(s, id_at - id)) {
+		add_row(t, first, (struct flat_row){.at = (uint32_t)start, .rule = FLAT_BY_COPY});
+		return limit;
+	}
+	frame_address(&b, s->common.encoding);
+	length = frame_address(&b, s->common.encoding);
+	if (s->common.augmented)
+		bytes_take(&b, frame_uleb(&b));
+	if (length < limit - start)
+		limit = start + length;
+	ops = s->common.ops;
+	ops.failed = b.bad || s->common.signal;
+	add_rows(t, first, s, &ops, b, start, limit);
+	return limit;
+}
+
+static bool mentions_debug_frame(Elf *elf)
 {
 	Elf_Scn *scn = NULL;
 	size_t strings = 0;
@@ -109,7 +231,7 @@ static bool has_debug_frame(Elf *elf)
 /* Between functions nothing is said, unless .debug_frame, which is not read here, has it. */
 static void add_functions(struct flat_tables *t, struct row_source *s)
 {
-	uint8_t gap = has_debug_frame(s->elf) ? FLAT_BY_COPY : FLAT_BY_POINTER;
+	uint8_t gap = mentions_debug_frame(s->elf) ? FLAT_BY_COPY : FLAT_BY_POINTER;
 	size_t first = t->row_count;
 	uint64_t end = 0;
 
@@ -118,22 +240,24 @@ static void add_functions(struct flat_tables *t, struct row_source *s)
 
 		if (i + 1 < s->functions.count)
 			limit = ehtable_start(&s->functions, i + 1);
-		if (start < end || start > UINT32_MAX || limit > UINT32_MAX)
+		if (start < end || start > UINT32_MAX || limit > UINT32_MAX || limit < start)
 			continue;
 		if (start > end)
 			add_row(t, first, (struct flat_row){.at = (uint32_t)end, .rule = gap});
-		end = add_function(t, first, s, start, limit);
+		end = add_function(t, first, s, i, start, limit);
 	}
 	add_row(t, first, (struct flat_row){.at = (uint32_t)end, .rule = gap});
 }
 
-/* Makes the index of the rows from `first` on. */
+/* Makes the index of the rows from `first` on; a file with its functions too far apart has none. */
 static void add_blocks(struct flat_tables *t, size_t first, struct flat_file *f)
 {
 	uint32_t high = t->rows[t->row_count - 1].at, low;
 	size_t row = first;
 
 	low = first + 1 < t->row_count ? t->rows[first + 1].at : high;
+	if (high - low > CODE_MAX)
+		return;
 	f->low = low & ~(FLAT_BLOCK - 1);
 	f->blocks = (uint32_t)t->block_count;
 	for (uint64_t at = f->low; at < (uint64_t)high + 2 * FLAT_BLOCK; at += FLAT_BLOCK) {
@@ -149,7 +273,7 @@ int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct e
 {
 	CLEANUP(row_source) struct row_source s = {0};
 	GElf_Ehdr eh;
-	size_t first;
+	size_t first = t->row_count;
 
 	elf_version(EV_CURRENT);
 	if (filemap_open(fd, UINT64_MAX, &s.map, err) < 0)
@@ -161,9 +285,7 @@ int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct e
 	*ret = (struct flat_file){.block_count = 1};
 	elfsegs_read(s.elf, &ret->segments);
 	ehtable_read(s.elf, &s.functions);
-	s.table = s.functions.count ? dwarf_getcfi_elf(s.elf) : NULL;
-	first = t->row_count;
-	if (s.table) {
+	if (s.functions.count) {
 		add_functions(t, &s);
 		add_blocks(t, first, ret);
 	}

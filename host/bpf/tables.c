@@ -7,6 +7,7 @@
 #include "common/str.h"
 
 #define CACHE_MAX  (4ull << 30) /* bytes of a code cache; HotSpot allows 2 GiB */
+#define CODE_MAX   (64u << 20)	/* bytes of a code; the interpreter, the largest, has one MB */
 #define NUMBER_MAX (1u << 28)	/* of a code: FLAT_IN_CODE */
 
 _Static_assert((int)FLAT_COMPILED == SNAP_COMPILED && (int)FLAT_WRAPPER == SNAP_NATIVE &&
@@ -205,7 +206,7 @@ static uint32_t add_code(struct flat_tables *t, const struct snapfile_code *c,
 static bool fits(const struct flat_tables *t, const struct flat_process *p,
 		 const struct snapfile_code *c)
 {
-	return in_cache(p, c->start) && in_cache(p, c->end - 1) &&
+	return in_cache(p, c->start) && in_cache(p, c->end - 1) && c->record->size <= CODE_MAX &&
 	       c->record->exit_count <= UINT16_MAX && c->spill_count <= UINT16_MAX &&
 	       c->record->kind <= SNAP_ADAPTER && t->code_count < NUMBER_MAX;
 }

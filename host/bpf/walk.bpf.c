@@ -172,7 +172,7 @@ int walk(struct bpf_perf_event_data *ctx)
 	w->unread = w->unsure = false;
 	w->searches = 0;
 	w->mapping = w->process.mappings;
-	w->number_at = w->words_at = 0;
+	w->number_at = w->words_len = 0;
 	w->sample.count = 0;
 	w->sample.end = FLAT_REGISTERS;
 	if (find_registers(ctx, s)) {

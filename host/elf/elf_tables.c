@@ -101,6 +101,11 @@ uint64_t ehtable_start(const struct ehtable *t, uint64_t i)
 	return t->addr + (uint64_t)row_word(t, i, 0);
 }
 
+uint64_t ehtable_entry(const struct ehtable *t, uint64_t i)
+{
+	return t->offset + (uint64_t)row_word(t, i, 1);
+}
+
 /* Reads the function's length from its FDE. The CIE defines how addresses are encoded; compilers
  * use 4 bytes relative to the field, which is checked: the FDE must give the same start as the row.
  */

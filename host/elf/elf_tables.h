@@ -43,6 +43,9 @@ void ehtable_read(Elf *elf, struct ehtable *ret);
 /* The start of function number i, as linked; they ascend. */
 uint64_t ehtable_start(const struct ehtable *t, uint64_t i);
 
+/* The offset in the file of its entry in .eh_frame, which may be anywhere. */
+uint64_t ehtable_entry(const struct ehtable *t, uint64_t i);
+
 /* Finds the start of the function that holds an address (as linked). False: none is known. */
 bool ehtable_find(const struct ehtable *t, uint64_t addr, uint64_t *ret_start);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Case 66. An ELF file of a container, and the rules of unwinding in it. */
+/* Case 66. An ELF file of a container: the rules of unwinding in it, and the kernel's rows of it. */
 #include "common/filemap.h"
 #include "fuzz/fuzz.h"
 
 /* A mapping that ends with its pages: the libraries are not built with a sanitizer, and one byte
- * read after the file must show. So cfi.c is compiled here, with another filemap. */
+ * read after the file must show. So what reads it is compiled here, with another filemap. */
 static struct {
 	const uint8_t *data;
 	size_t size;
@@ -42,6 +42,7 @@ static void guarded_close(struct filemap *m)
 
 #define filemap_open  guarded_open
 #define filemap_close guarded_close
+#include "bpf/table_rows.c"
 #include "unwind/cfi.c"
 
 const char *__asan_default_options(void);
@@ -76,6 +77,23 @@ static void walk(struct cfi *c, uint64_t offset, struct stack_copy *stack)
 	}
 }
 
+/* Rows ascend, and the index of blocks leads into them. */
+static void build_rows(void)
+{
+	struct flat_tables *t = flat_tables_new();
+	struct flat_file file;
+	struct err err;
+
+	if (flat_add_file(t, -1, &file, &err) == 0) {
+		for (size_t i = 1; i < t->row_count; i++)
+			require(t->rows[i - 1].at <= t->rows[i].at);
+		for (size_t i = 0; i < t->block_count; i++)
+			require(t->blocks[i] < t->row_count);
+		flat_file_fini(&file);
+	}
+	flat_tables_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct err err;
@@ -94,5 +112,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		walk(c, UINT64_MAX, &stack);
 	}
 	cfi_close(c);
+	build_rows();
 	return 0;
 }

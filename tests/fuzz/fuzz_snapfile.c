@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Case 63. Snapshots that follow each other, and a stack that is unwound with it: what is found
- * lies inside of the input, and every stack ends. The first byte says how the rest is divided. */
+ * lies inside of the input, and every stack ends. The first byte says how the rest is divided. On
+ * x86-64 the kernel's tables follow the snapshots as they come, too, and the stack is walked by
+ * them. */
 #include "common/str.h"
 #include "fuzz/filemap.h"
 #include "unwind/unwind.h"
+
+#ifdef __x86_64__
+#include "lib/flatwalk.h"
+#endif
 
 /* Fewer, so that an input fills the cache. */
 #define ANSWERS_MAX 64
@@ -66,7 +72,49 @@ static void look(const struct snapfile *sf, uint64_t addr, uint64_t time)
 	look_at_stub(snapfile_stub(sf, addr), addr);
 }
 
-static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)
+#ifdef __x86_64__
+/* Adds what has come since *at. */
+static void follow(struct flat_tables *t, struct flat_process *p, int fd, uint64_t *at)
+{
+	struct snapfile *sf = snapfile_new();
+	struct err err;
+	int read = snapfile_read_ended(sf, fd, at, &err);
+
+	snapfile_finish(sf);
+	if (read == 0 && t->dir_count)
+		(void)!flat_update_process(t, sf, p, &err);
+	else if (read == 0)
+		(void)!flat_add_process(t, sf, p, &err);
+	snapfile_free(sf);
+}
+
+/* The file grows from its first quarter on, and loses its end once. */
+static void walk_flat(const struct unwind_regs *regs, struct stack_copy *stack, const uint8_t *data,
+		      size_t size)
+{
+	static const uint8_t quarters[] = {1, 2, 4, 3, 4};
+	struct flat_tables *t = flat_tables_new();
+	struct flat_process p = {0};
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < sizeof(quarters); i++)
+		follow(t, &p, input_file(1, data, size * quarters[i] / 4), &at);
+	flat_add_mapping(t, &p, 0x400000, 0x500000, 0, NULL);
+	flat_tables = t;
+	flat_walk_from(&p, regs, stack);
+	require(flat_made.sample.count <= stack->len / 8 + 2);
+	for (uint32_t i = 0; i < flat_made.sample.count; i++)
+		require(flat_made.frames[i] >> 60 != FLAT_FRAME_CODE ||
+			(flat_made.frames[i] >> 32 & 0xfffffff) < t->code_count);
+	flat_tables_free(t);
+}
+#else
+#define walk_flat(regs, stack, rest, size) ((void)(rest), (void)(size))
+#endif
+
+/* `rest`: the snapshots. */
+static void walk(const struct snapfile *sf, const uint8_t *data, size_t size, const uint8_t *rest,
+		 size_t rest_size)
 {
 	static struct unwind_frame frames[UNWIND_FRAMES_MAX];
 	CLEANUP(returns_free) struct returns *returns = returns_new();
@@ -86,6 +134,7 @@ static void walk(const struct snapfile *sf, const uint8_t *data, size_t size)
 	for (size_t i = 0; i < UNWIND_REGS; i++)
 		look(sf, regs.reg[i], regs.reg[0]);
 	src.span = snapfile_around(sf, regs.reg[0]);
+	walk_flat(&regs, &stack, rest, rest_size);
 	unwind(&src, &regs, &stack, size & 1, frames, &n);
 	if (n == 0 || n > UNWIND_FRAMES_MAX || n > size / 8 + 2)
 		abort();
@@ -111,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				       &err);
 	(void)added;
 	snapfile_finish(sf);
-	walk(sf, data + 4, head);
+	walk(sf, data + 4, head, data + 4 + head, size - 4 - head);
 	snapfile_free(sf);
 	return 0;
 }

@@ -14,12 +14,12 @@ BUDGET = """
 agent-jni 1890
 common 3580
 hook 2605
-host/bpf 4425
+host/bpf 4845
 host/calltree 1195
 host/cmd 2025
 host/discover 2405
 host/doctor 1410
-host/elf 660
+host/elf 670
 host/format 4160
 host/jit 1780
 host/perf 1940
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 55530, 353
+ALL_LINES, ALL_FILES = 55960, 355
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -528,12 +528,19 @@ static uint64_t print(struct compare *c, const struct stack_counts *counts)
 	return differ;
 }
 
-/* The numbers of samples that came one way or the other. */
-static void print_once(const struct compare *c, const struct stack_counts *counts)
+/* Prints the numbers of samples that came one way or the other. */
+static void print_once(struct compare *c, const struct stack_counts *counts)
 {
-	size_t all = c->walked_count + c->copied_count;
+	size_t all = c->walked_count + c->copied_count, walked = c->walked_count;
 	uint64_t bytes = 0, walks = 0, half = 0, frames = 0;
 	unsigned bit = 0;
+
+	qsort(c->walked, walked, sizeof(*c->walked), by_ns);
+	for (unsigned part = 10; walked && part < 100; part += part == 90 ? 9 : 40) {
+		const struct flat_sample *s = &c->walked[walked * part / 100].s;
+
+		printf("%u %%: %u ns, %u frames; ", part, s->ns, s->count);
+	}
 
 	for (size_t i = 0; i < c->walked_count; i++)
 		frames += c->walked[i].s.count;

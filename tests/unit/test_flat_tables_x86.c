@@ -80,7 +80,7 @@ static void test_searches(void)
 	flat_made = (struct flat_walk){.process = process, .base = BASE};
 	do {
 		flat_made.sp = BASE - 8;
-		flat_made.words_at = 0;
+		flat_made.words_len = 0;
 		flat_made.unsure = false;
 	} while (flat_search(&flat_made, BASE, 0, 3) && ++found < 1000);
 	is_int(found, FLAT_SEARCHES_MAX, "a walk ends that needs more searches than a stack does");

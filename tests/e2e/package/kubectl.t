@@ -114,6 +114,9 @@ for command in '["sh"]' '["dfg-trigger","--json","-q","-d","5","-F","99","-f","p
 	ok "  and not $command" eval '! allowed <<<"$command"'
 done
 
+is "the rights are enough to walk stacks in the kernel" "$(bundle_exec dfg-node-a dfg-trigger --json -q -d 2 --unwind bpf \
+	-f pprof -o /var/lib/dfg/walked "$(container_id shop-1)" | jq -r .recorder)" bpf
+rm -rf "$KUBE/node-a/state/walked"
 is "nothing stays on the nodes" "$(find "$KUBE"/node-?/state -name perf.data)" ""
 
 # A pod that ends while it is recorded gives what there was.
