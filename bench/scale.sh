@@ -9,8 +9,9 @@
 #          what the agent adds to the JVM's memory (RssAnon, looked at fifty times a second)
 # long     LONG (600) seconds of two busy threads at LONG_HZ (999)
 #
-# Root, runc, perf, java. Memory is the highest sum of resident sizes of dfg-trigger and its children
-# (perf among them), looked at five times a second; descriptors are those of dfg-trigger alone.
+# Root, runc, perf, java, bpftool. Memory is the highest sum of proportional sizes (Pss) of dfg-trigger and its
+# children (perf among them) and of the BPF maps, looked at five times a second; descriptors are those of
+# dfg-trigger alone. Ready: from the start of the command until the first recording grows by samples.
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -19,28 +20,36 @@ shop_setup
 trap 'kill $work 2>/dev/null; shop_teardown' EXIT
 [ $# -gt 0 ] || set -- jvms methods long
 
-# Resident KiB of a process and all below it.
+# Resident KiB of a process and all below it; what several share counts once. With the kernel's tables of walks.
 resident() {
-	ps -e -o pid=,ppid=,rss= | awk -v top="$1" '{parent[$1] = $2; rss[$1] = $3}
-		END {for (p in rss) {for (q = p; q && q != top;) q = parent[q]; if (q == top) sum += rss[p]} print sum + 0}'
+	local below maps
+	below=$(ps -e -o pid=,ppid= | awk -v top="$1" '{parent[$1] = $2}
+		END {for (p in parent) {for (q = p; q && q != top;) q = parent[q]; if (q == top) print p}}')
+	maps=$(bpftool map show 2>/dev/null | awk '/memlock/ {for (i = 1; i < NF; i++) if ($i == "memlock") sum += $(i + 1)}
+		END {print int(sum / 1024)}')
+	for p in $below; do cat "/proc/$p/smaps_rollup" 2>/dev/null; done | awk -v maps="${maps:-0}" '/^Pss:/ {sum += $2} END {print sum + maps}'
 }
 row() { printf '%-34s %s\n' "$@"; }
 
 # measured ARG…: dfg-trigger, and what it took
 measured() {
-	local began most=0 files=0 now pid
+	local began ready most=0 files=0 now pid
+	touch "$SHOP/began"
 	began=$(date +%s%3N)
+	ready=
 	"$DFG" --json -q -f folded "$@" >"$SHOP/out" 2>"$SHOP/err" & pid=$!
 	while kill -0 $pid 2>/dev/null; do
 		now=$(resident $pid)
 		[ "$now" -le $most ] || most=$now
 		now=$(find /proc/$pid/fd 2>/dev/null | wc -l)
 		[ "$now" -le $files ] || files=$now
+		[ -n "$ready" ] || [ -z "$(find "$DFG_ROOT" -name perf.data -newer "$SHOP/began" -size +2k)" ] || ready=$(date +%s%3N)
 		sleep 0.2
 	done
 	wait $pid
 	row "exit status" $?
 	row "time of the whole command, ms" $(($(date +%s%3N) - began))
+	row "ready, ms" $((ready - began))
 	row "memory, MiB" $((most / 1024))
 	row "descriptors" $files
 	row "on disk, MiB" "$(du -sm "$DFG_ROOT/containers" | cut -f1)"
@@ -48,6 +57,7 @@ measured() {
 		["recordings", ($r | length)], ["JVMs with names", ($j | map(select(.source != "none")) | length)],
 		["methods, most", ($j | map(.methods) | max)],
 		["snapshot, ms (median, most)", ($j | map(.dump_ms) | sort | "\(.[length / 2 | floor]), \(.[-1])")],
+		["recorder; copied, most", "\($r[0].recorder); \($r | map(.fallback) | max)"],
 		["samples", ($r | map(.samples) | add)], ["lost", ($r | map(.lost) | add)],
 		["complete, least", ($r | map(select(.java_samples > 0).complete) | min)],
 		["stale, most", ($r | map(.stale) | max)],

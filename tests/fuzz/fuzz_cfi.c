@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Case 66. An ELF file of a container: the rules of unwinding in it, and the kernel's rows of it. */
+/* Case 66. An ELF file of a container: rules of unwinding, and the rows of them for the kernel. */
 #include "common/filemap.h"
 #include "fuzz/fuzz.h"
 
