@@ -108,7 +108,8 @@ int proc_read_status(int procfd, struct proc_status *ret, struct err *err)
 	return 0;
 }
 
-int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
+/* Reads a field of stat by its number (proc(5)), above 3. */
+static int read_stat(int procfd, int number, uint64_t *ret, struct err *err)
 {
 	CLEANUP(str_fini) struct str s = {0};
 	const char *p;
@@ -117,14 +118,24 @@ int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
 	if (read_proc(procfd, "stat", STATUS_MAX, &s, err) < 0)
 		return -1;
 	/* comm is in parentheses and may hold any byte; the field after the last ')' is state,
-	 * number 3, and starttime is number 22 (proc(5)). */
+	 * number 3. */
 	p = strrchr(s.buf, ')');
-	for (n = 2; p && n < 22; n++)
+	for (n = 2; p && n < number; n++)
 		p = strchr(p + 1, ' ');
 	if (!p)
-		return err_set(err, 0, "/proc/…/stat has no start time");
-	*ret_ticks = strtoull(p, NULL, 10);
+		return err_set(err, 0, "/proc/…/stat has no field %d", number);
+	*ret = strtoull(p, NULL, 10);
 	return 0;
+}
+
+int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
+{
+	return read_stat(procfd, 22, ret_ticks, err);
+}
+
+int proc_program(int procfd, uint64_t *ret, struct err *err)
+{
+	return read_stat(procfd, 28, ret, err);
 }
 
 int proc_read_args(int procfd, struct str *ret, struct err *err)

@@ -38,6 +38,10 @@ MUST_CHECK int proc_open(pid_t pid, struct err *err); /* directory descriptor of
 MUST_CHECK int proc_read_status(int procfd, struct proc_status *ret, struct err *err);
 MUST_CHECK int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err);
 
+/* Tells the program that the process runs from those before an exec: where its main stack begins,
+ * which the kernel chooses at random. 0: the kernel hides it from who may not trace the process. */
+MUST_CHECK int proc_program(int procfd, uint64_t *ret, struct err *err);
+
 /* Reads its command line, each argument with its NUL; empty for a kernel thread. */
 MUST_CHECK int proc_read_args(int procfd, struct str *ret, struct err *err);
 

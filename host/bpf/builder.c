@@ -39,6 +39,7 @@ struct place {
 
 struct built {
 	pid_t pid;
+	uint64_t program;
 	int maps, snapshots;
 	uint64_t read; /* bytes of the snapshots */
 	bool is_jvm;
@@ -106,14 +107,15 @@ static int open_all(struct builder *b, const struct builder_process *list, size_
 	_Static_assert(BUILDER_PROCESSES_MAX <= LOOK_MAX, "one look");
 	for (size_t i = 0; i < count; i++)
 		procfds[i] = list[i].handle->procfd;
+	for (size_t i = 0; i < count; i++)
+		if (proc_program(procfds[i], &b->processes[i].program, err) < 0)
+			b->processes[i].program = 0; /* it has ended */
 	if (mapped_files_read(procfds, count, INT_MAX, deadline_after(OPEN_MS), maps, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		b->processes[i] = (struct built){
-			.pid = list[i].handle->pid,
-			.maps = openat(procfds[i], "maps", O_RDONLY | O_CLOEXEC),
-			.snapshots = open_snapshots(list[i].snapshots),
-		};
+		b->processes[i].pid = list[i].handle->pid;
+		b->processes[i].maps = openat(procfds[i], "maps", O_RDONLY | O_CLOEXEC);
+		b->processes[i].snapshots = open_snapshots(list[i].snapshots);
 		open_files(b, i, procfds[i], &maps[i]);
 	}
 	b->count = count;
@@ -255,8 +257,10 @@ static int tell_processes(const struct builder *b)
 
 	for (size_t i = 0; i < b->count; i++) {
 		const struct built *p = &b->processes[i];
-		const struct builder_word w = {
-			.what = BUILDER_PROCESS, .pid = (uint32_t)p->pid, .process = p->flat};
+		const struct builder_word w = {.what = BUILDER_PROCESS,
+					       .pid = (uint32_t)p->pid,
+					       .program = p->program,
+					       .process = p->flat};
 
 		/* Of a JVM without code every return address into it would be unknown. */
 		if (!(p->snapshots >= 0 && !p->is_jvm) && tell(b, &w) < 0)

@@ -32,6 +32,7 @@ enum builder_says {
 struct builder_word {
 	uint32_t what; /* enum builder_says */
 	uint32_t pid;
+	uint64_t program; /* of a process: proc_program, when its mappings were read */
 	union {
 		struct flat_rooms rooms;
 		struct flat_process process; /* but for `walker` */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -121,11 +122,12 @@ int kernel_recording_wait(struct kernel_recording *r, int ms)
 
 int kernel_recording_switch(struct kernel_recording *r, int fd, uint64_t deadline, struct err *err)
 {
+	const struct recording_wish wish = {.wanted = WANTED_SWITCH};
 	struct word w = {.said = SAID_RECORDS};
 
 	if (r->ended || r->control < 0)
 		return 0;
-	(void)!message_send(r->control, "s", 1, &fd, 1, 0);
+	(void)!message_send(r->control, &wish, sizeof(wish), &fd, 1, 0);
 	while (w.said != SAID_SWITCHED && !r->ended && hear(r, deadline, &w))
 		;
 	if (w.said == SAID_SWITCHED)
@@ -133,15 +135,29 @@ int kernel_recording_switch(struct kernel_recording *r, int fd, uint64_t deadlin
 	return r->ended ? 0 : err_set(err, ETIMEDOUT, "the recorder in the kernel does not answer");
 }
 
+void kernel_recording_add(struct kernel_recording *r, size_t target, const pid_t *pids,
+			  size_t count, int builder)
+{
+	struct recording_wish wish = {.wanted = WANTED_MORE, .target = target};
+
+	wish.count = count < KERNEL_RECORDING_MORE ? count : KERNEL_RECORDING_MORE;
+	memcpy(wish.pids, pids, wish.count * sizeof(*pids));
+	if (!r->ended && r->control >= 0)
+		(void)!message_send(r->control, &wish, sizeof(wish), &builder, builder >= 0, 0);
+	if (builder >= 0)
+		close(builder);
+}
+
 void kernel_recording_end(struct kernel_recording *r)
 {
 	uint64_t deadline = deadline_after(END_MS);
+	const struct recording_wish wish = {.wanted = WANTED_END};
 	struct word w = {.said = SAID_RECORDS};
 
 	if (r->ended || r->told || r->control < 0)
 		return;
 	r->told = true;
-	if (message_send(r->control, "e", 1, NULL, 0, 0) < 0)
+	if (message_send(r->control, &wish, sizeof(wish), NULL, 0, 0) < 0)
 		child_stop(&r->child); /* what it has written counts */
 	while (w.said == SAID_RECORDS && hear(r, deadline, &w))
 		;

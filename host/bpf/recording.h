@@ -59,6 +59,13 @@ int kernel_recording_wait(struct kernel_recording *r, int ms);
 MUST_CHECK int kernel_recording_switch(struct kernel_recording *r, int fd, uint64_t deadline,
 				       struct err *err);
 
+#define KERNEL_RECORDING_MORE 64 /* processes that are added at once */
+
+/* Has it record more processes of a target, at most KERNEL_RECORDING_MORE, and hear another builder
+ * (-1: none), which it takes over. */
+void kernel_recording_add(struct kernel_recording *r, size_t target, const pid_t *pids,
+			  size_t count, int builder);
+
 /* Tells it to end, and waits until no sample is later. */
 void kernel_recording_end(struct kernel_recording *r);
 

@@ -5,11 +5,12 @@
 #include "bpf/recording_parts.h"
 #include "common/clock.h"
 #include "common/message.h"
+#include "common/proc.h"
 #include "common/str.h"
 
 #define ROOMS_MAX  16 /* requests of a builder */
 #define WORDS_MAX  (ROOMS_MAX * (BUILDER_PROCESSES_MAX + 2))
-#define TABLES_MAX (256ull << 20) /* bytes of a builder's walkers: some 20 MB are usual */
+#define TABLES_MAX (256ull << 20) /* bytes of a container's walkers: some 10 MB are usual */
 
 static void hang_up(struct builder_link *b)
 {
@@ -23,15 +24,24 @@ static int give_room(struct recorded *r, struct builder_link *b, const struct fl
 	int maps[FLAT_TABLES];
 	struct err ignored;
 
-	b->bytes += flat_rooms_bytes(rooms);
-	if (b->bytes > TABLES_MAX ||
+	r->families[b->target].bytes += flat_rooms_bytes(rooms);
+	if (r->families[b->target].bytes > TABLES_MAX ||
 	    stack_recorder_add_walker(r->recorder, rooms, &b->walker, &ignored) < 0)
 		return -1;
 	walker_tables(stack_recorder_walker(r->recorder, b->walker), maps);
 	return message_send(b->sock, "", 1, maps, FLAT_TABLES, 0);
 }
 
-/* A builder speaks for its own container. */
+static bool runs(pid_t pid, uint64_t program)
+{
+	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
+	struct err ignored;
+	uint64_t now;
+
+	return procfd >= 0 && proc_program(procfd, &now, &ignored) == 0 && now == program;
+}
+
+/* A builder speaks for its own container, and for the program that it has looked at. */
 static void take_process(struct recorded *r, const struct builder_link *b,
 			 const struct builder_word *w)
 {
@@ -40,9 +50,11 @@ static void take_process(struct recorded *r, const struct builder_link *b,
 	struct err ignored;
 
 	tables.walker = b->walker;
-	if (p && p->target == b->target && !p->forgotten &&
-	    stack_recorder_add(r->recorder, w->pid, &tables, &ignored) == 0)
-		p->tables = tables;
+	if (!p || p->target != b->target || p->changes || !runs(p->pid, w->program) ||
+	    stack_recorder_add(r->recorder, w->pid, &tables, &ignored) < 0)
+		return;
+	p->tables = tables;
+	p->known = clock_us() * 1000;
 }
 
 void recording_hear_builder(struct recorded *r, struct builder_link *b)
@@ -61,15 +73,10 @@ void recording_hear_builder(struct recorded *r, struct builder_link *b)
 	b->ready |= w.what == BUILDER_READY;
 }
 
-void recording_take_builders(struct recorded *r)
+void recording_take_builder(struct recorded *r, int sock, size_t target)
 {
-	const struct kernel_recording_config *c = r->config;
-
-	r->builders = xcalloc(c->count + 1, sizeof(*r->builders));
-	for (size_t i = 0; i < c->count; i++)
-		if (c->targets[i].builder >= 0)
-			r->builders[r->builder_count++] =
-				(struct builder_link){.sock = c->targets[i].builder, .target = i};
+	r->builders = grow(r->builders, r->builder_count, &r->builder_cap, sizeof(*r->builders));
+	r->builders[r->builder_count++] = (struct builder_link){.sock = sock, .target = target};
 }
 
 /* Lists the builders that are waited for; returns how many they are. */

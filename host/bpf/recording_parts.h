@@ -11,7 +11,15 @@
 
 enum said { SAID_RECORDS, SAID_FAILED, SAID_SWITCHED, SAID_DISABLED, SAID_ENDED };
 
-/* From the process. To it goes a byte: with a file it is to go on there, without one to end. */
+/* To the process: with the file in which it is to go on, or a builder's socket. */
+enum wanted { WANTED_END, WANTED_SWITCH, WANTED_MORE };
+struct recording_wish {
+	enum wanted wanted;
+	size_t target, count; /* of WANTED_MORE */
+	pid_t pids[KERNEL_RECORDING_MORE];
+};
+
+/* From the process. */
 struct word {
 	enum said said;
 	bool full;
@@ -34,12 +42,15 @@ struct followed {
 	size_t target;
 	bool ended;
 	struct flat_process tables; /* FLAT_NO_WALKER: none */
-	uint64_t forgotten;	    /* ns: walks since then went by wrong tables; 0: none did */
+	/* ns: walks from then on, until it was known again, went by wrong tables; 0: none did. */
+	uint64_t forgotten, known;
+	bool changes; /* mapped files of the program: it is not looked at again */
 };
 
 /* Processes of a target. */
 struct family {
 	size_t followed, alive;
+	uint64_t bytes; /* of all its walkers' tables */
 };
 
 /* A builder: of one target, with a walker whose tables it fills. */
@@ -48,7 +59,6 @@ struct builder_link {
 	size_t target;
 	uint32_t walker; /* its latest */
 	unsigned words;
-	uint64_t bytes; /* of all its walkers' tables */
 	bool ready;
 };
 
@@ -58,7 +68,7 @@ struct recorded {
 	struct stack_recorder *recorder;
 	struct perf_writer *writer;
 	struct builder_link *builders;
-	size_t builder_count;
+	size_t builder_count, builder_cap;
 	struct family *families; /* by target */
 	struct followed *processes;
 	size_t count, cap, left;
@@ -79,9 +89,12 @@ struct kernel_counts *recording_counts(const struct recorded *r, pid_t pid);
 MUST_CHECK int recording_add(struct recorded *r, pid_t pid, size_t target, struct err *err);
 void recording_follow(struct recorded *r, const struct perf_event_header *h);
 
+/* True if its walks at a time went by the tables of another program. */
+bool recording_is_wrong(const struct followed *p, uint64_t time);
+
 /* recording_builders.c. The first tables are waited for; those of builders that are late come while
  * it records. */
-void recording_take_builders(struct recorded *r);
+void recording_take_builder(struct recorded *r, int sock, size_t target);
 void recording_wait_builders(struct recorded *r);
 void recording_hear_builder(struct recorded *r, struct builder_link *b);
 

@@ -63,10 +63,16 @@ static void forget_tables(struct recorded *r, struct followed *p, const struct p
 	static const struct flat_process unknown;
 	struct err ignored;
 
-	if (!p->forgotten)
+	if (!p->forgotten || p->known != UINT64_MAX)
 		p->forgotten = time_of(h);
+	p->known = UINT64_MAX;
 	p->tables = unknown;
 	(void)!stack_recorder_add(r->recorder, (uint32_t)p->pid, &unknown, &ignored);
+}
+
+bool recording_is_wrong(const struct followed *p, uint64_t time)
+{
+	return p->forgotten && time >= p->forgotten && time < p->known;
 }
 
 static void end_process(struct recorded *r, struct followed *p)
@@ -107,8 +113,10 @@ static void follow_exec(struct recorded *r, const struct perf_event_header *h)
 	struct bytes b = bytes_of(h + 1, h->size - sizeof(*h));
 	struct followed *p = recording_find(r, (pid_t)bytes_u32(&b));
 
-	if (p)
-		forget_tables(r, p, h);
+	if (!p)
+		return;
+	forget_tables(r, p, h);
+	p->changes = false;
 }
 
 /* True if executable memory by which the process's stacks are walked is in the range. The code
@@ -139,8 +147,10 @@ static void follow_mapping(struct recorded *r, const struct perf_event_header *h
 	bytes_u32(&b);
 	start = bytes_u64(&b);
 	if (p && !(h->misc & PERF_RECORD_MISC_MMAP_DATA) &&
-	    is_walked_by(r, p, start, start + bytes_u64(&b)))
+	    is_walked_by(r, p, start, start + bytes_u64(&b))) {
 		forget_tables(r, p, h);
+		p->changes = true;
+	}
 }
 
 void recording_follow(struct recorded *r, const struct perf_event_header *h)

@@ -99,7 +99,7 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 	const struct followed *p = recording_find(r, s.pid);
 	struct kernel_counts *c = recording_counts(r, s.pid);
 
-	if ((p && p->forgotten && f->time >= p->forgotten) || f->count > FLAT_FRAMES_MAX ||
+	if ((p && recording_is_wrong(p, f->time)) || f->count > FLAT_FRAMES_MAX ||
 	    !number_frames(r, &s, f, frames)) {
 		perf_writer_lost(r->writer, s.pid, 1);
 		return;
@@ -186,17 +186,37 @@ static void go_on_in(struct recorded *r, int fd)
 
 /* ---- the loop ---- */
 
+/* Records more processes, whose names and mappings are listed as at the beginning of a file. */
+static void add_more(struct recorded *r, const struct recording_wish *w, int builder)
+{
+	pid_t more[KERNEL_RECORDING_MORE];
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (!recording_find(r, w->pids[i]) &&
+		    recording_add(r, w->pids[i], w->target, &r->failed) == 0)
+			more[n++] = w->pids[i];
+	if (n)
+		(void)!recording_list(r->writer, r->fd, r->config->max_bytes, more, n, &r->failed);
+	if (builder >= 0)
+		recording_take_builder(r, builder, w->target);
+}
+
 /* Carries out what the caller wants. True: the end. Data that nobody reads would take the last
  * words to the caller with it. */
 static bool obey(struct recorded *r)
 {
+	struct recording_wish w;
 	int fd = -1;
-	char byte;
 	size_t n;
 
-	if (message_receive(r->control, &byte, sizeof(byte), &fd, 1, &n) != sizeof(byte) || !n)
+	if (message_receive(r->control, &w, sizeof(w), &fd, 1, &n) != sizeof(w) ||
+	    w.wanted == WANTED_END)
 		return true;
-	go_on_in(r, fd);
+	if (w.wanted == WANTED_MORE)
+		add_more(r, &w, n ? fd : -1);
+	else if (n)
+		go_on_in(r, fd);
 	return r->failed.msg[0];
 }
 
@@ -241,7 +261,9 @@ static int begin(struct recorded *r, struct err *err)
 		for (size_t k = 0; k < c->targets[i].count; k++)
 			if (recording_add(r, c->targets[i].pids[k], i, err) < 0)
 				return -1;
-	recording_take_builders(r);
+	for (size_t i = 0; i < c->count; i++)
+		if (c->targets[i].builder >= 0)
+			recording_take_builder(r, c->targets[i].builder, i);
 	recording_wait_builders(r);
 	return stack_recorder_enable(r->recorder, true, err) < 0 ? -1 : write_begin(r, err);
 }

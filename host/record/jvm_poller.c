@@ -28,6 +28,7 @@ struct poller {
 	int commands;			/* to the child */
 	int first;	/* readable once the first snapshot is taken or has failed */
 	uint32_t asked; /* commands for the next snapshot */
+	bool followed;	/* by a builder of the kernel's tables */
 };
 
 /* ---- waits ---- */
@@ -375,11 +376,13 @@ int pollers_start(struct target *t, const struct record_config *c, uint64_t dead
 	return 0;
 }
 
-int pollers_snapshots(const struct target *t, pid_t pid)
+int pollers_follow(struct target *t, pid_t pid)
 {
-	for (size_t i = 0; i < t->poller_count; i++)
-		if (t->pollers[i].jvm == pid && t->pollers[i].report->taken)
-			return t->pollers[i].file;
+	for (struct poller *p = t->pollers; p < t->pollers + t->poller_count; p++)
+		if (p->jvm == pid && p->report->taken && !p->followed) {
+			p->followed = true;
+			return p->file;
+		}
 	return -1;
 }
 
@@ -402,9 +405,7 @@ static bool all_have_answered(const struct target *t)
 /* Commands the last snapshots; later calls do nothing. */
 static void stop(struct target *t)
 {
-	for (size_t i = 0; i < t->poller_count; i++) {
-		struct poller *p = &t->pollers[i];
-
+	for (struct poller *p = t->pollers; p < t->pollers + t->poller_count; p++) {
 		poller_command(p, SNAPSHOT_LAST);
 		if (p->commands >= 0)
 			close(TAKE_FD(p->commands));

@@ -25,8 +25,8 @@ MUST_CHECK int pollers_start(struct target *t, const struct record_config *c, ui
 MUST_CHECK int pollers_refresh(struct target *t, const struct record_config *c, uint64_t deadline,
 			       struct err *err);
 
-/* Returns the file of a JVM's snapshots, once it has one; else -1. Borrowed. */
-int pollers_snapshots(const struct target *t, pid_t pid);
+/* Returns the file of a JVM's snapshots, borrowed, the first time that it has one; else -1. */
+int pollers_follow(struct target *t, pid_t pid);
 
 /* True if a poller has given up, or its JVM has ended. */
 bool pollers_any_ended(const struct target *t);

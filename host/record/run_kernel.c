@@ -76,8 +76,7 @@ bool run_wants_kernel(const struct record_run *r)
 {
 	const struct record_config *c = &r->config;
 
-	return c->unwind == RECORD_UNWIND_BPF ||
-	       (c->unwind == RECORD_UNWIND_AUTO && !c->perf);
+	return c->unwind == RECORD_UNWIND_BPF || (c->unwind == RECORD_UNWIND_AUTO && !c->perf);
 }
 
 int run_start_recorder(struct record_run *r, struct err *err)
@@ -92,6 +91,27 @@ int run_start_recorder(struct record_run *r, struct err *err)
 		log_info("perf records: %s", err->msg);
 	}
 	return run_start_perf(r, err);
+}
+
+/* Pids that do not fit into a message are told the next time; a process may be told twice. */
+void run_tell_recorder(struct record_run *r)
+{
+	pid_t more[KERNEL_RECORDING_MORE];
+	bool all = r->in_kernel;
+
+	for (size_t i = 0; r->in_kernel && i < r->count; i++) {
+		struct worker *w = &r->workers[i];
+		size_t n = 0;
+
+		for (size_t k = 0; k < w->pid_count && n < KERNEL_RECORDING_MORE; k++)
+			if (!run_has_pid(r, w->pids[k]))
+				more[n++] = w->pids[k];
+		all &= n < KERNEL_RECORDING_MORE;
+		if (n || w->tables >= 0)
+			kernel_recording_add(&r->kernel, i, more, n, TAKE_FD(w->tables));
+	}
+	if (all)
+		run_collect_pids(r);
 }
 
 int run_switch_kernel(struct record_run *r, int ms, struct err *err)

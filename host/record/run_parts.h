@@ -57,6 +57,13 @@ bool run_wants_kernel(const struct record_run *r);
 MUST_CHECK int run_start_recorder(struct record_run *r, struct err *err);
 
 /* Of the recorder that runs; as the functions of perf.h and recording.h. */
+/* True if the recorder has been told of the process. */
+bool run_has_pid(const struct record_run *r, pid_t pid);
+
+/* Tells the recorder in the kernel of processes that were found meanwhile, and of the builders of
+ * JVMs among them. */
+void run_tell_recorder(struct record_run *r);
+
 /* Of a recording in windows: has the recorder in the kernel go on in another file. 1; 0 when it has
  * ended; -1. */
 MUST_CHECK int run_switch_kernel(struct record_run *r, int ms, struct err *err);

@@ -23,6 +23,9 @@ void run_collect_pids(struct record_run *r)
 {
 	size_t cap = 0;
 
+	free(r->pids);
+	r->pids = NULL;
+	r->pid_count = 0;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct worker *w = &r->workers[i];
 

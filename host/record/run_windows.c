@@ -75,6 +75,7 @@ int record_last_window(struct record_run *r, struct err *err)
 	o.deadline = deadline_after(run_ms(r, REFRESH_MS, 1));
 	if (run_order_all(r, &o, deadline_after(run_ms(r, RUN_WINDOW_MS, 1)), err) < 0)
 		return -1;
+	run_tell_recorder(r);
 	r->deadline = deadline_after(run_ms(r, RUN_WINDOW_MS, 1));
 	return run_split(r, err) < 0 || run_take_next(r, err) < 0 ? -1 : 1;
 }
@@ -90,7 +91,7 @@ int record_window(struct record_run *r, struct err *err)
 	return record_last_window(r, err);
 }
 
-static bool has_pid(const struct record_run *r, pid_t pid)
+bool run_has_pid(const struct record_run *r, pid_t pid)
 {
 	for (size_t i = 0; i < r->pid_count; i++)
 		if (r->pids[i] == pid)
@@ -98,12 +99,14 @@ static bool has_pid(const struct record_run *r, pid_t pid)
 	return false;
 }
 
-/* A perf that records the whole machine knows all processes. */
+/* A perf that records the whole machine knows all processes; the recorder in the kernel is told. */
 static bool has_new_process(const struct record_run *r)
 {
-	for (size_t i = 0; i < r->count && !r->perf.whole_machine; i++)
+	const bool knows = r->in_kernel || r->perf.whole_machine;
+
+	for (size_t i = 0; i < r->count && !knows; i++)
 		for (size_t k = 0; k < r->workers[i].pid_count; k++)
-			if (!has_pid(r, r->workers[i].pids[k]))
+			if (!run_has_pid(r, r->workers[i].pids[k]))
 				return true;
 	return false;
 }

@@ -16,18 +16,16 @@
 
 void target_init(struct target *ret, struct container *c)
 {
-	*ret = (struct target){.container = *c,
-			       .builder = {-1, -1},
-			       .tables = -1,
-			       .session = {.dirfd = -1, .mapsfd = -1, .elffd = -1}};
+	*ret = (struct target){
+		.container = *c, .tables = -1, .session = {.dirfd = -1, .mapsfd = -1, .elffd = -1}};
 	*c = (struct container){0};
 }
 
 void target_fini(struct target *t)
 {
 	session_copy_end(&t->copy, &t->session, 0);
-	if (t->builder.pid > 0)
-		child_stop(&t->builder);
+	for (size_t i = 0; i < t->builder_count; i++)
+		child_stop(&t->builders[i]);
 	cleanup_close_fd(&t->tables);
 	container_fini(&t->container);
 	jvms_fini(&t->jvms);

@@ -17,6 +17,8 @@
 #include "record/session_files.h"
 #include "session/session.h"
 
+#define TARGET_BUILDERS 16 /* each for the JVMs that are found at the same time */
+
 /* A container as its worker (worker.h) knows it. */
 struct target {
 	struct container container;
@@ -29,8 +31,9 @@ struct target {
 	uint64_t ended;		  /* clock_ms() at the end of the recording */
 	struct poller *pollers;	  /* of its JVMs (jvm_poller.h) */
 	size_t poller_count, poller_cap;
-	struct child builder; /* of the kernel's tables (bpf/builder.h) */
-	int tables;	      /* its socket, until it is the coordinator's; -1: none */
+	struct child builders[TARGET_BUILDERS]; /* of the kernel's tables (bpf/builder.h) */
+	size_t builder_count;
+	int tables; /* socket of the last one, until it is the coordinator's; -1: none */
 };
 
 /* Makes the target of a container, which it takes over. */

@@ -69,22 +69,30 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 	return session_write(&t->session, err);
 }
 
-/* Starts a builder of the tables by which the kernel walks stacks, of the JVMs that have a snapshot
- * and of all other processes. Samples of the rest come with stack copies. */
+/* Starts a builder of the tables by which the kernel walks stacks: of the JVMs that have a snapshot
+ * and no tables yet, and at first of all processes that are no JVM. Samples of the rest come with
+ * stack copies. */
 static void build_tables(struct target *t)
 {
+	const bool first = t->builder_count == 0;
 	struct builder_process list[BUILDER_PROCESSES_MAX];
 	struct err err;
 	size_t n = 0;
 
+	if (t->builder_count == TARGET_BUILDERS)
+		return;
 	for (size_t i = 0; i < t->processes.count && n < BUILDER_PROCESSES_MAX; i++) {
 		const struct handle *h = &t->processes.list[i];
-		int snapshots = pollers_snapshots(t, h->pid);
+		int snapshots = pollers_follow(t, h->pid);
 
-		if (snapshots >= 0 || !jvms_have(&t->jvms, h->pid))
+		if (snapshots >= 0 || (first && !jvms_have(&t->jvms, h->pid)))
 			list[n++] = (struct builder_process){h, snapshots};
 	}
-	if (n && builder_start(list, n, &t->builder, &t->tables, &err) < 0)
+	if (!n)
+		return;
+	if (builder_start(list, n, &t->builders[t->builder_count], &t->tables, &err) == 0)
+		t->builder_count++;
+	else
 		log_warn("%s: stacks are copied: %s", t->container.label, err.msg);
 }
 
@@ -116,6 +124,8 @@ static int carry_out(struct service *w, const struct worker_order *o,
 	case WORKER_WINDOW:
 		if (pollers_refresh(t, &w->config, o->deadline, err) < 0)
 			return -1;
+		if (o->in_kernel)
+			build_tables(t);
 		return write_session(t, o, err);
 	case WORKER_END:
 		if (pollers_end(t, &w->config, o->deadline, err) < 0)

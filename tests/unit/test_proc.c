@@ -312,7 +312,7 @@ static void test_made_start(void)
 	check_start("7 (x)" TO_21 " 18446744073709551615\n", -1, "it may be the last field");
 	check_start("7 (x)" TO_21 "\n", 77, "a line that is too short has none");
 	check_start("7 x\n", 77, "nor has one without a name");
-	is_str(err.msg, "/proc/…/stat has no start time", "the message says so");
+	is_str(err.msg, "/proc/…/stat has no field 22", "the message says so");
 }
 
 static int describe(const struct proc_map *m, void *arg)

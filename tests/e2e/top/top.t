@@ -67,12 +67,29 @@ kill -TERM "$top"
 wait "$top"
 shop_stop again
 
+# A JVM that the container's engine starts later: the recorder in the kernel is told of it.
+WAIT_SECONDS=120
+mkdir "$SHOP/app/young"
+javac -d "$SHOP/app/young" tests/java/Known.java
+"$dfg_top" --json --unwind bpf -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
+top=$!
+wait_for lines "$SHOP/json" 2
+bundle_exec late "$JAVA" -Xmx64m -cp /mnt/young Known treemap 3600 >/dev/null 2>&1 &
+known() { [ "$(last '[.methods[] | select(.name | startswith("java.util.TreeMap"))] | length > 0')" = true ]; }
+ok "a JVM that came later: it is there" wait_for known
+walked() { find "$DFG_ROOT/tmp" -name session.json -exec jq -e '.walked > 50 and .copied < .walked / 10' {} +; }
+ok "  its stacks are walked, too" wait_for walked
+ok "  the recording goes on as it was" has_no_stretch 1
+kill -TERM "$top"
+wait "$top"
+pkill -KILL -f ' /mnt/young '
+wait_for eval '! pgrep -f " /mnt/young "'
+
 # Another stretch of the recording, since a process came that perf did not know.
-"$dfg_top" --json -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
+"$dfg_top" --json --unwind vm -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
 top=$!
 wait_for lines "$SHOP/json" 1
 bundle_exec late sleep infinity &
-WAIT_SECONDS=120
 ok "a process that came later: recorded anew" wait_for has_stretch 1
 n=$(wc -l <"$SHOP/json")
 ok "  and it goes on" wait_for lines "$SHOP/json" $((n + 3))
