@@ -32,6 +32,7 @@ struct kernel_recording_config {
 struct kernel_counts {
 	uint64_t walked, copied;
 	uint64_t missed;
+	uint64_t execs; /* of its processes, since the start; changes while it records */
 };
 
 struct kernel_recording {

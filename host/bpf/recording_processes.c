@@ -117,6 +117,7 @@ static void follow_exec(struct recorded *r, const struct perf_event_header *h)
 		return;
 	forget_tables(r, p, h);
 	p->changes = false;
+	r->shared[p->target].execs = ++r->counts[p->target].execs;
 }
 
 /* True if executable memory by which the process's stacks are walked is in the range. The code

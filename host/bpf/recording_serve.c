@@ -152,10 +152,10 @@ static int begin_file(struct recorded *r, struct err *err)
 /* Tells the caller the numbers of the file that ends. */
 static void share_counts(struct recorded *r)
 {
-	const size_t bytes = r->config->count * sizeof(*r->counts);
-
-	memcpy(r->shared, r->counts, bytes);
-	memset(r->counts, 0, bytes);
+	for (size_t i = 0; i < r->config->count; i++) {
+		r->shared[i] = r->counts[i];
+		r->counts[i] = (struct kernel_counts){.execs = r->counts[i].execs};
+	}
 }
 
 static void forget_numbers(struct recorded *r)

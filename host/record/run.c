@@ -14,6 +14,7 @@
 #include "record/budget.h"
 
 #define PROGRESS_MS	  500
+#define LAST_LOOK_MS	  3000	     /* before the end of a recording */
 #define TASKS_AT_ONCE	  4	     /* or as many as there are processors */
 #define TASK_MS_PER_BYTES (64 << 10) /* more time for a long recording: 1 s for 64 MB */
 
@@ -127,10 +128,19 @@ static void wait_for_end(struct record_run *r)
 			     r->count == 1 ? r->workers[0].container.label : "all",
 			     (unsigned long long)(now - r->began_us) / 1000000, r->config.duration);
 		ended = run_wait_recorder(r, left < PROGRESS_MS ? (int)left : PROGRESS_MS);
+		run_follow(r, left > LAST_LOOK_MS);
 	}
 	log_progress("%s", "");
 	if (ended)
 		log_early_end(r);
+}
+
+/* Workers that still look for JVMs answer before they get another order. */
+static void wait_for_looks(struct record_run *r, uint64_t deadline)
+{
+	for (size_t i = 0; i < r->count; i++)
+		r->workers[i].deadline = deadline;
+	workers_wait(r->workers, r->count, 0, r->config.stop);
 }
 
 int record_finish(struct record_run *r, struct err *err)
@@ -148,6 +158,7 @@ int record_finish(struct record_run *r, struct err *err)
 	o.deadline = end > RUN_REPLY_MS ? end - RUN_REPLY_MS : 0;
 	/* The last snapshots are taken while the recorder writes what it has. */
 	run_end_recorder(r);
+	wait_for_looks(r, end);
 	order_with_counts(r, &o, end);
 	if (run_stop_recorder(r, err) < 0)
 		return -1;

@@ -36,6 +36,7 @@ struct record_run {
 	/* The rest is private. */
 	bool in_kernel; /* recorded by `kernel`, else by perf */
 	struct kernel_recording kernel;
+	uint64_t next_look; /* for JVMs that were started, clock_ms() */
 	struct perf perf;
 	char *dir;	      /* config.window_dir */
 	struct temp_dir temp; /* of a recording that is going to be split, not in windows */

@@ -12,9 +12,12 @@
 #include "common/log.h"
 #include "common/str.h"
 
-#define NEXT	 "perf.next"
-#define BUILD_MS 2000	/* for the tables of all containers */
-#define COPY	 32768u /* bytes of a stack that is not walked: few are */
+#define NEXT	     "perf.next"
+#define LOOKS	     4	    /* after a container has begun a program */
+#define NEXT_LOOK_MS 2000   /* from one to the next */
+#define LOOK_MS	     1000   /* for what one waits for */
+#define BUILD_MS     2000   /* for the tables of all containers */
+#define COPY	     32768u /* bytes of a stack that is not walked: few are */
 
 /* One for each worker, also for those that have failed: nothing then. */
 static struct kernel_target *targets_of(struct record_run *r)
@@ -112,6 +115,39 @@ void run_tell_recorder(struct record_run *r)
 	}
 	if (all)
 		run_collect_pids(r);
+}
+
+/* Starts to look for JVMs in the containers that have begun programs, a few times for each. */
+static void look_again(struct record_run *r)
+{
+	struct worker_order o = {.command = WORKER_FOLLOW,
+				 .in_kernel = true,
+				 .deadline = deadline_after(run_ms(r, LOOK_MS, 1))};
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct worker *w = &r->workers[i];
+		uint64_t execs = r->kernel.counts[i].execs;
+
+		if (execs != w->execs)
+			w->looks = LOOKS;
+		w->execs = execs;
+		if (w->busy || !w->looks)
+			continue;
+		w->looks--;
+		worker_order(w, &o, UINT64_MAX);
+	}
+}
+
+void run_follow(struct record_run *r, bool looks)
+{
+	if (!r->in_kernel)
+		return;
+	workers_receive(r->workers, r->count);
+	run_tell_recorder(r);
+	if (looks && !deadline_ms_left(r->next_look)) {
+		r->next_look = deadline_after(NEXT_LOOK_MS);
+		look_again(r);
+	}
 }
 
 int run_switch_kernel(struct record_run *r, int ms, struct err *err)

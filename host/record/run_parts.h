@@ -64,6 +64,10 @@ bool run_has_pid(const struct record_run *r, pid_t pid);
  * JVMs among them. */
 void run_tell_recorder(struct record_run *r);
 
+/* Of a recording in the kernel, in one piece: notes what workers have found, tells the recorder,
+ * and has them look again for JVMs that were started, if `looks`. */
+void run_follow(struct record_run *r, bool looks);
+
 /* Of a recording in windows: has the recorder in the kernel go on in another file. 1; 0 when it has
  * ended; -1. */
 MUST_CHECK int run_switch_kernel(struct record_run *r, int ms, struct err *err);

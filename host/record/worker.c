@@ -23,6 +23,7 @@
 #define PROCESSES 1024
 
 #define CRASHED "its worker crashed"
+#define LATE	"it took too long"
 
 enum { FILE_PIDS, FILE_SESSION, FILE_PRODUCT, FILE_TABLES, FILES };
 
@@ -107,6 +108,16 @@ static int prepare(struct service *w, const struct worker_order *o, struct err *
 	return 0;
 }
 
+/* Looks for JVMs that have been started. What is missed is found at the end, but not walked. */
+static void follow(struct service *w, const struct worker_order *o)
+{
+	struct err ignored;
+
+	target_refresh(&w->target, o->deadline);
+	if (pollers_start(&w->target, &w->config, o->deadline, &ignored) == 0)
+		build_tables(&w->target);
+}
+
 static int carry_out(struct service *w, const struct worker_order *o,
 		     struct worker_product *product, bool *ret_ended, struct err *err)
 {
@@ -120,6 +131,9 @@ static int carry_out(struct service *w, const struct worker_order *o,
 		return prepare(w, o, err);
 	case WORKER_COPY:
 		*ret_ended = target_drop_ended(t);
+		break;
+	case WORKER_FOLLOW:
+		follow(w, o);
 		break;
 	case WORKER_WINDOW:
 		if (pollers_refresh(t, &w->config, o->deadline, err) < 0)
@@ -372,10 +386,10 @@ static size_t count_busy(const struct worker *list, size_t count)
 }
 
 /* Receives the replies that come within some time, and ends those whose deadline is over. */
-static void receive_some(struct worker *list, size_t count, const char *late)
+static void receive_some(struct worker *list, size_t count, int ms, const char *late)
 {
 	CLEANUP(free) struct pollfd *p = xcalloc(count, sizeof(*p));
-	uint64_t first = deadline_after(SLICE_MS);
+	uint64_t first = deadline_after(ms);
 	struct err err;
 
 	err_set(&err, 0, "%s", late);
@@ -417,8 +431,13 @@ void workers_wait(struct worker *list, size_t count, size_t busy, const volatile
 			stopped = true;
 			interrupt(list, count);
 		}
-		receive_some(list, count, stopped ? "interrupted" : "it took too long");
+		receive_some(list, count, SLICE_MS, stopped ? "interrupted" : LATE);
 	}
+}
+
+void workers_receive(struct worker *list, size_t count)
+{
+	receive_some(list, count, 0, LATE);
 }
 
 void worker_fini(struct worker *w)

@@ -37,6 +37,7 @@ enum worker_command {
 	WORKER_LOOK,	/* finds processes and JVMs */
 	WORKER_PREPARE, /* makes the session in outdir, starts the pollers */
 	WORKER_COPY,	/* forgets processes that have ended and replies, then copies files */
+	WORKER_FOLLOW,	/* finds JVMs that have been started, starts their pollers */
 	WORKER_WINDOW,	/* of a recording in windows: takes snapshots, writes the session */
 	WORKER_END,	/* takes the last snapshots, writes the session */
 	WORKER_TASK,
@@ -77,6 +78,10 @@ struct worker {
 	int sessionfd; /* directory of the session, or -1 */
 	int tables;    /* socket of its builder (bpf/builder.h), or -1 */
 	struct worker_product product;
+	/* Programs that its container had begun at the last WORKER_FOLLOW, and how often that is
+	 * still to be repeated: a program is a JVM only after some time. */
+	uint64_t execs;
+	unsigned looks;
 };
 
 /* Starts the worker of a container, which it takes over, also after a failure. The worker works
@@ -91,6 +96,9 @@ void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadl
  * *stop has changed (NULL: it does not), fail. */
 void workers_wait(struct worker *list, size_t count, size_t busy,
 		  const volatile sig_atomic_t *stop);
+
+/* Receives the replies that have come. */
+void workers_receive(struct worker *list, size_t count);
 
 bool worker_has_failed(const struct worker *w);
 
