@@ -12,6 +12,9 @@
 #include "common/child.h"
 #include "common/err.h"
 
+#define KERNEL_TABLES_BYTES (256u << 20) /* of a container, in the kernel */
+#define KERNEL_FOLLOWED	    65536u	 /* processes of a container, with those that have ended */
+
 struct kernel_target { /* a container */
 	const pid_t *pids;
 	size_t count;

@@ -8,9 +8,8 @@
 #include "common/proc.h"
 #include "common/str.h"
 
-#define ROOMS_MAX  16 /* requests of a builder */
-#define WORDS_MAX  (ROOMS_MAX * (BUILDER_PROCESSES_MAX + 2))
-#define TABLES_MAX (256ull << 20) /* bytes of a container's walkers: some 10 MB are usual */
+#define ROOMS_MAX 16 /* requests of a builder */
+#define WORDS_MAX (ROOMS_MAX * (BUILDER_PROCESSES_MAX + 2))
 
 static void hang_up(struct builder_link *b)
 {
@@ -25,7 +24,7 @@ static int give_room(struct recorded *r, struct builder_link *b, const struct fl
 	struct err ignored;
 
 	r->families[b->target].bytes += flat_rooms_bytes(rooms);
-	if (r->families[b->target].bytes > TABLES_MAX ||
+	if (r->families[b->target].bytes > KERNEL_TABLES_BYTES ||
 	    stack_recorder_add_walker(r->recorder, rooms, &b->walker, &ignored) < 0)
 		return -1;
 	walker_tables(stack_recorder_walker(r->recorder, b->walker), maps);

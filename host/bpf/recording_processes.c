@@ -4,8 +4,7 @@
 #include "common/str.h"
 #include "dfg/bytes.h"
 
-#define MAPPINGS_MAX 8192  /* of a process: as flat_find_mapping */
-#define FOLLOWED_MAX 65536 /* processes of a target, also those that have ended */
+#define MAPPINGS_MAX 8192 /* of a process: as flat_find_mapping */
 
 struct followed *recording_find(const struct recorded *r, pid_t pid)
 {
@@ -43,7 +42,7 @@ int recording_add(struct recorded *r, pid_t pid, size_t target, struct err *err)
 
 	if (recording_find(r, pid))
 		return 0;
-	if (f->followed >= FOLLOWED_MAX || f->alive >= FLAT_PROCESSES / r->config->count) {
+	if (f->followed >= KERNEL_FOLLOWED || f->alive >= FLAT_PROCESSES / r->config->count) {
 		r->counts[target].missed++;
 		stack_recorder_remove(r->recorder, (uint32_t)pid);
 		return 0;

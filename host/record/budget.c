@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "bpf/recording.h"
 #include "elf/elfparts.h"
 #include "hotspot/mem.h"
 
@@ -42,6 +43,12 @@ static struct {
 	[BUDGET_STEPS] = {"steps", "steps of a look at a JVM's tables, of 25 ns", NUMBER, HS_STEPS},
 	/* 33 MiB at 4 MiB a second. */
 	[BUDGET_COPY_MS] = {"copying", "copying files, each time", MILLISECONDS, 10000},
+	/* A JVM of JDK 25: 7 MiB. */
+	[BUDGET_TABLES_BYTES] = {"tables", "tables in the kernel, by which stacks are walked",
+				 BYTES, KERNEL_TABLES_BYTES},
+	/* A build that starts 1000 processes a second for a minute. */
+	[BUDGET_FOLLOWED] = {"recorded", "processes that the recorder in the kernel follows",
+			     NUMBER, KERNEL_FOLLOWED},
 };
 
 const char *budget_name(enum budget b)
