@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # How whole the stacks of real Java programs are that run without any flag for it, by the size of the
-# stack copies: programs in runc containers, recorded with --unwind vm.
+# stack copies, and walked in the kernel: programs in runc containers, recorded with --unwind vm and bpf.
 #
 #	bench/real.sh [javac|ecj|hsqldb|tomcat]...      default: all
 #
 # Root; needs runc, jq, perf, a JDK, and for the programs the Debian packages ecj, libhsqldb-java,
 # tomcat10, tomcat10-examples, wrk.
 #	JAVA      the JVM (java)                  DURATION  seconds of each recording (10)
-#	SOURCES   (agent host)                    STACKS    bytes (8192 16384 32768 65528)
+#	SOURCES   (agent host)                    STACKS    bytes, and bpf (8192 16384 32768 65528 bpf)
 #	KEEP      directory to leave the recordings in
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 . tests/lib/bundle.sh
 [ $# -gt 0 ] || set -- javac ecj hsqldb tomcat
 read -ra SOURCES <<<"${SOURCES:-agent host}"
-read -ra STACKS <<<"${STACKS:-8192 16384 32768 65528}"
+read -ra STACKS <<<"${STACKS:-8192 16384 32768 65528 bpf}"
 DURATION=${DURATION:-10}
 JAVA=$(readlink -f "$(command -v "${JAVA:-java}")")
 DFG=$BUILD/bin/dfg-trigger
@@ -103,9 +103,10 @@ depths() {
 }
 
 record() {
-	local id=$1 source=$2 stack=$3 out=$OUT/$1-$2-$3
+	local id=$1 source=$2 stack=$3 out=$OUT/$1-$2-$3 how=(--unwind vm --stack "$3")
 	rm -rf "$out"
-	"$DFG" --json -q --keep-stacks --unwind vm --source "$source" --stack "$stack" -F 199 -d "$DURATION" -o "$out" "$id" \
+	[ "$stack" != bpf ] || how=(--unwind bpf)
+	"$DFG" --json -q --keep-stacks "${how[@]}" --source "$source" -F 199 -d "$DURATION" -o "$out" "$id" \
 		>"$DIR/json" 2>"$DIR/err" || { cat "$DIR/err" >&2; return 1; }
 	read -r p50 p99 max < <(depths "$out/flame.folded")
 	jq -r --arg p "$id" --arg s "$source" --arg b "$stack" --arg d "$p50/$p99/$max" \
@@ -113,14 +114,14 @@ record() {
 		def percent: . * 10000 | round / 100 | tostring;
 		[$p, $s, $b, .samples, .java_samples, (.complete | percent), (.truncated | percent),
 		 (.unknown_frames | percent), $d, ($bytes | tonumber / 1e6 * 10 | round / 10),
-		 .jvms[0].methods, (.jvms[0].dump_ms | round), .post_ms, .lost, .jvms[0].source] | @tsv' "$DIR/json"
+		 .jvms[0].methods, (.jvms[0].dump_ms | round), .post_ms, .lost, (.fallback // 1 | percent), .jvms[0].source] | @tsv' "$DIR/json"
 	[ -n "${KEEP:-}" ] || rm -rf "$out"
 }
 
-row='%-8s %-6s %6s %8s %8s %9s %9s %9s %12s %7s %8s %8s %8s %6s %s\n'
+row='%-8s %-6s %6s %8s %8s %9s %9s %9s %12s %7s %8s %8s %8s %6s %8s %s\n'
 echo "load average $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) CPUs, Linux $(uname -r), $("$JAVA" -version 2>&1 | tail -n 1)"
 # shellcheck disable=SC2059
-printf "$row" program source stack samples java complete% trunc.% unknown% depth MB methods dump_ms post_ms lost used
+printf "$row" program source stack samples java complete% trunc.% unknown% depth MB methods dump_ms post_ms lost copied% used
 for program; do
 	"start_$program"
 	sleep "${WARM:-15}"

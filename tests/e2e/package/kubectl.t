@@ -37,7 +37,8 @@ node_start() {
 		BUNDLE_READONLY=$(jq -r 'select(.securityContext.readOnlyRootFilesystem) | 1' <<<"$spec") \
 		BUNDLE_ENV=TMPDIR=/var/lib/dfg BUNDLE_MOUNTS=$KUBE/$1/state:/var/lib/dfg \
 		BUNDLE_JQ=".linux.namespaces |= map(select(.type != \"pid\") | if .type == \"network\" then
-			.path = \"/run/netns/dfg-$1\" else . end)" \
+			.path = \"/run/netns/dfg-$1\" else . end)
+			| .mounts += [{destination: \"/sys\", type: \"sysfs\", source: \"sysfs\", options: [\"ro\", \"nosuid\", \"nodev\", \"noexec\"]}]" \
 		bundle_make "$KUBE/$1" "$IMAGE" "${command[@]}"
 	bundle_start "$name" "$KUBE/$1"
 }
