@@ -166,6 +166,7 @@ struct attempt {
 	int log;
 	int control; /* a socket for its stdin, or -1 */
 	bool cgroups;
+	bool begun;	/* it has enabled its events */
 	unsigned again; /* attempts that failed for want of a process */
 };
 
@@ -226,9 +227,10 @@ static uint64_t data_size(const struct perf *p)
 }
 
 /* An older perf only shows that it is about to enable them: by the head of its file. */
-static void wait_for_begin(const struct perf_config *c, struct perf *p)
+static void wait_for_begin(const struct perf_config *c, struct perf *p, struct attempt *t)
 {
 	struct pollfd answer = {.fd = p->control, .events = POLLIN};
+	char byte;
 
 	while (!answer.revents && !(p->control < 0 && data_size(p) > 0) && !perf_wait(p, 0) &&
 	       !(c->stop && *c->stop)) {
@@ -238,6 +240,8 @@ static void wait_for_begin(const struct perf_config *c, struct perf *p)
 		}
 		poll(&answer, 1, BEGIN_POLL_MS);
 	}
+	t->begun = p->control < 0 ? data_size(p) > 0
+				  : recv(p->control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 	if (answer.revents & POLLHUP)
 		perf_wait(p, HANGUP_MS); /* it ends */
 }
@@ -278,7 +282,7 @@ static int try_start(const struct perf_config *c, struct perf *p, struct attempt
 	if (start(c, p, t, err) < 0)
 		return -1;
 	cleanup_close_fd(&perfs);
-	wait_for_begin(c, p);
+	wait_for_begin(c, p, t);
 	return 0;
 }
 
@@ -291,12 +295,13 @@ static void list_pids(const struct perf_config *c, bool left, struct str *ret)
 			str_addf(ret, "%s%d", ret->len ? "," : "", (int)c->pids[i]);
 }
 
-/* True if perf has ended without a file: so it does, with -q without a word, where one of its
- * processes has ended before it had looked at all ("Couldn't create thread/CPU maps"). */
+/* True if perf has ended before it began: so it does, with -q without a word, where one of its
+ * processes or threads has ended before it had looked at all ("Couldn't create thread/CPU maps";
+ * "Ignored open failure": 5 of 12 starts on a JVM that starts many threads, perf 6.1). */
 static bool lacks_process(const struct perf_config *c, const struct perf *p,
 			  const struct attempt *t, const struct str *message)
 {
-	return !c->whole_machine && t->again < AGAIN_MAX && p->child.pid <= 0 && !data_size(p) &&
+	return !c->whole_machine && t->again < AGAIN_MAX && p->child.pid <= 0 && !t->begun &&
 	       (!message->buf || strstr(message->buf, "No such process"));
 }
 
