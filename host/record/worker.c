@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/message.h"
 #include "common/str.h"
+#include "record/agent_share.h"
 #include "record/jvm_poller.h"
 
 #define STOP_MS	 1000 /* for a worker that gets a signal, to reply */
@@ -99,6 +100,8 @@ static void build_tables(struct target *t)
 
 static int prepare(struct service *w, const struct worker_order *o, struct err *err)
 {
+	/* An agent may have answered an earlier run that had ended by then. */
+	agent_share_sweep(w->config.root, w->target.container.id);
 	if (target_prepare(&w->target, &w->config, err) < 0)
 		return -1;
 	if (pollers_start(&w->target, &w->config, o->deadline, err) < 0)
