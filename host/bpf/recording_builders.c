@@ -8,8 +8,9 @@
 #include "common/proc.h"
 #include "common/str.h"
 
-#define ROOMS_MAX 16 /* requests of a builder */
-#define WORDS_MAX (ROOMS_MAX * (BUILDER_PROCESSES_MAX + 2))
+#define WALKERS_MAX 64 /* of a container: each takes 40 ms to load */
+#define ROOMS_MAX   16 /* requests of a builder */
+#define WORDS_MAX   (ROOMS_MAX * (BUILDER_PROCESSES_MAX + 2))
 
 static void hang_up(struct builder_link *b)
 {
@@ -17,14 +18,18 @@ static void hang_up(struct builder_link *b)
 	b->ready = true;
 }
 
-/* Gives a builder a walker with tables as large as it needs. What it fills no other one reads. */
+/* Gives a builder a walker with tables as large as it needs. What it fills no other one reads; each
+ * container has its share of the walkers that there can be. */
 static int give_room(struct recorded *r, struct builder_link *b, const struct flat_rooms *rooms)
 {
+	const size_t part = (FLAT_WALKERS - 1) / r->config->count;
+	const size_t share = part < WALKERS_MAX ? part : WALKERS_MAX;
+	struct family *f = &r->families[b->target];
 	int maps[FLAT_TABLES];
 	struct err ignored;
 
-	r->families[b->target].bytes += flat_rooms_bytes(rooms);
-	if (r->families[b->target].bytes > KERNEL_TABLES_BYTES ||
+	f->bytes += flat_rooms_bytes(rooms);
+	if (f->bytes > KERNEL_TABLES_BYTES || f->walkers++ >= share ||
 	    stack_recorder_add_walker(r->recorder, rooms, &b->walker, &ignored) < 0)
 		return -1;
 	walker_tables(stack_recorder_walker(r->recorder, b->walker), maps);

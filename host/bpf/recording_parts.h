@@ -49,7 +49,7 @@ struct followed {
 
 /* Processes of a target. */
 struct family {
-	size_t followed, alive;
+	size_t followed, alive, walkers;
 	uint64_t bytes; /* of all its walkers' tables */
 };
 

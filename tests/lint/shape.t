@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3595
 hook 2605
-host/bpf 4935
+host/bpf 4940
 host/calltree 1195
 host/cmd 2025
 host/discover 2405
