@@ -11,7 +11,8 @@
 #
 # Root, runc, perf, java, bpftool. Memory is the highest sum of proportional sizes (Pss) of dfg-trigger and its
 # children (perf among them) and of the BPF maps, looked at five times a second; descriptors are those of
-# dfg-trigger alone. Ready: from the start of the command until the first recording grows by samples.
+# dfg-trigger alone. Ready: from the start of the command until the lists with which a recording begins are
+# written.
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh

@@ -34,7 +34,7 @@ int64_t frame_sleb(struct bytes *b)
 	return (int64_t)value;
 }
 
-/* A number of an address's size; *bad: it has another one. */
+/* Reads a number of an address's size; an encoding of another size is bad. */
 uint64_t frame_address(struct bytes *b, uint8_t encoding)
 {
 	switch (encoding & 0x0f) {

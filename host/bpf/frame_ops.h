@@ -30,8 +30,8 @@ struct frame_ops {
 	bool failed; /* an instruction is not known, or contradicts itself */
 };
 
-/* Carries out one instruction. Returns the bytes of code that it goes on by; the state before it
- * holds for them. */
+/* Carries out one instruction. Returns the bytes of code that it goes on by: then it has not
+ * changed the state, which holds for them. */
 uint64_t frame_op(struct frame_ops *f, struct bytes *b);
 
 /* Numbers of .eh_frame. */

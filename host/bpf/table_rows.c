@@ -83,11 +83,10 @@ static void add_rows(struct flat_tables *t, size_t first, struct row_source *s, 
 		     struct bytes b, uint64_t at, uint64_t end)
 {
 	while (b.len && !f->failed && at < end) {
-		const struct flat_row row = row_of(f, (uint32_t)at);
 		uint64_t n = frame_op(f, &b);
 
 		if (n)
-			add_row(t, first, row);
+			add_row(t, first, row_of(f, (uint32_t)at));
 		at = n < end - at ? at + n : end;
 		f->failed |= s->ops++ >= OPS_MAX;
 	}

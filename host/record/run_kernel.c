@@ -142,8 +142,8 @@ void run_follow(struct record_run *r, bool looks)
 {
 	if (!r->in_kernel)
 		return;
-	workers_receive(r->workers, r->count);
-	run_tell_recorder(r);
+	if (workers_receive(r->workers, r->count))
+		run_tell_recorder(r);
 	if (looks && !deadline_ms_left(r->next_look)) {
 		r->next_look = deadline_after(NEXT_LOOK_MS);
 		look_again(r);

@@ -438,9 +438,12 @@ void workers_wait(struct worker *list, size_t count, size_t busy, const volatile
 	}
 }
 
-void workers_receive(struct worker *list, size_t count)
+bool workers_receive(struct worker *list, size_t count)
 {
+	const size_t before = count_busy(list, count);
+
 	receive_some(list, count, 0, LATE);
+	return count_busy(list, count) < before;
 }
 
 void worker_fini(struct worker *w)

@@ -97,8 +97,8 @@ void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadl
 void workers_wait(struct worker *list, size_t count, size_t busy,
 		  const volatile sig_atomic_t *stop);
 
-/* Receives the replies that have come. */
-void workers_receive(struct worker *list, size_t count);
+/* Receives the replies that have come. True: there was one. */
+bool workers_receive(struct worker *list, size_t count);
 
 bool worker_has_failed(const struct worker *w);
 
