@@ -71,7 +71,7 @@ shop_stop again
 WAIT_SECONDS=120
 mkdir "$SHOP/app/young"
 javac -d "$SHOP/app/young" tests/java/Known.java
-"$dfg_top" --json --unwind bpf -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
+"$dfg_top" --json --unwind bpf --source host -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
 top=$!
 wait_for lines "$SHOP/json" 2
 bundle_exec late "$JAVA" -Xmx64m -cp /mnt/young Known treemap 3600 >/dev/null 2>&1 &
