@@ -23,6 +23,8 @@
 #define DUMP_BYTES  (16u << 20)
 #define DELTA_BYTES (1u << 20)
 
+#define SWEEP_MS 2000 /* of one that was killed, until it has ended */
+
 /* An agent closes the file once. Others who may open it wake the host, too, which reads all of it.
  */
 #define WAKES_MAX 8
@@ -124,7 +126,7 @@ void agent_share_sweep(const char *root, const char *id)
 	struct agent_share share;
 	struct err ignored;
 
-	if (agent_share_open(root, id, 0, &share, &ignored) == 0)
+	if (agent_share_open(root, id, SWEEP_MS, &share, &ignored) == 0)
 		agent_share_close(&share);
 }
 

@@ -49,7 +49,7 @@ MUST_CHECK int agent_share_open(const char *root, const char *id, unsigned wait_
 				struct agent_share *ret, struct err *err);
 void agent_share_close(struct agent_share *s);
 
-/* Removes the files of exchanges that were killed, unless another one runs: that one has. */
+/* Removes the files of exchanges that were killed. Waits for one that runs, 2 s at most. */
 void agent_share_sweep(const char *root, const char *id);
 
 /* The signal number that a resident agent published, or 0. A hint: check SigCgt before using it. */
