@@ -93,7 +93,7 @@ ok "case 94: the other has its graph" grep -q 'Shop.*_\[j\]' "$SHOP/given/victim
 
 # One whose worker is killed while it records.
 touch "$SHOP/mark"
-"$DFG" -q -d 3 -f folded --json victim secret >"$SHOP/out" 2>"$SHOP/err" & run=$!
+"$DFG" -q -d 10 -f folded --json victim secret >"$SHOP/out" 2>"$SHOP/err" & run=$!
 bytes() { find "$DFG_ROOT/tmp" -name perf.data -size +20k -printf '%s\n'; }
 # Samples are added to the file, after the lists with which it begins.
 recording() {

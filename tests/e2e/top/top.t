@@ -91,7 +91,7 @@ wait_for eval '! pgrep -f " /mnt/young "'
 top=$!
 wait_for lines "$SHOP/json" 1
 bundle_exec late sleep infinity &
-is_anew() { wait_for has_stretch '[1-9]*' || { cat "$SHOP/err"; return 1; }; }
+is_anew() { wait_for has_stretch '[1-9]*' || { wc -l "$SHOP/json"; ls -d "$DFG_ROOT"/tmp/*/*; cat "$SHOP/err"; return 1; }; }
 ok "a process that came later: recorded anew" is_anew
 n=$(wc -l <"$SHOP/json")
 ok "  and it goes on" wait_for lines "$SHOP/json" $((n + 3))
