@@ -23,8 +23,9 @@ warn := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wundef -Wvla -Wfo
         -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings $(WERROR)
 base  = -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='"$(VERSION)"' \
         -DDFG_LIBEXECDIR='"$(LIBEXECDIR)"' $(includes) -MMD -MP
+arm64 := $(filter aarch64%,$(shell $(CC) -dumpmachine))
 # Held by tests/lint/hardening.t. Not -ftrivial-auto-var-init=zero: it takes 5 to 10 % of a replay.
-flow := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mbranch-protection=standard,-fcf-protection)
+flow := $(if $(arm64),-mbranch-protection=standard,-fcf-protection)
 safe := $(flow) -fstack-clash-protection
 # The same bytes whichever folder it is built in.
 here := -ffile-prefix-map=$(CURDIR)=.
@@ -44,7 +45,7 @@ endif
 obj = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 not = $(filter-out %_$(other).c $(1) $(no_bpf),$(wildcard $(2)))
 # Files named _x86.c and _arm64.c are of one machine.
-other := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),x86,arm64)
+other := $(if $(arm64),x86,arm64)
 
 # ---- what is built -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
@@ -53,7 +54,7 @@ folders := common oci hotspot injector hook $(host:%=host/%)
 # The recorder in the kernel is left out where one of these is missing. bpftool may be where only root looks.
 BPF_CC     ?= clang
 BPFTOOL    ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
-bpf        := $(and $(filter x86_64%,$(shell $(CC) -dumpmachine)),$(shell command -v $(BPF_CC)),$(BPFTOOL),$(shell \
+bpf        := $(and $(shell command -v $(BPF_CC)),$(BPFTOOL),$(shell \
               $(PKGCONFIG) --exists libbpf && echo libbpf))
 no_bpf     := $(if $(bpf),host/bpf/recording_none.c,$(patsubst %,host/bpf/%.c,walker recorder recording recording_serve recording_processes recording_builders recording_list) tests/tools/walkcompare.c tests/unit/test_stack_recorder.c)
 mains   := hook/main.c hook/runtime.c injector/main.c host/bpf/node.bpf.c host/bpf/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
@@ -72,7 +73,7 @@ man      := $(wildcard docs/man/*.[18])
 all: $(programs) $(payload) $(image) $(if $(bpf),,without-bpf)
 sbom: $(sbom)
 without-bpf:
-	@echo '  without the recorder in the kernel: it takes x86-64, $(BPF_CC), bpftool and libbpf'
+	@echo '  without the recorder in the kernel: it takes $(BPF_CC), bpftool and libbpf'
 
 # Includes name their folder: "perf/perfdata.h", "common/err.h". Who may include whom: tests/lint/edges.t.
 includes := -Iinclude -I. -Ihost
@@ -114,7 +115,8 @@ $(BUILD)/page/page.policy: host/format/page/page.css $(BUILD)/page/page.js
 $(BUILD)/bpf/%.bpf.o: host/bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF)$(BPF_CC) -target bpf -mcpu=v3 -O2 -g -ffreestanding -Wall -Wextra $(WERROR) -Ihost \
-	    -idirafter /usr/include/$(shell $(CC) -print-multiarch) $(here) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	    -D__TARGET_ARCH_$(if $(arm64),arm64,x86) \
+	    -idirafter $(shell $(CC) -print-sysroot)/usr/include/$(shell $(CC) -print-multiarch) $(here) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call say,SKEL)$(BPFTOOL) gen skeleton $< >$@
 $(BUILD)/dyn/host/bpf/recorder.o: $(BUILD)/bpf/node.skel.h

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # arm64 on this machine: cross-builds everything, and runs unit tests, fuzz corpora and lint of it
-# with qemu's user emulation. No arm64 machine and no arm64 JVM is needed, and none is tested.
+# with qemu's user emulation. Kernels and JVMs of arm64: tests/e2e/record/arm64.t.
+#
+#   tests/arm64.sh [TARGET...]   builds these only
 #
 # The libraries are of a Debian's packages for arm64, unpacked in $BUILD/arm64/root (for good).
 set -eu
@@ -33,32 +35,20 @@ END
 
 build=${BUILD:-build}/arm64
 root=$(readlink -m "$build/root")
-mirror=${DFG_MIRROR:-http://deb.debian.org/debian}
 triplet=aarch64-linux-gnu
 packages=libc6-dev,linux-libc-dev,libgcc-12-dev,libjansson-dev,libcap-dev,libseccomp-dev,libdw-dev
-packages=$packages,libelf-dev,liblzma-dev,libiberty-dev,zlib1g-dev,libncurses-dev,libcurl4-openssl-dev
-
-# Under another name until it is whole: an interrupted run leaves nothing that looks ready.
-make_root() {
-	rm -rf "$root.part" "$root.debs"
-	mkdir -p "$root.part"
-	debootstrap --download-only --arch=arm64 --variant=minbase --include="$packages" bookworm \
-		"$root.debs" "$mirror" >"$root.log" 2>&1 || { tail -n 5 "$root.log" >&2; return 1; }
-	for deb in "$root.debs"/var/cache/apt/archives/*.deb; do
-		dpkg-deb -x "$deb" "$root.part"
-	done
-	rm -rf "$root.debs"
-	mv "$root.part" "$root"
-}
+packages=$packages,libelf-dev,liblzma-dev,libiberty-dev,zlib1g-dev,libncurses-dev,libcurl4-openssl-dev,libbpf-dev,busybox-static
 
 mkdir -p "$build"
-[ -d "$root" ] || make_root
+. tests/lib/arm64-root.sh
+arm64_root "$root" bookworm "$packages"
 
 export PKG_CONFIG_LIBDIR="$root/usr/lib/$triplet/pkgconfig:$root/usr/share/pkgconfig"
 export PKG_CONFIG_SYSROOT_DIR="$root"
 gcc="${CCACHE:-} $triplet-gcc --sysroot=$root"
 # Return addresses are signed in a way that is fast to emulate.
-make -j"$(nproc)" check-emulated BUILD="$build" CC="$gcc" STATIC_CC="$gcc" STATIC_INC= \
+targets=$*
+make -j"$(nproc)" ${targets:-check-emulated} BUILD="$build" CC="$gcc" STATIC_CC="$gcc" STATIC_INC= \
 	CFLAGS="-O2 -g" \
 	EMULATOR="qemu-aarch64-static -cpu max,pauth-impdef=on -L $root" UNABLE="$(echo $unable)"
-BUILD=$build prove -e '' tests/lint/agent-links.t tests/lint/hardening.t
+[ "$targets" ] || BUILD=$build prove -e '' tests/lint/agent-links.t tests/lint/hardening.t

@@ -25,6 +25,22 @@
 			return otherwise;                                                          \
 	while (0)
 
+/* Calls leave the return address on the stack, or in the link register (FLAT_LINK). FLAT_ADDRESS:
+ * of a return address, the bits without its signature. */
+#ifdef FLAT_ARM64
+#define FLAT_LINK    true
+#define FLAT_ADDRESS 0x0000ffffffffffffull
+#else
+#define FLAT_LINK    false
+#define FLAT_ADDRESS UINT64_MAX
+#endif
+
+/* As struct sender of the unwinder. */
+struct flat_sender {
+	uint64_t ret_at, fp_at; /* fp_at 0: not saved */
+	bool link;
+};
+
 /* Entries of the tables by number; NULL: there is none. */
 static inline const uint32_t *flat_dir(uint32_t i);
 static inline const struct flat_page *flat_page(uint32_t i);
@@ -260,22 +276,62 @@ FLAT_FUNCTION bool flat_go(struct flat_walk *w, uint64_t pc, uint64_t sp, uint64
 	return true;
 }
 
-FLAT_FUNCTION bool flat_take(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at)
+/* The first frame's link register. */
+static inline uint64_t flat_link(const struct flat_walk *w)
+{
+#ifdef FLAT_ARM64
+	return w->exact ? w->first.link & FLAT_ADDRESS : 0;
+#else
+	(void)w;
+	return 0;
+#endif
+}
+
+/* Reads a code address on the stack. */
+static inline bool flat_read_pc(struct flat_walk *w, uint64_t at, uint64_t *ret)
+{
+	bool good = flat_read(w, at, ret);
+
+	*ret &= FLAT_ADDRESS;
+	return good;
+}
+
+static inline bool flat_sender_pc(struct flat_walk *w, uint64_t ret_at, bool link, uint64_t *ret)
+{
+	if (!FLAT_LINK || !link)
+		return flat_read_pc(w, ret_at, ret);
+	*ret = flat_link(w);
+	return true;
+}
+
+/* The functions below named _at are for BPF, where a struct cannot be an argument. */
+FLAT_FUNCTION bool flat_take_at(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at, bool link)
 {
 	uint64_t pc = 0;
 
 	FLAT_NEED(w, false);
-	return flat_read(w, ret_at, &pc) && flat_is_return(w, pc) &&
+	return flat_sender_pc(w, ret_at, link, &pc) && flat_is_return(w, pc) &&
 	       flat_go(w, pc, ret_at + FLAT_WORD, fp_at);
 }
 
-FLAT_FUNCTION bool flat_take_native(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at)
+FLAT_INLINE bool flat_take(struct flat_walk *w, struct flat_sender s)
+{
+	return flat_take_at(w, s.ret_at, s.fp_at, s.link);
+}
+
+FLAT_FUNCTION bool flat_take_native_at(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at,
+				       bool link)
 {
 	uint64_t pc = 0;
 
 	FLAT_NEED(w, false);
-	return flat_read(w, ret_at, &pc) && pc && flat_find_mapping(w, pc - 1) &&
+	return flat_sender_pc(w, ret_at, link, &pc) && pc && flat_find_mapping(w, pc - 1) &&
 	       flat_go(w, pc, ret_at + FLAT_WORD, fp_at);
+}
+
+FLAT_INLINE bool flat_take_native(struct flat_walk *w, struct flat_sender s)
+{
+	return flat_take_native_at(w, s.ret_at, s.fp_at, s.link);
 }
 
 /* True if a caller at pc, whose stack pointer will be sp, has a valid return address. */
@@ -293,21 +349,28 @@ FLAT_FUNCTION bool flat_leads_on(struct flat_walk *w, uint64_t pc, uint64_t sp)
 	if (c->kind != FLAT_COMPILED && c->kind != FLAT_WRAPPER)
 		return true;
 	at = sp + flat_spilled(c, (uint32_t)(pc - c->start)) + c->frame - FLAT_WORD;
-	if (!flat_read(w, at, &next))
+	if (!flat_read_pc(w, at, &next))
 		return false;
 	return flat_is_return(w, next) ||
-	       (w->kind == FLAT_STUBS && flat_read(w, at + FLAT_STUB_PUSHED * FLAT_WORD, &next) &&
+	       (w->kind == FLAT_STUBS &&
+		flat_read_pc(w, at + FLAT_STUB_PUSHED * FLAT_WORD, &next) &&
 		flat_is_return(w, next));
 }
 
-FLAT_FUNCTION bool flat_take_found(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at)
+FLAT_FUNCTION bool flat_take_found_at(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at,
+				      bool link)
 {
 	uint64_t pc = 0;
 
 	FLAT_NEED(w, false);
-	return flat_read(w, ret_at, &pc) && flat_is_return(w, pc) &&
+	return flat_sender_pc(w, ret_at, link, &pc) && flat_is_return(w, pc) &&
 	       flat_leads_on(w, pc, ret_at + FLAT_WORD) &&
 	       flat_go(w, pc, ret_at + FLAT_WORD, fp_at);
+}
+
+FLAT_INLINE bool flat_take_found(struct flat_walk *w, struct flat_sender s)
+{
+	return flat_take_found_at(w, s.ret_at, s.fp_at, s.link);
 }
 
 /* True if a word could be a return address in code that is not where the tables have it. */
@@ -323,7 +386,8 @@ static inline bool flat_may_be_code(struct flat_walk *w, uint64_t word)
 
 /* Tries flat_take_found at `count` places, a word apart. A stack that was made to need many
  * searches is left. */
-FLAT_FUNCTION bool flat_search(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at, uint32_t count)
+FLAT_FUNCTION bool flat_search_at(struct flat_walk *w, uint64_t ret_at, uint64_t fp_at,
+				  uint32_t count)
 {
 	uint64_t word = 0;
 
@@ -332,14 +396,53 @@ FLAT_FUNCTION bool flat_search(struct flat_walk *w, uint64_t ret_at, uint64_t fp
 	if (w->unsure)
 		return false;
 	for (uint32_t i = 0; i < FLAT_SEARCH_MAX && i < count; i++) {
-		if (flat_take_found(w, ret_at, fp_at))
+		if (flat_take_found_at(w, ret_at, fp_at, false))
 			return true;
-		if (!flat_read(w, ret_at, &word) || flat_may_be_code(w, word))
+		if (!flat_read_pc(w, ret_at, &word) || flat_may_be_code(w, word))
 			return false;
 		ret_at += FLAT_WORD;
 		fp_at += fp_at ? FLAT_WORD : 0;
 	}
 	return false;
+}
+
+/* A return address in the link register is tried once: there is no place to search from. */
+FLAT_INLINE bool flat_search(struct flat_walk *w, struct flat_sender first, uint32_t count)
+{
+	if (FLAT_LINK && first.link)
+		return flat_take_found(w, first);
+	return flat_search_at(w, first.ret_at, first.fp_at, count);
+}
+
+/* Sender of a complete frame with stack pointer `sp`. */
+FLAT_INLINE struct flat_sender flat_body(const struct flat_code *c, uint64_t sp)
+{
+	if (c->frame < 2 * FLAT_WORD)
+		return (struct flat_sender){.ret_at = sp};
+	return (struct flat_sender){.ret_at = sp + c->frame - FLAT_WORD,
+				    .fp_at = sp + c->frame - 2 * FLAT_WORD};
+}
+
+/* Sender of a frame that is not built yet, or has been removed. */
+FLAT_INLINE struct flat_sender flat_frameless(const struct flat_walk *w)
+{
+	return (struct flat_sender){.ret_at = w->sp - FLAT_LINK * FLAT_WORD, .link = FLAT_LINK};
+}
+
+/* Sender of a frame that the frame pointer points to. */
+FLAT_INLINE struct flat_sender flat_framed(const struct flat_walk *w)
+{
+	return (struct flat_sender){.ret_at = w->fp + FLAT_WORD, .fp_at = w->fp};
+}
+
+/* Adds the frame of an interpreted method, and steps to its caller. */
+static inline bool flat_interpreted(struct flat_walk *w, uint64_t method, uint64_t pc, uint64_t sp,
+				    uint64_t fp_at)
+{
+	if (!flat_go(w, pc, sp, fp_at))
+		return false;
+	flat_add(w, FLAT_FRAME(FLAT_FRAME_INTERPRETED, method & (~0ull >> 4)));
+	return true;
 }
 
 #endif

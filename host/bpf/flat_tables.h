@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
+#define FLAT_ARM64
+#endif
+
 #define FLAT_NONE	UINT32_MAX
 #define FLAT_PAGE	4096u /* bytes of code with one struct flat_page */
 #define FLAT_SEGMENT	64u   /* bytes of code that have one number: HotSpot's code is aligned so */
@@ -77,14 +81,19 @@ enum flat_rule {
 	FLAT_FROM_FP,
 };
 
-/* Call frame information from an address on: the frame's address (cfa) is `cfa` bytes above the
- * register, the return address right below it. */
+/* Call frame information from an address on: the frame's address (cfa) is `cfa` words above the
+ * register. The return address is right below it on x86-64. On arm64 it is in the link register, or
+ * right above the saved frame pointer, or (`alone`) `fp` is where it is saved. */
+#define FLAT_WORDS_MAX 0x3fffu
 struct flat_row {
 	uint32_t at; /* address as linked */
-	uint16_t cfa;
-	uint8_t rule; /* enum flat_rule */
-	uint8_t fp;   /* words below the cfa where the frame pointer is saved; 0: it is unchanged */
+	uint32_t cfa : 14;
+	uint32_t fp : 14;  /* words below the cfa where the frame pointer is saved; 0: unchanged */
+	uint32_t rule : 3; /* enum flat_rule */
+	uint32_t alone : 1;
 };
+
+_Static_assert(sizeof(struct flat_row) == 8, "a file has some 100 000");
 
 /* Executable memory [start, end). A file's rows ascend; `blocks` has, for each FLAT_BLOCK bytes
  * from address `low` on, the number of the row that holds where they begin, and one more for the
@@ -101,12 +110,11 @@ struct flat_mapping {
 struct flat_process {
 	uint64_t code_low, code_high;
 	uint64_t call_stub_return, cont_return;
-	int32_t method_slot;		  /* as struct snap_head, interpreter_method */
+	int32_t method_slot, bcp_slot;	  /* as struct snap_head, interpreter_* */
 	uint32_t dir;			  /* entry of the first page from code_low on */
 	uint32_t mappings, mapping_count; /* ascending */
 	uint32_t methods, method_mask;	  /* hash table of ids; the mask is its size less one */
 	uint32_t walker;		  /* the program that has these tables; FLAT_NO_WALKER */
-	uint32_t pad;
 };
 
 /* Returns where a search of `methods` begins, before the mask. */
@@ -167,14 +175,23 @@ struct flat_sample {
 #define FLAT_ABOVE 216u /* and above it */
 #define FLAT_WORDS ((FLAT_BELOW + FLAT_WORD + FLAT_ABOVE) / FLAT_WORD) /* a power of two */
 
+/* Registers of the first frame by which the rules of its machine go, too. */
+struct flat_registers {
+#ifdef FLAT_ARM64
+	uint64_t link, x12, x13, x19, x20;
+#else
+	uint64_t rax, rbx, rcx, rdx, r8, r10, r13;
+#endif
+};
+
 /* State of a walk. */
 struct flat_walk {
 	struct flat_process process;
 	uint64_t pc, sp, fp;
-	uint64_t rax, rbx, rcx, rdx, r8, r10, r13; /* of the first frame */
-	uint64_t base;				   /* its stack pointer */
-	uint32_t kind;				   /* of the current code; 0: native */
-	bool exact, pushes;			   /* as in struct stack_walk */
+	struct flat_registers first;
+	uint64_t base;	     /* the first frame's stack pointer */
+	uint32_t kind;	     /* of the current code; 0: native */
+	bool exact, pushes;  /* as in struct stack_walk */
 	bool unread, unsure; /* a check could not be made: the step does not count */
 	uint32_t searches;
 	uint32_t mapping; /* that was found last */

@@ -5,6 +5,14 @@
 
 #include "unwind/unwind_regs.h"
 
+/* DW_CFA_AARCH64_negate_ra_state (DWARF for the Arm 64-bit Architecture, 4.4): the return address
+ * is signed, or no longer; UNWIND_ADDRESS takes that off. Not of other machines. */
+#ifdef __aarch64__
+#define SIGNS_RETURN 0x2d
+#else
+#define SIGNS_RETURN DW_CFA_nop
+#endif
+
 /* ---- numbers ------------------------------------------------------------------------------ */
 
 uint64_t frame_uleb(struct bytes *b)
@@ -76,7 +84,8 @@ static void save_at(struct frame_state *s, uint64_t reg, int64_t offset)
 		s->fp = FP_SAVED;
 		s->fp_at = offset;
 	} else if (reg == UNWIND_RA) {
-		s->ret = offset == -8 ? RETURN_BELOW_CFA : RETURN_ELSEWHERE;
+		s->ret = RETURN_SAVED;
+		s->ret_at = offset;
 	} else if (reg == UNWIND_SP) {
 		s->sp_is_odd = true;
 	}
@@ -100,6 +109,7 @@ static void restore(struct frame_state *s, const struct frame_state *first, uint
 		s->fp_at = first->fp_at;
 	} else if (reg == UNWIND_RA) {
 		s->ret = first->ret;
+		s->ret_at = first->ret_at;
 	} else if (reg == UNWIND_SP) {
 		s->sp_is_odd = first->sp_is_odd;
 	}
@@ -139,6 +149,8 @@ static void change_register(struct frame_ops *f, uint8_t op, struct bytes *b)
 		lose(s, reg);
 		if (reg == UNWIND_FP)
 			s->fp = FP_UNCHANGED;
+		else if (reg == UNWIND_RA)
+			s->ret = RETURN_UNSAID;
 		break;
 	case DW_CFA_expression:
 	case DW_CFA_val_expression:
@@ -208,7 +220,7 @@ static void carry_out(struct frame_ops *f, uint8_t op, struct bytes *b)
 		 (op >= DW_CFA_val_offset && op <= DW_CFA_val_expression) ||
 		 op == DW_CFA_GNU_negative_offset_extended)
 		change_register(f, op, b);
-	else if (op != DW_CFA_nop)
+	else if (op != DW_CFA_nop && op != SIGNS_RETURN)
 		f->failed = true;
 }
 

@@ -16,7 +16,8 @@ struct frame_state {
 	bool cfa_is_expr;
 	enum { FP_UNCHANGED, FP_SAVED, FP_LOST } fp;
 	int64_t fp_at; /* FP_SAVED: from the cfa */
-	enum { RETURN_UNSAID, RETURN_BELOW_CFA, RETURN_NONE, RETURN_ELSEWHERE } ret;
+	enum { RETURN_UNSAID, RETURN_SAVED, RETURN_NONE, RETURN_ELSEWHERE } ret;
+	int64_t ret_at; /* RETURN_SAVED: from the cfa */
 	bool sp_is_odd; /* the caller's stack pointer is not the cfa */
 };
 

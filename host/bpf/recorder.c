@@ -17,15 +17,14 @@
 
 #include "common/str.h"
 #include "dfg/bytes.h"
+#include "unwind/unwind_regs.h"
 
 /* Bytes of a processor's buffer, a power of 2: for all samples of 0.25 s, if all are copied. */
 #define RING_LEAST	  (256u << 10)
 #define RING_MOST	  (8u << 20)
 #define RINGS_A_SECOND	  4
-#define RECORD_BYTES	  2048u /* of a copied sample, beside the stack */
-#define PAGE		  4096u
+#define RECORD_BYTES	  2048u	      /* of a copied sample, beside the stack */
 #define INITIAL_NAMESPACE 0xeffffffcu /* linux/proc_ns.h: PROC_PID_INIT_INO */
-#define REGISTERS	  0xff01ffull /* asm/perf_regs.h: AX to IP, R8 to R15 */
 #define SAMPLE_TYPE                                                                                \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
@@ -127,7 +126,7 @@ static struct perf_event_attr make_attr(const struct stack_recorder_config *c)
 		.sample_type = SAMPLE_TYPE,
 		.sample_id_all = 1,
 		.exclude_callchain_user = 1,
-		.sample_regs_user = REGISTERS,
+		.sample_regs_user = UNWIND_PERFMASK,
 		.sample_stack_user = c->stack_bytes,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -138,6 +137,12 @@ static struct perf_event_attr make_attr(const struct stack_recorder_config *c)
 		.comm_exec = 1,
 		.task = 1,
 	};
+}
+
+/* Of the control page before a ring: 64 KiB on some arm64 kernels. */
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static size_t ring_bytes(const struct stack_recorder_config *c)
@@ -160,7 +165,8 @@ static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 	if (ring->fd < 0)
 		return errno == ENODEV ? 0
 				       : err_set(err, errno, "open an event of processor %u", cpu);
-	p = mmap(NULL, r->ring_bytes + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	p = mmap(NULL, r->ring_bytes + page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+		 0);
 	if (p == MAP_FAILED)
 		return err_set(err, errno, "map the buffer of processor %u", cpu);
 	ring->page = p;
@@ -190,7 +196,7 @@ static int take_walked(void *arg, void *data, size_t len)
 
 bool copied_sample_of(const struct perf_event_header *h, struct copied_sample *ret)
 {
-	struct copied_sample s = {.regs_mask = REGISTERS};
+	struct copied_sample s = {.regs_mask = UNWIND_PERFMASK};
 	struct bytes b = bytes_of(h + 1, h->size - sizeof(*h));
 	uint64_t size, used;
 
@@ -205,7 +211,7 @@ bool copied_sample_of(const struct perf_event_header *h, struct copied_sample *r
 	bytes_take(&b, size < b.len / 8 ? (size_t)size * 8 : b.len);
 	s.regs_abi = bytes_u64(&b);
 	if (s.regs_abi)
-		s.regs = bytes_take(&b, 8u * (size_t)__builtin_popcountll(REGISTERS));
+		s.regs = bytes_take(&b, 8u * (size_t)__builtin_popcountll(UNWIND_PERFMASK));
 	size = bytes_u64(&b);
 	if (size) {
 		s.stack = bytes_take(&b, size);
@@ -219,7 +225,7 @@ bool copied_sample_of(const struct perf_event_header *h, struct copied_sample *r
 
 static void copy_out(const struct copy_ring *ring, size_t size, uint64_t at, void *to, size_t len)
 {
-	const uint8_t *data = (const uint8_t *)ring->page + PAGE;
+	const uint8_t *data = (const uint8_t *)ring->page + ring->page->data_offset;
 	size_t from = (size_t)(at % size), first = size - from;
 
 	first = first < len ? first : len;
@@ -293,7 +299,7 @@ void stack_recorder_close(struct stack_recorder *r)
 	for (unsigned i = 0; r->rings && i < r->cpus; i++) {
 		bpf_link__destroy(r->rings[i].link);
 		if (r->rings[i].page)
-			munmap(r->rings[i].page, r->ring_bytes + PAGE);
+			munmap(r->rings[i].page, r->ring_bytes + page_bytes());
 		if (r->rings[i].fd >= 0)
 			close(r->rings[i].fd);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* recording.h where the build has no clang, bpftool or libbpf, or is for another machine. */
+/* recording.h where the build has no clang, bpftool or libbpf. */
 #include "bpf/recording.h"
 
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* The call frame information of an ELF file (.eh_frame: Linux Standard Base 5.0, "Exception
  * Frames"; DWARF 5, section 6.4) as rows of the flat tables. The instructions of each function are
  * carried out once, and only for what a row can say: libdw, which starts again for each row, takes
- * ten times as long, a quarter of a short recording. tests/unit/test_table_rows_x86.c holds the
+ * ten times as long, a quarter of a short recording. tests/unit/test_table_rows.c holds the
  * rows against its answers. */
 #include <dwarf.h>
 #include <string.h>
@@ -43,27 +43,54 @@ static void cleanup_row_source(struct row_source *s)
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
+/* Words of so many bytes; 0: none, or not what a row can say. */
+static uint32_t words_of(int64_t bytes)
+{
+	return bytes > 0 && bytes % 8 == 0 && bytes / 8 <= FLAT_WORDS_MAX ? (uint32_t)bytes / 8 : 0;
+}
+
+/* Words of something saved at so many bytes from the cfa that it is below it. */
+static uint32_t words_below(int64_t at)
+{
+	return at > INT64_MIN ? words_of(-at) : 0;
+}
+
+/* Sets where the return address and the frame pointer are saved (struct flat_row). False: a row
+ * cannot say that. */
+#ifdef FLAT_ARM64
+static bool set_saved(struct flat_row *row, const struct frame_state *s)
+{
+	if (s->ret == RETURN_UNSAID)
+		return s->fp == FP_UNCHANGED;
+	row->fp = words_below(s->fp == FP_SAVED ? s->fp_at : s->ret_at) & FLAT_WORDS_MAX;
+	row->alone = s->fp == FP_UNCHANGED;
+	return s->ret == RETURN_SAVED && s->fp != FP_LOST && row->fp &&
+	       (s->fp == FP_UNCHANGED || s->ret_at == s->fp_at + 8);
+}
+#else
+static bool set_saved(struct flat_row *row, const struct frame_state *s)
+{
+	row->fp = s->fp == FP_SAVED ? words_below(s->fp_at) & FLAT_WORDS_MAX : 0;
+	return s->ret == RETURN_SAVED && s->ret_at == -8 && s->cfa > 0 && s->fp != FP_LOST &&
+	       (s->fp == FP_UNCHANGED || row->fp > 1);
+}
+#endif
+
 /* Makes a row of a state; FLAT_BY_COPY if it says more than a row can. */
 static struct flat_row row_of(const struct frame_ops *f, uint32_t at)
 {
-	const struct flat_row other = {.at = at, .rule = FLAT_BY_COPY};
 	const struct frame_state *s = &f->state;
-	struct flat_row row = {.at = at, .rule = FLAT_FROM_SP};
+	struct flat_row row = {
+		.at = at, .cfa = words_of(s->cfa) & FLAT_WORDS_MAX, .rule = FLAT_FROM_SP};
 
 	if (s->ret == RETURN_NONE && !f->failed)
 		return (struct flat_row){.at = at, .rule = FLAT_OUTERMOST};
-	if (f->failed || s->cfa_is_expr || s->cfa < 8 || s->cfa > UINT16_MAX ||
-	    (s->cfa_reg != UNWIND_SP && s->cfa_reg != UNWIND_FP) || s->ret != RETURN_BELOW_CFA ||
-	    s->sp_is_odd || s->fp == FP_LOST)
-		return other;
-	if (s->fp == FP_SAVED) {
-		if (s->fp_at >= -8 || s->fp_at < -8 * UINT8_MAX || s->fp_at % 8)
-			return other;
-		row.fp = (uint8_t)(-s->fp_at / 8);
-	}
 	if (s->cfa_reg == UNWIND_FP)
 		row.rule = FLAT_FROM_FP;
-	row.cfa = (uint16_t)s->cfa;
+	if (f->failed || s->cfa_is_expr || (s->cfa && !row.cfa) ||
+	    (s->cfa_reg != UNWIND_SP && s->cfa_reg != UNWIND_FP) || s->sp_is_odd ||
+	    !set_saved(&row, s))
+		return (struct flat_row){.at = at, .rule = FLAT_BY_COPY};
 	return row;
 }
 
@@ -72,7 +99,8 @@ static void add_row(struct flat_tables *t, size_t first, struct flat_row row)
 {
 	struct flat_row *last = t->row_count > first ? &t->rows[t->row_count - 1] : NULL;
 
-	if (last && last->rule == row.rule && last->cfa == row.cfa && last->fp == row.fp)
+	if (last && last->rule == row.rule && last->cfa == row.cfa && last->fp == row.fp &&
+	    last->alone == row.alone)
 		return;
 	t->rows = grow(t->rows, t->row_count, &t->row_cap, sizeof(*t->rows));
 	t->rows[t->row_count++] = row;
@@ -230,7 +258,8 @@ static bool mentions_debug_frame(Elf *elf)
 /* Between functions nothing is said, unless .debug_frame, which is not read here, has it. */
 static void add_functions(struct flat_tables *t, struct row_source *s)
 {
-	uint8_t gap = mentions_debug_frame(s->elf) ? FLAT_BY_COPY : FLAT_BY_POINTER;
+	struct flat_row gap = {.rule = mentions_debug_frame(s->elf) ? FLAT_BY_COPY
+								    : FLAT_BY_POINTER};
 	size_t first = t->row_count;
 	uint64_t end = 0;
 
@@ -242,10 +271,11 @@ static void add_functions(struct flat_tables *t, struct row_source *s)
 		if (start < end || start > UINT32_MAX || limit > UINT32_MAX || limit < start)
 			continue;
 		if (start > end)
-			add_row(t, first, (struct flat_row){.at = (uint32_t)end, .rule = gap});
+			add_row(t, first, gap);
 		end = add_function(t, first, s, i, start, limit);
+		gap.at = (uint32_t)end;
 	}
-	add_row(t, first, (struct flat_row){.at = (uint32_t)end, .rule = gap});
+	add_row(t, first, gap);
 }
 
 /* Makes the index of the rows from `first` on; a file with its functions too far apart has none. */

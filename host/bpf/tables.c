@@ -378,6 +378,7 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 				 .call_stub_return = head->call_stub_return,
 				 .cont_return = head->cont_return,
 				 .method_slot = head->interpreter_method,
+				 .bcp_slot = head->interpreter_bcp,
 				 .dir = (uint32_t)t->dir_count,
 				 .mappings = (uint32_t)t->mapping_count};
 	size_t pages;

@@ -8,8 +8,10 @@
 #include "bpf/flat_walk.h"
 #include "bpf/walk_state.h"
 
-#define CPL_MASK  3u	/* asm/ptrace.h: the privilege level in cs; of user space 3 */
-#define USER_CS	  0x33u /* asm/segment.h: of 64-bit programs */
+#define CPL_MASK  3u	/* x86, asm/ptrace.h: the privilege level in cs; of user space 3 */
+#define USER_CS	  0x33u /* x86, asm/segment.h: of 64-bit programs */
+#define MODE_MASK 0x1fu /* arm64, asm/ptrace.h: 0 is user space, of 64-bit programs */
+#define MODE_32	  0x10u
 #define STEPS_MAX (FLAT_FRAMES_MAX + 1)
 
 #define TABLE(name, entry)                                                                         \
@@ -100,15 +102,53 @@ static long step(__attribute__((unused)) uint32_t i, uint32_t *cpu)
 	return s->walk.sample.end != FLAT_ON;
 }
 
-/* Registers of the thread in user space: the sample's own, or those it had at entry to the
- * kernel. */
+#ifdef FLAT_ARM64
+FLAT_INLINE bool is_user(const bpf_user_pt_regs_t *r)
+{
+	return !(r->pstate & MODE_MASK & ~MODE_32);
+}
+
+FLAT_INLINE bool take_registers(struct flat_walk *w, const bpf_user_pt_regs_t *r)
+{
+	w->pc = r->pc;
+	w->sp = r->sp;
+	w->fp = r->regs[29];
+	w->first = (struct flat_registers){.link = r->regs[30],
+					   .x12 = r->regs[12],
+					   .x13 = r->regs[13],
+					   .x19 = r->regs[19],
+					   .x20 = r->regs[20]};
+	return !(r->pstate & MODE_32);
+}
+#else
+FLAT_INLINE bool is_user(const bpf_user_pt_regs_t *r)
+{
+	return r->cs & CPL_MASK;
+}
+
+FLAT_INLINE bool take_registers(struct flat_walk *w, const bpf_user_pt_regs_t *r)
+{
+	w->pc = r->rip;
+	w->sp = r->rsp;
+	w->fp = r->rbp;
+	w->first = (struct flat_registers){.rax = r->rax,
+					   .rbx = r->rbx,
+					   .rcx = r->rcx,
+					   .rdx = r->rdx,
+					   .r8 = r->r8,
+					   .r10 = r->r10,
+					   .r13 = r->r13};
+	return r->cs == USER_CS;
+}
+#endif
+
+/* Finds the registers of the thread in user space: the sample's own, or those it had at entry to
+ * the kernel. False: it has none of a 64-bit program. */
 static bool find_registers(struct bpf_perf_event_data *ctx, struct scratch *s)
 {
-	const bpf_user_pt_regs_t *r = &s->regs;
-	struct flat_walk *w = &s->walk;
 	struct task_struct *task;
 
-	if (ctx->regs.cs & CPL_MASK) {
+	if (is_user(&ctx->regs)) {
 		s->regs = ctx->regs;
 	} else {
 		task = bpf_get_current_task_btf();
@@ -116,17 +156,7 @@ static bool find_registers(struct bpf_perf_event_data *ctx, struct scratch *s)
 					  (const void *)bpf_task_pt_regs(task)))
 			return false;
 	}
-	w->pc = r->rip;
-	w->sp = w->base = r->rsp;
-	w->fp = r->rbp;
-	w->rax = r->rax;
-	w->rbx = r->rbx;
-	w->rcx = r->rcx;
-	w->rdx = r->rdx;
-	w->r8 = r->r8;
-	w->r10 = r->r10;
-	w->r13 = r->r13;
-	return r->cs == USER_CS;
+	return take_registers(&s->walk, &s->regs);
 }
 
 /* Adds the part of the stack that is in the kernel, after the `n` frames. */
@@ -134,7 +164,7 @@ static uint32_t add_kernel(struct bpf_perf_event_data *ctx, struct flat_walk *w,
 {
 	long bytes = 0;
 
-	if (!(ctx->regs.cs & CPL_MASK) && n <= FLAT_FRAMES_MAX)
+	if (!is_user(&ctx->regs) && n <= FLAT_FRAMES_MAX)
 		bytes = bpf_get_stack(ctx, &w->frames[n], FLAT_KERNEL_MAX * sizeof(uint64_t), 0);
 	return bytes > 0 ? (uint32_t)bytes / sizeof(uint64_t) : 0;
 }
@@ -177,7 +207,7 @@ int walk(struct bpf_perf_event_data *ctx)
 	w->sample.end = FLAT_REGISTERS;
 	if (find_registers(ctx, s)) {
 		w->sample.pc = w->pc;
-		w->sample.sp = w->sp;
+		w->sample.sp = w->base = w->sp;
 		bpf_loop(STEPS_MAX, step, &cpu, 0);
 	}
 	w->sample.ns = bpf_ktime_get_ns() - w->sample.time;

@@ -21,8 +21,9 @@
 #define UNWIND_PC	    16
 #define UNWIND_RA	    UNWIND_PC /* what call frame information has for the return address */
 #define UNWIND_ADDRESS	    UINT64_MAX
-#define UNWIND_PERFABI	    2	    /* PERF_SAMPLE_REGS_ABI_64 */
-#define UNWIND_CALLEE_SAVED 0xf048u /* rbx rbp r12-r15: what calls preserve, but sp */
+#define UNWIND_PERFABI	    2		/* PERF_SAMPLE_REGS_ABI_64 */
+#define UNWIND_PERFMASK	    0xff01ffull /* of perf's registers below, those that are recorded */
+#define UNWIND_CALLEE_SAVED 0xf048u	/* rbx rbp r12-r15: what calls preserve, but sp */
 /* By name, those that HotSpot's rules speak of. */
 #define UNWIND_RAX 0
 #define UNWIND_RDX 1
@@ -44,7 +45,8 @@
 #define UNWIND_RA	    30
 #define UNWIND_SP	    31
 #define UNWIND_PC	    32
-#define UNWIND_PERFABI	    2		/* PERF_SAMPLE_REGS_ABI_64 */
+#define UNWIND_PERFABI	    2 /* PERF_SAMPLE_REGS_ABI_64 */
+#define UNWIND_PERFMASK	    0x1ffffffffull
 #define UNWIND_CALLEE_SAVED 0x7ff80000u /* x19-x30: a leaf leaves its return address in x30 */
 /* enum perf_event_arm_regs, arch/arm64/include/uapi/asm/perf_regs.h: X0-X29 LR SP PC */
 #define UNWIND_PERF_ORDER                                                                          \

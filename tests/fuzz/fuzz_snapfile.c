@@ -72,7 +72,6 @@ static void look(const struct snapfile *sf, uint64_t addr, uint64_t time)
 	look_at_stub(snapfile_stub(sf, addr), addr);
 }
 
-#ifdef __x86_64__
 /* Adds what has come since *at. */
 static void follow(struct flat_tables *t, struct flat_process *p, int fd, uint64_t *at)
 {
@@ -108,9 +107,6 @@ static void walk_flat(const struct unwind_regs *regs, struct stack_copy *stack, 
 			(flat_made.frames[i] >> 32 & 0xfffffff) < t->code_count);
 	flat_tables_free(t);
 }
-#else
-#define walk_flat(regs, stack, rest, size) ((void)(rest), (void)(size))
-#endif
 
 /* `rest`: the snapshots. */
 static void walk(const struct snapfile *sf, const uint8_t *data, size_t size, const uint8_t *rest,

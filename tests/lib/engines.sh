@@ -24,9 +24,9 @@ engines_unpack() {
 }
 
 ENGINES_MIRROR=${DFG_MIRROR:-http://deb.debian.org/debian}
-# engines_list SUITE FILE: the suite's list of packages.
+# engines_list SUITE FILE [MACHINE]: the suite's list of packages.
 engines_list() {
-	engines_get "$ENGINES_MIRROR/dists/$1/main/binary-$(dpkg --print-architecture)/Packages.xz" "$2.xz" && xz -dkf "$2.xz"
+	engines_get "$ENGINES_MIRROR/dists/$1/main/binary-${3:-$(dpkg --print-architecture)}/Packages.xz" "$2.xz" && xz -dkf "$2.xz"
 }
 
 # engines_deb ENTRY FILE: the package of an entry of such a list.

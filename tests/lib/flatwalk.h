@@ -39,6 +39,28 @@ static inline bool flat_memory(uint64_t at, void *ret, uint32_t size)
 
 static struct flat_walk flat_made;
 
+#ifdef FLAT_ARM64
+static struct flat_registers flat_first(const struct unwind_regs *r)
+{
+	return (struct flat_registers){.link = unwind_get(r, UNWIND_RA),
+				       .x12 = unwind_get(r, 12),
+				       .x13 = unwind_get(r, 13),
+				       .x19 = unwind_get(r, 19),
+				       .x20 = unwind_get(r, 20)};
+}
+#else
+static struct flat_registers flat_first(const struct unwind_regs *r)
+{
+	return (struct flat_registers){.rax = unwind_get(r, UNWIND_RAX),
+				       .rbx = unwind_get(r, UNWIND_RBX),
+				       .rcx = unwind_get(r, UNWIND_RCX),
+				       .rdx = unwind_get(r, UNWIND_RDX),
+				       .r8 = unwind_get(r, UNWIND_R8),
+				       .r10 = unwind_get(r, UNWIND_R10),
+				       .r13 = unwind_get(r, UNWIND_R13)};
+}
+#endif
+
 /* Walks a thread's stack; the result is in flat_made. */
 __attribute__((unused)) static enum flat_end flat_walk_from(const struct flat_process *p,
 							    const struct unwind_regs *r,
@@ -49,13 +71,7 @@ __attribute__((unused)) static enum flat_end flat_walk_from(const struct flat_pr
 				       .pc = unwind_pc(r),
 				       .sp = unwind_sp(r),
 				       .fp = unwind_fp(r),
-				       .rax = unwind_get(r, UNWIND_RAX),
-				       .rbx = unwind_get(r, UNWIND_RBX),
-				       .rcx = unwind_get(r, UNWIND_RCX),
-				       .rdx = unwind_get(r, UNWIND_RDX),
-				       .r8 = unwind_get(r, UNWIND_R8),
-				       .r10 = unwind_get(r, UNWIND_R10),
-				       .r13 = unwind_get(r, UNWIND_R13),
+				       .first = flat_first(r),
 				       .base = unwind_sp(r),
 				       .exact = true,
 				       .pushes = true,

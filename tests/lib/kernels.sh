@@ -2,44 +2,69 @@
 # Debian's kernels of other suites, and programs that run on them in an emulated machine. Source it after tap.sh
 # and engines.sh.
 
-# kernels_get SUITE PACKAGE: the path of the kernel of the suite's last package of that name (a pattern of awk);
-# downloaded once per build folder.
+# kernels_get MACHINE SUITE PACKAGE: the path of the kernel of the suite's last package of that name (a pattern of
+# awk); downloaded once per build folder.
 kernels_get() { (lock kernels && kernels_unpack "$@"); }
 kernels_unpack() {
-	local dir=$BUILD/kernels/$1 entry
+	local dir=$BUILD/kernels/$1/$2 entry
 	mkdir -p "$dir"
 	if [ ! -e "$dir/done" ]; then
-		engines_list "$1" "$dir/Packages" &&
-			entry=$(awk -v RS= -v "p=^Package: $2\n" '$0 ~ p { last = $0 } END { print last }' "$dir/Packages") &&
+		engines_list "$2" "$dir/Packages" "$1" &&
+			entry=$(awk -v RS= -v "p=^Package: $3\n" '$0 ~ p { last = $0 } END { print last }' "$dir/Packages") &&
 			engines_deb "$entry" "$dir/kernel.deb" && dpkg -x "$dir/kernel.deb" "$dir/root" &&
 			rm "$dir"/{kernel.deb,Packages*} && touch "$dir/done" || return 1
 	fi
 	find "$dir/root" -name 'vmlinuz*' -type f
 }
 
-# kernels_run KERNEL PROGRAM: its output, as the only program of a machine with that kernel.
+# kernels_run MACHINE KERNEL PROGRAM: its output, as the only program of a machine with that kernel. What arm64
+# needs is below $BUILD/arm64/root (tests/arm64.sh).
 kernels_run() {
-	local dir=$TMPDIR/kernel lib
-	rm -rf "$dir" && mkdir -p "$dir"/{bin,proc,sys,dev,tmp} || return 1
-	cp "$(command -v busybox)" "$dir/bin/busybox"
-	cp "$2" "$dir/program"
-	for lib in $(ldd "$2" | grep -o '/[^ ]*'); do
+	local dir=$TMPDIR/kernel root=''
+	[ "$1" = amd64 ] || root=$BUILD/$1/root
+	rm -rf "$dir" && mkdir -p "$dir/bin" || return 1
+	cp "$root/bin/busybox" "$dir/bin/busybox"
+	cp "$3" "$dir/program"
+	kernels_libraries "$1" "$3" | while read -r lib; do
 		mkdir -p "$dir${lib%/*}"
-		cp -L "$lib" "$dir$lib"
+		cp -L "$root$lib" "$dir$lib"
 	done
-	cat >"$dir/init" <<'END'
+	echo 'exec /program' >"$dir/run"
+	kernels_boot "$1" "$2" "$dir"
+}
+kernels_libraries() {
+	case $1 in
+	arm64) qemu-aarch64-static -L "$BUILD/arm64/root" -E LD_TRACE_LOADED_OBJECTS=1 "$2" ;;
+	*) ldd "$2" ;;
+	esac | grep -o '/[^ ]*'
+}
+
+# kernels_boot MACHINE KERNEL DIR: the output of DIR/run, a script for busybox's shell, on a machine with that kernel
+# and that root file system, in which this puts what it takes to begin and end.
+kernels_boot() {
+	mkdir -p "$3"/{proc,sys,dev,tmp}
+	cat >"$3/init" <<'END'
 #!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox mount -t sysfs sys /sys
 /bin/busybox mount -t tracefs trace /sys/kernel/tracing
 /bin/busybox mount -t devtmpfs dev /dev
 echo "kernel $(/bin/busybox uname -r)"
-/program
+/bin/busybox sh /run
 echo "status $?"
 /bin/busybox poweroff -f
 END
-	chmod +x "$dir/init"
-	(cd "$dir" && find . | cpio -o -H newc 2>/dev/null) >"$dir.cpio"
-	timeout 300 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -smp 2 -nographic -nic none -no-reboot \
-		-kernel "$1" -initrd "$dir.cpio" -append "console=ttyS0 quiet panic=-1" </dev/null 2>&1 | tr -d '\r'
+	chmod +x "$3/init"
+	(cd "$3" && find . | cpio -o -H newc 2>/dev/null) >"$3.cpio"
+	kernels_emulator "$1" -accel tcg -m "$((1024 + $(stat -c %s "$3.cpio") / 524288))" -smp 2 -nographic -nic none \
+		-no-reboot -kernel "$2" -initrd "$3.cpio" | tr -d '\r'
+	rm "$3.cpio"
+}
+kernels_emulator() {
+	local append='quiet panic=-1'
+	case $1 in
+	arm64) set -- qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on "${@:2}" -append "console=ttyAMA0 $append" ;;
+	*) set -- qemu-system-x86_64 -cpu max "${@:2}" -append "console=ttyS0 $append" ;;
+	esac
+	timeout "${WAIT_SECONDS:-300}" "$@" </dev/null 2>&1
 }

@@ -5,9 +5,7 @@
 
 #include "unwind/unwind.h"
 
-#ifdef __x86_64__
 #include "lib/flatwalk.h"
-#endif
 #include "lib/snapmake.h"
 #include "lib/tap.h"
 
@@ -277,7 +275,6 @@ __attribute__((unused)) static struct unwind_source source_of(struct returns *re
 				      .native = find_native};
 }
 
-#ifdef __x86_64__
 static unsigned flat_proved; /* stacks that the flat walk claimed */
 
 #define flat_proves(n) is_int(flat_proved, n, "of these stacks the flat walk proves %d", n)
@@ -309,10 +306,6 @@ __attribute__((unused)) static void flat_agrees(const struct thread *t, struct s
 	if (!same)
 		ok(false, "%s: the same in the kernel", what);
 }
-#else
-#define flat_agrees(...)
-#define flat_proves(n)
-#endif
 
 /* The kinds and addresses of the frames, and how it ended. */
 __attribute__((unused)) static void is_stack(const struct thread *t, const char *want,

@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3595
 hook 2605
-host/bpf 4940
+host/bpf 5410
 host/calltree 1195
 host/cmd 2025
 host/discover 2405
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 56205, 355
+ALL_LINES, ALL_FILES = 56680, 357
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
@@ -94,7 +94,7 @@ def main():
             users[name].add(path)
     alone = []
     for path in paths:
-        if path.endswith(".h"):
+        if path.endswith(".h") and not re.search(r"_(x86|arm64)\.h$", path):
             name = re.sub(r"^(host|include)/", "", path)
             own = path[:-2] + ".c"
             if len(users[name] - {own}) < 2:

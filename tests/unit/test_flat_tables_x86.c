@@ -82,7 +82,7 @@ static void test_searches(void)
 		flat_made.sp = BASE - 8;
 		flat_made.words_len = 0;
 		flat_made.unsure = false;
-	} while (flat_search(&flat_made, BASE, 0, 3) && ++found < 1000);
+	} while (flat_search_at(&flat_made, BASE, 0, 3) && ++found < 1000);
 	is_int(found, FLAT_SEARCHES_MAX, "a walk ends that needs more searches than a stack does");
 	ok(flat_made.unsure, "it is left to the copy");
 }
@@ -410,7 +410,7 @@ static void test_file(void)
 /* At a return all that was saved has been popped, which its rule does not say. */
 static void test_popped(void)
 {
-	static const struct flat_row row = {.cfa = 8, .rule = FLAT_FROM_SP, .fp = 2};
+	static const struct flat_row row = {.cfa = 1, .rule = FLAT_FROM_SP, .fp = 2};
 	uint64_t words[] = {NATIVE};
 	struct stack_copy stack = {.base = BASE, .p = (const uint8_t *)words, .len = sizeof(words)};
 

@@ -258,5 +258,6 @@ int main(void)
 	test_adapters();
 	test_perf();
 	snapfile_free(snapshot);
+	flat_proves(40);
 	return tap_done();
 }
