@@ -17,14 +17,18 @@ javac --release 17 -d "$TMPDIR" tests/java/Known.java || exit 1
 
 # What the machine does: one JVM after the other, each of MODE and its options, until 400 stacks were compared.
 cat >"$TMPDIR/run" <<'END'
+java=$(/bin/busybox ls -d /usr/lib/jvm/*/bin/java | /bin/busybox head -n 1)
 compare() {
 	mode=$1
 	shift
 	echo "== $mode $*"
-	/usr/lib/jvm/*/bin/java -Xmx400m "$@" -cp /app Known "$mode" 900 >/dev/null 2>&1 &
+	$java -Xmx400m "$@" -cp /app Known "$mode" 900 >/dev/null 2>/tmp/err &
 	jvm=$!
-	until [ "$(/bin/busybox awk '{ print $14 + $15 }' /proc/$jvm/stat)" -gt 1000 ]; do /bin/busybox sleep 1; done
-	for seconds in 5 20 80; do
+	while kill -0 $jvm && [ "$(/bin/busybox awk '{ print $14 + $15 }' /proc/$jvm/stat)" -le 1000 ]; do
+		/bin/busybox sleep 1
+	done
+	/bin/busybox cat /tmp/err
+	for seconds in 5 15 60; do
 		/walkcompare -F 199 -v 3 "$jvm" $seconds >/tmp/out || seconds=80
 		[ "$(/bin/busybox awk '/^total/ { print $3 }' /tmp/out)" -ge 400 ] && break
 	done
