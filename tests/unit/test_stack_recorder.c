@@ -7,9 +7,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "bpf/builder.h"
+#include "bpf/recording_parts.h"
 #include "common/clock.h"
+#include "common/message.h"
 #include "common/str.h"
 #include "lib/stackrecorder.h"
 #include "lib/tap.h"
@@ -188,6 +192,60 @@ static void test_room(void)
 	filled_recorder_close(&f);
 }
 
+/* Has a builder ask for tables until it is not heard any more. Returns how many it got. */
+static unsigned ask_for_all(struct recorded *r, size_t target, const struct flat_rooms *rooms)
+{
+	struct builder_word w = {.what = BUILDER_ROOM, .rooms = *rooms};
+	struct builder_link b = {.target = target};
+	unsigned got = 0;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		abort();
+	b.sock = pair[0];
+	while (b.sock >= 0 && message_send(pair[1], &w, sizeof(w), NULL, 0, 0) == 0) {
+		int maps[FLAT_TABLES];
+		char answer;
+		size_t n;
+
+		recording_hear_builder(r, &b);
+		if (b.sock < 0 || message_receive(pair[1], &answer, sizeof(answer), maps,
+						  FLAT_TABLES, &n) != sizeof(answer))
+			break;
+		for (size_t i = 0; i < n; i++)
+			close(maps[i]);
+		got += n == FLAT_TABLES;
+	}
+	cleanup_close_fd(&b.sock);
+	close(pair[1]);
+	return got;
+}
+
+/* Builders that were taken over, of three of many containers. */
+static void test_greedy(void)
+{
+	enum { CONTAINERS = 300, SHARE = (FLAT_WALKERS - 1) / CONTAINERS };
+	CLEANUP(flat_tables_free) struct flat_tables *none = flat_tables_new();
+	struct kernel_recording_config config = {.count = CONTAINERS};
+	struct stack_recorder_config recorder = {.frequency = 1, .stack_bytes = 8192};
+	struct family families[CONTAINERS] = {0};
+	struct recorded r = {.config = &config, .families = families};
+	struct flat_rooms rooms, large;
+	struct err err;
+
+	flat_rooms_for(none, &rooms);
+	large = rooms;
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		large.of[i] = UINT32_MAX;
+	if (stack_recorder_open(&recorder, &r.recorder, &err) < 0)
+		abort();
+	is_int(ask_for_all(&r, 0, &rooms), SHARE, "a builder has its container's share of walkers");
+	is_int(ask_for_all(&r, 0, &rooms), 0, "another one of that container has none");
+	is_int(ask_for_all(&r, 1, &large), 0, "nor one that asks for more memory than there is");
+	is_int(ask_for_all(&r, 2, &rooms), SHARE, "the next container's has its own");
+	stack_recorder_close(r.recorder);
+}
+
 int main(void)
 {
 	CLEANUP(flat_tables_free) struct flat_tables *t = flat_tables_new();
@@ -198,6 +256,7 @@ int main(void)
 	test_walked(t, &p);
 	test_copied();
 	test_room();
+	test_greedy();
 	kill(seen.pid, SIGKILL);
 	return tap_done();
 }
