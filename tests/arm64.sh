@@ -29,6 +29,7 @@ test_agent_dump test_agent_events test_agent_load test_agent_memory test_agent_s
 test_inject test_install test_push_send: it runs no other program
 test_room: it keeps the limit of the number of processes to itself
 test_child: it keeps signal 32 to itself
+test_stack_recorder: it loads no BPF programs, but kernels do (tests/e2e/record/kernels.t)
 test_live test_screen_drawn: ncurses crashes in it when it reads the keys of a terminal (_nc_init_keytry)
 END
 )

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Case 63. Snapshots that follow each other, and a stack that is unwound with it: what is found
- * lies inside of the input, and every stack ends. The first byte says how the rest is divided. On
- * x86-64 the kernel's tables follow the snapshots as they come, too, and the stack is walked by
- * them. */
+ * lies inside of the input, and every stack ends. The first byte says how the rest is divided. The
+ * kernel's tables follow the snapshots as they come, too, and the stack is walked by them. */
 #include "common/str.h"
 #include "fuzz/filemap.h"
-#include "unwind/unwind.h"
-
-#ifdef __x86_64__
 #include "lib/flatwalk.h"
-#endif
+#include "unwind/unwind.h"
 
 /* Fewer, so that an input fills the cache. */
 #define ANSWERS_MAX 64
