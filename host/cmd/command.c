@@ -34,7 +34,8 @@ int command_option(int argc, char **argv, const char *letters, const struct opti
 int command_option_of(const struct command *c, int argc, char **argv, const char *letters,
 		      const struct option *options, struct err *err)
 {
-	int opt = command_option(argc, argv, letters, options, err);
+	CLEANUP(free) char *all = xasprintf("%sh", letters);
+	int opt = command_option(argc, argv, all, options, err);
 
 	if (opt != 'h' && opt != 'v')
 		return opt;

@@ -40,7 +40,6 @@ enum {
 	OPT_ROOT,
 	OPT_JSON,
 	OPT_PLAIN,
-	OPT_HELP,
 	OPT_VERSION,
 };
 
@@ -68,7 +67,7 @@ static const struct {
 	{{"root", required_argument, NULL, OPT_ROOT}, BOTH},
 	{{"json", no_argument, NULL, OPT_JSON}, BOTH},
 	{{"quiet", no_argument, NULL, 'q'}, BOTH},
-	{{"help", no_argument, NULL, OPT_HELP}, BOTH},
+	{{"help", no_argument, NULL, 'h'}, BOTH},
 	{{"version", no_argument, NULL, OPT_VERSION}, BOTH},
 	{{"count", required_argument, NULL, 'n'}, TOP},
 	{{"plain", no_argument, NULL, OPT_PLAIN}, TOP},
@@ -78,12 +77,12 @@ static const struct {
 #define RECORD_HELP                                                                                \
 	"      --unwind auto|bpf|vm|fp  user stacks: walked in the kernel; by the JVM's tables\n"  \
 	"                           and copies of the stack; by frame pointers (or DFG_UNWIND)\n"  \
-	"      --stack BYTES        of the stack copied with a sample (32768)\n"                   \
+	"      --stack BYTES        of the stack copied with a sample (32k)\n"                     \
 	"      --source auto|agent|host  who reads the JVM: the agent in it, or dfg from "         \
 	"outside\n"                                                                                \
 	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
 	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
-	"      --max-bytes BYTES    copied of a container beside the recording (1 GiB)\n"          \
+	"      --max-bytes BYTES    copied of a container beside the recording (1g)\n"             \
 	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
 
 #define EXIT_HELP                                                                                  \
@@ -101,7 +100,8 @@ static const char *const help[] = {
 		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
 		"beginning of an id.\n"
 		"\n"
-		"  -d, --duration SECONDS   recording time (30); ^C ends it early and draws\n"
+		"  -d, --duration TIME      recording time (30s; 5m, 1h); ^C ends it early and "
+		"draws\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
 		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
 		"                           speedscope,firefox,json,perf-map\n"
@@ -121,7 +121,7 @@ static const char *const help[] = {
 		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
 		"beginning of an id. Keys: ? help, q quit.\n"
 		"\n"
-		"  -d, --duration SECONDS   refresh interval (2)\n"
+		"  -d, --duration TIME      refresh interval (2s)\n"
 		"  -n, --count N            end after N refreshes\n"
 		"      --plain              lines of text (default if the output is no terminal)\n"
 		"      --json               one JSON object per refresh, one per line\n"
@@ -182,12 +182,53 @@ static int parse_choice(int opt, const char *value, struct options *o, struct er
 	return 0;
 }
 
-/* perf wants a multiple of 8. */
-static int parse_stack(const char *value, struct options *o, struct err *err)
+/* A letter at a number's end, and what it multiplies it by. */
+struct unit {
+	char letter;
+	uint64_t factor;
+};
+
+static const struct unit times[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {0, 0}};
+static const struct unit sizes[] = {{'k', 1u << 10}, {'m', 1u << 20}, {'g', 1u << 30},
+				    {'K', 1u << 10}, {'M', 1u << 20}, {'G', 1u << 30},
+				    {0, 0}};
+
+static bool parse_amount(const char *value, const struct unit *units, uint64_t *ret)
 {
-	if (parse_number("stack", value, STACK_MAX, &o->record.stack_bytes, err) < 0)
-		return -1;
-	o->record.stack_bytes = (o->record.stack_bytes + 7) & ~7u;
+	CLEANUP(free) char *number = xstrdup(value);
+	size_t len = strlen(number);
+	uint64_t factor = 1;
+
+	for (; len && units->letter; units++)
+		if (number[len - 1] == units->letter) {
+			factor = units->factor;
+			number[len - 1] = '\0';
+			break;
+		}
+	return parse_u64(number, ret) && !__builtin_mul_overflow(*ret, factor, ret);
+}
+
+static int parse_duration(const char *value, unsigned *ret, struct err *err)
+{
+	uint64_t n;
+
+	if (!parse_amount(value, times, &n) || n == 0 || n > DURATION_MAX)
+		return err_set(err, 0,
+			       "--duration %s: must be from 1s to 24h, such as 90, 90s, 5m or 1h",
+			       value);
+	*ret = (unsigned)n;
+	return 0;
+}
+
+/* perf wants a multiple of 8. */
+static int parse_stack(const char *value, unsigned *ret, struct err *err)
+{
+	uint64_t n;
+
+	if (!parse_amount(value, sizes, &n) || n == 0 || n > STACK_MAX)
+		return err_set(err, 0, "--stack %s: must be from 1 to %u bytes, such as 8192 or 8k",
+			       value, STACK_MAX);
+	*ret = ((unsigned)n + 7) & ~7u;
 	return 0;
 }
 
@@ -205,8 +246,8 @@ static int parse_max_bytes(const char *value, struct err *err)
 {
 	uint64_t n;
 
-	if (!parse_u64(value, &n) || n < BYTES_LEAST)
-		return err_set(err, 0, "--max-bytes %s: must be a number of bytes, 1 MiB or more",
+	if (!parse_amount(value, sizes, &n) || n < BYTES_LEAST)
+		return err_set(err, 0, "--max-bytes %s: must be 1m or more, such as 500m or 2g",
 			       value);
 	budget_set_bytes(n);
 	return 0;
@@ -216,7 +257,7 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 {
 	switch (opt) {
 	case 'd':
-		return parse_number("duration", value, DURATION_MAX, &o->record.duration, err);
+		return parse_duration(value, &o->record.duration, err);
 	case 'F':
 		return parse_number("frequency", value, FREQUENCY_MAX, &o->record.frequency, err);
 	case 'f':
@@ -238,7 +279,7 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 		o->keep_stacks = true;
 		return 0;
 	case OPT_STACK:
-		return parse_stack(value, o, err);
+		return parse_stack(value, &o->record.stack_bytes, err);
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -265,7 +306,7 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 	case OPT_ROOT:
 		o->record.root = value;
 		return *value == '/' ? 0 : err_set(err, 0, "--root %s: must be absolute", value);
-	case OPT_HELP:
+	case 'h':
 		o->action = ACTION_HELP;
 		return 0;
 	case OPT_VERSION:

@@ -16,7 +16,7 @@ common 3595
 hook 2605
 host/bpf 5410
 host/calltree 1195
-host/cmd 2025
+host/cmd 2070
 host/discover 2405
 host/doctor 1410
 host/elf 670
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 56680, 357
+ALL_LINES, ALL_FILES = 56720, 357
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

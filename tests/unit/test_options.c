@@ -40,6 +40,15 @@ static void says(const char *line, const char *want)
 	is_str(err.msg, want, "the message is \"%s\"", want);
 }
 
+static void says_duration(const char *value)
+{
+	CLEANUP(free) char *line = xasprintf("dfg-trigger --duration=%s web", value);
+	CLEANUP(free) char *want = xasprintf(
+		"--duration %s: must be from 1s to 24h, such as 90, 90s, 5m or 1h", value);
+
+	says(line, want);
+}
+
 static void test_messages(void)
 {
 	says("dfg-trigger", "no container given; see --help");
@@ -49,15 +58,21 @@ static void test_messages(void)
 	says("dfg-trigger --wibble web", "unknown option --wibble; see --help");
 	says("dfg-trigger -d", "-d needs a value; see --help");
 	says("dfg-trigger --duration", "--duration needs a value; see --help");
-	says("dfg-trigger -d 0 web", "--duration 0: must be a whole number from 1 to 86400");
-	says("dfg-trigger -d 86401 web",
-	     "--duration 86401: must be a whole number from 1 to 86400");
-	says("dfg-trigger -d x web", "--duration x: must be a whole number from 1 to 86400");
+	says("dfg-trigger --max-bytes 1023k web",
+	     "--max-bytes 1023k: must be 1m or more, such as 500m or 2g");
+	says_duration("0");
+	says_duration("86401");
+	says_duration("x");
+	says_duration("25h");
+	says_duration("1m30");
+	says_duration("s");
+	says_duration("");
+	says_duration("5124095576030432h");
 	says("dfg-trigger -F 0 web", "--frequency 0: must be a whole number from 1 to 100000");
 	says("dfg-trigger -F 100001 web",
 	     "--frequency 100001: must be a whole number from 1 to 100000");
 	says("dfg-trigger --stack 65529 web",
-	     "--stack 65529: must be a whole number from 1 to 65528");
+	     "--stack 65529: must be from 1 to 65528 bytes, such as 8192 or 8k");
 	says("dfg-top -n 4294967296 web",
 	     "--count 4294967296: must be a whole number from 1 to 4294967295");
 	says("dfg-trigger --unwind x web", "--unwind x: must be one of auto, fp, vm, bpf");
@@ -94,12 +109,17 @@ static void test_numbers(void)
 	} rows[] = {
 		{"dfg-trigger -d 1 web", &o.record.duration, 1},
 		{"dfg-trigger --duration 86400 web", &o.record.duration, 86400},
+		{"dfg-trigger -d 90s web", &o.record.duration, 90},
+		{"dfg-trigger -d 5m web", &o.record.duration, 300},
+		{"dfg-trigger -d 24h web", &o.record.duration, 86400},
 		{"dfg-trigger -F 1 web", &o.record.frequency, 1},
 		{"dfg-trigger --frequency 100000 web", &o.record.frequency, 100000},
 		{"dfg-trigger --stack 1 web", &o.record.stack_bytes, 8},
 		{"dfg-trigger --stack 8 web", &o.record.stack_bytes, 8},
 		{"dfg-trigger --stack 9 web", &o.record.stack_bytes, 16},
 		{"dfg-trigger --stack 65528 web", &o.record.stack_bytes, 65528},
+		{"dfg-trigger --stack 8k web", &o.record.stack_bytes, 8192},
+		{"dfg-trigger --stack 16K web", &o.record.stack_bytes, 16384},
 		{"dfg-trigger web", &o.record.stack_bytes, 0},
 		{"dfg-top -n 1 web", &o.count, 1},
 		{"dfg-top --count 4294967295 web", &o.count, 4294967295},
@@ -159,6 +179,7 @@ static void test_flags(void)
 		{"dfg-trigger --list --json", "j", ACTION_LIST},
 		{"dfg-trigger --replay x", "", ACTION_REPLAY},
 		{"dfg-trigger --help", "", ACTION_HELP},
+		{"dfg-trigger -h", "", ACTION_HELP},
 		{"dfg-trigger --version", "", ACTION_VERSION},
 		{"dfg-trigger --version --all web", "a", ACTION_VERSION},
 		{"dfg-top --plain web", "P", ACTION_RECORD},
@@ -283,8 +304,8 @@ int main(void)
 
 	refused("dfg-trigger", "no container");
 	refused("dfg-trigger --replay", "no session");
-	refused("dfg-trigger -d 0 web", "whole number");
-	refused("dfg-trigger -d 1.5 web", "whole number");
+	refused("dfg-trigger -d 0 web", "from 1s to 24h");
+	refused("dfg-trigger -d 1.5 web", "from 1s to 24h");
 	refused("dfg-trigger -F 1000000 web", "100000");
 	refused("dfg-trigger -f gif web", "svg, html, folded");
 	refused("dfg-trigger -f , web", "no format");
@@ -299,7 +320,7 @@ int main(void)
 	is_int(o.record.keep, 3, "it is the number");
 	is_int(parse("dfg-trigger --keep 0 web"), 0, "with --keep 0");
 	is_int(o.record.keep, 0, "it is all");
-	refused("dfg-trigger --max-bytes 1048575 web", "1 MiB or more");
+	refused("dfg-trigger --max-bytes 1048575 web", "1m or more");
 	is_int(parse("dfg-top --max-bytes 4194304 web"), 0, "with --max-bytes");
 	is_int((int64_t)budget_max(BUDGET_FILE_BYTES), 2 << 20, "half of it is for files");
 	is_int((int64_t)budget_max(BUDGET_CODE_BYTES), 2 << 20, "half of it for code");
