@@ -69,7 +69,7 @@ wait "$top"
 shop_stop again
 
 # A JVM that the container's engine starts later: the recorder in the kernel is told of it.
-WAIT_SECONDS=120
+WAIT_SECONDS=400 # ten windows and a new recording, on a busy machine
 mkdir "$SHOP/app/young"
 javac -d "$SHOP/app/young" tests/java/Known.java
 "$dfg_top" --json --unwind bpf --source host -d 1 late >"$SHOP/json" 2>"$SHOP/err" &
