@@ -49,7 +49,7 @@ static uint32_t words_of(int64_t bytes)
 	return bytes > 0 && bytes % 8 == 0 && bytes / 8 <= FLAT_WORDS_MAX ? (uint32_t)bytes / 8 : 0;
 }
 
-/* Words of something saved at so many bytes from the cfa that it is below it. */
+/* Words below the cfa of what is saved at so many bytes from it; 0: not what a row can say. */
 static uint32_t words_below(int64_t at)
 {
 	return at > INT64_MIN ? words_of(-at) : 0;
