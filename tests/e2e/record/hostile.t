@@ -115,9 +115,9 @@ is "case 94: nothing is left of the killed one" "$(find "$DFG_ROOT/containers/se
 left() { pgrep -f "perf record.*$SHOP"; find "$DFG_ROOT/tmp" -mindepth 1 2>/dev/null; }
 touch "$SHOP/mark"
 exec {lock}>>"$DFG_ROOT/containers/victim/lock"
-flock "$lock" # preparing waits for it for 10 s
-"$DFG" -q -d 60 victim stuck-1 {lock}>&- >"$SHOP/out" 2>"$SHOP/err" & run=$!
-until pgrep -P $run -x dfg-trigger >/dev/null; do :; done
+flock "$lock" # who asks the agent waits for it for 10 s
+"$DFG" -q -d 60 --source agent victim stuck-1 {lock}>&- >"$SHOP/out" 2>"$SHOP/err" & run=$!
+wait_for eval '[ "$(workers | wc -l)" -ge 2 ]' # a first child comes before the signals are caught
 kill -INT $run
 wait $run
 is "case 95: ^C before the recording: status 1" $? 1
