@@ -274,6 +274,7 @@ static int ask_for_room(struct builder *b, struct err *err)
 {
 	struct builder_word w = {.what = BUILDER_ROOM};
 	int maps[FLAT_TABLES], rc;
+	const bool again = b->published;
 	char answer;
 	size_t n;
 
@@ -286,20 +287,21 @@ static int ask_for_room(struct builder *b, struct err *err)
 		    sizeof(answer) ||
 	    n != FLAT_TABLES)
 		return err_set(err, 0, "no tables");
-	rc = flat_publish_open(maps, &w.rooms, &b->published, err);
+	rc = flat_publish_open(maps, &w.rooms, again, &b->published, err);
 	for (size_t i = 0; i < n; i++)
 		close(maps[i]);
 	return rc;
 }
 
-/* Fills new tables; the processes are looked at by them from then on. */
+/* Fills new tables; the processes are looked at by them from then on. No file is added later. */
 static int publish_all(struct builder *b)
 {
 	struct err ignored;
 
-	return ask_for_room(b, &ignored) < 0 || flat_publish(b->published, b->tables, &ignored) < 0
-		       ? -1
-		       : tell_processes(b);
+	if (ask_for_room(b, &ignored) < 0 || flat_publish(b->published, b->tables, &ignored) < 0)
+		return -1;
+	flat_forget_rows(b->tables);
+	return tell_processes(b);
 }
 
 /* Publishes what has changed. */

@@ -132,6 +132,7 @@ static inline const struct flat_code *flat_find(const struct flat_walk *w, uint6
 FLAT_FUNCTION bool flat_is_return(struct flat_walk *w, uint64_t addr)
 {
 	const struct flat_segment *s;
+	uint32_t at = (uint32_t)(addr - 1) % FLAT_SEGMENT;
 
 	FLAT_NEED(w, false);
 	s = flat_segment_at(w, addr - 1);
@@ -141,7 +142,7 @@ FLAT_FUNCTION bool flat_is_return(struct flat_walk *w, uint64_t addr)
 	}
 	w->number_at = addr - 1;
 	w->number = s->code;
-	return s->returns >> (addr - 1) % FLAT_SEGMENT & 1;
+	return s->returns[at / 32] >> at % 32 & 1;
 }
 
 /* Number, from 1, of the range that holds an offset; 0: none. */
@@ -220,7 +221,7 @@ static inline uint32_t flat_find_row(const struct flat_mapping *m, uint32_t at)
 		return 0;
 	lo = *first + 1; /* the first row that may be above */
 	hi = *end + 1;
-	for (uint32_t i = 0; i < 9 && lo < hi; i++) {
+	for (uint32_t i = 0; i < 10 && lo < hi; i++) { /* a block has FLAT_BLOCK rows at most */
 		uint32_t half = lo + (hi - lo) / 2;
 		const struct flat_row *r = flat_row(half);
 

@@ -18,7 +18,7 @@
 #define FLAT_NONE	UINT32_MAX
 #define FLAT_PAGE	4096u /* bytes of code with one struct flat_page */
 #define FLAT_SEGMENT	64u   /* bytes of code that have one number: HotSpot's code is aligned so */
-#define FLAT_BLOCK	256u  /* bytes of a file that have one entry of `blocks` */
+#define FLAT_BLOCK	512u  /* bytes of a file that have one entry of `blocks` */
 #define FLAT_SEGMENTS	(FLAT_PAGE / FLAT_SEGMENT)
 #define FLAT_FRAMES_MAX 8192u
 #define FLAT_PROBES	8u     /* most places of `methods` that a search looks at */
@@ -65,12 +65,17 @@ struct flat_range {
 
 /* A page of the code cache, by segment. */
 struct flat_segment {
-	uint64_t returns; /* bit for each byte that may end a call */
-	uint32_t code;	  /* FLAT_NONE: more than one */
-	uint32_t pad;
+	uint32_t returns[2]; /* bit for each byte that may end a call */
+	uint32_t code;	     /* FLAT_NONE: more than one */
 };
 struct flat_page {
 	struct flat_segment segments[FLAT_SEGMENTS];
+};
+
+/* Two entries of `dir` or `blocks`: the kernel rounds what an array has up to 8 bytes
+ * (kernel/bpf/arraymap.c). */
+struct flat_pair {
+	uint32_t of[2];
 };
 
 enum flat_rule {

@@ -27,17 +27,21 @@ static const size_t sizes[FLAT_TABLES] = {
 
 /* ---- rooms -------------------------------------------------------------------------------- */
 
-/* The kernel rounds entries of an array up to 8 bytes (kernel/bpf/arraymap.c). */
 size_t flat_stride(enum flat_table which)
 {
-	return (sizes[which] + 7) / 8 * 8;
+	return sizes[which] == sizeof(uint32_t) ? sizes[which] : (sizes[which] + 7) / 8 * 8;
+}
+
+uint32_t flat_values(enum flat_table which, uint32_t entries)
+{
+	return sizes[which] == sizeof(uint32_t) ? entries / 2 + entries % 2 : entries;
 }
 
 void flat_rooms_for(const struct flat_tables *t, struct flat_rooms *ret)
 {
 	const size_t room[FLAT_TABLES] = {
 		[FLAT_DIR] = t->dir_count + 1,
-		[FLAT_PAGES] = t->page_count + t->page_count / 2 + 512,
+		[FLAT_PAGES] = t->page_count + t->page_count / 4 + 128,
 		[FLAT_CODES] = 2 * t->code_count + 2048,
 		[FLAT_RANGES] = 2 * t->range_count + 4096,
 		[FLAT_MAPPINGS] = t->mapping_count + 64,
@@ -50,28 +54,35 @@ void flat_rooms_for(const struct flat_tables *t, struct flat_rooms *ret)
 		ret->of[i] = room[i] < INT32_MAX ? (uint32_t)room[i] : INT32_MAX;
 }
 
+static size_t table_bytes(const struct flat_rooms *rooms, enum flat_table which)
+{
+	return rooms->of[which] * flat_stride(which);
+}
+
 uint64_t flat_rooms_bytes(const struct flat_rooms *rooms)
 {
 	uint64_t bytes = 0;
 
 	for (unsigned i = 0; i < FLAT_TABLES; i++)
-		bytes += (uint64_t)rooms->of[i] * flat_stride(i);
+		bytes += table_bytes(rooms, i);
 	return bytes;
 }
 
 int flat_publish_open(const int maps[static FLAT_TABLES], const struct flat_rooms *rooms,
-		      struct flat_published **ret, struct err *err)
+		      bool filled, struct flat_published **ret, struct err *err)
 {
 	CLEANUP(flat_publish_close) struct flat_published *p = xcalloc(1, sizeof(*p));
 
 	p->rooms = *rooms;
 	for (unsigned i = 0; i < FLAT_TABLES; i++) {
-		size_t len = rooms->of[i] * flat_stride(i);
+		size_t len = table_bytes(rooms, i);
 		void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, maps[i], 0);
 
 		if (at == MAP_FAILED)
 			return err_set(err, errno, "map %zu bytes of a table", len);
 		p->p[i] = at;
+		/* Of these all rooms but one are taken: flat_rooms_for. */
+		p->used[i] = filled && flat_is_filled_once(i) ? rooms->of[i] - 1 : 0;
 	}
 	*ret = TAKE_PTR(p);
 	return 0;
@@ -83,7 +94,7 @@ void flat_publish_close(struct flat_published *p)
 		return;
 	for (unsigned i = 0; i < FLAT_TABLES; i++)
 		if (p->p[i])
-			munmap(p->p[i], p->rooms.of[i] * flat_stride(i));
+			munmap(p->p[i], table_bytes(&p->rooms, i));
 	free(p);
 }
 
@@ -147,8 +158,10 @@ static void put_pages(struct flat_published *p, const struct flat_tables *t)
 		for (unsigned k = 0; has_changed(p, t, i) && k < FLAT_SEGMENTS; k++) {
 			const struct flat_segment *from = &t->pages[i].segments[k];
 
-			if (to->segments[k].returns != from->returns)
-				to->segments[k].returns = from->returns;
+			if (memcmp(to->segments[k].returns, from->returns, sizeof(from->returns)) !=
+			    0)
+				memcpy(to->segments[k].returns, from->returns,
+				       sizeof(from->returns));
 			if (to->segments[k].code != from->code)
 				__atomic_store_n(&to->segments[k].code, from->code,
 						 __ATOMIC_SEQ_CST);

@@ -26,6 +26,17 @@ struct flat_rooms {
 /* Bytes from one entry to the next. */
 size_t flat_stride(enum flat_table which);
 
+/* Values of the kernel's array that so many entries take: of some a pair (struct flat_pair) is one.
+ */
+uint32_t flat_values(enum flat_table which, uint32_t entries);
+
+/* True if a table is filled once: the rows of files and what leads to them. A container's later
+ * walkers share those of its first one. */
+static inline bool flat_is_filled_once(enum flat_table which)
+{
+	return which == FLAT_BLOCKS || which == FLAT_ROWS;
+}
+
 /* The room that these tables need, with some to grow. */
 void flat_rooms_for(const struct flat_tables *t, struct flat_rooms *ret);
 
@@ -33,9 +44,10 @@ uint64_t flat_rooms_bytes(const struct flat_rooms *rooms);
 
 struct flat_published;
 
-/* Maps the kernel's tables, whose descriptors stay the caller's. */
+/* Maps the kernel's tables, whose descriptors stay the caller's. `filled`: those that are filled
+ * once have their entries already. */
 MUST_CHECK int flat_publish_open(const int maps[static FLAT_TABLES], const struct flat_rooms *rooms,
-				 struct flat_published **ret, struct err *err);
+				 bool filled, struct flat_published **ret, struct err *err);
 void flat_publish_close(struct flat_published *p); /* NULL is fine */
 
 static inline void cleanup_flat_publish_close(struct flat_published **p)

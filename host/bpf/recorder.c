@@ -23,7 +23,10 @@
 #define RING_LEAST	  (256u << 10)
 #define RING_MOST	  (8u << 20)
 #define RINGS_A_SECOND	  4
-#define RECORD_BYTES	  2048u	      /* of a copied sample, beside the stack */
+#define RECORD_BYTES	  2048u	 /* of a copied sample, beside the stack */
+#define WALKED_BYTES	  32768u /* of a walked sample of 4 000 frames: few are so deep */
+#define WALKED_LEAST	  (4u << 20)
+#define WALKED_MOST	  (32u << 20)
 #define INITIAL_NAMESPACE 0xeffffffcu /* linux/proc_ns.h: PROC_PID_INIT_INO */
 #define SAMPLE_TYPE                                                                                \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
@@ -72,14 +75,14 @@ static uint32_t pid_namespace(void)
 }
 
 static int load_walker(const struct stack_recorder *r, const struct flat_rooms *rooms,
-		       struct walker **ret, struct err *err)
+		       const struct walker *before, struct walker **ret, struct err *err)
 {
 	const struct walker_config c = {.scratches = bpf_map__fd(r->bpf->maps.scratches),
 					.counts = bpf_map__fd(r->bpf->maps.counts),
 					.samples = bpf_map__fd(r->bpf->maps.samples),
 					.both = r->both};
 
-	return walker_load(&c, rooms, ret, err);
+	return walker_load(&c, rooms, before, ret, err);
 }
 
 /* Fails where the kernel refuses walkers. */
@@ -90,7 +93,18 @@ static int check_walkers(const struct stack_recorder *r, struct err *err)
 
 	for (unsigned i = 0; i < FLAT_TABLES; i++)
 		rooms.of[i] = 1;
-	return load_walker(r, &rooms, &w, err);
+	return load_walker(r, &rooms, NULL, &w, err);
+}
+
+/* Bytes of the ring of walked samples, a power of 2: for deep ones of all processors in 0.25 s. */
+static uint32_t walked_bytes(const struct stack_recorder *r)
+{
+	const uint64_t want = r->attr.sample_freq * r->cpus * WALKED_BYTES / RINGS_A_SECOND;
+	uint32_t bytes = WALKED_LEAST;
+
+	while (bytes < want && bytes < WALKED_MOST)
+		bytes *= 2;
+	return bytes;
 }
 
 static int load(struct stack_recorder *r, struct err *err)
@@ -102,6 +116,7 @@ static int load(struct stack_recorder *r, struct err *err)
 		return err_set(err, errno, "open the BPF program");
 	r->bpf->rodata->namespace = pid_namespace();
 	bpf_map__set_max_entries(r->bpf->maps.scratches, r->cpus);
+	bpf_map__set_max_entries(r->bpf->maps.samples, walked_bytes(r));
 	if (node_bpf__load(r->bpf) != 0)
 		return err_set(err, errno, "load the BPF program");
 	r->exec = bpf_program__attach(r->bpf->progs.executed);
@@ -315,7 +330,7 @@ void stack_recorder_close(struct stack_recorder *r)
 }
 
 int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms *rooms,
-			      uint32_t *ret, struct err *err)
+			      uint32_t before, uint32_t *ret, struct err *err)
 {
 	const uint32_t number = r->walker_count;
 	struct walker *w;
@@ -323,7 +338,7 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 
 	if (number == FLAT_WALKERS)
 		return err_set(err, ENOSPC, "more than %u walkers", FLAT_WALKERS - 1);
-	if (load_walker(r, rooms, &w, err) < 0)
+	if (load_walker(r, rooms, r->walkers[before], &w, err) < 0)
 		return -1;
 	r->walkers[r->walker_count++] = w;
 	program = walker_program(w);

@@ -44,9 +44,10 @@ static inline void cleanup_stack_recorder_close(struct stack_recorder **r)
 	stack_recorder_close(*r);
 }
 
-/* Loads a walker with so much room: its number, for struct flat_process. It stays until the end. */
+/* Loads a walker with so much room: its number, for struct flat_process. It stays until the end.
+ * `before`: the number of an earlier one of the same container, or FLAT_NO_WALKER (walker_load). */
 MUST_CHECK int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms *rooms,
-					 uint32_t *ret, struct err *err);
+					 uint32_t before, uint32_t *ret, struct err *err);
 
 /* The walker of a number that the call above gave. Borrowed. */
 const struct walker *stack_recorder_walker(const struct stack_recorder *r, uint32_t number);

@@ -18,8 +18,9 @@ static void hang_up(struct builder_link *b)
 	b->ready = true;
 }
 
-/* Gives a builder a walker with tables as large as it needs. What it fills no other one reads; each
- * container has its share of the walkers that there can be. */
+/* Gives a builder a walker with tables as large as it needs, which has the files' rows of the one
+ * before. What it fills no other one reads; each container has its share of the walkers that there
+ * can be. */
 static int give_room(struct recorded *r, struct builder_link *b, const struct flat_rooms *rooms)
 {
 	const size_t part = (FLAT_WALKERS - 1) / r->config->count;
@@ -30,7 +31,7 @@ static int give_room(struct recorded *r, struct builder_link *b, const struct fl
 
 	f->bytes += flat_rooms_bytes(rooms);
 	if (f->bytes > KERNEL_TABLES_BYTES || f->walkers++ >= share ||
-	    stack_recorder_add_walker(r->recorder, rooms, &b->walker, &ignored) < 0)
+	    stack_recorder_add_walker(r->recorder, rooms, b->walker, &b->walker, &ignored) < 0)
 		return -1;
 	walker_tables(stack_recorder_walker(r->recorder, b->walker), maps);
 	return message_send(b->sock, "", 1, maps, FLAT_TABLES, 0);

@@ -321,6 +321,14 @@ int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct e
 	return 0;
 }
 
+void flat_forget_rows(struct flat_tables *t)
+{
+	free(t->rows);
+	free(t->blocks);
+	t->rows = NULL;
+	t->blocks = NULL;
+}
+
 void flat_file_fini(struct flat_file *f)
 {
 	elfsegs_fini(&f->segments);

@@ -92,8 +92,10 @@ static uint32_t number_at(const struct flat_tables *t, const struct flat_process
 static void add_return(struct flat_tables *t, const struct flat_process *p,
 		       const struct snapfile_code *c, uint64_t addr)
 {
+	const uint32_t at = (uint32_t)(addr - 1) % FLAT_SEGMENT;
+
 	if (addr > c->start && addr <= c->end)
-		segment_at(t, p, addr - 1)->returns |= 1ull << (addr - 1) % FLAT_SEGMENT;
+		segment_at(t, p, addr - 1)->returns[at / 32] |= 1u << at % 32;
 }
 
 static uint64_t segment_of(uint64_t addr)

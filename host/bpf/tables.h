@@ -67,6 +67,10 @@ struct flat_file {
 MUST_CHECK int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct err *err);
 void flat_file_fini(struct flat_file *f);
 
+/* Frees the rows of files, which have been published, and no file is added any more. How many they
+ * are stays. */
+void flat_forget_rows(struct flat_tables *t);
+
 /* Adds executable memory of the process whose mappings are added last, above all that it has. `f`:
  * the mapped file, at offset `pgoff`; NULL: none, so that frame pointers are all there is. */
 void flat_add_mapping(struct flat_tables *t, struct flat_process *p, uint64_t start, uint64_t end,

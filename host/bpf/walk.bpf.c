@@ -24,12 +24,12 @@
 	} name SEC(".maps")
 
 /* Sizes are set before loading (walker.c). */
-TABLE(dir, uint32_t);
+TABLE(dir, struct flat_pair);
 TABLE(pages, struct flat_page);
 TABLE(codes, struct flat_code);
 TABLE(ranges, struct flat_range);
 TABLE(mappings, struct flat_mapping);
-TABLE(blocks, uint32_t);
+TABLE(blocks, struct flat_pair);
 TABLE(rows, struct flat_row);
 TABLE(methods, uint64_t);
 
@@ -38,7 +38,10 @@ const volatile bool both = false;
 
 static inline const uint32_t *flat_dir(uint32_t i)
 {
-	return bpf_map_lookup_elem(&dir, &i);
+	uint32_t pair = i / 2;
+	const struct flat_pair *p = bpf_map_lookup_elem(&dir, &pair);
+
+	return p ? &p->of[i % 2] : NULL;
 }
 
 static inline const struct flat_page *flat_page(uint32_t i)
@@ -63,7 +66,10 @@ static inline const struct flat_mapping *flat_mapping(uint32_t i)
 
 static inline const uint32_t *flat_block(uint32_t i)
 {
-	return bpf_map_lookup_elem(&blocks, &i);
+	uint32_t pair = i / 2;
+	const struct flat_pair *p = bpf_map_lookup_elem(&blocks, &pair);
+
+	return p ? &p->of[i % 2] : NULL;
 }
 
 static inline const struct flat_row *flat_row(uint32_t i)

@@ -33,7 +33,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
+	__uint(max_entries, 1 << 24); /* is set before loading, too */
 } samples SEC(".maps");
 
 static inline void count(uint32_t which)

@@ -50,8 +50,22 @@ static void unmap_table(const struct walker *w, enum flat_table which, const voi
 		munmap((void *)(uintptr_t)p, table_bytes(w, which));
 }
 
-int walker_load(const struct walker_config *c, const struct flat_rooms *rooms, struct walker **ret,
-		struct err *err)
+/* Sets how large the tables are, or which they are. */
+static int choose_tables(const struct walker *w, const struct walker *before, struct err *err)
+{
+	for (unsigned i = 0; i < FLAT_TABLES; i++) {
+		if (before && flat_is_filled_once(i) && before->rooms.of[i] == w->rooms.of[i]) {
+			if (bpf_map__reuse_fd(table(w, i), bpf_map__fd(table(before, i))) != 0)
+				return err_set(err, errno, "share a table");
+		} else {
+			bpf_map__set_max_entries(table(w, i), flat_values(i, w->rooms.of[i]));
+		}
+	}
+	return 0;
+}
+
+int walker_load(const struct walker_config *c, const struct flat_rooms *rooms,
+		const struct walker *before, struct walker **ret, struct err *err)
 {
 	CLEANUP(walker_free) struct walker *w = xcalloc(1, sizeof(*w));
 
@@ -60,8 +74,8 @@ int walker_load(const struct walker_config *c, const struct flat_rooms *rooms, s
 	if (!w->bpf)
 		return err_set(err, errno, "open the BPF program");
 	w->bpf->rodata->both = c->both;
-	for (unsigned i = 0; i < FLAT_TABLES; i++)
-		bpf_map__set_max_entries(table(w, i), rooms->of[i]);
+	if (choose_tables(w, before, err) < 0)
+		return -1;
 	if (bpf_map__reuse_fd(w->bpf->maps.scratches, c->scratches) != 0 ||
 	    bpf_map__reuse_fd(w->bpf->maps.counts, c->counts) != 0 ||
 	    bpf_map__reuse_fd(w->bpf->maps.samples, c->samples) != 0)

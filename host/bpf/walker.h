@@ -13,9 +13,11 @@ struct walker_config {
 	bool both;			/* as in struct stack_recorder_config */
 };
 
-/* Loads one with empty tables. Fails where the kernel refuses; the message says what. */
+/* Loads one with empty tables. `before`: one of the same container, whose tables that are filled
+ * once (flat_is_filled_once) it has, too, if they have as much room; NULL: none. Fails where the
+ * kernel refuses; the message says what. */
 MUST_CHECK int walker_load(const struct walker_config *c, const struct flat_rooms *rooms,
-			   struct walker **ret, struct err *err);
+			   const struct walker *before, struct walker **ret, struct err *err);
 void walker_free(struct walker *w); /* NULL is fine */
 
 static inline void cleanup_walker_free(struct walker **w)

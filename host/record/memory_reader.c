@@ -241,6 +241,13 @@ static void switch_debug_info(struct reader_job *r)
 	cleanup_close_fd(&r->writable);
 }
 
+/* Gives back the memory of HS_WORK_BYTES that has been touched: who only watches needs none of it,
+ * and deltas need much less than the first snapshot. */
+static void release_work(const struct reader_job *r)
+{
+	(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
+}
+
 /* Gives up everything that is not needed before it reads the first byte. */
 static int begin(struct reader_job *r, struct err *err)
 {
@@ -252,6 +259,7 @@ static int begin(struct reader_job *r, struct err *err)
 	switch_debug_info(r);
 	if (hs_watch_find(jvm_memory_source(r->memory), r->work, &r->watch))
 		r->watched = hs_watch_read(jvm_memory_source(r->memory), &r->watch);
+	release_work(r);
 	return 0;
 }
 
@@ -284,9 +292,8 @@ static bool reply_dump(struct reader_job *r, const struct reader_order *order)
 	struct reader_reply a = {0};
 
 	dump(r, order, &a);
-	/* Deltas need much less of it than the first snapshot. */
 	if (!r->dumped)
-		(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
+		release_work(r);
 	r->dumped = true;
 	return reply(r, &a);
 }

@@ -44,16 +44,18 @@ static int filled_recorder_spoil(const struct stack_recorder *r, uint32_t walker
 static int filled_recorder_fill(struct filled_recorder *f, const struct flat_tables *t,
 				struct err *err)
 {
+	const bool again = f->published;
 	struct flat_rooms rooms;
 	int maps[FLAT_TABLES];
 
 	flat_publish_close(f->published);
 	f->published = NULL;
 	flat_rooms_for(t, &rooms);
-	if (stack_recorder_add_walker(f->recorder, &rooms, &f->walker, err) < 0)
+	if (stack_recorder_add_walker(f->recorder, &rooms, again ? f->walker : FLAT_NO_WALKER,
+				      &f->walker, err) < 0)
 		return -1;
 	walker_tables(stack_recorder_walker(f->recorder, f->walker), maps);
-	return flat_publish_open(maps, &rooms, &f->published, err) < 0
+	return flat_publish_open(maps, &rooms, again, &f->published, err) < 0
 		       ? -1
 		       : flat_publish(f->published, t, err);
 }
@@ -69,7 +71,8 @@ static int filled_recorder_open(const struct stack_recorder_config *c, const str
 	flat_rooms_for(t, &rooms);
 	if (stack_recorder_open(c, &ret->recorder, err) < 0)
 		return -1;
-	if (second && (stack_recorder_add_walker(ret->recorder, &rooms, &ret->walker, err) < 0 ||
+	if (second && (stack_recorder_add_walker(ret->recorder, &rooms, FLAT_NO_WALKER,
+						 &ret->walker, err) < 0 ||
 		       filled_recorder_spoil(ret->recorder, ret->walker, &rooms) < 0))
 		return -1;
 	return filled_recorder_fill(ret, t, err);

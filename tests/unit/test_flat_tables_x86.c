@@ -279,7 +279,7 @@ static unsigned count_differences(const struct flat_process *p, int fd)
 		if ((a ? a->code : 0) == 0 || (b ? b->code : 0) == 0)
 			differ += (a ? a->code : 0) != (b ? b->code : 0);
 		else
-			differ += a->returns != b->returns ||
+			differ += memcmp(a->returns, b->returns, sizeof(a->returns)) != 0 ||
 				  !is_same_code(&own->codes[a->code], &whole->codes[b->code]);
 	}
 	flat_tables_free(whole);
