@@ -18,11 +18,13 @@
 #include "lib/stackrecorder.h"
 #include "lib/tap.h"
 
-#define SECONDS_MAX 60
-#define ENOUGH	    20u /* samples */
+#define SECONDS_MAX  60
+#define ENOUGH	     20u /* samples */
+#define KERNEL_LEAST 0xffff000000000000u
 
 static struct seen {
 	unsigned walked, whole, frames, copied, others;
+	unsigned entered, strange; /* samples in the kernel; frames there that are not of it */
 	pid_t pid;
 } seen;
 
@@ -33,6 +35,9 @@ static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *
 	seen.whole += s->end == FLAT_ROOT;
 	seen.frames = s->count > seen.frames ? s->count : seen.frames;
 	seen.others += s->tgid != (uint32_t)seen.pid || frames[0] >> 60 != FLAT_FRAME_NATIVE;
+	seen.entered += s->kernel > 1;
+	for (unsigned i = 0; i < s->kernel; i++)
+		seen.strange += frames[s->count + i] < KERNEL_LEAST;
 }
 
 static void take_record(void *arg, const struct perf_event_header *h)
@@ -43,13 +48,24 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	if (h->type != PERF_RECORD_SAMPLE)
 		return;
 	seen.copied++;
-	seen.others += !copied_sample_of(h, &s) || s.pid != (uint32_t)seen.pid || !s.regs ||
-		       !s.stack_len;
+	seen.others +=
+		!copied_sample_of(h, &s) || s.pid != (uint32_t)seen.pid || !s.regs || !s.stack_len;
 }
 
 static unsigned burn(unsigned depth);
 static uint64_t burn_until;
 static unsigned (*volatile again)(unsigned) = burn; /* not turned into a loop */
+
+/* Works in the kernel. */
+static void enter(void)
+{
+	static char zeros[1 << 18];
+	CLEANUP(close_fd) int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	for (unsigned i = 0; i < 64; i++)
+		if (read(fd, zeros, sizeof(zeros)) != sizeof(zeros))
+			abort();
+}
 
 /* Calls itself `depth` times, and then works until the time is over. */
 static unsigned burn(unsigned depth)
@@ -58,9 +74,11 @@ static unsigned burn(unsigned depth)
 
 	if (depth)
 		return again(depth - 1) + 1;
-	while (clock_ms() < burn_until)
+	while (clock_ms() < burn_until) {
 		for (unsigned i = 0; i < 1000000; i++)
 			sum = sum + 1;
+		enter();
+	}
 	return sum;
 }
 
@@ -148,6 +166,8 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 	ok(seen.whole == seen.walked, "what comes is whole");
 	ok(seen.frames >= 12, "it has all of its calls");
 	ok(seen.others == 0, "no other process is looked at");
+	ok(seen.entered > 0 && seen.strange == 0,
+	   "samples in the kernel have its part of the stack");
 	ok(seen.copied + seen.walked == counts.of[FLAT_ROOT] + seen.copied &&
 		   counts.of[FLAT_ROOT] == seen.walked,
 	   "a sample is walked or copied, not both");
