@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -25,8 +26,19 @@
 static struct seen {
 	unsigned walked, whole, frames, copied, others;
 	unsigned entered, strange; /* samples in the kernel; frames there that are not of it */
+	uint64_t walked_sum, copied_sum; /* of the addresses there */
 	pid_t pid;
 } seen;
+
+/* Adds up addresses in the kernel; marks between them (PERF_CONTEXT_KERNEL) do not count. */
+static uint64_t sum_kernel(const uint64_t *at, uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		sum += at[i] < PERF_CONTEXT_MAX ? at[i] : 0;
+	return sum;
+}
 
 static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *frames)
 {
@@ -38,10 +50,12 @@ static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *
 	seen.entered += s->kernel > 1;
 	for (unsigned i = 0; i < s->kernel; i++)
 		seen.strange += frames[s->count + i] < KERNEL_LEAST;
+	seen.walked_sum += sum_kernel(frames + s->count, s->kernel);
 }
 
 static void take_record(void *arg, const struct perf_event_header *h)
 {
+	const uint64_t *chain = (const uint64_t *)(h + 1) + 4; /* after id, ip, tid, time */
 	struct copied_sample s;
 
 	(void)arg;
@@ -50,6 +64,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	seen.copied++;
 	seen.others +=
 		!copied_sample_of(h, &s) || s.pid != (uint32_t)seen.pid || !s.regs || !s.stack_len;
+	seen.copied_sum += sum_kernel(chain + 1, chain[0]);
 }
 
 static unsigned burn(unsigned depth);
@@ -180,6 +195,8 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 	   "also where another container has spoilt its tables");
 	record(t, p, true, false, &counts);
 	ok(seen.walked >= ENOUGH && seen.copied == seen.walked, "or both, where that is asked for");
+	ok(seen.entered > 0 && seen.walked_sum == seen.copied_sum,
+	   "the part in the kernel is the kernel's own");
 }
 
 static void test_copied(void)
