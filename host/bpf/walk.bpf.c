@@ -8,10 +8,7 @@
 #include "bpf/flat_walk.h"
 #include "bpf/walk_state.h"
 
-#define CPL_MASK  3u	/* x86, asm/ptrace.h: the privilege level in cs; of user space 3 */
 #define USER_CS	  0x33u /* x86, asm/segment.h: of 64-bit programs */
-#define MODE_MASK 0x1fu /* arm64, asm/ptrace.h: 0 is user space, of 64-bit programs */
-#define MODE_32	  0x10u
 #define STEPS_MAX (FLAT_FRAMES_MAX + 1)
 
 #define TABLE(name, entry)                                                                         \
@@ -109,11 +106,6 @@ static long step(__attribute__((unused)) uint32_t i, uint32_t *cpu)
 }
 
 #ifdef FLAT_ARM64
-FLAT_INLINE bool is_user(const bpf_user_pt_regs_t *r)
-{
-	return !(r->pstate & MODE_MASK & ~MODE_32);
-}
-
 FLAT_INLINE bool take_registers(struct flat_walk *w, const bpf_user_pt_regs_t *r)
 {
 	w->pc = r->pc;
@@ -127,11 +119,6 @@ FLAT_INLINE bool take_registers(struct flat_walk *w, const bpf_user_pt_regs_t *r
 	return !(r->pstate & MODE_32);
 }
 #else
-FLAT_INLINE bool is_user(const bpf_user_pt_regs_t *r)
-{
-	return r->cs & CPL_MASK;
-}
-
 FLAT_INLINE bool take_registers(struct flat_walk *w, const bpf_user_pt_regs_t *r)
 {
 	w->pc = r->rip;
@@ -165,26 +152,17 @@ static bool find_registers(struct bpf_perf_event_data *ctx, struct scratch *s)
 	return take_registers(&s->walk, &s->regs);
 }
 
-/* Adds the part of the stack that is in the kernel, after the `n` frames. */
-static uint32_t add_kernel(struct bpf_perf_event_data *ctx, struct flat_walk *w, uint32_t n)
+static bool send(struct scratch *s)
 {
-	long bytes = 0;
-
-	if (!is_user(&ctx->regs) && n <= FLAT_FRAMES_MAX)
-		bytes = bpf_get_stack(ctx, &w->frames[n], FLAT_KERNEL_MAX * sizeof(uint64_t), 0);
-	return bytes > 0 ? (uint32_t)bytes / sizeof(uint64_t) : 0;
-}
-
-static bool send(struct bpf_perf_event_data *ctx, struct flat_walk *w)
-{
-	uint32_t n = w->sample.count;
+	struct flat_walk *w = &s->walk;
+	uint32_t n = w->sample.count, kernel = w->sample.kernel;
 
 	if (n > FLAT_FRAMES_MAX)
 		n = FLAT_FRAMES_MAX;
-	w->sample.kernel = add_kernel(ctx, w, n);
-	n += w->sample.kernel;
-	if (n > FLAT_FRAMES_MAX + FLAT_KERNEL_MAX)
-		n = FLAT_FRAMES_MAX + FLAT_KERNEL_MAX;
+	if (kernel > FLAT_KERNEL_MAX)
+		kernel = FLAT_KERNEL_MAX;
+	bpf_probe_read_kernel(&w->frames[n], kernel * sizeof(uint64_t), s->kernel);
+	n += kernel;
 	if (bpf_ringbuf_output(&samples, &w->sample,
 			       sizeof(struct flat_sample) + n * sizeof(uint64_t),
 			       BPF_RB_NO_WAKEUP) == 0)
@@ -219,7 +197,7 @@ int walk(struct bpf_perf_event_data *ctx)
 	w->sample.ns = bpf_ktime_get_ns() - w->sample.time;
 	whole = w->sample.end == FLAT_ROOT || w->sample.end == FLAT_FULL;
 	count(w->sample.end);
-	sent = (whole || both) && send(ctx, w);
+	sent = (whole || both) && send(s);
 	count_ns(bpf_ktime_get_ns() - w->sample.time);
 	return both || !whole || !sent;
 }

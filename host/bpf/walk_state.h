@@ -15,6 +15,7 @@
  * are too small for so many frames. */
 struct scratch {
 	bpf_user_pt_regs_t regs;
+	uint64_t kernel[FLAT_KERNEL_MAX]; /* the part of the stack that is there */
 	struct flat_walk walk;
 };
 struct {
@@ -35,6 +36,19 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24); /* is set before loading, too */
 } samples SEC(".maps");
+
+#define CPL_MASK  3u	/* x86, asm/ptrace.h: the privilege level in cs; of user space 3 */
+#define MODE_MASK 0x1fu /* arm64, asm/ptrace.h: 0 is user space, of 64-bit programs */
+#define MODE_32	  0x10u
+
+static inline bool is_user(const bpf_user_pt_regs_t *r)
+{
+#ifdef FLAT_ARM64
+	return !(r->pstate & MODE_MASK & ~MODE_32);
+#else
+	return r->cs & CPL_MASK;
+#endif
+}
 
 static inline void count(uint32_t which)
 {

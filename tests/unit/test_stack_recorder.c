@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -18,13 +19,26 @@
 #include "lib/stackrecorder.h"
 #include "lib/tap.h"
 
-#define SECONDS_MAX 60
-#define ENOUGH	    20u /* samples */
+#define SECONDS_MAX  60
+#define ENOUGH	     20u /* samples */
+#define KERNEL_LEAST 0xffff000000000000u
 
 static struct seen {
 	unsigned walked, whole, frames, copied, others;
+	unsigned entered, strange; /* samples in the kernel; frames there that are not of it */
+	uint64_t walked_sum, copied_sum; /* of the addresses there */
 	pid_t pid;
 } seen;
+
+/* Adds up addresses in the kernel; marks between them (PERF_CONTEXT_KERNEL) do not count. */
+static uint64_t sum_kernel(const uint64_t *at, uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		sum += at[i] < PERF_CONTEXT_MAX ? at[i] : 0;
+	return sum;
+}
 
 static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *frames)
 {
@@ -33,23 +47,40 @@ static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *
 	seen.whole += s->end == FLAT_ROOT;
 	seen.frames = s->count > seen.frames ? s->count : seen.frames;
 	seen.others += s->tgid != (uint32_t)seen.pid || frames[0] >> 60 != FLAT_FRAME_NATIVE;
+	seen.entered += s->kernel > 1;
+	for (unsigned i = 0; i < s->kernel; i++)
+		seen.strange += frames[s->count + i] < KERNEL_LEAST;
+	seen.walked_sum += sum_kernel(frames + s->count, s->kernel);
 }
 
 static void take_record(void *arg, const struct perf_event_header *h)
 {
+	const uint64_t *chain = (const uint64_t *)(h + 1) + 4; /* after id, ip, tid, time */
 	struct copied_sample s;
 
 	(void)arg;
 	if (h->type != PERF_RECORD_SAMPLE)
 		return;
 	seen.copied++;
-	seen.others += !copied_sample_of(h, &s) || s.pid != (uint32_t)seen.pid || !s.regs ||
-		       !s.stack_len;
+	seen.others +=
+		!copied_sample_of(h, &s) || s.pid != (uint32_t)seen.pid || !s.regs || !s.stack_len;
+	seen.copied_sum += sum_kernel(chain + 1, chain[0]);
 }
 
 static unsigned burn(unsigned depth);
 static uint64_t burn_until;
 static unsigned (*volatile again)(unsigned) = burn; /* not turned into a loop */
+
+/* Works in the kernel. */
+static void enter(void)
+{
+	static char zeros[1 << 18];
+	CLEANUP(close_fd) int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	for (unsigned i = 0; i < 64; i++)
+		if (read(fd, zeros, sizeof(zeros)) != sizeof(zeros))
+			abort();
+}
 
 /* Calls itself `depth` times, and then works until the time is over. */
 static unsigned burn(unsigned depth)
@@ -58,9 +89,11 @@ static unsigned burn(unsigned depth)
 
 	if (depth)
 		return again(depth - 1) + 1;
-	while (clock_ms() < burn_until)
+	while (clock_ms() < burn_until) {
 		for (unsigned i = 0; i < 1000000; i++)
 			sum = sum + 1;
+		enter();
+	}
 	return sum;
 }
 
@@ -148,6 +181,8 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 	ok(seen.whole == seen.walked, "what comes is whole");
 	ok(seen.frames >= 12, "it has all of its calls");
 	ok(seen.others == 0, "no other process is looked at");
+	ok(seen.entered > 0 && seen.strange == 0,
+	   "samples in the kernel have its part of the stack");
 	ok(seen.copied + seen.walked == counts.of[FLAT_ROOT] + seen.copied &&
 		   counts.of[FLAT_ROOT] == seen.walked,
 	   "a sample is walked or copied, not both");
@@ -160,6 +195,8 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 	   "also where another container has spoilt its tables");
 	record(t, p, true, false, &counts);
 	ok(seen.walked >= ENOUGH && seen.copied == seen.walked, "or both, where that is asked for");
+	ok(seen.entered > 0 && seen.walked_sum == seen.copied_sum,
+	   "the part in the kernel is the kernel's own");
 }
 
 static void test_copied(void)
