@@ -13,6 +13,7 @@
 #include "record/agent_share.h"
 #include "record/budget.h"
 
+#define SHARED		  "shared"
 #define PROGRESS_MS	  500
 #define LAST_LOOK_MS	  3000	     /* before the end of a recording */
 #define TASKS_AT_ONCE	  4	     /* or as many as there are processors */
@@ -78,6 +79,20 @@ int run_order_all(struct record_run *r, const struct worker_order *o, uint64_t d
 	return run_settle(r, err);
 }
 
+/* Makes the directory in which files of several sessions are copied once. Without it each session
+ * has its own copies. */
+static void share_files(struct record_run *r)
+{
+	struct err err;
+
+	if (r->count < 2)
+		return;
+	if (run_open_whole(r, &err) == 0)
+		r->shared = fs_make_dir(r->whole, SHARED, 0700, &err);
+	if (r->shared < 0 || session_share_kernel(r->shared, &err) < 0)
+		log_info("sessions share no files: %s", err.msg);
+}
+
 /* Makes the directories of the results, and has the workers take the first snapshots. */
 static int prepare(struct record_run *r, struct err *err)
 {
@@ -90,6 +105,7 @@ static int prepare(struct record_run *r, struct err *err)
 	     w++) {
 		struct err why;
 
+		w->shared = r->shared;
 		if (target_make_results(&w->container, &r->config, below, &w->outdir, &why) < 0)
 			worker_fail(w, &why);
 		else
@@ -242,11 +258,14 @@ enum record_result record_start(const struct record_config *c, struct record_run
 	struct record_run r = {.config = *c,
 			       .slowness = 1,
 			       .whole = -1,
+			       .shared = -1,
 			       .kernel = {.child = {-1, -1}, .control = -1}};
 	enum record_result result = RECORD_FAILED;
 
 	if (make_directory(&r, err) == 0)
 		result = run_find(&r, err);
+	if (result == RECORD_OK)
+		share_files(&r);
 	if (result == RECORD_OK && (prepare(&r, err) < 0 || begin(&r, err) < 0))
 		result = RECORD_FAILED;
 	if (result == RECORD_OK)
@@ -261,12 +280,13 @@ void record_fini(struct record_run *r)
 	run_abort_recorder(r);
 	for (size_t i = 0; i < r->count; i++)
 		worker_fini(&r->workers[i]);
+	cleanup_close_fd(&r->shared);
 	cleanup_close_fd(&r->whole);
 	temp_dir_remove(&r->temp);
 	free(r->workers);
 	free(r->pids);
 	free(r->dir);
-	*r = (struct record_run){.whole = -1};
+	*r = (struct record_run){.whole = -1, .shared = -1};
 }
 
 void record_discard(struct record_run *r)

@@ -64,11 +64,13 @@ static int start_kernel(struct record_run *r, struct err *err)
 	return 0;
 }
 
-/* Removes what a recorder that did not start has left. */
+/* Removes what a recorder that did not start has left. Sessions that share files keep theirs. */
 static void forget_whole(struct record_run *r)
 {
 	if (r->whole >= 0)
 		unlinkat(r->whole, "perf.data", 0);
+	if (r->shared >= 0)
+		return;
 	cleanup_close_fd(&r->whole);
 	temp_dir_remove(&r->temp);
 }

@@ -87,7 +87,7 @@ void run_collect_pids(struct record_run *r);
 MUST_CHECK int run_start_perf(struct record_run *r, struct err *err);
 MUST_CHECK int run_stop_perf(struct record_run *r, struct err *err);
 
-/* Opens the directory of a recording, before it is split, of all. */
+/* Opens the directory of a recording, before it is split, of all; once. */
 MUST_CHECK int run_open_whole(struct record_run *r, struct err *err);
 
 /* The directory of perf.data as the recorder has written it: the only session, or that of all. */

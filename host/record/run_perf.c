@@ -63,7 +63,9 @@ static bool needs_split(const struct record_run *r)
 
 int run_open_whole(struct record_run *r, struct err *err)
 {
-	if (!r->dir && temp_dir_make(r->config.root, &r->temp, err) < 0)
+	if (r->whole >= 0)
+		return 0;
+	if (!r->dir && !r->temp.dir && temp_dir_make(r->config.root, &r->temp, err) < 0)
 		return -1;
 	r->whole = open(r->dir ? r->dir : r->temp.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return r->whole < 0 ? err_set(err, errno, "open a temporary directory") : 0;

@@ -19,6 +19,7 @@
 #define LIST_MAX     (8u << 20)
 #define PROCESS_MS   5000 /* of the time for all processes, at most */
 #define VDSO_NAME    "vdso"
+#define KALLSYMS     "kallsyms"
 #define PART_NAME    ".part"
 
 /* ---- mapped files ------------------------------------------------------------------------- */
@@ -329,21 +330,34 @@ static int copy_vdso(struct session *s, struct err *err)
 	return fs_write_all(fd, (const void *)(uintptr_t)m.start, m.end - m.start, err);
 }
 
-static int copy_kallsyms(struct session *s, struct err *err)
+/* From the copy in the shared directory, or from the kernel. */
+static int copy_kallsyms(int shared, int dirfd, struct err *err)
 {
-	CLEANUP(close_fd) int from = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	CLEANUP(close_fd) int to = fs_create(s->dirfd, "kallsyms", 0600, err);
+	CLEANUP(close_fd)
+	int from = shared < 0 ? -1 : openat(shared, KALLSYMS, O_RDONLY | O_CLOEXEC);
+	CLEANUP(close_fd) int to = fs_create(dirfd, KALLSYMS, 0600, err);
 
 	if (to < 0)
 		return -1;
+	if (from < 0)
+		from = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	if (from >= 0 && fs_copy(from, to, KALLSYMS_MAX, err) < 0)
 		return err_wrap(err, "copy /proc/kallsyms");
 	return 0;
 }
 
-int session_copy_kernel(struct session *s, struct err *err)
+int session_share_kernel(int shared, struct err *err)
 {
-	return copy_kallsyms(s, err) < 0 ? -1 : copy_vdso(s, err);
+	int rc = copy_kallsyms(-1, shared, err);
+
+	if (rc < 0)
+		unlinkat(shared, KALLSYMS, 0);
+	return rc;
+}
+
+int session_copy_kernel(struct session *s, int shared, struct err *err)
+{
+	return copy_kallsyms(shared, s->dirfd, err) < 0 ? -1 : copy_vdso(s, err);
 }
 
 /* ---- mapped files, by a process of their own ---------------------------------------------- */

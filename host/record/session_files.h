@@ -32,8 +32,13 @@ MUST_CHECK int session_copy_begin(struct session *s, const struct handles *proce
 				  uint64_t deadline, struct session_copy *ret, struct err *err);
 void session_copy_end(struct session_copy *c, struct session *s, uint64_t deadline);
 
-/* Copies /proc/kallsyms and this kernel's vdso. */
-MUST_CHECK int session_copy_kernel(struct session *s, struct err *err);
+/* Copies /proc/kallsyms into a directory of the run, for all its sessions: the kernel takes 40 ms
+ * to write it, a copy 2 ms. */
+MUST_CHECK int session_share_kernel(int shared, struct err *err);
+
+/* Copies the kernel's symbols, from that directory where they are in it (-1: there is none), and
+ * this kernel's vdso. */
+MUST_CHECK int session_copy_kernel(struct session *s, int shared, struct err *err);
 
 /* Copies the perf maps /tmp/perf-<pid>.map (linux tools/perf/Documentation/jit-interface.txt) of
  * these processes, except of JVMs that have a snapshot: node --perf-basic-prof, OpenJ9

@@ -16,8 +16,10 @@
 
 void target_init(struct target *ret, struct container *c)
 {
-	*ret = (struct target){
-		.container = *c, .tables = -1, .session = {.dirfd = -1, .mapsfd = -1, .elffd = -1}};
+	*ret = (struct target){.container = *c,
+			       .tables = -1,
+			       .shared = -1,
+			       .session = {.dirfd = -1, .mapsfd = -1, .elffd = -1}};
 	*c = (struct container){0};
 }
 
@@ -27,6 +29,7 @@ void target_fini(struct target *t)
 	for (size_t i = 0; i < t->builder_count; i++)
 		child_stop(&t->builders[i]);
 	cleanup_close_fd(&t->tables);
+	cleanup_close_fd(&t->shared);
 	container_fini(&t->container);
 	jvms_fini(&t->jvms);
 	handles_fini(&t->processes);
@@ -175,7 +178,7 @@ int target_prepare(struct target *t, const struct record_config *c, struct err *
 	set_container(&t->session, &t->container);
 	t->session.frequency = c->frequency;
 	t->session.started = timestamp(false);
-	return session_copy_kernel(&t->session, err);
+	return session_copy_kernel(&t->session, t->shared, err);
 }
 
 int target_make_results(const struct container *container, const struct record_config *c,

@@ -25,6 +25,7 @@ struct target {
 	struct handles processes;
 	struct jvms jvms;
 	struct outdir outdir; /* of the graphs */
+	int shared;	      /* directory of files that sessions of the run share; -1: none */
 	struct session session;
 	bool has_session;
 	struct session_copy copy; /* of files */

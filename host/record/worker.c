@@ -219,7 +219,7 @@ static int serve(void *arg)
 	const struct sigaction act = {.sa_handler = on_signal};
 	struct worker_order o;
 	struct service *w = arg;
-	int outdir = -1;
+	int fds[2];
 	size_t n;
 
 	jail_close_files((int[]){0, 1, 2, w->socket}, 4); /* those of other workers, too */
@@ -227,9 +227,11 @@ static int serve(void *arg)
 	sigaction(SIGTERM, &act, NULL);
 	signal(SIGHUP, SIG_IGN);
 	w->config.stop = &interrupted;
-	while (message_receive(w->socket, &o, sizeof(o), &outdir, 1, &n) == sizeof(o)) {
+	while (message_receive(w->socket, &o, sizeof(o), fds, 2, &n) == sizeof(o)) {
 		if (n)
-			w->target.outdir = (struct outdir){outdir, xstrdup(o.outdir)};
+			w->target.outdir = (struct outdir){fds[0], xstrdup(o.outdir)};
+		if (n > 1)
+			w->target.shared = fds[1];
 		if (answer(w, &o) < 0)
 			break;
 		if (o.command == WORKER_COPY)
@@ -241,6 +243,9 @@ static int serve(void *arg)
 }
 
 /* ---- in the coordinator ---- */
+
+static const struct worker NO_WORKER = {
+	.socket = -1, .shared = -1, .sessionfd = -1, .tables = -1, .product = {.fd = -1}};
 
 /* Half of the machine's memory at most. */
 static void make_group(struct control_group *ret)
@@ -255,7 +260,7 @@ static void make_group(struct control_group *ret)
 int worker_start(struct container *container, const struct record_config *c, struct worker *ret,
 		 struct err *err)
 {
-	struct worker w = {.socket = -1, .sessionfd = -1, .tables = -1, .product = {.fd = -1}};
+	struct worker w = NO_WORKER;
 	struct service own = {.config = *c, .group = &w.group};
 	int pair[2], rc = -1;
 
@@ -310,6 +315,8 @@ void worker_fail(struct worker *w, const struct err *why)
 void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadline)
 {
 	struct worker_order order = *o;
+	const int fds[] = {w->outdir.fd, w->shared};
+	const size_t n = o->command != WORKER_PREPARE ? 0 : w->shared < 0 ? 1 : 2;
 	struct err err;
 
 	if (worker_has_failed(w))
@@ -318,8 +325,7 @@ void worker_order(struct worker *w, const struct worker_order *o, uint64_t deadl
 		snprintf(order.outdir, sizeof(order.outdir), "%s", w->outdir.path);
 	cleanup_close_fd(&w->product.fd);
 	w->deadline = deadline;
-	w->busy = message_send(w->socket, &order, sizeof(order), &w->outdir.fd,
-			       o->command == WORKER_PREPARE, 0) == 0;
+	w->busy = message_send(w->socket, &order, sizeof(order), fds, n, 0) == 0;
 	if (w->busy)
 		return;
 	err_set(&err, 0, CRASHED);
@@ -460,5 +466,5 @@ void worker_fini(struct worker *w)
 	container_fini(&w->container);
 	outdir_close(&w->outdir);
 	free(w->pids);
-	*w = (struct worker){.socket = -1, .sessionfd = -1, .tables = -1, .product = {.fd = -1}};
+	*w = NO_WORKER;
 }

@@ -60,6 +60,7 @@ struct worker {
 	struct container container;
 	size_t name;	      /* index of the name that stands for it */
 	struct outdir outdir; /* of the results, once they have a directory */
+	int shared; /* directory of files that the run's sessions share; borrowed; or -1 */
 	struct child child;
 	struct control_group group;
 	int socket;

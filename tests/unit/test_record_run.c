@@ -107,6 +107,7 @@ static void test_once(void)
 	is_int(r.count, 1, "it has one target");
 	ok(!r.perf.whole_machine, "its process alone is recorded");
 	is_int(temp_dirs(), 0, "straight into its session");
+	is_int(r.shared, -1, "which shares no file");
 	is_int(record_finish(&r, &err), 0, "it ends");
 	ok(r.us >= 1000000, "it took as long as was asked for: %d us", (int)r.us);
 	record_fini(&r);
@@ -279,6 +280,13 @@ static off_t recorded(const struct worker *w)
 	return fstatat(w->sessionfd, "perf.data", &st, 0) == 0 ? st.st_size : -1;
 }
 
+static off_t size_of_kallsyms(const struct worker *w)
+{
+	struct stat st;
+
+	return fstatat(w->sessionfd, "kallsyms", &st, 0) == 0 ? st.st_size : -1;
+}
+
 static void test_several(void)
 {
 	struct record_config c = config_of("perf-good", "several", 2, 1);
@@ -288,6 +296,10 @@ static void test_several(void)
 	is_int(record_start(&c, &r, &err), RECORD_OK, "a recording of two processes starts");
 	if (is_int(r.count, 2, "each is a target")) {
 		is_int(temp_dirs(), 1, "it is recorded outside of their sessions");
+		is_int(faccessat(r.shared, "kallsyms", F_OK, 0), 0,
+		       "the kernel's symbols are read once");
+		is_int(size_of_kallsyms(&r.workers[1]), size_of_kallsyms(&r.workers[0]),
+		       "and both sessions have them");
 		is_int(record_finish(&r, &err), 0, "it ends");
 		is_int(recorded(&r.workers[0]), size_of("golden"),
 		       "the first session has the recording of its process");

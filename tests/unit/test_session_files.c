@@ -589,7 +589,7 @@ static void test_kernel(void)
 	char magic[4] = "";
 	int fd;
 
-	is_int(session_copy_kernel(&s, &err), 0, "the kernel's symbols are copied");
+	is_int(session_copy_kernel(&s, -1, &err), 0, "the kernel's symbols are copied");
 	fstatat(s.dirfd, "kallsyms", &a, 0);
 	is_int(a.st_mode & 07777, 0600, "the file is for root only");
 	fd = openat(s.elffd, "vdso", O_RDONLY | O_CLOEXEC);
@@ -598,9 +598,43 @@ static void test_kernel(void)
 	ok(fstat(fd, &a) == 0 && a.st_size % 4096 == 0 && (a.st_mode & 07777) == 0600,
 	   "it is whole pages, for root only");
 	close(fd);
-	is_int(session_copy_kernel(&s, &err), -1, "they are not copied twice");
+	is_int(session_copy_kernel(&s, -1, &err), -1, "they are not copied twice");
 	is_int(err.code, EEXIST, "the error is that they exist");
 	session_fini(&s);
+}
+
+/* Opens a new directory that sessions share. */
+static int shared_dir(const char *name)
+{
+	CLEANUP(free) char *dir = path_of(name);
+
+	return fs_make_dirs(dir, 0700, &err);
+}
+
+static void test_shared_kernel(void)
+{
+	static const char own[] = "0 T only_in_the_shared_copy\n";
+	struct session s = session_of("kernel-shared"), other = session_of("kernel-own");
+	CLEANUP(close_fd) int shared = shared_dir("kernel-shares"), fd = -1;
+	CLEANUP(str_fini) struct str got = {0};
+	struct stat a = {0};
+
+	is_int(session_share_kernel(shared, &err), 0, "the kernel's symbols are read for all");
+	fd = openat(shared, "kallsyms", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fs_write_all(fd, own, strlen(own), &err) < 0)
+		abort();
+	is_int(session_copy_kernel(&s, shared, &err), 0, "a session has a copy");
+	if (fs_read_file(s.dirfd, "kallsyms", 4096, &got, &err) < 0)
+		abort();
+	is_str(got.buf, own, "of what was read");
+	fstatat(s.dirfd, "kallsyms", &a, 0);
+	ok((a.st_mode & 07777) == 0600 && a.st_nlink == 1, "which is its own, for root only");
+	is_int(session_share_kernel(shared, &err), -1, "they are not read twice");
+	ok(faccessat(shared, "kallsyms", F_OK, 0) < 0, "a failure leaves no copy");
+	is_int(session_copy_kernel(&other, shared, &err), 0, "a session reads them then");
+	is_int(faccessat(other.dirfd, "kallsyms", F_OK, 0), 0, "and has them");
+	session_fini(&s);
+	session_fini(&other);
 }
 
 int main(void)
@@ -609,6 +643,7 @@ int main(void)
 	jail_prepare(); /* or each child does, in its time */
 	log_quiet(true);
 	test_kernel();
+	test_shared_kernel();
 	if (geteuid() == 0) {
 		test_mapped();
 		test_hung();
