@@ -15,7 +15,7 @@ agent-jni 1890
 common 3595
 hook 2605
 host/bpf 5490
-host/calltree 1195
+host/calltree 1705
 host/cmd 2070
 host/discover 2405
 host/doctor 1410
@@ -29,7 +29,7 @@ host/report 2370
 host/session 800
 host/setup 1985
 host/symbols 1380
-host/top 2410
+host/top 1910
 host/unwind 2645
 hotspot 5547
 include/dfg 460
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 56820, 357
+ALL_LINES, ALL_FILES = 58110, 363
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
