@@ -18,7 +18,7 @@ host/bpf 5490
 host/calltree 1705
 host/cmd 2070
 host/discover 2730
-host/doctor 1410
+host/doctor 1435
 host/elf 670
 host/format 4160
 host/jit 1780
