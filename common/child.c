@@ -259,7 +259,7 @@ int child_capture(char *const argv[], char *const env[], int in, int ms, size_t 
 }
 
 /* Sent through the pipe before the reply. */
-struct verdict {
+struct child_verdict {
 	int rc;
 	struct err err;
 };
@@ -274,7 +274,7 @@ struct work {
 static int work(void *arg)
 {
 	const struct work *w = arg;
-	struct verdict v = {0};
+	struct child_verdict v = {0};
 
 	reply_fd = w->to;
 	log_set_oom_status(OOM_STATUS);
@@ -305,7 +305,7 @@ int child_call(int (*fn)(void *arg, void *reply, struct err *err), void *arg, vo
 	CLEANUP(str_fini) struct str received = {0};
 	int pipefd[2], status = 0, rc;
 	struct child child;
-	struct verdict v;
+	struct child_verdict v;
 	bool late;
 
 	if (pipe2(pipefd, O_CLOEXEC) < 0)

@@ -89,6 +89,8 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 	if (render(&in, ROOT_THREAD, &formats, outdir, &result, err) < 0)
 		return -1;
 	log_progress("%s", "");
+	if (result.quality.samples == 0 && s->failure)
+		return err_set(err, 0, "%s", s->failure);
 	summary.post_ms = clock_ms() - ended;
 	summaries_next(list);
 	if (o->json)

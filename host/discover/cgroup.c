@@ -155,10 +155,9 @@ char *cgroup_own_line(const char *cgroup, const char *id)
 			: NULL;
 }
 
-/* True if the list of controllers, up to ':', has the one of perf's events. */
-static bool has_perf_event(const struct cgroup_line *line)
+/* True if the list of controllers, up to ':', has the controller. */
+static bool has_controller(const struct cgroup_line *line, const char *name)
 {
-	static const char name[] = "perf_event";
 	const size_t len = strlen(name);
 
 	for (const char *at = line->own; at + len < line->path; at += strcspn(at, ",:") + 1)
@@ -167,14 +166,14 @@ static bool has_perf_event(const struct cgroup_line *line)
 	return false;
 }
 
-char *cgroup_perf_path(const char *cgroup, const char *id)
+char *cgroup_path(const char *cgroup, const char *id, const char *controller, bool *ret_v1)
 {
 	struct cgroup_line line, best = {0};
-	bool v1 = false;
 
-	while (!v1 && next_line(&cgroup, &line)) {
-		v1 = has_perf_event(&line);
-		if (v1 || *line.own == ':')
+	*ret_v1 = false;
+	while (!*ret_v1 && next_line(&cgroup, &line)) {
+		*ret_v1 = controller && has_controller(&line, controller);
+		if (*ret_v1 || *line.own == ':')
 			best = line;
 	}
 	if (!best.own || best.end - best.path <= 1) /* "/" */

@@ -22,9 +22,9 @@ bool cgroup_runtime_id(const char *cgroup, char ret[static 256]);
  * does for its services. Owned; NULL when all paths are "/". */
 char *cgroup_own_line(const char *cgroup, const char *id);
 
-/* The path of the container's cgroup in the hierarchy of perf's events (v1's perf_event, else
- * v2's), that ends as cgroup_own_line's. Owned; NULL when it is "/". */
-char *cgroup_perf_path(const char *cgroup, const char *id);
+/* The path of the container's cgroup in the hierarchy of a controller of v1, else, and with NULL,
+ * in v2's; it ends as cgroup_own_line's. Owned; NULL when it is "/". */
+char *cgroup_path(const char *cgroup, const char *id, const char *controller, bool *ret_v1);
 
 /* True if `own` (from cgroup_own_line) is the cgroup of this text or above it. */
 bool cgroup_is_below(const char *cgroup, const char *own);

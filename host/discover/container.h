@@ -76,9 +76,13 @@ char *container_file_name(const struct container *c);
 MUST_CHECK int container_of_pid(const char *root, pid_t pid, struct container *ret,
 				struct err *err);
 
-/* The cgroup in which perf can record all its processes, and those alone (cgroup_perf_path). Owned;
+/* The cgroup in which perf can record all its processes, and those alone (cgroup_path). Owned;
  * NULL: there is none, or it is not mounted here. */
 char *container_perf_cgroup(const struct container *c);
+
+/* Opens the directory of its cgroup, or of the process's that stands for it, in the hierarchy of a
+ * controller of v1, else, and with NULL, of v2. -1: it is the root, or not mounted here. */
+int container_open_cgroup(const struct container *c, const char *controller, bool *ret_v1);
 
 /* The line of a container's cgroup, by one of its processes; NULL if dfg runs in it, too (a runtime
  * that was told to make none). Owned. Asked when the container is found: later dfg's processes move

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The processes of a container, and the container of a process. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 
 #include "common/control_group.h"
+#include "common/fs.h"
 #include "common/log.h"
 #include "common/proc.h"
 #include "common/str.h"
@@ -101,9 +104,10 @@ static char *own_perf_path(void)
 {
 	CLEANUP(close_fd) int self = proc_open(getpid(), NULL);
 	CLEANUP(str_fini) struct str text = {0};
+	bool v1;
 
 	return self >= 0 && proc_read_cgroup(self, &text, NULL) == 0
-		       ? cgroup_perf_path(text.buf, "")
+		       ? cgroup_path(text.buf, "", "perf_event", &v1)
 		       : xstrdup("");
 }
 
@@ -115,11 +119,12 @@ char *container_perf_cgroup(const struct container *c)
 	CLEANUP(free) char *ours = own_perf_path();
 	CLEANUP(free) char *mount = NULL;
 	CLEANUP(free) char *dir = NULL;
+	bool v1;
 
 	if (c->is_single || handle_open(c->pid, &first, NULL) < 0 || first.start != c->start ||
 	    proc_read_cgroup(first.procfd, &text, NULL) < 0)
 		return NULL;
-	path = cgroup_perf_path(text.buf, c->id);
+	path = cgroup_path(text.buf, c->id, "perf_event", &v1);
 	if (!path ||
 	    (ours && (!*ours || (has_prefix(ours, path) && strchr("/", ours[strlen(path)])))))
 		return NULL; /* it has dfg, too */
@@ -128,6 +133,27 @@ char *container_perf_cgroup(const struct container *c)
 		mount = control_group_mount(NULL);
 	dir = mount ? xasprintf("%s%s", mount, path) : NULL;
 	return dir && access(dir, F_OK) == 0 ? TAKE_PTR(path) : NULL;
+}
+
+int container_open_cgroup(const struct container *c, const char *controller, bool *ret_v1)
+{
+	CLEANUP(handle_close) struct handle first = {.procfd = -1};
+	CLEANUP(str_fini) struct str text = {0};
+	CLEANUP(free) char *path = NULL;
+	CLEANUP(free) char *mount = NULL;
+	CLEANUP(close_fd) int top = -1;
+
+	if (handle_open(c->pid, &first, NULL) < 0 || first.start != c->start ||
+	    proc_read_cgroup(first.procfd, &text, NULL) < 0)
+		return -1;
+	path = cgroup_path(text.buf, c->id, controller, ret_v1);
+	mount = path ? control_group_mount(*ret_v1 ? controller : NULL) : NULL;
+	top = mount ? open(mount, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	/* A container's names are in the path, and of a namespace above ours it begins with "..".
+	 */
+	return top < 0 ? -1
+		       : fs_openat2(top, path + 1, O_RDONLY | O_DIRECTORY, 0,
+				    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV, NULL);
 }
 
 /* True if the process belongs to the container. *ret_depth: length of its cgroup's path, by which

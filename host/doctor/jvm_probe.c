@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/child.h"
+#include "common/fs.h"
 #include "common/clock.h"
 #include "common/proc.h"
 #include "discover/mapped_files.h"
@@ -21,6 +22,8 @@
 #define SYMBOLS_MS   5000
 #define WARNS_SINCE  21 /* of agents that are loaded into it (JEP 451) */
 #define READ_INSTEAD "its memory is read from outside"
+#define LATER_ON     "dfg-trigger reports how much ran in such code (without_debug_info)"
+#define ARGS_MAX     (1u << 20)
 #define SWITCH_ON    "dfg-trigger switches it on, for code compiled from then on"
 
 /* id, name: boolean flags of HotSpot 8 to 26 (runtime/globals.hpp and its like); each release has
@@ -290,10 +293,31 @@ static void check_source(const struct probe *p, const struct facts *k)
 			    "neither agent nor reader: Java code will have no names");
 }
 
+/* True if its command line or environment switches DebugNonSafepoints on. Argument files are not
+ * looked into. */
+static bool has_debug_info_from_start(const struct jvm *j)
+{
+	static const char flag[] = "-XX:+DebugNonSafepoints";
+	static const char *const files[] = {"cmdline", "environ"};
+
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		CLEANUP(str_fini) struct str text = {0};
+
+		if (fs_read_file(j->procfd, files[i], ARGS_MAX, &text, NULL) == 0 && text.len &&
+		    memmem(text.buf, text.len, flag, strlen(flag)))
+			return true;
+	}
+	return false;
+}
+
 static void check_leaves(const struct probe *p, const struct facts *k)
 {
-	if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 1)
-		finding_add(p->f, FINDING_OK, "leaves", "", "exact: DebugNonSafepoints is on");
+	if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 1 && has_debug_info_from_start(k->jvm))
+		finding_add(p->f, FINDING_OK, "leaves", "",
+			    "exact: DebugNonSafepoints is on from the JVM's start");
+	else if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 1)
+		finding_add(p->f, FINDING_NOTE, "leaves", LATER_ON,
+			    "DebugNonSafepoints was switched on later: older code is not exact");
 	else if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 0)
 		finding_add(p->f, FINDING_NOTE, "leaves", SWITCH_ON, "DebugNonSafepoints is off");
 }

@@ -7,15 +7,20 @@
 #include "calltree/calltree.h"
 #include "calltree/difference.h"
 #include "calltree/samples.h"
+#include "calltree/verdict.h"
 #include "common/err.h"
+#include "session/session.h"
 
 /* Text and data that accompany a call tree. All texts are clean (str.h); writers escape them. */
 struct picture {
 	const char *title;    /* "web: 30 s at 99 Hz" */
 	const char *subtitle; /* container, host, time; may be "" */
 	struct quality quality;
-	unsigned frequency; /* samples per second and processor, 0: unknown */
-	double duration;    /* seconds, 0: unknown */
+	unsigned frequency;	       /* samples per second and processor, 0: unknown */
+	double duration;	       /* seconds, 0: unknown */
+	const struct verdict *verdict; /* NULL: none; then no warnings either */
+	struct session_cpu cpu;	       /* shown with it */
+	const struct session *session; /* NULL: several, or text */
 	/* The profile with places and samples, only for formats that use them, else NULL. */
 	const struct profile *details;
 	const uint32_t *nodes; /* by node of `details`: the node of the drawn tree */
@@ -57,7 +62,7 @@ MUST_CHECK int draw_difference_html(const struct difference *d, const struct dif
 MUST_CHECK int draw_difference_folded(const struct difference *d,
 				      const struct difference_picture *p, int fd, struct err *err);
 
-/* Appends the quality line without a newline: "51 466 samples · 0 lost · 99.7 % of Java stacks
+/* Appends the quality line without a newline: "51,466 samples · 0 lost · 99.7 % of Java stacks
  * complete · 0.1 % frames unknown · 0 % truncated". A share is shown as 0 % or 100 % only if it is
  * exactly that. The stale share is shown only if it is not 0. */
 struct str;

@@ -56,7 +56,8 @@ int draw_html(const struct stacks *s, const struct picture *p, int fd, struct er
 			    .title = p->title,
 			    .subtitle = p->subtitle,
 			    .details = p->details,
-			    .nodes = p->nodes};
+			    .nodes = p->nodes,
+			    .picture = p->verdict ? p : NULL};
 
 	draw_quality(&quality, &p->quality);
 	page.quality = quality.buf;

@@ -3,6 +3,7 @@
 #include "format/layout.h"
 #include "format/palette.h"
 #include "format/text.h"
+#include "format/verdict.h"
 #include "session/session.h"
 
 #define TICK 100000 /* ns; the unit of times in the page */
@@ -41,7 +42,7 @@ static void choose_stacks(struct page_extract *e, const struct page *page)
 		add_left_out(e, "Source lines: there are too many different stacks.");
 	if (e->samples && e->samples->count > PAGE_SAMPLES_MOST) {
 		e->samples = NULL;
-		add_left_out(e, "Times and thread numbers: there are more than 2 000 000 samples.");
+		add_left_out(e, "Times and thread numbers: there are more than 2,000,000 samples.");
 	}
 }
 
@@ -58,7 +59,7 @@ static void choose_nodes(struct page_extract *e)
 	}
 	if (narrowest) {
 		str_adds(&text, "Frames with fewer than ");
-		text_count(&text, (e->layout.total + narrowest - 1) / narrowest, " ");
+		text_count(&text, (e->layout.total + narrowest - 1) / narrowest, ",");
 		str_adds(&text, " samples: there are too many.");
 		add_left_out(e, text.buf);
 	}
@@ -223,6 +224,10 @@ static void add_head(struct page_writer *d)
 {
 	add_text(d->out, "title", d->page->title);
 	add_text(d->out, "subtitle", d->page->subtitle);
+	if (d->page->picture) {
+		add_member(d->out, "verdict");
+		verdict_page(d->out, d->page->picture);
+	}
 	add_text(d->out, "quality", d->page->quality);
 	add_member(d->out, "left_out");
 	str_addf(d->out, "[%s]", d->extract.left_out.len ? d->extract.left_out.buf : "");

@@ -9,6 +9,7 @@
 #include "format/layout.h"
 #include "format/palette.h"
 #include "format/text.h"
+#include "format/verdict.h"
 
 EMBED(svg_css, "host/format/svg.css");
 EMBED(svg_js, "host/format/svg.js");
@@ -19,8 +20,11 @@ enum {
 	WIDTH = 1200,
 	MARGIN = 10,
 	INNER = WIDTH - 2 * MARGIN,
+	VERDICT_TOP = 64, /* baseline of its first line */
+	LEGEND_TOP = 58,
 	FRAMES_TOP = 84,
 	ROW = 16,		/* a box is 15 high */
+	LINE = 18,		/* of the verdict: all below it moves down */
 	BOTTOM = 52,		/* below the frames: details, quality */
 	NARROWEST = INNER * 10, /* a layout leaves out boxes below 1/NARROWEST, 0.1 px */
 	LETTER = 723,		/* of 12px monospaced text, 1/100 px */
@@ -37,7 +41,9 @@ struct canvas {
 	struct out out;
 	struct layout layout; /* made before canvas_begin; its width is the picture's */
 	unsigned height, frames_bottom;
-	unsigned key_x; /* left edge of the next legend entry */
+	unsigned key_x;	    /* left edge of the next legend entry */
+	struct str verdict; /* its elements, between the subtitle and the legend */
+	unsigned lines;	    /* in it */
 };
 
 /* Appends part / whole in percent, with at most two decimals. */
@@ -61,7 +67,8 @@ static void canvas_begin(struct canvas *c, const char *title, const char *subtit
 	struct str *s = &c->out.buf;
 
 	/* Without frames some rows are kept for the message. */
-	c->frames_bottom = FRAMES_TOP + (c->layout.rows ? c->layout.rows : 4) * ROW;
+	c->frames_bottom =
+		FRAMES_TOP + c->lines * LINE + (c->layout.rows ? c->layout.rows : 4) * ROW;
 	c->height = c->frames_bottom + BOTTOM;
 	c->key_x = MARGIN;
 	str_addf(s,
@@ -81,6 +88,7 @@ static void canvas_begin(struct canvas *c, const char *title, const char *subtit
 		    "<rect class=\"back\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
 	add_text(s, "title", MARGIN, 27, title);
 	add_text(s, "dim subtitle", MARGIN, 46, subtitle);
+	str_add(s, c->verdict.buf, c->verdict.len);
 	str_adds(s, "<g class=\"legend\">\n");
 }
 
@@ -91,9 +99,9 @@ static size_t canvas_key_begin(struct canvas *c, char class, const char *about, 
 	struct str *s = &c->out.buf;
 
 	str_addf(s, "<g class=\"key %c\"><title>%s</title>", class, about);
-	str_addf(s, "<rect x=\"%u\" y=\"58\" width=\"12\" height=\"12\" fill=\"#%06x\"/>", c->key_x,
-		 colour);
-	str_addf(s, "<text x=\"%u\" y=\"68\">", c->key_x + 17);
+	str_addf(s, "<rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\" fill=\"#%06x\"/>", c->key_x,
+		 LEGEND_TOP + c->lines * LINE, colour);
+	str_addf(s, "<text x=\"%u\" y=\"%u\">", c->key_x + 17, LEGEND_TOP + c->lines * LINE + 10);
 	return s->len;
 }
 
@@ -187,7 +195,7 @@ static int canvas_end(struct canvas *c, const char *footer, const char *empty)
 		str_addf(s,
 			 "<text class=\"title empty\" x=\"%d\" y=\"%u\" text-anchor=\"middle\">"
 			 "%s</text>\n",
-			 WIDTH / 2, FRAMES_TOP + 2 * ROW, empty);
+			 WIDTH / 2, FRAMES_TOP + c->lines * LINE + 2 * ROW, empty);
 	add_text(s, "details", MARGIN, c->frames_bottom + 20, " ");
 	add_text(s, "dim quality", MARGIN, c->frames_bottom + 40, footer);
 	str_adds(s, "<script><![CDATA[\n(() => {\n'use strict';\n");
@@ -195,6 +203,7 @@ static int canvas_end(struct canvas *c, const char *footer, const char *empty)
 	str_add(s, svg_ui_js, (size_t)(svg_ui_js_end - svg_ui_js));
 	str_adds(s, "})();\n]]></script>\n</svg>\n");
 	layout_fini(&c->layout);
+	str_fini(&c->verdict);
 	return out_end(&c->out);
 }
 
@@ -293,6 +302,7 @@ int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err
 	draw_quality(&quality, &p->quality);
 	layout_make(&v.canvas.layout, s, NARROWEST);
 	svg_count_kinds(&v);
+	v.canvas.lines = verdict_svg(&v.canvas.verdict, p, MARGIN, VERDICT_TOP, LINE);
 	canvas_begin(&v.canvas, p->title, p->subtitle,
 		     "A frame's width is its share of the samples", quality.buf);
 	svg_legend(&v);

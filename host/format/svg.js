@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the picture interactive: zoom, search, filter, details. Sets texts as textContent only, and
 // keeps all state in the URL's fragment: #z=FRAME&s=TERM&ic=1&icicle=1&k=KIND&w=SIDE.
-const MARGIN = 10, TOP = 84, ROW = 16, BOTTOM = 52, PAD = 3, NARROWEST = 0.1, LEAST_WIDTH = 480;
+const MARGIN = 10, LINE = 18, ROW = 16, BOTTOM = 52, PAD = 3, NARROWEST = 0.1, LEAST_WIDTH = 480;
 const LEAST = 3, LEAST_CUT = 5;
 const NS = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
 const script = document.currentScript;
 const svg = script && script.ownerSVGElement || document.documentElement;
 const one = (selector) => svg.querySelector(selector);
+// The lines of the verdict are between the subtitle and the legend.
+const verdict = [...svg.querySelectorAll('.verdict')], LEGEND = 58 + verdict.length * LINE, TOP = LEGEND + 26;
 const frames = one('.frames'), details = one('.details'), quality = one('.quality');
 const labels = {j: 'Java', i: 'Java, inlined', p: 'Java, interpreted', v: 'JVM', n: 'Native',
 	k: 'Kernel', s: 'Stub', u: 'Unknown', m: 'grew', l: 'shrank', c: 'not significant'};
@@ -72,7 +74,7 @@ const boxOf = new Map(boxes.map((b) => [b.g, b]));
 const isDifference = boxes.length > 0 && boxes[0].changes !== undefined;
 const rows = boxes.reduce((most, b) => Math.max(most, b.depth + 1), 0);
 const rowsHeight = quality.getAttribute('y') - 40 - TOP;
-const fullText = new Map([...svg.querySelectorAll('.title, .subtitle, .quality')]
+const fullText = new Map([...svg.querySelectorAll('.title, .subtitle, .verdict, .quality')]
 	.map((e) => [e, e.textContent]));
 
 const state = {zoom: 0, term: '', ignoreCase: false, icicle: false, kind: '', width: 'both'};
@@ -173,7 +175,7 @@ function shorten(e, room) {
 
 // Breaks the legend into the lines that the window's width needs; the frames begin below.
 function drawLegend() {
-	let x = MARGIN, y = 58;
+	let x = MARGIN, y = LEGEND;
 	for (const key of svg.querySelectorAll('.key')) {
 		const text = key.querySelector('text'), rect = key.querySelector('rect');
 		const room = 17 + text.getComputedTextLength();
@@ -188,7 +190,7 @@ function drawLegend() {
 		key.classList.toggle('on', key.classList[1] === state.kind);
 		x += room + 18;
 	}
-	top = TOP + y - 58;
+	top = TOP + y - LEGEND;
 }
 
 function drawAround() {
@@ -206,7 +208,8 @@ function drawAround() {
 	const buttonsLeft = drawButtons();
 	shorten(one('.title'), buttonsLeft - 2 * MARGIN);
 	shorten(one('.subtitle'), buttonsLeft - 2 * MARGIN);
-	shorten(quality, width - 2 * MARGIN);
+	for (const line of [...verdict, quality])
+		shorten(line, width - 2 * MARGIN);
 	field.setAttribute('x', width - MARGIN - 280);
 	head.firstChild.setAttribute('height', top - 4);
 	foot.firstChild.setAttribute('y', bottom + 4);
@@ -225,7 +228,7 @@ function pattern() {
 	}
 }
 
-const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ' ');
+const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 const percent = (n, of) => `${of ? Number((100 * n / of).toFixed(2)) : 0} %`;
 
 // Counts each sample once: a hit within a hit adds nothing.

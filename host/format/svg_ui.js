@@ -11,7 +11,7 @@ function makePinned(name, elements) {
 	return g;
 }
 
-const head = makePinned('head', svg.querySelectorAll('.title, .subtitle, .legend'));
+const head = makePinned('head', svg.querySelectorAll('.title, .subtitle, .verdict, .legend'));
 const foot = makePinned('foot', [details, quality]);
 const isDocument = svg === document.documentElement; // and not part of one
 

@@ -257,9 +257,9 @@ static void add_share(struct str *out, uint64_t part, uint64_t whole, const char
 
 void draw_quality(struct str *out, const struct quality *q)
 {
-	text_count(out, q->samples, " ");
+	text_count(out, q->samples, ",");
 	str_adds(out, q->samples == 1 ? " sample · " : " samples · ");
-	text_count(out, q->lost, " ");
+	text_count(out, q->lost, ",");
 	str_adds(out, " lost");
 	if (q->samples == 0)
 		return;
@@ -277,7 +277,7 @@ void draw_quality(struct str *out, const struct quality *q)
 	add_share(out, q->truncated, q->samples, " truncated");
 	if (q->between_safepoints)
 		add_share(out, q->between_safepoints, q->java_samples,
-			  " of Java without DebugNonSafepoints");
+			  " of Java samples with approximate inlining");
 	if (q->stale)
 		add_share(out, q->stale, q->java_frames, " Java frames stale");
 }

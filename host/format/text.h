@@ -39,7 +39,7 @@ size_t text_fit(const char *text, size_t len, size_t columns);
  * '/' between packages and "::" before the method. 0 if there is no package. */
 size_t text_package(const char *name, size_t len);
 
-/* Appends 51466 as "51466", or as "51,466" or "51 466" with a separator. */
+/* Appends 51466 as "51466", or as "51,466" with a separator. */
 void text_count(struct str *out, uint64_t n, const char *separator);
 
 /* Appends n / 10^decimals without trailing zeros: (1250, 3) -> "1.25". At most 9 decimals. */

@@ -112,10 +112,8 @@ static int poller_start(const struct target *t, const struct jvm *j, const struc
 }
 
 /* Copies the report into the session. A hostile JVM may have written it: it is only displayed. */
-static void poller_note(const struct poller *p, struct session_jvm *jvm)
+static void poller_note(const struct snapshot_report *r, struct session_jvm *jvm)
 {
-	const struct snapshot_report *r = p->report;
-
 	jvm->source = !r->taken	    ? JVM_SOURCE_NONE
 		      : r->by_agent ? JVM_SOURCE_AGENT
 				    : JVM_SOURCE_HOST;
@@ -125,6 +123,7 @@ static void poller_note(const struct poller *p, struct session_jvm *jvm)
 	jvm->dump_us = r->first_us;
 	jvm->snapshots = r->taken;
 	jvm->watch_us = r->cost_us;
+	jvm->switched |= r->switched;
 }
 
 /* Reads a flag in the first snapshot's head. A container that forges it spoils its own graph. */
@@ -140,7 +139,7 @@ static bool keeps_frame_pointers(int fd)
 static void poller_fail(struct poller *p, struct session_jvm *jvm, struct err *err)
 {
 	child_stop(&p->child);
-	poller_note(p, jvm);
+	poller_note(p->report, jvm);
 	if (p->report->err.msg[0])
 		*err = p->report->err; /* ends with the text of its code already */
 	else
@@ -174,7 +173,7 @@ static void poller_end(struct poller *p, const struct wait *w, struct session_jv
 {
 	bool ended = wait_for(w, p->first, 0); /* closed after the last one */
 
-	poller_note(p, jvm);
+	poller_note(p->report, jvm);
 	if (ended) {
 		child_detach(&p->child);
 	} else {
@@ -318,7 +317,7 @@ static int wait_first(struct target *t, const struct wait *w, struct err *err)
 			continue;
 		}
 		if (ready) {
-			poller_note(&p, jvm);
+			poller_note(p.report, jvm);
 			jvm->keeps_fp = keeps_frame_pointers(p.file);
 		}
 		t->pollers[count++] = p;

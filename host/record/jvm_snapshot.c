@@ -191,6 +191,7 @@ static int take_by_host(struct snapshots *s, enum snapshot_command what,
 	if (!s->host &&
 	    memory_reader_open(s->jvm, !s->config->keep_flags, s->to, &s->host, err) < 0)
 		return -1;
+	s->report->switched |= memory_reader_switched(s->host);
 	if (memory_reader_dump(s->host, what != SNAPSHOT_CHANGES, s->room, &result, &cpu, err) <
 	    0) {
 		if (err->code == ETIMEDOUT) {
@@ -289,7 +290,7 @@ static int snapshots_take(struct snapshots *s, enum snapshot_command what,
 	if (s->by_agent || c->trigger != TRIGGER_AUTO || agent_is_resident(s->jvm) ||
 	    (!s->container->is_single && agent_loads_silently(s->jvm)))
 		return take_first(s, take_by_agent, take_by_host, what, ret, err);
-	set_note(s, "no agent is resident in the JVM");
+	set_note(s, JVM_NOTE_NO_AGENT);
 	return take_first(s, take_by_host, take_by_agent, what, ret, err);
 }
 

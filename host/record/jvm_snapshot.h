@@ -36,6 +36,7 @@ struct snapshot_report {
 	uint32_t entries, skipped, first_us;
 	uint64_t cost_us; /* processor time of all but the first */
 	bool by_agent;
+	bool switched;	/* DebugNonSafepoints, from outside */
 	struct err err; /* of the last failure */
 	char note[512]; /* why this source and not another; "": nothing to say */
 };

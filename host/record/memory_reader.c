@@ -174,12 +174,14 @@ struct memory_reader {
 	const struct jvm *jvm;
 	struct child child;
 	int socket;
+	bool switched;
 	char missing[HS_MISSING_MAX];
 };
 
 struct reader_reply {
 	int rc;
 	bool noticed; /* by the watch; the rest is empty */
+	bool switched;
 	struct err err;
 	struct hs_result result;
 	uint64_t cpu_us;
@@ -192,6 +194,7 @@ struct reader_job {
 	void *work, *state;
 	int socket, to;
 	int writable; /* memory of the JVM; -1: its flags stay as they are */
+	bool switched;
 	struct hs_watch watch;
 	uint64_t watched; /* what hs_watch_read found last; 0: nothing can be watched */
 	bool dumped;
@@ -237,7 +240,7 @@ static void switch_debug_info(struct reader_job *r)
 	    hs_find_flag(jvm_memory_source(r->memory), r->work, "DebugNonSafepoints", &addr,
 			 &value) &&
 	    value == 0)
-		(void)!pwrite(r->writable, &on, sizeof(on), (off_t)addr);
+		r->switched = pwrite(r->writable, &on, sizeof(on), (off_t)addr) == sizeof(on);
 	cleanup_close_fd(&r->writable);
 }
 
@@ -322,6 +325,7 @@ static int serve(void *arg)
 	r->state = xcalloc(1, HS_STATE_BYTES);
 	a.rc = r->work == MAP_FAILED ? err_set(&a.err, errno, "memory to read by")
 				     : begin(r, &a.err);
+	a.switched = r->switched;
 	more = reply(r, &a);
 	while (more && read(r->socket, &order, sizeof(order)) == sizeof(order))
 		more = order.command == READER_WATCH ? reply_watch(r) : reply_dump(r, &order);
@@ -369,7 +373,16 @@ static int start(struct memory_reader *h, struct reader_job *r, bool debug_info,
 		r->writable = openat(h->jvm->procfd, "mem", O_WRONLY | O_CLOEXEC);
 	rc = child_fork(serve, r, &h->child, err);
 	close(r->socket);
-	return rc < 0 ? -1 : receive(h, &ready, err);
+	if (rc < 0 || receive(h, &ready, err) < 0)
+		return -1;
+	bool_clean(&ready.switched);
+	h->switched = ready.switched;
+	return 0;
+}
+
+bool memory_reader_switched(const struct memory_reader *h)
+{
+	return h->switched;
 }
 
 int memory_reader_open(const struct jvm *j, bool debug_info, int to, struct memory_reader **ret,

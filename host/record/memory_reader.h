@@ -78,6 +78,9 @@ int memory_reader_fd(const struct memory_reader *r);
 /* True once for each watch that has found something. */
 bool memory_reader_noticed(struct memory_reader *r);
 
+/* True if it has set DebugNonSafepoints, which was not set before. */
+bool memory_reader_switched(const struct memory_reader *r);
+
 /* Names what the JVM's tables lacked in the last snapshot or failure (hs_missing); "": nothing. */
 const char *memory_reader_missing(const struct memory_reader *r);
 

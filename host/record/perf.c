@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "common/clock.h"
@@ -166,7 +167,6 @@ struct attempt {
 	int log;
 	int control; /* a socket for its stdin, or -1 */
 	bool cgroups;
-	bool begun;	/* it has enabled its events */
 	unsigned again; /* attempts that failed for want of a process */
 };
 
@@ -227,7 +227,7 @@ static uint64_t data_size(const struct perf *p)
 }
 
 /* An older perf only shows that it is about to enable them: by the head of its file. */
-static void wait_for_begin(const struct perf_config *c, struct perf *p, struct attempt *t)
+static void wait_for_begin(const struct perf_config *c, struct perf *p)
 {
 	struct pollfd answer = {.fd = p->control, .events = POLLIN};
 	char byte;
@@ -240,7 +240,7 @@ static void wait_for_begin(const struct perf_config *c, struct perf *p, struct a
 		}
 		poll(&answer, 1, BEGIN_POLL_MS);
 	}
-	t->begun = p->control < 0 ? data_size(p) > 0
+	p->begun = p->control < 0 ? data_size(p) > 0
 				  : recv(p->control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 	if (answer.revents & POLLHUP)
 		perf_wait(p, HANGUP_MS); /* it ends */
@@ -282,7 +282,7 @@ static int try_start(const struct perf_config *c, struct perf *p, struct attempt
 	if (start(c, p, t, err) < 0)
 		return -1;
 	cleanup_close_fd(&perfs);
-	wait_for_begin(c, p, t);
+	wait_for_begin(c, p);
 	return 0;
 }
 
@@ -301,7 +301,7 @@ static void list_pids(const struct perf_config *c, bool left, struct str *ret)
 static bool lacks_process(const struct perf_config *c, const struct perf *p,
 			  const struct attempt *t, const struct str *message)
 {
-	return !c->whole_machine && t->again < AGAIN_MAX && p->child.pid <= 0 && !t->begun &&
+	return !c->whole_machine && t->again < AGAIN_MAX && p->child.pid <= 0 && !p->begun &&
 	       (!message->buf || strstr(message->buf, "No such process"));
 }
 
@@ -363,14 +363,32 @@ int perf_start(const struct perf_config *c, struct perf *ret, struct err *err)
 
 int perf_wait(struct perf *p, int ms)
 {
-	int status;
-
-	return p->child.pid <= 0 || child_wait(&p->child, ms, &status);
+	return p->child.pid <= 0 || child_wait(&p->child, ms, &p->status);
 }
 
 bool perf_is_full(const struct perf *p)
 {
 	return p->max_bytes && data_size(p) >= p->max_bytes / 1024 * 1024;
+}
+
+static bool has_failed(const struct perf *p)
+{
+	return !p->ended && p->child.pid <= 0 && p->status != 0 && !perf_is_full(p);
+}
+
+void perf_add_failure(const struct perf *p, struct str *out)
+{
+	CLEANUP(str_fini) struct str message = {0};
+
+	if (!has_failed(p))
+		return;
+	read_message(p->dirfd, &message);
+	if (WIFSIGNALED(p->status))
+		str_addf(out, "perf was ended by signal %d", WTERMSIG(p->status));
+	else
+		str_addf(out, "perf ended with status %d", WEXITSTATUS(p->status));
+	if (message.len)
+		str_addf(out, ": %s", message.buf);
 }
 
 void perf_abort(struct perf *p)
@@ -455,15 +473,20 @@ int perf_next_window(struct perf *p, int dirfd, struct err *err)
 
 int perf_stop(struct perf *p, uint64_t deadline, struct err *err)
 {
-	CLEANUP(str_fini) struct str message = {0};
+	CLEANUP(str_fini) struct str why = {0};
+	bool failed;
 
+	perf_wait(p, 0);
+	failed = has_failed(p) && !p->begun;
 	perf_end(p);
 	while (p->child.pid > 0 && deadline_ms_left(deadline))
 		perf_wait(p, 100);
 	child_stop(&p->child);
-	if (data_size(p) > 0)
+	if (data_size(p) > 0 && !failed)
 		return 0;
-	read_message(p->dirfd, &message);
+	read_message(p->dirfd, &why);
+	if (failed && !why.len)
+		perf_add_failure(p, &why);
 	return err_set(err, 0, "perf recorded nothing: %s",
-		       message.buf ? message.buf : "it gave no reason");
+		       why.len ? why.buf : "it gave no reason");
 }

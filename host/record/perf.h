@@ -12,6 +12,7 @@
 
 #include "common/child.h"
 #include "common/err.h"
+#include "common/str.h"
 
 /* Locked memory of each processor: perf's default of 512 KiB holds only a few large samples. */
 #define PERF_BUFFER "4M"
@@ -68,6 +69,8 @@ struct perf {
 	int control;	    /* commands to perf and its answers; -1: none */
 	uint64_t max_bytes; /* room on the disk; 0: unknown, or in windows */
 	bool ended;	    /* perf got the signal to end */
+	bool begun;	    /* it has enabled its events */
+	int status;	    /* of its end, once it has ended by itself (wait(2)) */
 	bool whole_machine;
 	int dirfd;
 	int data;   /* perf.data; -1: windows */
@@ -86,12 +89,16 @@ int perf_wait(struct perf *p, int ms);
 /* True when the recording ended because the disk is full. */
 bool perf_is_full(const struct perf *p);
 
+/* Appends "perf ended with status 255: …" with its message, where it has ended by itself and is not
+ * full; nothing else. */
+void perf_add_failure(const struct perf *p, struct str *out);
+
 /* Tells perf to end; no sample is later, but those of an old perf or of one that does not answer
  * within 2 s. Does not wait until it has written everything. */
 void perf_end(struct perf *p);
 
 /* Waits until perf has ended, after perf_end if need be, and kills it at the deadline (clock_ms).
- * Fails with perf's own message where there is no recording. */
+ * Fails with perf's own message where there is no recording, or perf failed before it began. */
 MUST_CHECK int perf_stop(struct perf *p, uint64_t deadline, struct err *err);
 
 /* Of a recording in windows: asks perf to go on in a new file. The file before is a whole recording

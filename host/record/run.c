@@ -121,18 +121,36 @@ static int prepare(struct record_run *r, struct err *err)
 
 /* ---- one recording ---- */
 
-static void log_early_end(const struct record_run *r)
+static bool any_is_left(const struct record_run *r)
 {
-	if (run_is_full(r))
-		log_warn("the recording ended after %llu s: the disk of %s is full",
-			 (unsigned long long)(clock_us() - r->began_us) / 1000000,
+	for (size_t i = 0; i < r->pid_count; i++)
+		if (kill(r->pids[i], 0) == 0)
+			return true;
+	return false;
+}
+
+/* Says why the recording ended early; *ret_failure (size): the recorder's failure, or "". */
+static void log_early_end(const struct record_run *r, char *ret_failure, size_t size)
+{
+	double seconds = (double)(clock_us() - r->began_us) / 1e6;
+	CLEANUP(str_fini) struct str why = {0};
+
+	run_add_failure(r, &why);
+	if (run_is_full(r)) {
+		log_warn("the recording ended after %.0f s: the disk of %s is full", seconds,
 			 r->whole >= 0 ? r->temp.dir : r->workers[0].outdir.path);
-	else
-		log_info("the recording ended early: no process is left, or the recorder failed");
+	} else if (why.len) {
+		str_addf(&why, ", after %.1f s", seconds);
+		log_warn("the recording ended early: %s", why.buf);
+		snprintf(ret_failure, size, "%s", why.buf);
+	} else {
+		log_info("the recording ended early: the %s after %.1f s",
+			 any_is_left(r) ? "recorder ended" : "last process exited", seconds);
+	}
 }
 
 /* Waits until the time is over, or until perf has ended early. */
-static void wait_for_end(struct record_run *r)
+static void wait_for_end(struct record_run *r, char *ret_failure, size_t size)
 {
 	uint64_t end = r->began_us + r->config.duration * 1000000ull, now;
 	bool ended = false;
@@ -148,7 +166,7 @@ static void wait_for_end(struct record_run *r)
 	}
 	log_progress("%s", "");
 	if (ended)
-		log_early_end(r);
+		log_early_end(r, ret_failure, size);
 }
 
 /* Workers that still look for JVMs answer before they get another order. */
@@ -164,7 +182,7 @@ int record_finish(struct record_run *r, struct err *err)
 	struct worker_order o = {.command = WORKER_END, .stack_bytes = r->stack_bytes};
 	uint64_t end;
 
-	wait_for_end(r);
+	wait_for_end(r, o.failure, sizeof(o.failure));
 	o.ended = clock_ms();
 	o.us = r->us = clock_us() - r->began_us;
 	r->deadline += r->us / 1000;

@@ -176,6 +176,14 @@ bool run_is_full(const struct record_run *r)
 	return r->in_kernel ? r->kernel.full : perf_is_full(&r->perf);
 }
 
+void run_add_failure(const struct record_run *r, struct str *out)
+{
+	if (!r->in_kernel)
+		perf_add_failure(&r->perf, out);
+	else if (r->kernel.control < 0 && !r->kernel.ended)
+		str_adds(out, "the recorder in the kernel was ended");
+}
+
 void run_end_recorder(struct record_run *r)
 {
 	if (r->in_kernel)

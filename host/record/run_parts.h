@@ -75,6 +75,8 @@ MUST_CHECK int run_switch_kernel(struct record_run *r, int ms, struct err *err);
 MUST_CHECK int run_take_next(const struct record_run *r, struct err *err);
 bool run_wait_recorder(struct record_run *r, int ms);
 bool run_is_full(const struct record_run *r);
+/* Appends how the recorder failed, if it ended by itself and did. */
+void run_add_failure(const struct record_run *r, struct str *out);
 void run_end_recorder(struct record_run *r);
 MUST_CHECK int run_stop_recorder(struct record_run *r, struct err *err);
 void run_abort_recorder(struct record_run *r);

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/message.h"
 #include "common/str.h"
+#include "discover/cpu_watch.h"
 #include "record/agent_share.h"
 #include "record/jvm_poller.h"
 
@@ -53,6 +54,7 @@ struct service {
 	struct record_config config;
 	struct target target;
 	const struct control_group *group;
+	struct cpu_watch cpu;
 	int socket;
 };
 
@@ -63,6 +65,8 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 	t->session.in_kernel = o->in_kernel;
 	t->session.walked = o->samples.walked;
 	t->session.copied = o->samples.copied;
+	if (o->failure[0] && !t->session.failure)
+		t->session.failure = xstrdup(o->failure);
 	if (o->samples.missed)
 		session_set_cut(&t->session, "recorded",
 				"%llu processes are not recorded: it has too many",
@@ -133,6 +137,7 @@ static int carry_out(struct service *w, const struct worker_order *o,
 	case WORKER_PREPARE:
 		return prepare(w, o, err);
 	case WORKER_COPY:
+		cpu_watch_begin(&t->container, &w->cpu);
 		*ret_ended = target_drop_ended(t);
 		break;
 	case WORKER_FOLLOW:
@@ -145,6 +150,7 @@ static int carry_out(struct service *w, const struct worker_order *o,
 			build_tables(t);
 		return write_session(t, o, err);
 	case WORKER_END:
+		cpu_watch_read(&w->cpu, &t->session.cpu);
 		if (pollers_end(t, &w->config, o->deadline, err) < 0)
 			return -1;
 		return write_session(t, o, err);
@@ -238,6 +244,7 @@ static int serve(void *arg)
 			copy_files(w, o.deadline);
 	}
 	pollers_abort(&w->target, w->config.root);
+	cpu_watch_fini(&w->cpu);
 	target_fini(&w->target);
 	return 0;
 }
@@ -261,7 +268,7 @@ int worker_start(struct container *container, const struct record_config *c, str
 		 struct err *err)
 {
 	struct worker w = NO_WORKER;
-	struct service own = {.config = *c, .group = &w.group};
+	struct service own = {.config = *c, .group = &w.group, .cpu = CPU_WATCH_NONE};
 	int pair[2], rc = -1;
 
 	target_init(&own.target, container);

@@ -51,6 +51,7 @@ struct worker_order {
 	unsigned stack_bytes;
 	bool in_kernel;		      /* recorded by the kernel's recorder; or is to be */
 	struct kernel_counts samples; /* then: its own */
+	char failure[256];	      /* of the recorder, while it recorded; "": none */
 	char outdir[4096];	      /* its path; set by worker_order */
 	worker_task *task;
 	void *arg;

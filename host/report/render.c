@@ -75,6 +75,21 @@ static double duration_of(const struct inputs *in)
 	return in->count == 1 && s ? s->duration : 0;
 }
 
+/* The figures of one session. Processors used are estimated from the samples where the control
+ * group did not say. */
+static struct session_cpu cpu_of(const struct inputs *in, const struct quality *q)
+{
+	const struct session *s = in->count == 1 ? input_session(&in->list[0]) : NULL;
+	struct session_cpu ret = SESSION_CPU_UNKNOWN;
+
+	if (!s)
+		return ret;
+	ret = s->cpu;
+	if (ret.used < 0 && s->duration > 0 && s->frequency)
+		ret.used = (double)(q->samples + q->lost) / s->duration / s->frequency;
+	return ret;
+}
+
 /* ---- the hottest frame and stack --------------------------------------------------------- */
 
 static void find_leaf(const struct stacks *s, struct render_result *ret)
@@ -217,12 +232,18 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 			    .frequency = frequency_of(j->in),
 			    .duration = duration_of(j->in)};
 	struct gathered g;
-	int rc = gather(r, j->in->count, j->roots, formats_take_details(j->formats), &g, err);
+	/* The verdict needs threads: with details the profile's own stacks begin with them. */
+	bool details = formats_take_details(j->formats) || j->roots != ROOT_THREAD;
+	int rc = gather(r, j->in->count, j->roots, details, &g, err);
 
 	ret->quality = p.quality = g.profile.quality;
+	p.cpu = ret->cpu = cpu_of(j->in, &g.profile.quality);
+	p.session = j->in->count == 1 ? input_session(&j->in->list[0]) : NULL;
 	ret->cut = g.profile.cut;
 	ret->nameless_files = g.profile.nameless_files;
 	ret->skipped = g.skipped;
+	verdict_make(g.profile.stacks, &ret->verdict);
+	p.verdict = &ret->verdict;
 	if (rc == 0)
 		rc = draw_gathered(j, &g, &p, ret, err);
 	gathered_fini(&g);
@@ -235,6 +256,8 @@ static void check_result(void *reply)
 
 	str_clean(r->leaf, sizeof(r->leaf));
 	str_clean(r->path, sizeof(r->path));
+	verdict_check(&r->verdict);
+	session_cpu_check(&r->cpu);
 }
 
 /* Draws the formats that are not made from the profile. */

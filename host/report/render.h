@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "calltree/calltree.h"
+#include "calltree/verdict.h"
 #include "common/err.h"
 #include "common/outdir.h"
 #include "report/formats.h"
@@ -14,6 +15,8 @@
 /* Returned by the sandbox; texts are sanitised. */
 struct render_result {
 	struct quality quality;
+	struct verdict verdict;
+	struct session_cpu cpu;	 /* of one session; used: by its samples if not known otherwise */
 	uint64_t cut;		 /* bytes of damaged recordings that were left out */
 	uint64_t skipped;	 /* lines of text that could not be read */
 	uint64_t nameless_files; /* files with more symbols than are read */

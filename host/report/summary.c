@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "common/str.h"
-
-#define PATH_SHOWN 160 /* bytes */
+#include "format/text.h"
+#include "format/verdict.h"
 
 static const char nameless_files[] = "files with more symbols than are read";
 
@@ -25,40 +25,65 @@ static double watch_share(const struct session *s, const struct session_jvm *j)
 
 static void print_jvm(const struct session *s, const struct session_jvm *j)
 {
-	printf("  JVM          %d (%d inside, uid %u%s%s): ", (int)j->pid, (int)j->nspid,
-	       (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
+	CLEANUP(str_fini) struct str methods = {0};
+
+	text_count(&methods, j->methods, ",");
+	printf("  JVM          pid %d (pid %d in the container, uid %u)%s%s: ", (int)j->pid,
+	       (int)j->nspid, (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
 	if (j->source == JVM_SOURCE_NONE)
 		printf("no names for its Java code");
 	else if (j->source == JVM_SOURCE_MAP)
 		printf("names by the map that it writes");
 	else
-		printf("%u entries of compiled code, by %s in %.1f ms", j->methods,
-		       j->source == JVM_SOURCE_AGENT  ? "the agent"
-		       : j->source == JVM_SOURCE_HOST ? "the host's reader"
-						      : "an unknown source",
+		printf("%s compiled methods and stubs, read %s in %.1f ms", methods.buf,
+		       j->source == JVM_SOURCE_AGENT  ? "by the agent"
+		       : j->source == JVM_SOURCE_HOST ? "from outside"
+						      : "in an unknown way",
 		       j->dump_us / 1000.0);
 	if (j->skipped)
 		printf(", %u not readable", j->skipped);
 	printf("\n");
 	if (j->snapshots > 1)
-		printf("               %u snapshots taken, %.1f %% of a processor\n", j->snapshots,
-		       100 * watch_share(s, j));
-	if (j->note[0])
+		printf("               re-read %u time%s; overhead %.1f %% of one CPU\n",
+		       j->snapshots - 1, j->snapshots == 2 ? "" : "s", 100 * watch_share(s, j));
+	if (j->switched)
+		printf("               DebugNonSafepoints was switched on in it, and stays on; "
+		       "--keep-flags leaves it off\n");
+	if (j->note[0] && strcmp(j->note, JVM_NOTE_NO_AGENT))
 		printf("               %s\n", j->note);
 }
 
-/* Prints the thread and as many of the innermost frames as fit on a line. */
-static void print_path(const char *path)
+static void print_methods(const struct verdict *v)
 {
-	size_t len = strlen(path);
-	const char *rest = strchr(path, ';'), *from;
+	CLEANUP(str_fini) struct str line = {0};
 
-	if (len <= PATH_SHOWN || !rest) {
-		puts(path);
-		return;
+	for (size_t i = 0; i < v->method_count; i++) {
+		const struct verdict_method *m = &v->methods[i];
+
+		str_clear(&line);
+		verdict_share(&line, v, m->total, 7);
+		str_adds(&line, "  self ");
+		verdict_share(&line, v, m->self, 7);
+		str_addf(&line, "  %s", m->name);
+		verdict_owner(&line, m);
+		printf("  method      %s\n", line.buf);
 	}
-	from = strchr(path + len - PATH_SHOWN, ';');
-	printf("%.*s;...%s\n", (int)(rest - path), path, from ? from : strrchr(path, ';'));
+}
+
+/* s: NULL for several recordings. */
+static void print_verdict(const struct render_result *r, const struct session *s)
+{
+	CLEANUP(warnings_fini) struct warnings warnings;
+	CLEANUP(str_fini) struct str line = {0};
+
+	if (r->verdict.samples) {
+		verdict_text(&line, &r->verdict, &r->cpu);
+		printf("  cpu          %s\n", line.buf);
+		print_methods(&r->verdict);
+	}
+	warnings_make(&r->quality, s, &warnings);
+	for (size_t i = 0; i < warnings.count; i++)
+		printf("  warning      %s\n", warnings.list[i].text);
 }
 
 static void print_result(const struct render_result *r)
@@ -79,10 +104,6 @@ static void print_result(const struct render_result *r)
 	if (r->leaf[0])
 		printf("  hottest leaf %5.1f %%  %s\n",
 		       100 * share(r->leaf_self, r->quality.samples), r->leaf);
-	if (r->path[0]) {
-		printf("  hottest path %5.1f %%  ", 100 * share(r->path_self, r->quality.samples));
-		print_path(r->path);
-	}
 }
 
 static void print_cuts(const struct session *s)
@@ -120,6 +141,7 @@ void summary_print(const struct summary *s)
 
 	printf("%s: %.1f s at %u Hz\n", s->session->label, s->session->duration,
 	       s->session->frequency);
+	print_verdict(s->result, s->session);
 	print_result(s->result);
 	print_recorder(s->session);
 	for (size_t i = 0; i < s->session->jvm_count; i++)
@@ -133,6 +155,7 @@ void summary_print(const struct summary *s)
 void summary_print_merged(const struct summary *s, const struct inputs *in)
 {
 	printf("%zu recording%s\n", in->count, in->count == 1 ? "" : "s together");
+	print_verdict(s->result, NULL);
 	print_result(s->result);
 	print_graphs(s);
 	fflush(stdout);
@@ -159,12 +182,13 @@ static json_t *jvms_json(const struct session *s)
 		const struct session_jvm *j = &s->jvms[i];
 
 		json_array_append_new(
-			list, json_pack("{si si si ss ss si si sf si sf ss}", "pid", (int)j->pid,
-					"nspid", (int)j->nspid, "uid", (int)j->uid, "version",
-					j->version, "source", jvm_source_name(j->source), "methods",
-					(int)j->methods, "skipped", (int)j->skipped, "dump_ms",
-					j->dump_us / 1000.0, "snapshots", (int)j->snapshots,
-					"watch_cpu", watch_share(s, j), "note", j->note));
+			list,
+			json_pack("{si si si ss ss si si sf si sf ss sb}", "pid", (int)j->pid,
+				  "nspid", (int)j->nspid, "uid", (int)j->uid, "version", j->version,
+				  "source", jvm_source_name(j->source), "methods", (int)j->methods,
+				  "skipped", (int)j->skipped, "dump_ms", j->dump_us / 1000.0,
+				  "snapshots", (int)j->snapshots, "watch_cpu", watch_share(s, j),
+				  "note", j->note, "switched", (int)j->switched));
 	}
 	return list;
 }
@@ -183,24 +207,85 @@ static json_t *cuts_json(const struct session *s, const struct render_result *r)
 	return list;
 }
 
+/* ---- the verdict ---- */
+
+static json_t *methods_json(const struct verdict *v)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < v->method_count; i++) {
+		const struct verdict_method *m = &v->methods[i];
+
+		json_array_append_new(list, json_pack("{ss sf sf ss}", "name", m->name, "self",
+						      share(m->self, v->samples), "total",
+						      share(m->total, v->samples), "code",
+						      code_owner_name(m->owner)));
+	}
+	return list;
+}
+
+static json_t *shares_json(const struct verdict *v)
+{
+	json_t *o = json_object();
+
+	for (enum busy b = 0; b < BUSY_KINDS; b++)
+		json_object_set_new(o, busy_name(b), json_real(share(v->busy[b], v->samples)));
+	return o;
+}
+
+static json_t *warnings_json(const struct render_result *r, const struct session *s)
+{
+	CLEANUP(warnings_fini) struct warnings warnings;
+	json_t *list = json_array();
+
+	warnings_make(&r->quality, s, &warnings);
+	for (size_t i = 0; i < warnings.count; i++)
+		json_array_append_new(list, json_pack("{ss ss}", "kind", warnings.list[i].kind,
+						      "text", warnings.list[i].text));
+	return list;
+}
+
+static json_t *known_json(double figure, bool known)
+{
+	return known ? json_real(figure) : json_null();
+}
+
+/* s: NULL for several recordings. */
+static json_t *verdict_json(const struct render_result *r, const struct session *s)
+{
+	const struct session_cpu *cpu = &r->cpu;
+
+	return json_pack("{so so so so so so so so so so}", "cpus_used",
+			 known_json(cpu->used, cpu->used >= 0), "cpu_limit",
+			 known_json(cpu->limit, cpu->limit > 0), "processors",
+			 known_json(cpu->processors, cpu->processors > 0), "throttled_periods",
+			 known_json(cpu->throttled_periods, cpu->throttled_periods >= 0),
+			 "throttled_seconds",
+			 known_json(cpu->throttled_seconds, cpu->throttled_seconds >= 0), "steal",
+			 known_json(cpu->steal, cpu->steal >= 0), "pressure",
+			 known_json(cpu->pressure, cpu->pressure >= 0), "shares",
+			 shares_json(&r->verdict), "top_methods", methods_json(&r->verdict),
+			 "warnings", warnings_json(r, s));
+}
+
 /* The keys that do not belong to one session. */
 static json_t *result_json(const struct summary *s)
 {
 	const struct render_result *r = s->result;
 	const struct quality *q = &r->quality;
 
-	return json_pack("{so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI so}", "graphs",
-			 graphs_json(s), "samples", (json_int_t)q->samples, "lost",
-			 (json_int_t)q->lost, "java_samples", (json_int_t)q->java_samples,
-			 "complete", share(q->java_complete, q->java_samples), "unknown_frames",
-			 share(q->frames_unknown, q->frames), "nameless_frames",
-			 share(q->frames_nameless, q->frames), "truncated",
-			 share(q->truncated, q->samples), "without_debug_info",
-			 share(q->between_safepoints, q->java_samples), "stale",
-			 share(q->stale, q->java_frames), "hottest_leaf", "frame", r->leaf,
-			 "samples", (json_int_t)r->leaf_self, "hottest_path", "stack", r->path,
-			 "samples", (json_int_t)r->path_self, "damaged_bytes", (json_int_t)r->cut,
-			 "post_ms", (json_int_t)s->post_ms, "cut", cuts_json(s->session, r));
+	return json_pack(
+		"{so so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI so}", "verdict",
+		verdict_json(r, s->session), "graphs", graphs_json(s), "samples",
+		(json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
+		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),
+		"unknown_frames", share(q->frames_unknown, q->frames), "nameless_frames",
+		share(q->frames_nameless, q->frames), "truncated", share(q->truncated, q->samples),
+		"without_debug_info", share(q->between_safepoints, q->java_samples), "stale",
+		share(q->stale, q->java_frames), "hottest_leaf", "frame", r->leaf, "samples",
+		(json_int_t)r->leaf_self, "hottest_path", "stack", r->path, "samples",
+		(json_int_t)r->path_self, "damaged_bytes", (json_int_t)r->cut, "post_ms",
+		(json_int_t)s->post_ms, "cut", cuts_json(s->session, r));
 }
 
 static void print_object(json_t *object)
@@ -225,17 +310,17 @@ void summary_json(const struct summary *s)
 {
 	CLEANUP(free) char *dir = session_path(s->session);
 	const struct session *of = s->session;
-	json_t *all = json_pack("{s{ss ss ss ss} ss ss sf si ss sf sf so}", "container", "id",
-				s->session->container_id, "name", s->session->container_name, "pod",
-				s->session->pod, "namespace", s->session->namespace, "host",
-				s->session->host, "session", dir, "duration", s->session->duration,
-				"frequency", (int)s->session->frequency, "recorder",
-				session_recorder_name(of), "fallback",
-				share(of->copied, of->walked + of->copied), "bytes_per_sample",
-				bytes_per_sample(s), "jvms", jvms_json(s->session));
+	json_t *all = json_pack(
+		"{sn s{ss ss ss ss} ss ss sf si ss sf sf so}", "verdict", "container", "id",
+		s->session->container_id, "name", s->session->container_name, "pod",
+		s->session->pod, "namespace", s->session->namespace, "host", s->session->host,
+		"session", dir, "duration", s->session->duration, "frequency",
+		(int)s->session->frequency, "recorder", session_recorder_name(of), "fallback",
+		share(of->copied, of->walked + of->copied), "bytes_per_sample", bytes_per_sample(s),
+		"jvms", jvms_json(s->session));
 	json_t *result = result_json(s);
 
-	json_object_update(all, result);
+	json_object_update(all, result); /* the verdict stays the first */
 	json_decref(result);
 	print_object(all);
 }

@@ -18,7 +18,7 @@ static int open_parts(struct session *s, struct err *err)
 
 int session_create(const struct outdir *in, const char *name, struct session *ret, struct err *err)
 {
-	struct session s = {.mapsfd = -1, .elffd = -1};
+	struct session s = {.mapsfd = -1, .elffd = -1, .cpu = SESSION_CPU_UNKNOWN};
 	struct outdir dir;
 
 	if (outdir_make(in, name, &dir, err) < 0)
@@ -91,6 +91,7 @@ void session_fini(struct session *s)
 	free(s->dir);
 	container_fini(s);
 	free(s->started);
+	free(s->failure);
 	cleanup_close_fd(&s->dirfd);
 	cleanup_close_fd(&s->mapsfd);
 	cleanup_close_fd(&s->elffd);

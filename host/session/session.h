@@ -31,6 +31,9 @@ enum jvm_source {
 	JVM_SOURCE_MAP,	 /* the perf map that the JVM writes itself */
 };
 
+/* The note of a JVM that is read from outside since nothing else was wanted: no complaint. */
+#define JVM_NOTE_NO_AGENT "no agent is resident in the JVM"
+
 struct session_jvm {
 	pid_t pid;	  /* host pid */
 	pid_t nspid;	  /* pid in the container */
@@ -41,6 +44,7 @@ struct session_jvm {
 	uint32_t methods; /* pieces of code in its snapshots */
 	uint32_t skipped; /* code that could not be named */
 	bool keeps_fp;	  /* -XX:+PreserveFramePointer */
+	bool switched;	  /* dfg set its DebugNonSafepoints from outside, for good */
 	bool hangs;	  /* its first snapshot timed out: not tried again (not written) */
 	bool warned;	  /* that it has no snapshot (not written) */
 	uint32_t dump_us; /* the first snapshot, inside the JVM or the reader */
@@ -90,6 +94,22 @@ struct session_cut {
 	char *text;	    /* for people */
 };
 
+/* Figures of the processors over the recording, by the operating system. Below 0: not known. */
+struct session_cpu {
+	double used;		  /* processors, by the container's control group */
+	double limit;		  /* processors, of that group or one above it; 0: none */
+	double processors;	  /* of the machine */
+	double throttled_periods; /* share of the limit's periods */
+	double throttled_seconds; /* of all its threads */
+	double steal;		  /* share of the machine's time that went to other guests */
+	double pressure;	  /* share of the time in which a thread waited for a processor */
+};
+
+#define SESSION_CPU_UNKNOWN ((struct session_cpu){-1, -1, -1, -1, -1, -1, -1})
+
+/* Makes figures that cannot be, of an untrusted source, unknown. */
+void session_cpu_check(struct session_cpu *cpu);
+
 struct session {
 	char *dir; /* for messages, and to open it again */
 	int dirfd, mapsfd, elffd;
@@ -105,6 +125,9 @@ struct session {
 	unsigned stack_bytes;	 /* stack copied with each sample; 0: frame pointers */
 	bool in_kernel;		 /* not perf's: stacks were walked, or copied where that failed */
 	uint64_t walked, copied; /* samples then */
+	struct session_cpu cpu;
+	char *failure; /* "perf ended with status 255 after 3.8 s"; NULL: it recorded all the time
+			*/
 
 	struct session_jvm *jvms;
 	size_t jvm_count, jvm_cap;

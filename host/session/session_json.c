@@ -55,12 +55,13 @@ static json_t *jvms_json(const struct session *s)
 
 		json_array_append_new(
 			list,
-			json_pack("{si si sI so ss so si si si si sI}", "pid", (int)j->pid, "nspid",
-				  (int)j->nspid, "uid", (json_int_t)j->uid, "version",
+			json_pack("{si si sI so ss so si si si si sI sb}", "pid", (int)j->pid,
+				  "nspid", (int)j->nspid, "uid", (json_int_t)j->uid, "version",
 				  text(j->version), "source", jvm_source_name(j->source), "note",
 				  text(j->note), "methods", (int)j->methods, "skipped",
 				  (int)j->skipped, "dump_us", (int)j->dump_us, "snapshots",
-				  (int)j->snapshots, "watch_us", (json_int_t)j->watch_us));
+				  (int)j->snapshots, "watch_us", (json_int_t)j->watch_us,
+				  "switched", (int)j->switched));
 	}
 	return list;
 }
@@ -118,17 +119,70 @@ static json_t *cuts_json(const struct session *s)
 	return list;
 }
 
+/* The figures of a session, in the order of session.json. */
+static const struct {
+	const char *key;
+	size_t at;
+} cpu_figures[] = {
+	{"used", offsetof(struct session_cpu, used)},
+	{"limit", offsetof(struct session_cpu, limit)},
+	{"processors", offsetof(struct session_cpu, processors)},
+	{"throttled_periods", offsetof(struct session_cpu, throttled_periods)},
+	{"throttled_seconds", offsetof(struct session_cpu, throttled_seconds)},
+	{"steal", offsetof(struct session_cpu, steal)},
+	{"pressure", offsetof(struct session_cpu, pressure)},
+};
+
+static double *figure_of(struct session_cpu *cpu, size_t i)
+{
+	return (void *)((char *)cpu + cpu_figures[i].at);
+}
+
+/* Without the figures that are not known. */
+static json_t *cpu_json(struct session_cpu cpu)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < ARRAY_LEN(cpu_figures); i++)
+		if (*figure_of(&cpu, i) >= 0)
+			json_object_set_new(o, cpu_figures[i].key, json_real(*figure_of(&cpu, i)));
+	return o;
+}
+
+void session_cpu_check(struct session_cpu *cpu)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cpu_figures); i++) {
+		double *figure = figure_of(cpu, i);
+
+		if (!(*figure >= 0 && *figure < 1e9)) /* nor a number */
+			*figure = -1;
+	}
+}
+
+static void read_cpu(const json_t *o, struct session_cpu *ret)
+{
+	*ret = SESSION_CPU_UNKNOWN;
+	for (size_t i = 0; i < ARRAY_LEN(cpu_figures); i++) {
+		const json_t *figure = json_object_get(o, cpu_figures[i].key);
+
+		if (json_is_number(figure))
+			*figure_of(ret, i) = json_number_value(figure);
+	}
+	session_cpu_check(ret);
+}
+
 int session_write(const struct session *s, struct err *err)
 {
 	json_t *root = json_pack(
-		"{si ss so so ss si sf sb si ss sI sI so so so so so so}", "version",
+		"{si ss so so ss si sf sb si ss sI sI so so so so so so so ss*}", "version",
 		SESSION_VERSION, "dfg", DFG_VERSION, "container", container_json(s), "host",
 		text(s->host), "started", s->started, "frequency", (int)s->frequency, "duration",
 		s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
 		(int)s->stack_bytes, "recorder", session_recorder_name(s), "walked",
-		(json_int_t)s->walked, "copied", (json_int_t)s->copied, "jvms", jvms_json(s),
-		"processes", processes_json(s), "threads", threads_json(s), "elf", files_json(s),
-		"maps", maps_json(s), "cut", cuts_json(s));
+		(json_int_t)s->walked, "copied", (json_int_t)s->copied, "cpu", cpu_json(s->cpu),
+		"jvms", jvms_json(s), "processes", processes_json(s), "threads", threads_json(s),
+		"elf", files_json(s), "maps", maps_json(s), "cut", cuts_json(s), "failure",
+		s->failure);
 	char *out = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
 	int rc;
 
@@ -194,6 +248,7 @@ static void read_jvms(struct session *s, const json_t *list)
 			.dump_us = (uint32_t)int_of(o, "dump_us"),
 			.snapshots = (uint32_t)int_of(o, "snapshots"),
 			.watch_us = (uint64_t)int_of(o, "watch_us"),
+			.switched = json_is_true(json_object_get(o, "switched")),
 		};
 
 		read_clean(o, "version", j.version, sizeof(j.version));
@@ -281,6 +336,9 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 	s->in_kernel = recorder && !strcmp(recorder, RECORDER_BPF);
 	s->walked = (uint64_t)int_of(root, "walked");
 	s->copied = (uint64_t)int_of(root, "copied");
+	read_cpu(json_object_get(root, "cpu"), &s->cpu);
+	if (*str_of(root, "failure"))
+		s->failure = clean_of(root, "failure");
 	read_jvms(s, json_object_get(root, "jvms"));
 	read_cuts(s, json_object_get(root, "cut"));
 	return read_lists(s, root, err);

@@ -3,7 +3,7 @@
 #ifndef DFG_TOP_CALLS_H
 #define DFG_TOP_CALLS_H
 
-#include "top/view.h"
+#include "calltree/view.h"
 
 /* One line of such a tree, in preorder; siblings with most samples first. */
 struct call {

@@ -22,7 +22,7 @@ void rows_title(struct str *out, const char *name, const struct moment *m, unsig
 	if (m->gap_us >= 100000)
 		str_addf(out, ", %.1f s not recorded", (double)m->gap_us / 1e6);
 	str_adds(out, " · ");
-	text_count(out, m->quality.samples, " ");
+	text_count(out, m->quality.samples, ",");
 	str_addf(out, " samples · %.2f processors",
 		 seconds > 0 ? (double)m->quality.samples / seconds / frequency : 0);
 }

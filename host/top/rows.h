@@ -4,12 +4,12 @@
 #ifndef DFG_TOP_ROWS_H
 #define DFG_TOP_ROWS_H
 
+#include "calltree/view.h"
 #include "common/str.h"
 #include "top/calls.h"
 #include "top/history.h"
-#include "top/view.h"
 
-/* "web · 10.0 s · 1 973 samples · 1.99 processors"; `frequency` in Hz. */
+/* "web · 10.0 s · 1,973 samples · 1.99 processors"; `frequency` in Hz. */
 void rows_title(struct str *out, const char *name, const struct moment *m, unsigned frequency);
 
 /* "application 91.3 %   compiler 4.1 %   …" */

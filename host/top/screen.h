@@ -3,8 +3,8 @@
 #ifndef DFG_TOP_SCREEN_H
 #define DFG_TOP_SCREEN_H
 
+#include "calltree/view.h"
 #include "top/history.h"
-#include "top/view.h"
 
 enum screen_mode {
 	SCREEN_METHODS,

@@ -3,10 +3,10 @@
  * in all ways, and its names are clean. */
 #include "top/window.h"
 
+#include "calltree/view.h"
 #include "fuzz/fuzz.h"
 #include "lib/drawn.h"
 #include "top/calls.h"
-#include "top/view.h"
 
 static void show(const struct stacks *s)
 {

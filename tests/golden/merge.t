@@ -27,10 +27,10 @@ one;main;b 1
 two;main;a 1
 two;worker;c_[j] 4'
 is 'the summary has them together' "$(sed "s|$work/||" out)" '2 recordings together
+  cpu          application 100 %
   samples      9 samples · 0 lost · 100 % of unknown quality
   damaged      1 lines of text could not be read
   hottest leaf  44.4 %  a
-  hottest path  44.4 %  two;worker;c
   folded       all/flame.folded'
 is 'nothing is said besides' "$(cat err)" ''
 for by in 'thread:main;a 4

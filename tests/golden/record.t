@@ -14,11 +14,12 @@ sleep 3.2 # beside a process of 2 s, by whole seconds, the whole machine is reco
 # start NAME KIND ARGUMENTS…: dfg-trigger in the background, its results in $work/NAME
 start() { fakeperf_start "$1" "$2" "$work/golden" dfg-trigger -f folded -o "$work/$1" "${@:3}"; }
 begun() { wait_for grep -qs 'perf enabled' "$work/$1/session/perf.log"; }
-said() { sed -e "s|$work|WORK|g" -e "s/\b$target\b/PID/g" -e 's/: [0-9]*\.[0-9] s at/: TIME at/' "$work/$1"; }
+said() { sed -e "s|$work|WORK|g" -e "s/\b$target\b/PID/g" -e 's/: [0-9]*\.[0-9] s at/: TIME at/' -e 's/after [0-9]*\.[0-9] s/after TIME s/' \
+	-e 's/^\(  cpu  *\).*;/\1OF;/' "$work/$1"; }
 is_recording() { ok "$1" diff -u "$TOP/tests/golden/replay/folded" "$work/$2/flame.folded"; }
 of_session() { python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$work/$1/session/session.json" "$2"; }
 no_jvm='dfg-trigger: warning: no JVM runs in process PID: the graph is of its other processes'
-early='dfg-trigger: the recording ended early: no process is left, or the recorder failed'
+early='dfg-trigger: the recording ended early: the recorder ended after TIME s'
 
 # ---- all at once ----
 start once perf-good -d 1 -F 49 --pid "$target"

@@ -55,6 +55,28 @@ static void test_runtime_id(void)
 	is_runtime_id(too_long, NULL, "256 bytes");
 }
 
+static void is_path(const char *cgroup, const char *controller, const char *want, bool want_v1,
+		    const char *name)
+{
+	bool v1;
+	CLEANUP(free) char *path = cgroup_path(cgroup, "web", controller, &v1);
+
+	is_str(path ? path : "", want, "%s", name);
+	is_int(v1, want_v1, "%s: its version", name);
+}
+
+static void test_paths(void)
+{
+	is_path("0::/a/web\n", "cpu", "/a/web", false, "v2");
+	is_path("0::/a/web/own\n", "cpu", "/a/web", false, "below it is the container's own");
+	is_path("5:cpuset:/x\n4:cpuacct,cpu:/y\n0::/z\n", "cpu", "/y", true, "v1, of two");
+	is_path("4:cpuacct,cpu:/y\n0::/z\n", "cpuacct", "/y", true, "the first of two");
+	is_path("5:cpuset:/x\n0::/z\n", "cpu", "/z", false, "a longer name is another");
+	is_path("4:cpu:/y\n0::/z\n", NULL, "/z", false, "v2 beside v1");
+	is_path("4:cpu:/\n0::/z\n", "cpu", "", true, "the root has no path");
+	is_path("4:memory:/y\n", "cpu", "", false, "neither");
+}
+
 static void own_of(const char *cgroup, const char *id, const char *want, const char *name)
 {
 	char *line = cgroup_own_line(cgroup, id);
@@ -117,6 +139,7 @@ static void test_below(void)
 int main(void)
 {
 	test_runtime_id();
+	test_paths();
 	test_below();
 	test_nested();
 	is_id("0::/\n", NULL, "the root cgroup is no container");

@@ -158,7 +158,7 @@ static void test_quality(void)
 			    .frames_unknown = 1000};
 
 	check_quality(&q,
-		      "51 466 samples · 0 lost · 99.7 % of Java stacks complete · "
+		      "51,466 samples · 0 lost · 99.7 % of Java stacks complete · "
 		      "0.1 % frames unknown · 0 % truncated",
 		      "good");
 	q = (struct quality){.samples = 1000000,
@@ -173,9 +173,9 @@ static void test_quality(void)
 			     .java_frames = 1000000,
 			     .stale = 5500};
 	check_quality(&q,
-		      "1 000 000 samples · 1 234 567 lost · 99.9 % of Java stacks complete · "
+		      "1,000,000 samples · 1,234,567 lost · 99.9 % of Java stacks complete · "
 		      "<0.1 % frames unknown · 7.5 % nameless · 100 % truncated · "
-		      "25 % of Java without DebugNonSafepoints · 0.6 % Java frames stale",
+		      "25 % of Java samples with approximate inlining · 0.6 % Java frames stale",
 		      "nothing is rounded to all or to none");
 	q = (struct quality){.samples = 1, .frames = 3};
 	check_quality(&q, "1 sample · 0 lost · no Java stacks · 0 % frames unknown · 0 % truncated",
@@ -189,7 +189,7 @@ static void test_quality(void)
 			     .frames_unknown = 2};
 	check_quality(
 		&q,
-		"18 446 744 073 709 551 615 samples · 0 lost · 50 % of Java stacks complete · "
+		"18,446,744,073,709,551,615 samples · 0 lost · 50 % of Java stacks complete · "
 		"100 % frames unknown · 0 % truncated",
 		"no overflow");
 }

@@ -295,13 +295,13 @@ static void check_quality(struct quality q, const char *want, const char *name)
 static void test_quality(void)
 {
 	check_quality((struct quality){.samples = 2000, .truncated = 1},
-		      "2 000 samples · 0 lost" REST " · 0.1 % truncated",
+		      "2,000 samples · 0 lost" REST " · 0.1 % truncated",
 		      "half of a tenth of a percent is a tenth");
 	check_quality((struct quality){.samples = 2500, .truncated = 1},
-		      "2 500 samples · 0 lost" REST " · <0.1 % truncated",
+		      "2,500 samples · 0 lost" REST " · <0.1 % truncated",
 		      "less than half of a tenth of a percent is not nothing");
 	check_quality((struct quality){.samples = 2000, .truncated = 1999},
-		      "2 000 samples · 0 lost" REST " · 99.9 % truncated",
+		      "2,000 samples · 0 lost" REST " · 99.9 % truncated",
 		      "all but one of 2000 are not all");
 	check_quality((struct quality){.samples = 8, .truncated = 9},
 		      "8 samples · 0 lost" REST " · 100 % truncated", "no share is above all");

@@ -98,7 +98,7 @@ static void check_details_limit(struct stacks *many)
 
 		ok(strstr(text, more ? "\"left_out\":[\"Source lines: there are too many different "
 				       "stacks.\",\"Times and thread numbers: there are more than "
-				       "2 000 000 samples.\"]"
+				       "2,000,000 samples.\"]"
 				     : "\"left_out\":[\"Source lines: there are too many different "
 				       "stacks.\"]"),
 		   "the page says which details it lacks");

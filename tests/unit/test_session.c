@@ -231,6 +231,8 @@ static void test_all_fields(void)
 	s.copied = 7;
 	s.whole_machine = true;
 	s.duration = 12.3456789;
+	s.cpu = (struct session_cpu){1.5, 2, 4, 0.25, 3, -1, 0};
+	s.failure = xstrdup("perf ended\n");
 	session_add_process(&s, 11, 4026531841);
 	session_add_process(&s, 12, 4026531842);
 	session_add_thread(&s, 11, 21, 31);
@@ -245,7 +247,8 @@ static void test_all_fields(void)
 					 .skipped = 2,
 					 .dump_us = 3,
 					 .snapshots = 4,
-					 .watch_us = 5000000000};
+					 .watch_us = 5000000000,
+					 .switched = true};
 	s.jvm_count = 2;
 	umask(0);
 	is_int(session_write(&s, &err), 0, "a session is written");
@@ -259,6 +262,12 @@ static void test_all_fields(void)
 	ok(r.whole_machine, "that it is of the whole machine is read");
 	ok(r.duration > 12.3456785 && r.duration < 12.3456795, "its duration is read: %.9f",
 	   r.duration);
+	ok(r.cpu.used > 1.49 && r.cpu.limit > 1.9 && r.cpu.processors > 3.9 &&
+		   r.cpu.throttled_periods > 0.24 && r.cpu.throttled_seconds > 2.9 &&
+		   r.cpu.pressure >= 0,
+	   "the processors' figures are read");
+	ok(r.cpu.steal < 0, "one that is not known stays so");
+	is_str(r.failure, "perf ended?", "the recorder's failure is read, cleaned");
 	is_str(r.started, "now", "its time is read");
 	is_str(r.container_id, "id", "its container's id is read");
 	is_str(r.label, "name", "a container in no pod is called by its name");
@@ -310,7 +319,7 @@ static void test_text(void)
 	       "  \"namespace\": \"\"\n },\n \"host\": \"host\",\n \"started\": \"now\",\n"
 	       " \"frequency\": 0,\n \"duration\": 0.123456789,\n \"whole_machine\": false,\n"
 	       " \"stack_bytes\": 0,\n \"recorder\": \"perf\",\n \"walked\": 0,\n"
-	       " \"copied\": 0,\n \"jvms\": [],\n \"processes\": [\n"
+	       " \"copied\": 0,\n \"cpu\": {},\n \"jvms\": [],\n \"processes\": [\n"
 	       "  {\n   \"pid\": 11,\n   \"root\": 12\n  }\n ],\n \"threads\": [],\n"
 	       " \"elf\": [],\n \"maps\": [],\n \"cut\": []\n}",
 	       "session.json is as docs/formats.md has it, a line for each value");

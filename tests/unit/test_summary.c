@@ -27,6 +27,7 @@ static struct session_jvm jvms[] = {
 	 .dump_us = 20,
 	 .snapshots = 2,
 	 .watch_us = 250000,
+	 .switched = true,
 	 .note = "no agent is there"},
 	{.pid = 4713, .nspid = 9, .version = "8", .source = JVM_SOURCE_NONE},
 	{.pid = 4714, .nspid = 10, .version = "9", .source = JVM_SOURCE_MAP},
@@ -45,21 +46,28 @@ static struct session session = {.dir = (char *)"/graphs/session",
 				 .jvms = jvms,
 				 .jvm_count = ARRAY_LEN(jvms)};
 
-static struct render_result result = {.quality = {.samples = 1000,
-						  .lost = 2,
-						  .java_samples = 800,
-						  .java_complete = 600,
-						  .frames = 10000,
-						  .frames_unknown = 500,
-						  .frames_nameless = 1000,
-						  .truncated = 250,
-						  .between_safepoints = 400,
-						  .java_frames = 4000,
-						  .stale = 500},
-				      .leaf = "a.B.c",
-				      .leaf_self = 125,
-				      .path = "main;a.B.c",
-				      .path_self = 75};
+static struct render_result result = {
+	.quality = {.samples = 1000,
+		    .lost = 2,
+		    .java_samples = 800,
+		    .java_complete = 600,
+		    .frames = 10000,
+		    .frames_unknown = 500,
+		    .frames_nameless = 1000,
+		    .truncated = 250,
+		    .between_safepoints = 400,
+		    .java_frames = 4000,
+		    .stale = 500},
+	.leaf = "a.B.c",
+	.leaf_self = 125,
+	.path = "main;a.B.c",
+	.path_self = 75,
+	.verdict = {.samples = 1000,
+		    .busy = {[BUSY_APPLICATION] = 375, [BUSY_GC] = 624, [BUSY_KERNEL] = 1},
+		    .methods = {{"a.B.c", 125, 375, CODE_OWN},
+				{"java.util.Map.get", 1, 300, CODE_JDK}},
+		    .method_count = 2},
+	.cpu = {0.65, 1, 4, 0.12, 0.25, -1, -1}};
 
 static struct format_set formats;
 
@@ -78,9 +86,19 @@ static void print(const void *arg)
 }
 
 #define QUALITY                                                                                    \
-	"1 000 samples · 2 lost · 75 % of Java stacks complete · 5 % frames unknown · "        \
-	"10 % nameless · 25 % truncated · 50 % of Java without DebugNonSafepoints · "           \
+	"1,000 samples · 2 lost · 75 % of Java stacks complete · 5 % frames unknown · "        \
+	"10 % nameless · 25 % truncated · 50 % of Java samples with approximate inlining · "    \
 	"12.5 % Java frames stale\n"
+
+#define INLINING                                                                                   \
+	"50.0 % of the Java samples may be charged to a neighbouring inlined method, as this "     \
+	"code was compiled without DebugNonSafepoints: record again when it has been "             \
+	"recompiled, or have JVMs start with it (dfg-setup install --early)"
+#define WARNINGS                                                                                   \
+	"  warning      25.0 % of the stacks were cut, as they are very deep: totals of outer "    \
+	"methods are too low, methods by self are right\n"                                         \
+	"  warning      " INLINING "\n"                                                            \
+	"  warning      5.0 % of the frames have no name: dfg-doctor says what this JVM lacks\n"
 
 static void test_text(void)
 {
@@ -89,18 +107,25 @@ static void test_text(void)
 
 	is_str(got,
 	       "shop/web-1/web: 2.5 s at 99 Hz\n"
+	       "  cpu          0.65 of limit 1.0, throttled in 12 % of periods; application 38 %, "
+	       "gc 62 %, kernel <1 %\n"
+	       "  method       37.5 %  self  12.5 %  a.B.c\n"
+	       "  method       30.0 %  self   0.1 %  java.util.Map.get (jdk)\n" WARNINGS
 	       "  samples      " QUALITY "  hottest leaf  12.5 %  a.B.c\n"
-	       "  hottest path   7.5 %  main;a.B.c\n"
-	       "  JVM          4711 (7 inside, uid 1000, Java 21.0.8): "
-	       "1234 entries of compiled code, by the agent in 1.5 ms\n"
-	       "  JVM          4712 (8 inside, uid 0): "
-	       "5 entries of compiled code, by the host's reader in 0.0 ms, 3 not readable\n"
-	       "               2 snapshots taken, 10.0 % of a processor\n"
+	       "  JVM          pid 4711 (pid 7 in the container, uid 1000), Java 21.0.8: "
+	       "1,234 compiled methods and stubs, read by the agent in 1.5 ms\n"
+	       "  JVM          pid 4712 (pid 8 in the container, uid 0): "
+	       "5 compiled methods and stubs, read from outside in 0.0 ms, 3 not readable\n"
+	       "               re-read 1 time; overhead 10.0 % of one CPU\n"
+	       "               DebugNonSafepoints was switched on in it, and stays on; "
+	       "--keep-flags leaves it off\n"
 	       "               no agent is there\n"
-	       "  JVM          4713 (9 inside, uid 0, Java 8): no names for its Java code\n"
-	       "  JVM          4714 (10 inside, uid 0, Java 9): names by the map that it writes\n"
-	       "  JVM          4715 (11 inside, uid 0): "
-	       "0 entries of compiled code, by an unknown source in 0.0 ms\n"
+	       "  JVM          pid 4713 (pid 9 in the container, uid 0), Java 8: no names for its "
+	       "Java code\n"
+	       "  JVM          pid 4714 (pid 10 in the container, uid 0), Java 9: names by the map "
+	       "that it writes\n"
+	       "  JVM          pid 4715 (pid 11 in the container, uid 0): "
+	       "0 compiled methods and stubs, read in an unknown way in 0.0 ms\n"
 	       "  svg          /graphs/flame.svg\n"
 	       "  folded       /graphs/flame.folded\n"
 	       "  session      /graphs/session\n",
@@ -144,55 +169,6 @@ static void test_merged_text(void)
 	free(got);
 }
 
-/* A path of a first frame and `n` frames of nine characters and a semicolon. */
-static void check_path(const char *first, size_t n, const char *last, const char *want,
-		       const char *name)
-{
-	CLEANUP(str_fini) struct str path = {0};
-	struct render_result r = {.quality = {.samples = 1, .unrated = 1}, .path_self = 1};
-	struct format_set none = {0};
-	struct summary s = {.session = &session, .formats = &none, .outdir = "", .result = &r};
-	CLEANUP(free) char *got = NULL;
-	const char *line, *end;
-
-	str_adds(&path, first);
-	for (size_t i = 0; i < n; i++)
-		str_addf(&path, ";frame%04zu", i);
-	str_adds(&path, last);
-	snprintf(r.path, sizeof(r.path), "%s", path.buf);
-	got = printed_by(print_merged, &s);
-	line = strstr(got, "%  ");
-	end = line ? strchr(line, '\n') : NULL;
-	ok(end && (size_t)(end - line - 3) == strlen(want) &&
-		   memcmp(line + 3, want, strlen(want)) == 0,
-	   "%s", name);
-}
-
-static void test_paths(void)
-{
-	CLEANUP(str_fini) struct str whole = {0};
-	CLEANUP(str_fini) struct str cut = {0};
-	CLEANUP(str_fini) struct str wide = {0};
-
-	str_adds(&whole, "0123456789");
-	for (size_t i = 0; i < 15; i++)
-		str_addf(&whole, ";frame%04zu", i);
-	check_path("0123456789", 15, "", whole.buf, "a path of 160 bytes is printed whole");
-	str_adds(&cut, "0123456789x;...");
-	for (size_t i = 0; i < 15; i++)
-		str_addf(&cut, ";frame%04zu", i);
-	check_path("0123456789x", 15, "", cut.buf,
-		   "of a longer path the thread and the innermost 160 bytes are printed");
-	for (size_t i = 0; i < 170; i++)
-		str_addc(&wide, 'w');
-	check_path(wide.buf, 0, "", wide.buf, "a long path of one frame is printed whole");
-	str_clear(&cut);
-	str_addf(&cut, "t;...;%s", wide.buf);
-	whole.len = 0;
-	str_addf(&whole, ";%s", wide.buf);
-	check_path("t;a", 0, whole.buf, cut.buf, "the innermost frame is printed however long");
-}
-
 static void print_json(const void *arg)
 {
 	summary_json(arg);
@@ -203,6 +179,31 @@ static void check_member(const json_t *o, const char *name, const char *want)
 	CLEANUP(free) char *got = json_dumps(json_object_get(o, name), JSON_ENCODE_ANY);
 
 	is_str(got, want, "the JSON summary has %s", name);
+}
+
+static void check_verdict(const json_t *verdict)
+{
+	static const char *const members[][2] = {
+		{"cpus_used", "0.65000000000000002"},
+		{"cpu_limit", "1.0"},
+		{"processors", "4.0"},
+		{"throttled_seconds", "0.25"},
+		{"steal", "null"},
+		{"pressure", "null"},
+		{"shares", "{\"application\": 0.375, \"compiler\": 0.0, \"gc\": 0.624, "
+			   "\"jvm\": 0.0, \"kernel\": 0.001}"},
+		{"top_methods",
+		 "[{\"name\": \"a.B.c\", \"self\": 0.125, \"total\": 0.375, \"code\": "
+		 "\"application\"}, {\"name\": \"java.util.Map.get\", \"self\": 0.001, "
+		 "\"total\": 0.29999999999999999, \"code\": \"jdk\"}]"},
+	};
+	const json_t *warnings = json_object_get(verdict, "warnings");
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++)
+		check_member(verdict, members[i][0], members[i][1]);
+	is_int(json_array_size(warnings), 3, "the warnings are in the list");
+	check_member(json_array_get(warnings, 1), "kind", "\"inlining\"");
+	check_member(json_array_get(warnings, 1), "text", "\"" INLINING "\"");
 }
 
 static void test_json(void)
@@ -234,6 +235,8 @@ static void test_json(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(members); i++)
 		check_member(o, members[i][0], members[i][1]);
+	check_verdict(json_object_get(o, "verdict"));
+	ok(has_prefix(text, "{\n  \"verdict\": {"), "the verdict is the first member");
 	is_int(json_array_size(json_object_get(o, "jvms")), 5, "each JVM is in the list");
 	jvm = json_array_get(json_object_get(o, "jvms"), 1);
 	check_member(jvm, "pid", "4712");
@@ -247,6 +250,7 @@ static void test_json(void)
 		   json_real_value(json_object_get(jvm, "dump_ms")) < 0.0201,
 	   "the time of a dump is in milliseconds");
 	check_member(jvm, "snapshots", "2");
+	check_member(jvm, "switched", "true");
 	ok(json_real_value(json_object_get(jvm, "watch_cpu")) > 0.0999 &&
 		   json_real_value(json_object_get(jvm, "watch_cpu")) < 0.1001,
 	   "the cost of snapshots is a share of one processor");
@@ -404,7 +408,6 @@ int main(void)
 	formats_add("html", &options.formats);
 	test_text();
 	test_merged_text();
-	test_paths();
 	test_json();
 	test_json_merged();
 	test_json_digits();

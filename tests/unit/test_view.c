@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The views of a call tree in dfg-top: rows, threads, what the machine was busy with, calls. */
-#include "top/view.h"
+#include "calltree/view.h"
 
 #include "lib/drawn.h"
 #include "lib/tap.h"
@@ -134,6 +134,13 @@ static void test_threads(void)
 	stacks_free(s);
 }
 
+static void test_agent(void)
+{
+	check_rows("t;a 1\ndfg-agent;b 2\nweb/dfg-agent;b 2\n", &(struct lens){.hides_agent = true},
+		   "a 1/1 ", "dfg's agent can be left out");
+	check_rows("t;a 1\ndfg-agent;b 2\n", &all, "b 2/2 a 1/1 ", "and is there by default");
+}
+
 static void check_calls(const char *folded, const char *method, const char *want, const char *name)
 {
 	CLEANUP(calls_fini) struct calls c = {0};
@@ -192,11 +199,11 @@ static void test_lines(void)
 	struct moment m = {.us = 2000000, .quality.samples = 1234};
 
 	rows_title(&out, "web", &m, 99);
-	is_str(out.buf, "web · 2.0 s · 1 234 samples · 6.23 processors", "title");
+	is_str(out.buf, "web · 2.0 s · 1,234 samples · 6.23 processors", "title");
 	str_clear(&out);
 	m.gap_us = 300000;
 	rows_title(&out, "web", &m, 99);
-	is_str(out.buf, "web · 2.0 s, 0.3 s not recorded · 1 234 samples · 6.23 processors",
+	is_str(out.buf, "web · 2.0 s, 0.3 s not recorded · 1,234 samples · 6.23 processors",
 	       "title with a gap");
 	str_clear(&out);
 	rows_share(&out, 1, 0);
@@ -278,6 +285,7 @@ int main(void)
 	test_busy();
 	test_after_collection();
 	test_threads();
+	test_agent();
 	test_calls();
 	test_seen();
 	test_lines();

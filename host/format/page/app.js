@@ -9,6 +9,7 @@ class App {
 		this.rec = rec;
 		this.cursor = 0; // node of the tree, shown in the details
 		this.state = stateFromHash(location.hash);
+		this.verdict = new Verdict(this); // first: it changes the room for the others
 		this.look = new Look(this);
 		this.makeView();
 		this.cursor = this.state.zoom;

@@ -37,6 +37,7 @@ function counted(steps) {
 class Recording {
 	constructor(json) {
 		Object.assign(this, {title: json.title, subtitle: json.subtitle, quality: json.quality,
+			verdict: json.verdict, // of one profile
 			leftOut: json.left_out, kinds: json.kinds, names: json.names, modules: json.modules,
 			certain: json.z}); // in a difference: the least |z| that is no chance
 		this.rootKind = this.kinds.findIndex((k) => k.letter === 't');

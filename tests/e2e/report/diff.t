@@ -126,8 +126,9 @@ ok 'a program' fails 1 'ls: neither folded text' "$DIFF" -o "$work" /bin/ls "$wo
 awk 'BEGIN {printf "deep"; for (i = 0; i < 700; i++) printf ";frame%d", i; print " 9"}' >"$work/deep"
 "$MERGE" -q --by thread -f folded -o "$work" "$work/deep" >"$work/told"
 is 'one recording is no two' "$(head -n 1 "$work/told")" '1 recording'
-ok '  its hottest path: the thread and the end' grep -q ' deep;\.\.\.;frame[0-9;frame]*;frame699$' "$work/told"
-ok '  in one line' [ "$(wc -L <"$work/told")" -lt 220 ]
+ok '  in short lines' [ "$(wc -L <"$work/told")" -lt 220 ]
+"$MERGE" -q --json --by thread -f folded -o "$work" "$work/deep" >"$work/told"
+ok '  its hottest path: the thread and the end' grep -q '"deep;.*\.\.\.;frame[0-9;frame]*;frame699"' "$work/told"
 ok 'counts without end' fails 1 huge "$MERGE" -q -o "$work" "$work/huge"
 ok 'half a pprof' fails 1 cut.pb.gz "$DIFF" -o "$work" "$work/before" "$work/cut.pb.gz"
 ok 'no session directory' fails 1 'is no session' "$DIFF" -o "$work" "$work/new" "$work/after"

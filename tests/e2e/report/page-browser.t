@@ -18,4 +18,5 @@ printf '%s\n' 'main;</script><img src=x onerror=alert(1)>;&lt;b>"'"'"'\ 5' '<!--
 awk 'BEGIN {printf "main"; for (i = 0; i < 400; i++) printf ";deep%d", i; print " 9"}' |
 	"$BUILD/tools/draw" html >"$work/deep.html" || exit 1
 "$BUILD/bin/dfg-diff" -f html -o "$work" "$TOP"/tests/golden/diff/{before,after}.folded >/dev/null || exit 1
+"$BUILD/bin/dfg-merge" -f html -o "$work" "$TOP/tests/golden/draw/web.folded" >/dev/null || exit 1
 PYTHONPATH=$TOP/tests/tools PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/e2e/report/page_browser.py" "$work"

@@ -84,7 +84,7 @@ def check_start(b):
     check('the page says what it is of', (text(b, '#title'), text(b, '#subtitle')),
           ('web: 10 s at 99 Hz', 'host.example'))
     check('the quality line is there', text(b, '#quality'),
-          '1 000 samples · 3 lost · 99.8 % of Java stacks complete · 0.1 % frames unknown · '
+          '1,000 samples · 3 lost · 99.8 % of Java stacks complete · 0.1 % frames unknown · '
           '0.1 % truncated')
     check('the sampling error is explained', 'Wilson' in text(b, 'footer'))
     check('all samples are in the tree', (b.js('dfg.tree.samples'), total(b, TOTAL)), (1000, 400))
@@ -261,7 +261,7 @@ def check_time(b):
     shown = b.js('dfg.tree.samples')
     check('a span dragged over shows just its samples', (200 < shown < 300, total(b, SEND) == shown), (True, True))
     check('the address has it', 'to=' in b.js('location.hash'))
-    check('it is told how many', text(b, '#shown'), f'{shown} samples of 1 000 shown')
+    check('it is told how many', text(b, '#shown'), f'{shown} samples of 1,000 shown')
     press(b, '[data-view=methods]')
     press(b, '#methods th:nth-child(1) button')
     check('all views follow', b.js('document.querySelector("#methods tbody tr").lastChild.textContent'), SEND)
@@ -366,6 +366,28 @@ def check_difference(b):
     check('the change and how sure it is', 'z' in text(b, '#details'))
 
 
+def check_verdict(b):
+    check('a page without a verdict has no room for it', b.js(one('#verdict') + '.hidden'))
+    path = os.path.join(folder, 'flame.html')
+    with open(path, encoding='utf-8') as f:
+        page = f.read()
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(page.replace('"warnings":[]', '"warnings":["9 % <b>lost</b>: do less"]'))
+    b.open(path)
+    shot(b, 'page-verdict')
+    check('the verdict says what the processors worked for', text(b, '#verdict-text').split()[0], 'application')
+    check('in a high window it is open', b.js(one('#verdict') + '.open'))
+    check('a warning is counted, with its text as tooltip', (text(b, '#verdict-bad'), b.js(one('#verdict-bad') + '.title')),
+          ('1 warning', '9 % <b>lost</b>: do less'))
+    check('it is text, and coloured', (text(b, '#verdict-warnings'), b.js(f'getComputedStyle({one("#quality")}).color')
+                                      == b.js(f'getComputedStyle({one("#verdict-warnings p")}).color')),
+          ('9 % <b>lost</b>: do less', True))
+    name = b.js(one('#verdict-methods button') + '.title.split(":")[0]')
+    press(b, '#verdict-methods button')
+    check('a click on a method shows its callers and callees', (state(b, 'view'), state(b, 'method')), ('callers', name))
+    check('no script failed by it', b.problems(), [])
+
+
 def main():
     path = os.path.join(folder, 'web.html')
     with open(path, encoding='utf-8') as f:
@@ -393,6 +415,7 @@ def main():
         check_address(b, path)
         check_deep(b, os.path.join(folder, 'deep.html'))
         check_difference(b)
+        check_verdict(b)
         b.open(os.path.join(folder, 'hostile.html'))
         check('hostile names, title, subtitle: nothing but text',
               (b.problems(), b.js('document.images.length + document.querySelectorAll("b").length'),

@@ -49,7 +49,7 @@ def check_start(b, everything):
     check('all frames are shown', shown(b), everything)
     check('the whole has the width of the window', box(b, 'all'), [10, 1180])
     check('the quality line is there', text(b, '.quality'),
-          '1 000 samples · 3 lost · 99.8 % of Java stacks complete · 0.1 % frames unknown · '
+          '1,000 samples · 3 lost · 99.8 % of Java stacks complete · 0.1 % frames unknown · '
           '0.1 % truncated')
     check('the hostile name is text', b.js('''["img", "script"].map((name) =>
         document.getElementsByTagNameNS("*", name).length).join()'''), '0,1')
@@ -81,7 +81,7 @@ def check_zoom(b, everything):
     check('pointing tells both shares', text(b, '.details'),
           f'{TOTAL} · Java · 400 samples · 40 % · 54.13 % of what is shown')
     point_at(b, 'all')
-    check('of the root only the share of all', text(b, '.details'), 'all · 1 000 samples · 100 %')
+    check('of the root only the share of all', text(b, '.details'), 'all · 1,000 samples · 100 %')
     check('callers get the whole width', box(b, 'http-8080-exec-1'), [10, 1180])
     check('the share of a callee grows', box(b, TOTAL)[1], round(1180 * 400 / 739 - 0.5))
     check('others are hidden', box(b, 'http-8080-exec-2'), None)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Aggregates a call tree for the tables of dfg-top: methods with self and total samples, threads,
+/* Aggregates a call tree for tables and the verdict: methods with self and total samples, threads,
  * and the shares of application, compiler, garbage collection, JVM and kernel. Pure. */
-#ifndef DFG_TOP_VIEW_H
-#define DFG_TOP_VIEW_H
+#ifndef DFG_CALLTREE_VIEW_H
+#define DFG_CALLTREE_VIEW_H
 
 #include "calltree/calltree.h"
 
@@ -16,6 +16,7 @@ struct lens {
 	enum lens_order order;
 	const char *thread; /* only stacks of this thread; NULL: all */
 	const char *filter; /* only names that contain this, ignoring case; NULL: all */
+	bool hides_agent;   /* without the thread of dfg's own agent */
 };
 
 bool lens_has_thread(const struct lens *lens, const char *name);

@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "top/view.h"
+#include "calltree/view.h"
 
 #include "common/str.h"
 
 /* ---- the lens ---- */
 
+static bool begins(const char *name, const char *start)
+{
+	while (*start && (*name == *start || (*name == ' ' && *start == '_')))
+		name++, start++;
+	return !*start;
+}
+
+/* Blanks may be '_', a container's name and '/' may come first, and a name may be cut to the
+ * kernel's 15 bytes. */
+static bool thread_begins(const char *name, const char *start)
+{
+	const char *slash = strchr(name, '/');
+
+	return begins(name, start) || (slash && begins(slash + 1, start));
+}
+
+#define AGENT_THREAD "dfg-agent"
+
 bool lens_has_thread(const struct lens *lens, const char *name)
 {
+	if (lens->hides_agent && thread_begins(name, AGENT_THREAD))
+		return false;
 	return !lens->thread || !strcmp(name, lens->thread);
 }
 
@@ -81,7 +101,7 @@ static const struct {
 	{"Service_Thread", BUSY_JVM},
 	{"Monitor_Deflati", BUSY_JVM},
 	{"Signal_Dispatch", BUSY_JVM},
-	{"dfg-agent", BUSY_JVM},
+	{AGENT_THREAD, BUSY_JVM},
 };
 
 static const char *const busy_names[BUSY_KINDS] = {
@@ -97,22 +117,10 @@ const char *busy_name(enum busy b)
 	return busy_names[b];
 }
 
-static bool begins(const char *name, const char *start)
-{
-	while (*start && (*name == *start || (*name == ' ' && *start == '_')))
-		name++, start++;
-	return !*start;
-}
-
-/* Blanks may be '_', a container's name and '/' may come first, and a name may be cut to the
- * kernel's 15 bytes. */
 static enum busy busy_thread(const char *name)
 {
-	const char *slash = strchr(name, '/');
-
 	for (size_t i = 0; i < ARRAY_LEN(jvm_threads); i++)
-		if (begins(name, jvm_threads[i].start) ||
-		    (slash && begins(slash + 1, jvm_threads[i].start)))
+		if (thread_begins(name, jvm_threads[i].start))
 			return jvm_threads[i].busy;
 	return BUSY_APPLICATION;
 }

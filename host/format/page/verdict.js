@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says what the processors worked for, which methods of the application took most of it, and what
+// is bad about the recording. It is folded in a small window; warnings are counted then.
+
+class Verdict {
+	constructor(app) {
+		const {verdict} = app.rec, place = byId('verdict');
+		if (!verdict || !(verdict.text || verdict.warnings.length))
+			return;
+		this.app = app;
+		const {warnings} = verdict, plural = warnings.length === 1 ? '' : 's';
+		byId('verdict-text').textContent = verdict.text;
+		byId('verdict-methods').append(...verdict.methods.map((method) => this.method(method)));
+		byId('verdict-warnings').append(...warnings.map((text) => el('p', {class: 'bad'}, text)));
+		if (warnings.length) {
+			byId('verdict-bad').textContent = `${warnings.length} warning${plural}`;
+			byId('quality').classList.add('bad');
+			byId('verdict-bad').title = byId('quality').title = warnings.join('\n');
+		}
+		place.open = innerHeight >= 700 && innerWidth >= 700;
+		place.hidden = false;
+	}
+
+	method([name, total, self, owner]) {
+		const about = `${name}: ${total} of the samples with all that it calls, ${self} in itself`;
+		const button = el('button', {class: 'link', title: about, onclick: () => this.show(name)},
+			name.replace(/^(?:[a-z][^./:(]*[./](?=[^./:(]*[./:]))+/, ''));
+		return el('li', {}, button, el('span', {class: 'dim'},
+			` ${total}, self ${self}${owner === 'application' ? '' : ` (${owner})`}`));
+	}
+
+	// The names of lambdas are shortened: those are searched.
+	show(name) {
+		const {app} = this;
+		if (app.rec.names.includes(name))
+			app.change({view: 'callers', method: name}, true);
+		else
+			app.change({term: name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}, true);
+	}
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/verdict.h"
+
+#include "format/text.h"
+
+/* There is a warning from these shares on. */
+static const struct {
+	const char *kind;
+	double percent;
+} bad[] = {
+	{"lost", 1}, {"truncated", 1}, {"incomplete", 5}, {"inlining", 5}, {"unknown", 5},
+};
+
+#define STACK_BYTES 32768 /* copied of each stack by default, at most */
+
+#define NOTABLE 0.005 /* of pressure and steal: less is not shown */
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Appends "12 %"; what rounds to nothing is "<1 %". */
+static void add_whole_percent(struct str *out, double percent)
+{
+	if (percent > 0 && percent < 0.5)
+		str_adds(out, "<1 %");
+	else
+		str_addf(out, "%.0f %%", percent);
+}
+
+/* ---- the verdict ---- */
+
+static void add_limit(struct str *out, const struct session_cpu *cpu)
+{
+	double tenths = 10 * cpu->limit;
+
+	str_addf(out, tenths == (double)(long)tenths ? " of limit %.1f" : " of limit %.2f",
+		 cpu->limit);
+	if (cpu->throttled_periods < 0)
+		return;
+	if (cpu->throttled_periods == 0) {
+		str_adds(out, ", not throttled");
+		return;
+	}
+	str_adds(out, ", throttled in ");
+	add_whole_percent(out, 100 * cpu->throttled_periods);
+	str_adds(out, " of periods");
+}
+
+static void add_cpu(struct str *out, const struct session_cpu *cpu)
+{
+	if (cpu->used < 0)
+		return;
+	str_addf(out, "%.2f", cpu->used);
+	if (cpu->limit > 0)
+		add_limit(out, cpu);
+	else if (cpu->processors > 0)
+		str_addf(out, " of %.0f processor%s%s", cpu->processors,
+			 cpu->processors == 1 ? "" : "s", cpu->limit == 0 ? ", no limit" : "");
+	else
+		str_adds(out, " processors");
+	if (cpu->pressure >= NOTABLE) {
+		str_adds(out, ", pressure ");
+		add_whole_percent(out, 100 * cpu->pressure);
+	}
+	if (cpu->steal >= NOTABLE) {
+		str_adds(out, ", steal ");
+		add_whole_percent(out, 100 * cpu->steal);
+	}
+	str_adds(out, "; ");
+}
+
+void verdict_text(struct str *out, const struct verdict *v, const struct session_cpu *cpu)
+{
+	static const enum busy order[] = {BUSY_APPLICATION, BUSY_GC, BUSY_COMPILER, BUSY_JVM,
+					  BUSY_KERNEL};
+
+	add_cpu(out, cpu);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		uint64_t part = v->busy[order[i]];
+
+		if (i && !part)
+			continue;
+		str_addf(out, "%s%s ", i ? ", " : "", busy_name(order[i]));
+		add_whole_percent(out, percent(part, v->samples));
+	}
+}
+
+void verdict_share(struct str *out, const struct verdict *v, uint64_t part, int width)
+{
+	str_addf(out, "%*.1f %%", width > 2 ? width - 2 : 0, percent(part, v->samples));
+}
+
+void verdict_owner(struct str *out, const struct verdict_method *m)
+{
+	if (m->owner != CODE_OWN)
+		str_addf(out, " (%s)", code_owner_name(m->owner));
+}
+
+/* ---- warnings ---- */
+
+static void add(struct warnings *w, const char *kind, char *what, const char *remedy)
+{
+	w->list[w->count++] =
+		(struct warning){kind, xasprintf("%s: %s", what, remedy), (int)strlen(what)};
+	free(what);
+}
+
+/* Adds "12.3 % of …: remedy", if the share is at least so many percent. */
+static void judge(struct warnings *w, const char *kind, uint64_t part, uint64_t whole,
+		  const char *of, const char *remedy)
+{
+	double share = percent(part, whole), least = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		if (!strcmp(kind, bad[i].kind))
+			least = bad[i].percent;
+	if (share >= least)
+		add(w, kind, xasprintf("%.1f %% %s", share, of), remedy);
+}
+
+static void judge_truncated(struct warnings *w, const struct quality *q, const struct session *s)
+{
+	bool few = s && s->stack_bytes && s->stack_bytes < STACK_BYTES;
+
+	judge(w, "truncated", q->truncated, q->samples,
+	      few ? "of the stacks were cut, as few bytes of each were copied"
+		  : "of the stacks were cut, as they are very deep",
+	      few ? "use --stack 32768, or --unwind bpf"
+		  : "totals of outer methods are too low, methods by self are right");
+}
+
+static void judge_complete(struct warnings *w, const struct quality *q, const struct session *s)
+{
+	bool by_pointers = s && !s->in_kernel && !s->stack_bytes;
+	uint64_t missing = q->java_samples - q->java_complete;
+
+	/* Stacks that were cut have a warning of their own. */
+	judge(w, "incomplete", missing > q->truncated ? missing : 0, q->java_samples,
+	      by_pointers ? "of the Java stacks are incomplete, as the JVM keeps no frame pointers"
+			  : "of the Java stacks are incomplete, totals of outer methods too low",
+	      by_pointers ? "use --unwind auto, or start it with -XX:+PreserveFramePointer"
+			  : "dfg-doctor says what this JVM lacks");
+}
+
+void warnings_make(const struct quality *q, const struct session *s, struct warnings *ret)
+{
+	*ret = (struct warnings){0};
+	judge(ret, "lost", q->lost, q->lost + q->samples,
+	      "of the samples were lost, as the recorder could not keep up",
+	      "use a lower frequency (-F)");
+	judge_truncated(ret, q, s);
+	judge_complete(ret, q, s);
+	judge(ret, "inlining", q->between_safepoints, q->java_samples,
+	      "of the Java samples may be charged to a neighbouring inlined method, as this code "
+	      "was compiled without DebugNonSafepoints",
+	      "record again when it has been recompiled, or have JVMs start with it (dfg-setup "
+	      "install --early)");
+	judge(ret, "unknown", q->frames_unknown, q->frames, "of the frames have no name",
+	      "dfg-doctor says what this JVM lacks");
+	if (s && s->failure)
+		add(ret, "recorder", xstrdup(s->failure), "the graph shows the time before");
+}
+
+void warnings_fini(struct warnings *w)
+{
+	for (size_t i = 0; i < w->count; i++)
+		free(w->list[i].text);
+	*w = (struct warnings){0};
+}
+
+/* ---- for the page ---- */
+
+/* A picture has no column that says what the line is about. */
+static void picture_text(struct str *out, const struct picture *p)
+{
+	str_adds(out, p->cpu.used >= 0 ? "CPU: " : "");
+	verdict_text(out, p->verdict, &p->cpu);
+}
+
+static void page_methods(struct str *out, const struct verdict *v)
+{
+	for (size_t i = 0; i < v->method_count; i++) {
+		const struct verdict_method *m = &v->methods[i];
+
+		str_adds(out, i ? ",[" : "[");
+		text_json(out, m->name, strlen(m->name));
+		str_adds(out, ",\"");
+		verdict_share(out, v, m->total, 0);
+		str_adds(out, "\",\"");
+		verdict_share(out, v, m->self, 0);
+		str_addf(out, "\",\"%s\"]", code_owner_name(m->owner));
+	}
+}
+
+void verdict_page(struct str *out, const struct picture *p)
+{
+	CLEANUP(warnings_fini) struct warnings warnings;
+	CLEANUP(str_fini) struct str text = {0};
+
+	str_adds(&text, "");
+	if (p->verdict->samples)
+		picture_text(&text, p);
+	str_adds(out, "{\"text\":");
+	text_json(out, text.buf, text.len);
+	str_adds(out, ",\"methods\":[");
+	page_methods(out, p->verdict);
+	str_adds(out, "],\"warnings\":[");
+	warnings_make(&p->quality, p->session, &warnings);
+	for (size_t i = 0; i < warnings.count; i++) {
+		str_adds(out, i ? "," : "");
+		text_json(out, warnings.list[i].text, strlen(warnings.list[i].text));
+	}
+	str_adds(out, "]}");
+}
+
+/* ---- for the SVG ---- */
+
+#define SVG_COLUMNS 185 /* fit into its width */
+
+static void svg_line(struct str *out, unsigned x, unsigned y, const char *class, const char *text,
+		     size_t len)
+{
+	str_addf(out, "<text class=\"verdict %s\" x=\"%u\" y=\"%u\">", class, x, y);
+	text_escape(out, text, len);
+	str_adds(out, "</text>\n");
+}
+
+/* As many methods as fit into a line, as Class.method. */
+static void svg_methods(struct str *out, const struct verdict *v)
+{
+	for (size_t i = 0; i < v->method_count; i++) {
+		const struct verdict_method *m = &v->methods[i];
+		size_t before = out->len;
+
+		str_addf(out, "%s%s ", i ? " · " : "",
+			 m->name + text_package(m->name, strlen(m->name)));
+		verdict_share(out, v, m->total, 0);
+		str_adds(out, ", self ");
+		verdict_share(out, v, m->self, 0);
+		verdict_owner(out, m);
+		if (i && text_columns(out->buf, out->len) > SVG_COLUMNS) {
+			out->len = before;
+			return;
+		}
+	}
+}
+
+unsigned verdict_svg(struct str *out, const struct picture *p, unsigned x, unsigned y,
+		     unsigned step)
+{
+	CLEANUP(warnings_fini) struct warnings warnings = {0};
+	CLEANUP(str_fini) struct str text = {0};
+	unsigned lines = 0;
+
+	if (p->verdict && p->verdict->samples) {
+		picture_text(&text, p);
+		svg_line(out, x, y + lines++ * step, "strong", text.buf, text.len);
+		str_clear(&text);
+		svg_methods(&text, p->verdict);
+		if (text.len)
+			svg_line(out, x, y + lines++ * step, "", text.buf, text.len);
+	}
+	if (p->verdict)
+		warnings_make(&p->quality, p->session, &warnings);
+	for (size_t i = 0; i < warnings.count; i++)
+		svg_line(out, x, y + lines++ * step, "bad", warnings.list[i].text,
+			 (size_t)warnings.list[i].what);
+	return lines;
+}
