@@ -56,7 +56,9 @@ int draw_html(const struct stacks *s, const struct picture *p, int fd, struct er
 			    .title = p->title,
 			    .subtitle = p->subtitle,
 			    .details = p->details,
-			    .nodes = p->nodes};
+			    .nodes = p->nodes,
+			    .threads = p->threads,
+			    .full = p->full};
 
 	draw_quality(&quality, &p->quality);
 	page.quality = quality.buf;
