@@ -83,6 +83,12 @@ class Look {
 		return rec.isDifference && node ? this.change(tree, node) : this.frame(frame);
 	}
 
+	// A folded chain has no kind of its own.
+	foldFill(tree, nodes) {
+		const {marks} = this.app;
+		return marks && nodes.some((i) => marks[tree.frame[i]]) ? HIT : this.colour('--chain');
+	}
+
 	// Callers of the zoomed frame; all but the chosen kind.
 	faded(tree, node) {
 		const {state, marks, rec} = this.app;
