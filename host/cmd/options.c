@@ -112,15 +112,11 @@ static const char *const help[] = {
 		"  -o, --output DIR         instead of the container's graphs "
 		"directory\n" RECORD_HELP "      --keep N             newest results of a "
 		"container that are kept (20; 0: all)\n"
-		"      --by LIST            what stacks begin with: pool (default), thread or "
-		"none\n"
-		"      --full               keep all frames that start a thread; else they are one "
-		"row\n"
+		"      --by pool|thread|none, --full  what stacks begin with (pool); with their start\n"
 		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
 		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
 		"      --json               summary as one JSON object on stdout\n"
-		"  -q, --quiet              no progress\n"
-		"      --version\n" EXIT_HELP,
+		"  -q, --quiet; --version   no progress; the version\n" EXIT_HELP,
 	[PROGRAM_TOP] =
 		"usage: dfg-top [options] CONTAINER...     methods of a container, live\n"
 		"       dfg-top [options] --pid PID...     of a process, or its container\n"

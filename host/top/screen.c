@@ -333,17 +333,11 @@ static void switch_pools(struct screen *s)
 	screen_set_message(s, s->history.pools ? "pools of threads" : "single threads");
 }
 
-static enum screen_wish command(struct screen *s, int key)
+static void move_by_key(struct screen *s, int key)
 {
 	long page = LINES > 7 ? LINES - 7 : 1;
 
-	if (s->mode == SCREEN_HELP && key != 'q')
-		key = '?';
 	switch (key) {
-	case 'q':
-		return WISH_QUIT;
-	case 'w':
-		return WISH_WRITE;
 	case KEY_UP:
 	case 'k':
 		move_cursor(s, -1);
@@ -365,6 +359,20 @@ static enum screen_wish command(struct screen *s, int key)
 	case KEY_END:
 		move_cursor(s, 1000000);
 		break;
+	default:
+		break;
+	}
+}
+
+static enum screen_wish command(struct screen *s, int key)
+{
+	if (s->mode == SCREEN_HELP && key != 'q')
+		key = '?';
+	switch (key) {
+	case 'q':
+		return WISH_QUIT;
+	case 'w':
+		return WISH_WRITE;
 	case '\r':
 	case '\n':
 	case KEY_ENTER:
@@ -405,6 +413,7 @@ static enum screen_wish command(struct screen *s, int key)
 		go(s, s->mode == SCREEN_HELP ? SCREEN_METHODS : SCREEN_HELP);
 		break;
 	default:
+		move_by_key(s, key);
 		break;
 	}
 	return WISH_NONE;

@@ -15,17 +15,17 @@ agent-jni 1890
 common 3595
 hook 2605
 host/bpf 5490
-host/calltree 1195
-host/cmd 2070
+host/calltree 1340
+host/cmd 2100
 host/discover 2405
 host/doctor 1410
 host/elf 670
-host/format 4160
+host/format 4395
 host/jit 1780
 host/perf 1940
 host/profile 1055
 host/record 6510
-host/report 2370
+host/report 2415
 host/session 800
 host/setup 1985
 host/symbols 1380
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 56820, 357
+ALL_LINES, ALL_FILES = 57370, 359
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
