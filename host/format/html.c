@@ -70,8 +70,12 @@ int draw_difference_html(const struct difference *d, const struct difference_pic
 {
 	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
 	CLEANUP(str_fini) struct str quality = {0};
-	struct page page = {
-		.stacks = d->tree, .title = p->after, .subtitle = subtitle, .difference = d};
+	struct page page = {.stacks = d->tree,
+			    .title = p->after,
+			    .subtitle = subtitle,
+			    .difference = d,
+			    /* The tree has the roots that were asked for. */
+			    .threads = "name"};
 
 	draw_difference_quality(&quality, p);
 	page.quality = quality.buf;

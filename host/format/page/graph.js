@@ -65,12 +65,14 @@ class GraphView {
 		this.tree = null;
 	}
 
-	// Scrolls to where the graph branches, with some of the rows that lead there.
+	// Scrolls to the frame that is zoomed to; else to where the graph branches, with some of the rows
+	// that lead there.
 	revealBranch() {
 		const {layer, flame, scroller} = this, {state} = this.app;
-		const y = layer.row(layer.folding.branch(state.zoom)) * ROW, rows = BRANCH_ROWS * ROW;
-		flame.reveal({layer, node: state.zoom});
-		if (state.flip && y > scroller.scrollTop + flame.height - rows)
+		const y = layer.row(layer.folding.branch(0)) * ROW, rows = BRANCH_ROWS * ROW;
+		if (state.zoom)
+			flame.reveal({layer, node: state.zoom});
+		else if (state.flip && y > scroller.scrollTop + flame.height - rows)
 			scroller.scrollTop = y - rows;
 		else if (!state.flip && y < scroller.scrollTop + rows)
 			scroller.scrollTop = y + ROW + rows - flame.height;
