@@ -362,13 +362,16 @@ def check_folding(b):
 
 
 def check_keys(b):
+    b.key('u')
     b.js(one('#graph canvas') + '.focus()')
     for key in ('ArrowUp', 'ArrowUp', 'Enter'):
         b.key(key)
-    check('arrows walk, Enter zooms', b.js('dfg.rec.nameOf(dfg.tree.frame[dfg.state.zoom])'), '[thread start]')
-    check('it is announced', '[thread start]' in b.js(one('#live') + '.textContent'))
+    check('arrows walk, Enter zooms', b.js('dfg.rec.nameOf(dfg.tree.frame[dfg.state.zoom])'), 'start_thread')
+    check('it is announced', 'start_thread' in b.js(one('#live') + '.textContent'))
     b.key('b')
     check('b: back', until(b, 'dfg.state.zoom === 0'))
+    b.key('u')
+    check('u: folds again', state(b, 'full'), False)
     b.key('?')
     check('?: all keys', b.js(one('#keys') + '.open'))
     shot(b, 'page-keys')
