@@ -81,7 +81,7 @@ known_contain() {
 
 known_record() {
 	rm -rf "$KNOWN/summary" "$KNOWN/out"
-	"$BUILD/bin/dfg-trigger" --root "$KNOWN/root" -o "$KNOWN/out" --json -q --keep-stacks -f folded --unwind vm --source "$1" \
+	"$BUILD/bin/dfg-trigger" --root "$KNOWN/root" -o "$KNOWN/out" --json -q --keep-stacks -f folded --by thread --full --unwind vm --source "$1" \
 		-d "$2" -F "$3" --pid "$known_pid" >"$KNOWN/summary" 2>"$KNOWN/err" || cat "$KNOWN/err"
 }
 

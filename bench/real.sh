@@ -106,7 +106,7 @@ record() {
 	local id=$1 source=$2 stack=$3 out=$OUT/$1-$2-$3 how=(--unwind vm --stack "$3")
 	rm -rf "$out"
 	[ "$stack" != bpf ] || how=(--unwind bpf)
-	"$DFG" --json -q --keep-stacks "${how[@]}" --source "$source" -F 199 -d "$DURATION" -o "$out" "$id" \
+	"$DFG" --json -q --keep-stacks --by thread --full "${how[@]}" --source "$source" -F 199 -d "$DURATION" -o "$out" "$id" \
 		>"$DIR/json" 2>"$DIR/err" || { cat "$DIR/err" >&2; return 1; }
 	read -r p50 p99 max < <(depths "$out/flame.folded")
 	jq -r --arg p "$id" --arg s "$source" --arg b "$stack" --arg d "$p50/$p99/$max" \

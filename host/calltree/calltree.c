@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calltree/calltree.h"
 
+#include "calltree/thread_root.h"
 #include "common/str.h"
 #include "common/table.h"
 
@@ -148,7 +149,11 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 	if (how->kinds == GRAFT_METHODS && frame_is_java(f.kind)) {
 		frame_add_stable_name(&name, f.name, f.len);
 		f.kind = FRAME_JAVA;
-		f.name = name.buf ? name.buf : "";
+	} else if (how->pools && f.kind == FRAME_ROOT) {
+		thread_add_pool(&name, f.name, f.len);
+	}
+	if (name.buf) {
+		f.name = name.buf;
 		f.len = (uint32_t)name.len;
 	}
 	ret = frames_intern(to->frames, f.name, f.len, f.kind);
@@ -178,7 +183,26 @@ struct grafting {
 	uint32_t *nodes;  /* by node of `from`: that of `to` */
 	/* By node of `from`: the node of its thread, up to the first Java method; then IN_JAVA. */
 	uint32_t *threads;
+	/* By node of `from`: the node + 1 below which the frames that start a thread are folded, up
+	 * to the first other frame; then 0. */
+	uint32_t *starts;
 };
+
+/* True if the node is a thread's root, or one of the frames that start it. */
+static bool is_in_start(const struct grafting *g, uint32_t n)
+{
+	const struct stack_node *node = &g->from->nodes[n];
+	const struct frame *f = frames_get(g->from->frames, node->frame);
+
+	return node->parent ? g->starts[node->parent] && thread_is_start(f) : f->kind == FRAME_ROOT;
+}
+
+static uint32_t start_node(const struct grafting *g, uint32_t under)
+{
+	return child(
+		g->to, under,
+		frames_intern(g->to->frames, THREAD_START, strlen(THREAD_START), FRAME_NATIVE));
+}
 
 /* Returns the node of `to` for this one, whose parent has one already. */
 static uint32_t graft_node(const struct grafting *g, uint32_t n)
@@ -206,7 +230,8 @@ void stacks_graft(struct stacks *to, const struct stacks *from, const struct gra
 	CLEANUP(free) uint32_t *frames = xcalloc(frames_count(from->frames), sizeof(*frames));
 	CLEANUP(free) uint32_t *nodes = xcalloc(from->node_count, sizeof(*nodes));
 	CLEANUP(free) uint32_t *threads = xcalloc(from->node_count, sizeof(*threads));
-	struct grafting g = {to, from, how, frames, nodes, threads};
+	CLEANUP(free) uint32_t *starts = xcalloc(from->node_count, sizeof(*starts));
+	struct grafting g = {to, from, how, frames, nodes, threads, starts};
 
 	nodes[0] = threads[0] = how->under;
 	to->nodes[how->under].self += from->nodes[0].self;
@@ -215,7 +240,14 @@ void stacks_graft(struct stacks *to, const struct stacks *from, const struct gra
 		const struct stack_node *node = &from->nodes[n];
 		enum frame_kind kind = frames_get(from->frames, node->frame)->kind;
 
-		nodes[n] = graft_node(&g, n);
+		if (how->fold_start && is_in_start(&g, n)) {
+			starts[n] = node->parent ? starts[node->parent] : graft_node(&g, n) + 1;
+			nodes[n] = starts[n] - 1;
+			if (node->parent)
+				nodes[n] = start_node(&g, nodes[n]);
+		} else {
+			nodes[n] = graft_node(&g, n);
+		}
 		threads[n] = kind == FRAME_ROOT	   ? nodes[n]
 			     : frame_is_java(kind) ? IN_JAVA
 						   : threads[node->parent];

@@ -84,6 +84,8 @@ enum graft_kinds {
 struct graft {
 	uint32_t under;	 /* the node of `to` that gets the stacks */
 	bool skip_first; /* without their first frame, the thread */
+	bool pools;	 /* with the thread's pool instead of the thread (thread_root.h) */
+	bool fold_start; /* with one frame for those that start a thread (thread_root.h) */
 	enum graft_kinds kinds;
 };
 

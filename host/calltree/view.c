@@ -30,9 +30,60 @@ bool lens_has_thread(const struct lens *lens, const char *name)
 	return !lens->thread || !strcmp(name, lens->thread);
 }
 
-bool lens_has_name(const struct lens *lens, const char *name)
+/* Appends the text as a pattern: '/' and '#' outside of brackets find '.', too. */
+static void add_pattern(struct str *out, const char *text)
 {
-	return !lens->filter || strcasestr(name, lens->filter);
+	bool in_class = false;
+
+	for (; *text; text++) {
+		in_class = *text == '[' || (in_class && *text != ']');
+		if (!in_class && *text == '/')
+			str_adds(out, "[./]");
+		else if (!in_class && *text == '#')
+			str_adds(out, "[.#]");
+		else
+			str_addc(out, *text);
+	}
+}
+
+/* The same with all other signs of regular expressions meant literally. */
+static void add_literal(struct str *out, const char *text)
+{
+	for (; *text; text++)
+		if (strchr("/#", *text))
+			str_adds(out, *text == '/' ? "[./]" : "[.#]");
+		else
+			str_addf(out, strchr(".*+?^${}()|[]\\", *text) ? "\\%c" : "%c", *text);
+}
+
+void name_filter_make(struct name_filter *ret, const char *text)
+{
+	CLEANUP(str_fini) struct str pattern = {0};
+	int flags = REG_EXTENDED | REG_NOSUB | REG_ICASE;
+
+	*ret = (struct name_filter){.on = text && *text};
+	if (!ret->on)
+		return;
+	for (const char *p = text; *p; p++)
+		flags &= *p >= 'A' && *p <= 'Z' ? ~REG_ICASE : -1;
+	add_pattern(&pattern, text);
+	if (regcomp(&ret->regex, pattern.buf, flags) == 0)
+		return;
+	str_clear(&pattern);
+	add_literal(&pattern, text);
+	ret->on = regcomp(&ret->regex, pattern.buf, flags) == 0;
+}
+
+bool name_filter_passes(const struct name_filter *f, const char *name)
+{
+	return !f->on || regexec(&f->regex, name, 0, NULL, 0) == 0;
+}
+
+void name_filter_fini(struct name_filter *f)
+{
+	if (f->on)
+		regfree(&f->regex);
+	f->on = false;
 }
 
 struct stacks *lens_stacks(const struct stacks *s, const struct lens *lens)
@@ -42,15 +93,18 @@ struct stacks *lens_stacks(const struct stacks *s, const struct lens *lens)
 	CLEANUP(free) bool *thread = xcalloc(count, sizeof(*thread));
 	CLEANUP(free) bool *passes = xcalloc(count, sizeof(*passes));
 	CLEANUP(free) bool *copied = xcalloc(count, sizeof(*copied));
+	CLEANUP(name_filter_fini) struct name_filter filter;
 	struct stacks *ret = stacks_new();
 
+	name_filter_make(&filter, lens->filter);
 	/* A node always comes after its parent. */
 	for (uint32_t n = 1; n < count; n++) {
 		const struct stack_node *node = stacks_node(s, n);
 		const char *name = stacks_frame(s, node->frame)->name;
 
 		thread[n] = node->parent ? thread[node->parent] : lens_has_thread(lens, name);
-		passes[n] = thread[n] && (passes[node->parent] || lens_has_name(lens, name));
+		passes[n] =
+			thread[n] && (passes[node->parent] || name_filter_passes(&filter, name));
 		copied[n] = passes[n] && node->self;
 	}
 	for (size_t n = count; n-- > 1;)
@@ -342,10 +396,12 @@ static int compare_threads(const void *a, const void *b)
 
 static void remove_unmatched(struct view *v, const struct lens *lens)
 {
+	CLEANUP(name_filter_fini) struct name_filter filter;
 	size_t kept = 0;
 
+	name_filter_make(&filter, lens->filter);
 	for (size_t i = 0; i < v->row_count; i++)
-		if (v->rows[i].total && lens_has_name(lens, v->rows[i].name))
+		if (v->rows[i].total && name_filter_passes(&filter, v->rows[i].name))
 			v->rows[kept++] = v->rows[i];
 	v->row_count = kept;
 }

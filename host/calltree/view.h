@@ -4,6 +4,8 @@
 #ifndef DFG_CALLTREE_VIEW_H
 #define DFG_CALLTREE_VIEW_H
 
+#include <regex.h>
+
 #include "calltree/calltree.h"
 
 enum lens_order {
@@ -15,12 +17,30 @@ enum lens_order {
 struct lens {
 	enum lens_order order;
 	const char *thread; /* only stacks of this thread; NULL: all */
-	const char *filter; /* only names that contain this, ignoring case; NULL: all */
+	const char *filter; /* only names that match (name_filter); NULL: all */
 	bool hides_agent;   /* without the thread of dfg's own agent */
 };
 
 bool lens_has_thread(const struct lens *lens, const char *name);
-bool lens_has_name(const struct lens *lens, const char *name);
+
+/* A search, by the same rules as in the page and the SVG: a regular expression (POSIX extended),
+ * or plain text if it is not a valid one. Ignores case unless the text has a capital letter; '/'
+ * and
+ * '#' find '.', too: "java/util/HashMap#put" finds "java.util.HashMap.put". */
+struct name_filter {
+	regex_t regex;
+	bool on; /* false: all names pass */
+};
+
+/* `text` NULL: all names pass. To be released with name_filter_fini. */
+void name_filter_make(struct name_filter *ret, const char *text);
+bool name_filter_passes(const struct name_filter *f, const char *name);
+void name_filter_fini(struct name_filter *f);
+
+static inline void cleanup_name_filter_fini(struct name_filter *f)
+{
+	name_filter_fini(f);
+}
 
 /* The stacks of the thread with a frame that passes the filter, without places. Owned by the
  * caller.

@@ -20,7 +20,9 @@ static const struct command command = {
 	"  -f, --format LIST   svg,html,folded (svg,html)\n"
 	"  -o, --output DIR    where to (.)\n"
 	"  -n, --normalize     scale the counts before in folded text to the samples after\n"
-	"      --by LIST       what stacks begin with: container,thread; thread (this); none\n"
+	"      --by LIST       what stacks begin with: pool (default), thread, container,pool,\n"
+	"                      container,thread, container or none\n"
+	"      --full          keep all frames that start a thread; else they are one row\n"
 	"      --kinds         keep compiled, inlined and interpreted methods apart\n"
 	"      --rows N        of the table, at most 100 (20)\n"
 	"      --json          the table as one JSON object on stdout\n"
@@ -63,19 +65,26 @@ static int parse_option(int opt, struct diff_arguments *a, struct err *err)
 	a->compare.normalize |= opt == 'n';
 	a->compare.kinds |= opt == 'k';
 	a->json |= opt == 'j';
+	a->compare.roots |= opt == 'F' ? ROOT_FULL : 0;
 	return 0;
 }
 
 static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
-		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
-		{"normalize", no_argument, NULL, 'n'},	  {"by", required_argument, NULL, 'b'},
-		{"kinds", no_argument, NULL, 'k'},	  {"rows", required_argument, NULL, 'r'},
-		{"json", no_argument, NULL, 'j'},	  {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},	  {0},
+		{"format", required_argument, NULL, 'f'},
+		{"output", required_argument, NULL, 'o'},
+		{"normalize", no_argument, NULL, 'n'},
+		{"by", required_argument, NULL, 'b'},
+		{"kinds", no_argument, NULL, 'k'},
+		{"rows", required_argument, NULL, 'r'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{"full", no_argument, NULL, 'F'},
+		{0},
 	};
-	struct diff_arguments a = {.compare = {.roots = ROOT_THREAD, .rows = 20}, .outdir = "."};
+	struct diff_arguments a = {.compare = {.roots = ROOT_POOL, .rows = 20}, .outdir = "."};
 	int opt;
 
 	if (formats_parse_difference("svg,html", &a.compare.formats, err) < 0)

@@ -19,8 +19,9 @@ static const struct command command = {
 	"\n"
 	"  -f, --format LIST   svg,html,folded (these), and all others of dfg-trigger\n"
 	"  -o, --output DIR    where to (.)\n"
-	"      --by LIST       what stacks in svg and folded begin with: container,thread (this),\n"
-	"                      container, thread or none\n"
+	"      --by LIST       what stacks begin with: container,pool (default), pool, thread,\n"
+	"                      container,thread, container or none\n"
+	"      --full          keep all frames that start a thread; else they are one row\n"
 	"      --json          summary as one JSON object on stdout\n"
 	"  -q, --quiet         no progress\n"
 	"      --version\n"
@@ -50,18 +51,24 @@ static int parse_option(int opt, struct merge_arguments *a, struct err *err)
 	}
 	a->quiet |= opt == 'q';
 	a->json |= opt == 'j';
+	a->roots |= opt == 'F' ? ROOT_FULL : 0;
 	return 0;
 }
 
 static int parse(int argc, char **argv, struct merge_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
-		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
-		{"by", required_argument, NULL, 'b'},	  {"json", no_argument, NULL, 'j'},
-		{"quiet", no_argument, NULL, 'q'},	  {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},	  {0},
+		{"format", required_argument, NULL, 'f'},
+		{"output", required_argument, NULL, 'o'},
+		{"by", required_argument, NULL, 'b'},
+		{"json", no_argument, NULL, 'j'},
+		{"full", no_argument, NULL, 'F'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{0},
 	};
-	struct merge_arguments a = {.outdir = ".", .roots = ROOT_CONTAINER | ROOT_THREAD};
+	struct merge_arguments a = {.outdir = ".", .roots = ROOT_CONTAINER | ROOT_POOL};
 	int opt;
 
 	if (formats_parse("svg,html,folded", &a.formats, err) < 0)

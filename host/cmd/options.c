@@ -11,6 +11,7 @@
 #include "oci/conf.h"
 #include "record/budget.h"
 #include "record/perf.h"
+#include "report/merge.h"
 #include "report/push.h"
 
 #define TOP_SECONDS   2
@@ -40,6 +41,8 @@ enum {
 	OPT_ROOT,
 	OPT_JSON,
 	OPT_PLAIN,
+	OPT_BY,
+	OPT_FULL,
 	OPT_VERSION,
 };
 
@@ -58,6 +61,8 @@ static const struct {
 	{{"source", required_argument, NULL, OPT_SOURCE}, BOTH},
 	{{"trigger", required_argument, NULL, OPT_TRIGGER}, BOTH},
 	{{"max-bytes", required_argument, NULL, OPT_MAX_BYTES}, BOTH},
+	{{"by", required_argument, NULL, OPT_BY}, BOTH},
+	{{"full", no_argument, NULL, OPT_FULL}, BOTH},
 	{{"keep", required_argument, NULL, OPT_KEEP}, TRIGGER},
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
 	{{"keep-stacks", no_argument, NULL, OPT_KEEP_STACKS}, TRIGGER},
@@ -107,11 +112,12 @@ static const char *const help[] = {
 		"  -o, --output DIR         instead of the container's graphs "
 		"directory\n" RECORD_HELP "      --keep N             newest results of a "
 		"container that are kept (20; 0: all)\n"
+		"      --by pool|thread|none, --full  what stacks begin with (pool); with their "
+		"start\n"
 		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
 		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
 		"      --json               summary as one JSON object on stdout\n"
-		"  -q, --quiet              no progress\n"
-		"      --version\n" EXIT_HELP,
+		"  -q, --quiet; --version   no progress; the version\n" EXIT_HELP,
 	[PROGRAM_TOP] =
 		"usage: dfg-top [options] CONTAINER...     methods of a container, live\n"
 		"       dfg-top [options] --pid PID...     of a process, or its container\n"
@@ -124,6 +130,7 @@ static const char *const help[] = {
 		"  -n, --count N            end after N refreshes\n"
 		"      --plain              lines of text (default if the output is no terminal)\n"
 		"      --json               one JSON object per refresh, one per line\n"
+		"      --by pool|thread     rows of threads: pools (default), or single threads\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
 		"  -f, --format LIST        formats that key w writes (svg,html,folded)\n"
 		"  -o, --output DIR         where key w writes, instead of the container's graphs "
@@ -279,6 +286,11 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 		return 0;
 	case OPT_STACK:
 		return parse_stack(value, &o->record.stack_bytes, err);
+	case OPT_BY:
+		return roots_parse(value, &o->roots, err);
+	case OPT_FULL:
+		o->roots |= ROOT_FULL;
+		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -380,6 +392,7 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 		  struct err *err)
 {
 	struct options o = {
+		.roots = ROOT_POOL,
 		.record = {.duration = program == PROGRAM_TOP ? TOP_SECONDS : PERF_SECONDS,
 			   .frequency = PERF_FREQUENCY}};
 	CLEANUP(str_fini) struct str short_options = {0};

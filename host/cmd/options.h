@@ -29,11 +29,12 @@ struct options {
 	enum options_action action;
 	struct record_config record; /* names: sessions for ACTION_REPLAY */
 	struct format_set formats;
+	unsigned roots;	  /* report/merge.h */
 	const char *push; /* URL, NULL: none */
 	bool json, quiet;
 	bool keep_stacks; /* of dfg-trigger: the recording, with copies of stack memory */
-	bool plain;	/* dfg-top: no screen */
-	unsigned count; /* dfg-top: refreshes; 0: no limit */
+	bool plain;	  /* dfg-top: no screen */
+	unsigned count;	  /* dfg-top: refreshes; 0: no limit */
 };
 
 /* Fails with a usage error: exit status 2. */

@@ -12,6 +12,7 @@
 #include "doctor/probe.h"
 #include "record/agent_client.h"
 #include "record/temp_dir.h"
+#include "report/merge.h"
 #include "top/history.h"
 #include "top/plain.h"
 #include "top/top.h"
@@ -34,7 +35,7 @@ static char *name_of(const struct options *o)
 /* Prints windows until the collector has ended or nobody reads the output. */
 static int show_plain(const struct options *o, const char *name, int feed, struct err *err)
 {
-	struct history h = {0};
+	struct history h = {.pools = o->roots & ROOT_POOL, .fold_start = !(o->roots & ROOT_FULL)};
 	struct window w;
 	struct stacks *stacks;
 	int rc = 1;
@@ -82,7 +83,7 @@ static int show(const struct options *o, const char *name, struct collector *c, 
 		struct err *err)
 {
 	const struct live_config live = {
-		.record = &o->record, .formats = &o->formats, .count = o->count};
+		.record = &o->record, .formats = &o->formats, .roots = o->roots, .count = o->count};
 	int log[2] = {-1, STDERR_FILENO}, rc;
 
 	if (feed_open(c->feed, err) < 0)

@@ -86,7 +86,7 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 	inputs_add_session(&in, s);
 	if (is_stripped(o))
 		formats.list[formats.count++] = &format_tree;
-	if (render(&in, ROOT_THREAD, &formats, outdir, &result, err) < 0)
+	if (render(&in, o->roots, &formats, outdir, &result, err) < 0)
 		return -1;
 	log_progress("%s", "");
 	if (result.quality.samples == 0 && s->failure)

@@ -24,6 +24,10 @@ struct picture {
 	/* The profile with places and samples, only for formats that use them, else NULL. */
 	const struct profile *details;
 	const uint32_t *nodes; /* by node of `details`: the node of the drawn tree */
+	/* Roots in formats with details, in the page at first: "pool" (also for NULL), "name" or
+	 * "merged"; full: frames that start a thread are not one (calltree/thread_root.h). */
+	const char *threads;
+	bool full;
 };
 
 /* The writers keep the order of children: call stacks_sort first. Output of those that take details

@@ -57,7 +57,9 @@ int draw_html(const struct stacks *s, const struct picture *p, int fd, struct er
 			    .subtitle = p->subtitle,
 			    .details = p->details,
 			    .nodes = p->nodes,
-			    .picture = p->verdict ? p : NULL};
+			    .picture = p->verdict ? p : NULL,
+			    .threads = p->threads,
+			    .full = p->full};
 
 	draw_quality(&quality, &p->quality);
 	page.quality = quality.buf;
@@ -69,8 +71,12 @@ int draw_difference_html(const struct difference *d, const struct difference_pic
 {
 	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
 	CLEANUP(str_fini) struct str quality = {0};
-	struct page page = {
-		.stacks = d->tree, .title = p->after, .subtitle = subtitle, .difference = d};
+	struct page page = {.stacks = d->tree,
+			    .title = p->after,
+			    .subtitle = subtitle,
+			    .difference = d,
+			    /* The tree has the roots that were asked for. */
+			    .threads = "name"};
 
 	draw_difference_quality(&quality, p);
 	page.quality = quality.buf;

@@ -15,6 +15,8 @@ struct page {
 	const char *title, *subtitle, *quality;
 	const struct profile *details; /* as in struct picture, or NULL */
 	const uint32_t *nodes;
+	const char *threads; /* as in struct picture */
+	bool full;
 	const struct difference *difference; /* NULL: one profile */
 	const struct picture *picture;	     /* has the verdict; NULL: none */
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calltree/thread_root.h"
 #include "format/html.h"
 #include "format/layout.h"
 #include "format/palette.h"
@@ -238,6 +239,50 @@ static void add_head(struct page_writer *d)
 	}
 }
 
+/* The choices that a URL without them has. */
+static void add_choices(struct page_writer *d)
+{
+	add_member(d->out, "choices");
+	str_addc(d->out, '{');
+	add_text(d->out, "threads", d->page->threads ? d->page->threads : "pool");
+	add_member(d->out, "full");
+	str_addf(d->out, "%s}", d->page->full ? "true" : "false");
+}
+
+/* Writes the pools of threads, by the number of the thread's name, and the frames that start a
+ * thread. */
+static void add_thread_roots(struct page_writer *d)
+{
+	CLEANUP(str_fini) struct str starts = {0}, pool = {0};
+	uint32_t name = 0, frame = 0;
+	const struct frame *last = NULL;
+
+	add_member(d->out, "pools");
+	str_addc(d->out, '{');
+	for (size_t i = 0; i < d->extract.place_count; i++) {
+		const struct frame *f = stacks_frame(d->extract.stacks, d->extract.places[i]);
+		bool same_name = last && strcmp(last->name, f->name) == 0;
+
+		name += last && !same_name;
+		frame += last && (!same_name || last->kind != f->kind);
+		if (thread_is_start(f) && (!last || !same_name || last->kind != f->kind))
+			str_addf(&starts, "%s%u", starts.len ? "," : "", frame);
+		last = f;
+		if (f->kind != FRAME_ROOT)
+			continue;
+		str_clear(&pool);
+		thread_add_pool(&pool, f->name, f->len);
+		if (!pool.len || strcmp(pool.buf, f->name) == 0)
+			continue;
+		add_comma(d->out);
+		str_addf(d->out, "\"%u\":", name);
+		text_json(d->out, pool.buf, pool.len);
+	}
+	str_addc(d->out, '}');
+	add_member(d->out, "starts");
+	str_addf(d->out, "[%s]", starts.len ? starts.buf : "");
+}
+
 /* Writes each name once, and each frame (a name and a kind) once: places are sorted by them. */
 static void add_frames(struct page_writer *d)
 {
@@ -413,7 +458,9 @@ void page_data(struct str *out, const struct page *page)
 	page_extract_make(&d.extract, page);
 	str_addc(d.out, '{');
 	add_head(&d);
+	add_choices(&d);
 	add_frames(&d);
+	add_thread_roots(&d);
 	add_modules(&d);
 	add_nodes(&d);
 	if (d.extract.samples) {

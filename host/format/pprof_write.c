@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calltree/thread_root.h"
 #include "common/clock.h"
 #include "common/table.h"
 #include "format/format.h"
@@ -258,12 +259,16 @@ static void add_thread(struct pprof_writer *w, struct str *out, const struct sam
 static const struct str *labels_of(struct pprof_writer *w, uint32_t thread, const char *name)
 {
 	struct thread_labels *l = &w->labels[thread];
+	CLEANUP(str_fini) struct str pool = {0};
 
 	if (l->name == name)
 		return &l->bytes;
 	l->name = name;
 	str_clear(&l->bytes);
 	add_label(w, &l->bytes, "thread", name, 0);
+	thread_add_pool(&pool, name, strlen(name));
+	if (pool.len)
+		add_label(w, &l->bytes, "pool", pool.buf, 0);
 	if (thread)
 		add_thread(w, &l->bytes, &w->samples->threads[thread - 1]);
 	return &l->bytes;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Writes speedscope's file format (jlfwong/speedscope, src/lib/file-format-spec.ts): a profile per
- * thread, in the order of time. A method is one frame at all lines and of all kinds, since
- * speedscope counts by frame. */
+/* Writes speedscope's file format (jlfwong/speedscope, src/lib/file-format-spec.ts): a profile of
+ * all threads, then one per pool or thread, with samples at their times. A method is one frame at
+ * all lines and of all kinds, since speedscope counts by frame. */
+#include "calltree/thread_root.h"
 #include "format/format.h"
 #include "format/text.h"
 #include "format/timeline.h"
@@ -14,6 +15,20 @@ struct speedscope_writer {
 	struct out out;
 	uint32_t *path; /* of the current stack, innermost first */
 	size_t path_cap;
+	const char *threads; /* as in struct picture */
+};
+
+/* A profile of the file: the entries of some threads, in the order of time. */
+struct track {
+	char *name;
+	struct timeline_entry *entries;
+	size_t count, cap;
+	uint64_t samples;
+};
+
+struct track_list {
+	struct track *list; /* the first has all threads */
+	size_t count, cap;
 };
 
 static void write_text(struct speedscope_writer *w, const char *text)
@@ -63,52 +78,203 @@ static void write_stack(struct speedscope_writer *w, uint32_t node)
 	out_tick(&w->out);
 }
 
-/* Finds the end of a run of samples with the same stack; *ret_count: samples in it. */
-static size_t run_end(const struct timeline_thread *t, size_t at, uint64_t *ret_count)
-{
-	uint32_t node = t->entries[at].node;
+/* ---- tracks ---- */
 
-	for (*ret_count = 0; at < t->count && t->entries[at].node == node; at++)
-		*ret_count += t->entries[at].count;
-	return at;
+static struct track *track_of(struct track_list *l, const char *name)
+{
+	for (size_t i = 1; i < l->count; i++)
+		if (!strcmp(l->list[i].name, name))
+			return &l->list[i];
+	l->list = grow(l->list, l->count, &l->cap, sizeof(*l->list));
+	l->list[l->count] = (struct track){.name = xstrdup(name)};
+	return &l->list[l->count++];
 }
 
-/* Writes milliseconds of processor time, or samples if the frequency is unknown. */
-static void write_value(struct speedscope_writer *w, uint64_t count)
+static void track_add(struct track *t, const struct timeline_thread *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		t->entries = grow(t->entries, t->count, &t->cap, sizeof(*t->entries));
+		t->entries[t->count++] = from->entries[i];
+	}
+	t->samples += from->samples;
+}
+
+static char *track_name(const struct speedscope_writer *w, const struct timeline_thread *t)
+{
+	CLEANUP(str_fini) struct str name = {0};
+
+	if (!*t->name)
+		return xstrdup("[unknown]");
+	if (!w->threads || !strcmp(w->threads, "pool")) {
+		thread_add_pool(&name, t->name, strlen(t->name));
+		return TAKE_PTR(name.buf);
+	}
+	return t->tid ? xasprintf("%s (%d)", t->name, (int)t->tid) : xstrdup(t->name);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct timeline_entry *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time > y->time ? 1 : -1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Orders the busiest first, equal ones by name. */
+static int compare_tracks(const void *a, const void *b)
+{
+	const struct track *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void tracks_make(struct track_list *l, const struct speedscope_writer *w,
+			const struct timeline *t)
+{
+	bool merged = w->threads && !strcmp(w->threads, "merged");
+
+	*l = (struct track_list){0};
+	track_of(l, "all threads");
+	for (size_t i = 0; i < t->count; i++) {
+		CLEANUP(free) char *name = track_name(w, &t->threads[i]);
+
+		track_add(&l->list[0], &t->threads[i]);
+		if (!merged)
+			track_add(track_of(l, name), &t->threads[i]);
+	}
+	for (size_t i = 0; i < l->count; i++)
+		if (l->list[i].count)
+			qsort(l->list[i].entries, l->list[i].count, sizeof(*l->list[i].entries),
+			      compare_entries);
+	qsort(l->list + 1, l->count - 1, sizeof(*l->list), compare_tracks);
+}
+
+static void tracks_fini(struct track_list *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		free(l->list[i].name);
+		free(l->list[i].entries);
+	}
+	free(l->list);
+}
+
+/* ---- placing samples in time ---- */
+
+/* A stack, or none (node 0), for a while: ns, or samples if the frequency is unknown. */
+struct segment {
+	uint32_t node;
+	uint64_t width;
+};
+
+struct segment_list {
+	struct segment *list;
+	size_t count, cap;
+	uint64_t end;
+};
+
+static void add_segment(struct segment_list *l, uint32_t node, uint64_t width)
+{
+	l->end += width;
+	if (!width)
+		return;
+	if (l->count && l->list[l->count - 1].node == node) {
+		l->list[l->count - 1].width += width;
+		return;
+	}
+	l->list = grow(l->list, l->count, &l->cap, sizeof(*l->list));
+	l->list[l->count++] = (struct segment){node, width};
+}
+
+#define LATE_MOST 10 /* periods that a sample may be shown after its time */
+
+/* True if samples that wide are not shown too late: they follow each other where they would
+ * overlap. */
+static bool fits(const struct track *t, uint64_t period, uint64_t width)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		uint64_t begin = end > t->entries[i].time ? end : t->entries[i].time;
+
+		if (begin - t->entries[i].time > LATE_MOST * period)
+			return false;
+		end = begin + t->entries[i].count * width;
+	}
+	return true;
+}
+
+/* Returns how many samples are taken at a time, at most: a profile of speedscope has one stack at a
+ * time, so that each sample gets that part of its time only. */
+static unsigned overlap_of(const struct track *t, uint64_t period)
+{
+	unsigned n = 1;
+
+	while (n < 4096 && !fits(t, period, period / n))
+		n++;
+	return n;
+}
+
+static unsigned place(const struct speedscope_writer *w, const struct track *t,
+		      struct segment_list *ret)
+{
+	bool timed = w->period && t->count && t->entries[t->count - 1].time;
+	unsigned overlap = timed ? overlap_of(t, w->period) : 1;
+	uint64_t width = w->period ? w->period / overlap : 1;
+
+	*ret = (struct segment_list){0};
+	for (size_t i = 0; i < t->count; i++) {
+		const struct timeline_entry *e = &t->entries[i];
+
+		if (timed && e->time > ret->end)
+			add_segment(ret, 0, e->time - ret->end);
+		add_segment(ret, e->node, e->count * width);
+	}
+	return overlap;
+}
+
+/* ---- profiles ---- */
+
+/* Writes milliseconds, or samples if the frequency is unknown. */
+static void write_value(struct speedscope_writer *w, uint64_t value)
 {
 	if (w->period)
-		text_fixed(&w->out.buf, count * (w->period / 1000), 3);
+		text_fixed(&w->out.buf, value / 1000, 3);
 	else
-		str_addu(&w->out.buf, count);
+		str_addu(&w->out.buf, value);
 }
 
-static void write_thread(struct speedscope_writer *w, const struct timeline_thread *t)
+static void write_track(struct speedscope_writer *w, const struct track *t)
 {
 	CLEANUP(str_fini) struct str name = {0};
 	struct str *o = &w->out.buf;
-	uint64_t count;
+	struct segment_list l;
+	unsigned overlap = place(w, t, &l);
 
-	str_adds(&name, *t->name ? t->name : "[unknown]");
-	if (t->tid)
-		str_addf(&name, " (%d)", (int)t->tid);
+	str_adds(&name, t->name);
+	if (overlap > 1)
+		str_addf(&name, " (up to %u at a time: 1 ms is %u ms of processor time)", overlap,
+			 overlap);
 	str_addf(o, "{\"type\":\"sampled\",\"unit\":\"%s\",\"startValue\":0,\"endValue\":",
 		 w->period ? "milliseconds" : "none");
-	write_value(w, t->samples);
+	write_value(w, l.end);
 	str_adds(o, ",\"name\":");
 	write_text(w, name.buf);
 	str_adds(o, ",\n\"samples\":[");
-	for (size_t i = 0; i < t->count; i = run_end(t, i, &count)) {
+	for (size_t i = 0; i < l.count; i++) {
 		str_adds(o, i ? "," : "");
-		write_stack(w, t->entries[i].node);
+		write_stack(w, l.list[i].node);
 	}
 	str_adds(o, "],\n\"weights\":[");
-	for (size_t i = 0, end; i < t->count; i = end) {
-		end = run_end(t, i, &count);
+	for (size_t i = 0; i < l.count; i++) {
 		str_adds(o, i ? "," : "");
-		write_value(w, count);
+		write_value(w, l.list[i].width);
 		out_tick(&w->out);
 	}
 	str_adds(o, "]}");
+	free(l.list);
 }
 
 int draw_speedscope(const struct stacks *s, const struct picture *p, int fd, struct err *err)
@@ -116,7 +282,9 @@ int draw_speedscope(const struct stacks *s, const struct picture *p, int fd, str
 	struct speedscope_writer w = {.stacks = p->details ? p->details->stacks : s,
 				      .names = frames_new(),
 				      .period = p->frequency ? 1000000000 / p->frequency : 0,
+				      .threads = p->threads,
 				      .out = {.fd = fd, .err = err}};
+	struct track_list tracks;
 	struct timeline t;
 
 	timeline_make(&t, w.stacks, p->details ? p->details->samples : NULL);
@@ -125,11 +293,13 @@ int draw_speedscope(const struct stacks *s, const struct picture *p, int fd, str
 		 "\"exporter\":\"dfg " DFG_VERSION "\",\"name\":");
 	write_text(&w, p->title);
 	write_frames(&w);
-	for (size_t i = 0; i < t.count; i++) {
+	tracks_make(&tracks, &w, &t);
+	for (size_t i = 0; i < tracks.count; i++) {
 		str_adds(&w.out.buf, i ? ",\n" : "\n");
-		write_thread(&w, &t.threads[i]);
+		write_track(&w, &tracks.list[i]);
 	}
 	str_adds(&w.out.buf, "]}\n");
+	tracks_fini(&tracks);
 	timeline_fini(&t);
 	frames_free(w.names);
 	free(w.numbers);

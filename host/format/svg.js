@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the picture interactive: zoom, search, filter, details. Sets texts as textContent only, and
-// keeps all state in the URL's fragment: #z=FRAME&s=TERM&ic=1&icicle=1&k=KIND&w=SIDE.
+// keeps all state in the URL's fragment: #z=FRAME&s=TERM&mc=1&icicle=1&k=KIND&w=SIDE.
 const MARGIN = 10, LINE = 18, ROW = 16, BOTTOM = 52, PAD = 3, NARROWEST = 0.1, LEAST_WIDTH = 480;
 const LEAST = 3, LEAST_CUT = 5;
 const NS = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
@@ -77,7 +77,7 @@ const rowsHeight = quality.getAttribute('y') - 40 - TOP;
 const fullText = new Map([...svg.querySelectorAll('.title, .subtitle, .verdict, .quality')]
 	.map((e) => [e, e.textContent]));
 
-const state = {zoom: 0, term: '', ignoreCase: false, icicle: false, kind: '', width: 'both'};
+const state = {zoom: 0, term: '', matchCase: false, icicle: false, kind: '', width: 'both'};
 let width = 1200, top = TOP, letter = 7.23;
 
 // ---- layout ----
@@ -219,12 +219,14 @@ function drawAround() {
 
 // ---- search ----
 
+// The rules of page/search.js.
 function pattern() {
-	const flags = state.ignoreCase ? 'i' : '';
+	const {term} = state, flags = state.matchCase || /\p{Lu}/u.test(term.replace(/\\./g, '')) ? '' : 'i';
+	const either = (text) => text === '/' ? '[./]' : text === '#' ? '[.#]' : text;
 	try {
-		return new RegExp(state.term, flags);
+		return new RegExp(term.replace(/\\.|\[(?:\\.|[^\]])*\]|[/#]/g, either), flags);
 	} catch (e) { // half typed, or meant literally
-		return new RegExp(state.term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), flags);
+		return new RegExp(term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/[/#]/g, either), flags);
 	}
 }
 

@@ -77,7 +77,8 @@ const widths = ['both', 'after', 'before'];
 const buttons = [
 	button('reset', 'Reset', 'All frames, no search (Esc)', reset),
 	button('search', 'Search', 'Find frames by name, a regular expression (Ctrl-F)', openSearch),
-	button('ic', 'ic', 'Ignore case when searching (Ctrl-I)', () => change({ignoreCase: !state.ignoreCase})),
+	button('mc', 'Aa', 'Match case (Ctrl-I); else a capital letter in the term does',
+		() => change({matchCase: !state.matchCase})),
 	button('flip', 'Icicle', 'Callers above', flip),
 ];
 if (isDifference)
@@ -91,7 +92,7 @@ function nextWidth() {
 // Places the buttons from right to left, the search result beside them; returns their left edge.
 function drawButtons() {
 	let x = width - MARGIN;
-	const on = {search: state.term, ic: state.ignoreCase, flip: state.icicle};
+	const on = {search: state.term, mc: state.matchCase, flip: state.icicle};
 	for (const b of [...buttons].reverse()) {
 		if (b.name === 'width')
 			b.text.textContent = `Widths: ${state.width}`;
@@ -139,8 +140,8 @@ function save() {
 		p.set('z', state.zoom);
 	if (state.term)
 		p.set('s', state.term);
-	if (state.ignoreCase)
-		p.set('ic', 1);
+	if (state.matchCase)
+		p.set('mc', 1);
 	if (state.icicle)
 		p.set('icicle', 1);
 	if (state.kind)
@@ -157,7 +158,7 @@ function load() {
 	const p = new URLSearchParams(location.hash.slice(1)), zoom = Number(p.get('z'));
 	state.zoom = Number.isInteger(zoom) && zoom > 0 && zoom < boxes.length ? zoom : 0;
 	state.term = p.get('s') || '';
-	state.ignoreCase = p.get('ic') === '1';
+	state.matchCase = p.get('mc') === '1';
 	state.icicle = p.get('icicle') === '1';
 	state.width = widths.includes(p.get('w')) ? p.get('w') : 'both';
 	state.kind = one(`.key.${CSS.escape(p.get('k') || '-')}`) ? p.get('k') : '';
@@ -236,7 +237,7 @@ window.addEventListener('keydown', (event) => {
 		openSearch();
 	} else if (event.ctrlKey && event.key === 'i') {
 		event.preventDefault();
-		change({ignoreCase: !state.ignoreCase});
+		change({matchCase: !state.matchCase});
 	} else if (isDifference && event.key === 'w' && event.target !== input) {
 		nextWidth();
 	} else if (event.key === 'Escape') {

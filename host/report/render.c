@@ -215,6 +215,8 @@ static int draw_gathered(const struct render_job *j, const struct gathered *g,
 				      .fd = j->outputs.fds[i]};
 		d->picture.details = f->details ? &g->profile : NULL;
 		d->picture.nodes = f->details ? nodes : NULL;
+		d->picture.threads = roots_threads(j->roots);
+		d->picture.full = j->roots & ROOT_FULL;
 		n++;
 	}
 	return draw_all(list, n, err);
@@ -313,7 +315,7 @@ static int write_tree(struct reading *r, void *arg, void *reply, struct err *err
 	struct render_result *ret = reply;
 	const struct tree_job *j = arg;
 	struct gathered g;
-	int rc = gather(r, j->count, ROOT_THREAD, true, &g, err);
+	int rc = gather(r, j->count, ROOT_THREAD | ROOT_FULL, true, &g, err);
 
 	ret->quality = g.profile.quality;
 	ret->cut = g.profile.cut;

@@ -3,15 +3,13 @@
 
 #include <stdlib.h>
 
-static void add_stacks(struct moment *m, const struct stacks *s)
+static void add_stacks(struct moment *m, const struct stacks *s, const struct graft *how)
 {
-	static const struct graft as_it_is;
-
 	if (!m->stacks) {
 		m->stacks = stacks_new();
 		frames_keep_places(stacks_frames(m->stacks));
 	}
-	stacks_graft(m->stacks, s, &as_it_is, NULL);
+	stacks_graft(m->stacks, s, how, NULL);
 }
 
 bool history_add(struct history *h, const struct window *w, struct stacks *stacks)
@@ -20,7 +18,7 @@ bool history_add(struct history *h, const struct window *w, struct stacks *stack
 
 	if (w->part == 0)
 		moment_fini(m);
-	add_stacks(m, stacks);
+	add_stacks(m, stacks, &(struct graft){0});
 	stacks_free(stacks);
 	quality_add(&m->quality, &w->quality);
 	m->us = w->us;
@@ -38,11 +36,13 @@ bool history_add(struct history *h, const struct window *w, struct stacks *stack
 
 void history_sum(const struct history *h, size_t count, struct moment *ret)
 {
+	const struct graft how = {.pools = h->pools, .fold_start = h->fold_start};
+
 	*ret = (struct moment){0};
 	for (size_t i = 0; i < count && i < h->seen && i < HISTORY_MOST; i++) {
 		const struct moment *m = &h->list[(h->next + HISTORY_MOST - 1 - i) % HISTORY_MOST];
 
-		add_stacks(ret, m->stacks);
+		add_stacks(ret, m->stacks, &how);
 		quality_add(&ret->quality, &m->quality);
 		ret->us += m->us;
 		ret->gap_us += m->gap_us;

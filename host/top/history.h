@@ -16,6 +16,9 @@ struct moment {
 };
 
 struct history {
+	/* Applied by history_sum: pools instead of threads, one frame for those that start a thread
+	 * (calltree/thread_root.h). */
+	bool pools, fold_start;
 	struct moment list[HISTORY_MOST]; /* a ring */
 	size_t next;
 	uint64_t seen;	      /* windows added in all */

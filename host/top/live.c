@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "record/target.h"
+#include "report/merge.h"
 #include "top/screen.h"
 
 struct live {
@@ -89,6 +90,10 @@ static int receive_window(struct live *l, struct err *err)
 		return rc;
 	if (!l->on)
 		screen_begin(&l->screen, l->name, l->config->record->frequency);
+	if (!l->on) {
+		l->screen.history.pools = l->config->roots & ROOT_POOL;
+		l->screen.history.fold_start = !(l->config->roots & ROOT_FULL);
+	}
 	l->on = true;
 	snprintf(l->id, sizeof(l->id), "%s", w.id);
 	str_clear(&l->late);

@@ -109,13 +109,15 @@ static void list_methods(struct row_list *l, const struct view *v)
 
 static void list_threads(struct row_list *l, const struct view *v, const struct lens *lens)
 {
+	CLEANUP(name_filter_fini) struct name_filter filter;
 	CLEANUP(str_fini) struct str line = {0};
 	uint64_t all = 0;
 
+	name_filter_make(&filter, lens->filter);
 	for (size_t i = 0; i < v->thread_count; i++)
 		all += v->threads[i].total;
 	for (size_t i = 0; i < v->thread_count; i++) {
-		if (!lens_has_name(lens, v->threads[i].name))
+		if (!name_filter_passes(&filter, v->threads[i].name))
 			continue;
 		str_clear(&line);
 		rows_thread(&line, &v->threads[i], all);
@@ -199,10 +201,10 @@ static const char *const help[] = {
 	"Arrows  select a line; PgUp, PgDn, Home, End",
 	"Enter   on a method: its callers and callees; on a thread: only its methods",
 	"Esc     back; all threads; no filter",
-	"/       filter by a part of the name; Enter ends it",
+	"/       filter by name or regular expression; Enter ends it",
 	"f       pause/resume",
 	"s       sort by self or total",
-	"t       show threads or methods",
+	"t       show threads or methods;  p  pools of threads, or each thread",
 	"+ -     widen/narrow the time window",
 	"w       save the current view as a flame graph",
 	"q       quit",

@@ -48,9 +48,11 @@ static short colours_pair(enum how how)
 
 /* ---- the screen ---- */
 
+#define SPAN 15 /* windows at first: one of 2 s has too few samples */
+
 void screen_begin(struct screen *s, const char *name, unsigned frequency)
 {
-	*s = (struct screen){.name = name, .frequency = frequency, .span = 1};
+	*s = (struct screen){.name = name, .frequency = frequency, .span = SPAN};
 	setlocale(LC_CTYPE, "");
 	initscr();
 	cbreak();
@@ -151,6 +153,8 @@ static void put_head(const struct screen *s, const struct screen_table *t)
 	CLEANUP(str_fini) struct str line = {0};
 
 	rows_title(&line, s->name, &s->shown, s->frequency);
+	if (s->shown.windows > 1)
+		str_addf(&line, " · last %u refreshes", s->shown.windows);
 	if (s->paused)
 		str_adds(&line, " · PAUSED");
 	put(0, line.buf, A_BOLD);
@@ -175,8 +179,8 @@ static void put_bottom(const struct screen *s)
 			str_addf(&line, "thread: %s   ", s->lens.thread);
 		if (s->filter[0])
 			str_addf(&line, "filter: %s   ", s->filter);
-		str_adds(&line, "? help   / filter   f pause   Enter calls   t threads   w write  "
-				" q quit");
+		str_adds(&line, "? help  / filter  Enter open  Esc back  t threads  s sort  "
+				"+- window  q quit");
 	}
 	put(LINES - 1, line.buf, A_REVERSE);
 }
@@ -217,8 +221,11 @@ static void set_text(char **to, const char *text)
 	*to = copy;
 }
 
+/* A filter of methods does not fit threads, nor the other way round. */
 static void go(struct screen *s, enum screen_mode mode)
 {
+	if ((mode == SCREEN_THREADS) != (s->mode == SCREEN_THREADS))
+		s->filter[0] = '\0';
 	s->mode = mode;
 	s->cursor = s->first = 0;
 	set_text(&s->chosen, NULL);
@@ -318,15 +325,19 @@ static void pause_or_resume(struct screen *s)
 		screen_show(s);
 }
 
-static enum screen_wish command(struct screen *s, int key)
+static void switch_pools(struct screen *s)
+{
+	s->history.pools = !s->history.pools;
+	s->lens.thread = NULL; /* there is none of this name any more */
+	screen_show(s);
+	screen_set_message(s, s->history.pools ? "pools of threads" : "single threads");
+}
+
+static void move_by_key(struct screen *s, int key)
 {
 	long page = LINES > 7 ? LINES - 7 : 1;
 
 	switch (key) {
-	case 'q':
-		return WISH_QUIT;
-	case 'w':
-		return WISH_WRITE;
 	case KEY_UP:
 	case 'k':
 		move_cursor(s, -1);
@@ -348,6 +359,20 @@ static enum screen_wish command(struct screen *s, int key)
 	case KEY_END:
 		move_cursor(s, 1000000);
 		break;
+	default:
+		break;
+	}
+}
+
+static enum screen_wish command(struct screen *s, int key)
+{
+	if (s->mode == SCREEN_HELP && key != 'q')
+		key = '?';
+	switch (key) {
+	case 'q':
+		return WISH_QUIT;
+	case 'w':
+		return WISH_WRITE;
 	case '\r':
 	case '\n':
 	case KEY_ENTER:
@@ -374,6 +399,9 @@ static enum screen_wish command(struct screen *s, int key)
 	case 't':
 		go(s, s->mode == SCREEN_THREADS ? SCREEN_METHODS : SCREEN_THREADS);
 		break;
+	case 'p':
+		switch_pools(s);
+		break;
 	case '+':
 		set_span(s, 1);
 		break;
@@ -385,6 +413,7 @@ static enum screen_wish command(struct screen *s, int key)
 		go(s, s->mode == SCREEN_HELP ? SCREEN_METHODS : SCREEN_HELP);
 		break;
 	default:
+		move_by_key(s, key);
 		break;
 	}
 	return WISH_NONE;

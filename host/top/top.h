@@ -27,6 +27,7 @@ MUST_CHECK int collector_start(const struct collector *c, struct child *ret, str
 struct live_config {
 	const struct record_config *record;
 	const struct format_set *formats; /* of the graphs that a key writes */
+	unsigned roots;			  /* report/merge.h: of pools or of threads */
 	unsigned count;			  /* refreshes; 0: no limit */
 };
 

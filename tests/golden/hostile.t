@@ -128,7 +128,7 @@ all=svg,html,folded,pprof,speedscope,firefox,json
 for s in web mapped jvm; do
 	try "--replay of $s" dfg-trigger -f $all,perf-map --replay $s
 	try "  with --json" dfg-trigger -q --json -f folded --replay $s
-	try "dfg-diff of $s and text" dfg-diff -f svg,html,folded $s one
+	try "dfg-diff of $s and text" dfg-diff --by thread -f svg,html,folded $s one
 	try "dfg-diff of text and $s" dfg-diff --kinds --by container,thread -f folded --json one $s
 done
 # The names are there, each character of the texts replaced.

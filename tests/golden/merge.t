@@ -44,6 +44,14 @@ two;c_[j] 4'; do
 	run dfg-merge -f folded --by "${by%%:*}" -o by one two
 	is "by ${by%%:*}" "$(cat by/flame.folded)" "${by#*:}"
 done
+printf '%s\n' 'exec-1;clone3;start_thread;a_[j] 3' 'exec-2;start_thread;a_[j] 4' 'C1_CompilerThread0;start_thread;c 1' >pool
+run dfg-merge -f folded --by pool -o by pool
+is 'by pool: threads that differ in their number are one, and so is what starts them' "$(cat by/flame.folded)" \
+	$'C1_CompilerThread*;[thread start];c 1\nexec-*;[thread start];a_[j] 7'
+run dfg-merge -f folded -o by pool
+is 'below the container, by default' "$(tail -n 1 by/flame.folded)" 'pool;exec-*;[thread start];a_[j] 7'
+run dfg-merge -f folded --by thread --full -o by pool
+is 'by thread, with --full: the same again' "$(cat by/flame.folded)" "$(LC_ALL=C sort pool)"
 run dfg-merge one
 is 'a single one is drawn here, in three formats' "$(head -n 1 out; find . -maxdepth 1 -name 'flame.*' | sort | tr '\n' ' ')" \
 	'1 recording

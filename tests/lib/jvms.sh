@@ -40,7 +40,7 @@ jvms_record() {
 	# time, not a failure.
 	for seconds in 2 6 15 40; do
 		rm -rf "$SHOP/$id.$source.out"
-		"$DFG" --json -q -d $seconds -F 499 -f folded --unwind vm --source "$source" \
+		"$DFG" --json -q -d $seconds -F 499 -f folded --by thread --full --unwind vm --source "$source" \
 			-o "$SHOP/$id.$source.out" "$id" >"$SHOP/$id.$source" 2>"$SHOP/$id.$source.err"
 		[ "$(jq .java_samples "$SHOP/$id.$source" || echo 0)" -lt 250 ] || return 0
 	done

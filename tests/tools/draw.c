@@ -50,6 +50,7 @@ int main(int argc, char **argv)
 {
 	struct picture p = {.title = argc > 2 ? argv[2] : "Test",
 			    .subtitle = argc > 3 ? argv[3] : "",
+			    .threads = "name",
 			    .frequency = 100,
 			    .duration = 10};
 	CLEANUP(str_fini) struct str text = {0};

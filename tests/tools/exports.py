@@ -46,12 +46,19 @@ def firefox(d):
 
 
 def speedscope(d, period=10):
+    """Of the threads; the first profile has them all, and empty stacks where none ran."""
     frames = [f['name'] for f in d['shared']['frames']]
+    counts = collections.Counter()
     for p in d['profiles']:
         assert p['unit'] == 'milliseconds' and abs(sum(p['weights']) - p['endValue']) < 1, p['name']
-        thread = re.sub(r' \(\d+\)$', '', p['name'])
+        name, overlap = re.match(r'(.*?)(?: \(up to \d+ at a time: 1 ms is (\d+) ms of .*)?$', p['name']).groups()
+        thread = re.sub(r' \(\d+\)$', '', name)
         for stack, weight in zip(p['samples'], p['weights']):
-            yield (thread, *(frames[f] for f in stack)), round(weight / period)
+            count = round(weight * int(overlap or 1) / period)
+            counts[p is d['profiles'][0]] += count if stack else 0
+            if stack and p is not d['profiles'][0]:
+                yield (thread, *(frames[f] for f in stack)), count
+    assert counts[True] == counts[False], counts
 
 
 def traces(text):

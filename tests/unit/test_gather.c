@@ -123,8 +123,17 @@ static void test_roots(void)
 	ok(roots_parse("thread,container", &roots, &err) < 0 && roots == ROOT_NONE,
 	   "an order that there is not");
 	is_str(err.msg,
-	       "--by thread,container: must be container,thread or container, thread, none",
+	       "--by thread,container: must be pool, thread, container, "
+	       "container,pool, container,thread or none",
 	       "the error lists the words that are known");
+	ok(roots_parse("container,pool", &roots, &err) == 0 &&
+		   roots == (ROOT_CONTAINER | ROOT_POOL),
+	   "containers and pools");
+	roots = ROOT_FULL;
+	ok(roots_parse("pool", &roots, &err) == 0 && roots == (ROOT_POOL | ROOT_FULL),
+	   "--full before --by is kept");
+	is_str(roots_threads(roots), "pool", "the page shows pools first");
+	roots = 0;
 	ok(roots_parse("container", &roots, &err) == 0 && roots == 1, "containers alone are roots");
 	ok(roots_parse("thread", &roots, &err) == 0 && roots == 2, "threads alone are roots");
 }

@@ -6,6 +6,7 @@
 #include "cmd/options.h"
 #include "lib/tap.h"
 #include "record/budget.h"
+#include "report/merge.h"
 
 static struct options o;
 static struct err err;
@@ -211,6 +212,10 @@ static void test_names(void)
 	is_str(o.record.output, "out", "as it is given");
 	is_int(parse("dfg-trigger --output out web"), 0, "by its long name, too");
 	is_str(o.record.output, "out", "as it is given");
+	is_int(o.roots, ROOT_POOL, "stacks begin with pools");
+	is_int(parse("dfg-trigger --full --by thread web"), 0, "other roots are accepted");
+	is_int(o.roots, ROOT_THREAD | ROOT_FULL, "threads, with all frames that start them");
+	is_int(parse("dfg-top --by threads web"), -1, "unknown roots are not");
 	is_int(parse("dfg-trigger --format pprof,json web"), 0, "formats are accepted");
 	is_int(o.formats.count, 2, "both are there");
 	is_str(o.formats.list[1]->name, "json", "in order");

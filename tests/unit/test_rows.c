@@ -176,7 +176,7 @@ static void test_tables(void)
 	s.mode = SCREEN_THREADS;
 	check_table(&s, " 70.0 %   0.0 %  application  t1| 30.0 %   0.0 %  application  t2|",
 		    "the table of threads");
-	s.lens.filter = "T2";
+	s.lens.filter = "t2";
 	check_table(&s, " 30.0 %   0.0 %  application  t2|",
 		    "a filter leaves out threads; shares are of all of them");
 	s.lens.filter = "zz";

@@ -135,10 +135,13 @@ static void test_filter(void)
 	struct screen s = screen_of(FOLDED);
 
 	press_all(&s, "/PuT");
-	check_table(&s, "put ", "a filter is applied while it is typed, ignoring case");
+	ok(table_has(&s, "no matches for \"PuT\""), "capital letters are no small ones");
+	screen_press(&s, 27);
+	press_all(&s, "/p.t");
+	check_table(&s, "put ", "a filter is applied while it is typed");
 	press_all(&s, "q");
-	is_str(s.filter, "PuTq", "q is a letter of the filter");
-	ok(table_has(&s, "no matches for \"PuTq\""), "an empty table names the filter");
+	is_str(s.filter, "p.tq", "q is a letter of the filter");
+	ok(table_has(&s, "no matches for \"p.tq\""), "an empty table names the filter");
 	screen_press(&s, KEY_BACKSPACE);
 	screen_press(&s, '\r');
 	ok(!s.typing, "Enter ends the filter");
@@ -219,9 +222,10 @@ static void test_keys(void)
 	press_all(&s, "h");
 	is_int(s.mode, SCREEN_HELP, "h shows the keys, too");
 	screen_press(&s, '\r');
-	is_int(s.mode, SCREEN_HELP, "Enter does nothing there");
+	is_int(s.mode, SCREEN_METHODS, "any key leaves the help");
+	press_all(&s, "h");
 	screen_press(&s, 27);
-	is_int(s.mode, SCREEN_METHODS, "Esc leaves the help");
+	is_int(s.mode, SCREEN_METHODS, "Esc, too");
 	press_all(&s, "t");
 	screen_press(&s, 27);
 	is_int(s.mode, SCREEN_METHODS, "Esc leaves the threads");

@@ -95,7 +95,7 @@ static void test_empty(struct screen *s)
 {
 	is_str(s->name, "web", "the screen begins with the name of the container");
 	is_int(s->frequency, 99, "the screen begins with the frequency of the samples");
-	is_int((int64_t)s->span, 1, "the screen begins with one window at a time");
+	is_int((int64_t)s->span, 15, "the screen begins with the last 15 windows together");
 	screen_draw(s);
 	check_line(0, "web · 0.0 s · 0 samples · 0.00 processors",
 		   "before the first window the title counts nothing");
@@ -117,7 +117,8 @@ static void test_methods(struct screen *s)
 	check_rows(" 46.7 %  46.7 %  java    get| 13.3 %  13.3 %  java    put|"
 		   "  6.7 %   6.7 %  native  e1|  6.7 %   6.7 %  native  e2|",
 		   "as many methods are shown as fit");
-	check_line(9, "? help   / filter   f pause   Enter calls   t threads   w write   q quit",
+	check_line(9,
+		   "? help  / filter  Enter open  Esc back  t threads  s sort  +- window  q quit",
 		   "the bottom line has the keys when a window has come");
 }
 
@@ -215,11 +216,14 @@ static void test_bottom(struct screen *s)
 	press(s, "\r");
 	check_line(
 		9,
-		"filter: g   ? help   / filter   f pause   Enter calls   t threads   w write   q…",
+		"filter: g   ? help  / filter  Enter open  Esc back  t threads  s sort  +- windo…",
 		"the filter is shown before the keys");
-	press(s, "t\r");
-	press(s, "/\033");
-	check_line(9, "? help   / filter   f pause   Enter calls   t threads   w write   q quit",
+	press(s, "t");
+	check_rows(" 66.7 %  10.0 %  application  t2| 33.3 %   0.0 %  application  t1|||",
+		   "threads are not filtered by what methods were");
+	press(s, "\r\033");
+	check_line(9,
+		   "? help  / filter  Enter open  Esc back  t threads  s sort  +- window  q quit",
 		   "there is no thread after a line without one");
 	s->message[0] = 'x';
 	screen_set_message(s, "a\033b");
@@ -231,13 +235,13 @@ static void test_bottom(struct screen *s)
 	press(s, "f");
 	check_line(0, "web · 2.0 s · 15 samples · 0.08 processors", "and no more when it goes on");
 	press(s, "+");
-	check_line(9, "window: the last 5 refreshes", "the number of refreshes is shown");
-	press(s, "-");
+	check_line(9, "window: the last 30 refreshes", "the number of refreshes is shown");
+	press(s, "---");
 	check_line(9, "window: the last 1 refresh", "one refresh is in the singular");
 	press(s, "tj\r");
 	check_line(
 		9,
-		"thread: t1   ? help   / filter   f pause   Enter calls   t threads   w write   …",
+		"thread: t1   ? help  / filter  Enter open  Esc back  t threads  s sort  +- wind…",
 		"the thread is shown before the keys");
 	press(s, "\033");
 }

@@ -30,7 +30,7 @@ static void check_rows(const char *folded, const struct lens *lens, const char *
 static void test_rows(void)
 {
 	const struct lens by_total = {.order = ORDER_TOTAL}, thread = {.thread = "t2"},
-			  filter = {.filter = "B"}, none = {.filter = "zz"};
+			  filter = {.filter = "b"}, none = {.filter = "zz"};
 	const char *two = "t1;a;b 3\nt1;a 1\nt2;b 2\n";
 
 	check_rows("", &all, "", "nothing");
@@ -189,7 +189,7 @@ static void test_seen(void)
 
 	check_seen(folded, &all, folded, "all stacks");
 	check_seen(folded, &(struct lens){.thread = "t"}, "t;a;b 2\nt;a;c_[k] 1\n", "of a thread");
-	check_seen(folded, &(struct lens){.filter = "B"}, "t;a;b 2\nu;b;d 4\n", "through a method");
+	check_seen(folded, &(struct lens){.filter = "b"}, "t;a;b 2\nu;b;d 4\n", "through a method");
 	check_seen(folded, &(struct lens){.thread = "u", .filter = "a"}, "", "of both, none");
 }
 

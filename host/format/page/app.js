@@ -2,12 +2,13 @@
 // Connects the recording, the state and the parts of the page: a control changes the state, and the
 // parts that depend on it are drawn again.
 
-const VIEW_KEYS = ['from', 'to', 'group', 'threads', 'hide', 'sides']; // that make another tree
+const VIEW_KEYS = ['from', 'to', 'group', 'threads', 'full', 'hide', 'sides']; // that make another tree
 
 class App {
 	constructor(rec) {
 		this.rec = rec;
 		this.cursor = 0; // node of the tree, shown in the details
+		setStart(rec.choices, rememberedPanels());
 		this.state = stateFromHash(location.hash);
 		this.verdict = new Verdict(this); // first: it changes the room for the others
 		this.look = new Look(this);
@@ -18,6 +19,7 @@ class App {
 		this.legend = new Legend(this);
 		this.heat = new Heat(this);
 		this.details = new Details(this);
+		this.panels = new Panels(this);
 		this.controls = new Controls(this);
 		this.animates = false;
 		this.draw();
@@ -46,8 +48,9 @@ class App {
 		Object.assign(state, what);
 		this.makeView();
 		if (this.tree !== tree) { // the same frames as before, as far as they are still there
-			state.zoom = this.tree.find(zoomed);
-			this.cursor = this.tree.find(pointed);
+			const isRoot = (frame) => this.rec.frameKind[frame] === this.rec.rootKind;
+			state.zoom = this.tree.findBelow(zoomed, isRoot);
+			this.cursor = this.tree.findBelow(pointed, isRoot);
 		}
 		saveState(state, asStep);
 		this.draw();
@@ -67,6 +70,7 @@ class App {
 		for (const name of Object.keys(this.parts))
 			byId(name).hidden = name !== state.view;
 		this.controls.update();
+		this.panels.update();
 		this.legend.update();
 		this.heat.update();
 		this.parts[state.view].update();
@@ -98,32 +102,27 @@ class App {
 	reset() {
 		const {zoom, term, kind, hide, from, to} = START;
 		this.cursor = 0;
+		this.parts.graph.foldAll();
 		this.change({zoom, term, kind, hide, from, to}, true);
 		this.announceSamples();
 	}
 
 	// ---- search ----
 
-	pattern() {
-		const flags = this.state.ignoreCase ? 'i' : '';
-		try {
-			return new RegExp(this.state.term, flags);
-		} catch (e) { // half typed, or meant literally
-			return new RegExp(this.state.term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), flags);
-		}
-	}
-
 	// marks: by frame, true if it is found; null without a search.
 	search() {
-		const {rec, state, tree} = this, key = `${state.ignoreCase} ${state.term} ${rec.names.length}`;
+		const {rec, state, tree} = this, key = `${state.matchCase} ${state.term} ${rec.names.length}`;
 		if (this.searched !== key) {
 			this.searched = key;
-			const pattern = this.pattern(), names = rec.names.map((name) => pattern.test(name));
+			const pattern = searchPattern(state.term, state.matchCase), names = rec.names.map((name) => pattern.test(name));
 			this.marks = state.term ? rec.frameName.map((name) => names[name]) : null;
 		}
 		this.matches = [];
 		if (this.marks)
 			tree.eachOutermost(this.marks, (node) => this.matches.push(node), state.zoom);
+		this.marked = 0; // frames, those within others counted, too
+		for (let i = state.zoom; this.marks && i < tree.end[state.zoom]; i++)
+			this.marked += this.marks[tree.frame[i]] ? 1 : 0;
 	}
 
 	nextMatch(step) {
@@ -146,6 +145,16 @@ class App {
 		for (let i = 1; i < rec.nodeCount; i++)
 			found[i] = found[rec.nodeParent[i]] || marks[rec.nodeFrame[i]] ? 1 : 0;
 		return found;
+	}
+
+	// All tables count what is within the frame that is zoomed to, and give shares of that. Shares in a
+	// difference are of a whole side: its changes are.
+	get within() {
+		return this.state.zoom;
+	}
+
+	get wholes() {
+		return this.tree.total.map((t) => t[this.rec.isDifference ? 0 : this.within]);
 	}
 
 	// ---- texts ----

@@ -7,27 +7,30 @@ function framesNamed(rec, name) {
 	return rec.frameName.map((n) => rec.names[n] === name);
 }
 
-function calleesOf(tree, marks) {
+function calleesOf(tree, marks, from) {
 	const b = new TreeBuilder(tree.self.length), to = new Int32Array(tree.count);
 	tree.eachOutermost(marks, (top) => {
 		for (let i = top; i < tree.end[top]; i++) {
 			to[i] = i === top ? 0 : b.child(to[tree.parent[i]], tree.frame[i]);
 			tree.self.forEach((list, s) => b.self[s][to[i]] += list[i]);
 		}
-	});
+	}, from);
 	return b.finish().tree;
 }
 
-function callersOf(tree, marks) {
+// Up to `from`, the frame that is zoomed to.
+function callersOf(tree, marks, from) {
 	const b = new TreeBuilder(tree.self.length);
 	tree.eachOutermost(marks, (top) => {
 		let to = 0;
-		for (let i = tree.parent[top]; i > 0; i = tree.parent[i])
+		for (let i = top; i !== from && (i = tree.parent[i]) > 0;)
 			to = b.child(to, tree.frame[i]);
 		tree.total.forEach((list, s) => b.self[s][to] += list[top]);
-	});
+	}, from);
 	return b.finish().tree;
 }
+
+const CALLERS_NONE = 'Select a method in the table of methods, or a frame’s “Callers & callees”.';
 
 class CallersView {
 	constructor(app) {
@@ -40,16 +43,19 @@ class CallersView {
 
 	update() {
 		const {app, flame} = this, {rec, tree, state} = app;
-		if (this.tree === tree && this.method === state.method) {
+		if (this.tree === tree && this.method === state.method && this.within === app.within) {
 			flame.paintSoon();
 			return;
 		}
-		Object.assign(this, {tree, method: state.method});
-		const marks = framesNamed(rec, state.method), frame = marks.indexOf(true);
+		Object.assign(this, {tree, method: state.method, within: app.within});
+		const marks = framesNamed(rec, state.method);
+		this.trees = [callersOf, calleesOf].map((make) => make(tree, marks, app.within));
+		const frame = this.trees[0].samples || this.trees[0].total[0][0] ? marks.indexOf(true) : -1;
 		this.frame = frame;
 		byId('callers-none').hidden = frame >= 0;
+		byId('callers-none').textContent = marks.includes(true) ? `${state.method} is not within ${
+			rec.nameOf(tree.frame[app.within])}.` : CALLERS_NONE;
 		flame.canvas.hidden = frame < 0;
-		this.trees = [callersOf, calleesOf].map((make) => make(tree, marks));
 		for (const t of this.trees) {
 			t.frame[0] = frame;
 			if (rec.isDifference)
@@ -60,6 +66,10 @@ class CallersView {
 		flame.cursor = frame >= 0 ? {layer: layers[1], node: 0} : null;
 		flame.show(frame >= 0 ? layers : [], above + this.trees[1].rows);
 		this.scroller.scrollTop = above * ROW - this.scroller.clientHeight / 2;
+	}
+
+	describe(node, tree) {
+		return this.app.describe(tree, node);
 	}
 
 	// Moves up towards the callers, down towards the callees, left and right to siblings.
@@ -90,7 +100,7 @@ class CallersView {
 			flame.cursor = this.neighbour(event.key) || flame.cursor;
 			flame.reveal(flame.cursor);
 			flame.paintSoon();
-			app.announce(app.describe(flame.cursor.layer.tree, flame.cursor.node).join(', '));
+			app.announce(this.describe(flame.cursor.node, flame.cursor.layer.tree).join(', '));
 		} else {
 			return;
 		}

@@ -27,7 +27,7 @@ class CallTreeView {
 	row(node, level) {
 		const {app, tree} = this, last = tree.self.length - 1, frame = tree.frame[node];
 		const leaf = tree.end[node] === node + 1, number = (list) =>
-			el('td', {class: 'number', role: 'gridcell'}, shareText(list[last][node], tree.samples));
+			el('td', {class: 'number', role: 'gridcell'}, shareText(list[last][node], app.wholes[last]));
 		const name = el('td', {class: 'name', role: 'gridcell'},
 			el('span', {class: 'twisty', 'aria-hidden': 'true'}, leaf ? ' ' : '▸'), app.swatch(frame),
 			el('span', {class: app.marks && app.marks[frame] ? 'hit' : ''},

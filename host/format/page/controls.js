@@ -27,7 +27,9 @@ class Controls {
 		onClick('back', () => history.back());
 		onClick('reset', () => app.reset());
 		onClick('flip', () => app.change({flip: !app.state.flip}));
-		onClick('ignore-case', () => app.change({ignoreCase: !app.state.ignoreCase}));
+		onClick('match-case', () => app.change({matchCase: !app.state.matchCase}));
+		onClick('full', () => app.change({full: !app.state.full}));
+		onClick('all', () => app.change({zoom: 0}, true));
 		onClick('next', () => app.nextMatch(1));
 		onClick('previous', () => app.nextMatch(-1));
 		onClick('help', () => byId('keys').showModal());
@@ -82,7 +84,7 @@ class Controls {
 		const actions = {'/': () => term.focus(), Escape: () => app.reset(), b: () => canGoBack() && history.back(),
 			Backspace: () => canGoBack() && history.back(), f: () => app.change({flip: !app.state.flip}),
 			n: () => app.nextMatch(1), N: () => app.nextMatch(-1), t: () => this.switchTheme(),
-			'?': () => byId('keys').showModal()};
+			'?': () => byId('keys').showModal(), u: () => app.change({full: !app.state.full})};
 		views.forEach((view, i) => actions[i + 1] = () => app.change({view}, true));
 		if (!actions[event.key])
 			return;
@@ -105,7 +107,10 @@ class Controls {
 			swatch.style.background = app.look.changeColour(swatch.dataset.side, 1);
 		byId('flip').setAttribute('aria-pressed', state.flip);
 		byId('flip').disabled = state.view !== 'graph';
-		byId('ignore-case').setAttribute('aria-pressed', state.ignoreCase);
+		byId('match-case').setAttribute('aria-pressed', state.matchCase);
+		byId('full').setAttribute('aria-pressed', state.full);
+		byId('within').hidden = !state.zoom;
+		byId('within-name').textContent = state.zoom ? app.rec.nameOf(tree.frame[state.zoom]) : '';
 		byId('back').disabled = !canGoBack();
 		byId('reset').disabled = !['zoom', 'term', 'kind', 'hide', 'from', 'to']
 			.some((key) => state[key] !== START[key]);
@@ -113,7 +118,8 @@ class Controls {
 		const last = tree.total.length - 1, found = matches.reduce((sum, i) => sum + tree.total[last][i], 0);
 		byId('matched').textContent = state.term
 			? `${shareText(found, tree.total[last][state.zoom])} in ${grouped(matches.length)} ${
-				matches.length === 1 ? 'place' : 'places'}` : '';
+				matches.length === 1 ? 'place' : 'places'}${app.marked > matches.length
+				? `, ${grouped(app.marked)} frames` : ''}` : '';
 		byId('shown').textContent = tree.samples === app.rec.whole ? ''
 			: `${samplesText(tree.samples)} of ${grouped(app.rec.whole)} shown`;
 	}

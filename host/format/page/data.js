@@ -41,6 +41,9 @@ class Recording {
 			leftOut: json.left_out, kinds: json.kinds, names: json.names, modules: json.modules,
 			certain: json.z}); // in a difference: the least |z| that is no chance
 		this.rootKind = this.kinds.findIndex((k) => k.letter === 't');
+		this.choices = json.choices || {};
+		this.pools = json.pools || {}; // by name of a thread, where it is another
+		this.starts = new Set(json.starts || []); // frames that start a thread
 		this.made = new Map();
 		// Lists that can grow: see rootFrame.
 		this.frameName = [...counted(unpack(json.frames.name))];
@@ -70,6 +73,7 @@ class Recording {
 		this.nodePlace = new Int32Array(n);
 		this.nodeFrame = new Int32Array(n);
 		this.nodeRoot = new Int32Array(n);
+		this.nodeStarts = new Uint8Array(n); // 1: only frames that start a thread are up to the root
 		this.nodeParent[0] = this.nodeFrame[0] = -1;
 		for (let i = 1; i < n; i++) {
 			let parent = i - 1;
@@ -79,6 +83,8 @@ class Recording {
 			this.nodePlace[i] = place[i - 1];
 			this.nodeFrame[i] = this.placeFrame[place[i - 1]];
 			this.nodeRoot[i] = parent ? this.nodeRoot[parent] : i;
+			this.nodeStarts[i] = parent && this.starts.has(this.nodeFrame[i]) && (this.nodeStarts[parent] ||
+				this.nodeParent[parent] === 0 && this.frameKind[this.nodeFrame[parent]] === this.rootKind) ? 1 : 0;
 		}
 		// One list of counts, or two in a difference: before and after.
 		this.counts = [json.before, json.self].filter((text) => text !== undefined)
@@ -118,14 +124,27 @@ class Recording {
 
 	// Adds a frame that is not in the data: a root such as "process 4711".
 	rootFrame(label) {
+		return this.madeFrame(label, this.rootKind);
+	}
+
+	// The frame that stands for those that start a thread (thread_root.h).
+	get startFrame() {
+		return this.madeFrame('[thread start]', this.kinds.findIndex((k) => k.letter === 'n'));
+	}
+
+	madeFrame(label, kind) {
 		let frame = this.made.get(label);
 		if (frame === undefined) {
 			frame = this.frameName.push(this.names.push(label) - 1) - 1;
-			this.frameKind.push(this.rootKind);
-			this.frameColour.push(this.kinds[this.rootKind].colour);
+			this.frameKind.push(kind);
+			this.frameColour.push(this.kinds[kind].colour);
 			this.made.set(label, frame);
 		}
 		return frame;
+	}
+
+	poolOf(frame) {
+		return this.pools[this.frameName[frame]] || this.nameOf(frame);
 	}
 
 	nameOf(frame) {

@@ -42,9 +42,9 @@ class Details {
 
 	ofMethod({trees: [callers, callees], frame}) {
 		const {app} = this, {tree, rec} = app, marks = framesNamed(rec, rec.nameOf(frame));
-		const method = methodsOf(rec, tree, 0).find((m) => m.name === rec.frameName[frame]);
+		const method = methodsOf(rec, tree, app.within).find((m) => m.name === rec.frameName[frame]);
 		const outermost = new Set();
-		tree.eachOutermost(marks, (node) => outermost.add(node));
+		tree.eachOutermost(marks, (node) => outermost.add(node), app.within);
 		const go = (in_) => (i) => app.showMethod(in_.frame[i]);
 		return [...this.heading(frame), method ? this.figures(method.total, method.self, 0) : '',
 			el('p', {class: 'actions'}, this.searchButton(frame)),

@@ -35,19 +35,31 @@ function fitName(name, isJava, columns) {
 }
 
 // One tree in the picture. Depth d is in row `first + d`, or with up in row `first - d`; from and
-// width are the visible part, in the tree's units.
+// width are the visible part, in the tree's units. folding: of its chains (fold.js), or null.
 class Layer {
-	constructor(tree, first, up) {
-		Object.assign(this, {tree, first, up, from: 0, width: tree.value[0] || 1});
+	constructor(tree, first, up, folding = null) {
+		Object.assign(this, {tree, first, up, folding, from: 0, width: tree.value[0] || 1});
+		this.depth = folding ? folding.row : tree.depth; // by node
+		this.rows = folding ? folding.rows : tree.rows;
 	}
 
-	row(depth) {
-		return this.up ? this.first - depth : this.first + depth;
+	row(node) {
+		return this.up ? this.first - this.depth[node] : this.first + this.depth[node];
+	}
+
+	// The number of frames that the node's box stands for; 0: for itself.
+	folded(node) {
+		return this.folding ? this.folding.size(node) : 0;
+	}
+
+	hides(node) {
+		return this.folding !== null && this.folding.isInside(node);
 	}
 }
 
 class Flame {
-	// look: {fill(tree, node), faded(tree, node), label(frame), isJava(frame), colour(name)}
+	// look: {fill(tree, node), foldFill(tree, nodes), faded(tree, node), label(frame), isJava(frame),
+	// colour(name)}
 	constructor(scroller, look) {
 		this.scroller = scroller;
 		this.look = look;
@@ -95,7 +107,7 @@ class Flame {
 	box(layer, node) {
 		const {tree} = layer, scale = this.width / layer.width;
 		return {x: (tree.start[node] - layer.from) * scale, w: tree.value[node] * scale,
-			y: this.top + layer.row(tree.depth[node]) * ROW};
+			y: this.top + layer.row(node) * ROW};
 	}
 
 	paint() {
@@ -115,7 +127,7 @@ class Flame {
 	// first is painted.
 	paintLayer(layer) {
 		const {tree} = layer, scale = this.width / layer.width, {top, width, height} = this;
-		const painted = new Float64Array(tree.rows).fill(-1), {start, value, end, depth} = tree;
+		const painted = new Float64Array(layer.rows).fill(-1), {start, value, end} = tree, {depth} = layer;
 		const labels = [];
 		for (let i = 0; i < tree.count;) {
 			const x = (start[i] - layer.from) * scale, w = value[i] * scale;
@@ -123,12 +135,12 @@ class Flame {
 				i = end[i];
 				continue;
 			}
-			const y = top + layer.row(depth[i]) * ROW;
+			const y = top + layer.row(i) * ROW;
 			if (layer.up ? y <= -ROW : y >= height) {
 				i = end[i];
 				continue;
 			}
-			if (y > -ROW && y < height && (w >= 1 || Math.floor(x) > painted[depth[i]])) {
+			if (y > -ROW && y < height && !layer.hides(i) && (w >= 1 || Math.floor(x) > painted[depth[i]])) {
 				painted[depth[i]] = Math.floor(x);
 				this.paintBox(layer, i, x, y, w, labels);
 			}
@@ -141,7 +153,8 @@ class Flame {
 		const c = this.context, left = Math.max(x, 0), right = Math.min(x + w, this.width);
 		const gap = w > 3 ? 0.5 : 0, faded = this.look.faded(layer.tree, node);
 		c.globalAlpha = faded ? 0.25 : 1;
-		c.fillStyle = this.look.fill(layer.tree, node);
+		c.fillStyle = layer.folded(node) ? this.look.foldFill(layer.tree, layer.folding.chain(node))
+			: this.look.fill(layer.tree, node);
 		c.fillRect(left, y + 1, Math.max(right - left - gap, 0.6), ROW - 1);
 		if (right - left >= 2 * PAD + LEAST_COLUMNS * this.letter)
 			labels.push(node, left, right - left, y, faded);
@@ -151,8 +164,9 @@ class Flame {
 	paintLabels(layer, labels) {
 		const c = this.context, dim = this.look.colour('--text'), {tree} = layer;
 		for (let i = 0; i < labels.length; i += 5) {
-			const frame = tree.frame[labels[i]];
-			const text = fitName(this.look.label(frame), this.look.isJava(frame),
+			const frame = tree.frame[labels[i]], folded = layer.folded(labels[i]);
+			const text = fitName(folded ? `… ${folded} frames` : this.look.label(frame),
+				!folded && this.look.isJava(frame),
 				Math.floor((labels[i + 2] - 2 * PAD) / this.letter));
 			c.globalAlpha = labels[i + 4] ? 0.6 : 1;
 			c.fillStyle = labels[i + 4] ? dim : '#000';
@@ -180,10 +194,10 @@ class Flame {
 		for (const layer of this.layers) {
 			const {tree} = layer, depth = layer.up ? layer.first - row : row - layer.first;
 			const value = layer.from + x / this.width * layer.width;
-			if (depth < 0 || depth >= tree.rows || value < tree.start[0] || value >= tree.value[0])
+			if (depth < 0 || depth >= layer.rows || value < tree.start[0] || value >= tree.value[0])
 				continue;
 			let node = 0;
-			while (node !== undefined && tree.depth[node] < depth)
+			while (node !== undefined && layer.depth[node] < depth)
 				node = tree.children(node).find((i) =>
 					value >= tree.start[i] && value < tree.start[i] + tree.value[i]);
 			if (node !== undefined)
@@ -194,7 +208,7 @@ class Flame {
 
 	// Scrolls to the node's row.
 	reveal({layer, node}) {
-		const y = layer.row(layer.tree.depth[node]) * ROW, {scroller} = this;
+		const y = layer.row(node) * ROW, {scroller} = this;
 		if (y < scroller.scrollTop || y + ROW > scroller.scrollTop + this.height)
 			scroller.scrollTop = y - this.height / 2;
 	}

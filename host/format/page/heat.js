@@ -4,6 +4,7 @@
 // span that the rest of the page shows.
 
 const COLUMN_SECONDS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
+const STRIP_HEIGHT = 12, AXIS_HEIGHT = 18, SCALE_STEPS = 5;
 const PARTS = [25, 20, 10, 5], CELL_SAMPLES = 1, COLUMN_LEAST = 9, CELL_HEIGHT = 3;
 
 class Heat {
@@ -26,8 +27,9 @@ class Heat {
 	// The grid for this width.
 	layOut() {
 		const {samples} = this.app.rec, seconds = Math.max(samples.duration, 0.05);
-		this.height = innerHeight < 700 ? 66 : 100;
-		this.plot = this.height - 18;
+		this.strip = this.app.state.folded.includes('t'); // folded: no axis, a colour for each column
+		this.height = this.strip ? STRIP_HEIGHT : innerHeight < LOW_WINDOW ? 66 : 100;
+		this.plot = this.height - (this.strip ? 0 : AXIS_HEIGHT);
 		this.width = Math.max(this.canvas.parentNode.clientWidth, 100);
 		const most = this.width / COLUMN_LEAST;
 		this.column = COLUMN_SECONDS.find((s) => seconds / s <= most) || seconds / most;
@@ -67,8 +69,28 @@ class Heat {
 		this.section.querySelector('.about').textContent = this.parts > 1
 			? `columns of ${this.text(this.column)} s, cells of ${this.text(1000 * this.cell)} ms`
 			: `bars of ${this.text(this.column)} s`;
+		this.showScale();
 		byId('since').textContent = rec.origins.length > 1 ? 'its recording’s first sample' : 'the first sample';
 		this.paintSoon();
+	}
+
+	// The colours, from no sample to most in a cell.
+	showScale() {
+		const swatch = (i) => {
+			const e = el('i', {'aria-hidden': 'true'});
+			e.style.background = this.app.look.heat(i / SCALE_STEPS);
+			return e;
+		};
+		byId('scale').hidden = this.parts === 1;
+		byId('scale').replaceChildren('0', ...Array.from({length: SCALE_STEPS + 1}, (_, i) => swatch(i)),
+			`${samplesText(this.most)} a cell`);
+	}
+
+	// The time of day that recording began at is known to the second.
+	clock(seconds) {
+		const {origins} = this.app.rec, began = origins.length === 1 ? Date.parse(origins[0].started) : NaN;
+		return Number.isNaN(began) ? '' : `about ${
+			new Date(began + 1000 * seconds).toISOString().slice(11, 19)} UTC`;
 	}
 
 	text(seconds) {
@@ -84,7 +106,7 @@ class Heat {
 			const x = Math.floor(i / this.parts) * this.cellWidth, part = i % this.parts;
 			const share = this.counts[i] / this.most, gap = this.cellWidth > 4 ? 1 : 0;
 			c.globalAlpha = inside ? 1 : 0.22;
-			if (this.parts > 1) {
+			if (this.parts > 1 || this.strip) {
 				c.fillStyle = look.heat(share);
 				c.fillRect(x, plot - (part + 1) * plot / this.parts, this.cellWidth - gap,
 					plot / this.parts - (plot / this.parts > 5 ? 1 : 0));
@@ -96,7 +118,8 @@ class Heat {
 			}
 		}
 		c.globalAlpha = 1;
-		this.paintAxis(plot);
+		if (!this.strip)
+			this.paintAxis(plot);
 		if (document.activeElement === this.canvas)
 			this.paintCursor(plot);
 	}
@@ -174,7 +197,7 @@ class Heat {
 
 	describe(cell) {
 		return [`${this.text(cell * this.cell)} s to ${this.text((cell + 1) * this.cell)} s`,
-			samplesText(this.counts[cell])];
+			this.clock(cell * this.cell), samplesText(this.counts[cell])].filter(Boolean);
 	}
 
 	// Arrows move by cells; with Shift they extend the span, Enter applies it.

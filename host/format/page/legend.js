@@ -33,15 +33,17 @@ class Legend {
 	// Shares are of the samples that end in a frame of the kind.
 	update() {
 		const {app} = this, {tree, rec, state} = app, self = tree.self[tree.self.length - 1];
-		if (this.tree !== tree) {
+		if (this.tree !== tree || this.within !== app.within) {
 			this.tree = tree;
+			this.within = app.within;
 			this.self = new Float64Array(rec.kinds.length);
-			for (let i = 1; i < tree.count; i++)
+			for (let i = Math.max(app.within, 1); i < tree.end[app.within]; i++)
 				this.self[rec.frameKind[tree.frame[i]]] += self[i];
 		}
 		for (const [letter, key] of this.keys) {
 			key.swatch.style.background = cssColour(key.kind.colour, app.look.theme === 'dark');
-			key.share.textContent = percentText(this.self[rec.kinds.indexOf(key.kind)], tree.samples);
+			key.share.textContent = percentText(this.self[rec.kinds.indexOf(key.kind)],
+				app.wholes[0]);
 			key.show.setAttribute('aria-pressed', state.kind === letter);
 			key.hide.setAttribute('aria-pressed', state.hide.includes(letter));
 			key.show.parentNode.classList.toggle('out', state.hide.includes(letter));

@@ -83,6 +83,14 @@ class Look {
 		return rec.isDifference && node ? this.change(tree, node) : this.frame(frame);
 	}
 
+	// A folded chain has no kind of its own; in a difference it has the change of its first frame.
+	foldFill(tree, nodes) {
+		const {marks, rec} = this.app;
+		if (marks && nodes.some((i) => marks[tree.frame[i]]))
+			return HIT;
+		return rec.isDifference ? this.change(tree, nodes[0]) : this.colour('--chain');
+	}
+
 	// Callers of the zoomed frame; all but the chosen kind.
 	faded(tree, node) {
 		const {state, marks, rec} = this.app;

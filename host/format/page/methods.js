@@ -52,12 +52,12 @@ class MethodsView {
 	}
 
 	update() {
-		const {app} = this, {rec, tree, state} = app;
-		if (this.tree !== tree || this.zoom !== state.zoom) {
+		const {app} = this, {rec, tree} = app;
+		if (this.tree !== tree || this.within !== app.within) {
 			this.tree = tree;
-			this.zoom = state.zoom;
+			this.within = app.within;
 			this.shown = METHODS_SHOWN;
-			this.list = methodsOf(rec, tree, state.zoom);
+			this.list = methodsOf(rec, tree, app.within);
 			if (rec.isDifference)
 				this.list.forEach((m) => Object.assign(m, app.changeOf(m.total)));
 		}
@@ -83,7 +83,7 @@ class MethodsView {
 		for (const th of this.table.tHead.querySelectorAll('th'))
 			th.setAttribute('aria-sort', th.dataset.sort !== this.sort ? 'none'
 				: th.dataset.sort === 'name' ? 'ascending' : 'descending');
-		const whole = app.tree.total.map((t) => t[0]), last = whole.length - 1;
+		const whole = app.wholes, last = whole.length - 1;
 		this.table.tBodies[0].replaceChildren(...list.slice(0, this.shown).map((m) =>
 			el('tr', {}, ...this.columns.map((key) => this.cell(key, m, whole, last)))));
 		this.more.hidden = list.length <= this.shown;

@@ -6,10 +6,12 @@ const START = {
 	view: 'graph', // graph, tree, methods, callers
 	zoom: 0, // node of the view's tree
 	flip: false, // icicle: the root at the top
-	term: '', ignoreCase: false, // search
+	term: '', matchCase: false, // search
 	kind: '', // letter of the kind that is shown, the others faded
 	hide: '', // letters of the kinds whose time goes to the callers
-	group: '', threads: 'name', // roots: '', process, container; merged, pool, name, id
+	group: '', threads: 'pool', // roots: '', process, container; merged, pool, name, id
+	full: false, // all frames that start a thread, no chain folded
+	folded: '', // letters of the panels that are folded away (panels.js)
 	from: 0, to: 0, // seconds; the whole when to is 0
 	method: '', // whose callers and callees are shown
 	sort: '', // of the methods: a column
@@ -29,6 +31,14 @@ function stateToHash(state) {
 		if (state[key] !== start)
 			p.set(key, state[key] === true ? '1' : state[key]);
 	return `#${p}`;
+}
+
+// Takes over what the command line and the browser say of a URL that says nothing.
+function setStart(choices, folded) {
+	if (CHOICES.threads.includes(choices.threads))
+		START.threads = choices.threads;
+	START.full = choices.full === true;
+	START.folded = folded;
 }
 
 // Makes a valid state of any URL.

@@ -60,8 +60,8 @@ class Tree {
 	}
 
 	// Follows the path of frames as far as it exists.
-	find(path) {
-		let node = 0;
+	find(path, from = 0) {
+		let node = from;
 		for (const frame of path) {
 			const next = this.children(node).find((c) => this.frame[c] === frame);
 			if (next === undefined)
@@ -69,6 +69,22 @@ class Tree {
 			node = next;
 		}
 		return node;
+	}
+
+	// The same where the roots may have changed: below each frame that isRoot, without the path's own
+	// roots. Of several places that are equally deep, the widest.
+	findBelow(path, isRoot) {
+		const rest = path.filter((frame) => !isRoot(frame)), exact = this.find(path);
+		let best = exact, depth = this.depth[exact] < path.length ? 0 : path.length;
+		const visit = (node, roots) => {
+			const found = this.find(rest, node), deep = this.depth[found] - roots;
+			if (deep > depth || deep === depth && deep && this.value[found] > this.value[best])
+				[best, depth] = [found, deep];
+			this.children(node).filter((c) => isRoot(this.frame[c])).forEach((c) => visit(c, roots + 1));
+		};
+		if (depth < path.length && rest.length)
+			visit(0, 0);
+		return depth ? best : exact;
 	}
 
 	// Calls visit for each node whose mark (by frame) is set and that is not within another such node,

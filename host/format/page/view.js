@@ -34,7 +34,7 @@ class Roots {
 		else if (this.threads === 'id')
 			path.push(`${text} · ${tid}`);
 		else if (this.threads === 'pool')
-			path.push(text.replace(/\d+/g, '#'));
+			path.push(rec.poolOf(name));
 		return path;
 	}
 
@@ -98,6 +98,7 @@ class Pairs {
 class View {
 	constructor(rec, state) {
 		this.rec = rec;
+		this.start = state.full ? -1 : rec.startFrame; // stands for the frames that start a thread
 		this.hidden = rec.kinds.map((k) => state.hide.includes(k.letter));
 		const builder = new TreeBuilder(rec.counts.length, rec.nodeCount + 16);
 		this.missing = []; // of pair()
@@ -144,8 +145,9 @@ class View {
 		while (missing.length) {
 			node = missing.pop();
 			let shown = pair < 0 ? node && top : pairs.shown[pair];
-			if (pair >= 0 && !hidden[rec.frameKind[rec.nodeFrame[node]]])
-				shown = builder.child(shown, rec.nodeFrame[node]);
+			const frame = this.start >= 0 && rec.nodeStarts[node] ? this.start : rec.nodeFrame[node];
+			if (pair >= 0 && !hidden[rec.frameKind[frame]])
+				shown = builder.child(frame === this.start ? top : shown, frame);
 			pair = pairs.add(node, pair, shown);
 			met.under[node] = top;
 			met.pair[node] = pair;

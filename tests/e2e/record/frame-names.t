@@ -31,7 +31,7 @@ library() {
 SHOP_MAIN="Named 900"
 for source in agent host; do
 	[ "$source" = host ] || ok "threads with long names" shop_start threads
-	ok "  recorded, $source" record -f folded --source $source threads
+	ok "  recorded, $source" record --by thread -f folded --source $source threads
 	threads >"$SHOP/names"
 	for name in request-handler-number-1 request-handler-number-2 überlanger-Name-für-einen-Faden \
 		線程-🔥-名前 short; do

@@ -55,7 +55,7 @@ for m in Shop.parseOrder Shop.priceOrder Shop.signInvoice java.io.FileOutputStre
 	ok "$m is in the picture" grep -q "$m" "$(json .graphs.svg)"
 done
 ok "inlined and interpreted methods are frames of their own" \
-	at_least "$(share 'Thread.run_\[.\];Shop.*lambda.*;Shop.serve_\[.\];Shop.handleRequest_\[.\];')" 60
+	at_least "$(share '\[thread start\];Shop.*lambda.*;Shop.serve_\[.\];Shop.handleRequest_\[.\];')" 60
 ok "most of it is Shop's work, as Java" at_least "$(share 'shop-worker.*Shop.*_\[j\]')" 40
 ok "kernel frames on top of Java, native and the JVM below, in one stack" \
 	at_least "$(share 'JavaCalls::call_helper.*Shop.*_\[j\].*FileOutputStream.*;[_A-Za-z]*write;.*_\[k\]')" 1
@@ -107,7 +107,7 @@ for f in "$SHOP"/profile/flame.*; do
 	ok "  the same ${f##*/flame.}" cmp "$f" "$SHOP/redrawn/${f##*/}"
 done
 ok "  dfg-diff takes it" "$BUILD/bin/dfg-diff" "$SHOP/profile/session" "$SHOP/profile/session" -f folded -o "$SHOP/diff"
-ok "  dfg-merge, too" "$BUILD/bin/dfg-merge" --by thread "$SHOP/profile/session" -f folded -o "$SHOP/merged"
+ok "  dfg-merge, too" "$BUILD/bin/dfg-merge" --by pool "$SHOP/profile/session" -f folded -o "$SHOP/merged"
 ok "  and it is the same again" cmp "$SHOP/profile/flame.folded" "$SHOP/merged/flame.folded"
 ok "  for perf maps it says what is missing" \
 	eval '! "$DFG" -q --replay "$SHOP/profile/session" -f perf-map -o "$SHOP/none" 2>&1 | grep -qv "no snapshots; record with --keep-stacks"'

@@ -27,7 +27,7 @@ at_work "$known_pid" 200
 # Few samples say little: a busy machine gets more time, not a failure.
 for seconds in 3 10 40; do
 	rm -rf "$KNOWN/out"
-	"$BUILD/bin/dfg-trigger" --root "$KNOWN/root" -o "$KNOWN/out" --json -q --keep-stacks --unwind vm --source host -d $seconds -F 200 \
+	"$BUILD/bin/dfg-trigger" --root "$KNOWN/root" -o "$KNOWN/out" --json -q --keep-stacks --by thread --full --unwind vm --source host -d $seconds -F 200 \
 		-f folded,pprof,speedscope,firefox,json,perf-map --pid "$known_pid" >"$KNOWN/summary" 2>"$KNOWN/err" || cat "$KNOWN/err"
 	[ "$(jq .samples "$KNOWN/summary" || echo 0)" -lt 100 ] || break
 done

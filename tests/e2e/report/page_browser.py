@@ -54,8 +54,17 @@ def roots(b):
     return b.js('dfg.tree.children(0).map((i) => dfg.rec.nameOf(dfg.tree.frame[i]))')
 
 
+def unfold(b, name):
+    """Opens the chain that the frame is folded into, if it is."""
+    b.js(f'''(() => {{ const g = dfg.parts.graph, t = dfg.tree;
+        const i = [...t.frame].findIndex((x, k) => k && dfg.rec.nameOf(x) === {name!r});
+        if (i > 0 && g.layer.folding.head[i] >= 0) g.open(i); }})()''')
+
+
 def click_frame(b, name, part='graph', layer=0):
     """As a user: where its box is painted."""
+    if part == 'graph':
+        unfold(b, name)
     b.js(SETTLE)
     b.click(*b.js(f'''(() => {{ const f = dfg.parts.{part}.flame, l = f.layers[{layer}], t = l.tree;
         const i = [...t.frame].findIndex((x, k) => k && dfg.rec.nameOf(x) === {name!r});
@@ -66,6 +75,7 @@ def click_frame(b, name, part='graph', layer=0):
 
 def pixel(b, name):
     """The colour at the left end of the frame's box."""
+    unfold(b, name)
     return b.js(f'''(() => {{ const f = dfg.parts.graph.flame, l = f.layers[0], t = l.tree;
         const i = [...t.frame].findIndex((x, k) => k && dfg.rec.nameOf(x) === {name!r});
         f.paint();
@@ -125,6 +135,7 @@ def check_zoom(b):
 
 
 def check_pointing(b):
+    unfold(b, TOTAL)
     b.js(SETTLE)
     b.move(*b.js(f'''(() => {{ const f = dfg.parts.graph.flame, l = f.layers[0], t = l.tree;
         const i = [...t.frame].findIndex((x) => dfg.rec.nameOf(x) === {TOTAL!r});
@@ -139,15 +150,22 @@ def check_pointing(b):
 def check_search(b):
     b.key('/')
     b.type('hashmap')
-    check('letters in another case are others', text(b, '#matched'), '0 % in 0 places')
-    press(b, '#ignore-case')
     shot(b, 'page-searched')
-    check('Aa: they are not; a match in a match counts once', text(b, '#matched'),
-          '24.0 % ± 2.6 in 1 place')
+    check('small letters find capitals; a match in a match counts once', text(b, '#matched'),
+          '24.0 % ± 2.6 in 1 place, 2 frames')
+    press(b, '#match-case')
+    check('Aa: they do not', text(b, '#matched'), '0 % in 0 places')
+    press(b, '#match-case')
+    b.key('f', CTRL)
+    b.type('HASHMAP')
+    check('capital letters find themselves only', text(b, '#matched'), '0 % in 0 places')
+    b.key('f', CTRL)
+    b.type('java/util/HashMap#get$')
+    check('/ and # find a dot', text(b, '#matched'), '24.0 % ± 2.6 in 1 place')
     check('matches have their colour', pixel(b, GET), [238, 90, 238])
     b.key('f', CTRL)
     b.type('write$|<init>$')
-    check('a regular expression', text(b, '#matched'), '49.0 % ± 3.1 in 2 places')
+    check('a regular expression', text(b, '#matched'), '49.0 % ± 3.1 in 2 places, 5 frames')
     b.key('Enter')
     first = b.js('dfg.cursor')
     b.key('Enter')
@@ -178,9 +196,12 @@ def check_roots(b):
     names = ['C2 CompilerThre', 'GC Thread#0', 'http-8080-exec-1', 'http-8080-exec-2']
     check('threads by name', roots(b), names)
     choose(b, '#threads', 'merged')
-    check('threads merged', roots(b), ['start_thread'])
+    check('threads merged: what starts them is one row', roots(b), ['[thread start]'])
+    press(b, '#full')
+    check('unfolded: its frames', roots(b), ['start_thread'])
+    press(b, '#full')
     choose(b, '#threads', 'pool')
-    check('threads by pool', roots(b), ['C# CompilerThre', 'GC Thread##', 'http-#-exec-#'])
+    check('threads by pool', roots(b), ['C2 CompilerThre', 'GC Thread#*', 'http-8080-exec-*'])
     choose(b, '#threads', 'id')
     check('threads by id', [n for n in roots(b) if 'exec-2' in n],
           ['http-8080-exec-2 · 1002', 'http-8080-exec-2 · 2001'])
@@ -201,7 +222,7 @@ def check_methods(b):
     rows = '[...document.querySelectorAll("#methods tbody tr")].map((r) => r.lastChild.textContent)'
     check('methods by self', b.js(rows)[:3], [SEND, 'java.util.HashMap.getNode', 'com.example.web.Λάμδα.漢字'])
     press(b, '#methods th:nth-child(2) button')
-    check('methods by total', b.js(rows)[0], 'start_thread')
+    check('methods by total', b.js(rows)[0], '[thread start]')
     check('the order is told to screen readers',
           b.js(one('#methods th:nth-child(2)') + '.getAttribute("aria-sort")'), 'descending')
     check('hostile names are text', b.js(f'{rows}.includes({HOSTILE!r})'))
@@ -282,7 +303,66 @@ def check_time(b):
     b.key('Escape')
 
 
+def check_folding(b):
+    """Chains of only children, parts of the page, what is zoomed to."""
+    b.js('dfg.reset()')
+    folded = b.js('dfg.parts.graph.layer.rows')
+    chain = b.js('[...dfg.parts.graph.layer.folding.sizes]')
+    check('chains are folded', (bool(chain), folded < b.js('dfg.tree.rows')), (True, True))
+    head, size = chain[0]
+    b.js(f'dfg.parts.graph.flame.reveal({{layer: dfg.parts.graph.layer, node: {head}}})')
+    b.js(SETTLE)
+    at = b.js(f'''(() => {{ const f = dfg.parts.graph.flame, box = f.box(f.layers[0], {head}),
+        r = f.canvas.getBoundingClientRect(); return [r.left + box.x + box.w / 2, r.top + box.y + 9]; }})()''')
+    b.move(*at)
+    check('a folded chain tells what is in it', f'{size} frames' in text(b, '#tip'))
+    b.click(*at)
+    check('a click opens it, and does not zoom', (b.js(f'dfg.parts.graph.layer.folded({head})'), state(b, 'zoom'),
+                                                  b.js(f'dfg.parts.graph.layer.hides({head + size - 1})')),
+          (0, 0, False))
+    press(b, '#full')
+    check('Unfold shows all', (b.js('dfg.parts.graph.layer.rows === dfg.tree.rows'), 'full=1' in b.js('location.hash')),
+          (True, True))
+    press(b, '#full')
+    check('again folds all', b.js('dfg.parts.graph.layer.rows'), folded)
+    high = b.js('document.querySelector("#graph").clientHeight')
+    for panel in 'tkn':
+        press(b, f'[data-panel={panel}]')
+    b.js(SETTLE)
+    shot(b, 'page-folded')
+    check('parts of the page fold away', (state(b, 'folded'), b.js('dfg.heat.height'), b.js(
+        one('#legend') + '.clientHeight'), b.js('document.querySelector("#graph").clientHeight') > high + 90),
+          ('tkn', 12, 0, True))
+    for panel in 'tkn':
+        press(b, f'[data-panel={panel}]')
+    check('and come back', state(b, 'folded'), '')
+    b.resize(1000, 600)
+    b.js(SETTLE)
+    shot(b, 'page-low')
+    check('a low window has the whole graph from its root on', b.js('''(() => { const f = dfg.parts.graph.flame;
+        return f.box(f.layers[0], 0).y >= 0 && f.box(f.layers[0], 0).y < f.height; })()'''))
+    b.resize(1400, 900)
+    click_frame(b, TOTAL)
+    press(b, '[data-view=methods]')
+    rows = '[...document.querySelectorAll("#methods tbody tr")].map((r) => r.textContent)'
+    check('what is zoomed to is named', (text(b, '#within-name'), b.js(one('#within') + '.hidden')), (TOTAL, False))
+    check('its methods only, in shares of it', (len(b.js(rows)) < 12, any('60.0' in r for r in b.js(rows))), (True, True))
+    b.js(f'dfg.showMethod(dfg.rec.frameName.findIndex((n) => dfg.rec.names[n] === {GET!r}))')
+    check('callers and callees, too', b.js('''(() => { const t = dfg.parts.callers.trees[0];
+        return t.children(0).map((i) => dfg.rec.nameOf(t.frame[i])); })()'''), [TOTAL])
+    b.js(f'dfg.showMethod(dfg.rec.frameName.findIndex((n) => dfg.rec.names[n] === {SEND!r}))')
+    check('a method that is not within it is said not to be', 'is not within' in text(b, '#callers-none'))
+    choose(b, '#threads', 'pool')
+    check('other roots keep the zoom', text(b, '#within-name'), TOTAL)
+    choose(b, '#threads', 'name')
+    press(b, '#all')
+    check('× shows all', (state(b, 'zoom'), b.js(one('#within') + '.hidden')), (0, True))
+    press(b, '[data-view=graph]')
+    b.js('dfg.reset()')
+
+
 def check_keys(b):
+    b.key('u')
     b.js(one('#graph canvas') + '.focus()')
     for key in ('ArrowUp', 'ArrowUp', 'Enter'):
         b.key(key)
@@ -290,6 +370,8 @@ def check_keys(b):
     check('it is announced', 'start_thread' in b.js(one('#live') + '.textContent'))
     b.key('b')
     check('b: back', until(b, 'dfg.state.zoom === 0'))
+    b.key('u')
+    check('u: folds again', state(b, 'full'), False)
     b.key('?')
     check('?: all keys', b.js(one('#keys') + '.open'))
     shot(b, 'page-keys')
@@ -326,10 +408,10 @@ def check_looks(b):
 
 
 def check_address(b, path):
-    b.open(path, '#view=methods&sort=total&from=0&to=3.3&threads=merged&term=SEND&ignoreCase=1&theme=dark')
+    b.open(path, '#view=methods&sort=total&from=0&to=3.3&threads=merged&term=send&theme=dark')
     check('an address with state', (b.problems(), b.js('dfg.tree.samples'), roots(b), text(b, '#matched'),
                                     b.js('document.querySelectorAll("#methods tbody tr").length')),
-          ([], 330, ['start_thread'], '100 % in 1 place', 1))
+          ([], 330, ['[thread start]'], '100 % in 1 place', 1))
     b.open(path, '#zoom=1e9&view=%22%3E&term=((&from=x&to=-1&group=y&kind=%3C&method=__proto__&sort=constructor')
     check('an address with nonsense', (b.problems(), b.js('dfg.tree.samples'), state(b, 'view')), ([], 1000, 'graph'))
 
@@ -409,6 +491,7 @@ def main():
         check_callers(b)
         check_tree(b)
         check_time(b)
+        check_folding(b)
         check_keys(b)
         check_looks(b)
         check('no script failed, nothing was fetched', b.problems(), [])
