@@ -24,6 +24,7 @@ static void side_fill(struct difference_side *side, const struct stacks *tree,
 			side->total[stacks_node(tree, n)->parent] += side->total[n];
 	}
 	side->samples = side->total[0];
+	side->worth = (double)side->samples;
 }
 
 void difference_make(struct difference *ret, const struct stacks *before,
@@ -66,12 +67,14 @@ double difference_change(const struct difference *d, struct counts c)
 
 double difference_z(const struct difference *d, struct counts c)
 {
-	double n1 = (double)d->before.samples, n2 = (double)d->after.samples;
+	double n1 = d->before.worth, n2 = d->after.worth;
 	double pooled, error;
 
 	if (n1 <= 0 || n2 <= 0)
 		return 0;
-	pooled = ((double)c.before + (double)c.after) / (n1 + n2);
+	pooled = ((double)c.before * (n1 / (double)d->before.samples) +
+		  (double)c.after * (n2 / (double)d->after.samples)) /
+		 (n1 + n2);
 	error = sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2));
 	return error > 0 ? difference_change(d, c) / error : 0;
 }

@@ -12,6 +12,7 @@ struct difference_side {
 	uint64_t *self;	 /* samples that end at a node, by node */
 	uint64_t *total; /* samples of a node and all below it */
 	uint64_t samples;
+	double worth; /* samples that tell as much (profile_worth); difference_make: all */
 };
 
 /* Stacks that only one side has are in the tree, too. The tree's own counts are the sums of both

@@ -41,9 +41,10 @@ struct samples {
 /* The kinds of events of JFR recordings that can be drawn. Sessions have EVENT_CPU only. */
 enum event_kind { EVENT_CPU, EVENT_NATIVE, EVENT_WALL, EVENT_ALLOC, EVENT_LOCK, EVENT_KINDS };
 
-/* Names a kind: "alloc", and the amount that its samples count: "allocated bytes". */
 struct event_name {
-	const char *name, *amount;
+	const char *name; /* "alloc" */
+	const char *unit; /* of what is counted: "bytes" */
+	const char *text; /* "allocated bytes" */
 };
 extern const struct event_name event_names[EVENT_KINDS];
 
@@ -55,12 +56,11 @@ struct profile {
 	uint64_t cut;		      /* bytes of damaged recordings that were left out */
 	uint64_t nameless_files;      /* files with more symbols than are read */
 	uint64_t events[EVENT_KINDS]; /* in JFR recordings, drawn or not */
-	/* Sum of the squares of what each event counts, where that is not always 1. */
-	double squares;
+	double excess; /* sum of n² - n of events that count n each: 0 for samples */
 };
 
-/* Returns of how many equal samples the counts are worth as much as of these events: all of them if
- * each counts 1. */
+/* Returns how many samples tell as much as the profile's events, which may count more than 1 each
+ * (Kish's effective sample size). */
 double profile_worth(const struct profile *p);
 
 /* Empty. With details, samples are kept and frames keep their places (frames.h). */

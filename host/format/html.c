@@ -56,9 +56,10 @@ int draw_html(const struct stacks *s, const struct picture *p, int fd, struct er
 			    .title = p->title,
 			    .subtitle = p->subtitle,
 			    .details = p->details,
-			    .nodes = p->nodes};
+			    .nodes = p->nodes,
+			    .unit = p->unit};
 
-	draw_quality(&quality, &p->quality);
+	draw_quality_of(&quality, &p->quality, p->unit);
 	page.quality = quality.buf;
 	return page_write(&page, fd, err);
 }
@@ -68,8 +69,11 @@ int draw_difference_html(const struct difference *d, const struct difference_pic
 {
 	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
 	CLEANUP(str_fini) struct str quality = {0};
-	struct page page = {
-		.stacks = d->tree, .title = p->after, .subtitle = subtitle, .difference = d};
+	struct page page = {.stacks = d->tree,
+			    .title = p->after,
+			    .subtitle = subtitle,
+			    .difference = d,
+			    .unit = p->unit};
 
 	draw_difference_quality(&quality, p);
 	page.quality = quality.buf;

@@ -16,6 +16,7 @@ struct page {
 	const struct profile *details; /* as in struct picture, or NULL */
 	const uint32_t *nodes;
 	const struct difference *difference; /* NULL: one profile */
+	const char *unit;		     /* as in struct picture */
 };
 
 /* Appends the object, with places and samples if the page has details. Data above the limits is

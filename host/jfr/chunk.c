@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jfr/chunk.h"
 
+#include "jfr/jfr.h"
+
 #define MAGIC		 "FLR"
 #define HEADER_BYTES	 68
 #define PACKED		 1 /* flag of the header */

@@ -2,7 +2,7 @@
 #include "jfr/jfr.h"
 
 #include "common/table.h"
-#include "jfr/stack.h"
+#include "jfr/chunk.h"
 
 #define NODES_MAX (1u << 26)	      /* of the call tree: a few bytes can stand for many frames */
 #define KEPT_MAX  (UINT64_C(1) << 27) /* samples that are kept one by one */
@@ -191,7 +191,7 @@ static void count_quality(struct profile *p, const struct jfr_trace *t, uint64_t
 	q->frames += t->count + !t->count;
 	q->frames_unknown += t->unknown + !t->count;
 	q->java_frames += t->java;
-	p->squares += (double)amount * (double)amount;
+	p->excess += (double)amount * (double)(amount - 1);
 }
 
 /* A sample that counts more than 1, as those of a clock may, is kept as often. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jfr/stack.h"
+#include "jfr/chunk.h"
 
 #include "elf/names.h"
 
 /* Fields, by their place in the lists of wishes. */
 enum { TRACE_TRUNCATED, TRACE_FRAMES };
 enum { FRAME_METHOD, FRAME_LINE, FRAME_TYPE };
-enum { METHOD_CLASS, METHOD_NAME };
+enum { METHOD_CLASS, METHOD_NAME, METHOD_DESCRIPTOR };
 enum { CLASS_NAME };
 enum { THREAD_OS_NAME, THREAD_ID, THREAD_JAVA_NAME, THREAD_VIRTUAL };
 
@@ -14,7 +14,8 @@ static const struct jfr_wish trace_wishes[] = {{"truncated", NULL},
 					       {"frames", "jdk.types.StackFrame"}};
 static const struct jfr_wish frame_wishes[] = {
 	{"method", "jdk.types.Method"}, {"lineNumber", NULL}, {"type", "jdk.types.FrameType"}};
-static const struct jfr_wish method_wishes[] = {{"type", "java.lang.Class"}, {"name", ""}};
+static const struct jfr_wish method_wishes[] = {
+	{"type", "java.lang.Class"}, {"name", ""}, {"descriptor", ""}};
 static const struct jfr_wish class_wishes[] = {{"name", ""}};
 static const struct jfr_wish thread_wishes[] = {
 	{"osName", ""}, {"osThreadId", NULL}, {"javaName", ""}, {"virtual", NULL}};
@@ -38,6 +39,7 @@ void jfr_names_start(struct jfr_names *n)
 	pick(n, "java.lang.Class", class_wishes, &n->class);
 	pick(n, "java.lang.Thread", thread_wishes, &n->thread);
 	n->methods = frames_new();
+	frames_keep_places(n->methods);
 }
 
 void jfr_names_end(struct jfr_names *n)
@@ -145,12 +147,44 @@ uint32_t jfr_class_of(struct jfr_names *n, uint64_t number)
 
 /* ---- frames -------------------------------------------------------------------------------- */
 
-/* Returns the number + 1 of the method's name in n->methods, of kind FRAME_JAVA, or FRAME_NATIVE if
- * it has no class; 0: damaged. */
+/* True for a function of async-profiler, whose descriptor is none of Java: "()L;", "(Lk;)L;". */
+static bool is_function(struct jfr_names *n, const struct jfr_value *v)
+{
+	str_clear(&n->text);
+	add_name(n->chunk, n->method.field[METHOD_DESCRIPTOR], &v[METHOD_DESCRIPTOR], &n->text);
+	return n->text.len && has_suffix(n->text.buf, ")L:"); /* cleaned */
+}
+
+/* Adds the name of a method, or of a function with its file in place of the class. Returns its
+ * number in n->methods + 1, 0: it has no name. */
+static uint32_t add_method(struct jfr_names *n, const struct jfr_value *v)
+{
+	enum frame_kind kind = is_function(n, v) ? FRAME_NATIVE : FRAME_JAVA;
+	uint32_t module = 0;
+
+	str_clear(&n->text);
+	add_class(n, v[METHOD_CLASS].number, &n->text);
+	if (!n->text.len)
+		kind = FRAME_NATIVE;
+	if (kind == FRAME_JAVA) {
+		str_addc(&n->text, '.');
+	} else {
+		module = frames_intern_module(n->methods, n->text.len ? n->text.buf : "");
+		str_clear(&n->text);
+	}
+	add_name(n->chunk, n->method.field[METHOD_NAME], &v[METHOD_NAME], &n->text);
+	if (!n->text.len)
+		return 0;
+	return 1 + frames_place(n->methods,
+				frames_intern(n->methods, n->text.buf, n->text.len, kind), 0,
+				module);
+}
+
+/* Returns the number of a method in n->methods + 1, of kind FRAME_JAVA or FRAME_NATIVE; 0: damaged.
+ */
 static uint32_t method_of(struct jfr_names *n, uint64_t number)
 {
 	struct jfr_value v[JFR_PICKS];
-	enum frame_kind kind;
 	struct bytes b;
 	uint32_t *memo;
 	size_t index;
@@ -160,17 +194,8 @@ static uint32_t method_of(struct jfr_names *n, uint64_t number)
 	memo = jfr_memo(n->chunk, n->method.type);
 	if (memo[index])
 		return memo[index];
-	if (!jfr_read_fields(n->chunk, &b, &n->method, v))
-		return 0;
-	str_clear(&n->text);
-	add_class(n, v[METHOD_CLASS].number, &n->text);
-	kind = n->text.len ? FRAME_JAVA : FRAME_NATIVE;
-	if (n->text.len)
-		str_addc(&n->text, '.');
-	add_name(n->chunk, n->method.field[METHOD_NAME], &v[METHOD_NAME], &n->text);
-	if (!n->text.len)
-		return 0;
-	memo[index] = frames_intern(n->methods, n->text.buf, n->text.len, kind) + 1;
+	if (jfr_read_fields(n->chunk, &b, &n->method, v))
+		memo[index] = add_method(n, v);
 	return memo[index];
 }
 
@@ -184,7 +209,7 @@ static const struct {
 	{"JIT compiled", FRAME_JAVA, 0},
 	{"Inlined", FRAME_INLINED, 0},
 	{"Native", FRAME_NATIVE, 0},
-	{"C++", FRAME_JVM, 0},
+	{"C++", FRAME_NATIVE, 0},
 	{"Kernel", FRAME_KERNEL, 0},
 	{"C1 compiled", FRAME_JAVA, 1},
 };
@@ -204,16 +229,19 @@ static size_t frame_type_of(const struct jfr_names *n, const struct jfr_value *v
 	return i;
 }
 
-static enum frame_kind kind_of(const struct frame *method, size_t type)
+static enum frame_kind kind_of(const struct jfr_names *n, const struct frame *method, size_t type)
 {
 	enum frame_kind kind =
 		type < ARRAY_LEN(frame_types) ? frame_types[type].kind : method->kind;
+	const char *file = frames_module(n->methods, method->module);
 
 	if (method->kind == FRAME_JAVA)
 		return frame_is_java(kind) ? kind : FRAME_JAVA;
 	if (kind == FRAME_KERNEL)
 		return kind;
-	return frame_kind_of_text(method->name, method->len);
+	if (!*file)
+		return frame_kind_of_text(method->name, method->len);
+	return has_prefix(file, "libjvm.") ? FRAME_JVM : FRAME_NATIVE;
 }
 
 /* Makes the frame of a StackFrame; false if it is damaged. */
@@ -236,14 +264,14 @@ static bool read_frame(struct jfr_names *n, struct bytes *b, uint32_t *ret)
 	}
 	method = frames_get(n->methods, number - 1);
 	type = frame_type_of(n, &v[FRAME_TYPE]);
-	kind = kind_of(method, type);
+	kind = kind_of(n, method, type);
 	len = method->len;
 	if (kind == FRAME_KERNEL && has_suffix(method->name, frame_suffix(kind)))
 		len -= strlen(frame_suffix(kind));
 	*ret = stacks_intern(s, method->name, len, kind);
 	line = v[FRAME_LINE].number <= INT32_MAX ? (uint32_t)v[FRAME_LINE].number : 0;
-	if (line)
-		*ret = frames_place(fs, *ret, line, 0);
+	*ret = frames_place(fs, *ret, line,
+			    frames_intern_module(fs, frames_module(n->methods, method->module)));
 	if (type < ARRAY_LEN(frame_types) && frame_types[type].level)
 		*ret = frames_level(fs, *ret, frame_types[type].level);
 	return true;

@@ -123,16 +123,29 @@ int event_parse(const char *name, enum event_kind *ret, struct err *err)
 	return err_set(err, 0, "--event %s: must be cpu, native, wall, alloc or lock", name);
 }
 
-void events_list(const uint64_t events[EVENT_KINDS], struct str *ret)
+void events_add_others(const uint64_t events[EVENT_KINDS], enum event_kind drawn, struct str *ret)
 {
 	const char *separator = "";
 
 	for (int i = 0; i < EVENT_KINDS; i++)
-		if (events[i]) {
+		if (events[i] && i != (int)drawn) {
 			str_addf(ret, "%s%llu %s", separator, (unsigned long long)events[i],
 				 event_names[i].name);
 			separator = ", ";
 		}
+}
+
+json_t *events_json(const uint64_t events[EVENT_KINDS])
+{
+	json_t *ret = json_array();
+
+	for (int i = 0; i < EVENT_KINDS; i++)
+		if (events[i])
+			json_array_append_new(ret,
+					      json_pack("{ss ss sI}", "event", event_names[i].name,
+							"unit", event_names[i].unit, "events",
+							(json_int_t)events[i]));
+	return ret;
 }
 
 /* ---- names ------------------------------------------------------------------------------- */
@@ -151,7 +164,7 @@ char *input_title(const struct input *in)
 	if (s)
 		return xasprintf("%s: %.1f s at %u Hz", s->label, s->duration, s->frequency);
 	if (in->event != EVENT_CPU)
-		return xasprintf("%s: %s", in->path, event_names[in->event].amount);
+		return xasprintf("%s: %s", in->path, event_names[in->event].text);
 	return xstrdup(in->path);
 }
 

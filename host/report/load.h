@@ -6,6 +6,7 @@
 #ifndef DFG_REPORT_LOAD_H
 #define DFG_REPORT_LOAD_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,9 +36,12 @@ struct inputs {
 /* Parses the name of a kind of events: "alloc". */
 MUST_CHECK int event_parse(const char *name, enum event_kind *ret, struct err *err);
 
-/* Appends how many events of each kind recordings of JFR have: "230 alloc, 28 cpu"; nothing if
- * there are none. */
-void events_list(const uint64_t events[EVENT_KINDS], struct str *ret);
+/* Appends how many events recordings of JFR have of kinds that are not drawn: "230 alloc, 28 lock";
+ * nothing if there are none. */
+void events_add_others(const uint64_t events[EVENT_KINDS], enum event_kind drawn, struct str *ret);
+
+/* Returns them all as a list of objects. */
+json_t *events_json(const uint64_t events[EVENT_KINDS]);
 
 /* Adds a session directory, a directory with one named "session", or a file. */
 MUST_CHECK int inputs_add(struct inputs *in, const char *path, struct err *err);

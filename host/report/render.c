@@ -215,7 +215,8 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	struct picture p = {.title = title,
 			    .subtitle = subtitle,
 			    .frequency = frequency_of(j->in),
-			    .duration = duration_of(j->in)};
+			    .duration = duration_of(j->in),
+			    .unit = event_names[j->in->event].unit};
 	struct gathered g;
 	int rc = gather(r, j->in->count, j->roots, formats_take_details(j->formats), &g, err);
 
@@ -223,6 +224,7 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	ret->cut = g.profile.cut;
 	ret->nameless_files = g.profile.nameless_files;
 	ret->skipped = g.skipped;
+	memcpy(ret->events, g.profile.events, sizeof(ret->events));
 	if (rc == 0)
 		rc = draw_gathered(j, &g, &p, ret, err);
 	gathered_fini(&g);

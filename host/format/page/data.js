@@ -39,6 +39,7 @@ class Recording {
 		Object.assign(this, {title: json.title, subtitle: json.subtitle, quality: json.quality,
 			leftOut: json.left_out, kinds: json.kinds, names: json.names, modules: json.modules,
 			certain: json.z}); // in a difference: the least |z| that is no chance
+		Object.assign(counting, {unit: json.unit || 'samples', worth: json.worth || [1, 1]});
 		this.rootKind = this.kinds.findIndex((k) => k.letter === 't');
 		this.made = new Map();
 		// Lists that can grow: see rootFrame.
