@@ -5,8 +5,9 @@
 
 #define MAGIC		 "FLR"
 #define HEADER_BYTES	 68
-#define PACKED		 1 /* flag of the header */
-#define RECORD_TYPES	 0 /* the metadata */
+#define SIZE_LIMIT	 (UINT64_C(1) << 40) /* of a chunk: a larger one is no size */
+#define PACKED		 1		     /* flag of the header */
+#define RECORD_TYPES	 0		     /* the metadata */
 #define RECORD_CONSTANTS 1
 #define DEPTH_MAX	 16 /* of elements: metadata, class, field, annotation */
 
@@ -247,6 +248,8 @@ int jfr_chunk_open(struct bytes *rest, struct jfr_chunk *ret, struct err *err)
 		return err_set(err, 0, "JFR version %u: only version 2 can be read",
 			       (unsigned)major);
 	size = read_fixed(&b, 8);
+	if (size > rest->len && size < SIZE_LIMIT)
+		ret->cut = size - rest->len;
 	if (size < HEADER_BYTES || size > rest->len)
 		size = rest->len;
 	(void)bytes_take(&b, 16); /* where constants and types are */

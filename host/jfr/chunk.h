@@ -19,7 +19,7 @@
 
 #define JFR_NONE UINT32_MAX
 
-/* How a value of a type is stored. */
+/* The encoding of a value. */
 enum jfr_base {
 	JFR_STRUCT, /* its fields one after the other */
 	JFR_BYTE,   /* or boolean */
@@ -147,7 +147,7 @@ struct jfr_thread {
 	uint32_t thread; /* of the profile's samples, if they are kept */
 };
 
-/* What the chunk's constants stand for in a profile. Zeroed, but for these: */
+/* Names of the chunk's constants in a profile. Zero, but for the first members. */
 struct jfr_names {
 	struct jfr_chunk *chunk;
 	struct profile *profile;

@@ -55,7 +55,7 @@ static int for_chunks(struct loader *l, struct bytes rest,
 	bool first = true;
 	int rc = 0;
 
-	while (rest.len && rc == 0) {
+	while ((rest.len || first) && rc == 0) {
 		struct jfr_chunk c;
 		struct err err;
 
@@ -122,7 +122,7 @@ static void tell_counts(struct loader *l)
 /* ---- adding -------------------------------------------------------------------------------- */
 
 /* The fields of one source's events in a chunk. */
-struct reader {
+struct event_reader {
 	const struct source *source;
 	uint64_t type_id; /* UINT64_MAX: the chunk has none */
 	struct jfr_picks picks;
@@ -136,7 +136,7 @@ static uint64_t nanoseconds(const struct jfr_chunk *c, uint64_t ticks)
 	return ns < UINT64_MAX ? (uint64_t)ns : UINT64_MAX;
 }
 
-static void prepare(const struct jfr_chunk *c, const struct source *s, struct reader *ret)
+static void prepare(const struct jfr_chunk *c, const struct source *s, struct event_reader *ret)
 {
 	const struct jfr_wish wishes[] = {{"startTime", NULL},
 					  {"stackTrace", "jdk.types.StackTrace"},
@@ -147,7 +147,7 @@ static void prepare(const struct jfr_chunk *c, const struct source *s, struct re
 	uint32_t type = jfr_type_by_name(c, s->type);
 	struct jfr_picks other;
 
-	*ret = (struct reader){.source = s, .type_id = UINT64_MAX};
+	*ret = (struct event_reader){.source = s, .type_id = UINT64_MAX};
 	if (type == JFR_NONE)
 		return;
 	ret->type_id = c->types[type].id;
@@ -206,7 +206,8 @@ static void keep_samples(struct loader *l, uint64_t time, uint32_t node, uint32_
 }
 
 /* Returns 0 for an event that was added, 1 for a damaged one. */
-static int add_event(struct loader *l, struct jfr_names *n, const struct reader *r, struct bytes b)
+static int add_event(struct loader *l, struct jfr_names *n, const struct event_reader *r,
+		     struct bytes b)
 {
 	const struct jfr_chunk *c = n->chunk;
 	bool single = l->kind <= EVENT_WALL;
@@ -252,7 +253,7 @@ static int add_events(struct loader *l, struct jfr_chunk *c)
 				  .origin = l->origin,
 				  .first_thread = l->first_thread,
 				  .thread_keys = l->thread_keys};
-	struct reader readers[SOURCES];
+	struct event_reader readers[SOURCES];
 	struct bytes at = jfr_records(c);
 	struct jfr_record r;
 	size_t n = 0;

@@ -20,7 +20,7 @@ static const struct jfr_wish class_wishes[] = {{"name", ""}};
 static const struct jfr_wish thread_wishes[] = {
 	{"osName", ""}, {"osThreadId", NULL}, {"javaName", ""}, {"virtual", NULL}};
 
-/* What stands before the frames of a trace that was named. */
+/* Stands before the frames of a trace. */
 struct trace_head {
 	uint32_t count, truncated, java, unknown;
 };
