@@ -24,7 +24,6 @@ static void side_fill(struct difference_side *side, const struct stacks *tree,
 			side->total[stacks_node(tree, n)->parent] += side->total[n];
 	}
 	side->samples = side->total[0];
-	side->worth = (double)side->samples;
 }
 
 void difference_make(struct difference *ret, const struct stacks *before,
@@ -65,16 +64,20 @@ double difference_change(const struct difference *d, struct counts c)
 	return share(c.after, d->after.samples) - share(c.before, d->before.samples);
 }
 
+double difference_worth(const struct difference_side *side)
+{
+	return side->worth > 0 && side->samples ? side->worth / (double)side->samples : 1;
+}
+
 double difference_z(const struct difference *d, struct counts c)
 {
-	double n1 = d->before.worth, n2 = d->after.worth;
+	double w1 = difference_worth(&d->before), w2 = difference_worth(&d->after);
+	double n1 = w1 * (double)d->before.samples, n2 = w2 * (double)d->after.samples;
 	double pooled, error;
 
 	if (n1 <= 0 || n2 <= 0)
 		return 0;
-	pooled = ((double)c.before * (n1 / (double)d->before.samples) +
-		  (double)c.after * (n2 / (double)d->after.samples)) /
-		 (n1 + n2);
+	pooled = (w1 * (double)c.before + w2 * (double)c.after) / (n1 + n2);
 	error = sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2));
 	return error > 0 ? difference_change(d, c) / error : 0;
 }

@@ -219,11 +219,6 @@ static void add_kinds(struct page_writer *d)
 	str_addc(d->out, ']');
 }
 
-static double worth_of(const struct difference_side *side)
-{
-	return side->samples ? side->worth / (double)side->samples : 1;
-}
-
 /* A unit other than samples, and how many samples one of them is worth, by side. */
 static void add_unit(struct page_writer *d)
 {
@@ -235,7 +230,8 @@ static void add_unit(struct page_writer *d)
 	add_text(d->out, "unit", d->page->unit);
 	add_member(d->out, "worth");
 	if (diff)
-		str_addf(d->out, "[%g,%g]", worth_of(&diff->before), worth_of(&diff->after));
+		str_addf(d->out, "[%g,%g]", difference_worth(&diff->before),
+			 difference_worth(&diff->after));
 	else
 		str_addf(d->out, "[%g]",
 			 p && p->quality.samples ? profile_worth(p) / (double)p->quality.samples

@@ -199,8 +199,9 @@ void compare_print(const struct inputs *in, const struct compare_options *o,
 
 	print_side("before", &in->list[0], &r->before, r->before_events);
 	print_side("after", &in->list[1], &r->after, r->after_events);
-	printf("\n    self, %% of samples         with what it calls\n"
-	       "  before   after    change  before   after    change  method\n");
+	printf("\n    self, %% of %-9s       with what it calls\n"
+	       "  before   after    change  before   after    change  method\n",
+	       event_names[in->event].unit);
 	for (unsigned i = 0; i < r->row_count; i++) {
 		const struct compare_row *row = &r->rows[i];
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* JFR recordings from anywhere: each kind of event can be read and drawn, and the counts agree. */
+/* JFR recordings from anywhere: each kind of event can be read and drawn, and the counts agree.
+ * Case 63. */
 #include "fuzz/fuzz.h"
 #include "jfr/jfr.h"
 #include "lib/drawn.h"

@@ -353,7 +353,7 @@ static void check_refused(const char *name, const void *p, size_t len, const cha
 
 static void test_refused(void)
 {
-	static const char neither[] = "neither folded text nor pprof, and no session directory";
+	static const char neither[] = "not folded text, pprof or JFR, and no session directory";
 	char binary[5000];
 
 	check_refused("a text without a count", "hello\n", 6, neither);
@@ -766,7 +766,7 @@ static void test_nothing(void)
 	r.leaf_self = 77;
 	is_int(render_at(&in, ROOT_THREAD, &set, out, &r, &err), -1, "garbage is not drawn");
 	is_int(r.leaf_self, 77, "the result is untouched after a failure");
-	ok(!strncmp(err.msg, "draw: ", 6) && strstr(err.msg, "/nil: neither folded text"),
+	ok(!strncmp(err.msg, "draw: ", 6) && strstr(err.msg, "/nil: not folded text"),
 	   "the error says what failed");
 }
 

@@ -286,7 +286,7 @@ static void test_constant_text(void)
 	str_fini(&m.s);
 }
 
-/* ---- hostile recordings -------------------------------------------------------------------- */
+/* ---- hostile recordings (case 63) ---------------------------------------------------------- */
 
 /* A chunk whose last checkpoint has a constant of a type that has no end, or takes no byte. */
 static void test_no_end(void)

@@ -373,10 +373,10 @@ static void test_changes_json(void)
 
 	check_member(o, "before",
 		     "{\"input\": \"old.txt\", \"title\": \"old.txt\", \"samples\": 400, "
-		     "\"lost\": 3}");
+		     "\"lost\": 3, \"events\": []}");
 	check_member(o, "after",
 		     "{\"input\": \"new.txt\", \"title\": \"new.txt\", \"samples\": 200, "
-		     "\"lost\": 4}");
+		     "\"lost\": 4, \"events\": []}");
 	check_member(o, "graphs", "{\"svg\": \"/d/diff.svg\", \"html\": \"/d/diff.html\"}");
 	check_member(o, "method_count", "7");
 	methods = json_object_get(o, "methods");
