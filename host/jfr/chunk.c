@@ -330,6 +330,7 @@ void jfr_find_constants(struct jfr_chunk *c)
 		if (r.type_id == RECORD_CONSTANTS)
 			c->cut += add_checkpoint(c, r.body);
 	c->cut += at.len;
+	c->whole = c->cut == 0;
 	for (size_t i = 0; i < c->type_count; i++)
 		keyed_sort(c->types[i].constants, c->types[i].constant_count);
 }

@@ -55,6 +55,7 @@ struct jfr_chunk {
 	bool fixed;	  /* numbers have their full width */
 	uint64_t start_ns, start_ticks, ticks_per_second;
 	uint64_t cut; /* bytes that could not be read */
+	bool whole;   /* jfr_find_constants: none were cut then */
 	struct jfr_type *types;
 	size_t type_count, type_cap;
 	struct jfr_field *fields;
@@ -167,8 +168,9 @@ struct jfr_names {
 void jfr_names_start(struct jfr_names *n);
 void jfr_names_end(struct jfr_names *n);
 
-/* Return false for a constant that is not there, or is damaged. Number 0, without a constant, is
- * none: an empty trace, and a thread without a name. */
+/* Return false for a constant that is damaged, or is not there though the chunk may have had it.
+ * Number 0, and in a whole chunk one that is not there (the recorder left it in an earlier chunk),
+ * is none: an empty trace, and a thread without a name. */
 bool jfr_trace_of(struct jfr_names *n, uint64_t number, struct jfr_trace *ret);
 bool jfr_thread_of(struct jfr_names *n, uint64_t number, struct jfr_thread *ret);
 

@@ -326,7 +326,7 @@ bool jfr_trace_of(struct jfr_names *n, uint64_t number, struct jfr_trace *ret)
 
 	*ret = (struct jfr_trace){0};
 	if (!jfr_constant(n->chunk, n->trace.type, number, &b, &index))
-		return number == 0;
+		return number == 0 || n->chunk->whole;
 	memo = jfr_memo(n->chunk, n->trace.type);
 	if (!memo[index]) {
 		size_t at = n->count;
@@ -389,7 +389,7 @@ bool jfr_thread_of(struct jfr_names *n, uint64_t number, struct jfr_thread *ret)
 			return false;
 		if (!*memo)
 			*memo = read_thread(n, v);
-	} else if (number) {
+	} else if (number && !n->chunk->whole) {
 		return false;
 	} else if (!*memo) {
 		*memo = add_thread(n, NAMELESS, strlen(NAMELESS), 0);
