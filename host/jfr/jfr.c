@@ -37,6 +37,7 @@ struct loader {
 	enum event_kind kind;
 	unsigned rank;
 	uint64_t counts[SOURCES]; /* events in the recording */
+	size_t types;		  /* likewise */
 	uint32_t origin, first_thread;
 	struct frames *thread_keys;
 	struct sample *kept; /* times are not relative yet */
@@ -92,6 +93,7 @@ static int count_events(struct loader *l, struct jfr_chunk *c)
 	struct bytes at = jfr_records(c);
 	struct jfr_record r;
 
+	l->types += c->type_count;
 	while (jfr_next(c, &at, &r)) {
 		size_t i = r.type_id > 1 ? source_of(c, r.type_id) : SOURCES;
 
@@ -300,6 +302,8 @@ int jfr_read(struct profile *p, const void *data, size_t len, enum event_kind ki
 	p->cut = cut;
 	if (rc < 0)
 		return -1;
+	if (!l.types)
+		return err_set(err, 0, "a JFR recording that was cut off before its metadata");
 	tell_counts(&l);
 	if (p->samples) {
 		l.origin = samples_add_origin(p->samples, &nowhere);

@@ -258,6 +258,8 @@ static bool read_frame(struct jfr_names *n, struct bytes *b, uint32_t *ret)
 	if (!jfr_read_fields(n->chunk, b, &n->frame, v))
 		return false;
 	number = method_of(n, v[FRAME_METHOD].number);
+	if (!number && !n->chunk->whole)
+		return false;
 	if (!number) {
 		*ret = stacks_intern(s, NAMELESS, strlen(NAMELESS), FRAME_UNKNOWN);
 		return true;

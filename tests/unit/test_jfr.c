@@ -196,6 +196,7 @@ static void test_not_a_recording(void)
 	ok(jfr_is(m.s.buf, m.s.len), "a recording is known by its first bytes");
 	ok(!jfr_is("FLR", 3) && !jfr_is("a;b 1\n", 6), "other bytes are none");
 	check_fails(m.s.buf, 60, "no chunk of a JFR recording, or only a part of its header");
+	check_fails(m.s.buf, 100, "a JFR recording that was cut off before its metadata");
 	m.s.buf[5] = 1;
 	check_fails(m.s.buf, m.s.len, "JFR version 1: only version 2 can be read");
 	str_fini(&m.s);
