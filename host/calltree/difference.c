@@ -64,14 +64,20 @@ double difference_change(const struct difference *d, struct counts c)
 	return share(c.after, d->after.samples) - share(c.before, d->before.samples);
 }
 
+double difference_worth(const struct difference_side *side)
+{
+	return side->worth > 0 && side->samples ? side->worth / (double)side->samples : 1;
+}
+
 double difference_z(const struct difference *d, struct counts c)
 {
-	double n1 = (double)d->before.samples, n2 = (double)d->after.samples;
+	double w1 = difference_worth(&d->before), w2 = difference_worth(&d->after);
+	double n1 = w1 * (double)d->before.samples, n2 = w2 * (double)d->after.samples;
 	double pooled, error;
 
 	if (n1 <= 0 || n2 <= 0)
 		return 0;
-	pooled = ((double)c.before + (double)c.after) / (n1 + n2);
+	pooled = (w1 * (double)c.before + w2 * (double)c.after) / (n1 + n2);
 	error = sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2));
 	return error > 0 ? difference_change(d, c) / error : 0;
 }

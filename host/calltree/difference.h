@@ -12,6 +12,7 @@ struct difference_side {
 	uint64_t *self;	 /* samples that end at a node, by node */
 	uint64_t *total; /* samples of a node and all below it */
 	uint64_t samples;
+	double worth; /* samples that tell as much (profile_worth); 0: all */
 };
 
 /* Stacks that only one side has are in the tree, too. The tree's own counts are the sums of both
@@ -42,6 +43,9 @@ void difference_fini(struct difference *d);
 
 /* Returns share after - share before, -1 to 1. A side without samples has shares of 0. */
 double difference_change(const struct difference *d, struct counts c);
+
+/* Returns how many samples one of the side's counts is worth: 1, less of bytes. */
+double difference_worth(const struct difference_side *side);
 
 /* Returns the z-score of the two-proportion test with pooled variance: the change in standard
  * errors. The test assumes independent samples, which those of one thread are not quite. 0 where it

@@ -3,6 +3,21 @@
 
 #include "common/str.h"
 
+const struct event_name event_names[EVENT_KINDS] = {
+	[EVENT_CPU] = {"cpu", "samples", "execution samples"},
+	[EVENT_NATIVE] = {"native", "samples", "samples in native methods"},
+	[EVENT_WALL] = {"wall", "samples", "wall-clock samples"},
+	[EVENT_ALLOC] = {"alloc", "bytes", "allocated bytes"},
+	[EVENT_LOCK] = {"lock", "ns", "ns waiting for locks"},
+};
+
+double profile_worth(const struct profile *p)
+{
+	double all = (double)p->quality.samples;
+
+	return p->excess > 0 ? all * all / (all + p->excess) : all;
+}
+
 void profile_init(struct profile *p, bool details)
 {
 	*p = (struct profile){.stacks = stacks_new()};
@@ -93,6 +108,9 @@ void profile_add_part(struct profile *to, const struct profile *part, const stru
 	quality_add(&to->quality, &part->quality);
 	to->cut += part->cut;
 	to->nameless_files += part->nameless_files;
+	to->excess += part->excess;
+	for (size_t i = 0; i < EVENT_KINDS; i++)
+		to->events[i] += part->events[i];
 	stacks_graft(to->stacks, part->stacks, how, &nodes);
 	for (size_t i = 0; threads && i < part->samples->count; i++) {
 		const struct sample *s = &part->samples->list[i];

@@ -38,14 +38,30 @@ struct samples {
 	size_t origin_count, origin_cap;
 };
 
+/* The kinds of events of JFR recordings that can be drawn. Sessions have EVENT_CPU only. */
+enum event_kind { EVENT_CPU, EVENT_NATIVE, EVENT_WALL, EVENT_ALLOC, EVENT_LOCK, EVENT_KINDS };
+
+struct event_name {
+	const char *name; /* "alloc" */
+	const char *unit; /* of what is counted: "bytes" */
+	const char *text; /* "allocated bytes" */
+};
+extern const struct event_name event_names[EVENT_KINDS];
+
 struct profile {
 	struct stacks *stacks;
 	/* NULL: not kept. Samples of text without times are in stacks only. */
 	struct samples *samples;
 	struct quality quality;
-	uint64_t cut;		 /* bytes of damaged recordings that were left out */
-	uint64_t nameless_files; /* files with more symbols than are read */
+	uint64_t cut;		      /* bytes of damaged recordings that were left out */
+	uint64_t nameless_files;      /* files with more symbols than are read */
+	uint64_t events[EVENT_KINDS]; /* in JFR recordings, drawn or not */
+	double excess; /* sum of n² - n of events that count n each: 0 for samples */
 };
+
+/* Returns how many samples tell as much as the profile's events, which may count more than 1 each
+ * (Kish's effective sample size). */
+double profile_worth(const struct profile *p);
 
 /* Empty. With details, samples are kept and frames keep their places (frames.h). */
 void profile_init(struct profile *p, bool details);

@@ -15,7 +15,7 @@ static const struct command command = {
 	"Shows what changed between two profiles: a differential flame graph, and a table of the\n"
 	"methods that changed most. Shares are compared, so recordings may differ in length. "
 	"BEFORE\n"
-	"and AFTER are session directories, folded text or pprof, in any combination.\n"
+	"and AFTER are session directories, folded text, pprof or JFR, in any combination.\n"
 	"\n"
 	"  -f, --format LIST   svg,html,folded (svg,html)\n"
 	"  -o, --output DIR    where to (.)\n"
@@ -23,6 +23,7 @@ static const struct command command = {
 	"      --by LIST       what stacks begin with: pool (default), thread, container,pool,\n"
 	"                      container,thread, container or none\n"
 	"      --full          keep all frames that start a thread; else they are one row\n"
+	"      --event KIND    of JFR: cpu (default), native, wall, alloc or lock\n"
 	"      --kinds         keep compiled, inlined and interpreted methods apart\n"
 	"      --rows N        of the table, at most 100 (20)\n"
 	"      --json          the table as one JSON object on stdout\n"
@@ -34,6 +35,7 @@ static const struct command command = {
 struct diff_arguments {
 	struct compare_options compare;
 	const char *outdir;
+	enum event_kind event;
 	char **inputs;
 	bool json;
 };
@@ -59,6 +61,8 @@ static int parse_option(int opt, struct diff_arguments *a, struct err *err)
 		return *optarg ? 0 : err_set(err, 0, "--output: no directory given");
 	case 'b':
 		return roots_parse(optarg, &a->compare.roots, err);
+	case 'e':
+		return event_parse(optarg, &a->event, err);
 	case 'r':
 		return parse_rows(optarg, &a->compare.rows, err);
 	}
@@ -72,17 +76,12 @@ static int parse_option(int opt, struct diff_arguments *a, struct err *err)
 static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
-		{"format", required_argument, NULL, 'f'},
-		{"output", required_argument, NULL, 'o'},
-		{"normalize", no_argument, NULL, 'n'},
-		{"by", required_argument, NULL, 'b'},
-		{"kinds", no_argument, NULL, 'k'},
-		{"rows", required_argument, NULL, 'r'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
-		{"full", no_argument, NULL, 'F'},
-		{0},
+		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
+		{"normalize", no_argument, NULL, 'n'},	  {"by", required_argument, NULL, 'b'},
+		{"event", required_argument, NULL, 'e'},  {"kinds", no_argument, NULL, 'k'},
+		{"rows", required_argument, NULL, 'r'},	  {"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},	  {"version", no_argument, NULL, 'v'},
+		{"full", no_argument, NULL, 'F'},	  {0},
 	};
 	struct diff_arguments a = {.compare = {.roots = ROOT_POOL, .rows = 20}, .outdir = "."};
 	int opt;
@@ -108,6 +107,7 @@ static int run(struct diff_arguments *a, struct err *err)
 	CLEANUP(free) struct compare_result *result = xcalloc(1, sizeof(*result));
 
 	a->compare.outdir = &out;
+	in.event = a->event;
 	if (inputs_add(&in, a->inputs[0], err) < 0 || inputs_add(&in, a->inputs[1], err) < 0 ||
 	    outdir_open(a->outdir, 0755, &out, err) < 0 ||
 	    compare(&in, &a->compare, result, err) < 0)

@@ -15,13 +15,14 @@ static const struct command command = {
 	"usage: dfg-merge [options] INPUT...\n"
 	"\n"
 	"One graph of many recordings: of containers, of hosts, of times. INPUT is a session\n"
-	"directory, folded text or pprof; \"-\" reads their names from stdin, one on a line.\n"
+	"directory, folded text, pprof or JFR; \"-\" reads their names from stdin, one on a line.\n"
 	"\n"
 	"  -f, --format LIST   svg,html,folded (these), and all others of dfg-trigger\n"
 	"  -o, --output DIR    where to (.)\n"
 	"      --by LIST       what stacks begin with: container,pool (default), pool, thread,\n"
 	"                      container,thread, container or none\n"
 	"      --full          keep all frames that start a thread; else they are one row\n"
+	"      --event KIND    of JFR: cpu (default), native, wall, alloc or lock\n"
 	"      --json          summary as one JSON object on stdout\n"
 	"  -q, --quiet         no progress\n"
 	"      --version\n"
@@ -33,6 +34,7 @@ struct merge_arguments {
 	struct format_set formats;
 	const char *outdir;
 	unsigned roots;
+	enum event_kind event;
 	char **inputs;
 	size_t count;
 	bool json, quiet;
@@ -48,6 +50,8 @@ static int parse_option(int opt, struct merge_arguments *a, struct err *err)
 		return *optarg ? 0 : err_set(err, 0, "--output: no directory given");
 	case 'b':
 		return roots_parse(optarg, &a->roots, err);
+	case 'e':
+		return event_parse(optarg, &a->event, err);
 	}
 	a->quiet |= opt == 'q';
 	a->json |= opt == 'j';
@@ -58,15 +62,11 @@ static int parse_option(int opt, struct merge_arguments *a, struct err *err)
 static int parse(int argc, char **argv, struct merge_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
-		{"format", required_argument, NULL, 'f'},
-		{"output", required_argument, NULL, 'o'},
-		{"by", required_argument, NULL, 'b'},
-		{"json", no_argument, NULL, 'j'},
-		{"full", no_argument, NULL, 'F'},
-		{"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
-		{0},
+		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
+		{"by", required_argument, NULL, 'b'},	  {"event", required_argument, NULL, 'e'},
+		{"json", no_argument, NULL, 'j'},	  {"full", no_argument, NULL, 'F'},
+		{"quiet", no_argument, NULL, 'q'},	  {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},	  {0},
 	};
 	struct merge_arguments a = {.outdir = ".", .roots = ROOT_CONTAINER | ROOT_POOL};
 	int opt;
@@ -109,6 +109,7 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 	struct render_result result;
 	struct summary summary = {.formats = &a->formats, .result = &result};
 
+	in.event = a->event;
 	for (size_t i = 0; i < a->count; i++)
 		if ((!strcmp(a->inputs[i], "-") ? add_from_stdin(&in, err)
 						: inputs_add(&in, a->inputs[i], err)) < 0)

@@ -18,6 +18,7 @@ struct picture {
 	struct quality quality;
 	unsigned frequency;	       /* samples per second and processor, 0: unknown */
 	double duration;	       /* seconds, 0: unknown */
+	const char *unit;	       /* of what is counted; NULL: samples */
 	const struct verdict *verdict; /* NULL: none; then no warnings either */
 	struct session_cpu cpu;	       /* shown with it */
 	const struct session *session; /* NULL: several, or text */
@@ -51,7 +52,8 @@ MUST_CHECK int draw_json(const struct stacks *s, const struct picture *p, int fd
 struct difference_picture {
 	const char *before, *after; /* "web: 30.0 s at 99 Hz" */
 	struct quality before_quality, after_quality;
-	bool normalize; /* folded text: scale counts before to the samples after */
+	bool normalize;	  /* folded text: scale counts before to the samples after */
+	const char *unit; /* of what is counted; NULL: samples */
 };
 
 /* The same for a difference. In SVG and HTML a frame's
@@ -71,6 +73,7 @@ MUST_CHECK int draw_difference_folded(const struct difference *d,
  * exactly that. The stale share is shown only if it is not 0. */
 struct str;
 void draw_quality(struct str *out, const struct quality *q);
+void draw_quality_of(struct str *out, const struct quality *q, const char *unit);
 void draw_difference_quality(struct str *out, const struct difference_picture *p); /* both */
 
 /* Reads folded text of any tool (docs/formats.md) and adds each line "frame;frame count". Names are

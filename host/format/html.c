@@ -59,9 +59,10 @@ int draw_html(const struct stacks *s, const struct picture *p, int fd, struct er
 			    .nodes = p->nodes,
 			    .picture = p->verdict ? p : NULL,
 			    .threads = p->threads,
-			    .full = p->full};
+			    .full = p->full,
+			    .unit = p->unit};
 
-	draw_quality(&quality, &p->quality);
+	draw_quality_of(&quality, &p->quality, p->unit);
 	page.quality = quality.buf;
 	return page_write(&page, fd, err);
 }
@@ -76,7 +77,8 @@ int draw_difference_html(const struct difference *d, const struct difference_pic
 			    .subtitle = subtitle,
 			    .difference = d,
 			    /* The tree has the roots that were asked for. */
-			    .threads = "name"};
+			    .threads = "name",
+			    .unit = p->unit};
 
 	draw_difference_quality(&quality, p);
 	page.quality = quality.buf;

@@ -19,6 +19,7 @@ struct page {
 	bool full;
 	const struct difference *difference; /* NULL: one profile */
 	const struct picture *picture;	     /* has the verdict; NULL: none */
+	const char *unit;		     /* as in struct picture */
 };
 
 /* Appends the object, with places and samples if the page has details. Data above the limits is

@@ -221,6 +221,25 @@ static void add_kinds(struct page_writer *d)
 	str_addc(d->out, ']');
 }
 
+/* A unit other than samples, and how many samples one of them is worth, by side. */
+static void add_unit(struct page_writer *d)
+{
+	const struct difference *diff = d->page->difference;
+	const struct profile *p = d->page->details;
+
+	if (!d->page->unit || !strcmp(d->page->unit, text_unit(0, NULL)))
+		return;
+	add_text(d->out, "unit", d->page->unit);
+	add_member(d->out, "worth");
+	if (diff)
+		str_addf(d->out, "[%g,%g]", difference_worth(&diff->before),
+			 difference_worth(&diff->after));
+	else
+		str_addf(d->out, "[%g]",
+			 p && p->quality.samples ? profile_worth(p) / (double)p->quality.samples
+						 : 1.0);
+}
+
 static void add_head(struct page_writer *d)
 {
 	add_text(d->out, "title", d->page->title);
@@ -233,6 +252,7 @@ static void add_head(struct page_writer *d)
 	add_member(d->out, "left_out");
 	str_addf(d->out, "[%s]", d->extract.left_out.len ? d->extract.left_out.buf : "");
 	add_kinds(d);
+	add_unit(d);
 	if (d->page->difference) {
 		add_member(d->out, "z");
 		str_addf(d->out, "%g", DIFFERENCE_Z);

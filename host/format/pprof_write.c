@@ -148,7 +148,7 @@ static void write_head(struct pprof_writer *w)
 		pb_add_number(&w->message, PPROF_TIME_NANOS,
 			      (uint64_t)clock_of(w->samples->origins[0].started) * SECOND);
 	pb_add_number(&w->message, PPROF_DURATION_NANOS, (uint64_t)(p->duration * (double)SECOND));
-	draw_quality(&quality, &p->quality);
+	draw_quality_of(&quality, &p->quality, p->unit);
 	write_comment(w, p->title);
 	write_comment(w, p->subtitle);
 	write_comment(w, quality.buf);

@@ -162,6 +162,13 @@ static void canvas_box_begin(struct str *out, char class, const struct frame *f)
 	text_escape(out, f->name, f->len);
 }
 
+static void add_unit(struct str *out, uint64_t n, const char *unit)
+{
+	str_addc(out, ' ');
+	str_adds(out, text_unit(n, unit));
+	str_adds(out, ", ");
+}
+
 static void canvas_box_end(struct canvas *c, const struct layout_box *b, const struct frame *f,
 			   uint32_t colour)
 {
@@ -218,6 +225,7 @@ struct box_prefix {
 struct svg {
 	struct canvas canvas;
 	const struct stacks *stacks;
+	const char *unit;
 	struct box_prefix *prefix; /* by frame; the last is for the root of all */
 	struct str prefixes;
 	uint64_t self[FRAME_KINDS]; /* samples whose innermost frame is of the kind */
@@ -288,7 +296,7 @@ static void svg_box(struct svg *v, const struct layout_box *b)
 	str_add(s, v->prefixes.buf + prefix->begin, prefix->len);
 	str_adds(s, " (");
 	text_count(s, b->samples, ",");
-	str_adds(s, b->samples == 1 ? " sample, " : " samples, ");
+	add_unit(s, b->samples, v->unit);
 	add_percent(s, b->samples, v->canvas.layout.total);
 	str_adds(s, "%)");
 	canvas_box_end(&v->canvas, b, f, prefix->colour);
@@ -297,9 +305,9 @@ static void svg_box(struct svg *v, const struct layout_box *b)
 int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
 	CLEANUP(str_fini) struct str quality = {0};
-	struct svg v = {.canvas.out = {.fd = fd, .err = err}, .stacks = s};
+	struct svg v = {.canvas.out = {.fd = fd, .err = err}, .stacks = s, .unit = p->unit};
 
-	draw_quality(&quality, &p->quality);
+	draw_quality_of(&quality, &p->quality, p->unit);
 	layout_make(&v.canvas.layout, s, NARROWEST);
 	svg_count_kinds(&v);
 	v.canvas.lines = verdict_svg(&v.canvas.verdict, p, MARGIN, VERDICT_TOP, LINE);
@@ -351,6 +359,7 @@ static const struct side_look looks[] = {
 struct svg_difference {
 	struct canvas canvas;
 	const struct difference *d;
+	const char *unit;
 	double greatest; /* change of a node, absolute */
 };
 
@@ -427,7 +436,7 @@ static void svg_difference_box(struct svg_difference *v, const struct layout_box
 	text_count(s, total.before, ",");
 	str_adds(s, " → ");
 	text_count(s, total.after, ",");
-	str_adds(s, " samples, ");
+	add_unit(s, 0, v->unit);
 	add_percent(s, total.before, d->before.samples);
 	str_adds(s, " → ");
 	add_percent(s, total.after, d->after.samples);
@@ -453,8 +462,10 @@ static void svg_difference_legend(struct svg_difference *v)
 int draw_difference_svg(const struct difference *d, const struct difference_picture *p, int fd,
 			struct err *err)
 {
-	struct svg_difference v = {
-		.canvas.out = {.fd = fd, .err = err}, .d = d, .greatest = greatest_change(d)};
+	struct svg_difference v = {.canvas.out = {.fd = fd, .err = err},
+				   .d = d,
+				   .unit = p->unit,
+				   .greatest = greatest_change(d)};
 	CLEANUP(free) uint64_t *widths = widths_of(d);
 	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
 	CLEANUP(str_fini) struct str footer = {0};

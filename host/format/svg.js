@@ -26,12 +26,16 @@ function make(parent, name, attributes, text) {
 
 const number = (text) => Number(text.replace(/,/g, ''));
 
+let unit = 'samples'; // bytes or ns, where the file counts these
+
 // "NAME (3 samples, 1%)", or of a difference "NAME (3 → 5 samples, 1 → 2 %, +1 %; self +0 %)".
 function readTitle(title) {
-	const m = /^([^]*) \(([\d,]+)(?: → ([\d,]+))? samples?, ([^()]*)\)$/.exec(title);
+	const m = /^([^]*) \(([\d,]+)(?: → ([\d,]+))? (samples?|bytes|ns), ([^()]*)\)$/.exec(title);
+	if (!m[4].startsWith('sample'))
+		unit = m[4];
 	if (m[3] === undefined)
 		return {name: m[1], n: number(m[2])};
-	return {name: m[1], before: number(m[2]), after: number(m[3]), changes: m[4]};
+	return {name: m[1], before: number(m[2]), after: number(m[3]), changes: m[5]};
 }
 
 // A frame of the file. Its subtree is the boxes up to `end`: they are in preorder.
@@ -251,5 +255,5 @@ function search() {
 	else if (isDifference)
 		matched.textContent = `Matched: ${percent(before, zoomed.before)} → ${percent(after, zoomed.after)}`;
 	else
-		matched.textContent = `Matched: ${percent(sum, zoomed.n)} · ${grouped(sum)} samples`;
+		matched.textContent = `Matched: ${percent(sum, zoomed.n)} · ${grouped(sum)} ${unit}`;
 }

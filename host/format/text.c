@@ -255,10 +255,17 @@ static void add_share(struct str *out, uint64_t part, uint64_t whole, const char
 	str_adds(out, of);
 }
 
-void draw_quality(struct str *out, const struct quality *q)
+const char *text_unit(uint64_t n, const char *unit)
+{
+	if (unit && strcmp(unit, "samples") != 0)
+		return unit;
+	return n == 1 ? "sample" : "samples";
+}
+
+void draw_quality_of(struct str *out, const struct quality *q, const char *unit)
 {
 	text_count(out, q->samples, ",");
-	str_adds(out, q->samples == 1 ? " sample · " : " samples · ");
+	str_addf(out, " %s · ", text_unit(q->samples, unit));
 	text_count(out, q->lost, ",");
 	str_adds(out, " lost");
 	if (q->samples == 0)
@@ -282,10 +289,15 @@ void draw_quality(struct str *out, const struct quality *q)
 		add_share(out, q->stale, q->java_frames, " Java frames stale");
 }
 
+void draw_quality(struct str *out, const struct quality *q)
+{
+	draw_quality_of(out, q, NULL);
+}
+
 void draw_difference_quality(struct str *out, const struct difference_picture *p)
 {
 	str_adds(out, "before: ");
-	draw_quality(out, &p->before_quality);
+	draw_quality_of(out, &p->before_quality, p->unit);
 	str_adds(out, " | after: ");
-	draw_quality(out, &p->after_quality);
+	draw_quality_of(out, &p->after_quality, p->unit);
 }

@@ -42,6 +42,9 @@ size_t text_package(const char *name, size_t len);
 /* Appends 51466 as "51466", or as "51,466" with a separator. */
 void text_count(struct str *out, uint64_t n, const char *separator);
 
+/* Returns the unit of a count (struct picture), of samples in the singular where it is 1. */
+const char *text_unit(uint64_t n, const char *unit);
+
 /* Appends n / 10^decimals without trailing zeros: (1250, 3) -> "1.25". At most 9 decimals. */
 void text_fixed(struct str *out, uint64_t n, unsigned decimals);
 

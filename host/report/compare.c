@@ -63,7 +63,8 @@ static int draw_all(const struct compare_job *j, const struct difference *d,
 				       .after = after,
 				       .before_quality = result->before,
 				       .after_quality = result->after,
-				       .normalize = j->options->normalize};
+				       .normalize = j->options->normalize,
+				       .unit = event_names[j->in->event].unit};
 
 	for (size_t i = 0; i < j->options->formats.count; i++) {
 		const struct format *f = j->options->formats.list[i];
@@ -81,6 +82,10 @@ static int draw_sides(const struct compare_job *j, const struct gathered *before
 	int rc;
 
 	difference_make(&d, before->profile.stacks, after->profile.stacks, j->options->kinds);
+	d.before.worth = profile_worth(&before->profile);
+	d.after.worth = profile_worth(&after->profile);
+	memcpy(ret->before_events, before->profile.events, sizeof(ret->before_events));
+	memcpy(ret->after_events, after->profile.events, sizeof(ret->after_events));
 	ret->before = before->profile.quality;
 	ret->after = after->profile.quality;
 	ret->cut = before->profile.cut + after->profile.cut;
@@ -173,13 +178,18 @@ static void print_change(const struct compare_result *r, const struct compare_ch
 	       percent(c->counts.after, r->after_samples), text);
 }
 
-static void print_side(const char *name, const struct input *in, const struct quality *q)
+static void print_side(const char *name, const struct input *in, const struct quality *q,
+		       const uint64_t events[EVENT_KINDS])
 {
+	CLEANUP(str_fini) struct str others = {0};
 	CLEANUP(free) char *title = input_title(in);
 	CLEANUP(str_fini) struct str quality = {0};
 
-	draw_quality(&quality, q);
+	draw_quality_of(&quality, q, event_names[in->event].unit);
 	printf("%-7s %s\n        %s\n", name, title, quality.buf);
+	events_add_others(events, in->event, &others);
+	if (others.len)
+		printf("        other events, for --event: %s\n", others.buf);
 }
 
 void compare_print(const struct inputs *in, const struct compare_options *o,
@@ -187,10 +197,11 @@ void compare_print(const struct inputs *in, const struct compare_options *o,
 {
 	unsigned shown = 0;
 
-	print_side("before", &in->list[0], &r->before);
-	print_side("after", &in->list[1], &r->after);
-	printf("\n    self, %% of samples         with what it calls\n"
-	       "  before   after    change  before   after    change  method\n");
+	print_side("before", &in->list[0], &r->before, r->before_events);
+	print_side("after", &in->list[1], &r->after, r->after_events);
+	printf("\n    self, %% of %-9s       with what it calls\n"
+	       "  before   after    change  before   after    change  method\n",
+	       event_names[in->event].unit);
 	for (unsigned i = 0; i < r->row_count; i++) {
 		const struct compare_row *row = &r->rows[i];
 
@@ -221,12 +232,14 @@ static json_t *change_json(const struct compare_result *r, const struct compare_
 			 "change", c->change, "z", c->z, "significant", c->significant);
 }
 
-static json_t *side_json(const struct input *in, uint64_t samples, const struct quality *q)
+static json_t *side_json(const struct input *in, uint64_t samples, const struct quality *q,
+			 const uint64_t events[EVENT_KINDS])
 {
 	CLEANUP(free) char *title = input_title(in);
 
-	return json_pack("{ss ss sI sI}", "input", in->path, "title", title, "samples",
-			 (json_int_t)samples, "lost", (json_int_t)q->lost);
+	return json_pack("{ss ss sI sI so}", "input", in->path, "title", title, "samples",
+			 (json_int_t)samples, "lost", (json_int_t)q->lost, "events",
+			 events_json(events));
 }
 
 static json_t *graphs_json(const struct compare_options *o)
@@ -253,10 +266,12 @@ void compare_json(const struct inputs *in, const struct compare_options *o,
 				      json_pack("{ss so so}", "method", r->rows[i].method, "self",
 						change_json(r, &r->rows[i].self), "total",
 						change_json(r, &r->rows[i].total)));
-	all = json_pack("{so so so sI so}", "before",
-			side_json(&in->list[0], r->before_samples, &r->before), "after",
-			side_json(&in->list[1], r->after_samples, &r->after), "graphs",
-			graphs_json(o), "method_count", (json_int_t)r->methods, "methods", methods);
+	all = json_pack(
+		"{ss ss so so so sI so}", "event", event_names[in->event].name, "unit",
+		event_names[in->event].unit, "before",
+		side_json(&in->list[0], r->before_samples, &r->before, r->before_events), "after",
+		side_json(&in->list[1], r->after_samples, &r->after, r->after_events), "graphs",
+		graphs_json(o), "method_count", (json_int_t)r->methods, "methods", methods);
 	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 	putchar('\n');
 	fflush(stdout);

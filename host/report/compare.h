@@ -38,7 +38,8 @@ struct compare_result {
 	struct quality before, after;
 	uint64_t cut, skipped; /* of both, as in render.h */
 	uint64_t before_samples, after_samples;
-	uint64_t methods; /* in all */
+	uint64_t before_events[EVENT_KINDS], after_events[EVENT_KINDS]; /* of JFR recordings */
+	uint64_t methods;						/* in all */
 	unsigned row_count;
 	struct compare_row rows[COMPARE_ROWS]; /* the greatest change first */
 };

@@ -10,6 +10,7 @@
 #include "common/str.h"
 #include "format/format.h"
 #include "format/tree.h"
+#include "jfr/jfr.h"
 #include "profile/read.h"
 
 #define TEXT_MAX    ((size_t)2 << 30)
@@ -26,6 +27,7 @@ static struct input *add(struct inputs *in, const char *path)
 	in->list = grow(in->list, in->count, &in->cap, sizeof(*in->list));
 	new = &in->list[in->count++];
 	*new = (struct input){.path = xstrdup(clean.buf ? clean.buf : ""),
+			      .event = in->event,
 			      .own = {.dirfd = -1, .mapsfd = -1, .elffd = -1}};
 	return new;
 }
@@ -81,6 +83,9 @@ int inputs_add(struct inputs *in, const char *path, struct err *err)
 
 	if (stat(path, &st) < 0)
 		return err_set(err, errno, "open %s", path);
+	if (S_ISDIR(st.st_mode) && in->event != EVENT_CPU)
+		return err_set(err, 0, "%s: --event %s needs a JFR recording", path,
+			       event_names[in->event].name);
 	if (S_ISDIR(st.st_mode))
 		return add_directory(in, path, err);
 	new = add(in, path);
@@ -106,6 +111,43 @@ const struct session *input_session(const struct input *in)
 	return in->file ? NULL : in->session ? in->session : &in->own;
 }
 
+/* ---- events ------------------------------------------------------------------------------ */
+
+int event_parse(const char *name, enum event_kind *ret, struct err *err)
+{
+	for (int i = 0; i < EVENT_KINDS; i++)
+		if (!strcmp(event_names[i].name, name)) {
+			*ret = (enum event_kind)i;
+			return 0;
+		}
+	return err_set(err, 0, "--event %s: must be cpu, native, wall, alloc or lock", name);
+}
+
+void events_add_others(const uint64_t events[EVENT_KINDS], enum event_kind drawn, struct str *ret)
+{
+	const char *separator = "";
+
+	for (int i = 0; i < EVENT_KINDS; i++)
+		if (events[i] && i != (int)drawn) {
+			str_addf(ret, "%s%llu %s", separator, (unsigned long long)events[i],
+				 event_names[i].name);
+			separator = ", ";
+		}
+}
+
+json_t *events_json(const uint64_t events[EVENT_KINDS])
+{
+	json_t *ret = json_array();
+
+	for (int i = 0; i < EVENT_KINDS; i++)
+		if (events[i])
+			json_array_append_new(ret,
+					      json_pack("{ss ss sI}", "event", event_names[i].name,
+							"unit", event_names[i].unit, "events",
+							(json_int_t)events[i]));
+	return ret;
+}
+
 /* ---- names ------------------------------------------------------------------------------- */
 
 const char *input_name(const struct input *in)
@@ -119,8 +161,11 @@ char *input_title(const struct input *in)
 {
 	const struct session *s = input_session(in);
 
-	return s ? xasprintf("%s: %.1f s at %u Hz", s->label, s->duration, s->frequency)
-		 : xstrdup(in->path);
+	if (s)
+		return xasprintf("%s: %.1f s at %u Hz", s->label, s->duration, s->frequency);
+	if (in->event != EVENT_CPU)
+		return xasprintf("%s: %s", in->path, event_names[in->event].text);
+	return xstrdup(in->path);
 }
 
 char *input_subtitle(const struct input *in)
@@ -284,20 +329,25 @@ static int read_folded(const struct str *text, struct profile *profile, uint64_t
 	if (!look || !memchr(text->buf, '\0', look))
 		lines = fold_read(profile->stacks, text->buf, text->len, &samples);
 	if (samples == 0 && lines)
-		return err_set(err, 0, "neither folded text nor pprof, and no session directory");
+		return err_set(err, 0, "not folded text, pprof or JFR, and no session directory");
 	*skipped += lines;
 	profile->quality.samples += samples;
 	profile->quality.unrated += samples;
 	return 0;
 }
 
-static int read_file(int fd, struct profile *profile, uint64_t *skipped, struct err *err)
+static int read_file(int fd, enum event_kind event, struct profile *profile, uint64_t *skipped,
+		     struct err *err)
 {
 	CLEANUP(str_fini) struct str text = {0};
 	uint64_t before = profile->quality.samples;
 
 	if (fs_read_all(fd, TEXT_MAX, &text, err) < 0)
 		return -1;
+	if (jfr_is(text.buf, text.len))
+		return jfr_read(profile, text.buf, text.len, event, err);
+	if (event != EVENT_CPU)
+		return err_set(err, 0, "--event %s needs a JFR recording", event_names[event].name);
 	if (!pprof_is(text.buf, text.len))
 		return read_folded(&text, profile, skipped, err);
 	if (pprof_read(profile, text.buf, text.len, err) < 0)
@@ -319,7 +369,7 @@ int input_read(const struct input *in, struct open_input *o, struct profile *pro
 	const struct session *s = input_session(in);
 
 	if ((s ? read_session(s, o, profile, err)
-	       : read_file(o->recording.perf_fd, profile, skipped, err)) < 0)
+	       : read_file(o->recording.perf_fd, in->event, profile, skipped, err)) < 0)
 		return err_wrap(err, "%s", in->path);
 	return input_check_count(in, profile, err);
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An input is a session directory, or a file of folded text or pprof, recognised by its content.
- * One process opens inputs with the caller's rights; another reads them in the sandbox (sandbox.h).
+/* An input is a session directory, or a file of folded text, pprof or JFR, recognised by its
+ * content. One process opens inputs with the caller's rights; another reads them in the sandbox
+ * (sandbox.h).
  */
 #ifndef DFG_REPORT_LOAD_H
 #define DFG_REPORT_LOAD_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "calltree/samples.h"
 #include "common/err.h"
+#include "common/str.h"
 #include "session/recording.h"
 
 struct input {
@@ -18,13 +21,27 @@ struct input {
 	const struct session *session; /* NULL: a file */
 	struct session own;	       /* that session, if it is not the caller's */
 	char *file;		       /* path to open; NULL: a session */
+	enum event_kind event;	       /* of a recording of JFR */
 	uint64_t size;		       /* bytes of the recording or file */
 };
 
 struct inputs {
 	struct input *list;
 	size_t count, cap;
+	/* To be set before the first is added: the kind of events that is drawn. Inputs other than
+	 * recordings of JFR have EVENT_CPU only. */
+	enum event_kind event;
 };
+
+/* Parses the name of a kind of events: "alloc". */
+MUST_CHECK int event_parse(const char *name, enum event_kind *ret, struct err *err);
+
+/* Appends how many events recordings of JFR have of kinds that are not drawn: "230 alloc, 28 lock";
+ * nothing if there are none. */
+void events_add_others(const uint64_t events[EVENT_KINDS], enum event_kind drawn, struct str *ret);
+
+/* Returns them all as a list of objects. */
+json_t *events_json(const uint64_t events[EVENT_KINDS]);
 
 /* Adds a session directory, a directory with one named "session", or a file. */
 MUST_CHECK int inputs_add(struct inputs *in, const char *path, struct err *err);
@@ -38,7 +55,8 @@ static inline void cleanup_inputs_fini(struct inputs *in)
 	inputs_fini(in);
 }
 
-/* "web: 30.0 s at 99 Hz", and a line with id, time and JVMs; owned by the caller. */
+/* "web: 30.0 s at 99 Hz", "web.jfr: allocated bytes", and a line with id, time and JVMs; owned by
+ * the caller. */
 char *input_title(const struct input *in);
 char *input_subtitle(const struct input *in);
 
@@ -48,7 +66,7 @@ const char *input_name(const struct input *in);
 /* Returns NULL for a file. */
 const struct session *input_session(const struct input *in);
 
-/* The files of one input. Of folded text or pprof, perf_fd is the file. */
+/* The files of one input. Of anything else than a session, perf_fd is the file. */
 struct open_input {
 	struct recording recording;
 	struct session_map *maps; /* those of the recording */

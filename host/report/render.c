@@ -232,7 +232,8 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	struct picture p = {.title = title,
 			    .subtitle = subtitle,
 			    .frequency = frequency_of(j->in),
-			    .duration = duration_of(j->in)};
+			    .duration = duration_of(j->in),
+			    .unit = event_names[j->in->event].unit};
 	struct gathered g;
 	/* The verdict needs threads: with details the profile's own stacks begin with them. */
 	bool details = formats_take_details(j->formats) || j->roots != ROOT_THREAD;
@@ -245,7 +246,8 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	ret->nameless_files = g.profile.nameless_files;
 	ret->skipped = g.skipped;
 	verdict_make(g.profile.stacks, &ret->verdict);
-	p.verdict = &ret->verdict;
+	p.verdict = j->in->event == EVENT_CPU ? &ret->verdict : NULL;
+	memcpy(ret->events, g.profile.events, sizeof(ret->events));
 	if (rc == 0)
 		rc = draw_gathered(j, &g, &p, ret, err);
 	gathered_fini(&g);

@@ -20,7 +20,8 @@ struct render_result {
 	uint64_t cut;		 /* bytes of damaged recordings that were left out */
 	uint64_t skipped;	 /* lines of text that could not be read */
 	uint64_t nameless_files; /* files with more symbols than are read */
-	char leaf[512];		 /* frame with most self samples; "": no samples */
+	uint64_t events[EVENT_KINDS]; /* of JFR recordings */
+	char leaf[512];		      /* frame with most self samples; "": no samples */
 	uint64_t leaf_self;
 	char path[2048]; /* the stack with most samples, "a;b;c", cut in the middle if long */
 	uint64_t path_self;

@@ -86,12 +86,16 @@ static void print_verdict(const struct render_result *r, const struct session *s
 		printf("  warning      %s\n", warnings.list[i].text);
 }
 
-static void print_result(const struct render_result *r)
+static void print_result(const struct render_result *r, enum event_kind event)
 {
+	CLEANUP(str_fini) struct str others = {0};
 	CLEANUP(str_fini) struct str quality = {0};
 
-	draw_quality(&quality, &r->quality);
+	draw_quality_of(&quality, &r->quality, event_names[event].unit);
 	printf("  samples      %s\n", quality.buf);
+	events_add_others(r->events, event, &others);
+	if (others.len)
+		printf("  other events %s: choose with --event\n", others.buf);
 	if (r->cut)
 		printf("  damaged      %llu bytes at the end of the recording could not be read\n",
 		       (unsigned long long)r->cut);
@@ -142,7 +146,7 @@ void summary_print(const struct summary *s)
 	printf("%s: %.1f s at %u Hz\n", s->session->label, s->session->duration,
 	       s->session->frequency);
 	print_verdict(s->result, s->session);
-	print_result(s->result);
+	print_result(s->result, EVENT_CPU);
 	print_recorder(s->session);
 	for (size_t i = 0; i < s->session->jvm_count; i++)
 		print_jvm(s->session, &s->session->jvms[i]);
@@ -155,8 +159,9 @@ void summary_print(const struct summary *s)
 void summary_print_merged(const struct summary *s, const struct inputs *in)
 {
 	printf("%zu recording%s\n", in->count, in->count == 1 ? "" : "s together");
-	print_verdict(s->result, NULL);
-	print_result(s->result);
+	if (in->event == EVENT_CPU)
+		print_verdict(s->result, NULL);
+	print_result(s->result, in->event);
 	print_graphs(s);
 	fflush(stdout);
 }
@@ -332,6 +337,9 @@ void summary_json_merged(const struct summary *s, const struct inputs *in)
 	for (size_t i = 0; i < in->count; i++)
 		json_array_append_new(list, json_string(in->list[i].path));
 	json_object_set_new(all, "inputs", list);
+	json_object_set_new(all, "event", json_string(event_names[in->event].name));
+	json_object_set_new(all, "unit", json_string(event_names[in->event].unit));
+	json_object_set_new(all, "events", events_json(s->result->events));
 	json_object_set_new(all, "damaged_lines", json_integer((json_int_t)s->result->skipped));
 	print_object(all);
 }

@@ -26,6 +26,7 @@ sources() {
 	folded) echo host/format/folded.c ;;
 	hotspot) echo hotspot/tables.c hotspot/code_heap.c hotspot/metadata.c ;;
 	image) echo hotspot/elf.c ;;
+	jfr) echo host/jfr/*.c ;;
 	jvm) echo host/discover/jvm.c host/discover/mapped_files.c ;;
 	javasym) echo host/jit/perf_map.c ;;
 	jsontext) echo oci/jsontext.c oci/spec.c ;;

@@ -26,7 +26,8 @@ unwind:      dfg common elf jit
 symbols:     common session elf jit unwind perf
 profile:     common session elf calltree unwind perf symbols
 format:      dfg common session elf calltree
-report:      common session jit calltree profile format
+jfr:         dfg common elf calltree
+report:      common session jit calltree profile format jfr
 discover:    dfg common session
 bpf:         dfg common elf jit unwind perf discover
 record:      dfg common injector hotspot session elf perf discover bpf

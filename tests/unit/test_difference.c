@@ -149,7 +149,13 @@ static void test_z(void)
 	ok(near(difference_z(&d, (struct counts){1000, 1000}), 0), "all in both");
 	d = (struct difference){.before.samples = 500, .after.samples = 2000};
 	ok(near(difference_z(&d, (struct counts){60, 300}), 1.7089), "sides of different size");
-	d.before.samples = 0;
+	d = (struct difference){.before = {.samples = 500000, .worth = 500},
+				.after = {.samples = 2000, .worth = 2000}};
+	ok(near(difference_worth(&d.before), 0.001),
+	   "a byte may be worth a thousandth of a sample");
+	ok(near(difference_z(&d, (struct counts){60000, 300}), 1.7089),
+	   "bytes count as the events that they are of");
+	d.before = (struct difference_side){0};
 	ok(near(difference_z(&d, (struct counts){0, 300}), 0), "a side without samples");
 	ok(near(difference_change(&d, (struct counts){0, 300}), 0.15), "has shares of 0");
 }

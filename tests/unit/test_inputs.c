@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/fs.h"
+#include "lib/jfrmake.h"
 #include "lib/perffile.h"
 #include "lib/printed.h"
 #include "lib/sessionmake.h"
@@ -353,7 +354,7 @@ static void check_refused(const char *name, const void *p, size_t len, const cha
 
 static void test_refused(void)
 {
-	static const char neither[] = "neither folded text nor pprof, and no session directory";
+	static const char neither[] = "not folded text, pprof or JFR, and no session directory";
 	char binary[5000];
 
 	check_refused("a text without a count", "hello\n", 6, neither);
@@ -363,6 +364,34 @@ static void test_refused(void)
 	binary[4095] = '\0';
 	check_refused("a zero in the first 4096 bytes", binary, sizeof(binary), neither);
 	check_refused("damaged gzip", "\x1f\x8b nothing", 10, "damaged gzip data: data error");
+}
+
+/* An input with a kind of event that it does not have, and one with it. */
+static void test_events(void)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(free) char *path = at("flight.jfr");
+	CLEANUP(free) char *title = NULL;
+	CLEANUP(str_fini) struct str others = {0};
+	struct jm m = {0};
+	struct err err = {0};
+
+	ok(event_parse("alloc", &in.event, &err) == 0 && in.event == EVENT_ALLOC,
+	   "a kind of event has a name");
+	ok(event_parse("Alloc", &in.event, &err) < 0, "others are refused");
+	is_str(err.msg, "--event Alloc: must be cpu, native, wall, alloc or lock", "it lists them");
+	jm_example(&m);
+	write_bytes(path, m.s.buf, m.s.len);
+	ok(inputs_add(&in, path, &err) == 0 && merge(&in, ROOT_THREAD, false, &err) == 0,
+	   "a JFR recording is read");
+	title = input_title(&in.list[0]);
+	ok(has_suffix(title, "/flight.jfr: allocated bytes"), "its title says what is counted");
+	ok(inputs_add(&in, dir, &err) < 0 &&
+		   has_suffix(err.msg, ": --event alloc needs a JFR recording"),
+	   "a session has no allocations");
+	events_add_others((const uint64_t[EVENT_KINDS]){3, 0, 0, 1, 2}, EVENT_ALLOC, &others);
+	is_str(others.buf, "3 cpu, 2 lock", "the other kinds are listed");
+	str_fini(&m.s);
 }
 
 static void test_accepted(void)
@@ -766,7 +795,7 @@ static void test_nothing(void)
 	r.leaf_self = 77;
 	is_int(render_at(&in, ROOT_THREAD, &set, out, &r, &err), -1, "garbage is not drawn");
 	is_int(r.leaf_self, 77, "the result is untouched after a failure");
-	ok(!strncmp(err.msg, "draw: ", 6) && strstr(err.msg, "/nil: neither folded text"),
+	ok(!strncmp(err.msg, "draw: ", 6) && strstr(err.msg, "/nil: not folded text"),
 	   "the error says what failed");
 }
 
@@ -1057,6 +1086,7 @@ int main(void)
 	test_kinds();
 	test_refused();
 	test_accepted();
+	test_events();
 	test_gone();
 	test_no_more();
 	test_many_files();

@@ -333,6 +333,13 @@ static void print_changes(const void *arg)
 	compare_print(&both, &options, arg);
 }
 
+static const struct inputs *jfr;
+
+static void print_events(const void *arg)
+{
+	compare_print(jfr, &options, arg);
+}
+
 static void print_changes_json(const void *arg)
 {
 	compare_json(&both, &options, arg);
@@ -370,6 +377,33 @@ static void test_changes(void)
 	       "a table without a row says so");
 }
 
+static void test_events(void)
+{
+	struct inputs alloc = both;
+	struct compare_result r = {.before = {.samples = 4096, .unrated = 4096},
+				   .before_events = {[EVENT_CPU] = 28, [EVENT_ALLOC] = 2}};
+	struct input list[2] = {both.list[0], both.list[1]};
+	CLEANUP(free) char *got = NULL;
+
+	list[0].event = list[1].event = alloc.event = EVENT_ALLOC;
+	alloc.list = list;
+	jfr = &alloc;
+	got = printed_by(print_events, &r);
+	is_str(got,
+	       "before  old.txt: allocated bytes\n"
+	       "        4 096 bytes · 0 lost · 100 % of unknown quality\n"
+	       "        other events, for --event: 28 cpu\n"
+	       "after   new.txt: allocated bytes\n"
+	       "        0 bytes · 0 lost\n"
+	       "\n    self, % of bytes           with what it calls\n"
+	       "  before   after    change  before   after    change  method\n"
+	       "  no change beyond chance\n"
+	       "0 of 0 methods; in brackets: may be chance\n\n"
+	       "svg     /d/diff.svg\n"
+	       "html    /d/diff.html\n",
+	       "of JFR recordings, unit and other events are printed");
+}
+
 static void test_changes_json(void)
 {
 	CLEANUP(free) char *text = printed_by(print_changes_json, &changes);
@@ -377,12 +411,14 @@ static void test_changes_json(void)
 
 	check_member(o, "before",
 		     "{\"input\": \"old.txt\", \"title\": \"old.txt\", \"samples\": 400, "
-		     "\"lost\": 3}");
+		     "\"lost\": 3, \"events\": []}");
 	check_member(o, "after",
 		     "{\"input\": \"new.txt\", \"title\": \"new.txt\", \"samples\": 200, "
-		     "\"lost\": 4}");
+		     "\"lost\": 4, \"events\": []}");
 	check_member(o, "graphs", "{\"svg\": \"/d/diff.svg\", \"html\": \"/d/diff.html\"}");
 	check_member(o, "method_count", "7");
+	check_member(o, "event", "\"cpu\"");
+	check_member(o, "unit", "\"samples\"");
 	methods = json_object_get(o, "methods");
 	is_int(json_array_size(methods), 3, "each row is in the JSON, changed or not");
 	b = json_array_get(methods, 1);
@@ -412,6 +448,7 @@ int main(void)
 	test_json_merged();
 	test_json_digits();
 	test_changes();
+	test_events();
 	test_changes_json();
 	return tap_done();
 }

@@ -40,6 +40,7 @@ class Recording {
 			verdict: json.verdict, // of one profile
 			leftOut: json.left_out, kinds: json.kinds, names: json.names, modules: json.modules,
 			certain: json.z}); // in a difference: the least |z| that is no chance
+		Object.assign(counting, {unit: json.unit || 'samples', worth: json.worth || [1, 1]});
 		this.rootKind = this.kinds.findIndex((k) => k.letter === 't');
 		this.choices = json.choices || {};
 		this.pools = json.pools || {}; // by name of a thread, where it is another

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shares with their sampling error, changes with their significance.
 
+// What is counted, and how many samples one of it tells as much as, before and after: events may count more than 1 each.
+const counting = {unit: 'samples', worth: [1, 1]};
+
 const Z95 = 1.96; // standard normal, 95 % two-sided
 
 // Half the width of Wilson's score interval, valid also for few samples and shares near 0 and 1.
 function shareError(part, whole) {
-	const p = part / whole, zz = Z95 * Z95 / whole;
-	return Z95 / (1 + zz) * Math.sqrt((p * (1 - p) + zz / 4) / whole);
+	const p = part / whole, n = whole * Math.min(...counting.worth), zz = Z95 * Z95 / n;
+	return Z95 / (1 + zz) * Math.sqrt((p * (1 - p) + zz / 4) / n);
 }
 
 // Two-proportion z: the difference of the shares of `after` and `before` in standard errors. 0
 // where it is not defined.
 function changeScore(before, beforeTotal, after, afterTotal) {
-	const p = (before + after) / (beforeTotal + afterTotal);
-	const error = Math.sqrt(p * (1 - p) * (1 / beforeTotal + 1 / afterTotal));
+	const [b, a] = counting.worth, beforeWorth = b * beforeTotal, afterWorth = a * afterTotal;
+	const p = (b * before + a * after) / (beforeWorth + afterWorth);
+	const error = Math.sqrt(p * (1 - p) * (1 / beforeWorth + 1 / afterWorth));
 	return error > 0 ? (after / afterTotal - before / beforeTotal) / error : 0;
 }
 

@@ -16,7 +16,7 @@ function el(name, attributes, ...children) {
 const byId = (id) => document.getElementById(id);
 const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
 const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
-const samplesText = (n) => `${grouped(n)} ${n === 1 ? 'sample' : 'samples'}`;
+const samplesText = (n) => `${grouped(n)} ${n === 1 && counting.unit === 'samples' ? 'sample' : counting.unit}`;
 
 // A colour of the data as CSS; in the dark theme less bright, with black text still readable.
 function cssColour(rgb, dark) {

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A recording of async-profiler 4.5 (tests/java/Flight.java on JDK 17 for 3 s: event=cpu, wall, alloc, lock), of each kind
+# of event as folded text. UPDATE=1 writes the expected files anew: look at them.
+. "$(dirname "$0")/../lib/tap.sh"
+here=$TOP/tests/golden/jfr
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+MERGE=$BUILD/bin/dfg-merge
+
+for kind in cpu wall alloc lock; do
+	"$MERGE" -q --event "$kind" --by thread -f folded -o "$work" "$here/async-profiler.jfr" >"$work/said"
+	[ -z "${UPDATE:-}" ] || cp "$work/flame.folded" "$here/$kind.folded"
+	ok "$kind: the expected stacks" diff -u "$here/$kind.folded" "$work/flame.folded"
+	ok "  the other kinds are listed" grep -q '^  other events .*: choose with --event$' "$work/said"
+	ok "  each format can be drawn" "$MERGE" -q --event "$kind" -f svg,html,pprof,speedscope,firefox,json -o "$work" \
+		"$here/async-profiler.jfr"
+done
+ok 'a picture of locks counts ns' grep -Eq '<title>[^<]*\([0-9,]+ ns, ' "$work/flame.svg"
+ok 'a page of locks counts ns' grep -q '"unit":"ns"' "$work/flame.html"
+tap_done
