@@ -11,6 +11,7 @@ struct speedscope_writer {
 	struct frames *names; /* speedscope's frames, by number */
 	uint32_t *numbers;    /* by frame: the number of its name */
 	uint64_t period;      /* ns per sample, 0: unknown */
+	const char *unit;     /* without a period */
 	struct out out;
 	uint32_t *path; /* of the current stack, innermost first */
 	size_t path_cap;
@@ -92,7 +93,7 @@ static void write_thread(struct speedscope_writer *w, const struct timeline_thre
 	if (t->tid)
 		str_addf(&name, " (%d)", (int)t->tid);
 	str_addf(o, "{\"type\":\"sampled\",\"unit\":\"%s\",\"startValue\":0,\"endValue\":",
-		 w->period ? "milliseconds" : "none");
+		 w->period ? "milliseconds" : w->unit);
 	write_value(w, t->samples);
 	str_adds(o, ",\"name\":");
 	write_text(w, name.buf);
@@ -111,11 +112,20 @@ static void write_thread(struct speedscope_writer *w, const struct timeline_thre
 	str_adds(o, "]}");
 }
 
+/* A unit that speedscope knows. */
+static const char *unit_of(const struct picture *p)
+{
+	if (p->unit && !strcmp(p->unit, "bytes"))
+		return "bytes";
+	return p->unit && !strcmp(p->unit, "ns") ? "nanoseconds" : "none";
+}
+
 int draw_speedscope(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
 	struct speedscope_writer w = {.stacks = p->details ? p->details->stacks : s,
 				      .names = frames_new(),
 				      .period = p->frequency ? 1000000000 / p->frequency : 0,
+				      .unit = unit_of(p),
 				      .out = {.fd = fd, .err = err}};
 	struct timeline t;
 

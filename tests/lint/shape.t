@@ -20,7 +20,7 @@ host/cmd 2090
 host/discover 2405
 host/doctor 1410
 host/elf 670
-host/format 4220
+host/format 4235
 host/jfr 1570
 host/jit 1780
 host/perf 1940
@@ -38,7 +38,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 58585, 363
+ALL_LINES, ALL_FILES = 58600, 363
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
