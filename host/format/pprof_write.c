@@ -138,7 +138,12 @@ static void write_head(struct pprof_writer *w)
 	const struct picture *p = w->picture;
 	CLEANUP(str_fini) struct str quality = {0};
 
-	write_type(w, PPROF_SAMPLE_TYPE, "samples", "count");
+	if (p->unit && !strcmp(p->unit, "bytes"))
+		write_type(w, PPROF_SAMPLE_TYPE, "alloc_space", "bytes");
+	else if (p->unit && !strcmp(p->unit, "ns"))
+		write_type(w, PPROF_SAMPLE_TYPE, "delay", "nanoseconds");
+	else
+		write_type(w, PPROF_SAMPLE_TYPE, "samples", "count");
 	if (w->period) {
 		write_type(w, PPROF_SAMPLE_TYPE, "cpu", "nanoseconds");
 		write_type(w, PPROF_PERIOD_TYPE, "cpu", "nanoseconds");

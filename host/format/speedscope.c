@@ -12,6 +12,7 @@ struct speedscope_writer {
 	struct frames *names; /* speedscope's frames, by number */
 	uint32_t *numbers;    /* by frame: the number of its name */
 	uint64_t period;      /* ns per sample, 0: unknown */
+	const char *unit;     /* without a period */
 	struct out out;
 	uint32_t *path; /* of the current stack, innermost first */
 	size_t path_cap;
@@ -258,7 +259,7 @@ static void write_track(struct speedscope_writer *w, const struct track *t)
 		str_addf(&name, " (up to %u at a time: 1 ms is %u ms of processor time)", overlap,
 			 overlap);
 	str_addf(o, "{\"type\":\"sampled\",\"unit\":\"%s\",\"startValue\":0,\"endValue\":",
-		 w->period ? "milliseconds" : "none");
+		 w->period ? "milliseconds" : w->unit);
 	write_value(w, l.end);
 	str_adds(o, ",\"name\":");
 	write_text(w, name.buf);
@@ -277,12 +278,21 @@ static void write_track(struct speedscope_writer *w, const struct track *t)
 	free(l.list);
 }
 
+/* A unit that speedscope knows. */
+static const char *unit_of(const struct picture *p)
+{
+	if (p->unit && !strcmp(p->unit, "bytes"))
+		return "bytes";
+	return p->unit && !strcmp(p->unit, "ns") ? "nanoseconds" : "none";
+}
+
 int draw_speedscope(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
 	struct speedscope_writer w = {.stacks = p->details ? p->details->stacks : s,
 				      .names = frames_new(),
 				      .period = p->frequency ? 1000000000 / p->frequency : 0,
 				      .threads = p->threads,
+				      .unit = unit_of(p),
 				      .out = {.fd = fd, .err = err}};
 	struct track_list tracks;
 	struct timeline t;

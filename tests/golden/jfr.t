@@ -18,4 +18,8 @@ for kind in cpu wall alloc lock; do
 done
 ok 'a picture of locks counts ns' grep -Eq '<title>[^<]*\([0-9,]+ ns, ' "$work/flame.svg"
 ok 'a page of locks counts ns' grep -q '"unit":"ns"' "$work/flame.html"
+ok 'speedscope of locks counts nanoseconds' grep -q '"unit":"nanoseconds"' "$work/flame.speedscope.json"
+ok 'pprof of locks counts a delay' grep -aq nanoseconds <(zcat "$work/flame.pb.gz")
+"$MERGE" -q --by thread -f folded -o "$work" "$work/flame.pb.gz" >"$work/said"
+ok '  which reads as the same' diff -u <(sort "$here/lock.folded") <(sort "$work/flame.folded")
 tap_done

@@ -20,7 +20,7 @@ host/cmd 2100
 host/discover 2730
 host/doctor 1435
 host/elf 670
-host/format 4800
+host/format 4815
 host/jfr 1570
 host/jit 1780
 host/perf 1940
