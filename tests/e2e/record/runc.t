@@ -57,8 +57,10 @@ done
 ok "inlined and interpreted methods are frames of their own" \
 	at_least "$(share '\[thread start\];Shop.*lambda.*;Shop.serve_\[.\];Shop.handleRequest_\[.\];')" 60
 ok "most of it is Shop's work, as Java" at_least "$(share 'shop-worker.*Shop.*_\[j\]')" 40
-ok "kernel frames on top of Java, native and the JVM below, in one stack" \
-	at_least "$(share 'JavaCalls::call_helper.*Shop.*_\[j\].*FileOutputStream.*;[_A-Za-z]*write;.*_\[k\]')" 1
+ok "kernel frames on top of native and Java, in one stack" \
+	at_least "$(share '\[thread start\];.*Shop.*_\[j\].*FileOutputStream.*;[_A-Za-z]*write;.*_\[k\]')" 1
+ok "  with --full, the JVM below" eval '"$DFG" -q --replay --by thread --full -f folded -o "$SHOP/full" "$(json .session)" >/dev/null &&
+	grep -qE "^shop-worker-[0-9]+;.*JavaCalls::call_helper.*;Shop.*_\[j\]" "$SHOP/full/flame.folded"'
 ok "the SVG is well-formed" xmllint --noout --huge "$(json .graphs.svg)"
 is "nothing was left in the container's root and /tmp" \
 	"$(find "$SHOP/shop/rootfs" "$SHOP/shop/tmp" ! -path '*/hsperfdata*' -type f | sort)" "$before"
