@@ -21,14 +21,16 @@ shop_setup
 trap 'kill $work 2>/dev/null; shop_teardown' EXIT
 [ $# -gt 0 ] || set -- jvms methods long
 
-# Resident KiB of a process and all below it; what several share counts once. With the kernel's tables of walks.
+# Resident KiB of a process and all below it; what several share counts once. The kernel's tables of walks count
+# as the kernel has them, not as processes map them.
 resident() {
 	local below maps
 	below=$(ps -e -o pid=,ppid= | awk -v top="$1" '{parent[$1] = $2}
 		END {for (p in parent) {for (q = p; q && q != top;) q = parent[q]; if (q == top) print p}}')
 	maps=$(bpftool map show 2>/dev/null | awk '/memlock/ {for (i = 1; i < NF; i++) if ($i == "memlock") sum += $(i + 1)}
 		END {print int(sum / 1024)}')
-	for p in $below; do cat "/proc/$p/smaps_rollup" 2>/dev/null; done | awk -v maps="${maps:-0}" '/^Pss:/ {sum += $2} END {print sum + maps}'
+	for p in $below; do cat "/proc/$p/smaps" 2>/dev/null; done | awk -v maps="${maps:-0}" '
+		/^[0-9a-f]+-/ {table = /bpf-map/} /^Pss:/ && !table {sum += $2} END {print sum + maps}'
 }
 row() { printf '%-34s %s\n' "$@"; }
 
