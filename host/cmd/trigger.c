@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-trigger: a container's name -> a flame graph. */
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -50,8 +51,10 @@ static void summaries_end(const struct summaries *s)
 static int push_profile(const struct session *s, const struct outdir *outdir,
 			const struct options *o, struct err *err)
 {
+	CLEANUP(free) char *file = formats_file(&o->formats, formats_get(PUSH_FORMAT));
+
 	log_progress("pushing to %s", o->push);
-	if (push(o->push, s, outdir->fd, formats_file(PUSH_FORMAT), err) < 0)
+	if (push(o->push, s, outdir->fd, file, err) < 0)
 		return -1;
 	log_progress("%s", "");
 	return 0;
@@ -63,11 +66,11 @@ static bool is_stripped(const struct options *o)
 	return o->action == ACTION_RECORD && !o->keep_stacks;
 }
 
-static void strip(struct session *s, const struct outdir *outdir)
+static void strip(struct session *s)
 {
 	struct err err;
 
-	if (session_strip(s, outdir->fd, format_tree.file, &err) < 0)
+	if (session_strip(s, s->dirfd, format_tree.file, &err) < 0)
 		log_warn("the recording of %s is kept, with copies of stack memory: %s", s->label,
 			 err.msg);
 }
@@ -78,12 +81,14 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 		uint64_t ended, struct summaries *list, bool *ret_drawn, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
+	const struct outdir own = {.fd = s->dirfd, .path = s->dir};
 	struct format_set formats = o->formats;
 	struct render_result result;
 	struct summary summary = {
 		.session = s, .formats = &o->formats, .outdir = outdir->path, .result = &result};
 
 	inputs_add_session(&in, s);
+	formats.tree_dir = &own;
 	if (is_stripped(o))
 		formats.list[formats.count++] = &format_tree;
 	if (render(&in, ROOT_THREAD, &formats, outdir, &result, err) < 0)
@@ -97,7 +102,7 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 		summary_print(&summary);
 	*ret_drawn = true;
 	if (is_stripped(o))
-		strip(s, outdir);
+		strip(s);
 	if (result.quality.samples == 0)
 		log_warn("no sample of %s: its processes used no CPU in this time", s->label);
 	else if (o->push)
@@ -106,6 +111,40 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 }
 
 /* ---- recording ---- */
+
+static bool is_free(const struct outdir *dir, const struct format_set *formats)
+{
+	for (size_t i = 0; i < formats->count; i++) {
+		CLEANUP(free) char *file = formats_file(formats, formats->list[i]);
+
+		if (faccessat(dir->fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Draws beside the results, or under sudo, unless there is --output, into the working directory:
+ * the user who called sudo cannot enter the other one. The names have container and time, then. */
+static int draw_recorded(struct target *t, const struct options *o, struct summaries *list,
+			 bool *ret_drawn, struct err *err)
+{
+	CLEANUP(free) char *name = container_file_name(&t->container);
+	CLEANUP(outdir_close) struct outdir here = {.fd = -1};
+	CLEANUP(free) char *stem = xasprintf("%.100s-%s", name, strrchr(t->outdir.path, '/') + 1);
+	struct options named = *o;
+
+	if (o->record.output || !outdir_open_here(&here))
+		return draw(&t->session, &t->outdir, o, t->ended, list, ret_drawn, err);
+	named.formats.stem = stem;
+	/* Of two containers with the same name the second gets "_". */
+	while (!is_free(&here, &named.formats)) {
+		char *next = xasprintf("%s_", stem);
+
+		free(stem);
+		named.formats.stem = stem = next;
+	}
+	return draw(&t->session, &here, &named, t->ended, list, ret_drawn, err);
+}
 
 /* The worker's task; `arg` are the options. Its product is the summary, if there is one. */
 static int draw_task(struct target *t, void *arg, struct worker_product *ret, struct err *err)
@@ -117,7 +156,7 @@ static int draw_task(struct target *t, void *arg, struct worker_product *ret, st
 	ret->fd = memfd_create("summary", MFD_CLOEXEC);
 	if (ret->fd < 0 || dup2(ret->fd, STDOUT_FILENO) < 0)
 		return err_set(err, errno, "memory for a summary");
-	rc = draw(&t->session, &t->outdir, arg, t->ended, &one, &drawn, err);
+	rc = draw_recorded(t, arg, &one, &drawn, err);
 	outdir_give_tree(&t->outdir, t->session.dirfd);
 	ret->data[0] = drawn;
 	return rc;
@@ -201,6 +240,15 @@ static enum exit_status record_and_draw(struct options *o)
 	return status;
 }
 
+static void say_place(const struct options *o)
+{
+	CLEANUP(outdir_close) struct outdir here = {.fd = -1};
+
+	if (!o->record.output && outdir_has_caller() && !outdir_open_here(&here))
+		log_info("the current directory is not yours: only root will be able to open the "
+			 "pictures; call it elsewhere, or give --output");
+}
+
 static enum exit_status trigger(struct options *o)
 {
 	struct err err = {0};
@@ -209,6 +257,7 @@ static enum exit_status trigger(struct options *o)
 		err_set(&err, 0, "recording other users' processes needs root: run it with sudo");
 		return command_fail(EXIT_NOT_PERMITTED, &err);
 	}
+	say_place(o);
 	command_catch_signals();
 	o->record.stop = &command_interrupted;
 	o->record.explain = probe_explain;

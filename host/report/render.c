@@ -249,32 +249,51 @@ static int draw_inputs(const struct render_job *j, struct err *err)
 	return 0;
 }
 
+static int open_outputs(const struct format_set *formats, const struct outdir *outdir, char **names,
+			struct outputs *ret, struct err *err)
+{
+	for (size_t i = 0; i < formats->count; i++) {
+		bool apart = formats->list[i] == &format_tree && formats->tree_dir;
+
+		names[i] = formats_file(formats, formats->list[i]);
+		if (outputs_add(ret, apart ? formats->tree_dir : outdir, names[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int draw_outputs(struct render_job *j, struct render_result *ret, struct err *err)
+{
+	const struct reading_job job = {.fn = draw,
+					.arg = j,
+					.outputs = j->outputs.fds,
+					.output_count = j->outputs.count,
+					.check = check_result};
+	struct render_result result = {0};
+	int rc = reading_run(j->in, &job, &result, sizeof(result), err);
+
+	if (rc == 0)
+		rc = draw_inputs(j, err);
+	if (rc < 0)
+		err_wrap(err, "draw");
+	if (outputs_close(&j->outputs, rc == 0, err) < 0)
+		rc = -1;
+	if (rc == 0)
+		*ret = result;
+	return rc;
+}
+
 int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
 	   const struct outdir *outdir, struct render_result *ret, struct err *err)
 {
 	struct render_job j = {.in = in, .formats = formats, .roots = roots};
-	const struct reading_job job = {.fn = draw,
-					.arg = &j,
-					.outputs = j.outputs.fds,
-					.output_count = formats->count,
-					.check = check_result};
-	struct render_result result = {0};
-	const char *names[FORMATS_MAX];
-	int rc;
+	char *names[FORMATS_MAX] = {0};
+	int rc = open_outputs(formats, outdir, names, &j.outputs, err);
 
+	if (rc == 0)
+		rc = draw_outputs(&j, ret, err);
 	for (size_t i = 0; i < formats->count; i++)
-		names[i] = formats->list[i]->file;
-	if (outputs_open(outdir, names, formats->count, &j.outputs, err) < 0)
-		return -1;
-	rc = reading_run(in, &job, &result, sizeof(result), err);
-	if (rc == 0)
-		rc = draw_inputs(&j, err);
-	if (rc < 0)
-		err_wrap(err, "draw");
-	if (outputs_close(&j.outputs, rc == 0, err) < 0)
-		rc = -1;
-	if (rc == 0)
-		*ret = result;
+		free(names[i]);
 	return rc;
 }
 
