@@ -30,6 +30,7 @@ enum {
 	OPT_STACK,
 	OPT_SOURCE,
 	OPT_TRIGGER,
+	OPT_FORCE,
 	OPT_KEEP,
 	OPT_MAX_BYTES,
 	OPT_KEEP_FLAGS,
@@ -37,6 +38,7 @@ enum {
 	OPT_PUSH,
 	OPT_REPLAY,
 	OPT_LIST,
+	OPT_LIST_RECORDINGS,
 	OPT_ROOT,
 	OPT_JSON,
 	OPT_PLAIN,
@@ -58,12 +60,14 @@ static const struct {
 	{{"source", required_argument, NULL, OPT_SOURCE}, BOTH},
 	{{"trigger", required_argument, NULL, OPT_TRIGGER}, BOTH},
 	{{"max-bytes", required_argument, NULL, OPT_MAX_BYTES}, BOTH},
+	{{"force", no_argument, NULL, OPT_FORCE}, TRIGGER},
 	{{"keep", required_argument, NULL, OPT_KEEP}, TRIGGER},
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
 	{{"keep-stacks", no_argument, NULL, OPT_KEEP_STACKS}, TRIGGER},
 	{{"push", required_argument, NULL, OPT_PUSH}, TRIGGER},
 	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
 	{{"list", no_argument, NULL, OPT_LIST}, TRIGGER},
+	{{"list-recordings", no_argument, NULL, OPT_LIST_RECORDINGS}, TRIGGER},
 	{{"root", required_argument, NULL, OPT_ROOT}, BOTH},
 	{{"json", no_argument, NULL, OPT_JSON}, BOTH},
 	{{"quiet", no_argument, NULL, 'q'}, BOTH},
@@ -80,7 +84,7 @@ static const struct {
 	"      --stack BYTES        of the stack copied with a sample (32k)\n"                     \
 	"      --source auto|agent|host  who reads the JVM: the agent in it, or dfg from "         \
 	"outside\n"                                                                                \
-	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
+	"      --trigger auto|file|signal|load  how to wake the agent (default: file)\n"           \
 	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
 	"      --max-bytes BYTES    copied of a container beside the recording (1g)\n"             \
 	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
@@ -95,20 +99,21 @@ static const char *const help[] = {
 		"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
 		"       dfg-trigger [options] --all            of every container with a JVM\n"
 		"       dfg-trigger [options] --replay SESSION...  redraw, without root\n"
-		"       dfg-trigger [--json] --list            list running containers\n"
-		"\n"
-		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
-		"beginning of an id.\n"
+		"       dfg-trigger [--json] --list | --list-recordings [CONTAINER...]\n"
+		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or its "
+		"beginning.\n"
 		"\n"
 		"  -d, --duration TIME      recording time (30s, 5m); ^C ends it early and draws\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
 		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
 		"                           speedscope,firefox,json,perf-map\n"
-		"  -o, --output DIR         instead of the container's graphs "
-		"directory\n" RECORD_HELP "      --keep N             newest results of a "
-		"container that are kept (20; 0: all)\n"
+		"  -o, --output DIR         output directory (under sudo: the current one; else "
+		"dfg's)\n"
+		"      --force              replace the session in DIR\n" RECORD_HELP
+		"      --keep LIST          results that are kept: number, age, size "
+		"(20 of a container)\n"
 		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
-		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
+		"      --push URL           send pprof to a Pyroscope-compatible server\n"
 		"      --json               summary as one JSON object on stdout\n"
 		"  -q, --quiet              no progress\n"
 		"      --version\n" EXIT_HELP,
@@ -231,13 +236,22 @@ static int parse_stack(const char *value, unsigned *ret, struct err *err)
 	return 0;
 }
 
-static int parse_keep(const char *value, unsigned *ret, struct err *err)
+static struct retention retention_of(const struct conf_keep *k)
 {
-	uint64_t n;
+	return (struct retention){.count = k->count, .seconds = k->seconds, .bytes = k->bytes};
+}
 
-	if (!parse_u64(value, &n) || n > UINT32_MAX)
-		return err_set(err, 0, "--keep %s: must be a whole number; 0 keeps all", value);
-	*ret = (unsigned)n;
+static int parse_keep(const char *value, struct retention *ret, struct err *err)
+{
+	struct conf_keep keep;
+
+	if (!conf_parse_keep(value, &keep))
+		return err_set(
+			err, 0,
+			"--keep %s: must be a number of results, an age (h, d, w), a size (m, "
+			"g, t) or several of these, such as 20 or 20,30d,2g; 0 keeps all",
+			value);
+	*ret = retention_of(&keep);
 	return 0;
 }
 
@@ -269,6 +283,9 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 		return 0;
 	case OPT_MAX_BYTES:
 		return parse_max_bytes(value, err);
+	case OPT_FORCE:
+		o->record.force = true;
+		return 0;
 	case OPT_KEEP:
 		return parse_keep(value, &o->record.keep, err);
 	case OPT_KEEP_FLAGS:
@@ -302,6 +319,9 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 	case OPT_LIST:
 		o->action = ACTION_LIST;
 		return 0;
+	case OPT_LIST_RECORDINGS:
+		o->action = ACTION_LIST_RECORDINGS;
+		return 0;
 	case OPT_ROOT:
 		o->record.root = value;
 		return *value == '/' ? 0 : err_set(err, 0, "--root %s: must be absolute", value);
@@ -323,6 +343,10 @@ static int check_names(const struct options *o, struct err *err)
 	if (o->action == ACTION_LIST)
 		return o->record.all || o->record.name_count || o->record.by_pid
 			       ? err_set(err, 0, "--list takes no container, --pid or --all")
+			       : 0;
+	if (o->action == ACTION_LIST_RECORDINGS)
+		return o->record.all || o->record.by_pid
+			       ? err_set(err, 0, "--list-recordings takes no --pid or --all")
 			       : 0;
 	if (o->record.all &&
 	    (o->record.name_count || o->record.by_pid || o->action == ACTION_REPLAY))
@@ -367,13 +391,13 @@ static void set_defaults(struct record_config *c)
 	struct conf conf;
 	struct err err;
 
-	c->keep = CONF_KEEP;
+	c->keep.count = CONF_KEEP;
 	if (access(path, F_OK) < 0)
 		return;
 	if (conf_load(path, &conf, &err) < 0)
 		log_warn("%s", err.msg);
 	c->source = (enum snapshot_source)conf.source;
-	c->keep = conf.keep;
+	c->keep = retention_of(&conf.keep);
 }
 
 int options_parse(enum options_program program, int argc, char **argv, struct options *ret,

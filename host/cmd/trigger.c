@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "cmd/options.h"
+#include "cmd/recordings.h"
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/jail.h"
@@ -149,6 +150,7 @@ static int draw_recorded(struct target *t, const struct options *o, struct summa
 /* The worker's task; `arg` are the options. Its product is the summary, if there is one. */
 static int draw_task(struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
+	const struct options *o = arg;
 	struct summaries one = {0};
 	bool drawn = false;
 	int rc;
@@ -156,7 +158,9 @@ static int draw_task(struct target *t, void *arg, struct worker_product *ret, st
 	ret->fd = memfd_create("summary", MFD_CLOEXEC);
 	if (ret->fd < 0 || dup2(ret->fd, STDOUT_FILENO) < 0)
 		return err_set(err, errno, "memory for a summary");
-	rc = draw_recorded(t, arg, &one, &drawn, err);
+	rc = draw_recorded(t, o, &one, &drawn, err);
+	if (drawn && !o->record.output)
+		target_link_latest(&t->outdir);
 	outdir_give_tree(&t->outdir, t->session.dirfd);
 	ret->data[0] = drawn;
 	return rc;
@@ -402,6 +406,8 @@ int main(int argc, char **argv)
 		return (int)replay(&o);
 	case ACTION_LIST:
 		return (int)list_containers(&o);
+	case ACTION_LIST_RECORDINGS:
+		return (int)recordings_list(&o);
 	case ACTION_RECORD:
 		break;
 	}

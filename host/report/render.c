@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/render.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/log.h"
 #include "common/parallel.h"
 #include "common/str.h"
 #include "report/merge.h"
@@ -262,6 +266,17 @@ static int open_outputs(const struct format_set *formats, const struct outdir *o
 	return 0;
 }
 
+static void say_replaced(const struct outputs *o)
+{
+	CLEANUP(str_fini) struct str names = {0};
+
+	for (size_t i = 0; i < o->count; i++)
+		if (faccessat(o->dirs[i]->fd, o->names[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			str_addf(&names, "%s %s", names.len ? "," : "", o->names[i]);
+	if (names.len)
+		log_info("replaced in %s:%s", o->dirs[0]->path, names.buf);
+}
+
 static int draw_outputs(struct render_job *j, struct render_result *ret, struct err *err)
 {
 	const struct reading_job job = {.fn = draw,
@@ -276,6 +291,8 @@ static int draw_outputs(struct render_job *j, struct render_result *ret, struct 
 		rc = draw_inputs(j, err);
 	if (rc < 0)
 		err_wrap(err, "draw");
+	else
+		say_replaced(&j->outputs);
 	if (outputs_close(&j->outputs, rc == 0, err) < 0)
 		rc = -1;
 	if (rc == 0)

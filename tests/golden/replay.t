@@ -51,6 +51,9 @@ is 'perf-map of a session without a JVM is empty' "$(tar -tf "$work/web/perf-map
 
 run -f svg "$work/web"
 is 'the directory with the session is taken as well' "$(status)" 0
+is 'that a picture is replaced is said' "$(printed "$work/err")" 'dfg-trigger: replaced in WORK/web: flame.svg'
+run -q -f svg "$work/web"
+is 'unless quiet' "$(cat "$work/err")" ''
 ok 'with the graphs at the same place' grep -qx "  svg          $work/web/flame.svg" "$work/out"
 
 run --json -f folded,json -o "$work/elsewhere" "$work/web/session"
@@ -93,7 +96,7 @@ ok 'with a message' grep -q "push to http://127.0.0.1:$port" "$work/err"
 is 'but the graphs stay' "$(ls -A "$work/second" | tr '\n' ' ')" 'flame.folded flame.pb.gz session '
 
 # ---- what fails ----
-run --json -f folded "$work/second/session" "$work/none" "$work/web/session"
+run -q --json -f folded "$work/second/session" "$work/none" "$work/web/session"
 is 'a session that does not exist fails' "$(status)" 1
 is 'in one line' "$(printed "$work/err")" 'dfg-trigger: open session WORK/none: No such file or directory'
 is 'the summary has the others' "$(python3 -c 'import json, sys; print(len(json.load(sys.stdin)["recordings"]))' <"$work/out")" 2
