@@ -38,7 +38,7 @@ struct conf_rule {
 	char pattern[160];
 };
 
-/* Which results of recordings stay; 0: no limit. */
+/* Limits for results of recordings: what is beyond one is removed. 0: no limit. */
 struct conf_keep {
 	unsigned count;	  /* of each container */
 	uint64_t seconds; /* age of any */

@@ -11,6 +11,7 @@
 #include "oci/conf.h"
 #include "record/budget.h"
 #include "record/perf.h"
+#include "report/filter.h"
 #include "report/push.h"
 
 #define TOP_SECONDS   2
@@ -68,6 +69,11 @@ static const struct {
 	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
 	{{"list", no_argument, NULL, OPT_LIST}, TRIGGER},
 	{{"list-recordings", no_argument, NULL, OPT_LIST_RECORDINGS}, TRIGGER},
+	{{"include", required_argument, NULL, FILTER_INCLUDE}, TRIGGER},
+	{{"exclude", required_argument, NULL, FILTER_EXCLUDE}, TRIGGER},
+	{{"java-only", no_argument, NULL, FILTER_JAVA_ONLY}, TRIGGER},
+	{{"from", required_argument, NULL, FILTER_FROM}, TRIGGER},
+	{{"to", required_argument, NULL, FILTER_TO}, TRIGGER},
 	{{"root", required_argument, NULL, OPT_ROOT}, BOTH},
 	{{"json", no_argument, NULL, OPT_JSON}, BOTH},
 	{{"quiet", no_argument, NULL, 'q'}, BOTH},
@@ -79,8 +85,7 @@ static const struct {
 
 /* Options of both programs. */
 #define RECORD_HELP                                                                                \
-	"      --unwind auto|bpf|vm|fp  user stacks: walked in the kernel; by the JVM's tables\n"  \
-	"                           and copies of the stack; by frame pointers (or DFG_UNWIND)\n"  \
+	"      --unwind auto|bpf|vm|fp  how: in the kernel, by stack copies, by frame pointers\n"  \
 	"      --stack BYTES        of the stack copied with a sample (32k)\n"                     \
 	"      --source auto|agent|host  who reads the JVM: the agent in it, or dfg from "         \
 	"outside\n"                                                                                \
@@ -114,9 +119,14 @@ static const char *const help[] = {
 		"(20 of a container)\n"
 		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
 		"      --push URL           send pprof to a Pyroscope-compatible server\n"
+		"      --include REGEX, --exclude REGEX  only, or not, samples with such a frame "
+		"or "
+		"thread\n"
+		"      --java-only          only Java frames\n"
+		"      --from TIME, --to TIME   in seconds since the start (10, 2m) or UTC "
+		"(14:05:30)\n"
 		"      --json               summary as one JSON object on stdout\n"
-		"  -q, --quiet              no progress\n"
-		"      --version\n" EXIT_HELP,
+		"  -q, --quiet              no progress; --version\n" EXIT_HELP,
 	[PROGRAM_TOP] =
 		"usage: dfg-top [options] CONTAINER...     methods of a container, live\n"
 		"       dfg-top [options] --pid PID...     of a process, or its container\n"
@@ -268,6 +278,8 @@ static int parse_max_bytes(const char *value, struct err *err)
 
 static int parse_option(int opt, const char *value, struct options *o, struct err *err)
 {
+	if (opt >= FILTER_INCLUDE)
+		return filter_option(o->filter, opt, value, err);
 	switch (opt) {
 	case 'd':
 		return parse_duration(value, &o->record.duration, err);
@@ -405,7 +417,8 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 {
 	struct options o = {
 		.record = {.duration = program == PROGRAM_TOP ? TOP_SECONDS : PERF_SECONDS,
-			   .frequency = PERF_FREQUENCY}};
+			   .frequency = PERF_FREQUENCY},
+		.filter = filter_new()};
 	CLEANUP(str_fini) struct str short_options = {0};
 	struct option long_options[ARRAY_LEN(rows) + 1];
 	const char *root = getenv("DFG_ROOT"), *unwind = getenv("DFG_UNWIND");
@@ -425,7 +438,7 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 		return -1;
 	o.record.names = argv + optind;
 	o.record.name_count = (size_t)(argc - optind);
-	if (check_names(&o, err) < 0)
+	if (check_names(&o, err) < 0 || filter_check(o.filter, err) < 0)
 		return -1;
 	if (o.push)
 		formats_add(PUSH_FORMAT, &o.formats);

@@ -30,17 +30,23 @@ struct options {
 	enum options_action action;
 	struct record_config record; /* names: sessions for ACTION_REPLAY */
 	struct format_set formats;
-	const char *push; /* URL, NULL: none */
+	struct filter *filter; /* dfg-trigger: which samples are drawn */
+	const char *push;      /* URL, NULL: none */
 	bool json, quiet;
 	bool keep_stacks; /* of dfg-trigger: the recording, with copies of stack memory */
-	bool plain;	/* dfg-top: no screen */
-	unsigned count; /* dfg-top: refreshes; 0: no limit */
+	bool plain;	  /* dfg-top: no screen */
+	unsigned count;	  /* dfg-top: refreshes; 0: no limit */
 };
 
 /* Fails with a usage error: exit status 2. */
 MUST_CHECK int options_parse(enum options_program program, int argc, char **argv,
 			     struct options *ret, struct err *err);
 void options_help(enum options_program program);
+
+/* Lists past recordings (recordings.c). Prints a line for each recording below dfg's directory, the
+ * newest first, or with --json one object (docs/formats.md). With names, only the recordings of
+ * these containers: ids, beginnings of ids, or names as --list prints them. */
+enum exit_status recordings_list(const struct options *o);
 
 /* Translates the result of a recording. */
 enum exit_status options_exit_status(enum record_result result);

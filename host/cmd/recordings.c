@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/recordings.h"
+/* The list of past recordings: dfg-trigger --list-recordings. */
+#include "cmd/options.h"
 
 #include <inttypes.h>
 #include <jansson.h>

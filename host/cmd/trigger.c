@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "cmd/options.h"
-#include "cmd/recordings.h"
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/jail.h"
@@ -18,6 +17,7 @@
 #include "doctor/probe.h"
 #include "record/agent_client.h"
 #include "record/run.h"
+#include "report/filter.h"
 #include "report/merge.h"
 #include "report/push.h"
 #include "report/render.h"
@@ -76,6 +76,17 @@ static void strip(struct session *s)
 			 err.msg);
 }
 
+/* The session keeps all samples, whatever is drawn. */
+static int draw_tree_alone(struct session *s, const struct outdir *dir, struct err *err)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	const struct format_set tree = {.list = {&format_tree}, .count = 1};
+	struct render_result ignored;
+
+	inputs_add_session(&in, s);
+	return render(&in, ROOT_THREAD, &tree, dir, &ignored, err);
+}
+
 /* Draws one session, prints its summary, and sends its profile. Of one that was just recorded only
  * the profile is kept. *ret_drawn is set also where it cannot be sent. */
 static int draw(struct session *s, const struct outdir *outdir, const struct options *o,
@@ -90,8 +101,11 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 
 	inputs_add_session(&in, s);
 	formats.tree_dir = &own;
-	if (is_stripped(o))
+	if (is_stripped(o) && filter_is_empty(o->filter))
 		formats.list[formats.count++] = &format_tree;
+	else if (is_stripped(o) && draw_tree_alone(s, &own, err) < 0)
+		return -1;
+	in.filter = o->filter;
 	if (render(&in, ROOT_THREAD, &formats, outdir, &result, err) < 0)
 		return -1;
 	log_progress("%s", "");
@@ -104,7 +118,11 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 	*ret_drawn = true;
 	if (is_stripped(o))
 		strip(s);
-	if (result.quality.samples == 0)
+	if (result.quality.samples == 0 && !filter_is_empty(o->filter))
+		log_warn("no sample of %s passes --include, --exclude, --java-only, --from and "
+			 "--to",
+			 s->label);
+	else if (result.quality.samples == 0)
 		log_warn("no sample of %s: its processes used no CPU in this time", s->label);
 	else if (o->push)
 		return push_profile(s, outdir, o, err);

@@ -33,7 +33,7 @@ enum snapshot_trigger {
 	TRIGGER_LOAD,
 };
 
-/* Which results are not removed; 0: no limit. */
+/* Limits for results: what is beyond one is removed. 0: no limit. */
 struct retention {
 	unsigned count;	  /* of each container: the newest */
 	uint64_t seconds; /* age of any */

@@ -24,6 +24,7 @@ struct input {
 struct inputs {
 	struct input *list;
 	size_t count, cap;
+	const struct filter *filter; /* what of them counts (filter.h); borrowed, NULL: all */
 };
 
 /* Adds a session directory, a directory with one named "session", or a file. */

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/parallel.h"
 #include "common/str.h"
+#include "report/filter.h"
 #include "report/merge.h"
 #include "report/outputs.h"
 #include "report/sandbox.h"
@@ -43,7 +44,7 @@ static char *title_of(const struct inputs *in)
 
 #define SUBTITLE_NAMES 120 /* bytes, about */
 
-static char *subtitle_of(const struct inputs *in)
+static char *whole_subtitle(const struct inputs *in)
 {
 	CLEANUP(str_fini) struct str out = {0};
 
@@ -55,6 +56,17 @@ static char *subtitle_of(const struct inputs *in)
 	if (out.len >= SUBTITLE_NAMES)
 		str_adds(&out, ", …");
 	return TAKE_PTR(out.buf);
+}
+
+static char *subtitle_of(const struct inputs *in)
+{
+	CLEANUP(free) char *whole = whole_subtitle(in);
+	CLEANUP(free) char *filter = NULL;
+
+	if (filter_is_empty(in->filter))
+		return TAKE_PTR(whole);
+	filter = filter_text(in->filter);
+	return xasprintf("%s%s%s", whole ? whole : "", whole && *whole ? " · " : "", filter);
 }
 
 /* Returns the recordings' common frequency, 0: none. */

@@ -67,6 +67,22 @@ print([(r["container"]["name"], r["samples"]) for r in json.load(sys.stdin)["rec
 	"[('app', 6), ('app', 6)]"
 is 'each has its graph beside it' "$(cmp "$work/web/flame.folded" "$work/second/flame.folded" && echo same)" same
 
+# ---- filters ----
+# filtered OPTION…: the folded text
+filtered() { run -q -f folded,svg -o "$work/filtered" "$@" "$work/web"; cat "$work/filtered/flame.folded"; }
+is '--include: stacks with a frame' "$(filtered --include GET; filtered --include get)" 'main;run;get 3'
+is '--exclude: stacks without' "$(filtered --exclude 'get|put')" 'worker;run 1'
+ok '  the picture says so' grep -q 'not get|put' "$work/filtered/flame.svg"
+is '--from, --to: a span' "$(filtered --from 0 --to 10:00:01)" "$(cat "$here/folded")"
+is '  another one is empty' "$(filtered --from 1h)" ''
+is '  which is said' "$(grep -c 'passes --include' "$work/err")" 1
+run --from 2 --to 1 "$work/web"
+is '  one that ends before it begins is a usage error' "$(status) $(cat "$work/err")" '2 dfg-trigger: --to 1 is not after --from 2'
+is 'dfg-diff takes them' "$("$BUILD/bin/dfg-diff" -f folded --include get -o "$work/filtered" "$work/web" "$work/web" >/dev/null &&
+	cat "$work/filtered/diff.folded")" 'main;run;get 3 3'
+is 'dfg-merge takes them' "$("$BUILD/bin/dfg-merge" -q --by none -f folded --include put -o "$work/filtered" "$work/web" "$work/web" >/dev/null &&
+	cat "$work/filtered/flame.folded")" 'run;put 4'
+
 # ---- pushing ----
 unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY
 mkfifo "$work/port"

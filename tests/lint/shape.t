@@ -12,11 +12,11 @@ from tap import check, run
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 3595
+common 3625
 hook 2605
 host/bpf 5490
-host/calltree 1195
-host/cmd 2070
+host/calltree 1215
+host/cmd 2320
 host/discover 2405
 host/doctor 1410
 host/elf 670
@@ -24,9 +24,9 @@ host/format 4160
 host/jit 1780
 host/perf 1940
 host/profile 1055
-host/record 6510
-host/report 2370
-host/session 800
+host/record 6670
+host/report 2975
+host/session 830
 host/setup 1985
 host/symbols 1380
 host/top 2410
@@ -34,10 +34,10 @@ host/unwind 2645
 hotspot 5547
 include/dfg 460
 injector 1395
-oci 1310
+oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 56820, 357
+ALL_LINES, ALL_FILES = 57960, 360
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
