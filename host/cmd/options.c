@@ -36,6 +36,7 @@ enum {
 	OPT_MAX_BYTES,
 	OPT_KEEP_FLAGS,
 	OPT_KEEP_STACKS,
+	OPT_OPEN,
 	OPT_PUSH,
 	OPT_REPLAY,
 	OPT_LIST,
@@ -65,6 +66,7 @@ static const struct {
 	{{"keep", required_argument, NULL, OPT_KEEP}, TRIGGER},
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
 	{{"keep-stacks", no_argument, NULL, OPT_KEEP_STACKS}, TRIGGER},
+	{{"open", no_argument, NULL, OPT_OPEN}, TRIGGER},
 	{{"push", required_argument, NULL, OPT_PUSH}, TRIGGER},
 	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
 	{{"list", no_argument, NULL, OPT_LIST}, TRIGGER},
@@ -118,11 +120,12 @@ static const char *const help[] = {
 		"      --keep LIST          results that are kept: number, age, size "
 		"(20 of a container)\n"
 		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
+		"      --open               open the page on your screen (xdg-open)\n"
 		"      --push URL           send pprof to a Pyroscope-compatible server\n"
 		"      --include REGEX, --exclude REGEX  only, or not, samples with such a frame "
 		"or "
 		"thread\n"
-		"      --java-only          only Java frames\n"
+
 		"      --from TIME, --to TIME   in seconds since the start (10, 2m) or UTC "
 		"(14:05:30)\n"
 		"      --json               summary as one JSON object on stdout\n"
@@ -276,10 +279,16 @@ static int parse_max_bytes(const char *value, struct err *err)
 	return 0;
 }
 
+/* True for an option that only switches something on. */
+static bool parse_flag(int opt, struct options *o)
+{
+	o->record.force |= opt == OPT_FORCE;
+	o->open |= opt == OPT_OPEN;
+	return opt == OPT_FORCE || opt == OPT_OPEN;
+}
+
 static int parse_option(int opt, const char *value, struct options *o, struct err *err)
 {
-	if (opt >= FILTER_INCLUDE)
-		return filter_option(o->filter, opt, value, err);
 	switch (opt) {
 	case 'd':
 		return parse_duration(value, &o->record.duration, err);
@@ -295,9 +304,6 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 		return 0;
 	case OPT_MAX_BYTES:
 		return parse_max_bytes(value, err);
-	case OPT_FORCE:
-		o->record.force = true;
-		return 0;
 	case OPT_KEEP:
 		return parse_keep(value, &o->record.keep, err);
 	case OPT_KEEP_FLAGS:
@@ -344,7 +350,8 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 		o->action = ACTION_VERSION;
 		return 0;
 	default:
-		return parse_choice(opt, value, o, err);
+		return opt >= FILTER_INCLUDE ? filter_option(o->filter, opt, value, err)
+					     : parse_choice(opt, value, o, err);
 	}
 }
 
@@ -432,7 +439,7 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	set_defaults(&o.record);
 	select_options(program, long_options, &short_options);
 	while ((opt = command_option(argc, argv, short_options.buf, long_options, err)) > 0)
-		if (parse_option(opt, optarg, &o, err) < 0)
+		if (!parse_flag(opt, &o) && parse_option(opt, optarg, &o, err) < 0)
 			return -1;
 	if (opt < 0)
 		return -1;
@@ -440,6 +447,8 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	o.record.name_count = (size_t)(argc - optind);
 	if (check_names(&o, err) < 0 || filter_check(o.filter, err) < 0)
 		return -1;
+	if (o.open && !formats_include(&o.formats, "html") && !formats_include(&o.formats, "svg"))
+		return err_set(err, 0, "--open needs the format html or svg");
 	if (o.push)
 		formats_add(PUSH_FORMAT, &o.formats);
 	o.record.perf_map = formats_include(&o.formats, "perf-map");

@@ -33,6 +33,7 @@ struct options {
 	struct filter *filter; /* dfg-trigger: which samples are drawn */
 	const char *push;      /* URL, NULL: none */
 	bool json, quiet;
+	bool open;	  /* dfg-trigger: the first picture */
 	bool keep_stacks; /* of dfg-trigger: the recording, with copies of stack memory */
 	bool plain;	  /* dfg-top: no screen */
 	unsigned count;	  /* dfg-top: refreshes; 0: no limit */
@@ -47,6 +48,9 @@ void options_help(enum options_program program);
  * newest first, or with --json one object (docs/formats.md). With names, only the recordings of
  * these containers: ids, beginnings of ids, or names as --list prints them. */
 enum exit_status recordings_list(const struct options *o);
+
+/* Has xdg-open open a file, as the user who called sudo (open.c). */
+MUST_CHECK int open_picture(const char *path, struct err *err);
 
 /* Translates the result of a recording. */
 enum exit_status options_exit_status(enum record_result result);

@@ -87,10 +87,20 @@ static int draw_tree_alone(struct session *s, const struct outdir *dir, struct e
 	return render(&in, ROOT_THREAD, &tree, dir, &ignored, err);
 }
 
+/* Returns the path of the picture that --open shows. Owned. */
+static char *path_to_open(const struct outdir *outdir, const struct format_set *formats)
+{
+	const char *name = formats_include(formats, "html") ? "html" : "svg";
+	CLEANUP(free) char *file = formats_file(formats, formats_get(name));
+
+	return xasprintf("%s/%s", outdir->path, file);
+}
+
 /* Draws one session, prints its summary, and sends its profile. Of one that was just recorded only
- * the profile is kept. *ret_drawn is set also where it cannot be sent. */
+ * the profile is kept. *ret_drawn, owned by the caller, is the picture to open, also where the
+ * profile cannot be sent. */
 static int draw(struct session *s, const struct outdir *outdir, const struct options *o,
-		uint64_t ended, struct summaries *list, bool *ret_drawn, struct err *err)
+		uint64_t ended, struct summaries *list, char **ret_drawn, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	const struct outdir own = {.fd = s->dirfd, .path = s->dir};
@@ -115,7 +125,7 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 		summary_json(&summary);
 	else
 		summary_print(&summary);
-	*ret_drawn = true;
+	*ret_drawn = path_to_open(outdir, &o->formats);
 	if (is_stripped(o))
 		strip(s);
 	if (result.quality.samples == 0 && !filter_is_empty(o->filter))
@@ -127,6 +137,14 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 	else if (o->push)
 		return push_profile(s, outdir, o, err);
 	return 0;
+}
+
+static void show_on_screen(const char *path)
+{
+	struct err err;
+
+	if (open_picture(path, &err) < 0)
+		log_warn("%s", err.msg);
 }
 
 /* ---- recording ---- */
@@ -145,7 +163,7 @@ static bool is_free(const struct outdir *dir, const struct format_set *formats)
 /* Draws beside the results, or under sudo, unless there is --output, into the working directory:
  * the user who called sudo cannot enter the other one. The names have container and time, then. */
 static int draw_recorded(struct target *t, const struct options *o, struct summaries *list,
-			 bool *ret_drawn, struct err *err)
+			 char **ret_drawn, struct err *err)
 {
 	CLEANUP(free) char *name = container_file_name(&t->container);
 	CLEANUP(outdir_close) struct outdir here = {.fd = -1};
@@ -170,7 +188,7 @@ static int draw_task(struct target *t, void *arg, struct worker_product *ret, st
 {
 	const struct options *o = arg;
 	struct summaries one = {0};
-	bool drawn = false;
+	CLEANUP(free) char *drawn = NULL;
 	int rc;
 
 	ret->fd = memfd_create("summary", MFD_CLOEXEC);
@@ -180,7 +198,7 @@ static int draw_task(struct target *t, void *arg, struct worker_product *ret, st
 	if (drawn && !o->record.output)
 		target_link_latest(&t->outdir);
 	outdir_give_tree(&t->outdir, t->session.dirfd);
-	ret->data[0] = drawn;
+	snprintf((char *)ret->data, sizeof(ret->data), "%s", drawn ? drawn : "");
 	return rc;
 }
 
@@ -242,6 +260,9 @@ static enum exit_status draw_all(struct record_run *r, struct options *o)
 			status = one;
 	}
 	summaries_end(&s);
+	if (o->open && r->count && r->workers[0].product.fd >= 0 && r->workers[0].product.data[0] &&
+	    !r->workers[0].product.data[WORKER_DATA - 1])
+		show_on_screen((const char *)r->workers[0].product.data);
 	return status;
 }
 
@@ -303,8 +324,8 @@ static int replay_one(const char *dir, const struct options *o, struct summaries
 {
 	CLEANUP(outdir_close) struct outdir outdir = {0};
 	uint64_t began = clock_ms();
+	CLEANUP(free) char *drawn = NULL;
 	struct session s;
-	bool drawn;
 	int rc;
 
 	if (session_open(dir, &s, err) < 0)
@@ -313,6 +334,8 @@ static int replay_one(const char *dir, const struct options *o, struct summaries
 	log_progress("drawing");
 	if (rc == 0)
 		rc = draw(&s, &outdir, o, began, list, &drawn, err);
+	if (drawn && o->open && list->printed == 1)
+		show_on_screen(drawn);
 	session_fini(&s);
 	return rc;
 }

@@ -83,6 +83,29 @@ is 'dfg-diff takes them' "$("$BUILD/bin/dfg-diff" -f folded --include get -o "$w
 is 'dfg-merge takes them' "$("$BUILD/bin/dfg-merge" -q --by none -f folded --include put -o "$work/filtered" "$work/web" "$work/web" >/dev/null &&
 	cat "$work/filtered/flame.folded")" 'run;put 4'
 
+# ---- opening ----
+mkdir "$work/programs"
+printf '#!/bin/sh\necho "$1" >"%s/opened"\n' "$work" >"$work/programs/xdg-open"
+chmod 755 "$work/programs/xdg-open"
+# opens DISPLAY [USER]: by sudo, where root runs this
+opens() {
+	local sudo=()
+	[ "$(id -u)" != 0 ] || sudo=(env "SUDO_UID=${2:-65534}" SUDO_GID=65534)
+	DISPLAY=$1 WAYLAND_DISPLAY='' PATH=$work/programs:$PATH "${sudo[@]}" "$BUILD/bin/dfg-trigger" -q --open -f svg,html \
+		--replay "$work/web" >"$work/out" 2>"$work/err"
+	echo $?
+}
+chmod 777 "$work/programs"
+sed -i "s|$work/opened|$work/programs/opened|" "$work/programs/xdg-open"
+chmod 711 "$work"
+is '--open: without a display the pictures are drawn' "$(opens '')" 0
+is '  and a line says so' "$(printed "$work/err")" \
+	'dfg-trigger: warning: --open: there is no display (DISPLAY, WAYLAND_DISPLAY); open WORK/web/flame.html yourself'
+is '  with one' "$(opens :0)" 0
+is '  the page is opened' "$(cat "$work/programs/opened")" "$work/web/flame.html"
+[ "$(id -u)" != 0 ] ||
+	is '  as the user who called sudo' "$(stat -c %u "$work/programs/opened")" 65534
+
 # ---- pushing ----
 unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY
 mkfifo "$work/port"

@@ -16,7 +16,7 @@ common 3625
 hook 2605
 host/bpf 5490
 host/calltree 1215
-host/cmd 2340
+host/cmd 2475
 host/discover 2405
 host/doctor 1410
 host/elf 670
@@ -37,7 +37,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 57980, 360
+ALL_LINES, ALL_FILES = 58120, 361
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
