@@ -381,7 +381,7 @@ static int check_names(const struct options *o, struct err *err)
 		int pid;
 
 		if (!parse_pid(o->record.names[i], &pid))
-			return err_set(err, 0, "\"%s\" is no pid", o->record.names[i]);
+			return err_set(err, 0, "\"%s\" is not a pid", o->record.names[i]);
 	}
 	return 0;
 }

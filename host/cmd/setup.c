@@ -257,7 +257,7 @@ static void report_running(const struct probe *p)
 		return;
 	}
 	if (all.count == 0)
-		finding_add(p->f, FINDING_OK, "containers", "", "none runs");
+		finding_add(p->f, FINDING_OK, "containers", "", "none found");
 	for (size_t i = 0; i < all.count; i++) {
 		const struct container *c = &all.list[i];
 		CLEANUP(close_fd) int procfd = proc_open(c->pid, &err);

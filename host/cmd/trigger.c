@@ -416,6 +416,8 @@ static enum exit_status list_containers(const struct options *o)
 			       count_jvms(at), at->label,
 			       at->is_forged ? "  (claims to be another)" : "");
 	}
+	if (!o->json && c.count == 0)
+		log_info("no containers found; a process of the host: dfg-trigger --pid PID");
 	all = json_pack("{so}", "containers", list);
 	if (o->json) {
 		json_dumpf(all, stdout, JSON_INDENT(2));

@@ -16,7 +16,7 @@ common 3625
 hook 2605
 host/bpf 5490
 host/calltree 1215
-host/cmd 2475
+host/cmd 2480
 host/discover 2405
 host/doctor 1410
 host/elf 670
@@ -24,7 +24,7 @@ host/format 4160
 host/jit 1780
 host/perf 1940
 host/profile 1055
-host/record 6670
+host/record 6675
 host/report 2975
 host/session 830
 host/setup 1985

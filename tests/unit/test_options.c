@@ -89,8 +89,8 @@ static void test_messages(void)
 	says("dfg-trigger --all --pid", "--all takes no container, --pid or --replay");
 	says("dfg-trigger --all --replay", "--all takes no container, --pid or --replay");
 	says("dfg-trigger --pid --replay 1", "--pid and --replay do not go together");
-	says("dfg-trigger --pid 1 web", "\"web\" is no pid");
-	says("dfg-trigger --pid 0", "\"0\" is no pid");
+	says("dfg-trigger --pid 1 web", "\"web\" is not a pid");
+	says("dfg-trigger --pid 0", "\"0\" is not a pid");
 	says("dfg-top --replay x", "unknown option --replay; see --help");
 	says("dfg-top --list", "unknown option --list; see --help");
 	says("dfg-trigger --plain web", "unknown option --plain; see --help");
@@ -339,7 +339,7 @@ int main(void)
 	is_int((int64_t)budget_max(BUDGET_CODE_BYTES), 2 << 20, "half of it for code");
 	refused("dfg-trigger --wibble web", "--wibble");
 	refused("dfg-trigger -d", "needs a value");
-	refused("dfg-trigger --pid web", "no pid");
+	refused("dfg-trigger --pid web", "not a pid");
 	refused("dfg-trigger --all web", "--all");
 	refused("dfg-trigger --pid --replay 1", "do not go together");
 	refused("dfg-trigger --root relative web", "absolute");
