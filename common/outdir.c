@@ -21,7 +21,8 @@ static bool sudo_id(const char *name, uint32_t *ret)
 	const char *text = getenv(name);
 	uint64_t n;
 
-	if (geteuid() != 0 || !text || !parse_u64(text, &n) || n == 0 || n >= UINT32_MAX)
+	if (getuid() != 0 || geteuid() != 0 || !text || !parse_u64(text, &n) || n == 0 ||
+	    n >= UINT32_MAX)
 		return false;
 	*ret = (uint32_t)n;
 	return true;
@@ -273,6 +274,28 @@ int outdir_open(const char *path, mode_t mode, struct outdir *ret, struct err *e
 	cleanup_close_fd(&w.at);
 	free(w.rest);
 	return rc < 0 ? err_wrap(err, "%s", path) : 0;
+}
+
+bool outdir_has_caller(void)
+{
+	uint32_t uid, gid;
+
+	return sudo_id("SUDO_UID", &uid) && sudo_id("SUDO_GID", &gid);
+}
+
+bool outdir_open_here(struct outdir *ret)
+{
+	CLEANUP(outdir_close) struct outdir here = {.fd = -1};
+	uint32_t uid, gid;
+	struct err ignored;
+
+	if (!outdir_has_caller() || outdir_open(".", 0755, &here, &ignored) < 0 ||
+	    !is_callers(here.fd, &uid, &gid) ||
+	    faccessat(here.fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return false;
+	*ret = here;
+	here = (struct outdir){.fd = -1};
+	return true;
 }
 
 int outdir_make(const struct outdir *in, const char *name, struct outdir *ret, struct err *err)

@@ -7,6 +7,7 @@
 #ifndef DFG_COMMON_OUTDIR_H
 #define DFG_COMMON_OUTDIR_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -26,6 +27,13 @@ MUST_CHECK int outdir_open(const char *path, mode_t mode, struct outdir *ret, st
  * Fails with EEXIST where the name is taken. */
 MUST_CHECK int outdir_make(const struct outdir *in, const char *name, struct outdir *ret,
 			   struct err *err);
+
+/* Under sudo, opens the working directory, where it is one of outdir_open in which the user who
+ * called it could have made a file, and root can: elsewhere, and without sudo, it returns false. */
+bool outdir_open_here(struct outdir *ret);
+
+/* True under sudo. */
+bool outdir_has_caller(void);
 
 void outdir_close(struct outdir *o);
 

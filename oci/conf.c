@@ -12,7 +12,7 @@
 
 void conf_set_defaults(struct conf *ret)
 {
-	*ret = (struct conf){.keep = CONF_KEEP,
+	*ret = (struct conf){.keep = {.count = CONF_KEEP},
 			     .budget_ms = 250,
 			     .out_bytes = DFG_OUT_BYTES,
 			     .out_inodes = DFG_OUT_INODES};
@@ -39,6 +39,45 @@ static bool set_bool(const char *value, bool *ret)
 static bool set_number(const char *value, uint64_t min, uint64_t max, uint64_t *ret)
 {
 	return parse_u64(value, ret) && *ret >= min && *ret <= max;
+}
+
+static bool add_limit(char *text, struct conf_keep *keep)
+{
+	static const struct {
+		char letter;
+		uint64_t factor;
+	} units[] = {{'h', 3600},     {'d', 86400},    {'w', 7 * 86400},
+		     {'m', 1u << 20}, {'g', 1u << 30}, {'t', UINT64_C(1) << 40}};
+	size_t len = strlen(text), i = 0;
+	uint64_t n, *to;
+
+	while (len && i < ARRAY_LEN(units) && units[i].letter != text[len - 1])
+		i++;
+	if (i == ARRAY_LEN(units)) {
+		if (keep->count || !set_number(text, 0, UINT32_MAX, &n))
+			return false;
+		keep->count = (unsigned)n;
+		return true;
+	}
+	to = i < 3 ? &keep->seconds : &keep->bytes;
+	text[len ? len - 1 : 0] = '\0';
+	return !*to && set_number(text, 1, UINT32_MAX, &n) &&
+	       !__builtin_mul_overflow(n, units[i].factor, to);
+}
+
+bool conf_parse_keep(const char *list, struct conf_keep *ret)
+{
+	CLEANUP(free) char *copy = xstrdup(list);
+	struct conf_keep keep = {0};
+	char *save = NULL, *limit = strtok_r(copy, ",", &save);
+
+	if (!limit)
+		return false;
+	for (; limit; limit = strtok_r(NULL, ",", &save))
+		if (!add_limit(limit, &keep))
+			return false;
+	*ret = keep;
+	return true;
 }
 
 /* Accepts absolute paths without "..". */
@@ -92,8 +131,7 @@ static bool set_key(const char *key, const char *value, struct conf *c, struct e
 		good = set_number(value, 10, 4000, &n);
 		c->budget_ms = (unsigned)n;
 	} else if (!strcmp(key, "keep")) {
-		good = set_number(value, 0, UINT32_MAX, &n);
-		c->keep = (unsigned)n;
+		good = conf_parse_keep(value, &c->keep);
 	} else if (!strcmp(key, "out_bytes")) {
 		good = set_number(value, 1u << 20, 64ull << 30, &c->out_bytes);
 	} else if (!strcmp(key, "out_inodes")) {

@@ -38,14 +38,21 @@ struct conf_rule {
 	char pattern[160];
 };
 
+/* Limits for results of recordings: what is beyond one is removed. 0: no limit. */
+struct conf_keep {
+	unsigned count;	  /* of each container */
+	uint64_t seconds; /* age of any */
+	uint64_t bytes;	  /* of all together */
+};
+
 struct conf {
 	enum conf_inject inject;
 	enum conf_source source;
 	bool strict;
-	bool early;	    /* dfg-runtime enables DebugNonSafepoints (spec.h) */
-	unsigned keep;	    /* results of a container that dfg-trigger keeps; 0: all */
-	unsigned budget_ms; /* 10 .. 4000: below the OCI time-out, 5 s */
-	uint64_t out_bytes; /* 1 MiB .. 64 GiB */
+	bool early;	       /* dfg-runtime enables DebugNonSafepoints (spec.h) */
+	struct conf_keep keep; /* what dfg-trigger keeps */
+	unsigned budget_ms;    /* 10 .. 4000: below the OCI time-out, 5 s */
+	uint64_t out_bytes;    /* 1 MiB .. 64 GiB */
 	unsigned out_inodes;
 	struct conf_rule rules[CONF_RULES_MAX];
 	unsigned rule_count;
@@ -54,6 +61,10 @@ struct conf {
 };
 
 void conf_set_defaults(struct conf *ret);
+
+/* Parses a list of limits: a number of results, an age in h, d or w, a size in m, g or t, each
+ * once: "20", "30d,2g", "0" (all). What is not in the list has no limit. */
+MUST_CHECK bool conf_parse_keep(const char *list, struct conf_keep *ret);
 
 /* Fails with the first line that is wrong. Then `strict` and `runtime` have the values of their
  * lines, all else the defaults. */

@@ -104,6 +104,11 @@ uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_
 	return node;
 }
 
+void stacks_count(struct stacks *s, uint32_t node, uint64_t count)
+{
+	s->nodes[node].self += count;
+}
+
 /* Takes the frames from `same` on into the path; prefetches the index for all of them, which
  * would wait for memory one by one. */
 static void set_steps(const struct stacks *s, struct path *path, const uint32_t *frames, size_t n,
@@ -163,6 +168,11 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 		to->frames, ret, f.line,
 		f.module ? frames_intern_module(to->frames, frames_module(from, f.module)) : 0);
 	return frames_level(to->frames, ret, f.level);
+}
+
+uint32_t stacks_copy_frame(struct stacks *to, const struct stacks *from, uint32_t frame)
+{
+	return graft_frame(to, from->frames, frame, &(struct graft){0});
 }
 
 /* JDK 21 and later call it between a thread's run() and the method that it runs. */

@@ -94,6 +94,9 @@ struct graft {
 void stacks_graft(struct stacks *to, const struct stacks *from, const struct graft *how,
 		  uint32_t **ret_nodes);
 
+/* Returns the number of a frame of another tree, which is added if it is new (GRAFT_EXACT). */
+uint32_t stacks_copy_frame(struct stacks *to, const struct stacks *from, uint32_t frame);
+
 /* Copies the tree without places. *ret_nodes as above. */
 struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes);
 
@@ -103,6 +106,9 @@ uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t
 /* Adds `count` samples to the child of a node for a frame, which is made if new. Returns the child.
  */
 uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint64_t count);
+
+/* Adds `count` samples to a node. */
+void stacks_count(struct stacks *s, uint32_t node, uint64_t count);
 
 /* Orders all lists of children by frame name, then kind. */
 void stacks_sort(struct stacks *s);

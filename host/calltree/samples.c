@@ -86,8 +86,7 @@ void samples_add(struct samples *s, uint64_t time, uint32_t node, uint32_t threa
 	s->list[s->count++] = (struct sample){.time = time, .node = node, .thread = thread};
 }
 
-/* Copies origins and threads. Returns the new number of each thread; owned by the caller. */
-static uint32_t *add_threads(struct samples *to, const struct samples *from)
+uint32_t *samples_add_threads(struct samples *to, const struct samples *from)
 {
 	uint32_t *ret = xcalloc(from->thread_count, sizeof(*ret));
 	uint32_t origins = (uint32_t)to->origin_count;
@@ -122,8 +121,9 @@ void profile_add_part(struct profile *to, const struct profile *part, const stru
 void profile_add(struct profile *to, const struct profile *from, const struct graft *how)
 {
 	CLEANUP(free)
-	uint32_t *threads =
-		to->samples && from->samples ? add_threads(to->samples, from->samples) : NULL;
+	uint32_t *threads = to->samples && from->samples
+				    ? samples_add_threads(to->samples, from->samples)
+				    : NULL;
 
 	profile_add_part(to, from, how, threads);
 }

@@ -78,6 +78,8 @@ void profile_add_part(struct profile *to, const struct profile *part, const stru
 /* The texts are copied. The first two return the number of what they add. */
 uint32_t samples_add_origin(struct samples *s, const struct origin *origin);
 uint32_t samples_add_thread(struct samples *s, uint32_t origin, pid_t pid, pid_t tid);
+/* Copies origins and threads. Returns the new number of each thread; owned by the caller. */
+uint32_t *samples_add_threads(struct samples *to, const struct samples *from);
 void samples_add(struct samples *s, uint64_t time, uint32_t node, uint32_t thread);
 
 #endif

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "report/compare.h"
+#include "report/filter.h"
 #include "report/merge.h"
 
 static const struct command command = {
@@ -20,6 +21,8 @@ static const struct command command = {
 	"  -f, --format LIST   svg,html,folded (svg,html)\n"
 	"  -o, --output DIR    where to (.)\n"
 	"  -n, --normalize     scale the counts before in folded text to the samples after\n"
+	"      --include REGEX, --exclude REGEX, --java-only, --from TIME, --to TIME\n"
+	"                      the samples that count, as of dfg-trigger\n"
 	"      --by LIST       what stacks begin with: pool (default), thread, container,pool,\n"
 	"                      container,thread, container or none\n"
 	"      --full          keep all frames that start a thread; else they are one row\n"
@@ -38,6 +41,7 @@ struct diff_arguments {
 	enum event_kind event;
 	char **inputs;
 	bool json;
+	struct filter *filter;
 };
 
 static int parse_rows(const char *value, unsigned *ret, struct err *err)
@@ -66,6 +70,8 @@ static int parse_option(int opt, struct diff_arguments *a, struct err *err)
 	case 'r':
 		return parse_rows(optarg, &a->compare.rows, err);
 	}
+	if (opt >= FILTER_INCLUDE)
+		return filter_option(a->filter, opt, optarg, err);
 	a->compare.normalize |= opt == 'n';
 	a->compare.kinds |= opt == 'k';
 	a->json |= opt == 'j';
@@ -76,14 +82,26 @@ static int parse_option(int opt, struct diff_arguments *a, struct err *err)
 static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
-		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
-		{"normalize", no_argument, NULL, 'n'},	  {"by", required_argument, NULL, 'b'},
-		{"event", required_argument, NULL, 'e'},  {"kinds", no_argument, NULL, 'k'},
-		{"rows", required_argument, NULL, 'r'},	  {"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},	  {"version", no_argument, NULL, 'v'},
-		{"full", no_argument, NULL, 'F'},	  {0},
+		{"format", required_argument, NULL, 'f'},
+		{"output", required_argument, NULL, 'o'},
+		{"normalize", no_argument, NULL, 'n'},
+		{"by", required_argument, NULL, 'b'},
+		{"event", required_argument, NULL, 'e'},
+		{"full", no_argument, NULL, 'F'},
+		{"kinds", no_argument, NULL, 'k'},
+		{"rows", required_argument, NULL, 'r'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{"include", required_argument, NULL, FILTER_INCLUDE},
+		{"exclude", required_argument, NULL, FILTER_EXCLUDE},
+		{"java-only", no_argument, NULL, FILTER_JAVA_ONLY},
+		{"from", required_argument, NULL, FILTER_FROM},
+		{"to", required_argument, NULL, FILTER_TO},
+		{0},
 	};
-	struct diff_arguments a = {.compare = {.roots = ROOT_POOL, .rows = 20}, .outdir = "."};
+	struct diff_arguments a = {
+		.compare = {.roots = ROOT_POOL, .rows = 20}, .outdir = ".", .filter = filter_new()};
 	int opt;
 
 	if (formats_parse_difference("svg,html", &a.compare.formats, err) < 0)
@@ -97,13 +115,13 @@ static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *
 		return err_set(err, 0, "two profiles are compared, BEFORE and AFTER; see --help");
 	a.inputs = argv + optind;
 	*ret = a;
-	return 0;
+	return filter_check(a.filter, err);
 }
 
 static int run(struct diff_arguments *a, struct err *err)
 {
 	CLEANUP(outdir_close) struct outdir out = {0};
-	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(inputs_fini) struct inputs in = {.filter = a->filter};
 	CLEANUP(free) struct compare_result *result = xcalloc(1, sizeof(*result));
 
 	a->compare.outdir = &out;

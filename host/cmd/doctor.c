@@ -127,7 +127,7 @@ static enum exit_status find(const struct doctor_arguments *a, struct container 
 	if (!a->by_pid)
 		return find_by_name(a, ret, err);
 	if (!parse_pid(a->name, &pid)) {
-		err_set(err, 0, "\"%s\" is no pid", a->name);
+		err_set(err, 0, "\"%s\" is not a pid", a->name);
 		return EXIT_USAGE;
 	}
 	return container_of_pid(a->root, pid, ret, err) < 0 ? EXIT_NO_CONTAINER : EXIT_DONE;

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "report/filter.h"
 #include "report/merge.h"
 #include "report/render.h"
 #include "report/summary.h"
@@ -19,6 +20,8 @@ static const struct command command = {
 	"\n"
 	"  -f, --format LIST   svg,html,folded (these), and all others of dfg-trigger\n"
 	"  -o, --output DIR    where to (.)\n"
+	"      --include REGEX, --exclude REGEX, --java-only, --from TIME, --to TIME\n"
+	"                      the samples that count, as of dfg-trigger\n"
 	"      --by LIST       what stacks begin with: container,pool (default), pool, thread,\n"
 	"                      container,thread, container or none\n"
 	"      --full          keep all frames that start a thread; else they are one row\n"
@@ -38,6 +41,7 @@ struct merge_arguments {
 	char **inputs;
 	size_t count;
 	bool json, quiet;
+	struct filter *filter;
 };
 
 static int parse_option(int opt, struct merge_arguments *a, struct err *err)
@@ -53,6 +57,8 @@ static int parse_option(int opt, struct merge_arguments *a, struct err *err)
 	case 'e':
 		return event_parse(optarg, &a->event, err);
 	}
+	if (opt >= FILTER_INCLUDE)
+		return filter_option(a->filter, opt, optarg, err);
 	a->quiet |= opt == 'q';
 	a->json |= opt == 'j';
 	a->roots |= opt == 'F' ? ROOT_FULL : 0;
@@ -62,13 +68,24 @@ static int parse_option(int opt, struct merge_arguments *a, struct err *err)
 static int parse(int argc, char **argv, struct merge_arguments *ret, struct err *err)
 {
 	static const struct option options[] = {
-		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
-		{"by", required_argument, NULL, 'b'},	  {"event", required_argument, NULL, 'e'},
-		{"json", no_argument, NULL, 'j'},	  {"full", no_argument, NULL, 'F'},
-		{"quiet", no_argument, NULL, 'q'},	  {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},	  {0},
+		{"format", required_argument, NULL, 'f'},
+		{"output", required_argument, NULL, 'o'},
+		{"by", required_argument, NULL, 'b'},
+		{"event", required_argument, NULL, 'e'},
+		{"full", no_argument, NULL, 'F'},
+		{"json", no_argument, NULL, 'j'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{"include", required_argument, NULL, FILTER_INCLUDE},
+		{"exclude", required_argument, NULL, FILTER_EXCLUDE},
+		{"java-only", no_argument, NULL, FILTER_JAVA_ONLY},
+		{"from", required_argument, NULL, FILTER_FROM},
+		{"to", required_argument, NULL, FILTER_TO},
+		{0},
 	};
-	struct merge_arguments a = {.outdir = ".", .roots = ROOT_CONTAINER | ROOT_POOL};
+	struct merge_arguments a = {
+		.outdir = ".", .roots = ROOT_CONTAINER | ROOT_POOL, .filter = filter_new()};
 	int opt;
 
 	if (formats_parse("svg,html,folded", &a.formats, err) < 0)
@@ -83,7 +100,7 @@ static int parse(int argc, char **argv, struct merge_arguments *ret, struct err 
 	if (a.count == 0)
 		return err_set(err, 0, "no input given; see --help");
 	*ret = a;
-	return 0;
+	return filter_check(a.filter, err);
 }
 
 static int add_from_stdin(struct inputs *in, struct err *err)
@@ -103,7 +120,7 @@ static int add_from_stdin(struct inputs *in, struct err *err)
 
 static enum exit_status run(const struct merge_arguments *a, struct err *err)
 {
-	CLEANUP(inputs_fini) struct inputs in = {0};
+	CLEANUP(inputs_fini) struct inputs in = {.filter = a->filter};
 	uint64_t began = clock_ms();
 	CLEANUP(outdir_close) struct outdir out = {0};
 	struct render_result result;

@@ -11,6 +11,7 @@
 #include "oci/conf.h"
 #include "record/budget.h"
 #include "record/perf.h"
+#include "report/filter.h"
 #include "report/merge.h"
 #include "report/push.h"
 
@@ -31,13 +32,16 @@ enum {
 	OPT_STACK,
 	OPT_SOURCE,
 	OPT_TRIGGER,
+	OPT_FORCE,
 	OPT_KEEP,
 	OPT_MAX_BYTES,
 	OPT_KEEP_FLAGS,
 	OPT_KEEP_STACKS,
+	OPT_OPEN,
 	OPT_PUSH,
 	OPT_REPLAY,
 	OPT_LIST,
+	OPT_LIST_RECORDINGS,
 	OPT_ROOT,
 	OPT_JSON,
 	OPT_PLAIN,
@@ -63,12 +67,20 @@ static const struct {
 	{{"max-bytes", required_argument, NULL, OPT_MAX_BYTES}, BOTH},
 	{{"by", required_argument, NULL, OPT_BY}, BOTH},
 	{{"full", no_argument, NULL, OPT_FULL}, BOTH},
+	{{"force", no_argument, NULL, OPT_FORCE}, TRIGGER},
 	{{"keep", required_argument, NULL, OPT_KEEP}, TRIGGER},
 	{{"keep-flags", no_argument, NULL, OPT_KEEP_FLAGS}, BOTH},
 	{{"keep-stacks", no_argument, NULL, OPT_KEEP_STACKS}, TRIGGER},
+	{{"open", no_argument, NULL, OPT_OPEN}, TRIGGER},
 	{{"push", required_argument, NULL, OPT_PUSH}, TRIGGER},
 	{{"replay", no_argument, NULL, OPT_REPLAY}, TRIGGER},
 	{{"list", no_argument, NULL, OPT_LIST}, TRIGGER},
+	{{"list-recordings", no_argument, NULL, OPT_LIST_RECORDINGS}, TRIGGER},
+	{{"include", required_argument, NULL, FILTER_INCLUDE}, TRIGGER},
+	{{"exclude", required_argument, NULL, FILTER_EXCLUDE}, TRIGGER},
+	{{"java-only", no_argument, NULL, FILTER_JAVA_ONLY}, TRIGGER},
+	{{"from", required_argument, NULL, FILTER_FROM}, TRIGGER},
+	{{"to", required_argument, NULL, FILTER_TO}, TRIGGER},
 	{{"root", required_argument, NULL, OPT_ROOT}, BOTH},
 	{{"json", no_argument, NULL, OPT_JSON}, BOTH},
 	{{"quiet", no_argument, NULL, 'q'}, BOTH},
@@ -80,12 +92,11 @@ static const struct {
 
 /* Options of both programs. */
 #define RECORD_HELP                                                                                \
-	"      --unwind auto|bpf|vm|fp  user stacks: walked in the kernel; by the JVM's tables\n"  \
-	"                           and copies of the stack; by frame pointers (or DFG_UNWIND)\n"  \
+	"      --unwind auto|bpf|vm|fp  how: in the kernel, by stack copies, by frame pointers\n"  \
 	"      --stack BYTES        of the stack copied with a sample (32k)\n"                     \
 	"      --source auto|agent|host  who reads the JVM: the agent in it, or dfg from "         \
 	"outside\n"                                                                                \
-	"      --trigger auto|file|signal|load  how the agent is woken (file)\n"                   \
+	"      --trigger auto|file|signal|load  how to wake the agent (default: file)\n"           \
 	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
 	"      --max-bytes BYTES    copied of a container beside the recording (1g)\n"             \
 	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
@@ -100,24 +111,32 @@ static const char *const help[] = {
 		"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
 		"       dfg-trigger [options] --all            of every container with a JVM\n"
 		"       dfg-trigger [options] --replay SESSION...  redraw, without root\n"
-		"       dfg-trigger [--json] --list            list running containers\n"
-		"\n"
-		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
-		"beginning of an id.\n"
+		"       dfg-trigger [--json] --list | --list-recordings [CONTAINER...]\n"
+		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or its "
+		"beginning.\n"
 		"\n"
 		"  -d, --duration TIME      recording time (30s, 5m); ^C ends it early and draws\n"
 		"  -F, --frequency HZ       samples per second and CPU (99)\n"
 		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
 		"                           speedscope,firefox,json,perf-map\n"
-		"  -o, --output DIR         instead of the container's graphs "
-		"directory\n" RECORD_HELP "      --keep N             newest results of a "
-		"container that are kept (20; 0: all)\n"
+		"  -o, --output DIR         output directory (under sudo: the current one; else "
+		"dfg's)\n"
+		"      --force              replace the session in DIR\n" RECORD_HELP
+		"      --keep LIST          results that are kept: number, age, size "
+		"(20 of a container)\n"
 		"      --by pool|thread|none, --full  what stacks begin with (pool); with their "
 		"start\n"
 		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
-		"      --push URL           send pprof to a server that takes what Pyroscope does\n"
-		"      --json               summary as one JSON object on stdout\n"
-		"  -q, --quiet; --version   no progress; the version\n" EXIT_HELP,
+		"      --open               open the page on your screen (xdg-open)\n"
+		"      --push URL           send pprof to a Pyroscope-compatible server\n"
+		"      --include REGEX, --exclude REGEX  only, or not, samples with such a frame "
+		"or "
+		"thread\n"
+
+		"      --from TIME, --to TIME   in seconds since the start (10, 2m) or UTC "
+		"(14:05:30)\n"
+		"  -q, --quiet; --json; --version  no progress; summary as JSON; the "
+		"version\n" EXIT_HELP,
 	[PROGRAM_TOP] =
 		"usage: dfg-top [options] CONTAINER...     methods of a container, live\n"
 		"       dfg-top [options] --pid PID...     of a process, or its container\n"
@@ -238,13 +257,22 @@ static int parse_stack(const char *value, unsigned *ret, struct err *err)
 	return 0;
 }
 
-static int parse_keep(const char *value, unsigned *ret, struct err *err)
+static struct retention retention_of(const struct conf_keep *k)
 {
-	uint64_t n;
+	return (struct retention){.count = k->count, .seconds = k->seconds, .bytes = k->bytes};
+}
 
-	if (!parse_u64(value, &n) || n > UINT32_MAX)
-		return err_set(err, 0, "--keep %s: must be a whole number; 0 keeps all", value);
-	*ret = (unsigned)n;
+static int parse_keep(const char *value, struct retention *ret, struct err *err)
+{
+	struct conf_keep keep;
+
+	if (!conf_parse_keep(value, &keep))
+		return err_set(
+			err, 0,
+			"--keep %s: must be a number of results, an age (h, d, w), a size (m, "
+			"g, t) or several of these, such as 20 or 20,30d,2g; 0 keeps all",
+			value);
+	*ret = retention_of(&keep);
 	return 0;
 }
 
@@ -259,8 +287,42 @@ static int parse_max_bytes(const char *value, struct err *err)
 	return 0;
 }
 
+/* True for an option that only switches something on. */
+static bool parse_flag(int opt, struct options *o)
+{
+	o->record.force |= opt == OPT_FORCE;
+	o->open |= opt == OPT_OPEN;
+	return opt == OPT_FORCE || opt == OPT_OPEN;
+}
+
+/* Sets what the program does; false: the option is another one. */
+static bool parse_action(int opt, struct options *o)
+{
+	switch (opt) {
+	case OPT_REPLAY:
+		o->action = ACTION_REPLAY;
+		return true;
+	case OPT_LIST:
+		o->action = ACTION_LIST;
+		return true;
+	case OPT_LIST_RECORDINGS:
+		o->action = ACTION_LIST_RECORDINGS;
+		return true;
+	case 'h':
+		o->action = ACTION_HELP;
+		return true;
+	case OPT_VERSION:
+		o->action = ACTION_VERSION;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int parse_option(int opt, const char *value, struct options *o, struct err *err)
 {
+	if (parse_action(opt, o))
+		return 0;
 	switch (opt) {
 	case 'd':
 		return parse_duration(value, &o->record.duration, err);
@@ -308,23 +370,12 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 	case OPT_PUSH:
 		o->push = value;
 		return push_check(value, err);
-	case OPT_REPLAY:
-		o->action = ACTION_REPLAY;
-		return 0;
-	case OPT_LIST:
-		o->action = ACTION_LIST;
-		return 0;
 	case OPT_ROOT:
 		o->record.root = value;
 		return *value == '/' ? 0 : err_set(err, 0, "--root %s: must be absolute", value);
-	case 'h':
-		o->action = ACTION_HELP;
-		return 0;
-	case OPT_VERSION:
-		o->action = ACTION_VERSION;
-		return 0;
 	default:
-		return parse_choice(opt, value, o, err);
+		return opt >= FILTER_INCLUDE ? filter_option(o->filter, opt, value, err)
+					     : parse_choice(opt, value, o, err);
 	}
 }
 
@@ -335,6 +386,10 @@ static int check_names(const struct options *o, struct err *err)
 	if (o->action == ACTION_LIST)
 		return o->record.all || o->record.name_count || o->record.by_pid
 			       ? err_set(err, 0, "--list takes no container, --pid or --all")
+			       : 0;
+	if (o->action == ACTION_LIST_RECORDINGS)
+		return o->record.all || o->record.by_pid
+			       ? err_set(err, 0, "--list-recordings takes no --pid or --all")
 			       : 0;
 	if (o->record.all &&
 	    (o->record.name_count || o->record.by_pid || o->action == ACTION_REPLAY))
@@ -350,7 +405,7 @@ static int check_names(const struct options *o, struct err *err)
 		int pid;
 
 		if (!parse_pid(o->record.names[i], &pid))
-			return err_set(err, 0, "\"%s\" is no pid", o->record.names[i]);
+			return err_set(err, 0, "\"%s\" is not a pid", o->record.names[i]);
 	}
 	return 0;
 }
@@ -379,13 +434,13 @@ static void set_defaults(struct record_config *c)
 	struct conf conf;
 	struct err err;
 
-	c->keep = CONF_KEEP;
+	c->keep.count = CONF_KEEP;
 	if (access(path, F_OK) < 0)
 		return;
 	if (conf_load(path, &conf, &err) < 0)
 		log_warn("%s", err.msg);
 	c->source = (enum snapshot_source)conf.source;
-	c->keep = conf.keep;
+	c->keep = retention_of(&conf.keep);
 }
 
 int options_parse(enum options_program program, int argc, char **argv, struct options *ret,
@@ -394,7 +449,8 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	struct options o = {
 		.roots = ROOT_POOL,
 		.record = {.duration = program == PROGRAM_TOP ? TOP_SECONDS : PERF_SECONDS,
-			   .frequency = PERF_FREQUENCY}};
+			   .frequency = PERF_FREQUENCY},
+		.filter = filter_new()};
 	CLEANUP(str_fini) struct str short_options = {0};
 	struct option long_options[ARRAY_LEN(rows) + 1];
 	const char *root = getenv("DFG_ROOT"), *unwind = getenv("DFG_UNWIND");
@@ -408,14 +464,16 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	set_defaults(&o.record);
 	select_options(program, long_options, &short_options);
 	while ((opt = command_option(argc, argv, short_options.buf, long_options, err)) > 0)
-		if (parse_option(opt, optarg, &o, err) < 0)
+		if (!parse_flag(opt, &o) && parse_option(opt, optarg, &o, err) < 0)
 			return -1;
 	if (opt < 0)
 		return -1;
 	o.record.names = argv + optind;
 	o.record.name_count = (size_t)(argc - optind);
-	if (check_names(&o, err) < 0)
+	if (check_names(&o, err) < 0 || filter_check(o.filter, err) < 0)
 		return -1;
+	if (o.open && !formats_include(&o.formats, "html") && !formats_include(&o.formats, "svg"))
+		return err_set(err, 0, "--open needs the format html or svg");
 	if (o.push)
 		formats_add(PUSH_FORMAT, &o.formats);
 	o.record.perf_map = formats_include(&o.formats, "perf-map");

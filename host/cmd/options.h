@@ -21,6 +21,7 @@ enum options_action {
 	ACTION_RECORD,
 	ACTION_REPLAY,
 	ACTION_LIST,
+	ACTION_LIST_RECORDINGS,
 	ACTION_HELP,
 	ACTION_VERSION,
 };
@@ -29,9 +30,11 @@ struct options {
 	enum options_action action;
 	struct record_config record; /* names: sessions for ACTION_REPLAY */
 	struct format_set formats;
-	unsigned roots;	  /* report/merge.h */
-	const char *push; /* URL, NULL: none */
+	unsigned roots;	       /* report/merge.h */
+	struct filter *filter; /* dfg-trigger: which samples are drawn */
+	const char *push;      /* URL, NULL: none */
 	bool json, quiet;
+	bool open;	  /* dfg-trigger: the first picture */
 	bool keep_stacks; /* of dfg-trigger: the recording, with copies of stack memory */
 	bool plain;	  /* dfg-top: no screen */
 	unsigned count;	  /* dfg-top: refreshes; 0: no limit */
@@ -41,6 +44,14 @@ struct options {
 MUST_CHECK int options_parse(enum options_program program, int argc, char **argv,
 			     struct options *ret, struct err *err);
 void options_help(enum options_program program);
+
+/* Lists past recordings (recordings.c). Prints a line for each recording below dfg's directory, the
+ * newest first, or with --json one object (docs/formats.md). With names, only the recordings of
+ * these containers: ids, beginnings of ids, or names as --list prints them. */
+enum exit_status recordings_list(const struct options *o);
+
+/* Has xdg-open open a file, as the user who called sudo (open.c). */
+MUST_CHECK int open_picture(const char *path, struct err *err);
 
 /* Translates the result of a recording. */
 enum exit_status options_exit_status(enum record_result result);

@@ -178,7 +178,7 @@ static int apply_changes(const struct setup_arguments *a, const char *file, cons
 		return -1;
 	log_info("%s: %s /%s", e->name,
 		 c->count ? install ? "installed in" : "removed from" : "not in", file);
-	if (c->count && e->hint)
+	if (c->count && e->hint && (install || e->reads_once))
 		log_info("%s", e->hint);
 	return 0;
 }
@@ -257,7 +257,7 @@ static void report_running(const struct probe *p)
 		return;
 	}
 	if (all.count == 0)
-		finding_add(p->f, FINDING_OK, "containers", "", "none runs");
+		finding_add(p->f, FINDING_OK, "containers", "", "none found");
 	for (size_t i = 0; i < all.count; i++) {
 		const struct container *c = &all.list[i];
 		CLEANUP(close_fd) int procfd = proc_open(c->pid, &err);
@@ -270,7 +270,27 @@ static void report_running(const struct probe *p)
 	containers_fini(&all);
 }
 
-/* Reports the engines' settings. True if the given engine is set up, or none was given. */
+/* True if any engine has the hook; says so where none has. */
+static bool report_all_engines(const struct probe *p)
+{
+	bool is = false;
+
+	probe_engines(p);
+	for (size_t i = 0; i < engine_count; i++) {
+		struct engine_setting s = {0};
+
+		if (engines[i].files[0])
+			engine_read_setting(p->rootfd, &engines[i], &s);
+		is |= s.program != NULL;
+		engine_setting_fini(&s);
+	}
+	if (!is)
+		finding_add(p->f, FINDING_NOTE, "hook", "dfg-setup install ENGINE",
+			    "in the configuration of no engine that dfg knows");
+	return is;
+}
+
+/* Reports the engines' settings. True if the given engine is set up, or any where none is given. */
 static bool report_engines(const struct setup_arguments *a, const struct probe *p)
 {
 	struct engine_setting s = {0};
@@ -278,10 +298,8 @@ static bool report_engines(const struct setup_arguments *a, const struct probe *
 	struct err err;
 	bool is;
 
-	if (!a->engine) {
-		probe_engines(p);
-		return true;
-	}
+	if (!a->engine)
+		return report_all_engines(p);
 	file = find_file(a, &err);
 	if (!a->setup.file && !a->setup.bundle)
 		engine_read_setting(p->rootfd, a->engine, &s);

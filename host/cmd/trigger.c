@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dfg-trigger: a container's name -> a flame graph. */
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 #include "doctor/probe.h"
 #include "record/agent_client.h"
 #include "record/run.h"
+#include "report/filter.h"
 #include "report/merge.h"
 #include "report/push.h"
 #include "report/render.h"
@@ -50,8 +52,10 @@ static void summaries_end(const struct summaries *s)
 static int push_profile(const struct session *s, const struct outdir *outdir,
 			const struct options *o, struct err *err)
 {
+	CLEANUP(free) char *file = formats_file(&o->formats, formats_get(PUSH_FORMAT));
+
 	log_progress("pushing to %s", o->push);
-	if (push(o->push, s, outdir->fd, formats_file(PUSH_FORMAT), err) < 0)
+	if (push(o->push, s, outdir->fd, file, err) < 0)
 		return -1;
 	log_progress("%s", "");
 	return 0;
@@ -63,29 +67,55 @@ static bool is_stripped(const struct options *o)
 	return o->action == ACTION_RECORD && !o->keep_stacks;
 }
 
-static void strip(struct session *s, const struct outdir *outdir)
+static void strip(struct session *s)
 {
 	struct err err;
 
-	if (session_strip(s, outdir->fd, format_tree.file, &err) < 0)
+	if (session_strip(s, s->dirfd, format_tree.file, &err) < 0)
 		log_warn("the recording of %s is kept, with copies of stack memory: %s", s->label,
 			 err.msg);
 }
 
-/* Draws one session, prints its summary, and sends its profile. Of one that was just recorded only
- * the profile is kept. *ret_drawn is set also where it cannot be sent. */
-static int draw(struct session *s, const struct outdir *outdir, const struct options *o,
-		uint64_t ended, struct summaries *list, bool *ret_drawn, struct err *err)
+/* The session keeps all samples, whatever is drawn. */
+static int draw_tree_alone(struct session *s, const struct outdir *dir, struct err *err)
 {
 	CLEANUP(inputs_fini) struct inputs in = {0};
+	const struct format_set tree = {.list = {&format_tree}, .count = 1};
+	struct render_result ignored;
+
+	inputs_add_session(&in, s);
+	return render(&in, ROOT_THREAD, &tree, dir, &ignored, err);
+}
+
+/* Returns the path of the picture that --open shows. Owned. */
+static char *path_to_open(const struct outdir *outdir, const struct format_set *formats)
+{
+	const char *name = formats_include(formats, "html") ? "html" : "svg";
+	CLEANUP(free) char *file = formats_file(formats, formats_get(name));
+
+	return xasprintf("%s/%s", outdir->path, file);
+}
+
+/* Draws one session, prints its summary, and sends its profile. Of one that was just recorded only
+ * the profile is kept. *ret_drawn, owned by the caller, is the picture to open, also where the
+ * profile cannot be sent. */
+static int draw(struct session *s, const struct outdir *outdir, const struct options *o,
+		uint64_t ended, struct summaries *list, char **ret_drawn, struct err *err)
+{
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	const struct outdir own = {.fd = s->dirfd, .path = s->dir};
 	struct format_set formats = o->formats;
 	struct render_result result;
 	struct summary summary = {
 		.session = s, .formats = &o->formats, .outdir = outdir->path, .result = &result};
 
 	inputs_add_session(&in, s);
-	if (is_stripped(o))
+	formats.tree_dir = &own;
+	if (is_stripped(o) && filter_is_empty(o->filter))
 		formats.list[formats.count++] = &format_tree;
+	else if (is_stripped(o) && draw_tree_alone(s, &own, err) < 0)
+		return -1;
+	in.filter = o->filter;
 	if (render(&in, o->roots, &formats, outdir, &result, err) < 0)
 		return -1;
 	log_progress("%s", "");
@@ -97,31 +127,80 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 		summary_json(&summary);
 	else
 		summary_print(&summary);
-	*ret_drawn = true;
+	*ret_drawn = path_to_open(outdir, &o->formats);
 	if (is_stripped(o))
-		strip(s, outdir);
-	if (result.quality.samples == 0)
+		strip(s);
+	if (result.quality.samples == 0 && !filter_is_empty(o->filter))
+		log_warn("no sample of %s passes --include, --exclude, --java-only, --from and "
+			 "--to",
+			 s->label);
+	else if (result.quality.samples == 0)
 		log_warn("no sample of %s: its processes used no CPU in this time", s->label);
 	else if (o->push)
 		return push_profile(s, outdir, o, err);
 	return 0;
 }
 
+static void show_on_screen(const char *path)
+{
+	struct err err;
+
+	if (open_picture(path, &err) < 0)
+		log_warn("%s", err.msg);
+}
+
 /* ---- recording ---- */
+
+static bool is_free(const struct outdir *dir, const struct format_set *formats)
+{
+	for (size_t i = 0; i < formats->count; i++) {
+		CLEANUP(free) char *file = formats_file(formats, formats->list[i]);
+
+		if (faccessat(dir->fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Draws beside the results, or under sudo, unless there is --output, into the working directory:
+ * the user who called sudo cannot enter the other one. The names have container and time, then. */
+static int draw_recorded(struct target *t, const struct options *o, struct summaries *list,
+			 char **ret_drawn, struct err *err)
+{
+	CLEANUP(free) char *name = container_file_name(&t->container);
+	CLEANUP(outdir_close) struct outdir here = {.fd = -1};
+	CLEANUP(free) char *stem = xasprintf("%.100s-%s", name, strrchr(t->outdir.path, '/') + 1);
+	struct options named = *o;
+
+	if (o->record.output || !outdir_open_here(&here))
+		return draw(&t->session, &t->outdir, o, t->ended, list, ret_drawn, err);
+	named.formats.stem = stem;
+	/* Of two containers with the same name the second gets "_". */
+	while (!is_free(&here, &named.formats)) {
+		char *next = xasprintf("%s_", stem);
+
+		free(stem);
+		named.formats.stem = stem = next;
+	}
+	return draw(&t->session, &here, &named, t->ended, list, ret_drawn, err);
+}
 
 /* The worker's task; `arg` are the options. Its product is the summary, if there is one. */
 static int draw_task(struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
+	const struct options *o = arg;
 	struct summaries one = {0};
-	bool drawn = false;
+	CLEANUP(free) char *drawn = NULL;
 	int rc;
 
 	ret->fd = memfd_create("summary", MFD_CLOEXEC);
 	if (ret->fd < 0 || dup2(ret->fd, STDOUT_FILENO) < 0)
 		return err_set(err, errno, "memory for a summary");
-	rc = draw(&t->session, &t->outdir, arg, t->ended, &one, &drawn, err);
+	rc = draw_recorded(t, o, &one, &drawn, err);
+	if (drawn && !o->record.output)
+		target_link_latest(&t->outdir);
 	outdir_give_tree(&t->outdir, t->session.dirfd);
-	ret->data[0] = drawn;
+	snprintf((char *)ret->data, sizeof(ret->data), "%s", drawn ? drawn : "");
 	return rc;
 }
 
@@ -183,6 +262,9 @@ static enum exit_status draw_all(struct record_run *r, struct options *o)
 			status = one;
 	}
 	summaries_end(&s);
+	if (o->open && r->count && r->workers[0].product.fd >= 0 && r->workers[0].product.data[0] &&
+	    !r->workers[0].product.data[WORKER_DATA - 1])
+		show_on_screen((const char *)r->workers[0].product.data);
 	return status;
 }
 
@@ -203,6 +285,15 @@ static enum exit_status record_and_draw(struct options *o)
 	return status;
 }
 
+static void say_place(const struct options *o)
+{
+	CLEANUP(outdir_close) struct outdir here = {.fd = -1};
+
+	if (!o->record.output && outdir_has_caller() && !outdir_open_here(&here))
+		log_info("the current directory is not yours: only root will be able to open the "
+			 "pictures; call it elsewhere, or give --output");
+}
+
 static enum exit_status trigger(struct options *o)
 {
 	struct err err = {0};
@@ -211,6 +302,7 @@ static enum exit_status trigger(struct options *o)
 		err_set(&err, 0, "recording other users' processes needs root: run it with sudo");
 		return command_fail(EXIT_NOT_PERMITTED, &err);
 	}
+	say_place(o);
 	command_catch_signals();
 	o->record.stop = &command_interrupted;
 	o->record.explain = probe_explain;
@@ -234,8 +326,8 @@ static int replay_one(const char *dir, const struct options *o, struct summaries
 {
 	CLEANUP(outdir_close) struct outdir outdir = {0};
 	uint64_t began = clock_ms();
+	CLEANUP(free) char *drawn = NULL;
 	struct session s;
-	bool drawn;
 	int rc;
 
 	if (session_open(dir, &s, err) < 0)
@@ -244,6 +336,8 @@ static int replay_one(const char *dir, const struct options *o, struct summaries
 	log_progress("drawing");
 	if (rc == 0)
 		rc = draw(&s, &outdir, o, began, list, &drawn, err);
+	if (drawn && o->open && list->printed == 1)
+		show_on_screen(drawn);
 	session_fini(&s);
 	return rc;
 }
@@ -324,6 +418,8 @@ static enum exit_status list_containers(const struct options *o)
 			       count_jvms(at), at->label,
 			       at->is_forged ? "  (claims to be another)" : "");
 	}
+	if (!o->json && c.count == 0)
+		log_info("no containers found; a process of the host: dfg-trigger --pid PID");
 	all = json_pack("{so}", "containers", list);
 	if (o->json) {
 		json_dumpf(all, stdout, JSON_INDENT(2));
@@ -355,6 +451,8 @@ int main(int argc, char **argv)
 		return (int)replay(&o);
 	case ACTION_LIST:
 		return (int)list_containers(&o);
+	case ACTION_LIST_RECORDINGS:
+		return (int)recordings_list(&o);
 	case ACTION_RECORD:
 		break;
 	}

@@ -49,8 +49,8 @@ char *container_file_name(const struct container *c)
 {
 	char *name = xstrdup(c->label);
 
-	for (char *p = name; (p = strchr(p, '/'));)
-		*p = '.';
+	for (char *p = name; (p = strpbrk(p, "/ "));)
+		*p = *p == '/' ? '.' : '-';
 	if (*name == '.')
 		*name = '_';
 	return name;

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/err.h"
 
@@ -32,6 +33,13 @@ enum snapshot_trigger {
 	TRIGGER_LOAD,
 };
 
+/* Limits for results: what is beyond one is removed. 0: no limit. */
+struct retention {
+	unsigned count;	  /* of each container: the newest */
+	uint64_t seconds; /* age of any */
+	uint64_t bytes;	  /* on the disk, of all together: the newest */
+};
+
 struct record_config {
 	const char *root;   /* dfg's directory */
 	char *const *names; /* containers or pids; borrowed */
@@ -42,12 +50,13 @@ struct record_config {
 	enum record_unwind unwind;
 	unsigned stack_bytes;	/* copied with each sample, for vm; 0: chosen by duration */
 	const char *output;	/* NULL: next to the container's other results */
+	bool force;		/* replace a session that is in it */
 	const char *window_dir; /* a new directory for windows, removed at the end; NULL: one
 				   recording, kept as a session */
 	const char *perf;	/* program; NULL: the system's perf */
 	enum snapshot_source source;
 	enum snapshot_trigger trigger;
-	unsigned keep;	 /* results of each container that are not removed; 0: all */
+	struct retention keep;
 	bool keep_flags; /* leave DebugNonSafepoints as it is */
 	bool perf_map;	 /* agents dump their maps, too, when the recording has ended */
 

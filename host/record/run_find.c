@@ -101,7 +101,10 @@ static enum record_result look(struct record_run *r, struct err *err)
 	if (r->count)
 		return RECORD_OK;
 	if (r->config.all)
-		return err_set(err, 0, "no container with a JVM runs on this host"), RECORD_NO_JVM;
+		return err_set(err, 0,
+			       "dfg found no container with a JVM; a process of the host: --pid "
+			       "PID"),
+		       RECORD_NO_JVM;
 	return err_set(err, 0, "the container ended before its processes could be read"),
 	       RECORD_NO_CONTAINER;
 }

@@ -102,13 +102,15 @@ static char *timestamp(bool for_name)
 	return xstrdup(text);
 }
 
-static void remove_old(const struct record_config *c, const struct outdir *parent,
-		       const struct outdir *newest, const char *id)
+static void remove_old(const struct record_config *c, const struct outdir *newest, const char *id)
 {
-	size_t n = results_remove_old(parent->fd, strrchr(newest->path, '/') + 1, c->keep);
+	const struct retention *k = &c->keep;
+	size_t n = k->count || k->seconds || k->bytes
+			   ? results_remove_old(c->root, id, strrchr(newest->path, '/') + 1, k)
+			   : 0;
 
 	if (n)
-		log_info("removed old results of %.12s: %zu, by --keep %u", id, n, c->keep);
+		log_info("removed old results: %zu, by --keep", n);
 }
 
 int target_new_graphs(const struct record_config *c, const char *id, struct outdir *ret,
@@ -133,8 +135,8 @@ int target_new_graphs(const struct record_config *c, const char *id, struct outd
 	}
 	if (rc == 0)
 		outdir_give(&parent, ret->fd);
-	if (rc == 0 && !c->output && c->keep)
-		remove_old(c, &parent, ret, id);
+	if (rc == 0 && !c->output)
+		remove_old(c, ret, id);
 	return rc;
 }
 
@@ -166,14 +168,30 @@ static void set_container(struct session *s, const struct container *c)
 	session_set_container(s, c->id, c->name, c->pod, *c->pod ? c->namespace : "", host);
 }
 
+/* Makes the session. One that is there stays, unless it is to be replaced and nobody records it. */
+static int create_session(struct target *t, bool force, struct err *err)
+{
+	if (session_create(&t->outdir, SESSION_DIR, &t->session, err) == 0)
+		return 0;
+	if (err->code != EEXIST)
+		return -1;
+	if (!force)
+		return err_wrap(
+			err,
+			"there is a session in %s already; give another --output, or --force to "
+			"replace it",
+			t->outdir.path);
+	if (session_remove(t->outdir.fd, SESSION_DIR, err) < 0) {
+		err->code = EEXIST; /* what is there is not this run's, and stays */
+		return err_wrap(err, "%s", t->outdir.path);
+	}
+	return session_create(&t->outdir, SESSION_DIR, &t->session, err);
+}
+
 int target_prepare(struct target *t, const struct record_config *c, struct err *err)
 {
-	if (session_create(&t->outdir, "session", &t->session, err) < 0) {
-		if (err->code == EEXIST)
-			err_wrap(err, "there is a session in %s already; give another --output",
-				 t->outdir.path);
+	if (create_session(t, c->force, err) < 0)
 		return -1;
-	}
 	t->has_session = true;
 	set_container(&t->session, &t->container);
 	t->session.frequency = c->frequency;
@@ -197,11 +215,22 @@ int target_make_results(const struct container *container, const struct record_c
 	return 0;
 }
 
+void target_link_latest(const struct outdir *results)
+{
+	static const char new[] = ".latest";
+	CLEANUP(close_fd)
+	int above = openat(results->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	unlinkat(above, new, 0);
+	if (symlinkat(strrchr(results->path, '/') + 1, above, new) == 0)
+		(void)!renameat(above, new, above, "latest");
+}
+
 void target_discard_results(const struct outdir *outdir)
 {
 	CLEANUP(close_fd) int above = -1;
 
-	fs_remove_tree(outdir->fd, "session");
+	fs_remove_tree(outdir->fd, SESSION_DIR);
 	above = openat(outdir->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	unlinkat(above, strrchr(outdir->path, '/') + 1, AT_REMOVEDIR); /* where it is empty */
 }

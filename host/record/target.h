@@ -75,6 +75,9 @@ MUST_CHECK int target_make_results(const struct container *container, const stru
 MUST_CHECK int target_new_graphs(const struct record_config *c, const char *id, struct outdir *ret,
 				 struct err *err);
 
+/* Links "latest", beside dfg's own directory of the results, to it. Best effort. */
+void target_link_latest(const struct outdir *results);
+
 /* Removes the session in the directory of the results, and the directory if nothing else is in it.
  */
 void target_discard_results(const struct outdir *outdir);

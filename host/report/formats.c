@@ -215,9 +215,20 @@ int formats_check(const struct format_set *set, const struct inputs *in, struct 
 	return 0;
 }
 
-const char *formats_file(const char *name)
+#define USUAL_STEM "flame."
+
+char *formats_file(const struct format_set *set, const struct format *f)
 {
-	return find(name, false)->file;
+	bool usual = has_prefix(f->file, USUAL_STEM);
+
+	if (!set->stem || f == &format_tree)
+		return xstrdup(f->file);
+	return xasprintf("%s.%s", set->stem, f->file + (usual ? strlen(USUAL_STEM) : 0));
+}
+
+const struct format *formats_get(const char *name)
+{
+	return find(name, false);
 }
 
 void formats_add(const char *name, struct format_set *set)

@@ -30,14 +30,21 @@ struct format {
 struct format_set {
 	const struct format *list[FORMATS_MAX];
 	size_t count;
+	const char *stem; /* of the files' names, instead of "flame"; NULL: none */
+	/* Directory of format_tree; NULL: that of the others. */
+	const struct outdir *tree_dir;
 };
 
 /* The profile itself, which the user does not choose: what --replay of a session without recording
  * reads (session_strip). */
 extern const struct format format_tree;
 
-/* Returns the file of a format, which must exist. */
-const char *formats_file(const char *name);
+/* Returns the name of a format's file: "flame.svg", or with a stem "web-20261121T095020Z.svg".
+ * Owned. */
+char *formats_file(const struct format_set *set, const struct format *f);
+
+/* Returns the format of that name, which must exist. */
+const struct format *formats_get(const char *name);
 
 /* Adds a format, which must exist, unless the set has it. */
 void formats_add(const char *name, struct format_set *set);

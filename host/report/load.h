@@ -31,6 +31,7 @@ struct inputs {
 	/* To be set before the first is added: the kind of events that is drawn. Inputs other than
 	 * recordings of JFR have EVENT_CPU only. */
 	enum event_kind event;
+	const struct filter *filter; /* what of them counts (filter.h); borrowed, NULL: all */
 };
 
 /* Parses the name of a kind of events: "alloc". */

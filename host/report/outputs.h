@@ -12,7 +12,7 @@
 #define OUTPUTS_MAX 16
 
 struct outputs {
-	const struct outdir *dir;
+	const struct outdir *dirs[OUTPUTS_MAX];
 	const char *names[OUTPUTS_MAX];
 	int fds[OUTPUTS_MAX];
 	size_t count;
@@ -21,6 +21,10 @@ struct outputs {
 /* Opens a file with a temporary name for each of the names. Names and directory are borrowed. */
 MUST_CHECK int outputs_open(const struct outdir *dir, const char *const *names, size_t count,
 			    struct outputs *ret, struct err *err);
+
+/* Adds one, of another directory. After a failure none is open any more. */
+MUST_CHECK int outputs_add(struct outputs *o, const struct outdir *dir, const char *name,
+			   struct err *err);
 
 /* Renames the files, or removes them if not `good` or after a failure. */
 MUST_CHECK int outputs_close(struct outputs *o, bool good, struct err *err);

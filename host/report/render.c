@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/render.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/log.h"
 #include "common/parallel.h"
 #include "common/str.h"
+#include "report/filter.h"
 #include "report/merge.h"
 #include "report/outputs.h"
 #include "report/sandbox.h"
@@ -39,7 +44,7 @@ static char *title_of(const struct inputs *in)
 
 #define SUBTITLE_NAMES 120 /* bytes, about */
 
-static char *subtitle_of(const struct inputs *in)
+static char *whole_subtitle(const struct inputs *in)
 {
 	CLEANUP(str_fini) struct str out = {0};
 
@@ -51,6 +56,17 @@ static char *subtitle_of(const struct inputs *in)
 	if (out.len >= SUBTITLE_NAMES)
 		str_adds(&out, ", …");
 	return TAKE_PTR(out.buf);
+}
+
+static char *subtitle_of(const struct inputs *in)
+{
+	CLEANUP(free) char *whole = whole_subtitle(in);
+	CLEANUP(free) char *filter = NULL;
+
+	if (filter_is_empty(in->filter))
+		return TAKE_PTR(whole);
+	filter = filter_text(in->filter);
+	return xasprintf("%s%s%s", whole ? whole : "", whole && *whole ? " · " : "", filter);
 }
 
 /* Returns the recordings' common frequency, 0: none. */
@@ -276,32 +292,64 @@ static int draw_inputs(const struct render_job *j, struct err *err)
 	return 0;
 }
 
+static int open_outputs(const struct format_set *formats, const struct outdir *outdir, char **names,
+			struct outputs *ret, struct err *err)
+{
+	for (size_t i = 0; i < formats->count; i++) {
+		bool apart = formats->list[i] == &format_tree && formats->tree_dir;
+
+		names[i] = formats_file(formats, formats->list[i]);
+		if (outputs_add(ret, apart ? formats->tree_dir : outdir, names[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void say_replaced(const struct outputs *o)
+{
+	CLEANUP(str_fini) struct str names = {0};
+
+	for (size_t i = 0; i < o->count; i++)
+		if (faccessat(o->dirs[i]->fd, o->names[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			str_addf(&names, "%s %s", names.len ? "," : "", o->names[i]);
+	if (names.len)
+		log_info("replaced in %s:%s", o->dirs[0]->path, names.buf);
+}
+
+static int draw_outputs(struct render_job *j, struct render_result *ret, struct err *err)
+{
+	const struct reading_job job = {.fn = draw,
+					.arg = j,
+					.outputs = j->outputs.fds,
+					.output_count = j->outputs.count,
+					.check = check_result};
+	struct render_result result = {0};
+	int rc = reading_run(j->in, &job, &result, sizeof(result), err);
+
+	if (rc == 0)
+		rc = draw_inputs(j, err);
+	if (rc < 0)
+		err_wrap(err, "draw");
+	else
+		say_replaced(&j->outputs);
+	if (outputs_close(&j->outputs, rc == 0, err) < 0)
+		rc = -1;
+	if (rc == 0)
+		*ret = result;
+	return rc;
+}
+
 int render(const struct inputs *in, unsigned roots, const struct format_set *formats,
 	   const struct outdir *outdir, struct render_result *ret, struct err *err)
 {
 	struct render_job j = {.in = in, .formats = formats, .roots = roots};
-	const struct reading_job job = {.fn = draw,
-					.arg = &j,
-					.outputs = j.outputs.fds,
-					.output_count = formats->count,
-					.check = check_result};
-	struct render_result result = {0};
-	const char *names[FORMATS_MAX];
-	int rc;
+	char *names[FORMATS_MAX] = {0};
+	int rc = open_outputs(formats, outdir, names, &j.outputs, err);
 
+	if (rc == 0)
+		rc = draw_outputs(&j, ret, err);
 	for (size_t i = 0; i < formats->count; i++)
-		names[i] = formats->list[i]->file;
-	if (outputs_open(outdir, names, formats->count, &j.outputs, err) < 0)
-		return -1;
-	rc = reading_run(in, &job, &result, sizeof(result), err);
-	if (rc == 0)
-		rc = draw_inputs(&j, err);
-	if (rc < 0)
-		err_wrap(err, "draw");
-	if (outputs_close(&j.outputs, rc == 0, err) < 0)
-		rc = -1;
-	if (rc == 0)
-		*ret = result;
+		free(names[i]);
 	return rc;
 }
 

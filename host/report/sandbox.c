@@ -10,6 +10,7 @@
 #include "common/jail.h"
 #include "common/message.h"
 #include "common/str.h"
+#include "report/filter.h"
 
 /* Limits of the sandbox: ample for real recordings, and a forged one cannot exhaust the machine.
  * Memory is address space, since each thread maps the recording. */
@@ -142,12 +143,32 @@ int reading_files(struct reading *r, struct open_input *ret, struct err *err)
 	return receive(r->sock[1], ret, err) < 0 ? err_wrap(err, "%s", in->path) : 0;
 }
 
+/* Reads the input apart, and adds what passes the filter. */
+static int read_filtered(struct reading *r, struct open_input *files, struct profile *profile,
+			 uint64_t *skipped, struct err *err)
+{
+	const struct input *in = &r->in->list[r->next - 1];
+	const struct session *s = input_session(in);
+	const struct filter *f = r->in->filter;
+	struct profile all;
+	int rc;
+
+	profile_init(&all, profile->samples || filter_has_times(f));
+	rc = input_read(in, files, &all, skipped, err);
+	if (rc == 0 && filter_apply(f, &all, s ? s->started : NULL, profile, err) < 0)
+		rc = err_wrap(err, "%s", in->path);
+	profile_fini(&all);
+	return rc < 0 ? rc : input_check_count(in, profile, err);
+}
+
 int reading_next(struct reading *r, struct profile *profile, uint64_t *skipped, struct err *err)
 {
 	CLEANUP(input_close) struct open_input files = {0};
 
 	if (reading_files(r, &files, err) < 0)
 		return -1;
+	if (!filter_is_empty(r->in->filter))
+		return read_filtered(r, &files, profile, skipped, err);
 	return input_read(&r->in->list[r->next - 1], &files, profile, skipped, err);
 }
 

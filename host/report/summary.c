@@ -118,9 +118,11 @@ static void print_cuts(const struct session *s)
 
 static void print_graphs(const struct summary *s)
 {
-	for (size_t i = 0; i < s->formats->count; i++)
-		printf("  %-12s %s/%s\n", s->formats->list[i]->name, s->outdir,
-		       s->formats->list[i]->file);
+	for (size_t i = 0; i < s->formats->count; i++) {
+		CLEANUP(free) char *file = formats_file(s->formats, s->formats->list[i]);
+
+		printf("  %-12s %s/%s\n", s->formats->list[i]->name, s->outdir, file);
+	}
 }
 
 /* Returns the path of the session's directory, sanitised. Owned. */
@@ -171,8 +173,8 @@ static json_t *graphs_json(const struct summary *s)
 	json_t *graphs = json_object();
 
 	for (size_t i = 0; i < s->formats->count; i++) {
-		CLEANUP(free)
-		char *path = xasprintf("%s/%s", s->outdir, s->formats->list[i]->file);
+		CLEANUP(free) char *file = formats_file(s->formats, s->formats->list[i]);
+		CLEANUP(free) char *path = xasprintf("%s/%s", s->outdir, file);
 
 		json_object_set_new(graphs, s->formats->list[i]->name, json_string(path));
 	}

@@ -34,6 +34,28 @@ int session_create(const struct outdir *in, const char *name, struct session *re
 	return 0;
 }
 
+bool session_is_recorded(int dirfd)
+{
+	if (flock(dirfd, LOCK_EX | LOCK_NB) < 0)
+		return true;
+	(void)flock(dirfd, LOCK_UN);
+	return false;
+}
+
+int session_remove(int dirfd, const char *name, struct err *err)
+{
+	CLEANUP(close_fd)
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, errno, "open %s", name);
+	if (faccessat(fd, "session.json", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set(err, 0, "%s is not a session: it has no session.json", name);
+	if (session_is_recorded(fd))
+		return err_set(err, 0, "another dfg records into %s", name);
+	return fs_remove_tree(dirfd, name) < 0 ? err_set(err, errno, "remove %s", name) : 0;
+}
+
 char *container_label(const char *namespace, const char *pod, const char *name)
 {
 	return *pod ? xasprintf("%s%s%s/%s", namespace, *namespace ? "/" : "", pod, name)

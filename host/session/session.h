@@ -145,10 +145,18 @@ struct session {
 	struct hash_table elf_index, process_index, thread_index;
 };
 
+#define SESSION_DIR "session" /* in the directory of a recording's results */
+
 /* Makes a new directory for it, which must not exist. It is locked (flock, shared) until the
  * session and the children started since have ended: nobody removes it meanwhile. */
 MUST_CHECK int session_create(const struct outdir *in, const char *name, struct session *ret,
 			      struct err *err);
+
+/* Removes a directory with a session.json in which nobody records. */
+MUST_CHECK int session_remove(int dirfd, const char *name, struct err *err);
+
+/* True while somebody records into the open directory of a session. */
+bool session_is_recorded(int dirfd);
 
 /* Opens a directory with a session.json, or one that holds such a directory as "session". The
  * content is checked: names are plain file names. */

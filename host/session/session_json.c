@@ -384,7 +384,7 @@ int session_open(const char *dir, struct session *ret, struct err *err)
 	rc = fs_read_file(s.dirfd, "session.json", SESSION_MAX, &in, err);
 	if (rc < 0) {
 		session_fini(&s);
-		return err_wrap(err, "%s is no session", dir);
+		return err_wrap(err, "%s is not a session directory", dir);
 	}
 	rc = session_parse(&s, in.buf ? in.buf : "", in.len, err);
 	if (rc < 0)

@@ -60,7 +60,7 @@ struct engine {
 
 	const char *no_early; /* reason against --early, or NULL */
 
-	const char *hint; /* for the administrator, after the change */
+	const char *hint; /* after an installation; of a daemon that reads_once, after any change */
 };
 
 extern const struct engine engines[];

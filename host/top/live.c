@@ -67,12 +67,15 @@ static void write_shown(struct live *l)
 	struct stacks *s = screen_stacks(&l->screen);
 	CLEANUP(free) char *message = NULL;
 	CLEANUP(outdir_close) struct outdir dir = {0};
+	CLEANUP(outdir_close) struct outdir here = {0};
+	struct record_config config = *l->config->record;
 	struct err err;
 
 	if (!s)
 		return;
-	if (target_new_graphs(l->config->record, l->id, &dir, &err) == 0 &&
-	    draw_shown(l, s, &dir, &err) == 0)
+	if (!config.output && outdir_open_here(&here))
+		config.output = "."; /* for the user who called sudo */
+	if (target_new_graphs(&config, l->id, &dir, &err) == 0 && draw_shown(l, s, &dir, &err) == 0)
 		message = xasprintf("written to %s", dir.path);
 	screen_set_message(&l->screen, message ? message : err.msg);
 	stacks_free(s);

@@ -76,7 +76,7 @@ doctor --pid "$other"
 is "another is alone" "$(grep -c "^process $other\$" "$top/out")" 1
 is "it is in no container" "$(grep -c 'none: the process is in no container → JVMs are read from outside$' "$top/out")" 1
 doctor --pid x
-says "a word is no pid" 'dfg-doctor: "x" is no pid' "status 2"
+says "a word is no pid" 'dfg-doctor: "x" is not a pid' "status 2"
 doctor --pid 4194304
 is "a pid may not exist" "$(sed -n '$p' "$top/err")" "status 3"
 tap_done

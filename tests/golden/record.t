@@ -108,6 +108,7 @@ end_of named
 is 'a container is recorded by its name' $status 0
 is 'it is in the summary' "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["container"])' <"$work/named.out")" \
 	"{'id': 'record-t', 'name': 'record-t', 'pod': '', 'namespace': ''}"
+ok 'the link "latest" leads to it' test -e "$DFG_ROOT/containers/record-t/graphs/latest/flame.folded"
 is 'its graphs are in its own directory' "$(find "$DFG_ROOT/containers/record-t/graphs" -name flame.folded | wc -l)" 1
 end_of web
 is 'every name has to be one: status 3' $status 3
@@ -119,9 +120,26 @@ start once perf-ends --pid "$target"
 end_of once
 is 'a directory with a session is refused' $status 1
 is 'in one line that says what to do' "$(said once.err | cut -d: -f2 | head -n 1)" \
-	' there is a session in WORK/once already; give another --output'
+	' there is a session in WORK/once already; give another --output, or --force to replace it'
 is_recording 'what is there stays' once
+start once perf-ends --force --pid "$target"
+end_of once
+is 'with --force it is replaced' $status 4
+is 'and the picture, which is said' "$(grep -c "^dfg-trigger: replaced in $work/once: flame.folded$" "$work/once.err")" 1
+is_recording 'by the new one' once
 
+# ---- the recordings ----
+recordings() { "$BUILD/bin/dfg-trigger" --list-recordings "$@"; }
+session=$(echo "$DFG_ROOT"/containers/record-t/graphs/2*/session)
+is 'a recording is listed in a line' "$(recordings | sed -E -e 's/^[0-9]{4}-[0-9-]*T[0-9:]*Z/TIME/' -e 's/ +[0-9.]+ (s|.iB)/ N \1/g')" \
+	"STARTED                DURATION       SIZE  CONTAINER                SESSION
+TIME N s N KiB  record-t                 $session"
+is 'and as JSON' "$(recordings --json | python3 -c 'import json, sys
+[r] = json.load(sys.stdin)["recordings"]
+print(r["container"]["name"], r["session"], r["recording"], r["bytes"] > 1000, r["frequency"])')" "record-t $session False True 99"
+is 'by its name' "$(recordings record-t | wc -l) $(recordings rec | wc -l)" '2 2'
+is 'and not by another' "$(recordings other 2>&1)" "dfg-trigger: no recordings of that name in $DFG_ROOT"
+is 'in JSON, too' "$(recordings --json other | tr -d ' \n')" '{"recordings":[]}'
 # ---- the list ----
 list() { "$BUILD/bin/dfg-trigger" --list "$@"; }
 is 'a container is listed in a line' "$(list | grep "^record-t ")" "record-t      $(printf %7d "$jvm")    1 JVM  record-t"
@@ -133,7 +151,7 @@ is 'without JSON there is none' "$(list | grep -c '[{}]')" 0
 # ---- not as root ----
 install -m 755 "$BUILD/bin/dfg-trigger" "$work/dfg-trigger"
 chmod 711 "$work"
-for arguments in '--pid 1' --list; do
+for arguments in '--pid 1' --list --list-recordings; do
 	# shellcheck disable=SC2086
 	said=$(setpriv --reuid 65534 --regid 65534 --clear-groups "$work/dfg-trigger" $arguments 2>&1)
 	is "another user is not permitted $arguments" $? 5

@@ -51,6 +51,9 @@ is 'perf-map of a session without a JVM is empty' "$(tar -tf "$work/web/perf-map
 
 run -f svg "$work/web"
 is 'the directory with the session is taken as well' "$(status)" 0
+is 'that a picture is replaced is said' "$(printed "$work/err")" 'dfg-trigger: replaced in WORK/web: flame.svg'
+run -q -f svg "$work/web"
+is 'unless quiet' "$(cat "$work/err")" ''
 ok 'with the graphs at the same place' grep -qx "  svg          $work/web/flame.svg" "$work/out"
 
 run --json -f folded,json -o "$work/elsewhere" "$work/web/session"
@@ -63,6 +66,45 @@ is 'two sessions have one summary' "$(python3 -c 'import json, sys
 print([(r["container"]["name"], r["samples"]) for r in json.load(sys.stdin)["recordings"]])' <"$work/out")" \
 	"[('app', 6), ('app', 6)]"
 is 'each has its graph beside it' "$(cmp "$work/web/flame.folded" "$work/second/flame.folded" && echo same)" same
+
+# ---- filters ----
+# filtered OPTION…: the folded text
+filtered() { run -q -f folded,svg -o "$work/filtered" "$@" "$work/web"; cat "$work/filtered/flame.folded"; }
+is '--include: stacks with a frame' "$(filtered --include GET; filtered --include get)" 'main;run;get 3'
+is '--exclude: stacks without' "$(filtered --exclude 'get|put')" 'worker;run 1'
+ok '  the picture says so' grep -q 'not get|put' "$work/filtered/flame.svg"
+is '--from, --to: a span' "$(filtered --from 0 --to 10:00:01)" "$(cat "$here/folded")"
+is '  another one is empty' "$(filtered --from 1h)" ''
+is '  which is said' "$(grep -c 'passes --include' "$work/err")" 1
+run --from 2 --to 1 "$work/web"
+is '  one that ends before it begins is a usage error' "$(status) $(cat "$work/err")" '2 dfg-trigger: --to 1 is not after --from 2'
+is 'dfg-diff takes them' "$("$BUILD/bin/dfg-diff" -f folded --include get -o "$work/filtered" "$work/web" "$work/web" >/dev/null &&
+	cat "$work/filtered/diff.folded")" 'main;run;get 3 3'
+is 'dfg-merge takes them' "$("$BUILD/bin/dfg-merge" -q --by none -f folded --include put -o "$work/filtered" "$work/web" "$work/web" >/dev/null &&
+	cat "$work/filtered/flame.folded")" 'run;put 4'
+
+# ---- opening ----
+mkdir "$work/programs"
+printf '#!/bin/sh\necho "$1" >"%s/opened"\n' "$work" >"$work/programs/xdg-open"
+chmod 755 "$work/programs/xdg-open"
+# opens DISPLAY [USER]: by sudo, where root runs this
+opens() {
+	local sudo=()
+	[ "$(id -u)" != 0 ] || sudo=(env "SUDO_UID=${2:-65534}" SUDO_GID=65534)
+	DISPLAY=$1 WAYLAND_DISPLAY='' PATH=$work/programs:$PATH "${sudo[@]}" "$BUILD/bin/dfg-trigger" -q --open -f svg,html \
+		--replay "$work/web" >"$work/out" 2>"$work/err"
+	echo $?
+}
+chmod 777 "$work/programs"
+sed -i "s|$work/opened|$work/programs/opened|" "$work/programs/xdg-open"
+chmod 711 "$work"
+is '--open: without a display the pictures are drawn' "$(opens '')" 0
+is '  and a line says so' "$(printed "$work/err")" \
+	'dfg-trigger: warning: --open: there is no display (DISPLAY, WAYLAND_DISPLAY); open WORK/web/flame.html yourself'
+is '  with one' "$(opens :0)" 0
+is '  the page is opened' "$(cat "$work/programs/opened")" "$work/web/flame.html"
+[ "$(id -u)" != 0 ] ||
+	is '  as the user who called sudo' "$(stat -c %u "$work/programs/opened")" 65534
 
 # ---- pushing ----
 unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY
@@ -93,7 +135,7 @@ ok 'with a message' grep -q "push to http://127.0.0.1:$port" "$work/err"
 is 'but the graphs stay' "$(ls -A "$work/second" | tr '\n' ' ')" 'flame.folded flame.pb.gz session '
 
 # ---- what fails ----
-run --json -f folded "$work/second/session" "$work/none" "$work/web/session"
+run -q --json -f folded "$work/second/session" "$work/none" "$work/web/session"
 is 'a session that does not exist fails' "$(status)" 1
 is 'in one line' "$(printed "$work/err")" 'dfg-trigger: open session WORK/none: No such file or directory'
 is 'the summary has the others' "$(python3 -c 'import json, sys; print(len(json.load(sys.stdin)["recordings"]))' <"$work/out")" 2

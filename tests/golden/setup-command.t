@@ -87,7 +87,7 @@ if [ "$(id -u)" = 0 ]; then
 	says "the status is 0 where it is installed" "status 0"
 	is "a line for people says so" "$(grep -c "^  ok    runc       new containers get $top/libexec/dfg-hook, by $config\$" "$top/out")" 1
 	setup remove runc --bundle "$top/bundle"
-	says "a removal names the file" "dfg-setup: runc: removed from $config" "$hint" "status 0"
+	says "a removal names the file" "dfg-setup: runc: removed from $config" "status 0"
 	same "the file is as it was"
 	setup remove runc --bundle "$top/bundle"
 	says "a second one says that it is not there" "dfg-setup: runc: not in $config" "status 0"
@@ -121,8 +121,14 @@ is "as JSON, too" "$(jq -c '[.dfg, .installed]' "$top/out")" "[\"$(cat VERSION)\
 is "with the reason" "$(finding runc)" \
 	"note no hook in its configuration → dfg-trigger joins its containers when needed"
 setup status --json
-says "the status of all engines is 0" "status 0"
-is "they are taken for installed" "$(jq .installed "$top/out")" true
+# On this machine an engine may have the hook.
+if [ -z "$(finding hook)" ]; then
+	says "the status of all engines is 0 where one has the hook" "status 0"
+	is "as JSON, too" "$(jq .installed "$top/out")" true
+else
+	says "the status of all engines is 1 where none has the hook" "status 1"
+	is "as JSON, too" "$(jq .installed "$top/out")" false
+fi
 is "the payload is there" "$(finding payload | cut -d' ' -f1)" ok
 mv "$top/libexec/payload.squashfs" "$top/away"
 [ -e /usr/local/libexec/dfg/payload.squashfs ] ||

@@ -5,6 +5,7 @@ tap_count=0
 tap_failed=0
 BUILD=${BUILD:-build}
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+unset SUDO_UID SUDO_GID # of `sudo prove`: results would go to the user who called it
 case $BUILD in /*) ;; *) BUILD=$TOP/$BUILD ;; esac
 
 # A program of tests/e2e starts anew in a box (box.sh), which is gone with its parent.

@@ -12,11 +12,11 @@ from tap import check, run
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 3595
+common 3625
 hook 2605
 host/bpf 5490
-host/calltree 2265
-host/cmd 2100
+host/calltree 2285
+host/cmd 2530
 host/discover 2730
 host/doctor 1435
 host/elf 670
@@ -25,9 +25,9 @@ host/jfr 1570
 host/jit 1780
 host/perf 1940
 host/profile 1055
-host/record 6645
-host/report 2625
-host/session 885
+host/record 6815
+host/report 3230
+host/session 920
 host/setup 1985
 host/symbols 1380
 host/top 1910
@@ -35,10 +35,10 @@ host/unwind 2645
 hotspot 5547
 include/dfg 460
 injector 1395
-oci 1310
+oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 60500, 371
+ALL_LINES, ALL_FILES = 61830, 375
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -26,7 +26,7 @@ static void test_conf(void)
 	is_int(parse("", &c, &err), 0, "an empty file");
 	is_int(c.budget_ms, 250, "default budget");
 	is_int(c.out_bytes, DFG_OUT_BYTES, "default size");
-	is_int(c.keep, CONF_KEEP, "default number of results");
+	is_int(c.keep.count, CONF_KEEP, "default number of results");
 	is_int(parse("# all\n\n inject = annotated \r\nstrict=yes\nearly=yes\nsource = "
 		     "host\nbudget_ms = 4000\n"
 		     "root = "
@@ -37,11 +37,42 @@ static void test_conf(void)
 	ok(c.strict, "strict");
 	ok(c.early, "early");
 	is_int(c.source, CONF_SOURCE_HOST, "source");
-	is_int(c.keep, 7, "keep");
+	is_int(c.keep.count, 7, "keep");
 	is_int(c.budget_ms, 4000, "budget_ms");
 	is_str(c.root, "/srv/dfg", "root");
 	is_str(c.runtime, "/usr/bin/crun", "runtime");
 	is_int(c.out_bytes, 1048576, "out_bytes");
+}
+
+static void test_keep(void)
+{
+	static const char *const bad[] = {"",
+					  ",",
+					  "x",
+					  "20,30",
+					  "1d,2d",
+					  "1g,1m",
+					  "0d",
+					  "d",
+					  "-1",
+					  "1.5g",
+					  "20 ",
+					  "1y",
+					  "g",
+					  "1d,x",
+					  "1kd",
+					  "5000000000",
+					  "4294967295t,4294967296d"};
+	struct conf_keep k = {.count = 9};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		ok(!conf_parse_keep(bad[i], &k) && k.count == 9, "keep = \"%s\" is refused",
+		   bad[i]);
+	ok(conf_parse_keep("0", &k) && !k.count && !k.seconds && !k.bytes, "0 is no limit");
+	ok(conf_parse_keep("12h", &k) && k.seconds == 12 * 3600, "hours");
+	ok(conf_parse_keep("500m,7", &k) && k.bytes == 500u << 20 && k.count == 7,
+	   "a size and a number");
+	ok(conf_parse_keep("1t", &k) && k.bytes == UINT64_C(1) << 40, "terabytes");
 }
 
 /* 1 when a container with these annotations gets the mounts. */
@@ -507,6 +538,7 @@ static void test_idmap(void)
 int main(void)
 {
 	test_conf();
+	test_keep();
 	test_select();
 	test_bad_conf();
 	test_first_error();

@@ -44,8 +44,9 @@ static void says(const char *line, const char *want)
 static void says_duration(const char *value)
 {
 	CLEANUP(free) char *line = xasprintf("dfg-trigger --duration=%s web", value);
-	CLEANUP(free) char *want = xasprintf(
-		"--duration %s: must be from 1s to 24h, such as 90, 90s, 5m or 1h", value);
+	CLEANUP(free)
+	char *want = xasprintf("--duration %s: must be from 1s to 24h, such as 90, 90s, 5m or 1h",
+			       value);
 
 	says(line, want);
 }
@@ -89,8 +90,8 @@ static void test_messages(void)
 	says("dfg-trigger --all --pid", "--all takes no container, --pid or --replay");
 	says("dfg-trigger --all --replay", "--all takes no container, --pid or --replay");
 	says("dfg-trigger --pid --replay 1", "--pid and --replay do not go together");
-	says("dfg-trigger --pid 1 web", "\"web\" is no pid");
-	says("dfg-trigger --pid 0", "\"0\" is no pid");
+	says("dfg-trigger --pid 1 web", "\"web\" is not a pid");
+	says("dfg-trigger --pid 0", "\"0\" is not a pid");
 	says("dfg-top --replay x", "unknown option --replay; see --help");
 	says("dfg-top --list", "unknown option --list; see --help");
 	says("dfg-trigger --plain web", "unknown option --plain; see --help");
@@ -317,21 +318,33 @@ int main(void)
 	refused("dfg-trigger --unwind dwarf web", "auto, fp, vm");
 	refused("dfg-trigger --stack 65536 web", "65528");
 	refused("dfg-trigger --source somewhere web", "auto, agent, host");
-	refused("dfg-trigger --keep some web", "--keep some: must be a whole number; 0 keeps all");
-	refused("dfg-trigger --keep 4294967296 web", "must be a whole number");
+	refused("dfg-trigger --keep some web", "--keep some: must be a number of results, an age");
+	refused("dfg-trigger --keep 4294967296 web", "must be a number of results");
+	refused("dfg-trigger --keep 3,4 web", "must be a number of results");
 	is_int(parse("dfg-trigger web"), 0, "without --keep");
-	is_int(o.record.keep, 20, "20 results are kept");
+	is_int(o.record.keep.count, 20, "20 results are kept");
 	is_int(parse("dfg-trigger --keep 3 web"), 0, "with --keep");
-	is_int(o.record.keep, 3, "it is the number");
+	is_int(o.record.keep.count, 3, "it is the number");
+	is_int(parse("dfg-trigger --keep 30d,3,2g web"), 0, "with limits of each kind");
+	ok(o.record.keep.count == 3 && o.record.keep.seconds == 30 * 86400 &&
+		   o.record.keep.bytes == UINT64_C(2) << 30,
+	   "each is set");
+	is_int(parse("dfg-trigger --keep 2w web"), 0, "with one of them");
+	ok(o.record.keep.count == 0 && o.record.keep.seconds == 14 * 86400, "there is no other");
+	refused("dfg-trigger --list-recordings --all", "takes no --pid or --all");
+	is_int(parse("dfg-trigger --list-recordings web"), 0, "recordings of a container");
+	ok(o.action == ACTION_LIST_RECORDINGS && o.record.name_count == 1, "are listed");
+	is_int(parse("dfg-trigger --force web"), 0, "with --force");
+	ok(o.record.force, "a session is replaced");
 	is_int(parse("dfg-trigger --keep 0 web"), 0, "with --keep 0");
-	is_int(o.record.keep, 0, "it is all");
+	is_int(o.record.keep.count, 0, "it is all");
 	refused("dfg-trigger --max-bytes 1048575 web", "1m or more");
 	is_int(parse("dfg-top --max-bytes 4194304 web"), 0, "with --max-bytes");
 	is_int((int64_t)budget_max(BUDGET_FILE_BYTES), 2 << 20, "half of it is for files");
 	is_int((int64_t)budget_max(BUDGET_CODE_BYTES), 2 << 20, "half of it for code");
 	refused("dfg-trigger --wibble web", "--wibble");
 	refused("dfg-trigger -d", "needs a value");
-	refused("dfg-trigger --pid web", "no pid");
+	refused("dfg-trigger --pid web", "not a pid");
 	refused("dfg-trigger --all web", "--all");
 	refused("dfg-trigger --pid --replay 1", "do not go together");
 	refused("dfg-trigger --root relative web", "absolute");

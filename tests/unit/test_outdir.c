@@ -235,6 +235,42 @@ static void test_sudo(void)
 	unsetenv("SUDO_GID");
 }
 
+/* Works in a directory; true if it is taken for what sudo's caller gets. */
+static bool is_here(const char *name)
+{
+	CLEANUP(free) char *path = path_of(name);
+	CLEANUP(outdir_close) struct outdir here = {.fd = -1};
+
+	if (chdir(path) < 0)
+		abort();
+	return outdir_open_here(&here) && here.path && !strcmp(here.path, path);
+}
+
+static void test_here(void)
+{
+	CLEANUP(close_fd) int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	make("mine", (uid_t)atoi(CALLER), 0700);
+	make("shared", 0, 01777);
+	make("roots", 0, 0755);
+	make("theirs", OTHER, 0755);
+	make("anybodys", (uid_t)atoi(CALLER), 0777);
+	ok(!outdir_has_caller() && !is_here("mine"), "without sudo nothing is written here");
+	setenv("SUDO_UID", CALLER, 1);
+	ok(!outdir_has_caller() && !is_here("mine"), "nor where the group is not known");
+	setenv("SUDO_GID", CALLER, 1);
+	ok(outdir_has_caller(), "under sudo there is a caller");
+	ok(is_here("mine"), "whose own directory is taken");
+	ok(is_here("shared"), "and a sticky one");
+	ok(!is_here("roots"), "but not root's");
+	ok(!is_here("theirs"), "nor another user's");
+	ok(!is_here("anybodys"), "nor one in which anybody can rename");
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	if (fchdir(before) < 0)
+		abort();
+}
+
 /* ---- races ---- */
 
 /* As another user: makes and removes a directory, a link and a dangling link of the name, and
@@ -339,7 +375,7 @@ static void clean(void)
 int main(void)
 {
 	static void (*const as_root[])(void) = {test_refused, test_message, test_sticky, test_sudo,
-						test_race};
+						test_here, test_race};
 
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");

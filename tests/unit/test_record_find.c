@@ -193,7 +193,8 @@ static void test_all(void)
 	actor_end(with.pid);
 	rmdir(output);
 	if (record_start(&c, &r, &err) != RECORD_OK)
-		is_str(err.msg, "no container with a JVM runs on this host",
+		is_str(err.msg,
+		       "dfg found no container with a JVM; a process of the host: --pid PID",
 		       "the message where there is none");
 	else
 		record_discard(&r);

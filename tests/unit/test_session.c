@@ -477,7 +477,7 @@ static void test_messages(void)
 	is_int(session_open("/nonexistent", &s, &err), -1, "a path that does not exist is none");
 	is_str(err.msg, "open session /nonexistent: No such file or directory", "it says so");
 	is_int(session_open(base, &s, &err), -1, "a directory without session.json is none");
-	ok(strstr(err.msg, " is no session") != NULL, "it says so: %s", err.msg);
+	ok(strstr(err.msg, " is not a session directory") != NULL, "it says so: %s", err.msg);
 }
 
 /* maps and elf in a session that was copied may lead elsewhere. */

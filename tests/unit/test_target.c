@@ -209,6 +209,43 @@ static void test_several(void)
 	actor_end(pid);
 }
 
+/* A directory that has a session already. */
+static void test_force(void)
+{
+	struct container c = container_of("old", actor_idle());
+	CLEANUP(free) char *out = path_of("old"), *other = path_of("other");
+	struct record_config config = config_of(out);
+	struct target first, t;
+	pid_t pid = c.pid;
+
+	target_init(&first, &c);
+	if (prepare(&first, &config, false) < 0 || session_write(&first.session, &err) < 0)
+		abort();
+	put_text("old/session/perf.data", 0600, "old");
+	c = container_of("old", pid);
+	target_init(&t, &c);
+	is_int(prepare(&t, &config, false), -1, "a session that is there is not replaced");
+	ok(err.code == EEXIST && strstr(err.msg, "or --force to replace it"),
+	   "the message says how it can be: %s", err.msg);
+	config.force = true;
+	is_int(prepare(&t, &config, false), -1, "one that is being recorded never is");
+	ok(strstr(err.msg, "another dfg records into session"), "which is said: %s", err.msg);
+	is_int(err.code, EEXIST, "so that nobody discards it");
+	target_fini(&first);
+	is_int(prepare(&t, &config, false), 0, "with --force another one is");
+	ok(!exists("old/session/perf.data"), "nothing of it is in the new one");
+	target_fini(&t);
+
+	config.output = other;
+	put_text("other/session/mine", 0600, "kept");
+	c = container_of("old", pid);
+	target_init(&t, &c);
+	is_int(prepare(&t, &config, false), -1, "a directory that is no session is not");
+	ok(err.code == EEXIST && exists("other/session/mine"), "it stays as it is");
+	target_fini(&t);
+	actor_end(pid);
+}
+
 static void test_default_directory(void)
 {
 	CLEANUP(free) char *graphs = xasprintf("%s/containers/web/graphs/", root);
@@ -271,7 +308,7 @@ static void test_same_second(void)
 static void test_keep(void)
 {
 	CLEANUP(free) char *out = path_of("kept");
-	struct record_config c = {.root = root, .output = out, .keep = 1};
+	struct record_config c = {.root = root, .output = out, .keep = {.count = 1}};
 	struct outdir dir[4] = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(dir); i++) {
@@ -283,7 +320,7 @@ static void test_keep(void)
 	   "those of --output stay");
 	ok(access(dir[2].path, F_OK) < 0 && access(dir[3].path, F_OK) == 0,
 	   "of dfg's own the last stays");
-	c.keep = 0;
+	c.keep.count = 0;
 	outdir_close(&dir[2]);
 	ok(target_new_graphs(&c, "kept", &dir[2], &err) == 0 && access(dir[3].path, F_OK) == 0,
 	   "without a limit all stay");
@@ -358,6 +395,7 @@ int main(void)
 	test_prepare();
 	test_host();
 	test_several();
+	test_force();
 	test_default_directory();
 	test_same_second();
 	test_keep();

@@ -75,10 +75,32 @@ ok "sudo dfg-trigger -o in a directory like /tmp" record -o "$work/tmp/sudo"
 is "  the same" "$(find "$work/tmp/sudo" -exec stat -c %u:%g {} + | sort -u)" 1000:1000
 ok "sudo dfg-merge" dfg-merge -q -f folded -o "$work/home/merged" "$work/one"
 is "  the same" "$(owner "$work/home/merged/flame.folded")" 1000:1000
-ok "without -o" record
+# in_dir DIR ARG…: records there
+in_dir() { (cd "$1" && shift && record "$@"); }
+dir elsewhere 0:0 755
+ok "without -o, in a directory of root's" in_dir "$work/elsewhere"
 graphs=$(dirname "$(find "$DFG_ROOT/containers" -name flame.folded | head -n 1)")
 is "  results are root's" "$(find "$graphs" -exec stat -c %u:%g {} + | sort -u)" 0:0
 is "  in a directory that only root can enter" "$(stat -c %a "$graphs")" 700
+is "  and nothing is written there" "$(ls -A "$work/elsewhere")" ""
+dir work 1000:1000 755
+ok "without -o, in one's own directory" in_dir "$work/work" -f svg,folded,perf-map --json
+picture=$(jq -r .graphs.folded "$work/said")
+stem=$(basename "$picture" .folded)
+ok "  the picture is there, named after process and time" \
+	grep -qxE "$work/work/process-$target-[0-9]{8}T[0-9]{6}Z\.folded" <<<"$picture"
+is "  so are the others" "$(cd "$work/work" && echo *)" "$stem.folded $stem.perf-map.tar $stem.svg"
+is "  which are the caller's" "$(owner "$work/work"/*)" 1000:1000
+ok "  who can open what was printed" setpriv --reuid 1000 --regid 1000 --clear-groups cat "$picture"
+session=$(jq -r .session "$work/said")
+is "  the session stays root's" "$(owner "$session") $(stat -c %a "$session")" "0:0 700"
+ok "  with the profile" test -s "$session/tree"
+is "  and nothing is beside it" "$(ls -A "${session%/*}")" session
+for name in group open; do
+	before=$(ls -A "$work/$name")
+	ok "without -o, in a directory where others could lead the files elsewhere" in_dir "$work/$name"
+	is "  nothing is written there" "$(ls -A "$work/$name")" "$before"
+done
 SUDO_UID=1000x
 ok "an id that is none is nobody's" refused "$work/home/none" dfg-merge -q -f folded "$work/one"
 unset SUDO_UID SUDO_GID

@@ -131,7 +131,7 @@ ok '  in short lines' [ "$(wc -L <"$work/told")" -lt 220 ]
 ok '  its hottest path: the thread and the end' grep -q '"deep;.*\.\.\.;frame[0-9;frame]*;frame699"' "$work/told"
 ok 'counts without end' fails 1 huge "$MERGE" -q -o "$work" "$work/huge"
 ok 'half a pprof' fails 1 cut.pb.gz "$DIFF" -o "$work" "$work/before" "$work/cut.pb.gz"
-ok 'no session directory' fails 1 'is no session' "$DIFF" -o "$work" "$work/new" "$work/after"
+ok 'no session directory' fails 1 'is not a session directory' "$DIFF" -o "$work" "$work/new" "$work/after"
 ok '  and no picture is left half made' [ "$(find "$work" -maxdepth 1 -name '*.svg' -o -maxdepth 1 -name '.*.[0-9]*' | wc -l)" = 0 ]
 ok 'one profile alone' fails 2 'BEFORE and AFTER' "$DIFF" "$work/before"
 ok 'a format it has not' fails 2 'unknown format' "$DIFF" -f pprof "$work/before" "$work/after"

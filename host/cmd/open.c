@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Opens a picture on the screen of the user: dfg-trigger --open. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/options.h"
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/str.h"
+
+#define OPEN_MS 2000
+#define STEP_MS 50
+
+/* Becomes the user who called sudo, for good: a browser of root's would be one of the user's pages.
+ */
+static int become_caller(struct err *err)
+{
+	const char *uid_text = getenv("SUDO_UID"), *gid_text = getenv("SUDO_GID");
+	uint64_t uid, gid;
+	struct passwd *user;
+
+	if (geteuid() != 0)
+		return 0;
+	if (!uid_text || !gid_text || !parse_u64(uid_text, &uid) || !parse_u64(gid_text, &gid) ||
+	    !uid || uid >= UINT32_MAX || gid >= UINT32_MAX)
+		return err_set(err, 0, "root has no screen: call dfg-trigger by sudo");
+	user = getpwuid((uid_t)uid);
+	if (!user)
+		return err_set(err, 0, "user %u is not known", (unsigned)uid);
+	if (initgroups(user->pw_name, (gid_t)gid) < 0 ||
+	    setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) < 0 ||
+	    setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) < 0)
+		return err_set(err, errno, "become user %u", (unsigned)uid);
+	setenv("HOME", user->pw_dir, 1);
+	setenv("USER", user->pw_name, 1);
+	setenv("LOGNAME", user->pw_name, 1);
+	return 0;
+}
+
+/* sudo drops the variable of Wayland's socket, but not always that of X. */
+static bool has_display(void)
+{
+	const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+
+	return (x && *x) || (wayland && *wayland);
+}
+
+NORETURN static void start(char *path)
+{
+	char program[] = "xdg-open", *argv[] = {program, path, NULL};
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	for (int fd = 0; fd <= 2; fd++)
+		dup2(null, fd);
+	close_range(3, ~0u, 0);
+	execvp(program, argv);
+	_exit(127);
+}
+
+/* Waits a while for a failure: xdg-open may run as long as the browser that it starts, and is left
+ * alone then. */
+static int run(void *arg, void *reply, struct err *err)
+{
+	int status = 0;
+	pid_t pid;
+
+	(void)reply;
+	if (become_caller(err) < 0)
+		return -1;
+	pid = fork();
+	if (pid < 0)
+		return err_set(err, errno, "start xdg-open");
+	if (pid == 0)
+		start(arg);
+	for (unsigned ms = 0; ms < OPEN_MS; ms += STEP_MS) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			break;
+		sleep_ms(STEP_MS);
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return err_set(err, 0, "xdg-open is not installed; open it yourself");
+	return status == 0 ? 0 : err_set(err, 0, "xdg-open failed; open it yourself");
+}
+
+int open_picture(const char *path, struct err *err)
+{
+	char reply = 0;
+
+	if (*path != '/')
+		return err_set(err, 0, "--open: %s is no absolute path", path);
+	if (!has_display())
+		return err_set(err, 0,
+			       "--open: there is no display (DISPLAY, WAYLAND_DISPLAY); "
+			       "open %s yourself",
+			       path);
+	if (child_call(run, (void *)(uintptr_t)path, &reply, sizeof(reply), 5 * OPEN_MS, err) < 0)
+		return err_wrap(err, "--open %s", path);
+	return 0;
+}
