@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 MERGE=$BUILD/bin/dfg-merge
 
 for kind in cpu wall alloc lock; do
-	"$MERGE" -q --event "$kind" --by thread -f folded -o "$work" "$here/async-profiler.jfr" >"$work/said"
+	"$MERGE" -q --event "$kind" --by thread --full -f folded -o "$work" "$here/async-profiler.jfr" >"$work/said"
 	[ -z "${UPDATE:-}" ] || cp "$work/flame.folded" "$here/$kind.folded"
 	ok "$kind: the expected stacks" diff -u "$here/$kind.folded" "$work/flame.folded"
 	ok "  the other kinds are listed" grep -q '^  other events .*: choose with --event$' "$work/said"
@@ -20,6 +20,6 @@ ok 'a picture of locks counts ns' grep -Eq '<title>[^<]*\([0-9,]+ ns, ' "$work/f
 ok 'a page of locks counts ns' grep -q '"unit":"ns"' "$work/flame.html"
 ok 'speedscope of locks counts nanoseconds' grep -q '"unit":"nanoseconds"' "$work/flame.speedscope.json"
 ok 'pprof of locks counts a delay' grep -aq nanoseconds <(zcat "$work/flame.pb.gz")
-"$MERGE" -q --by thread -f folded -o "$work" "$work/flame.pb.gz" >"$work/said"
+"$MERGE" -q --by thread --full -f folded -o "$work" "$work/flame.pb.gz" >"$work/said"
 ok '  which reads as the same' diff -u <(sort "$here/lock.folded") <(sort "$work/flame.folded")
 tap_done

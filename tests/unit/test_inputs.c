@@ -863,6 +863,13 @@ static void test_tree(void)
 
 /* ---- formats ----------------------------------------------------------------------------- */
 
+static bool has_file(const struct format_set *set, const char *name, const char *file)
+{
+	CLEANUP(free) char *got = formats_file(set, formats_get(name));
+
+	return strcmp(got, file) == 0;
+}
+
 static void test_formats(void)
 {
 	static const struct {
@@ -888,7 +895,7 @@ static void test_formats(void)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		ok(formats_parse(kinds[i].name, &set, &err) == 0 &&
 			   formats_take_details(&set) == kinds[i].details &&
-			   !strcmp(formats_file(kinds[i].name), kinds[i].file),
+			   has_file(&set, kinds[i].name, kinds[i].file),
 		   "format %s has its file and takes %s details", kinds[i].name,
 		   kinds[i].details ? "all" : "no");
 	is_int(formats_parse("svg,folded,svg", &set, &err), 0, "a list is parsed again");
@@ -995,6 +1002,7 @@ static void test_agent_maps(void)
 	CLEANUP(inputs_fini) struct inputs in = {0};
 	CLEANUP(free) char *out = at("maps");
 	CLEANUP(free) char *graphs = at("agent");
+	CLEANUP(free) char *archive = at("maps/perf-map.tar");
 	CLEANUP(free) char *ten = NULL;
 	CLEANUP(free) char *eleven = NULL;
 	CLEANUP(free) char *text = NULL;
@@ -1017,6 +1025,7 @@ static void test_agent_maps(void)
 	add_map(graphs, "agent-11.map", "no line of a map\n");
 	add_map(graphs, "perf-12.map", "9000 10 by_jvm\n");
 	formats_of(&set, "perf-map");
+	unlink(archive); /* of the test before */
 	c = catch_begin(stderr, STDERR_FILENO);
 	rc = render_at(&in, ROOT_THREAD, &set, out, &r, &err);
 	said = caught(&c);

@@ -391,7 +391,7 @@ static void test_events(void)
 	got = printed_by(print_events, &r);
 	is_str(got,
 	       "before  old.txt: allocated bytes\n"
-	       "        4 096 bytes · 0 lost · 100 % of unknown quality\n"
+	       "        4,096 bytes · 0 lost · 100 % of unknown quality\n"
 	       "        other events, for --event: 28 cpu\n"
 	       "after   new.txt: allocated bytes\n"
 	       "        0 bytes · 0 lost\n"
