@@ -39,7 +39,7 @@ flight() {
 # same HOME KIND EVENTS: what differs between dfg's text and jfr's
 same() {
 	"$1/bin/jfr" print --json --stack-depth 100 --events "$3" "$work/one.jfr" >"$work/printed"
-	"$MERGE" -q --event "$2" --by thread -f folded -o "$work/merged" "$work/one.jfr" >"$work/said"
+	"$MERGE" -q --event "$2" --by thread --full -f folded -o "$work/merged" "$work/one.jfr" >"$work/said"
 	python3 -B tests/java/flight.py "$work/merged/flame.folded" "$work/printed" >"$work/differs" || echo failed
 	sed 1d "$work/differs"
 }
