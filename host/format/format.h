@@ -40,7 +40,7 @@ MUST_CHECK int draw_json(const struct stacks *s, const struct picture *p, int fd
 
 /* Text that accompanies a difference. All texts are clean (str.h). */
 struct difference_picture {
-	const char *before, *after; /* "web: 30.0 s at 99 Hz" */
+	const char *title, *subtitle; /* name and date both sides; the subtitle may be "" */
 	struct quality before_quality, after_quality;
 	bool normalize; /* folded text: scale counts before to the samples after */
 };

@@ -229,7 +229,7 @@ static void add_head(struct page_writer *d)
 	add_kinds(d);
 	if (d->page->difference) {
 		add_member(d->out, "z");
-		str_addf(d->out, "%g", DIFFERENCE_Z);
+		str_addf(d->out, "%.4g", d->page->difference->by[MEASURE_SHARE].least_z);
 	}
 }
 

@@ -446,12 +446,11 @@ int draw_difference_svg(const struct difference *d, const struct difference_pict
 	struct svg_difference v = {
 		.canvas.out = {.fd = fd, .err = err}, .d = d, .greatest = greatest_change(d)};
 	CLEANUP(free) uint64_t *widths = widths_of(d);
-	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
 	CLEANUP(str_fini) struct str footer = {0};
 
 	draw_difference_quality(&footer, p);
 	layout_of(&v.canvas.layout, d->tree, widths, NARROWEST);
-	canvas_begin(&v.canvas, p->after, subtitle,
+	canvas_begin(&v.canvas, p->title, p->subtitle,
 		     "A frame's width is the mean of its shares before and after", footer.buf);
 	svg_difference_legend(&v);
 	canvas_frames(&v.canvas);

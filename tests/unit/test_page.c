@@ -138,7 +138,7 @@ static void test_difference(void)
 {
 	struct stacks *before = stacks_of("main;Old.run_[j] 2\nmain;Both.run_[j] 1\n");
 	struct stacks *after = stacks_of("main;New.run_[j] 3\nmain;Both.run_[j] 1\n");
-	struct difference_picture p = {.before = "b", .after = "a", .before_quality = good};
+	struct difference_picture p = {.title = "a", .subtitle = "b", .before_quality = good};
 	CLEANUP(close_fd) int fd = memfd_create("page", MFD_CLOEXEC);
 	CLEANUP(free) char *text = NULL;
 	struct difference d;

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/compare_print.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "common/str.h"
+#include "format/text.h"
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+static const struct compare_cost *cost_of(const struct compare_row *row,
+					  enum compare_table_kind kind)
+{
+	return kind == TABLE_SELF ? &row->self : &row->total;
+}
+
+struct order {
+	enum measure_kind measure;
+	enum compare_table_kind kind;
+};
+
+/* Rows are in one array: the earlier of two equal ones comes first. */
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+	const struct compare_row *x = *(const struct compare_row *const *)a;
+	const struct compare_row *y = *(const struct compare_row *const *)b;
+	const struct order *o = arg;
+	double p = fabs(cost_of(x, o->kind)->by[o->measure].change);
+	double q = fabs(cost_of(y, o->kind)->by[o->measure].change);
+
+	return p == q ? (x > y) - (x < y) : (p < q) - (p > q);
+}
+
+static void table_sort(struct compare_table *t, const struct compare_view *v,
+		       enum compare_table_kind kind)
+{
+	struct order o = {v->gate->measure, kind};
+
+	if (t->count)
+		qsort_r(t->rows, t->count, sizeof(struct compare_row *), compare_rows, &o);
+}
+
+static struct compare_table table_new(const struct compare_view *v)
+{
+	return (struct compare_table){
+		.rows = xcalloc(v->result->row_count + 1, sizeof(struct compare_row *))};
+}
+
+static void cleanup_table_free(struct compare_table *t)
+{
+	free(t->rows);
+}
+
+/* ---- chains of calls --------------------------------------------------------------------- */
+
+#define CHAIN 1024 /* rows; the sandbox may have made a ring of them */
+
+/* Follows the calls that a row's change comes from, as long as they have most of it. Returns how
+ * many rows follow it. */
+static size_t chain_of(const struct compare_view *v, const struct compare_row *head,
+		       const struct compare_row *ret[CHAIN])
+{
+	enum measure_kind m = v->gate->measure;
+	const struct compare_row *row = head;
+	size_t n = 0;
+
+	while (n < CHAIN && row->via[m]) {
+		row = &v->result->rows[row->via[m] - 1];
+		if (!row->total.by[m].significant ||
+		    row->total.by[m].change / head->total.by[m].change < DIFFERENCE_PASSED)
+			break;
+		ret[n++] = row;
+	}
+	return n;
+}
+
+/* Leaves the first row of each chain. */
+static void table_fold(struct compare_table *t, const struct compare_view *v)
+{
+	CLEANUP(free) bool *follows = xcalloc(v->result->row_count + 1, sizeof(*follows));
+	const struct compare_row *chain[CHAIN];
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct compare_row *row = t->rows[i];
+		size_t n;
+
+		if (follows[row - v->result->rows])
+			continue;
+		n = chain_of(v, row, chain);
+		for (size_t k = 0; k < n; k++)
+			follows[chain[k] - v->result->rows] = true;
+		t->rows[count++] = row;
+	}
+	t->count = count;
+}
+
+#define VIA_FIRST 3 /* names of a long chain */
+#define VIA_LAST  5
+
+void compare_add_via(struct str *out, const struct compare_view *v, const struct compare_row *row,
+		     void (*add)(struct str *out, const char *name))
+{
+	const struct compare_row *chain[CHAIN];
+	size_t n = chain_of(v, row, chain), left_out = 0;
+
+	if (n > VIA_FIRST + VIA_LAST + 1)
+		left_out = n - VIA_FIRST - VIA_LAST;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = chain[i]->method;
+
+		str_adds(out, i ? ", " : "");
+		if (left_out && i == VIA_FIRST) {
+			str_addf(out, "%zu others, ", left_out);
+			i += left_out;
+			name = chain[i]->method;
+		}
+		add(out, name + text_package(name, strlen(name)));
+	}
+}
+
+/* ---- which rows a table has -------------------------------------------------------------- */
+
+struct compare_table compare_table_of(const struct compare_view *v, enum compare_table_kind kind)
+{
+	struct compare_table t = table_new(v);
+
+	for (size_t i = 0; i < v->result->row_count; i++)
+		if (cost_of(&v->result->rows[i], kind)->by[v->gate->measure].significant)
+			t.rows[t.count++] = &v->result->rows[i];
+	table_sort(&t, v, kind);
+	if (kind == TABLE_TOTAL)
+		table_fold(&t, v);
+	return t;
+}
+
+struct compare_table compare_exceeding(const struct compare_view *v, const struct gate_limit *l)
+{
+	struct compare_table t = table_new(v), rest;
+	size_t whole = gate_exceeds(v->gate, l, v->result, NULL);
+
+	t.count = whole;
+	for (size_t i = 0; i < v->result->row_count; i++)
+		if (gate_exceeds(v->gate, l, v->result, &v->result->rows[i]))
+			t.rows[t.count++] = &v->result->rows[i];
+	rest = (struct compare_table){t.rows + whole, t.count - whole};
+	table_sort(&rest, v, TABLE_TOTAL);
+	return t;
+}
+
+#define EXCEEDING_NAMED 3
+
+void compare_add_exceeding(struct str *out, const struct compare_view *v,
+			   const struct compare_table *t,
+			   void (*add)(struct str *out, const char *name))
+{
+	for (size_t i = 0; i < t->count && i < EXCEEDING_NAMED; i++) {
+		const struct compare_row *row = t->rows[i];
+
+		str_adds(out, i ? ", " : "");
+		if (row)
+			add(out, row->method);
+		else
+			str_adds(out, "the whole");
+		str_addf(out, " %+.2f%%",
+			 gate_percent(v->gate, v->result, row ? &row->total : &v->result->whole));
+	}
+	if (t->count > EXCEEDING_NAMED)
+		str_addf(out, " and %zu more", t->count - EXCEEDING_NAMED);
+}
+
+void compare_verdict(struct str *out, const struct compare_view *v)
+{
+	enum measure_kind m = v->gate->measure;
+	size_t changed = 0;
+
+	for (size_t i = 0; i < v->result->row_count; i++) {
+		const struct compare_row *row = &v->result->rows[i];
+
+		changed += row->self.by[m].significant || row->total.by[m].significant;
+	}
+	if (changed)
+		str_addf(out, "%zu of %zu methods changed significantly", changed,
+			 v->result->row_count);
+	else
+		str_addf(out, "no significant change in %zu methods", v->result->row_count);
+}
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void print_side(const char *name, const struct input *in, const struct compare_side *side)
+{
+	const struct session *s = input_session(in);
+	CLEANUP(free) char *title = input_title(in);
+	CLEANUP(str_fini) struct str quality = {0};
+
+	draw_quality(&quality, &side->quality);
+	if (s)
+		printf("%-7s %s, %s, %s\n", name, title, s->started, in->path);
+	else
+		printf("%-7s %s\n", name, title);
+	printf("        %s\n", quality.buf);
+}
+
+/* Prints a change, in parentheses if it is not significant. */
+static void print_change(const struct compare_change *c, double factor, int digits)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), c->significant ? "%+.*f " : "(%+.*f)", digits,
+		 factor * c->change);
+	printf(" %9s", text);
+}
+
+static void print_cost(const struct compare_result *r, const struct compare_cost *c)
+{
+	printf(" %7.2f %7.2f", 100 * compare_value(&r->before, c->counts.before, MEASURE_SHARE),
+	       100 * compare_value(&r->after, c->counts.after, MEASURE_SHARE));
+	print_change(&c->by[MEASURE_SHARE], 100, 2);
+	if (!compare_has_rates(r))
+		return;
+	printf(" %7.3f %7.3f", compare_value(&r->before, c->counts.before, MEASURE_RATE),
+	       compare_value(&r->after, c->counts.after, MEASURE_RATE));
+	print_change(&c->by[MEASURE_RATE], 1, 3);
+}
+
+/* Indented by the columns of print_cost. */
+static void print_via(const struct compare_view *v, const struct compare_row *row)
+{
+	CLEANUP(str_fini) struct str names = {0};
+
+	compare_add_via(&names, v, row, str_adds);
+	if (names.len)
+		printf("%*s  via %s\n", compare_has_rates(v->result) ? 53 : 27, "", names.buf);
+}
+
+static void print_table(const struct compare_view *v, enum compare_table_kind kind)
+{
+	CLEANUP(table_free) struct compare_table t = compare_table_of(v, kind);
+	bool rates = compare_has_rates(v->result);
+
+	if (!v->tables[kind] || !t.count)
+		return;
+	printf("\n%s\n", kind == TABLE_SELF ? "By self: methods without what they call"
+					    : "By total: methods with what they call");
+	printf("    samples, %%%s\n", rates ? "               processors" : "");
+	printf("  before   after    change %s method\n", rates ? " before   after    change " : "");
+	for (size_t i = 0; i < t.count && i < v->rows; i++) {
+		print_cost(v->result, cost_of(t.rows[i], kind));
+		printf(" %s\n", t.rows[i]->method);
+		if (kind == TABLE_TOTAL)
+			print_via(v, t.rows[i]);
+	}
+	if (t.count > v->rows)
+		printf("  ... %zu more (--rows)\n", t.count - v->rows);
+}
+
+static void print_whole(const struct compare_result *r)
+{
+	const struct compare_change *c = &r->whole.by[MEASURE_RATE];
+	double before = compare_value(&r->before, r->before.samples, MEASURE_RATE);
+
+	if (!compare_has_rates(r))
+		return;
+	printf("whole   %.3f -> %.3f processors", before,
+	       compare_value(&r->after, r->after.samples, MEASURE_RATE));
+	if (before > 0)
+		printf(c->significant ? ", %+.1f%%" : ", (%+.1f%%)", 100 * c->change / before);
+	printf("\n");
+}
+
+static void print_gate(const struct compare_view *v)
+{
+	for (size_t i = 0; i < v->gate->count; i++) {
+		const struct gate_limit *l = &v->gate->limits[i];
+		CLEANUP(table_free) struct compare_table t = compare_exceeding(v, l);
+		CLEANUP(str_fini) struct str names = {0};
+
+		compare_add_exceeding(&names, v, &t, str_adds);
+		printf("%-7s %s%s%s\n", t.count ? "failed" : "passed", l->text, t.count ? ": " : "",
+		       t.count ? names.buf : "");
+	}
+}
+
+void compare_print(const struct compare_view *v)
+{
+	const struct compare_result *r = v->result;
+	const struct compare_options *o = v->options;
+	CLEANUP(str_fini) struct str verdict = {0};
+
+	print_side("before", &v->in->list[0], &r->before);
+	print_side("after", &v->in->list[1], &r->after);
+	print_whole(r);
+	compare_verdict(&verdict, v);
+	printf("verdict %s\n", verdict.buf);
+	print_gate(v);
+	print_table(v, TABLE_TOTAL);
+	print_table(v, TABLE_SELF);
+	if (!has_prefix(verdict.buf, "no "))
+		printf("\nChanges in (parentheses) are not statistically significant.\n");
+	printf("\n");
+	for (size_t i = 0; i < o->formats.count; i++)
+		printf("%-7s %s/%s\n", o->formats.list[i]->name, o->outdir->path,
+		       o->formats.list[i]->difference_file);
+	fflush(stdout);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+static json_t *change_json(const struct compare_change *c)
+{
+	return json_pack("{sf sf sb}", "change", c->change, "z", c->z, "significant",
+			 c->significant);
+}
+
+static json_t *rate_json(const struct compare_result *r, const struct compare_cost *c)
+{
+	json_t *o;
+
+	if (!compare_has_rates(r))
+		return json_null();
+	o = change_json(&c->by[MEASURE_RATE]);
+	json_object_set_new(o, "before",
+			    json_real(compare_value(&r->before, c->counts.before, MEASURE_RATE)));
+	json_object_set_new(o, "after",
+			    json_real(compare_value(&r->after, c->counts.after, MEASURE_RATE)));
+	return o;
+}
+
+static json_t *cost_json(const struct compare_result *r, const struct compare_cost *c)
+{
+	json_t *o = change_json(&c->by[MEASURE_SHARE]);
+
+	json_object_set_new(o, "before",
+			    json_real(compare_value(&r->before, c->counts.before, MEASURE_SHARE)));
+	json_object_set_new(o, "after",
+			    json_real(compare_value(&r->after, c->counts.after, MEASURE_SHARE)));
+	json_object_set_new(o, "before_samples", json_integer((json_int_t)c->counts.before));
+	json_object_set_new(o, "after_samples", json_integer((json_int_t)c->counts.after));
+	json_object_set_new(o, "per_second", rate_json(r, c));
+	return o;
+}
+
+static json_t *side_json(const struct input *in, const struct compare_side *side)
+{
+	CLEANUP(free) char *title = input_title(in);
+	const struct session *s = input_session(in);
+	json_t *o = json_pack("{ss ss sI sI}", "input", in->path, "title", title, "samples",
+			      (json_int_t)side->samples, "lost", (json_int_t)side->quality.lost);
+
+	if (!s)
+		return o;
+	json_object_set_new(o, "name", json_string(s->label));
+	json_object_set_new(o, "started", json_string(s->started));
+	json_object_set_new(o, "duration", json_real(s->duration));
+	json_object_set_new(o, "frequency", json_integer(s->frequency));
+	return o;
+}
+
+static json_t *graphs_json(const struct compare_options *o)
+{
+	json_t *graphs = json_object();
+
+	for (size_t i = 0; i < o->formats.count; i++) {
+		CLEANUP(free)
+		char *path =
+			xasprintf("%s/%s", o->outdir->path, o->formats.list[i]->difference_file);
+
+		json_object_set_new(graphs, o->formats.list[i]->name, json_string(path));
+	}
+	return graphs;
+}
+
+static json_t *method_json(const struct compare_view *v, const struct compare_row *row)
+{
+	uint32_t via = row->via[v->gate->measure];
+
+	return json_pack("{ss so so ss?}", "method", row->method, "self",
+			 cost_json(v->result, &row->self), "total",
+			 cost_json(v->result, &row->total), "via",
+			 via ? v->result->rows[via - 1].method : NULL);
+}
+
+static json_t *methods_json(const struct compare_view *v)
+{
+	CLEANUP(table_free) struct compare_table t = table_new(v);
+	json_t *methods = json_array();
+
+	for (size_t i = 0; i < v->result->row_count; i++)
+		t.rows[t.count++] = &v->result->rows[i];
+	table_sort(&t, v, TABLE_TOTAL);
+	for (size_t i = 0; i < t.count && i < v->rows; i++)
+		json_array_append_new(methods, method_json(v, t.rows[i]));
+	return methods;
+}
+
+static json_t *limits_json(const struct compare_view *v)
+{
+	json_t *limits = json_array();
+
+	for (size_t i = 0; i < v->gate->count; i++) {
+		const struct gate_limit *l = &v->gate->limits[i];
+		CLEANUP(table_free) struct compare_table t = compare_exceeding(v, l);
+		json_t *exceeding = json_array();
+
+		for (size_t k = 0; k < t.count; k++) {
+			const struct compare_row *row = t.rows[k];
+			const struct compare_cost *c = row ? &row->total : &v->result->whole;
+
+			json_array_append_new(exceeding,
+					      json_pack("{ss? sf}", "method",
+							row ? row->method : NULL, "percent",
+							gate_percent(v->gate, v->result, c)));
+		}
+		json_array_append_new(
+			limits, json_pack("{ss so}", "limit", l->text, "exceeding", exceeding));
+	}
+	return limits;
+}
+
+void compare_json(const struct compare_view *v)
+{
+	const struct compare_result *r = v->result;
+	CLEANUP(str_fini) struct str verdict = {0};
+	json_t *all;
+
+	compare_verdict(&verdict, v);
+	all = json_pack("{ss sb so ss so so so so sI so}", "verdict", verdict.buf, "failed",
+			gate_fails(v->gate, r), "limits", limits_json(v), "per",
+			v->gate->measure == MEASURE_RATE ? "second" : "sample", "before",
+			side_json(&v->in->list[0], &r->before), "after",
+			side_json(&v->in->list[1], &r->after), "whole", rate_json(r, &r->whole),
+			"graphs", graphs_json(v->options), "method_count", (json_int_t)r->row_count,
+			"methods", methods_json(v));
+	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	putchar('\n');
+	fflush(stdout);
+	json_decref(all);
+}
