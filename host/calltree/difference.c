@@ -164,6 +164,15 @@ bool difference_cost_is_significant(const struct difference *d, const struct dif
 	return is_tested(c) && fabs(difference_cost_z(d, c, kind)) >= d->by[kind].least_z;
 }
 
+bool difference_node_is_significant(const struct difference *d, uint32_t node)
+{
+	double spread =
+		d->frame_spread && node ? d->frame_spread[stacks_node(d->tree, node)->frame] : 1;
+	double z = spread_z(d, difference_z(d, difference_total(d, node)), spread);
+
+	return fabs(z) >= d->by[MEASURE_SHARE].least_z;
+}
+
 /* ---- methods ----------------------------------------------------------------------------- */
 
 static void counts_add(struct counts *to, struct counts c)
@@ -333,8 +342,26 @@ void difference_add_time(struct difference *d, const struct difference_time *bef
 		find_via(d, MEASURE_RATE);
 }
 
+void difference_copy_spread(struct difference *to, const struct difference *from)
+{
+	size_t known = stacks_frame_count(from->tree), count = stacks_frame_count(to->tree);
+
+	to->by[MEASURE_SHARE].least_z = from->by[MEASURE_SHARE].least_z;
+	to->freedom = from->freedom;
+	if (!from->frame_spread)
+		return;
+	to->frame_spread = xcalloc(count, sizeof(*to->frame_spread));
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frame *f = stacks_frame(to->tree, i);
+		uint32_t same = stacks_intern(from->tree, f->name, f->len, f->kind);
+
+		to->frame_spread[i] = same < known ? from->frame_spread[same] : 1;
+	}
+}
+
 void difference_fini(struct difference *d)
 {
+	free(d->frame_spread);
 	stacks_free(d->tree);
 	side_fini(&d->before);
 	side_fini(&d->after);

@@ -64,6 +64,7 @@ struct difference {
 	size_t method_count;
 	double spread[MEASURES]; /* of the whole */
 	unsigned freedom;	 /* degrees of freedom of spreads; 0: all are 1 */
+	double *frame_spread;	 /* by frame: of the share of its total; NULL: all are 1 */
 	struct measure by[MEASURES];
 };
 
@@ -110,7 +111,15 @@ double difference_cost_z(const struct difference *d, const struct difference_cos
 bool difference_cost_is_significant(const struct difference *d, const struct difference_cost *c,
 				    enum measure_kind kind);
 
-/* The same for the shares of a node, without a spread. */
+/* Takes over what another difference of the same profiles, with other roots, has found: the spreads
+ * of frames, and the least z of shares. */
+void difference_copy_spread(struct difference *to, const struct difference *from);
+
+/* True if the share of a node, with all below it, changed significantly, with the spread of its
+ * frame. */
+bool difference_node_is_significant(const struct difference *d, uint32_t node);
+
+/* The same for shares, without a spread. */
 double difference_change(const struct difference *d, struct counts c);
 double difference_z(const struct difference *d, struct counts c);
 bool difference_is_significant(const struct difference *d, struct counts c);

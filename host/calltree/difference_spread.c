@@ -103,6 +103,26 @@ static void method_spread(const struct difference *d, struct difference_method *
 	}
 }
 
+/* The first frames of stacks, threads, are no methods. */
+static void fill_frames(struct difference *d, const struct blocks *before,
+			const struct blocks *after)
+{
+	size_t count = stacks_frame_count(d->tree);
+
+	d->frame_spread = xcalloc(count, sizeof(*d->frame_spread));
+	for (size_t i = 0; i < count; i++)
+		d->frame_spread[i] = 1;
+	for (size_t i = 0; i < d->method_count; i++)
+		d->frame_spread[d->methods[i].frame] = d->methods[i].total.spread[MEASURE_SHARE];
+	for (uint32_t n = stacks_node(d->tree, 0)->first; n; n = stacks_node(d->tree, n)->next) {
+		struct difference_method thread = {.frame = stacks_node(d->tree, n)->frame,
+						   .total.counts = difference_total(d, n)};
+
+		method_spread(d, &thread, before, after);
+		d->frame_spread[thread.frame] = thread.total.spread[MEASURE_SHARE];
+	}
+}
+
 void difference_find_spread(struct difference *d, const struct samples *before,
 			    const struct samples *after)
 {
@@ -116,6 +136,8 @@ void difference_find_spread(struct difference *d, const struct samples *before,
 		method_spread(d, &d->methods[i], &b, &a);
 	d->spread[MEASURE_RATE] = spread_of(&d->by[MEASURE_RATE], whole, b.frames ? b.all : NULL,
 					    b.all, a.frames ? a.all : NULL, a.all);
+	if (b.frames || a.frames)
+		fill_frames(d, &b, &a);
 	free(b.frames);
 	free(a.frames);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/html.h"
+
+#include <math.h>
+
 #include "format/layout.h"
 #include "format/palette.h"
 #include "format/text.h"
@@ -230,13 +233,25 @@ static void add_head(struct page_writer *d)
 	if (d->page->difference) {
 		add_member(d->out, "z");
 		str_addf(d->out, "%.4g", d->page->difference->by[MEASURE_SHARE].least_z);
+		add_member(d->out, "freedom");
+		str_addu(d->out, d->page->difference->freedom);
 	}
+}
+
+/* Appends the spread of a frame's share, in percent. */
+static void add_spread(struct str *out, const struct page *page, uint32_t frame)
+{
+	const struct difference *d = page->difference;
+
+	if (d)
+		text_varint(out,
+			    d->frame_spread ? (uint64_t)lround(100 * d->frame_spread[frame]) : 100);
 }
 
 /* Writes each name once, and each frame (a name and a kind) once: places are sorted by them. */
 static void add_frames(struct page_writer *d)
 {
-	CLEANUP(str_fini) struct str names = {0}, kinds = {0}, colours = {0};
+	CLEANUP(str_fini) struct str names = {0}, kinds = {0}, colours = {0}, spreads = {0};
 	CLEANUP(str_fini) struct str frames = {0}, lines = {0}, modules = {0};
 	const struct frame *last = NULL;
 
@@ -257,6 +272,7 @@ static void add_frames(struct page_writer *d)
 
 			text_varint(&names, !same_name);
 			text_varint(&kinds, (uint64_t)f->kind);
+			add_spread(&spreads, d->page, d->extract.places[i]);
 			for (int shift = 16; shift >= 0; shift -= 8)
 				str_addc(&colours, (char)(rgb >> shift));
 		}
@@ -271,6 +287,8 @@ static void add_frames(struct page_writer *d)
 	add_packed(d, "name", &names);
 	add_packed(d, "kind", &kinds);
 	add_packed(d, "colour", &colours);
+	if (d->page->difference)
+		add_packed(d, "spread", &spreads);
 	str_addc(d->out, '}');
 	add_member(d->out, "places");
 	str_addc(d->out, '{');

@@ -134,7 +134,7 @@ static struct difference_time time_of(const struct gathered *g, const struct com
 	return (struct difference_time){.samples = g->profile.samples, .busy = side->busy};
 }
 
-/* Pictures of other roots are of another difference, with the least z of the methods. */
+/* Pictures of other roots are of another difference. */
 static int draw_sides(const struct compare_job *j, const struct gathered *before,
 		      const struct gathered *after, struct compare_result *ret, struct err *err)
 {
@@ -151,7 +151,7 @@ static int draw_sides(const struct compare_job *j, const struct gathered *before
 	rc = write_rows(&methods, j->fds[j->options->formats.count], err);
 	if (rc == 0 && before->rooted && after->rooted) {
 		difference_make(&rooted, before->rooted, after->rooted, j->options->kinds);
-		rooted.by[MEASURE_SHARE].least_z = methods.by[MEASURE_SHARE].least_z;
+		difference_copy_spread(&rooted, &methods);
 		rc = draw_all(j, &rooted, ret, err);
 		difference_fini(&rooted);
 	} else if (rc == 0) {

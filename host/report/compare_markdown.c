@@ -5,9 +5,7 @@
 #include "common/str.h"
 #include "report/compare_print.h"
 
-/* Appends a text as a code span, in which a table's cell has no other special character than '|'.
- * A backslash before that would undo its escape, and takes none itself: a similar character stands
- * for it. */
+/* Appends a text as a code span, longer than any run of '`' in it. */
 static void add_code(struct str *out, const char *text)
 {
 	size_t run = 0, longest = 0;
@@ -18,25 +16,34 @@ static void add_code(struct str *out, const char *text)
 	}
 	for (size_t i = 0; i <= longest; i++)
 		str_addc(out, '`');
-	str_adds(out, longest ? " " : "");
-	for (const char *p = text; *p; p++) {
-		if (*p == '|')
-			str_adds(out, "\\|");
-		else if (*p == '\\')
-			str_adds(out, "\xe2\xa7\xb5"); /* U+29F5 REVERSE SOLIDUS OPERATOR */
-		else
-			str_addc(out, *p);
-	}
-	str_adds(out, longest ? " " : "");
+	str_addf(out, longest ? " %s " : "%s", text);
 	for (size_t i = 0; i <= longest; i++)
 		str_addc(out, '`');
 }
 
-static void print_code(const char *text)
+/* The same in a table's cell, which '|' ends there, too. A backslash before '|' would undo its
+ * escape, and takes none itself: a similar character stands for it. */
+static void add_cell(struct str *out, const char *text)
+{
+	CLEANUP(str_fini) struct str escaped = {0};
+
+	str_adds(&escaped, "");
+	for (const char *p = text; *p; p++) {
+		if (*p == '|')
+			str_adds(&escaped, "\\|");
+		else if (*p == '\\')
+			str_adds(&escaped, "\xe2\xa7\xb5"); /* U+29F5 REVERSE SOLIDUS OPERATOR */
+		else
+			str_addc(&escaped, *p);
+	}
+	add_code(out, escaped.buf);
+}
+
+static void print_cell(const char *text)
 {
 	CLEANUP(str_fini) struct str code = {0};
 
-	add_code(&code, text);
+	add_cell(&code, text);
 	fputs(code.buf, stdout);
 }
 
@@ -44,12 +51,13 @@ static void print_gate(const struct compare_view *v)
 {
 	for (size_t i = 0; i < v->gate->count; i++) {
 		struct compare_table t = compare_exceeding(v, &v->gate->limits[i]);
-		CLEANUP(str_fini) struct str names = {0};
+		CLEANUP(str_fini) struct str line = {0};
 
-		compare_add_exceeding(&names, v, &t, add_code);
-		printf("**%s** ", t.count ? "Failed" : "Passed");
-		print_code(v->gate->limits[i].text);
-		printf("%s%s\n\n", t.count ? ": " : "", t.count ? names.buf : "");
+		str_addf(&line, "**%s** ", t.count ? "Failed" : "Passed");
+		add_code(&line, v->gate->limits[i].text);
+		str_adds(&line, t.count ? ": " : "");
+		compare_add_exceeding(&line, v, &t, add_code);
+		printf("%s\n\n", line.buf);
 		free(t.rows);
 	}
 }
@@ -72,12 +80,12 @@ static void print_side(const char *name, const struct input *in, const struct co
 	const struct session *s = input_session(in);
 
 	printf("| %s | ", name);
-	print_code(input_name(in));
+	print_cell(input_name(in));
 	printf(" | ");
 	if (s)
-		print_code(s->started);
+		print_cell(s->started);
 	printf(" | ");
-	print_code(in->path);
+	print_cell(in->path);
 	printf(" | %llu | ", (unsigned long long)side->samples);
 	if (side->busy > 0)
 		printf("%.3f", compare_value(side, side->samples, MEASURE_RATE));
@@ -102,7 +110,7 @@ static void print_via(const struct compare_view *v, const struct compare_row *ro
 {
 	CLEANUP(str_fini) struct str names = {0};
 
-	compare_add_via(&names, v, row, add_code);
+	compare_add_via(&names, v, row, add_cell);
 	if (names.len)
 		printf("<br>via %s", names.buf);
 }
@@ -121,7 +129,7 @@ static void print_rows(const struct compare_view *v, const struct compare_table 
 		const struct compare_cost *c = kind == TABLE_SELF ? &row->self : &row->total;
 
 		printf("| ");
-		print_code(row->method);
+		print_cell(row->method);
 		if (kind == TABLE_TOTAL)
 			print_via(v, row);
 		printf(" |");

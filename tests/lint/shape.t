@@ -15,12 +15,12 @@ agent-jni 1890
 common 3595
 hook 2605
 host/bpf 5490
-host/calltree 1565
+host/calltree 1620
 host/cmd 2180
 host/discover 2405
 host/doctor 1410
 host/elf 670
-host/format 4160
+host/format 4180
 host/jit 1780
 host/perf 1940
 host/profile 1055
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 58205, 363
+ALL_LINES, ALL_FILES = 58280, 363
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

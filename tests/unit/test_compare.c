@@ -228,12 +228,14 @@ static void test_markdown(void)
 	CLEANUP(free) char *got = NULL;
 
 	add_gate(&gate, "app.*:+2%");
+	add_gate(&gate, "a|b`c:+2%");
 	v.gate = &gate;
 	got = printed_by(print_markdown, &v);
 	is_str(got,
 	       "### Profile: **failed**, 4 of 5 methods changed significantly\n\n"
 	       "**Failed** `app.*:+2%`: `app.Shop.run` +30.00%, `app.Shop.pay` +29.00%, "
 	       "`app.Shop.slow` +28.00%\n\n"
+	       "**Passed** `` a|b`c:+2% ``\n\n"
 	       "| | recording | started | input | samples | processors |\n"
 	       "| :-- | :-- | :-- | :-- | --: | --: |\n"
 	       "| before | `old.txt` |  | `old.txt` | 400 |  |\n"

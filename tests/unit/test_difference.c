@@ -286,7 +286,7 @@ static void compare_profiles(struct difference *d, unsigned on, unsigned each)
  * 3 seconds, which one long call would make. */
 static void test_spread(void)
 {
-	struct difference d;
+	struct difference d, rooted;
 
 	compare_profiles(&d, 20, 15);
 	ok(near(method(&d, "b")->self.spread[MEASURE_SHARE], 1), "even samples are independent");
@@ -301,6 +301,15 @@ static void test_spread(void)
 	ok(method(&d, "b")->total.spread[MEASURE_RATE] > 5, "nor for a rate");
 	ok(fabs(difference_cost_z(&d, &method(&d, "b")->self, MEASURE_SHARE)) < 1,
 	   "the same change is not");
+	ok(difference_is_significant(&d, method(&d, "b")->total.counts) &&
+		   !difference_node_is_significant(&d, find(&d, "t;b")),
+	   "nor in a picture");
+	make(&rooted, "web;t;a 1800\nweb;t;b 200\n", "web;t;a 1700\nweb;t;b 300\n", false);
+	difference_copy_spread(&rooted, &d);
+	rooted.by[MEASURE_SHARE].least_z = DIFFERENCE_Z;
+	ok(!difference_node_is_significant(&rooted, find(&rooted, "web;t;b")),
+	   "nor in one of other roots");
+	difference_fini(&rooted);
 	difference_fini(&d);
 }
 

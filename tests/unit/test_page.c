@@ -148,7 +148,7 @@ static void test_difference(void)
 	is_int(draw_difference_html(&d, &p, fd, &err), 0, "a difference is drawn");
 	text = drawn_text(fd);
 	ok(strstr(text, "\"before\":\"AAABAAI=\",\n\"self\":\"AAABAwA=\""), "both sides' counts");
-	ok(strstr(text, "\"z\":2.576"), "what is no chance");
+	ok(strstr(text, "\"z\":2.576"), "the least z of a significant change");
 	ok(strstr(text,
 		  "Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-"),
 	   "no network, no script but its own");
