@@ -97,8 +97,8 @@ static void table_fold(struct compare_table *t, const struct compare_view *v)
 	t->count = count;
 }
 
-#define VIA_FIRST 3 /* names of a long chain */
-#define VIA_LAST  5
+#define VIA_FIRST 6 /* names of a long chain */
+#define VIA_LAST  10
 
 void compare_add_via(struct str *out, const struct compare_view *v, const struct compare_row *row,
 		     void (*add)(struct str *out, const char *name))
@@ -226,14 +226,30 @@ static void print_cost(const struct compare_result *r, const struct compare_cost
 	print_change(&c->by[MEASURE_RATE], 1, 3);
 }
 
-/* Indented by the columns of print_cost. */
+#define VIA_INDENT 10
+#define VIA_WIDTH  90
+
+/* Breaks the line after a comma where it would become too long. */
 static void print_via(const struct compare_view *v, const struct compare_row *row)
 {
 	CLEANUP(str_fini) struct str names = {0};
+	size_t column = 4;
 
 	compare_add_via(&names, v, row, str_adds);
-	if (names.len)
-		printf("%*s  via %s\n", compare_has_rates(v->result) ? 53 : 27, "", names.buf);
+	if (!names.len)
+		return;
+	printf("%*svia", VIA_INDENT, "");
+	for (const char *p = names.buf, *end; *p; p = end + strspn(end, " ")) {
+		end = strstr(p, ", ");
+		end = end ? end + 1 : p + strlen(p);
+		if (column > 4 && column + (size_t)(end - p) > VIA_WIDTH) {
+			printf("\n%*s", VIA_INDENT + 3, "");
+			column = 4;
+		}
+		printf(" %.*s", (int)(end - p), p);
+		column += (size_t)(end - p) + 1;
+	}
+	printf("\n");
 }
 
 static void print_table(const struct compare_view *v, enum compare_table_kind kind)

@@ -111,7 +111,7 @@ static void test_text(void)
 	       SIDES "verdict 4 of 5 methods changed significantly\n"
 		     "\nBy total: methods with what they call\n" HEAD
 		     "   30.00   60.00   +30.00  app.Shop.run\n"
-		     "                             via Shop.pay, Shop.slow\n"
+		     "          via Shop.pay, Shop.slow\n"
 		     "\nBy self: methods without what they call\n" HEAD
 		     "   26.00   56.00   +28.00  app.Shop.slow\n"
 		     "    2.00    0.00    -2.00  a|b`c\n"
