@@ -167,11 +167,11 @@ static void print(const struct diff_arguments *a, const struct compare_view *v)
 static enum exit_status check_limits(const struct compare_view *v, struct err *err)
 {
 	for (size_t i = 0; i < v->gate->count; i++) {
+		CLEANUP(compare_table_fini)
 		struct compare_table t = compare_exceeding(v, &v->gate->limits[i]);
 		CLEANUP(str_fini) struct str names = {0};
 
 		compare_add_exceeding(&names, v, &t, str_adds);
-		free(t.rows);
 		if (t.count == 0)
 			continue;
 		(void)err_set(err, 0, "--fail-on %s: %s", v->gate->limits[i].text, names.buf);

@@ -58,7 +58,7 @@ static void print_gate(const struct compare_view *v)
 		str_adds(&line, t.count ? ": " : "");
 		compare_add_exceeding(&line, v, &t, add_code);
 		printf("%s\n\n", line.buf);
-		free(t.rows);
+		compare_table_fini(&t);
 	}
 }
 
@@ -106,13 +106,17 @@ static void print_measure(const struct compare_result *r, const struct compare_c
 	       factor * c->by[measure].change, bold);
 }
 
-static void print_via(const struct compare_view *v, const struct compare_row *row)
+static void print_chain(const struct compare_view *v, const struct compare_table *t, size_t i)
 {
-	CLEANUP(str_fini) struct str names = {0};
+	CLEANUP(str_fini) struct str via = {0};
+	CLEANUP(str_fini) struct str callers = {0};
 
-	compare_add_via(&names, v, row, add_cell);
-	if (names.len)
-		printf("<br>via %s", names.buf);
+	compare_add_via(&via, v, t->rows[i], add_cell);
+	compare_add_callers(&callers, t, i, add_cell);
+	if (via.len)
+		printf("<br>via %s", via.buf);
+	if (callers.len)
+		printf("<br>from %s", callers.buf);
 }
 
 static void print_rows(const struct compare_view *v, const struct compare_table *t,
@@ -131,7 +135,7 @@ static void print_rows(const struct compare_view *v, const struct compare_table 
 		printf("| ");
 		print_cell(row->method);
 		if (kind == TABLE_TOTAL)
-			print_via(v, row);
+			print_chain(v, t, i);
 		printf(" |");
 		print_measure(v->result, c, MEASURE_SHARE);
 		if (rates)
@@ -152,7 +156,7 @@ static void print_table(const struct compare_view *v, enum compare_table_kind ki
 		print_rows(v, &t, kind);
 		printf("\n</details>\n");
 	}
-	free(t.rows);
+	compare_table_fini(&t);
 }
 
 static void print_quality(const char *name, const struct compare_side *side)

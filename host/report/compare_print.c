@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/compare_print.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -48,17 +47,28 @@ static struct compare_table table_new(const struct compare_view *v)
 		.rows = xcalloc(v->result->row_count + 1, sizeof(struct compare_row *))};
 }
 
-static void cleanup_table_free(struct compare_table *t)
+void compare_table_fini(struct compare_table *t)
 {
 	free(t->rows);
+	free(t->callers);
+	free(t->of);
+	*t = (struct compare_table){0};
 }
 
 /* ---- chains of calls --------------------------------------------------------------------- */
 
-#define CHAIN 1024 /* rows; the sandbox may have made a ring of them */
+#define CHAIN 1024 /* rows */
 
-/* Follows the calls that a row's change comes from, as long as they have most of it. Returns how
- * many rows follow it. */
+static bool is_in(const struct compare_row *row, const struct compare_row *const *list, size_t n)
+{
+	while (n > 0)
+		if (list[--n] == row)
+			return true;
+	return false;
+}
+
+/* Follows the calls that a row's change comes from, as long as they have most of it, each once:
+ * methods may call each other. Returns how many rows follow it. */
 static size_t chain_of(const struct compare_view *v, const struct compare_row *head,
 		       const struct compare_row *ret[CHAIN])
 {
@@ -68,7 +78,7 @@ static size_t chain_of(const struct compare_view *v, const struct compare_row *h
 
 	while (n < CHAIN && row->via[m]) {
 		row = &v->result->rows[row->via[m] - 1];
-		if (!row->total.by[m].significant ||
+		if (row == head || is_in(row, ret, n) || !row->total.by[m].significant ||
 		    row->total.by[m].change / head->total.by[m].change < DIFFERENCE_PASSED)
 			break;
 		ret[n++] = row;
@@ -76,23 +86,44 @@ static size_t chain_of(const struct compare_view *v, const struct compare_row *h
 	return n;
 }
 
-/* Leaves the first row of each chain. */
+/* Returns the row of the table that one of a chain belongs to; NULL: none. */
+static const struct compare_row *owner_in(const struct compare_row *const *owner,
+					  const struct compare_view *v,
+					  const struct compare_row *const *chain, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (owner[chain[i] - v->result->rows])
+			return owner[chain[i] - v->result->rows];
+	return NULL;
+}
+
+/* Leaves the first row of each chain, and of the others notes which are its callers. */
 static void table_fold(struct compare_table *t, const struct compare_view *v)
 {
-	CLEANUP(free) bool *follows = xcalloc(v->result->row_count + 1, sizeof(*follows));
+	size_t rows = v->result->row_count + 1, count = 0;
+	CLEANUP(free) const struct compare_row **owner = xcalloc(rows, sizeof(*owner));
 	const struct compare_row *chain[CHAIN];
-	size_t count = 0;
 
+	t->callers = xcalloc(rows, sizeof(*t->callers));
+	t->of = xcalloc(rows, sizeof(*t->of));
 	for (size_t i = 0; i < t->count; i++) {
-		const struct compare_row *row = t->rows[i];
-		size_t n;
+		const struct compare_row *row = t->rows[i], *of;
+		size_t n, at = (size_t)(row - v->result->rows);
 
-		if (follows[row - v->result->rows])
+		if (owner[at])
 			continue;
 		n = chain_of(v, row, chain);
+		of = owner_in(owner, v, chain, n);
+		owner[at] = of ? of : row;
 		for (size_t k = 0; k < n; k++)
-			follows[chain[k] - v->result->rows] = true;
-		t->rows[count++] = row;
+			if (!owner[chain[k] - v->result->rows])
+				owner[chain[k] - v->result->rows] = owner[at];
+		if (of) {
+			t->of[t->caller_count] = of;
+			t->callers[t->caller_count++] = row;
+		} else {
+			t->rows[count++] = row;
+		}
 	}
 	t->count = count;
 }
@@ -121,6 +152,23 @@ void compare_add_via(struct str *out, const struct compare_view *v, const struct
 	}
 }
 
+void compare_add_callers(struct str *out, const struct compare_table *t, size_t i,
+			 void (*add)(struct str *out, const char *name))
+{
+	size_t found = 0;
+
+	for (size_t k = 0; k < t->caller_count; k++) {
+		const char *name = t->callers[k]->method;
+
+		if (t->of[k] != t->rows[i] || found++ >= VIA_FIRST)
+			continue;
+		str_adds(out, out->len ? ", " : "");
+		add(out, name + text_package(name, strlen(name)));
+	}
+	if (found > VIA_FIRST)
+		str_addf(out, ", %zu others", found - VIA_FIRST);
+}
+
 /* ---- which rows a table has -------------------------------------------------------------- */
 
 struct compare_table compare_table_of(const struct compare_view *v, enum compare_table_kind kind)
@@ -136,6 +184,16 @@ struct compare_table compare_table_of(const struct compare_view *v, enum compare
 	return t;
 }
 
+struct compare_table compare_table_all(const struct compare_view *v)
+{
+	struct compare_table t = table_new(v);
+
+	for (size_t i = 0; i < v->result->row_count; i++)
+		t.rows[t.count++] = &v->result->rows[i];
+	table_sort(&t, v, TABLE_TOTAL);
+	return t;
+}
+
 struct compare_table compare_exceeding(const struct compare_view *v, const struct gate_limit *l)
 {
 	struct compare_table t = table_new(v), rest;
@@ -145,7 +203,7 @@ struct compare_table compare_exceeding(const struct compare_view *v, const struc
 	for (size_t i = 0; i < v->result->row_count; i++)
 		if (gate_exceeds(v->gate, l, v->result, &v->result->rows[i]))
 			t.rows[t.count++] = &v->result->rows[i];
-	rest = (struct compare_table){t.rows + whole, t.count - whole};
+	rest = (struct compare_table){.rows = t.rows + whole, .count = t.count - whole};
 	table_sort(&rest, v, TABLE_TOTAL);
 	return t;
 }
@@ -230,21 +288,19 @@ static void print_cost(const struct compare_result *r, const struct compare_cost
 #define VIA_WIDTH  90
 
 /* Breaks the line after a comma where it would become too long. */
-static void print_via(const struct compare_view *v, const struct compare_row *row)
+static void print_names(const char *word, const struct str *names)
 {
-	CLEANUP(str_fini) struct str names = {0};
-	size_t column = 4;
+	size_t column = 0;
 
-	compare_add_via(&names, v, row, str_adds);
-	if (!names.len)
+	if (!names->len)
 		return;
-	printf("%*svia", VIA_INDENT, "");
-	for (const char *p = names.buf, *end; *p; p = end + strspn(end, " ")) {
+	printf("%*s%-4s", VIA_INDENT, "", word);
+	for (const char *p = names->buf, *end; *p; p = end + strspn(end, " ")) {
 		end = strstr(p, ", ");
 		end = end ? end + 1 : p + strlen(p);
-		if (column > 4 && column + (size_t)(end - p) > VIA_WIDTH) {
-			printf("\n%*s", VIA_INDENT + 3, "");
-			column = 4;
+		if (column && column + (size_t)(end - p) > VIA_WIDTH) {
+			printf("\n%*s", VIA_INDENT + 4, "");
+			column = 0;
 		}
 		printf(" %.*s", (int)(end - p), p);
 		column += (size_t)(end - p) + 1;
@@ -252,9 +308,20 @@ static void print_via(const struct compare_view *v, const struct compare_row *ro
 	printf("\n");
 }
 
+static void print_chain(const struct compare_view *v, const struct compare_table *t, size_t i)
+{
+	CLEANUP(str_fini) struct str via = {0};
+	CLEANUP(str_fini) struct str callers = {0};
+
+	compare_add_via(&via, v, t->rows[i], str_adds);
+	compare_add_callers(&callers, t, i, str_adds);
+	print_names("via", &via);
+	print_names("from", &callers);
+}
+
 static void print_table(const struct compare_view *v, enum compare_table_kind kind)
 {
-	CLEANUP(table_free) struct compare_table t = compare_table_of(v, kind);
+	CLEANUP(compare_table_fini) struct compare_table t = compare_table_of(v, kind);
 	bool rates = compare_has_rates(v->result);
 
 	if (!v->tables[kind] || !t.count)
@@ -267,7 +334,7 @@ static void print_table(const struct compare_view *v, enum compare_table_kind ki
 		print_cost(v->result, cost_of(t.rows[i], kind));
 		printf(" %s\n", t.rows[i]->method);
 		if (kind == TABLE_TOTAL)
-			print_via(v, t.rows[i]);
+			print_chain(v, &t, i);
 	}
 	if (t.count > v->rows)
 		printf("  ... %zu more (--rows)\n", t.count - v->rows);
@@ -291,7 +358,7 @@ static void print_gate(const struct compare_view *v)
 {
 	for (size_t i = 0; i < v->gate->count; i++) {
 		const struct gate_limit *l = &v->gate->limits[i];
-		CLEANUP(table_free) struct compare_table t = compare_exceeding(v, l);
+		CLEANUP(compare_table_fini) struct compare_table t = compare_exceeding(v, l);
 		CLEANUP(str_fini) struct str names = {0};
 
 		compare_add_exceeding(&names, v, &t, str_adds);
@@ -321,137 +388,4 @@ void compare_print(const struct compare_view *v)
 		printf("%-7s %s/%s\n", o->formats.list[i]->name, o->outdir->path,
 		       o->formats.list[i]->difference_file);
 	fflush(stdout);
-}
-
-/* ---- JSON -------------------------------------------------------------------------------- */
-
-static json_t *change_json(const struct compare_change *c)
-{
-	return json_pack("{sf sf sb}", "change", c->change, "z", c->z, "significant",
-			 c->significant);
-}
-
-static json_t *rate_json(const struct compare_result *r, const struct compare_cost *c)
-{
-	json_t *o;
-
-	if (!compare_has_rates(r))
-		return json_null();
-	o = change_json(&c->by[MEASURE_RATE]);
-	json_object_set_new(o, "before",
-			    json_real(compare_value(&r->before, c->counts.before, MEASURE_RATE)));
-	json_object_set_new(o, "after",
-			    json_real(compare_value(&r->after, c->counts.after, MEASURE_RATE)));
-	return o;
-}
-
-static json_t *cost_json(const struct compare_result *r, const struct compare_cost *c)
-{
-	json_t *o = change_json(&c->by[MEASURE_SHARE]);
-
-	json_object_set_new(o, "before",
-			    json_real(compare_value(&r->before, c->counts.before, MEASURE_SHARE)));
-	json_object_set_new(o, "after",
-			    json_real(compare_value(&r->after, c->counts.after, MEASURE_SHARE)));
-	json_object_set_new(o, "before_samples", json_integer((json_int_t)c->counts.before));
-	json_object_set_new(o, "after_samples", json_integer((json_int_t)c->counts.after));
-	json_object_set_new(o, "per_second", rate_json(r, c));
-	return o;
-}
-
-static json_t *side_json(const struct input *in, const struct compare_side *side)
-{
-	CLEANUP(free) char *title = input_title(in);
-	const struct session *s = input_session(in);
-	json_t *o = json_pack("{ss ss sI sI}", "input", in->path, "title", title, "samples",
-			      (json_int_t)side->samples, "lost", (json_int_t)side->quality.lost);
-
-	if (!s)
-		return o;
-	json_object_set_new(o, "name", json_string(s->label));
-	json_object_set_new(o, "started", json_string(s->started));
-	json_object_set_new(o, "duration", json_real(s->duration));
-	json_object_set_new(o, "frequency", json_integer(s->frequency));
-	return o;
-}
-
-static json_t *graphs_json(const struct compare_options *o)
-{
-	json_t *graphs = json_object();
-
-	for (size_t i = 0; i < o->formats.count; i++) {
-		CLEANUP(free)
-		char *path =
-			xasprintf("%s/%s", o->outdir->path, o->formats.list[i]->difference_file);
-
-		json_object_set_new(graphs, o->formats.list[i]->name, json_string(path));
-	}
-	return graphs;
-}
-
-static json_t *method_json(const struct compare_view *v, const struct compare_row *row)
-{
-	uint32_t via = row->via[v->gate->measure];
-
-	return json_pack("{ss so so ss?}", "method", row->method, "self",
-			 cost_json(v->result, &row->self), "total",
-			 cost_json(v->result, &row->total), "via",
-			 via ? v->result->rows[via - 1].method : NULL);
-}
-
-static json_t *methods_json(const struct compare_view *v)
-{
-	CLEANUP(table_free) struct compare_table t = table_new(v);
-	json_t *methods = json_array();
-
-	for (size_t i = 0; i < v->result->row_count; i++)
-		t.rows[t.count++] = &v->result->rows[i];
-	table_sort(&t, v, TABLE_TOTAL);
-	for (size_t i = 0; i < t.count && i < v->rows; i++)
-		json_array_append_new(methods, method_json(v, t.rows[i]));
-	return methods;
-}
-
-static json_t *limits_json(const struct compare_view *v)
-{
-	json_t *limits = json_array();
-
-	for (size_t i = 0; i < v->gate->count; i++) {
-		const struct gate_limit *l = &v->gate->limits[i];
-		CLEANUP(table_free) struct compare_table t = compare_exceeding(v, l);
-		json_t *exceeding = json_array();
-
-		for (size_t k = 0; k < t.count; k++) {
-			const struct compare_row *row = t.rows[k];
-			const struct compare_cost *c = row ? &row->total : &v->result->whole;
-
-			json_array_append_new(exceeding,
-					      json_pack("{ss? sf}", "method",
-							row ? row->method : NULL, "percent",
-							gate_percent(v->gate, v->result, c)));
-		}
-		json_array_append_new(
-			limits, json_pack("{ss so}", "limit", l->text, "exceeding", exceeding));
-	}
-	return limits;
-}
-
-void compare_json(const struct compare_view *v)
-{
-	const struct compare_result *r = v->result;
-	CLEANUP(str_fini) struct str verdict = {0};
-	json_t *all;
-
-	compare_verdict(&verdict, v);
-	all = json_pack("{ss sb so ss so so so so sI so}", "verdict", verdict.buf, "failed",
-			gate_fails(v->gate, r), "limits", limits_json(v), "per",
-			v->gate->measure == MEASURE_RATE ? "second" : "sample", "before",
-			side_json(&v->in->list[0], &r->before), "after",
-			side_json(&v->in->list[1], &r->after), "whole", rate_json(r, &r->whole),
-			"graphs", graphs_json(v->options), "method_count", (json_int_t)r->row_count,
-			"methods", methods_json(v));
-	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-	putchar('\n');
-	fflush(stdout);
-	json_decref(all);
 }

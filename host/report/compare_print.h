@@ -23,16 +23,34 @@ struct compare_view {
 struct compare_table {
 	const struct compare_row **rows;
 	size_t count;
+	const struct compare_row **callers; /* those that the table by total leaves out */
+	size_t caller_count;
+	const struct compare_row **of; /* by caller: the row that its change comes from */
 };
 
-/* Those whose cost of this kind changed significantly. The table by total has only the first of a
- * chain of calls: of methods whose change is nearly all that of one callee. */
+void compare_table_fini(struct compare_table *t);
+
+static inline void cleanup_compare_table_fini(struct compare_table *t)
+{
+	compare_table_fini(t);
+}
+
+/* Those whose cost of this kind changed significantly. Methods whose change is nearly all that
+ * of one callee make a chain of calls; the table by total has only that with the greatest change,
+ * which is mostly the first that has only this change. */
 struct compare_table compare_table_of(const struct compare_view *v, enum compare_table_kind kind);
+
+/* All rows, by total. */
+struct compare_table compare_table_all(const struct compare_view *v);
 
 /* Appends the rest of a row's chain, ", " between, without packages, through `add`; a long one is
  * cut in the middle. Nothing if there is none. */
 void compare_add_via(struct str *out, const struct compare_view *v, const struct compare_row *row,
 		     void (*add)(struct str *out, const char *name));
+
+/* The same for the callers that row i of a table by total stands for, the nearest mostly first. */
+void compare_add_callers(struct str *out, const struct compare_table *t, size_t i,
+			 void (*add)(struct str *out, const char *name));
 
 /* Appends "no significant change in 66 methods", or how many changed. */
 void compare_verdict(struct str *out, const struct compare_view *v);

@@ -25,7 +25,7 @@ host/jit 1780
 host/perf 1940
 host/profile 1055
 host/record 6510
-host/report 3320
+host/report 3405
 host/session 800
 host/setup 1985
 host/symbols 1380
@@ -37,7 +37,7 @@ injector 1395
 oci 1310
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 58310, 363
+ALL_LINES, ALL_FILES = 58395, 364
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -111,7 +111,7 @@ static void test_text(void)
 	       SIDES "verdict 4 of 5 methods changed significantly\n"
 		     "\nBy total: methods with what they call\n" HEAD
 		     "   30.00   60.00   +30.00  app.Shop.run\n"
-		     "          via Shop.pay, Shop.slow\n"
+		     "          via  Shop.pay, Shop.slow\n"
 		     "\nBy self: methods without what they call\n" HEAD
 		     "   26.00   56.00   +28.00  app.Shop.slow\n"
 		     "    2.00    0.00    -2.00  a|b`c\n"
@@ -132,6 +132,41 @@ static void test_text(void)
 	unchanged = printed_by(print_text, &nothing);
 	is_str(unchanged, SIDES "verdict no significant change in 1 methods\n" PICTURES,
 	       "without a change there is no table");
+}
+
+/* slow has the greatest change: get, which calls it, and filter and do_filter, which call each
+ * other and get, belong to its row. */
+static void test_callers(void)
+{
+	static struct compare_row list[] = {
+		{.method = "Web.filter", .total = {.by = SHARE(0.26, 5, true)}, .via = {2}},
+		{.method = "Web.do_filter", .total = {.by = SHARE(0.27, 5, true)}, .via = {3}},
+		{.method = "Shop.get", .total = {.by = SHARE(0.28, 5, true)}, .via = {4}},
+		{.method = "Shop.slow", .total = {.by = SHARE(0.30, 5, true)}},
+		{.method = "Ring.a", .total = {.by = SHARE(-0.1, -5, true)}, .via = {6}},
+		{.method = "Ring.b", .total = {.by = SHARE(-0.1, -5, true)}, .via = {5}},
+	};
+	struct compare_result r = changes();
+	struct compare_view v = view(&r);
+	CLEANUP(free) char *got = NULL;
+	CLEANUP(free) char *markdown = NULL;
+
+	r.rows = list;
+	r.row_count = ARRAY_LEN(list);
+	v.tables[TABLE_SELF] = false;
+	got = printed_by(print_text, &v);
+	is_str(got,
+	       SIDES "verdict 6 of 6 methods changed significantly\n"
+		     "\nBy total: methods with what they call\n" HEAD
+		     "    0.00    0.00   +30.00  Shop.slow\n"
+		     "          from Shop.get, Web.do_filter, Web.filter\n"
+		     "    0.00    0.00   -10.00  Ring.a\n"
+		     "          via  Ring.b\n"
+		     "\nChanges in (parentheses) are not statistically significant.\n" PICTURES,
+	       "callers of a change are in its row, and a ring ends");
+	markdown = printed_by(print_markdown, &v);
+	ok(strstr(markdown, "| `Shop.slow`<br>from `Shop.get`, `Web.do_filter`, `Web.filter` |"),
+	   "Markdown has the callers, too");
 }
 
 static void add_gate(struct gate *g, const char *text)
@@ -323,6 +358,7 @@ int main(void)
 	formats_add("svg", &options.formats);
 	formats_add("html", &options.formats);
 	test_text();
+	test_callers();
 	test_sessions();
 	test_json();
 	test_markdown();

@@ -109,7 +109,7 @@ is '  no table' "$(grep -c '^By ' "$work/table")" 0
 gate "$work/before" "$work/slower"
 is 'a method that takes twice as long: --fail-on ends with 6' $? 6
 ok '  names it on stderr' grep -Eq '^dfg-diff: --fail-on \+2%: .*Work.slow \+[0-9]' "$work/err"
-ok '  and its caller in the table by total' awk '/^By total/ {on = 1} /^By self/ {on = 0} on && /Work.order$/ {n++}
+ok '  and its caller in the table by total' awk '/^By total/ {on = 1} /^By self/ {on = 0} on && / Work.order$/ {n++}
 	END {exit n != 1}' "$work/table"
 ok '  both sides are named and dated' grep -Eq \
 	"^before  process [0-9]*: [0-9.]* s at 999 Hz, 20[0-9-]*T[0-9:]*Z, $work/before\$" "$work/table"
