@@ -168,6 +168,13 @@ char *input_title(const struct input *in)
 	return xstrdup(in->path);
 }
 
+double input_busy(const struct input *in)
+{
+	const struct session *s = input_session(in);
+
+	return s && s->duration > 0 ? s->duration * s->frequency : 0;
+}
+
 char *input_subtitle(const struct input *in)
 {
 	const struct session *s = input_session(in);

@@ -60,6 +60,10 @@ static inline void cleanup_inputs_fini(struct inputs *in)
 char *input_title(const struct input *in);
 char *input_subtitle(const struct input *in);
 
+/* Returns how many samples a processor that was busy all the time would have in it; 0: not known.
+ */
+double input_busy(const struct input *in);
+
 /* Returns the container's name of a session, the path of a file. */
 const char *input_name(const struct input *in);
 
