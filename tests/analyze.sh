@@ -9,8 +9,6 @@ need gcc
 # FILE: SOURCE LINE. One that is found no more is to be removed.
 known() {
 	sed '/^#/d' <<-'END'
-		# formats_file() is asked for names that are literals of the same table.
-		host/report/formats.c: return find(name, false)->file;
 		# The buffer has room for a header: n is not 0 here.
 		common/message.c: *c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
 		# A poller is started after its JVM has an entry (add_poller).

@@ -16,6 +16,7 @@ enum exit_status {
 	EXIT_NO_CONTAINER = 3,
 	EXIT_NO_JVM = 4,
 	EXIT_NOT_PERMITTED = 5,
+	EXIT_EXCEEDED = 6, /* dfg-diff: a change exceeds a limit of --fail-on */
 };
 
 /* Logs the error and returns the status. */

@@ -50,7 +50,7 @@ MUST_CHECK int draw_json(const struct stacks *s, const struct picture *p, int fd
 
 /* Text that accompanies a difference. All texts are clean (str.h). */
 struct difference_picture {
-	const char *before, *after; /* "web: 30.0 s at 99 Hz" */
+	const char *title, *subtitle; /* name and date both sides; the subtitle may be "" */
 	struct quality before_quality, after_quality;
 	bool normalize;	  /* folded text: scale counts before to the samples after */
 	const char *unit; /* of what is counted; NULL: samples */
@@ -89,7 +89,8 @@ bool pprof_is(const void *data, size_t len);
 /* Reads a profile in pprof's format, gzipped or not, written by any tool. The count is the number
  * of samples or, in profiles without one, the default value (of time: as many samples as the period
  * gives). Stacks without a thread name begin with the main program. Samples that are kept get time
- * 0, since pprof has no times. Adds to quality.samples. */
+ * 0, since pprof has no times; more than 2^27 (bytes, ns) are in the stacks only. Adds to
+ * quality.samples. */
 MUST_CHECK int pprof_read(struct profile *p, const void *data, size_t len, struct err *err);
 
 #endif

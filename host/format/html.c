@@ -70,11 +70,10 @@ int draw_html(const struct stacks *s, const struct picture *p, int fd, struct er
 int draw_difference_html(const struct difference *d, const struct difference_picture *p, int fd,
 			 struct err *err)
 {
-	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
 	CLEANUP(str_fini) struct str quality = {0};
 	struct page page = {.stacks = d->tree,
-			    .title = p->after,
-			    .subtitle = subtitle,
+			    .title = p->title,
+			    .subtitle = p->subtitle,
 			    .difference = d,
 			    /* The tree has the roots that were asked for. */
 			    .threads = "name",

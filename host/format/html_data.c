@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calltree/thread_root.h"
 #include "format/html.h"
+
+#include <math.h>
+
 #include "format/layout.h"
 #include "format/palette.h"
 #include "format/text.h"
@@ -146,24 +149,6 @@ static void add_signed(struct str *bytes, int64_t n)
 	text_varint(bytes, n < 0 ? ~u : u);
 }
 
-static void add_base64(struct str *out, const struct str *bytes)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *b = (const unsigned char *)bytes->buf;
-	size_t len = bytes->len;
-
-	for (; len > 0; len -= len < 3 ? len : 3, b += 3) {
-		uint32_t three = (uint32_t)b[0] << 16 | (len > 1 ? (uint32_t)b[1] << 8 : 0) |
-				 (len > 2 ? b[2] : 0);
-		char text[4] = {digits[three >> 18], digits[three >> 12 & 63],
-				len > 1 ? digits[three >> 6 & 63] : '=',
-				len > 2 ? digits[three & 63] : '='};
-
-		str_add(out, text, sizeof(text));
-	}
-}
-
 /* ---- the JSON object ---- */
 
 struct page_writer {
@@ -195,7 +180,7 @@ static void add_packed(struct page_writer *d, const char *name, struct str *byte
 {
 	add_member(d->out, name);
 	str_addc(d->out, '"');
-	add_base64(d->out, bytes);
+	text_base64(d->out, bytes->buf, bytes->len);
 	str_addc(d->out, '"');
 	str_clear(bytes);
 }
@@ -221,23 +206,26 @@ static void add_kinds(struct page_writer *d)
 	str_addc(d->out, ']');
 }
 
-/* A unit other than samples, and how many samples one of them is worth, by side. */
+/* What is counted, and how many samples one of it is worth, before and after; nothing if it is
+ * samples. */
 static void add_unit(struct page_writer *d)
 {
 	const struct difference *diff = d->page->difference;
 	const struct profile *p = d->page->details;
+	double before = 1, after = 1;
 
-	if (!d->page->unit || !strcmp(d->page->unit, text_unit(0, NULL)))
+	if (diff) {
+		before = diff->by[MEASURE_SHARE].before_worth;
+		after = diff->by[MEASURE_SHARE].after_worth;
+	} else if (p && p->quality.samples) {
+		before = after = profile_worth(p) / (double)p->quality.samples;
+	}
+	if ((!d->page->unit || !strcmp(d->page->unit, text_unit(0, NULL))) && before == 1 &&
+	    after == 1)
 		return;
-	add_text(d->out, "unit", d->page->unit);
+	add_text(d->out, "unit", d->page->unit ? d->page->unit : text_unit(0, NULL));
 	add_member(d->out, "worth");
-	if (diff)
-		str_addf(d->out, "[%g,%g]", difference_worth(&diff->before),
-			 difference_worth(&diff->after));
-	else
-		str_addf(d->out, "[%g]",
-			 p && p->quality.samples ? profile_worth(p) / (double)p->quality.samples
-						 : 1.0);
+	str_addf(d->out, "[%g,%g]", before, after);
 }
 
 static void add_head(struct page_writer *d)
@@ -255,7 +243,9 @@ static void add_head(struct page_writer *d)
 	add_unit(d);
 	if (d->page->difference) {
 		add_member(d->out, "z");
-		str_addf(d->out, "%g", DIFFERENCE_Z);
+		str_addf(d->out, "%.4g", d->page->difference->by[MEASURE_SHARE].least_z);
+		add_member(d->out, "freedom");
+		str_addu(d->out, d->page->difference->freedom);
 	}
 }
 
@@ -303,10 +293,20 @@ static void add_thread_roots(struct page_writer *d)
 	str_addf(d->out, "[%s]", starts.len ? starts.buf : "");
 }
 
+/* Appends the spread of a frame's share, in percent. */
+static void add_spread(struct str *out, const struct page *page, uint32_t frame)
+{
+	const struct difference *d = page->difference;
+
+	if (d)
+		text_varint(out,
+			    d->frame_spread ? (uint64_t)lround(100 * d->frame_spread[frame]) : 100);
+}
+
 /* Writes each name once, and each frame (a name and a kind) once: places are sorted by them. */
 static void add_frames(struct page_writer *d)
 {
-	CLEANUP(str_fini) struct str names = {0}, kinds = {0}, colours = {0};
+	CLEANUP(str_fini) struct str names = {0}, kinds = {0}, colours = {0}, spreads = {0};
 	CLEANUP(str_fini) struct str frames = {0}, lines = {0}, modules = {0};
 	const struct frame *last = NULL;
 
@@ -327,6 +327,7 @@ static void add_frames(struct page_writer *d)
 
 			text_varint(&names, !same_name);
 			text_varint(&kinds, (uint64_t)f->kind);
+			add_spread(&spreads, d->page, d->extract.places[i]);
 			for (int shift = 16; shift >= 0; shift -= 8)
 				str_addc(&colours, (char)(rgb >> shift));
 		}
@@ -341,6 +342,8 @@ static void add_frames(struct page_writer *d)
 	add_packed(d, "name", &names);
 	add_packed(d, "kind", &kinds);
 	add_packed(d, "colour", &colours);
+	if (d->page->difference)
+		add_packed(d, "spread", &spreads);
 	str_addc(d->out, '}');
 	add_member(d->out, "places");
 	str_addc(d->out, '{');

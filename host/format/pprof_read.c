@@ -21,6 +21,7 @@ struct pprof_loader {
 	uint32_t *frames; /* of the current stack, innermost first */
 	size_t depth, cap;
 	uint64_t all_frames, sum;
+	size_t first_sample;		  /* of this profile's in the samples that are kept */
 	struct frames *origins, *threads; /* keys of those added here, numbered from the first */
 	uint32_t first_origin, first_thread;
 };
@@ -186,13 +187,15 @@ static int stack_add(struct pprof_loader *l, const struct sample_labels *labels,
 
 	if (stack_push(l, thread_frame(l, labels->thread)) < 0)
 		return -1;
-	if (count > (l->profile->samples ? KEPT_MAX : COUNT_MAX) - l->sum)
+	if (count > COUNT_MAX - l->sum)
 		return err_set(l->err, 0, "too many samples");
 	l->sum += count;
 	stack_reverse(l);
 	node = stacks_add(l->profile->stacks, l->frames, l->depth, count);
-	if (l->profile->samples)
+	if (l->profile->samples && l->sum <= KEPT_MAX)
 		add_samples(l, labels, node, count);
+	else if (l->profile->samples)
+		l->profile->samples->count = l->first_sample;
 	return 0;
 }
 
@@ -265,6 +268,7 @@ int pprof_read(struct profile *p, const void *data, size_t len, struct err *err)
 	struct bytes b = bytes_of(data, len);
 	int rc = 0;
 
+	l.first_sample = p->samples ? p->samples->count : 0;
 	if (gzip_is(data, len)) {
 		rc = gzip_expand(data, len, EXPANDED_MAX, &expanded, err);
 		b = bytes_of(expanded.buf, expanded.len);

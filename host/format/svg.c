@@ -351,7 +351,7 @@ static const struct side_look looks[] = {
 		    {92, 148, 245}},
 	[SAME] = {'c',
 		  "not significant",
-		  "No change, or one that is not statistically significant (p ≥ 0.01)",
+		  "No change, or one that is not statistically significant",
 		  {214, 216, 220},
 		  {214, 216, 220}},
 };
@@ -396,11 +396,11 @@ static double greatest_change(const struct difference *d)
 	return greatest;
 }
 
-static const struct side_look *look_of(const struct difference *d, struct counts c)
+static const struct side_look *look_of(const struct difference *d, uint32_t node)
 {
-	if (!difference_is_significant(d, c))
+	if (!difference_node_is_significant(d, node))
 		return &looks[SAME];
-	return &looks[difference_change(d, c) > 0 ? GREW : SHRANK];
+	return &looks[difference_change(d, difference_total(d, node)) > 0 ? GREW : SHRANK];
 }
 
 /* Shades grow with the root of the change; else all but the greatest would look alike. */
@@ -428,7 +428,7 @@ static void svg_difference_box(struct svg_difference *v, const struct layout_box
 	const struct difference *d = v->d;
 	const struct frame *f = canvas_frame(d->tree, b);
 	struct counts total = difference_total(d, b->node), self = difference_self(d, b->node);
-	const struct side_look *look = look_of(d, total);
+	const struct side_look *look = look_of(d, b->node);
 	struct str *s = &v->canvas.out.buf;
 
 	canvas_box_begin(s, look->class, f);
@@ -467,12 +467,11 @@ int draw_difference_svg(const struct difference *d, const struct difference_pict
 				   .unit = p->unit,
 				   .greatest = greatest_change(d)};
 	CLEANUP(free) uint64_t *widths = widths_of(d);
-	CLEANUP(free) char *subtitle = xasprintf("compared with %s", p->before);
 	CLEANUP(str_fini) struct str footer = {0};
 
 	draw_difference_quality(&footer, p);
 	layout_of(&v.canvas.layout, d->tree, widths, NARROWEST);
-	canvas_begin(&v.canvas, p->after, subtitle,
+	canvas_begin(&v.canvas, p->title, p->subtitle,
 		     "A frame's width is the mean of its shares before and after", footer.buf);
 	svg_difference_legend(&v);
 	canvas_frames(&v.canvas);

@@ -219,6 +219,23 @@ void text_varint(struct str *out, uint64_t n)
 	str_addc(out, (char)n);
 }
 
+void text_base64(struct str *out, const char *bytes, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *b = (const unsigned char *)bytes;
+
+	for (; len > 0; len -= len < 3 ? len : 3, b += 3) {
+		uint32_t three = (uint32_t)b[0] << 16 | (len > 1 ? (uint32_t)b[1] << 8 : 0) |
+				 (len > 2 ? b[2] : 0);
+		char text[4] = {digits[three >> 18], digits[three >> 12 & 63],
+				len > 1 ? digits[three >> 6 & 63] : '=',
+				len > 2 ? digits[three & 63] : '='};
+
+		str_add(out, text, sizeof(text));
+	}
+}
+
 void text_colour(struct str *out, uint32_t rgb)
 {
 	char text[7] = "#";

@@ -54,4 +54,7 @@ void text_colour(struct str *out, uint32_t rgb);
 /* Appends a number as unsigned LEB128, the encoding of protocol buffers and of the page's lists. */
 void text_varint(struct str *out, uint64_t n);
 
+/* Appends bytes in base64 (RFC 4648). */
+void text_base64(struct str *out, const char *bytes, size_t len);
+
 #endif

@@ -12,6 +12,7 @@
 #include "format/tree.h"
 #include "jfr/jfr.h"
 #include "profile/read.h"
+#include "report/filter.h"
 
 #define TEXT_MAX    ((size_t)2 << 30)
 #define BINARY_LOOK 4096 /* bytes; text has no 0 */
@@ -166,6 +167,14 @@ char *input_title(const struct input *in)
 	if (in->event != EVENT_CPU)
 		return xasprintf("%s: %s", in->path, event_names[in->event].text);
 	return xstrdup(in->path);
+}
+
+double input_busy(const struct inputs *in, size_t i)
+{
+	const struct session *s = input_session(&in->list[i]);
+
+	return s && !filter_has_times(in->filter) && s->duration > 0 ? s->duration * s->frequency
+								     : 0;
 }
 
 char *input_subtitle(const struct input *in)

@@ -61,6 +61,10 @@ static inline void cleanup_inputs_fini(struct inputs *in)
 char *input_title(const struct input *in);
 char *input_subtitle(const struct input *in);
 
+/* Returns how many samples a processor that was busy all the time would have in input number i; 0:
+ * not known, or the filter chooses a part of its time. */
+double input_busy(const struct inputs *in, size_t i);
+
 /* Returns the container's name of a session, the path of a file. */
 const char *input_name(const struct input *in);
 

@@ -8,21 +8,22 @@
 static void compare(const struct stacks *all, const uint8_t *data, size_t size)
 {
 	const struct difference_picture p = {
-		.before = "half", .after = "all", .normalize = size & 1};
+		.title = "all", .subtitle = "half", .normalize = size & 1};
 	CLEANUP(stacks_free) struct stacks *half = stacks_new();
 	CLEANUP(close_fd) int fd = memfd_create("difference", MFD_CLOEXEC);
-	CLEANUP(free) struct difference_method *methods = NULL;
 	struct difference d;
 	struct err err;
-	size_t count;
 
 	fold_read(half, (const char *)data, size / 2, NULL);
 	difference_make(&d, half, all, size & 2);
-	methods = difference_methods(&d, &count);
-	for (size_t i = 0; i < count; i++)
-		if (methods[i].self.after > methods[i].total.after ||
-		    methods[i].total.after > d.after.samples)
+	for (size_t i = 0; i < d.method_count; i++) {
+		const struct difference_method *m = &d.methods[i];
+
+		if (m->self.counts.after > m->total.counts.after ||
+		    m->total.counts.after > d.after.samples ||
+		    m->via[MEASURE_SHARE] > d.method_count || !(d.by[0].least_z >= DIFFERENCE_Z))
 			abort();
+	}
 	if (draw_difference_svg(&d, &p, fd, &err) < 0 ||
 	    draw_difference_folded(&d, &p, fd, &err) < 0)
 		abort();

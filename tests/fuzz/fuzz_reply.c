@@ -41,18 +41,35 @@ static void take_from_reader(const uint8_t *data, size_t size)
 	require(recv(pair[1], &order, sizeof(order), 0) == sizeof(order));
 }
 
+static void check_changes(const struct compare_cost *c)
+{
+	for (size_t i = 0; i < MEASURES; i++) {
+		require(isfinite(c->by[i].change) && isfinite(c->by[i].z));
+		require(c->by[i].significant || !c->by[i].significant);
+	}
+}
+
+/* The sandbox of a comparison: its reply, then rows. */
 static void take_from_comparison(const uint8_t *data, size_t size)
 {
-	static struct compare_result r;
+	CLEANUP(close_fd) int fd = memfd_create("rows", MFD_CLOEXEC);
+	size_t first = size < sizeof(struct compare_result) ? size : sizeof(struct compare_result);
+	CLEANUP(compare_fini) struct compare_result r = {0};
+	struct err err;
 
-	memset(&r, 0, sizeof(r));
-	memcpy(&r, data, size < sizeof(r) ? size : sizeof(r));
+	memcpy(&r, data, first);
 	check_result(&r);
-	require(r.row_count <= COMPARE_ROWS);
-	for (unsigned i = 0; i < r.row_count; i++) {
+	require(!r.rows && !r.row_count);
+	check_changes(&r.whole);
+	require(fd >= 0 && fs_write_all(fd, data + first, size - first, &err) == 0 &&
+		read_rows(fd, &r, &err) == 0);
+	require(r.row_count == (size - first) / sizeof(*r.rows));
+	for (size_t i = 0; i < r.row_count; i++) {
 		check_text(r.rows[i].method, sizeof(r.rows[i].method));
-		require(isfinite(r.rows[i].self.change) && isfinite(r.rows[i].total.z));
-		require(r.rows[i].self.significant || !r.rows[i].self.significant);
+		check_changes(&r.rows[i].self);
+		check_changes(&r.rows[i].total);
+		for (size_t k = 0; k < MEASURES; k++)
+			require(r.rows[i].via[k] <= r.row_count);
 	}
 }
 

@@ -136,6 +136,7 @@ for names in 'out.1/graphs/flame.folded run' 'out.9/graphs/flame.folded pkg.Type
 	ok "  names are there: $names" grep -qF "${names#* }?]0;owned??[31m?c?2J" <(tr ':' ';' <"${names%% *}")
 done
 try 'dfg-diff of text' dfg-diff -f svg,html,folded one two
+try '  as Markdown' dfg-diff --markdown --fail-on +99% -f folded one two
 try 'dfg-diff of pprof' dfg-diff -f svg,html,folded --json three.pb.gz two
 try 'dfg-merge' dfg-merge -f $all web mapped jvm one two three.pb.gz
 try '  with --json' dfg-merge --json -f $all --by none web mapped one two three.pb.gz

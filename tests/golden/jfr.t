@@ -13,13 +13,26 @@ for kind in cpu wall alloc lock; do
 	[ -z "${UPDATE:-}" ] || cp "$work/flame.folded" "$here/$kind.folded"
 	ok "$kind: the expected stacks" diff -u "$here/$kind.folded" "$work/flame.folded"
 	ok "  the other kinds are listed" grep -q '^  other events .*: choose with --event$' "$work/said"
-	ok "  each format can be drawn" "$MERGE" -q --event "$kind" -f svg,html,pprof,speedscope,firefox,json -o "$work" \
-		"$here/async-profiler.jfr"
+	ok "  each format can be drawn" "$MERGE" -q --event "$kind" --by thread --full \
+		-f svg,html,pprof,speedscope,firefox,json -o "$work" "$here/async-profiler.jfr"
 done
 ok 'a picture of locks counts ns' grep -Eq '<title>[^<]*\([0-9,]+ ns, ' "$work/flame.svg"
 ok 'a page of locks counts ns' grep -q '"unit":"ns"' "$work/flame.html"
 ok 'speedscope of locks counts nanoseconds' grep -q '"unit":"nanoseconds"' "$work/flame.speedscope.json"
 ok 'pprof of locks counts a delay' grep -aq nanoseconds <(zcat "$work/flame.pb.gz")
+rm "$work/flame.folded"
 "$MERGE" -q --by thread --full -f folded -o "$work" "$work/flame.pb.gz" >"$work/said"
 ok '  which reads as the same' diff -u <(sort "$here/lock.folded") <(sort "$work/flame.folded")
+
+# ---- what changed ----
+diff_() { (cd "$work" && "$BUILD/bin/dfg-diff" "$@"); }
+diff_ -f html,svg --event alloc "$here/async-profiler.jfr" "$here/async-profiler.jfr" >"$work/said"
+is 'sides that are one have the same bytes' "$(grep -c 'bytes · ' "$work/said") $(grep '^verdict' "$work/said" | sed 's/ in .*//')" \
+	'2 verdict no significant change'
+ok '  other events are named' grep -q '^        other events, for --event: .* cpu' "$work/said"
+ok '  the title says what is counted' grep -q '<title id="dfg-title">.*: allocated bytes</title>' "$work/diff.svg"
+ok '  the page knows what a byte is worth' grep -Eq '"worth":\[(0\.0|[0-9.]*e-)' "$work/diff.html"
+diff_ -f folded --json --event lock "$work/flame.pb.gz" "$work/flame.pb.gz" >"$work/said" 2>&1
+is 'of locks in pprof --event is refused' "$(sed 's/.*: //' "$work/said")" '--event lock needs a JFR recording'
+ok '  without it its ns are compared' diff_ -f folded --json "$work/flame.pb.gz" "$work/flame.pb.gz"
 tap_done

@@ -40,9 +40,15 @@ two="two profiles are compared, BEFORE and AFTER; see --help"
 says 2 "$two" dfg-diff
 says 2 "$two" dfg-diff a
 says 2 "$two" dfg-diff a b c
-says 2 "--rows 101: must be a whole number up to 100" dfg-diff --rows 101 a b
-says 2 "--rows x: must be a whole number up to 100" dfg-diff --rows x a b
-says 2 "--rows -1: must be a whole number up to 100" dfg-diff --rows -1 a b
+for rows in x -1 4294967295; do
+	says 2 "--rows $rows: must be a whole number" dfg-diff --rows $rows a b
+done
+says 2 "--sort x: must be total or self" dfg-diff --sort x a b
+says 2 "--per x: must be sample or second" dfg-diff --per x a b
+says 2 "--fail-on 2: must be like +2% or NAME:+2%" dfg-diff --fail-on 2 a b
+says 2 "--fail-on whole:+2%: the share of the whole never changes; give --per second" \
+	dfg-diff --fail-on whole:+2% a b
+says 2 "--json and --markdown: only one of them" dfg-diff --json --markdown a b
 says 2 "no input given; see --help" dfg-merge
 says 2 "no input given; see --help" dfg-merge --json
 says 1 "no input named on stdin" dfg-merge -
@@ -106,7 +112,7 @@ is "dfg-trigger reads dfg.conf" "$("$top/own/bin/dfg-trigger" --root "$top/r" no
 # ---- what they accept ----
 printf 'main;a 3\nmain;b 1\n' >"$top/before"
 printf 'main;a 1\nmain;b 3\n' >"$top/after"
-for rows in 0 1 100; do
+for rows in 0 1 100 1000; do
 	dfg-diff --rows $rows -o "$top/d" "$top/before" "$top/after" >"$top/out" 2>&1
 	is "dfg-diff with a table of $rows rows" $? 0
 done

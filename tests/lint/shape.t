@@ -15,18 +15,18 @@ agent-jni 1890
 common 3625
 hook 2605
 host/bpf 5490
-host/calltree 2285
-host/cmd 2530
+host/calltree 2755
+host/cmd 2645
 host/discover 2730
 host/doctor 1435
 host/elf 670
-host/format 4815
+host/format 4840
 host/jfr 1570
 host/jit 1780
 host/perf 1940
 host/profile 1055
 host/record 6815
-host/report 3230
+host/report 4280
 host/session 920
 host/setup 1985
 host/symbols 1380
@@ -38,7 +38,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 61830, 375
+ALL_LINES, ALL_FILES = 63510, 382
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -135,7 +135,16 @@ static bool near(double x, double y)
  * 2000: 0.144, 0.017555, 1.7089. */
 static void test_z(void)
 {
-	struct difference d = {.before.samples = 1000, .after.samples = 1000};
+	struct difference d = {.by = {{.before = 1000,
+				       .after = 1000,
+				       .before_worth = 1,
+				       .after_worth = 1,
+				       .least_z = DIFFERENCE_Z},
+				      {.kind = MEASURE_RATE,
+				       .before = 1000,
+				       .after = 1000,
+				       .before_worth = 1,
+				       .after_worth = 1}}};
 
 	ok(near(difference_change(&d, (struct counts){120, 150}), 0.03), "change of shares");
 	ok(near(difference_z(&d, (struct counts){120, 150}), 1.9631), "z-score");
@@ -147,44 +156,207 @@ static void test_z(void)
 	ok(difference_is_significant(&d, (struct counts){0, 7}), "7 hardly");
 	ok(near(difference_z(&d, (struct counts){0, 0}), 0), "nothing in both");
 	ok(near(difference_z(&d, (struct counts){1000, 1000}), 0), "all in both");
-	d = (struct difference){.before.samples = 500, .after.samples = 2000};
+	/* Poisson: 0.03 / sqrt(0.135 * 2 / 1000) */
+	ok(near(measure_z(&d.by[MEASURE_RATE], (struct counts){120, 150}), 1.8257),
+	   "z-score of a rate");
+	ok(near(measure_change(&d.by[MEASURE_RATE], (struct counts){1000, 1500}), 0.5),
+	   "a rate may be more than one processor");
+	d.by[MEASURE_SHARE].before = 500;
+	d.by[MEASURE_SHARE].after = 2000;
 	ok(near(difference_z(&d, (struct counts){60, 300}), 1.7089), "sides of different size");
-	d = (struct difference){.before = {.samples = 500000, .worth = 500},
-				.after = {.samples = 2000, .worth = 2000}};
-	ok(near(difference_worth(&d.before), 0.001),
-	   "a byte may be worth a thousandth of a sample");
+	d.by[MEASURE_SHARE] = (struct measure){
+		.before = 500000, .after = 2000, .before_worth = 0.001, .after_worth = 1};
 	ok(near(difference_z(&d, (struct counts){60000, 300}), 1.7089),
 	   "bytes count as the events that they are of");
-	d.before = (struct difference_side){0};
+	d.by[MEASURE_SHARE].before = 0;
 	ok(near(difference_z(&d, (struct counts){0, 300}), 0), "a side without samples");
 	ok(near(difference_change(&d, (struct counts){0, 300}), 0.15), "has shares of 0");
 }
 
+static const struct difference_method *method(const struct difference *d, const char *name)
+{
+	for (size_t i = 0; i < d->method_count; i++)
+		if (!strcmp(stacks_frame(d->tree, d->methods[i].frame)->name, name))
+			return &d->methods[i];
+	return NULL;
+}
+
 static void test_methods(void)
 {
-	struct difference_method *m;
 	struct difference d;
-	size_t count;
 
 	make(&d, "t;a;b;a 4\nt;b;c 4\nt;c 2\n", "u;a;b 2\nt;a;b;a 4\nt;b;c 4\n", false);
-	m = difference_methods(&d, &count);
-	is_int(count, 3, "all but the threads");
-	/* c: 6 -> 4, b: 0 -> 2, a: 4 -> 4 */
-	is_str(stacks_frame(d.tree, m[2].frame)->name, "a", "the unchanged one is the last");
-	is_counts(m[2].self, 4, 4, "its own samples");
-	is_counts(m[2].total, 4, 6, "recursion counts once");
-	for (size_t i = 0; i < 2; i++) {
-		bool b = stacks_frame(d.tree, m[i].frame)->name[0] == 'b';
-
-		is_counts(m[i].self, b ? 0 : 6, b ? 2 : 4, "own samples of all its places");
-		is_counts(m[i].total, b ? 8 : 6, b ? 10 : 4, "and with all they call");
-	}
-	free(m);
+	is_int(d.method_count, 3, "all but the threads");
+	is_counts(method(&d, "a")->self.counts, 4, 4, "own samples of all places");
+	is_counts(method(&d, "a")->total.counts, 4, 6, "recursion counts once");
+	is_counts(method(&d, "b")->self.counts, 0, 2, "a method without own samples before");
+	is_counts(method(&d, "b")->total.counts, 8, 10, "and with all it calls");
+	is_counts(method(&d, "c")->total.counts, 6, 4, "of all its places, too");
+	ok(near(method(&d, "a")->self.spread[MEASURE_SHARE], 1),
+	   "without times there is no spread");
 	difference_fini(&d);
 	make(&d, "", "", false);
-	m = difference_methods(&d, &count);
-	is_int(count, 0, "of nothing there is no method");
-	free(m);
+	is_int(d.method_count, 0, "of nothing there is no method");
+	difference_fini(&d);
+}
+
+/* Folded text of n methods with `each` samples, the last one with more. */
+static void add_methods(struct str *out, unsigned n, unsigned each, unsigned more)
+{
+	for (unsigned i = 0; i < n; i++)
+		str_addf(out, "t;m%u %u\n", i, each + (i + 1 == n ? more : 0));
+}
+
+/* The least z of n methods of which none changed is that of 0.01 / (2 n): 4.056 for 100 (p =
+ * 5e-5), and one for itself keeps the z of a single test. */
+static void test_least_z(void)
+{
+	CLEANUP(str_fini) struct str before = {0};
+	CLEANUP(str_fini) struct str after = {0};
+	struct difference d;
+
+	make(&d, "t;a 50\nt;b 50\n", "t;a 50\nt;b 50\n", false);
+	ok(near(d.by[MEASURE_SHARE].least_z, 3.0233), "2 methods, each with 2 tests");
+	difference_fini(&d);
+	add_methods(&before, 100, 100, 0);
+	make(&d, before.buf, before.buf, false);
+	ok(near(d.by[MEASURE_SHARE].least_z, 4.0556), "more methods need more certainty");
+	difference_fini(&d);
+	add_methods(&after, 100, 100, 100);
+	make(&d, before.buf, after.buf, false);
+	ok(d.by[MEASURE_SHARE].least_z > 2.576 && d.by[MEASURE_SHARE].least_z < 4.0556,
+	   "if one changed, the next needs less");
+	ok(difference_is_significant(&d, method(&d, "m99")->self.counts),
+	   "that one is significant");
+	ok(!difference_is_significant(&d, method(&d, "m1")->self.counts), "no other is");
+	difference_fini(&d);
+	make(&d, "t;a 3\n", "t;a 3\n", false);
+	ok(near(d.by[MEASURE_SHARE].least_z, DIFFERENCE_Z), "few samples are not tested");
+	difference_fini(&d);
+}
+
+/* The counts of test_z's last, of bytes. */
+static void test_worth(void)
+{
+	struct difference_time before = {.worth = 500}, after = {.worth = 2000}, few = {.worth = 6};
+	struct difference d, rooted;
+
+	make(&d, "t;a 60000\nt;b 440000\n", "t;a 300000\nt;b 1700000\n", false);
+	ok(difference_cost_is_significant(&d, &method(&d, "a")->self, MEASURE_SHARE),
+	   "counts are samples");
+	difference_add_time(&d, &before, &after);
+	ok(near(d.by[MEASURE_SHARE].before_worth, 0.001),
+	   "a byte may be worth a thousandth of a sample");
+	ok(near(difference_cost_z(&d, &method(&d, "a")->self, MEASURE_SHARE), 1.7089),
+	   "bytes count as the events that they are of");
+	ok(near(method(&d, "a")->self.spread[MEASURE_SHARE], 1.0), "which are independent");
+	ok(!difference_cost_is_significant(&d, &method(&d, "a")->self, MEASURE_SHARE),
+	   "which are too few to tell");
+	make(&rooted, "web;t;a 60000\nweb;t;b 440000\n", "web;t;a 300000\nweb;t;b 1700000\n",
+	     false);
+	difference_copy_spread(&rooted, &d);
+	ok(!difference_node_is_significant(&rooted, find(&rooted, "web;t;a")),
+	   "as in a picture of other roots");
+	difference_fini(&rooted);
+	difference_add_time(&d, &few, &few);
+	ok(near(d.by[MEASURE_SHARE].least_z, 2.8070), "less than 8 events are not tested");
+	difference_fini(&d);
+}
+
+static const char *via(const struct difference *d, const char *name)
+{
+	uint32_t at = method(d, name)->via[MEASURE_SHARE];
+
+	return at ? stacks_frame(d->tree, d->methods[at - 1].frame)->name : "-";
+}
+
+/* slow: 10 -> 40 of 100 where it is called by pay, which run calls. */
+static void test_via(void)
+{
+	struct difference d;
+
+	make(&d, "t;run;pay;slow 10\nt;run;pay 10\nt;run;look 70\nt;look;slow 10\n",
+	     "t;run;pay;slow 40\nt;run;pay 12\nt;run;look 38\nt;look;slow 10\n", false);
+	is_str(via(&d, "pay"), "slow", "a caller names the callee that its change comes from");
+	is_str(via(&d, "slow"), "-", "the cause names none");
+	is_str(via(&d, "run"), "-", "nor does a caller of which two callees changed both ways");
+	is_str(via(&d, "look"), "-", "nor one whose own time changed");
+	difference_fini(&d);
+}
+
+/* A profile of one thread: `each` samples of b in each of `on` of 20 s, else of a; 1 sample per
+ * 10 ms. */
+static void fill(struct profile *p, unsigned on, unsigned each)
+{
+	uint32_t root, frames[2], nodes[2];
+
+	profile_init(p, true);
+	root = stacks_intern(p->stacks, "t", 1, FRAME_ROOT);
+	for (size_t i = 0; i < 2; i++) {
+		frames[0] = root;
+		frames[1] = stacks_intern(p->stacks, i ? "b" : "a", 1, FRAME_NATIVE);
+		nodes[i] = stacks_add(p->stacks, frames, 2, 0);
+	}
+	samples_add_thread(p->samples, 0, 1, 1);
+	for (unsigned i = 0; i < 2000; i++) {
+		bool b = i / 100 < on && i % 100 < each;
+
+		samples_add(p->samples, i * UINT64_C(10000000), nodes[b], 0);
+		stacks_child(p->stacks, stacks_node(p->stacks, nodes[b])->parent,
+			     stacks_node(p->stacks, nodes[b])->frame, 1);
+	}
+}
+
+static void compare_profiles(struct difference *d, unsigned on, unsigned each)
+{
+	struct difference_time b, a;
+	struct profile before, after;
+
+	fill(&before, 20, 10);
+	fill(&after, on, each);
+	difference_make(d, before.stacks, after.stacks, false);
+	b = (struct difference_time){.samples = before.samples, .busy = 2000};
+	a = (struct difference_time){.samples = after.samples, .busy = 1000};
+	difference_add_time(d, &b, &a);
+	profile_fini(&before);
+	profile_fini(&after);
+}
+
+/* b has 200 samples before, 10 of each second, and 300 after: 15 of each second, or 100 of each of
+ * 3 seconds, which one long call would make. */
+static void test_spread(void)
+{
+	struct difference d, rooted;
+
+	compare_profiles(&d, 20, 15);
+	ok(near(method(&d, "b")->self.spread[MEASURE_SHARE], 1), "even samples are independent");
+	is_int(d.freedom, 38, "20 blocks on each side");
+	ok(difference_cost_z(&d, &method(&d, "b")->self, MEASURE_SHARE) > 4.5,
+	   "of even samples a change is significant");
+	ok(near(measure_change(&d.by[MEASURE_RATE], method(&d, "b")->self.counts), 0.2),
+	   "rates are samples by those of a busy processor");
+	difference_fini(&d);
+	compare_profiles(&d, 3, 100);
+	ok(method(&d, "b")->self.spread[MEASURE_SHARE] > 5, "samples that come together are not");
+	ok(method(&d, "b")->total.spread[MEASURE_RATE] > 5, "nor for a rate");
+	ok(fabs(difference_cost_z(&d, &method(&d, "b")->self, MEASURE_SHARE)) < 1,
+	   "the same change is not");
+	ok(difference_is_significant(&d, method(&d, "b")->total.counts) &&
+		   !difference_node_is_significant(&d, find(&d, "t;b")),
+	   "nor in a picture");
+	make(&rooted, "web;t;a 1800\nweb;t;b 200\n", "web;t;a 1700\nweb;t;b 300\n", false);
+	difference_copy_spread(&rooted, &d);
+	rooted.by[MEASURE_SHARE].least_z = DIFFERENCE_Z;
+	ok(!difference_node_is_significant(&rooted, find(&rooted, "web;t;b")),
+	   "nor in one of other roots");
+	difference_fini(&rooted);
+	make(&rooted, "p;[start];b 200\nq;a 1800\n", "p;[start];b 300\nq;a 1700\n", false);
+	difference_copy_spread(&rooted, &d);
+	rooted.by[MEASURE_SHARE].least_z = DIFFERENCE_Z;
+	ok(difference_is_significant(&rooted, difference_total(&rooted, find(&rooted, "p"))) &&
+		   !difference_node_is_significant(&rooted, find(&rooted, "p")),
+	   "nor a root that stands for what it calls");
+	difference_fini(&rooted);
 	difference_fini(&d);
 }
 
@@ -195,5 +367,9 @@ int main(void)
 	test_hidden();
 	test_z();
 	test_methods();
+	test_least_z();
+	test_worth();
+	test_via();
+	test_spread();
 	return tap_done();
 }

@@ -200,9 +200,9 @@ static void test_compare(void)
 	CLEANUP(free) char *before = NULL;
 	CLEANUP(free) char *after = NULL;
 	CLEANUP(free) char *folded = NULL;
-	CLEANUP(free) struct compare_result *ret = xcalloc(1, sizeof(*ret));
+	CLEANUP(compare_fini) struct compare_result ret = {0};
 	CLEANUP(outdir_close) struct outdir out = {0};
-	struct compare_options o = {.roots = ROOT_THREAD, .rows = 2, .outdir = &out};
+	struct compare_options o = {.roots = ROOT_THREAD, .outdir = &out};
 	struct inputs in = {0};
 	struct err err;
 
@@ -215,14 +215,14 @@ static void test_compare(void)
 	write_folded(after, "t;a 100\nt;b 900\nt;c 1000\n");
 	ok(inputs_add(&in, before, &err) == 0 && inputs_add(&in, after, &err) == 0 &&
 		   formats_parse_difference("folded", &o.formats, &err) == 0 &&
-		   outdir_open(dir, 0755, &out, &err) == 0 && compare(&in, &o, ret, &err) == 0,
+		   outdir_open(dir, 0755, &out, &err) == 0 && compare(&in, &o, &ret, &err) == 0,
 	   "two files are compared");
-	is_int(ret->before_samples, 2000, "the samples before are counted");
-	is_int(ret->methods, 3, "all methods are counted");
-	is_int(ret->row_count, 2, "no more rows are filled than the options allow");
-	is_str(ret->rows[0].method, "a", "the first of the greatest changes comes first");
-	is_int(ret->rows[0].self.counts.after, 100, "a row has the samples after");
-	ok(ret->rows[0].self.significant && ret->rows[0].self.change < 0,
+	is_int(ret.before.samples, 2000, "the samples before are counted");
+	is_int(ret.row_count, 3, "each method has a row");
+	is_str(ret.rows[0].method, "a", "in the order of the stacks");
+	is_int(ret.rows[0].self.counts.after, 100, "a row has the samples after");
+	ok(ret.rows[0].self.by[MEASURE_SHARE].significant &&
+		   ret.rows[0].self.by[MEASURE_SHARE].change < 0,
 	   "a method with 40 points less changed significantly");
 	ok(access(folded, F_OK) == 0, "the difference is drawn");
 	inputs_fini(&in);
@@ -284,10 +284,10 @@ static void test_long_names(void)
 	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
 		char dir[] = "/tmp/dfg-names.XXXXXX";
 		CLEANUP(free) char *file = NULL;
-		CLEANUP(free) struct compare_result *ret = xcalloc(1, sizeof(*ret));
+		CLEANUP(compare_fini) struct compare_result ret = {0};
 		CLEANUP(str_fini) struct str text = {0};
 		CLEANUP(outdir_close) struct outdir out = {0};
-		struct compare_options o = {.roots = ROOT_THREAD, .rows = 1, .outdir = &out};
+		struct compare_options o = {.roots = ROOT_THREAD, .outdir = &out};
 		CLEANUP(inputs_fini) struct inputs in = {0};
 		struct err err;
 
@@ -301,11 +301,11 @@ static void test_long_names(void)
 		write_folded(file, text.buf);
 		ok(inputs_add(&in, file, &err) == 0 && inputs_add(&in, file, &err) == 0 &&
 			   outdir_open(dir, 0755, &out, &err) == 0 &&
-			   compare(&in, &o, ret, &err) == 0,
+			   compare(&in, &o, &ret, &err) == 0,
 		   "a file is compared with itself");
-		is_int(strlen(ret->rows[0].method), t[i].want,
+		is_int(strlen(ret.rows[0].method), t[i].want,
 		       "a name of %zu characters is cut after a whole one", t[i].count);
-		ok(ret->skipped == 2 && ret->after_samples == 1 && ret->row_count == 1,
+		ok(ret.skipped == 2 && ret.after.samples == 1 && ret.row_count == 1,
 		   "the bad lines of both sides are counted");
 		fs_remove_tree(AT_FDCWD, dir);
 	}

@@ -138,7 +138,7 @@ static void test_difference(void)
 {
 	struct stacks *before = stacks_of("main;Old.run_[j] 2\nmain;Both.run_[j] 1\n");
 	struct stacks *after = stacks_of("main;New.run_[j] 3\nmain;Both.run_[j] 1\n");
-	struct difference_picture p = {.before = "b", .after = "a", .before_quality = good};
+	struct difference_picture p = {.title = "a", .subtitle = "b", .before_quality = good};
 	CLEANUP(close_fd) int fd = memfd_create("page", MFD_CLOEXEC);
 	CLEANUP(free) char *text = NULL;
 	struct difference d;
@@ -148,7 +148,7 @@ static void test_difference(void)
 	is_int(draw_difference_html(&d, &p, fd, &err), 0, "a difference is drawn");
 	text = drawn_text(fd);
 	ok(strstr(text, "\"before\":\"AAABAAI=\",\n\"self\":\"AAABAwA=\""), "both sides' counts");
-	ok(strstr(text, "\"z\":2.576"), "what is no chance");
+	ok(strstr(text, "\"z\":2.576"), "the least z of a significant change");
 	ok(strstr(text,
 		  "Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-"),
 	   "no network, no script but its own");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The summary of a run and that of a comparison, as commands print them. */
+/* The summary of a run, as commands print it. */
 #include "report/summary.h"
 
 #include <jansson.h>
 
 #include "lib/printed.h"
 #include "lib/tap.h"
-#include "report/compare.h"
 
 /* ---- a run ------------------------------------------------------------------------------- */
 
@@ -304,151 +303,14 @@ static void test_json_merged(void)
 	json_decref(o);
 }
 
-/* ---- a comparison ------------------------------------------------------------------------ */
-
-static struct input sides[2] = {{.path = (char *)"old.txt", .file = (char *)"old.txt"},
-				{.path = (char *)"new.txt", .file = (char *)"new.txt"}};
-static const struct inputs both = {.list = sides, .count = 2};
-static struct outdir where = {.path = (char *)"/d"};
-static struct compare_options options = {.outdir = &where};
-
-/* b: its own share is sure to differ, its total may be chance; c the other way; a: neither. */
-static const struct compare_result changes = {
-	.before = {.samples = 400, .unrated = 400, .lost = 3},
-	.after = {.samples = 200, .unrated = 200, .lost = 4},
-	.before_samples = 400,
-	.after_samples = 200,
-	.methods = 7,
-	.row_count = 3,
-	.rows = {{.method = "a", .self = {.counts = {4, 2}}, .total = {.counts = {8, 4}}},
-		 {.method = "b",
-		  .self = {.counts = {4, 100}, .change = 0.49, .z = 7.5, .significant = true},
-		  .total = {.counts = {100, 40}, .change = -0.05, .z = -1.25}},
-		 {.method = "c",
-		  .self = {.counts = {0, 1}, .change = 0.005, .z = 1.5},
-		  .total = {.counts = {400, 0}, .change = -1, .z = -9.5, .significant = true}}}};
-
-static void print_changes(const void *arg)
-{
-	compare_print(&both, &options, arg);
-}
-
-static const struct inputs *jfr;
-
-static void print_events(const void *arg)
-{
-	compare_print(jfr, &options, arg);
-}
-
-static void print_changes_json(const void *arg)
-{
-	compare_json(&both, &options, arg);
-}
-
-#define HEAD                                                                                       \
-	"\n    self, % of samples         with what it calls\n"                                    \
-	"  before   after    change  before   after    change  method\n"
-
-static void test_changes(void)
-{
-	struct compare_result none = {.rows = {{.method = "x"}}, .row_count = 1, .methods = 1};
-	CLEANUP(free) char *got = printed_by(print_changes, &changes);
-	CLEANUP(free) char *nothing = printed_by(print_changes, &none);
-
-	is_str(got,
-	       "before  old.txt\n"
-	       "        400 samples · 3 lost · 100 % of unknown quality\n"
-	       "after   new.txt\n"
-	       "        200 samples · 4 lost · 100 % of unknown quality\n" HEAD
-	       "    1.00   50.00   +49.00    25.00   20.00   (-5.00) b\n"
-	       "    0.00    0.50   (+0.50)  100.00    0.00  -100.00  c\n"
-	       "2 of 7 methods; in brackets: may be chance\n\n"
-	       "svg     /d/diff.svg\n"
-	       "html    /d/diff.html\n",
-	       "a method is shown if its own or its whole change is no chance");
-	is_str(nothing,
-	       "before  old.txt\n"
-	       "        0 samples · 0 lost\n"
-	       "after   new.txt\n"
-	       "        0 samples · 0 lost\n" HEAD "  no change beyond chance\n"
-	       "0 of 1 methods; in brackets: may be chance\n\n"
-	       "svg     /d/diff.svg\n"
-	       "html    /d/diff.html\n",
-	       "a table without a row says so");
-}
-
-static void test_events(void)
-{
-	struct inputs alloc = both;
-	struct compare_result r = {.before = {.samples = 4096, .unrated = 4096},
-				   .before_events = {[EVENT_CPU] = 28, [EVENT_ALLOC] = 2}};
-	struct input list[2] = {both.list[0], both.list[1]};
-	CLEANUP(free) char *got = NULL;
-
-	list[0].event = list[1].event = alloc.event = EVENT_ALLOC;
-	alloc.list = list;
-	jfr = &alloc;
-	got = printed_by(print_events, &r);
-	is_str(got,
-	       "before  old.txt: allocated bytes\n"
-	       "        4,096 bytes · 0 lost · 100 % of unknown quality\n"
-	       "        other events, for --event: 28 cpu\n"
-	       "after   new.txt: allocated bytes\n"
-	       "        0 bytes · 0 lost\n"
-	       "\n    self, % of bytes           with what it calls\n"
-	       "  before   after    change  before   after    change  method\n"
-	       "  no change beyond chance\n"
-	       "0 of 0 methods; in brackets: may be chance\n\n"
-	       "svg     /d/diff.svg\n"
-	       "html    /d/diff.html\n",
-	       "of JFR recordings, unit and other events are printed");
-}
-
-static void test_changes_json(void)
-{
-	CLEANUP(free) char *text = printed_by(print_changes_json, &changes);
-	json_t *o = json_loads(text, 0, NULL), *methods, *b;
-
-	check_member(o, "before",
-		     "{\"input\": \"old.txt\", \"title\": \"old.txt\", \"samples\": 400, "
-		     "\"lost\": 3, \"events\": []}");
-	check_member(o, "after",
-		     "{\"input\": \"new.txt\", \"title\": \"new.txt\", \"samples\": 200, "
-		     "\"lost\": 4, \"events\": []}");
-	check_member(o, "graphs", "{\"svg\": \"/d/diff.svg\", \"html\": \"/d/diff.html\"}");
-	check_member(o, "method_count", "7");
-	check_member(o, "event", "\"cpu\"");
-	check_member(o, "unit", "\"samples\"");
-	methods = json_object_get(o, "methods");
-	is_int(json_array_size(methods), 3, "each row is in the JSON, changed or not");
-	b = json_array_get(methods, 1);
-	check_member(b, "method", "\"b\"");
-	check_member(b, "self",
-		     "{\"before\": 0.01, \"after\": 0.5, \"before_samples\": 4, "
-		     "\"after_samples\": 100, \"change\": 0.48999999999999999, \"z\": 7.5, "
-		     "\"significant\": true}");
-	check_member(b, "total",
-		     "{\"before\": 0.25, \"after\": 0.20000000000000001, \"before_samples\": 100, "
-		     "\"after_samples\": 40, \"change\": -0.050000000000000003, \"z\": -1.25, "
-		     "\"significant\": false}");
-	ok(text[0] == '{' && !strcmp(text + strlen(text) - 3, "\n}\n"),
-	   "the object ends with a newline");
-	json_decref(o);
-}
-
 int main(void)
 {
 	formats_add("svg", &formats);
 	formats_add("folded", &formats);
-	formats_add("svg", &options.formats);
-	formats_add("html", &options.formats);
 	test_text();
 	test_merged_text();
 	test_json();
 	test_json_merged();
 	test_json_digits();
-	test_changes();
-	test_events();
-	test_changes_json();
 	return tap_done();
 }

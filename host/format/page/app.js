@@ -173,16 +173,17 @@ class App {
 		return texts;
 	}
 
-	changeOf([before, after]) {
+	changeOf([before, after], frame) {
 		const whole = this.tree.total.map((t) => t[0]);
 		return {points: 100 * (after / (whole[1] || 1) - before / (whole[0] || 1)),
-			score: changeScore(before, whole[0], after, whole[1])};
+			score: spreadScore(changeScore(before, whole[0], after, whole[1]),
+				this.rec.frameSpread[frame], this.rec.freedom)};
 	}
 
 	changeText(tree, node) {
-		const {points, score} = this.changeOf(tree.total.map((t) => t[node]));
+		const {points, score} = this.changeOf(tree.total.map((t) => t[node]), tree.frame[node]);
 		return `${pointsText(points)}, ${scoreText(score)}${Math.abs(score) < this.rec.certain
-			? ': may be chance' : ''}`;
+			? ': not significant' : ''}`;
 	}
 
 	changeClass({points, score}) {

@@ -39,7 +39,7 @@ class Recording {
 		Object.assign(this, {title: json.title, subtitle: json.subtitle, quality: json.quality,
 			verdict: json.verdict, // of one profile
 			leftOut: json.left_out, kinds: json.kinds, names: json.names, modules: json.modules,
-			certain: json.z}); // in a difference: the least |z| that is no chance
+			certain: json.z, freedom: json.freedom}); // in a difference: see stats.js
 		Object.assign(counting, {unit: json.unit || 'samples', worth: json.worth || [1, 1]});
 		this.rootKind = this.kinds.findIndex((k) => k.letter === 't');
 		this.choices = json.choices || {};
@@ -50,6 +50,8 @@ class Recording {
 		this.frameName = [...counted(unpack(json.frames.name))];
 		this.frameKind = [...unpack(json.frames.kind)];
 		this.frameColour = this.readColours(unpackBytes(json.frames.colour));
+		// In a difference: how much more a frame's samples vary than independent ones.
+		this.frameSpread = json.frames.spread ? [...unpack(json.frames.spread)].map((n) => n / 100) : [];
 		this.placeFrame = counted(unpack(json.places.frame));
 		this.placeLine = unpack(json.places.line);
 		this.placeModule = unpack(json.places.module);

@@ -28,7 +28,7 @@ class Details {
 		const go = (i) => app.zoom(i);
 		return [...this.heading(frame),
 			this.figures(tree.total.map((t) => t[node]), tree.self.map((t) => t[node]),
-				state.zoom && tree.isBelow(node, state.zoom) ? tree.total[0][state.zoom] : 0),
+				state.zoom && tree.isBelow(node, state.zoom) ? tree.total[0][state.zoom] : 0, frame),
 			frame < 0 ? el('p', {class: 'dim'}, 'Click a frame to zoom to it. Press ? for all keys.')
 				: el('p', {class: 'actions'},
 					state.zoom === node ? '' : el('button', {onclick: () => go(node)}, 'Zoom'),
@@ -46,7 +46,7 @@ class Details {
 		const outermost = new Set();
 		tree.eachOutermost(marks, (node) => outermost.add(node), app.within);
 		const go = (in_) => (i) => app.showMethod(in_.frame[i]);
-		return [...this.heading(frame), method ? this.figures(method.total, method.self, 0) : '',
+		return [...this.heading(frame), method ? this.figures(method.total, method.self, 0, frame) : '',
 			el('p', {class: 'actions'}, this.searchButton(frame)),
 			...this.lines(callees.samples, (shown) => outermost.has(shown)),
 			...this.list('Called from', callers, this.children(callers, 0), go(callers), true),
@@ -61,7 +61,7 @@ class Details {
 	}
 
 	// total, self: one list each, or in a difference two; zoomed: samples of what is zoomed to, or 0.
-	figures(total, self, zoomed) {
+	figures(total, self, zoomed, frame) {
 		const {app} = this, whole = app.tree.total.map((t) => t[0]), rows = [];
 		const add = (name, n, of) => rows.push(el('tr', {}, el('th', {scope: 'row'}, name),
 			el('td', {class: 'number'}, grouped(n)), el('td', {class: 'number'}, shareText(n, of))));
@@ -71,7 +71,7 @@ class Details {
 			add(`Self${side}`, self[s], whole[s]);
 		});
 		if (app.rec.isDifference) {
-			const change = app.changeOf(total);
+			const change = app.changeOf(total, frame);
 			rows.push(el('tr', {}, el('th', {scope: 'row'}, 'Change'), el('td', {colspan: 2,
 				class: `number ${app.changeClass(change)}`},
 			`${pointsText(change.points)}, ${scoreText(change.score)}`)));

@@ -57,7 +57,7 @@ class Look {
 
 	// Red: its share grew; blue: it shrank; stronger for more. Changes that are not significant are grey.
 	change(tree, node) {
-		const points = (i) => this.app.changeOf(tree.total.map((t) => t[i]));
+		const points = (i) => this.app.changeOf(tree.total.map((t) => t[i]), tree.frame[i]);
 		if (!this.changes.has(tree)) {
 			let most = 0;
 			for (let i = 1; i < tree.count; i++)

@@ -59,7 +59,7 @@ class MethodsView {
 			this.shown = METHODS_SHOWN;
 			this.list = methodsOf(rec, tree, app.within);
 			if (rec.isDifference)
-				this.list.forEach((m) => Object.assign(m, app.changeOf(m.total)));
+				this.list.forEach((m) => Object.assign(m, app.changeOf(m.total, m.frame)));
 		}
 		this.draw();
 	}

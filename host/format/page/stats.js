@@ -21,6 +21,15 @@ function changeScore(before, beforeTotal, after, afterTotal) {
 	return error > 0 ? (after / afterTotal - before / beforeTotal) / error : 0;
 }
 
+// The z of the same probability as a score whose error is `spread` times as great, which was estimated
+// with so many degrees of freedom: Wallace's approximation of Student's distribution.
+function spreadScore(score, spread, freedom) {
+	if (!(spread > 1))
+		return score;
+	const t = score / spread, factor = (8 * freedom + 1) / (8 * freedom + 3);
+	return Math.sign(t) * factor * Math.sqrt(freedom * Math.log1p(t * t / freedom));
+}
+
 const decimalsFor = (error) => error >= 0.1 ? 1 : error >= 0.01 ? 2 : 3;
 
 function percentText(part, whole) {

@@ -25,9 +25,19 @@ public class Work {
 		for (int i = 0; i < 40000; i++) n = n * 41 - i;
 		return n;
 	}
+	static long slow(long n) {
+		for (int i = 0; i < 20000; i++) n = n * 43 + i;
+		return n;
+	}
+	/** In the version "slower" it does everything twice. */
+	static long order(long n, int times) {
+		for (int i = 0; i < times; i++) n = slow(n);
+		return n;
+	}
 	public static void main(String[] a) {
-		boolean before = a[0].equals("before");
-		Runnable r = () -> sink += kept(sink) + (before ? removed(sink) : added(sink));
+		boolean after = a[0].equals("after");
+		int times = a[0].equals("slower") ? 2 : 1;
+		Runnable r = () -> sink += kept(sink) + order(sink, times) + (after ? added(sink) : removed(sink));
 		while (true)
 			r.run();
 	}
@@ -37,12 +47,12 @@ javac -d "$work" "$work/Work.java"
 
 DIFF=$BUILD/bin/dfg-diff MERGE=$BUILD/bin/dfg-merge DFG=$BUILD/bin/dfg-trigger
 
-# record NAME TICKS: the session is $work/NAME/session. Ends when the program has used so much
+# record NAME TICKS [VERSION]: the session is $work/NAME/session. Ends when the program has used so much
 # processor time (1/100 s), however long that takes on a busy machine.
 record() {
 	local trigger
 	# Compiled when it is recorded, however busy the machine is.
-	java -Xbatch -XX:-TieredCompilation -cp "$work" Work "$1" &
+	java -Xbatch -XX:-TieredCompilation -cp "$work" Work "${3:-$1}" &
 	pid=$!
 	wait_for used_since 0 100
 	"$DFG" -q --json --root "$work/root" --source host -d 300 -F 999 -f folded,pprof -o "$work/$1" \
@@ -73,11 +83,13 @@ samples() { jq .samples "$1"; }
 WAIT_SECONDS=300
 record before 100
 record after 200
+record again 150 before
+record slower 150
 ok 'enough samples on both sides' [ "$(samples "$work/before.json")" -gt 100 -a "$(samples "$work/after.json")" -gt 100 ]
 
 ok 'dfg-diff, sessions of different length' \
 	"$DIFF" -f svg,folded -o "$work/new/dir" "$work/before" "$work/after/session"
-"$DIFF" --json --rows 100 -o "$work/new" "$work/before" "$work/after/session" >"$work/json"
+"$DIFF" --json -o "$work/new" "$work/before" "$work/after/session" >"$work/json"
 change() { jq -r --arg m "$1" '[.methods[] | select(.method == $m)][0] | '"$2" "$work/json"; }
 is '  what is gone' "$(change Work.removed '.total.significant and .total.change < -0.3 and .total.after == 0')" true
 is '  what is new' "$(change Work.added '.total.significant and .total.change > 0.3 and .total.before == 0')" true
@@ -87,6 +99,30 @@ ok '    the new one, too' grep -q '<title>Work.added (0 → ' "$work/new/dir/dif
 ok '  a lambda is the same in both runs' grep -Eq 'Work\$\$Lambda\.run.* [1-9][0-9]* [1-9][0-9]*$' \
 	<(sed -E 's/(Lambda.run_\[j\];Work.lambda[^;]*_\[j\]);Work.(removed|added)/\1/' "$work/new/dir/diff.folded" |
 		awk '{k = $0; sub(/ [0-9]+ [0-9]+$/, "", k); b[k] += $(NF-1); a[k] += $NF} END {for (k in b) print k, b[k], a[k]}')
+
+# ---- a gate ----
+gate() { "$DIFF" -f folded -o "$work/new" --fail-on +2% "$@" >"$work/table" 2>"$work/err"; }
+gate "$work/before" "$work/again"
+is 'the same program twice: --fail-on passes' $? 0
+is '  nothing changed' "$(grep -c '^verdict no significant change in [0-9]* methods$' "$work/table")" 1
+is '  no table' "$(grep -c '^By ' "$work/table")" 0
+gate "$work/before" "$work/slower"
+is 'a method that takes twice as long: --fail-on ends with 6' $? 6
+ok '  names it on stderr' grep -Eq '^dfg-diff: --fail-on \+2%: .*Work.slow \+[0-9]' "$work/err"
+ok '  and its caller in the table by total' awk '/^By total/ {on = 1} /^By self/ {on = 0} on && / Work.order$/ {n++}
+	END {exit n != 1}' "$work/table"
+ok '  both sides are named and dated' grep -Eq \
+	"^before  process [0-9]*: [0-9.]* s at 999 Hz, 20[0-9-]*T[0-9:]*Z, $work/before\$" "$work/table"
+ok '  with their processors' grep -Eq '^whole   [0-9.]+ -> [0-9.]+ processors, ' "$work/table"
+"$DIFF" --json -f svg -o "$work/new" "$work/before" "$work/slower" >"$work/json"
+# A share p of a cost that is doubled becomes 2p / (1 + p).
+is '  by as much as it should' "$(change Work.order '.total | (2 * .before / (1 + .before) - .after | fabs) < 0.08')" true
+is '  to the callee' "$(change Work.order .via)" Work.slow
+ok '  the picture names and dates both sides' grep -Eq \
+	'>process [0-9]+, 20[0-9-]+T[0-9:]+Z compared with process [0-9]+, 20[0-9-]+T[0-9:]+Z</text>' "$work/new/diff.svg"
+gate --per second --markdown "$work/before" "$work/before"
+is 'one recording with itself, per second' $? 0
+ok '  as Markdown' grep -q '^### Profile: passed, no significant change in ' "$work/table"
 
 # One recording is the same in each form.
 for form in flame.folded flame.pb.gz; do
