@@ -208,7 +208,7 @@ bool filter_is_empty(const struct filter *f)
 
 bool filter_has_times(const struct filter *f)
 {
-	return f->from.kind != TIME_NONE || f->to.kind != TIME_NONE;
+	return f && (f->from.kind != TIME_NONE || f->to.kind != TIME_NONE);
 }
 
 static void add_part(struct str *out, const char *before, const char *text)

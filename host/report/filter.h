@@ -52,7 +52,7 @@ MUST_CHECK int filter_check(const struct filter *f, struct err *err);
 /* True if it lets all pass. NULL: it does. */
 bool filter_is_empty(const struct filter *f);
 
-/* True if it needs the times of the samples. */
+/* True if it needs the times of the samples. NULL: it does not. */
 bool filter_has_times(const struct filter *f);
 
 /* "only Foo, not Bar, Java only, 10s to 2m"; owned by the caller, sanitised. */

@@ -80,7 +80,7 @@ ends 6 "--fail-on Shop.*:+4%: Shop.stream +6.01%, Shop.parse +4.30%" --fail-on +
 ends 0 '' --fail-on java.util.Map.get:+5% before10 after10
 printf '\n' >"$work/empty"
 ends 1 '--fail-on: empty has no samples to compare' --fail-on +2% before10 empty
-ends 1 '--per second: before10 has no duration; give sessions' --per second before10 after10
+ends 1 '--per second: before10 has no duration; give sessions, and all of their time' --per second before10 after10
 printf 'main;a 10\nmain;b 10\n' >"$work/few"
 ends 0 'warning: --fail-on +2%: too few samples to tell such a change from chance; record about 800 on each side' \
 	--fail-on +2% few few

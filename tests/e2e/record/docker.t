@@ -42,8 +42,8 @@ ok "  complete" at_least "$(json '.complete * 1000 | floor')" 990
 for m in Shop.parseOrder Shop.priceOrder Shop.signInvoice; do
 	ok "  $m is in the graph" grep -q "${m}_\[j\]" "$(json .graphs.folded)"
 done
-ok "  kernel on top of Java on top of the JVM" \
-	grep -q 'JavaCalls::call_helper.*Shop.*_\[j\].*_\[k\] ' "$(json .graphs.folded)"
+ok "  kernel on top of Java, and the thread's start is one row" \
+	grep -q '\[thread start\];.*Shop.*_\[j\].*_\[k\] ' "$(json .graphs.folded)"
 ok "  by-name leads there" test -d "$DFG_ROOT/by-name/web/graphs"
 ok "by a beginning of the id (case 68)" trigger -d 1 "${id:0:8}"
 # /app is the mount point that -v made.

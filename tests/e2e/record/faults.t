@@ -31,7 +31,7 @@ for name in ../twin-a '' 'twin-a ' /etc; do # (case 68)
 	fails 3 "no running container \"$name\"" -- "$name"
 done
 fails 3 "process 4194304" --pid 4194304
-fails 1 "no session" --replay "$SHOP"
+fails 1 "is not a session directory" --replay "$SHOP"
 ok "two containers" shop_start twin-a
 ok "with one beginning" shop_start twin-b
 fails 3 "twin-a" twin # of two: which? (case 68)
