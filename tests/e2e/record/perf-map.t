@@ -43,7 +43,7 @@ ok "node in a container" start node --perf-basic-prof --interpreted-frames-nativ
 record node
 is "dfg-trigger: no JVM, but a graph" "$status" 4
 ok "  with node's functions, from the program's start on" \
-	grep -q '^node;_start;.*Module._load.*work.js.*outerWork' <(folded)
+	grep -q '^node;\[thread start\];.*Module._load.*work.js.*outerWork' <(folded)
 is "  from its map" "$(maps)" "perf-$(bundle_pid node).map"
 is "  as big as it was" "$(($(stat -c %s "$(json .session)/maps/$(maps)") > 1000))" 1
 ok "--replay" "$DFG" --replay "$(json .session)" -f folded -o "$SHOP"
