@@ -119,11 +119,11 @@ ok "  shows the hot method" wait_for seen 'LateCode.fresh'
 keys Down
 ok "  in colours" wait_for bash -c "tmux -L '$TMUX_SOCKET' capture-pane -ep | grep -q $'\\e\\[3.*C[12].*LateCode.fresh'"
 keys /
-keys -l 'fRESh'
-ok "a filter is typed" wait_for seen 'filter: fRESh_'
+keys -l 'fresh' # any case: it has no capital letter
+ok "a filter is typed" wait_for seen 'filter: fresh_'
 ok "  and hides the rest" wait_for unseen 'Late.main'
 keys Enter
-ok "  until it is taken back" wait_for seen 'filter: fRESh '
+ok "  until it is taken back" wait_for seen 'filter: fresh '
 keys / x Enter
 ok "  that leaves nothing says so" wait_for seen 'no matches for'
 keys / BSpace Enter
@@ -144,7 +144,7 @@ ok "back to the methods" wait_for seen 'SELF>   TOTAL'
 keys f t
 ok "threads" wait_for seen 'KERNEL  FOR'
 keys Escape Escape
-ok "no filter any more" wait_for unseen 'filter: fRESh'
+ok "no filter any more" wait_for unseen 'filter: fresh'
 keys s
 ok "by total" wait_for seen 'SELF   >TOTAL'
 keys '?'
