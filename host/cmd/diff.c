@@ -162,6 +162,7 @@ static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *
 				   .filter = filter_new()};
 	int opt;
 
+	ret->filter = a.filter; /* also after a failure */
 	if (formats_parse_difference("svg,html", &a.compare.formats, err) < 0)
 		return -1;
 	while ((opt = command_option_of(&command, argc, argv, ":f:o:n", options, err)) > 0)
@@ -258,9 +259,14 @@ static enum exit_status run(struct diff_arguments *a, struct err *err)
 	return check_limits(&v, err);
 }
 
+static void cleanup_arguments(struct diff_arguments *a)
+{
+	filter_free(a->filter);
+}
+
 int main(int argc, char **argv)
 {
-	struct diff_arguments a;
+	CLEANUP(arguments) struct diff_arguments a = {0};
 	enum exit_status status;
 	struct err err;
 

@@ -88,6 +88,7 @@ static int parse(int argc, char **argv, struct merge_arguments *ret, struct err 
 		.outdir = ".", .roots = ROOT_CONTAINER | ROOT_POOL, .filter = filter_new()};
 	int opt;
 
+	ret->filter = a.filter; /* also after a failure */
 	if (formats_parse("svg,html,folded", &a.formats, err) < 0)
 		return -1;
 	while ((opt = command_option_of(&command, argc, argv, ":f:o:q", options, err)) > 0)
@@ -147,9 +148,14 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 	return EXIT_DONE;
 }
 
+static void cleanup_arguments(struct merge_arguments *a)
+{
+	filter_free(a->filter);
+}
+
 int main(int argc, char **argv)
 {
-	struct merge_arguments a;
+	CLEANUP(arguments) struct merge_arguments a = {0};
 	enum exit_status status;
 	struct err err;
 

@@ -456,6 +456,7 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	const char *root = getenv("DFG_ROOT"), *unwind = getenv("DFG_UNWIND");
 	int opt;
 
+	ret->filter = o.filter;
 	if (unwind && *unwind && parse_choice(OPT_UNWIND, unwind, &o, err) < 0)
 		return err_wrap(err, "DFG_UNWIND");
 	o.record.root = root && *root == '/' ? root : DFG_ROOT_DEFAULT;
@@ -479,6 +480,12 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	o.record.perf_map = formats_include(&o.formats, "perf-map");
 	*ret = o;
 	return 0;
+}
+
+void options_fini(struct options *o)
+{
+	filter_free(o->filter);
+	o->filter = NULL;
 }
 
 enum exit_status options_exit_status(enum record_result result)

@@ -43,6 +43,13 @@ struct options {
 /* Fails with a usage error: exit status 2. */
 MUST_CHECK int options_parse(enum options_program program, int argc, char **argv,
 			     struct options *ret, struct err *err);
+void options_fini(struct options *o); /* also after a failure */
+
+static inline void cleanup_options_fini(struct options *o)
+{
+	options_fini(o);
+}
+
 void options_help(enum options_program program);
 
 /* Lists past recordings (recordings.c). Prints a line for each recording below dfg's directory, the

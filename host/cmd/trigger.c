@@ -431,7 +431,7 @@ static enum exit_status list_containers(const struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct options o;
+	CLEANUP(options_fini) struct options o = {0};
 	struct err err;
 
 	log_init("dfg-trigger");

@@ -23,6 +23,7 @@ static int parse(const char *line)
 		argv[argc++] = w;
 	argv[argc] = NULL;
 	optind = 0; /* glibc: start over */
+	options_fini(&o);
 	return options_parse(strcmp(argv[0], "dfg-top") ? PROGRAM_TRIGGER : PROGRAM_TOP, argc, argv,
 			     &o, &err);
 }
@@ -355,5 +356,6 @@ int main(void)
 	test_names();
 	test_statuses();
 	test_process();
+	options_fini(&o);
 	return tap_done();
 }

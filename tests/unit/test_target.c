@@ -227,10 +227,12 @@ static void test_force(void)
 	is_int(prepare(&t, &config, false), -1, "a session that is there is not replaced");
 	ok(err.code == EEXIST && strstr(err.msg, "or --force to replace it"),
 	   "the message says how it can be: %s", err.msg);
+	outdir_close(&t.outdir);
 	config.force = true;
 	is_int(prepare(&t, &config, false), -1, "one that is being recorded never is");
 	ok(strstr(err.msg, "another dfg records into session"), "which is said: %s", err.msg);
 	is_int(err.code, EEXIST, "so that nobody discards it");
+	outdir_close(&t.outdir);
 	target_fini(&first);
 	is_int(prepare(&t, &config, false), 0, "with --force another one is");
 	ok(!exists("old/session/perf.data"), "nothing of it is in the new one");
