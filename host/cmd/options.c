@@ -482,12 +482,6 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 	return 0;
 }
 
-void options_fini(struct options *o)
-{
-	filter_free(o->filter);
-	o->filter = NULL;
-}
-
 enum exit_status options_exit_status(enum record_result result)
 {
 	switch (result) {

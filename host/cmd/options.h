@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "record/config.h"
 #include "record/run.h"
+#include "report/filter.h"
 #include "report/formats.h"
 
 enum options_program {
@@ -43,7 +44,13 @@ struct options {
 /* Fails with a usage error: exit status 2. */
 MUST_CHECK int options_parse(enum options_program program, int argc, char **argv,
 			     struct options *ret, struct err *err);
-void options_fini(struct options *o); /* also after a failure */
+
+/* Frees the filter, which there is after a failure, too. */
+static inline void options_fini(struct options *o)
+{
+	filter_free(o->filter);
+	o->filter = NULL;
+}
 
 static inline void cleanup_options_fini(struct options *o)
 {
