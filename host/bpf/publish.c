@@ -27,7 +27,8 @@ static const size_t sizes[FLAT_TABLES] = {
 
 /* ---- rooms -------------------------------------------------------------------------------- */
 
-size_t flat_stride(enum flat_table which)
+/* Bytes from one entry to the next. */
+static size_t stride_of(enum flat_table which)
 {
 	return sizes[which] == sizeof(uint32_t) ? sizes[which] : (sizes[which] + 7) / 8 * 8;
 }
@@ -54,9 +55,9 @@ void flat_rooms_for(const struct flat_tables *t, struct flat_rooms *ret)
 		ret->of[i] = room[i] < INT32_MAX ? (uint32_t)room[i] : INT32_MAX;
 }
 
-static size_t table_bytes(const struct flat_rooms *rooms, enum flat_table which)
+size_t flat_table_bytes(const struct flat_rooms *rooms, enum flat_table which)
 {
-	return rooms->of[which] * flat_stride(which);
+	return rooms->of[which] * stride_of(which);
 }
 
 uint64_t flat_rooms_bytes(const struct flat_rooms *rooms)
@@ -64,7 +65,7 @@ uint64_t flat_rooms_bytes(const struct flat_rooms *rooms)
 	uint64_t bytes = 0;
 
 	for (unsigned i = 0; i < FLAT_TABLES; i++)
-		bytes += table_bytes(rooms, i);
+		bytes += flat_table_bytes(rooms, i);
 	return bytes;
 }
 
@@ -75,7 +76,7 @@ int flat_publish_open(const int maps[static FLAT_TABLES], const struct flat_room
 
 	p->rooms = *rooms;
 	for (unsigned i = 0; i < FLAT_TABLES; i++) {
-		size_t len = table_bytes(rooms, i);
+		size_t len = flat_table_bytes(rooms, i);
 		void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, maps[i], 0);
 
 		if (at == MAP_FAILED)
@@ -94,7 +95,7 @@ void flat_publish_close(struct flat_published *p)
 		return;
 	for (unsigned i = 0; i < FLAT_TABLES; i++)
 		if (p->p[i])
-			munmap(p->p[i], table_bytes(&p->rooms, i));
+			munmap(p->p[i], flat_table_bytes(&p->rooms, i));
 	free(p);
 }
 
@@ -102,7 +103,7 @@ void flat_publish_close(struct flat_published *p)
 
 static void *entry_at(const struct flat_published *p, enum flat_table which, size_t i)
 {
-	return p->p[which] + i * flat_stride(which);
+	return p->p[which] + i * stride_of(which);
 }
 
 /* Adds the entries that the table does not have yet. */

@@ -23,8 +23,8 @@ struct flat_rooms {
 	uint32_t of[FLAT_TABLES];
 };
 
-/* Bytes from one entry to the next. */
-size_t flat_stride(enum flat_table which);
+/* Bytes of a table with its rooms. */
+size_t flat_table_bytes(const struct flat_rooms *rooms, enum flat_table which);
 
 /* Values of the kernel's array that so many entries take: of some a pair (struct flat_pair) is one.
  */

@@ -33,12 +33,17 @@ TABLE(methods, uint64_t);
 /* For tests: every sample is written both ways. */
 const volatile bool both = false;
 
-static inline const uint32_t *flat_dir(uint32_t i)
+static inline const uint32_t *in_pair(void *table, uint32_t i)
 {
 	uint32_t pair = i / 2;
-	const struct flat_pair *p = bpf_map_lookup_elem(&dir, &pair);
+	const struct flat_pair *p = bpf_map_lookup_elem(table, &pair);
 
 	return p ? &p->of[i % 2] : NULL;
+}
+
+static inline const uint32_t *flat_dir(uint32_t i)
+{
+	return in_pair(&dir, i);
 }
 
 static inline const struct flat_page *flat_page(uint32_t i)
@@ -63,10 +68,7 @@ static inline const struct flat_mapping *flat_mapping(uint32_t i)
 
 static inline const uint32_t *flat_block(uint32_t i)
 {
-	uint32_t pair = i / 2;
-	const struct flat_pair *p = bpf_map_lookup_elem(&blocks, &pair);
-
-	return p ? &p->of[i % 2] : NULL;
+	return in_pair(&blocks, i);
 }
 
 static inline const struct flat_row *flat_row(uint32_t i)

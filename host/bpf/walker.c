@@ -27,27 +27,22 @@ static struct bpf_map *table(const struct walker *w, enum flat_table which)
 	return maps[which];
 }
 
-static size_t table_bytes(const struct walker *w, enum flat_table which)
-{
-	return w->rooms.of[which] * flat_stride(which);
-}
-
 /* Maps a table to be read; NULL: it cannot be. */
 static const void *map_table(const struct walker *w, enum flat_table which, struct err *err)
 {
-	void *p = mmap(NULL, table_bytes(w, which), PROT_READ, MAP_SHARED,
+	void *p = mmap(NULL, flat_table_bytes(&w->rooms, which), PROT_READ, MAP_SHARED,
 		       bpf_map__fd(table(w, which)), 0);
 
 	if (p != MAP_FAILED)
 		return p;
-	err_set(err, errno, "map %zu bytes of a table", table_bytes(w, which));
+	err_set(err, errno, "map %zu bytes of a table", flat_table_bytes(&w->rooms, which));
 	return NULL;
 }
 
 static void unmap_table(const struct walker *w, enum flat_table which, const void *p)
 {
 	if (p)
-		munmap((void *)(uintptr_t)p, table_bytes(w, which));
+		munmap((void *)(uintptr_t)p, flat_table_bytes(&w->rooms, which));
 }
 
 /* Sets how large the tables are, or which they are. */

@@ -29,7 +29,7 @@ static int filled_recorder_spoil(const struct stack_recorder *r, uint32_t walker
 
 	walker_tables(stack_recorder_walker(r, walker), maps);
 	for (unsigned i = 0; i < FLAT_TABLES; i++) {
-		size_t len = rooms->of[i] * flat_stride(i);
+		size_t len = flat_table_bytes(rooms, i);
 		void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, maps[i], 0);
 
 		if (p == MAP_FAILED)
