@@ -115,20 +115,28 @@ static int newer_first(const void *a, const void *b)
 	return order ? order : strcmp(x->id, y->id);
 }
 
-void results_list(const char *root, bool bytes, struct results *ret)
+/* id: of the container; NULL: of all. */
+static void list_results(const char *root, const char *id, bool bytes, struct results *ret)
 {
 	CLEANUP(free) char *path = xasprintf("%s/" DFG_CONTAINERS, root);
 	DIR *dir = read_directory(AT_FDCWD, path);
 	struct dirent *e;
 
 	*ret = (struct results){0};
-	while (dir && (e = readdir(dir)))
+	if (dir && id)
+		list_container(dirfd(dir), id, bytes, ret);
+	while (dir && !id && (e = readdir(dir)))
 		if (e->d_name[0] != '.')
 			list_container(dirfd(dir), e->d_name, bytes, ret);
 	if (dir)
 		closedir(dir);
 	if (ret->count)
 		qsort(ret->list, ret->count, sizeof(*ret->list), newer_first);
+}
+
+void results_list(const char *root, bool bytes, struct results *ret)
+{
+	list_results(root, NULL, bytes, ret);
 }
 
 char *result_path(const char *root, const struct result *r)
@@ -160,7 +168,7 @@ size_t results_remove_old(const char *root, const char *id, const char *newest,
 	uint64_t bytes = 0;
 	time_t now = time(NULL);
 
-	results_list(root, keep->bytes != 0, &r);
+	list_results(root, keep->seconds || keep->bytes ? NULL : id, keep->bytes != 0, &r);
 	for (size_t i = 0; i < r.count; i++) {
 		const struct result *at = &r.list[i];
 		CLEANUP(free) char *path = result_path(root, at);
