@@ -28,6 +28,11 @@ static bool sudo_id(const char *name, uint32_t *ret)
 	return true;
 }
 
+bool outdir_caller(uint32_t *ret_uid, uint32_t *ret_gid)
+{
+	return sudo_id("SUDO_UID", ret_uid) && sudo_id("SUDO_GID", ret_gid);
+}
+
 static bool is_trusted(uid_t uid)
 {
 	uint32_t caller;
@@ -49,8 +54,8 @@ static bool is_callers(int dirfd, uint32_t *ret_uid, uint32_t *ret_gid)
 {
 	struct stat st;
 
-	return sudo_id("SUDO_UID", ret_uid) && sudo_id("SUDO_GID", ret_gid) &&
-	       fstat(dirfd, &st) == 0 && (st.st_uid == *ret_uid || (st.st_mode & 01002) == 01002);
+	return outdir_caller(ret_uid, ret_gid) && fstat(dirfd, &st) == 0 &&
+	       (st.st_uid == *ret_uid || (st.st_mode & 01002) == 01002);
 }
 
 void outdir_give(const struct outdir *in, int fd)
@@ -280,7 +285,7 @@ bool outdir_has_caller(void)
 {
 	uint32_t uid, gid;
 
-	return sudo_id("SUDO_UID", &uid) && sudo_id("SUDO_GID", &gid);
+	return outdir_caller(&uid, &gid);
 }
 
 bool outdir_open_here(struct outdir *ret)

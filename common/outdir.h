@@ -8,6 +8,7 @@
 #define DFG_COMMON_OUTDIR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -31,6 +32,9 @@ MUST_CHECK int outdir_make(const struct outdir *in, const char *name, struct out
 /* Under sudo, opens the working directory, where it is one of outdir_open in which the user who
  * called it could have made a file, and root can: elsewhere, and without sudo, it returns false. */
 bool outdir_open_here(struct outdir *ret);
+
+/* Sets the ids of the user who called sudo. False: it is not root of its own, or not under sudo. */
+bool outdir_caller(uint32_t *ret_uid, uint32_t *ret_gid);
 
 /* True under sudo. */
 bool outdir_has_caller(void);

@@ -148,11 +148,7 @@ static int parse(int argc, char **argv, struct diff_arguments *ret, struct err *
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},
-		{"include", required_argument, NULL, FILTER_INCLUDE},
-		{"exclude", required_argument, NULL, FILTER_EXCLUDE},
-		{"java-only", no_argument, NULL, FILTER_JAVA_ONLY},
-		{"from", required_argument, NULL, FILTER_FROM},
-		{"to", required_argument, NULL, FILTER_TO},
+		FILTER_OPTIONS,
 		{0},
 	};
 	struct diff_arguments a = {.compare = {.roots = ROOT_POOL},
@@ -236,7 +232,7 @@ static void warn(const struct diff_arguments *a, const struct inputs *in,
 static enum exit_status run(struct diff_arguments *a, struct err *err)
 {
 	CLEANUP(outdir_close) struct outdir out = {0};
-	CLEANUP(inputs_fini) struct inputs in = {.filter = a->filter};
+	CLEANUP(inputs_fini) struct inputs in = {.filter = a->filter, .event = a->event};
 	CLEANUP(compare_fini) struct compare_result result = {0};
 	struct compare_view v = {.in = &in,
 				 .options = &a->compare,
@@ -246,7 +242,6 @@ static enum exit_status run(struct diff_arguments *a, struct err *err)
 				 .tables = {a->tables[TABLE_TOTAL], a->tables[TABLE_SELF]}};
 
 	a->compare.outdir = &out;
-	in.event = a->event;
 	if (inputs_add(&in, a->inputs[0], err) < 0 || inputs_add(&in, a->inputs[1], err) < 0 ||
 	    gate_check_inputs(&a->gate, &in, err) < 0 ||
 	    outdir_open(a->outdir, 0755, &out, err) < 0 ||

@@ -77,11 +77,7 @@ static int parse(int argc, char **argv, struct merge_arguments *ret, struct err 
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},
-		{"include", required_argument, NULL, FILTER_INCLUDE},
-		{"exclude", required_argument, NULL, FILTER_EXCLUDE},
-		{"java-only", no_argument, NULL, FILTER_JAVA_ONLY},
-		{"from", required_argument, NULL, FILTER_FROM},
-		{"to", required_argument, NULL, FILTER_TO},
+		FILTER_OPTIONS,
 		{0},
 	};
 	struct merge_arguments a = {
@@ -121,13 +117,12 @@ static int add_from_stdin(struct inputs *in, struct err *err)
 
 static enum exit_status run(const struct merge_arguments *a, struct err *err)
 {
-	CLEANUP(inputs_fini) struct inputs in = {.filter = a->filter};
+	CLEANUP(inputs_fini) struct inputs in = {.filter = a->filter, .event = a->event};
 	uint64_t began = clock_ms();
 	CLEANUP(outdir_close) struct outdir out = {0};
 	struct render_result result;
 	struct summary summary = {.formats = &a->formats, .result = &result};
 
-	in.event = a->event;
 	for (size_t i = 0; i < a->count; i++)
 		if ((!strcmp(a->inputs[i], "-") ? add_from_stdin(&in, err)
 						: inputs_add(&in, a->inputs[i], err)) < 0)

@@ -10,6 +10,7 @@
 #include "cmd/options.h"
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/outdir.h"
 #include "common/str.h"
 
 #define OPEN_MS 2000
@@ -19,22 +20,19 @@
  */
 static int become_caller(struct err *err)
 {
-	const char *uid_text = getenv("SUDO_UID"), *gid_text = getenv("SUDO_GID");
-	uint64_t uid, gid;
 	struct passwd *user;
+	uint32_t uid, gid;
 
 	if (geteuid() != 0)
 		return 0;
-	if (!uid_text || !gid_text || !parse_u64(uid_text, &uid) || !parse_u64(gid_text, &gid) ||
-	    !uid || uid >= UINT32_MAX || gid >= UINT32_MAX)
+	if (!outdir_caller(&uid, &gid))
 		return err_set(err, 0, "root has no screen: call dfg-trigger by sudo");
-	user = getpwuid((uid_t)uid);
+	user = getpwuid(uid);
 	if (!user)
-		return err_set(err, 0, "user %u is not known", (unsigned)uid);
-	if (initgroups(user->pw_name, (gid_t)gid) < 0 ||
-	    setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) < 0 ||
-	    setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) < 0)
-		return err_set(err, errno, "become user %u", (unsigned)uid);
+		return err_set(err, 0, "user %u is not known", uid);
+	if (initgroups(user->pw_name, gid) < 0 || setresgid(gid, gid, gid) < 0 ||
+	    setresuid(uid, uid, uid) < 0)
+		return err_set(err, errno, "become user %u", uid);
 	setenv("HOME", user->pw_dir, 1);
 	setenv("USER", user->pw_name, 1);
 	setenv("LOGNAME", user->pw_name, 1);

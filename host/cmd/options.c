@@ -130,9 +130,7 @@ static const char *const help[] = {
 		"      --open               open the page on your screen (xdg-open)\n"
 		"      --push URL           send pprof to a Pyroscope-compatible server\n"
 		"      --include REGEX, --exclude REGEX  only, or not, samples with such a frame "
-		"or "
-		"thread\n"
-
+		"or thread\n"
 		"      --from TIME, --to TIME   in seconds since the start (10, 2m) or UTC "
 		"(14:05:30)\n"
 		"  -q, --quiet; --json; --version  no progress; summary as JSON; the "

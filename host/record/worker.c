@@ -251,7 +251,7 @@ static int serve(void *arg)
 
 /* ---- in the coordinator ---- */
 
-static const struct worker NO_WORKER = {
+static const struct worker no_worker = {
 	.socket = -1, .shared = -1, .sessionfd = -1, .tables = -1, .product = {.fd = -1}};
 
 /* Half of the machine's memory at most. */
@@ -267,7 +267,7 @@ static void make_group(struct control_group *ret)
 int worker_start(struct container *container, const struct record_config *c, struct worker *ret,
 		 struct err *err)
 {
-	struct worker w = NO_WORKER;
+	struct worker w = no_worker;
 	struct service own = {.config = *c, .group = &w.group, .cpu = CPU_WATCH_NONE};
 	int pair[2], rc = -1;
 
@@ -473,5 +473,5 @@ void worker_fini(struct worker *w)
 	container_fini(&w->container);
 	outdir_close(&w->outdir);
 	free(w->pids);
-	*w = NO_WORKER;
+	*w = no_worker;
 }

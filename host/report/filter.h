@@ -35,7 +35,8 @@ void filter_java_only(struct filter *f);
 MUST_CHECK int filter_from(struct filter *f, const char *time, struct err *err);
 MUST_CHECK int filter_to(struct filter *f, const char *time, struct err *err);
 
-/* The same as options of a command line, by these values of getopt_long. */
+/* The same as options of a command line, by these values of getopt_long; FILTER_OPTIONS: their
+ * rows. */
 enum {
 	FILTER_INCLUDE = 1000,
 	FILTER_EXCLUDE,
@@ -43,6 +44,15 @@ enum {
 	FILTER_FROM,
 	FILTER_TO,
 };
+
+#define FILTER_OPTIONS                                                                             \
+	{"include", required_argument, NULL, FILTER_INCLUDE},                                      \
+		{"exclude", required_argument, NULL, FILTER_EXCLUDE},                              \
+		{"java-only", no_argument, NULL, FILTER_JAVA_ONLY},                                \
+		{"from", required_argument, NULL, FILTER_FROM},                                    \
+	{                                                                                          \
+		"to", required_argument, NULL, FILTER_TO                                           \
+	}
 
 MUST_CHECK int filter_option(struct filter *f, int opt, const char *value, struct err *err);
 
