@@ -40,12 +40,13 @@ static int boundary_of(const struct container *c, struct boundary *ret, struct e
 	CLEANUP(handle_close) struct handle first = {.procfd = -1};
 	struct boundary b = {.pid = c->pid, .start = c->start, .cgroup = c->cgroup};
 
-	if (handle_open(c->pid, &first, err) < 0 ||
-	    proc_ns_inode(first.procfd, "pid", &b.pidns, err) < 0)
+	if (handle_open(c->pid, &first, err) < 0)
 		return -1;
 	if (first.start != c->start)
 		return err_set(err, ESRCH, "process %d of container %s", (int)c->pid, c->label);
 	b.is_alone = c->is_single || (!b.cgroup && proc_shares_ns(first.procfd, "pid"));
+	if (!b.is_alone && !b.cgroup && proc_ns_inode(first.procfd, "pid", &b.pidns, err) < 0)
+		return -1;
 	*ret = b;
 	return 0;
 }
