@@ -18,6 +18,7 @@
 #define TOP_SECONDS   2
 #define DURATION_MAX  (24 * 3600)
 #define FREQUENCY_MAX 100000
+#define STACK_MIN     1024 /* below, hardly any stack is whole */
 #define BYTES_LEAST   (1u << 20)
 #define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
 
@@ -248,9 +249,10 @@ static int parse_stack(const char *value, unsigned *ret, struct err *err)
 {
 	uint64_t n;
 
-	if (!parse_amount(value, sizes, &n) || n == 0 || n > STACK_MAX)
-		return err_set(err, 0, "--stack %s: must be from 1 to %u bytes, such as 8192 or 8k",
-			       value, STACK_MAX);
+	if (!parse_amount(value, sizes, &n) || n < STACK_MIN || n > STACK_MAX)
+		return err_set(err, 0,
+			       "--stack %s: must be from %u to %u bytes, such as 8192 or 8k", value,
+			       STACK_MIN, STACK_MAX);
 	*ret = ((unsigned)n + 7) & ~7u;
 	return 0;
 }

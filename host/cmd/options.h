@@ -59,10 +59,11 @@ static inline void cleanup_options_fini(struct options *o)
 
 void options_help(enum options_program program);
 
-/* Lists past recordings (recordings.c). Prints a line for each recording below dfg's directory, the
- * newest first, or with --json one object (docs/formats.md). With names, only the recordings of
- * these containers: ids, beginnings of ids, or names as --list prints them. */
-enum exit_status recordings_list(const struct options *o);
+/* Lists of dfg-trigger, as lines or with --json as one object of docs/formats.md (lists.c): the
+ * running containers; the recordings below dfg's directory, the newest first. With names, only the
+ * recordings of these containers: ids, beginnings of ids, or names as --list prints them. */
+enum exit_status containers_print(const struct options *o);
+enum exit_status recordings_print(const struct options *o);
 
 /* Has xdg-open open a file, as the user who called sudo (open.c). */
 MUST_CHECK int open_picture(const char *path, struct err *err);

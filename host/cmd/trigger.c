@@ -359,76 +359,6 @@ static enum exit_status replay(const struct options *o)
 	return failed ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* ---- list ---- */
-
-static size_t count_jvms(const struct container *c)
-{
-	CLEANUP(handles_fini) struct handles processes = {0};
-	struct jvms jvms = {0};
-	size_t count;
-
-	if (container_processes(c, &processes, NULL) < 0)
-		return 0;
-	jvms_find(&processes, deadline_after(JVMS_MS), &jvms);
-	count = jvms.count;
-	jvms_fini(&jvms);
-	return count;
-}
-
-static json_t *container_json(const struct container *c)
-{
-	return json_pack("{ss ss ss ss ss sb si sI}", "id", c->id, "name", c->name, "pod", c->pod,
-			 "namespace", c->namespace, "label", c->label, "forged", c->is_forged,
-			 "pid", (int)c->pid, "jvms", (json_int_t)count_jvms(c));
-}
-
-static int by_label(const void *a, const void *b)
-{
-	const struct container *x = a, *y = b;
-	int order = strcmp(x->label, y->label);
-
-	return order ? order : strcmp(x->id, y->id);
-}
-
-/* Prints lines or, with --json, one object (docs/formats.md). */
-static enum exit_status list_containers(const struct options *o)
-{
-	CLEANUP(containers_fini) struct containers c = {0};
-	json_t *list, *all;
-	struct err err;
-
-	if (geteuid() != 0) {
-		err_set(&err, 0, "listing other users' processes needs root: run it with sudo");
-		return command_fail(EXIT_NOT_PERMITTED, &err);
-	}
-	if (containers_list(o->record.root, &c, &err) < 0)
-		return command_fail(EXIT_FAILED, &err);
-	list = json_array();
-	if (c.count)
-		qsort(c.list, c.count, sizeof(*c.list), by_label);
-	for (size_t i = 0; i < c.count; i++) {
-		const struct container *at = &c.list[i];
-
-		if (at->is_pause)
-			continue;
-		if (o->json)
-			json_array_append_new(list, container_json(at));
-		else
-			printf("%-12.12s  %7d  %3zu JVM  %s%s\n", at->id, (int)at->pid,
-			       count_jvms(at), at->label,
-			       at->is_forged ? "  (claims to be another)" : "");
-	}
-	if (!o->json && c.count == 0)
-		log_info("no containers found; a process of the host: dfg-trigger --pid PID");
-	all = json_pack("{so}", "containers", list);
-	if (o->json) {
-		json_dumpf(all, stdout, JSON_INDENT(2));
-		putchar('\n');
-	}
-	json_decref(all);
-	return EXIT_DONE;
-}
-
 int main(int argc, char **argv)
 {
 	CLEANUP(options_fini) struct options o = {0};
@@ -450,9 +380,9 @@ int main(int argc, char **argv)
 	case ACTION_REPLAY:
 		return (int)replay(&o);
 	case ACTION_LIST:
-		return (int)list_containers(&o);
+		return (int)containers_print(&o);
 	case ACTION_LIST_RECORDINGS:
-		return (int)recordings_list(&o);
+		return (int)recordings_print(&o);
 	case ACTION_RECORD:
 		break;
 	}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "top/rows.h"
 
+#include <math.h>
+
 #include "format/text.h"
 #include "top/screen.h"
 
@@ -14,6 +16,14 @@ void rows_share(struct str *out, uint64_t part, uint64_t whole)
 	str_addf(out, "%5.1f %%", percent(part, whole));
 }
 
+/* Half the width of Wilson's 95 % interval where it is widest, at a half, as a share. */
+static double margin(uint64_t samples)
+{
+	const double z2 = 1.959964 * 1.959964;
+
+	return sqrt(z2 / ((double)samples + z2)) / 2;
+}
+
 void rows_title(struct str *out, const char *name, const struct moment *m, unsigned frequency)
 {
 	double seconds = (double)m->us / 1e6;
@@ -25,6 +35,8 @@ void rows_title(struct str *out, const char *name, const struct moment *m, unsig
 	text_count(out, m->quality.samples, ",");
 	str_addf(out, " samples · %.2f processors",
 		 seconds > 0 ? (double)m->quality.samples / seconds / frequency : 0);
+	if (m->quality.samples)
+		str_addf(out, " · shares ±%.1f %%", 100 * margin(m->quality.samples));
 }
 
 void rows_busy(struct str *out, const struct view *v)

@@ -142,10 +142,13 @@ is 'and not by another' "$(recordings other 2>&1)" "dfg-trigger: no recordings o
 is 'in JSON, too' "$(recordings --json other | tr -d ' \n')" '{"recordings":[]}'
 # ---- the list ----
 list() { "$BUILD/bin/dfg-trigger" --list "$@"; }
-is 'a container is listed in a line' "$(list | grep "^record-t ")" "record-t      $(printf %7d "$jvm")    1 JVM  record-t"
+is 'a container is listed in a line' "$(list | grep "^record-t " | awk '{print $1, $2, $3, $4, $7}')" "record-t $jvm 1 0 record-t"
+is 'below a heading' "$(list | head -n 1 | tr -s ' ')" 'CONTAINER PID JVMS USER CPU AGE NAME'
+is 'its age is in seconds at first' "$(list | awk '/^record-t / {print $6}' | tr -d 0-9)" s
 is 'and as JSON' "$(list --json | python3 -c 'import json, sys
-print([c for c in json.load(sys.stdin)["containers"] if c["id"] == "record-t"])')" \
-	"[{'id': 'record-t', 'name': 'record-t', 'pod': '', 'namespace': '', 'label': 'record-t', 'forged': False, 'pid': $jvm, 'jvms': 1}]"
+print([{k: type(v).__name__ if k == "age" else v for k, v in c.items() if k != "processors"}
+	for c in json.load(sys.stdin)["containers"] if c["id"] == "record-t"])')" \
+	"[{'id': 'record-t', 'name': 'record-t', 'pod': '', 'namespace': '', 'label': 'record-t', 'forged': False, 'pid': $jvm, 'jvms': 1, 'uid': 0, 'age': 'float'}]"
 is 'without JSON there is none' "$(list | grep -c '[{}]')" 0
 
 # ---- not as root ----

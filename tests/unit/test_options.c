@@ -75,7 +75,7 @@ static void test_messages(void)
 	says("dfg-trigger -F 100001 web",
 	     "--frequency 100001: must be a whole number from 1 to 100000");
 	says("dfg-trigger --stack 65529 web",
-	     "--stack 65529: must be from 1 to 65528 bytes, such as 8192 or 8k");
+	     "--stack 65529: must be from 1024 to 65528 bytes, such as 8192 or 8k");
 	says("dfg-top -n 4294967296 web",
 	     "--count 4294967296: must be a whole number from 1 to 4294967295");
 	says("dfg-trigger --unwind x web", "--unwind x: must be one of auto, fp, vm, bpf");
@@ -117,9 +117,8 @@ static void test_numbers(void)
 		{"dfg-trigger -d 24h web", &o.record.duration, 86400},
 		{"dfg-trigger -F 1 web", &o.record.frequency, 1},
 		{"dfg-trigger --frequency 100000 web", &o.record.frequency, 100000},
-		{"dfg-trigger --stack 1 web", &o.record.stack_bytes, 8},
-		{"dfg-trigger --stack 8 web", &o.record.stack_bytes, 8},
-		{"dfg-trigger --stack 9 web", &o.record.stack_bytes, 16},
+		{"dfg-trigger --stack 1024 web", &o.record.stack_bytes, 1024},
+		{"dfg-trigger --stack 1025 web", &o.record.stack_bytes, 1032},
 		{"dfg-trigger --stack 65528 web", &o.record.stack_bytes, 65528},
 		{"dfg-trigger --stack 8k web", &o.record.stack_bytes, 8192},
 		{"dfg-trigger --stack 16K web", &o.record.stack_bytes, 16384},
@@ -289,9 +288,9 @@ int main(void)
 	is_int((int64_t)o.formats.count, 1, "is drawn once");
 	is_int(parse("dfg-trigger --replay /x --json"), 0, "replay");
 	is_int(o.action, ACTION_REPLAY, "replays");
-	is_int(parse("dfg-trigger --unwind vm --stack 1001 web"), 0, "unwinding");
+	is_int(parse("dfg-trigger --unwind vm --stack 2001 web"), 0, "unwinding");
 	is_int(o.record.unwind, RECORD_UNWIND_VM, "by the JVM's tables");
-	is_int(o.record.stack_bytes, 1008, "whole words of the stack");
+	is_int(o.record.stack_bytes, 2008, "whole words of the stack");
 	is_int(parse("dfg-trigger --help"), 0, "help needs no container");
 	setenv("DFG_ROOT", "/srv/dfg", 1);
 	is_int(parse("dfg-trigger web"), 0, "DFG_ROOT");
@@ -318,6 +317,7 @@ int main(void)
 	refused("dfg-trigger -f , web", "no format");
 	refused("dfg-trigger --unwind dwarf web", "auto, fp, vm");
 	refused("dfg-trigger --stack 65536 web", "65528");
+	refused("dfg-trigger --stack 1023 web", "1024");
 	refused("dfg-trigger --source somewhere web", "auto, agent, host");
 	refused("dfg-trigger --keep some web", "--keep some: must be a number of results, an age");
 	refused("dfg-trigger --keep 4294967296 web", "must be a number of results");
