@@ -149,7 +149,9 @@ static uint32_t graft_frame(struct stacks *to, const struct frames *from, uint32
 	CLEANUP(str_fini) struct str name = {0};
 	uint32_t ret;
 
-	if (how->kinds != GRAFT_EXACT && f.kind != FRAME_ROOT && !*frame_suffix(f.kind))
+	if (how->kinds == GRAFT_JOINED && frame_is_java(f.kind))
+		f.kind = FRAME_JAVA;
+	if (how->kinds > GRAFT_JOINED && f.kind != FRAME_ROOT && !*frame_suffix(f.kind))
 		f.kind = frame_kind_of_text(f.name, f.len);
 	if (how->kinds == GRAFT_METHODS && frame_is_java(f.kind)) {
 		frame_add_stable_name(&name, f.name, f.len);
@@ -273,6 +275,37 @@ struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes)
 
 	stacks_graft(plain, s, &(struct graft){0}, ret_nodes);
 	return plain;
+}
+
+#define WAYS 3 /* FRAME_JAVA, FRAME_INLINED, FRAME_INTERPRETED */
+
+struct stacks *stacks_join_methods(const struct stacks *s)
+{
+	struct stacks *joined = stacks_new();
+	CLEANUP(free) uint64_t *totals = stacks_totals(s);
+	CLEANUP(free) uint32_t *nodes = NULL;
+	CLEANUP(free) uint64_t(*ran)[WAYS] = NULL;
+
+	stacks_graft(joined, s, &(struct graft){.kinds = GRAFT_JOINED}, &nodes);
+	ran = xcalloc(joined->node_count, sizeof(*ran));
+	for (size_t n = 1; n < s->node_count; n++) {
+		enum frame_kind kind = frames_get(s->frames, s->nodes[n].frame)->kind;
+
+		if (frame_is_java(kind))
+			ran[nodes[n]][kind - FRAME_JAVA] += totals[n];
+	}
+	for (size_t n = 1; n < joined->node_count; n++) {
+		const struct frame f = *frames_get(joined->frames, joined->nodes[n].frame);
+		int most = 0;
+
+		for (int way = 1; way < WAYS; way++)
+			if (ran[n][way] > ran[n][most])
+				most = way;
+		if (frame_is_java(f.kind))
+			joined->nodes[n].frame = frames_intern(joined->frames, f.name, f.len,
+							       FRAME_JAVA + (enum frame_kind)most);
+	}
+	return joined;
 }
 
 static int compare_frames(const void *a, const void *b, void *arg)

@@ -72,8 +72,9 @@ struct frames *stacks_frames(const struct stacks *s);
 
 /* The rule by which a frame of another tree is the same as one of this tree. */
 enum graft_kinds {
-	GRAFT_EXACT, /* name, kind and, where `to` keeps them, place */
-	GRAFT_TEXT,  /* name and as much of the kind as folded text has (frame_suffix) */
+	GRAFT_EXACT,  /* name, kind and, where `to` keeps them, place */
+	GRAFT_JOINED, /* name, and kind but for Java methods, which are FRAME_JAVA */
+	GRAFT_TEXT,   /* name and as much of the kind as folded text has (frame_suffix) */
 	/* The same, and a Java method is one frame in all runs, compiled or not: FRAME_JAVA,
 	   frame_add_stable_name. The first Java method of a thread becomes a child of the thread:
 	   the frames of the JVM and of java.lang.Thread between them differ from JDK to JDK. */
@@ -99,6 +100,11 @@ uint32_t stacks_copy_frame(struct stacks *to, const struct stacks *from, uint32_
 
 /* Copies the tree without places. *ret_nodes as above. */
 struct stacks *stacks_plain(const struct stacks *s, uint32_t **ret_nodes);
+
+/* Copies the tree without places, with one node for a Java method and all its ways to run at a
+ * place: it has the kind in which most of the node's samples ran. For pictures: no samples can be
+ * added. */
+struct stacks *stacks_join_methods(const struct stacks *s);
 
 /* Adds `count` samples of a stack of n frames, outermost first. Returns the node they end at. */
 uint32_t stacks_add(struct stacks *s, const uint32_t *frames, size_t n, uint64_t count);

@@ -224,7 +224,7 @@ struct box_prefix {
 
 struct svg {
 	struct canvas canvas;
-	const struct stacks *stacks;
+	const struct stacks *stacks; /* methods joined */
 	const char *unit;
 	struct box_prefix *prefix; /* by frame; the last is for the root of all */
 	struct str prefixes;
@@ -232,12 +232,12 @@ struct svg {
 	bool occurs[FRAME_KINDS];
 };
 
-static void svg_count_kinds(struct svg *v)
+static void svg_count_kinds(struct svg *v, const struct stacks *s)
 {
-	v->self[FRAME_UNKNOWN] = stacks_node(v->stacks, 0)->self;
-	for (size_t i = 1; i < stacks_node_count(v->stacks); i++) {
-		const struct stack_node *n = stacks_node(v->stacks, (uint32_t)i);
-		enum frame_kind kind = stacks_frame(v->stacks, n->frame)->kind;
+	v->self[FRAME_UNKNOWN] = stacks_node(s, 0)->self;
+	for (size_t i = 1; i < stacks_node_count(s); i++) {
+		const struct stack_node *n = stacks_node(s, (uint32_t)i);
+		enum frame_kind kind = stacks_frame(s, n->frame)->kind;
 
 		v->self[kind] += n->self;
 		v->occurs[kind] = true;
@@ -305,17 +305,19 @@ static void svg_box(struct svg *v, const struct layout_box *b)
 int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err *err)
 {
 	CLEANUP(str_fini) struct str quality = {0};
-	struct svg v = {.canvas.out = {.fd = fd, .err = err}, .stacks = s, .unit = p->unit};
+	CLEANUP(stacks_free) struct stacks *joined = stacks_join_methods(s);
+	struct svg v = {.canvas.out = {.fd = fd, .err = err}, .stacks = joined, .unit = p->unit};
 
 	draw_quality_of(&quality, &p->quality, p->unit);
-	layout_make(&v.canvas.layout, s, NARROWEST);
-	svg_count_kinds(&v);
+	stacks_sort(joined);
+	layout_make(&v.canvas.layout, joined, NARROWEST);
+	svg_count_kinds(&v, s);
 	v.canvas.lines = verdict_svg(&v.canvas.verdict, p, MARGIN, VERDICT_TOP, LINE);
 	canvas_begin(&v.canvas, p->title, p->subtitle,
 		     "A frame's width is its share of the samples", quality.buf);
 	svg_legend(&v);
 	canvas_frames(&v.canvas);
-	v.prefix = xcalloc(stacks_frame_count(s) + 1, sizeof(*v.prefix));
+	v.prefix = xcalloc(stacks_frame_count(joined) + 1, sizeof(*v.prefix));
 	for (size_t i = 0; i < v.canvas.layout.count; i++)
 		svg_box(&v, &v.canvas.layout.boxes[i]);
 	free(v.prefix);

@@ -15,7 +15,7 @@ agent-jni 1890
 common 3640
 hook 2605
 host/bpf 5490
-host/calltree 2755
+host/calltree 2795
 host/cmd 2760
 host/discover 2730
 host/doctor 1435
@@ -38,7 +38,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 63700, 382
+ALL_LINES, ALL_FILES = 63740, 382
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

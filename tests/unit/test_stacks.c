@@ -164,6 +164,38 @@ static void test_places(void)
 	stacks_free(s);
 }
 
+/* main -> f, which is compiled, inlined and interpreted -> g. */
+static void test_join_methods(void)
+{
+	static const enum frame_kind kinds[] = {FRAME_INTERPRETED, FRAME_JAVA, FRAME_INLINED,
+						FRAME_NATIVE};
+	struct stacks *s = stacks_new(), *joined;
+	const struct stack_node *f, *native;
+	uint32_t path[3];
+
+	path[0] = frame(s, "main", FRAME_ROOT);
+	for (unsigned i = 0; i < ARRAY_LEN(kinds); i++) {
+		path[1] = frame(s, "f", kinds[i]);
+		path[2] = frame(s, "g", FRAME_INLINED);
+		stacks_add(s, path, 3, 1 + i);
+		stacks_add(s, path, 2, 10);
+	}
+	joined = stacks_join_methods(s);
+	stacks_sort(joined);
+	is_int(stacks_node_count(joined), 6,
+	       "a method is one node however it ran, a function another");
+	native = stacks_node(joined, stacks_node(joined, stacks_node(joined, 0)->first)->first);
+	f = stacks_node(joined, native->next);
+	is_int(stacks_frame(joined, native->frame)->kind, FRAME_NATIVE, "the function");
+	is_int(stacks_frame(joined, f->frame)->kind, FRAME_INLINED, "has the kind of most samples");
+	is_int(f->self, 30, "with the samples of all");
+	is_int(stacks_node(joined, f->first)->self, 1 + 2 + 3, "so have its callees");
+	is_int(stacks_frame(joined, stacks_node(joined, f->first)->frame)->kind, FRAME_INLINED,
+	       "of which each has its own kind");
+	stacks_free(joined);
+	stacks_free(s);
+}
+
 /* Siblings that differ in one thing each, made in the wrong order. */
 static void test_order(void)
 {
@@ -311,6 +343,7 @@ int main(void)
 	test_empty();
 	test_many();
 	test_places();
+	test_join_methods();
 	test_order();
 	test_shared();
 	test_graft();

@@ -48,9 +48,9 @@ class App {
 		Object.assign(state, what);
 		this.makeView();
 		if (this.tree !== tree) { // the same frames as before, as far as they are still there
-			const isRoot = (frame) => this.rec.frameKind[frame] === this.rec.rootKind;
-			state.zoom = this.tree.findBelow(zoomed, isRoot);
-			this.cursor = this.tree.findBelow(pointed, isRoot);
+			const same = this.rec.methodFrame, isRoot = (frame) => this.rec.frameKind[frame] === this.rec.rootKind;
+			state.zoom = this.tree.findBelow(zoomed, same, isRoot);
+			this.cursor = this.tree.findBelow(pointed, same, isRoot);
 		}
 		saveState(state, asStep);
 		this.draw();

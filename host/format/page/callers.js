@@ -7,11 +7,11 @@ function framesNamed(rec, name) {
 	return rec.frameName.map((n) => rec.names[n] === name);
 }
 
-function calleesOf(tree, marks, from) {
+function calleesOf(rec, tree, marks, from) {
 	const b = new TreeBuilder(tree.self.length), to = new Int32Array(tree.count);
 	tree.eachOutermost(marks, (top) => {
 		for (let i = top; i < tree.end[top]; i++) {
-			to[i] = i === top ? 0 : b.child(to[tree.parent[i]], tree.frame[i]);
+			to[i] = i === top ? 0 : b.child(to[tree.parent[i]], rec.methodFrame[tree.frame[i]]);
 			tree.self.forEach((list, s) => b.self[s][to[i]] += list[i]);
 		}
 	}, from);
@@ -19,12 +19,12 @@ function calleesOf(tree, marks, from) {
 }
 
 // Up to `from`, the frame that is zoomed to.
-function callersOf(tree, marks, from) {
+function callersOf(rec, tree, marks, from) {
 	const b = new TreeBuilder(tree.self.length);
 	tree.eachOutermost(marks, (top) => {
 		let to = 0;
 		for (let i = top; i !== from && (i = tree.parent[i]) > 0;)
-			to = b.child(to, tree.frame[i]);
+			to = b.child(to, rec.methodFrame[tree.frame[i]]);
 		tree.total.forEach((list, s) => b.self[s][to] += list[top]);
 	}, from);
 	return b.finish().tree;
@@ -49,7 +49,7 @@ class CallersView {
 		}
 		Object.assign(this, {tree, method: state.method, within: app.within});
 		const marks = framesNamed(rec, state.method);
-		this.trees = [callersOf, calleesOf].map((make) => make(tree, marks, app.within));
+		this.trees = [callersOf, calleesOf].map((make) => make(rec, tree, marks, app.within));
 		const frame = this.trees[0].samples || this.trees[0].total[0][0] ? marks.indexOf(true) : -1;
 		this.frame = frame;
 		byId('callers-none').hidden = frame >= 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unpacks the page's data, as html_data.c wrote it, into arrays. Nothing here changes afterwards.
 
+const JAVA = 'jip'; // letters of the kinds of Java methods
+
 // Unsigned LEB128 in base64 (html_data.c).
 function unpackBytes(text) {
 	const raw = atob(text), bytes = new Uint8Array(raw.length);
@@ -49,6 +51,7 @@ class Recording {
 		// Lists that can grow: see rootFrame.
 		this.frameName = [...counted(unpack(json.frames.name))];
 		this.frameKind = [...unpack(json.frames.kind)];
+		this.methodFrame = this.joinMethods();
 		this.frameColour = this.readColours(unpackBytes(json.frames.colour));
 		// In a difference: how much more a frame's samples vary than independent ones.
 		this.frameSpread = json.frames.spread ? [...unpack(json.frames.spread)].map((n) => n / 100) : [];
@@ -66,6 +69,20 @@ class Recording {
 		for (let i = 0; i < bytes.length; i += 3)
 			colours.push(bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2]);
 		return colours;
+	}
+
+	isJava(frame) {
+		return frame >= 0 && JAVA.includes(this.kinds[this.frameKind[frame]].letter);
+	}
+
+	// By frame: the first of those of the same method, compiled, inlined or interpreted. They stand
+	// side by side. One that is no method stands for itself.
+	joinMethods() {
+		const first = [];
+		for (let i = 0; i < this.frameName.length; i++)
+			first.push(i > 0 && this.frameName[i] === this.frameName[i - 1] && this.isJava(i) &&
+				this.isJava(i - 1) ? first[i - 1] : i);
+		return first;
 	}
 
 	// In preorder; node 0 is the root of all. nodeRoot: the node next to it that each is below.
@@ -140,6 +157,7 @@ class Recording {
 		if (frame === undefined) {
 			frame = this.frameName.push(this.names.push(label) - 1) - 1;
 			this.frameKind.push(kind);
+			this.methodFrame.push(frame);
 			this.frameColour.push(this.kinds[kind].colour);
 			this.made.set(label, frame);
 		}

@@ -26,7 +26,7 @@ class Details {
 		for (let i = tree.parent[node]; i >= 0; i = tree.parent[i])
 			callers.push(i);
 		const go = (i) => app.zoom(i);
-		return [...this.heading(frame),
+		return [...this.heading(frame, app.view.ranAt(node)),
 			this.figures(tree.total.map((t) => t[node]), tree.self.map((t) => t[node]),
 				state.zoom && tree.isBelow(node, state.zoom) ? tree.total[0][state.zoom] : 0, frame),
 			frame < 0 ? el('p', {class: 'dim'}, 'Click a frame to zoom to it. Press ? for all keys.')
@@ -53,11 +53,14 @@ class Details {
 			...this.list('Calls', callees, this.children(callees, 0), go(callees), true)];
 	}
 
-	heading(frame) {
-		const {rec} = this.app, kind = rec.kindOf(frame);
+	// ran: the kinds of a node's method.
+	heading(frame, ran = []) {
+		const {rec} = this.app, kind = rec.kindOf(frame), all = ran.reduce((sum, r) => sum + r.samples, 0);
+		const kinds = ran.length > 1 && !rec.isDifference
+			? ran.map((r) => `${r.kind.label} ${percentText(r.samples, all)}`).join(', ') : kind.label;
 		return [el('h2', {}, ...wrappable(rec.nameOf(frame))), frame < 0
 			? el('p', {class: 'dim'}, 'All samples shown')
-			: el('p', {class: 'dim', title: kind.about}, this.app.swatch(frame), kind.label)];
+			: el('p', {class: 'dim', title: kind.about}, this.app.swatch(frame), kinds)];
 	}
 
 	// total, self: one list each, or in a difference two; zoomed: samples of what is zoomed to, or 0.

@@ -4,7 +4,6 @@
 
 const ROW = 18, PAD = 4, NARROW = 0.3, LEAST_COLUMNS = 3;
 const FONT = '12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
-const JAVA = 'jip';
 
 const columnsOf = (text) => {
 	let n = 0;

@@ -32,13 +32,11 @@ class Legend {
 
 	// Shares are of the samples that end in a frame of the kind.
 	update() {
-		const {app} = this, {tree, rec, state} = app, self = tree.self[tree.self.length - 1];
+		const {app} = this, {tree, rec, state} = app;
 		if (this.tree !== tree || this.within !== app.within) {
 			this.tree = tree;
 			this.within = app.within;
-			this.self = new Float64Array(rec.kinds.length);
-			for (let i = Math.max(app.within, 1); i < tree.end[app.within]; i++)
-				this.self[rec.frameKind[tree.frame[i]]] += self[i];
+			this.self = app.view.selfByKind(app.within);
 		}
 		for (const [letter, key] of this.keys) {
 			key.swatch.style.background = cssColour(key.kind.colour, app.look.theme === 'dark');

@@ -105,6 +105,6 @@ class Look {
 	}
 
 	isJava(frame) {
-		return JAVA.includes(this.app.rec.kindOf(frame).letter);
+		return this.app.rec.isJava(frame);
 	}
 }

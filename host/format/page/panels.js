@@ -3,7 +3,7 @@
 // and in the URL if it differs from that.
 
 const PANELS = {t: 'heat', k: 'legend', n: 'notes'}; // by letter of state.folded: time, kinds, notes
-const PANELS_KEY = 'dfg-folded', LOW_WINDOW = 700;
+const PANELS_KEY = 'dfg-folded', LOW_WINDOW = 700, NARROW_WINDOW = 760;
 
 function rememberedPanels() {
 	try {
@@ -12,7 +12,7 @@ function rememberedPanels() {
 			return [...text].filter((c) => PANELS[c]).join('');
 	} catch (e) { // no storage for this document
 	}
-	return innerHeight < LOW_WINDOW ? 'tn' : '';
+	return innerWidth <= NARROW_WINDOW ? 'tkn' : innerHeight < LOW_WINDOW ? 'tn' : '';
 }
 
 function rememberPanels(folded) {

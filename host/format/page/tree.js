@@ -59,11 +59,11 @@ class Tree {
 		return frames.reverse();
 	}
 
-	// Follows the path of frames as far as it exists.
-	find(path, from = 0) {
+	// Follows the path of frames as far as it exists. same: by frame, what is equal for a step.
+	find(path, same, from = 0) {
 		let node = from;
 		for (const frame of path) {
-			const next = this.children(node).find((c) => this.frame[c] === frame);
+			const next = this.children(node).find((c) => same[this.frame[c]] === same[frame]);
 			if (next === undefined)
 				break;
 			node = next;
@@ -73,11 +73,11 @@ class Tree {
 
 	// The same where the roots may have changed: below each frame that isRoot, without the path's own
 	// roots. Of several places that are equally deep, the widest.
-	findBelow(path, isRoot) {
-		const rest = path.filter((frame) => !isRoot(frame)), exact = this.find(path);
+	findBelow(path, same, isRoot) {
+		const rest = path.filter((frame) => !isRoot(frame)), exact = this.find(path, same);
 		let best = exact, depth = this.depth[exact] < path.length ? 0 : path.length;
 		const visit = (node, roots) => {
-			const found = this.find(rest, node), deep = this.depth[found] - roots;
+			const found = this.find(rest, same, node), deep = this.depth[found] - roots;
 			if (deep > depth || deep === depth && deep && this.value[found] > this.value[best])
 				[best, depth] = [found, deep];
 			this.children(node).filter((c) => isRoot(this.frame[c])).forEach((c) => visit(c, roots + 1));

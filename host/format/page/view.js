@@ -108,6 +108,8 @@ class View {
 		this.tree = tree;
 		for (let i = 0; i < this.pairs.count; i++)
 			shown[i] = order[shown[i]];
+		this.sumPairs();
+		this.chooseKinds();
 		if (rec.isDifference)
 			tree.weigh(state.sides);
 	}
@@ -147,7 +149,7 @@ class View {
 			let shown = pair < 0 ? node && top : pairs.shown[pair];
 			const frame = this.start >= 0 && rec.nodeStarts[node] ? this.start : rec.nodeFrame[node];
 			if (pair >= 0 && !hidden[rec.frameKind[frame]])
-				shown = builder.child(frame === this.start ? top : shown, frame);
+				shown = builder.child(frame === this.start ? top : shown, rec.methodFrame[frame]);
 			pair = pairs.add(node, pair, shown);
 			met.under[node] = top;
 			met.pair[node] = pair;
@@ -155,13 +157,61 @@ class View {
 		return pair;
 	}
 
+	// Totals of the pairs, and the kind of the frame that each is shown as: its own, or if that is
+	// hidden its caller's.
+	sumPairs() {
+		const {rec, pairs, hidden} = this, {count, node, parent} = pairs;
+		this.total = pairs.self[pairs.self.length - 1].slice(0, count);
+		this.kind = new Uint8Array(count);
+		for (let i = count - 1; i >= 0; i--)
+			if (parent[i] >= 0)
+				this.total[parent[i]] += this.total[i];
+		for (let i = 0; i < count; i++) {
+			const frame = this.start >= 0 && rec.nodeStarts[node[i]] ? this.start : rec.nodeFrame[node[i]];
+			const kind = node[i] ? rec.frameKind[frame] : rec.rootKind;
+			this.kind[i] = hidden[kind] && parent[i] >= 0 ? this.kind[parent[i]] : kind;
+		}
+	}
+
+	// By kind of Java methods: the samples in which each node of the tree ran so. The tree gets the frame
+	// of the kind that has the most, by which it is coloured.
+	chooseKinds() {
+		const {rec, tree, pairs, hidden} = this;
+		this.ran = new Map(rec.kinds.map((k, kind) => [kind, k.letter]).filter(([, letter]) => JAVA.includes(letter))
+			.map(([kind]) => [kind, new Float64Array(tree.count)]));
+		for (let i = 0; i < pairs.count; i++) {
+			const kind = pairs.node[i] ? rec.frameKind[rec.nodeFrame[pairs.node[i]]] : -1;
+			if (this.ran.has(kind) && !hidden[kind])
+				this.ran.get(kind)[pairs.shown[i]] += this.total[i];
+		}
+		for (let i = 1; i < tree.count; i++) {
+			let frame = tree.frame[i];
+			for (let f = frame + 1; rec.methodFrame[f] === rec.methodFrame[frame]; f++)
+				if (this.ran.get(rec.frameKind[f])[i] > this.ran.get(rec.frameKind[tree.frame[i]])[i])
+					tree.frame[i] = f;
+		}
+	}
+
+	// The kinds in which the Java method at a node ran, the most frequent first, with samples.
+	ranAt(node) {
+		return [...this.ran].map(([kind, list]) => ({kind: this.rec.kinds[kind], samples: list[node]}))
+			.filter(({samples}) => samples).sort((a, b) => b.samples - a.samples);
+	}
+
+	// Samples that end in frames of each kind, below a node.
+	selfByKind(node) {
+		const {tree, pairs} = this, self = pairs.self[pairs.self.length - 1];
+		const ret = new Float64Array(this.rec.kinds.length);
+		for (let i = 0; i < pairs.count; i++)
+			if (pairs.shown[i] && tree.isBelow(pairs.shown[i], node))
+				ret[this.kind[i]] += self[i];
+		return ret;
+	}
+
 	// Samples by source line of the nodes that are `wanted`, most first.
 	lines(wanted) {
 		const {rec, pairs} = this, found = new Map();
-		const total = pairs.self[pairs.self.length - 1].slice(0, pairs.count);
-		for (let i = total.length - 1; i >= 0; i--) {
-			if (pairs.parent[i] >= 0)
-				total[pairs.parent[i]] += total[i];
+		for (let i = pairs.count - 1; i >= 0; i--) {
 			if (!pairs.node[i] || this.hidden[rec.frameKind[rec.nodeFrame[pairs.node[i]]]] ||
 			    !wanted(pairs.shown[i]))
 				continue;
@@ -169,7 +219,7 @@ class View {
 			const key = `${rec.placeModule[place]}:${rec.placeLine[place]}`;
 			const entry = found.get(key) || {line: rec.placeLine[place],
 				module: rec.modules[rec.placeModule[place]], samples: 0};
-			entry.samples += total[i];
+			entry.samples += this.total[i];
 			found.set(key, entry);
 		}
 		return [...found.values()].sort((a, b) => b.samples - a.samples);

@@ -15,6 +15,8 @@ done
 printf '%s\n' 'main;</script><img src=x onerror=alert(1)>;&lt;b>"'"'"'\ 5' '<!--<script>;]]> 5' >"$work/hostile.folded"
 "$BUILD/tools/draw" html '</title><img src=x onerror=alert(2)>' '</script><script>alert(3)</script>' \
 	<"$work/hostile.folded" >"$work/hostile.html" || exit 1
+printf '%s\n' 'main;f_[j];g_[j] 3' 'main;f_[i];g_[j] 4' 'main;f_[0] 2' 'main;f;g_[0] 1' |
+	"$BUILD/tools/draw" html >"$work/ways.html" || exit 1
 awk 'BEGIN {printf "main"; for (i = 0; i < 400; i++) printf ";deep%d", i; print " 9"}' |
 	"$BUILD/tools/draw" html >"$work/deep.html" || exit 1
 "$BUILD/bin/dfg-diff" -f html -o "$work" "$TOP"/tests/golden/diff/{before,after}.folded >/dev/null || exit 1

@@ -448,6 +448,21 @@ def check_difference(b):
     check('the change and how sure it is', 'z' in text(b, '#details'))
 
 
+def check_ways(b, path):
+    b.open(path)
+    check('a method is one box however it ran, a function another', b.js('''dfg.tree.children(dfg.tree.find([
+        dfg.tree.frame[1]], dfg.rec.methodFrame)).map((i) => [dfg.rec.nameOf(dfg.tree.frame[i]),
+        dfg.rec.kindOf(dfg.tree.frame[i]).letter, dfg.tree.total[0][i], dfg.tree.children(i).length])'''),
+          [['f', 'n', 1, 1], ['f', 'i', 9, 1]])
+    b.js('dfg.select(dfg.tree.total[0].indexOf(9))')
+    check('its ways are told', text(b, '#details-body p'), 'Java, inlined 44.4 %, Java 33.3 %, Java, interpreted 22.2 %')
+    check('the legend counts them', [text(b, f'.key:nth-child({i}) .show') for i in (1, 2, 3)],
+          ['Java 70.0 %', 'Java, inlined 0 %', 'Java, interpreted 30.0 %'])
+    press(b, '.key:nth-child(2) .hide')
+    check('one that is left out does not count', b.js('dfg.tree.total[0].includes(5)'))
+    press(b, '.key:nth-child(2) .hide')
+
+
 def check_verdict(b):
     check('a page without a verdict has no room for it', b.js(one('#verdict') + '.hidden'))
     path = os.path.join(folder, 'flame.html')
@@ -497,6 +512,7 @@ def main():
         check('no script failed, nothing was fetched', b.problems(), [])
         check_address(b, path)
         check_deep(b, os.path.join(folder, 'deep.html'))
+        check_ways(b, os.path.join(folder, 'ways.html'))
         check_difference(b)
         check_verdict(b)
         b.open(os.path.join(folder, 'hostile.html'))
