@@ -30,7 +30,7 @@ static struct session_jvm jvms[] = {
 	 .note = "no agent is there"},
 	{.pid = 4713, .nspid = 9, .version = "8", .source = JVM_SOURCE_NONE},
 	{.pid = 4714, .nspid = 10, .version = "9", .source = JVM_SOURCE_MAP},
-	{.pid = 4715, .nspid = 11, .source = JVM_SOURCE_UNKNOWN},
+	{.pid = 4715, .nspid = 4715, .source = JVM_SOURCE_UNKNOWN},
 };
 
 static struct session session = {.dir = (char *)"/graphs/session",
@@ -123,7 +123,7 @@ static void test_text(void)
 	       "Java code\n"
 	       "  JVM          pid 4714 (pid 10 in the container, uid 0), Java 9: names by the map "
 	       "that it writes\n"
-	       "  JVM          pid 4715 (pid 11 in the container, uid 0): "
+	       "  JVM          pid 4715 (uid 0): "
 	       "0 compiled methods and stubs, read in an unknown way in 0.0 ms\n"
 	       "  svg          /graphs/flame.svg\n"
 	       "  folded       /graphs/flame.folded\n"
