@@ -129,8 +129,9 @@ class App {
 		const {matches} = this, n = matches.length;
 		if (!n)
 			return;
-		const at = matches.indexOf(this.cursor);
-		const node = matches[((at < 0 ? step < 0 ? 0 : -1 : at) + step + n) % n];
+		const at = matches.indexOf(this.cursor), value = (i) => this.tree.value[i];
+		const node = at < 0 ? matches.reduce((widest, i) => value(i) > value(widest) ? i : widest)
+			: matches[(at + step + n) % n];
 		if (this.state.view !== 'graph')
 			this.change({view: 'graph'});
 		this.parts.graph.moveTo(node);

@@ -33,7 +33,8 @@ class Details {
 				: el('p', {class: 'actions'},
 					state.zoom === node ? '' : el('button', {onclick: () => go(node)}, 'Zoom'),
 					el('button', {onclick: () => app.showMethod(frame)}, 'Callers & callees'),
-					this.searchButton(frame)),
+					this.searchButton(frame), copyButton('Copy name', () => app.rec.nameOf(frame)),
+					copyButton('Copy stack', () => tree.path(node).map((f) => app.rec.nameOf(f)).reverse().join('\n'))),
 			...this.lines(tree.total[tree.total.length - 1][node],
 				frame < 0 ? null : (shown) => shown === node),
 			...this.list('Called from', tree, callers, go, false),
@@ -47,7 +48,7 @@ class Details {
 		tree.eachOutermost(marks, (node) => outermost.add(node), app.within);
 		const go = (in_) => (i) => app.showMethod(in_.frame[i]);
 		return [...this.heading(frame), method ? this.figures(method.total, method.self, 0, frame) : '',
-			el('p', {class: 'actions'}, this.searchButton(frame)),
+			el('p', {class: 'actions'}, this.searchButton(frame), copyButton('Copy name', () => rec.nameOf(frame))),
 			...this.lines(callees.samples, (shown) => outermost.has(shown)),
 			...this.list('Called from', callers, this.children(callers, 0), go(callers), true),
 			...this.list('Calls', callees, this.children(callees, 0), go(callees), true)];

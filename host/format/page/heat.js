@@ -182,7 +182,7 @@ class Heat {
 		canvas.addEventListener('keydown', (event) => this.key(event));
 		for (const field of [this.fromField, this.toField])
 			field.addEventListener('change', () =>
-				this.choose([Number(this.fromField.value), Number(this.toField.value)]));
+				this.choose([Number(this.fromField.value), Number(this.toField.value)].sort((a, b) => a - b)));
 		byId('all-time').addEventListener('click', () => this.choose([0, 0]));
 	}
 

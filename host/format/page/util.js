@@ -34,6 +34,25 @@ function bar(part, whole) {
 // A name with possible line breaks before its parts.
 const wrappable = (name) => name.match(/[.$]*[^.$]*/g).flatMap((part, i) => i ? [el('wbr'), part] : [part]);
 
+// Copies what text() returns, as lines: a stack has its innermost frame first, as Java prints them.
+function copyButton(label, text) {
+	const button = el('button', {onclick: async () => {
+		const area = el('textarea', {readonly: true});
+		area.value = text();
+		button.after(area);
+		area.select();
+		try { // not all browsers have a clipboard for a page of a file
+			await navigator.clipboard.writeText(area.value);
+			button.textContent = 'Copied';
+		} catch (e) {
+			button.textContent = document.execCommand('copy') ? 'Copied' : 'Copy: Ctrl C';
+		}
+		if (button.textContent === 'Copied')
+			area.remove();
+	}}, label);
+	return button;
+}
+
 // Merges calls into one before the next repaint.
 function oncePerFrame(action) {
 	let waiting = false;

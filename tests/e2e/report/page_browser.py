@@ -463,6 +463,25 @@ def check_ways(b, path):
     press(b, '.key:nth-child(2) .hide')
 
 
+def check_copy(b, path):
+    b.open(path)
+    b.js('''window.copied = []; Object.defineProperty(navigator, "clipboard", {configurable: true,
+        value: {writeText: (text) => { window.copied.push(text); return Promise.resolve(); }}});
+        dfg.select(dfg.tree.total[0].indexOf(9));''')
+    for label in ('Copy name', 'Copy stack'):
+        press_text(b, label)
+    check('a name and a stack can be copied', (until(b, 'window.copied.length === 2'), b.js('window.copied')),
+          (True, ['f', 'f\nmain']))
+    b.js('Object.defineProperty(navigator, "clipboard", {value: undefined}); dfg.select(0); dfg.select(dfg.tree.total[0].indexOf(9))')
+    press_text(b, 'Copy name')
+    check('also without a clipboard, if only by the user\'s keys', until(
+        b, '[...document.querySelectorAll("#details button")].some((e) => /^Copied|^Copy: Ctrl C/.test(e.textContent))'))
+
+
+def press_text(b, text):
+    b.js(f'[...document.querySelectorAll("#details button")].find((e) => e.textContent === {text!r}).click()')
+
+
 def check_verdict(b):
     check('a page without a verdict has no room for it', b.js(one('#verdict') + '.hidden'))
     path = os.path.join(folder, 'flame.html')
@@ -513,6 +532,7 @@ def main():
         check_address(b, path)
         check_deep(b, os.path.join(folder, 'deep.html'))
         check_ways(b, os.path.join(folder, 'ways.html'))
+        check_copy(b, os.path.join(folder, 'ways.html'))
         check_difference(b)
         check_verdict(b)
         b.open(os.path.join(folder, 'hostile.html'))
