@@ -71,7 +71,7 @@ static void probe_machine(const struct probe *p, bool limits)
 		probe_symbols(p);
 	}
 	probe_room(p);
-	findings_about(p->f, "engines", 0, "containers to come");
+	findings_about(p->f, "engines", 0, "containers started later");
 	probe_payload(p);
 	probe_engines(p);
 	if (!limits)

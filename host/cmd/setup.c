@@ -238,8 +238,8 @@ static void report_running(const struct probe *p)
 		bool has = procfd >= 0 && probe_has_mounts(procfd);
 
 		finding_add(p->f, has ? FINDING_OK : FINDING_NOTE, "container",
-			    has ? "" : "dfg-trigger joins it when needed", "%s %s", c->label,
-			    has ? "has the mounts" : "was started without");
+			    has ? "" : "dfg-trigger sets it up on demand", "%s %s", c->label,
+			    has ? "has the mounts" : "was started before the hook");
 	}
 	containers_fini(&all);
 }

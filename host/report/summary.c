@@ -28,8 +28,10 @@ static void print_jvm(const struct session *s, const struct session_jvm *j)
 	CLEANUP(str_fini) struct str methods = {0};
 
 	text_count(&methods, j->methods, ",");
-	printf("  JVM          pid %d (pid %d in the container, uid %u)%s%s: ", (int)j->pid,
-	       (int)j->nspid, (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
+	printf("  JVM          pid %d (", (int)j->pid);
+	if (j->nspid != j->pid)
+		printf("pid %d in the container, ", (int)j->nspid);
+	printf("uid %u)%s%s: ", (unsigned)j->uid, j->version[0] ? ", Java " : "", j->version);
 	if (j->source == JVM_SOURCE_NONE)
 		printf("no names for its Java code");
 	else if (j->source == JVM_SOURCE_MAP)

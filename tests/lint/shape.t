@@ -18,7 +18,7 @@ host/bpf 5490
 host/calltree 2755
 host/cmd 2670
 host/discover 2730
-host/doctor 1435
+host/doctor 1440
 host/elf 670
 host/format 4840
 host/jfr 1600
