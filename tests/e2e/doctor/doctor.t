@@ -17,7 +17,7 @@ finding() { json ".findings[] | select(.about == \"$2\" and .what == \"$3\") | .
 state() { finding state "$@"; }
 says() { finding why "$1" "$2" | grep -qF -- "$3" || { finding why "$1" "$2"; return 1; }; }
 # "agent" or "host", as dfg-trigger calls what doctor foretells.
-foretold() { finding why jvm source | sed -n "s/^the \(agent\|host\).*/\1/p"; }
+foretold() { finding why jvm source | sed -n "s/^the agent.*/agent/p; s/^read from outside.*/host/p"; }
 
 doctor
 is "the machine: status 0" "$status" 0
