@@ -25,7 +25,7 @@ host/jfr 1600
 host/jit 1780
 host/perf 1940
 host/profile 1055
-host/record 6825
+host/record 6830
 host/report 4295
 host/session 920
 host/setup 1985
