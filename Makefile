@@ -76,7 +76,7 @@ without-bpf:
 	@echo '  without the recorder in the kernel: it takes $(BPF_CC), bpftool and libbpf'
 
 # Includes name their folder: "perf/perfdata.h", "common/err.h". Who may include whom: tests/lint/edges.t.
-includes := -Iinclude -I. -Ihost
+includes := -Iinclude -I. -Ihost -I$(BUILD)/help
 libs_cflags := $(shell $(PKGCONFIG) --cflags jansson ncursesw libcurl)
 
 $(BUILD)/dyn/%.o: %.c
@@ -97,6 +97,25 @@ $(BUILD)/agent/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(base) $(warn) -O2 -g $(safe) $(here) -ffreestanding -fPIC -fno-stack-protector \
 	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -c -o $@ $<
+
+# What --help prints are the lines of the man page that begin with .\" help: each before its option's item.
+helps := $(patsubst %,$(BUILD)/help/cmd/help_%.h,trigger top diff merge doctor setup) \
+         $(BUILD)/help/hook/help_hook.h $(BUILD)/help/injector/help_inject.h
+define make_help
+	@mkdir -p $(@D)
+	$(call say,HELP){ echo 'static const char help_$*[] =' && \
+	    sed '/^\.\\" help:/!d; s///; s/^ //; s/["\\]/\\&/g; s/.*/	"&\\n"/' $< && echo '	;'; } >$@
+endef
+$(BUILD)/help/cmd/help_%.h: docs/man/dfg-%.1
+	$(make_help)
+$(BUILD)/help/cmd/help_%.h: docs/man/dfg-%.8
+	$(make_help)
+$(BUILD)/help/hook/help_%.h: docs/man/dfg-%.8
+	$(make_help)
+$(BUILD)/help/injector/help_%.h: docs/man/dfg-%.8
+	$(make_help)
+$(patsubst %,$(BUILD)/dyn/host/cmd/%.o,options diff merge doctor setup) $(BUILD)/dyn/hook/main.o \
+    $(BUILD)/static/injector/main.o: | $(helps)
 
 # Files the assembler includes (host/format/embed.h), which the compiler does not tell of.
 $(BUILD)/dyn/host/format/svg.o: $(wildcard host/format/svg*.css host/format/svg*.js)
@@ -227,7 +246,7 @@ threads := $(filter $(patsubst %,$(BUILD)/tests/test_%.t,parallel sources gather
 check-threads: all $(threads) $(tools)
 	BUILD=$(BUILD) prove -j$(shell nproc) -e '$(guard)' $(threads) $(patsubst %,tests/golden/%.t,parts replay merge diff exports top)
 # What an analyzer sees without running anything.
-check-analyze:
+check-analyze: $(helps)
 	nice tests/analyze.sh
 check-clang:
 	$(MAKE) check BUILD=$(BUILD)-clang CC=clang

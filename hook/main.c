@@ -7,6 +7,7 @@
 #include "common/fs.h"
 #include "common/log.h"
 #include "dfg/paths.h"
+#include "hook/help_hook.h"
 #include "hook/payload.h"
 #include "hook/self.h"
 #include "hook/store.h"
@@ -16,16 +17,6 @@
 
 #define JOIN_BUDGET_MS 5000 /* no container's start waits for it */
 #define SPEC_MAX       (64u << 20)
-
-static const char help[] =
-	"usage: dfg-hook [--root DIR] [--payload FILE] [--conf FILE] [MODE]\n"
-	"An OCI hook for createRuntime (or prestart) and poststop: state on stdin.\n"
-	"  --join     the same for a running container; prints one line of JSON\n"
-	"  --precreate  podman's stage: copies the specification, adds early flags for JVMs\n"
-	"  --gc       remove mounts and directories of ended containers\n"
-	"  --release  the same, and unmount payloads that no container uses\n"
-	"  --help, --version\n"
-	"Details: dfg-hook(8)\n";
 
 static uint64_t started_us;
 
@@ -184,7 +175,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (options.mode == HOOK_MODE_HELP)
-		return fputs(help, stdout) < 0;
+		return fputs(help_hook, stdout) < 0;
 	if (options.mode == HOOK_MODE_VERSION)
 		return puts("dfg-hook " DFG_VERSION) < 0;
 	return sweep(&options);

@@ -8,21 +8,10 @@
 #include "common/proc.h"
 #include "dfg/paths.h"
 #include "injector/attach.h"
+#include "injector/help_inject.h"
 #include "injector/process.h"
 
 enum { EXIT_LOADED, EXIT_FAILED, EXIT_USAGE, EXIT_NO_PROCESS, EXIT_NO_JVM, EXIT_NOT_PERMITTED };
-
-static const char usage[] =
-	"usage: dfg-inject [options] [PID [AGENT [OPTIONS]]]\n"
-	"\n"
-	"Loads AGENT (" DFG_AGENT_PATH ") into the running HotSpot JVM PID and hands it\n"
-	"OPTIONS. Without PID: into the only running JVM. AGENT is a path as the JVM sees it.\n"
-	"\n"
-	"  -t, --timeout MS   for the whole operation (5000)\n"
-	"  -h, --help         this text\n"
-	"  -V, --version      version\n"
-	"\n"
-	"exit status: 0 loaded, 1 failed, 2 usage, 3 no such process, 4 no JVM, 5 not permitted\n";
 
 struct jvm_count {
 	int count;
@@ -90,20 +79,20 @@ static int parse_arguments(int argc, char **argv, struct attach_request *req)
 			req->timeout_ms = (unsigned)timeout;
 			break;
 		case 'h':
-			fputs(usage, stdout);
+			fputs(help_inject, stdout);
 			return EXIT_LOADED;
 		case 'V':
 			puts("dfg-inject " DFG_VERSION);
 			return EXIT_LOADED;
 		default:
-			fputs(usage, stderr);
+			fputs(help_inject, stderr);
 			return EXIT_USAGE;
 		}
 	}
 	argv += optind;
 	argc -= optind;
 	if (argc > 3) {
-		fputs(usage, stderr);
+		fputs(help_inject, stderr);
 		return EXIT_USAGE;
 	}
 	if (argc > 0 && !parse_pid(argv[0], &req->pid)) {

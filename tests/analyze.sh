@@ -27,7 +27,7 @@ sources() {
 		! -name '*.bpf.c' $([ -f "$BUILD/bpf/walk.skel.h" ] || echo ! -path host/bpf/recorder.c)
 }
 analyze() {
-	gcc -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='""' -DDFG_LIBEXECDIR='""' -Iinclude -I. -Ihost -isystem "$BUILD/bpf" \
+	gcc -std=gnu17 -D_GNU_SOURCE -DDFG_VERSION='""' -DDFG_LIBEXECDIR='""' -Iinclude -I. -Ihost -I"$BUILD/help" -isystem "$BUILD/bpf" \
 		-include tests/lib/analyze.h -O1 -fanalyzer -fanalyzer-verbosity=0 -S -o /dev/null "$1" 2>&1
 }
 export BUILD

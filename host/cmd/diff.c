@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "cmd/help_diff.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "report/compare_print.h"
@@ -11,39 +12,7 @@
 #include "report/gate.h"
 #include "report/merge.h"
 
-static const struct command command = {
-	"dfg-diff",
-	"usage: dfg-diff [options] BEFORE AFTER\n"
-	"\n"
-	"Shows what changed between two profiles: a differential flame graph, and tables of the\n"
-	"methods whose cost changed most. BEFORE and AFTER are session directories, folded text,\n"
-	"pprof or JFR, in any combination.\n"
-	"\n"
-	"  -f, --format LIST   svg,html,folded (svg,html)\n"
-	"  -o, --output DIR    where to (.)\n"
-	"  -n, --normalize     scale the counts before in folded text to the samples after\n"
-	"      --include REGEX, --exclude REGEX, --java-only, --from TIME, --to TIME\n"
-	"                      the samples that count, as of dfg-trigger\n"
-	"      --by LIST       what stacks in pictures begin with: pool (default), thread,\n"
-	"                      container,pool, container,thread, container or none\n"
-	"      --full          keep all frames that start a thread; else they are one row\n"
-	"      --event KIND    of JFR: cpu (default), native, wall, alloc or lock\n"
-	"      --kinds         keep compiled, inlined and interpreted methods apart\n"
-	"      --per UNIT      compare costs per sample, as shares (this), or per second, in\n"
-	"                      processors, which needs two sessions\n"
-	"      --sort TABLE    print one table only: total (methods with what they call) or self\n"
-	"      --rows N        of each table (20); in --json: of methods (all)\n"
-	"      --fail-on LIMIT end with status 6 if the cost, with what it calls, of a method "
-	"rose\n"
-	"                      significantly by more than +2% of the whole (-2%: fell; 2%: "
-	"either);\n"
-	"                      NAME:+2%: only NAME, NAME* or whole. May be given many times\n"
-	"      --markdown      the tables as Markdown on stdout, for a pull request\n"
-	"      --json          the tables as one JSON object on stdout\n"
-	"      --version\n"
-	"\n"
-	"exit: 0 done, 1 failed, 2 usage, 6 a change exceeds a limit of --fail-on\n",
-};
+static const struct command command = {"dfg-diff", help_diff};
 
 enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_MARKDOWN };
 

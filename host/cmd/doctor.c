@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "cmd/help_doctor.h"
 #include "common/clock.h"
 #include "common/jail.h"
 #include "common/log.h"
@@ -20,27 +21,7 @@ struct doctor_arguments {
 	bool by_pid, json, limits;
 };
 
-static const struct command command = {
-	"dfg-doctor",
-	"usage: dfg-doctor [options]               what works on this machine\n"
-	"       dfg-doctor [options] CONTAINER     and in this container\n"
-	"       dfg-doctor [options] --pid PID     and in this process, or its container\n"
-	"\n"
-	"Tells what works, what does not, why, and what dfg uses instead: a line each, which "
-	"begins\n"
-	"with ok, note (works less well, or in another way) or no (missing, nothing replaces it).\n"
-	"Changes nothing, sends no signal, stops no process.\n"
-	"\n"
-	"CONTAINER is a name (web, namespace/pod/container), an id or the beginning of an id.\n"
-	"\n"
-	"      --root DIR    dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
-	"      --limits      list what one container may cost, too\n"
-	"      --json        all findings as one JSON object on stdout\n"
-	"      --version\n"
-	"\n"
-	"exit: 0 all that is needed works, 1 something is missing (a line with no), 2 usage,\n"
-	"      3 no such container, 4 no JVM there, 5 not permitted\n",
-};
+static const struct command command = {"dfg-doctor", help_doctor};
 
 static int parse(int argc, char **argv, struct doctor_arguments *ret, struct err *err)
 {
@@ -90,7 +71,7 @@ static void probe_machine(const struct probe *p, bool limits)
 		probe_symbols(p);
 	}
 	probe_room(p);
-	findings_about(p->f, "engines", 0, "containers to come");
+	findings_about(p->f, "engines", 0, "containers started later");
 	probe_payload(p);
 	probe_engines(p);
 	if (!limits)

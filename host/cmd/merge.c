@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "cmd/help_merge.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/str.h"
@@ -11,27 +12,7 @@
 #include "report/render.h"
 #include "report/summary.h"
 
-static const struct command command = {
-	"dfg-merge",
-	"usage: dfg-merge [options] INPUT...\n"
-	"\n"
-	"One graph of many recordings: of containers, of hosts, of times. INPUT is a session\n"
-	"directory, folded text, pprof or JFR; \"-\" reads their names from stdin, one on a line.\n"
-	"\n"
-	"  -f, --format LIST   svg,html,folded (these), and all others of dfg-trigger\n"
-	"  -o, --output DIR    where to (.)\n"
-	"      --include REGEX, --exclude REGEX, --java-only, --from TIME, --to TIME\n"
-	"                      the samples that count, as of dfg-trigger\n"
-	"      --by LIST       what stacks begin with: container,pool (default), pool, thread,\n"
-	"                      container,thread, container or none\n"
-	"      --full          keep all frames that start a thread; else they are one row\n"
-	"      --event KIND    of JFR: cpu (default), native, wall, alloc or lock\n"
-	"      --json          summary as one JSON object on stdout\n"
-	"  -q, --quiet         no progress\n"
-	"      --version\n"
-	"\n"
-	"exit: 0 done, 1 failed, 2 usage\n",
-};
+static const struct command command = {"dfg-merge", help_merge};
 
 struct merge_arguments {
 	struct format_set formats;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "cmd/help_top.h"
+#include "cmd/help_trigger.h"
 #include "common/log.h"
 #include "common/str.h"
 #include "dfg/paths.h"
@@ -91,69 +93,9 @@ static const struct {
 	{{"plain", no_argument, NULL, OPT_PLAIN}, TOP},
 };
 
-/* Options of both programs. */
-#define RECORD_HELP                                                                                \
-	"      --unwind auto|bpf|vm|fp  how: in the kernel, by stack copies, by frame pointers\n"  \
-	"      --stack BYTES        of the stack copied with a sample (32k)\n"                     \
-	"      --source auto|agent|host  who reads the JVM: the agent in it, or dfg from "         \
-	"outside\n"                                                                                \
-	"      --trigger auto|file|signal|load  how to wake the agent (default: file)\n"           \
-	"      --keep-flags         do not switch DebugNonSafepoints on in the JVM\n"              \
-	"      --max-bytes BYTES    copied of a container beside the recording (1g)\n"             \
-	"      --root DIR           dfg's directory (" DFG_ROOT_DEFAULT ", or DFG_ROOT)\n"
-
-#define EXIT_HELP                                                                                  \
-	"\n"                                                                                       \
-	"exit: 0 done, 1 failed, 2 usage, 3 no such container, 4 no JVM there, 5 not permitted\n"
-
 static const char *const help[] = {
-	[PROGRAM_TRIGGER] =
-		"usage: dfg-trigger [options] CONTAINER...     flame graph of a container\n"
-		"       dfg-trigger [options] --pid PID...     of a process, or its container\n"
-		"       dfg-trigger [options] --all            of every container with a JVM\n"
-		"       dfg-trigger [options] --replay SESSION...  redraw, without root\n"
-		"       dfg-trigger [--json] --list | --list-recordings [CONTAINER...]\n"
-		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or its "
-		"beginning.\n"
-		"\n"
-		"  -d, --duration TIME      recording time (30s, 5m); ^C ends it early and draws\n"
-		"  -F, --frequency HZ       samples per second and CPU (99)\n"
-		"  -f, --format LIST        svg,html,folded (these three by default), pprof,\n"
-		"                           speedscope,firefox,json,perf-map\n"
-		"  -o, --output DIR         output directory (under sudo: the current one; else "
-		"dfg's)\n"
-		"      --force              replace the session in DIR\n" RECORD_HELP
-		"      --keep LIST          results that are kept: number, age, size "
-		"(20 of a container)\n"
-		"      --by pool|thread|none, --full  what stacks begin with (pool); with their "
-		"start\n"
-		"      --keep-stacks        keep the whole recording, with copies of stack memory\n"
-		"      --open               open the page on your screen (xdg-open)\n"
-		"      --push URL           send pprof to a Pyroscope-compatible server\n"
-		"      --include REGEX, --exclude REGEX  only, or not, samples with such a frame "
-		"or thread\n"
-		"      --from TIME, --to TIME   in seconds since the start (10, 2m) or UTC "
-		"(14:05:30)\n"
-		"  -q, --quiet; --json; --version  no progress; summary as JSON; the "
-		"version\n" EXIT_HELP,
-	[PROGRAM_TOP] =
-		"usage: dfg-top [options] CONTAINER...     methods of a container, live\n"
-		"       dfg-top [options] --pid PID...     of a process, or its container\n"
-		"       dfg-top [options] --all            of every container with a JVM\n"
-		"\n"
-		"CONTAINER is a name (web, namespace/pod, namespace/pod/container), an id or the\n"
-		"beginning of an id. Keys: ? help, q quit.\n"
-		"\n"
-		"  -d, --duration TIME      refresh interval (2s)\n"
-		"  -n, --count N            end after N refreshes\n"
-		"      --plain              lines of text (default if the output is no terminal)\n"
-		"      --json               one JSON object per refresh, one per line\n"
-		"      --by pool|thread     rows of threads: pools (default), or single threads\n"
-		"  -F, --frequency HZ       samples per second and CPU (99)\n"
-		"  -f, --format LIST        formats that key w writes (svg,html,folded)\n"
-		"  -o, --output DIR         where key w writes, instead of the container's graphs "
-		"directory\n" RECORD_HELP "  -q, --quiet              errors and warnings only\n"
-		"      --version\n" EXIT_HELP,
+	[PROGRAM_TRIGGER] = help_trigger,
+	[PROGRAM_TOP] = help_top,
 };
 
 void options_help(enum options_program program)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "cmd/help_setup.h"
 #include "common/install.h"
 #include "common/log.h"
 #include "common/proc.h"
@@ -24,34 +25,7 @@ struct setup_arguments {
 	bool dry_run, json;
 };
 
-static const struct command command = {
-	"dfg-setup",
-	"usage: dfg-setup install|remove ENGINE [options]\n"
-	"       dfg-setup status [ENGINE] [options]\n"
-	"\n"
-	"Installs dfg's hook in an engine's configuration, so that containers started later have\n"
-	"the agent and their share, or removes it completely. Running containers are not\n"
-	"disturbed, nothing is restarted.\n"
-	"\n"
-	"ENGINE: docker, containerd, podman, cri-o; cdi (a device that a container asks for);\n"
-	"        runc, crun (one bundle)\n"
-	"\n"
-	"      --opt-in         only containers that ask for it (docker, podman, cri-o)\n"
-	"      --early          JVMs have DebugNonSafepoints from their start on, by their\n"
-	"                       environment: names of inlined methods are exact (dfg-setup(8))\n"
-	"      --dry-run        show the change as a diff, make none\n"
-	"      --bundle DIR     the bundle, for runc and crun\n"
-	"      --file FILE      the configuration, instead of the engine's usual file\n"
-	"      --program FILE   docker or containerd, instead of the system's\n"
-	"      --force          proceed even if containers use the runtime or flags conflict\n"
-	"      --root DIR       dfg's directory (" DFG_ROOT_DEFAULT ")\n"
-	"      --json           status as one JSON object on stdout\n"
-	"  -q, --quiet          errors and warnings only\n"
-	"      --version\n"
-	"\n"
-	"exit: 0 done, or status: installed; 1 failed, or status: not installed; 2 usage;\n"
-	"      5 not permitted\n",
-};
+static const struct command command = {"dfg-setup", help_setup};
 
 static int parse_words(int argc, char **argv, struct setup_arguments *a, struct err *err)
 {
@@ -264,8 +238,8 @@ static void report_running(const struct probe *p)
 		bool has = procfd >= 0 && probe_has_mounts(procfd);
 
 		finding_add(p->f, has ? FINDING_OK : FINDING_NOTE, "container",
-			    has ? "" : "dfg-trigger joins it when needed", "%s %s", c->label,
-			    has ? "has the mounts" : "was started without");
+			    has ? "" : "dfg-trigger sets it up on demand", "%s %s", c->label,
+			    has ? "has the mounts" : "was started before the hook");
 	}
 	containers_fini(&all);
 }

@@ -14,7 +14,7 @@
 #define MOUNTS_MAX (16u << 20)
 #define STATE_MAX  (2u << 20)
 #define OUTSIDE	   "JVMs are read from outside"
-#define JOINED	   "dfg-trigger joins it when needed"
+#define JOINED	   "dfg-trigger sets it up on demand"
 
 static void check_processes(const struct probe *p, const struct container *c,
 			    const struct handles *processes)
@@ -101,7 +101,7 @@ static bool check_mounts(const struct probe *p, const struct container *c, int p
 	can = !(words && has_prefix(words, "skip-")) && can_join(p);
 	if (!words || has_prefix(words, "mounted")) {
 		free(words);
-		words = xstrdup("it was started without dfg's hook, or has lost them");
+		words = xstrdup("it was started before the hook, or has lost them");
 	}
 	finding_add(p->f, FINDING_NOTE, "mounts", can ? JOINED : OUTSIDE, "none: %s", words);
 	return can;

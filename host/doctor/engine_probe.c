@@ -7,7 +7,7 @@
 #include "doctor/probe.h"
 #include "setup/daemon.h"
 
-#define JOINED "dfg-trigger joins its containers when needed"
+#define JOINED "dfg-trigger sets its containers up on demand"
 
 void probe_engine(const struct probe *p, const struct engine *e, const struct engine_setting *s)
 {

@@ -172,22 +172,23 @@ void probe_room(const struct probe *p)
 	char is[32], wanted[32];
 
 	if (!free_bytes(p->root, &room)) {
-		finding_add(p->f, FINDING_NO, "room", "choose another with --root",
-			    "%s cannot be looked at: %s", p->root, strerror(errno));
+		finding_add(p->f, FINDING_NO, "disk", "choose another with --root",
+			    "%s cannot be read: %s", p->root, strerror(errno));
 		return;
 	}
 	size_text(room, is);
 	size_text(most, wanted);
 	if (room < LEAST_ROOM)
-		finding_add(p->f, FINDING_NO, "room", "make room, or choose another with --root",
-			    "%s free in %s", is, p->root);
+		finding_add(p->f, FINDING_NO, "disk",
+			    "free some, or choose another directory with --root", "%s free in %s",
+			    is, p->root);
 	else if (room < most)
-		finding_add(p->f, FINDING_NOTE, "room", "record shorter, or with --stack 16384",
-			    "%s free in %s; %d s of a busy machine take %s", is, p->root,
+		finding_add(p->f, FINDING_NOTE, "disk", "record shorter, or with --stack 16384",
+			    "%s free in %s; with all processors busy %d s take %s", is, p->root,
 			    PERF_SECONDS, wanted);
 	else
-		finding_add(p->f, FINDING_OK, "room", "",
-			    "%s free in %s; %d s of a busy machine take %s", is, p->root,
+		finding_add(p->f, FINDING_OK, "disk", "",
+			    "%s free in %s; with all processors busy %d s take %s", is, p->root,
 			    PERF_SECONDS, wanted);
 }
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/child.h"
-#include "common/fs.h"
 #include "common/clock.h"
+#include "common/fs.h"
 #include "common/proc.h"
 #include "discover/mapped_files.h"
 #include "doctor/probe.h"
@@ -239,12 +239,12 @@ static void check_java(const struct probe *p, const struct facts *k)
 		    k->tables.flags[JVM_FLAG_COMPILER] == 0 ? ", interpreter only" : "");
 }
 
-static void check_tables(const struct probe *p, const struct facts *k)
+static void check_metadata(const struct probe *p, const struct facts *k)
 {
 	if (k->tables.readable)
-		finding_add(p->f, FINDING_OK, "tables", "", "HotSpot's can be read from outside");
+		finding_add(p->f, FINDING_OK, "metadata", "", "HotSpot's can be read from outside");
 	else
-		finding_add(p->f, FINDING_NOTE, "tables", "all depends on the agent", "%s",
+		finding_add(p->f, FINDING_NOTE, "metadata", "dfg needs the agent", "%s",
 			    k->tables.why);
 }
 
@@ -268,7 +268,7 @@ static void check_attach(const struct probe *p, const struct facts *k)
 		finding_add(p->f, FINDING_OK, "attach", "",
 			    "possible; but this JVM prints a warning when an agent is loaded");
 	else
-		finding_add(p->f, FINDING_OK, "attach", "", "possible; no agent is resident");
+		finding_add(p->f, FINDING_OK, "attach", "", "possible; no agent is loaded");
 }
 
 /* In the order in which dfg-trigger tries the sources. */
@@ -282,8 +282,8 @@ static void check_source(const struct probe *p, const struct facts *k)
 		finding_add(p->f, FINDING_OK, "source", "",
 			    "the agent, loaded then: its container has the mounts");
 	else if (k->tables.readable)
-		finding_add(p->f, FINDING_OK, "source", "", "the host's reader of its memory%s",
-			    k->resident ? "" : ", as no agent is resident");
+		finding_add(p->f, FINDING_OK, "source", "", "read from outside%s",
+			    k->resident ? "" : "; no agent is needed");
 	else if (loads)
 		finding_add(p->f, FINDING_OK, "source", "",
 			    "the agent, loaded then: its memory cannot be read from outside");
@@ -310,16 +310,17 @@ static bool has_debug_info_from_start(const struct jvm *j)
 	return false;
 }
 
-static void check_leaves(const struct probe *p, const struct facts *k)
+static void check_inlining(const struct probe *p, const struct facts *k)
 {
 	if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 1 && has_debug_info_from_start(k->jvm))
-		finding_add(p->f, FINDING_OK, "leaves", "",
-			    "exact: DebugNonSafepoints is on from the JVM's start");
+		finding_add(p->f, FINDING_OK, "inlining", "",
+			    "exact: DebugNonSafepoints is on since the JVM began");
 	else if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 1)
-		finding_add(p->f, FINDING_NOTE, "leaves", LATER_ON,
-			    "DebugNonSafepoints was switched on later: older code is not exact");
+		finding_add(p->f, FINDING_NOTE, "inlining", LATER_ON,
+			    "approximate in older code: DebugNonSafepoints was switched on later");
 	else if (k->tables.flags[JVM_FLAG_DEBUG_INFO] == 0)
-		finding_add(p->f, FINDING_NOTE, "leaves", SWITCH_ON, "DebugNonSafepoints is off");
+		finding_add(p->f, FINDING_NOTE, "inlining", SWITCH_ON,
+			    "approximate: DebugNonSafepoints is off");
 }
 
 static void check_stacks(const struct probe *p, const struct facts *k)
@@ -367,13 +368,16 @@ static void check_symbols(const struct probe *p, const struct facts *k)
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)
 {
 	static void (*const checks[])(const struct probe *, const struct facts *) = {
-		check_java,   check_tables, check_attach,  check_source,
-		check_stacks, check_leaves, check_symbols,
+		check_java,   check_metadata, check_attach,  check_source,
+		check_stacks, check_inlining, check_symbols,
 	};
 	struct facts k = {.jvm = j, .reachable = reachable};
+	CLEANUP(str_fini) struct str inside = {0};
 
-	findings_about(p->f, "jvm", j->pid, "JVM %d (%d inside, uid %u)", (int)j->pid,
-		       (int)j->nspid, (unsigned)j->uid);
+	if (j->nspid != j->pid)
+		str_addf(&inside, "pid %d in the container, ", (int)j->nspid);
+	findings_about(p->f, "jvm", j->pid, "JVM %d (%suid %u)", (int)j->pid,
+		       inside.buf ? inside.buf : "", (unsigned)j->uid);
 	probe_tables(j, &k.tables);
 	k.resident = agent_is_resident(j);
 	k.attach = attach_check(j->pid, &k.attach_err);

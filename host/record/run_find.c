@@ -105,7 +105,8 @@ static enum record_result look(struct record_run *r, struct err *err)
 			       "dfg found no container with a JVM; a process of the host: --pid "
 			       "PID"),
 		       RECORD_NO_JVM;
-	return err_set(err, 0, "the container ended before its processes could be read"),
+	return err_set(err, 0,
+		       "its processes could not be read: they ended, or may not be inspected"),
 	       RECORD_NO_CONTAINER;
 }
 

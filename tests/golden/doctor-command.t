@@ -36,21 +36,21 @@ says "a machine without anything missing has status 0" "$(status 0)"
 is "the status is in the object" "status $(jq .status "$top/out")" "$(status 0)"
 is "so is the version" "$(jq -r .dfg "$top/out")" "$(cat VERSION)"
 is "without a name there is no container" "$(jq 'has("container")' "$top/out")" false
-is "machine and containers to come are looked at" "$(jq -r '[.findings[].about] | unique | join(" ")' "$top/out")" "budgets engines machine"
+is "machine and containers started later are looked at" "$(jq -r '[.findings[].about] | unique | join(" ")' "$top/out")" "budgets engines machine"
 is "all of the machine is looked at" \
 	"$(jq -r '[.findings[] | select(.about == "machine") | .what] - ["pids", "ptrace", "stacks", "counters"] | join(" ")' "$top/out")" \
-	"rights kernel perf events walks buffers symbols room"
+	"rights kernel perf events walks buffers symbols disk"
 is "dfg's directory is the one of DFG_ROOT" \
-	"$(jq -r '.findings[] | select(.what == "room") | .why' "$top/out" | grep -c " free in $DFG_ROOT")" 1
+	"$(jq -r '.findings[] | select(.what == "disk") | .why' "$top/out" | grep -c " free in $DFG_ROOT")" 1
 doctor --json --root "$top/elsewhere"
-is "or of --root" "$(jq -r '.findings[] | select(.what == "room") | .why' "$top/out" | grep -c " free in $top/elsewhere")" 1
+is "or of --root" "$(jq -r '.findings[] | select(.what == "disk") | .why' "$top/out" | grep -c " free in $top/elsewhere")" 1
 DFG_ROOT=relative doctor --json
 is "a DFG_ROOT that is not absolute does not count" \
-	"$(jq -r '.findings[] | select(.what == "room") | .why' "$top/out" | grep -c " free in /var/lib/dfg")" 1
+	"$(jq -r '.findings[] | select(.what == "disk") | .why' "$top/out" | grep -c " free in /var/lib/dfg")" 1
 doctor
 is "lines are for people" "$(head -n 1 "$top/out")" "this machine, $(getconf _NPROCESSORS_ONLN) processors"
 is "with a heading for each subject" "$(grep -v '^  ' "$top/out" | sed -n '2,$p')" "
-containers to come"
+containers started later"
 doctor --limits
 is "what one container may cost is listed when it is asked for" "$(grep -v '^  ' "$top/out" | tail -n 1)" "what one container may cost"
 

@@ -103,7 +103,7 @@ if [ "$(id -u)" = 0 ]; then
 		"dfg-setup: A container asks for it: docker run --device dfg.io/agent=on (docs/engines.md)."
 	setup status cdi --file "$top/cdi.json" --json
 	is "--file is what is reported" "$(finding cdi)" \
-		"note containers that ask for it get $top/libexec/dfg-hook, by $top/cdi.json; the others do not → dfg-trigger joins its containers when needed"
+		"note containers that ask for it get $top/libexec/dfg-hook, by $top/cdi.json; the others do not → dfg-trigger sets its containers up on demand"
 	setup remove cdi --file "$top/cdi.json"
 	is "the file is gone" "$(ls "$top/cdi.json" 2>&1 >/dev/null | wc -l)" 1
 	printf '{"hooks": 7}' >"$config"
@@ -119,7 +119,7 @@ says "the status is 1 where it is not installed" "status 1"
 setup status runc --bundle "$top/bundle" --json
 is "as JSON, too" "$(jq -c '[.dfg, .installed]' "$top/out")" "[\"$(cat VERSION)\",false]"
 is "with the reason" "$(finding runc)" \
-	"note no hook in its configuration → dfg-trigger joins its containers when needed"
+	"note no hook in its configuration → dfg-trigger sets its containers up on demand"
 setup status --json
 # On this machine an engine may have the hook.
 if [ -z "$(finding hook)" ]; then
@@ -167,7 +167,7 @@ if [ "$(id -u)" = 0 ]; then
 	setup status --json --root "$top/root"
 	is "a running container is reported" \
 		"$(jq -r --arg name "shop-$$ " '.findings[] | select(.what == "container" and (.why | startswith($name))) | "\(.state) \(.why) → \(.advice)"' "$top/out")" \
-		"note shop-$$ was started without → dfg-trigger joins it when needed"
+		"note shop-$$ was started before the hook → dfg-trigger sets it up on demand"
 	is "then it is not said that none runs" "$(jq '[.findings[] | select(.what == "containers")] | length' "$top/out")" 0
 fi
 tap_done

@@ -18,14 +18,14 @@ host/bpf 5490
 host/calltree 2795
 host/cmd 2760
 host/discover 2730
-host/doctor 1435
+host/doctor 1440
 host/elf 670
 host/format 4840
 host/jfr 1600
 host/jit 1780
 host/perf 1940
 host/profile 1055
-host/record 6825
+host/record 6830
 host/report 4295
 host/session 920
 host/setup 1985

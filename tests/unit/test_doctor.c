@@ -126,11 +126,12 @@ static void check_size(uint64_t kib, enum finding_state state, const char *name)
 		abort();
 	want = state == FINDING_NO
 		       ? xasprintf("%s free in %s", is, top)
-		       : xasprintf("%s free in %s; 30 s of a busy machine take %s", is, top, most);
+		       : xasprintf("%s free in %s; with all processors busy 30 s take %s", is, top,
+				   most);
 	forget();
 	probe_room(&machine);
-	check_found("room", state, want,
-		    state == FINDING_NO	    ? "make room, or choose another with --root"
+	check_found("disk", state, want,
+		    state == FINDING_NO	    ? "free some, or choose another directory with --root"
 		    : state == FINDING_NOTE ? "record shorter, or with --stack 16384"
 					    : "",
 		    name);
@@ -160,7 +161,7 @@ static void test_sizes(void)
 static void check_room(const char *root, enum finding_state state, const char *words)
 {
 	machine.root = root;
-	finds(probe_room, "room", state, words);
+	finds(probe_room, "disk", state, words);
 	machine.root = "/nonexistent/dfg";
 }
 
@@ -169,8 +170,8 @@ static void test_room(void)
 	check_room("/nonexistent/dfg", FINDING_OK, "free in /nonexistent/dfg");
 	check_room("/proc/dfg", FINDING_NO, "0 MiB free");
 	check_room("/proc/self/stat/dfg", FINDING_NO,
-		   "/proc/self/stat/dfg cannot be looked at: Not a directory");
-	check_room("nonexistent", FINDING_NO, "nonexistent cannot be looked at: No such file");
+		   "/proc/self/stat/dfg cannot be read: Not a directory");
+	check_room("nonexistent", FINDING_NO, "nonexistent cannot be read: No such file");
 }
 
 #define RUNTIMES                                                                                   \

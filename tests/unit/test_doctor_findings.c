@@ -137,8 +137,8 @@ static void test_engine(void)
 
 	put("l/dfg-hook", "");
 	check_engine((struct engine_setting){0},
-		     HEAD "  note  docker     no hook in its configuration → dfg-trigger joins its "
-			  "containers when needed\n",
+		     HEAD "  note  docker     no hook in its configuration → dfg-trigger sets its "
+			  "containers up on demand\n",
 		     "an engine without a hook");
 	check_engine((struct engine_setting){.file = file, .program = none, .for_all = true},
 		     HEAD
@@ -148,7 +148,7 @@ static void test_engine(void)
 	check_engine((struct engine_setting){.file = file, .program = program},
 		     HEAD
 		     "  note  docker     containers that ask for it get /l/dfg-hook, by /f; the "
-		     "others do not → dfg-trigger joins its containers when needed\n",
+		     "others do not → dfg-trigger sets its containers up on demand\n",
 		     "a hook for some containers");
 	check_engine((struct engine_setting){.file = file, .program = program, .for_all = true},
 		     HEAD "  ok    docker     new containers get /l/dfg-hook, by /f\n",
@@ -227,7 +227,7 @@ static void test_container(pid_t pid)
 	static char id[] = "id1";
 	struct container c = {.id = id, .pid = pid, .is_single = true};
 	static const char outside[] = "JVMs are read from outside",
-			  unhooked[] = "none: it was started without dfg's hook, or has lost them";
+			  unhooked[] = "none: it was started before the hook, or has lost them";
 	CLEANUP(free) char *words = xasprintf("1 with 1 thread; the first is %d", (int)pid);
 
 	/* No capabilities, so that nothing can be joined. */
@@ -291,7 +291,7 @@ static void check_joined(const struct container *c, bool joined, const char *nam
 	probe_with(&machine, c, &c->pid, 1, &reachable);
 	is_int(reachable, joined, "%s", name);
 	is_str(found.list[1].advice,
-	       joined ? "dfg-trigger joins it when needed" : "JVMs are read from outside",
+	       joined ? "dfg-trigger sets it up on demand" : "JVMs are read from outside",
 	       "its advice says what is done");
 }
 

@@ -115,7 +115,8 @@ static char *library_with(const char *const *flags)
 static void test_nothing(void)
 {
 	struct jvm j = start((struct player){0});
-	CLEANUP(free) char *heading = xasprintf("JVM %d (7 inside, uid 8)", (int)j.pid);
+	CLEANUP(free)
+	char *heading = xasprintf("JVM %d (pid 7 in the container, uid 8)", (int)j.pid);
 	const struct finding *f;
 
 	halt(&j);
@@ -130,11 +131,11 @@ static void test_nothing(void)
 	check_found("java", FINDING_OK, "21.0.1, Acme", "", "version and vendor are told");
 	check_found("libjvm", FINDING_NOTE, "libjvm.so cannot be opened",
 		    "the JVM's own frames have no names", "there is no library");
-	f = finding_of("tables");
+	f = finding_of("metadata");
 	ok(f && f->state == FINDING_NOTE && strstr(f->why, "no libjvm.so"),
 	   "there are no tables: %s", f ? f->why : "nothing");
-	is_str(f ? f->advice : NULL, "all depends on the agent", "so the agent is needed");
-	ok(!finding_of("leaves"), "of unknown flags there is no finding");
+	is_str(f ? f->advice : NULL, "dfg needs the agent", "so the agent is needed");
+	ok(!finding_of("inlining"), "of unknown flags there is no finding");
 	j.vendor[0] = '\0';
 	probe(false, &j);
 	check_found("java", FINDING_OK, "21.0.1", "", "a vendor may be unknown");
@@ -183,20 +184,19 @@ static void test_flags(void)
 	struct jvm j = start((struct player){.tables = fp});
 
 	probe(true, &j);
-	check_found("tables", FINDING_OK, "HotSpot's can be read from outside", "",
+	check_found("metadata", FINDING_OK, "HotSpot's can be read from outside", "",
 		    "tables are read");
 	check_found("stacks", FINDING_OK,
 		    "by frame pointers, which it keeps (PreserveFramePointer)", "",
 		    "a JVM that keeps frame pointers needs no copies");
 	check_found(
-		"leaves", FINDING_NOTE,
-		"DebugNonSafepoints was switched on later: older code is not exact",
+		"inlining", FINDING_NOTE,
+		"approximate in older code: DebugNonSafepoints was switched on later",
 		"dfg-trigger reports how much ran in such code (without_debug_info)",
 		"leaves are exact only in code that is new, unless the JVM began with the flag");
-	check_found("attach", FINDING_OK, "possible; no agent is resident", "",
+	check_found("attach", FINDING_OK, "possible; no agent is loaded", "",
 		    "it can be attached to");
-	check_found("source", FINDING_OK,
-		    "the host's reader of its memory, as no agent is resident", "",
+	check_found("source", FINDING_OK, "read from outside; no agent is needed", "",
 		    "but reading is first where the agent cannot be seen");
 	strcpy(j.version, "21");
 	probe(true, &j);
@@ -205,14 +205,14 @@ static void test_flags(void)
 		    "JDK 21 warns of agents");
 	strcpy(j.version, "20.0.2");
 	probe(true, &j);
-	check_found("attach", FINDING_OK, "possible; no agent is resident", "", "JDK 20 does not");
+	check_found("attach", FINDING_OK, "possible; no agent is loaded", "", "JDK 20 does not");
 	strcpy(j.version, "1.8.0_402");
 	probe(true, &j);
-	check_found("attach", FINDING_OK, "possible; no agent is resident", "", "nor does JDK 8");
+	check_found("attach", FINDING_OK, "possible; no agent is loaded", "", "nor does JDK 8");
 	fakejvm_end(&j);
 	j = start((struct player){.tables = plain});
 	probe(true, &j);
-	check_found("leaves", FINDING_NOTE, "DebugNonSafepoints is off",
+	check_found("inlining", FINDING_NOTE, "approximate: DebugNonSafepoints is off",
 		    "dfg-trigger switches it on, for code compiled from then on",
 		    "leaves that are not exact are a note");
 	fakejvm_end(&j);
@@ -231,8 +231,7 @@ static void test_attach(void)
 	probe(true, &j);
 	check_found("attach", FINDING_NOTE, "it was started with -Xrs", READ_INSTEAD,
 		    "a JVM with -Xrs cannot be attached to");
-	check_found("source", FINDING_OK,
-		    "the host's reader of its memory, as no agent is resident", "",
+	check_found("source", FINDING_OK, "read from outside; no agent is needed", "",
 		    "its memory is read");
 	fakejvm_end(&j);
 	j = start((struct player){.tables = off});
@@ -243,7 +242,7 @@ static void test_attach(void)
 	fakejvm_end(&j);
 	j = start((struct player){.tables = on});
 	probe(true, &j);
-	check_found("attach", FINDING_OK, "possible; no agent is resident", "",
+	check_found("attach", FINDING_OK, "possible; no agent is loaded", "",
 		    "flags that are not so do not count");
 	halt(&j);
 	probe(true, &j);
@@ -265,7 +264,7 @@ static void test_resident(void)
 	check_found("source", FINDING_OK, "the agent, which is resident", "",
 		    "the agent is the first source");
 	probe(false, &j);
-	check_found("source", FINDING_OK, "the host's reader of its memory", "",
+	check_found("source", FINDING_OK, "read from outside", "",
 		    "one that cannot be reached is not used");
 	fakejvm_end(&j);
 }
@@ -308,8 +307,7 @@ static void test_visible(void)
 		    "", "an agent that is visible is loaded");
 	strcpy(j.version, "21");
 	probe(true, &j);
-	check_found("source", FINDING_OK,
-		    "the host's reader of its memory, as no agent is resident", "",
+	check_found("source", FINDING_OK, "read from outside; no agent is needed", "",
 		    "but not where that would be seen");
 	fakejvm_end(&j);
 }

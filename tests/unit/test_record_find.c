@@ -113,7 +113,8 @@ static void test_not_found(void)
 	fails(&c, RECORD_NO_CONTAINER, "no running container \"nobody\"; see dfg-trigger --list",
 	      "another name is not found");
 	c.name_count = 0;
-	fails(&c, RECORD_NO_CONTAINER, "the container ended before its processes could be read",
+	fails(&c, RECORD_NO_CONTAINER,
+	      "its processes could not be read: they ended, or may not be inspected",
 	      "no name is no container");
 	is_int(err.code, 0, "which is no error of the system's");
 	actor_end(pid);

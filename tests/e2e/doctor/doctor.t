@@ -17,12 +17,12 @@ finding() { json ".findings[] | select(.about == \"$2\" and .what == \"$3\") | .
 state() { finding state "$@"; }
 says() { finding why "$1" "$2" | grep -qF -- "$3" || { finding why "$1" "$2"; return 1; }; }
 # "agent" or "host", as dfg-trigger calls what doctor foretells.
-foretold() { finding why jvm source | sed -n "s/^the \(agent\|host\).*/\1/p"; }
+foretold() { finding why jvm source | sed -n "s/^the agent.*/agent/p; s/^read from outside.*/host/p"; }
 
 doctor
 is "the machine: status 0" "$status" 0
 is "  nothing is missing" "$(json '[.findings[] | select(.state == "no")] | length')" 0
-for what in rights kernel perf events stacks walks buffers symbols room; do
+for what in rights kernel perf events stacks walks buffers symbols disk; do
 	is "  $what" "$(state machine $what)" ok
 done
 is "  the payload is at hand" "$(state engines payload)" ok
@@ -51,10 +51,10 @@ is "  its name" "$(json .container.name)" shop
 is "  its JVM" "$(finding pid jvm java)" "$pid"
 ok "  version and collector" says jvm java "$(java -version 2>&1 | sed -n '1s/.*"\(.*\)".*/\1/p')"
 is "  mounts" "$(state container mounts)" ok
-is "  tables" "$(state jvm tables)" ok
+is "  metadata" "$(state jvm metadata)" ok
 is "  attach" "$(state jvm attach)" ok
 is "  stack depth" "$(state jvm stacks)" ok
-is "  leaves" "$(state jvm leaves)" note
+is "  inlining" "$(state jvm inlining)" note
 source=$(foretold)
 is "nothing was loaded" "$(cat /proc/"$pid"/task/*/comm | grep -c dfg-agent)" 0
 is "  or put into its /tmp" "$(find "$SHOP/shop/tmp" -name '.*' -mindepth 1)" ""
@@ -66,7 +66,7 @@ ok "the agent comes in" trigger -d 1 --source agent shop
 doctor shop
 is "  and is seen" "$(state jvm agent)" ok
 is "  as the source" "$(foretold)" agent
-is "  leaves: older code is not exact" "$(state jvm leaves)" note
+is "  inlining: older code is not exact" "$(state jvm inlining)" note
 doctor --pid "$pid"
 is "by pid: the same container" "$status:$(json .container.id)" 0:shop
 

@@ -131,10 +131,11 @@ ok "  and says why" test "$(json '.jvms[0].note | contains("share")')" = true
 
 # The JVM ends while it is recorded: its names were taken at the start.
 touch "$SHOP/mark"
-"$DFG" -q -d 600 --json twin-b >"$SHOP/out" 2>"$SHOP/err" & one=$!
+"$DFG" -d 600 --json twin-b >"$SHOP/out" 2>"$SHOP/err" & one=$!
 recording "$SHOP/mark"
 bundle_stop twin-b
 wait $one; is "the container ends meanwhile: status 0 (case 48)" $? 0
+ok "  which is said" grep -q "the last process exited after" "$SHOP/err"
 ok "  a short recording" test "$(json '.duration < 500')" = true
 ok "  with samples" test "$(json .samples)" -gt 0
 ok "  and Java names" grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)"

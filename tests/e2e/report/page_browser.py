@@ -153,6 +153,7 @@ def check_search(b):
     shot(b, 'page-searched')
     check('small letters find capitals; a match in a match counts once', text(b, '#matched'),
           '24.0 % ± 2.6 in 1 place, 2 frames')
+    check('beside them, what is typed has room', b.js(f'{one("#term")}.clientWidth >= 130'))
     press(b, '#match-case')
     check('Aa: they do not', text(b, '#matched'), '0 % in 0 places')
     press(b, '#match-case')

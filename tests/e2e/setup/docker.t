@@ -40,7 +40,7 @@ with_docker() {
 	ok "    with the mounts" has_mounts "$(pid_of web)"
 	ok "    status" setup status docker --file "$CONF" --root "$DFG_ROOT"
 	ok "      tells which container has them" grep -q "web has the mounts" "$SHOP/setup"
-	ok "      and which not" grep -q "before was started without" "$SHOP/setup"
+	ok "      and which not" grep -q "before was started before the hook" "$SHOP/setup"
 	ok "    dfg-trigger draws it" graph web
 	is "    the other one was not disturbed" "$(docker_cli inspect -f '{{.State.StartedAt}}' before)" "$start"
 	docker_restart
