@@ -5,12 +5,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 
 #include "common/fs.h"
 
 #define STATUS_MAX (64u << 10)
 #define ARGS_MAX   (4u << 20)
 #define MAPS_MAX   (256u << 20)
+
+bool proc_exists(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno == EPERM;
+}
 
 int proc_open(pid_t pid, struct err *err)
 {

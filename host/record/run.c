@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/log.h"
+#include "common/proc.h"
 #include "common/str.h"
 #include "record/agent_share.h"
 #include "record/budget.h"
@@ -124,7 +124,7 @@ static int prepare(struct record_run *r, struct err *err)
 static bool any_is_left(const struct record_run *r)
 {
 	for (size_t i = 0; i < r->pid_count; i++)
-		if (kill(r->pids[i], 0) == 0)
+		if (proc_exists(r->pids[i]))
 			return true;
 	return false;
 }

@@ -12,7 +12,7 @@ from tap import check, run
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 3640
+common 3645
 hook 2605
 host/bpf 5490
 host/calltree 2755
@@ -38,7 +38,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 63540, 382
+ALL_LINES, ALL_FILES = 63545, 382
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

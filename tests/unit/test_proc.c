@@ -65,6 +65,21 @@ static void test_gone(void)
 	ok(proc_read_status(fd, &st, &err) < 0 && err.code == ESRCH, "gone: the same directory");
 	ok(proc_start_time(fd, &ticks, &err) < 0 && err.code == ESRCH, "says so for every file");
 	ok(proc_open(pid, &err) < 0 && err.code == ESRCH, "gone: a new one");
+	ok(!proc_exists(pid), "gone: does not exist");
+}
+
+static void test_exists(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		bool other = setresuid(65534, 65534, 65534) == 0 || geteuid() != 0;
+
+		_exit(other && kill(1, 0) < 0 && proc_exists(1) ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	is_int(status, 0, "a process exists that may not be sent a signal");
 }
 
 static void test_start_time(void)
@@ -474,6 +489,7 @@ int main(void)
 	test_self();
 	test_hostile_name();
 	test_gone();
+	test_exists();
 	test_start_time();
 	test_maps();
 	test_places();
