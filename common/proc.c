@@ -128,6 +128,14 @@ static int read_stat(int procfd, int number, uint64_t *ret, struct err *err)
 	return 0;
 }
 
+bool proc_is_running(pid_t pid)
+{
+	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
+	struct proc_status st;
+
+	return procfd >= 0 && proc_read_status(procfd, &st, NULL) == 0 && st.state != 'Z';
+}
+
 int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
 {
 	return read_stat(procfd, 22, ret_ticks, err);

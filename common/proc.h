@@ -34,6 +34,10 @@ struct proc_map {
 	const char *path; /* "" for anonymous memory; may be "[vdso]" and the like */
 };
 
+/* False for a zombie: it has exited, and only its parent has not looked yet. True also of a process
+ * that may not be sent a signal. */
+bool proc_is_running(pid_t pid);
+
 MUST_CHECK int proc_open(pid_t pid, struct err *err); /* directory descriptor of /proc/<pid> */
 MUST_CHECK int proc_read_status(int procfd, struct proc_status *ret, struct err *err);
 MUST_CHECK int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err);

@@ -291,7 +291,7 @@ static void list_pids(const struct perf_config *c, bool left, struct str *ret)
 {
 	str_fini(ret);
 	for (size_t i = 0; i < c->count; i++)
-		if (!left || kill(c->pids[i], 0) == 0)
+		if (!left || proc_is_running(c->pids[i]))
 			str_addf(ret, "%s%d", ret->len ? "," : "", (int)c->pids[i]);
 }
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 #include "common/clock.h"
@@ -122,19 +121,10 @@ static int prepare(struct record_run *r, struct err *err)
 
 /* ---- one recording ---- */
 
-/* A zombie has exited: only its parent has not looked yet. */
-static bool is_running(pid_t pid)
-{
-	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
-	struct proc_status st;
-
-	return procfd >= 0 && proc_read_status(procfd, &st, NULL) == 0 && st.state != 'Z';
-}
-
 static bool any_is_left(const struct record_run *r)
 {
 	for (size_t i = 0; i < r->pid_count; i++)
-		if (is_running(r->pids[i]))
+		if (proc_is_running(r->pids[i]))
 			return true;
 	return false;
 }

@@ -2,9 +2,9 @@
 #include "record/run_parts.h"
 
 #include <errno.h>
-#include <signal.h>
 
 #include "common/clock.h"
+#include "common/proc.h"
 
 #define READY_MS	30000 /* until perf has written the file before the first window */
 #define SWITCH_MS	15000 /* until it has begun a new file */
@@ -56,7 +56,7 @@ static bool any_is_left(const struct record_run *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		for (size_t k = 0; k < r->workers[i].pid_count; k++)
-			if (kill(r->workers[i].pids[k], 0) == 0)
+			if (proc_is_running(r->workers[i].pids[k]))
 				return true;
 	return false;
 }

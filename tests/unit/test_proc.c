@@ -65,6 +65,27 @@ static void test_gone(void)
 	ok(proc_read_status(fd, &st, &err) < 0 && err.code == ESRCH, "gone: the same directory");
 	ok(proc_start_time(fd, &ticks, &err) < 0 && err.code == ESRCH, "says so for every file");
 	ok(proc_open(pid, &err) < 0 && err.code == ESRCH, "gone: a new one");
+	ok(!proc_is_running(pid), "gone: does not run");
+}
+
+static void test_is_running(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		bool other = setresuid(65534, 65534, 65534) == 0 || geteuid() != 0;
+
+		_exit(other && kill(1, 0) < 0 && proc_is_running(1) ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	is_int(status, 0, "a process runs that may not be sent a signal");
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
+	ok(!proc_is_running(pid), "a zombie does not run");
+	waitpid(pid, &status, 0);
 }
 
 static void test_start_time(void)
@@ -474,6 +495,7 @@ int main(void)
 	test_self();
 	test_hostile_name();
 	test_gone();
+	test_is_running();
 	test_start_time();
 	test_maps();
 	test_places();
