@@ -176,16 +176,16 @@ static int create_session(struct target *t, bool force, struct err *err)
 	if (err->code != EEXIST)
 		return -1;
 	if (!force)
-		return err_wrap(
-			err,
+		err_set(err, 0,
 			"there is a session in %s already; give another --output, or --force to "
 			"replace it",
 			t->outdir.path);
-	if (session_remove(t->outdir.fd, SESSION_DIR, err) < 0) {
-		err->code = EEXIST; /* what is there is not this run's, and stays */
-		return err_wrap(err, "%s", t->outdir.path);
-	}
-	return session_create(&t->outdir, SESSION_DIR, &t->session, err);
+	else if (session_remove(t->outdir.fd, SESSION_DIR, err) < 0)
+		err_wrap(err, "%s", t->outdir.path);
+	else
+		return session_create(&t->outdir, SESSION_DIR, &t->session, err);
+	err->code = EEXIST; /* what is there is not this run's, and stays */
+	return -1;
 }
 
 int target_prepare(struct target *t, const struct record_config *c, struct err *err)
