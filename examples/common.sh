@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# Functions that the examples share. A run.sh sources it in the checkout's top folder.
+#
+#   example_begin NAME   checks for root, installs the packages of the groups "demo" and NAME (packages.txt), builds
+#                        dfg, and sets
+#                          work  a scratch directory, which is removed at the end
+#                          out   the directory of the results, emptied: build/examples/NAME, or $OUT
+#                        The dfg-* commands in PATH are a copy whose root directory is $work/root, so that
+#                        nothing stays in /var/lib/dfg.
+#   at_end COMMAND       runs it when the script ends, however it ends; the last one runs first
+#   say TEXT             a heading
+#   run COMMAND...       prints the command, also where its output is redirected, and runs it
+#   wait_for COMMAND...  until it succeeds, for a minute at most
+#   warm PID             waits until the process has used 2 s of processor time: its hot methods are compiled then
+#   daemon NAME COMMAND...   runs the command in the background, its output in NAME.log; ended at the end, and what
+#                        it mounted in $work is unmounted
+#   rootfs DIR           makes a root file system without files, for this machine's /usr and /etc to be bound into
+#   shop DIR             compiles the program that the containers run, examples/demo/Shop.java
+#   bundle DIR CLASS     makes an OCI bundle in DIR that runs this class of DIR/rootfs/app, as user 1000 without any
+#                        capability, with a read-only root, and without hooks
+#   unchanged FILE COPY  says that the file is the same as the copy, or fails
+build=$PWD/build
+java=$(readlink -f "$(command -v java || :)")
+ends=:
+exec 3>&1
+
+say() { printf '\n== %s\n' "$*"; }
+run() {
+	printf '$ %s\n' "$*" >&3
+	"$@" 3>&-
+}
+at_end() { ends="$1; $ends"; }
+
+need_root() { [ "$(id -u)" = 0 ] || { echo "run.sh: needs root, for containers and perf: sudo sh $0" >&2; exit 1; }; }
+
+build_dfg() {
+	sh packages.sh "$@"
+	java=$(readlink -f "$(command -v java)")
+	say "building dfg"
+	make -s -j"$(nproc)" all
+}
+
+example_begin() {
+	need_root
+	build_dfg demo "$1"
+	work=$(mktemp -d "/tmp/dfg-$1.XXXXXX")
+	trap 'set +e; trap - EXIT; eval "$ends"' EXIT
+	trap 'exit 130' INT TERM
+	at_end 'rm -rf --one-file-system "$work"'
+	chmod 755 "$work"
+	out=${OUT:-$build/examples/$1}
+	rm -rf "$out"
+	mkdir -p "$out"
+	[ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID:${SUDO_GID:-0}" "$out"
+	install_copy
+}
+
+# A hook that gets no processor for 250 ms gives up; on a busy machine it is given more.
+install_copy() {
+	mkdir "$work/dfg"
+	cp -r "$build/bin" "$build/libexec" "$work/dfg"
+	printf '%s\n' "root = $work/root" 'budget_ms = 4000' >"$work/dfg/libexec/dfg.conf"
+	export DFG_ROOT="$work/root" PATH="$work/dfg/bin:$PATH"
+	at_end '"$work/dfg/libexec/dfg-hook" --release --root "$DFG_ROOT" >/dev/null 2>&1'
+}
+
+wait_for() {
+	tries=600
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || { echo "run.sh: waited in vain for: $*" >&2; return 1; }
+		sleep 0.1
+	done
+}
+warm() { wait_for used "$1" 200; }
+used() { [ "$(sed 's/.*) //' "/proc/$1/stat" | awk '{print $12 + $13}')" -ge "$2" ]; }
+
+daemon() {
+	log=$1.log
+	shift
+	"$@" >"$log" 2>&1 3>&- &
+	at_end "stop $!"
+}
+stop() {
+	kill "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+	for mount in $(awk -v d="$work/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r); do
+		umount -l "$mount" 2>/dev/null
+	done
+}
+
+rootfs() {
+	mkdir -p "$1/app" "$1/proc" "$1/sys" "$1/dev" "$1/tmp" "$1/run" "$1/var" "$1/usr" "$1/etc"
+	chmod 1777 "$1/tmp"
+	ln -s usr/bin usr/sbin usr/lib "$1/"
+	[ ! -d /usr/lib64 ] || ln -s usr/lib64 "$1/"
+}
+
+shop() { javac -d "$1" examples/demo/Shop.java; }
+
+bundle() {
+	[ -d "$1/rootfs" ] || rootfs "$1/rootfs"
+	sed -e "s|@JAVA@|$java|" -e "s|\"Shop\", \"2\"|\"$2\"|" -e '/"hooks"/,/^  },/d' \
+		examples/demo/config.json >"$1/config.json"
+}
+
+unchanged() {
+	cmp "$1" "$2" && echo "$1 is what it was, byte for byte"
+}
