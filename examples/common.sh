@@ -11,9 +11,11 @@
 #   say TEXT             a heading
 #   run COMMAND...       prints the command, also where its output is redirected, and runs it
 #   wait_for COMMAND...  until it succeeds, for a minute at most
-#   warm PID             waits until the process has used 2 s of processor time: its hot methods are compiled then
-#   daemon NAME COMMAND...   runs the command in the background, its output in NAME.log; ended at the end, and what
-#                        it mounted in $work is unmounted
+#   warm CONTAINER       waits until its JVM has used 2 s of processor time: its hot methods are compiled then
+#   daemon FILE COMMAND...   runs the command in the background, its output in FILE.log; ended at the end
+#   stop FILE            ends it before
+#   debian_unstable PACKAGE...   unpacks these in build/engines, without what they depend on, once; sets engines to the
+#                        directory they are in
 #   rootfs DIR           makes a root file system without files, for this machine's /usr and /etc to be bound into
 #   shop DIR             compiles the program that the containers run, examples/demo/Shop.java
 #   bundle DIR CLASS     makes an OCI bundle in DIR that runs this class of DIR/rootfs/app, as user 1000 without any
@@ -46,13 +48,19 @@ example_begin() {
 	work=$(mktemp -d "/tmp/dfg-$1.XXXXXX")
 	trap 'set +e; trap - EXIT; eval "$ends"' EXIT
 	trap 'exit 130' INT TERM
-	at_end 'rm -rf --one-file-system "$work"'
+	at_end 'unmount_in "$work"; rm -rf --one-file-system "$work"'
 	chmod 755 "$work"
 	out=${OUT:-$build/examples/$1}
 	rm -rf "$out"
 	mkdir -p "$out"
 	[ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID:${SUDO_GID:-0}" "$out"
 	install_copy
+}
+
+unmount_in() {
+	for mount in $(awk -v d="$1/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r); do
+		umount -l "$mount"
+	done
 }
 
 # A hook that gets no processor for 250 ms gives up; on a busy machine it is given more.
@@ -72,21 +80,34 @@ wait_for() {
 		sleep 0.1
 	done
 }
-warm() { wait_for used "$1" 200; }
+warm() {
+	wait_for jvm "$1"
+	wait_for used "$jvm" 200
+}
+jvm() {
+	jvm=$(dfg-trigger --list --json | jq -e --arg name "$1" \
+		'.containers[] | select([.id, .name, "\(.namespace)/\(.pod)"] | index($name)) | .pid')
+}
 used() { [ "$(sed 's/.*) //' "/proc/$1/stat" | awk '{print $12 + $13}')" -ge "$2" ]; }
 
 daemon() {
-	log=$1.log
+	file=$1
 	shift
-	"$@" >"$log" 2>&1 3>&- &
-	at_end "stop $!"
+	"$@" >"$file.log" 2>&1 3>&- &
+	echo $! >"$file.pid"
+	at_end "stop '$file'"
 }
 stop() {
-	kill "$1" 2>/dev/null
-	wait "$1" 2>/dev/null
-	for mount in $(awk -v d="$work/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r); do
-		umount -l "$mount" 2>/dev/null
-	done
+	[ -e "$1.pid" ] || return 0
+	kill "$(cat "$1.pid")" 2>/dev/null || :
+	wait "$(cat "$1.pid")" 2>/dev/null || :
+	rm "$1.pid"
+}
+
+debian_unstable() {
+	say "unpacking from Debian's unstable suite: $*"
+	engines=$(BUILD=$build bash -c '. tests/lib/tap.sh && . tests/lib/engines.sh && engines_sid "$@" &&
+		echo "$ENGINES"' bash "$@")
 }
 
 rootfs() {

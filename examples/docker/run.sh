@@ -19,9 +19,7 @@ conf=$dir/daemon.json
 
 newer_docker() {
 	[ "$(dockerd --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')" -lt 25 ] || return 0
-	say "unpacking a Docker of Debian's unstable suite"
-	engines=$(BUILD=$build bash -c '. tests/lib/tap.sh && . tests/lib/engines.sh &&
-		engines_sid containerd docker.io docker-cli && echo "$ENGINES"')
+	debian_unstable containerd docker.io docker-cli
 	PATH=$engines/usr/bin:$engines/usr/sbin:$PATH
 }
 
@@ -43,21 +41,20 @@ start_docker() {
 	wait_for test -S "$dir/containerd.sock"
 	export DOCKER_HOST="unix://$dir/docker.sock" DOCKER_CONFIG="$dir/config"
 	daemon "$dir/dockerd" dockerd --config-file "$conf" --data-root "$dir/d" --exec-root "$dir/x" \
-		--pidfile "$dir/dockerd.pid" --host "$DOCKER_HOST" --containerd "$dir/containerd.sock" \
+		--pidfile "$dir/d.pid" --host "$DOCKER_HOST" --containerd "$dir/containerd.sock" \
 		--bridge none --iptables=false --ip6tables=false
 	at_end 'docker rm -f dfg-docker >/dev/null 2>&1'
-	dockerd=$!
 	wait_for answers_or_ended
 	docker version >/dev/null || { tail -n 5 "$dir/dockerd.log" >&2; return 1; }
 }
-answers_or_ended() { docker version || ! kill -0 "$dockerd"; }
+answers_or_ended() { docker version || ! kill -0 "$(cat "$dir/dockerd.pid")"; }
 
 # The image has no file: /usr and /etc are this machine's, read-only.
 start_web() {
 	run docker run -d --name dfg-docker --network none --read-only --user 1000:1000 \
 		--tmpfs /tmp:rw,noexec,nosuid,mode=1777,size=16m -v /usr:/usr:ro -v /etc:/etc:ro \
 		-v "$work/app:/app:ro" "$@" shop "$java" -Xmx256m -cp /app Shop 2
-	warm "$(docker inspect -f '{{.State.Pid}}' dfg-docker)"
+	warm dfg-docker
 }
 
 [ $way = runtime ] || newer_docker

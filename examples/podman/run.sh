@@ -31,7 +31,7 @@ at_end 'podman rm -f -t 0 dfg-podman >/dev/null 2>&1'
 run podman run -d --name dfg-podman --network none --read-only --user 1000:1000 --security-opt label=disable \
 	--ulimit nofile=1024:1024 --ulimit nproc=1000:1000 -v /usr:/usr:ro -v /etc:/etc:ro \
 	-v "$work/app:/app:ro" -v "$work/tmp:/tmp" --rootfs "$work/rootfs" "$java" -Xmx256m -cp /app Shop 2
-warm "$(podman inspect -f '{{.State.Pid}}' dfg-podman)"
+warm dfg-podman
 run dfg-trigger -d "$seconds" -o "$out" dfg-podman
 
 say "and without it"

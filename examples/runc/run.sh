@@ -19,7 +19,7 @@ say "with dfg's hook"
 run dfg-setup install runc --bundle "$work/bundle"
 at_end 'runc delete -f dfg-runc >/dev/null 2>&1'
 run runc run -d --bundle "$work/bundle" dfg-runc </dev/null >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-warm "$(runc list | awk '$1 == "dfg-runc" {print $2}')"
+warm dfg-runc
 run dfg-trigger -d "$seconds" -o "$out" dfg-runc
 
 say "and without it"
