@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions that the examples share. A run.sh sources it in the checkout's top folder.
 #
-#   example_begin NAME   checks for root, installs the packages of the groups "demo" and NAME (packages.txt), builds
-#                        dfg, and sets
+#   example_begin NAME   checks for root, installs the packages of the groups "demo", "examples" and NAME
+#                        (packages.txt), builds dfg, and sets
 #                          work  a scratch directory, which is removed at the end
-#                          out   the directory of the results, emptied: build/examples/NAME, or $OUT
+#                          out   the directory of the results: build/examples/NAME, emptied, or $OUT, which must be empty
 #                        The dfg-* commands in PATH are a copy whose root directory is $work/root, so that
 #                        nothing stays in /var/lib/dfg.
 #   at_end COMMAND       runs it when the script ends, however it ends; the last one runs first
+#   need_root, build_dfg GROUP...   parts of it, for examples/demo; build_dfg sets java to the JVM's program
 #   say TEXT             a heading
 #   run COMMAND...       prints the command, also where its output is redirected, and runs it
-#   wait_for COMMAND...  until it succeeds, for a minute at most
+#   wait_for COMMAND...  until it succeeds, for five minutes at most
 #   warm CONTAINER       waits until its JVM has used 2 s of processor time: its hot methods are compiled then
 #   daemon FILE COMMAND...   runs the command in the background, its output in FILE.log; ended at the end
 #   stop FILE            ends it before
@@ -20,9 +21,9 @@
 #   shop DIR             compiles the program that the containers run, examples/demo/Shop.java
 #   bundle DIR CLASS     makes an OCI bundle in DIR that runs this class of DIR/rootfs/app, as user 1000 without any
 #                        capability, with a read-only root, and without hooks
+#   run_bundle NAME DIR  runs it with runc until the script ends, its output in DIR/log; returns when it is warm
 #   unchanged FILE COPY  says that the file is the same as the copy, or fails
 build=$PWD/build
-java=$(readlink -f "$(command -v java || :)")
 ends=:
 exec 3>&1
 
@@ -44,17 +45,23 @@ build_dfg() {
 
 example_begin() {
 	need_root
-	build_dfg demo "$1"
+	build_dfg demo examples "$1"
 	work=$(mktemp -d "/tmp/dfg-$1.XXXXXX")
 	trap 'set +e; trap - EXIT; eval "$ends"' EXIT
 	trap 'exit 130' INT TERM
 	at_end 'unmount_in "$work"; rm -rf --one-file-system "$work"'
 	chmod 755 "$work"
-	out=${OUT:-$build/examples/$1}
-	rm -rf "$out"
-	mkdir -p "$out"
-	[ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID:${SUDO_GID:-0}" "$out"
+	make_out "$1"
 	install_copy
+}
+
+make_out() {
+	out=${OUT:-$build/examples/$1}
+	[ -n "${OUT:-}" ] || rm -rf "$out"
+	mkdir -p "$out"
+	rmdir "$out" 2>/dev/null || { echo "run.sh: $out is not empty" >&2; return 1; }
+	mkdir "$out"
+	[ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID:${SUDO_GID:-0}" "$out"
 }
 
 unmount_in() {
@@ -73,10 +80,10 @@ install_copy() {
 }
 
 wait_for() {
-	tries=600
+	tries=3000
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || { echo "run.sh: waited in vain for: $*" >&2; return 1; }
+		[ $tries -gt 0 ] || { echo "run.sh: not within five minutes: $*" >&2; return 1; }
 		sleep 0.1
 	done
 }
@@ -123,6 +130,13 @@ bundle() {
 	[ -d "$1/rootfs" ] || rootfs "$1/rootfs"
 	sed -e "s|@JAVA@|$java|" -e "s|\"Shop\", \"2\"|\"$2\"|" -e '/"hooks"/,/^  },/d' \
 		examples/demo/config.json >"$1/config.json"
+}
+
+run_bundle() {
+	runc delete -f "$1" >/dev/null 2>&1 || :
+	at_end "runc delete -f '$1' >/dev/null 2>&1"
+	run runc run -d --bundle "$2" "$1" </dev/null >"$2/log" 2>&1 || { cat "$2/log" >&2; return 1; }
+	warm "$1"
 }
 
 unchanged() {

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 
-/** Adds up the orders of each article, for ever; the codes of articles are as customers type them. */
+/** Counts the orders of each article without end; the codes of articles are as customers type them. */
 public class Orders {
 	private final Map<String, Integer> stock = new HashMap<>();
 	private final Random random = new Random(1);

@@ -14,10 +14,7 @@ start_service() {
 	mkdir "$work/bundle"
 	bundle "$work/bundle" Till
 	javac -d "$work/bundle/rootfs/app" examples/incident/Till.java
-	at_end 'runc delete -f dfg-incident >/dev/null 2>&1'
-	run runc run -d --bundle "$work/bundle" dfg-incident </dev/null >"$work/log" 2>&1 ||
-		{ cat "$work/log" >&2; return 1; }
-	warm dfg-incident
+	run_bundle dfg-incident "$work/bundle"
 }
 
 started() { date -d "$(jq -r .started "$out/session/session.json")" +%s; }
@@ -26,7 +23,7 @@ started() { date -d "$(jq -r .started "$out/session/session.json")" +%s; }
 slowest_request() {
 	while read -r time _ _ _ ms _; do
 		echo "$(date -d "$time" +%s) $ms"
-	done <"$work/log" | awk -v began="$(started)" -v seconds="$seconds" '
+	done <"$work/bundle/log" | awk -v began="$(started)" -v seconds="$seconds" '
 		$1 > began + 1 && $1 <= began + seconds && $2 > most {end = $1; most = $2}
 		END {if (most) print int(end - most / 1000) - 1, end + 1}'
 }
@@ -47,7 +44,7 @@ start_service
 run dfg-trigger -d "$seconds" -o "$out" dfg-incident
 
 say "what the service itself says"
-cat "$work/log"
+cat "$work/bundle/log"
 span=$(slowest_request)
 [ -n "$span" ] || { echo "run.sh: no slow request ended in these $seconds seconds: record for longer" >&2; exit 1; }
 

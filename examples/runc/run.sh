@@ -17,12 +17,10 @@ cp "$work/bundle/config.json" "$work/before"
 
 say "with dfg's hook"
 run dfg-setup install runc --bundle "$work/bundle"
-at_end 'runc delete -f dfg-runc >/dev/null 2>&1'
-run runc run -d --bundle "$work/bundle" dfg-runc </dev/null >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-warm dfg-runc
+run_bundle dfg-runc "$work/bundle"
 run dfg-trigger -d "$seconds" -o "$out" dfg-runc
 
 say "and without it"
-runc delete -f dfg-runc
+run runc delete -f dfg-runc
 run dfg-setup remove runc --bundle "$work/bundle"
 unchanged "$work/bundle/config.json" "$work/before"
