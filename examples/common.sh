@@ -4,6 +4,7 @@
 #   example_begin NAME   checks for root, installs the packages of the groups "demo", "examples" and NAME
 #                        (packages.txt), builds dfg, and sets
 #                          work  a scratch directory, which is removed at the end
+#                          cgroup  the control group for an engine's containers, which is removed, too
 #                          out   the directory of the results: build/examples/NAME, emptied, or $OUT, which must be empty
 #                        The dfg-* commands in PATH are a copy whose root directory is $work/root, so that
 #                        nothing stays in /var/lib/dfg.
@@ -49,7 +50,8 @@ example_begin() {
 	work=$(mktemp -d "/tmp/dfg-$1.XXXXXX")
 	trap 'set +e; trap - EXIT; eval "$ends"' EXIT
 	trap 'exit 130' INT TERM
-	at_end 'unmount_in "$work"; rm -rf --one-file-system "$work"'
+	cgroup=/${work##*/}
+	at_end 'unmount_in "$work"; rm -rf --one-file-system "$work"; remove_cgroup'
 	chmod 755 "$work"
 	make_out "$1"
 	install_copy
@@ -69,6 +71,8 @@ unmount_in() {
 		umount -l "$mount"
 	done
 }
+
+remove_cgroup() { find /sys/fs/cgroup -depth -type d -path "*$cgroup*" -exec rmdir {} + 2>/dev/null; }
 
 # A hook that gets no processor for 250 ms gives up; on a busy machine it is given more.
 install_copy() {

@@ -57,7 +57,7 @@ start_pod() {
 	shop "$work/app"
 	mkdir -m 1777 "$work/tmp"
 	for file in pod.json container.json; do
-		sed -e "s|@JAVA@|$java|; s|@DIR@|$work|" "examples/containerd/$file" >"$work/$file"
+		sed -e "s|@JAVA@|$java|; s|@DIR@|$work|; s|@CGROUP@|$cgroup|" "examples/containerd/$file" >"$work/$file"
 	done
 	pod=$(run crictl runp "$work/pod.json")
 	at_end 'crictl rmp -f "$pod" >/dev/null 2>&1'

@@ -42,7 +42,7 @@ start_docker() {
 	export DOCKER_HOST="unix://$dir/docker.sock" DOCKER_CONFIG="$dir/config"
 	daemon "$dir/dockerd" dockerd --config-file "$conf" --data-root "$dir/d" --exec-root "$dir/x" \
 		--pidfile "$dir/d.pid" --host "$DOCKER_HOST" --containerd "$dir/containerd.sock" \
-		--bridge none --iptables=false --ip6tables=false
+		--cgroup-parent "$cgroup" --exec-opt native.cgroupdriver=cgroupfs --bridge none --iptables=false --ip6tables=false
 	at_end 'docker rm -f dfg-docker >/dev/null 2>&1'
 	wait_for answers_or_ended
 	docker version >/dev/null || { tail -n 5 "$dir/dockerd.log" >&2; return 1; }

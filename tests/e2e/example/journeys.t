@@ -28,6 +28,7 @@ shop_drawn() {
 leftovers() {
 	find /tmp -maxdepth 1 -name 'dfg-*' ! -path "$work"
 	grep -F " /tmp/dfg-" /proc/self/mountinfo
+	find /sys/fs/cgroup -type d \( -name "dfg-docker.*" -o -name "dfg-podman.*" -o -name "dfg-containerd.*" \)
 	ps -eo comm= | grep -xE 'dockerd|containerd.*|java|conmon'
 }
 
