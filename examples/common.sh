@@ -51,7 +51,7 @@ example_begin() {
 	trap 'set +e; trap - EXIT; eval "$ends"' EXIT
 	trap 'exit 130' INT TERM
 	cgroup=/${work##*/}
-	at_end 'unmount_in "$work"; rm -rf --one-file-system "$work"; remove_cgroup'
+	at_end 'remove_work; remove_cgroup'
 	chmod 755 "$work"
 	make_out "$1"
 	install_copy
@@ -66,10 +66,17 @@ make_out() {
 	[ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID:${SUDO_GID:-0}" "$out"
 }
 
-unmount_in() {
-	for mount in $(awk -v d="$1/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r); do
+# An engine has programs that end a little later than their container, and write until then.
+remove_work() {
+	tries=100
+	while [ $tries -gt 0 ] && grep -sq "$work" /proc/[0-9]*/cmdline; do
+		tries=$((tries - 1))
+		sleep 0.1
+	done
+	for mount in $(awk -v d="$work/" 'index($5, d) == 1 {print $5}' /proc/self/mountinfo | sort -r); do
 		umount -l "$mount"
 	done
+	rm -rf --one-file-system "$work"
 }
 
 remove_cgroup() { find /sys/fs/cgroup -depth -type d -path "*$cgroup*" -exec rmdir {} + 2>/dev/null; }
