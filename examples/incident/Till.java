@@ -25,7 +25,7 @@ public class Till {
 	/** A seal that takes time to forge, and a millisecond to make. */
 	private int seal(int sum) {
 		byte[] seal = {(byte) sum};
-		for (int round = 0; round < 15_000; round++)
+		for (int round = 0; round < 12_000; round++)
 			seal = sha.get().digest(seal);
 		return seal[0];
 	}

@@ -34,14 +34,14 @@ heat_map() {
 	jq -r '[.threads[].samples.time[] / 1000 | floor] | group_by(.)[] | "\(.[0]) \(length)"' "$work"/times/*.json |
 		while read -r second samples; do
 			printf '%s %4d %s\n' "$(clock $(($(started) + second)))" "$samples" \
-				"$(printf "%$((samples / 2))s" '' | tr ' ' '#')"
+				"$(printf "%$((samples / 8))s" '' | tr ' ' '#')"
 		done
 }
 clock() { date -u -d "@$1" +%H:%M:%S; }
 
 say "a service in a runc container"
 start_service
-run dfg-trigger -d "$seconds" -o "$out" dfg-incident
+run dfg-trigger -d "$seconds" -F 499 -o "$out" dfg-incident
 
 say "what the service itself says"
 cat "$work/bundle/log"
