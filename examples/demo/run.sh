@@ -10,30 +10,19 @@
 # read-only. It can be run again; the container is deleted at the end.
 set -eu
 cd "$(dirname "$0")/../.."
+. examples/common.sh
 seconds=${1:-10}
 id=dfg-demo
 work=/var/tmp/dfg-demo
 
-say() { printf '\n== %s\n' "$*"; }
-
-[ "$(id -u)" = 0 ] || { echo "run.sh: needs root, for runc and perf: sudo sh $0" >&2; exit 1; }
-
-sh packages.sh demo
-
-say "building dfg"
-make -s -j"$(nproc)" all
-build=$PWD/build
+need_root
+build_dfg demo
 
 say "starting Shop.java in a runc container: uid 1000, read-only root, no capabilities"
 runc delete -f $id >/dev/null 2>&1 || true
 rm -rf $work
-mkdir -p $work/rootfs/app $work/rootfs/proc $work/rootfs/sys $work/rootfs/dev $work/rootfs/tmp \
-	$work/rootfs/usr $work/rootfs/etc
-chmod 1777 $work/rootfs/tmp
-ln -s usr/bin usr/sbin usr/lib $work/rootfs/
-[ ! -d /usr/lib64 ] || ln -s usr/lib64 $work/rootfs/
-java=$(readlink -f "$(command -v java)")
-javac -d $work/rootfs/app examples/demo/Shop.java
+rootfs $work/rootfs
+shop $work/rootfs/app
 sed -e "s|@JAVA@|$java|" -e "s|@HOOK@|$build/libexec/dfg-hook|" \
 	-e "s|@PAYLOAD@|$build/libexec/payload.squashfs|" examples/demo/config.json >$work/config.json
 trap 'runc delete -f $id >/dev/null 2>&1 || true; rm -rf $work' EXIT INT TERM

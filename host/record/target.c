@@ -195,8 +195,14 @@ int target_prepare(struct target *t, const struct record_config *c, struct err *
 	t->has_session = true;
 	set_container(&t->session, &t->container);
 	t->session.frequency = c->frequency;
-	t->session.started = timestamp(false);
+	target_mark_start(t);
 	return session_copy_kernel(&t->session, t->shared, err);
+}
+
+void target_mark_start(struct target *t)
+{
+	free(t->session.started);
+	t->session.started = timestamp(false);
 }
 
 int target_make_results(const struct container *container, const struct record_config *c,

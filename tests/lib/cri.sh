@@ -21,8 +21,7 @@ cri_start() {
 	CRI_DIR=$(mktemp -d /tmp/dfg-cri.XXXXXX)
 	CRI_SOCKET=$CRI_DIR/c.sock
 	sed "s|@DIR@|$CRI_DIR|g" >"$CRI_DIR/config.toml"
-	sed 's/^import.*gogo.*//; s/^option (gogoproto.*//; s/ \[(gogoproto[^]]*\]//' \
-		"$ENGINES/usr/share/gocode/src/k8s.io/cri-api/pkg/apis/runtime/v1/api.proto" >"$CRI_DIR/api.proto"
+	export CRI_PROTO=$ENGINES/usr/share/gocode/src/k8s.io/cri-api/pkg/apis/runtime/v1/api.proto
 	cri_daemon
 }
 
@@ -66,25 +65,7 @@ cri_image() {
 	rm -rf "$t" "$CRI_DIR/image.tar"
 }
 
-cri() {
-	local t len hex
-	t=$(mktemp -d "$CRI_DIR/call.XXXXXX")
-	protoc -I "$CRI_DIR" --encode="runtime.v1.$1Request" api.proto <<<"$2" >"$t/body" 2>"$t/err" ||
-		{ cat "$t/err" >&2; return 1; }
-	len=$(stat -c %s "$t/body")
-	hex=$(printf '%08x' "$len")
-	{
-		printf '\0'
-		printf "\\x${hex:0:2}\\x${hex:2:2}\\x${hex:4:2}\\x${hex:6:2}"
-		cat "$t/body"
-	} >"$t/request"
-	curl -s --noproxy '*' --http2-prior-knowledge --unix-socket "$CRI_SOCKET" -H 'content-type: application/grpc' \
-		-H 'te: trailers' --data-binary @"$t/request" -D "$t/headers" -o "$t/response" \
-		"http://localhost/runtime.v1.RuntimeService/$1" || return 1
-	grep -qi '^grpc-status: *0' "$t/headers" || { grep -i '^grpc-message' "$t/headers" >&2; return 1; }
-	tail -c +6 "$t/response" | protoc -I "$CRI_DIR" --decode="runtime.v1.$1Response" api.proto 2>/dev/null
-	rm -rf "$t"
-}
+cri() { CONTAINER_RUNTIME_ENDPOINT=$CRI_SOCKET TMPDIR=$CRI_DIR sh "$TOP/examples/containerd/crictl" call "$1" <<<"$2"; }
 
 cri_sandbox() {
 	printf 'metadata { name: "%s" namespace: "shop" uid: "%s" } log_directory: "%s"

@@ -130,6 +130,10 @@ static void test_prepare(void)
 	ok(strlen(t.session.started) == 20 && t.session.started[4] == '-' &&
 		   t.session.started[10] == 'T' && t.session.started[19] == 'Z',
 	   "the session has the time: %s", t.session.started);
+	t.session.started[0] = '1';
+	target_mark_start(&t);
+	ok(t.session.started[0] == '2', "  which becomes that of the recording: %s",
+	   t.session.started);
 	target_fini(&t);
 
 	c = container_of("web", pid);
