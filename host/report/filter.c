@@ -8,8 +8,8 @@
 #include "common/str.h"
 
 #define NS	    UINT64_C(1000000000)
-#define DAY	    86400
-#define SECONDS_MAX ((uint64_t)366 * DAY)
+#define DAY	    (86400 * NS)
+#define SECONDS_MAX (UINT64_C(366) * 86400)
 
 enum time_kind {
 	TIME_NONE,
@@ -20,7 +20,7 @@ enum time_kind {
 
 struct filter_time {
 	enum time_kind kind;
-	uint64_t seconds;
+	uint64_t ns;
 	char *text;
 };
 
@@ -111,19 +111,38 @@ static bool parse_clock(const char *text, const char *form, struct tm *ret)
 	return end && (!strcmp(end, "") || !strcmp(end, "Z"));
 }
 
-static bool parse_since(const char *text, uint64_t *ret)
+/* Parses up to nine decimal places. */
+static bool parse_fraction(const char *digits, uint64_t *ret_ns)
+{
+	size_t len = strlen(digits);
+
+	if (len > 9 || !parse_u64(digits, ret_ns))
+		return false;
+	for (; len < 9; len++)
+		*ret_ns *= 10;
+	return true;
+}
+
+/* "10", "21.5s", "2m", "1h" */
+static bool parse_since(const char *text, uint64_t *ret_ns)
 {
 	static const char letters[] = "smh";
 	static const unsigned factors[] = {1, 60, 3600};
 	CLEANUP(free) char *number = xstrdup(text);
 	size_t len = strlen(number);
 	const char *unit = len ? strchr(letters, number[len - 1]) : NULL;
+	char *point = strchr(number, '.');
+	uint64_t seconds, factor, fraction = 0;
 
 	if (unit)
 		number[len - 1] = '\0';
-	if (!parse_u64(number, ret) || *ret > SECONDS_MAX)
+	if (point)
+		*point = '\0';
+	factor = unit ? factors[unit - letters] : 1;
+	if (!parse_u64(number, &seconds) || seconds > SECONDS_MAX / factor ||
+	    (point && !parse_fraction(point + 1, &fraction)))
 		return false;
-	*ret *= unit ? factors[unit - letters] : 1;
+	*ret_ns = (seconds * NS + fraction) * factor;
 	return true;
 }
 
@@ -131,13 +150,13 @@ static bool parse_time(const char *text, struct filter_time *ret)
 {
 	struct tm tm = {0};
 
-	if (parse_since(text, &ret->seconds)) {
+	if (parse_since(text, &ret->ns)) {
 		ret->kind = TIME_SINCE_START;
 		return true;
 	}
 	if (parse_clock(text, "%Y-%m-%dT%H:%M:%S", &tm)) {
 		ret->kind = TIME_WHOLE;
-		ret->seconds = (uint64_t)timegm(&tm);
+		ret->ns = (uint64_t)timegm(&tm) * NS;
 		return true;
 	}
 	tm = (struct tm){0};
@@ -147,7 +166,7 @@ static bool parse_time(const char *text, struct filter_time *ret)
 			return false;
 	}
 	ret->kind = TIME_OF_DAY;
-	ret->seconds = (uint64_t)(tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec);
+	ret->ns = (uint64_t)(tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec) * NS;
 	return true;
 }
 
@@ -157,7 +176,7 @@ static int set_time(struct filter_time *ret, const char *option, const char *tex
 
 	if (!parse_time(text, &t))
 		return err_set(err, 0,
-			       "--%s %s: must be seconds since the start (10, 10s, 2m), a time of "
+			       "--%s %s: must be seconds since the start (10, 2.5s, 2m), a time of "
 			       "day in UTC (14:05:30), or both (2026-11-21T14:05:30Z)",
 			       option, text);
 	free(ret->text);
@@ -196,7 +215,7 @@ int filter_check(const struct filter *f, struct err *err)
 {
 	/* A time of day may be of the next day. */
 	if (f->from.kind == f->to.kind && f->from.kind != TIME_NONE &&
-	    f->from.kind != TIME_OF_DAY && f->from.seconds >= f->to.seconds)
+	    f->from.kind != TIME_OF_DAY && f->from.ns >= f->to.ns)
 		return err_set(err, 0, "--to %s is not after --from %s", f->to.text, f->from.text);
 	return 0;
 }
@@ -253,11 +272,11 @@ static void passing_fini(struct passing *p)
 	free(p->nodes);
 }
 
-/* Seconds since the recording began. A time of day is the first one after that, or up to half a day
- * before, when it is the beginning. */
-static uint64_t seconds_since(const struct filter_time *t, uint64_t began)
+/* Nanoseconds since the recording began. A time of day is the first one after that, or up to half a
+ * day before, when it is the beginning. */
+static uint64_t ns_since(const struct filter_time *t, uint64_t began)
 {
-	uint64_t day = began / DAY * DAY, at = t->seconds;
+	uint64_t day = began / DAY * DAY, at = t->ns;
 
 	if (t->kind == TIME_SINCE_START)
 		return at;
@@ -281,11 +300,11 @@ static int find_span(const struct filter *f, const char *started, struct passing
 		return 0;
 	if (!started || !parse_clock(started, "%Y-%m-%dT%H:%M:%S", &tm))
 		return err_set(err, 0, "--from and --to: only recordings have times");
-	began = (uint64_t)timegm(&tm);
+	began = (uint64_t)timegm(&tm) * NS;
 	if (f->from.kind != TIME_NONE)
-		ret->from = seconds_since(&f->from, began) * NS;
+		ret->from = ns_since(&f->from, began);
 	if (f->to.kind != TIME_NONE)
-		ret->to = seconds_since(&f->to, began) * NS;
+		ret->to = ns_since(&f->to, began);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ host/jit 1780
 host/perf 1940
 host/profile 1055
 host/record 6830
-host/report 4295
+host/report 4315
 host/session 920
 host/setup 1985
 host/symbols 1380

@@ -113,6 +113,10 @@ static void test_times(void)
 
 	is_int(filter_to(f, "3s", &err), 0, "a span");
 	passes(f, began, "GC;mark 1\n" WAIT " 1\n", "from the one up to the other");
+	passes(with(FILTER_FROM, "1.000000001"), began, "GC;mark 1\n" GET " 1\n",
+	       "a part of a second");
+	passes(with(FILTER_TO, "0.05m"), began, "GC;mark 1\n" GET " 1\n" WAIT " 1\n",
+	       "of a minute");
 	passes(with(FILTER_FROM, "2026-11-22T00:00:01Z"), began, "GC;mark 1\n" GET " 1\n",
 	       "a whole time");
 	passes(with(FILTER_FROM, "00:00:02"), began, GET " 1\n", "a time of the next day");
@@ -124,8 +128,9 @@ static void test_times(void)
 static void test_refused(void)
 {
 	static const char *const times[] = {
-		"",	 "x",	      "-1",	    "1d",	   "1.5",
-		"25:00", "14:05:30x", "2026-11-21", "99999999999", "12:00:00+01:00"};
+		"",	 "x",	      "-1",	      "1d",	     "1.",
+		"25:00", "14:05:30x", "2026-11-21",   "99999999999", "12:00:00+01:00",
+		"9999h", ".5",	      "1.0123456789", "1.-5"};
 	struct filter *f = filter_new();
 	struct profile all, some;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds chains of only children to one row each: what a frame spends almost all of its time in says
-// little. The first frame of a chain, which stands beside others, and the last one, which branches,
-// keep their rows.
+// little. The first frame of a chain, which stands beside others, the last one, which branches, and
+// the application's methods that the verdict names keep their rows.
 
 const ONLY_CHILD = 0.95, CHAIN_LEAST = 2;
 
@@ -33,9 +33,9 @@ class Folding {
 	}
 
 	foldChains(rec, opened) {
-		const {tree, only} = this;
+		const {tree, only} = this, told = new Set(rec.verdict ? rec.verdict.methods.map(([name]) => name) : []);
 		const folds = (i) => i > 0 && only[i] > 0 && only[tree.parent[i]] === i &&
-			rec.frameKind[tree.frame[i]] !== rec.rootKind;
+			rec.frameKind[tree.frame[i]] !== rec.rootKind && !told.has(rec.nameOf(tree.frame[i]));
 		for (let i = 1; i < tree.count; i++) {
 			if (!folds(i) || folds(tree.parent[i]))
 				continue;

@@ -168,5 +168,6 @@ shop_start late
 ok "  and goes on with a container of the name" wait_for seen 'it runs again'
 ok "  with the names of its code" wait_for seen 'LateCode.fresh'
 keys q
-ok "  and leaves nothing" wait_for nothing_left
+wait_for nothing_left
+is "  and leaves nothing" "$(nothing_left)" ""
 tap_done
