@@ -236,7 +236,7 @@ check-arm64:
 # As root, with real engines, side by side (tests/lib/box.sh), but first and alone those that start tens of JVMs
 # or a hundred containers. DFG_FULL=1 adds other suites' engines and JDKs, many containers, readers of other tools, packages.
 e2e_alone := $(patsubst %,tests/e2e/%.t,hook/many record/containers record/jvms setup/many)
-e2e_full := $(patsubst %,tests/e2e/%.t,package/% record/arm64 record/containers% record/container-names record/churn record/kernels \
+e2e_full := $(patsubst %,tests/e2e/%.t,package/% example/% record/arm64 record/containers% record/container-names record/churn record/kernels \
             record/perf-map record/unknown-jvm report/exports setup/early setup/many)
 e2e := $(filter-out $(if $(DFG_FULL),,$(e2e_full)),$(wildcard tests/e2e/setup/*.t tests/e2e/record/*.t) \
     $(filter-out tests/e2e/setup/% tests/e2e/record/%,$(wildcard tests/e2e/*/*.t)))# the longest begin

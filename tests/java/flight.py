@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """flight.py FOLDED JSON: holds dfg's folded text of a recording against `jfr print --json` of the same events. Prints
-how many events there are, and what is not the same. A stack that the JVM wrote to the chunk before the event's is
-[unknown] to jfr; dfg may name it."""
+how many events there are, and what is not the same."""
 import collections
 import json
 import re
@@ -36,43 +35,13 @@ def class_of(values, kind):
     return [stable(element) + "[]" * dimensions]
 
 
-def thread_of(values):
-    thread = values.get("sampledThread") or values.get("eventThread") or {}
-    return thread.get("javaName") or thread.get("osName") or "[unknown]"
-
-
 def stack_of(event):
     values = event["values"]
+    thread = values.get("sampledThread") or values.get("eventThread") or {}
     frames = (values.get("stackTrace") or {}).get("frames", [])
     names = [stable(f["method"]["type"]["name"].replace("/", ".") + "." + f["method"]["name"]) + SUFFIX[f["type"]]
              for f in reversed(frames)]
-    return ";".join([stable(thread_of(values)), *(names or ["[unknown]"])])
-
-
-def is_unknown(stack):
-    return ":[unknown]:" in stack + ":"
-
-
-def place_of(stack, threads):
-    """The thread, and the class that is waited for."""
-    return next((t for t in threads if stack.startswith(t + ":")), ""), stack.rpartition(":")[2]
-
-
-def differences(folded, printed, threads, rounding):
-    """A stack of dfg may have what jfr has as [unknown] at the same place."""
-    places = {s: place_of(s, threads) for s in set(folded) | set(printed)}
-    left = collections.Counter()
-    for stack, amount in printed.items():
-        left[places[stack]] += amount if is_unknown(stack) else 0
-    for stack in sorted(places, key=lambda s: (is_unknown(s), s)):
-        place, more = places[stack], folded[stack] - printed[stack]
-        if is_unknown(stack):
-            more = folded[stack] - left[place]
-        elif rounding < more <= left[place] + rounding:
-            left[place] -= more
-            more = 0
-        if abs(more) > rounding:
-            yield f"{stack}: {folded[stack]}, jfr: {printed[stack]}"
+    return ";".join([stable(thread.get("javaName") or thread.get("osName") or "[unknown]"), *(names or ["[unknown]"])])
 
 
 def main():
@@ -86,10 +55,10 @@ def main():
         amount = ns(v["duration"]) if e["type"] in CLASS else v[AMOUNT[e["type"]]] if e["type"] in AMOUNT else 1
         printed[stable(";".join([stack_of(e), *class_of(v, e["type"])]))] += amount
     print(len(events), "events")
-    threads = {stable(thread_of(e["values"])) for e in events}
     # Durations are printed in whole nanoseconds.
-    for text in differences(folded, printed, threads, len(events)):
-        print(text)
+    for stack in sorted(set(folded) | set(printed)):
+        if abs(folded[stack] - printed[stack]) > len(events):
+            print(f"{stack}: {folded[stack]}, jfr: {printed[stack]}")
 
 
 main()

@@ -21,7 +21,7 @@ host/discover 2730
 host/doctor 1435
 host/elf 670
 host/format 4840
-host/jfr 1600
+host/jfr 1570
 host/jit 1780
 host/perf 1940
 host/profile 1055
@@ -38,7 +38,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 63580, 382
+ALL_LINES, ALL_FILES = 63540, 382
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
