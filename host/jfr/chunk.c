@@ -254,7 +254,7 @@ int jfr_chunk_open(struct bytes *rest, struct jfr_chunk *ret, struct err *err)
 		size = rest->len;
 	(void)bytes_take(&b, 16); /* where constants and types are */
 	ret->start_ns = read_fixed(&b, 8);
-	ret->end_ns = ret->start_ns + read_fixed(&b, 8);
+	(void)bytes_take(&b, 8); /* duration */
 	ret->start_ticks = read_fixed(&b, 8);
 	ret->ticks_per_second = read_fixed(&b, 8);
 	ret->fixed = !(read_fixed(&b, 4) & PACKED);

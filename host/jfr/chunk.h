@@ -53,7 +53,7 @@ struct jfr_type {
 struct jfr_chunk {
 	struct bytes all; /* borrowed: header and records */
 	bool fixed;	  /* numbers have their full width */
-	uint64_t start_ns, end_ns, start_ticks, ticks_per_second;
+	uint64_t start_ns, start_ticks, ticks_per_second;
 	uint64_t cut; /* bytes that could not be read */
 	bool whole;   /* jfr_find_constants: none were cut then */
 	struct jfr_type *types;
@@ -169,10 +169,9 @@ void jfr_names_start(struct jfr_names *n);
 void jfr_names_end(struct jfr_names *n);
 
 /* Return false for a constant that is damaged, or is not there though the chunk may have had it.
- * Number 0, and in a whole chunk one that is not there, is none: an empty trace, and a thread
- * without a name. */
+ * Number 0, and in a whole chunk one that is not there (the recorder left it in an earlier chunk),
+ * is none: an empty trace, and a thread without a name. */
 bool jfr_trace_of(struct jfr_names *n, uint64_t number, struct jfr_trace *ret);
-bool jfr_has_trace(const struct jfr_names *n, uint64_t number);
 bool jfr_thread_of(struct jfr_names *n, uint64_t number, struct jfr_thread *ret);
 
 /* Returns the frame of a class, "java.lang.String" or "byte[]"; JFR_NONE: not known. */

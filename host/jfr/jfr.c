@@ -40,38 +40,36 @@ struct loader {
 	size_t types;		  /* likewise */
 	uint32_t origin, first_thread;
 	struct frames *thread_keys;
-	struct jfr_names names[2]; /* of this chunk and the one before, by turns */
-	struct sample *kept;	   /* times are not relative yet */
+	struct sample *kept; /* times are not relative yet */
 	size_t kept_count, kept_cap;
 	uint32_t *stack;
 	size_t stack_cap;
 	uint64_t sum;
 };
 
-/* Calls `fn` for the chunks, numbered from 0, which it may change; a chunk stays open until `fn`
- * has seen the next. Bytes that are no chunk are damaged; without any chunk it fails. */
+/* Calls `fn` for each chunk, which it may change. Bytes that are no chunk are damaged; without any
+ * chunk it fails. */
 static int for_chunks(struct loader *l, struct bytes rest,
-		      int (*fn)(struct loader *l, struct jfr_chunk *c, size_t number))
+		      int (*fn)(struct loader *l, struct jfr_chunk *c))
 {
-	struct jfr_chunk chunks[2] = {0};
 	uint64_t cut = 0;
+	bool first = true;
 	int rc = 0;
 
-	for (size_t i = 0; (rest.len || !i) && rc == 0; i++) {
-		struct jfr_chunk *c = &chunks[i % 2];
+	while ((rest.len || first) && rc == 0) {
+		struct jfr_chunk c;
 		struct err err;
 
-		jfr_chunk_close(c);
-		if (jfr_chunk_open(&rest, c, !i ? l->err : &err) == 0)
-			rc = fn(l, c, i);
-		else if (!i)
+		if (jfr_chunk_open(&rest, &c, first ? l->err : &err) == 0)
+			rc = fn(l, &c);
+		else if (first)
 			rc = -1;
 		else
-			cut += rest.len, rest.len = 0;
-		cut += c->cut;
+			cut = rest.len, rest.len = 0;
+		cut += c.cut;
+		jfr_chunk_close(&c);
+		first = false;
 	}
-	jfr_chunk_close(&chunks[0]);
-	jfr_chunk_close(&chunks[1]);
 	l->profile->cut += cut;
 	return rc;
 }
@@ -90,12 +88,11 @@ static size_t source_of(const struct jfr_chunk *c, uint64_t type_id)
 	return i;
 }
 
-static int count_events(struct loader *l, struct jfr_chunk *c, size_t number)
+static int count_events(struct loader *l, struct jfr_chunk *c)
 {
 	struct bytes at = jfr_records(c);
 	struct jfr_record r;
 
-	(void)number;
 	l->types += c->type_count;
 	while (jfr_next(c, &at, &r)) {
 		size_t i = r.type_id > 1 ? source_of(c, r.type_id) : SOURCES;
@@ -210,24 +207,10 @@ static void keep_samples(struct loader *l, uint64_t time, uint32_t node, uint32_
 	}
 }
 
-/* Returns the chunk that has a trace. An event that waited while the recorder began the next chunk
- * is in that one, its trace in the one before; the JVM gives no number twice (JDK 17 and 25,
- * jfr/recorder/stacktrace/jfrStackTraceRepository.cpp). */
-static struct jfr_names *names_with(struct loader *l, size_t chunk, uint64_t trace)
-{
-	struct jfr_names *n = &l->names[chunk % 2], *before = &l->names[(chunk + 1) % 2];
-
-	return !jfr_has_trace(n, trace) && before->chunk &&
-			       before->chunk->end_ns == n->chunk->start_ns &&
-			       jfr_has_trace(before, trace)
-		       ? before
-		       : n;
-}
-
 /* Returns 0 for an event that was added, 1 for a damaged one. */
-static int add_event(struct loader *l, size_t chunk, const struct event_reader *r, struct bytes b)
+static int add_event(struct loader *l, struct jfr_names *n, const struct event_reader *r,
+		     struct bytes b)
 {
-	struct jfr_names *n = &l->names[chunk % 2];
 	const struct jfr_chunk *c = n->chunk;
 	bool single = l->kind <= EVENT_WALL;
 	struct jfr_value v[JFR_PICKS];
@@ -238,8 +221,7 @@ static int add_event(struct loader *l, size_t chunk, const struct event_reader *
 	size_t depth;
 
 	if (!jfr_read_fields(c, &b, &r->picks, v) ||
-	    !jfr_trace_of(names_with(l, chunk, v[EVENT_TRACE].number), v[EVENT_TRACE].number,
-			  &trace) ||
+	    !jfr_trace_of(n, v[EVENT_TRACE].number, &trace) ||
 	    !jfr_thread_of(n, v[EVENT_THREAD].number, &thread))
 		return 1;
 	if (r->source->amount)
@@ -266,9 +248,13 @@ static int add_event(struct loader *l, size_t chunk, const struct event_reader *
 	return 0;
 }
 
-static int add_events(struct loader *l, struct jfr_chunk *c, size_t number)
+static int add_events(struct loader *l, struct jfr_chunk *c)
 {
-	struct jfr_names *names = &l->names[number % 2];
+	struct jfr_names names = {.chunk = c,
+				  .profile = l->profile,
+				  .origin = l->origin,
+				  .first_thread = l->first_thread,
+				  .thread_keys = l->thread_keys};
 	struct event_reader readers[SOURCES];
 	struct bytes at = jfr_records(c);
 	struct jfr_record r;
@@ -279,19 +265,14 @@ static int add_events(struct loader *l, struct jfr_chunk *c, size_t number)
 		if (sources[i].kind == l->kind && sources[i].rank == l->rank)
 			prepare(c, &sources[i], &readers[n++]);
 	jfr_find_constants(c);
-	jfr_names_end(names);
-	*names = (struct jfr_names){.chunk = c,
-				    .profile = l->profile,
-				    .origin = l->origin,
-				    .first_thread = l->first_thread,
-				    .thread_keys = l->thread_keys};
-	jfr_names_start(names);
+	jfr_names_start(&names);
 	while (rc >= 0 && jfr_next(c, &at, &r))
 		for (size_t i = 0; i < n && rc >= 0; i++)
 			if (r.type_id == readers[i].type_id) {
-				rc = add_event(l, number, &readers[i], r.body);
+				rc = add_event(l, &names, &readers[i], r.body);
 				c->cut += rc > 0 ? r.size : 0;
 			}
+	jfr_names_end(&names);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -330,8 +311,6 @@ int jfr_read(struct profile *p, const void *data, size_t len, enum event_kind ki
 	}
 	l.thread_keys = frames_new();
 	rc = for_chunks(&l, all, add_events);
-	jfr_names_end(&l.names[0]);
-	jfr_names_end(&l.names[1]);
 	if (rc == 0 && p->samples)
 		add_samples(&l);
 	frames_free(l.thread_keys);

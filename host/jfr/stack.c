@@ -44,12 +44,10 @@ void jfr_names_start(struct jfr_names *n)
 
 void jfr_names_end(struct jfr_names *n)
 {
-	if (n->methods)
-		frames_free(n->methods);
+	frames_free(n->methods);
 	free(n->frames);
 	free(n->threads);
 	str_fini(&n->text);
-	*n = (struct jfr_names){0};
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -319,13 +317,6 @@ static bool read_trace(struct jfr_names *n, struct bytes b)
 	}
 	memcpy(n->frames + at, &head, sizeof(head));
 	return true;
-}
-
-bool jfr_has_trace(const struct jfr_names *n, uint64_t number)
-{
-	struct bytes b;
-
-	return jfr_constant(n->chunk, n->trace.type, number, &b, NULL);
 }
 
 bool jfr_trace_of(struct jfr_names *n, uint64_t number, struct jfr_trace *ret)
