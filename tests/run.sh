@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 case ${1:-} in
 '') groups="demo test" jdks="25" ;;
---full) groups="demo test full" jdks="8 11 17 21 25 26" DFG_FULL=1 ;;
+--full) groups="demo test full compare wrk" jdks="8 11 17 21 25 26" DFG_FULL=1 ;;
 *) echo "run.sh: unknown argument '$1': expected nothing or --full" >&2; exit 2 ;;
 esac
 [ "$(id -u)" = 0 ] || { echo "run.sh: needs root, for containers and perf: sudo sh $0" >&2; exit 1; }
@@ -23,7 +23,10 @@ sh packages.sh $groups
 
 # Root file systems with other JDKs are mostly downloads: they are made while the rest is built. Where that
 # fails, the tests that need them make them again, and say what is wrong.
-tests/lib/jdk-roots.sh $jdks >/dev/null 2>&1 &
+{
+	tests/lib/jdk-roots.sh $jdks
+	[ -z "$DFG_FULL" ] || LOAD=wrk sh examples/compare/run.sh --images build/compare-images
+} >/dev/null 2>&1 &
 roots=$!
 make -j"$(nproc)" all
 make -j"$(nproc)" check
