@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The steps of run.sh, in its order; run.sh sources it. shellcheck disable=SC2154,SC2086,SC2015,SC2016
 top=$here/../..
-daemon='' trigger='' busy='' first=''
+daemon='' trigger='' first=''
 : "${LOAD:=jmeter}" "${CLIENTS:=8}" "${ROUNDS:=5}" "${SECONDS_EACH:=12}" "${WARM_UP:=30}" "${FREQUENCY:=99}"
 : "${MATRIX:=$here/matrix}" "${MIRROR:=${DFG_MIRROR:-http://deb.debian.org/debian}}"
 
@@ -146,8 +146,7 @@ stop() { docker rm -f "$app" "$db" >/dev/null 2>&1 || true; }
 finish() {
 	status=$?
 	trap '' INT TERM
-	# shellcheck disable=SC2086
-	[ -z "$trigger$busy" ] || kill $trigger $busy 2>/dev/null || true
+	[ -z "$trigger" ] || kill "$trigger" 2>/dev/null || true
 	configurations stop
 	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon" || true; umount "$work"/exec/netns/*; } 2>/dev/null || true
 	rm -rf "$work"
@@ -202,26 +201,15 @@ warm_up() {
 	done
 }
 
-# One recording of all configurations, for as long as the rounds take. Its times count from a configuration's first
-# sample, so all of them serve pages when it begins.
+# One recording of all configurations, for as long as the rounds take.
 record_begin() {
 	say "recording"
-	configurations busy
 	# shellcheck disable=SC2046
 	"$DFG_BUILD/bin/dfg-trigger" -q --json -d 2h -F "$FREQUENCY" --root "$work/root" -o "$out/recordings" \
 		$(configurations eval 'echo "$app"') >"$out/recordings.json" 2>"$out/dfg.log" &
 	trigger=$!
 	wait_for records || die "dfg-trigger records nothing: $(tail -n 1 "$out/dfg.log")"
 	date +%s >"$out/began"
-	# shellcheck disable=SC2086
-	kill $busy
-	busy=
-}
-
-busy() {
-	nsenter --net="$(network_of)" curl -sf --noproxy '*' "http://127.0.0.1:8080/list?category=[1-20]&page=[1-99999]" \
-		>/dev/null 2>&1 &
-	busy="$busy $!"
 }
 
 records() { find "$work/root" -name perf.data -size +0 | grep -q .; }

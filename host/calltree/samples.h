@@ -24,7 +24,7 @@ struct sample_thread {
 };
 
 struct sample {
-	uint64_t time;	 /* ns since the first sample of its recording */
+	uint64_t time;	 /* ns since its recording began */
 	uint32_t node;	 /* of the profile's stacks; its first frame is the thread's name */
 	uint32_t thread; /* index of threads */
 };

@@ -56,13 +56,20 @@ static void add_sample(struct reader *r, const struct perf_record *rec)
 		reader_add_sample(r, p, rec);
 }
 
+/* An order to record is given before its time is taken: a sample may be a little earlier. */
+static uint64_t begin_of(const struct reader *r, uint64_t first_sample)
+{
+	return r->monotonic && r->in->began && r->in->began < first_sample ? r->in->began
+									   : first_sample;
+}
+
 static void add_record(struct reader *r, const struct perf_record *rec, bool in_part)
 {
 	uint64_t *lost;
 
 	switch (rec->type) {
 	case PERF_RECORD_SAMPLE:
-		r->begin = r->begin ? r->begin : rec->time;
+		r->begin = r->begin ? r->begin : begin_of(r, rec->time);
 		if (in_part)
 			add_sample(r, rec);
 		break;

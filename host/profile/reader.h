@@ -41,7 +41,8 @@ struct reader {
 	struct userstack *unwinder;
 	struct sources *sources;
 	uint32_t stale;	  /* frame of stale code */
-	uint64_t begin;	  /* time of the recording's first sample */
+	uint64_t begin;	  /* time of the recording's begin, or if that is not known of its first
+			     sample */
 	bool monotonic;	  /* the recording has CLOCK_MONOTONIC times, as snapshots do */
 	uint64_t lost[2]; /* the same lost samples as the kernel and as perf reports them */
 	struct str text;

@@ -203,6 +203,7 @@ void target_mark_start(struct target *t)
 {
 	free(t->session.started);
 	t->session.started = timestamp(false);
+	t->session.began_us = clock_us();
 }
 
 int target_make_results(const struct container *container, const struct record_config *c,

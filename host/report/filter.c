@@ -259,7 +259,7 @@ char *filter_text(const struct filter *f)
 struct passing {
 	const struct filter *filter;
 	const struct stacks *stacks;
-	uint64_t from, to; /* ns since the first sample */
+	uint64_t from, to; /* ns since the recording began */
 	bool *leaf;	   /* by node: samples that end there count */
 	uint64_t *self;	   /* by node: of these */
 	uint32_t *nodes;   /* by node: that of the new tree */

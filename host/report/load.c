@@ -216,6 +216,7 @@ void input_prepare(const struct input *in, struct open_input *ret)
 		o.recording.process_count = s->process_count;
 		o.recording.threads = s->threads;
 		o.recording.thread_count = s->thread_count;
+		o.recording.began = s->began_us * 1000;
 		o.recording.only_processes = s->whole_machine && s->process_count;
 	}
 	*ret = o;

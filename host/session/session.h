@@ -119,6 +119,7 @@ struct session {
 	char *host;			     /* name of the machine; "" not known */
 	char *label;			     /* container_label (not written) */
 	char *started;			     /* ISO 8601, UTC */
+	uint64_t began_us;		     /* the same, CLOCK_MONOTONIC; 0: not known */
 	unsigned frequency;		     /* Hz */
 	double duration;		     /* seconds recorded */
 	bool whole_machine;	 /* perf.data has all processes; only `processes` count */

@@ -174,15 +174,15 @@ static void read_cpu(const json_t *o, struct session_cpu *ret)
 int session_write(const struct session *s, struct err *err)
 {
 	json_t *root = json_pack(
-		"{si ss so so ss si sf sb si ss sI sI so so so so so so so ss*}", "version",
+		"{si ss so so ss sI si sf sb si ss sI sI so so so so so so so ss*}", "version",
 		SESSION_VERSION, "dfg", DFG_VERSION, "container", container_json(s), "host",
-		text(s->host), "started", s->started, "frequency", (int)s->frequency, "duration",
-		s->duration, "whole_machine", (int)s->whole_machine, "stack_bytes",
-		(int)s->stack_bytes, "recorder", session_recorder_name(s), "walked",
-		(json_int_t)s->walked, "copied", (json_int_t)s->copied, "cpu", cpu_json(s->cpu),
-		"jvms", jvms_json(s), "processes", processes_json(s), "threads", threads_json(s),
-		"elf", files_json(s), "maps", maps_json(s), "cut", cuts_json(s), "failure",
-		s->failure);
+		text(s->host), "started", s->started, "began_us", (json_int_t)s->began_us,
+		"frequency", (int)s->frequency, "duration", s->duration, "whole_machine",
+		(int)s->whole_machine, "stack_bytes", (int)s->stack_bytes, "recorder",
+		session_recorder_name(s), "walked", (json_int_t)s->walked, "copied",
+		(json_int_t)s->copied, "cpu", cpu_json(s->cpu), "jvms", jvms_json(s), "processes",
+		processes_json(s), "threads", threads_json(s), "elf", files_json(s), "maps",
+		maps_json(s), "cut", cuts_json(s), "failure", s->failure);
 	char *out = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
 	int rc;
 
@@ -328,6 +328,7 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 			       (int)int_of(root, "version"), SESSION_VERSION);
 	read_container(s, root);
 	s->started = clean_of(root, "started");
+	s->began_us = (uint64_t)int_of(root, "began_us");
 	s->frequency = (unsigned)int_of(root, "frequency");
 	s->duration = json_number_value(json_object_get(root, "duration"));
 	s->whole_machine = json_is_true(json_object_get(root, "whole_machine"));

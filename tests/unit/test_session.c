@@ -224,6 +224,7 @@ static void test_all_fields(void)
 		abort();
 	session_set_container(&s, "id", "name", "", "", "host");
 	s.started = xstrdup("now");
+	s.began_us = 123456789;
 	s.frequency = 997;
 	s.stack_bytes = 16384;
 	s.in_kernel = true;
@@ -269,6 +270,7 @@ static void test_all_fields(void)
 	ok(r.cpu.steal < 0, "one that is not known stays so");
 	is_str(r.failure, "perf ended?", "the recorder's failure is read, cleaned");
 	is_str(r.started, "now", "its time is read");
+	is_int((int64_t)r.began_us, 123456789, "in both clocks");
 	is_str(r.container_id, "id", "its container's id is read");
 	is_str(r.label, "name", "a container in no pod is called by its name");
 	is_int(r.process_count, 2, "its processes are read");
@@ -316,7 +318,8 @@ static void test_text(void)
 	is_str(got.buf,
 	       "{\n \"version\": 1,\n \"dfg\": \"" DFG_VERSION "\",\n"
 	       " \"container\": {\n  \"id\": \"id\",\n  \"name\": \"name\",\n  \"pod\": \"\",\n"
-	       "  \"namespace\": \"\"\n },\n \"host\": \"host\",\n \"started\": \"now\",\n"
+	       "  \"namespace\": \"\"\n },\n \"host\": \"host\",\n \"started\": \"now\",\n "
+	       "\"began_us\": 0,\n"
 	       " \"frequency\": 0,\n \"duration\": 0.123456789,\n \"whole_machine\": false,\n"
 	       " \"stack_bytes\": 0,\n \"recorder\": \"perf\",\n \"walked\": 0,\n"
 	       " \"copied\": 0,\n \"cpu\": {},\n \"jvms\": [],\n \"processes\": [\n"

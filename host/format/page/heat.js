@@ -70,7 +70,7 @@ class Heat {
 			? `columns of ${this.text(this.column)} s, cells of ${this.text(1000 * this.cell)} ms`
 			: `bars of ${this.text(this.column)} s`;
 		this.showScale();
-		byId('since').textContent = rec.origins.length > 1 ? 'its recording’s first sample' : 'the first sample';
+		byId('since').textContent = rec.origins.length > 1 ? 'its recording began' : 'the recording began';
 		this.paintSoon();
 	}
 
