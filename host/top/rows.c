@@ -36,7 +36,7 @@ void rows_title(struct str *out, const char *name, const struct moment *m, unsig
 	str_addf(out, " samples · %.2f processors",
 		 seconds > 0 ? (double)m->quality.samples / seconds / frequency : 0);
 	if (m->quality.samples)
-		str_addf(out, " · shares ±%.1f %%", 100 * margin(m->quality.samples));
+		str_addf(out, " · ±%.1f %%", 100 * margin(m->quality.samples));
 }
 
 void rows_busy(struct str *out, const struct view *v)

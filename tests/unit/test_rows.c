@@ -22,13 +22,13 @@ static void test_title(void)
 	check_title((struct moment){0}, "web · 0.0 s · 0 samples · 0.00 processors",
 		    "without recorded time there are no processors");
 	check_title((struct moment){.quality.samples = 50},
-		    "web · 0.0 s · 50 samples · 0.00 processors · shares ±13.4 %",
+		    "web · 0.0 s · 50 samples · 0.00 processors · ±13.4 %",
 		    "samples without recorded time are no processors");
 	check_title((struct moment){.us = s / 2, .quality.samples = 50},
-		    "web · 0.5 s · 50 samples · 1.00 processors · shares ±13.4 %",
+		    "web · 0.5 s · 50 samples · 1.00 processors · ±13.4 %",
 		    "less than a second has its processors");
 	check_title((struct moment){.us = s, .quality.samples = 150},
-		    "web · 1.0 s · 150 samples · 1.50 processors · shares ±7.9 %",
+		    "web · 1.0 s · 150 samples · 1.50 processors · ±7.9 %",
 		    "processors are samples by second and by frequency");
 	check_title((struct moment){.us = s, .gap_us = 99999},
 		    "web · 1.0 s · 0 samples · 0.00 processors",
@@ -282,7 +282,7 @@ static void test_empty_window(void)
 	CLEANUP(free) char *json = plain(&m, true);
 
 	ok(has_prefix(text, "web · 0.0 s, 1.5 s not recorded · 3 samples · 0.00 processors · "
-			    "shares ±37.5 %\n"),
+			    "±37.5 %\n"),
 	   "the text begins with the title");
 	ok(strstr(text,
 		  "\n  SELF>   TOTAL  HOW     METHOD\n  TOTAL  KERNEL  FOR          THREAD\n\n"),

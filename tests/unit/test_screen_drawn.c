@@ -108,7 +108,7 @@ static void test_methods(struct screen *s)
 {
 	add_window(s, FOLDED);
 	screen_draw(s);
-	check_line(0, "web · 2.0 s · 15 samples · 0.08 processors · shares ±22.6 %",
+	check_line(0, "web · 2.0 s · 15 samples · 0.08 processors · ±22.6 %",
 		   "the title is the first line");
 	check_line(2, "application 93.3 %   compiler 0.0 %   gc 0.0 %   jvm 0.0 %   kernel 6.7 %",
 		   "the shares are the third line");
@@ -231,10 +231,10 @@ static void test_bottom(struct screen *s)
 	screen_draw(s);
 	check_line(9, "a?b", "a message is cleaned");
 	press(s, "f");
-	check_line(0, "web · 2.0 s · 15 samples · 0.08 processors · shares ±22.6 % · PAUSED",
+	check_line(0, "web · 2.0 s · 15 samples · 0.08 processors · ±22.6 % · PAUSED",
 		   "the title says when the screen is paused");
 	press(s, "f");
-	check_line(0, "web · 2.0 s · 15 samples · 0.08 processors · shares ±22.6 %",
+	check_line(0, "web · 2.0 s · 15 samples · 0.08 processors · ±22.6 %",
 		   "and no more when it goes on");
 	press(s, "+");
 	check_line(9, "window: the last 30 refreshes", "the number of refreshes is shown");

@@ -199,12 +199,12 @@ static void test_lines(void)
 	struct moment m = {.us = 2000000, .quality.samples = 1234};
 
 	rows_title(&out, "web", &m, 99);
-	is_str(out.buf, "web · 2.0 s · 1,234 samples · 6.23 processors · shares ±2.8 %", "title");
+	is_str(out.buf, "web · 2.0 s · 1,234 samples · 6.23 processors · ±2.8 %", "title");
 	str_clear(&out);
 	m.gap_us = 300000;
 	rows_title(&out, "web", &m, 99);
 	is_str(out.buf,
-	       "web · 2.0 s, 0.3 s not recorded · 1,234 samples · 6.23 processors · shares ±2.8 %",
+	       "web · 2.0 s, 0.3 s not recorded · 1,234 samples · 6.23 processors · ±2.8 %",
 	       "title with a gap");
 	str_clear(&out);
 	rows_share(&out, 1, 0);
@@ -215,7 +215,7 @@ static void test_lines(void)
 static void test_plain(void)
 {
 	static const char text[] =
-		"web · 2.0 s · 10 samples · 0.05 processors · shares ±26.3 %\n"
+		"web · 2.0 s · 10 samples · 0.05 processors · ±26.3 %\n"
 		"10 samples · 1 lost · 100 % of Java stacks complete · 0 % frames unknown · "
 		"0 % truncated\n"
 		"application 60.0 %   compiler 10.0 %   gc 0.0 %   jvm 0.0 %   kernel 30.0 %\n"
