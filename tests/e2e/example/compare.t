@@ -44,7 +44,10 @@ is "  the driver is in the flame graph" "$(grep -c 'org.postgresql' "$result/rec
 	sed 's/[1-9][0-9]*/some/')" some
 ok "two configurations: the first one's database is not in the second" jq -e '[.methods[]
 	| select(.method | startswith("org.hsqldb.")).total | .before > 0.05 and .after == 0] | any' "$result/hsqldb-postgresql.json"
-is "the same one twice: no significant change in the table" \
-	"$(table '[.configurations.again.changes[] | select(. != null)] | length')" 0
-ok "  and by dfg-diff" grep -q '^hsqldb -> again, dfg-diff: no significant change' "$result/table.txt"
+# A test with a chance of error of 1 % is wrong once in a hundred runs: then it is put twice.
+changes() { table '[.configurations.again.changes[] | select(. != null)] | length'; }
+unchanged() { [ "$(changes)" = 0 ] && grep -q '^hsqldb -> again, dfg-diff: no significant change' "$result/table.txt"; }
+unchanged || { cat "$result/table.txt" && rm -rf "$result" && compare; }
+is "the same one twice: no significant change in the table" "$(changes)" 0
+ok "  and by dfg-diff" grep '^hsqldb -> again, dfg-diff: no significant change' "$result/table.txt"
 tap_done
