@@ -248,7 +248,7 @@ differences() {
 
 difference() {
 	[ "$number" != 1 ] || { first=$name; return 0; }
-	"$DFG_BUILD/bin/dfg-diff" -f html -o "$work/diff" --json --fail-on 2% "$out/recordings/dfg-compare-$first" \
+	"$DFG_BUILD/bin/dfg-diff" -f html -o "$work/diff" --json --fail-on 5% "$out/recordings/dfg-compare-$first" \
 		"$out/recordings/$app" >"$out/$first-$name.json" 2>"$out/dfg.log" || [ $? = 6 ] ||
 		die "dfg-diff: $(tail -n 1 "$out/dfg.log")"
 	mv "$work/diff/diff.html" "$out/$first-$name.html"

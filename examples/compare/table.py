@@ -136,12 +136,13 @@ def markdown_of(result):
 
 
 def judged(diff):
-    """dfg-diff's verdict. Compilers decide differently in two starts of a JVM, which changes methods by a percent or so:
+    """dfg-diff's verdict. Compilers decide differently in two starts of a JVM, which changes methods by two percent or so:
     run.sh sets the limit above which a change counts."""
     limit = diff["limits"][0]
+    share = limit["limit"].replace("%", " %")
     if not limit["exceeding"]:
-        return diff["verdict"] if diff["verdict"].startswith("no ") else f"no significant change above 2 % ({diff['verdict']})"
-    return f"{diff['verdict']}, {len(limit['exceeding'])} by more than 2 %"
+        return diff["verdict"] if diff["verdict"].startswith("no ") else f"no significant change above {share} ({diff['verdict']})"
+    return f"{diff['verdict']}, {len(limit['exceeding'])} by more than {share}"
 
 
 def verdicts(result):
