@@ -80,7 +80,6 @@ static struct running *gather(const struct containers *c)
 {
 	struct running *ret = xcalloc(c->count + 1, sizeof(*ret));
 	const uint64_t end = deadline_after(CPU_MS);
-	uint64_t now;
 
 	for (size_t i = 0; i < c->count; i++) {
 		ret[i].watch = CPU_WATCH_NONE;
@@ -91,9 +90,8 @@ static struct running *gather(const struct containers *c)
 		ret[i].age = age_of(&c->list[i]);
 		ret[i].jvms = count_jvms(&c->list[i]);
 	}
-	now = clock_ms();
-	if (c->count && now < end)
-		usleep((useconds_t)(end - now) * 1000);
+	if (c->count)
+		usleep((useconds_t)deadline_ms_left(end) * 1000);
 	for (size_t i = 0; i < c->count; i++) {
 		struct session_cpu cpu = SESSION_CPU_UNKNOWN;
 
@@ -150,6 +148,19 @@ static int by_label(const void *a, const void *b)
 	return order ? order : strcmp(x->id, y->id);
 }
 
+/* They run nothing, so that nothing is read of them. */
+static void drop_pauses(struct containers *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->list[i].is_pause)
+			container_fini(&c->list[i]);
+		else
+			c->list[n++] = c->list[i];
+	c->count = n;
+}
+
 enum exit_status containers_print(const struct options *o)
 {
 	CLEANUP(containers_fini) struct containers c = {0};
@@ -163,6 +174,7 @@ enum exit_status containers_print(const struct options *o)
 	}
 	if (containers_list(o->record.root, &c, &err) < 0)
 		return command_fail(EXIT_FAILED, &err);
+	drop_pauses(&c);
 	if (c.count)
 		qsort(c.list, c.count, sizeof(*c.list), by_label);
 	facts = gather(&c);
@@ -172,9 +184,9 @@ enum exit_status containers_print(const struct options *o)
 		printf("%-12s %8s %5s %6s %6s %5s  %s\n", "CONTAINER", "PID", "JVMS", "USER", "CPU",
 		       "AGE", "NAME");
 	for (size_t i = 0; i < c.count; i++)
-		if (!c.list[i].is_pause && list)
+		if (list)
 			json_array_append_new(list, container_json(&c.list[i], &facts[i]));
-		else if (!c.list[i].is_pause)
+		else
 			print_container(&c.list[i], &facts[i]);
 	if (list)
 		print_json("containers", list);
