@@ -147,7 +147,7 @@ class View {
 		while (missing.length) {
 			node = missing.pop();
 			let shown = pair < 0 ? node && top : pairs.shown[pair];
-			const frame = this.start >= 0 && rec.nodeStarts[node] ? this.start : rec.nodeFrame[node];
+			const frame = this.frameOf(node);
 			if (pair >= 0 && !hidden[rec.frameKind[frame]])
 				shown = builder.child(frame === this.start ? top : shown, rec.methodFrame[frame]);
 			pair = pairs.add(node, pair, shown);
@@ -155,6 +155,11 @@ class View {
 			met.pair[node] = pair;
 		}
 		return pair;
+	}
+
+	// The frame that a node of the recording is shown as, unless its kind is hidden.
+	frameOf(node) {
+		return this.start >= 0 && this.rec.nodeStarts[node] ? this.start : this.rec.nodeFrame[node];
 	}
 
 	// Totals of the pairs, and the kind of the frame that each is shown as: its own, or if that is
@@ -167,8 +172,7 @@ class View {
 			if (parent[i] >= 0)
 				this.total[parent[i]] += this.total[i];
 		for (let i = 0; i < count; i++) {
-			const frame = this.start >= 0 && rec.nodeStarts[node[i]] ? this.start : rec.nodeFrame[node[i]];
-			const kind = node[i] ? rec.frameKind[frame] : rec.rootKind;
+			const kind = node[i] ? rec.frameKind[this.frameOf(node[i])] : rec.rootKind;
 			this.kind[i] = hidden[kind] && parent[i] >= 0 ? this.kind[parent[i]] : kind;
 		}
 	}
@@ -180,12 +184,12 @@ class View {
 		this.ran = new Map(rec.kinds.map((k, kind) => [kind, k.letter]).filter(([, letter]) => JAVA.includes(letter))
 			.map(([kind]) => [kind, new Float64Array(tree.count)]));
 		for (let i = 0; i < pairs.count; i++) {
-			const kind = pairs.node[i] ? rec.frameKind[rec.nodeFrame[pairs.node[i]]] : -1;
+			const kind = pairs.node[i] ? rec.frameKind[this.frameOf(pairs.node[i])] : -1;
 			if (this.ran.has(kind) && !hidden[kind])
 				this.ran.get(kind)[pairs.shown[i]] += this.total[i];
 		}
 		for (let i = 1; i < tree.count; i++) {
-			let frame = tree.frame[i];
+			const frame = tree.frame[i];
 			for (let f = frame + 1; rec.methodFrame[f] === rec.methodFrame[frame]; f++)
 				if (this.ran.get(rec.frameKind[f])[i] > this.ran.get(rec.frameKind[tree.frame[i]])[i])
 					tree.frame[i] = f;
