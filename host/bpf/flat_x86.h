@@ -51,7 +51,11 @@ FLAT_INLINE struct flat_sender flat_at_exit(struct flat_walk *w, const struct fl
 
 static inline bool flat_take_left(struct flat_walk *w, const struct flat_code *c)
 {
-	(void)c;
+	uint64_t word = 0;
+
+	if (flat_read(w, w->sp, &word) && word > c->start && word - c->start <= c->size &&
+	    flat_is_return(w, word))
+		return flat_take(w, flat_body(c, w->sp + FLAT_WORD));
 	return flat_take_found(w, flat_frameless(w));
 }
 
@@ -151,12 +155,25 @@ static inline bool flat_take_stub(struct flat_walk *w)
 	return flat_search(w, (struct flat_sender){.ret_at = w->sp + FLAT_WORD}, FLAT_SAVED);
 }
 
+static inline bool flat_is_compiled(struct flat_walk *w, uint64_t pc)
+{
+	const struct flat_code *c = flat_is_return(w, pc) ? flat_find(w, pc - 1) : NULL;
+
+	return c && (c->kind == FLAT_COMPILED || c->kind == FLAT_WRAPPER);
+}
+
 static inline bool flat_take_adapter(struct flat_walk *w)
 {
 	bool moved = w->first.r13 > w->sp && w->first.r13 - w->sp <= FLAT_ARGUMENTS &&
 		     w->first.r13 % FLAT_WORD == 0;
 	uint64_t word = 0;
 
+	if (flat_is_compiled(w, w->first.rax)) {
+		if (moved && flat_leads_on(w, w->first.rax, w->first.r13))
+			return flat_go(w, w->first.rax, w->first.r13, 0);
+		if (flat_leads_on(w, w->first.rax, w->sp))
+			return flat_go(w, w->first.rax, w->sp, 0);
+	}
 	if (!flat_read(w, w->sp, &word) || !flat_is_return(w, word))
 		return moved && flat_is_return(w, w->first.rax) &&
 		       flat_go(w, w->first.rax, w->first.r13, 0);

@@ -24,9 +24,18 @@ struct sender arch_exit(const struct stack_walk *w, const struct snapfile_code *
 	return (struct sender){.ret_at = sp + WORD, .fp_at = sp};
 }
 
+/* The end of a method's code has parts that the method calls itself: the stubs of calls that go to
+ * the interpreter, and the deoptimisation handler, which calls its own next instruction. The frame
+ * is above that return address then. (c1_LIRAssembler_x86.cpp emit_static_call_stub and
+ * emit_deopt_handler, compiledIC_x86.cpp, x86.ad, JDK 8 to 25.) A method that called itself and has
+ * been left looks the same, and has one frame less. */
 bool arch_take_left(struct stack_walk *w, const struct snapfile_code *c)
 {
-	(void)c;
+	uint64_t sp = unwind_sp(&w->regs), word;
+
+	if (stack_read(w->stack, sp, &word) && word > c->start && word <= c->end &&
+	    walk_is_return(w, word))
+		return walk_take(w, walk_body(c, sp + WORD));
 	return walk_take_found(w, walk_frameless(w));
 }
 
@@ -155,15 +164,30 @@ bool arch_take_stub(struct stack_walk *w)
 	return walk_search(w, (struct sender){.ret_at = sp + WORD}, SAVED_MAX);
 }
 
+static bool is_compiled(const struct stack_walk *w, uint64_t pc)
+{
+	const struct snapfile_code *c[SNAPFILE_AROUND];
+
+	return walk_return_codes(w, pc, c) &&
+	       (c[0]->record->kind == SNAP_COMPILED || c[0]->record->kind == SNAP_NATIVE);
+}
+
 /* Adapters take the return address off and put it back below the arguments that they move; in
- * between it is in rax, and r13 is what the caller's stack pointer was. Before that, and in the
- * stubs of virtual calls, r13 is anything. */
+ * between it is in rax. Soon after it is taken off, r13 is what the caller's stack pointer was;
+ * before that, and in the stubs of virtual calls, r13 is anything. What is on top of the caller's
+ * frame may be a return address, too, but an old one. */
 bool arch_take_adapter(struct stack_walk *w)
 {
 	uint64_t sp = unwind_sp(&w->regs), sender = unwind_get(&w->regs, UNWIND_R13), word;
 	uint64_t pc = unwind_get(&w->regs, UNWIND_RAX);
 	bool moved = sender > sp && sender - sp <= ARGUMENTS_MAX && sender % WORD == 0;
 
+	if (w->regs.exact && is_compiled(w, pc)) {
+		if (moved && walk_leads_on(w, pc, sender))
+			return walk_go(w, pc, sender, 0);
+		if (walk_leads_on(w, pc, sp))
+			return walk_go(w, pc, sp, 0);
+	}
 	if (!stack_read(w->stack, sp, &word) || !walk_is_return(w, word))
 		return w->regs.exact && moved && walk_is_return(w, pc) && walk_go(w, pc, sender, 0);
 	moved = moved && !walk_leads_on(w, word, sp + WORD) && walk_leads_on(w, word, sender);

@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 5490
+host/bpf 5505
 host/calltree 2795
 host/cmd 2760
 host/discover 2730
@@ -31,7 +31,7 @@ host/session 920
 host/setup 1985
 host/symbols 1380
 host/top 1910
-host/unwind 2645
+host/unwind 2670
 hotspot 5547
 include/dfg 460
 injector 1395

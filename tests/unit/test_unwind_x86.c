@@ -54,6 +54,27 @@ static void test_exit(void)
 	is_stack(&t, "c90090 " BOTTOM, "after the last region, but not the last exit");
 }
 
+/* Stubs at the end of a method's code that the method calls itself. */
+static void test_own_stubs(void)
+{
+	struct thread t = at(METHOD + 0xb8, 1);
+
+	t.stack[0] = RET;
+	t.stack[4] = UP;
+	bottom(&t, 5);
+	is_stack(&t, "c900b8 " BOTTOM, "the stub of a call: the method is not there twice");
+	t = at(METHOD + 0xf8, 1);
+	t.stack[0] = METHOD + 0xf0;
+	t.stack[4] = UP;
+	bottom(&t, 5);
+	is_stack(&t, "c900f8 " BOTTOM, "the deoptimisation handler: neither");
+	t = at(METHOD + 0xb8, 1);
+	t.stack[0] = RET; /* stale */
+	t.stack[3] = UP;
+	bottom(&t, 4);
+	is_stack(&t, "c900b8 " BOTTOM, "a stub that is jumped to is in the method's frame");
+}
+
 static void test_moved(void)
 {
 	struct thread t = at(METHOD + 0x20, 1);
@@ -321,11 +342,43 @@ static void test_adapters(void)
 	is_stack(&t, "cb2008 " BOTTOM, "and in between");
 }
 
+/* The return address is in rax only, and the caller's frame begins at the stack pointer. */
+static struct thread taken_off(uint64_t sender)
+{
+	struct thread t = at(ADAPTER + 8, 1);
+
+	unwind_set(&t.regs, UNWIND_RAX, UP);
+	unwind_set(&t.regs, UNWIND_R13, sender);
+	bottom(&t, 0);
+	return t;
+}
+
+static void test_taken_off(void)
+{
+	struct thread t = taken_off(1);
+
+	t.stack[1] = RET; /* stale, though the one it leads to is valid */
+	is_stack(&t, "cb2008 " BOTTOM, "an adapter that has taken the return address off");
+	t = taken_off(S(0));
+	t.stack[0] = INTO; /* stale */
+	is_stack(&t, "cb2008 " BOTTOM, "and notes the caller's stack pointer");
+	t = taken_off(S(3));
+	is_stack(&t, "cb2008 " BOTTOM, "which r13 is not before");
+	t = at(ADAPTER + 8, 1);
+	unwind_set(&t.regs, UNWIND_RAX, INTO); /* stale */
+	t.stack[0] = UP;
+	bottom(&t, 1);
+	is_stack(&t, "cb2008 " BOTTOM, "the interpreter's addresses are not taken off");
+	unwind_set(&t.regs, UNWIND_RAX, RET); /* stale */
+	is_stack(&t, "cb2008 " BOTTOM, "nor is one that leads nowhere");
+}
+
 int main(void)
 {
 	snapshot = make_snapshot(0, false);
 	test_prologue();
 	test_exit();
+	test_own_stubs();
 	test_moved();
 	test_interpreter();
 	test_enter();
@@ -335,7 +388,8 @@ int main(void)
 	test_rethrow();
 	test_thrown();
 	test_adapters();
+	test_taken_off();
 	snapfile_free(snapshot);
-	flat_proves(54);
+	flat_proves(62);
 	return tap_done();
 }
