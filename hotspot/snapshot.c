@@ -34,6 +34,36 @@ static bool flag_is_on(struct hs *hs, uint64_t addr)
 	return addr != 0 && hs_mem_read(&hs->mem, addr, &value, 1) && value != 0;
 }
 
+/* The place of a field, or of one in a field. */
+static uint32_t place_of(const struct hs *hs, enum hs_field_id id)
+{
+	return hs_has(hs, id) ? (uint32_t)hs->tables.field[id].place : SNAP_NONE;
+}
+
+static uint32_t place_in(const struct hs *hs, enum hs_field_id outer, enum hs_field_id id)
+{
+	return hs_has(hs, outer) && hs_has(hs, id) ? place_of(hs, outer) + place_of(hs, id)
+						   : SNAP_NONE;
+}
+
+static struct snap_layout layout_read(const struct hs *hs)
+{
+	const bool has_refs = !hs_has(hs, HS_SYMBOL_LENGTH);
+
+	return (struct snap_layout){
+		.record = {SNAP_LAYOUT, sizeof(struct snap_layout)},
+		.class_name = place_of(hs, HS_KLASS_NAME),
+		/* With the references it is the upper half. */
+		.symbol_length = has_refs ? place_of(hs, HS_SYMBOL_LENGTH_REFS) + 2
+					  : place_of(hs, HS_SYMBOL_LENGTH),
+		.symbol_body = place_of(hs, hs_has(hs, HS_SYMBOL_BODY) ? HS_SYMBOL_BODY
+								       : HS_SYMBOL_BODY_0),
+		.allocated = place_of(hs, HS_THREAD_ALLOCATED),
+		.tlab_start = place_in(hs, HS_THREAD_TLAB, HS_TLAB_START),
+		.tlab_top = place_in(hs, HS_THREAD_TLAB, HS_TLAB_TOP),
+	};
+}
+
 /* Reads the header fields that never change. */
 static void head_read(struct hs_snapshot *s)
 {
@@ -54,6 +84,7 @@ static void head_read(struct hs_snapshot *s)
 #else
 	head->interpreter_bcp = head->jdk == 8 ? -7 : -8;
 #endif
+	s->fixed.layout = layout_read(hs);
 	s->fixed.preserve_fp = flag_find(hs, "PreserveFramePointer");
 	s->fixed.debug_non_safe = flag_find(hs, "DebugNonSafepoints");
 }
@@ -86,7 +117,8 @@ static bool head_write(struct hs_snapshot *s, uint64_t time, uint32_t flags)
 		head.flags |= SNAP_PRESERVE_FP;
 	if (flag_is_on(&s->hs, s->fixed.debug_non_safe))
 		head.flags |= SNAP_DEBUG_NON_SAFE;
-	return hs_record_write(s, &head, sizeof(head));
+	return hs_record_write(s, &head, sizeof(head)) &&
+	       (s->delta || hs_record_write(s, &s->fixed.layout, sizeof(s->fixed.layout)));
 }
 
 static bool end_write(struct hs_snapshot *s)

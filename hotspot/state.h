@@ -25,6 +25,7 @@ struct hs_known_code {
 /* Header fields that never change. */
 struct hs_fixed {
 	struct snap_head head;
+	struct snap_layout layout;
 	uint64_t preserve_fp, debug_non_safe; /* addresses of the flags; 0: none */
 };
 

@@ -126,6 +126,10 @@
 	X(CLASS_FIELD_STREAM, "InstanceKlass", "_fieldinfo_stream") /* 21 and later */             \
 	X(ARRAY_U1_DATA, "Array<u1>", "_data")                                                     \
 	X(ARRAY_U2_DATA, "Array<u2>", "_data")                                                     \
+	X(THREAD_ALLOCATED, "Thread", "_allocated_bytes") /* jlong, of buffers that are full */    \
+	X(THREAD_TLAB, "Thread", "_tlab")                                                          \
+	X(TLAB_START, "ThreadLocalAllocBuffer", "_start")                                          \
+	X(TLAB_TOP, "ThreadLocalAllocBuffer", "_top")                                              \
 	X(CLASS_THREAD_8, "SystemDictionary",                                                      \
 	  "_well_known_klasses[SystemDictionary::Thread_klass_knum]")                              \
 	X(CLASS_STRING_8, "SystemDictionary",                                                      \

@@ -29,6 +29,7 @@ struct mapped {
 	int fd;
 	bool read, good; /* its rows are in the tables */
 	struct flat_file file;
+	struct flat_probes probes;
 };
 
 /* First mapping of a path in a process. */
@@ -44,6 +45,7 @@ struct built {
 	uint64_t read; /* bytes of the snapshots */
 	bool is_jvm;
 	struct flat_process flat;
+	struct builder_probes probes;
 };
 
 struct builder {
@@ -143,13 +145,15 @@ static int enter_jail(const struct builder *b, struct err *err)
 
 /* ---- in the jail -------------------------------------------------------------------------- */
 
-static const struct flat_file *rows_of(struct builder *b, size_t i)
+static const struct flat_file *rows_of(struct builder *b, size_t i, bool is_jvm)
 {
 	struct mapped *m = &b->files[i];
 	struct err ignored;
 
 	if (!m->read) {
 		m->good = flat_add_file(b->tables, m->fd, &m->file, &ignored) == 0;
+		if (is_jvm)
+			flat_find_probes(m->fd, &m->probes);
 		m->read = true;
 		cleanup_close_fd(&m->fd);
 	}
@@ -172,12 +176,21 @@ static size_t file_at(const struct builder *b, size_t process, uint64_t start)
 	return SIZE_MAX;
 }
 
+static bool is_libjvm(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && strcmp(name, "/libjvm.so") == 0;
+}
+
 /* Of a file that is not known all is left to the copy; there is no call frame information of other
  * executable memory. */
 static int add_mapping(const struct proc_map *m, void *arg)
 {
 	static const struct flat_file no_rows = {.block_count = 1};
 	struct mapping_walk *w = arg;
+	struct built *p = &w->b->processes[w->process];
+	const bool is_jvm = p->is_jvm && is_libjvm(m->path);
 	const struct flat_file *f = NULL;
 	size_t file;
 
@@ -189,11 +202,14 @@ static int add_mapping(const struct proc_map *m, void *arg)
 			w->known = file;
 			snprintf(w->path, sizeof(w->path), "%s", m->path);
 		}
-		f = w->known == SIZE_MAX ? NULL : rows_of(w->b, w->known);
+		f = w->known == SIZE_MAX ? NULL : rows_of(w->b, w->known, is_jvm);
+		if (f && is_jvm)
+			p->probes = (struct builder_probes){.start = m->start,
+							    .end = m->end,
+							    .at = w->b->files[w->known].probes};
 		f = f ? f : &no_rows;
 	}
-	flat_add_mapping(w->b->tables, &w->b->processes[w->process].flat, m->start, m->end,
-			 m->offset, f);
+	flat_add_mapping(w->b->tables, &p->flat, m->start, m->end, m->offset, f);
 	return 0;
 }
 
@@ -260,7 +276,8 @@ static int tell_processes(const struct builder *b)
 		const struct builder_word w = {.what = BUILDER_PROCESS,
 					       .pid = (uint32_t)p->pid,
 					       .program = p->program,
-					       .process = p->flat};
+					       .process = p->flat,
+					       .probes = p->probes};
 
 		/* Of a JVM without code every return address into it would be unknown. */
 		if (!(p->snapshots >= 0 && !p->is_jvm) && tell(b, &w) < 0)

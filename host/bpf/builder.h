@@ -5,6 +5,7 @@
 #ifndef DFG_BPF_BUILDER_H
 #define DFG_BPF_BUILDER_H
 
+#include "bpf/probes.h"
 #include "bpf/publish.h"
 #include "common/child.h"
 #include "discover/handle.h"
@@ -29,13 +30,20 @@ enum builder_says {
 	BUILDER_PROCESS,  /* its tables are filled */
 	BUILDER_READY,	  /* that was the last one */
 };
+struct builder_probes {
+	uint64_t start, end; /* a mapping of the file with the functions; 0: there is none */
+	struct flat_probes at;
+};
 struct builder_word {
 	uint32_t what; /* enum builder_says */
 	uint32_t pid;
 	uint64_t program; /* of a process: proc_program, when its mappings were read */
 	union {
 		struct flat_rooms rooms;
-		struct flat_process process; /* but for `walker` */
+		struct {
+			struct flat_process process; /* but for `walker` */
+			struct builder_probes probes;
+		};
 	};
 };
 

@@ -25,7 +25,11 @@
 #define FLAT_PROCESSES	16384u /* that are looked at, at most */
 #define FLAT_KERNEL_MAX 127u   /* kernel.perf_event_max_stack, by default */
 #define FLAT_WALKERS	1024u  /* programs with tables, at most */
+#define FLAT_NAME_MAX	256u   /* bytes of a name that comes with an event */
+#define FLAT_COPY	32768u /* bytes of a stack that an event copies, in pieces: */
+#define FLAT_PIECE	1024u  /* aligned so, each is there or not as a whole */
 #define FLAT_NO_WALKER	0u
+#define FLAT_PROBING	4u /* probes at once on a processor */
 
 enum flat_kind { /* as enum snap_kind */
 		 FLAT_COMPILED = 1,
@@ -112,6 +116,12 @@ struct flat_mapping {
 	uint32_t pad;
 };
 
+/* Places of fields, as struct snap_layout; FLAT_NONE: not known. */
+struct flat_layout {
+	uint32_t class_name, symbol_length, symbol_body;
+	uint32_t allocated, tlab_start, tlab_top;
+};
+
 struct flat_process {
 	uint64_t code_low, code_high;
 	uint64_t call_stub_return, cont_return;
@@ -120,6 +130,7 @@ struct flat_process {
 	uint32_t mappings, mapping_count; /* ascending */
 	uint32_t methods, method_mask;	  /* hash table of ids; the mask is its size less one */
 	uint32_t walker;		  /* the program that has these tables; FLAT_NO_WALKER */
+	struct flat_layout layout;
 };
 
 /* Returns where a search of `methods` begins, before the mask. */
@@ -161,6 +172,45 @@ enum flat_end {
 #define FLAT_FRAME_INTERPRETED	 2u
 #define FLAT_FRAME_FROZEN	 3u
 
+/* Events, in the order of those of the file (perf/perfwrite.h). */
+enum flat_event {
+	FLAT_EVENT_CPU,
+	FLAT_EVENT_ALLOC,
+	FLAT_EVENTS,
+};
+
+/* Functions of the JVM that probes are on: AllocTracer::send_allocation_in_new_tlab(Klass *,
+ * HeapWord *, size_t tlab, size_t size, Thread *) and send_allocation_outside_tlab(Klass *,
+ * HeapWord *, size_t size, Thread *), gc/shared/allocTracer.hpp, and before the latter
+ * G1CollectedHeap::humongous_obj_allocate, gc/g1/g1CollectedHeap.hpp, JDK 11 to 26. */
+enum flat_probe {
+	FLAT_PROBE_TLAB,
+	FLAT_PROBE_OUTSIDE,
+	FLAT_PROBE_HUMONGOUS,
+	FLAT_PROBE_COUNT,
+};
+
+/* Flags of a flat_detail. */
+#define FLAT_OUTSIDE   1u /* the object is in no buffer (TLAB) */
+#define FLAT_HUMONGOUS 2u /* it has regions of its own */
+
+/* Bounds what a container's events cost on a processor, and counts what that has cost it. */
+struct flat_rate {
+	uint64_t begin; /* of the current window */
+	uint32_t events, shift;
+	uint64_t lost;
+};
+
+/* Stands after the frames of a sample of another event than the processor's time: so many bytes of
+ * the name, in whole words. Where the stack was not walked (`copied` is not 0 then) it is whole,
+ * and the registers (bpf_user_pt_regs_t) and so many bytes of the stack follow, from its pointer
+ * (`sp`) down to a multiple of FLAT_PIECE on. */
+struct flat_detail {
+	uint64_t amount; /* that the sample stands for: bytes */
+	uint32_t copied, flags, name_len, pad;
+	char name[FLAT_NAME_MAX]; /* of a class, as the JVM has it: not clean */
+};
+
 /* A walked stack: `count` frames follow, innermost first, and then `kernel` addresses of the part
  * in the kernel, also innermost first, among which may be marks (PERF_CONTEXT_KERNEL). */
 struct flat_sample {
@@ -173,6 +223,8 @@ struct flat_sample {
 	uint32_t count;
 	uint32_t kernel;
 	uint32_t walker; /* by whose tables */
+	uint32_t event;	 /* enum flat_event */
+	uint32_t pad;
 };
 
 #define FLAT_WORD  8u
@@ -207,7 +259,8 @@ struct flat_walk {
 	uint32_t words_len;
 	uint64_t words[FLAT_WORDS];
 	struct flat_sample sample;
-	uint64_t frames[FLAT_FRAMES_MAX + FLAT_KERNEL_MAX];
+	/* The detail of an event is after them, too. */
+	uint64_t frames[FLAT_FRAMES_MAX + FLAT_KERNEL_MAX + sizeof(struct flat_detail) / 8];
 };
 
 /* Numbers that the programs count, on each processor. */

@@ -27,6 +27,7 @@
 #define WALKED_BYTES	  32768u /* of a walked sample of 4 000 frames: few are so deep */
 #define WALKED_LEAST	  (4u << 20)
 #define WALKED_MOST	  (32u << 20)
+#define THREADS		  65536u      /* whose allocations are followed at once */
 #define INITIAL_NAMESPACE 0xeffffffcu /* linux/proc_ns.h: PROC_PID_INIT_INO */
 #define SAMPLE_TYPE                                                                                \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
@@ -43,7 +44,7 @@ struct stack_recorder {
 	struct bpf_link *exec, *fork;
 	struct walker *walkers[FLAT_WALKERS];
 	uint32_t walker_count; /* with FLAT_NO_WALKER, which is none */
-	bool both;
+	bool both, probes, no_samples;
 	struct perf_event_attr attr;
 	struct ring_buffer *walked;
 	struct copy_ring *rings; /* by processor */
@@ -79,8 +80,11 @@ static int load_walker(const struct stack_recorder *r, const struct flat_rooms *
 {
 	const struct walker_config c = {.scratches = bpf_map__fd(r->bpf->maps.scratches),
 					.counts = bpf_map__fd(r->bpf->maps.counts),
+					.rates = bpf_map__fd(r->bpf->maps.rates),
 					.samples = bpf_map__fd(r->bpf->maps.samples),
-					.both = r->both};
+					.processors = r->cpus,
+					.both = r->both,
+					.probes = r->probes};
 
 	return walker_load(&c, rooms, before, ret, err);
 }
@@ -115,7 +119,15 @@ static int load(struct stack_recorder *r, struct err *err)
 	if (!r->bpf)
 		return err_set(err, errno, "open the BPF program");
 	r->bpf->rodata->namespace = pid_namespace();
-	bpf_map__set_max_entries(r->bpf->maps.scratches, r->cpus);
+	r->bpf->rodata->processors = r->cpus;
+	bpf_program__set_autoload(r->bpf->progs.probed, r->probes);
+	bpf_map__set_max_entries(r->bpf->maps.scratches,
+				 r->cpus * (r->probes ? 1 + FLAT_PROBING : 1));
+	if (r->probes) {
+		bpf_map__set_max_entries(r->bpf->maps.allocations, THREADS);
+		bpf_map__set_max_entries(r->bpf->maps.humongous, THREADS / 16);
+		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_WALKERS);
+	}
 	bpf_map__set_max_entries(r->bpf->maps.samples, walked_bytes(r));
 	if (node_bpf__load(r->bpf) != 0)
 		return err_set(err, errno, "load the BPF program");
@@ -130,12 +142,13 @@ static int load(struct stack_recorder *r, struct err *err)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
+/* Without samples the events have the other records only. */
 static struct perf_event_attr make_attr(const struct stack_recorder_config *c)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
 		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.config = c->no_samples ? PERF_COUNT_SW_DUMMY : PERF_COUNT_SW_CPU_CLOCK,
 		.freq = 1,
 		.sample_freq = c->frequency,
 		.sample_type = SAMPLE_TYPE,
@@ -185,6 +198,8 @@ static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 	if (p == MAP_FAILED)
 		return err_set(err, errno, "map the buffer of processor %u", cpu);
 	ring->page = p;
+	if (r->no_samples)
+		return 0;
 	ring->link = bpf_program__attach_perf_event(r->bpf->progs.sampled, ring->fd);
 	if (!ring->link)
 		return err_set(err, errno, "attach the program to processor %u", cpu);
@@ -198,12 +213,20 @@ static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 
 static int take_walked(void *arg, void *data, size_t len)
 {
-	const struct stack_recorder *r = arg;
+	struct stack_recorder *r = arg;
 	const struct flat_sample *s = data;
+	const uint64_t *frames = (const uint64_t *)(s + 1);
+	struct stack_event event;
+	size_t bytes;
 
-	if (len >= sizeof(*s) &&
-	    len == sizeof(*s) + ((size_t)s->count + s->kernel) * sizeof(uint64_t))
-		r->handler->walked(r->handler->arg, s, (const uint64_t *)(s + 1));
+	if (len < sizeof(*s))
+		return 0;
+	bytes = ((size_t)s->count + s->kernel) * sizeof(uint64_t);
+	if (s->event == FLAT_EVENT_CPU && len == sizeof(*s) + bytes)
+		r->handler->walked(r->handler->arg, s, frames);
+	else if (s->event != FLAT_EVENT_CPU && !s->kernel && len > sizeof(*s) + bytes &&
+		 stack_event_of(s, frames + s->count, len - sizeof(*s) - bytes, &event))
+		r->handler->event(r->handler->arg, s, frames, &event);
 	return 0;
 }
 
@@ -285,6 +308,8 @@ int stack_recorder_open(const struct stack_recorder_config *c, struct stack_reco
 	r->attr = make_attr(c);
 	r->ring_bytes = ring_bytes(c);
 	r->both = c->both;
+	r->probes = c->probes;
+	r->no_samples = c->no_samples;
 	r->walker_count = FLAT_NO_WALKER + 1;
 	libbpf_set_print(print_none);
 	cpus = libbpf_num_possible_cpus();
@@ -329,22 +354,29 @@ void stack_recorder_close(struct stack_recorder *r)
 	free(r);
 }
 
+static int add_program(const struct bpf_map *map, uint32_t number, int program, struct err *err)
+{
+	if (bpf_map__update_elem(map, &number, sizeof(number), &program, sizeof(program),
+				 BPF_ANY) != 0)
+		return err_set(err, errno, "add a walker");
+	return 0;
+}
+
 int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms *rooms,
 			      uint32_t before, uint32_t *ret, struct err *err)
 {
 	const uint32_t number = r->walker_count;
 	struct walker *w;
-	int program;
 
 	if (number == FLAT_WALKERS)
 		return err_set(err, ENOSPC, "more than %u walkers", FLAT_WALKERS - 1);
 	if (load_walker(r, rooms, r->walkers[before], &w, err) < 0)
 		return -1;
 	r->walkers[r->walker_count++] = w;
-	program = walker_program(w);
-	if (bpf_map__update_elem(r->bpf->maps.walkers, &number, sizeof(number), &program,
-				 sizeof(program), BPF_ANY) != 0)
-		return err_set(err, errno, "add a walker");
+	if (add_program(r->bpf->maps.walkers, number, walker_program(w), err) < 0 ||
+	    (r->probes &&
+	     add_program(r->bpf->maps.probe_walkers, number, walker_probe_program(w), err) < 0))
+		return -1;
 	*ret = number;
 	return 0;
 }
@@ -366,6 +398,12 @@ int stack_recorder_add(struct stack_recorder *r, uint32_t pid, const struct flat
 void stack_recorder_remove(struct stack_recorder *r, uint32_t pid)
 {
 	(void)bpf_map__delete_elem(r->bpf->maps.processes, &pid, sizeof(pid), 0);
+}
+
+int stack_recorder_probe(struct stack_recorder *r, uint32_t pid, uint64_t start, uint64_t end,
+			 const struct flat_probes *at, struct stack_probes **ret, struct err *err)
+{
+	return stack_probes_open(r->bpf->progs.probed, pid, start, end, at, ret, err);
 }
 
 struct perf_event_attr stack_recorder_attr(const struct stack_recorder *r)
@@ -419,4 +457,16 @@ void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *r
 		for (unsigned cpu = 0; cpu < r->cpus; cpu++)
 			ret->of[i] += each[cpu];
 	}
+}
+
+uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t walker)
+{
+	CLEANUP(free) struct flat_rate *each = xcalloc(r->cpus, sizeof(*each));
+	uint64_t ret = 0;
+
+	if (!r->probes || bpf_map_lookup_elem(bpf_map__fd(r->bpf->maps.rates), &walker, each) != 0)
+		return 0;
+	for (unsigned cpu = 0; cpu < r->cpus; cpu++)
+		ret += each[cpu].lost;
+	return ret;
 }

@@ -8,6 +8,7 @@
 
 #include <linux/perf_event.h>
 
+#include "bpf/probe_events.h"
 #include "bpf/walker.h"
 
 struct stack_recorder;
@@ -16,6 +17,8 @@ struct stack_recorder_config {
 	uint64_t frequency;   /* Hz */
 	uint32_t stack_bytes; /* of a copy, a multiple of 8 below 65536 */
 	bool both;	      /* for tests: every sample comes both ways */
+	bool probes;	      /* there are events of probes, too */
+	bool no_samples;      /* of the processors' time */
 };
 
 /* Gets what the program sent, and what the kernel wrote: the ordinary samples that were left to it,
@@ -23,6 +26,9 @@ struct stack_recorder_config {
  * attributes of stack_recorder_attr. All is borrowed. */
 struct stack_handler {
 	void (*walked)(void *arg, const struct flat_sample *s, const uint64_t *frames);
+	/* An event of a probe: without frames where it has a copy. */
+	void (*event)(void *arg, const struct flat_sample *s, const uint64_t *frames,
+		      const struct stack_event *e);
 	void (*record)(void *arg, const struct perf_event_header *h);
 	void *arg;
 };
@@ -62,6 +68,11 @@ MUST_CHECK int stack_recorder_add(struct stack_recorder *r, uint32_t pid,
 				  const struct flat_process *p, struct err *err);
 void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);
 
+/* Has functions of a JVM send events (stack_probes_open). */
+MUST_CHECK int stack_recorder_probe(struct stack_recorder *r, uint32_t pid, uint64_t start,
+				    uint64_t end, const struct flat_probes *at,
+				    struct stack_probes **ret, struct err *err);
+
 /* Lets the samples begin, or end. */
 MUST_CHECK int stack_recorder_enable(struct stack_recorder *r, bool on, struct err *err);
 
@@ -72,6 +83,9 @@ MUST_CHECK int stack_recorder_read(struct stack_recorder *r, const struct stack_
 				   struct err *err);
 
 void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *ret);
+
+/* Events of probes that are lost, of the processes of a walker, since it was loaded. */
+uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t walker);
 
 /* ---- samples that the kernel wrote ---- */
 

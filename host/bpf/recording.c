@@ -15,6 +15,7 @@
 
 #define START_MS 12000 /* beside the wait for the builders */
 #define END_MS	 2000
+#define CLOSE_MS 2000 /* for the kernel to take probes away: some 60 ms each */
 
 /* Receives a word up to the deadline. False: none comes. */
 static bool hear(struct kernel_recording *r, uint64_t deadline, struct word *ret)
@@ -72,6 +73,7 @@ static int start(const struct kernel_recording_config *c, struct kernel_recordin
 	int pair[2], rc;
 
 	k->count = c->count;
+	k->probes = c->alloc;
 	k->counts = mmap(NULL, (k->count + 1) * sizeof(*k->counts), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (k->counts == MAP_FAILED) {
@@ -170,17 +172,24 @@ int kernel_recording_stop(struct kernel_recording *r, uint64_t deadline, struct 
 	kernel_recording_end(r);
 	while (!r->ended && hear(r, deadline, &w))
 		;
-	if (r->ended)
-		child_detach(&r->child);
-	else
-		err_set(err, 0, "the recorder in the kernel %s",
-			r->control < 0 ? "was ended" : "did not end in time");
+	if (r->ended) {
+		if (!r->probes)
+			child_detach(&r->child);
+		cleanup_close_fd(&r->control);
+		return 0;
+	}
+	err_set(err, 0, "the recorder in the kernel %s",
+		r->control < 0 ? "was ended" : "did not end in time");
 	kernel_recording_abort(r);
-	return r->ended ? 0 : -1;
+	return -1;
 }
 
 void kernel_recording_abort(struct kernel_recording *r)
 {
+	int ignored;
+
+	if (r->child.pid > 0 && r->ended)
+		(void)child_wait(&r->child, CLOSE_MS, &ignored);
 	if (r->child.pid > 0)
 		child_stop(&r->child);
 	cleanup_close_fd(&r->control);

@@ -24,6 +24,8 @@ struct kernel_target { /* a container */
 struct kernel_recording_config {
 	uint64_t frequency;   /* Hz */
 	uint32_t stack_bytes; /* of a sample that is not walked */
+	bool no_cpu;	      /* the processors' time is not sampled */
+	bool alloc;	      /* records what JVMs allocate, too */
 	int fd;		      /* empty, stays the caller's */
 	uint64_t max_bytes;   /* of it; 0: as many as there is room for */
 	const struct kernel_target *targets;
@@ -35,6 +37,9 @@ struct kernel_recording_config {
 struct kernel_counts {
 	uint64_t walked, copied;
 	uint64_t missed;
+	uint64_t lost_events; /* since the start */
+	/* JVMs without events: their libjvm has no symbols, the kernel refuses the probes. */
+	uint64_t nameless, refused;
 	uint64_t execs; /* of its processes, since the start; changes while it records */
 };
 
@@ -45,6 +50,7 @@ struct kernel_recording {
 	size_t count;
 	bool told; /* to end */
 	bool ended, full;
+	bool probes; /* they are in processes until the child has ended */
 };
 
 /* Fails where the kernel or this build cannot record so; the message says why. Takes 0.3 s. */
@@ -77,7 +83,7 @@ void kernel_recording_end(struct kernel_recording *r);
 MUST_CHECK int kernel_recording_stop(struct kernel_recording *r, uint64_t deadline,
 				     struct err *err);
 
-/* Kills it, if it still runs. */
+/* Kills it, if it still runs. Waits until its probes are taken away. */
 void kernel_recording_abort(struct kernel_recording *r);
 
 #endif

@@ -33,6 +33,7 @@ static int give_room(struct recorded *r, struct builder_link *b, const struct fl
 	if (f->bytes > KERNEL_TABLES_BYTES || f->walkers++ >= share ||
 	    stack_recorder_add_walker(r->recorder, rooms, b->walker, &b->walker, &ignored) < 0)
 		return -1;
+	r->targets[b->walker] = b->target;
 	walker_tables(stack_recorder_walker(r->recorder, b->walker), maps);
 	return message_send(b->sock, "", 1, maps, FLAT_TABLES, 0);
 }
@@ -44,6 +45,22 @@ static bool runs(pid_t pid, uint64_t program)
 	uint64_t now;
 
 	return procfd >= 0 && proc_program(procfd, &now, &ignored) == 0 && now == program;
+}
+
+/* Has the functions of a JVM send events, where that is wanted. */
+static void probe(struct recorded *r, struct followed *p, const struct builder_probes *at)
+{
+	struct kernel_counts *c = &r->counts[p->target];
+	struct err ignored;
+
+	if (!r->config->alloc || p->probes || !at->start)
+		return;
+	if (!at->at.offset[FLAT_PROBE_TLAB])
+		c->nameless += !p->probed;
+	else if (stack_recorder_probe(r->recorder, (uint32_t)p->pid, at->start, at->end, &at->at,
+				      &p->probes, &ignored) < 0)
+		c->refused += !p->probed;
+	p->probed = true;
 }
 
 /* A builder speaks for its own container, and for the program that it has looked at. */
@@ -60,6 +77,7 @@ static void take_process(struct recorded *r, const struct builder_link *b,
 		return;
 	p->tables = tables;
 	p->known = clock_us() * 1000;
+	probe(r, p, &w->probes);
 }
 
 void recording_hear_builder(struct recorded *r, struct builder_link *b)

@@ -41,7 +41,9 @@ struct followed {
 	pid_t pid;
 	size_t target;
 	bool ended;
-	struct flat_process tables; /* FLAT_NO_WALKER: none */
+	struct flat_process tables;  /* FLAT_NO_WALKER: none */
+	struct stack_probes *probes; /* of its events; NULL: none */
+	bool probed;		     /* once at least */
 	/* ns: walks from then on, until it was known again, went by wrong tables; 0: none did. */
 	uint64_t forgotten, known;
 	bool changes; /* mapped files of the program: it is not looked at again */
@@ -76,8 +78,10 @@ struct recorded {
 	/* By walker: for each of its codes the number by which the file has explained it; 0: not
 	 * yet. */
 	uint32_t *numbers[FLAT_WALKERS];
+	size_t targets[FLAT_WALKERS]; /* whose they are */
 	uint32_t number_count;
 	uint64_t *frames;
+	uint64_t began;			       /* CLOCK_MONOTONIC, ns */
 	struct kernel_counts *counts, *shared; /* of this file; as the caller sees them */
 	struct err failed;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bpf/probe_events.h"
 #include "bpf/recording_parts.h"
 #include "bpf/walker.h"
 #include "common/str.h"
@@ -56,6 +57,12 @@ int recording_add(struct recorded *r, pid_t pid, size_t target, struct err *err)
 	return stack_recorder_add(r->recorder, (uint32_t)pid, &unknown, err);
 }
 
+static void close_probes(struct followed *p)
+{
+	stack_probes_close(p->probes);
+	p->probes = NULL;
+}
+
 /* From this record on its tables are not right. */
 static void forget_tables(struct recorded *r, struct followed *p, const struct perf_event_header *h)
 {
@@ -66,6 +73,7 @@ static void forget_tables(struct recorded *r, struct followed *p, const struct p
 		p->forgotten = time_of(h);
 	p->known = UINT64_MAX;
 	p->tables = unknown;
+	close_probes(p);
 	(void)!stack_recorder_add(r->recorder, (uint32_t)p->pid, &unknown, &ignored);
 }
 
@@ -77,6 +85,7 @@ bool recording_is_wrong(const struct followed *p, uint64_t time)
 static void end_process(struct recorded *r, struct followed *p)
 {
 	p->ended = true;
+	close_probes(p);
 	r->left--;
 	r->families[p->target].alive--;
 	stack_recorder_remove(r->recorder, (uint32_t)p->pid);

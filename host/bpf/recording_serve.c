@@ -84,18 +84,19 @@ static bool number_frames(struct recorded *r, const struct walked_sample *s,
 	return true;
 }
 
-static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *frames)
+static void write_walked(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
+			 const struct sample_detail *detail)
 {
-	struct recorded *r = arg;
 	const struct walked_sample s = {.pid = (pid_t)f->tgid,
 					.tid = (pid_t)f->tid,
 					.time = f->time,
 					.ip = f->kernel ? 0 : f->pc,
-					.cut = f->end == FLAT_FULL,
+					.cut = f->end != FLAT_ROOT,
 					.frames = r->frames,
 					.frame_count = f->count,
 					.kernel = frames + f->count,
-					.kernel_count = f->kernel};
+					.kernel_count = f->kernel,
+					.detail = detail};
 	const struct followed *p = recording_find(r, s.pid);
 	struct kernel_counts *c = recording_counts(r, s.pid);
 
@@ -104,16 +105,42 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 		perf_writer_lost(r->writer, s.pid, 1);
 		return;
 	}
-	if (c)
+	if (c && !detail)
 		c->walked++;
 	perf_writer_walked(r->writer, &s);
+}
+
+static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *frames)
+{
+	write_walked(arg, f, frames, NULL);
+}
+
+static void take_event(void *arg, const struct flat_sample *f, const uint64_t *frames,
+		       const struct stack_event *e)
+{
+	const struct recorded *r = arg;
+	const struct sample_detail detail = {
+		.event = f->event,
+		.amount = e->amount,
+		.flags = e->flags,
+		.name = e->name,
+		.name_len = e->name_len,
+		.regs = e->stack ? e->regs : NULL,
+		.stack = e->stack,
+		.stack_len = e->stack_len < PERFWRITE_STACK ? e->stack_len : PERFWRITE_STACK};
+
+	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE && PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS,
+		       "the same flags");
+	_Static_assert(PERFWRITE_STACK == FLAT_COPY - FLAT_PIECE, "whole copies have as much");
+	if (f->event < FLAT_EVENTS && f->time >= r->began)
+		write_walked(arg, f, frames, &detail);
 }
 
 /* Reads what has been recorded, and writes it. */
 static int take_round(struct recorded *r, struct err *err)
 {
 	const struct stack_handler handler = {
-		.walked = take_walked, .record = take_record, .arg = r};
+		.walked = take_walked, .event = take_event, .record = take_record, .arg = r};
 
 	if (stack_recorder_read(r->recorder, &handler, err) < 0)
 		return -1;
@@ -146,15 +173,21 @@ static int begin_file(struct recorded *r, struct err *err)
 	size_t n;
 	CLEANUP(free) uint64_t *ids = stack_recorder_ids(r->recorder, &n);
 
-	return perf_writer_open(r->fd, &attr, ids, n, &r->writer, err);
+	return perf_writer_open(r->fd, &attr, ids, n, r->config->alloc ? FLAT_EVENTS : 1,
+				&r->writer, err);
 }
 
 /* Tells the caller the numbers of the file that ends. */
 static void share_counts(struct recorded *r)
 {
+	for (uint32_t i = FLAT_NO_WALKER + 1;
+	     i < FLAT_WALKERS && stack_recorder_walker(r->recorder, i); i++)
+		r->counts[r->targets[i]].lost_events += stack_recorder_events_lost(r->recorder, i);
 	for (size_t i = 0; i < r->config->count; i++) {
 		r->shared[i] = r->counts[i];
-		r->counts[i] = (struct kernel_counts){.execs = r->counts[i].execs};
+		r->counts[i] = (struct kernel_counts){.nameless = r->counts[i].nameless,
+						      .refused = r->counts[i].refused,
+						      .execs = r->counts[i].execs};
 	}
 }
 
@@ -253,7 +286,9 @@ static int begin(struct recorded *r, struct err *err)
 {
 	const struct kernel_recording_config *c = r->config;
 	const struct stack_recorder_config config = {.frequency = c->frequency,
-						     .stack_bytes = c->stack_bytes};
+						     .stack_bytes = c->stack_bytes,
+						     .probes = c->alloc,
+						     .no_samples = c->no_cpu};
 
 	if (stack_recorder_open(&config, &r->recorder, err) < 0 || begin_file(r, err) < 0)
 		return -1;
@@ -265,6 +300,7 @@ static int begin(struct recorded *r, struct err *err)
 		if (c->targets[i].builder >= 0)
 			recording_take_builder(r, c->targets[i].builder, i);
 	recording_wait_builders(r);
+	r->began = clock_us() * 1000;
 	return stack_recorder_enable(r->recorder, true, err) < 0 ? -1 : write_begin(r, err);
 }
 

@@ -383,10 +383,17 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 				 .bcp_slot = head->interpreter_bcp,
 				 .dir = (uint32_t)t->dir_count,
 				 .mappings = (uint32_t)t->mapping_count};
+	const struct snap_layout *l = snapfile_layout(sf);
 	size_t pages;
 
 	if (p.code_high <= p.code_low || p.code_high - p.code_low > CACHE_MAX)
 		return err_set(err, 0, "a snapshot with a code cache of an impossible size");
+	p.layout = (struct flat_layout){.class_name = l->class_name,
+					.symbol_length = l->symbol_length,
+					.symbol_body = l->symbol_body,
+					.allocated = l->allocated,
+					.tlab_start = l->tlab_start,
+					.tlab_top = l->tlab_top};
 	pages = pages_of(&p);
 	t->dir = extend(t->dir, t->dir_count, pages, sizeof(*t->dir));
 	t->dir_count += pages;

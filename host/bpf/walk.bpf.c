@@ -97,9 +97,9 @@ static void count_ns(uint64_t ns)
 	count(FLAT_COUNT_NS + bit);
 }
 
-static long step(__attribute__((unused)) uint32_t i, uint32_t *cpu)
+static long step(__attribute__((unused)) uint32_t i, uint32_t *number)
 {
-	struct scratch *s = bpf_map_lookup_elem(&scratches, cpu);
+	struct scratch *s = bpf_map_lookup_elem(&scratches, number);
 
 	if (!s)
 		return 1;
@@ -154,6 +154,14 @@ static bool find_registers(struct bpf_perf_event_data *ctx, struct scratch *s)
 	return take_registers(&s->walk, &s->regs);
 }
 
+/* Sends n words from the sample on. */
+static bool send_words(struct flat_walk *w, uint32_t n)
+{
+	return bpf_ringbuf_output(&samples, &w->sample,
+				  sizeof(struct flat_sample) + n * sizeof(uint64_t),
+				  BPF_RB_NO_WAKEUP) == 0;
+}
+
 static bool send(struct scratch *s)
 {
 	struct flat_walk *w = &s->walk;
@@ -164,13 +172,34 @@ static bool send(struct scratch *s)
 	if (kernel > FLAT_KERNEL_MAX)
 		kernel = FLAT_KERNEL_MAX;
 	bpf_probe_read_kernel(&w->frames[n], kernel * sizeof(uint64_t), s->kernel);
-	n += kernel;
-	if (bpf_ringbuf_output(&samples, &w->sample,
-			       sizeof(struct flat_sample) + n * sizeof(uint64_t),
-			       BPF_RB_NO_WAKEUP) == 0)
+	if (send_words(w, n + kernel))
 		return true;
 	count(FLAT_COUNT_LOST);
 	return false;
+}
+
+/* Walks the stack from the registers on. `number`: of the state. */
+static void walk_on(struct flat_walk *w, bool valid, uint32_t number)
+{
+	w->exact = w->pushes = true;
+	w->unread = w->unsure = false;
+	w->searches = 0;
+	w->mapping = w->process.mappings;
+	w->number_at = w->words_len = 0;
+	w->sample.count = 0;
+	w->sample.end = FLAT_REGISTERS;
+	if (valid) {
+		w->sample.pc = w->pc;
+		w->sample.sp = w->base = w->sp;
+		bpf_loop(STEPS_MAX, step, &number, 0);
+	}
+	w->sample.ns = bpf_ktime_get_ns() - w->sample.time;
+	count(w->sample.end);
+}
+
+static bool is_whole(const struct flat_walk *w)
+{
+	return w->sample.end == FLAT_ROOT || w->sample.end == FLAT_FULL;
 }
 
 SEC("perf_event")
@@ -179,29 +208,88 @@ int walk(struct bpf_perf_event_data *ctx)
 	uint32_t cpu = bpf_get_smp_processor_id();
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
 	struct flat_walk *w;
-	bool whole, sent;
+	bool sent;
 
 	if (!s)
 		return 1;
 	w = &s->walk;
-	w->exact = w->pushes = true;
-	w->unread = w->unsure = false;
-	w->searches = 0;
-	w->mapping = w->process.mappings;
-	w->number_at = w->words_len = 0;
-	w->sample.count = 0;
-	w->sample.end = FLAT_REGISTERS;
-	if (find_registers(ctx, s)) {
-		w->sample.pc = w->pc;
-		w->sample.sp = w->base = w->sp;
-		bpf_loop(STEPS_MAX, step, &cpu, 0);
-	}
-	w->sample.ns = bpf_ktime_get_ns() - w->sample.time;
-	whole = w->sample.end == FLAT_ROOT || w->sample.end == FLAT_FULL;
-	count(w->sample.end);
-	sent = (whole || both) && send(s);
+	walk_on(w, find_registers(ctx, s), cpu);
+	sent = (is_whole(w) || both) && send(s);
 	count_ns(bpf_ktime_get_ns() - w->sample.time);
-	return both || !whole || !sent;
+	return both || !is_whole(w) || !sent;
+}
+
+/* ---- events of probes --------------------------------------------------------------------- */
+
+/* Words of the detail with its name. */
+static inline uint32_t detail_words(const struct flat_detail *d)
+{
+	return (offsetof(struct flat_detail, name) + d->name_len + 7) / 8;
+}
+
+static bool send_event(struct scratch *s)
+{
+	struct flat_walk *w = &s->walk;
+	uint32_t n = w->sample.count, words = detail_words(&s->detail);
+
+	if (n > FLAT_FRAMES_MAX)
+		n = FLAT_FRAMES_MAX;
+	if (words > sizeof(struct flat_detail) / 8)
+		words = sizeof(struct flat_detail) / 8;
+	s->detail.copied = 0;
+	bpf_probe_read_kernel(&w->frames[n], words * sizeof(uint64_t), &s->detail);
+	return send_words(w, n + words);
+}
+
+static long copy_piece(uint32_t i, uint32_t *number)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, number);
+	uint32_t at = i * FLAT_PIECE;
+	uint64_t from;
+
+	if (!s || at > FLAT_COPY - FLAT_PIECE)
+		return 1;
+	from = s->walk.base / FLAT_PIECE * FLAT_PIECE + at;
+	if (bpf_probe_read_user(&s->stack[at], FLAT_PIECE, (const void *)from))
+		return 1;
+	s->detail.copied = at + FLAT_PIECE;
+	return 0;
+}
+
+/* Sends the registers and a copy of the stack, as the kernel does for samples. */
+static bool send_copy(struct scratch *s, uint32_t number)
+{
+	struct flat_walk *w = &s->walk;
+	uint32_t bytes;
+
+	s->detail.copied = 0;
+	w->sample.count = 0;
+	bpf_loop(FLAT_COPY / FLAT_PIECE, copy_piece, &number, 0);
+	bytes = s->detail.copied;
+	if (!bytes || bytes > FLAT_COPY)
+		return false;
+	s->sample = w->sample;
+	return bpf_ringbuf_output(&samples, &s->sample,
+				  offsetof(struct scratch, stack) -
+					  offsetof(struct scratch, sample) + bytes,
+				  BPF_RB_NO_WAKEUP) == 0;
+}
+
+SEC("uprobe")
+int walk_probe(bpf_user_pt_regs_t *ctx)
+{
+	uint32_t number;
+	struct scratch *s = probe_scratch(bpf_get_current_pid_tgid(), &number);
+
+	if (!s)
+		return 0;
+	s->regs = *ctx;
+	walk_on(&s->walk, take_registers(&s->walk, &s->regs), number);
+	/* A walk that is not whole is right as far as it is. */
+	if (is_whole(&s->walk) || !s->may_copy ? !send_event(s) : !send_copy(s, number))
+		count_lost(s->walk.sample.walker);
+	s->owner = 0;
+	return 0;
 }
 
 const char licence[] SEC("license") = "Dual BSD/GPL";

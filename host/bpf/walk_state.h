@@ -11,16 +11,23 @@
 
 #include "bpf/flat_tables.h"
 
-/* State of a walk by processor; on one there is never more than one walk. Values of a per-CPU array
- * are too small for so many frames. */
+/* State of a walk. A processor has one for samples, of which there is never more than one at a
+ * time, and FLAT_PROBING for probes, whose threads may be preempted by others. Values of a per-CPU
+ * array are too small for so many frames. */
 struct scratch {
+	uint64_t owner;	   /* pid and tid of the thread whose probe has it; 0: none */
+	uint64_t may_copy; /* the stack, if its walk is not whole */
+	/* What is sent of an event whose walk is not whole. */
+	struct flat_sample sample;
+	struct flat_detail detail;
 	bpf_user_pt_regs_t regs;
+	uint8_t stack[FLAT_COPY];
 	uint64_t kernel[FLAT_KERNEL_MAX]; /* the part of the stack that is there */
 	struct flat_walk walk;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* the number of processors is set before loading */
+	__uint(max_entries, 1); /* is set before loading: all processors', then those of probes */
 	__type(key, uint32_t);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
@@ -31,6 +38,14 @@ struct {
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } counts SEC(".maps");
+
+/* Of the events of a walker's processes on a processor. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1); /* is set before loading: FLAT_WALKERS, with probes */
+	__type(key, uint32_t);
+	__type(value, struct flat_rate);
+} rates SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -48,6 +63,33 @@ static inline bool is_user(const bpf_user_pt_regs_t *r)
 #else
 	return r->cs & CPL_MASK;
 #endif
+}
+
+const volatile uint32_t processors = 1;
+
+/* The state that the thread's probe has on this processor, or that it can have. NULL: none. */
+static inline struct scratch *probe_scratch(uint64_t owner, uint32_t *ret_number)
+{
+	const uint32_t first = processors + bpf_get_smp_processor_id() * FLAT_PROBING;
+
+	for (uint32_t i = 0; i < FLAT_PROBING; i++) {
+		uint32_t number = first + i;
+		struct scratch *s = bpf_map_lookup_elem(&scratches, &number);
+
+		if (s && s->owner == owner) {
+			*ret_number = number;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+static inline void count_lost(uint32_t walker)
+{
+	struct flat_rate *r = bpf_map_lookup_elem(&rates, &walker);
+
+	if (r)
+		r->lost++;
 }
 
 static inline void count(uint32_t which)

@@ -9,8 +9,9 @@
 struct walker;
 
 struct walker_config {
-	int scratches, counts, samples; /* descriptors of the maps that all walkers share */
-	bool both;			/* as in struct stack_recorder_config */
+	int scratches, counts, rates, samples; /* descriptors of the maps that all walkers share */
+	uint32_t processors;		       /* that there can be */
+	bool both, probes;		       /* as in struct stack_recorder_config */
 };
 
 /* Loads one with empty tables. `before`: one of the same container, whose tables that are filled
@@ -25,8 +26,10 @@ static inline void cleanup_walker_free(struct walker **w)
 	walker_free(*w);
 }
 
-/* Descriptors, borrowed: of the program, and of its tables, to be filled (publish.h). */
+/* Descriptors, borrowed: of the program, of the one that probes call (-1: without probes), and of
+ * its tables, to be filled (publish.h). */
 int walker_program(const struct walker *w);
+int walker_probe_program(const struct walker *w);
 void walker_tables(const struct walker *w, int ret[static FLAT_TABLES]);
 
 uint32_t walker_codes(const struct walker *w);

@@ -38,7 +38,8 @@ struct samples {
 	size_t origin_count, origin_cap;
 };
 
-/* The kinds of events of JFR recordings that can be drawn. Sessions have EVENT_CPU only. */
+/* The kinds of events that can be drawn. Sessions have EVENT_CPU and EVENT_ALLOC, recordings of JFR
+ * all. */
 enum event_kind { EVENT_CPU, EVENT_NATIVE, EVENT_WALL, EVENT_ALLOC, EVENT_LOCK, EVENT_KINDS };
 
 struct event_name {

@@ -101,8 +101,8 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 	CLEANUP(inputs_fini) struct inputs in = {.filter = a->filter, .event = a->event};
 	uint64_t began = clock_ms();
 	CLEANUP(outdir_close) struct outdir out = {0};
-	struct render_result result;
-	struct summary summary = {.formats = &a->formats, .result = &result};
+	struct summary summary = {.events = {{.event = a->event, .formats = a->formats}},
+				  .event_count = 1};
 
 	for (size_t i = 0; i < a->count; i++)
 		if ((!strcmp(a->inputs[i], "-") ? add_from_stdin(&in, err)
@@ -112,7 +112,7 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 		return EXIT_USAGE;
 	log_progress("merging %zu recordings", in.count);
 	if (outdir_open(a->outdir, 0755, &out, err) < 0 ||
-	    render(&in, a->roots, &a->formats, &out, &result, err) < 0)
+	    render(&in, a->roots, &a->formats, &out, &summary.events[0].result, err) < 0)
 		return EXIT_FAILED;
 	summary.outdir = out.path;
 	log_progress("%s", "");

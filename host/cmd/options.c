@@ -59,6 +59,7 @@ static const struct {
 } rows[] = {
 	{{"duration", required_argument, NULL, 'd'}, BOTH},
 	{{"frequency", required_argument, NULL, 'F'}, BOTH},
+	{{"event", required_argument, NULL, 'e'}, BOTH},
 	{{"format", required_argument, NULL, 'f'}, BOTH},
 	{{"output", required_argument, NULL, 'o'}, BOTH},
 	{{"pid", no_argument, NULL, OPT_PID}, BOTH},
@@ -229,6 +230,26 @@ static int parse_max_bytes(const char *value, struct err *err)
 	return 0;
 }
 
+/* Adds the events of a comma-separated list. */
+static int parse_events(const char *value, unsigned *ret, struct err *err)
+{
+	CLEANUP(free) char *list = xstrdup(value);
+	char *rest = list;
+	const char *name;
+
+	*ret = 0;
+	while ((name = strsep(&rest, ","))) {
+		unsigned i = 0;
+
+		while (i < SESSION_EVENTS && strcmp(name, session_event_name(i)) != 0)
+			i++;
+		if (i == SESSION_EVENTS)
+			return err_set(err, 0, "--event %s: must be cpu, alloc or both", value);
+		*ret |= 1u << i;
+	}
+	return 0;
+}
+
 /* True for an option that only switches something on. */
 static bool parse_flag(int opt, struct options *o)
 {
@@ -270,6 +291,8 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 		return parse_duration(value, &o->record.duration, err);
 	case 'F':
 		return parse_number("frequency", value, FREQUENCY_MAX, &o->record.frequency, err);
+	case 'e':
+		return parse_events(value, &o->record.events, err);
 	case 'f':
 		return formats_parse(value, &o->formats, err);
 	case 'o':
@@ -352,6 +375,21 @@ static int check_names(const struct options *o, struct err *err)
 	return 0;
 }
 
+/* By default the processors' time is recorded, and all is drawn that was. */
+static int check_events(enum options_program program, struct options *o, struct err *err)
+{
+	struct record_config *c = &o->record;
+
+	if (!c->events)
+		c->events = o->action == ACTION_REPLAY ? ~0u : 1u << SESSION_CPU;
+	if (o->action == ACTION_RECORD && c->events != 1u << SESSION_CPU &&
+	    (c->unwind == RECORD_UNWIND_FP || c->unwind == RECORD_UNWIND_VM))
+		return err_set(err, 0, "--event alloc needs --unwind bpf or auto");
+	if (program == PROGRAM_TOP && c->events & (c->events - 1))
+		return err_set(err, 0, "--event: dfg-top shows one event at a time");
+	return 0;
+}
+
 /* The options of one program in getopt's form: long ones, and letters after a ':'. */
 static void select_options(enum options_program program, struct option *ret_long,
 			   struct str *ret_short)
@@ -419,6 +457,8 @@ int options_parse(enum options_program program, int argc, char **argv, struct op
 		return err_set(err, 0, "--open needs the format html or svg");
 	if (o.push)
 		formats_add(PUSH_FORMAT, &o.formats);
+	if (check_events(program, &o, err) < 0)
+		return -1;
 	o.record.perf_map = formats_include(&o.formats, "perf-map");
 	*ret = o;
 	return 0;

@@ -37,6 +37,7 @@ static int show_plain(const struct options *o, const char *name, int feed, struc
 {
 	struct history h = {.pools = o->roots & ROOT_POOL, .fold_start = !(o->roots & ROOT_FULL)};
 	struct window w;
+	const unsigned sampled = record_sampled(&o->record);
 	struct stacks *stacks;
 	int rc = 1;
 
@@ -47,8 +48,8 @@ static int show_plain(const struct options *o, const char *name, int feed, struc
 		if (!history_add(&h, &w, stacks))
 			continue;
 		history_sum(&h, 1, &m);
-		rc = o->json ? plain_json(STDOUT_FILENO, name, &m, o->record.frequency, err)
-			     : plain_text(STDOUT_FILENO, name, &m, o->record.frequency, err);
+		rc = o->json ? plain_json(STDOUT_FILENO, name, &m, sampled, err)
+			     : plain_text(STDOUT_FILENO, name, &m, sampled, err);
 		moment_fini(&m);
 		if (rc < 0)
 			break;

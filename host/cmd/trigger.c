@@ -48,15 +48,20 @@ static void summaries_end(const struct summaries *s)
 	fflush(stdout);
 }
 
-/* Runs after the graphs are written: they stay if it fails. */
-static int push_profile(const struct session *s, const struct outdir *outdir,
-			const struct options *o, struct err *err)
+/* Sends the profiles of all events that there were. Runs after the graphs are written: they stay if
+ * it fails. */
+static int push_profiles(const struct summary *summary, const struct outdir *outdir,
+			 const struct options *o, struct err *err)
 {
-	CLEANUP(free) char *file = formats_file(&o->formats, formats_get(PUSH_FORMAT));
-
 	log_progress("pushing to %s", o->push);
-	if (push(o->push, s, outdir->fd, file, err) < 0)
-		return -1;
+	for (size_t i = 0; i < summary->event_count; i++) {
+		const struct summary_event *e = &summary->events[i];
+		CLEANUP(free) char *file = formats_file(&e->formats, formats_get(PUSH_FORMAT));
+
+		if (e->result.quality.samples &&
+		    push(o->push, summary->session, outdir->fd, file, err) < 0)
+			return -1;
+	}
 	log_progress("%s", "");
 	return 0;
 }
@@ -71,20 +76,82 @@ static void strip(struct session *s)
 {
 	struct err err;
 
-	if (session_strip(s, s->dirfd, format_tree.file, &err) < 0)
+	if (session_strip(s, &err) < 0)
 		log_warn("the recording of %s is kept, with copies of stack memory: %s", s->label,
 			 err.msg);
 }
 
 /* The session keeps all samples, whatever is drawn. */
-static int draw_tree_alone(struct session *s, const struct outdir *dir, struct err *err)
+static int draw_tree_alone(const struct inputs *in, const struct format_set *with, struct err *err)
 {
-	CLEANUP(inputs_fini) struct inputs in = {0};
-	const struct format_set tree = {.list = {&format_tree}, .count = 1};
+	const struct format_set tree = {.list = {&format_tree}, .count = 1, .tree = with->tree};
+	struct inputs all = *in;
 	struct render_result ignored;
 
+	all.filter = NULL;
+	return render(&all, ROOT_THREAD, &tree, with->tree_dir, &ignored, err);
+}
+
+/* Returns the formats of an event of the session. The first one's files have the usual names. */
+static struct format_set formats_of(const struct session *s, enum session_event event,
+				    const struct options *o)
+{
+	const bool is_first = !(s->events & ((1u << event) - 1));
+	struct format_set ret = o->formats;
+
+	if (is_first)
+		return ret;
+	ret.event = session_event_name(event);
+	formats_remove_of_inputs(&ret);
+	return ret;
+}
+
+/* Lists the pages of the events that are drawn, for that of one of them. Files are owned. */
+static size_t list_pages(const struct session *s, enum session_event of, const struct options *o,
+			 struct page_link ret[SESSION_EVENTS])
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < SESSION_EVENTS; i++) {
+		const struct format_set formats = formats_of(s, i, o);
+
+		if (!(s->events & o->record.events & 1u << i))
+			continue;
+		ret[n++] = (struct page_link){
+			.name = session_event_name(i),
+			.file = i == of ? NULL : formats_file(&formats, formats_get("html"))};
+	}
+	return n;
+}
+
+/* Draws one event of the session. */
+static int draw_event(struct session *s, enum session_event event, const struct outdir *outdir,
+		      const struct options *o, struct summary_event *ret, struct err *err)
+{
+	static const enum event_kind kinds[SESSION_EVENTS] = {
+		[SESSION_CPU] = EVENT_CPU, [SESSION_ALLOC] = EVENT_ALLOC};
+	CLEANUP(inputs_fini) struct inputs in = {.event = kinds[event]};
+	const struct outdir own = {.fd = s->dirfd, .path = s->dir};
+	struct page_link links[SESSION_EVENTS];
+	struct format_set formats;
+	int rc;
+
 	inputs_add_session(&in, s);
-	return render(&in, ROOT_THREAD, &tree, dir, &ignored, err);
+	ret->event = kinds[event];
+	ret->formats = formats = formats_of(s, event, o);
+	formats.tree_dir = &own;
+	formats.tree = session_tree(event);
+	if (is_stripped(o) && filter_is_empty(o->filter))
+		formats.list[formats.count++] = &format_tree;
+	else if (is_stripped(o) && draw_tree_alone(&in, &formats, err) < 0)
+		return -1;
+	in.filter = o->filter;
+	formats.links = links;
+	formats.link_count = list_pages(s, event, o, links);
+	rc = render(&in, o->roots, &formats, outdir, &ret->result, err);
+	for (size_t i = 0; i < formats.link_count; i++)
+		free(links[i].file);
+	return rc;
 }
 
 /* Returns the path of the picture that --open shows. Owned. */
@@ -96,30 +163,61 @@ static char *path_to_open(const struct outdir *outdir, const struct format_set *
 	return xasprintf("%s/%s", outdir->path, file);
 }
 
+/* Says why there is nothing to see, or sends the profile. */
+static int finish_drawing(const struct session *s, const struct summary *summary,
+			  const struct outdir *outdir, const struct options *o, struct err *err)
+{
+	const struct summary_event *e = &summary->events[0];
+
+	if (e->result.quality.samples == 0 && !filter_is_empty(o->filter))
+		log_warn("no sample of %s passes --include, --exclude, --java-only, --from and "
+			 "--to",
+			 s->label);
+	else if (e->result.quality.samples == 0 && e->event == EVENT_CPU)
+		log_warn("no sample of %s: its processes used no CPU in this time", s->label);
+	else if (e->result.quality.samples == 0)
+		log_warn("no event of %s in this time", s->label);
+	else if (o->push)
+		return push_profiles(summary, outdir, o, err);
+	return 0;
+}
+
+/* Draws the events of a session that are wanted. One that cannot be drawn, of which *ret_why says
+ * why, costs the others nothing, unless it is the first. */
+static int draw_events(struct session *s, const struct outdir *outdir, const struct options *o,
+		       struct summary *ret, struct err *ret_why, struct err *err)
+{
+	for (unsigned i = 0; i < SESSION_EVENTS; i++) {
+		struct summary_event *e = &ret->events[ret->event_count];
+
+		if (!(s->events & o->record.events & 1u << i))
+			continue;
+		if (draw_event(s, i, outdir, o, e, err) == 0) {
+			ret->event_count++;
+		} else if (ret->event_count == 0) {
+			return -1;
+		} else {
+			*ret_why = *err;
+			s->events &= ~(1u << i);
+		}
+	}
+	return ret->event_count ? 0 : err_set(err, 0, "%s has none of these events", s->dir);
+}
+
 /* Draws one session, prints its summary, and sends its profile. Of one that was just recorded only
  * the profile is kept. *ret_drawn, owned by the caller, is the picture to open, also where the
- * profile cannot be sent. */
+ * profile cannot be sent, or an event not be drawn. */
 static int draw(struct session *s, const struct outdir *outdir, const struct options *o,
 		uint64_t ended, struct summaries *list, char **ret_drawn, struct err *err)
 {
-	CLEANUP(inputs_fini) struct inputs in = {0};
-	const struct outdir own = {.fd = s->dirfd, .path = s->dir};
-	struct format_set formats = o->formats;
-	struct render_result result;
-	struct summary summary = {
-		.session = s, .formats = &o->formats, .outdir = outdir->path, .result = &result};
+	struct summary summary = {.session = s, .outdir = outdir->path};
+	struct err why = {0};
+	int rc;
 
-	inputs_add_session(&in, s);
-	formats.tree_dir = &own;
-	if (is_stripped(o) && filter_is_empty(o->filter))
-		formats.list[formats.count++] = &format_tree;
-	else if (is_stripped(o) && draw_tree_alone(s, &own, err) < 0)
-		return -1;
-	in.filter = o->filter;
-	if (render(&in, o->roots, &formats, outdir, &result, err) < 0)
+	if (draw_events(s, outdir, o, &summary, &why, err) < 0)
 		return -1;
 	log_progress("%s", "");
-	if (result.quality.samples == 0 && s->failure)
+	if (summary.events[0].result.quality.samples == 0 && s->failure)
 		return err_set(err, 0, "%s", s->failure);
 	summary.post_ms = clock_ms() - ended;
 	summaries_next(list);
@@ -127,18 +225,15 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 		summary_json(&summary);
 	else
 		summary_print(&summary);
-	*ret_drawn = path_to_open(outdir, &o->formats);
+	*ret_drawn = path_to_open(outdir, &summary.events[0].formats);
 	if (is_stripped(o))
 		strip(s);
-	if (result.quality.samples == 0 && !filter_is_empty(o->filter))
-		log_warn("no sample of %s passes --include, --exclude, --java-only, --from and "
-			 "--to",
-			 s->label);
-	else if (result.quality.samples == 0)
-		log_warn("no sample of %s: its processes used no CPU in this time", s->label);
-	else if (o->push)
-		return push_profile(s, outdir, o, err);
-	return 0;
+	rc = finish_drawing(s, &summary, outdir, o, err);
+	if (rc == 0 && why.msg[0]) {
+		*err = why;
+		rc = -1;
+	}
+	return rc;
 }
 
 static void show_on_screen(const char *path)

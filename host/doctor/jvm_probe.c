@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/probes.h"
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/fs.h"
+#include "common/jail.h"
 #include "common/proc.h"
 #include "discover/mapped_files.h"
 #include "doctor/probe.h"
@@ -20,7 +22,8 @@
 
 #define TABLES_MS    2000
 #define SYMBOLS_MS   5000
-#define WARNS_SINCE  21 /* of agents that are loaded into it (JEP 451) */
+#define LIBJVM_BYTES (1ull << 30) /* of memory, for reading it */
+#define WARNS_SINCE  21		  /* of agents that are loaded into it (JEP 451) */
 #define READ_INSTEAD "its memory is read from outside"
 #define LATER_ON     "dfg-trigger reports how much ran in such code (without_debug_info)"
 #define ARGS_MAX     (1u << 20)
@@ -61,6 +64,12 @@ enum jvm_symbols {
 	JVM_SYMBOLS_NONE,    /* it is stripped */
 	JVM_SYMBOLS_DEBUG,   /* in a separate debug file, in the container or on the host */
 	JVM_SYMBOLS_OWN,     /* in its symbol table */
+};
+
+/* What is known of libjvm.so. */
+struct libjvm {
+	enum jvm_symbols symbols;
+	bool allocates; /* it has the functions at which allocations are recorded */
 };
 
 /* ---- its tables --------------------------------------------------------------------------- */
@@ -146,10 +155,8 @@ static bool has_debug_file(int procfd, const char *path, const struct debug_link
 	       its.id_len == own->id_len && !memcmp(its.id, own->id, own->id_len);
 }
 
-static enum jvm_symbols symbols_of(int procfd, const struct file_mapping *libjvm)
+static enum jvm_symbols symbols_of(int procfd, const struct file_mapping *libjvm, int fd)
 {
-	struct stat st;
-	CLEANUP(close_fd) int fd = mapped_file_open(procfd, libjvm, &st);
 	struct debug_link own = {0};
 
 	if (fd < 0 || debug_links_read(&fd, 1, &own, NULL) < 0)
@@ -159,10 +166,29 @@ static enum jvm_symbols symbols_of(int procfd, const struct file_mapping *libjvm
 	return has_debug_file(procfd, libjvm->path, &own) ? JVM_SYMBOLS_DEBUG : JVM_SYMBOLS_NONE;
 }
 
+/* Looks for the functions in a jail, which this child does not leave. */
+static void find_functions(int fd, struct libjvm *ret)
+{
+	const struct jail jail = {.role = JAIL_ELF,
+				  .memory = LIBJVM_BYTES,
+				  .cpu_seconds = SYMBOLS_MS / 1000,
+				  .keep = &fd,
+				  .keep_count = 1};
+	struct flat_probes probes;
+	struct err ignored;
+
+	if (fd < 0 || jail_enter(&jail, &ignored) < 0)
+		return;
+	flat_find_probes(fd, &probes);
+	ret->allocates = probes.offset[FLAT_PROBE_TLAB];
+}
+
 static int find_symbols(void *arg, void *reply, struct err *err)
 {
 	const struct jvm *j = arg;
-	enum jvm_symbols *ret = reply;
+	struct libjvm *ret = reply;
+	struct stat st;
+	CLEANUP(close_fd) int fd = -1;
 	struct look_answer maps;
 	struct file_mapping f;
 	int rc = mapped_files_read(&j->procfd, 1, SYMBOLS_MS, deadline_after(SYMBOLS_MS), &maps,
@@ -171,23 +197,27 @@ static int find_symbols(void *arg, void *reply, struct err *err)
 	for (size_t at = 0; mapped_file_next(&maps, &at, &f);) {
 		if (!is_libjvm(f.path))
 			continue;
-		*ret = symbols_of(j->procfd, &f);
+		fd = mapped_file_open(j->procfd, &f, &st);
+		ret->symbols = symbols_of(j->procfd, &f, fd);
 		break;
 	}
 	look_fini(&maps, 1);
+	if (rc == 0)
+		find_functions(fd, ret);
 	return rc;
 }
 
 /* In a child, too: files can block. */
-static enum jvm_symbols probe_libjvm(const struct jvm *j)
+static struct libjvm probe_libjvm(const struct jvm *j)
 {
-	enum jvm_symbols ret = JVM_SYMBOLS_UNKNOWN;
+	struct libjvm ret = {0};
 	struct jvm target = *j;
 	struct err err;
 
-	return child_call(find_symbols, &target, &ret, sizeof(ret), SYMBOLS_MS, &err) == 0
-		       ? ret
-		       : JVM_SYMBOLS_UNKNOWN;
+	if (child_call(find_symbols, &target, &ret, sizeof(ret), SYMBOLS_MS, &err) < 0)
+		return (struct libjvm){0};
+	bool_clean(&ret.allocates);
+	return ret;
 }
 
 /* ---- findings ----------------------------------------------------------------------------- */
@@ -360,9 +390,17 @@ static void check_symbols(const struct probe *p, const struct facts *k)
 		[JVM_SYMBOLS_DEBUG] = {FINDING_OK, "libjvm.so's symbols, from its debug file", ""},
 		[JVM_SYMBOLS_OWN] = {FINDING_OK, "libjvm.so has its symbol table", ""},
 	};
-	enum jvm_symbols found = probe_libjvm(k->jvm);
+	const struct libjvm l = probe_libjvm(k->jvm);
+	const enum jvm_symbols found = l.symbols <= JVM_SYMBOLS_OWN ? l.symbols : 0;
 
 	finding_add(p->f, all[found].state, "libjvm", all[found].advice, "%s", all[found].why);
+	if (l.allocates)
+		finding_add(p->f, FINDING_OK, "alloc", "",
+			    "allocations can be recorded (dfg-trigger -e alloc)");
+	else
+		finding_add(p->f, FINDING_NOTE, "alloc", "-e alloc records nothing of it",
+			    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab "
+			    "(JDK 11 and later have it, unless they are stripped)");
 }
 
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)

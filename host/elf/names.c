@@ -106,6 +106,58 @@ void symname_add_clean(struct str *out, const char *name, size_t len)
 			out->buf[i] = ':';
 }
 
+/* Returns the length of "/7582", the number that ends the name of a hidden class. */
+static size_t number_length(const char *name, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && name[len - 1 - n] >= '0' && name[len - 1 - n] <= '9')
+		n++;
+	return n && n < len && name[len - 1 - n] == '/' ? n + 1 : 0;
+}
+
+/* The element of an array of this type, "Ljava/lang/String;" or "B". */
+static const char *element_of(const char *type, size_t *len)
+{
+	static const char *const primitives[] = {"Bbyte", "Cchar", "Ddouble", "Ffloat",
+						 "Iint",  "Jlong", "Sshort",  "Zboolean"};
+
+	if (*len > 2 && type[0] == 'L' && type[*len - 1] == ';') {
+		*len -= 2;
+		return type + 1;
+	}
+	for (size_t i = 0; *len == 1 && i < ARRAY_LEN(primitives); i++)
+		if (primitives[i][0] == *type) {
+			*len = strlen(primitives[i] + 1);
+			return primitives[i] + 1;
+		}
+	return type;
+}
+
+void symname_add_class(struct str *out, const char *name, size_t len)
+{
+	size_t dimensions = 0, at = out->len, number;
+	char *address;
+
+	while (dimensions < len && name[dimensions] == '[')
+		dimensions++;
+	len -= dimensions;
+	name = dimensions ? element_of(name + dimensions, &len) : name;
+	number = number_length(name, len);
+	symname_add_clean(out, name, len);
+	for (size_t i = at; i + number < out->len; i++)
+		if (out->buf[i] == '/')
+			out->buf[i] = '.';
+	address = strstr(out->buf + at, "+0x");
+	if (address) {
+		*address = '.';
+		out->len -= number < out->len - at ? number : 0;
+		out->buf[out->len] = '\0';
+	}
+	while (dimensions-- > 0)
+		str_adds(out, "[]");
+}
+
 const char *symname_base(const char *path, size_t *ret_len)
 {
 	const char *slash = strrchr(path, '/');

@@ -30,6 +30,11 @@ void symname_add(struct str *out, const char *name, size_t len);
  * bytes. An empty one becomes "?". */
 void symname_add_clean(struct str *out, const char *name, size_t len);
 
+/* Appends a class that the JVM calls "java/lang/String", "[[B" or "A$$Lambda+0x7f12", cleaned, as
+ * dfg names it: "java.lang.String", "byte[][]", "A$$Lambda.0x7f12". A number that a recorder has
+ * added to a hidden class is left out; "A$$Lambda$14/7582" (JDK 8 to 14) stays. */
+void symname_add_class(struct str *out, const char *name, size_t len);
+
 /* Returns the part of a path after its last '/', borrowed; *ret_len excludes " (deleted)". */
 const char *symname_base(const char *path, size_t *ret_len);
 

@@ -11,6 +11,12 @@
 #include "common/err.h"
 #include "session/session.h"
 
+/* A page of the same recording. */
+struct page_link {
+	const char *name; /* of its event: "alloc" */
+	char *file;	  /* beside this one; NULL: this one */
+};
+
 /* Text and data that accompany a call tree. All texts are clean (str.h); writers escape them. */
 struct picture {
 	const char *title;    /* "web: 30 s at 99 Hz" */
@@ -29,6 +35,9 @@ struct picture {
 	 * "merged"; full: frames that start a thread are not one (calltree/thread_root.h). */
 	const char *threads;
 	bool full;
+	/* The pages of all events, this one's, too. */
+	const struct page_link *links;
+	size_t link_count;
 };
 
 /* The writers keep the order of children: call stacks_sort first. Output of those that take details

@@ -13,6 +13,24 @@ EMBED(page_css, "host/format/page/page.css");
 EMBED(page_js, "page.js");
 EMBED(page_policy, "page.policy");
 
+/* Adds links to the pages of the recording's other events. */
+static void add_events(struct str *out, const struct page *page)
+{
+	if (page->link_count < 2)
+		return;
+	str_adds(out, "<nav id=\"events\" aria-label=\"Events\">");
+	for (size_t i = 0; i < page->link_count; i++) {
+		const struct page_link *l = &page->links[i];
+
+		str_adds(out, l->file ? "<a href=\"" : "<span aria-current=\"page\">");
+		if (l->file)
+			text_escape(out, l->file, strlen(l->file));
+		str_adds(out, l->file ? "\">" : "");
+		str_addf(out, "%s%s", l->name, l->file ? "</a>" : "</span>");
+	}
+	str_adds(out, "</nav>");
+}
+
 static void add_mark(struct out *out, const char *mark, size_t len, const struct page *page)
 {
 	const struct {
@@ -26,6 +44,8 @@ static void add_mark(struct out *out, const char *mark, size_t len, const struct
 
 	if (!strcmp(name, "title"))
 		text_escape(&out->buf, page->title, strlen(page->title));
+	else if (!strcmp(name, "events"))
+		add_events(&out->buf, page);
 	else if (!strcmp(name, "data"))
 		page_data(&out->buf, page);
 	for (size_t i = 0; i < ARRAY_LEN(embedded); i++)
@@ -60,7 +80,9 @@ int draw_html(const struct stacks *s, const struct picture *p, int fd, struct er
 			    .picture = p->verdict ? p : NULL,
 			    .threads = p->threads,
 			    .full = p->full,
-			    .unit = p->unit};
+			    .unit = p->unit,
+			    .links = p->links,
+			    .link_count = p->link_count};
 
 	draw_quality_of(&quality, &p->quality, p->unit);
 	page.quality = quality.buf;

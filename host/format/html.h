@@ -20,6 +20,8 @@ struct page {
 	const struct difference *difference; /* NULL: one profile */
 	const struct picture *picture;	     /* has the verdict; NULL: none */
 	const char *unit;		     /* as in struct picture */
+	const struct page_link *links;	     /* likewise */
+	size_t link_count;
 };
 
 /* Appends the object, with places and samples if the page has details. Data above the limits is

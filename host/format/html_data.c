@@ -190,7 +190,7 @@ static void add_kinds(struct page_writer *d)
 	add_member(d->out, "kinds");
 	str_addc(d->out, '[');
 	for (int i = 0; i < FRAME_KINDS; i++) {
-		const struct kind_look *look = palette_look((enum frame_kind)i);
+		const struct kind_look *look = palette_legend((enum frame_kind)i, d->page->unit);
 		const char letter[] = {look->letter, '\0'};
 
 		add_comma(d->out);

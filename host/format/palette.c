@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/palette.h"
 
+#include <string.h>
+
 static const struct kind_look looks[FRAME_KINDS] = {
 	[FRAME_ROOT] = {'t', "thread", "Thread", "The thread itself"},
 	[FRAME_NATIVE] = {'n', "native", "Native", "Functions of native libraries and programs"},
@@ -33,6 +35,15 @@ static const struct {
 const struct kind_look *palette_look(enum frame_kind kind)
 {
 	return &looks[kind < FRAME_KINDS ? kind : FRAME_UNKNOWN];
+}
+
+const struct kind_look *palette_legend(enum frame_kind kind, const char *unit)
+{
+	static const struct kind_look class = {'s', "stub", "Class",
+					       "Classes of the objects, and stubs of the JVM"};
+
+	return kind == FRAME_STUB && unit && strcmp(unit, "samples") != 0 ? &class
+									   : palette_look(kind);
 }
 
 /* FNV-1a with a finaliser, since names often differ only in their last letter. */

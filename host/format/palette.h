@@ -14,6 +14,10 @@ struct kind_look {
 
 const struct kind_look *palette_look(enum frame_kind kind);
 
+/* The same for a picture's legend: where not samples are counted (`unit` of struct picture), stubs
+ * are the classes of what was allocated or waited for. */
+const struct kind_look *palette_legend(enum frame_kind kind, const char *unit);
+
 /* 0xRRGGBB: the kind's hue in a shade that depends on the name, so that a name has the same colour
  * in all pictures. Black text on it has a contrast of at least 4.5 (WCAG 2, AA). */
 uint32_t palette_colour(enum frame_kind kind, const char *name, size_t len);

@@ -256,7 +256,7 @@ static void svg_legend(struct svg *v)
 	struct str *s = &v->canvas.out.buf;
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-		const struct kind_look *look = palette_look(order[i]);
+		const struct kind_look *look = palette_legend(order[i], v->unit);
 		CLEANUP(free) char *about = NULL;
 		size_t begun;
 

@@ -7,9 +7,10 @@
 #include "dfg/bytes.h"
 #include "format/text.h"
 
-#define TREE_MAGIC 0x3265657274676664ull /* "dfgtree2" */
-#define LEVEL_MAX  4
-#define DEPTH_MAX  8192 /* perf and the unwinder stop long before */
+#define TREE_MAGIC   0x3365657274676664ull /* "dfgtree3" */
+#define TREE_MAGIC_2 0x3265657274676664ull /* "dfgtree2": its head has no excess */
+#define LEVEL_MAX    4
+#define DEPTH_MAX    8192 /* perf and the unwinder stop long before */
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
@@ -120,6 +121,7 @@ int draw_tree(const struct stacks *s, const struct picture *p, int fd, struct er
 	h.cut = all->cut;
 	h.nameless_files = all->nameless_files;
 	h.quality = all->quality;
+	h.excess = all->excess;
 	return write_tree(&h, all->stacks, all->samples, fd, err);
 }
 
@@ -145,17 +147,25 @@ static void reader_fini(struct tree_reader *r)
 	str_fini(&r->name);
 }
 
+static bool is_magic(uint64_t magic)
+{
+	return magic == TREE_MAGIC || magic == TREE_MAGIC_2;
+}
+
 static bool read_head(struct tree_reader *r)
 {
-	const uint8_t *p = bytes_take(&r->bytes, sizeof(r->head));
+	const size_t least = offsetof(struct tree_head, excess);
+	const uint8_t *p = bytes_take(&r->bytes, least);
 	struct tree_head *h = &r->head;
 	size_t len = r->bytes.len;
 
 	if (!p)
 		return false;
-	memcpy(h, p, sizeof(*h));
+	memcpy(h, p, least);
+	if (h->magic == TREE_MAGIC && (p = bytes_take(&r->bytes, sizeof(*h) - least)))
+		memcpy(&h->excess, p, sizeof(*h) - least);
 	/* Each of them takes some bytes, so len limits the memory. */
-	if (h->magic != TREE_MAGIC || !h->nodes || h->frames > len || h->nodes - 1 > len / 16 ||
+	if (!p || !is_magic(h->magic) || !h->nodes || h->frames > len || h->nodes - 1 > len / 16 ||
 	    h->modules > len || h->threads > len || h->samples > len / 16)
 		return false;
 	r->modules = xcalloc((size_t)h->modules + 1, sizeof(uint32_t));
@@ -268,7 +278,7 @@ bool tree_is(int fd)
 {
 	uint64_t magic;
 
-	return pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == TREE_MAGIC;
+	return pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && is_magic(magic);
 }
 
 /* Shares are shown of these: more than COUNT_MAX is forged. */
@@ -292,10 +302,15 @@ int tree_read_profile(const void *bytes, size_t len, uint32_t origin, struct pro
 	bool good = read_tree(&r) && quality_is_valid(&r.head.quality) &&
 		    read_samples(&r, ret->samples, origin) && r.bytes.len == 0;
 
+	const double all = (double)r.head.quality.samples;
+
 	if (good) {
 		quality_add(&ret->quality, &r.head.quality);
 		ret->cut += r.head.cut;
 		ret->nameless_files += r.head.nameless_files;
+		/* No sample counts more than all together. */
+		if (r.head.excess > 0 && r.head.excess <= all * all)
+			ret->excess += r.head.excess;
 	}
 	reader_fini(&r);
 	return good ? 0 : err_set(err, EBADMSG, "read the call tree of a session");

@@ -28,6 +28,7 @@ struct tree_head {
 	uint32_t frames, nodes, modules, threads;
 	uint64_t samples, cut, nameless_files;
 	struct quality quality;
+	double excess; /* as in struct profile */
 };
 
 #define TREE_MAX (64u << 20) /* bytes of a tree without samples */

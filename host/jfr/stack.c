@@ -65,86 +65,28 @@ static void add_name(const struct jfr_chunk *c, uint32_t field, const struct jfr
 		symname_add_clean(ret, raw.buf, raw.len);
 }
 
-/* Returns the length of "/7582", the number that ends the name of a hidden class. */
-static size_t number_length(const struct str *s)
-{
-	size_t len = 0;
-
-	while (len < s->len && s->buf[s->len - 1 - len] >= '0' && s->buf[s->len - 1 - len] <= '9')
-		len++;
-	return len && len < s->len && s->buf[s->len - 1 - len] == '/' ? len + 1 : 0;
-}
-
-/* Writes a class as dfg's own reader does: dots, "A$$Lambda$14.0x7f12" (JDK 15 and later, where the
- * recorder adds a number), "A$$Lambda$14/7582" (before). */
-static void dot_class(struct str *s)
-{
-	size_t number = number_length(s), end = s->len - number;
-	char *address = s->len ? strstr(s->buf, "+0x") : NULL;
-
-	for (size_t i = 0; i < end; i++)
-		if (s->buf[i] == '/')
-			s->buf[i] = '.';
-	if (!address)
-		return;
-	*address = '.';
-	s->len = end;
-	s->buf[end] = '\0';
-}
-
 /* Appends the name of a class; nothing if there is none, as for native functions. */
 static void add_class(const struct jfr_names *n, uint64_t number, struct str *ret)
 {
-	CLEANUP(str_fini) struct str name = {0};
+	CLEANUP(str_fini) struct str raw = {0};
 	struct jfr_value v[JFR_PICKS];
 	struct bytes b;
 
 	if (!jfr_constant(n->chunk, n->class.type, number, &b, NULL) ||
 	    !jfr_read_fields(n->chunk, &b, &n->class, v))
 		return;
-	add_name(n->chunk, n->class.field[CLASS_NAME], &v[CLASS_NAME], &name);
-	dot_class(&name);
-	str_add(ret, name.buf, name.len);
-}
-
-/* "[[B" -> "byte[][]". */
-static void add_array_class(struct str *ret, const char *name, size_t len)
-{
-	static const char *const primitives[] = {"Bbyte", "Cchar", "Ddouble", "Ffloat",
-						 "Iint",  "Jlong", "Sshort",  "Zboolean"};
-	size_t dimensions = strspn(name, "[");
-	const char *element = name + dimensions;
-	size_t left = len - dimensions;
-
-	if (dimensions && left > 2 && *element == 'L' && element[left - 1] == ';') {
-		element++;
-		left -= 2;
-	} else if (dimensions && left == 1) {
-		for (size_t i = 0; i < ARRAY_LEN(primitives); i++)
-			if (primitives[i][0] == *element) {
-				element = primitives[i] + 1;
-				left = strlen(element);
-				break;
-			}
-	}
-	str_add(ret, element, left);
-	while (dimensions-- > 0)
-		str_adds(ret, "[]");
+	jfr_text(n->chunk, n->class.field[CLASS_NAME], &v[CLASS_NAME], &raw);
+	if (raw.len)
+		symname_add_class(ret, raw.buf, raw.len);
 }
 
 uint32_t jfr_class_of(struct jfr_names *n, uint64_t number)
 {
-	CLEANUP(str_fini) struct str name = {0};
-
 	str_clear(&n->text);
 	add_class(n, number, &n->text);
 	if (!n->text.len)
 		return JFR_NONE;
-	/* symname_add_clean has made ':' of the ';' of "[Ljava.lang.String;". */
-	if (n->text.buf[0] == '[' && n->text.buf[n->text.len - 1] == ':')
-		n->text.buf[n->text.len - 1] = ';';
-	add_array_class(&name, n->text.buf, n->text.len);
-	return stacks_intern(n->profile->stacks, name.buf, name.len, FRAME_STUB);
+	return stacks_intern(n->profile->stacks, n->text.buf, n->text.len, FRAME_STUB);
 }
 
 /* ---- frames -------------------------------------------------------------------------------- */

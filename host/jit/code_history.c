@@ -11,7 +11,10 @@
 
 struct snapfile *snapfile_new(void)
 {
-	return xcalloc(1, sizeof(struct snapfile));
+	struct snapfile *sf = xcalloc(1, sizeof(*sf));
+
+	memset(&sf->layout, 0xff, sizeof(sf->layout));
+	return sf;
 }
 
 void snapfile_free(struct snapfile *sf)
@@ -124,6 +127,14 @@ static void add_thread(struct snapfile *sf, struct bytes b)
 		.tid = t->tid, .name_len = t->name_len, .name = (const char *)b.p};
 }
 
+static void add_layout(struct snapfile *sf, struct bytes b)
+{
+	const uint8_t *p = bytes_take(&b, sizeof(sf->layout));
+
+	if (p)
+		memcpy(&sf->layout, p, sizeof(sf->layout));
+}
+
 static bool read_head(struct bytes *b, struct snap_head *ret)
 {
 	struct snap_record rec;
@@ -210,6 +221,8 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 			add_stub(sf, all);
 		else if (rec.type == SNAP_THREAD)
 			add_thread(sf, all);
+		else if (rec.type == SNAP_LAYOUT)
+			add_layout(sf, all);
 	}
 	distrust(s); /* it has no end */
 	return true;

@@ -9,6 +9,11 @@ const struct snap_head *snapfile_head(const struct snapfile *sf)
 	return &sf->head;
 }
 
+const struct snap_layout *snapfile_layout(const struct snapfile *sf)
+{
+	return &sf->layout;
+}
+
 bool snapfile_methods_complete(const struct snapfile *sf)
 {
 	for (size_t i = 0; i < sf->snapshot_count; i++)

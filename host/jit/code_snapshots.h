@@ -40,6 +40,7 @@ struct snapfile {
 	struct filemap *maps; /* records are used in place */
 	size_t map_count, map_cap;
 	struct snap_head head;
+	struct snap_layout layout;
 	struct snapshot *snapshots;
 	size_t snapshot_count, snapshot_cap;
 	/* In the order of the records; one that continues another has no life of its own. */

@@ -42,6 +42,13 @@ struct perf_sample {
 	const uint8_t *walked;
 	size_t walked_count;
 	bool walked_cut;
+
+	/* Of further events (perfwrite.h), which a sample's period counts: the name of what it is
+	 * about, without a NUL, not clean. */
+	bool named;
+	uint32_t flags; /* PERFWRITE_OUTSIDE … */
+	const char *name;
+	size_t name_len;
 };
 
 struct perf_mmap {

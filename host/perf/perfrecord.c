@@ -145,24 +145,39 @@ static void read_code(struct bytes *raw, struct perf_record *ret)
 	ret->code = c;
 }
 
-/* Of the event of walked samples (perfwrite.h), whose last field it is. */
+/* Reads the name that samples of further events have. */
+static void read_name(struct bytes *raw, struct perf_sample *s)
+{
+	uint32_t len = bytes_u32(raw);
+
+	s->named = true;
+	s->flags = bytes_u32(raw);
+	s->name = (const char *)take_array(raw, len, 1);
+	s->name_len = s->name ? len : 0;
+	take_array(raw, -(uint64_t)len % 8, 1);
+}
+
+/* Reads RAW of the events of perfwrite.h. */
 static void read_raw(const struct perf_event_attr *a, struct bytes *b, struct perf_record *ret)
 {
 	uint32_t size = bytes_u32(b), what;
 	struct bytes raw = bytes_sub(b, size);
 	struct perf_sample *s = &ret->sample;
 
-	if (a->type != PERF_TYPE_SOFTWARE || a->config != PERF_COUNT_SW_BPF_OUTPUT)
+	if (a->type != PERF_TYPE_SOFTWARE ||
+	    (a->config != PERF_COUNT_SW_BPF_OUTPUT && a->config != PERF_COUNT_SW_DUMMY))
 		return;
 	what = bytes_u32(&raw);
-	if (what == PERFWRITE_CODE) {
+	if (what == PERFWRITE_CODE)
 		read_code(&raw, ret);
-		b->bad |= raw.bad;
+	if (what == PERFWRITE_NAMED_WHOLE || what == PERFWRITE_NAMED_CUT ||
+	    what == PERFWRITE_NAMED_COPY)
+		read_name(&raw, s);
+	b->bad |= raw.bad;
+	if (what != PERFWRITE_WHOLE && what != PERFWRITE_CUT && what != PERFWRITE_NAMED_WHOLE &&
+	    what != PERFWRITE_NAMED_CUT)
 		return;
-	}
-	if (what != PERFWRITE_WHOLE && what != PERFWRITE_CUT)
-		return;
-	s->walked_cut = what == PERFWRITE_CUT;
+	s->walked_cut = what == PERFWRITE_CUT || what == PERFWRITE_NAMED_CUT;
 	s->walked_count = raw.len / sizeof(uint64_t);
 	s->walked = take_array(&raw, s->walked_count, sizeof(uint64_t));
 }

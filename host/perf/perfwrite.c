@@ -15,11 +15,15 @@
 #define BUF_BYTES  (256u << 10) /* written at once */
 #define HEAD_BYTES 104u		/* linux tools/perf/util/header.h, struct perf_file_header */
 #define AT_SIZE	   48		/* in it: of the records */
-#define WALKED_ID  UINT64_MAX	/* of the second event: the kernel counts from 1 */
+
+/* Ids of the attributes that are not the kernel's, which counts from 1. */
+#define WALKED_ID(event) (UINT64_MAX - 2 * (uint64_t)(event))
+#define COPIED_ID(event) (WALKED_ID(event) - 1)
 
 struct perf_writer {
 	int fd;
 	struct str buf;
+	uint64_t regs_mask;  /* of copies */
 	uint64_t head, size; /* bytes before the records, and of them */
 	struct err failed;   /* the first failure; "": none */
 };
@@ -48,7 +52,7 @@ static void add_u64(struct perf_writer *w, uint64_t v)
 
 /* ---- the head ----------------------------------------------------------------------------- */
 
-static struct perf_event_attr walked_attr(void)
+static struct perf_event_attr walked_attr(bool detailed)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
@@ -56,11 +60,24 @@ static struct perf_event_attr walked_attr(void)
 		.config = PERF_COUNT_SW_BPF_OUTPUT,
 		.freq = 1,
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			       PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW,
+			       PERF_SAMPLE_TIME | (detailed ? PERF_SAMPLE_PERIOD : 0) |
+			       PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
+}
+
+/* Of the samples of further events that have a copy of the stack. */
+static struct perf_event_attr copied_attr(const struct perf_event_attr *first)
+{
+	struct perf_event_attr a = walked_attr(true);
+
+	a.config = PERF_COUNT_SW_DUMMY;
+	a.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a.sample_regs_user = first->sample_regs_user;
+	a.sample_stack_user = PERFWRITE_STACK;
+	return a;
 }
 
 /* Adds an event's attributes and the place of its ids; returns the place of the next one's. */
@@ -73,28 +90,43 @@ static uint64_t add_attr(struct perf_writer *w, const struct perf_event_attr *at
 	return ids_at + ids * sizeof(uint64_t);
 }
 
+static void add_events(struct perf_writer *w, const struct perf_event_attr *first,
+		       const uint64_t *ids, size_t id_count, unsigned events, uint64_t ids_at)
+{
+	for (unsigned i = 0; i < events; i++) {
+		const struct perf_event_attr walked = walked_attr(i > 0);
+		const struct perf_event_attr copied = i ? copied_attr(first) : *first;
+
+		ids_at = add_attr(w, &copied, ids_at, i ? 1 : id_count);
+		ids_at = add_attr(w, &walked, ids_at, 1);
+	}
+	add(w, ids, id_count * sizeof(*ids));
+	for (unsigned i = 0; i < events; i++) {
+		if (i)
+			add_u64(w, COPIED_ID(i));
+		add_u64(w, WALKED_ID(i));
+	}
+}
+
 int perf_writer_open(int fd, const struct perf_event_attr *attr, const uint64_t *ids,
-		     size_t id_count, struct perf_writer **ret, struct err *err)
+		     size_t id_count, unsigned events, struct perf_writer **ret, struct err *err)
 {
 	const size_t entry = sizeof(struct perf_event_attr) + 2 * sizeof(uint64_t);
-	const struct perf_event_attr walked = walked_attr();
 	struct perf_writer *w = xcalloc(1, sizeof(*w));
-	uint64_t ids_at = HEAD_BYTES + 2 * entry;
+	uint64_t ids_at = HEAD_BYTES + 2 * events * entry;
 
 	w->fd = fd;
-	w->head = ids_at + (id_count + 1) * sizeof(uint64_t);
+	w->regs_mask = attr->sample_regs_user;
+	w->head = ids_at + (id_count + 2 * events - 1) * sizeof(uint64_t);
 	add(w, "PERFILE2", 8);
 	add_u64(w, HEAD_BYTES);
 	add_u64(w, entry);
 	add_u64(w, HEAD_BYTES); /* the events */
-	add_u64(w, 2 * entry);
+	add_u64(w, 2 * events * entry);
 	add_u64(w, w->head);		 /* the records */
 	for (unsigned i = 0; i < 7; i++) /* their size, no table of names, no features */
 		add_u64(w, 0);
-	ids_at = add_attr(w, attr, ids_at, id_count);
-	add_attr(w, &walked, ids_at, 1);
-	add(w, ids, id_count * sizeof(*ids));
-	add_u64(w, WALKED_ID);
+	add_events(w, attr, ids, id_count, events, ids_at);
 	if (perf_writer_flush(w, err) < 0) {
 		perf_writer_free(w);
 		return -1;
@@ -181,11 +213,12 @@ static void add_chain(struct perf_writer *w, const struct walked_sample *s)
 			add_u64(w, s->kernel[i]);
 }
 
-static size_t begin_walked(struct perf_writer *w, const struct walked_sample *s, uint16_t misc)
+static size_t begin_walked(struct perf_writer *w, const struct walked_sample *s, uint16_t misc,
+			   uint64_t id)
 {
 	size_t at = begin(w, PERF_RECORD_SAMPLE, misc);
 
-	add_u64(w, WALKED_ID);
+	add_u64(w, id);
 	add_u64(w, s->ip);
 	add_u32(w, (uint32_t)s->pid);
 	add_u32(w, (uint32_t)s->tid);
@@ -193,26 +226,76 @@ static size_t begin_walked(struct perf_writer *w, const struct walked_sample *s,
 	return at;
 }
 
-void perf_writer_walked(struct perf_writer *w, const struct walked_sample *s)
+/* Adds the head of RAW, and the name of a sample that has one. */
+static void add_raw(struct perf_writer *w, const struct sample_detail *d, uint32_t what,
+		    size_t frames)
 {
-	/* A record has 64 KiB: of the deepest stacks the outermost frames are left out. */
-	const size_t other = 10 + s->kernel_count, most = UINT16_MAX / sizeof(uint64_t) - other;
+	static const char zeros[8];
+	const size_t fill = d ? -d->name_len % 8 : 0;
+	const size_t named = d ? sizeof(uint64_t) + d->name_len + fill : 0;
+
+	add_u32(w, (uint32_t)(sizeof(uint32_t) + named + frames * sizeof(uint64_t)));
+	add_u32(w, what);
+	if (!d)
+		return;
+	add_u32(w, (uint32_t)d->name_len);
+	add_u32(w, d->flags);
+	add(w, d->name, d->name_len);
+	add(w, zeros, fill);
+}
+
+/* A record has 64 KiB: of the deepest stacks the outermost frames are left out. */
+static void add_frames(struct perf_writer *w, const struct walked_sample *s)
+{
+	const struct sample_detail *d = s->detail;
+	const size_t other = 12 + s->kernel_count + (d ? d->name_len / 8 + 2 : 0);
+	const size_t most = UINT16_MAX / sizeof(uint64_t) - other;
 	const size_t n = s->frame_count < most ? s->frame_count : most;
 	const bool cut = s->cut || n < s->frame_count;
-	size_t at = begin_walked(w, s,
-				 s->kernel_count ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 
-	add_chain(w, s);
-	add_u32(w, (uint32_t)(sizeof(uint32_t) + n * sizeof(uint64_t)));
-	add_u32(w, cut ? PERFWRITE_CUT : PERFWRITE_WHOLE);
+	if (d)
+		add_raw(w, d, cut ? PERFWRITE_NAMED_CUT : PERFWRITE_NAMED_WHOLE, n);
+	else
+		add_raw(w, d, cut ? PERFWRITE_CUT : PERFWRITE_WHOLE, n);
 	add(w, s->frames, n * sizeof(uint64_t));
+}
+
+static void add_copy(struct perf_writer *w, const struct sample_detail *d)
+{
+	const size_t fill = -d->stack_len % 8;
+
+	add_raw(w, d, PERFWRITE_NAMED_COPY, 0);
+	add_u64(w, PERF_SAMPLE_REGS_ABI_64);
+	add(w, d->regs, (size_t)__builtin_popcountll(w->regs_mask) * sizeof(uint64_t));
+	add_u64(w, d->stack_len + fill);
+	add(w, d->stack, d->stack_len);
+	add(w, &(uint64_t){0}, fill);
+	add_u64(w, d->stack_len);
+}
+
+void perf_writer_walked(struct perf_writer *w, const struct walked_sample *s)
+{
+	const struct sample_detail *d = s->detail;
+	const bool copied = d && d->regs;
+	const unsigned event = d ? d->event : 0;
+	size_t at = begin_walked(w, s,
+				 s->kernel_count ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+				 copied ? COPIED_ID(event) : WALKED_ID(event));
+
+	if (d)
+		add_u64(w, d->amount);
+	add_chain(w, s);
+	if (copied)
+		add_copy(w, d);
+	else
+		add_frames(w, s);
 	end(w, at);
 }
 
 void perf_writer_code(struct perf_writer *w, const struct walked_sample *of, uint32_t number,
 		      uint64_t start, uint32_t compile_id)
 {
-	size_t at = begin_walked(w, of, PERF_RECORD_MISC_USER);
+	size_t at = begin_walked(w, of, PERF_RECORD_MISC_USER, WALKED_ID(0));
 
 	add_u64(w, 0); /* no chain */
 	add_u32(w, 3 * sizeof(uint32_t) + sizeof(uint64_t));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writer of perf.data files, for a recorder that is not perf: of two events (perf_event.h). The
- * first is the kernel's own; its records are written as they are. The second is that of samples
- * whose stack was walked while they were taken.
+/* Writer of perf.data files, for a recorder that is not perf. Each event has two attributes
+ * (perf_event.h). The first two are of the processor's time: one is the kernel's own, whose records
+ * are written as they are, one is that of samples whose stack was walked while they were taken.
  *
  * A walked sample is one of PERF_COUNT_SW_BPF_OUTPUT with IDENTIFIER, IP, TID, TIME, CALLCHAIN,
  * which has the part in the kernel, and RAW: PERFWRITE_WHOLE or PERFWRITE_CUT (u32), and a u64 for
@@ -9,7 +9,13 @@
  * offset in it, of kind 2 the id of a method, else the address (enum unwind_kind). What a number
  * stands for an earlier sample of the same event has said, whose RAW is PERFWRITE_CODE, the number,
  * its compile id (u32), and the address where it was (u64). Other tools see samples with unknown
- * data. */
+ * data.
+ *
+ * Each further event has two such attributes more, with PERIOD: what a sample stands for, in bytes
+ * or whatever the event counts. RAW begins with PERFWRITE_NAMED_…, the length of a name (u32),
+ * flags (u32) and the name, filled up to whole words; the frames follow, or with
+ * PERFWRITE_NAMED_COPY, which is of the first of the two (PERF_COUNT_SW_DUMMY), none: it has
+ * REGS_USER and STACK_USER. */
 #ifndef DFG_PERF_PERFWRITE_H
 #define DFG_PERF_PERFWRITE_H
 
@@ -20,13 +26,36 @@
 #include "common/err.h"
 #include "common/proc.h"
 
-#define PERFWRITE_WHOLE 0x6b6c6177u /* "walk": the stack up to the thread's first function */
-#define PERFWRITE_CUT	0x636c6177u /* there are more frames */
-#define PERFWRITE_CODE	0x65646f63u /* no sample; also the type that the reader gives it */
+#define PERFWRITE_WHOLE	      0x6b6c6177u /* "walk": the stack up to the thread's first function */
+#define PERFWRITE_CUT	      0x636c6177u /* there are more frames */
+#define PERFWRITE_NAMED_WHOLE 0x6b6c776eu /* the same, with a name */
+#define PERFWRITE_NAMED_CUT   0x6374756eu
+#define PERFWRITE_NAMED_COPY  0x79706f63u
+#define PERFWRITE_CODE	      0x65646f63u /* no sample; also the type that the reader gives it */
+
+/* Flags: an object in no thread's buffer (TLAB), one with regions of its own. */
+#define PERFWRITE_OUTSIDE   1u
+#define PERFWRITE_HUMONGOUS 2u
+
+#define PERFWRITE_STACK 31744u /* most bytes of a stack that samples of further events copy */
 
 #define PERFWRITE_FRAME_KIND(word) ((unsigned)((word) >> 60))
 #define PERFWRITE_VALUE(word)	   ((word) & (~0ull >> 4))
 #define PERFWRITE_NUMBERS	   (1u << 22) /* codes in a file */
+
+/* The rest of a sample of a further event. */
+struct sample_detail {
+	unsigned event; /* from 1 on */
+	uint64_t amount;
+	uint32_t flags; /* PERFWRITE_OUTSIDE … */
+	const char *name;
+	size_t name_len;
+	/* Of a stack that was not walked, in the order of the first attributes' registers; else
+	 * NULL. */
+	const uint64_t *regs;
+	const uint8_t *stack;
+	size_t stack_len;
+};
 
 struct walked_sample {
 	pid_t pid, tid;
@@ -37,15 +66,17 @@ struct walked_sample {
 	size_t frame_count;
 	const uint64_t *kernel; /* innermost first; marks among them are left out */
 	size_t kernel_count;
+	const struct sample_detail *detail; /* NULL: of the first event */
 };
 
 struct perf_writer;
 
-/* Begins a file with the attributes of the first event, which have PERF_SAMPLE_IDENTIFIER and
- * sample_id_all, and its ids. The descriptor stays the caller's; it is at the end of what the
- * writer has written only after a flush. */
+/* Begins a file of so many events, with the attributes of the first, which have
+ * PERF_SAMPLE_IDENTIFIER and sample_id_all, and its ids. The descriptor stays the caller's; it is
+ * at the end of what the writer has written only after a flush. */
 MUST_CHECK int perf_writer_open(int fd, const struct perf_event_attr *attr, const uint64_t *ids,
-				size_t id_count, struct perf_writer **ret, struct err *err);
+				size_t id_count, unsigned events, struct perf_writer **ret,
+				struct err *err);
 void perf_writer_free(struct perf_writer *w); /* NULL is fine */
 
 /* The functions below keep the first failure; perf_writer_flush returns it. */

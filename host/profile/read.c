@@ -48,11 +48,20 @@ static void add_mapping(struct reader *r, const struct perf_record *rec)
 	space_map(r->space, rec->pid, m->start, m->len, m->pgoff, m->exec, m->path);
 }
 
+/* Each event has two attributes where there are several (perfwrite.h); those of the first have no
+ * named samples. */
+static bool is_of_event(const struct reader *r, const struct perf_record *rec)
+{
+	const unsigned event = r->in->event;
+
+	return rec->sample.named ? event && rec->event / 2 == event : !event;
+}
+
 static void add_sample(struct reader *r, const struct perf_record *rec)
 {
 	const struct process *p = process_of(r, rec->pid);
 
-	if (p->wanted)
+	if (p->wanted && is_of_event(r, rec))
 		reader_add_sample(r, p, rec);
 }
 
@@ -115,6 +124,7 @@ static struct reader *reader_new(struct sources *sources, struct perfdata *recor
 	r->in = sources_input(sources);
 	r->stacks = profile->stacks;
 	r->quality = &profile->quality;
+	r->excess = &profile->excess;
 	r->samples = profile->samples;
 	r->recording = recording;
 	r->monotonic = perfdata_is_monotonic(recording);
@@ -239,8 +249,8 @@ static void count_java(const struct space *space, struct quality *q)
 
 		if (!t->code)
 			continue;
-		q->java_samples += t->samples;
-		q->java_complete += t->complete;
+		q->java_samples = count_add(q->java_samples, t->samples);
+		q->java_complete = count_add(q->java_complete, t->complete);
 	}
 }
 

@@ -34,6 +34,7 @@ struct reader {
 	const struct recording *in;
 	struct stacks *stacks;
 	struct quality *quality;
+	double *excess;		 /* of the profile */
 	struct samples *samples; /* NULL: not kept */
 	struct perfdata *recording;
 	struct space *space;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/names.h"
+#include "perf/perfwrite.h"
 #include "profile/reader.h"
 #include "profile/resolve.h"
 
@@ -33,13 +34,27 @@ static void add_frame(struct sample_ctx *c, uint32_t frame)
 	}
 }
 
+/* Counts the frames up to the innermost of the program's: the JVM's own by which it came to the
+ * probe say nothing. */
+static size_t before_probe(const struct reader *r, struct userframes f)
+{
+	size_t n = f.count;
+
+	while (n && (frame_of(r, f.list[n - 1])->kind == FRAME_JVM ||
+		     frame_of(r, f.list[n - 1])->kind == FRAME_STUB))
+		n--;
+	return n ? n : f.count;
+}
+
 /* Adds the user part: the innermost frames where there is no room for all. */
 static void add_user(struct reader *r, struct userframes f)
 {
 	struct sample_ctx *c = &r->ctx;
-	size_t room = FRAMES_MAX - c->used;
-	size_t n = f.count < room ? f.count : room;
+	size_t room = FRAMES_MAX - c->used, n;
 
+	if (c->sample->named)
+		f.count = before_probe(r, f);
+	n = f.count < room ? f.count : room;
 	c->used += n;
 	memcpy(first_frame(c), f.list + f.count - n, n * sizeof(*f.list));
 	c->truncated = c->truncated || n < f.count;
@@ -258,10 +273,35 @@ static void count_frames(struct reader *r)
 	q->frames += r->ctx.used;
 }
 
+/* Adds what the event is about as the innermost frame. */
+static void add_subject(struct reader *r)
+{
+	const struct perf_sample *s = r->ctx.sample;
+
+	if (!s->name_len)
+		return;
+	symname_add_class(&r->text, s->name, s->name_len);
+	if (s->flags & PERFWRITE_HUMONGOUS)
+		str_adds(&r->text, " (humongous)");
+	else if (s->flags & PERFWRITE_OUTSIDE)
+		str_adds(&r->text, " (outside TLAB)");
+	add_frame(&r->ctx, stacks_intern(r->stacks, r->text.buf, r->text.len, FRAME_STUB));
+	str_clear(&r->text);
+}
+
+/* A sample of the processors' time counts 1. */
+static uint64_t amount_of(const struct perf_sample *s)
+{
+	if (!s->named)
+		return 1;
+	return s->period < COUNT_MAX ? s->period : COUNT_MAX;
+}
+
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
 {
 	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
 	struct sample_ctx *c = &r->ctx;
+	const uint64_t amount = amount_of(&rec->sample);
 	uint32_t node;
 
 	c->process = p;
@@ -270,23 +310,25 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	c->time = r->monotonic ? rec->time : SNAPFILE_LATEST;
 	c->used = c->user_count = 0;
 	c->has_user = c->has_java = c->truncated = false;
+	add_subject(r);
 	add_stack(r);
 	merge_start(r);
 	count_frames(r);
 	c->used++;
 	*first_frame(c) = thread_frame(r, t);
-	node = stacks_add(r->stacks, first_frame(c), c->used, 1);
-	if (r->samples)
+	node = stacks_add(r->stacks, first_frame(c), c->used, amount);
+	if (r->samples && !rec->sample.named)
 		samples_add(r->samples, rec->time - r->begin, node,
 			    reader_thread(r, rec->pid, rec->tid));
-	r->quality->samples++;
-	r->quality->truncated += c->truncated;
+	*r->excess += (double)amount * (double)(amount - 1);
+	r->quality->samples = count_add(r->quality->samples, amount);
+	r->quality->truncated = count_add(r->quality->truncated, c->truncated ? amount : 0);
 	r->quality->between_safepoints +=
 		rec->sample.cpumode == PERF_RECORD_MISC_USER &&
 		symbolize_is_between(r->symbols, p, rec->sample.ip, c->time);
 	if (p->code) {
 		t->code = t->code || c->has_java;
-		t->samples++;
-		t->complete += is_complete(r);
+		t->samples = count_add(t->samples, amount);
+		t->complete = count_add(t->complete, is_complete(r) ? amount : 0);
 	}
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/err.h"
+#include "session/session.h"
 
 enum record_unwind {
 	RECORD_UNWIND_AUTO, /* bpf where the kernel can, else vm, or fp where every JVM keeps them
@@ -47,6 +48,7 @@ struct record_config {
 	bool all, by_pid;
 	unsigned duration;  /* seconds; in windows: of each */
 	unsigned frequency; /* Hz */
+	unsigned events;    /* bits, as in struct session; in windows: one; 0: SESSION_CPU */
 	enum record_unwind unwind;
 	unsigned stack_bytes;	/* copied with each sample, for vm; 0: chosen by duration */
 	const char *output;	/* NULL: next to the container's other results */
@@ -67,5 +69,16 @@ struct record_config {
 	/* Appends to err what the machine lacks for perf; NULL: nothing is appended. */
 	void (*explain)(const char *root, struct err *err);
 };
+
+static inline bool record_has(const struct record_config *c, enum session_event event)
+{
+	return (c->events ? c->events : 1u << SESSION_CPU) & 1u << event;
+}
+
+/* The frequency of the samples of the processors' time; 0: none are recorded. */
+static inline unsigned record_sampled(const struct record_config *c)
+{
+	return record_has(c, SESSION_CPU) ? c->frequency : 0;
+}
 
 #endif

@@ -42,6 +42,8 @@ static int start_kernel(struct record_run *r, struct err *err)
 	CLEANUP(free) struct kernel_target *targets = NULL;
 	struct kernel_recording_config c = {
 		.frequency = r->config.frequency,
+		.no_cpu = !record_has(&r->config, SESSION_CPU),
+		.alloc = record_has(&r->config, SESSION_ALLOC),
 		.stack_bytes = r->config.stack_bytes ? r->config.stack_bytes : COPY,
 		.count = r->count,
 		.deadline = deadline_after(run_ms(r, BUILD_MS, 1)),
@@ -91,7 +93,7 @@ int run_start_recorder(struct record_run *r, struct err *err)
 		if (start_kernel(r, err) == 0)
 			return 0;
 		forget_whole(r);
-		if (r->config.unwind == RECORD_UNWIND_BPF)
+		if (r->config.unwind == RECORD_UNWIND_BPF || record_has(&r->config, SESSION_ALLOC))
 			return -1;
 		log_info("perf records: %s", err->msg);
 	}

@@ -71,6 +71,21 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 		session_set_cut(&t->session, "recorded",
 				"%llu processes are not recorded: it has too many",
 				(unsigned long long)o->samples.missed);
+	if (o->samples.nameless)
+		session_set_cut(&t->session, "events",
+				"allocations of %llu JVMs are not recorded: their libjvm has no "
+				"symbol AllocTracer::send_allocation_in_new_tlab; it is stripped, "
+				"or older than JDK 11",
+				(unsigned long long)o->samples.nameless);
+	else if (o->samples.refused)
+		session_set_cut(&t->session, "events",
+				"allocations of %llu JVMs are not recorded: the kernel refuses the "
+				"probe",
+				(unsigned long long)o->samples.refused);
+	if (o->samples.lost_events)
+		session_set_cut(&t->session, "lost events",
+				"%llu events of allocations are lost: there were too many",
+				(unsigned long long)o->samples.lost_events);
 	t->ended = o->ended;
 	return session_write(&t->session, err);
 }

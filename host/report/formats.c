@@ -200,6 +200,16 @@ static bool has(const struct format_set *set, const struct format *f)
 	return false;
 }
 
+void formats_remove_of_inputs(struct format_set *set)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < set->count; i++)
+		if (!set->list[i]->draw_inputs)
+			set->list[kept++] = set->list[i];
+	set->count = kept;
+}
+
 int formats_check(const struct format_set *set, const struct inputs *in, struct err *err)
 {
 	for (size_t i = 0; i < in->count; i++)
@@ -220,10 +230,15 @@ int formats_check(const struct format_set *set, const struct inputs *in, struct 
 char *formats_file(const struct format_set *set, const struct format *f)
 {
 	bool usual = has_prefix(f->file, USUAL_STEM);
+	const char *rest = f->file + (usual ? strlen(USUAL_STEM) : 0);
 
-	if (!set->stem || f == &format_tree)
+	if (f == &format_tree)
+		return xstrdup(set->tree ? set->tree : f->file);
+	if (!set->stem && !set->event)
 		return xstrdup(f->file);
-	return xasprintf("%s.%s", set->stem, f->file + (usual ? strlen(USUAL_STEM) : 0));
+	if (!set->event)
+		return xasprintf("%s.%s", set->stem, rest);
+	return xasprintf("%s-%s.%s", set->stem ? set->stem : "flame", set->event, rest);
 }
 
 const struct format *formats_get(const char *name)

@@ -30,9 +30,14 @@ struct format {
 struct format_set {
 	const struct format *list[FORMATS_MAX];
 	size_t count;
-	const char *stem; /* of the files' names, instead of "flame"; NULL: none */
-	/* Directory of format_tree; NULL: that of the others. */
+	const char *stem;  /* of the files' names, instead of "flame"; NULL: none */
+	const char *event; /* after the stem: "alloc"; NULL: none */
+	/* Directory of format_tree, and its file; NULL: that of the others, "flame.tree". */
 	const struct outdir *tree_dir;
+	const char *tree;
+	/* As in struct picture. */
+	const struct page_link *links;
+	size_t link_count;
 };
 
 /* The profile itself, which the user does not choose: what --replay of a session without recording
@@ -48,6 +53,9 @@ const struct format *formats_get(const char *name);
 
 /* Adds a format, which must exist, unless the set has it. */
 void formats_add(const char *name, struct format_set *set);
+
+/* Removes the formats that are not made from a profile. */
+void formats_remove_of_inputs(struct format_set *set);
 
 /* Fails if a format cannot be made from any of the inputs. */
 MUST_CHECK int formats_check(const struct format_set *set, const struct inputs *in,

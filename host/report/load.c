@@ -40,13 +40,27 @@ static int open_again(const struct session *s)
 			     : open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* The event of a session that is drawn as this kind. False: none is. */
+static bool recorded_as(enum event_kind kind, enum session_event *ret)
+{
+	*ret = kind == EVENT_ALLOC ? SESSION_ALLOC : SESSION_CPU;
+	return kind == EVENT_CPU || kind == EVENT_ALLOC;
+}
+
+static const char *tree_of(const struct input *in)
+{
+	enum session_event event;
+
+	return recorded_as(in->event, &event) ? session_tree(event) : "";
+}
+
 /* Bytes of the recording, or of what is left of it. */
-static uint64_t size_of(const struct session *s)
+static uint64_t size_of(const struct input *in, const struct session *s)
 {
 	CLEANUP(close_fd) int dirfd = open_again(s);
 	struct stat st;
 
-	return fstatat(dirfd, "perf.data", &st, 0) == 0 || fstatat(dirfd, SESSION_TREE, &st, 0) == 0
+	return fstatat(dirfd, "perf.data", &st, 0) == 0 || fstatat(dirfd, tree_of(in), &st, 0) == 0
 		       ? (uint64_t)st.st_size
 		       : 0;
 }
@@ -56,16 +70,21 @@ void inputs_add_session(struct inputs *in, const struct session *s)
 	struct input *new = add(in, s->dir);
 
 	new->session = s;
-	new->size = size_of(s);
+	new->size = size_of(new, s);
 }
 
 static int add_directory(struct inputs *in, const char *path, struct err *err)
 {
+	enum session_event event;
 	struct session s;
 	struct input *new;
 
 	if (session_open(path, &s, err) < 0)
 		return -1;
+	if (!recorded_as(in->event, &event) || !(s.events & 1u << event)) {
+		session_fini(&s);
+		return err_set(err, 0, "%s: has no events %s", path, event_names[in->event].name);
+	}
 	/* Thousands of inputs are possible: the directories are opened again for reading. */
 	cleanup_close_fd(&s.dirfd);
 	cleanup_close_fd(&s.mapsfd);
@@ -73,7 +92,7 @@ static int add_directory(struct inputs *in, const char *path, struct err *err)
 	s.dirfd = s.mapsfd = s.elffd = -1;
 	new = add(in, path);
 	new->own = s;
-	new->size = size_of(&s);
+	new->size = size_of(new, &s);
 	return 0;
 }
 
@@ -84,9 +103,6 @@ int inputs_add(struct inputs *in, const char *path, struct err *err)
 
 	if (stat(path, &st) < 0)
 		return err_set(err, errno, "open %s", path);
-	if (S_ISDIR(st.st_mode) && in->event != EVENT_CPU)
-		return err_set(err, 0, "%s: --event %s needs a JFR recording", path,
-			       event_names[in->event].name);
 	if (S_ISDIR(st.st_mode))
 		return add_directory(in, path, err);
 	new = add(in, path);
@@ -162,6 +178,9 @@ char *input_title(const struct input *in)
 {
 	const struct session *s = input_session(in);
 
+	if (s && in->event != EVENT_CPU)
+		return xasprintf("%s: %s in %.1f s", s->label, event_names[in->event].text,
+				 s->duration);
 	if (s)
 		return xasprintf("%s: %.1f s at %u Hz", s->label, s->duration, s->frequency);
 	if (in->event != EVENT_CPU)
@@ -173,8 +192,9 @@ double input_busy(const struct inputs *in, size_t i)
 {
 	const struct session *s = input_session(&in->list[i]);
 
-	return s && !filter_has_times(in->filter) && s->duration > 0 ? s->duration * s->frequency
-								     : 0;
+	return s && in->event == EVENT_CPU && !filter_has_times(in->filter) && s->duration > 0
+		       ? s->duration * s->frequency
+		       : 0;
 }
 
 char *input_subtitle(const struct input *in)
@@ -203,6 +223,7 @@ void input_prepare(const struct input *in, struct open_input *ret)
 {
 	const struct session *s = input_session(in);
 	struct open_input o = {.recording = {.perf_fd = -1, .kallsyms_fd = -1}};
+	enum session_event event;
 
 	o.fds = xcalloc(2 + (s ? s->map_count + 2 * s->elf_count : 0), sizeof(int *));
 	if (s) {
@@ -217,6 +238,7 @@ void input_prepare(const struct input *in, struct open_input *ret)
 		o.recording.threads = s->threads;
 		o.recording.thread_count = s->thread_count;
 		o.recording.began = s->began_us * 1000;
+		o.recording.event = recorded_as(in->event, &event) ? event : SESSION_CPU;
 		o.recording.only_processes = s->whole_machine && s->process_count;
 	}
 	*ret = o;
@@ -250,7 +272,8 @@ static void open_file(int dirfd, const char *name, int *ret, struct missing *m)
 		m->why = err;
 }
 
-static int open_session(const struct session *s, struct open_input *o, struct err *err)
+static int open_session(const struct input *in, const struct session *s, struct open_input *o,
+			struct err *err)
 {
 	CLEANUP(close_fd) int dir = open_again(s);
 	CLEANUP(close_fd) int maps = -1;
@@ -261,7 +284,7 @@ static int open_session(const struct session *s, struct open_input *o, struct er
 		return err_set(err, errno, "open %s", s->dir);
 	o->recording.perf_fd = fs_open_regular(dir, "perf.data", O_RDONLY, err);
 	if (o->recording.perf_fd < 0 && err->code == ENOENT)
-		o->recording.perf_fd = fs_open_regular(dir, SESSION_TREE, O_RDONLY, NULL);
+		o->recording.perf_fd = fs_open_regular(dir, tree_of(in), O_RDONLY, NULL);
 	if (o->recording.perf_fd < 0)
 		return err_wrap(err, "%s", s->dir);
 	o->recording.kallsyms_fd = fs_open_regular(dir, "kallsyms", O_RDONLY, NULL);
@@ -284,7 +307,7 @@ int input_open(const struct input *in, struct open_input *o, struct err *err)
 	const struct session *s = input_session(in);
 
 	if (s)
-		return open_session(s, o, err);
+		return open_session(in, s, o, err);
 	o->recording.perf_fd = open(in->file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	return o->recording.perf_fd < 0 ? err_set(err, errno, "open %s", in->path) : 0;
 }

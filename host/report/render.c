@@ -74,7 +74,7 @@ static unsigned frequency_of(const struct inputs *in)
 {
 	unsigned ret = 0;
 
-	for (size_t i = 0; i < in->count; i++) {
+	for (size_t i = 0; i < in->count && in->event == EVENT_CPU; i++) {
 		const struct session *s = input_session(&in->list[i]);
 
 		if (!s || (ret && ret != s->frequency))
@@ -95,7 +95,8 @@ static double duration_of(const struct inputs *in)
  * group did not say. */
 static struct session_cpu cpu_of(const struct inputs *in, const struct quality *q)
 {
-	const struct session *s = in->count == 1 ? input_session(&in->list[0]) : NULL;
+	const bool single = in->count == 1 && in->event == EVENT_CPU;
+	const struct session *s = single ? input_session(&in->list[0]) : NULL;
 	struct session_cpu ret = SESSION_CPU_UNKNOWN;
 
 	if (!s)
@@ -249,6 +250,8 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 			    .subtitle = subtitle,
 			    .frequency = frequency_of(j->in),
 			    .duration = duration_of(j->in),
+			    .links = j->formats->links,
+			    .link_count = j->formats->link_count,
 			    .unit = event_names[j->in->event].unit};
 	struct gathered g;
 	/* The verdict needs threads: with details the profile's own stacks begin with them. */

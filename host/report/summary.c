@@ -73,28 +73,34 @@ static void print_methods(const struct verdict *v)
 }
 
 /* s: NULL for several recordings. */
-static void print_verdict(const struct render_result *r, const struct session *s)
+static void print_verdict(const struct summary_event *e, const struct session *s)
 {
-	CLEANUP(warnings_fini) struct warnings warnings;
+	const struct render_result *r = &e->result;
+	CLEANUP(warnings_fini) struct warnings warnings = {0};
 	CLEANUP(str_fini) struct str line = {0};
 
-	if (r->verdict.samples) {
+	if (r->verdict.samples && e->event == EVENT_CPU) {
 		verdict_text(&line, &r->verdict, &r->cpu);
 		printf("  cpu          %s\n", line.buf);
-		print_methods(&r->verdict);
 	}
+	print_methods(&r->verdict);
+	if (e->event != EVENT_CPU)
+		return;
 	warnings_make(&r->quality, s, &warnings);
 	for (size_t i = 0; i < warnings.count; i++)
 		printf("  warning      %s\n", warnings.list[i].text);
 }
 
-static void print_result(const struct render_result *r, enum event_kind event)
+static void print_result(const struct summary_event *e)
 {
+	const struct render_result *r = &e->result;
+	const enum event_kind event = e->event;
 	CLEANUP(str_fini) struct str others = {0};
 	CLEANUP(str_fini) struct str quality = {0};
 
 	draw_quality_of(&quality, &r->quality, event_names[event].unit);
-	printf("  samples      %s\n", quality.buf);
+	printf("  %-12s %s\n", event == EVENT_CPU ? "samples" : event_names[event].name,
+	       quality.buf);
 	events_add_others(r->events, event, &others);
 	if (others.len)
 		printf("  other events %s: choose with --event\n", others.buf);
@@ -118,13 +124,24 @@ static void print_cuts(const struct session *s)
 		printf("  cut          %s\n", s->cuts[i].text);
 }
 
-static void print_graphs(const struct summary *s)
+static void print_graphs(const struct summary *s, const struct format_set *formats)
 {
-	for (size_t i = 0; i < s->formats->count; i++) {
-		CLEANUP(free) char *file = formats_file(s->formats, s->formats->list[i]);
+	for (size_t i = 0; i < formats->count; i++) {
+		CLEANUP(free) char *file = formats_file(formats, formats->list[i]);
 
-		printf("  %-12s %s/%s\n", s->formats->list[i]->name, s->outdir, file);
+		printf("  %-12s %s/%s\n", formats->list[i]->name, s->outdir, file);
 	}
+}
+
+/* The first event's verdict comes before everything else. */
+static void print_event(const struct summary *s, size_t i)
+{
+	const struct summary_event *e = &s->events[i];
+
+	print_result(e);
+	if (i)
+		print_verdict(e, s->session);
+	print_graphs(s, &e->formats);
 }
 
 /* Returns the path of the session's directory, sanitised. Owned. */
@@ -147,15 +164,19 @@ void summary_print(const struct summary *s)
 {
 	CLEANUP(free) char *dir = session_path(s->session);
 
-	printf("%s: %.1f s at %u Hz\n", s->session->label, s->session->duration,
-	       s->session->frequency);
-	print_verdict(s->result, s->session);
-	print_result(s->result, EVENT_CPU);
+	printf("%s: %.1f s", s->session->label, s->session->duration);
+	if (s->events[0].event == EVENT_CPU)
+		printf(" at %u Hz", s->session->frequency);
+	putchar('\n');
+	print_verdict(&s->events[0], s->session);
+	print_result(&s->events[0]);
 	print_recorder(s->session);
 	for (size_t i = 0; i < s->session->jvm_count; i++)
 		print_jvm(s->session, &s->session->jvms[i]);
 	print_cuts(s->session);
-	print_graphs(s);
+	print_graphs(s, &s->events[0].formats);
+	for (size_t i = 1; i < s->event_count; i++)
+		print_event(s, i);
 	printf("  session      %s\n", dir);
 	fflush(stdout);
 }
@@ -163,22 +184,20 @@ void summary_print(const struct summary *s)
 void summary_print_merged(const struct summary *s, const struct inputs *in)
 {
 	printf("%zu recording%s\n", in->count, in->count == 1 ? "" : "s together");
-	if (in->event == EVENT_CPU)
-		print_verdict(s->result, NULL);
-	print_result(s->result, in->event);
-	print_graphs(s);
+	print_verdict(&s->events[0], NULL);
+	print_event(s, 0);
 	fflush(stdout);
 }
 
-static json_t *graphs_json(const struct summary *s)
+static json_t *graphs_json(const struct summary *s, const struct format_set *formats)
 {
 	json_t *graphs = json_object();
 
-	for (size_t i = 0; i < s->formats->count; i++) {
-		CLEANUP(free) char *file = formats_file(s->formats, s->formats->list[i]);
+	for (size_t i = 0; i < formats->count; i++) {
+		CLEANUP(free) char *file = formats_file(formats, formats->list[i]);
 		CLEANUP(free) char *path = xasprintf("%s/%s", s->outdir, file);
 
-		json_object_set_new(graphs, s->formats->list[i]->name, json_string(path));
+		json_object_set_new(graphs, formats->list[i]->name, json_string(path));
 	}
 	return graphs;
 }
@@ -277,15 +296,16 @@ static json_t *verdict_json(const struct render_result *r, const struct session 
 			 "warnings", warnings_json(r, s));
 }
 
-/* The keys that do not belong to one session. */
-static json_t *result_json(const struct summary *s)
+/* The keys of one event that do not belong to one session. */
+static json_t *result_json(const struct summary *s, const struct summary_event *e)
 {
-	const struct render_result *r = s->result;
+	const struct render_result *r = &e->result;
 	const struct quality *q = &r->quality;
 
 	return json_pack(
-		"{so so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI so}", "verdict",
-		verdict_json(r, s->session), "graphs", graphs_json(s), "samples",
+		"{so ss ss so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI so}", "verdict",
+		verdict_json(r, s->session), "event", event_names[e->event].name, "unit",
+		event_names[e->event].unit, "graphs", graphs_json(s, &e->formats), "samples",
 		(json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
 		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),
 		"unknown_frames", share(q->frames_unknown, q->frames), "nameless_frames",
@@ -305,14 +325,15 @@ static void print_object(json_t *object)
 	fflush(stdout);
 }
 
-/* 0: the recording is not kept. */
+/* 0: the recording is not kept, or samples are not what it counts. */
 static double bytes_per_sample(const struct summary *s)
 {
 	struct stat st;
 
-	if (fstatat(s->session->dirfd, "perf.data", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (s->events[0].event != EVENT_CPU ||
+	    fstatat(s->session->dirfd, "perf.data", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	return share((uint64_t)st.st_size, s->result->quality.samples);
+	return share((uint64_t)st.st_size, s->events[0].result.quality.samples);
 }
 
 void summary_json(const struct summary *s)
@@ -327,23 +348,25 @@ void summary_json(const struct summary *s)
 		(int)s->session->frequency, "recorder", session_recorder_name(of), "fallback",
 		share(of->copied, of->walked + of->copied), "bytes_per_sample", bytes_per_sample(s),
 		"jvms", jvms_json(s->session));
-	json_t *result = result_json(s);
+	json_t *result = result_json(s, &s->events[0]), *more = json_array();
 
 	json_object_update(all, result); /* the verdict stays the first */
 	json_decref(result);
+	for (size_t i = 1; i < s->event_count; i++)
+		json_array_append_new(more, result_json(s, &s->events[i]));
+	json_object_set_new(all, "more_events", more);
 	print_object(all);
 }
 
 void summary_json_merged(const struct summary *s, const struct inputs *in)
 {
-	json_t *all = result_json(s), *list = json_array();
+	json_t *all = result_json(s, &s->events[0]), *list = json_array();
 
 	for (size_t i = 0; i < in->count; i++)
 		json_array_append_new(list, json_string(in->list[i].path));
 	json_object_set_new(all, "inputs", list);
-	json_object_set_new(all, "event", json_string(event_names[in->event].name));
-	json_object_set_new(all, "unit", json_string(event_names[in->event].unit));
-	json_object_set_new(all, "events", events_json(s->result->events));
-	json_object_set_new(all, "damaged_lines", json_integer((json_int_t)s->result->skipped));
+	json_object_set_new(all, "events", events_json(s->events[0].result.events));
+	json_object_set_new(all, "damaged_lines",
+			    json_integer((json_int_t)s->events[0].result.skipped));
 	print_object(all);
 }

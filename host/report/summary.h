@@ -10,12 +10,19 @@
 #include "report/render.h"
 #include "session/session.h"
 
+/* One event: its graphs, and what they say. */
+struct summary_event {
+	enum event_kind event;
+	struct format_set formats;
+	struct render_result result;
+};
+
 struct summary {
 	const struct session *session; /* NULL: several sessions */
-	const struct format_set *formats;
-	const char *outdir; /* of the graphs */
-	const struct render_result *result;
-	uint64_t post_ms; /* from the end of the recording to the last picture */
+	const char *outdir;	       /* of the graphs */
+	struct summary_event events[EVENT_KINDS];
+	size_t event_count; /* at least 1 */
+	uint64_t post_ms;   /* from the end of the recording to the last picture */
 };
 
 /* Prints lines of text on stdout. */

@@ -18,7 +18,8 @@ static int open_parts(struct session *s, struct err *err)
 
 int session_create(const struct outdir *in, const char *name, struct session *ret, struct err *err)
 {
-	struct session s = {.mapsfd = -1, .elffd = -1, .cpu = SESSION_CPU_UNKNOWN};
+	struct session s = {
+		.mapsfd = -1, .elffd = -1, .events = 1u << SESSION_CPU, .cpu = SESSION_CPU_UNKNOWN};
 	struct outdir dir;
 
 	if (outdir_make(in, name, &dir, err) < 0)
@@ -251,10 +252,25 @@ void session_set_cut(struct session *s, const char *budget, const char *fmt, ...
 	va_end(ap);
 }
 
-int session_strip(struct session *s, int treedir, const char *tree, struct err *err)
+const char *session_event_name(enum session_event event)
 {
-	if (renameat(treedir, tree, s->dirfd, SESSION_TREE) < 0)
-		return err_set(err, errno, "move %s into the session", tree);
+	static const char *const names[SESSION_EVENTS] = {"cpu", "alloc"};
+
+	return names[event];
+}
+
+const char *session_tree(enum session_event event)
+{
+	static const char *const names[SESSION_EVENTS] = {"tree", "tree-alloc"};
+
+	return names[event];
+}
+
+int session_strip(struct session *s, struct err *err)
+{
+	for (unsigned i = 0; i < SESSION_EVENTS; i++)
+		if (s->events & 1u << i && faccessat(s->dirfd, session_tree(i), F_OK, 0) < 0)
+			return err_set(err, errno, "find the profile %s", session_tree(i));
 	if (unlinkat(s->dirfd, "perf.data", 0) < 0)
 		return err_set(err, errno, "remove the recording");
 	(void)unlinkat(s->dirfd, "kallsyms", 0);

@@ -8,7 +8,8 @@
  *	kallsyms       the kernel's symbols at that time
  *	maps/<name>    maps of compiled code, as the JVMs or the host's reader wrote them
  *	elf/<name>     the executables and libraries that were mapped
- *	tree           the profile (format/tree.h), once the recording is removed: session_strip */
+ *	tree           the profile (format/tree.h), once the recording is removed: session_strip
+ *	tree-alloc     that of another event than the processor's time */
 #ifndef DFG_SESSION_SESSION_H
 #define DFG_SESSION_SESSION_H
 
@@ -110,6 +111,9 @@ struct session_cpu {
 /* Makes figures that cannot be, of an untrusted source, unknown. */
 void session_cpu_check(struct session_cpu *cpu);
 
+/* The events that can be recorded; the numbers are those of perf.data (perf/perfwrite.h). */
+enum session_event { SESSION_CPU, SESSION_ALLOC, SESSION_EVENTS };
+
 struct session {
 	char *dir; /* for messages, and to open it again */
 	int dirfd, mapsfd, elffd;
@@ -120,6 +124,7 @@ struct session {
 	char *label;			     /* container_label (not written) */
 	char *started;			     /* ISO 8601, UTC */
 	uint64_t began_us;		     /* the same, CLOCK_MONOTONIC; 0: not known */
+	unsigned events;		     /* bit for each enum session_event */
 	unsigned frequency;		     /* Hz */
 	double duration;		     /* seconds recorded */
 	bool whole_machine;	 /* perf.data has all processes; only `processes` count */
@@ -185,12 +190,16 @@ const char *jvm_source_name(enum jvm_source source);
 void session_set_container(struct session *s, const char *id, const char *name, const char *pod,
 			   const char *namespace, const char *host);
 
-#define SESSION_TREE "tree"
+/* The file with the profile of an event. */
+const char *session_tree(enum session_event event);
 
-/* Replaces the recording by its profile, a file in another directory, which is moved: with the
- * stacks' memory go the snapshots, the copies of files and the kernel's addresses. The session's
- * lists of these are empty then, and session.json is rewritten. */
-MUST_CHECK int session_strip(struct session *s, int treedir, const char *tree, struct err *err);
+/* Removes the recording, whose profiles (session_tree) must be there: with the stacks' memory go
+ * the snapshots, the copies of files and the kernel's addresses. The session's lists of these are
+ * empty then, and session.json is rewritten. */
+MUST_CHECK int session_strip(struct session *s, struct err *err);
+
+/* The name of an event: "alloc". */
+const char *session_event_name(enum session_event event);
 
 /* (Re)writes session.json. */
 MUST_CHECK int session_write(const struct session *s, struct err *err);

@@ -171,15 +171,25 @@ static void read_cpu(const json_t *o, struct session_cpu *ret)
 	session_cpu_check(ret);
 }
 
+static json_t *events_json(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < SESSION_EVENTS; i++)
+		if (s->events & 1u << i)
+			json_array_append_new(list, json_string(session_event_name(i)));
+	return list;
+}
+
 int session_write(const struct session *s, struct err *err)
 {
 	json_t *root = json_pack(
-		"{si ss so so ss sI si sf sb si ss sI sI so so so so so so so ss*}", "version",
+		"{si ss so so ss sI so si sf sb si ss sI sI so so so so so so so ss*}", "version",
 		SESSION_VERSION, "dfg", DFG_VERSION, "container", container_json(s), "host",
-		text(s->host), "started", s->started, "began_us", (json_int_t)s->began_us,
-		"frequency", (int)s->frequency, "duration", s->duration, "whole_machine",
-		(int)s->whole_machine, "stack_bytes", (int)s->stack_bytes, "recorder",
-		session_recorder_name(s), "walked", (json_int_t)s->walked, "copied",
+		text(s->host), "started", s->started, "began_us", (json_int_t)s->began_us, "events",
+		events_json(s), "frequency", (int)s->frequency, "duration", s->duration,
+		"whole_machine", (int)s->whole_machine, "stack_bytes", (int)s->stack_bytes,
+		"recorder", session_recorder_name(s), "walked", (json_int_t)s->walked, "copied",
 		(json_int_t)s->copied, "cpu", cpu_json(s->cpu), "jvms", jvms_json(s), "processes",
 		processes_json(s), "threads", threads_json(s), "elf", files_json(s), "maps",
 		maps_json(s), "cut", cuts_json(s), "failure", s->failure);
@@ -319,6 +329,21 @@ static void read_cuts(struct session *s, const json_t *list)
 	}
 }
 
+/* Older sessions have no list. */
+static unsigned events_of(const json_t *list)
+{
+	unsigned ret = list ? 0 : 1u << SESSION_CPU;
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		for (unsigned k = 0; k < SESSION_EVENTS; k++) {
+			const char *name = json_string_value(json_array_get(list, i));
+
+			if (name && !strcmp(name, session_event_name(k)))
+				ret |= 1u << k;
+		}
+	return ret;
+}
+
 static int read_json(struct session *s, const json_t *root, struct err *err)
 {
 	const char *recorder;
@@ -329,6 +354,7 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 	read_container(s, root);
 	s->started = clean_of(root, "started");
 	s->began_us = (uint64_t)int_of(root, "began_us");
+	s->events = events_of(json_object_get(root, "events"));
 	s->frequency = (unsigned)int_of(root, "frequency");
 	s->duration = json_number_value(json_object_get(root, "duration"));
 	s->whole_machine = json_is_true(json_object_get(root, "whole_machine"));

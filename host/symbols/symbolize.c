@@ -222,10 +222,10 @@ uint32_t symbolize_method(struct symbolizer *sy, const struct process *p, uint64
 {
 	const struct snapfile *sf = symbolizer_snapshot(sy, p);
 	uint32_t found[SNAPFILE_AROUND];
-	size_t n = method ? snapfile_find_method(sf, method, span, found) : 0;
+	size_t n = sf && method ? snapfile_find_method(sf, method, span, found) : 0;
 	struct snapfile_method m;
 
-	if (n > 1 || (n == 0 && method && snapfile_methods_complete(sf)))
+	if (n > 1 || (n == 0 && sf && method && snapfile_methods_complete(sf)))
 		return sy->stale;
 	if (n == 0)
 		return intern(sy, "Interpreter", FRAME_INTERPRETED);

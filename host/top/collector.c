@@ -40,14 +40,16 @@ struct tree_note {
 
 _Static_assert(sizeof(struct tree_note) <= WORKER_DATA, "a product holds it");
 
-/* The worker's task: its window's call tree, read in the sandbox. */
+/* The worker's task: its window's call tree, read in the sandbox. `arg`: the configuration, which
+ * is older than the workers. */
 static int read_tree(struct target *t, void *arg, struct worker_product *ret, struct err *err)
 {
-	CLEANUP(inputs_fini) struct inputs in = {0};
+	const struct record_config *config = arg;
+	CLEANUP(inputs_fini)
+	struct inputs in = {.event = record_sampled(config) ? EVENT_CPU : EVENT_ALLOC};
 	struct render_result result;
 	struct tree_note note;
 
-	(void)arg;
 	ret->fd = memfd_create("tree", MFD_CLOEXEC);
 	if (ret->fd < 0)
 		return err_set(err, errno, "memory for a call tree");
@@ -82,7 +84,7 @@ static void send_window(struct recorder *r)
 {
 	struct window w = {.us = r->run.us, .gap_us = r->gap_us};
 
-	record_each(&r->run, read_tree, NULL, TREE_MS);
+	record_each(&r->run, read_tree, (void *)r->collector->config, TREE_MS);
 	for (size_t i = 0; i < r->run.count; i++)
 		w.parts += !worker_has_failed(&r->run.workers[i]);
 	for (size_t i = 0; i < r->run.count; i++) {

@@ -41,16 +41,20 @@ static int draw_shown(const struct live *l, struct stacks *s, const struct outdi
 		      struct err *err)
 {
 	const struct lens *lens = &l->screen.lens;
+	const unsigned sampled = record_sampled(l->config->record);
+	const double seconds = (double)l->screen.shown.us / 1e6;
 	CLEANUP(free)
-	char *title = xasprintf("%s: %.1f s at %u Hz", l->name, (double)l->screen.shown.us / 1e6,
-				l->config->record->frequency);
+	char *title = sampled ? xasprintf("%s: %.1f s at %u Hz", l->name, seconds, sampled)
+			      : xasprintf("%s: allocated bytes in %.1f s", l->name, seconds);
 	CLEANUP(free)
 	char *subtitle =
 		xasprintf("dfg-top%s%s%s%s", lens->thread ? " · thread " : "",
 			  lens->thread ? lens->thread : "", lens->filter ? " · stacks with " : "",
 			  lens->filter ? lens->filter : "");
-	struct picture p = {
-		.title = title, .subtitle = subtitle, .quality = l->screen.shown.quality};
+	struct picture p = {.title = title,
+			    .subtitle = subtitle,
+			    .quality = l->screen.shown.quality,
+			    .unit = sampled ? NULL : "bytes"};
 
 	stacks_sort(s);
 	for (size_t i = 0; i < l->config->formats->count; i++) {
@@ -92,7 +96,7 @@ static int receive_window(struct live *l, struct err *err)
 	if (rc <= 0)
 		return rc;
 	if (!l->on)
-		screen_begin(&l->screen, l->name, l->config->record->frequency);
+		screen_begin(&l->screen, l->name, record_sampled(l->config->record));
 	if (!l->on) {
 		l->screen.history.pools = l->config->roots & ROOT_POOL;
 		l->screen.history.fold_start = !(l->config->roots & ROOT_FULL);

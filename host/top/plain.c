@@ -72,6 +72,8 @@ static json_t *json_window(const char *name, const struct moment *m, unsigned fr
 	CLEANUP(view_fini) struct view v = {0};
 	json_t *methods = json_array(), *threads = json_array();
 	double seconds = (double)m->us / 1e6;
+	double used =
+		frequency && seconds > 0 ? (double)m->quality.samples / seconds / frequency : 0;
 
 	view_make(m->stacks, &all, &v);
 	for (size_t i = 0; i < v.row_count && i < JSON_METHODS; i++)
@@ -81,13 +83,13 @@ static json_t *json_window(const char *name, const struct moment *m, unsigned fr
 				      json_pack("{s:s, s:I, s:o}", "name", v.threads[i].name,
 						"total", (json_int_t)v.threads[i].total, "busy",
 						json_busy(v.threads[i].busy)));
-	return json_pack("{s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "name", name,
-			 "seconds", seconds, "gap", (double)m->gap_us / 1e6, "samples",
-			 (json_int_t)m->quality.samples, "lost", (json_int_t)m->quality.lost,
-			 "java_samples", (json_int_t)m->quality.java_samples, "java_complete",
-			 (json_int_t)m->quality.java_complete, "processors",
-			 seconds > 0 ? (double)m->quality.samples / seconds / frequency : 0.0,
-			 "busy", json_busy(v.busy), "methods", methods, "threads", threads);
+	return json_pack("{s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "name",
+			 name, "unit", frequency ? "samples" : "bytes", "seconds", seconds, "gap",
+			 (double)m->gap_us / 1e6, "samples", (json_int_t)m->quality.samples, "lost",
+			 (json_int_t)m->quality.lost, "java_samples",
+			 (json_int_t)m->quality.java_samples, "java_complete",
+			 (json_int_t)m->quality.java_complete, "processors", used, "busy",
+			 json_busy(v.busy), "methods", methods, "threads", threads);
 }
 
 int plain_json(int fd, const char *name, const struct moment *m, unsigned frequency,

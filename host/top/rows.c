@@ -33,6 +33,11 @@ void rows_title(struct str *out, const char *name, const struct moment *m, unsig
 		str_addf(out, ", %.1f s not recorded", (double)m->gap_us / 1e6);
 	str_adds(out, " · ");
 	text_count(out, m->quality.samples, ",");
+	if (!frequency) {
+		str_addf(out, " bytes · %.1f MB/s",
+			 seconds > 0 ? (double)m->quality.samples / seconds / 1e6 : 0);
+		return;
+	}
 	str_addf(out, " samples · %.2f processors",
 		 seconds > 0 ? (double)m->quality.samples / seconds / frequency : 0);
 	if (m->quality.samples)

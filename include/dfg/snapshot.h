@@ -39,6 +39,7 @@ enum snap_type {
 	SNAP_GONE = 5,
 	SNAP_THREAD = 6,
 	SNAP_STUB = 7,
+	SNAP_LAYOUT = 8,
 };
 
 struct snap_record {
@@ -181,6 +182,18 @@ struct snap_stub {
 	/* char name[name_len], padding */
 };
 
+/* Places of fields in objects of the JVM (gHotSpotVMStructs), for probes that read what its
+ * functions are called with; bytes, SNAP_NONE: not known. Whole snapshots have it. */
+struct snap_layout {
+	struct snap_record record;
+	uint32_t class_name;	/* Klass::_name, a Symbol * */
+	uint32_t symbol_length; /* the length in a Symbol, u16 */
+	uint32_t symbol_body;	/* its bytes */
+	/* In a Thread: _allocated_bytes, s64, without those of the buffer (TLAB) in use; that one's
+	 * _start and _top, addresses. */
+	uint32_t allocated, tlab_start, tlab_top;
+};
+
 struct snap_end {
 	struct snap_record record;
 	uint32_t status; /* enum dfg_dump_status */
@@ -196,6 +209,7 @@ _Static_assert(sizeof(struct snap_code) == 88, "layout is the format");
 _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_stub) == 24, "layout is the format");
+_Static_assert(sizeof(struct snap_layout) == 32, "layout is the format");
 _Static_assert(sizeof(struct snap_end) == 32, "layout is the format");
 
 #endif

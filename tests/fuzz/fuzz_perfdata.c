@@ -1,7 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A recording through everything it passes on the way to stacks. */
+/* A recording through everything it passes on the way to stacks: those of each event. */
 #include "fuzz/filemap.h"
 #include "profile/read.h"
+
+static void check(const struct profile *p, unsigned event)
+{
+	const struct quality *q = &p->quality;
+	uint64_t *totals = stacks_totals(p->stacks);
+
+	if (q->java_complete > q->java_samples || q->java_samples > q->samples ||
+	    q->frames_unknown + q->frames_nameless > q->frames || q->samples > COUNT_MAX ||
+	    p->samples->count != (event ? 0 : q->samples) ||
+	    (q->samples < COUNT_MAX && totals[0] != q->samples))
+		abort();
+	stacks_free(stacks_plain(p->stacks, NULL));
+	stacks_sort(p->stacks);
+	free(totals);
+}
+
+static void read_event(struct recording *in, unsigned event)
+{
+	struct profile p;
+	struct err err;
+
+	in->event = event;
+	profile_init(&p, true);
+	samples_add_origin(p.samples, &(struct origin){"", "", "", "", "", ""});
+	if (profile_read(in, &p, &err) == 0)
+		check(&p, event);
+	profile_fini(&p);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -20,24 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			       .processes = &process,
 			       .process_count = 1,
 			       .parts = 1};
-	struct profile p;
-	struct err err;
 
-	profile_init(&p, true);
-	samples_add_origin(p.samples, &(struct origin){"", "", "", "", "", ""});
-	if (profile_read(&in, &p, &err) == 0) {
-		const struct quality *q = &p.quality;
-		uint64_t *totals = stacks_totals(p.stacks);
-
-		if (totals[0] != q->samples || q->java_complete > q->java_samples ||
-		    q->java_samples > q->samples ||
-		    q->frames_unknown + q->frames_nameless > q->frames ||
-		    p.samples->count != q->samples)
-			abort();
-		stacks_free(stacks_plain(p.stacks, NULL));
-		stacks_sort(p.stacks);
-		free(totals);
-	}
-	profile_fini(&p);
+	for (unsigned event = 0; event < 2; event++)
+		read_event(&in, event);
 	return 0;
 }

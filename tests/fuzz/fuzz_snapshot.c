@@ -163,6 +163,8 @@ static bool check_record(void *arg, const char *record, size_t len)
 		check_stub(p, len);
 	else if (r.type == SNAP_THREAD)
 		check_thread(p, len);
+	else if (r.type == SNAP_LAYOUT)
+		require(len == sizeof(struct snap_layout) && c->records == 2);
 	else if (r.type == SNAP_END)
 		c->ended = true;
 	else

@@ -31,6 +31,7 @@ is "the words of an option" "$(completed dfg-trigger --unwind '')" "auto bpf fp 
 is "  of which some begin so" "$(completed dfg-top --source a)" "agent auto "
 is "  of the kinds of a JFR recording" "$(completed dfg-merge --event a)" "alloc "
 is "a list's last" "$(completed dfg-trigger -f svg,p)" "svg,perf-map svg,pprof "
+is "  of events" "$(completed dfg-trigger --event cpu,)" "cpu,alloc cpu,cpu "
 is "  what each command knows" "$(completed dfg-diff -f '')" "folded html svg "
 is "dfg-setup's commands" "$(completed dfg-setup '')" "install remove status "
 is "  engines" "$(completed dfg-setup install c)" "cdi containerd cri-o crun "

@@ -162,4 +162,29 @@ is 'a recording that was cut is drawn' "$(status)" 0
 ok 'the summary says how much is missing' grep -q '^  damaged      [0-9]* bytes at the end' "$work/out"
 run -f folded -o "$work/web/session/perf.data" "$work/web/session"
 is 'a directory that cannot be made fails' "$(status)" 1
+# Of a session with two events, one of which is damaged, the other one is drawn.
+make two
+rm "$work/two/session/perf.data"
+python3 - "$work/two/session/session.json" <<-'END'
+	import json, sys
+	s = json.load(open(sys.argv[1]))
+	s["events"] = ["cpu", "alloc"]
+	json.dump(s, open(sys.argv[1], "w"))
+END
+cp "$TOP/tests/fuzz/corpus/tree/profile" "$work/two/session/tree"
+cp "$work/two/session/tree" "$work/two/session/tree-alloc"
+run -q -f folded "$work/two"
+is 'two events are drawn' "$(status) $(cd "$work/two" && echo flame*)" '0 flame-alloc.folded flame.folded'
+ok '  each has its part of the summary' grep -q '^  alloc  ' "$work/out"
+rm "$work/two"/flame*
+echo dfgtree3 >"$work/two/session/tree-alloc"
+run -q -f folded "$work/two"
+is 'one that cannot be read costs the other nothing' "$(status) $(cd "$work/two" && echo flame*)" '1 flame.folded'
+ok '  and is named' grep -q 'call tree of a session' "$work/err"
+run -q -f folded -e alloc "$work/two"
+is '  alone, it is an error' "$(status) $(wc -l <"$work/out")" '1 0'
+run -q -e alloc "$work/web"
+is 'a session has only what was recorded' "$(status) $(printed "$work/err")" \
+	'1 dfg-trigger: WORK/web/session has none of these events'
+
 tap_done

@@ -48,6 +48,10 @@ static inline void threads_tables(struct threads_image *t)
 	const struct image_field common[] = {
 		{"JavaThread", "_threadObj", "OopHandle", THREADS_OBJECT, false},
 		{"OSThread", "_thread_id", "int", 4, false},
+		{"Thread", "_allocated_bytes", "jlong", 72, false},
+		{"Thread", "_tlab", "ThreadLocalAllocBuffer", 640, false},
+		{"ThreadLocalAllocBuffer", "_start", "HeapWord*", 24, false},
+		{"ThreadLocalAllocBuffer", "_top", "HeapWord*", 8, false},
 		{"oopDesc", "_metadata._klass", "Klass*", THREADS_CLASS, false},
 		{"oopDesc", "_metadata._compressed_klass", "u4", THREADS_CLASS, false},
 		{im->release == IMAGE_25 ? "Thread" : "JavaThread", "_osthread", "OSThread*", 56,

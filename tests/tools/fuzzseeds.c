@@ -6,33 +6,12 @@
 #include "dfg/request.h"
 #include "lib/ehmake.h"
 #include "lib/perffile.h"
+#include "lib/seedfile.h"
 #include "lib/unwindmake.h"
-#include "perf/perfwrite.h"
 #include "top/window.h"
 
 #define LIB  0x200000u /* as in fuzz_unwind.c */
 #define MARK "~DFG"
-
-static void write_seed(const char *name, const struct str *s)
-{
-	char *path = xasprintf("tests/fuzz/corpus/%s", name);
-	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	struct err err;
-
-	if (fd < 0 || fs_write_all(fd, s->buf, s->len, &err) < 0)
-		abort();
-	free(path);
-}
-
-static void read_seed(const char *name, struct str *s)
-{
-	char *path = xasprintf("tests/fuzz/corpus/%s", name);
-	struct err err;
-
-	if (fs_read_file(AT_FDCWD, path, 1 << 20, s, &err) < 0)
-		abort();
-	free(path);
-}
 
 /* ---- fuzz_unwind ---- */
 
@@ -414,60 +393,9 @@ static void write_recording(void)
 	str_fini(&f.s);
 }
 
-/* ---- fuzz_perfdata, fuzz_split ---- */
-
-/* A recording of walked stacks, as the recorder in the kernel writes it. */
-static void write_walked(void)
-{
-	static const uint64_t frames[] = {0x7f0000001000, 1ull << 60 | 5ull << 32 | 16,
-					  2ull << 60 | 0x1234, 3ull << 60};
-	static const uint64_t kernel[] = {0xffffffff81000000};
-	const struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			       PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
-	const struct proc_map map = {
-		.start = 0x7f0000000000, .end = 0x7f0000010000, .exec = true, .path = ""};
-	struct walked_sample s = {.pid = 7,
-				  .tid = 8,
-				  .time = 20,
-				  .frames = frames,
-				  .frame_count = ARRAY_LEN(frames),
-				  .kernel = kernel,
-				  .kernel_count = ARRAY_LEN(kernel)};
-	CLEANUP(close_fd) int fd = file_of("", 0);
-	CLEANUP(str_fini) struct str text = {0};
-	const uint64_t id = 11;
-	struct perf_writer *w;
-	struct err err;
-
-	if (perf_writer_open(fd, &attr, &id, 1, &w, &err) < 0)
-		abort();
-	perf_writer_comm(w, 7, 8, "worker");
-	perf_writer_map(w, 7, &map);
-	perf_writer_code(w, &s, 5, 0x7f0000002000, 42);
-	perf_writer_walked(w, &s);
-	perf_writer_round(w);
-	s.cut = true;
-	s.time++;
-	perf_writer_walked(w, &s);
-	perf_writer_lost(w, 7, 3);
-	if (perf_writer_end(w, &err) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
-	    fs_read_all(fd, 1 << 20, &text, &err) < 0)
-		abort();
-	perf_writer_free(w);
-	write_seed("perfdata/walked", &text);
-	write_seed("split/walked", &text);
-}
-
 int main(void)
 {
 	write_recording();
-	write_walked();
 	write_compiled();
 	write_interpreted();
 	write_native();

@@ -259,6 +259,16 @@ static void print_stub(const uint8_t *p, uint32_t size)
 	       (const char *)p + sizeof(t));
 }
 
+static void print_layout(const uint8_t *p)
+{
+	struct snap_layout l;
+
+	memcpy(&l, p, sizeof(l));
+	printf("layout class_name=%d symbol=%d,%d allocated=%d tlab=%d,%d\n", (int)l.class_name,
+	       (int)l.symbol_length, (int)l.symbol_body, (int)l.allocated, (int)l.tlab_start,
+	       (int)l.tlab_top);
+}
+
 static void print_record(const struct snap_record *r, const uint8_t *p)
 {
 	switch ((enum snap_type)r->type) {
@@ -276,6 +286,9 @@ static void print_record(const struct snap_record *r, const uint8_t *p)
 		break;
 	case SNAP_STUB:
 		print_stub(p, r->size);
+		break;
+	case SNAP_LAYOUT:
+		print_layout(p);
 		break;
 	case SNAP_END:
 		print_end(p);
@@ -297,6 +310,7 @@ static bool each_record(const struct str *s, bool print)
 		sizeof(struct snap_gone),
 		sizeof(struct snap_thread),
 		sizeof(struct snap_stub),
+		sizeof(struct snap_layout),
 	};
 	bool ended = false;
 	struct snap_record r;

@@ -338,6 +338,36 @@ static void test_growing(void)
 	   "where no snapshot begins, all of the file is read again");
 }
 
+/* ---- places of fields --------------------------------------------------------------------- */
+
+/* The walker of a process has what its snapshot tells. */
+static void test_layout(void)
+{
+	const struct snap_head head = {.time = 1, .code_low = METHOD, .code_high = METHOD + 0x1000};
+	const struct snap_layout l = {{SNAP_LAYOUT, sizeof(l)}, 1, 2, 3, 4, 5, 6};
+	const struct flat_layout want = {1, 2, 3, 4, 5, 6};
+	struct flat_layout none;
+
+	memset(&none, 0xff, sizeof(none));
+	for (unsigned i = 0; i < 2; i++) {
+		CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+		CLEANUP(str_fini) struct str s = {0};
+		struct err err;
+
+		sm_head(&s, head);
+		if (i)
+			str_add(&s, &l, sizeof(l));
+		sm_done(&s);
+		if (sm_read(sf, s.buf, s.len, &err) < 0)
+			abort();
+		snapfile_finish(sf);
+		open_tables(sf);
+		ok(memcmp(&process.layout, i ? &want : &none, sizeof(want)) == 0,
+		   "a process has the places of its snapshot: %s", i ? "all" : "none");
+		flat_tables_free(tables);
+	}
+}
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 #define AT 0x7f0000000000u
@@ -447,6 +477,7 @@ int main(void)
 	test_close();
 	test_update();
 	test_growing();
+	test_layout();
 	test_file();
 	test_popped();
 	test_no_file();

@@ -386,12 +386,99 @@ static void test_events(void)
 	   "a JFR recording is read");
 	title = input_title(&in.list[0]);
 	ok(has_suffix(title, "/flight.jfr: allocated bytes"), "its title says what is counted");
-	ok(inputs_add(&in, dir, &err) < 0 &&
-		   has_suffix(err.msg, ": --event alloc needs a JFR recording"),
-	   "a session has no allocations");
 	events_add_others((const uint64_t[EVENT_KINDS]){3, 0, 0, 1, 2}, EVENT_ALLOC, &others);
 	is_str(others.buf, "3 cpu, 2 lock", "the other kinds are listed");
 	str_fini(&m.s);
+}
+
+/* Writes the profile that is left of an event's recording. */
+static void write_profile(const struct session *s, enum session_event event, const char *stacks)
+{
+	const struct outdir own = {.fd = s->dirfd, .path = s->dir};
+	struct format_set tree = {
+		.list = {&format_tree}, .count = 1, .tree_dir = &own, .tree = session_tree(event)};
+	CLEANUP(inputs_fini) struct inputs in = {0};
+	struct render_result ignored;
+	struct err err;
+
+	add_text(&in, "stacks", stacks);
+	if (render(&in, ROOT_THREAD, &tree, &own, &ignored, &err) < 0)
+		abort();
+}
+
+/* Makes a session of these events without a recording. */
+static void make_stripped(const char *name, unsigned events)
+{
+	static const char *const stacks[SESSION_EVENTS] = {"t;busy 3\n", "t;full;byte[] 4096\n"};
+	CLEANUP(free) char *path = at(name);
+	struct session s;
+	struct err err;
+
+	make_session(name, name, 99, "stub");
+	if (session_open(path, &s, &err) < 0)
+		abort();
+	s.events = events;
+	for (unsigned i = 0; i < SESSION_EVENTS; i++)
+		if (events & 1u << i)
+			write_profile(&s, i, stacks[i]);
+	if (session_strip(&s, &err) < 0)
+		abort();
+	session_fini(&s);
+}
+
+/* What is read of a session for an event; "": nothing, and the error says why. */
+static const char *read_event(const char *name, enum event_kind event, char **ret_title,
+			      struct err *err)
+{
+	CLEANUP(inputs_fini) struct inputs in = {.event = event};
+	CLEANUP(free) char *path = at(name);
+	CLEANUP(free)
+	char *tree = xasprintf("%s/session/tree%s", path, event == EVENT_ALLOC ? "-alloc" : "");
+	struct stat st;
+
+	*err = (struct err){0};
+	*ret_title = NULL;
+	if (inputs_add(&in, path, err) < 0)
+		return "";
+	*ret_title = input_title(&in.list[0]);
+	ok(stat(tree, &st) == 0 && in.list[0].size == (uint64_t)st.st_size,
+	   "its size is that of the profile");
+	ok((input_busy(&in, 0) > 0) == (event == EVENT_CPU),
+	   "only of the processor's time it is known how much one thread can have");
+	return merge(&in, ROOT_THREAD, false, err) < 0 ? "" : folded;
+}
+
+static void test_session_events(void)
+{
+	static const struct {
+		const char *session;
+		enum event_kind event;
+		const char *stacks, *title; /* title NULL: what the error ends with */
+	} rows[] = {
+		{"both", EVENT_CPU, "t;busy 3\n", "both: 1.5 s at 99 Hz"},
+		{"both", EVENT_ALLOC, "t;full;byte[] 4096\n", "both: allocated bytes in 1.5 s"},
+		{"cpu", EVENT_CPU, "t;busy 3\n", "cpu: 1.5 s at 99 Hz"},
+		{"alloc", EVENT_ALLOC, "t;full;byte[] 4096\n", "alloc: allocated bytes in 1.5 s"},
+		{"cpu", EVENT_ALLOC, "", NULL},
+		{"alloc", EVENT_CPU, "", NULL},
+		{"both", EVENT_LOCK, "", NULL},
+	};
+
+	make_stripped("both", 1u << SESSION_CPU | 1u << SESSION_ALLOC);
+	make_stripped("cpu", 1u << SESSION_CPU);
+	make_stripped("alloc", 1u << SESSION_ALLOC);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(free) char *path = at(rows[i].session), *title = NULL;
+		CLEANUP(free)
+		char *why =
+			xasprintf("%s: has no events %s", path, event_names[rows[i].event].name);
+		struct err err;
+
+		is_str(read_event(rows[i].session, rows[i].event, &title, &err), rows[i].stacks,
+		       "session %s, event %s", rows[i].session, event_names[rows[i].event].name);
+		is_str(title, rows[i].title, "its title says what is counted");
+		is_str(err.msg, rows[i].title ? "" : why, "what is missing is said");
+	}
 }
 
 static void test_accepted(void)
@@ -1096,6 +1183,7 @@ int main(void)
 	test_refused();
 	test_accepted();
 	test_events();
+	test_session_events();
 	test_gone();
 	test_no_more();
 	test_many_files();

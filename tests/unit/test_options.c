@@ -162,6 +162,50 @@ static void test_words(void)
 	}
 }
 
+static void test_events(void)
+{
+	static const struct {
+		const char *line;
+		unsigned want;
+	} rows[] = {
+		{"dfg-trigger web", 1u << SESSION_CPU},
+		{"dfg-trigger -e cpu web", 1u << SESSION_CPU},
+		{"dfg-trigger -e alloc web", 1u << SESSION_ALLOC},
+		{"dfg-trigger --event cpu,alloc web", 1u << SESSION_CPU | 1u << SESSION_ALLOC},
+		{"dfg-trigger -e alloc,cpu web", 1u << SESSION_CPU | 1u << SESSION_ALLOC},
+		{"dfg-trigger -e alloc,alloc web", 1u << SESSION_ALLOC},
+		{"dfg-trigger -e cpu -e alloc web", 1u << SESSION_ALLOC},
+		{"dfg-trigger -e alloc --unwind bpf web", 1u << SESSION_ALLOC},
+		{"dfg-trigger -e alloc --unwind auto web", 1u << SESSION_ALLOC},
+		{"dfg-trigger -e cpu --unwind vm web", 1u << SESSION_CPU},
+		{"dfg-trigger --replay x", ~0u},
+		{"dfg-trigger -e cpu --replay x", 1u << SESSION_CPU},
+		{"dfg-trigger -e alloc --unwind fp --replay x", 1u << SESSION_ALLOC},
+		{"dfg-top web", 1u << SESSION_CPU},
+		{"dfg-top -e alloc web", 1u << SESSION_ALLOC},
+		{"dfg-top -e cpu web", 1u << SESSION_CPU},
+	};
+	static const char *const bad[] = {"x",	    "",	     ",",     "cpu,",
+					  ",alloc", "cpu,x", "Alloc", "allocs"};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		is_int(parse(rows[i].line), 0, "accepted: %s", rows[i].line);
+		is_int(o.record.events, rows[i].want, "the events are %u", rows[i].want);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		CLEANUP(free) char *line = xasprintf("dfg-trigger --event=%s web", bad[i]);
+		CLEANUP(free)
+		char *want = xasprintf("--event %s: must be cpu, alloc or both", bad[i]);
+
+		says(line, want);
+	}
+	says("dfg-trigger --unwind vm -e alloc web", "--event alloc needs --unwind bpf or auto");
+	says("dfg-trigger -e cpu,alloc --unwind fp web",
+	     "--event alloc needs --unwind bpf or auto");
+	says("dfg-top --unwind vm -e alloc web", "--event alloc needs --unwind bpf or auto");
+	says("dfg-top -e cpu,alloc web", "--event: dfg-top shows one event at a time");
+}
+
 /* Checks the flags that a command line sets, a letter each. */
 static void test_flags(void)
 {
@@ -352,6 +396,7 @@ int main(void)
 	test_messages();
 	test_numbers();
 	test_words();
+	test_events();
 	test_flags();
 	test_names();
 	test_statuses();

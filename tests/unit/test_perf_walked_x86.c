@@ -45,7 +45,7 @@ static struct perf_writer *begin(int *ret_fd)
 	struct perf_writer *w;
 
 	*ret_fd = file_of("", 0);
-	if (perf_writer_open(*ret_fd, &attr, ids, ARRAY_LEN(ids), &w, &err) < 0)
+	if (perf_writer_open(*ret_fd, &attr, ids, ARRAY_LEN(ids), 1, &w, &err) < 0)
 		abort();
 	return w;
 }
@@ -158,7 +158,7 @@ static void test_full(void)
 	struct perf_writer *w;
 
 	err = (struct err){0};
-	ok(perf_writer_open(fd, &attr, NULL, 0, &w, &err) < 0 && err.code == ENOSPC,
+	ok(perf_writer_open(fd, &attr, NULL, 0, 1, &w, &err) < 0 && err.code == ENOSPC,
 	   "a full disk is told");
 	close(fd);
 }

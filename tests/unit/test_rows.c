@@ -15,6 +15,16 @@ static void check_title(struct moment m, const char *want, const char *name)
 	is_str(out.buf, want, "%s", name);
 }
 
+static void test_title_of_bytes(void)
+{
+	const struct moment m = {.us = 2000000, .quality.samples = 3000000};
+	CLEANUP(str_fini) struct str out = {0};
+
+	rows_title(&out, "web", &m, 0);
+	is_str(out.buf, "web · 2.0 s · 3,000,000 bytes · 1.5 MB/s",
+	       "of allocations there are bytes, and no processors");
+}
+
 static void test_title(void)
 {
 	const uint64_t s = 1000000;
@@ -288,7 +298,8 @@ static void test_empty_window(void)
 		  "\n  SELF>   TOTAL  HOW     METHOD\n  TOTAL  KERNEL  FOR          THREAD\n\n"),
 	   "the heads are there without rows");
 	is_str(json,
-	       "{\"name\":\"web\",\"seconds\":0.0,\"gap\":1.5,\"samples\":3,\"lost\":0,"
+	       "{\"name\":\"web\",\"unit\":\"samples\",\"seconds\":0.0,\"gap\":1.5,\"samples\":3,"
+	       "\"lost\":0,"
 	       "\"java_samples\":0,\"java_complete\":0,\"processors\":0.0,\"busy\":{"
 	       "\"application\":0,\"compiler\":0,\"gc\":0,\"jvm\":0,\"kernel\":0},\"methods\":[],"
 	       "\"threads\":[]}\n",
@@ -330,6 +341,7 @@ int main(void)
 	test_empty_window();
 	test_many();
 	test_title();
+	test_title_of_bytes();
 	test_shares();
 	test_threads();
 	test_methods();

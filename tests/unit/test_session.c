@@ -319,7 +319,7 @@ static void test_text(void)
 	       "{\n \"version\": 1,\n \"dfg\": \"" DFG_VERSION "\",\n"
 	       " \"container\": {\n  \"id\": \"id\",\n  \"name\": \"name\",\n  \"pod\": \"\",\n"
 	       "  \"namespace\": \"\"\n },\n \"host\": \"host\",\n \"started\": \"now\",\n "
-	       "\"began_us\": 0,\n"
+	       "\"began_us\": 0,\n \"events\": [\n  \"cpu\"\n ],\n"
 	       " \"frequency\": 0,\n \"duration\": 0.123456789,\n \"whole_machine\": false,\n"
 	       " \"stack_bytes\": 0,\n \"recorder\": \"perf\",\n \"walked\": 0,\n"
 	       " \"copied\": 0,\n \"cpu\": {},\n \"jvms\": [],\n \"processes\": [\n"
@@ -346,7 +346,6 @@ static bool has(int dirfd, const char *name)
 static void test_strip(void)
 {
 	CLEANUP(free) char *dir = xasprintf("%s/strip", base);
-	CLEANUP(close_fd) int basefd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct session s, r;
 	struct err err;
 
@@ -363,11 +362,13 @@ static void test_strip(void)
 	put_file(s.dirfd, "kallsyms");
 	put_file(s.elffd, "a");
 	put_file(s.mapsfd, "m");
-	is_int(session_strip(&s, basefd, "none", &err), -1, "without a profile nothing is removed");
+	s.events = 1u << SESSION_CPU | 1u << SESSION_ALLOC;
+	is_int(session_strip(&s, &err), -1, "without a profile nothing is removed");
 	ok(has(s.dirfd, "perf.data") && has(s.elffd, "a"), "the recording is there");
-	put_file(basefd, "flame.tree");
-	is_int(session_strip(&s, basefd, "flame.tree", &err), 0, "with one the recording goes");
-	ok(has(s.dirfd, SESSION_TREE) && !has(basefd, "flame.tree"), "the profile is moved");
+	put_file(s.dirfd, session_tree(SESSION_CPU));
+	is_int(session_strip(&s, &err), -1, "each event has one");
+	put_file(s.dirfd, session_tree(SESSION_ALLOC));
+	is_int(session_strip(&s, &err), 0, "with them the recording goes");
 	ok(!has(s.dirfd, "perf.data") && !has(s.dirfd, "kallsyms") && !has(s.dirfd, "elf") &&
 		   !has(s.dirfd, "maps"),
 	   "memory, addresses and files are gone");
@@ -377,6 +378,7 @@ static void test_strip(void)
 	if (ok(session_open(dir, &r, &err) == 0, "it is a session")) {
 		is_int((int64_t)(r.elf_count + r.map_count + r.thread_count), 0, "without files");
 		is_int((int64_t)r.process_count, 1, "with its processes");
+		is_int(r.events, 1u << SESSION_CPU | 1u << SESSION_ALLOC, "and its events");
 		is_str(r.cuts[0].text, "3 files", "and what was cut");
 		session_fini(&r);
 	}

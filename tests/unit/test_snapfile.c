@@ -253,6 +253,65 @@ static void test_replaced(void)
 	       "perf's map has the last code of each address");
 }
 
+/* ---- places of fields -------------------------------------------------------------------- */
+
+/* `size` of the record: less than it needs, or more, as of a later version. */
+static void layout(struct str *s, uint32_t value, uint32_t size)
+{
+	struct {
+		struct snap_layout l;
+		uint64_t more;
+	} r = {{.record = {.type = SNAP_LAYOUT, .size = size},
+		.class_name = value,
+		.symbol_length = value + 1,
+		.symbol_body = value + 2,
+		.allocated = value + 3,
+		.tlab_start = value + 4,
+		.tlab_top = value + 5},
+	       0};
+
+	sm_head(s, (struct snap_head){.time = value});
+	str_add(s, &r, size);
+	sm_done(s);
+}
+
+/* Checks what a history of the snapshots has; `value` SNAP_NONE: nothing. */
+static void is_layout(const struct str *s, uint32_t value, const char *what)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	const bool none = value == SNAP_NONE;
+	const struct snap_layout *l;
+	struct err err;
+
+	if (s->len && sm_read(sf, s->buf, s->len, &err) < 0)
+		abort();
+	snapfile_finish(sf);
+	l = snapfile_layout(sf);
+	ok(l->class_name == value && l->symbol_length == value + !none &&
+		   l->symbol_body == (none ? value : value + 2) &&
+		   l->allocated == (none ? value : value + 3) &&
+		   l->tlab_start == (none ? value : value + 4) &&
+		   l->tlab_top == (none ? value : value + 5),
+	   "%s: %d", what, (int)l->class_name);
+}
+
+static void test_layout(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	is_layout(&s, SNAP_NONE, "nothing is known without a snapshot");
+	make(&s);
+	is_layout(&s, SNAP_NONE, "nor of one without a layout");
+	layout(&s, 16, sizeof(struct snap_layout) - 8);
+	is_layout(&s, SNAP_NONE, "nor of one that is too short");
+	layout(&s, 32, sizeof(struct snap_layout));
+	is_layout(&s, 32, "the places are those of the record");
+	layout(&s, 48, sizeof(struct snap_layout) + 8);
+	is_layout(&s, 48, "the latest ones count, also where the record has more");
+	make(&s);
+	is_layout(&s, 48, "they stay where a later snapshot tells none");
+}
+
 int main(void)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
@@ -268,5 +327,6 @@ int main(void)
 	test_files();
 	test_stubs();
 	test_replaced();
+	test_layout();
 	return tap_done();
 }

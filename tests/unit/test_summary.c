@@ -73,9 +73,9 @@ static struct format_set formats;
 static struct summary summary(void)
 {
 	return (struct summary){.session = &session,
-				.formats = &formats,
 				.outdir = "/graphs",
-				.result = &result,
+				.events = {{.formats = formats, .result = result}},
+				.event_count = 1,
 				.post_ms = 17};
 }
 
@@ -131,6 +131,45 @@ static void test_text(void)
 	       "the summary has the samples, each JVM, each graph and the session");
 }
 
+/* A second event, of bytes. */
+static void add_allocations(struct summary *s)
+{
+	s->events[1] = (struct summary_event){
+		.event = EVENT_ALLOC,
+		.formats = formats,
+		.result = {.quality = {.samples = 4096,
+				       .java_samples = 4096,
+				       .java_complete = 1024,
+				       .frames = 10},
+			   .leaf = "byte[]",
+			   .leaf_self = 2048,
+			   .verdict = {.samples = 4096,
+				       .methods = {{"a.B.c", 0, 2048, CODE_OWN}},
+				       .method_count = 1}}};
+	s->events[1].formats.event = "alloc";
+	s->event_count = 2;
+}
+
+static void test_events_text(void)
+{
+	struct summary s = summary();
+	CLEANUP(free) char *one = printed_by(print, &s), *two = NULL;
+	const char *at = strstr(one, "  session");
+
+	add_allocations(&s);
+	two = printed_by(print, &s);
+	ok(strncmp(one, two, (size_t)(at - one)) == 0, "the first event comes first");
+	is_str(two + (at - one),
+	       "  alloc        4,096 bytes · 0 lost · 25 % of Java stacks complete · 0 % frames "
+	       "unknown · 0 % truncated\n"
+	       "  hottest leaf  50.0 %  byte[]\n"
+	       "  method       50.0 %  self   0.0 %  a.B.c\n"
+	       "  svg          /graphs/flame-alloc.svg\n"
+	       "  folded       /graphs/flame-alloc.folded\n"
+	       "  session      /graphs/session\n",
+	       "then the next, with its unit and its graphs");
+}
+
 static void print_merged(const void *arg)
 {
 	static struct input two[2] = {{.path = (char *)"/a"}, {.path = (char *)"/b"}};
@@ -142,9 +181,10 @@ static void print_merged(const void *arg)
 
 static void test_merged_text(void)
 {
-	struct render_result damaged = {.cut = 5, .skipped = 6};
-	struct summary s = {
-		.session = &session, .formats = &formats, .outdir = "/out", .result = &damaged};
+	struct summary s = {.session = &session,
+			    .outdir = "/out",
+			    .events = {{.formats = formats, .result = {.cut = 5, .skipped = 6}}},
+			    .event_count = 1};
 	char *got = printed_by(print_merged, &s);
 
 	is_str(got,
@@ -157,7 +197,7 @@ static void test_merged_text(void)
 	       "the summary of one merged recording says what was damaged and nothing of leaves");
 	free(got);
 	s.session = NULL;
-	s.result = &(struct render_result){.quality = {.samples = 1, .unrated = 1}};
+	s.events[0].result = (struct render_result){.quality = {.samples = 1, .unrated = 1}};
 	got = printed_by(print_merged, &s);
 	is_str(got,
 	       "2 recordings together\n"
@@ -292,9 +332,8 @@ static void test_json_merged(void)
 	CLEANUP(free) char *merged = NULL;
 	json_t *o;
 
-	result.skipped = 4;
+	s.events[0].result.skipped = 4;
 	merged = printed_by(print_json_merged, &s);
-	result.skipped = 0;
 	o = json_loads(merged, 0, NULL);
 	check_member(o, "inputs", "[\"/a\", \"/b\"]");
 	check_member(o, "damaged_lines", "4");
@@ -308,6 +347,7 @@ int main(void)
 	formats_add("svg", &formats);
 	formats_add("folded", &formats);
 	test_text();
+	test_events_text();
 	test_merged_text();
 	test_json();
 	test_json_merged();

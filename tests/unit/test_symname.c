@@ -46,6 +46,74 @@ static void test_shown(void)
 	is_int(out.len, SYMNAME_SHOWN, "a long name is cut");
 }
 
+static void is_class(const char *raw, size_t len, const char *want)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	symname_add_class(&s, raw, len);
+	is_str(s.buf, want, "the class %s", want);
+}
+
+#define IS_CLASS(raw, want) is_class(raw, sizeof(raw) - 1, want)
+
+static void test_class(void)
+{
+	IS_CLASS("java/lang/String", "java.lang.String");
+	IS_CLASS("A", "A");
+	IS_CLASS("B", "B");
+	IS_CLASS("Lone;", "Lone:");
+	IS_CLASS("[[B", "byte[][]");
+	IS_CLASS("[C", "char[]");
+	IS_CLASS("[D", "double[]");
+	IS_CLASS("[F", "float[]");
+	IS_CLASS("[I", "int[]");
+	IS_CLASS("[J", "long[]");
+	IS_CLASS("[S", "short[]");
+	IS_CLASS("[Z", "boolean[]");
+	IS_CLASS("[Q", "Q[]");
+	IS_CLASS("[Bytes", "Bytes[]");
+	IS_CLASS("[Ljava/lang/String;", "java.lang.String[]");
+	IS_CLASS("[[LB;", "B[][]");
+	IS_CLASS("[LA", "LA[]");
+	IS_CLASS("[L;", "L:[]");
+	IS_CLASS("[", "?[]");
+	IS_CLASS("", "?");
+	IS_CLASS("a\nb;c\033/d\0e", "a?b:c?.d?e");
+	is_class("[Bytes", 2, "byte[]");
+}
+
+static void test_hidden_class(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	IS_CLASS("a/A$$Lambda+0x7f12", "a.A$$Lambda.0x7f12");
+	IS_CLASS("a/A$$Lambda$14+0x7f12/7582", "a.A$$Lambda$14.0x7f12");
+	IS_CLASS("[La/A$$Lambda+0x7f12/7582;", "a.A$$Lambda.0x7f12[]");
+	IS_CLASS("A$$Lambda$14/7582", "A$$Lambda$14/7582");
+	IS_CLASS("[La/A$$Lambda$14/7582;", "a.A$$Lambda$14/7582[]");
+	IS_CLASS("a/7b/B", "a.7b.B");
+	IS_CLASS("a/7582x", "a.7582x");
+	IS_CLASS("7582", "7582");
+	IS_CLASS("a/", "a.");
+	IS_CLASS("+0x", ".0x");
+	str_adds(&s, "x/y+0x1/2;");
+	symname_add_class(&s, "a/b", 3);
+	is_str(s.buf, "x/y+0x1/2;a.b", "a class is added to what is there");
+}
+
+/* No class is so long: a forged recording. */
+static void test_long_class(void)
+{
+	CLEANUP(str_fini) struct str raw = {0}, out = {0};
+
+	for (int i = 0; i < 5000; i++)
+		str_addc(&raw, i < 4990 ? 'x' : '7');
+	memcpy(raw.buf + 4989, "/", 1);
+	memcpy(raw.buf, "+0x", 3);
+	symname_add_class(&out, raw.buf, raw.len);
+	ok(out.len <= SYMNAME_SHOWN && has_prefix(out.buf, ".0xxx"), "a long class is cut");
+}
+
 static bool better(struct symbol_rank a, struct symbol_rank b)
 {
 	return symname_better(&a, &b);
@@ -93,6 +161,9 @@ static void test_base(void)
 int main(void)
 {
 	test_shown();
+	test_class();
+	test_hidden_class();
+	test_long_class();
 	test_alias();
 	test_base();
 	return tap_done();

@@ -227,7 +227,8 @@ static void test_plain(void)
 		" 90.0 %  33.3 %  application  main\n"
 		" 10.0 %   0.0 %  compiler     C2_CompilerThread0\n\n";
 	static const char json[] =
-		"{\"name\":\"web\",\"seconds\":2.0,\"gap\":0.0,\"samples\":10,\"lost\":1,"
+		"{\"name\":\"web\",\"unit\":\"samples\",\"seconds\":2.0,\"gap\":0.0,"
+		"\"samples\":10,\"lost\":1,"
 		"\"java_samples\":9,\"java_complete\":9,\"processors\":0.0505051,"
 		"\"busy\":{\"application\":6,\"compiler\":1,\"gc\":0,\"jvm\":0,\"kernel\":3},"
 		"\"methods\":[{\"name\":\"Shop.run\",\"self\":6,\"total\":9,\"how\":{\"java\":9}},"

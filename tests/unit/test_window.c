@@ -67,7 +67,7 @@ static void add_head(struct str *b, uint32_t frames, uint32_t nodes)
 {
 	struct tree_head h = {.frames = frames, .nodes = nodes};
 
-	memcpy(&h.magic, "dfgtree2", sizeof(h.magic));
+	memcpy(&h.magic, "dfgtree3", sizeof(h.magic));
 	str_add(b, &h, sizeof(h));
 }
 
@@ -92,8 +92,26 @@ static void check_refused(uint8_t kind, uint32_t parent, uint32_t frame, uint64_
 	stacks_free(s);
 }
 
+/* Reads a tree as dfg wrote it before it recorded events. */
+static void test_older(void)
+{
+	CLEANUP(str_fini) struct str b = {0};
+	struct tree_head h = {.nodes = 1, .quality = {.samples = 3}};
+	struct profile p;
+	struct err err;
+
+	memcpy(&h.magic, "dfgtree2", sizeof(h.magic));
+	str_add(&b, &h, offsetof(struct tree_head, excess));
+	profile_init(&p, true);
+	ok(tree_read_profile(b.buf, b.len, 0, &p, &err) == 0 && p.quality.samples == 3 &&
+		   p.excess == 0,
+	   "a tree of an older version is read");
+	profile_fini(&p);
+}
+
 static void test_refused(void)
 {
+	test_older();
 	check_refused(FRAME_ROOT, 0, 0, 1, true, "a good one");
 	check_refused(FRAME_KINDS, 0, 0, 1, false, "an unknown kind");
 	check_refused(FRAME_ROOT, 1, 0, 1, false, "its own parent");

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/probe_events.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf_perf_event.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/str.h"
+#include "unwind/unwind_regs.h"
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* Puts registers of the kernel's order into that of perf (UNWIND_PERFMASK). */
+static void order_registers(const bpf_user_pt_regs_t *r, uint64_t *ret)
+{
+#if defined(__x86_64__)
+	const uint64_t list[] = {r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi,
+				 r->rbp, r->rsp, r->rip, r->r8,	 r->r9,	 r->r10,
+				 r->r11, r->r12, r->r13, r->r14, r->r15};
+
+	memcpy(ret, list, sizeof(list));
+#else
+	memcpy(ret, r->regs, sizeof(r->regs));
+	ret[UNWIND_SP] = r->sp;
+	ret[UNWIND_PC] = r->pc;
+#endif
+}
+
+/* The copy begins at a whole piece, below the stack pointer. */
+static bool read_copy(const struct flat_sample *s, const struct flat_detail *d, size_t left,
+		      struct stack_event *ret)
+{
+	const uint8_t *regs = (const uint8_t *)(d + 1);
+	const size_t below = s->sp % FLAT_PIECE;
+
+	if (left != sizeof(*d) + sizeof(bpf_user_pt_regs_t) + d->copied || d->copied <= below)
+		return false;
+	order_registers((const void *)regs, ret->regs);
+	ret->stack = regs + sizeof(bpf_user_pt_regs_t) + below;
+	ret->stack_len = d->copied - below;
+	return true;
+}
+
+bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left,
+		    struct stack_event *ret)
+{
+	const size_t head = offsetof(struct flat_detail, name);
+	const struct flat_detail *d = detail;
+
+	if (left < head || d->name_len > FLAT_NAME_MAX || left < head + d->name_len)
+		return false;
+	ret->amount = d->amount;
+	ret->flags = d->flags;
+	ret->name = d->name;
+	ret->name_len = d->name_len;
+	ret->stack = NULL;
+	ret->stack_len = 0;
+	return !d->copied || read_copy(s, d, left, ret);
+}
+
+/* ---- probes ------------------------------------------------------------------------------- */
+
+struct stack_probes {
+	struct bpf_link *links[FLAT_PROBE_COUNT];
+};
+
+int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t start, uint64_t end,
+		      const struct flat_probes *at, struct stack_probes **ret, struct err *err)
+{
+	struct stack_probes *p = xcalloc(1, sizeof(*p));
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+		 (unsigned long long)end);
+	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = i);
+
+		if (!at->offset[i])
+			continue;
+		p->links[i] = bpf_program__attach_uprobe_opts(program, (pid_t)pid, path,
+							      at->offset[i], &o);
+		if (!p->links[i]) {
+			err_set(err, errno, "probe process %u", pid);
+			stack_probes_close(p);
+			return -1;
+		}
+	}
+	*ret = p;
+	return 0;
+}
+
+void stack_probes_close(struct stack_probes *p)
+{
+	for (unsigned i = 0; p && i < FLAT_PROBE_COUNT; i++)
+		bpf_link__destroy(p->links[i]);
+	free(p);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Probes of a process's functions (uprobes), and the events they send. */
+#ifndef DFG_BPF_PROBE_EVENTS_H
+#define DFG_BPF_PROBE_EVENTS_H
+
+#include <stddef.h>
+
+#include "bpf/probes.h"
+#include "common/err.h"
+
+#define STACK_REGISTERS 64 /* at most, of perf */
+
+/* The detail of an event. Borrowed, but for the registers. */
+struct stack_event {
+	uint64_t amount;
+	uint32_t flags;	  /* FLAT_OUTSIDE … */
+	const char *name; /* of a class; not clean, without a NUL */
+	size_t name_len;
+	/* Of a stack that was not walked: registers of UNWIND_PERFMASK, and what is there from the
+	 * stack pointer on; stack is NULL otherwise. */
+	uint64_t regs[STACK_REGISTERS];
+	const uint8_t *stack;
+	size_t stack_len;
+};
+
+/* Reads the detail (struct flat_detail) that follows the frames of a sample, in `left` bytes.
+ * False: it contradicts itself. */
+bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left,
+		    struct stack_event *ret);
+
+struct bpf_program;
+struct stack_probes;
+
+/* Has the program called at places of a file that is mapped at [start, end) in the process, until
+ * the probes are closed, or their process has no more threads, or this one ends. Places of offset 0
+ * are left out. Fails where the kernel refuses. */
+MUST_CHECK int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t start,
+				 uint64_t end, const struct flat_probes *at,
+				 struct stack_probes **ret, struct err *err);
+void stack_probes_close(struct stack_probes *p); /* NULL is fine */
+
+#endif

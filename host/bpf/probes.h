@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the functions of libjvm that events are taken at (enum flat_probe). The file is untrusted.
+ */
+#ifndef DFG_BPF_PROBES_H
+#define DFG_BPF_PROBES_H
+
+#include "bpf/flat_tables.h"
+
+/* Offsets in the file; 0: it has no such function, or none where a probe is cheap. */
+struct flat_probes {
+	uint64_t offset[FLAT_PROBE_COUNT];
+};
+
+/* fd stays the caller's. All 0 where it is no ELF file with a .symtab. */
+void flat_find_probes(int fd, struct flat_probes *ret);
+
+#endif
