@@ -57,6 +57,12 @@ ok "all at once" record web plain
 is "  two recordings" "$(json '[.recordings[].container.name] | sort | join(",")')" plain,web
 is "  Java in both" "$(json '[.recordings[].java_samples > 0] | all')" true
 
+# Probes of returns would end in a system call that the filter does not know (uretprobe, Linux 6.11), and the JVM with it.
+ok "allocations, under the default seccomp profile" record --force -o "$SHOP/alloc" -e cpu,alloc web
+ok "  there are some" at_least "$(json '.more_events[0].samples')" 1000000
+ok "  with their stacks" grep -q 'Shop\..*_\[[ji]\];' "$(json '.more_events[0].graphs.folded')"
+is "  and the JVM goes on" "$(docker_cli inspect -f '{{.State.Running}} {{.RestartCount}}' web)" "true 0"
+
 ok "no capability at all, no new privileges (case 37)" run bare dfg --cap-drop ALL --security-opt no-new-privileges
 ok "dfg-trigger" trigger -d 1 --source agent bare
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
