@@ -153,7 +153,7 @@ void kernel_recording_add(struct kernel_recording *r, size_t target, const pid_t
 void kernel_recording_end(struct kernel_recording *r)
 {
 	uint64_t deadline = deadline_after(END_MS);
-	const struct recording_wish wish = {.wanted = WANTED_END};
+	const struct recording_wish wish = {.wanted = WANTED_END, .time = clock_us() * 1000};
 	struct word w = {.said = SAID_RECORDS};
 
 	if (r->ended || r->told || r->control < 0)

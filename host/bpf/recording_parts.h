@@ -15,6 +15,7 @@ enum said { SAID_RECORDS, SAID_FAILED, SAID_SWITCHED, SAID_DISABLED, SAID_ENDED 
 enum wanted { WANTED_END, WANTED_SWITCH, WANTED_MORE };
 struct recording_wish {
 	enum wanted wanted;
+	uint64_t time;	      /* of WANTED_END: events after it do not count */
 	size_t target, count; /* of WANTED_MORE */
 	pid_t pids[KERNEL_RECORDING_MORE];
 };
@@ -81,7 +82,7 @@ struct recorded {
 	size_t targets[FLAT_WALKERS]; /* whose they are */
 	uint32_t number_count;
 	uint64_t *frames;
-	uint64_t began;			       /* CLOCK_MONOTONIC, ns */
+	uint64_t began, end;		       /* of events, CLOCK_MONOTONIC, ns; 0: no end */
 	struct kernel_counts *counts, *shared; /* of this file; as the caller sees them */
 	struct err failed;
 };

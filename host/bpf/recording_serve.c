@@ -132,7 +132,7 @@ static void take_event(void *arg, const struct flat_sample *f, const uint64_t *f
 	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE && PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS,
 		       "the same flags");
 	_Static_assert(PERFWRITE_STACK == FLAT_COPY - FLAT_PIECE, "whole copies have as much");
-	if (f->event < FLAT_EVENTS && f->time >= r->began)
+	if (f->event < FLAT_EVENTS && f->time >= r->began && (!r->end || f->time <= r->end))
 		write_walked(arg, f, frames, &detail);
 }
 
@@ -243,9 +243,12 @@ static bool obey(struct recorded *r)
 	int fd = -1;
 	size_t n;
 
-	if (message_receive(r->control, &w, sizeof(w), &fd, 1, &n) != sizeof(w) ||
-	    w.wanted == WANTED_END)
+	if (message_receive(r->control, &w, sizeof(w), &fd, 1, &n) != sizeof(w))
 		return true;
+	if (w.wanted == WANTED_END) {
+		r->end = w.time;
+		return true;
+	}
 	if (w.wanted == WANTED_MORE)
 		add_more(r, &w, n ? fd : -1);
 	else if (n)
@@ -300,7 +303,7 @@ static int begin(struct recorded *r, struct err *err)
 		if (c->targets[i].builder >= 0)
 			recording_take_builder(r, c->targets[i].builder, i);
 	recording_wait_builders(r);
-	r->began = clock_us() * 1000;
+	r->began = UINT64_MAX;
 	return stack_recorder_enable(r->recorder, true, err) < 0 ? -1 : write_begin(r, err);
 }
 
@@ -322,6 +325,7 @@ int recording_serve(void *arg)
 		say(r, SAID_FAILED, &err);
 		return 1;
 	}
+	r->began = clock_us() * 1000; /* the caller's time begins */
 	say(r, SAID_RECORDS, NULL);
 	record(r);
 	if (r->writer)

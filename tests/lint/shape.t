@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 6365
+host/bpf 6370
 host/calltree 2795
 host/cmd 2760
 host/discover 2730
@@ -38,7 +38,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 65201, 386
+ALL_LINES, ALL_FILES = 65206, 386
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
