@@ -7,6 +7,8 @@
 #include "elf/elf_tables.h"
 #include "elf/elfparts.h"
 
+#define LONGEST 4 /* bytes of an endbr64, or of an instruction of arm64 */
+
 /* Mangled names up to the parameters, which differ from release to release (allocTracer.hpp,
  * g1CollectedHeap.hpp). */
 static const char *const names[FLAT_PROBE_COUNT] = {
@@ -32,18 +34,16 @@ static uint64_t offset_of(const struct elfsegs *s, uint64_t addr)
  * which takes ten times as long. 0: there is none. */
 static uint64_t cheap_place(Elf *elf, uint64_t offset)
 {
-#if defined(__x86_64__)
-	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	size_t size = 0;
 	const uint8_t *file = (const void *)elf_rawfile(elf, &size);
 
-	if (!file || size < sizeof(endbr) || offset >= size - sizeof(endbr))
+	if (!file || size < LONGEST || offset >= size - LONGEST)
 		return 0;
-	if (memcmp(file + offset, endbr, sizeof(endbr)) == 0)
-		offset += sizeof(endbr);
+#if defined(__x86_64__)
+	if (memcmp(file + offset, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64 */
+		offset += 4;
 	return (file[offset] >= 0x50 && file[offset] <= 0x57) || file[offset] == 0x90 ? offset : 0;
 #else
-	(void)elf;
 	return offset;
 #endif
 }
