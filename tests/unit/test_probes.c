@@ -86,8 +86,7 @@ static void test_made(void)
 		 "x" OUTSIDE "@1200+40",
 		 0, 0},
 		{"outside of the executable segment", TLAB "@fff+40 " OUTSIDE "@2000+40", 0, 0},
-		{"at the end of the file", TLAB "@1ffb+5 " OUTSIDE "@1fff+1", 0x1ffb,
-		 PLAIN(0x1fff)},
+		{"at the end of the file", TLAB "@1ffb+5 " OUTSIDE "@1fff+1", 0x1ffb, 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
