@@ -22,6 +22,7 @@ struct list {
 };
 
 static struct list code, method, stub;
+static const uint8_t *layout; /* the record of the last whole snapshot; NULL: none */
 
 static void add(struct list *l, uint64_t key, uint64_t end, const uint8_t *record)
 {
@@ -112,6 +113,8 @@ static void record_take(struct part *part, const uint8_t *p, const struct snap_r
 		add(&method, m.id, m.id, p);
 	} else if (r->type == SNAP_STUB) {
 		add(&stub, 0, 0, p);
+	} else if (r->type == SNAP_LAYOUT) {
+		layout = p;
 	} else if (r->type == SNAP_GONE) {
 		gone_add(part, p);
 	} else if (r->type == SNAP_END) {
@@ -157,6 +160,8 @@ int main(int argc, char **argv)
 	}
 	memcpy(&head, s.buf, sizeof(head));
 	fwrite(&head, 1, sizeof(head), to);
+	if (layout)
+		record_put(to, layout);
 	sort(&method);
 	for (size_t i = 0; i < method.count; i++)
 		if (i + 1 == method.count || method.entry[i + 1].key != method.entry[i].key)
