@@ -21,6 +21,8 @@ nothing_left() {
 	[ -z "$left" ] || { echo "$left"; return 1; }
 	! pgrep -f "$DFG_ROOT/tmp/" # perf
 }
+# The agent of a JVM that gets no processor may answer when dfg-top has ended: the next one removes that.
+swept() { nothing_left || { "$dfg_top" --plain -n 1 late; nothing_left; }; }
 # A pattern: a start that fails has used up its number.
 has_stretch() { compgen -G "$DFG_ROOT/tmp/*/$1"; }
 has_no_stretch() { ! has_stretch "$1"; }
@@ -40,7 +42,7 @@ ok "nothing was missed" jq -se 'map(.gap) | add < 1' "$SHOP/json"
 kill -TERM "$top"
 wait "$top"
 is "SIGTERM ends it" $? 0
-ok "  and leaves nothing" nothing_left
+ok "  and leaves nothing" wait_for swept
 is "  said nothing" "$(cat "$SHOP/err")" ""
 
 "$dfg_top" --plain -n 1 late >"$SHOP/plain" 2>"$SHOP/err"
@@ -54,7 +56,7 @@ wait_for lines "$SHOP/json" 1
 kill -KILL "$top"
 wait "$top" 2>/dev/null
 "$dfg_top" --plain -n 1 late >/dev/null 2>&1
-ok "what SIGKILL has left the next one removes" nothing_left
+ok "what SIGKILL has left the next one removes" wait_for swept
 
 # A method that runs for the first time after the first snapshot, of a class that was loaded before it.
 SHOP_MAIN="Late again" shop_start again -Xint
@@ -152,7 +154,7 @@ ok "help" wait_for seen 'save the current view as a flame graph'
 keys q
 ok "q ends it" wait_for seen 'status 0'
 ok "  the terminal is as it was" wait_for seen ' icanon'
-ok "  and nothing is left" nothing_left
+ok "  and nothing is left" wait_for swept
 
 "$dfg_top" --json late >"$SHOP/json" 2>"$SHOP/err" &
 top=$!
