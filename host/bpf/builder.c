@@ -14,6 +14,7 @@
 #include "common/message.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "discover/jvm.h"
 #include "discover/mapped_files.h"
 
 #define OPEN_MS	    10000
@@ -176,13 +177,6 @@ static size_t file_at(const struct builder *b, size_t process, uint64_t start)
 	return SIZE_MAX;
 }
 
-static bool is_libjvm(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	return name && strcmp(name, "/libjvm.so") == 0;
-}
-
 /* Of a file that is not known all is left to the copy; there is no call frame information of other
  * executable memory. */
 static int add_mapping(const struct proc_map *m, void *arg)
@@ -190,7 +184,7 @@ static int add_mapping(const struct proc_map *m, void *arg)
 	static const struct flat_file no_rows = {.block_count = 1};
 	struct mapping_walk *w = arg;
 	struct built *p = &w->b->processes[w->process];
-	const bool is_jvm = p->is_jvm && is_libjvm(m->path);
+	const bool is_jvm = p->is_jvm && jvm_is_library(m->path);
 	const struct flat_file *f = NULL;
 	size_t file;
 

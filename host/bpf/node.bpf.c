@@ -98,6 +98,20 @@ static inline uint32_t take_kernel(struct bpf_perf_event_data *ctx, struct scrat
 	return bytes > 0 ? (uint32_t)bytes / sizeof(uint64_t) : 0;
 }
 
+/* Begins a sample of a process, whose walk has this state from then on. */
+static inline void begin_sample(struct scratch *s, const struct flat_process *p, uint64_t time,
+				uint32_t tgid, uint32_t tid, uint32_t event)
+{
+	s->walk.process = *p;
+	s->walk.sample.time = time;
+	s->walk.sample.tgid = tgid;
+	s->walk.sample.tid = tid;
+	s->walk.sample.cpu = bpf_get_smp_processor_id();
+	s->walk.sample.walker = p->walker;
+	s->walk.sample.event = event;
+	s->walk.sample.kernel = 0;
+}
+
 SEC("perf_event")
 int sampled(struct bpf_perf_event_data *ctx)
 {
@@ -110,13 +124,7 @@ int sampled(struct bpf_perf_event_data *ctx)
 	p = bpf_map_lookup_elem(&processes, &tgid);
 	if (!p || !s)
 		return p != NULL;
-	s->walk.process = *p;
-	s->walk.sample.time = time;
-	s->walk.sample.tgid = tgid;
-	s->walk.sample.tid = tid;
-	s->walk.sample.cpu = cpu;
-	s->walk.sample.walker = p->walker;
-	s->walk.sample.event = FLAT_EVENT_CPU;
+	begin_sample(s, p, time, tgid, tid, FLAT_EVENT_CPU);
 	s->walk.sample.kernel = take_kernel(ctx, s);
 	bpf_tail_call(ctx, &walkers, p->walker);
 	count(FLAT_NO_TABLES);
@@ -342,14 +350,7 @@ int probed(bpf_user_pt_regs_t *ctx)
 		count_lost(p->walker);
 		return 0;
 	}
-	s->walk.process = *p;
-	s->walk.sample.time = time;
-	s->walk.sample.tgid = tgid;
-	s->walk.sample.tid = tid;
-	s->walk.sample.cpu = bpf_get_smp_processor_id();
-	s->walk.sample.walker = p->walker;
-	s->walk.sample.event = FLAT_EVENT_ALLOC;
-	s->walk.sample.kernel = 0;
+	begin_sample(s, p, time, tgid, tid, FLAT_EVENT_ALLOC);
 	if (take_detail(ctx, s, bpf_get_attach_cookie(ctx))) {
 		bpf_tail_call(ctx, &probe_walkers, p->walker);
 		count_lost(p->walker);

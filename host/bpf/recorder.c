@@ -44,7 +44,7 @@ struct stack_recorder {
 	struct bpf_link *exec, *fork;
 	struct walker *walkers[FLAT_WALKERS];
 	uint32_t walker_count; /* with FLAT_NO_WALKER, which is none */
-	bool both, probes, no_samples;
+	struct stack_recorder_config config;
 	struct perf_event_attr attr;
 	struct ring_buffer *walked;
 	struct copy_ring *rings; /* by processor */
@@ -83,8 +83,8 @@ static int load_walker(const struct stack_recorder *r, const struct flat_rooms *
 					.rates = bpf_map__fd(r->bpf->maps.rates),
 					.samples = bpf_map__fd(r->bpf->maps.samples),
 					.processors = r->cpus,
-					.both = r->both,
-					.probes = r->probes};
+					.both = r->config.both,
+					.probes = r->config.probes};
 
 	return walker_load(&c, rooms, before, ret, err);
 }
@@ -120,10 +120,10 @@ static int load(struct stack_recorder *r, struct err *err)
 		return err_set(err, errno, "open the BPF program");
 	r->bpf->rodata->namespace = pid_namespace();
 	r->bpf->rodata->processors = r->cpus;
-	bpf_program__set_autoload(r->bpf->progs.probed, r->probes);
+	bpf_program__set_autoload(r->bpf->progs.probed, r->config.probes);
 	bpf_map__set_max_entries(r->bpf->maps.scratches,
-				 r->cpus * (r->probes ? 1 + FLAT_PROBING : 1));
-	if (r->probes) {
+				 r->cpus * (r->config.probes ? 1 + FLAT_PROBING : 1));
+	if (r->config.probes) {
 		bpf_map__set_max_entries(r->bpf->maps.allocations, THREADS);
 		bpf_map__set_max_entries(r->bpf->maps.humongous, THREADS / 16);
 		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_WALKERS);
@@ -198,7 +198,7 @@ static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 	if (p == MAP_FAILED)
 		return err_set(err, errno, "map the buffer of processor %u", cpu);
 	ring->page = p;
-	if (r->no_samples)
+	if (r->config.no_samples)
 		return 0;
 	ring->link = bpf_program__attach_perf_event(r->bpf->progs.sampled, ring->fd);
 	if (!ring->link)
@@ -307,9 +307,7 @@ int stack_recorder_open(const struct stack_recorder_config *c, struct stack_reco
 
 	r->attr = make_attr(c);
 	r->ring_bytes = ring_bytes(c);
-	r->both = c->both;
-	r->probes = c->probes;
-	r->no_samples = c->no_samples;
+	r->config = *c;
 	r->walker_count = FLAT_NO_WALKER + 1;
 	libbpf_set_print(print_none);
 	cpus = libbpf_num_possible_cpus();
@@ -374,7 +372,7 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 		return -1;
 	r->walkers[r->walker_count++] = w;
 	if (add_program(r->bpf->maps.walkers, number, walker_program(w), err) < 0 ||
-	    (r->probes &&
+	    (r->config.probes &&
 	     add_program(r->bpf->maps.probe_walkers, number, walker_probe_program(w), err) < 0))
 		return -1;
 	*ret = number;
@@ -464,7 +462,8 @@ uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t wal
 	CLEANUP(free) struct flat_rate *each = xcalloc(r->cpus, sizeof(*each));
 	uint64_t ret = 0;
 
-	if (!r->probes || bpf_map_lookup_elem(bpf_map__fd(r->bpf->maps.rates), &walker, each) != 0)
+	if (!r->config.probes ||
+	    bpf_map_lookup_elem(bpf_map__fd(r->bpf->maps.rates), &walker, each) != 0)
 		return 0;
 	for (unsigned cpu = 0; cpu < r->cpus; cpu++)
 		ret += each[cpu].lost;

@@ -106,6 +106,11 @@ static struct format_set formats_of(const struct session *s, enum session_event 
 	return ret;
 }
 
+static bool is_drawn(const struct session *s, enum session_event event, const struct options *o)
+{
+	return s->events & o->record.events & 1u << event;
+}
+
 /* Lists the pages of the events that are drawn, for that of one of them. Files are owned. */
 static size_t list_pages(const struct session *s, enum session_event of, const struct options *o,
 			 struct page_link ret[SESSION_EVENTS])
@@ -115,7 +120,7 @@ static size_t list_pages(const struct session *s, enum session_event of, const s
 	for (unsigned i = 0; i < SESSION_EVENTS; i++) {
 		const struct format_set formats = formats_of(s, i, o);
 
-		if (!(s->events & o->record.events & 1u << i))
+		if (!is_drawn(s, i, o))
 			continue;
 		ret[n++] = (struct page_link){
 			.name = session_event_name(i),
@@ -190,7 +195,7 @@ static int draw_events(struct session *s, const struct outdir *outdir, const str
 	for (unsigned i = 0; i < SESSION_EVENTS; i++) {
 		struct summary_event *e = &ret->events[ret->event_count];
 
-		if (!(s->events & o->record.events & 1u << i))
+		if (!is_drawn(s, i, o))
 			continue;
 		if (draw_event(s, i, outdir, o, e, err) == 0) {
 			ret->event_count++;
@@ -212,7 +217,6 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 {
 	struct summary summary = {.session = s, .outdir = outdir->path};
 	struct err why = {0};
-	int rc;
 
 	if (draw_events(s, outdir, o, &summary, &why, err) < 0)
 		return -1;
@@ -228,12 +232,12 @@ static int draw(struct session *s, const struct outdir *outdir, const struct opt
 	*ret_drawn = path_to_open(outdir, &summary.events[0].formats);
 	if (is_stripped(o))
 		strip(s);
-	rc = finish_drawing(s, &summary, outdir, o, err);
-	if (rc == 0 && why.msg[0]) {
-		*err = why;
-		rc = -1;
-	}
-	return rc;
+	if (finish_drawing(s, &summary, outdir, o, err) < 0)
+		return -1;
+	if (!why.msg[0])
+		return 0;
+	*err = why;
+	return -1;
 }
 
 static void show_on_screen(const char *path)

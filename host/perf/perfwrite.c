@@ -252,11 +252,10 @@ static void add_frames(struct perf_writer *w, const struct walked_sample *s)
 	const size_t most = UINT16_MAX / sizeof(uint64_t) - other;
 	const size_t n = s->frame_count < most ? s->frame_count : most;
 	const bool cut = s->cut || n < s->frame_count;
+	const uint32_t whole = d ? PERFWRITE_NAMED_WHOLE : PERFWRITE_WHOLE;
+	const uint32_t shorter = d ? PERFWRITE_NAMED_CUT : PERFWRITE_CUT;
 
-	if (d)
-		add_raw(w, d, cut ? PERFWRITE_NAMED_CUT : PERFWRITE_NAMED_WHOLE, n);
-	else
-		add_raw(w, d, cut ? PERFWRITE_CUT : PERFWRITE_WHOLE, n);
+	add_raw(w, d, cut ? shorter : whole, n);
 	add(w, s->frames, n * sizeof(uint64_t));
 }
 

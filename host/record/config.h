@@ -70,9 +70,14 @@ struct record_config {
 	void (*explain)(const char *root, struct err *err);
 };
 
+static inline unsigned record_events(const struct record_config *c)
+{
+	return c->events ? c->events : 1u << SESSION_CPU;
+}
+
 static inline bool record_has(const struct record_config *c, enum session_event event)
 {
-	return (c->events ? c->events : 1u << SESSION_CPU) & 1u << event;
+	return record_events(c) & 1u << event;
 }
 
 /* The frequency of the samples of the processors' time; 0: none are recorded. */

@@ -194,7 +194,7 @@ int target_prepare(struct target *t, const struct record_config *c, struct err *
 		return -1;
 	t->has_session = true;
 	set_container(&t->session, &t->container);
-	t->session.events = c->events ? c->events : 1u << SESSION_CPU;
+	t->session.events = record_events(c);
 	t->session.frequency = c->frequency;
 	target_mark_start(t);
 	return session_copy_kernel(&t->session, t->shared, err);

@@ -234,10 +234,8 @@ char *formats_file(const struct format_set *set, const struct format *f)
 
 	if (f == &format_tree)
 		return xstrdup(set->tree ? set->tree : f->file);
-	if (!set->stem && !set->event)
-		return xstrdup(f->file);
 	if (!set->event)
-		return xasprintf("%s.%s", set->stem, rest);
+		return set->stem ? xasprintf("%s.%s", set->stem, rest) : xstrdup(f->file);
 	return xasprintf("%s-%s.%s", set->stem ? set->stem : "flame", set->event, rest);
 }
 

@@ -65,4 +65,17 @@ static inline void eh_add(struct elfmake *m, const struct eh_function *list, siz
 	elfmake_add(m, ".eh_frame", SHT_PROGBITS, all.buf, all.len);
 }
 
+/* Appends a file of these functions; `symbols` as for elfmake_symbols, "": none. */
+static inline void eh_file(struct str *ret, const char *symbols, const struct eh_function *list,
+			   size_t n)
+{
+	struct elfmake m;
+
+	elfmake_start(&m);
+	if (*symbols)
+		elfmake_symbols(&m, SHT_SYMTAB, symbols);
+	eh_add(&m, list, n, UNWIND_RA, false);
+	elfmake_end(&m, ret);
+}
+
 #endif

@@ -89,12 +89,8 @@ static void add_library(struct str *s)
 						  {0x10c0, second, sizeof(second)},
 						  {0x1100, outermost, sizeof(outermost)}};
 	CLEANUP(str_fini) struct str file = {0};
-	struct elfmake m;
 
-	elfmake_start(&m);
-	elfmake_symbols(&m, SHT_SYMTAB, "work@1000+40 start@1100+40");
-	eh_add(&m, list, ARRAY_LEN(list), UNWIND_RA, false);
-	elfmake_end(&m, &file);
+	eh_file(&file, "work@1000+40 start@1100+40", list, ARRAY_LEN(list));
 	str_add(s, file.buf, file.len);
 }
 

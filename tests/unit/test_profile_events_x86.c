@@ -53,12 +53,8 @@ static int library(void)
 	static const struct eh_function list[] = {{0x1000, usual, sizeof(usual)},
 						  {0x1100, outermost, sizeof(outermost)}};
 	CLEANUP(str_fini) struct str file = {0};
-	struct elfmake m;
 
-	elfmake_start(&m);
-	elfmake_symbols(&m, SHT_SYMTAB, "work@1000+40 start@1100+40");
-	eh_add(&m, list, ARRAY_LEN(list), UNWIND_RA, false);
-	elfmake_end(&m, &file);
+	eh_file(&file, "work@1000+40 start@1100+40", list, ARRAY_LEN(list));
 	while (file.len < 0x3000)
 		str_addc(&file, 0);
 	return file_of(file.buf, file.len);

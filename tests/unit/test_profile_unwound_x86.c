@@ -232,13 +232,8 @@ static int made_lib(const char *symbols)
 						  {0x1200, above, sizeof(above)},
 						  {0x1300, below, sizeof(below)}};
 	CLEANUP(str_fini) struct str file = {0};
-	struct elfmake m;
 
-	elfmake_start(&m);
-	if (*symbols)
-		elfmake_symbols(&m, SHT_SYMTAB, symbols);
-	eh_add(&m, list, ARRAY_LEN(list), UNWIND_RA, false);
-	elfmake_end(&m, &file);
+	eh_file(&file, symbols, list, ARRAY_LEN(list));
 	while (file.len < 0x3000)
 		str_addc(&file, 0);
 	return file_of(file.buf, file.len);
