@@ -109,6 +109,9 @@ bool hs_batch_flush(struct hs_snapshot *s, const struct hs_heap *heap);
  * only for new names. A virtual thread has its carrier's. False: the sink is full. */
 bool hs_threads_write(struct hs_snapshot *s, struct hs_known_threads *known);
 
+/* threads.c: reads how Java objects are laid out, of a release of the JDK. */
+void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret);
+
 /* stubs.c: writes a SNAP_STUB record for each stub with a name (one blob, "StubRoutines (2)" or
  * "vtable chunks", holds many); with `known`, which a whole snapshot sets anew, a delta writes only
  * new ones. The batch must be empty. False: the sink is full. */

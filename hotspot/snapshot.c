@@ -85,6 +85,7 @@ static void head_read(struct hs_snapshot *s)
 	head->interpreter_bcp = head->jdk == 8 ? -7 : -8;
 #endif
 	s->fixed.layout = layout_read(hs);
+	hs_objects_read(hs, head->jdk, &s->fixed.objects);
 	s->fixed.preserve_fp = flag_find(hs, "PreserveFramePointer");
 	s->fixed.debug_non_safe = flag_find(hs, "DebugNonSafepoints");
 }
@@ -118,7 +119,9 @@ static bool head_write(struct hs_snapshot *s, uint64_t time, uint32_t flags)
 	if (flag_is_on(&s->hs, s->fixed.debug_non_safe))
 		head.flags |= SNAP_DEBUG_NON_SAFE;
 	return hs_record_write(s, &head, sizeof(head)) &&
-	       (s->delta || hs_record_write(s, &s->fixed.layout, sizeof(s->fixed.layout)));
+	       (s->delta ||
+		(hs_record_write(s, &s->fixed.layout, sizeof(s->fixed.layout)) &&
+		 hs_record_write(s, &s->fixed.objects, sizeof(s->fixed.objects))));
 }
 
 static bool end_write(struct hs_snapshot *s)

@@ -26,6 +26,7 @@ struct hs_known_code {
 struct hs_fixed {
 	struct snap_head head;
 	struct snap_layout layout;
+	struct snap_objects objects;
 	uint64_t preserve_fp, debug_non_safe; /* addresses of the flags; 0: none */
 };
 

@@ -101,6 +101,8 @@
 	X(THREADS_FIRST, "Threads", "_thread_list") /* 8 to 11: a chain */                         \
 	X(THREAD_NEXT, "JavaThread", "_next")                                                      \
 	X(THREAD_OBJECT, "JavaThread", "_threadObj") /* an oop, then a handle of one */            \
+	X(THREAD_VIRTUAL, "JavaThread", "_vthread") /* a handle; 21 and later */                   \
+	X(MONITOR_OBJECT, "ObjectMonitor", "_object")                                              \
 	X(THREAD_OS, "JavaThread", "_osthread")                                                    \
 	X(THREAD_OS_25, "Thread", "_osthread")                                                     \
 	X(OS_THREAD_ID, "OSThread", "_thread_id")                                                  \

@@ -66,16 +66,32 @@ static uint64_t widen(const struct narrow *n, uint64_t value)
 	return value && n->used ? n->base + (value << n->shift) : value;
 }
 
-static bool classes_read(struct hs *hs, struct object_layout *o)
+/* Reads how references are encoded. */
+static bool ref_encoding(struct hs *hs, struct narrow *ret)
+{
+	static const enum hs_field_id ids[] = {HS_REF_BASE_8,	HS_REF_SHIFT_8, HS_REF_BASE_13,
+					       HS_REF_SHIFT_13, HS_REF_BASE_25, HS_REF_SHIFT_25};
+
+	ret->used = hs_flag_is_set(hs, "UseCompressedOops");
+	return !ret->used || narrow_read(hs, ids, ret);
+}
+
+/* Reads how class words are encoded. False: an object has none. */
+static bool class_encoding(struct hs *hs, struct narrow *ret)
 {
 	static const enum hs_field_id ids[] = {HS_CLASS_BASE_8,	 HS_CLASS_SHIFT_8,
 					       HS_CLASS_BASE_13, HS_CLASS_SHIFT_13,
 					       HS_CLASS_BASE_25, HS_CLASS_SHIFT_25};
-	bool has_place;
 
-	o->class.used = hs_flag_is_set(hs, "UseCompressedClassPointers");
-	has_place = hs_has(hs, o->class.used ? HS_OBJECT_NARROW_CLASS : HS_OBJECT_CLASS);
-	if (!has_place || (o->class.used && !narrow_read(hs, ids, &o->class)))
+	ret->used = hs_flag_is_set(hs, "UseCompressedClassPointers") ||
+		    !hs_has(hs, HS_OBJECT_CLASS); /* JDK 27 has no other */
+	return hs_has(hs, ret->used ? HS_OBJECT_NARROW_CLASS : HS_OBJECT_CLASS) &&
+	       (!ret->used || narrow_read(hs, ids, ret));
+}
+
+static bool classes_read(struct hs *hs, struct object_layout *o)
+{
+	if (!class_encoding(hs, &o->class))
 		return false;
 	o->length = (uint32_t)(o->class.used ? hs_inside(hs, 0, HS_OBJECT_NARROW_CLASS) + 4
 					     : hs_inside(hs, 0, HS_OBJECT_CLASS) + 8);
@@ -89,15 +105,12 @@ static bool classes_read(struct hs *hs, struct object_layout *o)
 /* False: the objects of this JVM cannot be read. */
 static bool objects_read(struct hs *hs, struct object_layout *ret)
 {
-	static const enum hs_field_id ids[] = {HS_REF_BASE_8,	HS_REF_SHIFT_8, HS_REF_BASE_13,
-					       HS_REF_SHIFT_13, HS_REF_BASE_25, HS_REF_SHIFT_25};
 	struct object_layout o = {0};
 
 	if (hs_flag_is_set(hs, "UseZGC") || hs_flag_is_set(hs, "UseCompactObjectHeaders") ||
 	    !hs_has(hs, HS_THREAD_OBJECT) || !hs_has(hs, HS_CLASS_SUPER) || !classes_read(hs, &o))
 		return false;
-	o.ref.used = hs_flag_is_set(hs, "UseCompressedOops");
-	if (o.ref.used && !narrow_read(hs, ids, &o.ref))
+	if (!ref_encoding(hs, &o.ref))
 		return false;
 	o.name_is_array = hs_field_offset(hs, o.thread_class, "name", "[C", &o.name);
 	if (!o.name_is_array &&
@@ -108,6 +121,79 @@ static bool objects_read(struct hs *hs, struct object_layout *ret)
 		return false;
 	*ret = o;
 	return true;
+}
+
+/* ---- for probes ---- */
+
+/* The place of a field of java.lang.Thread. */
+static uint32_t thread_place(struct hs *hs, const char *name, const char *descriptor)
+{
+	uint64_t class;
+	uint32_t place;
+
+	if (!hs_get(hs, 0, HS_CLASS_THREAD_16, &class) && !hs_get(hs, 0, HS_CLASS_THREAD_8, &class))
+		return SNAP_NONE;
+	return class && hs_field_offset(hs, class, name, descriptor, &place) ? place : SNAP_NONE;
+}
+
+static void set_narrow(const struct narrow *n, uint8_t *bytes, uint8_t *shift, uint64_t *base)
+{
+	*bytes = n->used ? 4 : 8;
+	*shift = (uint8_t)n->shift;
+	*base = n->base;
+}
+
+/* The place of the class word in an object. */
+static uint32_t class_place(struct hs *hs, struct snap_objects *o)
+{
+	struct narrow class = {0};
+
+	if (hs_flag_is_set(hs, "UseCompactObjectHeaders")) {
+		(void)class_encoding(hs, &class);
+		set_narrow(&class, &o->class_bytes, &o->class_shift, &o->class_base);
+		o->class_bytes = 0;
+		return 0;
+	}
+	if (!class_encoding(hs, &class))
+		return SNAP_NONE;
+	set_narrow(&class, &o->class_bytes, &o->class_shift, &o->class_base);
+	return (uint32_t)hs_inside(hs, 0, class.used ? HS_OBJECT_NARROW_CLASS : HS_OBJECT_CLASS);
+}
+
+/* Generational ZGC: a choice in JDK 21 to 23, the only one from 24 on. */
+static bool is_coloured(struct hs *hs, uint32_t jdk)
+{
+	return hs_flag_is_set(hs, "UseZGC") && (jdk >= 24 || hs_flag_is_set(hs, "ZGenerational"));
+}
+
+static uint32_t field_place(struct hs *hs, enum hs_field_id id)
+{
+	return hs_has(hs, id) ? (uint32_t)hs_inside(hs, 0, id) : SNAP_NONE;
+}
+
+void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
+{
+	struct narrow ref = {0};
+	const bool known = ref_encoding(hs, &ref);
+	/* Between JDK 11 and 17 some fields are handles. */
+	const bool fields = jdk <= 11 || jdk >= 17;
+	struct snap_objects o = {.record = {SNAP_OBJECTS, sizeof(o)},
+				 .monitor_object = SNAP_NONE,
+				 .thread_object = SNAP_NONE,
+				 .park_blocker = SNAP_NONE,
+				 .thread_address = thread_place(hs, "eetop", "J")};
+
+	o.flags = (jdk >= 17 ? SNAP_HANDLES : 0) | (is_coloured(hs, jdk) ? SNAP_COLOURED : 0);
+	o.class_at = class_place(hs, &o);
+	set_narrow(&ref, &o.ref_bytes, &o.ref_shift, &o.ref_base);
+	if (fields) {
+		o.monitor_object = field_place(hs, HS_MONITOR_OBJECT);
+		o.thread_object = field_place(hs, hs_has(hs, HS_THREAD_VIRTUAL) ? HS_THREAD_VIRTUAL
+										: HS_THREAD_OBJECT);
+	}
+	if (known)
+		o.park_blocker = thread_place(hs, "parkBlocker", "Ljava/lang/Object;");
+	*ret = o;
 }
 
 /* ---- from a JavaThread to its name ---- */

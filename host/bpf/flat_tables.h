@@ -122,6 +122,16 @@ struct flat_layout {
 	uint32_t allocated, tlab_start, tlab_top;
 };
 
+/* How Java objects are laid out, as struct snap_objects. */
+struct flat_objects {
+	uint32_t monitor_object, thread_object, park_blocker, thread_address, class_at;
+	uint8_t ref_bytes, ref_shift, class_bytes, class_shift;
+	uint32_t flags, pad;
+	uint64_t ref_base, class_base;
+};
+#define FLAT_HANDLES  1u /* as SNAP_HANDLES, SNAP_COLOURED */
+#define FLAT_COLOURED 2u
+
 struct flat_process {
 	uint64_t code_low, code_high;
 	uint64_t call_stub_return, cont_return;
@@ -131,6 +141,7 @@ struct flat_process {
 	uint32_t methods, method_mask;	  /* hash table of ids; the mask is its size less one */
 	uint32_t walker;		  /* the program that has these tables; FLAT_NO_WALKER */
 	struct flat_layout layout;
+	struct flat_objects objects;
 };
 
 /* Returns where a search of `methods` begins, before the mask. */
@@ -176,37 +187,93 @@ enum flat_end {
 enum flat_event {
 	FLAT_EVENT_CPU,
 	FLAT_EVENT_ALLOC,
+	FLAT_EVENT_LOCK,
 	FLAT_EVENTS,
 };
 
-/* Functions of the JVM that probes are on: AllocTracer::send_allocation_in_new_tlab(Klass *,
- * HeapWord *, size_t tlab, size_t size, Thread *) and send_allocation_outside_tlab(Klass *,
- * HeapWord *, size_t size, Thread *), gc/shared/allocTracer.hpp, and before the latter
- * G1CollectedHeap::humongous_obj_allocate, gc/g1/g1CollectedHeap.hpp, JDK 11 to 26. */
+/* Places in the JVM that probes are on, JDK 11 to 26. */
 enum flat_probe {
+	/* Allocations: AllocTracer::send_allocation_in_new_tlab(Klass *, HeapWord *, size_t tlab,
+	 * size_t size, Thread *) and send_allocation_outside_tlab(Klass *, HeapWord *, size_t size,
+	 * Thread *), gc/shared/allocTracer.hpp; before the latter
+	 * G1CollectedHeap::humongous_obj_allocate, gc/g1/g1CollectedHeap.hpp. */
 	FLAT_PROBE_TLAB,
 	FLAT_PROBE_OUTSIDE,
 	FLAT_PROBE_HUMONGOUS,
+	/* Monitors, runtime/objectMonitor.hpp: EnterI(Thread *), a thread is going to block, and
+	 * ReenterI(Thread *, ObjectWaiter *), after Object.wait; where each returns to, then it
+	 * has the monitor; ExitEpilog(Thread *, ObjectWaiter *), the owner leaves it to a thread
+	 * that has blocked. From JDK 25 on enter_internal and so on. */
+	FLAT_PROBE_ENTER,
+	FLAT_PROBE_REENTER,
+	FLAT_PROBE_ENTERED,
+	FLAT_PROBE_REENTERED,
+	FLAT_PROBE_EXIT,
+	/* java.util.concurrent: Unsafe_Park(JNIEnv *, jobject, jboolean, jlong) and
+	 * Unsafe_Unpark(JNIEnv *, jobject, jobject thread), prims/unsafe.cpp; the end of the first
+	 * is a USDT probe, thread__park__end. */
+	FLAT_PROBE_PARK,
+	FLAT_PROBE_PARKED,
+	FLAT_PROBE_UNPARK,
 	FLAT_PROBE_COUNT,
 };
+
+/* The event that a probe is for. */
+static inline uint32_t flat_probe_event(uint32_t probe)
+{
+	return probe < FLAT_PROBE_ENTER ? FLAT_EVENT_ALLOC : FLAT_EVENT_LOCK;
+}
 
 /* Flags of a flat_detail. */
 #define FLAT_OUTSIDE   1u /* the object is in no buffer (TLAB) */
 #define FLAT_HUMONGOUS 2u /* it has regions of its own */
+#define FLAT_HOLDER    4u /* the stack of a thread that held a lock: not an event of its own */
 
-/* Bounds what a container's events cost on a processor, and counts what that has cost it. */
+/* What was counted of an event since its last sample, and how much a sample stands for, at least: a
+ * power of 2. */
+struct flat_part {
+	uint64_t rest, interval;
+};
+
+/* Bounds what an event costs a container on a processor, and counts what that has cost it. */
 struct flat_rate {
 	uint64_t begin; /* of the current window */
 	uint32_t events, shift;
 	uint64_t lost;
+	struct flat_part part;
 };
+
+/* Returns where the rate of an event of a walker's processes is. */
+static inline uint32_t flat_rate_at(uint32_t event, uint32_t walker)
+{
+	return event * FLAT_WALKERS + walker;
+}
+
+/* A thread that waits for a lock. */
+struct flat_wait {
+	uint64_t thread; /* the JVM's */
+	uint64_t lock;	 /* address of a monitor; of java.util.concurrent of the object, plus 1 */
+	uint64_t class;	 /* of the lock; 0: a monitor's */
+	uint64_t begin;	 /* ns */
+	uint64_t amount; /* ns that its sample stands for, up to now; 0: none */
+	uint64_t holder; /* time of the holder's sample; 0: none */
+};
+
+/* A lock that threads wait for. */
+struct flat_lock {
+	uint64_t left; /* when a holder left it last */
+	uint64_t waiting;
+	uint64_t counted; /* sum, of those who wait, of the times until when their wait is counted */
+};
+#define FLAT_WAITS 4096u /* of a container, and locks */
 
 /* Stands after the frames of a sample of another event than the processor's time: so many bytes of
  * the name, in whole words. Where the stack was not walked (`copied` is not 0 then) it is whole,
  * and the registers (bpf_user_pt_regs_t) and so many bytes of the stack follow, from its pointer
  * (`sp`) down to a multiple of FLAT_PIECE on. */
 struct flat_detail {
-	uint64_t amount; /* that the sample stands for: bytes */
+	uint64_t amount; /* that the sample stands for: bytes, ns; 0 with FLAT_HOLDER */
+	uint64_t holder; /* time of an earlier sample of the process, with FLAT_HOLDER; 0: none */
 	uint32_t copied, flags, name_len, pad;
 	char name[FLAT_NAME_MAX]; /* of a class, as the JVM has it: not clean */
 };

@@ -52,6 +52,7 @@ bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left
 	if (left < head || d->name_len > FLAT_NAME_MAX || left < head + d->name_len)
 		return false;
 	ret->amount = d->amount;
+	ret->holder = d->holder;
 	ret->flags = d->flags;
 	ret->name = d->name;
 	ret->name_len = d->name_len;
@@ -67,7 +68,8 @@ struct stack_probes {
 };
 
 int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t start, uint64_t end,
-		      const struct flat_probes *at, struct stack_probes **ret, struct err *err)
+		      const struct flat_probes *at, unsigned events, struct stack_probes **ret,
+		      struct err *err)
 {
 	struct stack_probes *p = xcalloc(1, sizeof(*p));
 	char path[96];
@@ -77,7 +79,7 @@ int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t 
 	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = i);
 
-		if (!at->offset[i])
+		if (!at->offset[i] || !(events & 1u << flat_probe_event(i)))
 			continue;
 		p->links[i] = bpf_program__attach_uprobe_opts(program, (pid_t)pid, path,
 							      at->offset[i], &o);

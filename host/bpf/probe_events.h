@@ -13,6 +13,7 @@
 /* The detail of an event. Borrowed, but for the registers. */
 struct stack_event {
 	uint64_t amount;
+	uint64_t holder;  /* as in struct flat_detail */
 	uint32_t flags;	  /* FLAT_OUTSIDE … */
 	const char *name; /* of a class; not clean, without a NUL */
 	size_t name_len;
@@ -33,9 +34,10 @@ struct stack_probes;
 
 /* Has the program called at places of a file that is mapped at [start, end) in the process, until
  * the probes are closed, or their process has no more threads, or this one ends. Places of offset 0
- * are left out. Fails where the kernel refuses. */
+ * are left out, and those for events (bits of enum flat_event) that are not wanted. Fails where the
+ * kernel refuses. */
 MUST_CHECK int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t start,
-				 uint64_t end, const struct flat_probes *at,
+				 uint64_t end, const struct flat_probes *at, unsigned events,
 				 struct stack_probes **ret, struct err *err);
 void stack_probes_close(struct stack_probes *p); /* NULL is fine */
 

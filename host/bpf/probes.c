@@ -7,14 +7,28 @@
 #include "elf/elf_tables.h"
 #include "elf/elfparts.h"
 
-#define LONGEST 4 /* bytes of an endbr64, or of an instruction of arm64 */
+#define LONGEST	   4	 /* bytes of an endbr64, or of an instruction of arm64 */
+#define CALLER_MAX 65536u /* bytes of a function in which calls are looked for */
 
-/* Mangled names up to the parameters, which differ from release to release (allocTracer.hpp,
- * g1CollectedHeap.hpp). */
-static const char *const names[FLAT_PROBE_COUNT] = {
-	[FLAT_PROBE_TLAB] = "_ZN11AllocTracer27send_allocation_in_new_tlabE",
-	[FLAT_PROBE_OUTSIDE] = "_ZN11AllocTracer28send_allocation_outside_tlabE",
-	[FLAT_PROBE_HUMONGOUS] = "_ZN15G1CollectedHeap22humongous_obj_allocateE",
+/* Functions; mangled names are up to the parameters, which differ from release to release. Those of
+ * locks are called by threads that block, or wake others: a probe that is not cheap is good enough.
+ */
+static const struct {
+	const char *name;
+	enum flat_probe probe;
+	bool only_cheap;
+} functions[] = {
+	{"_ZN11AllocTracer27send_allocation_in_new_tlabE", FLAT_PROBE_TLAB, true},
+	{"_ZN11AllocTracer28send_allocation_outside_tlabE", FLAT_PROBE_OUTSIDE, true},
+	{"_ZN15G1CollectedHeap22humongous_obj_allocateE", FLAT_PROBE_HUMONGOUS, true},
+	{"_ZN13ObjectMonitor6EnterIE", FLAT_PROBE_ENTER, false}, /* up to JDK 24 */
+	{"_ZN13ObjectMonitor8ReenterIE", FLAT_PROBE_REENTER, false},
+	{"_ZN13ObjectMonitor10ExitEpilogE", FLAT_PROBE_EXIT, false},
+	{"_ZN13ObjectMonitor14enter_internalE", FLAT_PROBE_ENTER, false},
+	{"_ZN13ObjectMonitor16reenter_internalE", FLAT_PROBE_REENTER, false},
+	{"_ZN13ObjectMonitor11exit_epilogE", FLAT_PROBE_EXIT, false},
+	{"Unsafe_Park", FLAT_PROBE_PARK, false},
+	{"Unsafe_Unpark", FLAT_PROBE_UNPARK, false},
 };
 
 /* The offset in the file of an address as linked; 0: it is not in it. */
@@ -29,58 +43,188 @@ static uint64_t offset_of(const struct elfsegs *s, uint64_t addr)
 	return 0;
 }
 
+/* True if it is the function of the table: parts of one have a name with a '.'. */
+static bool is_function(const char *name, const char *wanted)
+{
+	return wanted[0] == '_' ? has_prefix(name, wanted) && !strchr(name, '.')
+				: strcmp(name, wanted) == 0;
+}
+
+/* libjvm, while it is searched. */
+struct search {
+	Elf *elf;
+	const uint8_t *file;
+	size_t size;
+	struct elffuncs funcs;
+	struct elfsegs segs;
+	uint64_t linked[FLAT_PROBE_COUNT]; /* addresses of the functions, as linked; 0: none */
+};
+
 /* The first instruction from `offset` on that the kernel emulates (arch/x86/kernel/uprobes.c, Linux
  * 4.20): `push rbp` and the like, and nop, after an endbr64. Others are executed step by step,
  * which takes ten times as long. 0: there is none. */
-static uint64_t cheap_place(Elf *elf, uint64_t offset)
+static uint64_t cheap_place(const struct search *s, uint64_t offset)
 {
-	size_t size = 0;
-	const uint8_t *file = (const void *)elf_rawfile(elf, &size);
-
-	if (!file || size < LONGEST || offset >= size - LONGEST)
+	if (s->size < LONGEST || offset >= s->size - LONGEST)
 		return 0;
 #if defined(__x86_64__)
-	if (memcmp(file + offset, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64 */
+	if (memcmp(s->file + offset, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64 */
 		offset += 4;
-	return (file[offset] >= 0x50 && file[offset] <= 0x57) || file[offset] == 0x90 ? offset : 0;
+	return (s->file[offset] >= 0x50 && s->file[offset] <= 0x57) || s->file[offset] == 0x90 ? offset : 0;
 #else
 	return offset;
 #endif
 }
 
-static void find(Elf *elf, struct flat_probes *ret)
+static void find_functions(struct search *s, struct flat_probes *ret)
 {
-	struct elffuncs funcs = {0};
-	struct elfparts parts = {0};
-	struct elfsegs segs = {0};
+	for (size_t i = 0; i < s->funcs.count; i++)
+		for (unsigned k = 0; k < ARRAY_LEN(functions); k++) {
+			const enum flat_probe probe = functions[k].probe;
+			uint64_t at, cheap;
 
-	elfparts_find(elf, &parts);
-	elfparts_symtab(&parts, &funcs);
-	elfsegs_read(elf, &segs);
-	for (size_t i = 0; i < funcs.count; i++)
-		for (unsigned k = 0; k < FLAT_PROBE_COUNT; k++) {
-			uint64_t at;
-
-			/* Parts of a function have a name with a '.'. */
-			if (!has_prefix(funcs.list[i].name, names[k]) ||
-			    strchr(funcs.list[i].name, '.'))
+			if (!is_function(s->funcs.list[i].name, functions[k].name))
 				continue;
-			at = offset_of(&segs, funcs.list[i].start);
-			ret->offset[k] = at ? cheap_place(elf, at) : 0;
+			s->linked[probe] = s->funcs.list[i].start;
+			at = offset_of(&s->segs, s->linked[probe]);
+			cheap = at ? cheap_place(s, at) : 0;
+			ret->offset[probe] = cheap || functions[k].only_cheap ? cheap : at;
 		}
-	elfsegs_fini(&segs);
-	free(funcs.list);
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#define CALL_BYTES 5u
+#define CALL_STEP  1u
+
+/* What the call instruction at an address calls; 0: it is none (Intel SDM, CALL rel32). */
+static uint64_t called_by(const uint8_t *code, uint64_t at)
+{
+	int32_t distance;
+
+	memcpy(&distance, code + 1, sizeof(distance));
+	return code[0] == 0xe8 ? at + CALL_BYTES + (uint64_t)(int64_t)distance : 0;
+}
+#else
+#define CALL_BYTES 4u
+#define CALL_STEP  4u
+
+/* Arm Architecture Reference Manual, BL: 26 bits, words. */
+static uint64_t called_by(const uint8_t *code, uint64_t at)
+{
+	uint32_t word;
+
+	memcpy(&word, code, sizeof(word));
+	return word >> 26 == 0x25 ? at + (uint64_t)(int64_t)((int32_t)(word << 6) >> 4) : 0;
+}
+#endif
+
+/* Finds where a function of class ObjectMonitor returns to, which only one other one calls: its own
+ * end may be in several places, and without a name. */
+static uint64_t place_after_call(const struct search *s, uint64_t callee)
+{
+	for (size_t i = 0; callee && i < s->funcs.count; i++) {
+		const struct elffunc *f = &s->funcs.list[i];
+		uint64_t offset = offset_of(&s->segs, f->start), size = f->end - f->start;
+
+		if (!has_prefix(f->name, "_ZN13ObjectMonitor") || !offset || size > CALLER_MAX ||
+		    offset >= s->size || size >= s->size - offset)
+			continue;
+		for (uint64_t at = 0; at + CALL_BYTES < size; at += CALL_STEP)
+			if (called_by(s->file + offset + at, f->start + at) == callee)
+				return offset + at + CALL_BYTES;
+	}
+	return 0;
+}
+
+/* ---- USDT ---------------------------------------------------------------------------------- */
+
+/* The head of a note of <sys/sdt.h>: the place, where .stapsdt.base was linked, a semaphore. Texts
+ * follow with their NULs: the provider, the name, the arguments. */
+struct sdt_head {
+	uint64_t at, base, semaphore;
+};
+
+#define SDT_TYPE 3 /* NT_STAPSDT */
+
+static bool is_park_end(const char *text, size_t len)
+{
+	static const char wanted[] = "hotspot\0thread__park__end";
+
+	return len >= sizeof(wanted) && memcmp(text, wanted, sizeof(wanted)) == 0;
+}
+
+/* The first section of a name; NULL: there is none. */
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *own = gelf_getshdr(section, ret)
+					  ? elf_strptr(elf, names, ret->sh_name)
+					  : NULL;
+
+		if (own && strcmp(own, name) == 0)
+			return section;
+	}
+	return NULL;
+}
+
+static void find_park_end(const struct search *s, struct flat_probes *ret)
+{
+	GElf_Shdr base, notes;
+	Elf_Scn *section = find_section(s->elf, ".stapsdt.base", &base)
+				   ? find_section(s->elf, ".note.stapsdt", &notes)
+				   : NULL;
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	size_t name, desc;
+	GElf_Nhdr note;
+
+	for (size_t at = 0, next; data && (next = gelf_getnote(data, at, &note, &name, &desc)) > 0;
+	     at = next) {
+		const char *p = (const char *)data->d_buf + desc;
+		struct sdt_head head;
+
+		if (note.n_type != SDT_TYPE || note.n_descsz <= sizeof(head) ||
+		    !is_park_end(p + sizeof(head), note.n_descsz - sizeof(head)))
+			continue;
+		memcpy(&head, p, sizeof(head));
+		ret->offset[FLAT_PROBE_PARKED] =
+			offset_of(&s->segs, head.at + base.sh_addr - head.base);
+	}
+}
+
+static void find(struct search *s, struct flat_probes *ret)
+{
+	struct elfparts parts = {0};
+
+	s->file = (const void *)elf_rawfile(s->elf, &s->size);
+	if (!s->file)
+		return;
+	elfparts_find(s->elf, &parts);
+	elfparts_symtab(&parts, &s->funcs);
+	elfsegs_read(s->elf, &s->segs);
+	find_functions(s, ret);
+	ret->offset[FLAT_PROBE_ENTERED] = place_after_call(s, s->linked[FLAT_PROBE_ENTER]);
+	ret->offset[FLAT_PROBE_REENTERED] = place_after_call(s, s->linked[FLAT_PROBE_REENTER]);
+	find_park_end(s, ret);
+	elfsegs_fini(&s->segs);
+	free(s->funcs.list);
 }
 
 void flat_find_probes(int fd, struct flat_probes *ret)
 {
-	Elf *elf;
+	struct search s = {0};
 
 	*ret = (struct flat_probes){0};
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!elf)
+	s.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!s.elf)
 		return;
-	find(elf, ret);
-	elf_end(elf);
+	find(&s, ret);
+	elf_end(s.elf);
 }

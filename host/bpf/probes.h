@@ -11,6 +11,14 @@ struct flat_probes {
 	uint64_t offset[FLAT_PROBE_COUNT];
 };
 
+/* True if the functions are there without which an event has nothing to say. */
+static inline bool flat_has_event(const struct flat_probes *p, enum flat_event event)
+{
+	return event == FLAT_EVENT_LOCK ? p->offset[FLAT_PROBE_ENTER] &&
+						  p->offset[FLAT_PROBE_ENTERED]
+					: p->offset[FLAT_PROBE_TLAB] != 0;
+}
+
 /* fd stays the caller's. All 0 where it is no ELF file with a .symtab. */
 void flat_find_probes(int fd, struct flat_probes *ret);
 

@@ -126,8 +126,11 @@ static int load(struct stack_recorder *r, struct err *err)
 	if (r->config.probes) {
 		bpf_map__set_max_entries(r->bpf->maps.allocations, THREADS);
 		bpf_map__set_max_entries(r->bpf->maps.humongous, THREADS / 16);
-		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_WALKERS);
+		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_EVENTS * FLAT_WALKERS);
 	}
+	bpf_map__set_autocreate(r->bpf->maps.waits, r->config.probes);
+	bpf_map__set_autocreate(r->bpf->maps.wait_tids, r->config.probes);
+	bpf_map__set_autocreate(r->bpf->maps.locks, r->config.probes);
 	bpf_map__set_max_entries(r->bpf->maps.samples, walked_bytes(r));
 	if (node_bpf__load(r->bpf) != 0)
 		return err_set(err, errno, "load the BPF program");
@@ -352,12 +355,42 @@ void stack_recorder_close(struct stack_recorder *r)
 	free(r);
 }
 
-static int add_program(const struct bpf_map *map, uint32_t number, int program, struct err *err)
+/* Has an array of programs, or of maps, refer to one. */
+static int set_entry(const struct bpf_map *map, uint32_t number, int fd, struct err *err)
 {
-	if (bpf_map__update_elem(map, &number, sizeof(number), &program, sizeof(program),
-				 BPF_ANY) != 0)
+	if (bpf_map__update_elem(map, &number, sizeof(number), &fd, sizeof(fd), BPF_ANY) != 0)
 		return err_set(err, errno, "add a walker");
 	return 0;
+}
+
+/* Makes a map for each walker, or shares that of the one before, whose threads still wait. */
+static int add_inner_map(struct bpf_map *outer, uint32_t number, uint32_t before, uint32_t key_size,
+			 uint32_t value_size, struct err *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	uint32_t id;
+
+	if (before != FLAT_NO_WALKER &&
+	    bpf_map__lookup_elem(outer, &before, sizeof(before), &id, sizeof(id), 0) == 0)
+		fd = bpf_map_get_fd_by_id(id);
+	if (fd < 0)
+		fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, NULL, key_size, value_size, FLAT_WAITS,
+				    NULL);
+	if (fd < 0)
+		return err_set(err, errno, "memory for threads that wait");
+	return set_entry(outer, number, fd, err);
+}
+
+static int add_wait_maps(struct stack_recorder *r, uint32_t number, uint32_t before,
+			 struct err *err)
+{
+	if (add_inner_map(r->bpf->maps.waits, number, before, sizeof(uint32_t),
+			  sizeof(struct flat_wait), err) < 0 ||
+	    add_inner_map(r->bpf->maps.wait_tids, number, before, sizeof(uint64_t),
+			  sizeof(uint32_t), err) < 0)
+		return -1;
+	return add_inner_map(r->bpf->maps.locks, number, before, sizeof(uint64_t),
+			     sizeof(struct flat_lock), err);
 }
 
 int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms *rooms,
@@ -371,9 +404,10 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 	if (load_walker(r, rooms, r->walkers[before], &w, err) < 0)
 		return -1;
 	r->walkers[r->walker_count++] = w;
-	if (add_program(r->bpf->maps.walkers, number, walker_program(w), err) < 0 ||
+	if (set_entry(r->bpf->maps.walkers, number, walker_program(w), err) < 0 ||
 	    (r->config.probes &&
-	     add_program(r->bpf->maps.probe_walkers, number, walker_probe_program(w), err) < 0))
+	     set_entry(r->bpf->maps.probe_walkers, number, walker_probe_program(w), err) < 0) ||
+	    (r->config.locks && add_wait_maps(r, number, before, err) < 0))
 		return -1;
 	*ret = number;
 	return 0;
@@ -399,9 +433,10 @@ void stack_recorder_remove(struct stack_recorder *r, uint32_t pid)
 }
 
 int stack_recorder_probe(struct stack_recorder *r, uint32_t pid, uint64_t start, uint64_t end,
-			 const struct flat_probes *at, struct stack_probes **ret, struct err *err)
+			 const struct flat_probes *at, unsigned events, struct stack_probes **ret,
+			 struct err *err)
 {
-	return stack_probes_open(r->bpf->progs.probed, pid, start, end, at, ret, err);
+	return stack_probes_open(r->bpf->progs.probed, pid, start, end, at, events, ret, err);
 }
 
 struct perf_event_attr stack_recorder_attr(const struct stack_recorder *r)
@@ -457,13 +492,14 @@ void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *r
 	}
 }
 
-uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t walker)
+uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t event, uint32_t walker)
 {
+	const uint32_t at = flat_rate_at(event, walker);
 	CLEANUP(free) struct flat_rate *each = xcalloc(r->cpus, sizeof(*each));
 	uint64_t ret = 0;
 
 	if (!r->config.probes ||
-	    bpf_map_lookup_elem(bpf_map__fd(r->bpf->maps.rates), &walker, each) != 0)
+	    bpf_map_lookup_elem(bpf_map__fd(r->bpf->maps.rates), &at, each) != 0)
 		return 0;
 	for (unsigned cpu = 0; cpu < r->cpus; cpu++)
 		ret += each[cpu].lost;

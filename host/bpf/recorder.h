@@ -17,7 +17,8 @@ struct stack_recorder_config {
 	uint64_t frequency;   /* Hz */
 	uint32_t stack_bytes; /* of a copy, a multiple of 8 below 65536 */
 	bool both;	      /* for tests: every sample comes both ways */
-	bool probes;	      /* there are events of probes, too */
+	bool probes;	      /* there are events of probes, too, */
+	bool locks;	      /* those of locks among them */
 	bool no_samples;      /* of the processors' time */
 };
 
@@ -70,7 +71,7 @@ void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);
 
 /* Has functions of a JVM send events (stack_probes_open). */
 MUST_CHECK int stack_recorder_probe(struct stack_recorder *r, uint32_t pid, uint64_t start,
-				    uint64_t end, const struct flat_probes *at,
+				    uint64_t end, const struct flat_probes *at, unsigned events,
 				    struct stack_probes **ret, struct err *err);
 
 /* Lets the samples begin, or end. */
@@ -84,8 +85,9 @@ MUST_CHECK int stack_recorder_read(struct stack_recorder *r, const struct stack_
 
 void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *ret);
 
-/* Events of probes that are lost, of the processes of a walker, since it was loaded. */
-uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t walker);
+/* Samples of an event (enum flat_event) that are lost, of the processes of a walker, since it was
+ * loaded. */
+uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t event, uint32_t walker);
 
 /* ---- samples that the kernel wrote ---- */
 

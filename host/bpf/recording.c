@@ -73,7 +73,7 @@ static int start(const struct kernel_recording_config *c, struct kernel_recordin
 	int pair[2], rc;
 
 	k->count = c->count;
-	k->probes = c->alloc;
+	k->probes = c->events & ~(1u << FLAT_EVENT_CPU);
 	k->counts = mmap(NULL, (k->count + 1) * sizeof(*k->counts), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (k->counts == MAP_FAILED) {

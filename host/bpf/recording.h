@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/flat_tables.h"
 #include "common/child.h"
 #include "common/err.h"
 
@@ -24,8 +25,7 @@ struct kernel_target { /* a container */
 struct kernel_recording_config {
 	uint64_t frequency;   /* Hz */
 	uint32_t stack_bytes; /* of a sample that is not walked */
-	bool no_cpu;	      /* the processors' time is not sampled */
-	bool alloc;	      /* records what JVMs allocate, too */
+	unsigned events;      /* bit for each enum flat_event */
 	int fd;		      /* empty, stays the caller's */
 	uint64_t max_bytes;   /* of it; 0: as many as there is room for */
 	const struct kernel_target *targets;
@@ -37,9 +37,9 @@ struct kernel_recording_config {
 struct kernel_counts {
 	uint64_t walked, copied;
 	uint64_t missed;
-	uint64_t lost_events; /* since the start */
-	/* JVMs without events: their libjvm has no symbols, the kernel refuses the probes. */
-	uint64_t nameless, refused;
+	uint64_t lost[FLAT_EVENTS]; /* samples of events, since the start */
+	/* JVMs without an event: their libjvm has no symbols, the kernel refuses the probes. */
+	uint64_t nameless[FLAT_EVENTS], refused;
 	uint64_t execs; /* of its processes, since the start; changes while it records */
 };
 

@@ -51,14 +51,19 @@ static bool runs(pid_t pid, uint64_t program)
 static void probe(struct recorded *r, struct followed *p, const struct builder_probes *at)
 {
 	struct kernel_counts *c = &r->counts[p->target];
+	unsigned events = r->config->events & ~(1u << FLAT_EVENT_CPU);
 	struct err ignored;
 
-	if (!r->config->alloc || p->probes || !at->start)
+	if (p->probes || !at->start)
 		return;
-	if (!at->at.offset[FLAT_PROBE_TLAB])
-		c->nameless += !p->probed;
-	else if (stack_recorder_probe(r->recorder, (uint32_t)p->pid, at->start, at->end, &at->at,
-				      &p->probes, &ignored) < 0)
+	for (unsigned i = FLAT_EVENT_CPU + 1; i < FLAT_EVENTS; i++) {
+		if (!(events & 1u << i) || flat_has_event(&at->at, i))
+			continue;
+		c->nameless[i] += !p->probed;
+		events &= ~(1u << i);
+	}
+	if (events && stack_recorder_probe(r->recorder, (uint32_t)p->pid, at->start, at->end,
+					   &at->at, events, &p->probes, &ignored) < 0)
 		c->refused += !p->probed;
 	p->probed = true;
 }

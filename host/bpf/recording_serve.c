@@ -122,6 +122,7 @@ static void take_event(void *arg, const struct flat_sample *f, const uint64_t *f
 	const struct sample_detail detail = {
 		.event = f->event,
 		.amount = e->amount,
+		.holder = e->holder,
 		.flags = e->flags,
 		.name = e->name,
 		.name_len = e->name_len,
@@ -129,7 +130,9 @@ static void take_event(void *arg, const struct flat_sample *f, const uint64_t *f
 		.stack = e->stack,
 		.stack_len = e->stack_len < PERFWRITE_STACK ? e->stack_len : PERFWRITE_STACK};
 
-	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE && PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS,
+	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE &&
+			       PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS &&
+			       PERFWRITE_HOLDER == FLAT_HOLDER,
 		       "the same flags");
 	_Static_assert(PERFWRITE_STACK == FLAT_COPY - FLAT_PIECE, "whole copies have as much");
 	if (f->event < FLAT_EVENTS && f->time >= r->began && (!r->end || f->time <= r->end))
@@ -173,8 +176,15 @@ static int begin_file(struct recorded *r, struct err *err)
 	size_t n;
 	CLEANUP(free) uint64_t *ids = stack_recorder_ids(r->recorder, &n);
 
-	return perf_writer_open(r->fd, &attr, ids, n, r->config->alloc ? FLAT_EVENTS : 1,
+	return perf_writer_open(r->fd, &attr, ids, n, r->config->events & ~1u ? FLAT_EVENTS : 1,
 				&r->writer, err);
+}
+
+/* Begins to count for another file. */
+static void forget_file(struct kernel_counts *c)
+{
+	c->walked = c->copied = c->missed = 0;
+	memset(c->lost, 0, sizeof(c->lost));
 }
 
 /* Tells the caller the numbers of the file that ends. */
@@ -182,12 +192,12 @@ static void share_counts(struct recorded *r)
 {
 	for (uint32_t i = FLAT_NO_WALKER + 1;
 	     i < FLAT_WALKERS && stack_recorder_walker(r->recorder, i); i++)
-		r->counts[r->targets[i]].lost_events += stack_recorder_events_lost(r->recorder, i);
+		for (unsigned event = 1; event < FLAT_EVENTS; event++)
+			r->counts[r->targets[i]].lost[event] +=
+				stack_recorder_events_lost(r->recorder, event, i);
 	for (size_t i = 0; i < r->config->count; i++) {
 		r->shared[i] = r->counts[i];
-		r->counts[i] = (struct kernel_counts){.nameless = r->counts[i].nameless,
-						      .refused = r->counts[i].refused,
-						      .execs = r->counts[i].execs};
+		forget_file(&r->counts[i]);
 	}
 }
 
@@ -290,8 +300,10 @@ static int begin(struct recorded *r, struct err *err)
 	const struct kernel_recording_config *c = r->config;
 	const struct stack_recorder_config config = {.frequency = c->frequency,
 						     .stack_bytes = c->stack_bytes,
-						     .probes = c->alloc,
-						     .no_samples = c->no_cpu};
+						     .probes = c->events & ~(1u << FLAT_EVENT_CPU),
+						     .locks = c->events & 1u << FLAT_EVENT_LOCK,
+						     .no_samples =
+							     !(c->events & 1u << FLAT_EVENT_CPU)};
 
 	if (stack_recorder_open(&config, &r->recorder, err) < 0 || begin_file(r, err) < 0)
 		return -1;

@@ -384,6 +384,7 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 				 .dir = (uint32_t)t->dir_count,
 				 .mappings = (uint32_t)t->mapping_count};
 	const struct snap_layout *l = snapfile_layout(sf);
+	const struct snap_objects *o = snapfile_objects(sf);
 	size_t pages;
 
 	if (p.code_high <= p.code_low || p.code_high - p.code_low > CACHE_MAX)
@@ -394,6 +395,10 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 					.allocated = l->allocated,
 					.tlab_start = l->tlab_start,
 					.tlab_top = l->tlab_top};
+	_Static_assert(sizeof(p.objects) == sizeof(*o) - sizeof(o->record) &&
+			       FLAT_HANDLES == SNAP_HANDLES && FLAT_COLOURED == SNAP_COLOURED,
+		       "the same fields");
+	memcpy(&p.objects, &o->record + 1, sizeof(p.objects));
 	pages = pages_of(&p);
 	t->dir = extend(t->dir, t->dir_count, pages, sizeof(*t->dir));
 	t->dir_count += pages;

@@ -287,7 +287,7 @@ int walk_probe(bpf_user_pt_regs_t *ctx)
 	walk_on(&s->walk, take_registers(&s->walk, &s->regs), number);
 	/* A walk that is not whole is right as far as it is. */
 	if (is_whole(&s->walk) || !s->may_copy ? !send_event(s) : !send_copy(s, number))
-		count_lost(s->walk.sample.walker);
+		count_lost(s->walk.sample.event, s->walk.sample.walker);
 	s->owner = 0;
 	return 0;
 }

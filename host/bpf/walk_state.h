@@ -39,10 +39,10 @@ struct {
 	__type(value, uint64_t);
 } counts SEC(".maps");
 
-/* Of the events of a walker's processes on a processor. */
+/* Of the events of a walker's processes on a processor, at flat_rate_at. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* is set before loading: FLAT_WALKERS, with probes */
+	__uint(max_entries, 1); /* is set before loading: for all walkers and events, with probes */
 	__type(key, uint32_t);
 	__type(value, struct flat_rate);
 } rates SEC(".maps");
@@ -84,9 +84,10 @@ static inline struct scratch *probe_scratch(uint64_t owner, uint32_t *ret_number
 	return NULL;
 }
 
-static inline void count_lost(uint32_t walker)
+static inline void count_lost(uint32_t event, uint32_t walker)
 {
-	struct flat_rate *r = bpf_map_lookup_elem(&rates, &walker);
+	uint32_t at = flat_rate_at(event, walker);
+	struct flat_rate *r = bpf_map_lookup_elem(&rates, &at);
 
 	if (r)
 		r->lost++;

@@ -133,16 +133,14 @@ static size_t list_pages(const struct session *s, enum session_event of, const s
 static int draw_event(struct session *s, enum session_event event, const struct outdir *outdir,
 		      const struct options *o, struct summary_event *ret, struct err *err)
 {
-	static const enum event_kind kinds[SESSION_EVENTS] = {
-		[SESSION_CPU] = EVENT_CPU, [SESSION_ALLOC] = EVENT_ALLOC};
-	CLEANUP(inputs_fini) struct inputs in = {.event = kinds[event]};
+	CLEANUP(inputs_fini) struct inputs in = {.event = event_kind_of(event)};
 	const struct outdir own = {.fd = s->dirfd, .path = s->dir};
 	struct page_link links[SESSION_EVENTS];
 	struct format_set formats;
 	int rc;
 
 	inputs_add_session(&in, s);
-	ret->event = kinds[event];
+	ret->event = in.event;
 	ret->formats = formats = formats_of(s, event, o);
 	formats.tree_dir = &own;
 	formats.tree = session_tree(event);

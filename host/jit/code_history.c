@@ -14,6 +14,7 @@ struct snapfile *snapfile_new(void)
 	struct snapfile *sf = xcalloc(1, sizeof(*sf));
 
 	memset(&sf->layout, 0xff, sizeof(sf->layout));
+	memset(&sf->objects, 0xff, sizeof(sf->objects));
 	return sf;
 }
 
@@ -127,12 +128,13 @@ static void add_thread(struct snapfile *sf, struct bytes b)
 		.tid = t->tid, .name_len = t->name_len, .name = (const char *)b.p};
 }
 
-static void add_layout(struct snapfile *sf, struct bytes b)
+/* Keeps a record of so many bytes. */
+static void keep_record(struct bytes b, void *to, size_t bytes)
 {
-	const uint8_t *p = bytes_take(&b, sizeof(sf->layout));
+	const uint8_t *p = bytes_take(&b, bytes);
 
 	if (p)
-		memcpy(&sf->layout, p, sizeof(sf->layout));
+		memcpy(to, p, bytes);
 }
 
 static bool read_head(struct bytes *b, struct snap_head *ret)
@@ -222,7 +224,9 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 		else if (rec.type == SNAP_THREAD)
 			add_thread(sf, all);
 		else if (rec.type == SNAP_LAYOUT)
-			add_layout(sf, all);
+			keep_record(all, &sf->layout, sizeof(sf->layout));
+		else if (rec.type == SNAP_OBJECTS)
+			keep_record(all, &sf->objects, sizeof(sf->objects));
 	}
 	distrust(s); /* it has no end */
 	return true;

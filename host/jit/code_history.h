@@ -81,8 +81,9 @@ void snapfile_finish(struct snapfile *sf);
 /* The head of the latest snapshot; all 0 without one. */
 const struct snap_head *snapfile_head(const struct snapfile *sf);
 
-/* The layout that the latest whole snapshot tells; all SNAP_NONE without one. */
+/* The layouts that the latest whole snapshot tells; all SNAP_NONE without one. */
 const struct snap_layout *snapfile_layout(const struct snapfile *sf);
+const struct snap_objects *snapfile_objects(const struct snapfile *sf);
 
 /* True if all methods that were ever interpreted are known, except those of classes that were
  * loaded and unloaded between two snapshots. */

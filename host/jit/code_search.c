@@ -14,6 +14,11 @@ const struct snap_layout *snapfile_layout(const struct snapfile *sf)
 	return &sf->layout;
 }
 
+const struct snap_objects *snapfile_objects(const struct snapfile *sf)
+{
+	return &sf->objects;
+}
+
 bool snapfile_methods_complete(const struct snapfile *sf)
 {
 	for (size_t i = 0; i < sf->snapshot_count; i++)

@@ -41,6 +41,7 @@ struct snapfile {
 	size_t map_count, map_cap;
 	struct snap_head head;
 	struct snap_layout layout;
+	struct snap_objects objects;
 	struct snapshot *snapshots;
 	size_t snapshot_count, snapshot_cap;
 	/* In the order of the records; one that continues another has no life of its own. */

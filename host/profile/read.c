@@ -57,11 +57,18 @@ static bool is_of_event(const struct reader *r, const struct perf_record *rec)
 	return rec->sample.named ? event && rec->event / 2 == event : !event;
 }
 
-static void add_sample(struct reader *r, const struct perf_record *rec)
+/* What held a lock is needed in the parts after its own, too. */
+static void add_sample(struct reader *r, const struct perf_record *rec, bool in_part)
 {
-	const struct process *p = process_of(r, rec->pid);
+	const bool holds = rec->sample.flags & PERFWRITE_HOLDER;
+	const struct process *p;
 
-	if (p->wanted && is_of_event(r, rec))
+	if ((!in_part && !holds) || !is_of_event(r, rec))
+		return;
+	p = process_of(r, rec->pid);
+	if (p->wanted && holds)
+		reader_add_holder(r, p, rec);
+	else if (p->wanted)
 		reader_add_sample(r, p, rec);
 }
 
@@ -79,8 +86,7 @@ static void add_record(struct reader *r, const struct perf_record *rec, bool in_
 	switch (rec->type) {
 	case PERF_RECORD_SAMPLE:
 		r->begin = r->begin ? r->begin : begin_of(r, rec->time);
-		if (in_part)
-			add_sample(r, rec);
+		add_sample(r, rec, in_part);
 		break;
 	case PERF_RECORD_MMAP:
 		add_mapping(r, rec);
@@ -142,6 +148,7 @@ static void reader_free(struct reader *r)
 	if (!r)
 		return;
 	userstack_free(r->unwinder);
+	holders_free(r->holders);
 	symbolizer_free(r->symbols);
 	space_free(r->space);
 	perfdata_close(r->recording);

@@ -8,6 +8,7 @@
 #include "common/str.h"
 #include "perf/address_space.h"
 #include "perf/perfdata.h"
+#include "profile/holders.h"
 #include "session/recording.h"
 #include "symbols/symbolize.h"
 
@@ -41,6 +42,7 @@ struct reader {
 	struct symbolizer *symbols;
 	struct userstack *unwinder;
 	struct sources *sources;
+	struct holders *holders; /* NULL: there were none */
 	uint32_t stale;	  /* frame of stale code */
 	uint64_t begin;	  /* time of the recording's begin, or if that is not known of its first
 			     sample */
@@ -52,6 +54,9 @@ struct reader {
 
 /* Names the sample's stack and counts it for its thread. */
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec);
+
+/* Keeps the stack of a thread that held a lock, for later samples that name it. */
+void reader_add_holder(struct reader *r, const struct process *p, const struct perf_record *rec);
 
 /* Returns the thread's number in the samples that are kept, which is added if it is new. */
 uint32_t reader_thread(struct reader *r, pid_t pid, pid_t tid);

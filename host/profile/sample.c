@@ -273,11 +273,33 @@ static void count_frames(struct reader *r)
 	q->frames += r->ctx.used;
 }
 
+static void add_named(struct reader *r, const char *name)
+{
+	add_frame(&r->ctx, stacks_intern(r->stacks, name, strlen(name), FRAME_STUB));
+}
+
+/* Adds who held the lock, above what is waited for: its innermost frame is the lowest. */
+static void add_holder(struct reader *r)
+{
+	const struct perf_sample *s = r->ctx.sample;
+	const uint32_t *frames;
+	size_t n;
+
+	frames = r->holders && s->holder ? holders_find(r->holders, r->ctx.process->pid, s->holder, &n)
+					 : NULL;
+	if (!frames)
+		return;
+	for (size_t i = 0; i < n; i++)
+		add_frame(&r->ctx, frames[i]);
+	add_named(r, "held by");
+}
+
 /* Adds what the event is about as the innermost frame. */
 static void add_subject(struct reader *r)
 {
 	const struct perf_sample *s = r->ctx.sample;
 
+	add_holder(r);
 	if (!s->name_len)
 		return;
 	symname_add_class(&r->text, s->name, s->name_len);
@@ -297,12 +319,9 @@ static uint64_t amount_of(const struct perf_sample *s)
 	return s->period < COUNT_MAX ? s->period : COUNT_MAX;
 }
 
-void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
+static void begin_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
 {
-	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
 	struct sample_ctx *c = &r->ctx;
-	const uint64_t amount = amount_of(&rec->sample);
-	uint32_t node;
 
 	c->process = p;
 	c->sample = &rec->sample;
@@ -310,6 +329,36 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	c->time = r->monotonic ? rec->time : SNAPFILE_LATEST;
 	c->used = c->user_count = 0;
 	c->has_user = c->has_java = c->truncated = false;
+}
+
+/* Of its frames the Java methods are kept, and what they have called: how threads are started, and
+ * how the JVM calls Java, says nothing. */
+void reader_add_holder(struct reader *r, const struct process *p, const struct perf_record *rec)
+{
+	struct sample_ctx *c = &r->ctx;
+	const uint32_t *frames;
+	size_t outer = 0;
+
+	begin_sample(r, p, rec);
+	add_stack(r);
+	frames = first_frame(c);
+	while (outer < c->used && !frame_of(r, frames[outer])->java)
+		outer++;
+	if (outer == c->used)
+		return;
+	if (!r->holders)
+		r->holders = holders_new();
+	holders_keep(r->holders, p->pid, rec->time, frames + outer, c->used - outer);
+}
+
+void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
+{
+	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
+	struct sample_ctx *c = &r->ctx;
+	const uint64_t amount = amount_of(&rec->sample);
+	uint32_t node;
+
+	begin_sample(r, p, rec);
 	add_subject(r);
 	add_stack(r);
 	merge_start(r);

@@ -80,6 +80,12 @@ static inline bool record_has(const struct record_config *c, enum session_event 
 	return record_events(c) & 1u << event;
 }
 
+/* The first event. */
+static inline enum session_event record_event(const struct record_config *c)
+{
+	return (enum session_event)__builtin_ctz(record_events(c));
+}
+
 /* The frequency of the samples of the processors' time; 0: none are recorded. */
 static inline unsigned record_sampled(const struct record_config *c)
 {

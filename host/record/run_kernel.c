@@ -42,8 +42,7 @@ static int start_kernel(struct record_run *r, struct err *err)
 	CLEANUP(free) struct kernel_target *targets = NULL;
 	struct kernel_recording_config c = {
 		.frequency = r->config.frequency,
-		.no_cpu = !record_has(&r->config, SESSION_CPU),
-		.alloc = record_has(&r->config, SESSION_ALLOC),
+		.events = record_events(&r->config),
 		.stack_bytes = r->config.stack_bytes ? r->config.stack_bytes : COPY,
 		.count = r->count,
 		.deadline = deadline_after(run_ms(r, BUILD_MS, 1)),
@@ -93,7 +92,7 @@ int run_start_recorder(struct record_run *r, struct err *err)
 		if (start_kernel(r, err) == 0)
 			return 0;
 		forget_whole(r);
-		if (r->config.unwind == RECORD_UNWIND_BPF || record_has(&r->config, SESSION_ALLOC))
+		if (r->config.unwind == RECORD_UNWIND_BPF || record_events(&r->config) != 1u << SESSION_CPU)
 			return -1;
 		log_info("perf records: %s", err->msg);
 	}

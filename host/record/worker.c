@@ -58,6 +58,40 @@ struct service {
 	int socket;
 };
 
+/* What an event records, and the function without which it cannot. */
+static const struct {
+	const char *what, *function;
+} event_texts[SESSION_EVENTS] = {
+	[SESSION_ALLOC] = {"allocations", "AllocTracer::send_allocation_in_new_tlab"},
+	[SESSION_LOCK] = {"waits for locks", "ObjectMonitor::EnterI"},
+};
+
+/* Says which events are missing. */
+static void say_events(struct session *s, const struct kernel_counts *c)
+{
+	static const char *const cut[SESSION_EVENTS] = {
+		[SESSION_ALLOC] = "events", [SESSION_LOCK] = "events of locks"};
+	static const char *const lost[SESSION_EVENTS] = {
+		[SESSION_ALLOC] = "lost events", [SESSION_LOCK] = "lost events of locks"};
+
+	if (c->refused)
+		session_set_cut(s, "probes",
+				"%llu JVMs have no events: the kernel refuses the probe",
+				(unsigned long long)c->refused);
+	for (unsigned i = SESSION_CPU + 1; i < SESSION_EVENTS; i++) {
+		if (c->nameless[i])
+			session_set_cut(s, cut[i],
+					"%s of %llu JVMs are not recorded: their libjvm has no "
+					"symbol %s; it is stripped, or older than JDK 11",
+					event_texts[i].what, (unsigned long long)c->nameless[i],
+					event_texts[i].function);
+		if (c->lost[i])
+			session_set_cut(s, lost[i],
+					"%llu events of %s are lost: there were too many",
+					(unsigned long long)c->lost[i], event_texts[i].what);
+	}
+}
+
 static int write_session(struct target *t, const struct worker_order *o, struct err *err)
 {
 	t->session.duration = (double)o->us / 1e6;
@@ -71,21 +105,7 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 		session_set_cut(&t->session, "recorded",
 				"%llu processes are not recorded: it has too many",
 				(unsigned long long)o->samples.missed);
-	if (o->samples.nameless)
-		session_set_cut(&t->session, "events",
-				"allocations of %llu JVMs are not recorded: their libjvm has no "
-				"symbol AllocTracer::send_allocation_in_new_tlab; it is stripped, "
-				"or older than JDK 11",
-				(unsigned long long)o->samples.nameless);
-	else if (o->samples.refused)
-		session_set_cut(&t->session, "events",
-				"allocations of %llu JVMs are not recorded: the kernel refuses the "
-				"probe",
-				(unsigned long long)o->samples.refused);
-	if (o->samples.lost_events)
-		session_set_cut(&t->session, "lost events",
-				"%llu events of allocations are lost: there were too many",
-				(unsigned long long)o->samples.lost_events);
+	say_events(&t->session, &o->samples);
 	t->ended = o->ended;
 	return session_write(&t->session, err);
 }

@@ -40,11 +40,24 @@ static int open_again(const struct session *s)
 			     : open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+enum event_kind event_kind_of(enum session_event event)
+{
+	static const enum event_kind kinds[SESSION_EVENTS] = {[SESSION_CPU] = EVENT_CPU,
+							      [SESSION_ALLOC] = EVENT_ALLOC,
+							      [SESSION_LOCK] = EVENT_LOCK};
+
+	return kinds[event];
+}
+
 /* The event of a session that is drawn as this kind. False: none is. */
 static bool recorded_as(enum event_kind kind, enum session_event *ret)
 {
-	*ret = kind == EVENT_ALLOC ? SESSION_ALLOC : SESSION_CPU;
-	return kind == EVENT_CPU || kind == EVENT_ALLOC;
+	for (unsigned i = 0; i < SESSION_EVENTS; i++)
+		if (event_kind_of(i) == kind) {
+			*ret = i;
+			return true;
+		}
+	return false;
 }
 
 static const char *tree_of(const struct input *in)

@@ -34,6 +34,9 @@ struct inputs {
 	const struct filter *filter; /* what of them counts (filter.h); borrowed, NULL: all */
 };
 
+/* The kind of an event of sessions. */
+enum event_kind event_kind_of(enum session_event event);
+
 /* Parses the name of a kind of events: "alloc". */
 MUST_CHECK int event_parse(const char *name, enum event_kind *ret, struct err *err);
 

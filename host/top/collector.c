@@ -46,7 +46,7 @@ static int read_tree(struct target *t, void *arg, struct worker_product *ret, st
 {
 	const struct record_config *config = arg;
 	CLEANUP(inputs_fini)
-	struct inputs in = {.event = record_sampled(config) ? EVENT_CPU : EVENT_ALLOC};
+	struct inputs in = {.event = event_kind_of(record_event(config))};
 	struct render_result result;
 	struct tree_note note;
 

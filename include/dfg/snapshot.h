@@ -40,6 +40,7 @@ enum snap_type {
 	SNAP_THREAD = 6,
 	SNAP_STUB = 7,
 	SNAP_LAYOUT = 8,
+	SNAP_OBJECTS = 9,
 };
 
 struct snap_record {
@@ -194,6 +195,25 @@ struct snap_layout {
 	uint32_t allocated, tlab_start, tlab_top;
 };
 
+/* snap_objects.flags */
+#define SNAP_HANDLES  1u /* the two fields are addresses of references */
+#define SNAP_COLOURED 2u /* references have the colours of generational ZGC (JDK 21) */
+
+/* The layout of Java objects, for probes. A reference, or a class word, is a plain address, or with
+ * 4 bytes base + (value << shift). Whole snapshots have it after SNAP_LAYOUT; places as there. */
+struct snap_objects {
+	struct snap_record record;
+	uint32_t monitor_object; /* ObjectMonitor::_object */
+	uint32_t thread_object;	 /* JavaThread::_vthread, before JDK 21 _threadObj */
+	uint32_t park_blocker, thread_address; /* java.lang.Thread.parkBlocker, eetop */
+	uint32_t class_at;		       /* the class word in an object */
+	uint8_t ref_bytes, ref_shift;
+	uint8_t class_bytes; /* 0: the class is in the upper bits of the mark (compact headers) */
+	uint8_t class_shift;
+	uint32_t flags, pad;
+	uint64_t ref_base, class_base;
+};
+
 struct snap_end {
 	struct snap_record record;
 	uint32_t status; /* enum dfg_dump_status */
@@ -210,6 +230,7 @@ _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_stub) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_layout) == 32, "layout is the format");
+_Static_assert(sizeof(struct snap_objects) == 56, "layout is the format");
 _Static_assert(sizeof(struct snap_end) == 32, "layout is the format");
 
 #endif

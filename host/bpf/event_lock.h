@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Locks that threads wait for: ns, by the lock's class, with the stack of the thread that held it.
+ * When a holder leaves a lock, the time that others have waited for it since the last one left is
+ * counted, and if that makes a sample, the holder's stack is taken. The time from then until a
+ * thread has the lock is nobody's. What a thread's wait stands for is sent at its end. */
+#ifndef DFG_BPF_EVENT_LOCK_H
+#define DFG_BPF_EVENT_LOCK_H
+
+#include "bpf/event_state.h"
+
+static const struct shifts lock_shifts = {10, 40}; /* about 1 µs; 1 100 s */
+
+#define INNER(name, key_bytes, value_bytes)                                                        \
+	struct name {                                                                              \
+		__uint(type, BPF_MAP_TYPE_LRU_HASH);                                               \
+		__uint(max_entries, FLAT_WAITS);                                                   \
+		__uint(key_size, key_bytes);                                                       \
+		__uint(value_size, value_bytes);                                                   \
+	}
+#define OUTER(name, inner)                                                                         \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                          \
+		__uint(max_entries, FLAT_WALKERS);                                                 \
+		__type(key, uint32_t);                                                             \
+		__array(values, struct inner);                                                     \
+	} name SEC(".maps")
+
+/* Of each walker's container: a container that lies fills its own maps. Threads that wait, by tid;
+ * their tids, by the JVM's address of them; the locks, as in struct flat_wait. */
+INNER(inner_waits, sizeof(uint32_t), sizeof(struct flat_wait));
+INNER(inner_tids, sizeof(uint64_t), sizeof(uint32_t));
+INNER(inner_locks, sizeof(uint64_t), sizeof(struct flat_lock));
+OUTER(waits, inner_waits);
+OUTER(wait_tids, inner_tids);
+OUTER(locks, inner_locks);
+
+static inline struct flat_lock *lock_of(const struct scratch *s, uint64_t lock)
+{
+	void *all = bpf_map_lookup_elem(&locks, &s->walk.sample.walker);
+
+	return all ? bpf_map_lookup_elem(all, &lock) : NULL;
+}
+
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* ---- waits --------------------------------------------------------------------------------- */
+
+static inline void begin_wait(struct scratch *s, uint64_t thread, uint64_t lock, uint64_t class)
+{
+	const struct flat_lock none = {0};
+	const struct flat_wait w = {
+		.thread = thread, .lock = lock, .class = class, .begin = s->walk.sample.time};
+	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
+	void *all = bpf_map_lookup_elem(&locks, &s->walk.sample.walker);
+	struct flat_lock *l;
+
+	if (!threads || !all || bpf_map_update_elem(threads, &s->walk.sample.tid, &w, BPF_NOEXIST))
+		return;
+	bpf_map_update_elem(all, &lock, &none, BPF_NOEXIST);
+	l = bpf_map_lookup_elem(all, &lock);
+	if (!l)
+		return;
+	__sync_fetch_and_add(&l->waiting, 1);
+	__sync_fetch_and_add(&l->counted, w.begin);
+}
+
+/* Returns until when the wait is counted: it is no more one of its lock's. */
+static inline uint64_t leave_queue(const struct scratch *s, const struct flat_wait *w)
+{
+	struct flat_lock *l = lock_of(s, w->lock);
+	uint64_t until = l ? later(w->begin, l->left) : w->begin;
+
+	if (!l)
+		return until;
+	__sync_fetch_and_add(&l->counted, -until);
+	__sync_fetch_and_add(&l->waiting, -1);
+	if (!l->waiting)
+		l->counted = 0; /* what threads did at the same time may have left something */
+	return until;
+}
+
+/* Adds time to what a wait's sample stands for. Of several holders one is named, each as likely as
+ * its part of the time. */
+static inline void add_time(struct flat_wait *w, uint64_t ns, uint64_t holder)
+{
+	w->amount += ns;
+	if (w->amount && bpf_get_prandom_u32() % w->amount < ns)
+		w->holder = holder;
+}
+
+/* Counts time that was waited; returns how much of it is to be in samples. */
+static inline uint64_t take_time(struct scratch *s, uint64_t ns)
+{
+	struct flat_rate *r = rate_of(&s->walk.sample);
+
+	return r ? take_amount(s, r, lock_shifts, &r->part, ns) : 0;
+}
+
+/* The collector moves objects, and uses their memory for others: a class counts only while the
+ * object is where it was. */
+static inline uint64_t class_of_monitor(const struct flat_objects *o, uint64_t monitor)
+{
+	uint64_t object = object_of(o, monitor, o->monitor_object);
+	uint64_t class = class_of(o, object);
+
+	return object_of(o, monitor, o->monitor_object) == object ? class : 0;
+}
+
+/* The thread has what it has waited for. */
+static inline bool end_wait(struct scratch *s, bool is_monitor)
+{
+	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
+	const struct flat_wait *found =
+		threads ? bpf_map_lookup_elem(threads, &s->walk.sample.tid) : NULL;
+	struct flat_wait w;
+	uint64_t until;
+
+	if (!found || !(found->lock & 1) != is_monitor)
+		return false;
+	w = *found;
+	bpf_map_delete_elem(threads, &s->walk.sample.tid);
+	until = leave_queue(s, &w);
+	add_time(&w, take_time(s, s->walk.sample.time - until), 0);
+	if (!w.amount)
+		return false;
+	s->detail.amount = w.amount;
+	s->detail.holder = w.holder;
+	take_class(s, is_monitor ? class_of_monitor(&s->walk.process.objects, w.lock) : w.class);
+	return true;
+}
+
+/* ---- holders ------------------------------------------------------------------------------- */
+
+/* Shares out the time that threads have waited for a lock. */
+struct shared_time {
+	uint64_t lock, left, now;
+	uint64_t time; /* of the sample of one thread, the holder's */
+	uint64_t skip; /* ns of others before that thread */
+	uint64_t amount; /* for that one; 0: each thread has its own time */
+	bool done;
+};
+
+static long share_time(__attribute__((unused)) void *map,
+		       __attribute__((unused)) const uint32_t *tid, struct flat_wait *w,
+		       struct shared_time *t)
+{
+	uint64_t ns = t->now - later(w->begin, t->left);
+
+	if (w->lock != t->lock || (int64_t)ns <= 0)
+		return 0;
+	if (t->amount && ns < t->skip) {
+		t->skip -= ns;
+		return 0;
+	}
+	add_time(w, t->amount ? t->amount : ns, t->now);
+	t->done = true;
+	return t->amount != 0;
+}
+
+/* Some part of an amount, each as likely. */
+static inline uint64_t any_below(uint64_t amount)
+{
+	return (amount >> 16) * bpf_get_prandom_u32() >> 16;
+}
+
+/* The holder leaves a lock that others wait for. True: its stack is wanted. */
+static inline bool leave_lock(struct scratch *s, uint64_t lock)
+{
+	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
+	struct flat_lock *l = lock_of(s, lock);
+	struct shared_time t = {.lock = lock, .now = s->walk.sample.time};
+	uint64_t ns, amount;
+
+	if (!l || !threads)
+		return false;
+	ns = l->waiting * t.now - l->counted;
+	t.left = l->left;
+	l->left = t.now;
+	if ((int64_t)ns <= 0)
+		return false;
+	__sync_fetch_and_add(&l->counted, ns);
+	amount = take_time(s, ns);
+	if (!amount)
+		return false;
+	if (amount != ns) {
+		t.amount = amount;
+		t.skip = any_below(ns);
+	}
+	bpf_for_each_map_elem(threads, share_time, &t, 0);
+	s->may_copy = false;
+	s->detail.flags = FLAT_HOLDER;
+	return t.done;
+}
+
+/* ---- java.util.concurrent ------------------------------------------------------------------ */
+
+/* Not static: libbpf 1.1 tells the kernel wrong places of such data. */
+const char locks_package[] = "java/util/concurrent/locks/";
+const char semaphore[] = "java/util/concurrent/Semaphore$";
+const char condition[] = "AbstractQueued"; /* …Synchronizer$ConditionObject, …LongSync… */
+
+static inline bool begins(const char *name, const char *with, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (name[i] != with[i])
+			return false;
+	return true;
+}
+
+/* True if threads that park for this class wait for a lock: what they wait for with others, or what
+ * idle threads of a pool wait for, is none. */
+static inline bool is_lock(struct scratch *s, uint64_t class)
+{
+	const char *name = s->detail.name;
+
+	take_class(s, class);
+	if (s->detail.name_len < sizeof(semaphore))
+		return false;
+	return begins(name, semaphore, sizeof(semaphore) - 1) ||
+	       (begins(name, locks_package, sizeof(locks_package) - 1) &&
+		!begins(name + sizeof(locks_package) - 1, condition, sizeof(condition) - 1));
+}
+
+#define ENV_MOST 0x2000u /* bytes from a JavaThread to its JNIEnv, at most */
+
+/* A thread parks; native methods are called with their JNIEnv, which is in the JavaThread. */
+static inline void begin_park(const bpf_user_pt_regs_t *r, struct scratch *s)
+{
+	const struct flat_objects *o = &s->walk.process.objects;
+	const uint64_t thread = JAVA_THREAD(r);
+	uint64_t blocker, class;
+	void *tids;
+
+	if (ARGUMENT(r, 0) - thread >= ENV_MOST || o->park_blocker == FLAT_NONE)
+		return;
+	blocker = object_in(o, object_of(o, thread, o->thread_object), o->park_blocker);
+	class = class_of(o, blocker);
+	if (!class || !is_lock(s, class))
+		return;
+	begin_wait(s, thread, blocker | 1, class);
+	tids = bpf_map_lookup_elem(&wait_tids, &s->walk.sample.walker);
+	if (tids)
+		bpf_map_update_elem(tids, &thread, &s->walk.sample.tid, BPF_ANY);
+}
+
+/* A thread lets another one go on, which may have waited for a lock that this one had. The argument
+ * of a native method is the place of an object's address, without colours, with a tag in the lowest
+ * bits (runtime/jniHandles.hpp). */
+static inline bool unpark(struct scratch *s, uint64_t argument)
+{
+	uint64_t object = word_at(argument & ~3ull, 0);
+	uint64_t thread = object ? word_at(object, s->walk.process.objects.thread_address) : 0;
+	void *tids = bpf_map_lookup_elem(&wait_tids, &s->walk.sample.walker);
+	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
+	const uint32_t *tid = tids ? bpf_map_lookup_elem(tids, &thread) : NULL;
+	const struct flat_wait *w = threads && tid ? bpf_map_lookup_elem(threads, tid) : NULL;
+
+	return w && w->thread == thread && w->lock & 1 && leave_lock(s, w->lock);
+}
+
+/* Takes what an event of this probe says. False: it is not sent. */
+static inline bool take_lock(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
+{
+	const uint64_t first = ARGUMENT(r, 0);
+
+	switch (probe) {
+	case FLAT_PROBE_ENTER:
+	case FLAT_PROBE_REENTER:
+		begin_wait(s, ARGUMENT(r, 1), first & ~1ull, 0);
+		return false;
+	case FLAT_PROBE_EXIT:
+		return leave_lock(s, first & ~1ull);
+	case FLAT_PROBE_ENTERED:
+	case FLAT_PROBE_REENTERED:
+		return end_wait(s, true);
+	case FLAT_PROBE_PARK:
+		begin_park(r, s);
+		return false;
+	case FLAT_PROBE_UNPARK:
+		return unpark(s, ARGUMENT(r, 2));
+	case FLAT_PROBE_PARKED:
+		return end_wait(s, false);
+	}
+	return false;
+}
+
+#endif
