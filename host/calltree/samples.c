@@ -4,11 +4,11 @@
 #include "common/str.h"
 
 const struct event_name event_names[EVENT_KINDS] = {
-	[EVENT_CPU] = {"cpu", "samples", "execution samples"},
-	[EVENT_NATIVE] = {"native", "samples", "samples in native methods"},
-	[EVENT_WALL] = {"wall", "samples", "wall-clock samples"},
-	[EVENT_ALLOC] = {"alloc", "bytes", "allocated bytes"},
-	[EVENT_LOCK] = {"lock", "ns", "ns waiting for locks"},
+	[EVENT_CPU] = {"cpu", "samples", "execution samples", NULL},
+	[EVENT_NATIVE] = {"native", "samples", "samples in native methods", NULL},
+	[EVENT_WALL] = {"wall", "samples", "wall-clock samples", NULL},
+	[EVENT_ALLOC] = {"alloc", "bytes", "allocated bytes", "allocated by"},
+	[EVENT_LOCK] = {"lock", "ns", "time waiting for locks", "wanted by"},
 };
 
 double profile_worth(const struct profile *p)

@@ -46,6 +46,7 @@ struct event_name {
 	const char *name; /* "alloc" */
 	const char *unit; /* of what is counted: "bytes" */
 	const char *text; /* "allocated bytes" */
+	const char *by;	  /* between a class and a method: "allocated by"; NULL: it has no classes */
 };
 extern const struct event_name event_names[EVENT_KINDS];
 

@@ -7,6 +7,7 @@
 #include "calltree/calltree.h"
 #include "calltree/difference.h"
 #include "calltree/samples.h"
+#include "calltree/subjects.h"
 #include "calltree/verdict.h"
 #include "common/err.h"
 #include "session/session.h"
@@ -26,7 +27,8 @@ struct picture {
 	double duration;	       /* seconds, 0: unknown */
 	const char *unit;	       /* of what is counted; NULL: samples */
 	const struct verdict *verdict; /* NULL: none; then no warnings either */
-	struct session_cpu cpu;	       /* shown with it */
+	const struct subjects *subjects; /* NULL: none */
+	struct session_cpu cpu;	       /* shown with the verdict */
 	const struct session *session; /* NULL: several, or text */
 	/* The profile with places and samples, only for formats that use them, else NULL. */
 	const struct profile *details;

@@ -162,13 +162,6 @@ static void canvas_box_begin(struct str *out, char class, const struct frame *f)
 	text_escape(out, f->name, f->len);
 }
 
-static void add_unit(struct str *out, uint64_t n, const char *unit)
-{
-	str_addc(out, ' ');
-	str_adds(out, text_unit(n, unit));
-	str_adds(out, ", ");
-}
-
 static void canvas_box_end(struct canvas *c, const struct layout_box *b, const struct frame *f,
 			   uint32_t colour)
 {
@@ -295,8 +288,8 @@ static void svg_box(struct svg *v, const struct layout_box *b)
 		*prefix = prefix_of(v, f);
 	str_add(s, v->prefixes.buf + prefix->begin, prefix->len);
 	str_adds(s, " (");
-	text_count(s, b->samples, ",");
-	add_unit(s, b->samples, v->unit);
+	text_amount(s, b->samples, v->unit);
+	str_adds(s, ", ");
 	add_percent(s, b->samples, v->canvas.layout.total);
 	str_adds(s, "%)");
 	canvas_box_end(&v->canvas, b, f, prefix->colour);
@@ -438,7 +431,7 @@ static void svg_difference_box(struct svg_difference *v, const struct layout_box
 	text_count(s, total.before, ",");
 	str_adds(s, " → ");
 	text_count(s, total.after, ",");
-	add_unit(s, 0, v->unit);
+	str_addf(s, " %s, ", text_unit(0, v->unit));
 	add_percent(s, total.before, d->before.samples);
 	str_adds(s, " → ");
 	add_percent(s, total.after, d->after.samples);

@@ -279,10 +279,32 @@ const char *text_unit(uint64_t n, const char *unit)
 	return n == 1 ? "sample" : "samples";
 }
 
+void text_amount(struct str *out, uint64_t n, const char *unit)
+{
+	static const struct {
+		const char *unit, *larger[4];
+	} scales[] = {{"bytes", {"kB", "MB", "GB", "TB"}}, {"ns", {"µs", "ms", "s", NULL}}};
+	const char *name = text_unit(n, unit);
+	double value = (double)n;
+
+	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
+		for (unsigned k = 0; !strcmp(scales[i].unit, text_unit(n, unit)) && k < 4; k++) {
+			if (value < 999.5 || !scales[i].larger[k])
+				break;
+			value /= 1000;
+			name = scales[i].larger[k];
+		}
+	if (name == text_unit(n, unit))
+		text_count(out, n, ",");
+	else
+		str_addf(out, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+	str_addf(out, " %s", name);
+}
+
 void draw_quality_of(struct str *out, const struct quality *q, const char *unit)
 {
-	text_count(out, q->samples, ",");
-	str_addf(out, " %s · ", text_unit(q->samples, unit));
+	text_amount(out, q->samples, unit);
+	str_adds(out, " · ");
 	text_count(out, q->lost, ",");
 	str_adds(out, " lost");
 	if (q->samples == 0)

@@ -42,6 +42,10 @@ size_t text_package(const char *name, size_t len);
 /* Appends 51466 as "51466", or as "51,466" with a separator. */
 void text_count(struct str *out, uint64_t n, const char *separator);
 
+/* Appends "1,973 samples", "3.22 GB" or "12.5 ms": a count of a unit, of bytes and ns in three
+ * digits. */
+void text_amount(struct str *out, uint64_t n, const char *unit);
+
 /* Returns the unit of a count (struct picture), of samples in the singular where it is 1. */
 const char *text_unit(uint64_t n, const char *unit);
 

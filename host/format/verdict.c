@@ -98,6 +98,17 @@ void verdict_owner(struct str *out, const struct verdict_method *m)
 		str_addf(out, " (%s)", code_owner_name(m->owner));
 }
 
+void verdict_subject(struct str *out, const struct subjects *s, size_t i)
+{
+	const struct subject *one = &s->list[i];
+
+	str_adds(out, one->class);
+	if (one->method[0])
+		str_addf(out, ", %s %s", event_names[s->event].by, one->method);
+	if (one->holder[0])
+		str_addf(out, ", " HELD_BY " %s", one->holder);
+}
+
 /* ---- warnings ---- */
 
 static void add(struct warnings *w, const char *kind, char *what, const char *remedy)
@@ -194,30 +205,65 @@ static void page_methods(struct str *out, const struct verdict *v)
 	}
 }
 
-void verdict_page(struct str *out, const struct picture *p)
+/* Each with its share, its text, and the names that the graph has. */
+static void page_subjects(struct str *out, const struct subjects *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		const struct subject *one = &all->list[i];
+		const char *const names[] = {one->class, one->method, one->holder};
+		CLEANUP(str_fini) struct str text = {0};
+
+		verdict_subject(&text, all, i);
+		str_addf(out, "%s[\"%.1f %%\",", i ? "," : "", percent(one->amount, all->amount));
+		text_json(out, text.buf, text.len);
+		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+			str_addc(out, ',');
+			text_json(out, names[k], strlen(names[k]));
+		}
+		str_addc(out, ']');
+	}
+}
+
+static void page_warnings(struct str *out, const struct picture *p)
 {
 	CLEANUP(warnings_fini) struct warnings warnings;
-	CLEANUP(str_fini) struct str text = {0};
 
-	str_adds(&text, "");
-	if (p->verdict->samples)
-		picture_text(&text, p);
-	str_adds(out, "{\"text\":");
-	text_json(out, text.buf, text.len);
-	str_adds(out, ",\"methods\":[");
-	page_methods(out, p->verdict);
-	str_adds(out, "],\"warnings\":[");
 	warnings_make(&p->quality, p->session, &warnings);
 	for (size_t i = 0; i < warnings.count; i++) {
 		str_adds(out, i ? "," : "");
 		text_json(out, warnings.list[i].text, strlen(warnings.list[i].text));
 	}
+}
+
+void verdict_page(struct str *out, const struct picture *p)
+{
+	CLEANUP(str_fini) struct str text = {0};
+
+	str_adds(&text, "");
+	if (p->verdict && p->verdict->samples)
+		picture_text(&text, p);
+	if (p->subjects && p->subjects->count) {
+		text_amount(&text, p->subjects->amount, p->unit);
+		str_addf(&text, ": %s", event_names[p->subjects->event].text);
+	}
+	str_adds(out, "{\"text\":");
+	text_json(out, text.buf, text.len);
+	str_adds(out, ",\"methods\":[");
+	if (p->verdict)
+		page_methods(out, p->verdict);
+	str_adds(out, "],\"subjects\":[");
+	if (p->subjects)
+		page_subjects(out, p->subjects);
+	str_adds(out, "],\"warnings\":[");
+	if (p->verdict)
+		page_warnings(out, p);
 	str_adds(out, "]}");
 }
 
 /* ---- for the SVG ---- */
 
-#define SVG_COLUMNS 185 /* fit into its width */
+#define SVG_COLUMNS  185 /* fit into its width */
+#define SVG_SUBJECTS 3u
 
 static void svg_line(struct str *out, unsigned x, unsigned y, const char *class, const char *text,
 		     size_t len)
@@ -261,6 +307,13 @@ unsigned verdict_svg(struct str *out, const struct picture *p, unsigned x, unsig
 		svg_methods(&text, p->verdict);
 		if (text.len)
 			svg_line(out, x, y + lines++ * step, "", text.buf, text.len);
+	}
+	for (size_t i = 0; p->subjects && i < p->subjects->count && i < SVG_SUBJECTS; i++) {
+		str_clear(&text);
+		str_addf(&text, "%.1f %% ", percent(p->subjects->list[i].amount, p->subjects->amount));
+		verdict_subject(&text, p->subjects, i);
+		svg_line(out, x, y + lines++ * step, "", text.buf,
+			 text_fit(text.buf, text.len, SVG_COLUMNS));
 	}
 	if (p->verdict)
 		warnings_make(&p->quality, p->session, &warnings);

@@ -3,6 +3,7 @@
 #ifndef DFG_FORMAT_VERDICT_H
 #define DFG_FORMAT_VERDICT_H
 
+#include "calltree/subjects.h"
 #include "calltree/verdict.h"
 #include "common/str.h"
 #include "format/format.h"
@@ -16,6 +17,10 @@ void verdict_share(struct str *out, const struct verdict *v, uint64_t part, int 
 
 /* Appends "", " (library)" or " (jdk)": whose code a method is that is not the application's. */
 void verdict_owner(struct str *out, const struct verdict_method *m);
+
+/* Appends "java.util.HashMap, wanted by shop.Cart.add, held by shop.Cart.sum": a class, and the
+ * methods of the application. */
+void verdict_subject(struct str *out, const struct subjects *s, size_t i);
 
 /* Quality that is so bad that the graph can mislead. */
 struct warning {
@@ -41,7 +46,7 @@ static inline void cleanup_warnings_fini(struct warnings *w)
 }
 
 /* Appends the verdict and the warnings as a JSON object for the page's script: `text`, `methods`
- * ([name, total, self, owner]), `warnings`. */
+ * ([name, total, self, owner]), `subjects` ([share, text, class, method, holder]), `warnings`. */
 void verdict_page(struct str *out, const struct picture *p);
 
 /* Appends the same as text elements of SVG, `step` apart; remedies are left out. Returns their

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calltree/subjects.h"
 #include "elf/names.h"
 #include "perf/perfwrite.h"
 #include "profile/reader.h"
@@ -273,25 +274,21 @@ static void count_frames(struct reader *r)
 	q->frames += r->ctx.used;
 }
 
-static void add_named(struct reader *r, const char *name)
-{
-	add_frame(&r->ctx, stacks_intern(r->stacks, name, strlen(name), FRAME_STUB));
-}
-
 /* Adds who held the lock, above what is waited for: its innermost frame is the lowest. */
 static void add_holder(struct reader *r)
 {
-	const struct perf_sample *s = r->ctx.sample;
-	const uint32_t *frames;
-	size_t n;
+	struct sample_ctx *c = &r->ctx;
+	const uint64_t holder = c->sample->holder;
+	const uint32_t *frames = NULL;
+	size_t n = 0;
 
-	frames = r->holders && s->holder ? holders_find(r->holders, r->ctx.process->pid, s->holder, &n)
-					 : NULL;
+	if (r->holders && holder)
+		frames = holders_find(r->holders, c->process->pid, holder, &n);
 	if (!frames)
 		return;
 	for (size_t i = 0; i < n; i++)
-		add_frame(&r->ctx, frames[i]);
-	add_named(r, "held by");
+		add_frame(c, frames[i]);
+	add_frame(c, stacks_intern(r->stacks, HELD_BY, strlen(HELD_BY), FRAME_STUB));
 }
 
 /* Adds what the event is about as the innermost frame. */

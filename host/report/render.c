@@ -266,6 +266,10 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	ret->skipped = g.skipped;
 	verdict_make(g.profile.stacks, &ret->verdict);
 	p.verdict = j->in->event == EVENT_CPU ? &ret->verdict : NULL;
+	if (event_names[j->in->event].by) {
+		subjects_make(g.profile.stacks, j->in->event, &ret->subjects);
+		p.subjects = &ret->subjects;
+	}
 	memcpy(ret->events, g.profile.events, sizeof(ret->events));
 	if (rc == 0)
 		rc = draw_gathered(j, &g, &p, ret, err);
@@ -280,6 +284,7 @@ static void check_result(void *reply)
 	str_clean(r->leaf, sizeof(r->leaf));
 	str_clean(r->path, sizeof(r->path));
 	verdict_check(&r->verdict);
+	subjects_check(&r->subjects);
 	session_cpu_check(&r->cpu);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "calltree/calltree.h"
+#include "calltree/subjects.h"
 #include "calltree/verdict.h"
 #include "common/err.h"
 #include "common/outdir.h"
@@ -16,6 +17,7 @@
 struct render_result {
 	struct quality quality;
 	struct verdict verdict;
+	struct subjects subjects; /* of events other than the processor's time */
 	struct session_cpu cpu;	 /* of one session; used: by its samples if not known otherwise */
 	uint64_t cut;		 /* bytes of damaged recordings that were left out */
 	uint64_t skipped;	 /* lines of text that could not be read */

@@ -72,6 +72,18 @@ static void print_methods(const struct verdict *v)
 	}
 }
 
+static void print_subjects(const struct subjects *s)
+{
+	CLEANUP(str_fini) struct str line = {0};
+
+	for (size_t i = 0; i < s->count; i++) {
+		str_clear(&line);
+		verdict_subject(&line, s, i);
+		printf("  %-12s%6.1f %%  %s\n", event_names[s->event].name,
+		       100 * share(s->list[i].amount, s->amount), line.buf);
+	}
+}
+
 /* s: NULL for several recordings. */
 static void print_verdict(const struct summary_event *e, const struct session *s)
 {
@@ -83,9 +95,11 @@ static void print_verdict(const struct summary_event *e, const struct session *s
 		verdict_text(&line, &r->verdict, &r->cpu);
 		printf("  cpu          %s\n", line.buf);
 	}
-	print_methods(&r->verdict);
-	if (e->event != EVENT_CPU)
+	if (e->event != EVENT_CPU) {
+		print_subjects(&r->subjects);
 		return;
+	}
+	print_methods(&r->verdict);
 	warnings_make(&r->quality, s, &warnings);
 	for (size_t i = 0; i < warnings.count; i++)
 		printf("  warning      %s\n", warnings.list[i].text);
@@ -113,7 +127,7 @@ static void print_result(const struct summary_event *e)
 	if (r->nameless_files)
 		printf("  cut          %llu %s\n", (unsigned long long)r->nameless_files,
 		       nameless_files);
-	if (r->leaf[0])
+	if (r->leaf[0] && !r->subjects.count)
 		printf("  hottest leaf %5.1f %%  %s\n",
 		       100 * share(r->leaf_self, r->quality.samples), r->leaf);
 }
@@ -252,6 +266,20 @@ static json_t *methods_json(const struct verdict *v)
 	return list;
 }
 
+static json_t *subjects_json(const struct subjects *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct subject *one = &s->list[i];
+
+		json_array_append_new(list, json_pack("{ss ss ss sf}", "class", one->class, "method",
+						      one->method, "holder", one->holder, "share",
+						      share(one->amount, s->amount)));
+	}
+	return list;
+}
+
 static json_t *shares_json(const struct verdict *v)
 {
 	json_t *o = json_object();
@@ -283,7 +311,7 @@ static json_t *verdict_json(const struct render_result *r, const struct session 
 {
 	const struct session_cpu *cpu = &r->cpu;
 
-	return json_pack("{so so so so so so so so so so}", "cpus_used",
+	return json_pack("{so so so so so so so so so so so}", "cpus_used",
 			 known_json(cpu->used, cpu->used >= 0), "cpu_limit",
 			 known_json(cpu->limit, cpu->limit > 0), "processors",
 			 known_json(cpu->processors, cpu->processors > 0), "throttled_periods",
@@ -293,7 +321,7 @@ static json_t *verdict_json(const struct render_result *r, const struct session 
 			 known_json(cpu->steal, cpu->steal >= 0), "pressure",
 			 known_json(cpu->pressure, cpu->pressure >= 0), "shares",
 			 shares_json(&r->verdict), "top_methods", methods_json(&r->verdict),
-			 "warnings", warnings_json(r, s));
+			 "top_subjects", subjects_json(&r->subjects), "warnings", warnings_json(r, s));
 }
 
 /* The keys of one event that do not belong to one session. */

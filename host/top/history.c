@@ -38,7 +38,7 @@ void history_sum(const struct history *h, size_t count, struct moment *ret)
 {
 	const struct graft how = {.pools = h->pools, .fold_start = h->fold_start};
 
-	*ret = (struct moment){0};
+	*ret = (struct moment){.event = h->event};
 	for (size_t i = 0; i < count && i < h->seen && i < HISTORY_MOST; i++) {
 		const struct moment *m = &h->list[(h->next + HISTORY_MOST - 1 - i) % HISTORY_MOST];
 

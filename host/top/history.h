@@ -9,6 +9,7 @@
 
 /* The sum of one or several windows of all containers. */
 struct moment {
+	enum event_kind event;
 	struct stacks *stacks; /* NULL: no window yet */
 	struct quality quality;
 	uint64_t us, gap_us;
@@ -16,6 +17,7 @@ struct moment {
 };
 
 struct history {
+	enum event_kind event; /* of all windows */
 	/* Applied by history_sum: pools instead of threads, one frame for those that start a thread
 	 * (calltree/thread_root.h). */
 	bool pools, fold_start;

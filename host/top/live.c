@@ -45,7 +45,8 @@ static int draw_shown(const struct live *l, struct stacks *s, const struct outdi
 	const double seconds = (double)l->screen.shown.us / 1e6;
 	CLEANUP(free)
 	char *title = sampled ? xasprintf("%s: %.1f s at %u Hz", l->name, seconds, sampled)
-			      : xasprintf("%s: allocated bytes in %.1f s", l->name, seconds);
+			      : xasprintf("%s: %s in %.1f s", l->name,
+					  event_names[l->screen.shown.event].text, seconds);
 	CLEANUP(free)
 	char *subtitle =
 		xasprintf("dfg-top%s%s%s%s", lens->thread ? " · thread " : "",
@@ -54,7 +55,7 @@ static int draw_shown(const struct live *l, struct stacks *s, const struct outdi
 	struct picture p = {.title = title,
 			    .subtitle = subtitle,
 			    .quality = l->screen.shown.quality,
-			    .unit = sampled ? NULL : "bytes"};
+			    .unit = event_names[l->screen.shown.event].unit};
 
 	stacks_sort(s);
 	for (size_t i = 0; i < l->config->formats->count; i++) {
@@ -98,6 +99,7 @@ static int receive_window(struct live *l, struct err *err)
 	if (!l->on)
 		screen_begin(&l->screen, l->name, record_sampled(l->config->record));
 	if (!l->on) {
+		l->screen.history.event = event_kind_of(record_event(l->config->record));
 		l->screen.history.pools = l->config->roots & ROOT_POOL;
 		l->screen.history.fold_start = !(l->config->roots & ROOT_FULL);
 	}

@@ -84,7 +84,7 @@ static json_t *json_window(const char *name, const struct moment *m, unsigned fr
 						"total", (json_int_t)v.threads[i].total, "busy",
 						json_busy(v.threads[i].busy)));
 	return json_pack("{s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "name",
-			 name, "unit", frequency ? "samples" : "bytes", "seconds", seconds, "gap",
+			 name, "unit", event_names[m->event].unit, "seconds", seconds, "gap",
 			 (double)m->gap_us / 1e6, "samples", (json_int_t)m->quality.samples, "lost",
 			 (json_int_t)m->quality.lost, "java_samples",
 			 (json_int_t)m->quality.java_samples, "java_complete",

@@ -32,13 +32,15 @@ void rows_title(struct str *out, const char *name, const struct moment *m, unsig
 	if (m->gap_us >= 100000)
 		str_addf(out, ", %.1f s not recorded", (double)m->gap_us / 1e6);
 	str_adds(out, " · ");
-	text_count(out, m->quality.samples, ",");
-	if (!frequency) {
-		str_addf(out, " bytes · %.1f MB/s",
-			 seconds > 0 ? (double)m->quality.samples / seconds / 1e6 : 0);
+	text_amount(out, m->quality.samples, event_names[m->event].unit);
+	if (m->event != EVENT_CPU) {
+		str_adds(out, " · ");
+		text_amount(out, seconds > 0 ? (uint64_t)((double)m->quality.samples / seconds) : 0,
+			    event_names[m->event].unit);
+		str_adds(out, " a second");
 		return;
 	}
-	str_addf(out, " samples · %.2f processors",
+	str_addf(out, " · %.2f processors",
 		 seconds > 0 ? (double)m->quality.samples / seconds / frequency : 0);
 	if (m->quality.samples)
 		str_addf(out, " · ±%.1f %%", 100 * margin(m->quality.samples));

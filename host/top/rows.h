@@ -9,8 +9,8 @@
 #include "top/calls.h"
 #include "top/history.h"
 
-/* "web · 10.0 s · 1,973 samples · 1.99 processors · ±2.2 %"; `frequency` in Hz, 0: the samples are
- * bytes, "web · 10.0 s · 3,221,225,472 bytes · 322.1 MB/s". */
+/* "web · 10.0 s · 1,973 samples · 1.99 processors · ±2.2 %"; `frequency` in Hz; of another
+ * event "web · 10.0 s · 3.22 GB · 322 MB a second". */
 void rows_title(struct str *out, const char *name, const struct moment *m, unsigned frequency);
 
 /* "application 91.3 %   compiler 4.1 %   …" */

@@ -68,7 +68,7 @@ class Details {
 	figures(total, self, zoomed, frame) {
 		const {app} = this, whole = app.tree.total.map((t) => t[0]), rows = [];
 		const add = (name, n, of) => rows.push(el('tr', {}, el('th', {scope: 'row'}, name),
-			el('td', {class: 'number'}, grouped(n)), el('td', {class: 'number'}, shareText(n, of))));
+			el('td', {class: 'number'}, countText(n)), el('td', {class: 'number'}, shareText(n, of))));
 		const sides = app.rec.isDifference ? [' before', ' after'] : [''];
 		sides.forEach((side, s) => {
 			add(`Total${side}`, total[s], whole[s]);

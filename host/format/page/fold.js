@@ -5,6 +5,14 @@
 
 const ONLY_CHILD = 0.95, CHAIN_LEAST = 2;
 
+// The names in the verdict: of methods, and of classes with the methods of both sides.
+function toldNames(verdict) {
+	if (!verdict)
+		return new Set();
+	const subjects = verdict.subjects.flatMap(([, , ...names]) => names);
+	return new Set([...verdict.methods.map(([name]) => name), ...subjects, 'held by']);
+}
+
 class Folding {
 	// opened: nodes that keep rows of their own, with the whole chain they are in; null: all.
 	constructor(rec, tree, opened) {
@@ -33,7 +41,7 @@ class Folding {
 	}
 
 	foldChains(rec, opened) {
-		const {tree, only} = this, told = new Set(rec.verdict ? rec.verdict.methods.map(([name]) => name) : []);
+		const {tree, only} = this, told = toldNames(rec.verdict);
 		const folds = (i) => i > 0 && only[i] > 0 && only[tree.parent[i]] === i &&
 			rec.frameKind[tree.frame[i]] !== rec.rootKind && !told.has(rec.nameOf(tree.frame[i]));
 		for (let i = 1; i < tree.count; i++) {

@@ -11,6 +11,7 @@ class Verdict {
 		const {warnings} = verdict, plural = warnings.length === 1 ? '' : 's';
 		byId('verdict-text').textContent = verdict.text;
 		byId('verdict-methods').append(...verdict.methods.map((method) => this.method(method)));
+		byId('verdict-methods').append(...verdict.subjects.map((subject) => this.subject(subject)));
 		byId('verdict-warnings').append(...warnings.map((text) => el('p', {class: 'bad'}, text)));
 		if (warnings.length) {
 			byId('verdict-bad').textContent = `${warnings.length} warning${plural}`;
@@ -27,6 +28,12 @@ class Verdict {
 			name.replace(/^(?:[a-z][^./:(]*[./](?=[^./:(]*[./:]))+/, ''));
 		return el('li', {}, button, el('span', {class: 'dim'},
 			` ${total}, self ${self}${owner === 'application' ? '' : ` (${owner})`}`));
+	}
+
+	// What was allocated, or waited for, by whom, and who held it.
+	subject([share, text, name]) {
+		return el('li', {class: 'line'}, el('span', {class: 'dim'}, `${share} `),
+			el('button', {class: 'link', onclick: () => this.show(name)}, text));
 	}
 
 	// The names of lambdas are shortened: those are searched.
