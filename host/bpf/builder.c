@@ -31,6 +31,7 @@ struct mapped {
 	bool read, good; /* its rows are in the tables */
 	struct flat_file file;
 	struct flat_probes probes;
+	struct operations operations;
 };
 
 /* First mapping of a path in a process. */
@@ -146,6 +147,12 @@ static int enter_jail(const struct builder *b, struct err *err)
 
 /* ---- in the jail -------------------------------------------------------------------------- */
 
+static void find_probes(struct mapped *m)
+{
+	flat_find_probes(m->fd, &m->probes);
+	operations_find(m->fd, &m->operations);
+}
+
 static const struct flat_file *rows_of(struct builder *b, size_t i, bool is_jvm)
 {
 	struct mapped *m = &b->files[i];
@@ -154,7 +161,7 @@ static const struct flat_file *rows_of(struct builder *b, size_t i, bool is_jvm)
 	if (!m->read) {
 		m->good = flat_add_file(b->tables, m->fd, &m->file, &ignored) == 0;
 		if (is_jvm)
-			flat_find_probes(m->fd, &m->probes);
+			find_probes(m);
 		m->read = true;
 		cleanup_close_fd(&m->fd);
 	}
@@ -175,6 +182,19 @@ static size_t file_at(const struct builder *b, size_t process, uint64_t start)
 		if (b->places[i].process == process && b->places[i].start == start)
 			return b->places[i].mapped;
 	return SIZE_MAX;
+}
+
+static void keep_probes(struct built *p, const struct mapped *file, const struct proc_map *m)
+{
+	uint64_t addr;
+
+	if (!elfsegs_address(&file->file.segments, m->offset, &addr))
+		return;
+	p->probes = (struct builder_probes){.start = m->start,
+					    .end = m->end,
+					    .at = file->probes,
+					    .operations = file->operations};
+	p->probes.operations.shift = addr - m->start;
 }
 
 /* Of a file that is not known all is left to the copy; there is no call frame information of other
@@ -198,9 +218,7 @@ static int add_mapping(const struct proc_map *m, void *arg)
 		}
 		f = w->known == SIZE_MAX ? NULL : rows_of(w->b, w->known, is_jvm);
 		if (f && is_jvm)
-			p->probes = (struct builder_probes){.start = m->start,
-							    .end = m->end,
-							    .at = w->b->files[w->known].probes};
+			keep_probes(p, &w->b->files[w->known], m);
 		f = f ? f : &no_rows;
 	}
 	flat_add_mapping(w->b->tables, &p->flat, m->start, m->end, m->offset, f);

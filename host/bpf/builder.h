@@ -5,6 +5,7 @@
 #ifndef DFG_BPF_BUILDER_H
 #define DFG_BPF_BUILDER_H
 
+#include "bpf/operations.h"
 #include "bpf/probes.h"
 #include "bpf/publish.h"
 #include "common/child.h"
@@ -33,6 +34,7 @@ enum builder_says {
 struct builder_probes {
 	uint64_t start, end; /* a mapping of the file with the functions; 0: there is none */
 	struct flat_probes at;
+	struct operations operations;
 };
 struct builder_word {
 	uint32_t what; /* enum builder_says */

@@ -10,23 +10,7 @@
 
 static const struct shifts lock_shifts = {10, 40}; /* about 1 µs; 1 100 s */
 
-#define INNER(name, key_bytes, value_bytes)                                                        \
-	struct name {                                                                              \
-		__uint(type, BPF_MAP_TYPE_LRU_HASH);                                               \
-		__uint(max_entries, FLAT_WAITS);                                                   \
-		__uint(key_size, key_bytes);                                                       \
-		__uint(value_size, value_bytes);                                                   \
-	}
-#define OUTER(name, inner)                                                                         \
-	struct {                                                                                   \
-		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                          \
-		__uint(max_entries, FLAT_WALKERS);                                                 \
-		__type(key, uint32_t);                                                             \
-		__array(values, struct inner);                                                     \
-	} name SEC(".maps")
-
-/* Of each walker's container: a container that lies fills its own maps. Threads that wait, by tid;
- * their tids, by the JVM's address of them; the locks, as in struct flat_wait. */
+/* Threads that wait, by tid; their tids, by the JVM's address of them; the locks, as in struct flat_wait. */
 INNER(inner_waits, sizeof(uint32_t), sizeof(struct flat_wait));
 INNER(inner_tids, sizeof(uint64_t), sizeof(uint32_t));
 INNER(inner_locks, sizeof(uint64_t), sizeof(struct flat_lock));

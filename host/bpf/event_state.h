@@ -6,6 +6,22 @@
 
 #include "bpf/walk_state.h"
 
+/* Maps of each walker's container: a container that lies fills its own. */
+#define INNER(name, key_bytes, value_bytes)                                                        \
+	struct name {                                                                              \
+		__uint(type, BPF_MAP_TYPE_LRU_HASH);                                               \
+		__uint(max_entries, FLAT_WAITS);                                                   \
+		__uint(key_size, key_bytes);                                                       \
+		__uint(value_size, value_bytes);                                                   \
+	}
+#define OUTER(name, inner)                                                                         \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                          \
+		__uint(max_entries, FLAT_WALKERS);                                                 \
+		__type(key, uint32_t);                                                             \
+		__array(values, struct inner);                                                     \
+	} name SEC(".maps")
+
 /* One sample for each 2^shift of what the event counts: so many that a processor sends some hundred
  * to some thousand of a container a second. */
 #define WINDOW_NS     100000000u

@@ -188,6 +188,7 @@ enum flat_event {
 	FLAT_EVENT_CPU,
 	FLAT_EVENT_ALLOC,
 	FLAT_EVENT_LOCK,
+	FLAT_EVENT_SAFEPOINT,
 	FLAT_EVENTS,
 };
 
@@ -215,19 +216,32 @@ enum flat_probe {
 	FLAT_PROBE_PARK,
 	FLAT_PROBE_PARKED,
 	FLAT_PROBE_UNPARK,
+	/* Safepoints: VMThread::execute(VM_Operation *), a thread asks for an operation;
+	 * SafepointSynchronize::begin and block, of a thread that arrives; SafepointTracing::
+	 * synchronized and end (runtime/safepoint.hpp), before them (JDK 11) a USDT probe,
+	 * safepoint__end; VM_Operation::evaluate. */
+	FLAT_PROBE_EXECUTE,
+	FLAT_PROBE_BEGIN,
+	FLAT_PROBE_BLOCK,
+	FLAT_PROBE_STOPPED,
+	FLAT_PROBE_EVALUATE,
+	FLAT_PROBE_END,
 	FLAT_PROBE_COUNT,
 };
 
 /* The event that a probe is for. */
 static inline uint32_t flat_probe_event(uint32_t probe)
 {
-	return probe < FLAT_PROBE_ENTER ? FLAT_EVENT_ALLOC : FLAT_EVENT_LOCK;
+	return probe < FLAT_PROBE_ENTER	    ? FLAT_EVENT_ALLOC
+	       : probe < FLAT_PROBE_EXECUTE ? FLAT_EVENT_LOCK
+					    : FLAT_EVENT_SAFEPOINT;
 }
 
 /* Flags of a flat_detail. */
 #define FLAT_OUTSIDE   1u /* the object is in no buffer (TLAB) */
 #define FLAT_HUMONGOUS 2u /* it has regions of its own */
-#define FLAT_HOLDER    4u /* the stack of a thread that held a lock: not an event of its own */
+#define FLAT_HOLDER    4u /* the stack of another thread that events name: not one of its own */
+#define FLAT_WHOLE     8u /* all of its frames are wanted */
 
 /* What was counted of an event since its last sample, and how much a sample stands for, at least: a
  * power of 2. */
@@ -267,13 +281,25 @@ struct flat_lock {
 };
 #define FLAT_WAITS 4096u /* of a container, and locks */
 
+/* Who asked for an operation of the JVM. */
+struct flat_asked {
+	uint64_t time; /* of its sample */
+	uint32_t tid;
+	uint32_t pad;
+};
+
 /* Stands after the frames of a sample of another event than the processor's time: so many bytes of
  * the name, in whole words. Where the stack was not walked (`copied` is not 0 then) it is whole,
  * and the registers (bpf_user_pt_regs_t) and so many bytes of the stack follow, from its pointer
  * (`sp`) down to a multiple of FLAT_PIECE on. */
 struct flat_detail {
 	uint64_t amount; /* that the sample stands for: bytes, ns; 0 with FLAT_HOLDER */
-	uint64_t holder; /* time of an earlier sample of the process, with FLAT_HOLDER; 0: none */
+	/* Times of earlier samples of the process, with FLAT_HOLDER, 0: none: of the thread that was
+	 * waited for, and of the one whose event this is, if that is not the thread itself. */
+	uint64_t holder, asker;
+	uint64_t part;	    /* of the amount, that was waited for the holder */
+	uint64_t operation; /* what an object of its class begins with; 0: none */
+	uint32_t asker_tid, holder_tid;
 	uint32_t copied, flags, name_len, pad;
 	char name[FLAT_NAME_MAX]; /* of a class, as the JVM has it: not clean */
 };
@@ -291,7 +317,7 @@ struct flat_sample {
 	uint32_t kernel;
 	uint32_t walker; /* by whose tables */
 	uint32_t event;	 /* enum flat_event */
-	uint32_t pad;
+	uint32_t stopping; /* 1: the JVM waits for its threads to stop */
 };
 
 #define FLAT_WORD  8u

@@ -3,6 +3,7 @@
  * (walk.bpf.c), which returns for it. Follows the processes' children and programs. Linux 5.17. */
 #include "bpf/event_alloc.h"
 #include "bpf/event_lock.h"
+#include "bpf/event_safepoint.h"
 
 #include <bpf/bpf_core_read.h>
 
@@ -111,7 +112,11 @@ static inline void begin_sample(struct scratch *s, const struct flat_process *p,
 	s->walk.sample.walker = p->walker;
 	s->walk.sample.event = event;
 	s->walk.sample.kernel = 0;
+	s->walk.sample.stopping = 0;
 }
+
+/* Events of safepoints are taken, too. */
+const volatile bool safepoints = false;
 
 SEC("perf_event")
 int sampled(struct bpf_perf_event_data *ctx)
@@ -127,12 +132,26 @@ int sampled(struct bpf_perf_event_data *ctx)
 		return p != NULL;
 	begin_sample(s, p, time, tgid, tid, FLAT_EVENT_CPU);
 	s->walk.sample.kernel = take_kernel(ctx, s);
+	s->walk.sample.stopping = safepoints && is_stopping(s);
 	bpf_tail_call(ctx, &walkers, p->walker);
 	count(FLAT_NO_TABLES);
 	return 1;
 }
 
 /* ---- probes ------------------------------------------------------------------------------- */
+
+static inline bool take_event(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
+{
+	switch (s->walk.sample.event) {
+	case FLAT_EVENT_ALLOC:
+		return take_allocation(r, s, probe);
+	case FLAT_EVENT_LOCK:
+		return take_lock(r, s, probe);
+	case FLAT_EVENT_SAFEPOINT:
+		return take_safepoint(r, s, probe);
+	}
+	return false;
+}
 
 /* A function of the JVM that is called: cookie is an enum flat_probe. */
 SEC("uprobe")
@@ -154,10 +173,9 @@ int probed(bpf_user_pt_regs_t *ctx)
 		return 0;
 	}
 	begin_sample(s, p, time, tgid, tid, event);
-	s->detail.flags = s->detail.name_len = 0;
-	s->detail.amount = s->detail.holder = 0;
+	__builtin_memset(&s->detail, 0, offsetof(struct flat_detail, name));
 	s->may_copy = false;
-	if (event == FLAT_EVENT_LOCK ? take_lock(ctx, s, probe) : take_allocation(ctx, s, probe)) {
+	if (take_event(ctx, s, probe)) {
 		bpf_tail_call(ctx, &probe_walkers, p->walker);
 		count_lost(event, p->walker);
 	}

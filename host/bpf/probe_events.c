@@ -53,6 +53,11 @@ bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left
 		return false;
 	ret->amount = d->amount;
 	ret->holder = d->holder;
+	ret->asker = d->asker;
+	ret->part = d->part;
+	ret->operation = d->operation;
+	ret->asker_tid = d->asker_tid;
+	ret->holder_tid = d->holder_tid;
 	ret->flags = d->flags;
 	ret->name = d->name;
 	ret->name_len = d->name_len;

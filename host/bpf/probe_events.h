@@ -13,7 +13,9 @@
 /* The detail of an event. Borrowed, but for the registers. */
 struct stack_event {
 	uint64_t amount;
-	uint64_t holder;  /* as in struct flat_detail */
+	/* As in struct flat_detail. */
+	uint64_t holder, asker, part, operation;
+	uint32_t asker_tid, holder_tid;
 	uint32_t flags;	  /* FLAT_OUTSIDE … */
 	const char *name; /* of a class; not clean, without a NUL */
 	size_t name_len;

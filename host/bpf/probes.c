@@ -29,6 +29,12 @@ static const struct {
 	{"_ZN13ObjectMonitor11exit_epilogE", FLAT_PROBE_EXIT, false},
 	{"Unsafe_Park", FLAT_PROBE_PARK, false},
 	{"Unsafe_Unpark", FLAT_PROBE_UNPARK, false},
+	{"_ZN8VMThread7executeE", FLAT_PROBE_EXECUTE, true},
+	{"_ZN20SafepointSynchronize5beginE", FLAT_PROBE_BEGIN, true},
+	{"_ZN20SafepointSynchronize5blockE", FLAT_PROBE_BLOCK, true},
+	{"_ZN16SafepointTracing12synchronizedE", FLAT_PROBE_STOPPED, true},
+	{"_ZN12VM_Operation8evaluateE", FLAT_PROBE_EVALUATE, true},
+	{"_ZN16SafepointTracing3endE", FLAT_PROBE_END, true},
 };
 
 /* The offset in the file of an address as linked; 0: it is not in it. */
@@ -148,12 +154,15 @@ struct sdt_head {
 
 #define SDT_TYPE 3 /* NT_STAPSDT */
 
-static bool is_park_end(const char *text, size_t len)
-{
-	static const char wanted[] = "hotspot\0thread__park__end";
-
-	return len >= sizeof(wanted) && memcmp(text, wanted, sizeof(wanted)) == 0;
-}
+/* Ends that have no function of their own: provider, NUL, name, NUL. */
+static const struct {
+	const char *text;
+	size_t len;
+	enum flat_probe probe;
+} notes[] = {
+	{"hotspot\0thread__park__end", sizeof("hotspot\0thread__park__end"), FLAT_PROBE_PARKED},
+	{"hs_private\0safepoint__end", sizeof("hs_private\0safepoint__end"), FLAT_PROBE_END},
+};
 
 /* The first section of a name; NULL: there is none. */
 static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
@@ -174,28 +183,36 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 	return NULL;
 }
 
-static void find_park_end(const struct search *s, struct flat_probes *ret)
+static void take_note(const struct search *s, const char *desc, size_t len, uint64_t base,
+		      struct flat_probes *ret)
 {
-	GElf_Shdr base, notes;
+	struct sdt_head head;
+
+	if (len <= sizeof(head))
+		return;
+	memcpy(&head, desc, sizeof(head));
+	for (unsigned i = 0; i < ARRAY_LEN(notes); i++)
+		if (!ret->offset[notes[i].probe] && len - sizeof(head) >= notes[i].len &&
+		    memcmp(desc + sizeof(head), notes[i].text, notes[i].len) == 0)
+			ret->offset[notes[i].probe] =
+				offset_of(&s->segs, head.at + base - head.base);
+}
+
+static void find_notes(const struct search *s, struct flat_probes *ret)
+{
+	GElf_Shdr base, header;
 	Elf_Scn *section = find_section(s->elf, ".stapsdt.base", &base)
-				   ? find_section(s->elf, ".note.stapsdt", &notes)
+				   ? find_section(s->elf, ".note.stapsdt", &header)
 				   : NULL;
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	size_t name, desc;
 	GElf_Nhdr note;
 
 	for (size_t at = 0, next; data && (next = gelf_getnote(data, at, &note, &name, &desc)) > 0;
-	     at = next) {
-		const char *p = (const char *)data->d_buf + desc;
-		struct sdt_head head;
-
-		if (note.n_type != SDT_TYPE || note.n_descsz <= sizeof(head) ||
-		    !is_park_end(p + sizeof(head), note.n_descsz - sizeof(head)))
-			continue;
-		memcpy(&head, p, sizeof(head));
-		ret->offset[FLAT_PROBE_PARKED] =
-			offset_of(&s->segs, head.at + base.sh_addr - head.base);
-	}
+	     at = next)
+		if (note.n_type == SDT_TYPE)
+			take_note(s, (const char *)data->d_buf + desc, note.n_descsz, base.sh_addr,
+				  ret);
 }
 
 static void find(struct search *s, struct flat_probes *ret)
@@ -211,7 +228,7 @@ static void find(struct search *s, struct flat_probes *ret)
 	find_functions(s, ret);
 	ret->offset[FLAT_PROBE_ENTERED] = place_after_call(s, s->linked[FLAT_PROBE_ENTER]);
 	ret->offset[FLAT_PROBE_REENTERED] = place_after_call(s, s->linked[FLAT_PROBE_REENTER]);
-	find_park_end(s, ret);
+	find_notes(s, ret);
 	elfsegs_fini(&s->segs);
 	free(s->funcs.list);
 }

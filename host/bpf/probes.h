@@ -14,9 +14,11 @@ struct flat_probes {
 /* True if the functions are there without which an event has nothing to say. */
 static inline bool flat_has_event(const struct flat_probes *p, enum flat_event event)
 {
-	return event == FLAT_EVENT_LOCK ? p->offset[FLAT_PROBE_ENTER] &&
-						  p->offset[FLAT_PROBE_ENTERED]
-					: p->offset[FLAT_PROBE_TLAB] != 0;
+	if (event == FLAT_EVENT_LOCK)
+		return p->offset[FLAT_PROBE_ENTER] && p->offset[FLAT_PROBE_ENTERED];
+	if (event == FLAT_EVENT_SAFEPOINT)
+		return p->offset[FLAT_PROBE_BEGIN] && p->offset[FLAT_PROBE_END];
+	return p->offset[FLAT_PROBE_TLAB];
 }
 
 /* fd stays the caller's. All 0 where it is no ELF file with a .symtab. */

@@ -120,17 +120,20 @@ static int load(struct stack_recorder *r, struct err *err)
 		return err_set(err, errno, "open the BPF program");
 	r->bpf->rodata->namespace = pid_namespace();
 	r->bpf->rodata->processors = r->cpus;
+	r->bpf->rodata->safepoints = r->config.safepoints;
 	bpf_program__set_autoload(r->bpf->progs.probed, r->config.probes);
 	bpf_map__set_max_entries(r->bpf->maps.scratches,
 				 r->cpus * (r->config.probes ? 1 + FLAT_PROBING : 1));
 	if (r->config.probes) {
 		bpf_map__set_max_entries(r->bpf->maps.allocations, THREADS);
 		bpf_map__set_max_entries(r->bpf->maps.humongous, THREADS / 16);
+		bpf_map__set_max_entries(r->bpf->maps.pauses, THREADS / 16);
 		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_EVENTS * FLAT_WALKERS);
 	}
 	bpf_map__set_autocreate(r->bpf->maps.waits, r->config.probes);
 	bpf_map__set_autocreate(r->bpf->maps.wait_tids, r->config.probes);
 	bpf_map__set_autocreate(r->bpf->maps.locks, r->config.probes);
+	bpf_map__set_autocreate(r->bpf->maps.asked, r->config.probes);
 	bpf_map__set_max_entries(r->bpf->maps.samples, walked_bytes(r));
 	if (node_bpf__load(r->bpf) != 0)
 		return err_set(err, errno, "load the BPF program");
@@ -381,16 +384,27 @@ static int add_inner_map(struct bpf_map *outer, uint32_t number, uint32_t before
 	return set_entry(outer, number, fd, err);
 }
 
-static int add_wait_maps(struct stack_recorder *r, uint32_t number, uint32_t before,
-			 struct err *err)
+/* Makes the maps that events keep for each container. */
+static int add_event_maps(struct stack_recorder *r, uint32_t number, uint32_t before,
+			  struct err *err)
 {
-	if (add_inner_map(r->bpf->maps.waits, number, before, sizeof(uint32_t),
-			  sizeof(struct flat_wait), err) < 0 ||
-	    add_inner_map(r->bpf->maps.wait_tids, number, before, sizeof(uint64_t),
-			  sizeof(uint32_t), err) < 0)
-		return -1;
-	return add_inner_map(r->bpf->maps.locks, number, before, sizeof(uint64_t),
-			     sizeof(struct flat_lock), err);
+	const struct {
+		struct bpf_map *outer;
+		uint32_t key, value;
+		bool wanted;
+	} maps[] = {
+		{r->bpf->maps.waits, sizeof(uint32_t), sizeof(struct flat_wait), r->config.locks},
+		{r->bpf->maps.wait_tids, sizeof(uint64_t), sizeof(uint32_t), r->config.locks},
+		{r->bpf->maps.locks, sizeof(uint64_t), sizeof(struct flat_lock), r->config.locks},
+		{r->bpf->maps.asked, sizeof(uint64_t), sizeof(struct flat_asked),
+		 r->config.safepoints},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
+		if (maps[i].wanted && add_inner_map(maps[i].outer, number, before, maps[i].key,
+						    maps[i].value, err) < 0)
+			return -1;
+	return 0;
 }
 
 int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms *rooms,
@@ -407,7 +421,7 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 	if (set_entry(r->bpf->maps.walkers, number, walker_program(w), err) < 0 ||
 	    (r->config.probes &&
 	     set_entry(r->bpf->maps.probe_walkers, number, walker_probe_program(w), err) < 0) ||
-	    (r->config.locks && add_wait_maps(r, number, before, err) < 0))
+	    add_event_maps(r, number, before, err) < 0)
 		return -1;
 	*ret = number;
 	return 0;

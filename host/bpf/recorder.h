@@ -18,7 +18,8 @@ struct stack_recorder_config {
 	uint32_t stack_bytes; /* of a copy, a multiple of 8 below 65536 */
 	bool both;	      /* for tests: every sample comes both ways */
 	bool probes;	      /* there are events of probes, too, */
-	bool locks;	      /* those of locks among them */
+	bool locks;	      /* those of locks among them, */
+	bool safepoints;      /* those of safepoints */
 	bool no_samples;      /* of the processors' time */
 };
 

@@ -65,6 +65,10 @@ static void probe(struct recorded *r, struct followed *p, const struct builder_p
 	if (events && stack_recorder_probe(r->recorder, (uint32_t)p->pid, at->start, at->end,
 					   &at->at, events, &p->probes, &ignored) < 0)
 		c->refused += !p->probed;
+	if (events & 1u << FLAT_EVENT_SAFEPOINT && !p->operations) {
+		p->operations = xmalloc(sizeof(*p->operations));
+		*p->operations = at->operations;
+	}
 	p->probed = true;
 }
 

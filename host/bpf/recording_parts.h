@@ -4,6 +4,7 @@
 #ifndef DFG_BPF_RECORDING_PARTS_H
 #define DFG_BPF_RECORDING_PARTS_H
 
+#include "bpf/operations.h"
 #include "bpf/recorder.h"
 #include "bpf/recording.h"
 #include "common/table.h"
@@ -44,6 +45,10 @@ struct followed {
 	bool ended;
 	struct flat_process tables;  /* FLAT_NO_WALKER: none */
 	struct stack_probes *probes; /* of its events; NULL: none */
+	/* The last sample while its JVM waited for its threads to stop, and whose. */
+	uint64_t stopping;
+	uint32_t stopping_tid;
+	struct operations *operations; /* of its JVM; NULL: not needed */
 	bool probed;		     /* once at least */
 	/* ns: walks from then on, until it was known again, went by wrong tables; 0: none did. */
 	uint64_t forgotten, known;

@@ -110,33 +110,76 @@ static void write_walked(struct recorded *r, const struct flat_sample *f, const 
 	perf_writer_walked(r->writer, &s);
 }
 
+/* What a thread did while its JVM waited for it says more than where it stopped. */
 static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *frames)
 {
+	const struct sample_detail running = {
+		.event = FLAT_EVENT_SAFEPOINT, .flags = PERFWRITE_HOLDER, .name = ""};
+	struct followed *p = f->stopping ? recording_find(arg, (pid_t)f->tgid) : NULL;
+
 	write_walked(arg, f, frames, NULL);
+	if (!p)
+		return;
+	p->stopping = f->time;
+	p->stopping_tid = f->tid;
+	write_walked(arg, f, frames, &running);
 }
 
-static void take_event(void *arg, const struct flat_sample *f, const uint64_t *frames,
-		       const struct stack_event *e)
+static struct sample_detail detail_of(const struct flat_sample *f, const struct stack_event *e)
 {
-	const struct recorded *r = arg;
-	const struct sample_detail detail = {
+	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE &&
+			       PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS &&
+			       PERFWRITE_HOLDER == FLAT_HOLDER && PERFWRITE_ENTIRE == FLAT_WHOLE,
+		       "the same flags");
+	_Static_assert(PERFWRITE_STACK == FLAT_COPY - FLAT_PIECE, "whole copies have as much");
+	return (struct sample_detail){
 		.event = f->event,
 		.amount = e->amount,
 		.holder = e->holder,
+		.asker = e->asker,
 		.flags = e->flags,
 		.name = e->name,
 		.name_len = e->name_len,
 		.regs = e->stack ? e->regs : NULL,
 		.stack = e->stack,
 		.stack_len = e->stack_len < PERFWRITE_STACK ? e->stack_len : PERFWRITE_STACK};
+}
 
-	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE &&
-			       PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS &&
-			       PERFWRITE_HOLDER == FLAT_HOLDER,
-		       "the same flags");
-	_Static_assert(PERFWRITE_STACK == FLAT_COPY - FLAT_PIECE, "whole copies have as much");
-	if (f->event < FLAT_EVENTS && f->time >= r->began && (!r->end || f->time <= r->end))
-		write_walked(arg, f, frames, &detail);
+/* Writes a safepoint as two samples, of the thread that asked for it: of the time until all threads
+ * had stopped, and of the rest. */
+static void write_safepoint(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
+			    const struct stack_event *e, struct sample_detail *d)
+{
+	const struct followed *p = recording_find(r, (pid_t)f->tgid);
+	const char *name = p && p->operations ? operations_name(p->operations, e->operation) : NULL;
+	struct flat_sample of = *f;
+
+	if (p && p->stopping_tid == e->holder_tid && p->stopping > f->time - e->amount)
+		d->holder = p->stopping;
+	of.tid = e->asker ? e->asker_tid : f->tid;
+	d->name = name ? name : "unknown operation";
+	d->name_len = strlen(d->name);
+	d->flags |= PERFWRITE_WAITED;
+	d->amount = e->part;
+	write_walked(r, &of, frames, d);
+	d->flags &= ~PERFWRITE_WAITED;
+	d->holder = 0;
+	d->amount = e->amount - (e->part < e->amount ? e->part : e->amount);
+	write_walked(r, &of, frames, d);
+}
+
+static void take_event(void *arg, const struct flat_sample *f, const uint64_t *frames,
+		       const struct stack_event *e)
+{
+	struct recorded *r = arg;
+	struct sample_detail d = detail_of(f, e);
+
+	if (f->event >= FLAT_EVENTS || f->time < r->began || (r->end && f->time > r->end))
+		return;
+	if (f->event == FLAT_EVENT_SAFEPOINT && !(e->flags & FLAT_HOLDER))
+		write_safepoint(r, f, frames, e, &d);
+	else
+		write_walked(r, f, frames, &d);
 }
 
 /* Reads what has been recorded, and writes it. */
@@ -302,6 +345,8 @@ static int begin(struct recorded *r, struct err *err)
 						     .stack_bytes = c->stack_bytes,
 						     .probes = c->events & ~(1u << FLAT_EVENT_CPU),
 						     .locks = c->events & 1u << FLAT_EVENT_LOCK,
+						     .safepoints = c->events &
+								   1u << FLAT_EVENT_SAFEPOINT,
 						     .no_samples =
 							     !(c->events & 1u << FLAT_EVENT_CPU)};
 

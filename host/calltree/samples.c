@@ -4,11 +4,13 @@
 #include "common/str.h"
 
 const struct event_name event_names[EVENT_KINDS] = {
-	[EVENT_CPU] = {"cpu", "samples", "execution samples", NULL},
-	[EVENT_NATIVE] = {"native", "samples", "samples in native methods", NULL},
-	[EVENT_WALL] = {"wall", "samples", "wall-clock samples", NULL},
-	[EVENT_ALLOC] = {"alloc", "bytes", "allocated bytes", "allocated by"},
-	[EVENT_LOCK] = {"lock", "ns", "time waiting for locks", "wanted by"},
+	[EVENT_CPU] = {"cpu", "samples", "execution samples", NULL, NULL},
+	[EVENT_NATIVE] = {"native", "samples", "samples in native methods", NULL, NULL},
+	[EVENT_WALL] = {"wall", "samples", "wall-clock samples", NULL, NULL},
+	[EVENT_ALLOC] = {"alloc", "bytes", "allocated bytes", "allocated by", NULL},
+	[EVENT_LOCK] = {"lock", "ns", "time waiting for locks", "wanted by", "held by"},
+	[EVENT_SAFEPOINT] = {"safepoint", "ns", "time stopped in safepoints", "asked for by",
+			     "waiting for"},
 };
 
 double profile_worth(const struct profile *p)

@@ -40,13 +40,24 @@ struct samples {
 
 /* The kinds of events that can be drawn. Sessions have EVENT_CPU and EVENT_ALLOC, recordings of JFR
  * all. */
-enum event_kind { EVENT_CPU, EVENT_NATIVE, EVENT_WALL, EVENT_ALLOC, EVENT_LOCK, EVENT_KINDS };
+enum event_kind {
+	EVENT_CPU,
+	EVENT_NATIVE,
+	EVENT_WALL,
+	EVENT_ALLOC,
+	EVENT_LOCK,
+	EVENT_SAFEPOINT,
+	EVENT_KINDS
+};
 
 struct event_name {
 	const char *name; /* "alloc" */
 	const char *unit; /* of what is counted: "bytes" */
 	const char *text; /* "allocated bytes" */
 	const char *by;	  /* between a class and a method: "allocated by"; NULL: it has no classes */
+	/* The frame between a class and the stack of the thread that was waited for, innermost
+	 * frame first; NULL: there is none. */
+	const char *held;
 };
 extern const struct event_name event_names[EVENT_KINDS];
 

@@ -24,6 +24,7 @@ struct sum {
 
 struct sums {
 	const struct stacks *stacks;
+	const char *held; /* the frame before the holder's */
 	uint8_t *owners; /* by frame: enum code_owner of Java methods, or CODE_OWNERS */
 	struct sum *list;
 	size_t count, cap;
@@ -35,9 +36,9 @@ static const struct frame *frame_at(const struct sums *s, uint32_t frame)
 	return stacks_frame(s->stacks, frame);
 }
 
-static bool is_held_by(const struct frame *f)
+static bool is_held_by(const struct sums *s, const struct frame *f)
 {
-	return f->kind == FRAME_STUB && f->len == strlen(HELD_BY) && !strcmp(f->name, HELD_BY);
+	return s->held && f->kind == FRAME_STUB && !strcmp(f->name, s->held);
 }
 
 /* True if a method says more than that of an inner frame: that of the application does, and what is
@@ -52,7 +53,7 @@ static struct path go_on(const struct sums *s, struct path p, uint32_t frame)
 {
 	const struct frame *f = frame_at(s, frame);
 
-	if (is_held_by(f)) {
+	if (is_held_by(s, f)) {
 		p.is_held = true;
 	} else if (f->java && p.is_held) {
 		if (is_nearer(s, frame, p.holder))
@@ -151,7 +152,7 @@ void subjects_make(const struct stacks *s, enum event_kind event, struct subject
 {
 	const size_t count = stacks_node_count(s);
 	CLEANUP(free) struct path *paths = xcalloc(count, sizeof(*paths));
-	struct sums sums = {.stacks = s};
+	struct sums sums = {.stacks = s, .held = event_names[event].held};
 
 	*ret = (struct subjects){.event = event};
 	find_owners(&sums);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The subjects of events other than the processor's time: what was most allocated, or waited for, by
- * which method, and who held it. Pure. */
+ * which method, and who held it; operations that stopped a JVM, by who asked for them. Pure. */
 #ifndef DFG_CALLTREE_SUBJECTS_H
 #define DFG_CALLTREE_SUBJECTS_H
 
 #include "calltree/samples.h"
 
 #define SUBJECTS 5
-
-/* The frame between a lock's class and the stack of the thread that held it, innermost frame first.
- */
-#define HELD_BY "held by"
 
 /* Texts are clean (str.h), and cut if longer. */
 struct subject {

@@ -244,7 +244,7 @@ static int parse_events(const char *value, unsigned *ret, struct err *err)
 		while (i < SESSION_EVENTS && strcmp(name, session_event_name(i)) != 0)
 			i++;
 		if (i == SESSION_EVENTS)
-			return err_set(err, 0, "--event %s: must be of cpu, alloc, lock", value);
+			return err_set(err, 0, "--event %s: must be of cpu, alloc, lock, safepoint", value);
 		*ret |= 1u << i;
 	}
 	return 0;
@@ -384,7 +384,7 @@ static int check_events(enum options_program program, struct options *o, struct 
 		c->events = o->action == ACTION_REPLAY ? ~0u : 1u << SESSION_CPU;
 	if (o->action == ACTION_RECORD && c->events != 1u << SESSION_CPU &&
 	    (c->unwind == RECORD_UNWIND_FP || c->unwind == RECORD_UNWIND_VM))
-		return err_set(err, 0, "--event alloc or lock needs --unwind bpf or auto");
+		return err_set(err, 0, "--event: others than cpu need --unwind bpf or auto");
 	if (program == PROGRAM_TOP && c->events & (c->events - 1))
 		return err_set(err, 0, "--event: dfg-top shows one event at a time");
 	return 0;

@@ -105,8 +105,8 @@ void verdict_subject(struct str *out, const struct subjects *s, size_t i)
 	str_adds(out, one->class);
 	if (one->method[0])
 		str_addf(out, ", %s %s", event_names[s->event].by, one->method);
-	if (one->holder[0])
-		str_addf(out, ", " HELD_BY " %s", one->holder);
+	if (one->holder[0] && event_names[s->event].held)
+		str_addf(out, ", %s %s", event_names[s->event].held, one->holder);
 }
 
 /* ---- warnings ---- */

@@ -47,7 +47,7 @@ struct perf_sample {
 	 * about, without a NUL, not clean. */
 	bool named;
 	uint32_t flags; /* PERFWRITE_OUTSIDE … */
-	uint64_t holder; /* time of the process's sample with PERFWRITE_HOLDER; 0: none */
+	uint64_t holder, asker; /* times of samples with PERFWRITE_HOLDER; 0: none */
 	const char *name;
 	size_t name_len;
 };

@@ -153,6 +153,7 @@ static void read_name(struct bytes *raw, struct perf_sample *s)
 	s->named = true;
 	s->flags = bytes_u32(raw);
 	s->holder = s->flags & PERFWRITE_HELD ? bytes_u64(raw) : 0;
+	s->asker = s->flags & PERFWRITE_ASKED ? bytes_u64(raw) : 0;
 	s->name = (const char *)take_array(raw, len, 1);
 	s->name_len = s->name ? len : 0;
 	take_array(raw, -(uint64_t)len % 8, 1);

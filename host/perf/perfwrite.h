@@ -33,13 +33,15 @@
 #define PERFWRITE_NAMED_COPY  0x79706f63u
 #define PERFWRITE_CODE	      0x65646f63u /* no sample; also the type that the reader gives it */
 
-/* Flags: an object in no thread's buffer (TLAB), one with regions of its own; the stack of a thread
- * that held a lock, which samples after it refer to; such a sample: that one's time (u64) is before
- * the name. */
+/* Flags: an object in no thread's buffer (TLAB), one with regions of its own; the stack of another
+ * thread, which samples after it name by its time: such times (u64) are before the name. */
 #define PERFWRITE_OUTSIDE   1u
 #define PERFWRITE_HUMONGOUS 2u
 #define PERFWRITE_HOLDER    4u
-#define PERFWRITE_HELD	    8u
+#define PERFWRITE_ENTIRE    8u	/* all frames of that stack are wanted */
+#define PERFWRITE_HELD	    16u /* there is `holder` */
+#define PERFWRITE_ASKED	    32u /* there is `asker`, after it */
+#define PERFWRITE_WAITED    64u /* for threads to stop */
 
 #define PERFWRITE_STACK 31744u /* most bytes of a stack that samples of further events copy */
 
@@ -51,8 +53,10 @@
 struct sample_detail {
 	unsigned event; /* from 1 on */
 	uint64_t amount;
-	uint64_t holder; /* time of an earlier sample with PERFWRITE_HOLDER; 0: none */
-	uint32_t flags;	 /* PERFWRITE_OUTSIDE …, without PERFWRITE_HELD */
+	/* Times of earlier samples with PERFWRITE_HOLDER, 0: none: of the thread that was waited
+	 * for, of the thread whose stack this sample has instead of its own. */
+	uint64_t holder, asker;
+	uint32_t flags; /* PERFWRITE_OUTSIDE …, without PERFWRITE_HELD and PERFWRITE_ASKED */
 	const char *name;
 	size_t name_len;
 	/* Of a stack that was not walked, in the order of the first attributes' registers; else

@@ -8,13 +8,6 @@
 
 #define HOLDERS 4096u /* a power of 2 */
 
-struct holder {
-	pid_t pid; /* 0: none */
-	uint64_t time;
-	size_t count;
-	uint32_t frames[HOLDER_FRAMES];
-};
-
 struct holders {
 	struct holder list[HOLDERS];
 };
@@ -34,23 +27,22 @@ static size_t place_of(pid_t pid, uint64_t time)
 	return hash_mix(time ^ (uint64_t)pid << 32) % HOLDERS;
 }
 
-void holders_keep(struct holders *h, pid_t pid, uint64_t time, const uint32_t *frames, size_t n)
+void holders_keep(struct holders *h, pid_t pid, uint64_t time, bool to_root,
+		  const uint32_t *frames, size_t n)
 {
 	struct holder *to = &h->list[place_of(pid, time)];
 	size_t kept = n < HOLDER_FRAMES ? n : HOLDER_FRAMES;
 
 	to->pid = pid;
 	to->time = time;
+	to->to_root = to_root && kept == n;
 	to->count = kept;
 	memcpy(to->frames, frames + n - kept, kept * sizeof(*frames));
 }
 
-const uint32_t *holders_find(const struct holders *h, pid_t pid, uint64_t time, size_t *ret_n)
+const struct holder *holders_find(const struct holders *h, pid_t pid, uint64_t time)
 {
-	const struct holder *found = &h->list[place_of(pid, time)];
+	const struct holder *found = h && time ? &h->list[place_of(pid, time)] : NULL;
 
-	if (found->pid != pid || found->time != time)
-		return NULL;
-	*ret_n = found->count;
-	return found->frames;
+	return found && found->pid == pid && found->time == time ? found : NULL;
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calltree/subjects.h"
 #include "elf/names.h"
 #include "perf/perfwrite.h"
 #include "profile/reader.h"
@@ -274,21 +273,23 @@ static void count_frames(struct reader *r)
 	q->frames += r->ctx.used;
 }
 
-/* Adds who held the lock, above what is waited for: its innermost frame is the lowest. */
+static void add_text(struct reader *r, const char *name)
+{
+	add_frame(&r->ctx, stacks_intern(r->stacks, name, strlen(name), FRAME_STUB));
+}
+
+/* Adds who was waited for, above what was waited for: its innermost frame is the lowest. */
 static void add_holder(struct reader *r)
 {
 	struct sample_ctx *c = &r->ctx;
-	const uint64_t holder = c->sample->holder;
-	const uint32_t *frames = NULL;
-	size_t n = 0;
+	const struct holder *h = holders_find(r->holders, c->process->pid, c->sample->holder);
 
-	if (r->holders && holder)
-		frames = holders_find(r->holders, c->process->pid, holder, &n);
-	if (!frames)
-		return;
-	for (size_t i = 0; i < n; i++)
-		add_frame(c, frames[i]);
-	add_frame(c, stacks_intern(r->stacks, HELD_BY, strlen(HELD_BY), FRAME_STUB));
+	for (size_t i = 0; h && i < h->count; i++)
+		add_frame(c, h->frames[i]);
+	if (c->sample->flags & PERFWRITE_WAITED)
+		add_text(r, event_names[EVENT_SAFEPOINT].held);
+	else if (h)
+		add_text(r, event_names[EVENT_LOCK].held);
 }
 
 /* Adds what the event is about as the innermost frame. */
@@ -304,7 +305,7 @@ static void add_subject(struct reader *r)
 		str_adds(&r->text, " (humongous)");
 	else if (s->flags & PERFWRITE_OUTSIDE)
 		str_adds(&r->text, " (outside TLAB)");
-	add_frame(&r->ctx, stacks_intern(r->stacks, r->text.buf, r->text.len, FRAME_STUB));
+	add_text(r, r->text.buf);
 	str_clear(&r->text);
 }
 
@@ -325,11 +326,11 @@ static void begin_sample(struct reader *r, const struct process *p, const struct
 	c->tid = rec->tid;
 	c->time = r->monotonic ? rec->time : SNAPFILE_LATEST;
 	c->used = c->user_count = 0;
-	c->has_user = c->has_java = c->truncated = false;
+	c->has_user = c->has_java = c->truncated = c->unwound_to_root = false;
 }
 
-/* Of its frames the Java methods are kept, and what they have called: how threads are started, and
- * how the JVM calls Java, says nothing. */
+/* How threads are started, and how the JVM calls Java, says nothing of who held a lock: of those the
+ * Java methods are kept, and what they have called. */
 void reader_add_holder(struct reader *r, const struct process *p, const struct perf_record *rec)
 {
 	struct sample_ctx *c = &r->ctx;
@@ -338,14 +339,30 @@ void reader_add_holder(struct reader *r, const struct process *p, const struct p
 
 	begin_sample(r, p, rec);
 	add_stack(r);
+	merge_start(r);
 	frames = first_frame(c);
-	while (outer < c->used && !frame_of(r, frames[outer])->java)
+	while (!(rec->sample.flags & PERFWRITE_ENTIRE) && outer < c->used &&
+	       !frame_of(r, frames[outer])->java)
 		outer++;
 	if (outer == c->used)
 		return;
 	if (!r->holders)
 		r->holders = holders_new();
-	holders_keep(r->holders, p->pid, rec->time, frames + outer, c->used - outer);
+	holders_keep(r->holders, p->pid, rec->time, c->unwound_to_root, frames + outer,
+		     c->used - outer);
+}
+
+/* Adds the stack of the thread that asked for it, if that is known. */
+static bool add_asker(struct reader *r)
+{
+	struct sample_ctx *c = &r->ctx;
+	const struct holder *h = holders_find(r->holders, c->process->pid, c->sample->asker);
+
+	if (!h)
+		return false;
+	add_user(r, (struct userframes){.list = h->frames, .count = h->count});
+	c->unwound_to_root = h->to_root;
+	return true;
 }
 
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
@@ -355,10 +372,14 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	const uint64_t amount = amount_of(&rec->sample);
 	uint32_t node;
 
+	if (!amount)
+		return;
 	begin_sample(r, p, rec);
 	add_subject(r);
-	add_stack(r);
-	merge_start(r);
+	if (!add_asker(r)) {
+		add_stack(r);
+		merge_start(r);
+	}
 	count_frames(r);
 	c->used++;
 	*first_frame(c) = thread_frame(r, t);

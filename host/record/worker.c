@@ -64,15 +64,20 @@ static const struct {
 } event_texts[SESSION_EVENTS] = {
 	[SESSION_ALLOC] = {"allocations", "AllocTracer::send_allocation_in_new_tlab"},
 	[SESSION_LOCK] = {"waits for locks", "ObjectMonitor::EnterI"},
+	[SESSION_SAFEPOINT] = {"safepoints", "SafepointSynchronize::begin"},
 };
 
 /* Says which events are missing. */
 static void say_events(struct session *s, const struct kernel_counts *c)
 {
 	static const char *const cut[SESSION_EVENTS] = {
-		[SESSION_ALLOC] = "events", [SESSION_LOCK] = "events of locks"};
+		[SESSION_ALLOC] = "events",
+		[SESSION_LOCK] = "events of locks",
+		[SESSION_SAFEPOINT] = "events of safepoints"};
 	static const char *const lost[SESSION_EVENTS] = {
-		[SESSION_ALLOC] = "lost events", [SESSION_LOCK] = "lost events of locks"};
+		[SESSION_ALLOC] = "lost events",
+		[SESSION_LOCK] = "lost events of locks",
+		[SESSION_SAFEPOINT] = "lost events of safepoints"};
 
 	if (c->refused)
 		session_set_cut(s, "probes",

@@ -254,14 +254,14 @@ void session_set_cut(struct session *s, const char *budget, const char *fmt, ...
 
 const char *session_event_name(enum session_event event)
 {
-	static const char *const names[SESSION_EVENTS] = {"cpu", "alloc", "lock"};
+	static const char *const names[SESSION_EVENTS] = {"cpu", "alloc", "lock", "safepoint"};
 
 	return names[event];
 }
 
 const char *session_tree(enum session_event event)
 {
-	static const char *const names[SESSION_EVENTS] = {"tree", "tree-alloc", "tree-lock"};
+	static const char *const names[SESSION_EVENTS] = {"tree", "tree-alloc", "tree-lock", "tree-safepoint"};
 
 	return names[event];
 }

@@ -112,7 +112,7 @@ struct session_cpu {
 void session_cpu_check(struct session_cpu *cpu);
 
 /* The events that can be recorded; the numbers are those of perf.data (perf/perfwrite.h). */
-enum session_event { SESSION_CPU, SESSION_ALLOC, SESSION_LOCK, SESSION_EVENTS };
+enum session_event { SESSION_CPU, SESSION_ALLOC, SESSION_LOCK, SESSION_SAFEPOINT, SESSION_EVENTS };
 
 struct session {
 	char *dir; /* for messages, and to open it again */

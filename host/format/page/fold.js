@@ -10,7 +10,7 @@ function toldNames(verdict) {
 	if (!verdict)
 		return new Set();
 	const subjects = verdict.subjects.flatMap(([, , ...names]) => names);
-	return new Set([...verdict.methods.map(([name]) => name), ...subjects, 'held by']);
+	return new Set([...verdict.methods.map(([name]) => name), ...subjects, 'held by', 'waiting for']);
 }
 
 class Folding {

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Safepoints: ns that all Java threads of a JVM were stopped, by the VM operation, with the stack of
+ * the thread that asked for it, and that of the last thread to arrive, if it was late. */
+#ifndef DFG_BPF_EVENT_SAFEPOINT_H
+#define DFG_BPF_EVENT_SAFEPOINT_H
+
+#include "bpf/event_state.h"
+
+#define LATE_NS 200000u /* after the begin: the stacks of earlier threads are not taken */
+
+/* A JVM's safepoint, from its begin on. */
+struct pause {
+	uint64_t begin, stopped; /* 0: not yet */
+	uint64_t operation;	 /* address of its class's virtual table; 0: none */
+	uint64_t asker, late;	 /* times of their samples; 0: none */
+	uint32_t asker_tid, late_tid;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* is set before loading */
+	__type(key, uint32_t);	/* tgid */
+	__type(value, struct pause);
+} pauses SEC(".maps");
+
+/* Operations that threads have asked for, by their address. */
+INNER(inner_asked, sizeof(uint64_t), sizeof(struct flat_asked));
+OUTER(asked, inner_asked);
+
+static inline struct pause *pause_of(const struct scratch *s)
+{
+	return bpf_map_lookup_elem(&pauses, &s->walk.sample.tgid);
+}
+
+/* True if the JVM waits for its threads to stop: a thread that runs is why. */
+static inline bool is_stopping(const struct scratch *s)
+{
+	const struct pause *p = pause_of(s);
+
+	return p && !p->stopped;
+}
+
+/* True if the window has room for one stack more, that of a thread which is named by an event. */
+static inline bool take_stack(struct scratch *s)
+{
+	struct flat_rate *r = rate_of(&s->walk.sample);
+
+	if (!r || !adapt(r, (struct shifts){0, 0}, s->walk.sample.time))
+		return false;
+	r->events++;
+	return true;
+}
+
+static inline bool ask(struct scratch *s, uint64_t operation)
+{
+	const struct flat_asked a = {.time = s->walk.sample.time, .tid = s->walk.sample.tid};
+	void *all = bpf_map_lookup_elem(&asked, &s->walk.sample.walker);
+
+	if (!all || !take_stack(s))
+		return false;
+	bpf_map_update_elem(all, &operation, &a, BPF_ANY);
+	s->detail.flags = FLAT_HOLDER | FLAT_WHOLE;
+	return true;
+}
+
+static inline void begin_safepoint(const struct scratch *s)
+{
+	const struct pause p = {.begin = s->walk.sample.time};
+
+	bpf_map_update_elem(&pauses, &s->walk.sample.tgid, &p, BPF_ANY);
+}
+
+/* A thread arrives. */
+static inline bool arrive(struct scratch *s)
+{
+	struct pause *p = pause_of(s);
+
+	if (!p || p->stopped || s->walk.sample.time - p->begin < LATE_NS || !take_stack(s))
+		return false;
+	p->late = s->walk.sample.time;
+	p->late_tid = s->walk.sample.tid;
+	s->detail.flags = FLAT_HOLDER;
+	return true;
+}
+
+/* The operation runs. Without the probe before, of JDK 11, all have stopped by now. */
+static inline void evaluate(const struct scratch *s, uint64_t operation)
+{
+	struct pause *p = pause_of(s);
+	void *all = bpf_map_lookup_elem(&asked, &s->walk.sample.walker);
+	const struct flat_asked *a = all ? bpf_map_lookup_elem(all, &operation) : NULL;
+
+	if (p && !p->stopped)
+		p->stopped = s->walk.sample.time;
+	if (p && !p->operation) {
+		p->operation = word_at(operation, 0);
+		p->asker = a ? a->time : 0;
+		p->asker_tid = a ? a->tid : 0;
+	}
+	if (a)
+		bpf_map_delete_elem(all, &operation);
+}
+
+static inline bool end_safepoint(struct scratch *s)
+{
+	const struct pause *found = pause_of(s);
+	struct pause p;
+
+	if (!found)
+		return false;
+	p = *found;
+	bpf_map_delete_elem(&pauses, &s->walk.sample.tgid);
+	s->detail.amount = s->walk.sample.time - p.begin;
+	s->detail.part = (p.stopped ? p.stopped : s->walk.sample.time) - p.begin;
+	s->detail.operation = p.operation;
+	s->detail.holder = p.late;
+	s->detail.holder_tid = p.late_tid;
+	s->detail.asker = p.asker;
+	s->detail.asker_tid = p.asker_tid;
+	return true;
+}
+
+/* Takes what an event of this probe says. False: it is not sent. */
+static inline bool take_safepoint(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
+{
+	struct pause *p;
+
+	switch (probe) {
+	case FLAT_PROBE_EXECUTE:
+		return ask(s, ARGUMENT(r, 0));
+	case FLAT_PROBE_BEGIN:
+		begin_safepoint(s);
+		return false;
+	case FLAT_PROBE_BLOCK:
+		return arrive(s);
+	case FLAT_PROBE_STOPPED:
+		p = pause_of(s);
+		if (p && !p->stopped)
+			p->stopped = s->walk.sample.time;
+		return false;
+	case FLAT_PROBE_EVALUATE:
+		evaluate(s, ARGUMENT(r, 0));
+		return false;
+	case FLAT_PROBE_END:
+		return end_safepoint(s);
+	}
+	return false;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The classes of the JVM's operations (VM_Operation, runtime/vmOperations.hpp), by the address that
+ * an object of the class begins with. The file is untrusted. */
+#ifndef DFG_BPF_OPERATIONS_H
+#define DFG_BPF_OPERATIONS_H
+
+#include <stdint.h>
+
+#define OPERATIONS_MAX	   128u /* JDK 25 has 84 */
+#define OPERATION_NAME_MAX 56u	/* with its NUL; longer ones are cut */
+
+struct operations {
+	uint64_t shift; /* address + shift = address as linked */
+	uint32_t count, pad;
+	struct {
+		uint64_t at; /* as linked */
+		char name[OPERATION_NAME_MAX]; /* "G1CollectForAllocation": not clean */
+	} list[OPERATIONS_MAX];
+};
+
+/* fd, of libjvm, stays the caller's. None where it is no ELF file with a .symtab. */
+void operations_find(int fd, struct operations *ret);
+
+/* The name of the class of an object that begins so; NULL: it is none of them. */
+const char *operations_name(const struct operations *o, uint64_t begin);
+
+#endif
