@@ -162,7 +162,7 @@ static void write_safepoint(struct recorded *r, const struct flat_sample *f, con
 	d->flags |= PERFWRITE_WAITED;
 	d->amount = e->part;
 	write_walked(r, &of, frames, d);
-	d->flags &= ~PERFWRITE_WAITED;
+	d->flags ^= PERFWRITE_WAITED | PERFWRITE_STOPPED;
 	d->holder = 0;
 	d->amount = e->amount - (e->part < e->amount ? e->part : e->amount);
 	write_walked(r, &of, frames, d);

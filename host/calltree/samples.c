@@ -110,6 +110,7 @@ void profile_add_part(struct profile *to, const struct profile *part, const stru
 	to->cut += part->cut;
 	to->nameless_files += part->nameless_files;
 	to->excess += part->excess;
+	pauses_merge(&to->pauses, &part->pauses);
 	for (size_t i = 0; i < EVENT_KINDS; i++)
 		to->events[i] += part->events[i];
 	stacks_graft(to->stacks, part->stacks, how, &nodes);

@@ -25,7 +25,7 @@ struct sum {
 struct sums {
 	const struct stacks *stacks;
 	const char *held; /* the frame before the holder's */
-	uint8_t *owners; /* by frame: enum code_owner of Java methods, or CODE_OWNERS */
+	uint8_t *owners; /* by frame: 1 + enum code_owner, 0: not known yet; NULL: not kept */
 	struct sum *list;
 	size_t count, cap;
 	struct hash_table index;
@@ -41,14 +41,22 @@ static bool is_held_by(const struct sums *s, const struct frame *f)
 	return s->held && f->kind == FRAME_STUB && !strcmp(f->name, s->held);
 }
 
-/* True if a method says more than that of an inner frame: that of the application does, and what is
- * no method of the JDK. */
-static bool is_nearer(const struct sums *s, uint32_t frame, uint32_t than)
+/* Whose a Java method is. */
+static enum code_owner owner_of(const struct sums *s, uint32_t frame)
 {
-	return !than || s->owners[frame] < s->owners[than - 1];
+	uint8_t *known = s->owners ? &s->owners[frame] : NULL;
+	enum code_owner owner;
+
+	if (known && *known)
+		return (enum code_owner)(*known - 1);
+	owner = code_owner_of(frame_at(s, frame)->name, NULL);
+	if (known)
+		*known = (uint8_t)(owner + 1);
+	return owner;
 }
 
-/* The path with one frame more. In the holder's stack the innermost frame comes first. */
+/* The path with one frame more. A method of the application says more than an inner one that is not,
+ * and one of a library more than the JDK's. In the holder's stack the innermost frame comes first. */
 static struct path go_on(const struct sums *s, struct path p, uint32_t frame)
 {
 	const struct frame *f = frame_at(s, frame);
@@ -56,10 +64,10 @@ static struct path go_on(const struct sums *s, struct path p, uint32_t frame)
 	if (is_held_by(s, f)) {
 		p.is_held = true;
 	} else if (f->java && p.is_held) {
-		if (is_nearer(s, frame, p.holder))
+		if (!p.holder || owner_of(s, frame) < owner_of(s, p.holder - 1))
 			p.holder = frame + 1;
 	} else if (f->java) {
-		if (!p.method || s->owners[frame] <= s->owners[p.method - 1])
+		if (!p.method || owner_of(s, frame) <= owner_of(s, p.method - 1))
 			p.method = frame + 1;
 	} else if (f->kind == FRAME_STUB && !p.is_held) {
 		p.class = frame + 1;
@@ -93,19 +101,6 @@ static int by_amount(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Frames that differ only in how they were compiled, or in the line, are one method. */
-static void find_owners(struct sums *s)
-{
-	const size_t count = stacks_frame_count(s->stacks);
-
-	s->owners = xcalloc(count + 1, 1);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct frame *f = frame_at(s, i);
-
-		s->owners[i] = (uint8_t)(f->java ? code_owner_of(f->name, NULL) : CODE_OWNERS);
-	}
-}
-
 static void name(const struct sums *s, uint32_t frame, char *ret, size_t size)
 {
 	const struct frame *f = frame ? frame_at(s, frame - 1) : NULL;
@@ -116,7 +111,15 @@ static void name(const struct sums *s, uint32_t frame, char *ret, size_t size)
 	snprintf(ret, size, "%s", text.len ? text.buf : f ? f->name : "");
 }
 
-/* True if a subject with the same names is there, to which the amount is added. */
+static void name_path(const struct sums *s, const struct path *p, struct subject *ret)
+{
+	name(s, p->class, ret->class, sizeof(ret->class));
+	name(s, p->method, ret->method, sizeof(ret->method));
+	name(s, p->holder, ret->holder, sizeof(ret->holder));
+}
+
+/* True if a subject with the same names is there, to which the amount is added: frames of a method
+ * differ by how it was compiled. */
 static bool is_there(struct subjects *all, const struct subject *new)
 {
 	for (size_t i = 0; i < all->count; i++) {
@@ -140,9 +143,7 @@ static void take_largest(struct sums *s, struct subjects *ret)
 
 		if ((double)from->amount * 100 < LEAST_PERCENT * (double)ret->amount)
 			return;
-		name(s, from->path.class, new.class, sizeof(new.class));
-		name(s, from->path.method, new.method, sizeof(new.method));
-		name(s, from->path.holder, new.holder, sizeof(new.holder));
+		name_path(s, &from->path, &new);
 		if (!is_there(ret, &new) && ret->count < SUBJECTS)
 			ret->list[ret->count++] = new;
 	}
@@ -155,7 +156,7 @@ void subjects_make(const struct stacks *s, enum event_kind event, struct subject
 	struct sums sums = {.stacks = s, .held = event_names[event].held};
 
 	*ret = (struct subjects){.event = event};
-	find_owners(&sums);
+	sums.owners = xcalloc(stacks_frame_count(s) + 1, 1);
 	for (uint32_t n = 1; n < count; n++) {
 		const struct stack_node *node = stacks_node(s, n);
 
@@ -170,15 +171,35 @@ void subjects_make(const struct stacks *s, enum event_kind event, struct subject
 	free(sums.owners);
 }
 
+void subject_of(const struct stacks *s, enum event_kind event, uint32_t node, struct subject *ret)
+{
+	struct sums one = {.stacks = s, .held = event_names[event].held};
+	CLEANUP(free) uint32_t *frames = NULL;
+	struct path path = {0};
+	size_t count = 0, cap = 0;
+
+	for (uint32_t n = node; n; n = stacks_node(s, n)->parent) {
+		frames = grow(frames, count, &cap, sizeof(*frames));
+		frames[count++] = stacks_node(s, n)->frame;
+	}
+	while (count)
+		path = go_on(&one, path, frames[--count]);
+	name_path(&one, &path, ret);
+}
+
+void subject_check(struct subject *s)
+{
+	str_clean(s->class, sizeof(s->class));
+	str_clean(s->method, sizeof(s->method));
+	str_clean(s->holder, sizeof(s->holder));
+}
+
 void subjects_check(struct subjects *s)
 {
 	if ((unsigned)s->event >= EVENT_KINDS)
 		s->event = EVENT_CPU;
 	if (s->count > SUBJECTS)
 		s->count = SUBJECTS;
-	for (size_t i = 0; i < s->count; i++) {
-		str_clean(s->list[i].class, sizeof(s->list[i].class));
-		str_clean(s->list[i].method, sizeof(s->list[i].method));
-		str_clean(s->list[i].holder, sizeof(s->list[i].holder));
-	}
+	for (size_t i = 0; i < s->count; i++)
+		subject_check(&s->list[i]);
 }

@@ -5,16 +5,9 @@
 #define DFG_CALLTREE_SUBJECTS_H
 
 #include "calltree/samples.h"
+#include "calltree/subject.h"
 
 #define SUBJECTS 5
-
-/* Texts are clean (str.h), and cut if longer. */
-struct subject {
-	char class[160];
-	char method[320]; /* the innermost of the application, or what there is; "": none */
-	char holder[320]; /* of the holder's stack likewise */
-	uint64_t amount;
-};
 
 struct subjects {
 	enum event_kind event;
@@ -25,6 +18,10 @@ struct subjects {
 
 /* The stacks end with a class, or have the holder of a lock of that class above it. */
 void subjects_make(const struct stacks *s, enum event_kind event, struct subjects *ret);
+
+/* The subject of the stacks that end at a node. */
+void subject_of(const struct stacks *s, enum event_kind event, uint32_t node,
+		struct subject *ret);
 
 /* Makes subjects of an untrusted process safe to use. */
 void subjects_check(struct subjects *s);

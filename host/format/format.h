@@ -28,6 +28,7 @@ struct picture {
 	const char *unit;	       /* of what is counted; NULL: samples */
 	const struct verdict *verdict; /* NULL: none; then no warnings either */
 	const struct subjects *subjects; /* NULL: none */
+	const struct pauses *pauses;	 /* NULL: none */
 	struct session_cpu cpu;	       /* shown with the verdict */
 	const struct session *session; /* NULL: several, or text */
 	/* The profile with places and samples, only for formats that use them, else NULL. */

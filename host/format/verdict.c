@@ -98,15 +98,20 @@ void verdict_owner(struct str *out, const struct verdict_method *m)
 		str_addf(out, " (%s)", code_owner_name(m->owner));
 }
 
+void verdict_subject_text(struct str *out, const struct subject *s, enum event_kind event)
+{
+	const struct event_name *names = &event_names[event];
+
+	str_adds(out, s->class);
+	if (s->method[0] && names->by)
+		str_addf(out, ", %s %s", names->by, s->method);
+	if (s->holder[0] && names->held)
+		str_addf(out, ", %s %s", names->held, s->holder);
+}
+
 void verdict_subject(struct str *out, const struct subjects *s, size_t i)
 {
-	const struct subject *one = &s->list[i];
-
-	str_adds(out, one->class);
-	if (one->method[0])
-		str_addf(out, ", %s %s", event_names[s->event].by, one->method);
-	if (one->holder[0] && event_names[s->event].held)
-		str_addf(out, ", %s %s", event_names[s->event].held, one->holder);
+	verdict_subject_text(out, &s->list[i], s->event);
 }
 
 /* ---- warnings ---- */
@@ -224,6 +229,21 @@ static void page_subjects(struct str *out, const struct subjects *all)
 	}
 }
 
+/* Each with its begin in seconds, its times in ms, and its text. */
+static void page_pauses(struct str *out, const struct pauses *p)
+{
+	for (size_t i = 0; i < p->listed; i++) {
+		const struct pause *one = &p->list[i];
+		CLEANUP(str_fini) struct str text = {0};
+
+		verdict_subject_text(&text, &one->subject, EVENT_SAFEPOINT);
+		str_addf(out, "%s[%.3f,%.2f,%.2f,", i ? "," : "", (double)one->begin / 1e9,
+			 (double)one->all / 1e6, (double)one->stopping / 1e6);
+		text_json(out, text.buf, text.len);
+		str_addc(out, ']');
+	}
+}
+
 static void page_warnings(struct str *out, const struct picture *p)
 {
 	CLEANUP(warnings_fini) struct warnings warnings;
@@ -254,6 +274,9 @@ void verdict_page(struct str *out, const struct picture *p)
 	str_adds(out, "],\"subjects\":[");
 	if (p->subjects)
 		page_subjects(out, p->subjects);
+	str_adds(out, "],\"pauses\":[");
+	if (p->pauses)
+		page_pauses(out, p->pauses);
 	str_adds(out, "],\"warnings\":[");
 	if (p->verdict)
 		page_warnings(out, p);

@@ -22,6 +22,9 @@ void verdict_owner(struct str *out, const struct verdict_method *m);
  * methods of the application. */
 void verdict_subject(struct str *out, const struct subjects *s, size_t i);
 
+/* The same of a subject, of an event. */
+void verdict_subject_text(struct str *out, const struct subject *s, enum event_kind event);
+
 /* Quality that is so bad that the graph can mislead. */
 struct warning {
 	const char *kind; /* a word, for scripts (docs/formats.md) */
@@ -46,7 +49,8 @@ static inline void cleanup_warnings_fini(struct warnings *w)
 }
 
 /* Appends the verdict and the warnings as a JSON object for the page's script: `text`, `methods`
- * ([name, total, self, owner]), `subjects` ([share, text, class, method, holder]), `warnings`. */
+ * ([name, total, self, owner]), `subjects` ([share, text, class, method, holder]), `pauses`
+ * ([begin in s, all in ms, until all threads had stopped, text]), `warnings`. */
 void verdict_page(struct str *out, const struct picture *p);
 
 /* Appends the same as text elements of SVG, `step` apart; remedies are left out. Returns their

@@ -41,7 +41,8 @@
 #define PERFWRITE_ENTIRE    8u	/* all frames of that stack are wanted */
 #define PERFWRITE_HELD	    16u /* there is `holder` */
 #define PERFWRITE_ASKED	    32u /* there is `asker`, after it */
-#define PERFWRITE_WAITED    64u /* for threads to stop */
+#define PERFWRITE_WAITED    64u /* of a safepoint: until all threads had stopped */
+#define PERFWRITE_STOPPED   128u /* the rest of it */
 
 #define PERFWRITE_STACK 31744u /* most bytes of a stack that samples of further events copy */
 

@@ -131,6 +131,7 @@ static struct reader *reader_new(struct sources *sources, struct perfdata *recor
 	r->stacks = profile->stacks;
 	r->quality = &profile->quality;
 	r->excess = &profile->excess;
+	r->pauses = &profile->pauses;
 	r->samples = profile->samples;
 	r->recording = recording;
 	r->monotonic = perfdata_is_monotonic(recording);

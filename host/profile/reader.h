@@ -36,6 +36,8 @@ struct reader {
 	struct stacks *stacks;
 	struct quality *quality;
 	double *excess;		 /* of the profile */
+	struct pauses *pauses;	 /* of the profile */
+	struct pause pause;	 /* whose first part was read last */
 	struct samples *samples; /* NULL: not kept */
 	struct perfdata *recording;
 	struct space *space;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calltree/subjects.h"
 #include "elf/names.h"
 #include "perf/perfwrite.h"
 #include "profile/reader.h"
@@ -365,6 +366,27 @@ static bool add_asker(struct reader *r)
 	return true;
 }
 
+/* Lists a safepoint, whose second sample ends it. */
+static void add_pause(struct reader *r, const struct perf_record *rec, uint32_t node)
+{
+	const uint64_t end = rec->time - r->begin, amount = rec->sample.period;
+	struct pause *p = &r->pause;
+
+	if (rec->sample.flags & PERFWRITE_WAITED) {
+		*p = (struct pause){.begin = end, .stopping = amount};
+		subject_of(r->stacks, EVENT_SAFEPOINT, node, &p->subject);
+		return;
+	}
+	if (p->begin != end)
+		*p = (struct pause){0};
+	if (!p->stopping)
+		subject_of(r->stacks, EVENT_SAFEPOINT, node, &p->subject);
+	p->all = p->stopping + amount;
+	p->begin = end > p->all ? end - p->all : 0;
+	pauses_add(r->pauses, p);
+	*p = (struct pause){0};
+}
+
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
 {
 	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
@@ -384,6 +406,8 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	c->used++;
 	*first_frame(c) = thread_frame(r, t);
 	node = stacks_add(r->stacks, first_frame(c), c->used, amount);
+	if (rec->sample.flags & (PERFWRITE_WAITED | PERFWRITE_STOPPED))
+		add_pause(r, rec, node);
 	if (r->samples && !rec->sample.named)
 		samples_add(r->samples, rec->time - r->begin, node,
 			    reader_thread(r, rec->pid, rec->tid));

@@ -269,6 +269,8 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 	if (event_names[j->in->event].by) {
 		subjects_make(g.profile.stacks, j->in->event, &ret->subjects);
 		p.subjects = &ret->subjects;
+		ret->pauses = g.profile.pauses;
+		p.pauses = &ret->pauses;
 	}
 	memcpy(ret->events, g.profile.events, sizeof(ret->events));
 	if (rc == 0)
@@ -285,6 +287,7 @@ static void check_result(void *reply)
 	str_clean(r->path, sizeof(r->path));
 	verdict_check(&r->verdict);
 	subjects_check(&r->subjects);
+	pauses_check(&r->pauses);
 	session_cpu_check(&r->cpu);
 }
 

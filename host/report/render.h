@@ -17,6 +17,7 @@
 struct render_result {
 	struct quality quality;
 	struct verdict verdict;
+	struct pauses pauses;
 	struct subjects subjects; /* of events other than the processor's time */
 	struct session_cpu cpu;	 /* of one session; used: by its samples if not known otherwise */
 	uint64_t cut;		 /* bytes of damaged recordings that were left out */

@@ -84,6 +84,26 @@ static void print_subjects(const struct subjects *s)
 	}
 }
 
+#define PRINTED_PAUSES 5u
+
+static void print_pauses(const struct pauses *p)
+{
+	CLEANUP(str_fini) struct str line = {0};
+
+	for (size_t i = 0; i < p->listed && i < PRINTED_PAUSES; i++) {
+		const struct pause *one = &p->list[i];
+
+		str_clear(&line);
+		verdict_subject_text(&line, &one->subject, EVENT_SAFEPOINT);
+		printf("  pause       %6.1f ms  at %.3f s, %.1f ms until all threads had stopped: "
+		       "%s\n",
+		       (double)one->all / 1e6, (double)one->begin / 1e9,
+		       (double)one->stopping / 1e6, line.buf);
+	}
+	if (p->count > PRINTED_PAUSES)
+		printf("  pause        %llu in all of 1 ms or more\n", (unsigned long long)p->count);
+}
+
 /* s: NULL for several recordings. */
 static void print_verdict(const struct summary_event *e, const struct session *s)
 {
@@ -97,6 +117,7 @@ static void print_verdict(const struct summary_event *e, const struct session *s
 	}
 	if (e->event != EVENT_CPU) {
 		print_subjects(&r->subjects);
+		print_pauses(&r->pauses);
 		return;
 	}
 	print_methods(&r->verdict);
@@ -280,6 +301,23 @@ static json_t *subjects_json(const struct subjects *s)
 	return list;
 }
 
+static json_t *pauses_json(const struct pauses *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->listed; i++) {
+		const struct pause *one = &p->list[i];
+
+		json_array_append_new(
+			list, json_pack("{sf sf sf ss ss ss}", "begin", (double)one->begin / 1e9,
+					"ms", (double)one->all / 1e6, "stopping_ms",
+					(double)one->stopping / 1e6, "operation",
+					one->subject.class, "asked_by", one->subject.method,
+					"waiting_for", one->subject.holder));
+	}
+	return list;
+}
+
 static json_t *shares_json(const struct verdict *v)
 {
 	json_t *o = json_object();
@@ -311,7 +349,7 @@ static json_t *verdict_json(const struct render_result *r, const struct session 
 {
 	const struct session_cpu *cpu = &r->cpu;
 
-	return json_pack("{so so so so so so so so so so so}", "cpus_used",
+	return json_pack("{so so so so so so so so so so so so}", "cpus_used",
 			 known_json(cpu->used, cpu->used >= 0), "cpu_limit",
 			 known_json(cpu->limit, cpu->limit > 0), "processors",
 			 known_json(cpu->processors, cpu->processors > 0), "throttled_periods",
@@ -321,7 +359,8 @@ static json_t *verdict_json(const struct render_result *r, const struct session 
 			 known_json(cpu->steal, cpu->steal >= 0), "pressure",
 			 known_json(cpu->pressure, cpu->pressure >= 0), "shares",
 			 shares_json(&r->verdict), "top_methods", methods_json(&r->verdict),
-			 "top_subjects", subjects_json(&r->subjects), "warnings", warnings_json(r, s));
+			 "top_subjects", subjects_json(&r->subjects), "pauses",
+			 pauses_json(&r->pauses), "warnings", warnings_json(r, s));
 }
 
 /* The keys of one event that do not belong to one session. */
