@@ -49,7 +49,7 @@ other := $(if $(arm64),x86,arm64)
 
 # ---- what is built -------------------------------------------------------------------------
 # A folder's objects without its mains form an archive; a program is a main and some archives.
-host    := session calltree jfr perf elf jit unwind bpf symbols profile format report discover record setup doctor top cmd
+host    := session calltree jfr perf elf jit unwind probe bpf symbols profile format report discover record setup doctor top cmd
 folders := common oci hotspot injector hook $(host:%=host/%)
 # The recorder in the kernel is left out where one of these is missing. bpftool may be where only root looks.
 BPF_CC     ?= clang
@@ -157,7 +157,7 @@ libs_push := $(shell $(PKGCONFIG) --libs libcurl)
 
 # What each program is made of: the folders of a reader of recordings, of a recorder, of the rest.
 reader   := report format jfr profile symbols unwind jit perf elf calltree session
-recorder := record bpf unwind jit calltree discover
+recorder := record bpf probe unwind jit calltree discover
 define host_program
 $(BUILD)/bin/dfg-$(1): $(BUILD)/dyn/host/cmd/$(1).o $(foreach f,$(addprefix host/,cmd $(2)) $(3) common,$(call archive,$(f)))
 	@mkdir -p $$(@D) $(BUILD)/link

@@ -5,11 +5,11 @@
 #ifndef DFG_BPF_BUILDER_H
 #define DFG_BPF_BUILDER_H
 
-#include "bpf/operations.h"
-#include "bpf/probes.h"
 #include "bpf/publish.h"
 #include "common/child.h"
 #include "discover/handle.h"
+#include "probe/operations.h"
+#include "probe/probes.h"
 
 #define BUILDER_PROCESSES_MAX 64 /* of a container; others are left to stack copies */
 

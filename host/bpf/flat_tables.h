@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "probe/probes.h"
+
 #if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
 #define FLAT_ARM64
 #endif
@@ -122,7 +124,7 @@ struct flat_layout {
 	uint32_t allocated, tlab_start, tlab_top;
 };
 
-/* How Java objects are laid out, as struct snap_objects. */
+/* The layout of Java objects, as struct snap_objects. */
 struct flat_objects {
 	uint32_t monitor_object, thread_object, park_blocker, thread_address, class_at;
 	uint8_t ref_bytes, ref_shift, class_bytes, class_shift;
@@ -183,68 +185,13 @@ enum flat_end {
 #define FLAT_FRAME_INTERPRETED	 2u
 #define FLAT_FRAME_FROZEN	 3u
 
-/* Events, in the order of those of the file (perf/perfwrite.h). */
-enum flat_event {
-	FLAT_EVENT_CPU,
-	FLAT_EVENT_ALLOC,
-	FLAT_EVENT_LOCK,
-	FLAT_EVENT_SAFEPOINT,
-	FLAT_EVENTS,
-};
-
-/* Places in the JVM that probes are on, JDK 11 to 26. */
-enum flat_probe {
-	/* Allocations: AllocTracer::send_allocation_in_new_tlab(Klass *, HeapWord *, size_t tlab,
-	 * size_t size, Thread *) and send_allocation_outside_tlab(Klass *, HeapWord *, size_t size,
-	 * Thread *), gc/shared/allocTracer.hpp; before the latter
-	 * G1CollectedHeap::humongous_obj_allocate, gc/g1/g1CollectedHeap.hpp. */
-	FLAT_PROBE_TLAB,
-	FLAT_PROBE_OUTSIDE,
-	FLAT_PROBE_HUMONGOUS,
-	/* Monitors, runtime/objectMonitor.hpp: EnterI(Thread *), a thread is going to block, and
-	 * ReenterI(Thread *, ObjectWaiter *), after Object.wait; where each returns to, then it
-	 * has the monitor; ExitEpilog(Thread *, ObjectWaiter *), the owner leaves it to a thread
-	 * that has blocked. From JDK 25 on enter_internal and so on. */
-	FLAT_PROBE_ENTER,
-	FLAT_PROBE_REENTER,
-	FLAT_PROBE_ENTERED,
-	FLAT_PROBE_REENTERED,
-	FLAT_PROBE_EXIT,
-	/* java.util.concurrent: Unsafe_Park(JNIEnv *, jobject, jboolean, jlong) and
-	 * Unsafe_Unpark(JNIEnv *, jobject, jobject thread), prims/unsafe.cpp; the end of the first
-	 * is a USDT probe, thread__park__end. */
-	FLAT_PROBE_PARK,
-	FLAT_PROBE_PARKED,
-	FLAT_PROBE_UNPARK,
-	/* Safepoints: VMThread::execute(VM_Operation *), a thread asks for an operation;
-	 * SafepointSynchronize::begin and block, of a thread that arrives; SafepointTracing::
-	 * synchronized and end (runtime/safepoint.hpp), before them (JDK 11) a USDT probe,
-	 * safepoint__end; VM_Operation::evaluate. */
-	FLAT_PROBE_EXECUTE,
-	FLAT_PROBE_BEGIN,
-	FLAT_PROBE_BLOCK,
-	FLAT_PROBE_STOPPED,
-	FLAT_PROBE_EVALUATE,
-	FLAT_PROBE_END,
-	FLAT_PROBE_COUNT,
-};
-
-/* The event that a probe is for. */
-static inline uint32_t flat_probe_event(uint32_t probe)
-{
-	return probe < FLAT_PROBE_ENTER	    ? FLAT_EVENT_ALLOC
-	       : probe < FLAT_PROBE_EXECUTE ? FLAT_EVENT_LOCK
-					    : FLAT_EVENT_SAFEPOINT;
-}
-
 /* Flags of a flat_detail. */
 #define FLAT_OUTSIDE   1u /* the object is in no buffer (TLAB) */
 #define FLAT_HUMONGOUS 2u /* it has regions of its own */
 #define FLAT_HOLDER    4u /* the stack of another thread that events name: not one of its own */
 #define FLAT_WHOLE     8u /* all of its frames are wanted */
 
-/* What was counted of an event since its last sample, and how much a sample stands for, at least: a
- * power of 2. */
+/* Counts an event since its last sample; a sample stands for `interval` or more, a power of 2. */
 struct flat_part {
 	uint64_t rest, interval;
 };
@@ -277,7 +224,8 @@ struct flat_wait {
 struct flat_lock {
 	uint64_t left; /* when a holder left it last */
 	uint64_t waiting;
-	uint64_t counted; /* sum, of those who wait, of the times until when their wait is counted */
+	uint64_t
+		counted; /* sum, of those who wait, of the times until when their wait is counted */
 };
 #define FLAT_WAITS 4096u /* of a container, and locks */
 
@@ -294,8 +242,8 @@ struct flat_asked {
  * (`sp`) down to a multiple of FLAT_PIECE on. */
 struct flat_detail {
 	uint64_t amount; /* that the sample stands for: bytes, ns; 0 with FLAT_HOLDER */
-	/* Times of earlier samples of the process, with FLAT_HOLDER, 0: none: of the thread that was
-	 * waited for, and of the one whose event this is, if that is not the thread itself. */
+	/* Times of earlier samples of the process, with FLAT_HOLDER, 0: none: of the thread that
+	 * was waited for, and of the one whose event this is, if that is not the thread itself. */
 	uint64_t holder, asker;
 	uint64_t part;	    /* of the amount, that was waited for the holder */
 	uint64_t operation; /* what an object of its class begins with; 0: none */
@@ -315,8 +263,8 @@ struct flat_sample {
 	uint32_t end; /* enum flat_end */
 	uint32_t count;
 	uint32_t kernel;
-	uint32_t walker; /* by whose tables */
-	uint32_t event;	 /* enum flat_event */
+	uint32_t walker;   /* by whose tables */
+	uint32_t event;	   /* enum flat_event */
 	uint32_t stopping; /* 1: the JVM waits for its threads to stop */
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The node's program: finds whose sample it is, and hands it to the walk of that container
  * (walk.bpf.c), which returns for it. Follows the processes' children and programs. Linux 5.17. */
-#include "bpf/event_alloc.h"
-#include "bpf/event_lock.h"
-#include "bpf/event_safepoint.h"
+#include "bpf/alloc.bpf.h"
+#include "bpf/lock.bpf.h"
+#include "bpf/safepoint.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 

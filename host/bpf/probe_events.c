@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bpf/probe_events.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf_perf_event.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/fs.h"
 #include "common/str.h"
 #include "unwind/unwind_regs.h"
 
@@ -64,6 +66,32 @@ bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left
 	ret->stack = NULL;
 	ret->stack_len = 0;
 	return !d->copied || read_copy(s, d, left, ret);
+}
+
+/* ---- maps --------------------------------------------------------------------------------- */
+
+int stack_probes_set(const struct bpf_map *map, uint32_t number, int fd, struct err *err)
+{
+	if (bpf_map__update_elem(map, &number, sizeof(number), &fd, sizeof(fd), BPF_ANY) != 0)
+		return err_set(err, errno, "add a walker");
+	return 0;
+}
+
+int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before, uint32_t key_size,
+		       uint32_t value_size, struct err *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	uint32_t id;
+
+	if (before != FLAT_NO_WALKER &&
+	    bpf_map__lookup_elem(outer, &before, sizeof(before), &id, sizeof(id), 0) == 0)
+		fd = bpf_map_get_fd_by_id(id);
+	if (fd < 0)
+		fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, NULL, key_size, value_size, FLAT_WAITS,
+				    NULL);
+	if (fd < 0)
+		return err_set(err, errno, "memory for threads that wait");
+	return stack_probes_set(outer, number, fd, err);
 }
 
 /* ---- probes ------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "bpf/probes.h"
+#include "bpf/flat_tables.h"
 #include "common/err.h"
 
 #define STACK_REGISTERS 64 /* at most, of perf */
@@ -30,6 +30,17 @@ struct stack_event {
  * False: it contradicts itself. */
 bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left,
 		    struct stack_event *ret);
+
+struct bpf_map;
+
+/* Has an array of programs, or of maps, refer to one. */
+MUST_CHECK int stack_probes_set(const struct bpf_map *map, uint32_t number, int fd,
+				struct err *err);
+
+/* Makes a map of an array of maps for a walker, or shares that of the one before, whose threads
+ * still wait (FLAT_NO_WALKER: none). */
+MUST_CHECK int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before,
+				  uint32_t key_size, uint32_t value_size, struct err *err);
 
 struct bpf_program;
 struct stack_probes;

@@ -358,32 +358,6 @@ void stack_recorder_close(struct stack_recorder *r)
 	free(r);
 }
 
-/* Has an array of programs, or of maps, refer to one. */
-static int set_entry(const struct bpf_map *map, uint32_t number, int fd, struct err *err)
-{
-	if (bpf_map__update_elem(map, &number, sizeof(number), &fd, sizeof(fd), BPF_ANY) != 0)
-		return err_set(err, errno, "add a walker");
-	return 0;
-}
-
-/* Makes a map for each walker, or shares that of the one before, whose threads still wait. */
-static int add_inner_map(struct bpf_map *outer, uint32_t number, uint32_t before, uint32_t key_size,
-			 uint32_t value_size, struct err *err)
-{
-	CLEANUP(close_fd) int fd = -1;
-	uint32_t id;
-
-	if (before != FLAT_NO_WALKER &&
-	    bpf_map__lookup_elem(outer, &before, sizeof(before), &id, sizeof(id), 0) == 0)
-		fd = bpf_map_get_fd_by_id(id);
-	if (fd < 0)
-		fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, NULL, key_size, value_size, FLAT_WAITS,
-				    NULL);
-	if (fd < 0)
-		return err_set(err, errno, "memory for threads that wait");
-	return set_entry(outer, number, fd, err);
-}
-
 /* Makes the maps that events keep for each container. */
 static int add_event_maps(struct stack_recorder *r, uint32_t number, uint32_t before,
 			  struct err *err)
@@ -401,8 +375,8 @@ static int add_event_maps(struct stack_recorder *r, uint32_t number, uint32_t be
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
-		if (maps[i].wanted && add_inner_map(maps[i].outer, number, before, maps[i].key,
-						    maps[i].value, err) < 0)
+		if (maps[i].wanted && stack_probes_share(maps[i].outer, number, before, maps[i].key,
+							 maps[i].value, err) < 0)
 			return -1;
 	return 0;
 }
@@ -418,9 +392,9 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 	if (load_walker(r, rooms, r->walkers[before], &w, err) < 0)
 		return -1;
 	r->walkers[r->walker_count++] = w;
-	if (set_entry(r->bpf->maps.walkers, number, walker_program(w), err) < 0 ||
-	    (r->config.probes &&
-	     set_entry(r->bpf->maps.probe_walkers, number, walker_probe_program(w), err) < 0) ||
+	if (stack_probes_set(r->bpf->maps.walkers, number, walker_program(w), err) < 0 ||
+	    (r->config.probes && stack_probes_set(r->bpf->maps.probe_walkers, number,
+						  walker_probe_program(w), err) < 0) ||
 	    add_event_maps(r, number, before, err) < 0)
 		return -1;
 	*ret = number;

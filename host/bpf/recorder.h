@@ -88,7 +88,8 @@ void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *r
 
 /* Samples of an event (enum flat_event) that are lost, of the processes of a walker, since it was
  * loaded. */
-uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t event, uint32_t walker);
+uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t event,
+				    uint32_t walker);
 
 /* ---- samples that the kernel wrote ---- */
 

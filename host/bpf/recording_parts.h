@@ -4,11 +4,11 @@
 #ifndef DFG_BPF_RECORDING_PARTS_H
 #define DFG_BPF_RECORDING_PARTS_H
 
-#include "bpf/operations.h"
 #include "bpf/recorder.h"
 #include "bpf/recording.h"
 #include "common/table.h"
 #include "perf/perfwrite.h"
+#include "probe/operations.h"
 
 enum said { SAID_RECORDS, SAID_FAILED, SAID_SWITCHED, SAID_DISABLED, SAID_ENDED };
 
@@ -49,7 +49,7 @@ struct followed {
 	uint64_t stopping;
 	uint32_t stopping_tid;
 	struct operations *operations; /* of its JVM; NULL: not needed */
-	bool probed;		     /* once at least */
+	bool probed;		       /* once at least */
 	/* ns: walks from then on, until it was known again, went by wrong tables; 0: none did. */
 	uint64_t forgotten, known;
 	bool changes; /* mapped files of the program: it is not looked at again */

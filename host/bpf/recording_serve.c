@@ -110,7 +110,7 @@ static void write_walked(struct recorded *r, const struct flat_sample *f, const 
 	perf_writer_walked(r->writer, &s);
 }
 
-/* What a thread did while its JVM waited for it says more than where it stopped. */
+/* Keeps the stack of a thread for which its JVM waited: it says more than that where it stopped. */
 static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *frames)
 {
 	const struct sample_detail running = {
@@ -127,8 +127,7 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 
 static struct sample_detail detail_of(const struct flat_sample *f, const struct stack_event *e)
 {
-	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE &&
-			       PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS &&
+	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE && PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS &&
 			       PERFWRITE_HOLDER == FLAT_HOLDER && PERFWRITE_ENTIRE == FLAT_WHOLE,
 		       "the same flags");
 	_Static_assert(PERFWRITE_STACK == FLAT_COPY - FLAT_PIECE, "whole copies have as much");
@@ -341,14 +340,13 @@ static void record(struct recorded *r)
 static int begin(struct recorded *r, struct err *err)
 {
 	const struct kernel_recording_config *c = r->config;
-	const struct stack_recorder_config config = {.frequency = c->frequency,
-						     .stack_bytes = c->stack_bytes,
-						     .probes = c->events & ~(1u << FLAT_EVENT_CPU),
-						     .locks = c->events & 1u << FLAT_EVENT_LOCK,
-						     .safepoints = c->events &
-								   1u << FLAT_EVENT_SAFEPOINT,
-						     .no_samples =
-							     !(c->events & 1u << FLAT_EVENT_CPU)};
+	const struct stack_recorder_config config = {
+		.frequency = c->frequency,
+		.stack_bytes = c->stack_bytes,
+		.probes = c->events & ~(1u << FLAT_EVENT_CPU),
+		.locks = c->events & 1u << FLAT_EVENT_LOCK,
+		.safepoints = c->events & 1u << FLAT_EVENT_SAFEPOINT,
+		.no_samples = !(c->events & 1u << FLAT_EVENT_CPU)};
 
 	if (stack_recorder_open(&config, &r->recorder, err) < 0 || begin_file(r, err) < 0)
 		return -1;

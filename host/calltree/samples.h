@@ -55,7 +55,7 @@ struct event_name {
 	const char *name; /* "alloc" */
 	const char *unit; /* of what is counted: "bytes" */
 	const char *text; /* "allocated bytes" */
-	const char *by;	  /* between a class and a method: "allocated by"; NULL: it has no classes */
+	const char *by; /* between a class and a method: "allocated by"; NULL: it has no classes */
 	/* The frame between a class and the stack of the thread that was waited for, innermost
 	 * frame first; NULL: there is none. */
 	const char *held;

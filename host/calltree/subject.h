@@ -9,7 +9,8 @@
 /* Texts are clean (str.h), and cut if longer. */
 struct subject {
 	char class[160];
-	char method[320]; /* the innermost of the application, or what there is; "": none */
+	/* The innermost of the application, else of a library, else of the JDK; "": none. */
+	char method[320];
 	char holder[320]; /* of the holder's stack likewise */
 	uint64_t amount;
 };

@@ -10,22 +10,22 @@
 
 #define LEAST_PERCENT 1
 
-/* What a stack's path from the root up to a node says; frames, with 1 added; 0: none. */
-struct path {
+/* The frames that a stack says, from the root up to a node; with 1 added; 0: none. */
+struct said {
 	uint32_t method, class, holder;
 	bool is_held; /* the node is of the holder's stack */
 };
 
 /* Sums of the stacks that say the same. */
 struct sum {
-	struct path path;
+	struct said path;
 	uint64_t amount;
 };
 
 struct sums {
 	const struct stacks *stacks;
 	const char *held; /* the frame before the holder's */
-	uint8_t *owners; /* by frame: 1 + enum code_owner, 0: not known yet; NULL: not kept */
+	uint8_t *owners;  /* by frame: 1 + enum code_owner, 0: not known yet; NULL: not kept */
 	struct sum *list;
 	size_t count, cap;
 	struct hash_table index;
@@ -55,9 +55,10 @@ static enum code_owner owner_of(const struct sums *s, uint32_t frame)
 	return owner;
 }
 
-/* The path with one frame more. A method of the application says more than an inner one that is not,
- * and one of a library more than the JDK's. In the holder's stack the innermost frame comes first. */
-static struct path go_on(const struct sums *s, struct path p, uint32_t frame)
+/* The path with one frame more. A method of the application says more than an inner one that is
+ * not, and one of a library more than the JDK's. In the holder's stack the innermost frame comes
+ * first. */
+static struct said go_on(const struct sums *s, struct said p, uint32_t frame)
 {
 	const struct frame *f = frame_at(s, frame);
 
@@ -75,10 +76,10 @@ static struct path go_on(const struct sums *s, struct path p, uint32_t frame)
 	return p;
 }
 
-static void add(struct sums *s, const struct path *p, uint64_t amount)
+static void add(struct sums *s, const struct said *p, uint64_t amount)
 {
-	const uint64_t hash = hash_mix((uint64_t)p->class << 40 ^ (uint64_t)p->method << 20 ^
-				       p->holder);
+	const uint64_t hash =
+		hash_mix((uint64_t)p->class << 40 ^ (uint64_t)p->method << 20 ^ p->holder);
 
 	for (struct hash_probe h = {.hash = hash}; hash_next(&s->index, &h);) {
 		struct sum *known = &s->list[h.index];
@@ -111,7 +112,7 @@ static void name(const struct sums *s, uint32_t frame, char *ret, size_t size)
 	snprintf(ret, size, "%s", text.len ? text.buf : f ? f->name : "");
 }
 
-static void name_path(const struct sums *s, const struct path *p, struct subject *ret)
+static void name_path(const struct sums *s, const struct said *p, struct subject *ret)
 {
 	name(s, p->class, ret->class, sizeof(ret->class));
 	name(s, p->method, ret->method, sizeof(ret->method));
@@ -152,7 +153,7 @@ static void take_largest(struct sums *s, struct subjects *ret)
 void subjects_make(const struct stacks *s, enum event_kind event, struct subjects *ret)
 {
 	const size_t count = stacks_node_count(s);
-	CLEANUP(free) struct path *paths = xcalloc(count, sizeof(*paths));
+	CLEANUP(free) struct said *paths = xcalloc(count, sizeof(*paths));
 	struct sums sums = {.stacks = s, .held = event_names[event].held};
 
 	*ret = (struct subjects){.event = event};
@@ -175,7 +176,7 @@ void subject_of(const struct stacks *s, enum event_kind event, uint32_t node, st
 {
 	struct sums one = {.stacks = s, .held = event_names[event].held};
 	CLEANUP(free) uint32_t *frames = NULL;
-	struct path path = {0};
+	struct said path = {0};
 	size_t count = 0, cap = 0;
 
 	for (uint32_t n = node; n; n = stacks_node(s, n)->parent) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subjects of events other than the processor's time: what was most allocated, or waited for, by
- * which method, and who held it; operations that stopped a JVM, by who asked for them. Pure. */
+/* The subjects of events other than the processor's time: what was most allocated, or waited for,
+ * by which method, and who held it; operations that stopped a JVM, by who asked for them. Pure. */
 #ifndef DFG_CALLTREE_SUBJECTS_H
 #define DFG_CALLTREE_SUBJECTS_H
 
@@ -20,8 +20,7 @@ struct subjects {
 void subjects_make(const struct stacks *s, enum event_kind event, struct subjects *ret);
 
 /* The subject of the stacks that end at a node. */
-void subject_of(const struct stacks *s, enum event_kind event, uint32_t node,
-		struct subject *ret);
+void subject_of(const struct stacks *s, enum event_kind event, uint32_t node, struct subject *ret);
 
 /* Makes subjects of an untrusted process safe to use. */
 void subjects_check(struct subjects *s);

@@ -244,7 +244,8 @@ static int parse_events(const char *value, unsigned *ret, struct err *err)
 		while (i < SESSION_EVENTS && strcmp(name, session_event_name(i)) != 0)
 			i++;
 		if (i == SESSION_EVENTS)
-			return err_set(err, 0, "--event %s: must be of cpu, alloc, lock, safepoint", value);
+			return err_set(err, 0, "--event %s: must be of cpu, alloc, lock, safepoint",
+				       value);
 		*ret |= 1u << i;
 	}
 	return 0;

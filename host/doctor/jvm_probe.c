@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/probes.h"
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/fs.h"
@@ -16,6 +15,7 @@
 #include "doctor/stack_depth.h"
 #include "hotspot/hotspot.h"
 #include "injector/attach.h"
+#include "probe/probes.h"
 #include "record/agent_client.h"
 #include "record/debug_files.h"
 #include "record/memory_reader.h"

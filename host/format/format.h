@@ -23,14 +23,14 @@ struct picture {
 	const char *title;    /* "web: 30 s at 99 Hz" */
 	const char *subtitle; /* container, host, time; may be "" */
 	struct quality quality;
-	unsigned frequency;	       /* samples per second and processor, 0: unknown */
-	double duration;	       /* seconds, 0: unknown */
-	const char *unit;	       /* of what is counted; NULL: samples */
-	const struct verdict *verdict; /* NULL: none; then no warnings either */
+	unsigned frequency;		 /* samples per second and processor, 0: unknown */
+	double duration;		 /* seconds, 0: unknown */
+	const char *unit;		 /* of what is counted; NULL: samples */
+	const struct verdict *verdict;	 /* NULL: none; then no warnings either */
 	const struct subjects *subjects; /* NULL: none */
 	const struct pauses *pauses;	 /* NULL: none */
-	struct session_cpu cpu;	       /* shown with the verdict */
-	const struct session *session; /* NULL: several, or text */
+	struct session_cpu cpu;		 /* shown with the verdict */
+	const struct session *session;	 /* NULL: several, or text */
 	/* The profile with places and samples, only for formats that use them, else NULL. */
 	const struct profile *details;
 	const uint32_t *nodes; /* by node of `details`: the node of the drawn tree */

@@ -333,7 +333,8 @@ unsigned verdict_svg(struct str *out, const struct picture *p, unsigned x, unsig
 	}
 	for (size_t i = 0; p->subjects && i < p->subjects->count && i < SVG_SUBJECTS; i++) {
 		str_clear(&text);
-		str_addf(&text, "%.1f %% ", percent(p->subjects->list[i].amount, p->subjects->amount));
+		str_addf(&text, "%.1f %% ",
+			 percent(p->subjects->list[i].amount, p->subjects->amount));
 		verdict_subject(&text, p->subjects, i);
 		svg_line(out, x, y + lines++ * step, "", text.buf,
 			 text_fit(text.buf, text.len, SVG_COLUMNS));

@@ -46,7 +46,7 @@ struct perf_sample {
 	/* Of further events (perfwrite.h), which a sample's period counts: the name of what it is
 	 * about, without a NUL, not clean. */
 	bool named;
-	uint32_t flags; /* PERFWRITE_OUTSIDE … */
+	uint32_t flags;		/* PERFWRITE_OUTSIDE … */
 	uint64_t holder, asker; /* times of samples with PERFWRITE_HOLDER; 0: none */
 	const char *name;
 	size_t name_len;

@@ -38,10 +38,10 @@
 #define PERFWRITE_OUTSIDE   1u
 #define PERFWRITE_HUMONGOUS 2u
 #define PERFWRITE_HOLDER    4u
-#define PERFWRITE_ENTIRE    8u	/* all frames of that stack are wanted */
-#define PERFWRITE_HELD	    16u /* there is `holder` */
-#define PERFWRITE_ASKED	    32u /* there is `asker`, after it */
-#define PERFWRITE_WAITED    64u /* of a safepoint: until all threads had stopped */
+#define PERFWRITE_ENTIRE    8u	 /* all frames of that stack are wanted */
+#define PERFWRITE_HELD	    16u	 /* there is `holder` */
+#define PERFWRITE_ASKED	    32u	 /* there is `asker`, after it */
+#define PERFWRITE_WAITED    64u	 /* of a safepoint: until all threads had stopped */
 #define PERFWRITE_STOPPED   128u /* the rest of it */
 
 #define PERFWRITE_STACK 31744u /* most bytes of a stack that samples of further events copy */

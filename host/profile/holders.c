@@ -27,8 +27,8 @@ static size_t place_of(pid_t pid, uint64_t time)
 	return hash_mix(time ^ (uint64_t)pid << 32) % HOLDERS;
 }
 
-void holders_keep(struct holders *h, pid_t pid, uint64_t time, bool to_root,
-		  const uint32_t *frames, size_t n)
+void holders_keep(struct holders *h, pid_t pid, uint64_t time, bool to_root, const uint32_t *frames,
+		  size_t n)
 {
 	struct holder *to = &h->list[place_of(pid, time)];
 	size_t kept = n < HOLDER_FRAMES ? n : HOLDER_FRAMES;

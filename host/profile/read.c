@@ -3,6 +3,7 @@
 
 #include "common/parallel.h"
 #include "perf/perfwrite.h"
+#include "profile/holders.h"
 #include "profile/reader.h"
 #include "profile/resolve.h"
 
@@ -57,7 +58,7 @@ static bool is_of_event(const struct reader *r, const struct perf_record *rec)
 	return rec->sample.named ? event && rec->event / 2 == event : !event;
 }
 
-/* What held a lock is needed in the parts after its own, too. */
+/* Adds a sample of the part; stacks of holders are needed in later parts, too. */
 static void add_sample(struct reader *r, const struct perf_record *rec, bool in_part)
 {
 	const bool holds = rec->sample.flags & PERFWRITE_HOLDER;

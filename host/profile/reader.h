@@ -8,7 +8,6 @@
 #include "common/str.h"
 #include "perf/address_space.h"
 #include "perf/perfdata.h"
-#include "profile/holders.h"
 #include "session/recording.h"
 #include "symbols/symbolize.h"
 
@@ -31,6 +30,8 @@ struct sample_ctx {
 	uint32_t outermost;   /* user frame, if has_user */
 };
 
+struct holders; /* profile/holders.h */
+
 struct reader {
 	const struct recording *in;
 	struct stacks *stacks;
@@ -45,7 +46,7 @@ struct reader {
 	struct userstack *unwinder;
 	struct sources *sources;
 	struct holders *holders; /* NULL: there were none */
-	uint32_t stale;	  /* frame of stale code */
+	uint32_t stale;		 /* frame of stale code */
 	uint64_t begin;	  /* time of the recording's begin, or if that is not known of its first
 			     sample */
 	bool monotonic;	  /* the recording has CLOCK_MONOTONIC times, as snapshots do */

@@ -2,6 +2,7 @@
 #include "calltree/subjects.h"
 #include "elf/names.h"
 #include "perf/perfwrite.h"
+#include "profile/holders.h"
 #include "profile/reader.h"
 #include "profile/resolve.h"
 
@@ -330,8 +331,8 @@ static void begin_sample(struct reader *r, const struct process *p, const struct
 	c->has_user = c->has_java = c->truncated = c->unwound_to_root = false;
 }
 
-/* How threads are started, and how the JVM calls Java, says nothing of who held a lock: of those the
- * Java methods are kept, and what they have called. */
+/* Keeps the Java methods of a thread that held a lock, and what they have called: how threads are
+ * started, and how the JVM calls Java, says nothing. */
 void reader_add_holder(struct reader *r, const struct process *p, const struct perf_record *rec)
 {
 	struct sample_ctx *c = &r->ctx;

@@ -92,7 +92,8 @@ int run_start_recorder(struct record_run *r, struct err *err)
 		if (start_kernel(r, err) == 0)
 			return 0;
 		forget_whole(r);
-		if (r->config.unwind == RECORD_UNWIND_BPF || record_events(&r->config) != 1u << SESSION_CPU)
+		if (r->config.unwind == RECORD_UNWIND_BPF ||
+		    record_events(&r->config) != 1u << SESSION_CPU)
 			return -1;
 		log_info("perf records: %s", err->msg);
 	}

@@ -242,3 +242,44 @@ void target_discard_results(const struct outdir *outdir)
 	above = openat(outdir->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	unlinkat(above, strrchr(outdir->path, '/') + 1, AT_REMOVEDIR); /* where it is empty */
 }
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* Names what an event records, and the function without which it cannot. */
+static const struct {
+	const char *what, *function;
+} event_texts[SESSION_EVENTS] = {
+	[SESSION_ALLOC] = {"allocations", "AllocTracer::send_allocation_in_new_tlab"},
+	[SESSION_LOCK] = {"waits for locks", "ObjectMonitor::EnterI"},
+	[SESSION_SAFEPOINT] = {"safepoints", "SafepointSynchronize::begin"},
+};
+
+void target_say_events(struct target *t, const struct kernel_counts *c)
+{
+	struct session *s = &t->session;
+	static const char *const cut[SESSION_EVENTS] = {[SESSION_ALLOC] = "events",
+							[SESSION_LOCK] = "events of locks",
+							[SESSION_SAFEPOINT] =
+								"events of safepoints"};
+	static const char *const lost[SESSION_EVENTS] = {[SESSION_ALLOC] = "lost events",
+							 [SESSION_LOCK] = "lost events of locks",
+							 [SESSION_SAFEPOINT] =
+								 "lost events of safepoints"};
+
+	if (c->refused)
+		session_set_cut(s, "probes",
+				"%llu JVMs have no events: the kernel refuses the probe",
+				(unsigned long long)c->refused);
+	for (unsigned i = SESSION_CPU + 1; i < SESSION_EVENTS; i++) {
+		if (c->nameless[i])
+			session_set_cut(s, cut[i],
+					"%s of %llu JVMs are not recorded: their libjvm has no "
+					"symbol %s; it is stripped, or older than JDK 11",
+					event_texts[i].what, (unsigned long long)c->nameless[i],
+					event_texts[i].function);
+		if (c->lost[i])
+			session_set_cut(s, lost[i],
+					"%llu events of %s are lost: there were too many",
+					(unsigned long long)c->lost[i], event_texts[i].what);
+	}
+}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/recording.h"
 #include "common/child.h"
 #include "common/err.h"
 #include "common/outdir.h"
@@ -84,5 +85,8 @@ void target_link_latest(const struct outdir *results);
 /* Removes the session in the directory of the results, and the directory if nothing else is in it.
  */
 void target_discard_results(const struct outdir *outdir);
+
+/* Says in the session which events are missing. */
+void target_say_events(struct target *t, const struct kernel_counts *c);
 
 #endif

@@ -58,45 +58,6 @@ struct service {
 	int socket;
 };
 
-/* What an event records, and the function without which it cannot. */
-static const struct {
-	const char *what, *function;
-} event_texts[SESSION_EVENTS] = {
-	[SESSION_ALLOC] = {"allocations", "AllocTracer::send_allocation_in_new_tlab"},
-	[SESSION_LOCK] = {"waits for locks", "ObjectMonitor::EnterI"},
-	[SESSION_SAFEPOINT] = {"safepoints", "SafepointSynchronize::begin"},
-};
-
-/* Says which events are missing. */
-static void say_events(struct session *s, const struct kernel_counts *c)
-{
-	static const char *const cut[SESSION_EVENTS] = {
-		[SESSION_ALLOC] = "events",
-		[SESSION_LOCK] = "events of locks",
-		[SESSION_SAFEPOINT] = "events of safepoints"};
-	static const char *const lost[SESSION_EVENTS] = {
-		[SESSION_ALLOC] = "lost events",
-		[SESSION_LOCK] = "lost events of locks",
-		[SESSION_SAFEPOINT] = "lost events of safepoints"};
-
-	if (c->refused)
-		session_set_cut(s, "probes",
-				"%llu JVMs have no events: the kernel refuses the probe",
-				(unsigned long long)c->refused);
-	for (unsigned i = SESSION_CPU + 1; i < SESSION_EVENTS; i++) {
-		if (c->nameless[i])
-			session_set_cut(s, cut[i],
-					"%s of %llu JVMs are not recorded: their libjvm has no "
-					"symbol %s; it is stripped, or older than JDK 11",
-					event_texts[i].what, (unsigned long long)c->nameless[i],
-					event_texts[i].function);
-		if (c->lost[i])
-			session_set_cut(s, lost[i],
-					"%llu events of %s are lost: there were too many",
-					(unsigned long long)c->lost[i], event_texts[i].what);
-	}
-}
-
 static int write_session(struct target *t, const struct worker_order *o, struct err *err)
 {
 	t->session.duration = (double)o->us / 1e6;
@@ -110,7 +71,7 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 		session_set_cut(&t->session, "recorded",
 				"%llu processes are not recorded: it has too many",
 				(unsigned long long)o->samples.missed);
-	say_events(&t->session, &o->samples);
+	target_say_events(t, &o->samples);
 	t->ended = o->ended;
 	return session_write(&t->session, err);
 }

@@ -45,7 +45,8 @@ enum event_kind event_kind_of(enum session_event event)
 	static const enum event_kind kinds[SESSION_EVENTS] = {[SESSION_CPU] = EVENT_CPU,
 							      [SESSION_ALLOC] = EVENT_ALLOC,
 							      [SESSION_LOCK] = EVENT_LOCK,
-							      [SESSION_SAFEPOINT] = EVENT_SAFEPOINT};
+							      [SESSION_SAFEPOINT] =
+								      EVENT_SAFEPOINT};
 
 	return kinds[event];
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "calltree/calltree.h"
+#include "calltree/pauses.h"
 #include "calltree/subjects.h"
 #include "calltree/verdict.h"
 #include "common/err.h"
@@ -19,10 +20,10 @@ struct render_result {
 	struct verdict verdict;
 	struct pauses pauses;
 	struct subjects subjects; /* of events other than the processor's time */
-	struct session_cpu cpu;	 /* of one session; used: by its samples if not known otherwise */
-	uint64_t cut;		 /* bytes of damaged recordings that were left out */
-	uint64_t skipped;	 /* lines of text that could not be read */
-	uint64_t nameless_files; /* files with more symbols than are read */
+	struct session_cpu cpu;	  /* of one session; used: by its samples if not known otherwise */
+	uint64_t cut;		  /* bytes of damaged recordings that were left out */
+	uint64_t skipped;	  /* lines of text that could not be read */
+	uint64_t nameless_files;  /* files with more symbols than are read */
 	uint64_t events[EVENT_KINDS]; /* of JFR recordings */
 	char leaf[512];		      /* frame with most self samples; "": no samples */
 	uint64_t leaf_self;

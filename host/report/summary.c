@@ -101,7 +101,8 @@ static void print_pauses(const struct pauses *p)
 		       (double)one->stopping / 1e6, line.buf);
 	}
 	if (p->count > PRINTED_PAUSES)
-		printf("  pause        %llu in all of 1 ms or more\n", (unsigned long long)p->count);
+		printf("  pause        %llu in all of 1 ms or more\n",
+		       (unsigned long long)p->count);
 }
 
 /* s: NULL for several recordings. */
@@ -294,9 +295,9 @@ static json_t *subjects_json(const struct subjects *s)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct subject *one = &s->list[i];
 
-		json_array_append_new(list, json_pack("{ss ss ss sf}", "class", one->class, "method",
-						      one->method, "holder", one->holder, "share",
-						      share(one->amount, s->amount)));
+		json_array_append_new(list, json_pack("{ss ss ss sf}", "class", one->class,
+						      "method", one->method, "holder", one->holder,
+						      "share", share(one->amount, s->amount)));
 	}
 	return list;
 }

@@ -261,7 +261,8 @@ const char *session_event_name(enum session_event event)
 
 const char *session_tree(enum session_event event)
 {
-	static const char *const names[SESSION_EVENTS] = {"tree", "tree-alloc", "tree-lock", "tree-safepoint"};
+	static const char *const names[SESSION_EVENTS] = {"tree", "tree-alloc", "tree-lock",
+							  "tree-safepoint"};
 
 	return names[event];
 }

@@ -29,11 +29,12 @@ format:      dfg common session elf calltree
 jfr:         dfg common elf calltree
 report:      common session jit calltree profile format jfr
 discover:    dfg common session
-bpf:         dfg common elf jit unwind perf discover
+probe:       common elf
+bpf:         dfg common elf jit unwind perf discover probe
 record:      dfg common injector hotspot session elf perf discover bpf
 top:         common calltree format report record
 setup:       common oci
-doctor:      dfg common injector hotspot discover bpf record setup
+doctor:      dfg common injector hotspot discover probe bpf record setup
 cmd:         dfg common oci discover record report top setup doctor
 """
 

@@ -14,31 +14,32 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 6370
-host/calltree 2795
+host/bpf 7040
+host/calltree 3140
 host/cmd 2760
 host/discover 2730
 host/doctor 1480
 host/elf 730
-host/format 4900
+host/format 5010
 host/jfr 1600
-host/jit 1800
-host/perf 2070
-host/profile 1110
-host/record 6870
-host/report 4390
+host/jit 1810
+host/perf 2090
+host/probe 430
+host/profile 1300
+host/record 6910
+host/report 4490
 host/session 970
 host/setup 1985
 host/symbols 1380
 host/top 1910
 host/unwind 2670
-hotspot 5578
-include/dfg 480
+hotspot 5680
+include/dfg 500
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 65206, 386
+ALL_LINES, ALL_FILES = 67238, 399
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
@@ -95,7 +96,7 @@ def main():
             users[name].add(path)
     alone = []
     for path in paths:
-        if path.endswith(".h") and not re.search(r"_(x86|arm64)\.h$", path):
+        if path.endswith(".h") and not re.search(r"(_(x86|arm64)|\.bpf)\.h$", path):
             name = re.sub(r"^(host|include)/", "", path)
             own = path[:-2] + ".c"
             if len(users[name] - {own}) < 2:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Places of libjvm's functions that events are taken at: in files that are made up, and in that of
  * a JDK of this machine. */
-#include "bpf/probes.h"
+#include "probe/probes.h"
 
 #include <dirent.h>
 #include <fcntl.h>

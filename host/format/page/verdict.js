@@ -12,6 +12,8 @@ class Verdict {
 		byId('verdict-text').textContent = verdict.text;
 		byId('verdict-methods').append(...verdict.methods.map((method) => this.method(method)));
 		byId('verdict-methods').append(...verdict.subjects.map((subject) => this.subject(subject)));
+		if (verdict.pauses.length)
+			byId('verdict-pauses').append(this.pauses(verdict.pauses));
 		byId('verdict-warnings').append(...warnings.map((text) => el('p', {class: 'bad'}, text)));
 		if (warnings.length) {
 			byId('verdict-bad').textContent = `${warnings.length} warning${plural}`;
@@ -34,6 +36,17 @@ class Verdict {
 	subject([share, text, name]) {
 		return el('li', {class: 'line'}, el('span', {class: 'dim'}, `${share} `),
 			el('button', {class: 'link', onclick: () => this.show(name)}, text));
+	}
+
+	// The longest pauses; a row shows the stacks of its operation.
+	pauses(list) {
+		const head = ['Begin', 'Pause', 'To stop', 'Operation'];
+		const cell = (text) => el('td', {class: 'number'}, text);
+		return el('table', {'aria-label': 'The longest pauses'},
+			el('thead', {}, el('tr', {}, ...head.map((text) => el('th', {scope: 'col'}, text)))),
+			el('tbody', {}, ...list.map(([begin, all, stopping, text]) => el('tr', {},
+				cell(`${begin.toFixed(3)} s`), cell(`${all.toFixed(1)} ms`), cell(`${stopping.toFixed(1)} ms`),
+				el('td', {}, el('button', {class: 'link', onclick: () => this.show(text.split(',')[0])}, text))))));
 	}
 
 	// The names of lambdas are shortened: those are searched.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/operations.h"
+#include "probe/operations.h"
 
 #include <ctype.h>
 #include <stdio.h>

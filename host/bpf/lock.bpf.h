@@ -3,14 +3,15 @@
  * When a holder leaves a lock, the time that others have waited for it since the last one left is
  * counted, and if that makes a sample, the holder's stack is taken. The time from then until a
  * thread has the lock is nobody's. What a thread's wait stands for is sent at its end. */
-#ifndef DFG_BPF_EVENT_LOCK_H
-#define DFG_BPF_EVENT_LOCK_H
+#ifndef DFG_BPF_LOCK_BPF_H
+#define DFG_BPF_LOCK_BPF_H
 
-#include "bpf/event_state.h"
+#include "bpf/events.bpf.h"
 
 static const struct shifts lock_shifts = {10, 40}; /* about 1 µs; 1 100 s */
 
-/* Threads that wait, by tid; their tids, by the JVM's address of them; the locks, as in struct flat_wait. */
+/* Threads that wait, by tid; their tids, by the JVM's address of them; the locks, as in struct
+ * flat_wait. */
 INNER(inner_waits, sizeof(uint32_t), sizeof(struct flat_wait));
 INNER(inner_tids, sizeof(uint64_t), sizeof(uint32_t));
 INNER(inner_locks, sizeof(uint64_t), sizeof(struct flat_lock));
@@ -121,8 +122,8 @@ static inline bool end_wait(struct scratch *s, bool is_monitor)
 /* Shares out the time that threads have waited for a lock. */
 struct shared_time {
 	uint64_t lock, left, now;
-	uint64_t time; /* of the sample of one thread, the holder's */
-	uint64_t skip; /* ns of others before that thread */
+	uint64_t time;	 /* of the sample of one thread, the holder's */
+	uint64_t skip;	 /* ns of others before that thread */
 	uint64_t amount; /* for that one; 0: each thread has its own time */
 	bool done;
 };

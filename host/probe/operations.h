@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The classes of the JVM's operations (VM_Operation, runtime/vmOperations.hpp), by the address that
  * an object of the class begins with. The file is untrusted. */
-#ifndef DFG_BPF_OPERATIONS_H
-#define DFG_BPF_OPERATIONS_H
+#ifndef DFG_PROBE_OPERATIONS_H
+#define DFG_PROBE_OPERATIONS_H
 
 #include <stdint.h>
 
@@ -13,7 +13,7 @@ struct operations {
 	uint64_t shift; /* address + shift = address as linked */
 	uint32_t count, pad;
 	struct {
-		uint64_t at; /* as linked */
+		uint64_t at;		       /* as linked */
 		char name[OPERATION_NAME_MAX]; /* "G1CollectForAllocation": not clean */
 	} list[OPERATIONS_MAX];
 };

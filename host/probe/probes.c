@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/probes.h"
+#include "probe/probes.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "elf/elf_tables.h"
 #include "elf/elfparts.h"
 
-#define LONGEST	   4	 /* bytes of an endbr64, or of an instruction of arm64 */
+#define LONGEST	   4	  /* bytes of an endbr64, or of an instruction of arm64 */
 #define CALLER_MAX 65536u /* bytes of a function in which calls are looked for */
 
 /* Functions; mangled names are up to the parameters, which differ from release to release. Those of
@@ -57,7 +57,7 @@ static bool is_function(const char *name, const char *wanted)
 }
 
 /* libjvm, while it is searched. */
-struct search {
+struct place_search {
 	Elf *elf;
 	const uint8_t *file;
 	size_t size;
@@ -69,20 +69,22 @@ struct search {
 /* The first instruction from `offset` on that the kernel emulates (arch/x86/kernel/uprobes.c, Linux
  * 4.20): `push rbp` and the like, and nop, after an endbr64. Others are executed step by step,
  * which takes ten times as long. 0: there is none. */
-static uint64_t cheap_place(const struct search *s, uint64_t offset)
+static uint64_t cheap_place(const struct place_search *s, uint64_t offset)
 {
 	if (s->size < LONGEST || offset >= s->size - LONGEST)
 		return 0;
 #if defined(__x86_64__)
 	if (memcmp(s->file + offset, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64 */
 		offset += 4;
-	return (s->file[offset] >= 0x50 && s->file[offset] <= 0x57) || s->file[offset] == 0x90 ? offset : 0;
+	return (s->file[offset] >= 0x50 && s->file[offset] <= 0x57) || s->file[offset] == 0x90
+		       ? offset
+		       : 0;
 #else
 	return offset;
 #endif
 }
 
-static void find_functions(struct search *s, struct flat_probes *ret)
+static void find_functions(struct place_search *s, struct flat_probes *ret)
 {
 	for (size_t i = 0; i < s->funcs.count; i++)
 		for (unsigned k = 0; k < ARRAY_LEN(functions); k++) {
@@ -104,7 +106,7 @@ static void find_functions(struct search *s, struct flat_probes *ret)
 #define CALL_BYTES 5u
 #define CALL_STEP  1u
 
-/* What the call instruction at an address calls; 0: it is none (Intel SDM, CALL rel32). */
+/* Returns what the call instruction at an address calls; 0: it is none (Intel SDM, CALL rel32). */
 static uint64_t called_by(const uint8_t *code, uint64_t at)
 {
 	int32_t distance;
@@ -128,7 +130,7 @@ static uint64_t called_by(const uint8_t *code, uint64_t at)
 
 /* Finds where a function of class ObjectMonitor returns to, which only one other one calls: its own
  * end may be in several places, and without a name. */
-static uint64_t place_after_call(const struct search *s, uint64_t callee)
+static uint64_t place_after_call(const struct place_search *s, uint64_t callee)
 {
 	for (size_t i = 0; callee && i < s->funcs.count; i++) {
 		const struct elffunc *f = &s->funcs.list[i];
@@ -173,9 +175,8 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 	if (elf_getshdrstrndx(elf, &names) < 0)
 		return NULL;
 	while ((section = elf_nextscn(elf, section))) {
-		const char *own = gelf_getshdr(section, ret)
-					  ? elf_strptr(elf, names, ret->sh_name)
-					  : NULL;
+		const char *own =
+			gelf_getshdr(section, ret) ? elf_strptr(elf, names, ret->sh_name) : NULL;
 
 		if (own && strcmp(own, name) == 0)
 			return section;
@@ -183,7 +184,7 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 	return NULL;
 }
 
-static void take_note(const struct search *s, const char *desc, size_t len, uint64_t base,
+static void take_note(const struct place_search *s, const char *desc, size_t len, uint64_t base,
 		      struct flat_probes *ret)
 {
 	struct sdt_head head;
@@ -198,7 +199,7 @@ static void take_note(const struct search *s, const char *desc, size_t len, uint
 				offset_of(&s->segs, head.at + base - head.base);
 }
 
-static void find_notes(const struct search *s, struct flat_probes *ret)
+static void find_notes(const struct place_search *s, struct flat_probes *ret)
 {
 	GElf_Shdr base, header;
 	Elf_Scn *section = find_section(s->elf, ".stapsdt.base", &base)
@@ -215,7 +216,7 @@ static void find_notes(const struct search *s, struct flat_probes *ret)
 				  ret);
 }
 
-static void find(struct search *s, struct flat_probes *ret)
+static void find(struct place_search *s, struct flat_probes *ret)
 {
 	struct elfparts parts = {0};
 
@@ -235,7 +236,7 @@ static void find(struct search *s, struct flat_probes *ret)
 
 void flat_find_probes(int fd, struct flat_probes *ret)
 {
-	struct search s = {0};
+	struct place_search s = {0};
 
 	*ret = (struct flat_probes){0};
 	elf_version(EV_CURRENT);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Safepoints: ns that all Java threads of a JVM were stopped, by the VM operation, with the stack of
- * the thread that asked for it, and that of the last thread to arrive, if it was late. */
-#ifndef DFG_BPF_EVENT_SAFEPOINT_H
-#define DFG_BPF_EVENT_SAFEPOINT_H
+/* Safepoints: ns that all Java threads of a JVM were stopped, by the VM operation, with the stack
+ * of the thread that asked for it, and that of the last thread to arrive, if it was late. */
+#ifndef DFG_BPF_SAFEPOINT_BPF_H
+#define DFG_BPF_SAFEPOINT_BPF_H
 
-#include "bpf/event_state.h"
+#include "bpf/events.bpf.h"
 
 #define LATE_NS 200000u /* after the begin: the stacks of earlier threads are not taken */
 
 /* A JVM's safepoint, from its begin on. */
-struct pause {
+struct stop {
 	uint64_t begin, stopped; /* 0: not yet */
 	uint64_t operation;	 /* address of its class's virtual table; 0: none */
 	uint64_t asker, late;	 /* times of their samples; 0: none */
@@ -19,14 +19,14 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1); /* is set before loading */
 	__type(key, uint32_t);	/* tgid */
-	__type(value, struct pause);
+	__type(value, struct stop);
 } pauses SEC(".maps");
 
 /* Operations that threads have asked for, by their address. */
 INNER(inner_asked, sizeof(uint64_t), sizeof(struct flat_asked));
 OUTER(asked, inner_asked);
 
-static inline struct pause *pause_of(const struct scratch *s)
+static inline struct stop *pause_of(const struct scratch *s)
 {
 	return bpf_map_lookup_elem(&pauses, &s->walk.sample.tgid);
 }
@@ -34,7 +34,7 @@ static inline struct pause *pause_of(const struct scratch *s)
 /* True if the JVM waits for its threads to stop: a thread that runs is why. */
 static inline bool is_stopping(const struct scratch *s)
 {
-	const struct pause *p = pause_of(s);
+	const struct stop *p = pause_of(s);
 
 	return p && !p->stopped;
 }
@@ -64,7 +64,7 @@ static inline bool ask(struct scratch *s, uint64_t operation)
 
 static inline void begin_safepoint(const struct scratch *s)
 {
-	const struct pause p = {.begin = s->walk.sample.time};
+	const struct stop p = {.begin = s->walk.sample.time};
 
 	bpf_map_update_elem(&pauses, &s->walk.sample.tgid, &p, BPF_ANY);
 }
@@ -72,7 +72,7 @@ static inline void begin_safepoint(const struct scratch *s)
 /* A thread arrives. */
 static inline bool arrive(struct scratch *s)
 {
-	struct pause *p = pause_of(s);
+	struct stop *p = pause_of(s);
 
 	if (!p || p->stopped || s->walk.sample.time - p->begin < LATE_NS || !take_stack(s))
 		return false;
@@ -85,7 +85,7 @@ static inline bool arrive(struct scratch *s)
 /* The operation runs. Without the probe before, of JDK 11, all have stopped by now. */
 static inline void evaluate(const struct scratch *s, uint64_t operation)
 {
-	struct pause *p = pause_of(s);
+	struct stop *p = pause_of(s);
 	void *all = bpf_map_lookup_elem(&asked, &s->walk.sample.walker);
 	const struct flat_asked *a = all ? bpf_map_lookup_elem(all, &operation) : NULL;
 
@@ -102,8 +102,8 @@ static inline void evaluate(const struct scratch *s, uint64_t operation)
 
 static inline bool end_safepoint(struct scratch *s)
 {
-	const struct pause *found = pause_of(s);
-	struct pause p;
+	const struct stop *found = pause_of(s);
+	struct stop p;
 
 	if (!found)
 		return false;
@@ -122,7 +122,7 @@ static inline bool end_safepoint(struct scratch *s)
 /* Takes what an event of this probe says. False: it is not sent. */
 static inline bool take_safepoint(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
 {
-	struct pause *p;
+	struct stop *p;
 
 	switch (probe) {
 	case FLAT_PROBE_EXECUTE:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the events of probes have in common (event_alloc.h, event_lock.h): how many of them become
- * samples, what functions of the JVM are called with, and the names of classes. */
-#ifndef DFG_BPF_EVENT_STATE_H
-#define DFG_BPF_EVENT_STATE_H
+/* Holds what the events of probes share (alloc.bpf.h, lock.bpf.h, safepoint.bpf.h): how many of
+ * them become samples, what functions of the JVM are called with, and the names of classes. */
+#ifndef DFG_BPF_EVENTS_BPF_H
+#define DFG_BPF_EVENTS_BPF_H
 
 #include "bpf/walk_state.h"
 
@@ -68,10 +68,10 @@ static inline void change_interval(struct flat_part *p, uint64_t interval)
 	p->interval = interval;
 }
 
-/* Counts the amount of an event. One of a whole interval or more is a sample, of its amount; smaller
- * ones are added up, and that which fills an interval stands for it. So an event is taken with the
- * probability of its amount, and the sum is that of all. Returns what the sample stands for; 0:
- * there is none. */
+/* Counts the amount of an event. One of a whole interval or more is a sample, of its amount;
+ * smaller ones are added up, and that which fills an interval stands for it. So an event is taken
+ * with the probability of its amount, and the sum is that of all. Returns what the sample stands
+ * for; 0: there is none. */
 static inline uint64_t take_amount(struct scratch *s, struct flat_rate *r, struct shifts shifts,
 				   struct flat_part *p, uint64_t amount)
 {

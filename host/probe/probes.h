@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the places in libjvm that events are taken at. The file is untrusted. The enums are those
+ * of BPF programs, too. */
+#ifndef DFG_PROBE_PROBES_H
+#define DFG_PROBE_PROBES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Events, in the order of those of the file (perf/perfwrite.h). */
+enum flat_event {
+	FLAT_EVENT_CPU,
+	FLAT_EVENT_ALLOC,
+	FLAT_EVENT_LOCK,
+	FLAT_EVENT_SAFEPOINT,
+	FLAT_EVENTS,
+};
+
+/* Places in the JVM that probes are on, JDK 11 to 26. */
+enum flat_probe {
+	/* Allocations: AllocTracer::send_allocation_in_new_tlab(Klass *, HeapWord *, size_t tlab,
+	 * size_t size, Thread *) and send_allocation_outside_tlab(Klass *, HeapWord *, size_t size,
+	 * Thread *), gc/shared/allocTracer.hpp; before the latter
+	 * G1CollectedHeap::humongous_obj_allocate, gc/g1/g1CollectedHeap.hpp. */
+	FLAT_PROBE_TLAB,
+	FLAT_PROBE_OUTSIDE,
+	FLAT_PROBE_HUMONGOUS,
+	/* Monitors, runtime/objectMonitor.hpp: EnterI(Thread *), a thread is going to block, and
+	 * ReenterI(Thread *, ObjectWaiter *), after Object.wait; where each returns to, then it
+	 * has the monitor; ExitEpilog(Thread *, ObjectWaiter *), the owner leaves it to a thread
+	 * that has blocked. From JDK 25 on enter_internal and so on. */
+	FLAT_PROBE_ENTER,
+	FLAT_PROBE_REENTER,
+	FLAT_PROBE_ENTERED,
+	FLAT_PROBE_REENTERED,
+	FLAT_PROBE_EXIT,
+	/* java.util.concurrent: Unsafe_Park(JNIEnv *, jobject, jboolean, jlong) and
+	 * Unsafe_Unpark(JNIEnv *, jobject, jobject thread), prims/unsafe.cpp; the end of the first
+	 * is a USDT probe, thread__park__end. */
+	FLAT_PROBE_PARK,
+	FLAT_PROBE_PARKED,
+	FLAT_PROBE_UNPARK,
+	/* Safepoints: VMThread::execute(VM_Operation *), a thread asks for an operation;
+	 * SafepointSynchronize::begin and block, of a thread that arrives; SafepointTracing::
+	 * synchronized and end (runtime/safepoint.hpp), before them (JDK 11) a USDT probe,
+	 * safepoint__end; VM_Operation::evaluate. */
+	FLAT_PROBE_EXECUTE,
+	FLAT_PROBE_BEGIN,
+	FLAT_PROBE_BLOCK,
+	FLAT_PROBE_STOPPED,
+	FLAT_PROBE_EVALUATE,
+	FLAT_PROBE_END,
+	FLAT_PROBE_COUNT,
+};
+
+/* The event that a probe is for. */
+static inline uint32_t flat_probe_event(uint32_t probe)
+{
+	return probe < FLAT_PROBE_ENTER	    ? FLAT_EVENT_ALLOC
+	       : probe < FLAT_PROBE_EXECUTE ? FLAT_EVENT_LOCK
+					    : FLAT_EVENT_SAFEPOINT;
+}
+
+/* Offsets in the file; 0: it has no such function, or none where a probe is cheap. */
+struct flat_probes {
+	uint64_t offset[FLAT_PROBE_COUNT];
+};
+
+/* True if the functions are there without which an event has nothing to say. */
+static inline bool flat_has_event(const struct flat_probes *p, enum flat_event event)
+{
+	if (event == FLAT_EVENT_LOCK)
+		return p->offset[FLAT_PROBE_ENTER] && p->offset[FLAT_PROBE_ENTERED];
+	if (event == FLAT_EVENT_SAFEPOINT)
+		return p->offset[FLAT_PROBE_BEGIN] && p->offset[FLAT_PROBE_END];
+	return p->offset[FLAT_PROBE_TLAB];
+}
+
+/* fd stays the caller's. All 0 where it is no ELF file with a .symtab. */
+void flat_find_probes(int fd, struct flat_probes *ret);
+
+#endif
