@@ -22,6 +22,7 @@
 #define FREQUENCY_MAX 100000
 #define STACK_MIN     1024 /* below, hardly any stack is whole */
 #define BYTES_LEAST   (1u << 20)
+#define EVENT_NAME_MAX 128 /* bytes of an event of perf */
 #define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
 
 #define TRIGGER (1u << PROGRAM_TRIGGER)
@@ -230,24 +231,45 @@ static int parse_max_bytes(const char *value, struct err *err)
 	return 0;
 }
 
-/* Adds the events of a comma-separated list. */
-static int parse_events(const char *value, unsigned *ret, struct err *err)
+/* True for what can be an event of perf's, and no option. */
+static bool is_perf_event(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_-:/=.*@";
+
+	return *name && *name != '-' && strlen(name) < EVENT_NAME_MAX &&
+	       name[strspn(name, allowed)] == '\0';
+}
+
+/* Takes the events of a comma-separated list, or one of perf's. */
+static int parse_events(const char *value, struct record_config *c, struct err *err)
 {
 	CLEANUP(free) char *list = xstrdup(value);
 	char *rest = list;
 	const char *name;
 
-	*ret = 0;
+	c->events = 0;
+	c->perf_event = NULL;
 	while ((name = strsep(&rest, ","))) {
 		unsigned i = 0;
 
-		while (i < SESSION_EVENTS && strcmp(name, session_event_name(i)) != 0)
+		while (i < SESSION_PERF && strcmp(name, session_event_name(i)) != 0)
 			i++;
-		if (i == SESSION_EVENTS)
-			return err_set(err, 0, "--event %s: must be of cpu, alloc, lock, safepoint",
+		c->events |= 1u << i;
+		if (i < SESSION_PERF)
+			continue;
+		if (!is_perf_event(name))
+			return err_set(err, 0,
+				       "--event %s: must be of cpu, alloc, lock, safepoint, or one "
+				       "that `perf list` shows",
 				       value);
-		*ret |= 1u << i;
+		c->perf_event = value;
 	}
+	if (c->perf_event && strchr(value, ','))
+		return err_set(err, 0,
+			       "--event %s: of cpu, alloc, lock and safepoint there can be "
+			       "several; an event of perf is recorded alone",
+			       value);
 	return 0;
 }
 
@@ -293,7 +315,7 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 	case 'F':
 		return parse_number("frequency", value, FREQUENCY_MAX, &o->record.frequency, err);
 	case 'e':
-		return parse_events(value, &o->record.events, err);
+		return parse_events(value, &o->record, err);
 	case 'f':
 		return formats_parse(value, &o->formats, err);
 	case 'o':
@@ -383,7 +405,10 @@ static int check_events(enum options_program program, struct options *o, struct 
 
 	if (!c->events)
 		c->events = o->action == ACTION_REPLAY ? ~0u : 1u << SESSION_CPU;
-	if (o->action == ACTION_RECORD && c->events != 1u << SESSION_CPU &&
+	if (o->action == ACTION_RECORD && c->perf_event && c->unwind == RECORD_UNWIND_BPF)
+		return err_set(err, 0, "--event %s: perf records it, without --unwind bpf",
+			       c->perf_event);
+	if (o->action == ACTION_RECORD && c->events != 1u << SESSION_CPU && !c->perf_event &&
 	    (c->unwind == RECORD_UNWIND_FP || c->unwind == RECORD_UNWIND_VM))
 		return err_set(err, 0, "--event: others than cpu need --unwind bpf or auto");
 	if (program == PROGRAM_TOP && c->events & (c->events - 1))

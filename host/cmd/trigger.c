@@ -108,6 +108,9 @@ static struct format_set formats_of(const struct session *s, enum session_event 
 
 static bool is_drawn(const struct session *s, enum session_event event, const struct options *o)
 {
+	if (event == SESSION_PERF && o->record.perf_event && s->perf_event &&
+	    strcmp(s->perf_event, o->record.perf_event) != 0)
+		return false;
 	return s->events & o->record.events & 1u << event;
 }
 
@@ -123,7 +126,7 @@ static size_t list_pages(const struct session *s, enum session_event of, const s
 		if (!is_drawn(s, i, o))
 			continue;
 		ret[n++] = (struct page_link){
-			.name = session_event_name(i),
+			.name = session_event_of(s, i),
 			.file = i == of ? NULL : formats_file(&formats, formats_get("html"))};
 	}
 	return n;

@@ -312,9 +312,9 @@ static void add_subject(struct reader *r)
 }
 
 /* A sample of the processors' time counts 1. */
-static uint64_t amount_of(const struct perf_sample *s)
+static uint64_t amount_of(const struct reader *r, const struct perf_sample *s)
 {
-	if (!s->named)
+	if (!s->named && !r->in->by_period)
 		return 1;
 	return s->period < COUNT_MAX ? s->period : COUNT_MAX;
 }
@@ -392,7 +392,7 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 {
 	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
 	struct sample_ctx *c = &r->ctx;
-	const uint64_t amount = amount_of(&rec->sample);
+	const uint64_t amount = amount_of(r, &rec->sample);
 	uint32_t node;
 
 	if (!amount)
@@ -409,7 +409,7 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	node = stacks_add(r->stacks, first_frame(c), c->used, amount);
 	if (rec->sample.flags & (PERFWRITE_WAITED | PERFWRITE_STOPPED))
 		add_pause(r, rec, node);
-	if (r->samples && !rec->sample.named)
+	if (r->samples && !rec->sample.named && !r->in->by_period)
 		samples_add(r->samples, rec->time - r->begin, node,
 			    reader_thread(r, rec->pid, rec->tid));
 	*r->excess += (double)amount * (double)(amount - 1);

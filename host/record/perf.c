@@ -174,9 +174,11 @@ struct attempt {
 static void add_targets(struct arguments *a, const struct perf_config *c, const struct attempt *t)
 {
 	for (size_t i = 0; i < c->cgroup_count && t->cgroups; i++) {
-		add(a, "-e", "cycles:P");
+		add(a, "-e", c->event ? c->event : "cycles:P");
 		add(a, "-G", c->cgroups[i]);
 	}
+	if (c->event && !(c->cgroup_count && t->cgroups))
+		add(a, "-e", c->event);
 	add(a, c->whole_machine ? "-a" : "-p", c->whole_machine ? NULL : t->pids.buf);
 }
 
@@ -184,6 +186,7 @@ static int start(const struct perf_config *c, struct perf *p, const struct attem
 		 struct err *err)
 {
 	CLEANUP(free) char *freq = xasprintf("%u", c->frequency);
+	CLEANUP(free) char *period = xasprintf("%llu", (unsigned long long)c->period);
 	CLEANUP(free) char *bytes = xasprintf("dwarf,%u", c->stack_bytes);
 	CLEANUP(free)
 	char *max = xasprintf("--max-size=%lluK", /* perf 5.5 */
@@ -195,7 +198,7 @@ static int start(const struct perf_config *c, struct perf *p, const struct attem
 	if (!t->again)
 		add(&a, "-q", NULL); /* which hides most errors, too */
 	add(&a, "--call-graph", c->stack_bytes ? bytes : "fp");
-	add(&a, "-F", freq);
+	add(&a, c->event ? "-c" : "-F", c->event ? period : freq);
 	add(&a, "-k", "mono");
 	add(&a, "-o", p->path);
 	add(&a, NO_BPF_EVENT, NULL);

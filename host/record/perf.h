@@ -50,6 +50,8 @@ struct perf_config {
 	const char *program; /* NULL: the system's */
 	int dirfd;	     /* perf.data and perf.log are made in it */
 	unsigned frequency;
+	const char *event;    /* NULL: the processors' time */
+	uint64_t period;      /* of it: a sample is so many events (perf_event.h) */
 	unsigned stack_bytes; /* copied with each sample, with the registers; 0: frame pointers */
 	const pid_t *pids;
 	size_t count;

@@ -82,6 +82,8 @@ bool run_wants_kernel(const struct record_run *r)
 {
 	const struct record_config *c = &r->config;
 
+	if (record_has(c, SESSION_PERF))
+		return false;
 	return c->unwind == RECORD_UNWIND_BPF || (c->unwind == RECORD_UNWIND_AUTO && !c->perf);
 }
 

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "perf/split.h"
+#include "record/perf_event.h"
 
 #define PART	      "perf.split"  /* of the recording, until it is whole */
 #define SPLIT_BYTES   (64ull << 20) /* memory for each part, and for the reader */
@@ -103,6 +104,7 @@ int run_start_perf(struct record_run *r, struct err *err)
 	CLEANUP(outdir_close) struct outdir dir = {0};
 	struct perf_config pc = {.program = r->config.perf,
 				 .frequency = r->config.frequency,
+				 .event = r->config.perf_event,
 				 .windows = r->dir != NULL,
 				 .stop = r->config.stop};
 	CLEANUP(free) char **cgroups = xcalloc(r->count, sizeof(*cgroups));
@@ -114,6 +116,8 @@ int run_start_perf(struct record_run *r, struct err *err)
 	pc.whole_machine = perf_needs_whole_machine(r->pids, r->pid_count);
 	pc.begin_deadline = r->deadline - (uint64_t)run_ms(r, RUN_END_MS + RUN_SPLIT_MS, 2);
 	pc.is_split = pc.whole_machine || r->count > 1;
+	if (pc.event && perf_event_period(&pc, &pc.period, err) < 0)
+		return -1;
 	if (pc.whole_machine)
 		pc.cgroup_count = find_cgroups(r, cgroups);
 	pc.cgroups = cgroups;

@@ -195,6 +195,8 @@ int target_prepare(struct target *t, const struct record_config *c, struct err *
 	t->has_session = true;
 	set_container(&t->session, &t->container);
 	t->session.events = record_events(c);
+	if (c->perf_event)
+		t->session.perf_event = xstrdup(c->perf_event);
 	t->session.frequency = c->frequency;
 	target_mark_start(t);
 	return session_copy_kernel(&t->session, t->shared, err);
@@ -270,7 +272,7 @@ void target_say_events(struct target *t, const struct kernel_counts *c)
 		session_set_cut(s, "probes",
 				"%llu JVMs have no events: the kernel refuses the probe",
 				(unsigned long long)c->refused);
-	for (unsigned i = SESSION_CPU + 1; i < SESSION_EVENTS; i++) {
+	for (unsigned i = SESSION_CPU + 1; i < SESSION_PERF; i++) {
 		if (c->nameless[i])
 			session_set_cut(s, cut[i],
 					"%s of %llu JVMs are not recorded: their libjvm has no "

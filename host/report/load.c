@@ -42,11 +42,11 @@ static int open_again(const struct session *s)
 
 enum event_kind event_kind_of(enum session_event event)
 {
-	static const enum event_kind kinds[SESSION_EVENTS] = {[SESSION_CPU] = EVENT_CPU,
-							      [SESSION_ALLOC] = EVENT_ALLOC,
-							      [SESSION_LOCK] = EVENT_LOCK,
-							      [SESSION_SAFEPOINT] =
-								      EVENT_SAFEPOINT};
+	static const enum event_kind kinds[SESSION_EVENTS] = {
+		[SESSION_CPU] = EVENT_CPU,   [SESSION_ALLOC] = EVENT_ALLOC,
+		[SESSION_LOCK] = EVENT_LOCK, [SESSION_SAFEPOINT] = EVENT_SAFEPOINT,
+		[SESSION_PERF] = EVENT_PERF,
+	};
 
 	return kinds[event];
 }
@@ -152,7 +152,8 @@ int event_parse(const char *name, enum event_kind *ret, struct err *err)
 			*ret = (enum event_kind)i;
 			return 0;
 		}
-	return err_set(err, 0, "--event %s: must be cpu, native, wall, alloc or lock", name);
+	return err_set(err, 0, "--event %s: must be cpu, native, wall, alloc, lock, safepoint or "
+			       "perf", name);
 }
 
 void events_add_others(const uint64_t events[EVENT_KINDS], enum event_kind drawn, struct str *ret)
@@ -194,7 +195,10 @@ char *input_title(const struct input *in)
 	const struct session *s = input_session(in);
 
 	if (s && in->event != EVENT_CPU)
-		return xasprintf("%s: %s in %.1f s", s->label, event_names[in->event].text,
+		return xasprintf("%s: %s in %.1f s", s->label,
+				 in->event == EVENT_PERF && s->perf_event
+					 ? s->perf_event
+					 : event_names[in->event].text,
 				 s->duration);
 	if (s)
 		return xasprintf("%s: %.1f s at %u Hz", s->label, s->duration, s->frequency);
@@ -253,7 +257,10 @@ void input_prepare(const struct input *in, struct open_input *ret)
 		o.recording.threads = s->threads;
 		o.recording.thread_count = s->thread_count;
 		o.recording.began = s->began_us * 1000;
-		o.recording.event = recorded_as(in->event, &event) ? event : SESSION_CPU;
+		if (!recorded_as(in->event, &event))
+			event = SESSION_CPU;
+		o.recording.by_period = event == SESSION_PERF;
+		o.recording.event = event == SESSION_PERF ? SESSION_CPU : event;
 		o.recording.only_processes = s->whole_machine && s->process_count;
 	}
 	*ret = o;

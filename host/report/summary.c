@@ -127,7 +127,15 @@ static void print_verdict(const struct summary_event *e, const struct session *s
 		printf("  warning      %s\n", warnings.list[i].text);
 }
 
-static void print_result(const struct summary_event *e)
+/* The name of an event, which perf has given it, or dfg. */
+static const char *name_of(const struct summary *s, enum event_kind event)
+{
+	return event == EVENT_PERF && s->session && s->session->perf_event
+		       ? s->session->perf_event
+		       : event_names[event].name;
+}
+
+static void print_result(const struct summary *s, const struct summary_event *e)
 {
 	const struct render_result *r = &e->result;
 	const enum event_kind event = e->event;
@@ -135,8 +143,7 @@ static void print_result(const struct summary_event *e)
 	CLEANUP(str_fini) struct str quality = {0};
 
 	draw_quality_of(&quality, &r->quality, event_names[event].unit);
-	printf("  %-12s %s\n", event == EVENT_CPU ? "samples" : event_names[event].name,
-	       quality.buf);
+	printf("  %-12s %s\n", event == EVENT_CPU ? "samples" : name_of(s, event), quality.buf);
 	events_add_others(r->events, event, &others);
 	if (others.len)
 		printf("  other events %s: choose with --event\n", others.buf);
@@ -174,7 +181,7 @@ static void print_event(const struct summary *s, size_t i)
 {
 	const struct summary_event *e = &s->events[i];
 
-	print_result(e);
+	print_result(s, e);
 	if (i)
 		print_verdict(e, s->session);
 	print_graphs(s, &e->formats);
@@ -205,7 +212,7 @@ void summary_print(const struct summary *s)
 		printf(" at %u Hz", s->session->frequency);
 	putchar('\n');
 	print_verdict(&s->events[0], s->session);
-	print_result(&s->events[0]);
+	print_result(s, &s->events[0]);
 	print_recorder(s->session);
 	for (size_t i = 0; i < s->session->jvm_count; i++)
 		print_jvm(s->session, &s->session->jvms[i]);
@@ -372,7 +379,7 @@ static json_t *result_json(const struct summary *s, const struct summary_event *
 
 	return json_pack(
 		"{so ss ss so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI so}", "verdict",
-		verdict_json(r, s->session), "event", event_names[e->event].name, "unit",
+		verdict_json(r, s->session), "event", name_of(s, e->event), "unit",
 		event_names[e->event].unit, "graphs", graphs_json(s, &e->formats), "samples",
 		(json_int_t)q->samples, "lost", (json_int_t)q->lost, "java_samples",
 		(json_int_t)q->java_samples, "complete", share(q->java_complete, q->java_samples),

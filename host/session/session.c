@@ -114,6 +114,7 @@ void session_fini(struct session *s)
 	free(s->dir);
 	container_fini(s);
 	free(s->started);
+	free(s->perf_event);
 	free(s->failure);
 	cleanup_close_fd(&s->dirfd);
 	cleanup_close_fd(&s->mapsfd);
@@ -254,15 +255,19 @@ void session_set_cut(struct session *s, const char *budget, const char *fmt, ...
 
 const char *session_event_name(enum session_event event)
 {
-	static const char *const names[SESSION_EVENTS] = {"cpu", "alloc", "lock", "safepoint"};
+	static const char *const names[SESSION_EVENTS] = {"cpu", "alloc", "lock", "safepoint", "perf"};
 
 	return names[event];
 }
 
+const char *session_event_of(const struct session *s, enum session_event event)
+{
+	return event == SESSION_PERF && s->perf_event ? s->perf_event : session_event_name(event);
+}
+
 const char *session_tree(enum session_event event)
 {
-	static const char *const names[SESSION_EVENTS] = {"tree", "tree-alloc", "tree-lock",
-							  "tree-safepoint"};
+	static const char *const names[SESSION_EVENTS] = {"tree", "tree-alloc", "tree-lock", "tree-safepoint", "tree-perf"};
 
 	return names[event];
 }

@@ -112,7 +112,14 @@ struct session_cpu {
 void session_cpu_check(struct session_cpu *cpu);
 
 /* The events that can be recorded; the numbers are those of perf.data (perf/perfwrite.h). */
-enum session_event { SESSION_CPU, SESSION_ALLOC, SESSION_LOCK, SESSION_SAFEPOINT, SESSION_EVENTS };
+enum session_event {
+	SESSION_CPU,
+	SESSION_ALLOC,
+	SESSION_LOCK,
+	SESSION_SAFEPOINT,
+	SESSION_PERF, /* any event of perf, recorded by it, alone */
+	SESSION_EVENTS
+};
 
 struct session {
 	char *dir; /* for messages, and to open it again */
@@ -125,6 +132,7 @@ struct session {
 	char *started;			     /* ISO 8601, UTC */
 	uint64_t began_us;		     /* the same, CLOCK_MONOTONIC; 0: not known */
 	unsigned events;		     /* bit for each enum session_event */
+	char *perf_event;		     /* "page-faults", for SESSION_PERF; else NULL */
 	unsigned frequency;		     /* Hz */
 	double duration;		     /* seconds recorded */
 	bool whole_machine;	 /* perf.data has all processes; only `processes` count */
@@ -198,8 +206,11 @@ const char *session_tree(enum session_event event);
  * empty then, and session.json is rewritten. */
 MUST_CHECK int session_strip(struct session *s, struct err *err);
 
-/* The name of an event: "alloc". */
+/* The name of an event: "alloc"; of any of perf "perf". */
 const char *session_event_name(enum session_event event);
+
+/* The same, with perf's name of its event. */
+const char *session_event_of(const struct session *s, enum session_event event);
 
 /* (Re)writes session.json. */
 MUST_CHECK int session_write(const struct session *s, struct err *err);

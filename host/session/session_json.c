@@ -177,7 +177,7 @@ static json_t *events_json(const struct session *s)
 
 	for (unsigned i = 0; i < SESSION_EVENTS; i++)
 		if (s->events & 1u << i)
-			json_array_append_new(list, json_string(session_event_name(i)));
+			json_array_append_new(list, json_string(session_event_of(s, i)));
 	return list;
 }
 
@@ -329,19 +329,32 @@ static void read_cuts(struct session *s, const json_t *list)
 	}
 }
 
-/* Older sessions have no list. */
-static unsigned events_of(const json_t *list)
+/* Adds an event by its name: one that is none of dfg's is perf's. */
+static void add_event(struct session *s, const char *name)
 {
-	unsigned ret = list ? 0 : 1u << SESSION_CPU;
+	struct str clean = {0};
 
-	for (size_t i = 0; i < json_array_size(list); i++)
-		for (unsigned k = 0; k < SESSION_EVENTS; k++) {
-			const char *name = json_string_value(json_array_get(list, i));
-
-			if (name && !strcmp(name, session_event_name(k)))
-				ret |= 1u << k;
+	for (unsigned i = 0; i < SESSION_PERF; i++)
+		if (!strcmp(name, session_event_name(i))) {
+			s->events |= 1u << i;
+			return;
 		}
-	return ret;
+	str_add_clean(&clean, name, strlen(name));
+	s->events |= 1u << SESSION_PERF;
+	free(s->perf_event);
+	s->perf_event = clean.buf;
+}
+
+/* Older sessions have no list. */
+static void read_events(struct session *s, const json_t *list)
+{
+	s->events = list ? 0 : 1u << SESSION_CPU;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+
+		if (name && *name)
+			add_event(s, name);
+	}
 }
 
 static int read_json(struct session *s, const json_t *root, struct err *err)
@@ -354,7 +367,7 @@ static int read_json(struct session *s, const json_t *root, struct err *err)
 	read_container(s, root);
 	s->started = clean_of(root, "started");
 	s->began_us = (uint64_t)int_of(root, "began_us");
-	s->events = events_of(json_object_get(root, "events"));
+	read_events(s, json_object_get(root, "events"));
 	s->frequency = (unsigned)int_of(root, "frequency");
 	s->duration = json_number_value(json_object_get(root, "duration"));
 	s->whole_machine = json_is_true(json_object_get(root, "whole_machine"));
