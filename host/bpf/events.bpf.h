@@ -6,10 +6,11 @@
 
 #include "bpf/walk_state.h"
 
-/* Maps of each walker's container: a container that lies fills its own. */
+/* Maps of each walker's container: a container that lies fills its own. Not LRU: those give away
+ * entries in use where there are many processors. */
 #define INNER(name, key_bytes, value_bytes)                                                        \
 	struct name {                                                                              \
-		__uint(type, BPF_MAP_TYPE_LRU_HASH);                                               \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
 		__uint(max_entries, FLAT_WAITS);                                                   \
 		__uint(key_size, key_bytes);                                                       \
 		__uint(value_size, value_bytes);                                                   \

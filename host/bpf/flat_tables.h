@@ -227,7 +227,7 @@ struct flat_lock {
 	uint64_t
 		counted; /* sum, of those who wait, of the times until when their wait is counted */
 };
-#define FLAT_WAITS 4096u /* of a container, and locks */
+#define FLAT_WAITS 2048u /* of a container, at once; locks, too */
 
 /* Who asked for an operation of the JVM. */
 struct flat_asked {

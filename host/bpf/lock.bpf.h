@@ -33,29 +33,11 @@ static inline uint64_t later(uint64_t a, uint64_t b)
 
 /* ---- waits --------------------------------------------------------------------------------- */
 
-static inline void begin_wait(struct scratch *s, uint64_t thread, uint64_t lock, uint64_t class)
-{
-	const struct flat_lock none = {0};
-	const struct flat_wait w = {
-		.thread = thread, .lock = lock, .class = class, .begin = s->walk.sample.time};
-	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
-	void *all = bpf_map_lookup_elem(&locks, &s->walk.sample.walker);
-	struct flat_lock *l;
-
-	if (!threads || !all || bpf_map_update_elem(threads, &s->walk.sample.tid, &w, BPF_NOEXIST))
-		return;
-	bpf_map_update_elem(all, &lock, &none, BPF_NOEXIST);
-	l = bpf_map_lookup_elem(all, &lock);
-	if (!l)
-		return;
-	__sync_fetch_and_add(&l->waiting, 1);
-	__sync_fetch_and_add(&l->counted, w.begin);
-}
-
 /* Returns until when the wait is counted: it is no more one of its lock's. */
 static inline uint64_t leave_queue(const struct scratch *s, const struct flat_wait *w)
 {
-	struct flat_lock *l = lock_of(s, w->lock);
+	void *all = bpf_map_lookup_elem(&locks, &s->walk.sample.walker);
+	struct flat_lock *l = all ? bpf_map_lookup_elem(all, &w->lock) : NULL;
 	uint64_t until = l ? later(w->begin, l->left) : w->begin;
 
 	if (!l)
@@ -63,8 +45,36 @@ static inline uint64_t leave_queue(const struct scratch *s, const struct flat_wa
 	__sync_fetch_and_add(&l->counted, -until);
 	__sync_fetch_and_add(&l->waiting, -1);
 	if (!l->waiting)
-		l->counted = 0; /* what threads did at the same time may have left something */
+		bpf_map_delete_elem(all, &w->lock);
 	return until;
+}
+
+static inline void begin_wait(struct scratch *s, uint64_t thread, uint64_t lock, uint64_t class)
+{
+	const struct flat_lock none = {0};
+	const struct flat_wait w = {
+		.thread = thread, .lock = lock, .class = class, .begin = s->walk.sample.time};
+	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
+	void *all = bpf_map_lookup_elem(&locks, &s->walk.sample.walker);
+	const struct flat_wait *before;
+	struct flat_lock *l;
+
+	if (!threads || !all)
+		return;
+	/* Its end was not seen: probes are set one after another. */
+	before = bpf_map_lookup_elem(threads, &s->walk.sample.tid);
+	if (before)
+		(void)leave_queue(s, before);
+	if (bpf_map_update_elem(threads, &s->walk.sample.tid, &w, BPF_ANY)) {
+		count_lost(FLAT_EVENT_LOCK, s->walk.sample.walker);
+		return;
+	}
+	bpf_map_update_elem(all, &lock, &none, BPF_NOEXIST);
+	l = bpf_map_lookup_elem(all, &lock);
+	if (!l)
+		return;
+	__sync_fetch_and_add(&l->waiting, 1);
+	__sync_fetch_and_add(&l->counted, w.begin);
 }
 
 /* Adds time to what a wait's sample stands for. Of several holders one is named, each as likely as
@@ -98,6 +108,7 @@ static inline uint64_t class_of_monitor(const struct flat_objects *o, uint64_t m
 static inline bool end_wait(struct scratch *s, bool is_monitor)
 {
 	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
+	void *tids = bpf_map_lookup_elem(&wait_tids, &s->walk.sample.walker);
 	const struct flat_wait *found =
 		threads ? bpf_map_lookup_elem(threads, &s->walk.sample.tid) : NULL;
 	struct flat_wait w;
@@ -107,6 +118,8 @@ static inline bool end_wait(struct scratch *s, bool is_monitor)
 		return false;
 	w = *found;
 	bpf_map_delete_elem(threads, &s->walk.sample.tid);
+	if (tids && !is_monitor)
+		bpf_map_delete_elem(tids, &w.thread);
 	until = leave_queue(s, &w);
 	add_time(&w, take_time(s, s->walk.sample.time - until), 0);
 	if (!w.amount)

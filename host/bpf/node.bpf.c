@@ -138,6 +138,35 @@ int sampled(struct bpf_perf_event_data *ctx)
 	return 1;
 }
 
+/* An event that the kernel counts: the program does, and takes one for each of an interval, which
+ * grows and shrinks as they come. */
+SEC("perf_event")
+int counted(struct bpf_perf_event_data *ctx)
+{
+	uint32_t tgid, tid, cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
+	uint64_t time = bpf_ktime_get_ns();
+	const struct flat_process *p;
+	struct flat_rate *r;
+
+	find_numbers(&tgid, &tid);
+	p = bpf_map_lookup_elem(&processes, &tgid);
+	if (!p || p->walker == FLAT_NO_WALKER || !s)
+		return 0;
+	begin_sample(s, p, time, tgid, tid, FLAT_EVENT_PERF);
+	__builtin_memset(&s->detail, 0, offsetof(struct flat_detail, name));
+	r = rate_of(&s->walk.sample);
+	if (!r)
+		return 0;
+	s->detail.amount = take_amount(s, r, (struct shifts){0, 40}, &r->part, ctx->sample_period);
+	if (!s->detail.amount)
+		return 0;
+	s->walk.sample.kernel = take_kernel(ctx, s);
+	bpf_tail_call(ctx, &walkers, p->walker);
+	count_lost(FLAT_EVENT_PERF, p->walker);
+	return 0;
+}
+
 /* ---- probes ------------------------------------------------------------------------------- */
 
 static inline bool take_event(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)

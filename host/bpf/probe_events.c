@@ -87,7 +87,7 @@ int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before, 
 	    bpf_map__lookup_elem(outer, &before, sizeof(before), &id, sizeof(id), 0) == 0)
 		fd = bpf_map_get_fd_by_id(id);
 	if (fd < 0)
-		fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, NULL, key_size, value_size, FLAT_WAITS,
+		fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, key_size, value_size, FLAT_WAITS,
 				    NULL);
 	if (fd < 0)
 		return err_set(err, errno, "memory for threads that wait");

@@ -37,6 +37,8 @@ struct copy_ring {
 	int fd; /* of the event */
 	struct perf_event_mmap_page *page;
 	struct bpf_link *link;
+	int counted_fd; /* of the event that the kernel counts; -1: none */
+	struct bpf_link *counted;
 };
 
 struct stack_recorder {
@@ -122,6 +124,7 @@ static int load(struct stack_recorder *r, struct err *err)
 	r->bpf->rodata->processors = r->cpus;
 	r->bpf->rodata->safepoints = r->config.safepoints;
 	bpf_program__set_autoload(r->bpf->progs.probed, r->config.probes);
+	bpf_program__set_autoload(r->bpf->progs.counted, r->config.counted);
 	bpf_map__set_max_entries(r->bpf->maps.scratches,
 				 r->cpus * (r->config.probes ? 1 + FLAT_PROBING : 1));
 	if (r->config.probes) {
@@ -215,6 +218,31 @@ static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
 	return 0;
 }
 
+/* Has the program called for each event of software, and for so many of hardware that there are as
+ * many samples as of the processors' time. */
+static int open_counted(struct stack_recorder *r, unsigned cpu, struct err *err)
+{
+	const bool often = r->config.event.type == PERF_TYPE_HARDWARE;
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = r->config.event.type,
+				       .config = r->config.event.config,
+				       .freq = often,
+				       .sample_period = often ? r->config.frequency : 1,
+				       .disabled = 1};
+	struct copy_ring *ring = &r->rings[cpu];
+
+	if (!r->config.counted || ring->fd < 0)
+		return 0;
+	ring->counted_fd =
+		(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (ring->counted_fd < 0)
+		return err_set(err, errno, "open the event of processor %u", cpu);
+	ring->counted = bpf_program__attach_perf_event(r->bpf->progs.counted, ring->counted_fd);
+	if (!ring->counted || ioctl(ring->counted_fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
+		return err_set(err, errno, "attach the program to processor %u", cpu);
+	return 0;
+}
+
 /* ---- walked samples ----------------------------------------------------------------------- */
 
 static int take_walked(void *arg, void *data, size_t len)
@@ -230,8 +258,8 @@ static int take_walked(void *arg, void *data, size_t len)
 	bytes = ((size_t)s->count + s->kernel) * sizeof(uint64_t);
 	if (s->event == FLAT_EVENT_CPU && len == sizeof(*s) + bytes)
 		r->handler->walked(r->handler->arg, s, frames);
-	else if (s->event != FLAT_EVENT_CPU && !s->kernel && len > sizeof(*s) + bytes &&
-		 stack_event_of(s, frames + s->count, len - sizeof(*s) - bytes, &event))
+	else if (s->event != FLAT_EVENT_CPU && len > sizeof(*s) + bytes &&
+		 stack_event_of(s, frames + s->count + s->kernel, len - sizeof(*s) - bytes, &event))
 		r->handler->event(r->handler->arg, s, frames, &event);
 	return 0;
 }
@@ -323,14 +351,14 @@ int stack_recorder_open(const struct stack_recorder_config *c, struct stack_reco
 	r->record = xmalloc(1u << 16);
 	r->rings = xcalloc(r->cpus, sizeof(*r->rings));
 	for (unsigned i = 0; i < r->cpus; i++)
-		r->rings[i].fd = -1;
+		r->rings[i].fd = r->rings[i].counted_fd = -1;
 	if (load(r, err) < 0)
 		return -1;
 	r->walked = ring_buffer__new(bpf_map__fd(r->bpf->maps.samples), take_walked, r, NULL);
 	if (!r->walked)
 		return err_set(err, errno, "map the ring of samples");
 	for (unsigned i = 0; i < r->cpus; i++)
-		if (open_ring(r, i, err) < 0)
+		if (open_ring(r, i, err) < 0 || open_counted(r, i, err) < 0)
 			return -1;
 	*ret = TAKE_PTR(r);
 	return 0;
@@ -342,10 +370,13 @@ void stack_recorder_close(struct stack_recorder *r)
 		return;
 	for (unsigned i = 0; r->rings && i < r->cpus; i++) {
 		bpf_link__destroy(r->rings[i].link);
+		bpf_link__destroy(r->rings[i].counted);
 		if (r->rings[i].page)
 			munmap(r->rings[i].page, r->ring_bytes + page_bytes());
 		if (r->rings[i].fd >= 0)
 			close(r->rings[i].fd);
+		if (r->rings[i].counted_fd >= 0)
+			close(r->rings[i].counted_fd);
 	}
 	for (uint32_t i = 0; i < r->walker_count; i++)
 		walker_free(r->walkers[i]);
@@ -448,9 +479,13 @@ int stack_recorder_enable(struct stack_recorder *r, bool on, struct err *err)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 
-	for (unsigned i = 0; i < r->cpus; i++)
-		if (r->rings[i].fd >= 0 && ioctl(r->rings[i].fd, request, 0) < 0)
+	for (unsigned i = 0; i < r->cpus; i++) {
+		const struct copy_ring *ring = &r->rings[i];
+
+		if ((ring->fd >= 0 && ioctl(ring->fd, request, 0) < 0) ||
+		    (ring->counted_fd >= 0 && ioctl(ring->counted_fd, request, 0) < 0))
 			return err_set(err, errno, "switch the event of processor %u", i);
+	}
 	return 0;
 }
 

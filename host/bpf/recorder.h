@@ -8,6 +8,7 @@
 
 #include <linux/perf_event.h>
 
+#include "bpf/counted.h"
 #include "bpf/probe_events.h"
 #include "bpf/walker.h"
 
@@ -19,7 +20,9 @@ struct stack_recorder_config {
 	bool both;	      /* for tests: every sample comes both ways */
 	bool probes;	      /* there are events of probes, too, */
 	bool locks;	      /* those of locks among them, */
-	bool safepoints;      /* those of safepoints */
+	bool safepoints;      /* those of safepoints, */
+	bool counted;	      /* those of this event */
+	struct counted_event event;
 	bool no_samples;      /* of the processors' time */
 };
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/counted.h"
 #include "bpf/flat_tables.h"
 #include "common/child.h"
 #include "common/err.h"
@@ -26,6 +27,7 @@ struct kernel_recording_config {
 	uint64_t frequency;   /* Hz */
 	uint32_t stack_bytes; /* of a sample that is not walked */
 	unsigned events;      /* bit for each enum flat_event */
+	struct counted_event event; /* for FLAT_EVENT_PERF */
 	int fd;		      /* empty, stays the caller's */
 	uint64_t max_bytes;   /* of it; 0: as many as there is room for */
 	const struct kernel_target *targets;

@@ -51,12 +51,12 @@ static bool runs(pid_t pid, uint64_t program)
 static void probe(struct recorded *r, struct followed *p, const struct builder_probes *at)
 {
 	struct kernel_counts *c = &r->counts[p->target];
-	unsigned events = r->config->events & ~(1u << FLAT_EVENT_CPU);
+	unsigned events = r->config->events & ~(1u << FLAT_EVENT_CPU | 1u << FLAT_EVENT_PERF);
 	struct err ignored;
 
 	if (p->probes || !at->start)
 		return;
-	for (unsigned i = FLAT_EVENT_CPU + 1; i < FLAT_EVENTS; i++) {
+	for (unsigned i = FLAT_EVENT_CPU + 1; i < FLAT_EVENT_PERF; i++) {
 		if (!(events & 1u << i) || flat_has_event(&at->at, i))
 			continue;
 		c->nameless[i] += !p->probed;

@@ -346,6 +346,8 @@ static int begin(struct recorded *r, struct err *err)
 		.probes = c->events & ~(1u << FLAT_EVENT_CPU),
 		.locks = c->events & 1u << FLAT_EVENT_LOCK,
 		.safepoints = c->events & 1u << FLAT_EVENT_SAFEPOINT,
+		.counted = c->events & 1u << FLAT_EVENT_PERF,
+		.event = c->event,
 		.no_samples = !(c->events & 1u << FLAT_EVENT_CPU)};
 
 	if (stack_recorder_open(&config, &r->recorder, err) < 0 || begin_file(r, err) < 0)

@@ -33,6 +33,9 @@ TABLE(methods, uint64_t);
 /* For tests: every sample is written both ways. */
 const volatile bool both = false;
 
+/* There are other events than the processors' time. */
+const volatile bool events = false;
+
 static inline const uint32_t *in_pair(void *table, uint32_t i)
 {
 	uint32_t pair = i / 2;
@@ -162,7 +165,8 @@ static bool send_words(struct flat_walk *w, uint32_t n)
 				  BPF_RB_NO_WAKEUP) == 0;
 }
 
-static bool send(struct scratch *s)
+/* Puts the part in the kernel after the frames; returns how many words both are. */
+static uint32_t take_stack(struct scratch *s)
 {
 	struct flat_walk *w = &s->walk;
 	uint32_t n = w->sample.count, kernel = w->sample.kernel;
@@ -172,7 +176,12 @@ static bool send(struct scratch *s)
 	if (kernel > FLAT_KERNEL_MAX)
 		kernel = FLAT_KERNEL_MAX;
 	bpf_probe_read_kernel(&w->frames[n], kernel * sizeof(uint64_t), s->kernel);
-	if (send_words(w, n + kernel))
+	return n + kernel;
+}
+
+static bool send(struct scratch *s)
+{
+	if (send_words(&s->walk, take_stack(s)))
 		return true;
 	count(FLAT_COUNT_LOST);
 	return false;
@@ -202,24 +211,7 @@ static bool is_whole(const struct flat_walk *w)
 	return w->sample.end == FLAT_ROOT || w->sample.end == FLAT_FULL;
 }
 
-SEC("perf_event")
-int walk(struct bpf_perf_event_data *ctx)
-{
-	uint32_t cpu = bpf_get_smp_processor_id();
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
-	struct flat_walk *w;
-	bool sent;
-
-	if (!s)
-		return 1;
-	w = &s->walk;
-	walk_on(w, find_registers(ctx, s), cpu);
-	sent = (is_whole(w) || both) && send(s);
-	count_ns(bpf_ktime_get_ns() - w->sample.time);
-	return both || !is_whole(w) || !sent;
-}
-
-/* ---- events of probes --------------------------------------------------------------------- */
+/* ---- other events ------------------------------------------------------------------------- */
 
 /* Words of the detail with its name. */
 static inline uint32_t detail_words(const struct flat_detail *d)
@@ -230,12 +222,12 @@ static inline uint32_t detail_words(const struct flat_detail *d)
 static bool send_event(struct scratch *s)
 {
 	struct flat_walk *w = &s->walk;
-	uint32_t n = w->sample.count, words = detail_words(&s->detail);
+	uint32_t n = take_stack(s), words = detail_words(&s->detail);
 
-	if (n > FLAT_FRAMES_MAX)
-		n = FLAT_FRAMES_MAX;
 	if (words > sizeof(struct flat_detail) / 8)
 		words = sizeof(struct flat_detail) / 8;
+	if (n > FLAT_FRAMES_MAX + FLAT_KERNEL_MAX)
+		n = FLAT_FRAMES_MAX + FLAT_KERNEL_MAX;
 	s->detail.copied = 0;
 	bpf_probe_read_kernel(&w->frames[n], words * sizeof(uint64_t), &s->detail);
 	return send_words(w, n + words);
@@ -263,7 +255,7 @@ static bool send_copy(struct scratch *s, uint32_t number)
 	uint32_t bytes;
 
 	s->detail.copied = 0;
-	w->sample.count = 0;
+	w->sample.count = w->sample.kernel = 0;
 	bpf_loop(FLAT_COPY / FLAT_PIECE, copy_piece, &number, 0);
 	bytes = s->detail.copied;
 	if (!bytes || bytes > FLAT_COPY)
@@ -273,6 +265,34 @@ static bool send_copy(struct scratch *s, uint32_t number)
 				  offsetof(struct scratch, stack) -
 					  offsetof(struct scratch, sample) + bytes,
 				  BPF_RB_NO_WAKEUP) == 0;
+}
+
+/* A walk that is not whole is right as far as it is. */
+static void end_event(struct scratch *s, uint32_t number)
+{
+	if (is_whole(&s->walk) || !s->may_copy ? !send_event(s) : !send_copy(s, number))
+		count_lost(s->walk.sample.event, s->walk.sample.walker);
+}
+
+SEC("perf_event")
+int walk(struct bpf_perf_event_data *ctx)
+{
+	uint32_t cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
+	struct flat_walk *w;
+	bool sent;
+
+	if (!s)
+		return 1;
+	w = &s->walk;
+	walk_on(w, find_registers(ctx, s), cpu);
+	if (events && w->sample.event != FLAT_EVENT_CPU) {
+		end_event(s, cpu);
+		return 0;
+	}
+	sent = (is_whole(w) || both) && send(s);
+	count_ns(bpf_ktime_get_ns() - w->sample.time);
+	return both || !is_whole(w) || !sent;
 }
 
 SEC("uprobe")
@@ -285,9 +305,7 @@ int walk_probe(bpf_user_pt_regs_t *ctx)
 		return 0;
 	s->regs = *ctx;
 	walk_on(&s->walk, take_registers(&s->walk, &s->regs), number);
-	/* A walk that is not whole is right as far as it is. */
-	if (is_whole(&s->walk) || !s->may_copy ? !send_event(s) : !send_copy(s, number))
-		count_lost(s->walk.sample.event, s->walk.sample.walker);
+	end_event(s, number);
 	s->owner = 0;
 	return 0;
 }

@@ -70,6 +70,7 @@ int walker_load(const struct walker_config *c, const struct flat_rooms *rooms,
 		return err_set(err, errno, "open the BPF program");
 	w->bpf->rodata->both = c->both;
 	w->bpf->rodata->processors = c->processors;
+	w->bpf->rodata->events = c->probes;
 	bpf_program__set_autoload(w->bpf->progs.walk_probe, c->probes);
 	if (choose_tables(w, before, err) < 0)
 		return -1;

@@ -242,14 +242,17 @@ static bool is_perf_event(const char *name)
 }
 
 /* Takes the events of a comma-separated list, or one of perf's. */
-static int parse_events(const char *value, struct record_config *c, struct err *err)
+static int parse_events(const char *value, struct options *o, struct err *err)
 {
+	struct record_config *c = &o->record;
 	CLEANUP(free) char *list = xstrdup(value);
 	char *rest = list;
 	const char *name;
 
 	c->events = 0;
 	c->perf_event = NULL;
+	free(o->perf_event);
+	o->perf_event = NULL;
 	while ((name = strsep(&rest, ","))) {
 		unsigned i = 0;
 
@@ -263,13 +266,10 @@ static int parse_events(const char *value, struct record_config *c, struct err *
 				       "--event %s: must be of cpu, alloc, lock, safepoint, or one "
 				       "that `perf list` shows",
 				       value);
-		c->perf_event = value;
+		if (o->perf_event)
+			return err_set(err, 0, "--event %s: there can be one of perf's", value);
+		c->perf_event = o->perf_event = xstrdup(name);
 	}
-	if (c->perf_event && strchr(value, ','))
-		return err_set(err, 0,
-			       "--event %s: of cpu, alloc, lock and safepoint there can be "
-			       "several; an event of perf is recorded alone",
-			       value);
 	return 0;
 }
 
@@ -315,7 +315,7 @@ static int parse_option(int opt, const char *value, struct options *o, struct er
 	case 'F':
 		return parse_number("frequency", value, FREQUENCY_MAX, &o->record.frequency, err);
 	case 'e':
-		return parse_events(value, &o->record, err);
+		return parse_events(value, o, err);
 	case 'f':
 		return formats_parse(value, &o->formats, err);
 	case 'o':
@@ -405,12 +405,9 @@ static int check_events(enum options_program program, struct options *o, struct 
 
 	if (!c->events)
 		c->events = o->action == ACTION_REPLAY ? ~0u : 1u << SESSION_CPU;
-	if (o->action == ACTION_RECORD && c->perf_event && c->unwind == RECORD_UNWIND_BPF)
-		return err_set(err, 0, "--event %s: perf records it, without --unwind bpf",
-			       c->perf_event);
-	if (o->action == ACTION_RECORD && c->events != 1u << SESSION_CPU && !c->perf_event &&
+	if (o->action == ACTION_RECORD && !record_by_perf(c) &&
 	    (c->unwind == RECORD_UNWIND_FP || c->unwind == RECORD_UNWIND_VM))
-		return err_set(err, 0, "--event: others than cpu need --unwind bpf or auto");
+		return err_set(err, 0, "--event: these need --unwind bpf or auto");
 	if (program == PROGRAM_TOP && c->events & (c->events - 1))
 		return err_set(err, 0, "--event: dfg-top shows one event at a time");
 	return 0;

@@ -33,6 +33,7 @@ struct options {
 	struct format_set formats;
 	unsigned roots;	       /* report/merge.h */
 	struct filter *filter; /* dfg-trigger: which samples are drawn */
+	char *perf_event;      /* of `record` */
 	const char *push;      /* URL, NULL: none */
 	bool json, quiet;
 	bool open;	  /* dfg-trigger: the first picture */
@@ -48,6 +49,7 @@ MUST_CHECK int options_parse(enum options_program program, int argc, char **argv
 /* Frees the filter, which there is after a failure, too. */
 static inline void options_fini(struct options *o)
 {
+	free(o->perf_event);
 	filter_free(o->filter);
 	o->filter = NULL;
 }

@@ -13,6 +13,7 @@ enum flat_event {
 	FLAT_EVENT_ALLOC,
 	FLAT_EVENT_LOCK,
 	FLAT_EVENT_SAFEPOINT,
+	FLAT_EVENT_PERF, /* counted by the kernel */
 	FLAT_EVENTS,
 };
 

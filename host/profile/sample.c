@@ -5,6 +5,7 @@
 #include "profile/holders.h"
 #include "profile/reader.h"
 #include "profile/resolve.h"
+#include "session/session.h"
 
 #if defined(__x86_64__)
 #define REG_IP 8 /* PERF_REG_X86_IP, asm/perf_regs.h */
@@ -54,7 +55,7 @@ static void add_user(struct reader *r, struct userframes f)
 	struct sample_ctx *c = &r->ctx;
 	size_t room = FRAMES_MAX - c->used, n;
 
-	if (c->sample->named)
+	if (c->sample->named && r->in->event != SESSION_PERF)
 		f.count = before_probe(r, f);
 	n = f.count < room ? f.count : room;
 	c->used += n;

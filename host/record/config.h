@@ -87,6 +87,12 @@ static inline enum session_event record_event(const struct record_config *c)
 	return (enum session_event)__builtin_ctz(record_events(c));
 }
 
+/* True if perf can record it: one event, which is the processors' time or perf's. */
+static inline bool record_by_perf(const struct record_config *c)
+{
+	return record_events(c) == 1u << SESSION_CPU || record_events(c) == 1u << SESSION_PERF;
+}
+
 /* The frequency of the samples of the processors' time; 0: none are recorded. */
 static inline unsigned record_sampled(const struct record_config *c)
 {

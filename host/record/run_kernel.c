@@ -48,6 +48,8 @@ static int start_kernel(struct record_run *r, struct err *err)
 		.deadline = deadline_after(run_ms(r, BUILD_MS, 1)),
 	};
 
+	if (r->config.perf_event && !counted_event_find(r->config.perf_event, &c.event))
+		return err_set(err, 0, "%s is an event of perf's", r->config.perf_event);
 	if (run_open_whole(r, err) < 0)
 		return -1;
 	fd = fs_create(r->whole, "perf.data", 0600, err);
@@ -81,8 +83,9 @@ static void forget_whole(struct record_run *r)
 bool run_wants_kernel(const struct record_run *r)
 {
 	const struct record_config *c = &r->config;
+	struct counted_event ignored;
 
-	if (record_has(c, SESSION_PERF))
+	if (c->perf_event && !counted_event_find(c->perf_event, &ignored))
 		return false;
 	return c->unwind == RECORD_UNWIND_BPF || (c->unwind == RECORD_UNWIND_AUTO && !c->perf);
 }
@@ -94,11 +97,13 @@ int run_start_recorder(struct record_run *r, struct err *err)
 		if (start_kernel(r, err) == 0)
 			return 0;
 		forget_whole(r);
-		if (r->config.unwind == RECORD_UNWIND_BPF ||
-		    record_events(&r->config) != 1u << SESSION_CPU)
+		if (r->config.unwind == RECORD_UNWIND_BPF || !record_by_perf(&r->config))
 			return -1;
 		log_info("perf records: %s", err->msg);
 	}
+	if (!record_by_perf(&r->config))
+		return err_set(err, 0, "event %s is none of dfg's own, and others are recorded alone",
+			       r->config.perf_event ? r->config.perf_event : "");
 	return run_start_perf(r, err);
 }
 

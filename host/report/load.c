@@ -259,8 +259,8 @@ void input_prepare(const struct input *in, struct open_input *ret)
 		o.recording.began = s->began_us * 1000;
 		if (!recorded_as(in->event, &event))
 			event = SESSION_CPU;
-		o.recording.by_period = event == SESSION_PERF;
-		o.recording.event = event == SESSION_PERF ? SESSION_CPU : event;
+		o.recording.by_period = event == SESSION_PERF && !s->in_kernel;
+		o.recording.event = o.recording.by_period ? SESSION_CPU : event;
 		o.recording.only_processes = s->whole_machine && s->process_count;
 	}
 	*ret = o;
