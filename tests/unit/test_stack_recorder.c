@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -183,6 +184,77 @@ static void test_copied(void)
 	ok(seen.others == 0, "no other process is copied");
 }
 
+/* ---- other events -------------------------------------------------------------------------- */
+
+#define PAGES 5000u
+
+static struct {
+	uint64_t amount;
+	unsigned samples, wrong;
+} counted;
+
+static void take_event(void *arg, const struct flat_sample *s, const uint64_t *frames,
+		       const struct stack_event *e)
+{
+	(void)arg;
+	(void)frames;
+	counted.amount += e->amount;
+	counted.samples++;
+	counted.wrong += s->event != FLAT_EVENT_PERF || s->tgid != (uint32_t)getpid() ||
+			 e->amount == 0 || e->name_len != 0 || (!e->stack && s->count == 0);
+}
+
+/* Writes to pages that are not there yet. */
+static void touch_pages(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *p = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	if (p == MAP_FAILED)
+		abort();
+	(void)madvise(p, PAGES * page, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < PAGES; i++)
+		((volatile char *)p)[i * page] = 1;
+	munmap(p, PAGES * page);
+}
+
+/* All programs together; an event that the kernel counts, of this process. */
+static void test_counted(const struct flat_tables *t, const struct flat_process *p)
+{
+	const struct stack_handler handler = {
+		.walked = take_walked, .event = take_event, .record = take_record};
+	struct filled_recorder f = {0};
+	struct stack_recorder_config config = {.frequency = 1,
+					       .stack_bytes = 8192,
+					       .probes = true,
+					       .locks = true,
+					       .safepoints = true,
+					       .counted = true,
+					       .no_samples = true};
+	struct err err = {0};
+
+	ok(counted_event_find("page-faults", &config.event) &&
+		   !counted_event_find("sched:sched_switch", &config.event),
+	   "page faults are an event that the kernel counts");
+	ok(filled_recorder_open(&config, t, false, &f, &err) == 0 &&
+		   filled_recorder_add(&f, (uint32_t)getpid(), p, &err) == 0 &&
+		   stack_recorder_enable(f.recorder, true, &err) == 0,
+	   "it is recorded, beside all others %s", err.msg);
+	touch_pages();
+	if (stack_recorder_enable(f.recorder, false, &err) < 0 ||
+	    stack_recorder_read(f.recorder, &handler, &err) < 0)
+		printf("# %s\n", err.msg);
+	printf("# %u samples of %llu page faults\n", counted.samples,
+	       (unsigned long long)counted.amount);
+	ok(counted.amount >= PAGES && counted.amount < 2 * PAGES, "with the sum of all");
+	ok(counted.samples > 50 && counted.samples < PAGES / 2, "by few samples");
+	is_int(counted.wrong, 0, "of this process, with a stack");
+	is_int((int64_t)stack_recorder_events_lost(f.recorder, FLAT_EVENT_PERF, f.walker), 0,
+	       "none is lost");
+	filled_recorder_close(&f);
+}
+
 /* Code that the program has no room for. */
 static void test_room(void)
 {
@@ -263,6 +335,7 @@ int main(void)
 	add_mappings(t, seen.pid, &p);
 	test_walked(t, &p);
 	test_copied();
+	test_counted(t, &p);
 	test_room();
 	test_greedy();
 	kill(seen.pid, SIGKILL);
