@@ -213,7 +213,7 @@ static inline uint32_t flat_rate_at(uint32_t event, uint32_t walker)
 /* A thread that waits for a lock. */
 struct flat_wait {
 	uint64_t thread; /* the JVM's */
-	uint64_t lock;	 /* address of a monitor; of java.util.concurrent of the object, plus 1 */
+	uint64_t lock;	 /* its monitor, or the object of java.util.concurrent, plus 1 */
 	uint64_t class;	 /* of the lock; 0: a monitor's */
 	uint64_t begin;	 /* ns */
 	uint64_t amount; /* ns that its sample stands for, up to now; 0: none */

@@ -19,6 +19,12 @@ OUTER(waits, inner_waits);
 OUTER(wait_tids, inner_tids);
 OUTER(locks, inner_locks);
 
+/* A container may have several JVMs, with different things at the same address. Bit 0 stays. */
+static inline uint64_t of_process(const struct scratch *s, uint64_t address)
+{
+	return address ^ (uint64_t)s->walk.sample.tgid << 42;
+}
+
 static inline struct flat_lock *lock_of(const struct scratch *s, uint64_t lock)
 {
 	void *all = bpf_map_lookup_elem(&locks, &s->walk.sample.walker);
@@ -94,6 +100,14 @@ static inline uint64_t take_time(struct scratch *s, uint64_t ns)
 	return r ? take_amount(s, r, lock_shifts, &r->part, ns) : 0;
 }
 
+/* Counts a sample that was decided on before. */
+static inline void count_sample(struct scratch *s)
+{
+	struct flat_rate *r = rate_of(&s->walk.sample);
+
+	s->may_copy = r && r->events++ < WINDOW_COPIES;
+}
+
 /* The collector moves objects, and uses their memory for others: a class counts only while the
  * object is where it was. */
 static inline uint64_t class_of_monitor(const struct flat_objects *o, uint64_t monitor)
@@ -112,7 +126,7 @@ static inline bool end_wait(struct scratch *s, bool is_monitor)
 	const struct flat_wait *found =
 		threads ? bpf_map_lookup_elem(threads, &s->walk.sample.tid) : NULL;
 	struct flat_wait w;
-	uint64_t until;
+	uint64_t until, ns;
 
 	if (!found || !(found->lock & 1) != is_monitor)
 		return false;
@@ -121,12 +135,17 @@ static inline bool end_wait(struct scratch *s, bool is_monitor)
 	if (tids && !is_monitor)
 		bpf_map_delete_elem(tids, &w.thread);
 	until = leave_queue(s, &w);
-	add_time(&w, take_time(s, s->walk.sample.time - until), 0);
+	ns = take_time(s, s->walk.sample.time - until);
+	if (!ns && w.amount)
+		count_sample(s);
+	add_time(&w, ns, 0);
 	if (!w.amount)
 		return false;
 	s->detail.amount = w.amount;
 	s->detail.holder = w.holder;
-	take_class(s, is_monitor ? class_of_monitor(&s->walk.process.objects, w.lock) : w.class);
+	if (is_monitor)
+		w.class = class_of_monitor(&s->walk.process.objects, of_process(s, w.lock));
+	take_class(s, w.class);
 	return true;
 }
 
@@ -228,7 +247,7 @@ static inline bool is_lock(struct scratch *s, uint64_t class)
 static inline void begin_park(const bpf_user_pt_regs_t *r, struct scratch *s)
 {
 	const struct flat_objects *o = &s->walk.process.objects;
-	const uint64_t thread = JAVA_THREAD(r);
+	uint64_t thread = JAVA_THREAD(r);
 	uint64_t blocker, class;
 	void *tids;
 
@@ -238,7 +257,8 @@ static inline void begin_park(const bpf_user_pt_regs_t *r, struct scratch *s)
 	class = class_of(o, blocker);
 	if (!class || !is_lock(s, class))
 		return;
-	begin_wait(s, thread, blocker | 1, class);
+	thread = of_process(s, thread);
+	begin_wait(s, thread, of_process(s, blocker | 1), class);
 	tids = bpf_map_lookup_elem(&wait_tids, &s->walk.sample.walker);
 	if (tids)
 		bpf_map_update_elem(tids, &thread, &s->walk.sample.tid, BPF_ANY);
@@ -250,10 +270,10 @@ static inline void begin_park(const bpf_user_pt_regs_t *r, struct scratch *s)
 static inline bool unpark(struct scratch *s, uint64_t argument)
 {
 	uint64_t object = word_at(argument & ~3ull, 0);
-	uint64_t thread = object ? word_at(object, s->walk.process.objects.thread_address) : 0;
+	uint64_t thread = of_process(s, word_at(object, s->walk.process.objects.thread_address));
 	void *tids = bpf_map_lookup_elem(&wait_tids, &s->walk.sample.walker);
 	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
-	const uint32_t *tid = tids ? bpf_map_lookup_elem(tids, &thread) : NULL;
+	const uint32_t *tid = object && tids ? bpf_map_lookup_elem(tids, &thread) : NULL;
 	const struct flat_wait *w = threads && tid ? bpf_map_lookup_elem(threads, tid) : NULL;
 
 	return w && w->thread == thread && w->lock & 1 && leave_lock(s, w->lock);
@@ -262,15 +282,15 @@ static inline bool unpark(struct scratch *s, uint64_t argument)
 /* Takes what an event of this probe says. False: it is not sent. */
 static inline bool take_lock(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
 {
-	const uint64_t first = ARGUMENT(r, 0);
+	const uint64_t monitor = of_process(s, ARGUMENT(r, 0) & ~1ull);
 
 	switch (probe) {
 	case FLAT_PROBE_ENTER:
 	case FLAT_PROBE_REENTER:
-		begin_wait(s, ARGUMENT(r, 1), first & ~1ull, 0);
+		begin_wait(s, ARGUMENT(r, 1), monitor, 0);
 		return false;
 	case FLAT_PROBE_EXIT:
-		return leave_lock(s, first & ~1ull);
+		return leave_lock(s, monitor);
 	case FLAT_PROBE_ENTERED:
 	case FLAT_PROBE_REENTERED:
 		return end_wait(s, true);
