@@ -247,7 +247,8 @@ static void test_counted(const struct flat_tables *t, const struct flat_process 
 		printf("# %s\n", err.msg);
 	printf("# %u samples of %llu page faults\n", counted.samples,
 	       (unsigned long long)counted.amount);
-	ok(counted.amount >= PAGES && counted.amount < 2 * PAGES, "with the sum of all");
+	ok(counted.amount > PAGES * 9 / 10 && counted.amount < 2 * PAGES,
+	   "with the sum of all, but for an interval of each processor");
 	ok(counted.samples > 50 && counted.samples < PAGES / 2, "by few samples");
 	is_int(counted.wrong, 0, "of this process, with a stack");
 	is_int((int64_t)stack_recorder_events_lost(f.recorder, FLAT_EVENT_PERF, f.walker), 0,
