@@ -121,6 +121,6 @@ class Controls {
 				matches.length === 1 ? 'place' : 'places'}${app.marked > matches.length
 				? `, ${grouped(app.marked)} frames` : ''}` : '';
 		byId('shown').textContent = tree.samples === app.rec.whole ? ''
-			: `${samplesText(tree.samples)} of ${grouped(app.rec.whole)} shown`;
+			: `${samplesText(tree.samples)} of ${countText(app.rec.whole)} shown`;
 	}
 }
