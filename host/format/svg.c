@@ -333,7 +333,9 @@ int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err
 	free(v.prefix);
 	str_fini(&v.prefixes);
 	return canvas_end(&v.canvas, quality.buf,
-			  "No samples: nothing ran on a CPU while recording");
+			  text_is_scaled(p->unit)
+				  ? "Nothing of this event while recording"
+				  : "No samples: nothing ran on a CPU while recording");
 }
 
 /* ---- the difference of two profiles ---- */

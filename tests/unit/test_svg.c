@@ -120,6 +120,12 @@ static void test_empty(void)
 	is_int(count_of(svg, "0 samples · 3 lost</text>"), 1, "and how good it is");
 	is_int(count_of(svg, "<g class=\"key"), 0, "no legend");
 	ok(strstr(svg, "</svg>\n"), "whole");
+	free(svg);
+	p.unit = "ns";
+	svg = drawn_svg(s, &p);
+	ok(count_of(svg, ">Nothing of this event while recording<") == 1 &&
+		   count_of(svg, "0 ns · 3 lost</text>") == 1,
+	   "another event than the processor's time needs no processor");
 	stacks_free(s);
 }
 

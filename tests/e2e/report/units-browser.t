@@ -13,6 +13,7 @@ for event in lock alloc; do
 	mkdir "$work/$event"
 	"$BUILD/bin/dfg-merge" -q --event "$event" -f html,svg,folded -o "$work/$event" "$jfr" >/dev/null || exit 1
 done
+"$BUILD/bin/dfg-merge" -q --event alloc --include NoSuchMethod -f html -o "$work/none" "$jfr" >/dev/null
 "$BUILD/bin/dfg-diff" --event alloc -f html,svg -o "$work" "$jfr" "$jfr" >/dev/null || exit 1
 printf '%s\n' 'main;a.A.run_[j];a.B.want_[j];java.util.Map.put_[j];a.Box;held by;java.lang.Thread.sleep_[j];a.C.hold_[j];a.C.main_[j] 9' |
 	"$BUILD/tools/draw" html >"$work/held.html" || exit 1

@@ -96,6 +96,8 @@ def check_page(b):
     check('no script failed by it', b.problems(), [])
     b.open(os.path.join(folder, 'alloc', 'flame.html'))
     check('allocations have their line', texts(b, '#verdict-methods li')[0], '30.5 % byte[], allocated by Flight.words')
+    b.open(os.path.join(folder, 'none', 'flame.html'))
+    check('without any the page says so', (b.problems(), text(b, '#empty')), ([], 'Nothing of this event while recording.'))
     b.open(os.path.join(folder, 'diff.html'))
     b.js('dfg.change({zoom: dfg.tree.children(0)[0]})')
     b.js(SETTLE)
