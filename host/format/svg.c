@@ -333,7 +333,7 @@ int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err
 	free(v.prefix);
 	str_fini(&v.prefixes);
 	return canvas_end(&v.canvas, quality.buf,
-			  text_is_scaled(p->unit)
+			  text_unit(0, p->unit) != text_unit(0, NULL)
 				  ? "Nothing of this event while recording"
 				  : "No samples: nothing ran on a CPU while recording");
 }

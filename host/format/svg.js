@@ -26,17 +26,17 @@ function make(parent, name, attributes, text) {
 
 const number = (text) => Number(text.replace(/,/g, ''));
 
-let unit = 'samples'; // bytes or ns, where the file counts these
+let unit = 'samples'; // or what else the file counts
 
 // "NAME (3 samples, 1%)", or of a difference "NAME (3 → 5 samples, 1 → 2 %, +1 %; self +0 %)". Of
 // bytes and ns, which the title has in three digits, `exact` has all: "bytes 3221225472" or two.
 function readTitle(title, exact) {
-	const m = /^([^]*) \(([\d,.]+)[^(),→]*(?: → ([\d,.]+)[^(),]*)?, ([^()]*)\)$/.exec(title);
-	const [own, ...counts] = exact ? exact.split(' ') : [unit, m[2], m[3]];
-	unit = own;
-	if (m[3] === undefined)
+	const m = /^([^]*) \(([\d,.]+)(?: ([^ ,]+))?(?: → ([\d,.]+) ([^ ,]+))?, ([^()]*)\)$/.exec(title);
+	const [own, ...counts] = exact ? exact.split(' ') : [m[5] || m[3], m[2], m[4]];
+	unit = own === 'sample' ? 'samples' : own;
+	if (m[4] === undefined)
 		return {name: m[1], n: number(counts[0])};
-	return {name: m[1], before: number(counts[0]), after: number(counts[1]), changes: m[4]};
+	return {name: m[1], before: number(counts[0]), after: number(counts[1]), changes: m[6]};
 }
 
 // A frame of the file. Its subtree is the boxes up to `end`: they are in preorder.

@@ -9,7 +9,7 @@ class Controls {
 		byId('subtitle').textContent = rec.subtitle;
 		byId('quality').textContent = rec.quality;
 		byId('left-out').append(...rec.leftOut.map((text) => el('p', {}, `Not in this page: ${text}`)));
-		if (scales[counting.unit])
+		if (counting.unit !== 'samples')
 			byId('empty').textContent = 'Nothing of this event while recording.';
 		byId('empty').hidden = rec.counts.some((list) => list.some((n) => n > 0));
 		byId('sides').parentNode.hidden = !rec.isDifference;

@@ -59,8 +59,25 @@ def check_told(b):
         subjects: [["60.7 %", "text", "class", "method", "holder"], ["9 %", "text", "class", "", ""]]}}]
         .map((v) => [...toldNames(v)].sort()); }})()''')
     check('without a verdict no name is told', told[0], [])
-    check('methods are', told[1], ['held by', 'm'])
-    check('so are classes, methods and holders', told[2], ['', 'class', 'held by', 'holder', 'method'])
+    check('methods are', told[1], ['held by', 'm', 'waiting for'])
+    check('so are classes, methods and holders', told[2], ['', 'class', 'held by', 'holder', 'method', 'waiting for'])
+
+
+def check_titles(b):
+    """What the picture's script reads of titles."""
+    code = re.search(r'const number = .*?\n}\n', source('svg.js'), re.S).group()
+    for title, exact, want in (
+            ('a (b) (1,234 samples, 5.67%)', None, {'name': 'a (b)', 'n': 1234, 'unit': 'samples'}),
+            ('a (1 sample, 1%)', None, {'name': 'a', 'n': 1, 'unit': 'samples'}),
+            ('a (12,345 events, 1%)', None, {'name': 'a', 'n': 12345, 'unit': 'events'}),
+            ('a (3.22 GB, 1%)', 'bytes 3221225472', {'name': 'a', 'n': 3221225472, 'unit': 'bytes'}),
+            ('a (12 → 30 samples, 1.2 → 3 %, +1.80 %; self +0.50 %)', None,
+             {'name': 'a', 'before': 12, 'after': 30, 'changes': '1.2 → 3 %, +1.80 %; self +0.50 %', 'unit': 'samples'}),
+            ('a (0 ns → 1.50 µs, 0 → 3 %, +3 %; self +0 %)', 'ns 0 1500',
+             {'name': 'a', 'before': 0, 'after': 1500, 'changes': '0 → 3 %, +3 %; self +0 %', 'unit': 'ns'})):
+        got = b.js(f'(() => {{ {code}; const title = readTitle({title!r}, {exact!r} || null); return {{...title, unit}}; }})()'
+                   .replace('None', 'null'))
+        check(f'"{title}" is read', got, want)
 
 
 def point_at_page(b, name):
@@ -171,6 +188,7 @@ def main():
         b.open(os.path.join(folder, 'alloc', 'flame.html'))
         check_amounts(b)
         check_told(b)
+        check_titles(b)
         check_page(b)
         check_held(b)
         check_svg(b)
