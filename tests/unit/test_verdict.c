@@ -239,7 +239,8 @@ static void test_pictures(void)
 	is_str(page.buf,
 	       "{\"text\":\"CPU: 0.50 of 2 processors, no limit; application 100 %\","
 	       "\"methods\":[[\"my.\\u003cA>.a\",\"50.0 %\",\"10.0 %\",\"application\"],"
-	       "[\"org.h2.B.b\",\"40.0 %\",\"0.0 %\",\"library\"]],\"subjects\":[],\"pauses\":[],\"warnings\":["
+	       "[\"org.h2.B.b\",\"40.0 %\",\"0.0 "
+	       "%\",\"library\"]],\"subjects\":[],\"pauses\":[],\"warnings\":["
 	       "\"50.0 % of the samples were lost, as the recorder could not keep up: use a lower "
 	       "frequency (-F)\"]}",
 	       "the page's object");
@@ -288,7 +289,8 @@ static void test_subjects_page(void)
 	       "the page's object has subjects: share, text, class, method, holder");
 	str_clear(&page);
 	verdict_page(&page, &(struct picture){.unit = "bytes", .subjects = &none});
-	is_str(page.buf, "{\"text\":\"\",\"methods\":[],\"subjects\":[],\"pauses\":[],\"warnings\":[]}",
+	is_str(page.buf,
+	       "{\"text\":\"\",\"methods\":[],\"subjects\":[],\"pauses\":[],\"warnings\":[]}",
 	       "without one nothing is said");
 	str_clear(&page);
 	verdict_page(&page, &(struct picture){.unit = "bytes", .subjects = &bytes});
