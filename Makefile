@@ -118,11 +118,11 @@ $(patsubst %,$(BUILD)/dyn/host/cmd/%.o,options diff merge doctor setup) $(BUILD)
     $(BUILD)/static/injector/main.o: | $(helps)
 
 # Files the assembler includes (host/format/embed.h), which the compiler does not tell of.
-$(BUILD)/dyn/host/format/svg.o: $(wildcard host/format/svg*.css host/format/svg*.js)
+$(BUILD)/dyn/host/format/svg.o: $(wildcard host/format/svg*.css host/format/svg*.js) host/format/amount.js
 $(BUILD)/dyn/host/format/html.o: CPPFLAGS += -Wa,-I$(BUILD)/page
 $(BUILD)/dyn/host/format/html.o: host/format/page/page.html host/format/page/page.css $(BUILD)/page/page.js $(BUILD)/page/page.policy
 # One script of its modules, and a Content-Security-Policy: no network, no other script, no other style.
-$(BUILD)/page/page.js: $(wildcard host/format/page/*.js)
+$(BUILD)/page/page.js: host/format/amount.js $(wildcard host/format/page/*.js)
 	@mkdir -p $(@D)
 	$(call say,CAT){ echo '(() => {' && echo "'use strict';" && cat $^ && echo '})();'; } >$@
 $(BUILD)/page/page.policy: host/format/page/page.css $(BUILD)/page/page.js

@@ -10,7 +10,8 @@
 
 #define LEAST_PERCENT 1
 
-/* The frames that a stack says, from the root up to a node; with 1 added; 0: none. */
+/* The frames that a stack says, from the root up to a node; with 1 added; 0: none. The class is the
+ * last one but for a holder's stack. */
 struct said {
 	uint32_t method, class, holder;
 	bool is_held; /* the node is of the holder's stack */
@@ -26,6 +27,7 @@ struct sums {
 	const struct stacks *stacks;
 	const char *held; /* the frame before the holder's */
 	uint8_t *owners;  /* by frame: 1 + enum code_owner, 0: not known yet; NULL: not kept */
+	uint32_t *first;  /* by frame: of a Java method the first frame; else itself; NULL: each */
 	struct sum *list;
 	size_t count, cap;
 	struct hash_table index;
@@ -55,6 +57,11 @@ static enum code_owner owner_of(const struct sums *s, uint32_t frame)
 	return owner;
 }
 
+static uint32_t first_of(const struct sums *s, uint32_t frame)
+{
+	return s->first ? s->first[frame] : frame;
+}
+
 /* The path with one frame more. A method of the application says more than an inner one that is
  * not, and one of a library more than the JDK's. In the holder's stack the innermost frame comes
  * first. */
@@ -64,14 +71,13 @@ static struct said go_on(const struct sums *s, struct said p, uint32_t frame)
 
 	if (is_held_by(s, f)) {
 		p.is_held = true;
-	} else if (f->java && p.is_held) {
-		if (!p.holder || owner_of(s, frame) < owner_of(s, p.holder - 1))
-			p.holder = frame + 1;
-	} else if (f->java) {
-		if (!p.method || owner_of(s, frame) <= owner_of(s, p.method - 1))
-			p.method = frame + 1;
-	} else if (f->kind == FRAME_STUB && !p.is_held) {
-		p.class = frame + 1;
+	} else if (p.is_held) {
+		if (f->java && (!p.holder || owner_of(s, frame) < owner_of(s, p.holder - 1)))
+			p.holder = first_of(s, frame) + 1;
+	} else {
+		p.class = f->kind == FRAME_STUB ? frame + 1 : 0;
+		if (f->java && (!p.method || owner_of(s, frame) <= owner_of(s, p.method - 1)))
+			p.method = first_of(s, frame) + 1;
 	}
 	return p;
 }
@@ -102,14 +108,55 @@ static int by_amount(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* Appends the name of a frame as it is shown. */
+static void add_name(struct str *out, const struct frame *f)
+{
+	if (f->java)
+		frame_add_stable_name(out, f->name, f->len);
+	else
+		str_add(out, f->name, f->len);
+}
+
+/* Returns the first frame of the method: frames that differ only in how they were compiled, or in
+ * the line, are one method. */
+static uint32_t find_first(const struct sums *s, struct hash_table *methods, uint32_t frame)
+{
+	CLEANUP(str_fini) struct str name = {0};
+	uint64_t hash;
+
+	add_name(&name, frame_at(s, frame));
+	hash = hash_bytes(0, name.buf, name.len);
+	for (struct hash_probe h = {.hash = hash}; hash_next(methods, &h);) {
+		CLEANUP(str_fini) struct str other = {0};
+
+		add_name(&other, frame_at(s, h.index));
+		if (other.len == name.len && !memcmp(other.buf, name.buf, name.len))
+			return h.index;
+	}
+	hash_add(methods, hash, frame);
+	return frame;
+}
+
+static void find_methods(struct sums *s)
+{
+	CLEANUP(hash_fini) struct hash_table methods = {0};
+	const size_t count = stacks_frame_count(s->stacks);
+
+	s->owners = xcalloc(count + 1, sizeof(*s->owners));
+	s->first = xcalloc(count + 1, sizeof(*s->first));
+	for (uint32_t i = 0; i < count; i++)
+		s->first[i] = frame_at(s, i)->java ? find_first(s, &methods, i) : i;
+}
+
 static void name(const struct sums *s, uint32_t frame, char *ret, size_t size)
 {
-	const struct frame *f = frame ? frame_at(s, frame - 1) : NULL;
 	CLEANUP(str_fini) struct str text = {0};
 
-	if (f && f->java)
-		frame_add_stable_name(&text, f->name, f->len);
-	snprintf(ret, size, "%s", text.len ? text.buf : f ? f->name : "");
+	str_adds(&text, "");
+	if (frame)
+		add_name(&text, frame_at(s, frame - 1));
+	snprintf(ret, size, "%s", text.buf);
+	str_clean(ret, size);
 }
 
 static void name_path(const struct sums *s, const struct said *p, struct subject *ret)
@@ -119,34 +166,19 @@ static void name_path(const struct sums *s, const struct said *p, struct subject
 	name(s, p->holder, ret->holder, sizeof(ret->holder));
 }
 
-/* True if a subject with the same names is there, to which the amount is added: frames of a method
- * differ by how it was compiled. */
-static bool is_there(struct subjects *all, const struct subject *new)
-{
-	for (size_t i = 0; i < all->count; i++) {
-		struct subject *s = &all->list[i];
-
-		if (!strcmp(s->class, new->class) && !strcmp(s->method, new->method) &&
-		    !strcmp(s->holder, new->holder)) {
-			s->amount += new->amount;
-			return true;
-		}
-	}
-	return false;
-}
-
 static void take_largest(struct sums *s, struct subjects *ret)
 {
-	qsort(s->list, s->count, sizeof(*s->list), by_amount);
-	for (size_t i = 0; i < s->count; i++) {
+	if (s->count)
+		qsort(s->list, s->count, sizeof(*s->list), by_amount);
+	for (size_t i = 0; i < s->count && i < SUBJECTS; i++) {
 		const struct sum *from = &s->list[i];
-		struct subject new = {.amount = from->amount};
+		struct subject *to = &ret->list[i];
 
 		if ((double)from->amount * 100 < LEAST_PERCENT * (double)ret->amount)
 			return;
-		name_path(s, &from->path, &new);
-		if (!is_there(ret, &new) && ret->count < SUBJECTS)
-			ret->list[ret->count++] = new;
+		to->amount = from->amount;
+		name_path(s, &from->path, to);
+		ret->count++;
 	}
 }
 
@@ -157,7 +189,7 @@ void subjects_make(const struct stacks *s, enum event_kind event, struct subject
 	struct sums sums = {.stacks = s, .held = event_names[event].held};
 
 	*ret = (struct subjects){.event = event};
-	sums.owners = xcalloc(stacks_frame_count(s) + 1, 1);
+	find_methods(&sums);
 	for (uint32_t n = 1; n < count; n++) {
 		const struct stack_node *node = stacks_node(s, n);
 
@@ -170,6 +202,7 @@ void subjects_make(const struct stacks *s, enum event_kind event, struct subject
 	hash_fini(&sums.index);
 	free(sums.list);
 	free(sums.owners);
+	free(sums.first);
 }
 
 void subject_of(const struct stacks *s, enum event_kind event, uint32_t node, struct subject *ret)
@@ -197,8 +230,8 @@ void subject_check(struct subject *s)
 
 void subjects_check(struct subjects *s)
 {
-	if ((unsigned)s->event >= EVENT_KINDS)
-		s->event = EVENT_CPU;
+	if ((unsigned)s->event >= EVENT_KINDS || !event_names[s->event].by)
+		*s = (struct subjects){0};
 	if (s->count > SUBJECTS)
 		s->count = SUBJECTS;
 	for (size_t i = 0; i < s->count; i++)

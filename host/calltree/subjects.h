@@ -16,7 +16,8 @@ struct subjects {
 	struct subject list[SUBJECTS]; /* by amount; those with less than 1 % of it are left out */
 };
 
-/* The stacks end with a class, or have the holder of a lock of that class above it. */
+/* The stacks end with a class, or have the holder of a lock of that class above it. Others count as
+ * a part of the whole only. */
 void subjects_make(const struct stacks *s, enum event_kind event, struct subjects *ret);
 
 /* The subject of the stacks that end at a node. */

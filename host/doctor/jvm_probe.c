@@ -70,6 +70,9 @@ enum jvm_symbols {
 struct libjvm {
 	enum jvm_symbols symbols;
 	bool allocates; /* it has the functions at which allocations are recorded */
+	bool locks;	/* those at which waits for monitors are */
+	bool holders;	/* and for those who hold them */
+	bool parks;	/* and for java.util.concurrent's locks */
 };
 
 /* ---- its tables --------------------------------------------------------------------------- */
@@ -180,7 +183,11 @@ static void find_functions(int fd, struct libjvm *ret)
 	if (fd < 0 || jail_enter(&jail, &ignored) < 0)
 		return;
 	flat_find_probes(fd, &probes);
-	ret->allocates = probes.offset[FLAT_PROBE_TLAB];
+	ret->allocates = flat_has_event(&probes, FLAT_EVENT_ALLOC);
+	ret->locks = flat_has_event(&probes, FLAT_EVENT_LOCK);
+	ret->holders = probes.offset[FLAT_PROBE_EXIT] &&
+		       (probes.offset[FLAT_PROBE_UNPARK] || !probes.offset[FLAT_PROBE_PARK]);
+	ret->parks = probes.offset[FLAT_PROBE_PARK] && probes.offset[FLAT_PROBE_PARKED];
 }
 
 static int find_symbols(void *arg, void *reply, struct err *err)
@@ -217,6 +224,9 @@ static struct libjvm probe_libjvm(const struct jvm *j)
 	if (child_call(find_symbols, &target, &ret, sizeof(ret), SYMBOLS_MS, &err) < 0)
 		return (struct libjvm){0};
 	bool_clean(&ret.allocates);
+	bool_clean(&ret.locks);
+	bool_clean(&ret.holders);
+	bool_clean(&ret.parks);
 	return ret;
 }
 
@@ -377,6 +387,42 @@ static void check_stacks(const struct probe *p, const struct facts *k)
 			    bytes >> 10, d.asleep, (double)d.deepest / 1024);
 }
 
+static void check_allocations(const struct probe *p, const struct libjvm *l)
+{
+	if (l->allocates)
+		finding_add(p->f, FINDING_OK, "alloc", "",
+			    "allocations can be recorded (dfg-trigger -e alloc)");
+	else
+		finding_add(p->f, FINDING_NOTE, "alloc", "-e alloc records nothing of it",
+			    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab "
+			    "(JDK 11 and later have it, unless they are stripped)");
+}
+
+/* Names the parts that are missing: without the first there are none. */
+static void check_locks(const struct probe *p, const struct libjvm *l)
+{
+	if (!l->locks) {
+		finding_add(p->f, FINDING_NOTE, "lock", "-e lock records nothing of it",
+			    "its libjvm.so has no symbol ObjectMonitor::EnterI or enter_internal, "
+			    "or no call of it (it has, unless it is stripped)");
+		return;
+	}
+	if (!l->parks)
+		finding_add(p->f, FINDING_NOTE, "lock",
+			    "-e lock leaves those of java.util.concurrent out",
+			    "waits for monitors can be recorded%s; its libjvm.so has no symbol "
+			    "Unsafe_Park, or no USDT probe thread__park__end",
+			    l->holders ? "" : ", without their holders");
+	else if (!l->holders)
+		finding_add(p->f, FINDING_NOTE, "lock", "-e lock does not say who held all of them",
+			    "waits for locks can be recorded; its libjvm.so has no symbol "
+			    "ObjectMonitor::ExitEpilog or exit_epilog, or Unsafe_Unpark");
+	else
+		finding_add(p->f, FINDING_OK, "lock", "",
+			    "waits for monitors and java.util.concurrent's locks can be recorded, "
+			    "with the holders (dfg-trigger -e lock)");
+}
+
 static void check_symbols(const struct probe *p, const struct facts *k)
 {
 	static const struct {
@@ -394,13 +440,8 @@ static void check_symbols(const struct probe *p, const struct facts *k)
 	const enum jvm_symbols found = l.symbols <= JVM_SYMBOLS_OWN ? l.symbols : 0;
 
 	finding_add(p->f, all[found].state, "libjvm", all[found].advice, "%s", all[found].why);
-	if (l.allocates)
-		finding_add(p->f, FINDING_OK, "alloc", "",
-			    "allocations can be recorded (dfg-trigger -e alloc)");
-	else
-		finding_add(p->f, FINDING_NOTE, "alloc", "-e alloc records nothing of it",
-			    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab "
-			    "(JDK 11 and later have it, unless they are stripped)");
+	check_allocations(p, &l);
+	check_locks(p, &l);
 }
 
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)

@@ -248,9 +248,19 @@ static void time_cell(struct firefox_writer *w, size_t row)
 	text_fixed(&w->out.buf, w->thread->entries[row].time / 1000, 3);
 }
 
+/* A type that the Firefox Profiler knows. */
+static const char *weight_type(const struct picture *p)
+{
+	if (p->unit && !strcmp(p->unit, "bytes"))
+		return "bytes";
+	return p->unit && !strcmp(p->unit, "ns") ? "tracing-ms" : "samples";
+}
+
 static void weight_cell(struct firefox_writer *w, size_t row)
 {
-	str_addu(&w->out.buf, w->thread->entries[row].count);
+	const bool times = w->picture->unit && !strcmp(w->picture->unit, "ns");
+
+	text_fixed(&w->out.buf, w->thread->entries[row].count, times ? 6 : 0);
 }
 
 /* A sample stands for a period of processor time, since only running threads are sampled. */
@@ -282,7 +292,7 @@ static void write_thread(struct firefox_writer *w, const struct timeline_thread 
 		    "\"category\":[]");
 	table_end(w);
 	table_begin(w, "samples", t->count);
-	str_adds(o, ",\"weightType\":\"samples\"");
+	str_addf(o, ",\"weightType\":\"%s\"", weight_type(w->picture));
 	column(w, "stack", t->count, stack_cell);
 	column(w, "time", t->count, time_cell);
 	column(w, "weight", t->count, weight_cell);

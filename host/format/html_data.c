@@ -50,7 +50,7 @@ static void choose_stacks(struct page_extract *e, const struct page *page)
 	}
 }
 
-static void choose_nodes(struct page_extract *e)
+static void choose_nodes(struct page_extract *e, const char *unit)
 {
 	uint64_t narrowest = 0;
 	CLEANUP(str_fini) struct str text = {0};
@@ -63,8 +63,8 @@ static void choose_nodes(struct page_extract *e)
 	}
 	if (narrowest) {
 		str_adds(&text, "Frames with fewer than ");
-		text_count(&text, (e->layout.total + narrowest - 1) / narrowest, ",");
-		str_adds(&text, " samples: there are too many.");
+		text_amount(&text, (e->layout.total + narrowest - 1) / narrowest, unit);
+		str_adds(&text, ": there are too many.");
 		add_left_out(e, text.buf);
 	}
 }
@@ -123,7 +123,7 @@ static void page_extract_make(struct page_extract *e, const struct page *page)
 {
 	*e = (struct page_extract){0};
 	choose_stacks(e, page);
-	choose_nodes(e);
+	choose_nodes(e, page->unit);
 	number_nodes(e);
 	sort_places(e);
 }

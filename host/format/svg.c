@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Writes flame graphs as SVG: a picture where scripts do not run (in a ticket, as an image), an
- * interactive tool where they do. svg.js reads names and counts from the frames' titles and the
- * layout from the elements. */
+ * interactive tool where they do. svg.js reads names and counts from the frames' titles, exact
+ * counts of bytes and ns from data-n, and the layout from the elements. */
 #include <math.h>
 
 #include "format/embed.h"
@@ -12,6 +12,7 @@
 #include "format/verdict.h"
 
 EMBED(svg_css, "host/format/svg.css");
+EMBED(amount_js, "host/format/amount.js");
 EMBED(svg_js, "host/format/svg.js");
 EMBED(svg_ui_js, "host/format/svg_ui.js");
 
@@ -162,6 +163,20 @@ static void canvas_box_begin(struct str *out, char class, const struct frame *f)
 	text_escape(out, f->name, f->len);
 }
 
+/* Ends the title. Where that has three digits of the counts, they are in data-n: "bytes 12 34". */
+static void canvas_box_counts(struct str *s, const char *unit, const uint64_t *counts, size_t n)
+{
+	str_adds(s, "</title><rect");
+	if (!text_is_scaled(unit))
+		return;
+	str_addf(s, " data-n=\"%s", unit);
+	for (size_t i = 0; i < n; i++) {
+		str_addc(s, ' ');
+		str_addu(s, counts[i]);
+	}
+	str_addc(s, '"');
+}
+
 static void canvas_box_end(struct canvas *c, const struct layout_box *b, const struct frame *f,
 			   uint32_t colour)
 {
@@ -170,7 +185,7 @@ static void canvas_box_end(struct canvas *c, const struct layout_box *b, const s
 	uint64_t width = layout_scale(b->samples, INNER * 100, total);
 	struct str *s = &c->out.buf;
 
-	str_adds(s, "</title><rect x=\"");
+	str_adds(s, " x=\"");
 	text_fixed(s, x, 4);
 	str_adds(s, "\" y=\"");
 	str_addu(s, y);
@@ -199,6 +214,7 @@ static int canvas_end(struct canvas *c, const char *footer, const char *empty)
 	add_text(s, "details", MARGIN, c->frames_bottom + 20, " ");
 	add_text(s, "dim quality", MARGIN, c->frames_bottom + 40, footer);
 	str_adds(s, "<script><![CDATA[\n(() => {\n'use strict';\n");
+	str_add(s, amount_js, (size_t)(amount_js_end - amount_js));
 	str_add(s, svg_js, (size_t)(svg_js_end - svg_js));
 	str_add(s, svg_ui_js, (size_t)(svg_ui_js_end - svg_ui_js));
 	str_adds(s, "})();\n]]></script>\n</svg>\n");
@@ -292,6 +308,7 @@ static void svg_box(struct svg *v, const struct layout_box *b)
 	str_adds(s, ", ");
 	add_percent(s, b->samples, v->canvas.layout.total);
 	str_adds(s, "%)");
+	canvas_box_counts(s, v->unit, &b->samples, 1);
 	canvas_box_end(&v->canvas, b, f, prefix->colour);
 }
 
@@ -316,7 +333,9 @@ int draw_svg(const struct stacks *s, const struct picture *p, int fd, struct err
 	free(v.prefix);
 	str_fini(&v.prefixes);
 	return canvas_end(&v.canvas, quality.buf,
-			  "No samples: nothing ran on a CPU while recording");
+			  text_unit(0, p->unit) != text_unit(0, NULL)
+				  ? "Nothing of this event while recording"
+				  : "No samples: nothing ran on a CPU while recording");
 }
 
 /* ---- the difference of two profiles ---- */
@@ -428,10 +447,8 @@ static void svg_difference_box(struct svg_difference *v, const struct layout_box
 
 	canvas_box_begin(s, look->class, f);
 	str_adds(s, " (");
-	text_count(s, total.before, ",");
-	str_adds(s, " → ");
-	text_count(s, total.after, ",");
-	str_addf(s, " %s, ", text_unit(0, v->unit));
+	text_amounts(s, total.before, total.after, v->unit);
+	str_adds(s, ", ");
 	add_percent(s, total.before, d->before.samples);
 	str_adds(s, " → ");
 	add_percent(s, total.after, d->after.samples);
@@ -440,6 +457,7 @@ static void svg_difference_box(struct svg_difference *v, const struct layout_box
 	str_adds(s, "; self ");
 	add_change(s, difference_change(d, self));
 	str_adds(s, ")");
+	canvas_box_counts(s, v->unit, (const uint64_t[]){total.before, total.after}, 2);
 	canvas_box_end(&v->canvas, b, f, colour_of(look, difference_change(d, total), v->greatest));
 }
 

@@ -26,22 +26,23 @@ function make(parent, name, attributes, text) {
 
 const number = (text) => Number(text.replace(/,/g, ''));
 
-let unit = 'samples'; // bytes or ns, where the file counts these
+let unit = 'samples'; // or what else the file counts
 
-// "NAME (3 samples, 1%)", or of a difference "NAME (3 → 5 samples, 1 → 2 %, +1 %; self +0 %)".
-function readTitle(title) {
-	const m = /^([^]*) \(([\d,]+)(?: → ([\d,]+))? (samples?|bytes|ns), ([^()]*)\)$/.exec(title);
-	if (!m[4].startsWith('sample'))
-		unit = m[4];
-	if (m[3] === undefined)
-		return {name: m[1], n: number(m[2])};
-	return {name: m[1], before: number(m[2]), after: number(m[3]), changes: m[5]};
+// "NAME (3 samples, 1%)", or of a difference "NAME (3 → 5 samples, 1 → 2 %, +1 %; self +0 %)". Of
+// bytes and ns, which the title has in three digits, `exact` has all: "bytes 3221225472" or two.
+function readTitle(title, exact) {
+	const m = /^([^]*) \(([\d,.]+)(?: ([^ ,]+))?(?: → ([\d,.]+) ([^ ,]+))?, ([^()]*)\)$/.exec(title);
+	const [own, ...counts] = exact ? exact.split(' ') : [m[5] || m[3], m[2], m[4]];
+	unit = own === 'sample' ? 'samples' : own;
+	if (m[4] === undefined)
+		return {name: m[1], n: number(counts[0])};
+	return {name: m[1], before: number(counts[0]), after: number(counts[1]), changes: m[6]};
 }
 
 // A frame of the file. Its subtree is the boxes up to `end`: they are in preorder.
 function readBox(g, index, bottom) {
 	const rect = g.querySelector('rect');
-	return {...readTitle(g.querySelector('title').textContent),
+	return {...readTitle(g.querySelector('title').textContent, rect.getAttribute('data-n')),
 		g, rect, index, text: g.querySelector('text'), kind: g.getAttribute('class'),
 		left: Number(rect.getAttribute('x')),
 		depth: Math.round((bottom - Number(rect.getAttribute('y'))) / ROW) - 1,
@@ -234,7 +235,6 @@ function pattern() {
 	}
 }
 
-const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 const percent = (n, of) => `${of ? Number((100 * n / of).toFixed(2)) : 0} %`;
 
 // Counts each sample once: a hit within a hit adds nothing.
@@ -255,5 +255,5 @@ function search() {
 	else if (isDifference)
 		matched.textContent = `Matched: ${percent(before, zoomed.before)} → ${percent(after, zoomed.after)}`;
 	else
-		matched.textContent = `Matched: ${percent(sum, zoomed.n)} · ${grouped(sum)} ${unit}`;
+		matched.textContent = `Matched: ${percent(sum, zoomed.n)} · ${amountText(sum, unit)}`;
 }

@@ -43,10 +43,10 @@ function describe(b) {
 	}
 	if (isDifference) {
 		details.textContent = [b.name, labels[b.kind],
-			`${grouped(b.before)} → ${grouped(b.after)} ${unit}`, b.changes].join(' · ');
+			amountsText(b.before, b.after, unit), b.changes].join(' · ');
 		return;
 	}
-	const parts = [b.name, labels[b.kind], `${grouped(b.n)} ${b.n === 1 && unit === 'samples' ? 'sample' : unit}`,
+	const parts = [b.name, labels[b.kind], amountText(b.n, unit),
 		percent(b.n, boxes[0].n)];
 	const zoomed = boxes[state.zoom];
 	if (b.index > zoomed.index && b.index < zoomed.end && state.zoom)

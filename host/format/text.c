@@ -279,26 +279,54 @@ const char *text_unit(uint64_t n, const char *unit)
 	return n == 1 ? "sample" : "samples";
 }
 
+static uint64_t rounded(uint64_t n, uint64_t step)
+{
+	return n / step + (n % step >= step - step / 2);
+}
+
 void text_amount(struct str *out, uint64_t n, const char *unit)
 {
 	static const struct {
 		const char *unit, *larger[4];
-	} scales[] = {{"bytes", {"kB", "MB", "GB", "TB"}}, {"ns", {"µs", "ms", "s", NULL}}};
-	const char *name = text_unit(n, unit);
-	double value = (double)n;
+	} scales[] = {{"bytes", {"kB", "MB", "GB", "TB"}}, {"ns", {"µs", "ms", "s"}}};
+	const char *const own = text_unit(n, unit), *const *larger = NULL;
+	uint64_t step = 1;
+	unsigned zeros = 0, most = 0, index;
 
 	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
-		for (unsigned k = 0; !strcmp(scales[i].unit, text_unit(n, unit)) && k < 4; k++) {
-			if (value < 999.5 || !scales[i].larger[k])
-				break;
-			value /= 1000;
-			name = scales[i].larger[k];
-		}
-	if (name == text_unit(n, unit))
-		text_count(out, n, ",");
+		if (!strcmp(scales[i].unit, own))
+			larger = scales[i].larger;
+	while (larger && most < ARRAY_LEN(scales[0].larger) && larger[most])
+		most++;
+	for (; zeros < 3 * most && rounded(n, step) >= 1000; zeros++)
+		step *= 10;
+	index = (zeros + 2) / 3;
+	if (zeros == 3 * index)
+		text_count(out, rounded(n, step), ",");
 	else
-		str_addf(out, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
-	str_addf(out, " %s", name);
+		str_addf(out, "%.*f", (int)(3 * index - zeros),
+			 (double)rounded(n, step) / (3 * index - zeros == 1 ? 10 : 100));
+	str_addf(out, " %s", index ? larger[index - 1] : own);
+}
+
+bool text_is_scaled(const char *unit)
+{
+	return unit && (!strcmp(unit, "bytes") || !strcmp(unit, "ns"));
+}
+
+void text_amounts(struct str *out, uint64_t before, uint64_t after, const char *unit)
+{
+	if (text_is_scaled(unit))
+		text_amount(out, before, unit);
+	else
+		text_count(out, before, ",");
+	str_adds(out, " → ");
+	if (text_is_scaled(unit)) {
+		text_amount(out, after, unit);
+	} else {
+		text_count(out, after, ",");
+		str_addf(out, " %s", text_unit(0, unit));
+	}
 }
 
 void draw_quality_of(struct str *out, const struct quality *q, const char *unit)

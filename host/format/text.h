@@ -46,6 +46,12 @@ void text_count(struct str *out, uint64_t n, const char *separator);
  * digits. */
 void text_amount(struct str *out, uint64_t n, const char *unit);
 
+/* True of bytes and ns. */
+bool text_is_scaled(const char *unit);
+
+/* Appends "3 → 5 samples" or "3.22 GB → 512 MB". */
+void text_amounts(struct str *out, uint64_t before, uint64_t after, const char *unit);
+
 /* Returns the unit of a count (struct picture), of samples in the singular where it is 1. */
 const char *text_unit(uint64_t n, const char *unit);
 

@@ -216,6 +216,19 @@ static void find_notes(const struct place_search *s, struct flat_probes *ret)
 				  ret);
 }
 
+/* A wait whose end is not seen would never end: it has no beginning then. */
+static void drop_halves(struct flat_probes *ret)
+{
+	uint64_t *at = ret->offset;
+
+	if (!at[FLAT_PROBE_ENTERED])
+		at[FLAT_PROBE_ENTER] = 0;
+	if (!at[FLAT_PROBE_REENTERED])
+		at[FLAT_PROBE_REENTER] = 0;
+	if (!at[FLAT_PROBE_PARKED])
+		at[FLAT_PROBE_PARK] = at[FLAT_PROBE_UNPARK] = 0;
+}
+
 static void find(struct place_search *s, struct flat_probes *ret)
 {
 	struct elfparts parts = {0};
@@ -230,6 +243,7 @@ static void find(struct place_search *s, struct flat_probes *ret)
 	ret->offset[FLAT_PROBE_ENTERED] = place_after_call(s, s->linked[FLAT_PROBE_ENTER]);
 	ret->offset[FLAT_PROBE_REENTERED] = place_after_call(s, s->linked[FLAT_PROBE_REENTER]);
 	find_notes(s, ret);
+	drop_halves(ret);
 	elfsegs_fini(&s->segs);
 	free(s->funcs.list);
 }

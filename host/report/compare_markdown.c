@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/str.h"
+#include "format/text.h"
 #include "report/compare_print.h"
 
 /* Appends a text as a code span, longer than any run of '`' in it. */
@@ -78,6 +79,7 @@ static void print_verdict(const struct compare_view *v)
 static void print_side(const char *name, const struct input *in, const struct compare_side *side)
 {
 	const struct session *s = input_session(in);
+	CLEANUP(str_fini) struct str amount = {0};
 
 	printf("| %s | ", name);
 	print_cell(input_name(in));
@@ -86,7 +88,11 @@ static void print_side(const char *name, const struct input *in, const struct co
 		print_cell(s->started);
 	printf(" | ");
 	print_cell(in->path);
-	printf(" | %llu | ", (unsigned long long)side->samples);
+	if (in->event == EVENT_CPU)
+		str_addu(&amount, side->samples);
+	else
+		text_amount(&amount, side->samples, event_names[in->event].unit);
+	printf(" | %s | ", amount.buf);
 	if (side->busy > 0)
 		printf("%.3f", compare_value(side, side->samples, MEASURE_RATE));
 	printf(" |\n");

@@ -332,7 +332,8 @@ static void print_table(const struct compare_view *v, enum compare_table_kind ki
 		return;
 	printf("\n%s\n", kind == TABLE_SELF ? "By self: methods without what they call"
 					    : "By total: methods with what they call");
-	printf("    %% of %s%s\n", event_names[v->in->event].unit,
+	printf("    %% of %s%s\n",
+	       v->in->event == EVENT_CPU ? "samples" : event_names[v->in->event].text,
 	       rates ? "             processors" : "");
 	printf("  before   after    change %s method\n", rates ? " before   after    change " : "");
 	for (size_t i = 0; i < t.count && i < v->rows; i++) {

@@ -15,16 +15,16 @@ agent-jni 1890
 common 3645
 hook 2605
 host/bpf 7040
-host/calltree 3140
+host/calltree 3180
 host/cmd 2760
 host/discover 2730
-host/doctor 1480
+host/doctor 1520
 host/elf 730
-host/format 5010
+host/format 5080
 host/jfr 1600
 host/jit 1810
 host/perf 2090
-host/probe 430
+host/probe 450
 host/profile 1300
 host/record 6910
 host/report 4490
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 67238, 399
+ALL_LINES, ALL_FILES = 67360, 399
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

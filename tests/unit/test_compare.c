@@ -324,7 +324,7 @@ static void test_events(void)
 	       "        200 bytes · 4 lost · 100 % of unknown quality\n"
 	       "verdict 4 of 5 methods changed significantly\n"
 	       "\nBy total: methods with what they call\n"
-	       "    % of bytes\n"
+	       "    % of allocated bytes\n"
 	       "  before   after    change  method\n"
 	       "   30.00   60.00   +30.00  app.Shop.run\n"
 	       "          via  Shop.pay, Shop.slow\n"
@@ -343,6 +343,8 @@ static void test_events(void)
 		   strstr(markdown, "<sub>before: 400 bytes · 3 lost · 100 % of unknown quality · "
 				    "other events: 28 cpu</sub>"),
 	   "Markdown, too");
+	ok(strstr(markdown, " | 400 bytes | |\n") || strstr(markdown, " | 400 bytes |  |\n"),
+	   "where amounts have their unit");
 	is_int(gate_samples_needed(&(struct gate_limit){.percent = 2}, &r), 800,
 	       "bytes are as many samples as they are worth");
 }

@@ -421,6 +421,122 @@ static void test_symbols(void)
 	check_symbols("own/libjvm.so", FINDING_NOTE, none, few, "an empty file has no symbols");
 }
 
+/* ---- events ---- */
+
+#define TLAB   "_ZN11AllocTracer27send_allocation_in_new_tlabEfake@1100+40"
+#define ENTERS "_ZN13ObjectMonitor6EnterIEP10JavaThread@1200+40 _ZN13ObjectMonitor5enterEv@1300+40"
+#define EXITS  "_ZN13ObjectMonitor10ExitEpilogEP10JavaThreadPv@1400+40"
+#define PARKS  "Unsafe_Park@1500+40 Unsafe_Unpark@1600+40"
+
+/* A note of <sys/sdt.h>: a place at 0x1540. */
+static void add_park_end(struct elfmake *m)
+{
+	static const char texts[] = "hotspot\0thread__park__end\0";
+	const uint64_t places[] = {0x1540, 0, 0};
+	const uint32_t head[] = {8, sizeof(places) + sizeof(texts), 3};
+	CLEANUP(str_fini) struct str note = {0};
+
+	str_add(&note, (const char *)head, sizeof(head));
+	str_add(&note, "stapsdt", 8);
+	str_add(&note, (const char *)places, sizeof(places));
+	str_add(&note, texts, sizeof(texts));
+	while (note.len % 4)
+		str_addc(&note, 0);
+	elfmake_add(m, ".stapsdt.base", SHT_PROGBITS, "", 0);
+	elfmake_add(m, ".note.stapsdt", SHT_NOTE, note.buf, note.len);
+}
+
+/* ObjectMonitor::enter calls EnterI. */
+static void put_libjvm(const char *name, const char *symbols, bool park_end)
+{
+#ifdef __x86_64__
+	static const char call[] = "\xe8\xeb\xfe\xff\xff"; /* at 0x1310: 0x1200 - 0x1315 */
+#else
+	static const char call[] = "\xbc\xff\xff\x97"; /* at 0x1310: -0x110 bytes */
+#endif
+	CLEANUP(str_fini) struct str file = {0};
+	struct elfmake m;
+
+	elfmake_start(&m);
+	elfmake_symbols(&m, SHT_SYMTAB, symbols);
+	if (park_end)
+		add_park_end(&m);
+	elfmake_end(&m, &file);
+	if (file.len > ELFMAKE_CODE)
+		abort();
+	while (file.len < ELFMAKE_CODE + ELFMAKE_CODE_LEN)
+		str_addc(&file, '\x55'); /* push */
+	memcpy(file.buf + 0x1310, call, sizeof(call) - 1);
+	put_bytes(name, 0755, file.buf, file.len);
+}
+
+static void test_events(void)
+{
+	static const char can[] = "allocations can be recorded (dfg-trigger -e alloc)",
+			  all[] = "waits for monitors and java.util.concurrent's locks can be "
+				  "recorded, with the holders (dfg-trigger -e lock)",
+			  none[] = "its libjvm.so has no symbol ObjectMonitor::EnterI or "
+				   "enter_internal, or no call of it (it has, unless it is "
+				   "stripped)",
+			  no_parks[] = "waits for monitors can be recorded; its libjvm.so has no "
+				       "symbol Unsafe_Park, or no USDT probe thread__park__end",
+			  few[] = "waits for monitors can be recorded, without their holders; its "
+				  "libjvm.so has no symbol Unsafe_Park, or no USDT probe "
+				  "thread__park__end",
+			  no_holders[] =
+				  "waits for locks can be recorded; its libjvm.so has no symbol "
+				  "ObjectMonitor::ExitEpilog or exit_epilog, or Unsafe_Unpark",
+			  nothing[] = "-e lock records nothing of it",
+			  left_out[] = "-e lock leaves those of java.util.concurrent out",
+			  some[] = "-e lock does not say who held all of them";
+	static const struct {
+		const char *symbols;
+		bool park_end, allocates;
+		enum finding_state lock;
+		const char *why, *advice, *name;
+	} t[] = {
+		{TLAB " " ENTERS " " EXITS " " PARKS, true, true, FINDING_OK, all, "",
+		 "a library may have all functions of events"},
+		{ENTERS " " EXITS " " PARKS, true, false, FINDING_OK, all, "",
+		 "or those of locks alone"},
+		{TLAB " " EXITS " " PARKS, true, true, FINDING_NOTE, none, nothing,
+		 "or not that of monitors, without which there is no event"},
+		{"_ZN13ObjectMonitor6EnterIEP6Thread@1700+40 "
+		 "_ZN13ObjectMonitor5enterEv@1300+40 " EXITS,
+		 false, false, FINDING_NOTE, none, nothing, "a call of another function is none"},
+		{ENTERS " " EXITS " " PARKS, false, false, FINDING_NOTE, no_parks, left_out,
+		 "one without USDT probes has no end of a thread's waiting"},
+		{ENTERS " " EXITS, true, false, FINDING_NOTE, no_parks, left_out,
+		 "one may lack its beginning"},
+		{ENTERS, false, false, FINDING_NOTE, few, left_out, "or the holders, too"},
+		{ENTERS " " PARKS, true, false, FINDING_NOTE, no_holders, some,
+		 "or the holders of monitors alone"},
+		{ENTERS " " EXITS " Unsafe_Park@1500+40", true, false, FINDING_NOTE, no_holders,
+		 some, "or those of other locks"},
+		{"f@1100+40", true, false, FINDING_NOTE, none, nothing, "or all"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(free) char *path = path_of("events/libjvm.so");
+		struct jvm j;
+
+		put_libjvm("events/libjvm.so", t[i].symbols, t[i].park_end);
+		j = start((struct player){.library = path});
+		halt(&j);
+		probe(true, &j);
+		check_found("lock", t[i].lock, t[i].why, t[i].advice, t[i].name);
+		if (t[i].allocates)
+			check_found("alloc", FINDING_OK, can, "", "  allocations are apart");
+		else
+			check_found("alloc", FINDING_NOTE,
+				    "its libjvm.so has no symbol "
+				    "AllocTracer::send_allocation_in_new_tlab (JDK 11 and later "
+				    "have it, unless they are stripped)",
+				    "-e alloc records nothing of it", "  allocations are apart");
+		fakejvm_end(&j);
+	}
+}
+
 int main(void)
 {
 	doctorbox_make();
@@ -432,8 +548,10 @@ int main(void)
 	test_agent_only();
 	test_visible();
 	test_stacks();
-	if (geteuid() == 0) /* mapped files are opened */
+	if (geteuid() == 0) { /* mapped files are opened */
 		test_symbols();
+		test_events();
+	}
 	doctorbox_remove();
 	return tap_done();
 }

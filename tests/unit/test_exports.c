@@ -168,6 +168,33 @@ static void test_less(const struct profile *p)
 	}
 }
 
+/* Of bytes and times the programs have units of their own. */
+static void test_units(const struct profile *p)
+{
+	static const struct {
+		draw_fn *draw;
+		const char *unit, *want, *name;
+	} t[] = {
+		{draw_firefox, NULL, "\"weightType\":\"samples\"", "firefox: samples"},
+		{draw_firefox, "bytes", "\"weightType\":\"bytes\"", "firefox: bytes"},
+		{draw_firefox, "ns", "\"weightType\":\"tracing-ms\"", "firefox: ms"},
+		{draw_firefox, "ns", "0.000002", "firefox: 2 ns are 0.000002 ms"},
+		{draw_speedscope, NULL, "\"unit\":\"none\"", "speedscope: samples"},
+		{draw_speedscope, "bytes", "\"unit\":\"bytes\"", "speedscope: bytes"},
+		{draw_speedscope, "ns", "\"unit\":\"nanoseconds\"", "speedscope: ns"},
+	};
+	struct profile without = *p;
+
+	without.samples = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		const struct picture picture = {
+			.title = "t", .subtitle = "", .unit = t[i].unit, .details = &without};
+		CLEANUP(free) char *text = drawn(t[i].draw, &picture);
+
+		ok(strstr(text, t[i].want), "%s", t[i].name);
+	}
+}
+
 static void test_page(const struct profile *p)
 {
 	CLEANUP(free) uint32_t *nodes = NULL;
@@ -215,6 +242,7 @@ int main(void)
 	picture.quality = p.quality;
 	test_formats(&picture);
 	test_less(&p);
+	test_units(&p);
 	test_page(&p);
 	test_full_disk(&picture);
 	profile_fini(&p);

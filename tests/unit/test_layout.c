@@ -332,6 +332,65 @@ static void test_palette(void)
 	is_str(palette_look(FRAME_KINDS)->name, "unknown", "and their look");
 }
 
+/* Appends what text_amount makes of it. */
+static void check_amount(uint64_t n, const char *unit, const char *want, const char *name)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	text_amount(&s, n, unit);
+	is_str(s.buf, want, "%s", name);
+}
+
+static void test_amounts(void)
+{
+	check_amount(0, "bytes", "0 bytes", "no bytes");
+	check_amount(1, "bytes", "1 bytes", "a unit has no singular");
+	check_amount(999, "bytes", "999 bytes", "three digits need no larger unit");
+	check_amount(1000, "bytes", "1.00 kB", "four do");
+	check_amount(1004, "bytes", "1.00 kB", "rounded down");
+	check_amount(1005, "bytes", "1.01 kB", "rounded up");
+	check_amount(9994, "bytes", "9.99 kB", "two decimals");
+	check_amount(9995, "bytes", "10.0 kB", "one decimal, where two round to four digits");
+	check_amount(99949, "bytes", "99.9 kB", "up to");
+	check_amount(99950, "bytes", "100 kB", "no decimal");
+	check_amount(999499, "bytes", "999 kB", "the most of a unit");
+	check_amount(999500, "bytes", "1.00 MB", "the least of the next");
+	check_amount(3221225472, "bytes", "3.22 GB", "GB");
+	check_amount(1000000000000, "bytes", "1.00 TB", "TB");
+	check_amount(1000000000000000, "bytes", "1,000 TB", "more of the largest unit");
+	check_amount(UINT64_MAX, "bytes", "18,446,744 TB", "the most");
+	check_amount(0, "ns", "0 ns", "no time");
+	check_amount(999, "ns", "999 ns", "ns");
+	check_amount(1500, "ns", "1.50 µs", "µs");
+	check_amount(12500000, "ns", "12.5 ms", "ms");
+	check_amount(11000000000, "ns", "11.0 s", "s");
+	check_amount(999499999999, "ns", "999 s", "up to 999 s");
+	check_amount(1234567000000000, "ns", "1,234,567 s", "seconds are the largest unit");
+	check_amount(0, NULL, "0 samples", "no samples");
+	check_amount(1, NULL, "1 sample", "one sample, in the singular");
+	check_amount(1, "samples", "1 sample", "whoever says so");
+	check_amount(1234567, NULL, "1,234,567 samples", "samples have all digits");
+	check_amount(12345, "files", "12,345 files", "so has what is of no known unit");
+	check_amount(UINT64_MAX, NULL, "18,446,744,073,709,551,615 samples", "all of them");
+}
+
+static void test_two_amounts(void)
+{
+	static const struct {
+		const char *unit, *want;
+	} t[] = {{NULL, "1 → 123,456 samples"},
+		 {"samples", "1 → 123,456 samples"},
+		 {"bytes", "1 bytes → 123 kB"},
+		 {"ns", "1 ns → 123 µs"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(str_fini) struct str s = {0};
+
+		text_amounts(&s, 1, 123456, t[i].unit);
+		is_str(s.buf, t[i].want, "before and after of %s", t[i].unit ? t[i].unit : "none");
+	}
+}
+
 int main(void)
 {
 	test_layout();
@@ -345,5 +404,7 @@ int main(void)
 	test_widths();
 	test_quality();
 	test_palette();
+	test_amounts();
+	test_two_amounts();
 	return tap_done();
 }

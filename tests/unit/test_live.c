@@ -363,6 +363,34 @@ static void is_graph(const char *dir, const char *name, const char *want, const 
 	ok(text.buf && strstr(text.buf, want), "%s", check);
 }
 
+/* Of an event the picture has no frequency, and its unit. */
+static void check_written_event(enum session_event event, const char *title, const char *whole,
+				const char *head)
+{
+	CLEANUP(free) char *out = path_of("out");
+	struct stage s;
+
+	stage_open(&s, "svg");
+	s.record.output = out;
+	s.record.events = 1u << event;
+	send_window(&s, "t;a.B.c_[j] 1500\n");
+	press(&s, "wq");
+	stage_show(&s);
+	is_graph(out, "flame.svg", title, "the title says what was counted");
+	is_graph(out, "flame.svg", whole, "in its unit");
+	ok(strstr(s.drawn, head), "the head of the screen has it, too");
+	stage_close(&s);
+	fs_remove_tree(AT_FDCWD, out);
+}
+
+static void test_write_events(void)
+{
+	check_written_event(SESSION_ALLOC, "web: allocated bytes in 2.0 s", "(1.50 kB",
+			    "bytes a second");
+	check_written_event(SESSION_LOCK, "web: time waiting for locks in 2.0 s", "(1.50 µs",
+			    "ns a second");
+}
+
 static void test_write(void)
 {
 	CLEANUP(free) char *out = path_of("out");
@@ -457,6 +485,7 @@ int main(void)
 	test_forgotten();
 	test_signals();
 	test_write();
+	test_write_events();
 	test_written();
 	scratch_remove();
 	return tap_done();

@@ -171,6 +171,10 @@ static void test_events(void)
 		{"dfg-trigger web", 1u << SESSION_CPU},
 		{"dfg-trigger -e cpu web", 1u << SESSION_CPU},
 		{"dfg-trigger -e alloc web", 1u << SESSION_ALLOC},
+		{"dfg-trigger -e lock web", 1u << SESSION_LOCK},
+		{"dfg-trigger -e lock,cpu web", 1u << SESSION_CPU | 1u << SESSION_LOCK},
+		{"dfg-trigger -e cpu,alloc,lock web",
+		 1u << SESSION_CPU | 1u << SESSION_ALLOC | 1u << SESSION_LOCK},
 		{"dfg-trigger --event cpu,alloc web", 1u << SESSION_CPU | 1u << SESSION_ALLOC},
 		{"dfg-trigger -e alloc,cpu web", 1u << SESSION_CPU | 1u << SESSION_ALLOC},
 		{"dfg-trigger -e alloc,alloc web", 1u << SESSION_ALLOC},
@@ -183,10 +187,10 @@ static void test_events(void)
 		{"dfg-trigger -e alloc --unwind fp --replay x", 1u << SESSION_ALLOC},
 		{"dfg-top web", 1u << SESSION_CPU},
 		{"dfg-top -e alloc web", 1u << SESSION_ALLOC},
+		{"dfg-top -e lock web", 1u << SESSION_LOCK},
 		{"dfg-top -e cpu web", 1u << SESSION_CPU},
 	};
-	static const char *const bad[] = {"x",	    "",	     ",",     "cpu,",
-					  ",alloc", "cpu,x", "Alloc", "allocs"};
+	static const char *const bad[] = {"", ",", "cpu,", ",alloc", "-x", "cpu,a;b", "a(b)"};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		is_int(parse(rows[i].line), 0, "accepted: %s", rows[i].line);
@@ -195,14 +199,18 @@ static void test_events(void)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		CLEANUP(free) char *line = xasprintf("dfg-trigger --event=%s web", bad[i]);
 		CLEANUP(free)
-		char *want = xasprintf("--event %s: must be cpu, alloc or both", bad[i]);
+		char *want = xasprintf("--event %s: must be of cpu, alloc, lock, safepoint, or one "
+				       "that `perf list` shows",
+				       bad[i]);
 
 		says(line, want);
 	}
-	says("dfg-trigger --unwind vm -e alloc web", "--event alloc needs --unwind bpf or auto");
+	says("dfg-trigger --unwind vm -e alloc web", "--event: these need --unwind bpf or auto");
 	says("dfg-trigger -e cpu,alloc --unwind fp web",
-	     "--event alloc needs --unwind bpf or auto");
-	says("dfg-top --unwind vm -e alloc web", "--event alloc needs --unwind bpf or auto");
+	     "--event: these need --unwind bpf or auto");
+	says("dfg-top --unwind vm -e alloc web", "--event: these need --unwind bpf or auto");
+	says("dfg-trigger -e lock --unwind fp web", "--event: these need --unwind bpf or auto");
+	says("dfg-top -e alloc,lock web", "--event: dfg-top shows one event at a time");
 	says("dfg-top -e cpu,alloc web", "--event: dfg-top shows one event at a time");
 }
 

@@ -15,14 +15,35 @@ static void check_title(struct moment m, const char *want, const char *name)
 	is_str(out.buf, want, "%s", name);
 }
 
-static void test_title_of_bytes(void)
+static void test_title_of_events(void)
 {
-	const struct moment m = {.us = 2000000, .quality.samples = 3000000};
-	CLEANUP(str_fini) struct str out = {0};
+	static const struct {
+		struct moment m;
+		const char *want, *name;
+	} t[] = {
+		{{.event = EVENT_ALLOC, .us = 2000000, .quality.samples = 3000000},
+		 "web · 2.0 s · 3.00 MB · 1.50 MB a second",
+		 "of allocations there are bytes, and no processors"},
+		{{.event = EVENT_ALLOC, .us = 10000000, .quality.samples = 3221225472},
+		 "web · 10.0 s · 3.22 GB · 322 MB a second",
+		 "of many three digits"},
+		{{.event = EVENT_LOCK, .us = 2000000, .quality.samples = 11000000000},
+		 "web · 2.0 s · 11.0 s · 5.50 s a second",
+		 "of waits there is time, more than has passed where threads wait at once"},
+		{{.event = EVENT_LOCK, .us = 4000000, .gap_us = 100000, .quality.samples = 900},
+		 "web · 4.0 s, 0.1 s not recorded · 900 ns · 225 ns a second",
+		 "little time has a small unit"},
+		{{.event = EVENT_LOCK, .quality.samples = 900},
+		 "web · 0.0 s · 900 ns · 0 ns a second",
+		 "without recorded time there is no rate"},
+	};
 
-	rows_title(&out, "web", &m, 0);
-	is_str(out.buf, "web · 2.0 s · 3,000,000 bytes · 1.5 MB/s",
-	       "of allocations there are bytes, and no processors");
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		CLEANUP(str_fini) struct str out = {0};
+
+		rows_title(&out, "web", &t[i].m, 0);
+		is_str(out.buf, t[i].want, "%s", t[i].name);
+	}
 }
 
 static void test_title(void)
@@ -307,6 +328,37 @@ static void test_empty_window(void)
 	moment_fini(&m);
 }
 
+/* Of an event there is no frequency. */
+static void check_event_window(enum event_kind event, const char *title, const char *unit)
+{
+	struct moment m = {.event = event, .us = 1000000, .quality.samples = 2000};
+	CLEANUP(close_fd) int fd = memfd_create("plain", MFD_CLOEXEC);
+	CLEANUP(close_fd) int text_fd = memfd_create("plain", MFD_CLOEXEC);
+	CLEANUP(free)
+	char *want = xasprintf("{\"name\":\"web\",\"unit\":\"%s\",\"seconds\":1.0,\"gap\":0.0,"
+			       "\"samples\":2000,",
+			       unit);
+	CLEANUP(free) char *json = NULL;
+	CLEANUP(free) char *text = NULL;
+	struct err err;
+
+	m.stacks = stacks_of("t;a.B.c_[j] 2000\n");
+	if (plain_json(fd, "web", &m, 0, &err) < 0 || plain_text(text_fd, "web", &m, 0, &err) < 0)
+		abort();
+	json = drawn_text(fd);
+	text = drawn_text(text_fd);
+	ok(has_prefix(json, want), "JSON has the unit %s", unit);
+	ok(strstr(json, "\"processors\":0.0,"), "and no processors");
+	ok(has_prefix(text, title), "text has the title \"%s\"", title);
+	moment_fini(&m);
+}
+
+static void test_event_windows(void)
+{
+	check_event_window(EVENT_ALLOC, "web · 1.0 s · 2.00 kB · 2.00 kB a second\n", "bytes");
+	check_event_window(EVENT_LOCK, "web · 1.0 s · 2.00 µs · 2.00 µs a second\n", "ns");
+}
+
 static void test_many(void)
 {
 	CLEANUP(str_fini) struct str folded = {0};
@@ -340,8 +392,9 @@ int main(void)
 {
 	test_empty_window();
 	test_many();
+	test_event_windows();
 	test_title();
-	test_title_of_bytes();
+	test_title_of_events();
 	test_shares();
 	test_threads();
 	test_methods();

@@ -143,6 +143,11 @@ static void add_allocations(struct summary *s)
 				       .frames = 10},
 			   .leaf = "byte[]",
 			   .leaf_self = 2048,
+			   .subjects = {.event = EVENT_ALLOC,
+					.amount = 4096,
+					.count = 2,
+					.list = {{"byte[]", "a.B.c", "", 2048},
+						 {"int[]", "", "", 51}}},
 			   .verdict = {.samples = 4096,
 				       .methods = {{"a.B.c", 0, 2048, CODE_OWN}},
 				       .method_count = 1}}};
@@ -160,14 +165,46 @@ static void test_events_text(void)
 	two = printed_by(print, &s);
 	ok(strncmp(one, two, (size_t)(at - one)) == 0, "the first event comes first");
 	is_str(two + (at - one),
-	       "  alloc        4,096 bytes · 0 lost · 25 % of Java stacks complete · 0 % frames "
+	       "  alloc        4.10 kB · 0 lost · 25 % of Java stacks complete · 0 % frames "
 	       "unknown · 0 % truncated\n"
-	       "  hottest leaf  50.0 %  byte[]\n"
-	       "  method       50.0 %  self   0.0 %  a.B.c\n"
+	       "  alloc         50.0 %  byte[], allocated by a.B.c\n"
+	       "  alloc          1.2 %  int[]\n"
 	       "  svg          /graphs/flame-alloc.svg\n"
 	       "  folded       /graphs/flame-alloc.folded\n"
 	       "  session      /graphs/session\n",
 	       "then the next, with its unit and its graphs");
+}
+
+/* Of one event alone, of time. */
+static struct summary waits(void)
+{
+	struct summary s = summary();
+
+	s.events[0].event = EVENT_LOCK;
+	s.events[0].result = (struct render_result){
+		.quality = {.samples = 11000000000},
+		.leaf = "a.Box",
+		.subjects = {.event = EVENT_LOCK,
+			     .amount = 11000000000,
+			     .count = 1,
+			     .list = {{"a.Box", "a.B.want", "a.B.hold", 8250000000}}}};
+	return s;
+}
+
+static void test_subjects_text(void)
+{
+	struct summary s = waits();
+	CLEANUP(free) char *got = printed_by(print, &s), *without = NULL;
+
+	ok(has_prefix(got, "shop/web-1/web: 2.5 s\n"
+			   "  lock          75.0 %  a.Box, wanted by a.B.want, held by a.B.hold\n"
+			   "  lock         11.0 s · 0 lost"),
+	   "what was waited for comes first");
+	ok(!strstr(got, "hottest leaf"), "a leaf says no more than that");
+	s.events[0].result.subjects = (struct subjects){.event = EVENT_LOCK};
+	without = printed_by(print, &s);
+	ok(strstr(without, "  hottest leaf   0.0 %  a.Box\n") && !strstr(without, "wanted by"),
+	   "without subjects there is the leaf");
 }
 
 static void print_merged(const void *arg)
@@ -307,6 +344,33 @@ static void test_json(void)
 	json_decref(o);
 }
 
+static void test_json_subjects(void)
+{
+	struct summary one = waits(), two = summary();
+	CLEANUP(free) char *text = printed_by(print_json, &one);
+	CLEANUP(free) char *more = NULL;
+	json_t *o = json_loads(text, 0, NULL);
+
+	check_member(json_object_get(o, "verdict"), "top_subjects",
+		     "[{\"class\": \"a.Box\", \"method\": \"a.B.want\", \"holder\": \"a.B.hold\", "
+		     "\"share\": 0.75}]");
+	check_member(o, "event", "\"lock\"");
+	check_member(o, "unit", "\"ns\"");
+	check_member(o, "samples", "11000000000");
+	json_decref(o);
+	add_allocations(&two);
+	more = printed_by(print_json, &two);
+	o = json_loads(more, 0, NULL);
+	check_member(json_object_get(o, "verdict"), "top_subjects", "[]");
+	check_member(
+		json_object_get(json_array_get(json_object_get(o, "more_events"), 0), "verdict"),
+		"top_subjects",
+		"[{\"class\": \"byte[]\", \"method\": \"a.B.c\", \"holder\": \"\", "
+		"\"share\": 0.5}, {\"class\": \"int[]\", \"method\": \"\", \"holder\": \"\", "
+		"\"share\": 0.012451200000000001}]");
+	json_decref(o);
+}
+
 /* A duration with more digits than are printed. */
 static void test_json_digits(void)
 {
@@ -348,8 +412,10 @@ int main(void)
 	formats_add("folded", &formats);
 	test_text();
 	test_events_text();
+	test_subjects_text();
 	test_merged_text();
 	test_json();
+	test_json_subjects();
 	test_json_merged();
 	test_json_digits();
 	return tap_done();

@@ -52,6 +52,43 @@ static void test_labels(void)
 	stacks_free(s);
 }
 
+/* Bytes and ns: three digits in the title, all of them for the script. */
+static void test_units(void)
+{
+	const struct picture bytes = {.title = "T", .subtitle = "", .unit = "bytes"};
+	struct stacks *s = stacks_of("t;a.B.c_[j] 3221225472\nt;x 1\n");
+	CLEANUP(free) char *svg = drawn_svg(s, &bytes), *samples = drawn_svg(s, &plain);
+
+	is_int(count_of(svg, "<title>a.B.c (3.22 GB, 100%)</title><rect data-n=\"bytes "
+			     "3221225472\" x=\""),
+	       1, "bytes are in three digits, and exact beside");
+	is_int(count_of(svg, "<title>all (3.22 GB, 100%)</title><rect data-n=\"bytes 3221225473\""),
+	       1, "the whole, too");
+	is_int(count_of(svg, "data-n"), 3, "every frame has its count");
+	is_int(count_of(samples, "data-n"), 0, "of samples the title has all digits");
+	stacks_free(s);
+}
+
+static void test_units_of_difference(void)
+{
+	struct stacks *before = stacks_of("t;a 12500\n"), *after = stacks_of("t;a 500\nt;b 500\n");
+	const struct difference_picture p = {.title = "T", .subtitle = "", .unit = "ns"};
+	CLEANUP(close_fd) int fd = memfd_create("svg", MFD_CLOEXEC);
+	CLEANUP(free) char *svg = NULL;
+	struct difference d;
+	struct err err;
+
+	difference_make(&d, before, after, true);
+	is_int(draw_difference_svg(&d, &p, fd, &err), 0, "a difference of times is drawn");
+	svg = drawn_text(fd);
+	is_int(count_of(svg, "<title>a (12.5 µs → 500 ns, 100 → 50 %, -50.00 %; self -50.00 "
+			     "%)</title><rect data-n=\"ns 12500 500\" x=\""),
+	       1, "each side has its unit");
+	difference_fini(&d);
+	stacks_free(before);
+	stacks_free(after);
+}
+
 /* Case 63. */
 static void test_hostile(void)
 {
@@ -83,6 +120,12 @@ static void test_empty(void)
 	is_int(count_of(svg, "0 samples · 3 lost</text>"), 1, "and how good it is");
 	is_int(count_of(svg, "<g class=\"key"), 0, "no legend");
 	ok(strstr(svg, "</svg>\n"), "whole");
+	free(svg);
+	p.unit = "ns";
+	svg = drawn_svg(s, &p);
+	ok(count_of(svg, ">Nothing of this event while recording<") == 1 &&
+		   count_of(svg, "0 ns · 3 lost</text>") == 1,
+	   "another event than the processor's time needs no processor");
 	stacks_free(s);
 }
 
@@ -143,6 +186,8 @@ int main(void)
 {
 	test_frames();
 	test_labels();
+	test_units();
+	test_units_of_difference();
 	test_hostile();
 	test_empty();
 	test_deep();

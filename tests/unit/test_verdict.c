@@ -239,7 +239,8 @@ static void test_pictures(void)
 	is_str(page.buf,
 	       "{\"text\":\"CPU: 0.50 of 2 processors, no limit; application 100 %\","
 	       "\"methods\":[[\"my.\\u003cA>.a\",\"50.0 %\",\"10.0 %\",\"application\"],"
-	       "[\"org.h2.B.b\",\"40.0 %\",\"0.0 %\",\"library\"]],\"warnings\":["
+	       "[\"org.h2.B.b\",\"40.0 %\",\"0.0 "
+	       "%\",\"library\"]],\"subjects\":[],\"pauses\":[],\"warnings\":["
 	       "\"50.0 % of the samples were lost, as the recorder could not keep up: use a lower "
 	       "frequency (-F)\"]}",
 	       "the page's object");
@@ -257,6 +258,72 @@ static void test_pictures(void)
 	       "without a verdict there is none");
 }
 
+static const struct subjects waits = {
+	.event = EVENT_LOCK,
+	.amount = 12500000000,
+	.count = 4,
+	.list = {{"a.<Box>", "shop.Cart.add", "shop.Cart.sum", 7587500000},
+		 {"a.Box", "shop.Cart.add", "", 2500000000},
+		 {"a.Box", "", "b.\"C", 2400000000},
+		 {"a.Pot", "", "", 12500000}},
+};
+
+/* Of other events than the processor's time there are subjects and no verdict. */
+static void test_subjects_page(void)
+{
+	const struct picture p = {.unit = "ns", .subjects = &waits, .quality = {.lost = 99}};
+	const struct subjects none = {.event = EVENT_ALLOC}, bytes = {.event = EVENT_ALLOC,
+								      .amount = 3221225472,
+								      .count = 1,
+								      .list = {{.class = "c"}}};
+	CLEANUP(str_fini) struct str page = {0};
+
+	verdict_page(&page, &p);
+	is_str(page.buf,
+	       "{\"text\":\"12.5 s: time waiting for locks\",\"methods\":[],\"subjects\":["
+	       "[\"60.7 %\",\"a.\\u003cBox>, wanted by shop.Cart.add, held by shop.Cart.sum\","
+	       "\"a.\\u003cBox>\",\"shop.Cart.add\",\"shop.Cart.sum\"],"
+	       "[\"20.0 %\",\"a.Box, wanted by shop.Cart.add\",\"a.Box\",\"shop.Cart.add\",\"\"],"
+	       "[\"19.2 %\",\"a.Box, held by b.\\\"C\",\"a.Box\",\"\",\"b.\\\"C\"],"
+	       "[\"0.1 %\",\"a.Pot\",\"a.Pot\",\"\",\"\"]],\"pauses\":[],\"warnings\":[]}",
+	       "the page's object has subjects: share, text, class, method, holder");
+	str_clear(&page);
+	verdict_page(&page, &(struct picture){.unit = "bytes", .subjects = &none});
+	is_str(page.buf,
+	       "{\"text\":\"\",\"methods\":[],\"subjects\":[],\"pauses\":[],\"warnings\":[]}",
+	       "without one nothing is said");
+	str_clear(&page);
+	verdict_page(&page, &(struct picture){.unit = "bytes", .subjects = &bytes});
+	ok(has_prefix(page.buf, "{\"text\":\"3.22 GB: allocated bytes\","),
+	   "the text has the amount of all");
+}
+
+static void test_subjects_svg(void)
+{
+	const struct picture p = {.unit = "ns", .subjects = &waits, .quality = {.lost = 99}};
+	struct subjects wide = {.event = EVENT_ALLOC, .amount = 2, .count = 1};
+	CLEANUP(str_fini) struct str svg = {0};
+	const char *end;
+
+	is_int(verdict_svg(&svg, &p, 10, 64, 18), 3, "three lines of SVG, and no warning");
+	is_str(svg.buf,
+	       "<text class=\"verdict \" x=\"10\" y=\"64\">60.7 % a.&lt;Box&gt;, wanted by "
+	       "shop.Cart.add, held by shop.Cart.sum</text>\n"
+	       "<text class=\"verdict \" x=\"10\" y=\"82\">20.0 % a.Box, wanted by "
+	       "shop.Cart.add</text>\n"
+	       "<text class=\"verdict \" x=\"10\" y=\"100\">19.2 % a.Box, held by "
+	       "b.&quot;C</text>\n",
+	       "for the first subjects");
+	memset(wide.list[0].class, 'c', sizeof(wide.list[0].class) - 1);
+	memset(wide.list[0].method, 'm', sizeof(wide.list[0].method) - 1);
+	wide.list[0].amount = 1;
+	str_clear(&svg);
+	is_int(verdict_svg(&svg, &(struct picture){.unit = "bytes", .subjects = &wide}, 0, 0, 18),
+	       1, "a line may be long");
+	end = strstr(svg.buf, "</text>");
+	is_int(end - strchr(svg.buf, '>') - 1, 185, "and is cut to the picture's width");
+}
+
 int main(void)
 {
 	test_owners();
@@ -267,5 +334,7 @@ int main(void)
 	test_text();
 	test_warnings();
 	test_pictures();
+	test_subjects_page();
+	test_subjects_svg();
 	return tap_done();
 }

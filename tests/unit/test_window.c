@@ -403,11 +403,12 @@ static void test_slow_reader(void)
 
 static void test_gaps(void)
 {
-	struct history h = {0};
+	struct history h = {.event = EVENT_LOCK};
 	struct moment m;
 
 	history_sum(&h, 1, &m);
 	ok(!m.stacks && m.windows == 0, "nothing is the sum of no windows");
+	is_int(m.event, EVENT_LOCK, "it is of the same event");
 	for (unsigned i = 1; i <= 3; i++) {
 		const struct window w = {
 			.parts = 1, .us = i, .gap_us = 10 * i, .quality.samples = i};
@@ -420,6 +421,7 @@ static void test_gaps(void)
 	is_int((int64_t)m.gap_us, 50, "and so are gaps");
 	is_int((int64_t)m.quality.samples, 5, "and samples");
 	is_int(m.windows, 2, "two windows");
+	is_int(m.event, EVENT_LOCK, "of the event");
 	moment_fini(&m);
 	history_sum(&h, 0, &m);
 	ok(!m.stacks, "none of them is nothing");

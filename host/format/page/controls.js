@@ -9,6 +9,8 @@ class Controls {
 		byId('subtitle').textContent = rec.subtitle;
 		byId('quality').textContent = rec.quality;
 		byId('left-out').append(...rec.leftOut.map((text) => el('p', {}, `Not in this page: ${text}`)));
+		if (counting.unit !== 'samples')
+			byId('empty').textContent = 'Nothing of this event while recording.';
 		byId('empty').hidden = rec.counts.some((list) => list.some((n) => n > 0));
 		byId('sides').parentNode.hidden = !rec.isDifference;
 		byId('legend').hidden = rec.isDifference;
@@ -121,6 +123,6 @@ class Controls {
 				matches.length === 1 ? 'place' : 'places'}${app.marked > matches.length
 				? `, ${grouped(app.marked)} frames` : ''}` : '';
 		byId('shown').textContent = tree.samples === app.rec.whole ? ''
-			: `${samplesText(tree.samples)} of ${grouped(app.rec.whole)} shown`;
+			: `${samplesText(tree.samples)} of ${countText(app.rec.whole)} shown`;
 	}
 }

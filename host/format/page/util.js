@@ -15,22 +15,11 @@ function el(name, attributes, ...children) {
 
 const byId = (id) => document.getElementById(id);
 const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
-const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
-const scales = {bytes: ['kB', 'MB', 'GB', 'TB'], ns: ['µs', 'ms', 's']};
 
-// A count of what the graph counts, of bytes and ns in three digits.
-function samplesText(n) {
-	let unit = n === 1 && counting.unit === 'samples' ? 'sample' : counting.unit, value = n;
-	for (const larger of scales[counting.unit] || []) {
-		if (value < 999.5)
-			break;
-		value /= 1000;
-		unit = larger;
-	}
-	return value === n ? `${grouped(n)} ${unit}`
-		: `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${unit}`;
-}
-const countText = (n) => scales[counting.unit] && n >= 999.5 ? samplesText(n) : grouped(n);
+// A count of what the graph counts.
+const samplesText = (n) => amountText(n, counting.unit);
+// The same without the unit where it is not scaled.
+const countText = (n) => scales[counting.unit] && n >= 1000 ? samplesText(n) : grouped(n);
 
 // A colour of the data as CSS; in the dark theme less bright, with black text still readable.
 function cssColour(rgb, dark) {
