@@ -223,11 +223,12 @@ struct flat_wait {
 /* A lock that threads wait for. */
 struct flat_lock {
 	uint64_t left; /* when a holder left it last */
-	uint64_t waiting;
+	uint32_t waiting;
+	uint32_t last; /* tid of the thread that began last */
 	uint64_t
 		counted; /* sum, of those who wait, of the times until when their wait is counted */
 };
-#define FLAT_WAITS 2048u /* of a container, at once; locks, too */
+#define FLAT_WAITS 1024u /* of a container, at once; locks, too */
 
 /* Who asked for an operation of the JVM. */
 struct flat_asked {

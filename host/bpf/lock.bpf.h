@@ -79,6 +79,7 @@ static inline void begin_wait(struct scratch *s, uint64_t thread, uint64_t lock,
 	l = bpf_map_lookup_elem(all, &lock);
 	if (!l)
 		return;
+	l->last = s->walk.sample.tid;
 	__sync_fetch_and_add(&l->waiting, 1);
 	__sync_fetch_and_add(&l->counted, w.begin);
 }
@@ -177,6 +178,18 @@ static long share_time(__attribute__((unused)) void *map,
 	return t->amount != 0;
 }
 
+/* Goes through all threads that wait for any lock, unless one alone waits for this one. */
+static inline void share_all(void *threads, const struct flat_lock *l, struct shared_time *t)
+{
+	uint32_t last = l->last;
+	struct flat_wait *w = l->waiting == 1 ? bpf_map_lookup_elem(threads, &last) : NULL;
+
+	if (w && w->lock == t->lock)
+		share_time(threads, &last, w, t);
+	else
+		bpf_for_each_map_elem(threads, share_time, t, 0);
+}
+
 /* Some part of an amount, each as likely. */
 static inline uint64_t any_below(uint64_t amount)
 {
@@ -206,7 +219,7 @@ static inline bool leave_lock(struct scratch *s, uint64_t lock)
 		t.amount = amount;
 		t.skip = any_below(ns);
 	}
-	bpf_for_each_map_elem(threads, share_time, &t, 0);
+	share_all(threads, l, &t);
 	s->may_copy = false;
 	s->detail.flags = FLAT_HOLDER;
 	return t.done;
