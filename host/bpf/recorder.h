@@ -8,9 +8,9 @@
 
 #include <linux/perf_event.h>
 
-#include "bpf/counted.h"
 #include "bpf/probe_events.h"
 #include "bpf/walker.h"
+#include "probe/counted.h"
 
 struct stack_recorder;
 
@@ -23,7 +23,7 @@ struct stack_recorder_config {
 	bool safepoints;      /* those of safepoints, */
 	bool counted;	      /* those of this event */
 	struct counted_event event;
-	bool no_samples;      /* of the processors' time */
+	bool no_samples; /* of the processors' time */
 };
 
 /* Gets what the program sent, and what the kernel wrote: the ordinary samples that were left to it,

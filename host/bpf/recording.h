@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/counted.h"
 #include "bpf/flat_tables.h"
 #include "common/child.h"
 #include "common/err.h"
+#include "probe/counted.h"
 
 #define KERNEL_TABLES_BYTES (256u << 20) /* of a container, in the kernel */
 #define KERNEL_FOLLOWED	    65536u	 /* processes of a container, with those that have ended */
@@ -24,12 +24,12 @@ struct kernel_target { /* a container */
 };
 
 struct kernel_recording_config {
-	uint64_t frequency;   /* Hz */
-	uint32_t stack_bytes; /* of a sample that is not walked */
-	unsigned events;      /* bit for each enum flat_event */
+	uint64_t frequency;	    /* Hz */
+	uint32_t stack_bytes;	    /* of a sample that is not walked */
+	unsigned events;	    /* bit for each enum flat_event */
 	struct counted_event event; /* for FLAT_EVENT_PERF */
-	int fd;		      /* empty, stays the caller's */
-	uint64_t max_bytes;   /* of it; 0: as many as there is room for */
+	int fd;			    /* empty, stays the caller's */
+	uint64_t max_bytes;	    /* of it; 0: as many as there is room for */
 	const struct kernel_target *targets;
 	size_t count;
 	uint64_t deadline; /* clock_ms(): for what the builders need first, and for the start */

@@ -17,13 +17,13 @@
 #include "report/merge.h"
 #include "report/push.h"
 
-#define TOP_SECONDS   2
-#define DURATION_MAX  (24 * 3600)
-#define FREQUENCY_MAX 100000
-#define STACK_MIN     1024 /* below, hardly any stack is whole */
-#define BYTES_LEAST   (1u << 20)
-#define EVENT_NAME_MAX 128 /* bytes of an event of perf */
-#define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
+#define TOP_SECONDS    2
+#define DURATION_MAX   (24 * 3600)
+#define FREQUENCY_MAX  100000
+#define STACK_MIN      1024 /* below, hardly any stack is whole */
+#define BYTES_LEAST    (1u << 20)
+#define EVENT_NAME_MAX 128   /* bytes of an event of perf */
+#define STACK_MAX      65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
 
 #define TRIGGER (1u << PROGRAM_TRIGGER)
 #define TOP	(1u << PROGRAM_TOP)

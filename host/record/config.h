@@ -46,10 +46,10 @@ struct record_config {
 	char *const *names; /* containers or pids; borrowed */
 	size_t name_count;
 	bool all, by_pid;
-	unsigned duration;  /* seconds; in windows: of each */
-	unsigned frequency; /* Hz */
+	unsigned duration;	/* seconds; in windows: of each */
+	unsigned frequency;	/* Hz */
 	const char *perf_event; /* name, for SESSION_PERF; borrowed */
-	unsigned events;    /* bits, as in struct session; in windows: one; 0: SESSION_CPU */
+	unsigned events;	/* bits, as in struct session; in windows: one; 0: SESSION_CPU */
 	enum record_unwind unwind;
 	unsigned stack_bytes;	/* copied with each sample, for vm; 0: chosen by duration */
 	const char *output;	/* NULL: next to the container's other results */

@@ -51,7 +51,7 @@ struct perf_config {
 	int dirfd;	     /* perf.data and perf.log are made in it */
 	unsigned frequency;
 	const char *event;    /* NULL: the processors' time */
-	uint64_t period;      /* of it: a sample is so many events (perf_event.h) */
+	uint64_t period;      /* of it: a sample is so many events (perf_event_period) */
 	unsigned stack_bytes; /* copied with each sample, with the registers; 0: frame pointers */
 	const pid_t *pids;
 	size_t count;
@@ -65,6 +65,12 @@ struct perf_config {
 	uint64_t begin_deadline;
 	const volatile sig_atomic_t *stop;
 };
+
+/* perf_event.c. Counts the event of the processes for 0.2 s, by `perf stat`. Returns of how many
+ * events one is to be a sample, so that there are `frequency` a second on each processor: perf's
+ * own choice, by -F, is off by a factor of 100 for events of software that come in bursts
+ * (perf 6.1). Fails where the kernel or the machine lacks the event; the message is perf's. */
+MUST_CHECK int perf_event_period(const struct perf_config *c, uint64_t *ret, struct err *err);
 
 struct perf {
 	struct child child;

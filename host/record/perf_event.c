@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "record/perf_event.h"
+#include "record/perf.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/child.h"
 #include "common/str.h"
 
-#define COUNT_SECONDS "0.2"
+#define COUNT_SECONDS	"0.2"
 #define COUNTS_A_SECOND 5
 #define COUNT_MS	20000 /* perf opens an event for each thread first */
 #define ANSWER_MAX	65536
@@ -52,8 +52,21 @@ static int parse(struct str *text, const char *event, uint64_t *ret, struct err 
 static int count(const struct perf_config *c, struct str *ret, struct err *err)
 {
 	CLEANUP(str_fini) struct str pids = {0};
-	const char *argv[] = {"sh", "-c", "exec \"$@\" 2>&1", "sh", c->program ? c->program : "perf",
-			      "stat", "-x", ",", "-e", c->event, "-a", NULL, NULL, NULL, NULL};
+	const char *argv[] = {"sh",
+			      "-c",
+			      "exec \"$@\" 2>&1",
+			      "sh",
+			      c->program ? c->program : "perf",
+			      "stat",
+			      "-x",
+			      ",",
+			      "-e",
+			      c->event,
+			      "-a",
+			      NULL,
+			      NULL,
+			      NULL,
+			      NULL};
 	size_t n = 10;
 
 	list_pids(c, &pids);

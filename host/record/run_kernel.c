@@ -102,7 +102,8 @@ int run_start_recorder(struct record_run *r, struct err *err)
 		log_info("perf records: %s", err->msg);
 	}
 	if (!record_by_perf(&r->config))
-		return err_set(err, 0, "event %s is none of dfg's own, and others are recorded alone",
+		return err_set(err, 0,
+			       "event %s is none of dfg's own, and others are recorded alone",
 			       r->config.perf_event ? r->config.perf_event : "");
 	return run_start_perf(r, err);
 }

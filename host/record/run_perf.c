@@ -12,7 +12,6 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "perf/split.h"
-#include "record/perf_event.h"
 
 #define PART	      "perf.split"  /* of the recording, until it is whole */
 #define SPLIT_BYTES   (64ull << 20) /* memory for each part, and for the reader */

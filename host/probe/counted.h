@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events that the kernel counts by a name of their own, without a tracepoint. */
-#ifndef DFG_BPF_COUNTED_H
-#define DFG_BPF_COUNTED_H
+#ifndef DFG_PROBE_COUNTED_H
+#define DFG_PROBE_COUNTED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/counted.h"
+#include "probe/counted.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
