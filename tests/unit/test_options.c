@@ -175,6 +175,11 @@ static void test_events(void)
 		{"dfg-trigger -e alloc,cpu web", 1u << SESSION_CPU | 1u << SESSION_ALLOC},
 		{"dfg-trigger -e alloc,alloc web", 1u << SESSION_ALLOC},
 		{"dfg-trigger -e cpu -e alloc web", 1u << SESSION_ALLOC},
+		{"dfg-trigger -e lock web", 1u << SESSION_LOCK},
+		{"dfg-trigger -e lock,cpu,alloc web",
+		 1u << SESSION_CPU | 1u << SESSION_ALLOC | 1u << SESSION_LOCK},
+		{"dfg-trigger -e lock --unwind auto web", 1u << SESSION_LOCK},
+		{"dfg-top -e lock web", 1u << SESSION_LOCK},
 		{"dfg-trigger -e alloc --unwind bpf web", 1u << SESSION_ALLOC},
 		{"dfg-trigger -e alloc --unwind auto web", 1u << SESSION_ALLOC},
 		{"dfg-trigger -e cpu --unwind vm web", 1u << SESSION_CPU},
@@ -185,8 +190,8 @@ static void test_events(void)
 		{"dfg-top -e alloc web", 1u << SESSION_ALLOC},
 		{"dfg-top -e cpu web", 1u << SESSION_CPU},
 	};
-	static const char *const bad[] = {"x",	    "",	     ",",     "cpu,",
-					  ",alloc", "cpu,x", "Alloc", "allocs"};
+	static const char *const bad[] = {"x",	   "",	    ",",      "cpu,", ",alloc",
+					  "cpu,x", "Alloc", "allocs", "locks"};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		is_int(parse(rows[i].line), 0, "accepted: %s", rows[i].line);
@@ -195,14 +200,19 @@ static void test_events(void)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		CLEANUP(free) char *line = xasprintf("dfg-trigger --event=%s web", bad[i]);
 		CLEANUP(free)
-		char *want = xasprintf("--event %s: must be cpu, alloc or both", bad[i]);
+		char *want = xasprintf("--event %s: must be of cpu, alloc, lock", bad[i]);
 
 		says(line, want);
 	}
-	says("dfg-trigger --unwind vm -e alloc web", "--event alloc needs --unwind bpf or auto");
+	says("dfg-trigger --unwind vm -e alloc web",
+	     "--event alloc or lock needs --unwind bpf or auto");
 	says("dfg-trigger -e cpu,alloc --unwind fp web",
-	     "--event alloc needs --unwind bpf or auto");
-	says("dfg-top --unwind vm -e alloc web", "--event alloc needs --unwind bpf or auto");
+	     "--event alloc or lock needs --unwind bpf or auto");
+	says("dfg-top --unwind vm -e alloc web",
+	     "--event alloc or lock needs --unwind bpf or auto");
+	says("dfg-trigger --unwind fp -e lock web",
+	     "--event alloc or lock needs --unwind bpf or auto");
+	says("dfg-top -e lock,alloc web", "--event: dfg-top shows one event at a time");
 	says("dfg-top -e cpu,alloc web", "--event: dfg-top shows one event at a time");
 }
 
