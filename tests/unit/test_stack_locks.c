@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Events of a process that waits for locks as a JVM does (lib/locker.h). Needs the right to load
+ * programs. */
+#include <math.h>
+#include <stdio.h>
+
+#include "bpf/probe_events.h"
+#include "common/str.h"
+#include "lib/locker.h"
+#include "lib/ownprobes.h"
+#include "lib/stackmappings.h"
+#include "lib/stackrecorder.h"
+#include "lib/tap.h"
+
+#define INTERVAL   1024u   /* ns, the least: one sample for each */
+#define SLACK	   100000u /* ns: intervals that are not full, on all processors */
+#define ROWS	   8192u
+#define NATIVE(at) ((uint64_t)FLAT_FRAME_NATIVE << 60 | (at))
+
+struct row {
+	uint32_t tgid, tid, flags, end, count;
+	uint64_t time, amount, holder, innermost;
+	bool copied;
+	char name[FLAT_NAME_MAX];
+};
+
+static struct seen {
+	struct row rows[ROWS];
+	size_t count;
+	unsigned all, samples, others;
+} seen;
+
+static struct err err;
+static struct locker child;
+static struct own_probes own;
+
+/* ---- what a recorder gives ----------------------------------------------------------------- */
+
+static void take_event(void *arg, const struct flat_sample *s, const uint64_t *frames,
+		       const struct stack_event *e)
+{
+	struct row *r = &seen.rows[seen.count < ROWS ? seen.count++ : ROWS - 1];
+
+	(void)arg;
+	seen.all++;
+	*r = (struct row){.tgid = s->tgid,
+			  .tid = s->tid,
+			  .flags = e->flags,
+			  .end = s->end,
+			  .count = s->count,
+			  .time = s->time,
+			  .amount = e->amount,
+			  .holder = e->holder,
+			  .innermost = s->count ? frames[0] : 0,
+			  .copied = e->stack != NULL};
+	memcpy(r->name, e->name, e->name_len < FLAT_NAME_MAX ? e->name_len : 0);
+	seen.others += s->event != FLAT_EVENT_LOCK;
+}
+
+static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *frames)
+{
+	(void)arg;
+	(void)s;
+	(void)frames;
+	seen.samples++;
+}
+
+static void take_record(void *arg, const struct perf_event_header *h)
+{
+	(void)arg;
+	seen.samples += h->type == PERF_RECORD_SAMPLE;
+}
+
+/* A recorder of the child. */
+struct watched {
+	struct filled_recorder f;
+	struct stack_probes *probes;
+};
+
+/* Adds what has come since the last call. */
+static void take(const struct watched *w)
+{
+	const struct stack_handler handler = {
+		.walked = take_walked, .event = take_event, .record = take_record};
+
+	if (stack_recorder_read(w->f.recorder, &handler, &err) < 0)
+		printf("# %s\n", err.msg);
+}
+
+static void forget(void)
+{
+	memset(&seen, 0, sizeof(seen));
+}
+
+static const struct stack_recorder_config config = {
+	.frequency = 1, .stack_bytes = 8192, .probes = true, .locks = true, .no_samples = true};
+
+static void probe(const struct watched *w, const struct locker *l, struct stack_probes **ret)
+{
+	if (stack_recorder_probe(w->f.recorder, (uint32_t)l->pid, own.start, own.end, &own.at,
+				 1u << FLAT_EVENT_LOCK, ret, &err) < 0) {
+		printf("# %s\n", err.msg);
+		abort();
+	}
+}
+
+/* Has the program look at a process of this layout. */
+static void look(const struct filled_recorder *f, const struct flat_process *p,
+		 const struct flat_objects *objects, const struct locker *l)
+{
+	struct flat_process there = *p;
+
+	there.objects = *objects;
+	if (filled_recorder_add(f, (uint32_t)l->pid, &there, &err) < 0)
+		abort();
+}
+
+static void look_at_kind(const struct watched *w, const struct flat_process *p,
+			 enum locker_kind kind)
+{
+	const struct flat_objects o = locker_layout(kind);
+
+	look(&w->f, p, &o, &child);
+}
+
+static void watch(struct watched *w, const struct flat_tables *t)
+{
+	*w = (struct watched){0};
+	if (filled_recorder_open(&config, t, false, &w->f, &err) < 0 ||
+	    stack_recorder_enable(w->f.recorder, true, &err) < 0) {
+		printf("# %s\n", err.msg);
+		abort();
+	}
+	probe(w, &child, &w->probes);
+}
+
+static void unwatch(struct watched *w)
+{
+	stack_probes_close(w->probes);
+	filled_recorder_close(&w->f);
+}
+
+static uint64_t lost_events(const struct watched *w)
+{
+	return stack_recorder_events_lost(w->f.recorder, FLAT_EVENT_LOCK, w->f.walker);
+}
+
+/* ---- waits --------------------------------------------------------------------------------- */
+
+static void order(struct locker_order o, enum locker_what what)
+{
+	o.what = (uint8_t)what;
+	locker_do(&child, o);
+}
+
+/* All threads wait, the first one leaves, all go on. */
+static void wait_once(const struct watched *w, struct locker_order o)
+{
+	order(o, LOCKER_BEGIN);
+	usleep(4000);
+	order(o, LOCKER_LEAVE);
+	order(o, LOCKER_FINISH);
+	take(w);
+}
+
+static bool is_holder(const struct row *r)
+{
+	return r->flags & FLAT_HOLDER;
+}
+
+/* The sum of the amounts of a thread; 0: of all threads. */
+static uint64_t sum_of(uint32_t tid)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < seen.count; i++)
+		ret += !tid || seen.rows[i].tid == tid ? seen.rows[i].amount : 0;
+	return ret;
+}
+
+/* True if a thread's events are what it has waited for. */
+static bool is_sum(const struct locker *l, unsigned n)
+{
+	const struct locker_shared *s = l->shared;
+	const uint64_t sum = sum_of(s->tid[n]);
+
+	if (s->inner[n] && sum + SLACK > s->inner[n] && sum < s->outer[n] + SLACK)
+		return true;
+	printf("# thread %u: %llu, not in %llu to %llu\n", n, (unsigned long long)sum,
+	       (unsigned long long)s->inner[n], (unsigned long long)s->outer[n]);
+	return false;
+}
+
+static bool are_sums(const struct locker *l, unsigned threads)
+{
+	bool ret = true;
+
+	for (unsigned n = 0; n < threads; n++)
+		ret &= is_sum(l, n);
+	return ret;
+}
+
+static unsigned count_holders(uint32_t tid)
+{
+	unsigned ret = 0;
+
+	for (size_t i = 0; i < seen.count; i++)
+		ret += is_holder(&seen.rows[i]) && seen.rows[i].tid == tid &&
+		       seen.rows[i].amount == 0 && seen.rows[i].holder == 0;
+	return ret;
+}
+
+static const struct row *find_holder(size_t before, uint64_t time)
+{
+	for (size_t i = 0; i < before; i++)
+		if (is_holder(&seen.rows[i]) && seen.rows[i].time == time)
+			return &seen.rows[i];
+	return NULL;
+}
+
+/* Counts the waits of threads that name a holder; *ret_strange: those who name what is none. */
+static unsigned count_held(unsigned *ret_strange)
+{
+	unsigned ret = 0;
+
+	*ret_strange = 0;
+	for (size_t i = 0; i < seen.count; i++) {
+		const struct row *r = &seen.rows[i], *holder = find_holder(i, r->holder);
+
+		if (is_holder(r) || !r->holder)
+			continue;
+		ret++;
+		*ret_strange += !holder || holder->tgid != r->tgid || holder->tid == r->tid;
+	}
+	return ret;
+}
+
+static unsigned count_misnamed(const char *name)
+{
+	unsigned ret = 0;
+
+	for (size_t i = 0; i < seen.count; i++)
+		ret += strcmp(seen.rows[i].name, is_holder(&seen.rows[i]) ? "" : name) != 0;
+	return ret;
+}
+
+/* What some rounds have given. */
+struct totals {
+	unsigned rows, odd, wrong, holders, held, strange, misnamed, others;
+};
+
+/* `after`: where the wait ends. */
+static void count_round(struct totals *t, uint64_t after)
+{
+	unsigned strange;
+
+	for (size_t i = 0; i < seen.count; i++) {
+		const struct row *r = &seen.rows[i];
+
+		t->odd += r->end != FLAT_ROOT || r->count < 3 || r->copied ||
+			  (!is_holder(r) && (r->innermost - after) % FLAT_PAGE != 0);
+		t->rows += !is_holder(r);
+	}
+	t->wrong += !are_sums(&child, 3);
+	t->holders += count_holders(child.shared->holder);
+	t->held += count_held(&strange);
+	t->strange += strange;
+	t->misnamed += count_misnamed("java/lang/Object");
+	t->others += seen.others + seen.samples;
+}
+
+static void test_monitors(const struct flat_tables *t, const struct flat_process *p)
+{
+	struct watched w;
+
+	watch(&w, t);
+	look_at_kind(&w, p, LOCKER_PLAIN);
+	for (unsigned reenters = 0; reenters < 2; reenters++) {
+		const char *what = reenters ? "after Object.wait" : "synchronized";
+		struct totals got = {0};
+
+		for (unsigned i = 0; i < 8; i++) {
+			forget();
+			wait_once(&w, (struct locker_order){
+					      .threads = 3, .locks = 1, .reenters = reenters});
+			count_round(&got, own.at.offset[reenters ? FLAT_PROBE_REENTERED
+								 : FLAT_PROBE_ENTERED]);
+		}
+		is_int(got.rows, 24, "%s: each wait is an event", what);
+		is_int(got.odd, 0, "%s: with the stack from where the wait ends", what);
+		is_int(got.others, 0, "%s: and nothing else", what);
+		ok(got.wrong == 0 && lost_events(&w) == 0, "%s: of the ns that it took", what);
+		is_int(got.holders, 8, "%s: the holder left 8 times", what);
+		ok(got.held > 0 && got.strange == 0,
+		   "%s: %u of 24 waits name one of these, before them", what, got.held);
+		is_int(got.misnamed, 0, "%s: they have the class's name", what);
+	}
+	unwatch(&w);
+}
+
+/* Each order is a recording of its own, so that sums are those of one wait. */
+static void test_layouts(const struct flat_tables *t, const struct flat_process *p)
+{
+	struct watched w;
+
+	watch(&w, t);
+	for (unsigned i = 0; i < 2 * LOCKER_KINDS; i++) {
+		const struct locker_order o = {.kind = (uint8_t)(i / 2),
+					       .class = (uint8_t)(i % 2),
+					       .parks = i % 2,
+					       .threads = 4,
+					       .locks = 2};
+		unsigned strange;
+
+		look_at_kind(&w, p, (enum locker_kind)o.kind);
+		forget();
+		wait_once(&w, o);
+		ok(are_sums(&child, 4), "layout %u, %s: the ns of each thread", o.kind,
+		   o.parks ? "parked" : "monitors");
+		is_int(count_misnamed(locker_names[o.class]), 0, "  the class's name");
+		is_int(count_holders(child.shared->holder), 2, "  the holder left two locks");
+		count_held(&strange);
+		is_int(strange, 0, "  which waits name");
+	}
+	unwatch(&w);
+}
+
+static void test_parked(const struct flat_tables *t, const struct flat_process *p)
+{
+	struct watched w;
+
+	watch(&w, t);
+	look_at_kind(&w, p, LOCKER_HANDLES);
+	for (uint8_t i = 0; i <= LOCKER_NAME_LAST; i++) {
+		const bool is_lock = i >= LOCKER_LOCK_FIRST && i <= LOCKER_LOCK_LAST;
+		const struct locker_order o = {.kind = LOCKER_HANDLES,
+					       .class = i,
+					       .parks = true,
+					       .threads = 2,
+					       .locks = 2};
+
+		forget();
+		wait_once(&w, o);
+		ok(child.shared->inner[0] && (is_lock ? are_sums(&child, 2) : seen.count == 0),
+		   "%s: \"%s\"", is_lock ? "a lock" : "no lock", locker_names[i]);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		const struct locker_order o = {.kind = LOCKER_HANDLES,
+					       .class = LOCKER_LOCK_FIRST,
+					       .parks = true,
+					       .foreign = i == 0,
+					       .nothing = i == 1,
+					       .threads = 2,
+					       .locks = 2};
+
+		forget();
+		wait_once(&w, o);
+		ok(child.shared->inner[0] && seen.count == 0, "nothing of a thread that %s",
+		   i ? "parks for nothing" : "is not in the register");
+	}
+	unwatch(&w);
+}
+
+/* Where the layout is not known, or objects are being moved. */
+static void test_unknown(const struct flat_tables *t, const struct flat_process *p)
+{
+	const struct locker_order moved = {
+		.kind = LOCKER_COMPACT, .moved = true, .threads = 2, .locks = 1};
+	struct locker_order o = {.threads = 2, .locks = 1};
+	struct flat_objects none;
+	struct watched w;
+
+	memset(&none, 0xff, sizeof(none));
+	watch(&w, t);
+	look(&w.f, p, &none, &child);
+	forget();
+	wait_once(&w, o);
+	ok(are_sums(&child, 2) && count_misnamed("") == 0 && seen.count == 3,
+	   "without a layout monitors are counted, without names");
+	o.parks = true;
+	o.class = LOCKER_LOCK_FIRST;
+	forget();
+	wait_once(&w, o);
+	is_int((int64_t)seen.count, 0, "and java.util.concurrent is not");
+	look_at_kind(&w, p, LOCKER_COMPACT);
+	forget();
+	wait_once(&w, moved);
+	ok(are_sums(&child, 2) && count_misnamed("") == 0,
+	   "an object that has been moved has no class");
+	unwatch(&w);
+}
+
+/* ---- holders ------------------------------------------------------------------------------- */
+
+/* Chances of the first holder, and what came of it. */
+struct tossed {
+	double expected, variance;
+	unsigned first, second;
+};
+
+/* The time at which a holder left, on average. */
+static double left_at(uint32_t tid)
+{
+	uint64_t first = 0, sum = 0;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < seen.count; i++)
+		if (is_holder(&seen.rows[i]) && seen.rows[i].tid == tid) {
+			first = first ? first : seen.rows[i].time;
+			sum += seen.rows[i].time - first;
+			n++;
+		}
+	return n ? (double)first + (double)sum / n : 0;
+}
+
+static void count_tossed(struct tossed *t)
+{
+	const struct locker_shared *s = child.shared;
+	const double left = left_at(s->holder);
+
+	for (size_t i = 0; i < seen.count; i++) {
+		const struct row *r = &seen.rows[i];
+		const struct row *holder = r->holder ? find_holder(i, r->holder) : NULL;
+
+		for (unsigned n = 0; n < LOCKER_THREADS; n++) {
+			double p = (left - (double)s->begin[n]) / (double)r->amount;
+
+			if (r->tid != s->tid[n])
+				continue;
+			t->expected += p;
+			t->variance += p * (1 - p);
+			t->first += holder && holder->tid == s->holder;
+			t->second += holder && holder->tid == s->other;
+		}
+	}
+}
+
+/* Two threads hold locks after each other, ten and ninety parts of the time. */
+static void test_shares(const struct flat_tables *t, const struct flat_process *p)
+{
+	const struct locker_order o = {.threads = LOCKER_THREADS, .locks = LOCKER_THREADS};
+	struct tossed tossed = {0};
+	unsigned wrong = 0;
+	struct watched w;
+	double bound;
+
+	watch(&w, t);
+	look_at_kind(&w, p, LOCKER_PLAIN);
+	for (unsigned i = 0; i < 24; i++) {
+		forget();
+		order(o, LOCKER_BEGIN);
+		usleep(5000);
+		order(o, LOCKER_LEAVE);
+		usleep(45000);
+		order(o, LOCKER_OTHER);
+		order(o, LOCKER_FINISH);
+		take(&w);
+		count_tossed(&tossed);
+		wrong += !are_sums(&child, LOCKER_THREADS) ||
+			 count_holders(child.shared->holder) != LOCKER_THREADS ||
+			 count_holders(child.shared->other) != LOCKER_THREADS;
+	}
+	bound = 6 * sqrt(tossed.variance) + 1;
+	is_int(wrong, 0, "two holders that leave after each other have their samples");
+	ok(fabs(tossed.first - tossed.expected) < bound && tossed.second > 0,
+	   "each is named for its part of the time: %u, %.1f ± %.1f, and %u", tossed.first,
+	   tossed.expected, bound, tossed.second);
+	unwatch(&w);
+}
+
+static void test_many(const struct flat_tables *t, const struct flat_process *p)
+{
+	enum { THREADS = 3 };
+	const struct locker_order o = {.threads = THREADS, .locks = 1};
+	uint64_t least = 0, most = 0, sum, slack, largest = 0;
+	struct watched w;
+
+	watch(&w, t);
+	look_at_kind(&w, p, LOCKER_PLAIN);
+	forget();
+	order(o, LOCKER_MANY);
+	take(&w);
+	for (unsigned n = 0; n < THREADS; n++) {
+		least += child.shared->inner[n];
+		most += child.shared->outer[n];
+	}
+	for (size_t i = 0; i < seen.count; i++)
+		largest = seen.rows[i].amount > largest ? seen.rows[i].amount : largest;
+	sum = sum_of(0);
+	slack = 8 * largest + least / 50;
+	ok(seen.count > 100 && seen.all < THREADS * LOCKER_TURNS / 2 && lost_events(&w) == 0,
+	   "of very many waits few are sent: %u of %u", seen.all, THREADS * LOCKER_TURNS);
+	ok(sum + slack > least && sum < most + slack, "they stand for all: %llu in %llu to %llu",
+	   (unsigned long long)sum, (unsigned long long)least, (unsigned long long)most);
+	unwatch(&w);
+}
+
+/* ---- processes that lie, and others -------------------------------------------------------- */
+
+static void test_forged(const struct flat_tables *t, const struct flat_process *p)
+{
+	const struct locker_order o = {.threads = 3, .locks = 2};
+	const struct locker_order parks = {
+		.class = LOCKER_LOCK_FIRST, .parks = true, .threads = 2, .locks = 2};
+	const struct flat_objects plain = locker_layout(LOCKER_PLAIN);
+	struct locker first = child, other = locker_start();
+	struct filled_recorder second = {0};
+	struct stack_probes *probes;
+	unsigned held, strange;
+	struct watched w;
+
+	watch(&w, t);
+	look_at_kind(&w, p, LOCKER_PLAIN);
+	second.recorder = w.f.recorder;
+	if (filled_recorder_fill(&second, t, &err) < 0)
+		abort();
+	look(&second, p, &plain, &other);
+	probe(&w, &other, &probes);
+	child = other;
+	order(o, LOCKER_BEGIN);
+	child = first;
+	order(o, LOCKER_FORGED);
+	order(o, LOCKER_LOCKS);
+	take(&w);
+	ok(seen.all > 0, "a process that lies: %u events", seen.all);
+	forget();
+	child = other;
+	usleep(2000);
+	order(o, LOCKER_LEAVE);
+	order(o, LOCKER_FINISH);
+	take(&w);
+	held = count_held(&strange);
+	ok(are_sums(&other, 3) && count_misnamed("java/lang/Object") == 0,
+	   "the waits of another container are as they were");
+	ok(held > 0 && strange == 0 && count_holders(other.shared->holder) == 2,
+	   "and their holders: %u", held);
+	child = first;
+	forget();
+	wait_once(&w, o);
+	ok(are_sums(&child, 3) && count_holders(child.shared->holder) == 2,
+	   "so are its own, after that");
+	forget();
+	wait_once(&w, parks);
+	ok(are_sums(&child, 2), "parked ones, too");
+	forget();
+	order(o, LOCKER_TWICE);
+	take(&w);
+	ok(seen.count <= 1 && sum_of(0) < child.shared->outer[0] + SLACK,
+	   "of a wait without an end nothing is counted: %llu", (unsigned long long)sum_of(0));
+	stack_probes_close(probes);
+	flat_publish_close(second.published);
+	locker_end(&other);
+	unwatch(&w);
+}
+
+/* The process has grown: it has another walker while its threads wait. */
+static void test_replaced(const struct flat_tables *t, const struct flat_process *p)
+{
+	struct watched w;
+
+	watch(&w, t);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct locker_order o = {
+			.class = (uint8_t)i, .parks = i, .threads = 3, .locks = 1};
+		const uint32_t before = w.f.walker;
+		unsigned strange;
+
+		look_at_kind(&w, p, LOCKER_PLAIN);
+		forget();
+		order(o, LOCKER_BEGIN);
+		usleep(4000);
+		if (filled_recorder_fill(&w.f, t, &err) < 0)
+			abort();
+		look_at_kind(&w, p, LOCKER_PLAIN);
+		order(o, LOCKER_LEAVE);
+		order(o, LOCKER_FINISH);
+		take(&w);
+		count_held(&strange);
+		ok(w.f.walker != before && are_sums(&child, 3) && strange == 0 &&
+			   count_holders(child.shared->holder) == 1,
+		   "another walker goes on with the waits of the one before: %s",
+		   i ? "parked" : "monitors");
+	}
+	unwatch(&w);
+}
+
+int main(void)
+{
+	CLEANUP(flat_tables_free) struct flat_tables *t = flat_tables_new();
+	struct flat_process p;
+
+	own_probes_require(&config);
+	memset(&p, 0, sizeof(p));
+	memset(&p.layout, 0xff, sizeof(p.layout));
+	p.layout.class_name = offsetof(struct locker_class, name);
+	p.layout.symbol_length = offsetof(struct locker_symbol, len);
+	p.layout.symbol_body = offsetof(struct locker_symbol, body);
+	child = locker_start();
+	own_probes_find((uint64_t)(uintptr_t)locker_exit, &own);
+	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_COUNT; i++)
+		ok(own.at.offset[i] != 0, "the place of probe %u is found", i);
+	add_mappings(t, child.pid, &p);
+	test_monitors(t, &p);
+	test_layouts(t, &p);
+	test_parked(t, &p);
+	test_unknown(t, &p);
+	test_shares(t, &p);
+	test_many(t, &p);
+	test_forged(t, &p);
+	test_replaced(t, &p);
+	locker_end(&child);
+	return tap_done();
+}
