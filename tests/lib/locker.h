@@ -21,8 +21,8 @@
 #include "lib/lockerheap.h"
 
 #define LOCKER_FLOOD 10000u /* locks that are made up */
-#define LOCKER_TURNS 4000u  /* of each thread, that are many */
-#define LOCKER_TURN  20000u /* ns */
+#define LOCKER_TURNS 20000u /* of each thread, that are many */
+#define LOCKER_TURN  2000u  /* ns */
 
 /* An order. Those that wait are threads of their own; they begin, are left by a holder, and go on,
  * in so many orders, or all of it is one. */
@@ -42,7 +42,8 @@ struct locker_order {
 	uint8_t kind;  /* enum locker_kind */
 	uint8_t class; /* number of a name */
 	uint8_t threads, locks;
-	bool parks; /* java.util.concurrent, not monitors */
+	uint8_t sleepers; /* LOCKER_MANY: further threads, that wait until the others have ended */
+	bool parks;	  /* java.util.concurrent, not monitors */
 	bool reenters;
 	bool foreign; /* parks are called with what is no thread's JNIEnv */
 	bool nothing; /* or for nothing */
@@ -97,7 +98,7 @@ __attribute__((used)) static void locker_block(void)
 	const uint64_t begin = locker_ns();
 
 	locker_said->begin[locker_self] = begin;
-	if (locker_now.what == LOCKER_BEGIN)
+	if (locker_now.what == LOCKER_BEGIN || locker_self >= locker_now.threads)
 		locker_sleep();
 	while (locker_now.what == LOCKER_MANY && locker_ns() - begin < LOCKER_TURN)
 		;
@@ -109,7 +110,8 @@ static void locker_wait(unsigned n)
 {
 	struct locker_thread *thread = &locker_threads[n];
 	struct locker_monitor *monitor = &locker_monitors[n % locker_now.locks];
-	void *env = locker_now.foreign ? (void *)&locker_monitors[n] : (void *)thread->env;
+	/* One that is too far above the thread. */
+	void *env = locker_now.foreign ? (char *)thread + 0x2000 : (char *)thread->env;
 	const uint64_t begin = locker_ns();
 
 	if (locker_now.parks)
@@ -125,8 +127,10 @@ static void *locker_run(void *arg)
 {
 	locker_self = (unsigned)(uintptr_t)arg;
 	locker_said->tid[locker_self] = (uint32_t)gettid();
-	for (unsigned i = 0; i < (locker_now.what == LOCKER_MANY ? LOCKER_TURNS : 1); i++)
-		locker_wait(locker_self);
+	if (locker_now.what == LOCKER_MANY && locker_self < locker_now.threads)
+		for (unsigned i = 1; i < LOCKER_TURNS; i++)
+			locker_wait(locker_self);
+	locker_wait(locker_self);
 	return NULL;
 }
 
@@ -138,32 +142,31 @@ static void locker_start_waiters(void)
 	locker_blocked = 0;
 	locker_make((enum locker_kind)locker_now.kind, locker_now.class, locker_now.nothing,
 		    locker_now.moved, locker_now.locks);
-	for (unsigned i = 0; i < locker_now.threads; i++)
+	for (unsigned i = 0; i < locker_now.threads + locker_now.sleepers; i++)
 		if (pthread_create(&locker_waiters[i], NULL, locker_run, (void *)(uintptr_t)i) != 0)
 			abort();
 }
 
-static void locker_join(void)
+static void locker_join(unsigned first, unsigned count)
 {
-	for (unsigned i = 0; i < locker_now.threads; i++)
+	for (unsigned i = first; i < first + count; i++)
 		pthread_join(locker_waiters[i], NULL);
 }
 
-static void locker_wait_until_blocked(void)
+static void locker_wait_until_blocked(unsigned count)
 {
 	pthread_mutex_lock(&locker_mutex);
-	while (locker_blocked < locker_now.threads)
+	while (locker_blocked < count)
 		pthread_cond_wait(&locker_changed, &locker_mutex);
 	pthread_mutex_unlock(&locker_mutex);
 }
 
-static void locker_finish(void)
+static void locker_wake(void)
 {
 	pthread_mutex_lock(&locker_mutex);
 	locker_go = true;
 	pthread_cond_broadcast(&locker_changed);
 	pthread_mutex_unlock(&locker_mutex);
-	locker_join();
 }
 
 /* ---- holders ------------------------------------------------------------------------------- */
@@ -217,7 +220,10 @@ static void locker_many(void)
 	if (pthread_create(&holder, NULL, locker_leave_often, NULL) != 0)
 		abort();
 	locker_start_waiters();
-	locker_join();
+	locker_wait_until_blocked(locker_now.sleepers);
+	locker_join(0, locker_now.threads);
+	locker_wake();
+	locker_join(locker_now.threads, locker_now.sleepers);
 	__atomic_store_n(&locker_is_busy, false, __ATOMIC_RELAXED);
 	pthread_join(holder, NULL);
 }
@@ -257,6 +263,7 @@ static void locker_twice(void)
 {
 	memset(locker_said, 0, sizeof(*locker_said));
 	locker_said->tid[0] = (uint32_t)gettid();
+	locker_now.threads = locker_now.locks = 1;
 	locker_make((enum locker_kind)locker_now.kind, 0, false, false, 1);
 	locker_enter_internal(&locker_monitors[1], &locker_threads[0]);
 	usleep(50000);
@@ -270,7 +277,7 @@ static void locker_obey(void)
 	switch ((enum locker_what)locker_now.what) {
 	case LOCKER_BEGIN:
 		locker_start_waiters();
-		locker_wait_until_blocked();
+		locker_wait_until_blocked(locker_now.threads);
 		break;
 	case LOCKER_LEAVE:
 		locker_leave();
@@ -279,7 +286,8 @@ static void locker_obey(void)
 		locker_other();
 		break;
 	case LOCKER_FINISH:
-		locker_finish();
+		locker_wake();
+		locker_join(0, locker_now.threads);
 		break;
 	case LOCKER_MANY:
 		locker_many();
