@@ -16,7 +16,7 @@ for kind in cpu wall alloc lock; do
 	ok "  each format can be drawn" "$MERGE" -q --event "$kind" --by thread --full \
 		-f svg,html,pprof,speedscope,firefox,json -o "$work" "$here/async-profiler.jfr"
 done
-ok 'a picture of locks counts ns' grep -Eq '<title>[^<]*\([0-9,]+ ns, ' "$work/flame.svg"
+ok 'a picture of locks counts ns' grep -Eq '<title>[^<]*\([0-9.,]+ (ns|µs|ms|s), ' "$work/flame.svg"
 ok 'a page of locks counts ns' grep -q '"unit":"ns"' "$work/flame.html"
 ok 'speedscope of locks counts nanoseconds' grep -q '"unit":"nanoseconds"' "$work/flame.speedscope.json"
 ok 'pprof of locks counts a delay' grep -aq nanoseconds <(zcat "$work/flame.pb.gz")
@@ -27,7 +27,7 @@ ok '  which reads as the same' diff -u <(sort "$here/lock.folded") <(sort "$work
 # ---- what changed ----
 diff_() { (cd "$work" && "$BUILD/bin/dfg-diff" "$@"); }
 diff_ -f html,svg --event alloc "$here/async-profiler.jfr" "$here/async-profiler.jfr" >"$work/said"
-is 'sides that are one have the same bytes' "$(grep -c 'bytes · ' "$work/said") $(grep '^verdict' "$work/said" | sed 's/ in .*//')" \
+is 'sides that are one have the same bytes' "$(grep -c ' [kMG]\?B · ' "$work/said") $(grep '^verdict' "$work/said" | sed 's/ in .*//')" \
 	'2 verdict no significant change'
 ok '  other events are named' grep -q '^        other events, for --event: .* cpu' "$work/said"
 ok '  the title says what is counted' grep -q '<title id="dfg-title">.*: allocated bytes</title>' "$work/diff.svg"

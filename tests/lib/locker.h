@@ -92,7 +92,7 @@ static void locker_sleep(void)
 	pthread_mutex_unlock(&locker_mutex);
 }
 
-/* What EnterI, ReenterI and Unsafe_Park call (lockercode.h). */
+/* Is called by EnterI, ReenterI and Unsafe_Park (lockercode.h). */
 __attribute__((used)) static void locker_block(void)
 {
 	const uint64_t begin = locker_ns();

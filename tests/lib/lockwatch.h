@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recorder gives of a process that waits for locks (locker.h), and how it is compared with
+/* Events that a recorder gives of a process that waits for locks (locker.h), compared with
  * what that one has measured. */
 #ifndef DFG_LIB_LOCKWATCH_H
 #define DFG_LIB_LOCKWATCH_H

@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7040
+host/bpf 7060
 host/calltree 3140
 host/cmd 2760
 host/discover 2730

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How Java objects are laid out, as a snapshot tells it (SNAP_OBJECTS), of a JVM that is made up.
+/* The layout of Java objects, as a snapshot tells it (SNAP_OBJECTS), of a JVM that is made up.
  */
 #include "common/str.h"
 #include "hotspot/state.h"

@@ -198,7 +198,7 @@ static void test_parts(void)
 	close(m.fd);
 }
 
-/* What a recording that was made up may have: a holder with an amount, one that names itself, one
+/* A recording that was made up may have this: a holder with an amount, one that names itself, one
  * that is no wait. */
 static void test_forged(void)
 {

@@ -17,11 +17,11 @@ static void check_title(struct moment m, const char *want, const char *name)
 
 static void test_title_of_bytes(void)
 {
-	const struct moment m = {.us = 2000000, .quality.samples = 3000000};
+	const struct moment m = {.us = 2000000, .event = EVENT_ALLOC, .quality.samples = 3000000};
 	CLEANUP(str_fini) struct str out = {0};
 
 	rows_title(&out, "web", &m, 0);
-	is_str(out.buf, "web · 2.0 s · 3,000,000 bytes · 1.5 MB/s",
+	is_str(out.buf, "web · 2.0 s · 3.00 MB · 1.50 MB a second",
 	       "of allocations there are bytes, and no processors");
 }
 

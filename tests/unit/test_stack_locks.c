@@ -10,7 +10,7 @@
 #define WINDOW_MOST 200u
 #define SHIFTS	    30u /* from the least interval to the largest, bits */
 
-/* What some rounds have given. */
+/* Sums of some rounds. */
 struct totals {
 	unsigned rows, odd, wrong, holders, held, strange, misnamed, others;
 };
@@ -127,7 +127,7 @@ static void test_parked(const struct flat_tables *t, const struct flat_process *
 	unwatch(&w);
 }
 
-/* Where the layout is not known, or objects are being moved. */
+/* A layout that is not known, and objects that are being moved. */
 static void test_unknown(const struct flat_tables *t, const struct flat_process *p)
 {
 	const struct locker_order moved = {

@@ -160,10 +160,9 @@ static void test_events_text(void)
 	two = printed_by(print, &s);
 	ok(strncmp(one, two, (size_t)(at - one)) == 0, "the first event comes first");
 	is_str(two + (at - one),
-	       "  alloc        4,096 bytes · 0 lost · 25 % of Java stacks complete · 0 % frames "
+	       "  alloc        4.10 kB · 0 lost · 25 % of Java stacks complete · 0 % frames "
 	       "unknown · 0 % truncated\n"
 	       "  hottest leaf  50.0 %  byte[]\n"
-	       "  method       50.0 %  self   0.0 %  a.B.c\n"
 	       "  svg          /graphs/flame-alloc.svg\n"
 	       "  folded       /graphs/flame-alloc.folded\n"
 	       "  session      /graphs/session\n",

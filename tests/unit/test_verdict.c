@@ -239,7 +239,8 @@ static void test_pictures(void)
 	is_str(page.buf,
 	       "{\"text\":\"CPU: 0.50 of 2 processors, no limit; application 100 %\","
 	       "\"methods\":[[\"my.\\u003cA>.a\",\"50.0 %\",\"10.0 %\",\"application\"],"
-	       "[\"org.h2.B.b\",\"40.0 %\",\"0.0 %\",\"library\"]],\"warnings\":["
+	       "[\"org.h2.B.b\",\"40.0 %\",\"0.0 %\",\"library\"]],"
+	       "\"subjects\":[],\"pauses\":[],\"warnings\":["
 	       "\"50.0 % of the samples were lost, as the recorder could not keep up: use a lower "
 	       "frequency (-F)\"]}",
 	       "the page's object");
