@@ -143,7 +143,9 @@ static inline bool end_wait(struct scratch *s, bool is_monitor)
 	if (tids && !is_monitor)
 		bpf_map_delete_elem(tids, &w.thread);
 	until = leave_queue(s, &w);
-	ns = take_time(s, s->walk.sample.time - until);
+	/* A holder may have left since this probe began: that one has counted all of it. */
+	ns = s->walk.sample.time > until ? s->walk.sample.time - until : 0;
+	ns = take_time(s, ns);
 	if (!ns && w.amount)
 		count_sample(s);
 	add_time(&w, ns, 0);

@@ -205,17 +205,11 @@ static void test_events(void)
 
 		says(line, want);
 	}
-	says("dfg-trigger -e cpu,x web",
-	     "--event cpu,x: of cpu, alloc, lock and safepoint there can be several; an event of "
-	     "perf is recorded alone");
-	says("dfg-trigger --unwind vm -e alloc web",
-	     "--event: others than cpu need --unwind bpf or auto");
+	says("dfg-trigger --unwind vm -e alloc web", "--event: these need --unwind bpf or auto");
 	says("dfg-trigger -e cpu,alloc --unwind fp web",
-	     "--event: others than cpu need --unwind bpf or auto");
-	says("dfg-top --unwind vm -e alloc web",
-	     "--event: others than cpu need --unwind bpf or auto");
-	says("dfg-trigger --unwind fp -e lock web",
-	     "--event: others than cpu need --unwind bpf or auto");
+	     "--event: these need --unwind bpf or auto");
+	says("dfg-top --unwind vm -e alloc web", "--event: these need --unwind bpf or auto");
+	says("dfg-trigger --unwind fp -e lock web", "--event: these need --unwind bpf or auto");
 	says("dfg-top -e lock,alloc web", "--event: dfg-top shows one event at a time");
 	says("dfg-top -e cpu,alloc web", "--event: dfg-top shows one event at a time");
 }
