@@ -84,12 +84,20 @@ static inline void begin_wait(struct scratch *s, uint64_t thread, uint64_t lock,
 	__sync_fetch_and_add(&l->counted, w.begin);
 }
 
+/* Some part of an amount, each as likely. */
+static inline uint64_t any_below(uint64_t amount)
+{
+	const uint64_t any = bpf_get_prandom_u32();
+
+	return amount >> 32 ? (amount >> 16) * any >> 16 : amount * any >> 32;
+}
+
 /* Adds time to what a wait's sample stands for. Of several holders one is named, each as likely as
  * its part of the time. */
 static inline void add_time(struct flat_wait *w, uint64_t ns, uint64_t holder)
 {
 	w->amount += ns;
-	if (w->amount && bpf_get_prandom_u32() % w->amount < ns)
+	if (any_below(w->amount) < ns)
 		w->holder = holder;
 }
 
@@ -136,7 +144,9 @@ static inline bool end_wait(struct scratch *s, bool is_monitor)
 	if (tids && !is_monitor)
 		bpf_map_delete_elem(tids, &w.thread);
 	until = leave_queue(s, &w);
-	ns = take_time(s, s->walk.sample.time - until);
+	/* A holder may have left since this probe began: that one has counted all of it. */
+	ns = s->walk.sample.time > until ? s->walk.sample.time - until : 0;
+	ns = take_time(s, ns);
 	if (!ns && w.amount)
 		count_sample(s);
 	add_time(&w, ns, 0);
@@ -190,29 +200,26 @@ static inline void share_all(void *threads, const struct flat_lock *l, struct sh
 		bpf_for_each_map_elem(threads, share_time, t, 0);
 }
 
-/* Some part of an amount, each as likely. */
-static inline uint64_t any_below(uint64_t amount)
-{
-	return (amount >> 16) * bpf_get_prandom_u32() >> 16;
-}
-
 /* The holder leaves a lock that others wait for. True: its stack is wanted. */
 static inline bool leave_lock(struct scratch *s, uint64_t lock)
 {
 	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
 	struct flat_lock *l = lock_of(s, lock);
 	struct shared_time t = {.lock = lock, .now = s->walk.sample.time};
-	uint64_t ns, amount;
+	uint64_t waiting, ns, amount;
 
 	if (!l || !threads)
 		return false;
-	ns = l->waiting * t.now - l->counted;
+	waiting = l->waiting;
+	ns = waiting * t.now - l->counted;
 	t.left = l->left;
 	l->left = t.now;
-	if ((int64_t)ns <= 0)
+	if (!waiting)
 		return false;
-	__sync_fetch_and_add(&l->counted, ns);
-	amount = take_time(s, ns);
+	/* Is set, not added to, as what threads do at the same time may leave something in it.
+	 * Where it shows each thread has its own time, which is right anyway. */
+	l->counted = waiting * t.now;
+	amount = (int64_t)ns < 0 ? ns : take_time(s, ns);
 	if (!amount)
 		return false;
 	if (amount != ns) {

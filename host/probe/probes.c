@@ -37,14 +37,25 @@ static const struct {
 	{"_ZN16SafepointTracing3endE", FLAT_PROBE_END, true},
 };
 
+/* libjvm, while it is searched. */
+struct place_search {
+	Elf *elf;
+	const uint8_t *file;
+	size_t size;
+	struct elffuncs funcs;
+	struct elfsegs segs;
+	uint64_t linked[FLAT_PROBE_COUNT]; /* addresses of the functions, as linked; 0: none */
+};
+
 /* The offset in the file of an address as linked; 0: it is not in it. */
-static uint64_t offset_of(const struct elfsegs *s, uint64_t addr)
+static uint64_t offset_of(const struct place_search *s, uint64_t addr)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		const struct elfseg *seg = &s->list[i];
+	for (size_t i = 0; i < s->segs.count; i++) {
+		const struct elfseg *seg = &s->segs.list[i];
+		const uint64_t offset = seg->offset + (addr - seg->vaddr);
 
 		if (seg->exec && addr >= seg->vaddr && addr - seg->vaddr < seg->size)
-			return seg->offset + (addr - seg->vaddr);
+			return offset < s->size ? offset : 0;
 	}
 	return 0;
 }
@@ -55,16 +66,6 @@ static bool is_function(const char *name, const char *wanted)
 	return wanted[0] == '_' ? has_prefix(name, wanted) && !strchr(name, '.')
 				: strcmp(name, wanted) == 0;
 }
-
-/* libjvm, while it is searched. */
-struct place_search {
-	Elf *elf;
-	const uint8_t *file;
-	size_t size;
-	struct elffuncs funcs;
-	struct elfsegs segs;
-	uint64_t linked[FLAT_PROBE_COUNT]; /* addresses of the functions, as linked; 0: none */
-};
 
 /* The first instruction from `offset` on that the kernel emulates (arch/x86/kernel/uprobes.c, Linux
  * 4.20): `push rbp` and the like, and nop, after an endbr64. Others are executed step by step,
@@ -94,7 +95,7 @@ static void find_functions(struct place_search *s, struct flat_probes *ret)
 			if (!is_function(s->funcs.list[i].name, functions[k].name))
 				continue;
 			s->linked[probe] = s->funcs.list[i].start;
-			at = offset_of(&s->segs, s->linked[probe]);
+			at = offset_of(s, s->linked[probe]);
 			cheap = at ? cheap_place(s, at) : 0;
 			ret->offset[probe] = cheap || functions[k].only_cheap ? cheap : at;
 		}
@@ -134,10 +135,10 @@ static uint64_t place_after_call(const struct place_search *s, uint64_t callee)
 {
 	for (size_t i = 0; callee && i < s->funcs.count; i++) {
 		const struct elffunc *f = &s->funcs.list[i];
-		uint64_t offset = offset_of(&s->segs, f->start), size = f->end - f->start;
+		uint64_t offset = offset_of(s, f->start), size = f->end - f->start;
 
 		if (!has_prefix(f->name, "_ZN13ObjectMonitor") || !offset || size > CALLER_MAX ||
-		    offset >= s->size || size >= s->size - offset)
+		    size >= s->size - offset)
 			continue;
 		for (uint64_t at = 0; at + CALL_BYTES < size; at += CALL_STEP)
 			if (called_by(s->file + offset + at, f->start + at) == callee)
@@ -195,8 +196,7 @@ static void take_note(const struct place_search *s, const char *desc, size_t len
 	for (unsigned i = 0; i < ARRAY_LEN(notes); i++)
 		if (!ret->offset[notes[i].probe] && len - sizeof(head) >= notes[i].len &&
 		    memcmp(desc + sizeof(head), notes[i].text, notes[i].len) == 0)
-			ret->offset[notes[i].probe] =
-				offset_of(&s->segs, head.at + base - head.base);
+			ret->offset[notes[i].probe] = offset_of(s, head.at + base - head.base);
 }
 
 static void find_notes(const struct place_search *s, struct flat_probes *ret)

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Case 66. An ELF file of a container, and the names in it. */
+/* Case 66. An ELF file of a container, and the names in it, and places of probes. */
 #include "symbols/elfsym.h"
 
 #include "common/str.h"
 #include "elf/names.h"
 #include "fuzz/fuzz.h"
+#include "probe/probes.h"
+
+static void find_probes(const uint8_t *data, size_t size)
+{
+	struct flat_probes p;
+
+	flat_find_probes(input_file(2, data, size), &p);
+	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++)
+		require(!p.offset[i] || p.offset[i] < size);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -15,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t start;
 	volatile uint8_t sum = 0;
 
+	find_probes(data, size);
 	if (!es)
 		return 0;
 	for (uint64_t offset = 0; offset < 0x4000; offset += 0x11) {

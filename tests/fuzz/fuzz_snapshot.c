@@ -141,6 +141,17 @@ static void check_thread(const uint8_t *p, size_t len)
 	require(t.tid > 0 && t.name_len <= DFG_NAME_MAX && t.name_len <= len - sizeof(t));
 }
 
+static void check_objects(const uint8_t *p, size_t len, uint64_t number)
+{
+	struct snap_objects o;
+
+	require(len == sizeof(o) && number == 3);
+	memcpy(&o, p, sizeof(o));
+	require((o.ref_bytes == 4 || o.ref_bytes == 8) &&
+		(o.class_bytes == 0 || o.class_bytes == 4 || o.class_bytes == 8));
+	require(!(o.flags & ~(SNAP_HANDLES | SNAP_COLOURED)));
+}
+
 static bool check_record(void *arg, const char *record, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)record;
@@ -165,6 +176,8 @@ static bool check_record(void *arg, const char *record, size_t len)
 		check_thread(p, len);
 	else if (r.type == SNAP_LAYOUT)
 		require(len == sizeof(struct snap_layout) && c->records == 2);
+	else if (r.type == SNAP_OBJECTS)
+		check_objects(p, len, c->records);
 	else if (r.type == SNAP_END)
 		c->ended = true;
 	else

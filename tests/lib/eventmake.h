@@ -67,7 +67,7 @@ static struct walked_sample sample_at(uint64_t time, const struct sample_detail 
 }
 
 /* A sample that the kernel wrote, in the first function of the library. */
-static void add_kernel_sample(struct perf_writer *w, uint64_t time)
+__attribute__((unused)) static void add_kernel_sample(struct perf_writer *w, uint64_t time)
 {
 	struct {
 		struct perf_event_header h;

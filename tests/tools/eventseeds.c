@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* eventseeds: writes the seeds of fuzz targets for what the recorder in the kernel makes, to
- * tests/fuzz/corpus: recordings of walked stacks, of one event and of two, and a snapshot with the
- * places of fields. */
+ * tests/fuzz/corpus: recordings of walked stacks, of one event and of several, and a snapshot with
+ * the places of fields and the layout of objects, and a file with places of probes. */
 #include <linux/perf_event.h>
 #include <time.h>
 
+#include "lib/elfmake.h"
 #include "lib/seedfile.h"
 #include "lib/snapmake.h"
 #include "perf/perfwrite.h"
@@ -122,10 +123,54 @@ static void write_named(void)
 	end(w, fd, "named");
 }
 
+/* A holder, waits that name it, and that name what is not there, and both parts of a safepoint. */
+static void write_held(void)
+{
+	static const uint64_t held_by[] = {0x7f0000001000, 2ull << 60 | 0x1234, 0x7f0000001010};
+	const struct sample_detail holder = {.event = 2, .flags = PERFWRITE_HOLDER};
+	const struct sample_detail entire = {.event = 2,
+					     .flags = PERFWRITE_HOLDER | PERFWRITE_ENTIRE};
+	struct sample_detail wait = {.event = 2,
+				     .amount = 5000,
+				     .holder = 20,
+				     .name = "java/lang/Object",
+				     .name_len = 16};
+	CLEANUP(close_fd) int fd = file_of("", 0);
+	struct walked_sample s = sample(&holder);
+	struct perf_writer *w = begin(fd, 3, &s);
+
+	s.frames = held_by;
+	s.frame_count = ARRAY_LEN(held_by);
+	perf_writer_walked(w, &s);
+	s.time = 21;
+	s.detail = &entire;
+	perf_writer_walked(w, &s);
+	for (unsigned i = 0; i < 4; i++) {
+		s.time = 30 + i / 2;
+		s.detail = &wait;
+		wait.holder = 20 + i % 3;
+		wait.asker = i > 1 ? 21 : 0;
+		wait.flags = i == 2 ? PERFWRITE_WAITED : i == 3 ? PERFWRITE_STOPPED : 0;
+		perf_writer_walked(w, &s);
+	}
+	end(w, fd, "held");
+}
+
 static void write_layout(void)
 {
 	static const struct snap_layout layout = {
 		{SNAP_LAYOUT, sizeof(layout)}, 24, 0, 6, 248, 264, 272};
+	static const struct snap_objects objects = {.record = {SNAP_OBJECTS, sizeof(objects)},
+						    .monitor_object = 8,
+						    .thread_object = 40,
+						    .park_blocker = 48,
+						    .thread_address = 16,
+						    .class_at = 8,
+						    .ref_bytes = 4,
+						    .ref_shift = 3,
+						    .class_bytes = 4,
+						    .flags = SNAP_HANDLES,
+						    .class_base = 0x7f0000000000};
 	/* Says how many words the registers and the stack are: fuzz_snapfile.c. */
 	static const uint8_t parts[4] = {24};
 	static const uint64_t words[24] = {
@@ -137,6 +182,7 @@ static void write_layout(void)
 	str_add(&s, words, sizeof(words));
 	sm_head(&s, head);
 	str_add(&s, &layout, sizeof(layout));
+	str_add(&s, &objects, sizeof(objects));
 	sm_method(&s, 1, "a.B.c", "B.java");
 	sm_code(&s, sm_compiled(0x400100));
 	sm_done_at(&s, 2);
@@ -147,10 +193,43 @@ static void write_layout(void)
 	write_seed("snapfile/layout", &s);
 }
 
+/* A libjvm with functions that wait for monitors, their callers and a note of <sys/sdt.h>. */
+static void write_probes(void)
+{
+	static const char symbols[] = "_ZN13ObjectMonitor6EnterIEP6Thread@1040+20 "
+				      "_ZN13ObjectMonitor8ReenterIEP6Thread@1060+20 "
+				      "_ZN13ObjectMonitor5enterEP6Thread@1080+40 "
+				      "Unsafe_Park@10c0+40";
+	static const char texts[] = "hotspot\0thread__park__end\08@%rax";
+	static const uint8_t call[] = {0xe8, 0xab, 0xff, 0xff, 0xff}; /* 0x1090 -> 0x1040 */
+	const uint32_t head[] = {8, 24 + sizeof(texts), 3};
+	const uint64_t places[] = {0x10d0, 0x3000, 0};
+	CLEANUP(str_fini) struct str file = {0}, note = {0};
+	struct elfmake m;
+
+	str_add(&note, (const char *)head, sizeof(head));
+	str_add(&note, "stapsdt", 8);
+	str_add(&note, (const char *)places, sizeof(places));
+	str_add(&note, texts, sizeof(texts));
+	while (note.len % 4)
+		str_addc(&note, 0);
+	elfmake_start(&m);
+	elfmake_symbols(&m, SHT_SYMTAB, symbols);
+	m.sections[elfmake_add(&m, ".stapsdt.base", SHT_PROGBITS, "", 1)].sh_addr = 0x3000;
+	m.sections[elfmake_add(&m, ".note.stapsdt", SHT_NOTE, note.buf, note.len)].sh_addralign = 4;
+	elfmake_end(&m, &file);
+	while (file.len < 0x1100)
+		str_addc(&file, 0);
+	memcpy(file.buf + 0x1090, call, sizeof(call));
+	write_seed("elfsym/probes", &file);
+}
+
 int main(void)
 {
 	write_walked();
 	write_named();
+	write_held();
 	write_layout();
+	write_probes();
 	return 0;
 }

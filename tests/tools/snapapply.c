@@ -22,7 +22,8 @@ struct list {
 };
 
 static struct list code, method, stub;
-static const uint8_t *layout; /* the record of the last whole snapshot; NULL: none */
+/* Records of the last whole snapshot; NULL: none. */
+static const uint8_t *layout, *objects;
 
 static void add(struct list *l, uint64_t key, uint64_t end, const uint8_t *record)
 {
@@ -115,6 +116,8 @@ static void record_take(struct part *part, const uint8_t *p, const struct snap_r
 		add(&stub, 0, 0, p);
 	} else if (r->type == SNAP_LAYOUT) {
 		layout = p;
+	} else if (r->type == SNAP_OBJECTS) {
+		objects = p;
 	} else if (r->type == SNAP_GONE) {
 		gone_add(part, p);
 	} else if (r->type == SNAP_END) {
@@ -162,6 +165,8 @@ int main(int argc, char **argv)
 	fwrite(&head, 1, sizeof(head), to);
 	if (layout)
 		record_put(to, layout);
+	if (objects)
+		record_put(to, objects);
 	sort(&method);
 	for (size_t i = 0; i < method.count; i++)
 		if (i + 1 == method.count || method.entry[i + 1].key != method.entry[i].key)

@@ -269,6 +269,18 @@ static void print_layout(const uint8_t *p)
 	       (int)l.tlab_top);
 }
 
+static void print_objects(const uint8_t *p)
+{
+	struct snap_objects o;
+
+	memcpy(&o, p, sizeof(o));
+	printf("objects monitor=%d thread=%d blocker=%d eetop=%d", (int)o.monitor_object,
+	       (int)o.thread_object, (int)o.park_blocker, (int)o.thread_address);
+	printf(" ref=%u,%u,%" PRIx64 " class=%d:%u,%u,%" PRIx64 " flags=%u\n", o.ref_bytes,
+	       o.ref_shift, o.ref_base, (int)o.class_at, o.class_bytes, o.class_shift, o.class_base,
+	       o.flags);
+}
+
 static void print_record(const struct snap_record *r, const uint8_t *p)
 {
 	switch ((enum snap_type)r->type) {
@@ -289,6 +301,9 @@ static void print_record(const struct snap_record *r, const uint8_t *p)
 		break;
 	case SNAP_LAYOUT:
 		print_layout(p);
+		break;
+	case SNAP_OBJECTS:
+		print_objects(p);
 		break;
 	case SNAP_END:
 		print_end(p);
@@ -311,6 +326,7 @@ static bool each_record(const struct str *s, bool print)
 		sizeof(struct snap_thread),
 		sizeof(struct snap_stub),
 		sizeof(struct snap_layout),
+		sizeof(struct snap_objects),
 	};
 	bool ended = false;
 	struct snap_record r;

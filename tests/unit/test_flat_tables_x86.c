@@ -345,10 +345,13 @@ static void test_layout(void)
 {
 	const struct snap_head head = {.time = 1, .code_low = METHOD, .code_high = METHOD + 0x1000};
 	const struct snap_layout l = {{SNAP_LAYOUT, sizeof(l)}, 1, 2, 3, 4, 5, 6};
+	const struct snap_objects o = {
+		{SNAP_OBJECTS, sizeof(o)}, 7, 8, 9, 10, 11, 4, 3, 0, 2, SNAP_COLOURED, 0, 12, 13};
 	const struct flat_layout want = {1, 2, 3, 4, 5, 6};
-	struct flat_layout none;
+	const struct flat_objects objects = {7, 8, 9, 10, 11, 4, 3, 0, 2, FLAT_COLOURED, 0, 12, 13};
+	uint8_t none[sizeof(objects)];
 
-	memset(&none, 0xff, sizeof(none));
+	memset(none, 0xff, sizeof(none));
 	for (unsigned i = 0; i < 2; i++) {
 		CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
 		CLEANUP(str_fini) struct str s = {0};
@@ -357,13 +360,18 @@ static void test_layout(void)
 		sm_head(&s, head);
 		if (i)
 			str_add(&s, &l, sizeof(l));
+		if (i)
+			str_add(&s, &o, sizeof(o));
 		sm_done(&s);
 		if (sm_read(sf, s.buf, s.len, &err) < 0)
 			abort();
 		snapfile_finish(sf);
 		open_tables(sf);
-		ok(memcmp(&process.layout, i ? &want : &none, sizeof(want)) == 0,
+		ok(memcmp(&process.layout, i ? (const void *)&want : none, sizeof(want)) == 0,
 		   "a process has the places of its snapshot: %s", i ? "all" : "none");
+		ok(memcmp(&process.objects, i ? (const void *)&objects : none, sizeof(objects)) ==
+			   0,
+		   "and how objects are laid out");
 		flat_tables_free(tables);
 	}
 }

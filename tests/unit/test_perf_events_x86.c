@@ -126,6 +126,57 @@ static void test_records(void)
 	close(fd);
 }
 
+/* The stack of a thread that others name by its time, and one that names two of them. */
+static void test_held(void)
+{
+	const struct sample_detail holder = {.event = 1, .flags = PERFWRITE_HOLDER};
+	const struct sample_detail held = {
+		.event = 1, .amount = 5000, .holder = 20, NAMED("java/lang/Object")};
+	const struct sample_detail both = {.event = 1,
+					   .amount = 6000,
+					   .holder = 20,
+					   .asker = UINT64_MAX,
+					   .flags = PERFWRITE_OUTSIDE,
+					   NAMED("A")};
+	struct sample_detail copy = copied(16);
+	const struct sample_detail *const list[] = {&holder, &held, &both, &copy};
+	CLEANUP(perfdata_close) struct perfdata *pd = NULL;
+	struct perf_record r;
+	struct perf_writer *w;
+	int fd;
+
+	copy.holder = 30;
+	w = begin(&fd, EVENTS);
+	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+		struct walked_sample s = sample_at(20 + i, list[i]);
+
+		perf_writer_walked(w, &s);
+	}
+	end(w);
+	pd = perfdata_open(fd, &err);
+	r = next(pd);
+	ok(r.time == 20 && is_named(&r.sample, "") && r.sample.flags == PERFWRITE_HOLDER &&
+		   r.sample.period == 0 && !r.sample.holder && r.sample.walked_count == 2,
+	   "the stack of a holder has a time and no amount");
+	r = next(pd);
+	ok(is_named(&r.sample, "java/lang/Object") && r.sample.flags == PERFWRITE_HELD &&
+		   r.sample.period == 5000 && r.sample.holder == 20 && !r.sample.asker,
+	   "a wait names it by that");
+	ok(r.sample.walked_count == 2 && memcmp(r.sample.walked, frames, sizeof(frames)) == 0,
+	   "it has its own frames");
+	r = next(pd);
+	ok(is_named(&r.sample, "A") && r.sample.holder == 20 && r.sample.asker == UINT64_MAX &&
+		   r.sample.flags == (PERFWRITE_HELD | PERFWRITE_ASKED | PERFWRITE_OUTSIDE) &&
+		   r.sample.walked_count == 2,
+	   "a sample can name two");
+	r = next(pd);
+	ok(is_named(&r.sample, "[[B") && r.sample.holder == 30 && r.sample.stack_dyn == 16,
+	   "so can one with a copy");
+	is_int(next(pd).type, 0, "no more");
+	is_int(perfdata_cut(pd), 0, "nothing is damaged");
+	close(fd);
+}
+
 /* Each event has its own pair of attributes. */
 static void test_third(void)
 {
@@ -153,7 +204,12 @@ static void test_deep(void)
 {
 	static uint64_t deep[DEEP];
 	static char name[256];
-	struct sample_detail d = {.event = 1, .amount = 3, .name = name, .name_len = sizeof(name)};
+	struct sample_detail d = {.event = 1,
+				  .amount = 3,
+				  .holder = 1,
+				  .asker = 2,
+				  .name = name,
+				  .name_len = sizeof(name)};
 	struct walked_sample s = sample_at(20, &d);
 	CLEANUP(perfdata_close) struct perfdata *pd = NULL;
 	struct perf_record r;
@@ -174,8 +230,9 @@ static void test_deep(void)
 	pd = perfdata_open(fd, &err);
 	for (size_t len = sizeof(name) - 8; len <= sizeof(name); len++) {
 		r = next(pd);
-		ok(r.sample.named && r.sample.name_len == len && r.sample.walked_count > 8000 &&
-			   r.sample.walked_count < DEEP && r.sample.walked_cut,
+		ok(r.sample.named && r.sample.name_len == len && r.sample.holder == 1 &&
+			   r.sample.walked_count > 8000 && r.sample.walked_count < DEEP &&
+			   r.sample.walked_cut,
 		   "of a deep stack with a name of %zu bytes the innermost are kept: %zu", len,
 		   r.sample.walked_count);
 	}
@@ -185,9 +242,9 @@ static void test_deep(void)
 	close(fd);
 }
 
-/* The samples that are read of a recording with one named sample, whose name's length, or size of
- * RAW, is another. */
-static unsigned read_forged(bool is_copied, uint32_t name_len, uint32_t raw_size)
+/* The samples that are read of a recording with one named sample, whose name's length, flags, or
+ * size of RAW, is another. */
+static unsigned read_flags(bool is_copied, uint32_t name_len, uint32_t raw_size, uint32_t flags)
 {
 	struct sample_detail d = copied(16);
 	struct walked_sample s = sample_at(20, &d);
@@ -207,6 +264,8 @@ static unsigned read_forged(bool is_copied, uint32_t name_len, uint32_t raw_size
 		abort();
 	at = memmem(all.buf, all.len, "[[B\0\0\0\0\0", 8);
 	memcpy(at - 8, &name_len, sizeof(name_len));
+	if (flags)
+		memcpy(at - 4, &flags, sizeof(flags));
 	if (raw_size)
 		memcpy(at - 16, &raw_size, sizeof(raw_size));
 	forged = file_of(all.buf, all.len);
@@ -220,6 +279,27 @@ static unsigned read_forged(bool is_copied, uint32_t name_len, uint32_t raw_size
 	if (n == 0)
 		ok(perfdata_cut(pd) > 0, "what is passed over is counted");
 	return n;
+}
+
+static unsigned read_forged(bool is_copied, uint32_t name_len, uint32_t raw_size)
+{
+	return read_flags(is_copied, name_len, raw_size, 0);
+}
+
+/* Flags of times that are not there: the name and frames are taken for them. */
+static void test_no_times(void)
+{
+	static const uint32_t both = PERFWRITE_HELD | PERFWRITE_ASKED;
+
+	is_int(read_flags(false, 8, 0, PERFWRITE_HELD), 1, "a time is in what RAW has");
+	is_int(read_flags(false, 8, 0, both), 1, "two of them, too");
+	is_int(read_flags(false, 9, 0, both), 0, "with a name that has no room it is refused");
+	is_int(read_flags(false, 17, 0, PERFWRITE_HELD), 0, "so is a longer one after a time");
+	is_int(read_flags(true, 3, 0, PERFWRITE_HELD), 0, "so is a copy without room for a name");
+	is_int(read_flags(true, 0, 0, both), 0, "or for the second time");
+	is_int(read_flags(true, 0, 12, PERFWRITE_HELD), 0, "or for the first one");
+	is_int(read_flags(false, 0, 16, PERFWRITE_HELD), 0, "or for all of it");
+	is_int(read_flags(false, 3, 0, ~0u & ~both), 1, "flags that nobody knows are no matter");
 }
 
 static void test_forged(void)
@@ -243,8 +323,10 @@ static void test_forged(void)
 int main(void)
 {
 	test_records();
+	test_held();
 	test_third();
 	test_deep();
 	test_forged();
+	test_no_times();
 	return tap_done();
 }

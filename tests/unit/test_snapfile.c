@@ -312,6 +312,51 @@ static void test_layout(void)
 	is_layout(&s, 48, "they stay where a later snapshot tells none");
 }
 
+/* `size` of the record, whose bytes are all `value`. */
+static void add_objects(struct str *s, uint8_t value, uint32_t size)
+{
+	uint8_t bytes[sizeof(struct snap_objects) + 8];
+	const struct snap_record record = {SNAP_OBJECTS, size};
+
+	memset(bytes, value, sizeof(bytes));
+	memcpy(bytes, &record, sizeof(record));
+	sm_head(s, (struct snap_head){.time = value});
+	str_add(s, (const char *)bytes, size);
+	sm_done(s);
+}
+
+static void are_objects(const struct str *s, uint8_t value, const char *what)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	uint8_t want[sizeof(struct snap_objects)];
+	struct err err;
+
+	memset(want, value, sizeof(want));
+	if (s->len && sm_read(sf, s->buf, s->len, &err) < 0)
+		abort();
+	snapfile_finish(sf);
+	ok(memcmp(&snapfile_objects(sf)->record + 1, want + sizeof(struct snap_record),
+		  sizeof(want) - sizeof(struct snap_record)) == 0,
+	   "%s", what);
+}
+
+static void test_objects(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	are_objects(&s, 0xff, "nothing is known of objects without a snapshot");
+	make(&s);
+	are_objects(&s, 0xff, "nor from one without a record of them");
+	add_objects(&s, 16, sizeof(struct snap_objects) - 8);
+	are_objects(&s, 0xff, "nor from one that is too short");
+	add_objects(&s, 32, sizeof(struct snap_objects));
+	are_objects(&s, 32, "they are as the record says");
+	add_objects(&s, 48, sizeof(struct snap_objects) + 8);
+	are_objects(&s, 48, "the latest counts, also where the record has more");
+	make(&s);
+	are_objects(&s, 48, "it stays where a later snapshot has none");
+}
+
 int main(void)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
@@ -328,5 +373,6 @@ int main(void)
 	test_stubs();
 	test_replaced();
 	test_layout();
+	test_objects();
 	return tap_done();
 }

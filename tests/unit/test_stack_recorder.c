@@ -307,7 +307,8 @@ static void test_greedy(void)
 {
 	enum { CONTAINERS = 300, SHARE = (FLAT_WALKERS - 1) / CONTAINERS };
 	CLEANUP(flat_tables_free) struct flat_tables *none = flat_tables_new();
-	struct kernel_recording_config config = {.count = CONTAINERS};
+	struct kernel_recording_config config = {.count = CONTAINERS,
+						 .events = 1u << FLAT_EVENT_CPU};
 	struct stack_recorder_config recorder = {.frequency = 1, .stack_bytes = 8192};
 	struct family families[CONTAINERS] = {0};
 	struct recorded r = {.config = &config, .families = families};

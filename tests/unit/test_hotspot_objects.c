@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The layout of Java objects, as a snapshot tells it (SNAP_OBJECTS), of a JVM that is made up.
+ */
+#include "common/str.h"
+#include "hotspot/state.h"
+#include "lib/hsthreads.h"
+#include "lib/tap.h"
+
+enum { BLOCKER = 44, EETOP = 16, MONITOR = 24, VIRTUAL = 200 };
+
+static struct threads_image t;
+static struct hs_result result;
+static struct snap_objects objects;
+static unsigned count, records, at; /* records in all, and before that of the objects */
+
+static bool take(void *arg, const char *record, size_t len)
+{
+	(void)arg;
+	if (snap_record_type(record, len) == SNAP_OBJECTS && len == sizeof(objects)) {
+		memcpy(&objects, record, sizeof(objects));
+		count++;
+		at = records;
+	}
+	records++;
+	return true;
+}
+
+static void snapshot(struct hs_state *state)
+{
+	struct hs_source source = image_source(&t.s.im);
+	struct hs_sink sink = {.write = take};
+
+	memset(&objects, 0xa5, sizeof(objects));
+	count = records = at = 0;
+	if (state)
+		hs_dump_delta(&source, &sink, image_work(), state, false, &result);
+	else
+		hs_dump_snapshot(&source, &sink, image_work(), &result);
+}
+
+/* ---- JVMs that are made up ----------------------------------------------------------------- */
+
+static const struct made_field thread_fields[] = {
+	{"daemon", "Z", 12, 0},
+	{"eetop", "J", EETOP, 0},
+	{"parkBlocker", "Ljava/lang/Object;", BLOCKER, 0},
+};
+
+/* Has java.lang.Thread have these fields. */
+static void set_thread(const struct made_field *f, unsigned n)
+{
+	image_set(&t.s.im, t.statics + 40, image_fields_class(&t.s.im, f, n), 8);
+}
+
+static void make(enum image_release release, bool narrow_refs, bool narrow_classes)
+{
+	static const struct image_field monitor = {"ObjectMonitor", "_object", "void*", MONITOR,
+						   false};
+	static const struct image_field virtual = {"JavaThread", "_vthread", "OopHandle", VIRTUAL,
+						   false};
+
+	t.narrow_refs = narrow_refs;
+	t.narrow_classes = narrow_classes;
+	threads_build(&t, release);
+	set_thread(thread_fields, ARRAY_LEN(thread_fields));
+	image_more_fields(&t.s.im, &monitor, 1);
+	if (release == IMAGE_25)
+		image_more_fields(&t.s.im, &virtual, 1);
+}
+
+/* Makes it another feature release. */
+static void set_release(uint8_t jdk)
+{
+	struct image *im = &t.s.im;
+	const bool new = im->release == IMAGE_25;
+	const uint64_t entry = image_entry(im, new ? "Abstract_VM_Version" : "JDK_Version",
+					   new ? "_vm_major_version" : "_current");
+
+	image_set(im, image_pointer(im, entry + IM_ADDRESS) + (new ? 0 : 2), jdk, 1);
+}
+
+static struct snap_objects plain(uint32_t thread_object, uint32_t flags)
+{
+	return (struct snap_objects){.record = {SNAP_OBJECTS, sizeof(struct snap_objects)},
+				     .monitor_object = MONITOR,
+				     .thread_object = thread_object,
+				     .park_blocker = BLOCKER,
+				     .thread_address = EETOP,
+				     .class_at = THREADS_CLASS,
+				     .ref_bytes = 8,
+				     .class_bytes = 8,
+				     .flags = flags};
+}
+
+static void set_narrow(struct snap_objects *o, bool refs, bool classes)
+{
+	if (refs) {
+		o->ref_bytes = 4;
+		o->ref_shift = (uint8_t)threads_shift(false);
+		o->ref_base = threads_base(false);
+	}
+	if (classes) {
+		o->class_bytes = 4;
+		o->class_shift = (uint8_t)threads_shift(true);
+		o->class_base = threads_base(true);
+	}
+}
+
+static void are_objects(const struct snap_objects *want, const char *what)
+{
+	const struct snap_objects *o = &objects;
+
+	snapshot(NULL);
+	if (ok(memcmp(o, want, sizeof(*want)) == 0, "%s", what))
+		return;
+	printf("# monitor %d, thread %d, blocker %d, eetop %d, class %d\n", (int)o->monitor_object,
+	       (int)o->thread_object, (int)o->park_blocker, (int)o->thread_address,
+	       (int)o->class_at);
+	printf("# references %u %u %llx, classes %u %u %llx, flags %u\n", o->ref_bytes,
+	       o->ref_shift, (unsigned long long)o->ref_base, o->class_bytes, o->class_shift,
+	       (unsigned long long)o->class_base, o->flags);
+}
+
+/* ---- tests --------------------------------------------------------------------------------- */
+
+static void test_releases(void)
+{
+	static const struct {
+		uint32_t thread, flags;
+	} releases[] = {[IMAGE_8] = {THREADS_OBJECT, 0},
+			[IMAGE_17] = {THREADS_OBJECT, SNAP_HANDLES},
+			[IMAGE_25] = {VIRTUAL, SNAP_HANDLES}};
+
+	for (int i = 0; i < 4 * IMAGE_RELEASES; i++) {
+		const int r = i / 4;
+		const bool refs = i & 1, classes = i & 2;
+		struct snap_objects want = plain(releases[r].thread, releases[r].flags);
+		char what[96];
+
+		make((enum image_release)r, refs, classes);
+		set_narrow(&want, refs, classes);
+		snprintf(what, sizeof(what), "layout %d with %s references and %s classes", r,
+			 refs ? "narrow" : "whole", classes ? "narrow" : "whole");
+		are_objects(&want, what);
+		ok(count == 1 && at == 2, "  after the places of fields");
+	}
+}
+
+/* From which release on fields are handles. */
+static void test_handles(void)
+{
+	static const uint8_t releases[] = {11, 12, 16, 17, 21};
+
+	for (size_t i = 0; i < sizeof(releases); i++) {
+		const uint8_t jdk = releases[i];
+		struct snap_objects want = plain(THREADS_OBJECT, jdk >= 17 ? SNAP_HANDLES : 0);
+		char what[64];
+
+		make(IMAGE_17, false, false);
+		set_release(jdk);
+		if (jdk > 11 && jdk < 17)
+			want.monitor_object = want.thread_object = SNAP_NONE;
+		snprintf(what, sizeof(what), "JDK %u %s", jdk,
+			 jdk <= 11   ? "has objects"
+			 : jdk >= 17 ? "has handles"
+				     : "may have either: no place is told");
+		are_objects(&want, what);
+	}
+}
+
+static void test_colours(void)
+{
+	static const struct {
+		uint8_t jdk;
+		bool z, generational, coloured;
+	} rows[] = {
+		{17, true, false, false}, {21, true, false, false}, {21, true, true, true},
+		{23, true, true, true},	  {23, true, false, false}, {23, false, true, false},
+		{24, true, false, true},  {25, true, false, true},  {25, false, false, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct snap_objects want =
+			plain(VIRTUAL, SNAP_HANDLES | (rows[i].coloured ? SNAP_COLOURED : 0));
+		char what[96];
+
+		make(IMAGE_25, false, false);
+		set_release(rows[i].jdk);
+		snap_image_flag(&t.s, "UseZGC", rows[i].z);
+		if (rows[i].jdk < 24)
+			snap_image_flag(&t.s, "ZGenerational", rows[i].generational);
+		snprintf(what, sizeof(what), "JDK %u %s%s: %s", rows[i].jdk,
+			 rows[i].z ? "with ZGC" : "without ZGC",
+			 rows[i].generational ? ", generational" : "",
+			 rows[i].coloured ? "colours" : "no colours");
+		are_objects(&want, what);
+	}
+}
+
+static void test_compact(void)
+{
+	for (unsigned on = 0; on < 2; on++) {
+		struct snap_objects want = plain(VIRTUAL, SNAP_HANDLES);
+
+		make(IMAGE_25, true, true);
+		snap_image_flag(&t.s, "UseCompactObjectHeaders", (uint8_t)on);
+		set_narrow(&want, true, true);
+		if (on)
+			want.class_at = want.class_bytes = 0;
+		are_objects(&want, on ? "compact headers have the class in the mark"
+				      : "only if they are used");
+	}
+}
+
+/* Releases that list no plain class words, or none. */
+static void test_class_words(void)
+{
+	struct snap_objects want = plain(VIRTUAL, SNAP_HANDLES);
+
+	make(IMAGE_25, false, false);
+	image_hide(&t.s.im, "oopDesc", "_metadata._klass");
+	set_narrow(&want, false, true);
+	are_objects(&want, "without whole classes they are narrow");
+	image_hide(&t.s.im, "oopDesc", "_metadata._compressed_klass");
+	snapshot(NULL);
+	is_int(objects.class_at, SNAP_NONE, "without either there is no place");
+	is_int(objects.monitor_object, MONITOR, "the others are known");
+}
+
+static void test_hidden(void)
+{
+	static const struct {
+		const char *type, *field, *what;
+		uint32_t thread, monitor, blocker;
+	} rows[] = {
+		{"JavaThread", "_vthread", "without _vthread it is _threadObj", THREADS_OBJECT,
+		 MONITOR, BLOCKER},
+		{"ObjectMonitor", "_object", "a monitor's object", VIRTUAL, SNAP_NONE, BLOCKER},
+		{"CompressedOops", "_base", "how references are encoded", VIRTUAL, MONITOR,
+		 SNAP_NONE},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		make(IMAGE_25, true, true);
+		image_hide(&t.s.im, rows[i].type, rows[i].field);
+		snapshot(NULL);
+		ok(objects.thread_object == rows[i].thread &&
+			   objects.monitor_object == rows[i].monitor &&
+			   objects.park_blocker == rows[i].blocker &&
+			   objects.thread_address == EETOP,
+		   "hidden: %s", rows[i].what);
+	}
+	make(IMAGE_25, true, true);
+	image_hide(&t.s.im, "JavaThread", "_vthread");
+	image_hide(&t.s.im, "JavaThread", "_threadObj");
+	snapshot(NULL);
+	is_int(objects.thread_object, SNAP_NONE, "without both there is no place");
+}
+
+/* java.lang.Thread without fields, and of other types. */
+static void test_thread(void)
+{
+	static const struct made_field others[] = {{"eetop", "I", EETOP, 0},
+						   {"parkBlocker", "J", BLOCKER, 0}};
+
+	for (int r = 0; r < IMAGE_RELEASES; r++) {
+		make((enum image_release)r, false, false);
+		set_thread(thread_fields, 1);
+		snapshot(NULL);
+		ok(objects.thread_address == SNAP_NONE && objects.park_blocker == SNAP_NONE,
+		   "layout %d: a Thread without its fields", r);
+		set_thread(thread_fields, 2);
+		snapshot(NULL);
+		ok(objects.thread_address == EETOP && objects.park_blocker == SNAP_NONE,
+		   "  with one of them");
+		set_thread(others, ARRAY_LEN(others));
+		snapshot(NULL);
+		ok(objects.thread_address == SNAP_NONE && objects.park_blocker == SNAP_NONE,
+		   "  with fields of other types");
+		image_set(&t.s.im, t.statics + 40, 0, 8);
+		snapshot(NULL);
+		ok(objects.thread_address == SNAP_NONE && objects.park_blocker == SNAP_NONE &&
+			   objects.monitor_object == MONITOR,
+		   "  that is not loaded yet");
+	}
+}
+
+static void test_delta(void)
+{
+	static uint8_t memory[HS_STATE_BYTES] __attribute__((aligned(16)));
+	struct hs_state *state = (void *)memory;
+
+	make(IMAGE_17, true, true);
+	snapshot(state);
+	is_int(count, 1, "the first of a row of snapshots is whole, and has a layout of objects");
+	snapshot(state);
+	is_int(count, 0, "a delta has none");
+}
+
+int main(void)
+{
+	test_releases();
+	test_handles();
+	test_colours();
+	test_compact();
+	test_class_words();
+	test_hidden();
+	test_thread();
+	test_delta();
+	return tap_done();
+}
