@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -234,14 +235,14 @@ static int parse_max_bytes(const char *value, struct err *err)
 /* True for what can be an event of perf's, and no option. */
 static bool is_perf_event(const char *name)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_-:/=.*@";
+	const char *at = name;
 
-	return *name && *name != '-' && strlen(name) < EVENT_NAME_MAX &&
-	       name[strspn(name, allowed)] == '\0';
+	while (isalnum((unsigned char)*at) || (*at && strchr("_-:/=.*@", *at)))
+		at++;
+	return *name && *name != '-' && !*at && at - name < EVENT_NAME_MAX;
 }
 
-/* Takes the events of a comma-separated list, or one of perf's. */
+/* Takes the events of a comma-separated list, of perf's at most one. */
 static int parse_events(const char *value, struct options *o, struct err *err)
 {
 	struct record_config *c = &o->record;
@@ -250,25 +251,21 @@ static int parse_events(const char *value, struct options *o, struct err *err)
 	const char *name;
 
 	c->events = 0;
-	c->perf_event = NULL;
 	free(o->perf_event);
-	o->perf_event = NULL;
+	c->perf_event = o->perf_event = NULL;
 	while ((name = strsep(&rest, ","))) {
 		unsigned i = 0;
 
 		while (i < SESSION_PERF && strcmp(name, session_event_name(i)) != 0)
 			i++;
 		c->events |= 1u << i;
-		if (i < SESSION_PERF)
-			continue;
-		if (!is_perf_event(name))
+		if (i == SESSION_PERF && (o->perf_event || !is_perf_event(name)))
 			return err_set(err, 0,
-				       "--event %s: must be of cpu, alloc, lock, safepoint, or one "
-				       "that `perf list` shows",
+				       "--event %s: must be of cpu, alloc, lock, safepoint, and at "
+				       "most one that `perf list` shows",
 				       value);
-		if (o->perf_event)
-			return err_set(err, 0, "--event %s: there can be one of perf's", value);
-		c->perf_event = o->perf_event = xstrdup(name);
+		if (i == SESSION_PERF)
+			c->perf_event = o->perf_event = xstrdup(name);
 	}
 	return 0;
 }
