@@ -24,7 +24,7 @@ host/format 5010
 host/jfr 1600
 host/jit 1810
 host/perf 2090
-host/probe 430
+host/probe 436
 host/profile 1300
 host/record 6910
 host/report 4490
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 67238, 399
+ALL_LINES, ALL_FILES = 67246, 399
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
