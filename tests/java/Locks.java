@@ -12,8 +12,9 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * Threads that wait for locks of several classes, which others hold for some ms in methods of their own, and threads
- * that wait for something else. Prints each time a thread had a lock, "CLASS METHOD ASKED GOT LEFT" (System.nanoTime),
- * and every 5 ms "time NS": what ended well before that is above. Nothing of this takes a lock that is counted.
+ * that wait for something else. Prints a line each time a thread held a lock or waited for one, "CLASS METHOD ASKED GOT
+ * LEFT" (System.nanoTime), and every 5 ms "time NS": what ended well before that is above. Nothing of this takes a lock
+ * that is counted.
  */
 public class Locks {
 	interface Step {
@@ -37,13 +38,18 @@ public class Locks {
 	static volatile CountDownLatch latch = new CountDownLatch(1);
 	static volatile boolean waits;
 
-	/** Adds a line, without the lock. */
 	static void note(Object of, String method, long asked, long got, long left) {
-		ledger.add(of.getClass().getName() + " " + method + " " + asked + " " + got + " " + left);
+		add(of.getClass().getName(), method, asked, got, left);
 	}
 
 	static void note(String of, String method, long asked, long got, long left) {
-		ledger.add("java.util.concurrent." + of + " " + method + " " + asked + " " + got + " " + left);
+		add("java.util.concurrent." + of, method, asked, got, left);
+	}
+
+	/** Called without the lock. Less than 10 µs is no wait. */
+	static void add(String of, String method, long asked, long got, long left) {
+		if (method.startsWith("hold") || got - asked > 10000)
+			ledger.add(of + " " + method + " " + asked + " " + got + " " + left);
 	}
 
 	/* ---- a monitor: one method holds it, several threads wait ---- */

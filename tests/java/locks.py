@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """locks.py LOG SESSION SUMMARY FOLDED: holds the waits for locks of a recording (-e lock --by thread --full) against what the
 program tests/java/Locks.java noted in LOG. Prints a line for each question, "waits: right" or what is wrong, and "# ..."
-with the figures: dfg's part of the noted time, by lock and waiting method.
+with the figures: dfg's part of the noted time, by lock and waiting method. Exit status 3: some stacks were cut in code that
+was compiled just then, as more are on a busy machine; a later recording has fewer.
 
 The program notes when a thread asked for a lock, got it and left it. What a thread waited is at least the time between
 its asking and getting in which one of the holders had the lock, and at most all of the time between. On a quiet machine
@@ -27,8 +28,8 @@ OWN = re.compile(r"Locks\.((?:hold|want|wait|idle)\w+?)(?:_\[[j0i]\])?$")
 Hold = collections.namedtuple("Hold", "got left method")
 
 
-def read_log(path, end):
-    """[(class, method, asked, got, left)] of a program that goes on, up to some time after `end` (ns)."""
+def read_log(path, begin, end):
+    """[(class, method, asked, got, left)] between these times, ns, of a program that goes on."""
     for _ in range(600):
         ret, told = [], 0
         for line in open(path, errors="replace"):
@@ -36,7 +37,9 @@ def read_log(path, end):
             if words[:1] == ["time"] and line.endswith("\n"):
                 told = int(words[1])
             elif len(words) == 5:
-                ret.append((words[0], words[1], *(int(w) for w in words[2:])))
+                asked, got, left = map(int, words[2:])
+                if left >= begin and asked <= end:
+                    ret.append((words[0], words[1], asked, got, left))
         if told > end + END:
             return ret
         time.sleep(0.1)
@@ -71,9 +74,11 @@ def figures_of(lines, begin, end):
     for lock, method, _, got, left in lines:
         if method.startswith("hold"):
             holds[lock].append(Hold(got, left, method))
+    for of in holds.values():
+        of.sort()
     ret = collections.defaultdict(Figures)
     for lock, method, asked, got, _ in lines:
-        of = sorted(holds[lock])
+        of = holds[lock]
         if asked >= got or got < begin or asked > end:
             continue
         first = max(0, bisect.bisect(of, (asked,)) - 1)
@@ -166,7 +171,7 @@ def main(log, directory, summary, folded):
     session = json.load(open(directory + "/session.json"))
     begin = session["began_us"] * 1000
     end = begin + int(session["duration"] * 1e9)
-    lines = read_log(log, end)
+    lines = read_log(log, begin, end)
     noted, got = figures_of(lines, begin, end), Recorded(folded)
     say("waits", "; ".join(check_waits(noted, got)))
     known = {lock for lock, _ in noted}
@@ -178,6 +183,8 @@ def main(log, directory, summary, folded):
     event = s if s["event"] == "lock" else s["more_events"][-1]
     say("stacks", "" if event["complete"] >= COMPLETE else f"complete {event['complete']}")
     say("lost", "" if event["lost"] == 0 else f"{event['lost']}")
+    if event["complete"] < COMPLETE or got.cut > CUT * got.all:
+        sys.exit(3)
 
 
 main(*sys.argv[1:])

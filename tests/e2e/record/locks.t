@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
 . tests/lib/jvms.sh
-need python3
+need python3 objcopy
 PATH=$PATH:/usr/sbin:/sbin
 need bpftool
 pprof=$(ls /usr/lib/go-*/pkg/tool/linux_*/pprof 2>/dev/null | tail -n 1)
@@ -42,11 +42,15 @@ dies() { # STATUS TEXT COMMAND…: so, with such a line
 }
 
 # ---- what is recorded --------------------------------------------------------------------------
-# as_noted ID EVENTS
+# as_noted ID EVENTS: a recording when code is no longer new, which on a busy machine is later.
 as_noted() {
-	rm -rf "${SHOP:?}/$1.out"
-	trigger -q -d 10 -e "$2" --by thread --full -f folded,pprof,html,speedscope,firefox -o "$SHOP/$1.out" "$1" || return
-	python3 tests/java/locks.py "$SHOP/$1/log" "$(json .session)" "$SHOP/out" "$(file_of folded)" >"$SHOP/facts"
+	local seconds
+	for seconds in 10 20 40; do
+		rm -rf "${SHOP:?}/$1.out"
+		trigger -q -d $seconds -e "$2" --by thread --full -f folded,pprof,html,speedscope,firefox -o "$SHOP/$1.out" "$1" || return
+		python3 tests/java/locks.py "$SHOP/$1/log" "$(json .session)" "$SHOP/out" "$(file_of folded)" >"$SHOP/facts"
+		[ $? = 3 ] || break
+	done
 }
 facts() {
 	diag "$(grep '^#' "$SHOP/facts" | cut -c3-)"
@@ -121,7 +125,7 @@ ok "  a session without them is named" dies 1 "cpu: has no events lock" diff_loc
 is "dfg-merge --event lock: of sessions" "$? $(json '"\(.event) \(.unit)"')" "0 lock ns"
 is "  the ns of both" "$(sum "$SHOP/all/flame.folded")" \
 	$(($(sum "$SHOP/three/flame-lock.folded") + $(sum "$one/flame.folded")))
-ok "perf cannot record them" dies 2 "--event alloc or lock needs --unwind" "$DFG" --unwind vm -e lock 17-g1
+ok "perf cannot record them" dies 2 "--event: others than cpu need --unwind" "$DFG" --unwind vm -e lock 17-g1
 "$BUILD/bin/dfg-top" --json -e lock -n 2 17-g1 >"$SHOP/top" 2>"$SHOP/said"
 is "dfg-top -e lock" "$? $(cat "$SHOP/said")" "0 "
 ok "  shows ns of methods that wait" jq -se 'last | .unit == "ns" and .samples > 1e9 and
@@ -129,7 +133,7 @@ ok "  shows ns of methods that wait" jq -se 'last | .unit == "ns" and .samples >
 
 # ---- the JVM stays as it is --------------------------------------------------------------------
 changed() { tests/tools/changed-text.py "$(bundle_pid "$1")" libjvm.so; }
-# int3, at seven places: entries, ends and returns of monitors and of java.util.concurrent.
+# int3, where monitors and java.util.concurrent begin and end to wait, and leave.
 probed() { changed "$1" | awk '$2 != "cc" {bad = 1} {n++} END {exit bad || n < 8}'; }
 unchanged() { changed "$1" >"$SHOP/changed" && [ ! -s "$SHOP/changed" ] || { cat "$SHOP/changed" && false; }; }
 goes_on() { wait_for eval "[ \$(wc -l <'$SHOP/$1/log') -gt $(($(wc -l <"$SHOP/$1/log") + 200)) ]"; }
@@ -160,6 +164,11 @@ if [ -n "${DFG_FULL:-}" ]; then
 	more 17 int -Xint
 	more 21 lightweight -XX:+UnlockExperimentalVMOptions -XX:LockingMode=2 # 1 is what it does by itself
 	more 21 monitors -XX:+UnlockExperimentalVMOptions -XX:LockingMode=0
+	# As JVMs are that were built without DTrace.
+	cp -a "$JVMS_HOME_17" "$SHOP/app/jdk"
+	objcopy --remove-section .note.stapsdt "$SHOP/app/jdk/lib/server/libjvm.so"
+	JVMS_ROOT_bare=$JVMS_ROOT_17 JVMS_HOME_bare=/mnt/jdk
+	more bare 17
 	ok "JDK 8, without symbols" start old 8
 	ok "  is recorded" trigger -q -d 2 -e cpu,lock -f folded -o "$SHOP/old.out" old
 	ok "  the processor's time" grep -q 'Locks.spin' "$(json .graphs.folded)"
