@@ -102,28 +102,6 @@ static int check_walkers(const struct stack_recorder *r, struct err *err)
 	return load_walker(r, &rooms, NULL, &w, err);
 }
 
-/* A map that events keep for each container. */
-struct event_map {
-	struct bpf_map *outer;
-	uint32_t key, value; /* bytes of an entry's */
-	bool wanted;
-};
-#define EVENT_MAPS 4u
-
-static struct event_map event_map(const struct stack_recorder *r, unsigned i)
-{
-	const bool locks = r->config.locks;
-	const struct event_map maps[EVENT_MAPS] = {
-		{r->bpf->maps.waits, sizeof(uint32_t), sizeof(struct flat_wait), locks},
-		{r->bpf->maps.wait_tids, sizeof(uint64_t), sizeof(uint32_t), locks},
-		{r->bpf->maps.locks, sizeof(uint64_t), sizeof(struct flat_lock), locks},
-		{r->bpf->maps.asked, sizeof(uint64_t), sizeof(struct flat_asked),
-		 r->config.safepoints},
-	};
-
-	return maps[i];
-}
-
 /* Bytes of the ring of walked samples, a power of 2: for deep ones of all processors in 0.25 s. */
 static uint32_t walked_bytes(const struct stack_recorder *r)
 {
@@ -155,8 +133,6 @@ static int load(struct stack_recorder *r, struct err *err)
 		bpf_map__set_max_entries(r->bpf->maps.pauses, THREADS / 16);
 		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_EVENTS * FLAT_WALKERS);
 	}
-	for (unsigned i = 0; i < EVENT_MAPS; i++)
-		bpf_map__set_autocreate(event_map(r, i).outer, r->config.probes);
 	bpf_map__set_max_entries(r->bpf->maps.samples, walked_bytes(r));
 	if (node_bpf__load(r->bpf) != 0)
 		return err_set(err, errno, "load the BPF program");
@@ -384,13 +360,23 @@ void stack_recorder_close(struct stack_recorder *r)
 static int add_event_maps(const struct stack_recorder *r, uint32_t number, uint32_t before,
 			  struct err *err)
 {
-	for (unsigned i = 0; i < EVENT_MAPS; i++) {
-		const struct event_map m = event_map(r, i);
+	const bool locks = r->config.locks;
+	const struct {
+		struct bpf_map *outer;
+		uint32_t key, value;
+		bool wanted;
+	} maps[] = {
+		{r->bpf->maps.waits, sizeof(uint32_t), sizeof(struct flat_wait), locks},
+		{r->bpf->maps.wait_tids, sizeof(uint64_t), sizeof(uint32_t), locks},
+		{r->bpf->maps.locks, sizeof(uint64_t), sizeof(struct flat_lock), locks},
+		{r->bpf->maps.asked, sizeof(uint64_t), sizeof(struct flat_asked),
+		 r->config.safepoints},
+	};
 
-		if (m.wanted &&
-		    stack_probes_share(m.outer, number, before, m.key, m.value, err) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
+		if (maps[i].wanted && stack_probes_share(maps[i].outer, number, before, maps[i].key,
+							 maps[i].value, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 

@@ -35,7 +35,9 @@ static char *name_of(const struct options *o)
 /* Prints windows until the collector has ended or nobody reads the output. */
 static int show_plain(const struct options *o, const char *name, int feed, struct err *err)
 {
-	struct history h = {.pools = o->roots & ROOT_POOL, .fold_start = !(o->roots & ROOT_FULL)};
+	struct history h = {.event = event_kind_of(record_event(&o->record)),
+			    .pools = o->roots & ROOT_POOL,
+			    .fold_start = !(o->roots & ROOT_FULL)};
 	struct window w;
 	const unsigned sampled = record_sampled(&o->record);
 	struct stacks *stacks;

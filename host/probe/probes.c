@@ -28,6 +28,7 @@ static const struct {
 	{"_ZN13ObjectMonitor16reenter_internalE", FLAT_PROBE_REENTER, false},
 	{"_ZN13ObjectMonitor11exit_epilogE", FLAT_PROBE_EXIT, false},
 	{"Unsafe_Park", FLAT_PROBE_PARK, false},
+	{"_ZN6Parker4parkE", FLAT_PROBE_PARKED, false}, /* the place after its call */
 	{"Unsafe_Unpark", FLAT_PROBE_UNPARK, false},
 	{"_ZN8VMThread7executeE", FLAT_PROBE_EXECUTE, true},
 	{"_ZN20SafepointSynchronize5beginE", FLAT_PROBE_BEGIN, true},
@@ -129,15 +130,15 @@ static uint64_t called_by(const uint8_t *code, uint64_t at)
 }
 #endif
 
-/* Finds where a function of class ObjectMonitor returns to, which only one other one calls: its own
- * end may be in several places, and without a name. */
-static uint64_t place_after_call(const struct place_search *s, uint64_t callee)
+/* Finds where a function returns to that only one other one calls, of names with this beginning:
+ * its own end may be in several places, and without a name. */
+static uint64_t place_after_call(const struct place_search *s, uint64_t callee, const char *caller)
 {
 	for (size_t i = 0; callee && i < s->funcs.count; i++) {
 		const struct elffunc *f = &s->funcs.list[i];
 		uint64_t offset = offset_of(s, f->start), size = f->end - f->start;
 
-		if (!has_prefix(f->name, "_ZN13ObjectMonitor") || !offset || size > CALLER_MAX ||
+		if (!has_prefix(f->name, caller) || !offset || size > CALLER_MAX ||
 		    size >= s->size - offset)
 			continue;
 		for (uint64_t at = 0; at + CALL_BYTES < size; at += CALL_STEP)
@@ -157,7 +158,8 @@ struct sdt_head {
 
 #define SDT_TYPE 3 /* NT_STAPSDT */
 
-/* Ends that have no function of their own: provider, NUL, name, NUL. */
+/* Ends that have not been found otherwise: provider, NUL, name, NUL. A JVM may have been built
+ * without them (--disable-dtrace). */
 static const struct {
 	const char *text;
 	size_t len;
@@ -240,8 +242,12 @@ static void find(struct place_search *s, struct flat_probes *ret)
 	elfparts_symtab(&parts, &s->funcs);
 	elfsegs_read(s->elf, &s->segs);
 	find_functions(s, ret);
-	ret->offset[FLAT_PROBE_ENTERED] = place_after_call(s, s->linked[FLAT_PROBE_ENTER]);
-	ret->offset[FLAT_PROBE_REENTERED] = place_after_call(s, s->linked[FLAT_PROBE_REENTER]);
+	ret->offset[FLAT_PROBE_ENTERED] =
+		place_after_call(s, s->linked[FLAT_PROBE_ENTER], "_ZN13ObjectMonitor");
+	ret->offset[FLAT_PROBE_REENTERED] =
+		place_after_call(s, s->linked[FLAT_PROBE_REENTER], "_ZN13ObjectMonitor");
+	ret->offset[FLAT_PROBE_PARKED] =
+		place_after_call(s, s->linked[FLAT_PROBE_PARKED], "Unsafe_Park");
 	find_notes(s, ret);
 	drop_halves(ret);
 	elfsegs_fini(&s->segs);

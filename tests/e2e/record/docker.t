@@ -58,7 +58,7 @@ is "  two recordings" "$(json '[.recordings[].container.name] | sort | join(",")
 is "  Java in both" "$(json '[.recordings[].java_samples > 0] | all')" true
 
 # Probes of returns would end in a system call that the filter does not know (uretprobe, Linux 6.11), and the JVM with it.
-ok "allocations, under the default seccomp profile" record --force -o "$SHOP/alloc" -e cpu,alloc web
+ok "allocations and waits for locks, under the default seccomp profile" record --force -o "$SHOP/alloc" -e cpu,alloc,lock web
 ok "  there are some" at_least "$(json '.more_events[0].samples')" 1000000
 ok "  with their stacks" grep -q 'Shop\..*_\[[ji]\];' "$(json '.more_events[0].graphs.folded')"
 is "  and the JVM goes on" "$(docker_cli inspect -f '{{.State.Running}} {{.RestartCount}}' web)" "true 0"

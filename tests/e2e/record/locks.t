@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Waits for locks (-e lock) of real JVMs: as long as the program's own clock has seen them, of the lock's class, and with the
+# method that held it; and a JVM that is as before. JDK 17 and 25; DFG_FULL=1: all, collectors, and ways to lock.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
+. tests/lib/shop.sh
+. tests/lib/jvms.sh
+need python3 objcopy
+PATH=$PATH:/usr/sbin:/sbin
+need bpftool
+pprof=$(ls /usr/lib/go-*/pkg/tool/linux_*/pprof 2>/dev/null | tail -n 1)
+[ -n "$pprof" ] || tap_cannot "no pprof (golang-go)"
+[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
+versions="17 25"
+[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26"
+# shellcheck disable=SC2086
+jvms_setup $versions
+"$BUILD/bin/dfg-doctor" --json | jq -e '.findings[] | select(.what == "walks" and .state == "ok")' >"$SHOP/doctor" ||
+	tap_cannot "this kernel walks no stacks"
+javac --release 8 -Xlint:-options -d "$SHOP/app" tests/java/Locks.java
+SHOP_HOOK=none
+
+# start ID VERSION [JVM OPTION…]: a container with Locks in it.
+start() {
+	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2
+	shift 2
+	# Huge pages are looked up in /sys.
+	SHOP_JQ='.mounts += [{destination: "/sys", type: "sysfs", source: "sysfs", options: ["ro"]}]' \
+		SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN=Locks shop_start "$id" "$@"
+}
+file_of() { json "(.more_events[-1] // .).graphs.$1"; }
+sum() { awk '{n += $NF} END {printf "%.0f\n", n}' "$1"; }
+right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
+dies() { # STATUS TEXT COMMAND…: so, with such a line
+	local want=$1 text=$2 got
+	shift 2
+	"$@" >/dev/null 2>"$SHOP/said"
+	got=$?
+	[ $got = "$want" ] && grep -q -- "$text" "$SHOP/said" || { echo "status $got: $(cat "$SHOP/said")" && false; }
+}
+
+# ---- what is recorded --------------------------------------------------------------------------
+# as_noted ID EVENTS: a recording when code is no longer new, which on a busy machine is later.
+as_noted() {
+	local seconds
+	for seconds in 10 20 40; do
+		rm -rf "${SHOP:?}/$1.out"
+		trigger -q -d $seconds -e "$2" --by thread --full -f folded,pprof,html,speedscope,firefox -o "$SHOP/$1.out" "$1" || return
+		python3 tests/java/locks.py "$SHOP/$1/log" "$(json .session)" "$SHOP/out" "$(file_of folded)" >"$SHOP/facts"
+		[ $? = 3 ] || break
+	done
+}
+facts() {
+	diag "$(grep '^#' "$SHOP/facts" | cut -c3-)"
+	ok "  as long as the program has seen them" right waits
+	ok "  of the classes of its locks" right classes
+	ok "  held by the methods that hold them" right holders
+	ok "  each as long as it did" right shares
+	ok "  not what is no lock" right others
+	ok "  with whole stacks" right stacks
+	ok "  and none lost" right lost
+}
+# row VERSION NAME [JVM OPTION…]
+row() {
+	local id=$1-$2 version=$1
+	shift 2
+	ok "$id: a program whose threads wait for locks" start "$id" "$version" "$@"
+	ok "  is recorded" as_noted "$id" cpu,lock
+	facts
+	is "  the first event is the processor's time" "$(json '"\(.event) \(.unit)"')" "cpu samples"
+	is "  the other one" "$(json '.more_events | map("\(.event) \(.unit)") | join(",")')" "lock ns"
+	is "  has all ns of its picture" "$(json '.more_events[0].samples')" "$(sum "$SHOP/$id.out/flame-lock.folded")"
+}
+
+row 17 g1 -XX:+UseG1GC
+# ---- pictures, and sessions ----
+one=$SHOP/17-g1.out
+is "files of both" "$(cd "$one" && echo *)" \
+	"$(for f in firefox.json folded html pb.gz speedscope.json; do echo flame-lock.$f flame.$f; done | xargs -n1 | LC_ALL=C sort | xargs) session"
+"$pprof" -symbolize=none -raw "$one/flame-lock.pb.gz" >"$SHOP/raw" 2>/dev/null
+ok "  pprof: ns" grep -q 'delay/nanoseconds' "$SHOP/raw"
+"$pprof" -symbolize=none -raw "$one/flame.pb.gz" >"$SHOP/raw" 2>/dev/null
+ok "  and not of the processor's time" eval '! grep -q delay "$SHOP/raw"'
+"$pprof" -symbolize=none -unit=ns -top -nodefraction=0 "$one/flame-lock.pb.gz" >"$SHOP/top" 2>/dev/null
+ok "  all of them" grep -q "of $(sum "$one/flame-lock.folded")ns total" "$SHOP/top"
+is "  speedscope: ns" "$(jq -r '[.profiles[].unit] | unique | join(",")' "$one/flame-lock.speedscope.json")" nanoseconds
+is "  all of them" "$(jq '.profiles[0].weights | add' "$one/flame-lock.speedscope.json")" "$(sum "$one/flame-lock.folded")"
+is "  firefox: all of them" "$(jq '[.threads[].samples.weight[]] | add' "$one/flame-lock.firefox.json")" "$(sum "$one/flame-lock.folded")"
+ok "  the page has classes, methods, and who held" eval \
+	'grep -q "Locks\$MonitorA" "$one/flame-lock.html" && grep -q "held by" "$one/flame-lock.html" && grep -q Locks.holdMonitorA "$one/flame-lock.html"'
+is "the session has both" "$(jq -c .events "$one/session/session.json")" '["cpu","lock"]'
+replay() { rm -rf "$SHOP/again" && "$DFG" -q --replay --by thread --full -f folded -o "$SHOP/again" "$@"; }
+same() { cmp "$1/$2.folded" "$SHOP/again/$2.folded"; }
+ok "--replay" replay "$one/session"
+ok "  draws both" eval 'same "$one" flame && same "$one" flame-lock'
+ok "--replay -e lock" replay -e lock "$one/session"
+is "  draws one" "$(ls "$SHOP/again")" flame-lock.folded
+ok "  the same" same "$one" flame-lock
+ok "three events, without --keep-stacks" "$DFG" -q -d 4 -e cpu,alloc,lock --by thread --full -f folded,html -o "$SHOP/three" 17-g1
+is "  three pictures" "$(cd "$SHOP/three" && echo *)" \
+	"flame-alloc.folded flame-alloc.html flame-lock.folded flame-lock.html flame.folded flame.html session"
+links() { grep -o 'href="flame[^"]*"' "$1" | sort -u | cut -d'"' -f2 | paste -sd' '; }
+for page in flame flame-alloc flame-lock; do
+	ok "  $page.html leads to the others" eval '! comm -13 <(links "$SHOP/three/$page.html" | xargs -n1 | LC_ALL=C sort) \
+		<(ls "$SHOP/three" | grep html | grep -vx $page.html | LC_ALL=C sort) | grep .'
+done
+ok "  with allocations" grep -q ';byte\[\]' "$SHOP/three/flame-alloc.folded"
+ok "  and waits" grep -q ';Locks$MonitorA;held by;' "$SHOP/three/flame-lock.folded"
+is "  the session has a profile of each" "$(cd "$SHOP/three/session" && echo tree*)" "tree tree-alloc tree-lock"
+ok "  --replay -e lock" replay -e lock "$SHOP/three/session"
+ok "  draws the same" same "$SHOP/three" flame-lock
+ok "-e lock alone" as_noted 17-g1 lock
+facts
+is "  is the first event" "$(json '"\(.event) \(.unit) \(.more_events | length)"')" "lock ns 0"
+ok "-e cpu" "$DFG" -q -d 1 -e cpu -f folded -o "$SHOP/cpu" 17-g1
+diff_lock() { "$BUILD/bin/dfg-diff" --event lock -f folded -o "$SHOP/diff" "$@"; }
+diff_lock --json "$SHOP/three" "$one" >"$SHOP/out"
+is "dfg-diff --event lock: of sessions" "$? $(json '"\(.event) \(.unit)"')" "0 lock ns"
+is "  of all ns" "$(json .before.samples)" "$(sum "$SHOP/three/flame-lock.folded")"
+is "  on both sides" "$(json .after.samples)" "$(sum "$one/flame.folded")"
+ok "  a session without them is named" dies 1 "cpu: has no events lock" diff_lock "$SHOP/three" "$SHOP/cpu"
+"$BUILD/bin/dfg-merge" --event lock --json -f folded -o "$SHOP/all" "$SHOP/three" "$one" >"$SHOP/out"
+is "dfg-merge --event lock: of sessions" "$? $(json '"\(.event) \(.unit)"')" "0 lock ns"
+is "  the ns of both" "$(sum "$SHOP/all/flame.folded")" \
+	$(($(sum "$SHOP/three/flame-lock.folded") + $(sum "$one/flame.folded")))
+ok "perf cannot record them" dies 2 "--event: others than cpu need --unwind" "$DFG" --unwind vm -e lock 17-g1
+"$BUILD/bin/dfg-top" --json -e lock -n 2 17-g1 >"$SHOP/top" 2>"$SHOP/said"
+is "dfg-top -e lock" "$? $(cat "$SHOP/said")" "0 "
+ok "  shows ns of methods that wait" jq -se 'last | .unit == "ns" and .samples > 1e9 and
+	([.methods[] | select(.name == "Locks.wantMonitorA" and .total > 1e9)] | length == 1)' "$SHOP/top"
+
+# ---- the JVM stays as it is --------------------------------------------------------------------
+changed() { tests/tools/changed-text.py "$(bundle_pid "$1")" libjvm.so; }
+# int3, where monitors and java.util.concurrent begin and end to wait, and leave.
+probed() { changed "$1" | awk '$2 != "cc" {bad = 1} {n++} END {exit bad || n < 8}'; }
+unchanged() { changed "$1" >"$SHOP/changed" && [ ! -s "$SHOP/changed" ] || { cat "$SHOP/changed" && false; }; }
+goes_on() { wait_for eval "[ \$(wc -l <'$SHOP/$1/log') -gt $(($(wc -l <"$SHOP/$1/log") + 200)) ]"; }
+ok "  and leaves no probe" wait_for unchanged 17-g1
+"$DFG" -q -d 120 -e lock -f folded -o "$SHOP/long" 17-g1 >/dev/null 2>&1 & run=$!
+ok "probes are in it while it is recorded" wait_for probed 17-g1
+sleep 1
+kill -KILL "$run"
+wait "$run" 2>/dev/null
+ok "  dfg-trigger is killed: they are gone" wait_for unchanged 17-g1
+ok "  and the JVM goes on" goes_on 17-g1
+ok "five recordings leave it as it was" eval 'for i in $(seq 5); do "$DFG" -q -d 1 -e lock -f folded -o "$SHOP/five" --force 17-g1 && unchanged 17-g1 || exit; done'
+is "the JVM has said nothing of it" "$(grep -Evc '^(Locks|java|time)[^:]* [0-9]+$' "$SHOP/17-g1/log")" 0
+shop_stop 17-g1
+
+# ---- other JVMs --------------------------------------------------------------------------------
+more() { row "$@" && shop_stop "$1-$2"; }
+more 25 g1 -XX:+UseG1GC
+if [ -n "${DFG_FULL:-}" ]; then
+	for version in 11 21 26; do more $version g1 -XX:+UseG1GC; done
+	more 21 serial -XX:+UseSerialGC
+	more 21 parallel -XX:+UseParallelGC
+	more 21 zgc -XX:+UseZGC
+	more 21 generational -XX:+UseZGC -XX:+ZGenerational
+	more 25 zgc -XX:+UseZGC
+	more 25 shenandoah -XX:+UseShenandoahGC
+	more 25 compact -XX:+UseCompactObjectHeaders
+	more 17 int -Xint
+	more 21 lightweight -XX:+UnlockExperimentalVMOptions -XX:LockingMode=2 # 1 is what it does by itself
+	more 21 monitors -XX:+UnlockExperimentalVMOptions -XX:LockingMode=0
+	# As JVMs are that were built without DTrace.
+	cp -a "$JVMS_HOME_17" "$SHOP/app/jdk"
+	objcopy --remove-section .note.stapsdt "$SHOP/app/jdk/lib/server/libjvm.so"
+	JVMS_ROOT_bare=$JVMS_ROOT_17 JVMS_HOME_bare=/mnt/jdk
+	more bare 17
+	ok "JDK 8, without symbols" start old 8
+	ok "  is recorded" trigger -q -d 2 -e cpu,lock -f folded -o "$SHOP/old.out" old
+	ok "  the processor's time" grep -q 'Locks.spin' "$(json .graphs.folded)"
+	is "  no waits" "$(json '.more_events[0].samples')" 0
+	ok "  which is said" eval 'json ".cut[]" | grep -q "waits for locks of 1 JVMs are not recorded: " || { json .cut && false; }'
+	shop_stop old
+fi
+tap_done
