@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calltree/view.h"
 
+#include "calltree/samples.h"
 #include "common/str.h"
 
 /* ---- the lens ---- */
@@ -296,7 +297,18 @@ struct thread_walk {
 	enum busy busy;	      /* of the thread */
 	bool seen;	      /* passes the lens */
 	uint32_t collections; /* on the path */
+	/* Frames on the path above which another thread's stack is (struct event_name, held), and
+	 * the row of the class below the first: what is there is that one's own. */
+	uint32_t held, subject;
 };
+
+static bool is_held(const struct frame *f)
+{
+	for (size_t i = 0; f->kind == FRAME_STUB && i < EVENT_KINDS; i++)
+		if (event_names[i].held && !strcmp(f->name, event_names[i].held))
+			return true;
+	return false;
+}
 
 static enum busy busy_of(const struct thread_walk *w, const struct frame *f)
 {
@@ -313,15 +325,18 @@ static void enter(struct tally *t, struct thread_walk *w, uint32_t node)
 	enum busy busy;
 
 	w->collections += is_collection(f);
+	if (is_held(f) && !w->held++)
+		w->subject = t->rows[stacks_node(t->stacks, n->parent)->frame];
 	busy = busy_of(w, f);
 	w->thread->busy[busy] += n->self;
 	if (!w->seen)
 		return;
 	t->view->samples += n->self;
 	t->view->busy[busy] += n->self;
+	if (w->held ? w->subject : row)
+		t->view->rows[(w->held ? w->subject : row) - 1].self += n->self;
 	if (!row)
 		return;
-	t->view->rows[row - 1].self += n->self;
 	if (t->on_path[row - 1]++ == 0) {
 		t->view->rows[row - 1].total += t->totals[node];
 		t->view->rows[row - 1].how[how_of(f)] += t->totals[node];
@@ -334,6 +349,7 @@ static void leave(struct tally *t, struct thread_walk *w, uint32_t node)
 	uint32_t row = t->rows[stacks_node(t->stacks, node)->frame];
 
 	w->collections -= is_collection(f);
+	w->held -= is_held(f);
 	if (w->seen && row)
 		t->on_path[row - 1]--;
 }

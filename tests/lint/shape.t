@@ -14,9 +14,9 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7040
-host/calltree 3180
-host/cmd 2760
+host/bpf 7180
+host/calltree 3190
+host/cmd 2780
 host/discover 2730
 host/doctor 1520
 host/elf 730
@@ -24,11 +24,11 @@ host/format 5080
 host/jfr 1600
 host/jit 1810
 host/perf 2090
-host/probe 450
+host/probe 520
 host/profile 1300
-host/record 6910
-host/report 4490
-host/session 970
+host/record 7030
+host/report 4510
+host/session 1000
 host/setup 1985
 host/symbols 1380
 host/top 1910
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 67360, 399
+ALL_LINES, ALL_FILES = 67829, 403
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
