@@ -73,6 +73,7 @@ struct libjvm {
 	bool locks;	/* those at which waits for monitors are */
 	bool holders;	/* and for those who hold them */
 	bool parks;	/* and for java.util.concurrent's locks */
+	bool stops;	/* those at which safepoints are */
 };
 
 /* ---- its tables --------------------------------------------------------------------------- */
@@ -187,6 +188,7 @@ static void find_functions(int fd, struct libjvm *ret)
 	ret->locks = flat_has_event(&probes, FLAT_EVENT_LOCK);
 	ret->holders = probes.offset[FLAT_PROBE_EXIT] &&
 		       (probes.offset[FLAT_PROBE_UNPARK] || !probes.offset[FLAT_PROBE_PARK]);
+	ret->stops = flat_has_event(&probes, FLAT_EVENT_SAFEPOINT);
 	ret->parks = probes.offset[FLAT_PROBE_PARK] && probes.offset[FLAT_PROBE_PARKED];
 }
 
@@ -227,6 +229,7 @@ static struct libjvm probe_libjvm(const struct jvm *j)
 	bool_clean(&ret.locks);
 	bool_clean(&ret.holders);
 	bool_clean(&ret.parks);
+	bool_clean(&ret.stops);
 	return ret;
 }
 
@@ -423,6 +426,17 @@ static void check_locks(const struct probe *p, const struct libjvm *l)
 			    "with the holders (dfg-trigger -e lock)");
 }
 
+static void check_safepoints(const struct probe *p, const struct libjvm *l)
+{
+	if (l->stops)
+		finding_add(p->f, FINDING_OK, "safepoint", "",
+			    "safepoints can be recorded (dfg-trigger -e safepoint)");
+	else
+		finding_add(p->f, FINDING_NOTE, "safepoint", "-e safepoint records nothing of it",
+			    "its libjvm.so has no symbol SafepointSynchronize::begin or "
+			    "SafepointTracing::end (it has, unless it is stripped)");
+}
+
 static void check_symbols(const struct probe *p, const struct facts *k)
 {
 	static const struct {
@@ -442,6 +456,7 @@ static void check_symbols(const struct probe *p, const struct facts *k)
 	finding_add(p->f, all[found].state, "libjvm", all[found].advice, "%s", all[found].why);
 	check_allocations(p, &l);
 	check_locks(p, &l);
+	check_safepoints(p, &l);
 }
 
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)

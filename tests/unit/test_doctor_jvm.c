@@ -423,6 +423,8 @@ static void test_symbols(void)
 
 /* ---- events ---- */
 
+#define STOPS  "_ZN20SafepointSynchronize5beginEv@1100+40 _ZN16SafepointTracing3endEv@1180+40"
+#define STOPS  "_ZN20SafepointSynchronize5beginEv@1100+40 _ZN16SafepointTracing3endEv@1180+40"
 #define TLAB   "_ZN11AllocTracer27send_allocation_in_new_tlabEfake@1100+40"
 #define ENTERS "_ZN13ObjectMonitor6EnterIEP10JavaThread@1200+40 _ZN13ObjectMonitor5enterEv@1300+40"
 #define EXITS  "_ZN13ObjectMonitor10ExitEpilogEP10JavaThreadPv@1400+40"
@@ -495,7 +497,7 @@ static void test_events(void)
 		enum finding_state lock;
 		const char *why, *advice, *name;
 	} t[] = {
-		{TLAB " " ENTERS " " EXITS " " PARKS, true, true, FINDING_OK, all, "",
+		{TLAB " " ENTERS " " EXITS " " PARKS " " STOPS, true, true, FINDING_OK, all, "",
 		 "a library may have all functions of events"},
 		{ENTERS " " EXITS " " PARKS, true, false, FINDING_OK, all, "",
 		 "or those of locks alone"},
@@ -533,6 +535,16 @@ static void test_events(void)
 				    "AllocTracer::send_allocation_in_new_tlab (JDK 11 and later "
 				    "have it, unless they are stripped)",
 				    "-e alloc records nothing of it", "  allocations are apart");
+		if (strstr(t[i].symbols, STOPS))
+			check_found("safepoint", FINDING_OK,
+				    "safepoints can be recorded (dfg-trigger -e safepoint)", "",
+				    "  and so are safepoints");
+		else
+			check_found("safepoint", FINDING_NOTE,
+				    "its libjvm.so has no symbol SafepointSynchronize::begin or "
+				    "SafepointTracing::end (it has, unless it is stripped)",
+				    "-e safepoint records nothing of it",
+				    "  and so are safepoints");
 		fakejvm_end(&j);
 	}
 }

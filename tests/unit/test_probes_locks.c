@@ -10,6 +10,7 @@
 #include "lib/tap.h"
 #include "lib/textfile.h"
 
+#define BASE	 0x3000u
 #define ENTERI	 "_ZN13ObjectMonitor6EnterIEP10JavaThread@1100+40 "
 #define REENTERI "_ZN13ObjectMonitor8ReenterIEP10JavaThreadP12ObjectWaiter@1200+40 "
 #define ENTER	 "_ZN13ObjectMonitor5enterEP10JavaThread"
@@ -178,9 +179,21 @@ static void test_names(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct flat_probes p = find(&(struct made){.symbols = rows[i].symbol});
+		CLEANUP(free)
+		char *symbols = xasprintf("%s " ENTER "@1700+40", rows[i].symbol);
+		const struct call call = {0x1710, rows[i].want ? rows[i].want : 0x1100};
+		const struct note end = {.at = 0x1520, .base = BASE};
+		struct flat_probes p = find(&(struct made){.symbols = symbols,
+							   .calls = &call,
+							   .call_count = 1,
+							   .notes = &end,
+							   .note_count = 1,
+							   .base = BASE});
 		unsigned others = 0;
 
+		/* Without the ends beginnings would be dropped. */
+		p.offset[FLAT_PROBE_ENTERED] = p.offset[FLAT_PROBE_REENTERED] = 0;
+		p.offset[FLAT_PROBE_PARKED] = 0;
 		for (unsigned k = 0; k < FLAT_PROBE_COUNT; k++)
 			others += k != rows[i].probe && p.offset[k];
 		ok(is_at(&p, rows[i].probe, rows[i].want) && others == 0, "%s: %s", rows[i].symbol,
@@ -267,8 +280,9 @@ static void test_cut(void)
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
+static const struct call enter = {0x1310, 0x1100};
+
 #define TEXT(t) .text = (t), .text_len = sizeof(t)
-#define BASE	0x3000u
 
 static void test_notes(void)
 {
@@ -324,7 +338,9 @@ static void test_notes(void)
 	struct flat_probes p;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		p = find(&(struct made){.symbols = ENTERI,
+		p = find(&(struct made){.symbols = ENTERI ENTER "@1300+40",
+					.calls = &enter,
+					.call_count = 1,
 					.notes = &rows[i].note,
 					.note_count = 1,
 					.base = rows[i].base});
@@ -353,8 +369,12 @@ static void test_garbage(void)
 
 		for (size_t k = 0; k < sizeof(text); k++)
 			text[k] = (char)rand();
-		p = find(&(struct made){
-			.symbols = ENTERI, .notes = &note, .note_count = 1, .base = BASE});
+		p = find(&(struct made){.symbols = ENTERI ENTER "@1300+40",
+					.calls = &enter,
+					.call_count = 1,
+					.notes = &note,
+					.note_count = 1,
+					.base = BASE});
 		odd += p.offset[FLAT_PROBE_PARKED] != 0 || p.offset[FLAT_PROBE_ENTER] != 0x1100;
 	}
 	is_int(odd, 0, "garbage is no note, and does no harm");
