@@ -18,7 +18,7 @@ host/bpf 7180
 host/calltree 3190
 host/cmd 2780
 host/discover 2730
-host/doctor 1520
+host/doctor 1540
 host/elf 730
 host/format 5080
 host/jfr 1600
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 67829, 403
+ALL_LINES, ALL_FILES = 67844, 403
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
