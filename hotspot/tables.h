@@ -102,6 +102,8 @@
 	X(THREAD_NEXT, "JavaThread", "_next")                                                      \
 	X(THREAD_OBJECT, "JavaThread", "_threadObj") /* an oop, then a handle of one */            \
 	X(THREAD_VIRTUAL, "JavaThread", "_vthread") /* a handle; 21 and later */                   \
+	X(TASK_METHOD, "CompileTask", "_method")                                                   \
+	X(TASK_LEVEL, "CompileTask", "_comp_level")                                                \
 	X(MONITOR_OBJECT, "ObjectMonitor", "_object")                                              \
 	X(THREAD_OS, "JavaThread", "_osthread")                                                    \
 	X(THREAD_OS_25, "Thread", "_osthread")                                                     \

@@ -183,6 +183,13 @@ void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 				 .park_blocker = SNAP_NONE,
 				 .thread_address = thread_place(hs, "eetop", "J")};
 
+	o.task_method = field_place(hs, HS_TASK_METHOD);
+	o.task_level = field_place(hs, HS_TASK_LEVEL);
+	o.method_const = field_place(hs, HS_METHOD_CONST);
+	o.const_pool = field_place(hs, HS_CONST_POOL);
+	o.const_name = field_place(hs, HS_CONST_NAME_INDEX);
+	o.pool_holder = field_place(hs, HS_POOL_HOLDER);
+	o.pool_symbols = (uint32_t)hs->tables.size[HS_TYPE_CONSTANT_POOL];
 	o.flags = (jdk >= 17 ? SNAP_HANDLES : 0) | (is_coloured(hs, jdk) ? SNAP_COLOURED : 0);
 	o.class_at = class_place(hs, &o);
 	set_narrow(&ref, &o.ref_bytes, &o.ref_shift, &o.ref_base);

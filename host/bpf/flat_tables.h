@@ -130,6 +130,9 @@ struct flat_objects {
 	uint8_t ref_bytes, ref_shift, class_bytes, class_shift;
 	uint32_t flags, pad;
 	uint64_t ref_base, class_base;
+	uint32_t task_method, task_level;
+	uint32_t method_const, const_pool, const_name, pool_symbols, pool_holder;
+	uint32_t pad2;
 };
 #define FLAT_HANDLES  1u /* as SNAP_HANDLES, SNAP_COLOURED */
 #define FLAT_COLOURED 2u
@@ -249,7 +252,8 @@ struct flat_detail {
 	uint64_t part;	    /* of the amount, that was waited for the holder */
 	uint64_t operation; /* what an object of its class begins with; 0: none */
 	uint32_t asker_tid, holder_tid;
-	uint32_t copied, flags, name_len, pad;
+	uint32_t copied, flags, name_len;
+	uint32_t level; /* of a compilation: 1 to 3 C1, 4 C2 (compiler/compilerDefinitions.hpp) */
 	char name[FLAT_NAME_MAX]; /* of a class, as the JVM has it: not clean */
 };
 

@@ -2,6 +2,7 @@
 /* The node's program: finds whose sample it is, and hands it to the walk of that container
  * (walk.bpf.c), which returns for it. Follows the processes' children and programs. Linux 5.17. */
 #include "bpf/alloc.bpf.h"
+#include "bpf/compile.bpf.h"
 #include "bpf/lock.bpf.h"
 #include "bpf/safepoint.bpf.h"
 
@@ -178,6 +179,8 @@ static inline bool take_event(const bpf_user_pt_regs_t *r, struct scratch *s, ui
 		return take_lock(r, s, probe);
 	case FLAT_EVENT_SAFEPOINT:
 		return take_safepoint(r, s, probe);
+	case FLAT_EVENT_COMPILE:
+		return take_compilation(r, s, probe);
 	}
 	return false;
 }

@@ -60,6 +60,7 @@ bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left
 	ret->operation = d->operation;
 	ret->asker_tid = d->asker_tid;
 	ret->holder_tid = d->holder_tid;
+	ret->level = d->level;
 	ret->flags = d->flags;
 	ret->name = d->name;
 	ret->name_len = d->name_len;

@@ -15,7 +15,7 @@ struct stack_event {
 	uint64_t amount;
 	/* As in struct flat_detail. */
 	uint64_t holder, asker, part, operation;
-	uint32_t asker_tid, holder_tid;
+	uint32_t asker_tid, holder_tid, level;
 	uint32_t flags;	  /* FLAT_OUTSIDE … */
 	const char *name; /* of a class; not clean, without a NUL */
 	size_t name_len;

@@ -131,6 +131,7 @@ static int load(struct stack_recorder *r, struct err *err)
 		bpf_map__set_max_entries(r->bpf->maps.allocations, THREADS);
 		bpf_map__set_max_entries(r->bpf->maps.humongous, THREADS / 16);
 		bpf_map__set_max_entries(r->bpf->maps.pauses, THREADS / 16);
+		bpf_map__set_max_entries(r->bpf->maps.tasks, THREADS / 16);
 		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_EVENTS * FLAT_WALKERS);
 	}
 	bpf_map__set_max_entries(r->bpf->maps.samples, walked_bytes(r));

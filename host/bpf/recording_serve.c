@@ -172,9 +172,15 @@ static void take_event(void *arg, const struct flat_sample *f, const uint64_t *f
 {
 	struct recorded *r = arg;
 	struct sample_detail d = detail_of(f, e);
+	CLEANUP(str_fini) struct str name = {0};
 
 	if (f->event >= FLAT_EVENTS || f->time < r->began || (r->end && f->time > r->end))
 		return;
+	if (f->event == FLAT_EVENT_COMPILE) {
+		str_addf(&name, "%.*s (%s)", (int)e->name_len, e->name, e->level > 3 ? "C2" : "C1");
+		d.name = name.buf;
+		d.name_len = e->name_len ? name.len : 0;
+	}
 	if (f->event == FLAT_EVENT_SAFEPOINT && !(e->flags & FLAT_HOLDER))
 		write_safepoint(r, f, frames, e, &d);
 	else

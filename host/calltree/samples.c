@@ -11,6 +11,7 @@ const struct event_name event_names[EVENT_KINDS] = {
 	[EVENT_LOCK] = {"lock", "ns", "time waiting for locks", "wanted by", "held by"},
 	[EVENT_SAFEPOINT] = {"safepoint", "ns", "time stopped in safepoints", "asked for by",
 			     "waiting for"},
+	[EVENT_COMPILE] = {"compile", "ns", "time of compilations", "compiled by", NULL},
 	[EVENT_PERF] = {"perf", "events", "events of perf", NULL, NULL},
 };
 

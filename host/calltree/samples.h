@@ -48,6 +48,7 @@ enum event_kind {
 	EVENT_ALLOC,
 	EVENT_LOCK,
 	EVENT_SAFEPOINT,
+	EVENT_COMPILE,
 	EVENT_PERF, /* any event of perf */
 	EVENT_KINDS
 };

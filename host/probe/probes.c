@@ -30,6 +30,7 @@ static const struct {
 	{"Unsafe_Park", FLAT_PROBE_PARK, false},
 	{"_ZN6Parker4parkE", FLAT_PROBE_PARKED, false}, /* the place after its call */
 	{"Unsafe_Unpark", FLAT_PROBE_UNPARK, false},
+	{"_ZN13CompileBroker25invoke_compiler_on_methodE", FLAT_PROBE_COMPILE, false},
 	{"_ZN8VMThread7executeE", FLAT_PROBE_EXECUTE, true},
 	{"_ZN20SafepointSynchronize5beginE", FLAT_PROBE_BEGIN, true},
 	{"_ZN20SafepointSynchronize5blockE", FLAT_PROBE_BLOCK, true},
@@ -227,6 +228,8 @@ static void drop_halves(struct flat_probes *ret)
 		at[FLAT_PROBE_ENTER] = 0;
 	if (!at[FLAT_PROBE_REENTERED])
 		at[FLAT_PROBE_REENTER] = 0;
+	if (!at[FLAT_PROBE_COMPILED])
+		at[FLAT_PROBE_COMPILE] = 0;
 	if (!at[FLAT_PROBE_PARKED])
 		at[FLAT_PROBE_PARK] = at[FLAT_PROBE_UNPARK] = 0;
 }
@@ -246,6 +249,8 @@ static void find(struct place_search *s, struct flat_probes *ret)
 		place_after_call(s, s->linked[FLAT_PROBE_ENTER], "_ZN13ObjectMonitor");
 	ret->offset[FLAT_PROBE_REENTERED] =
 		place_after_call(s, s->linked[FLAT_PROBE_REENTER], "_ZN13ObjectMonitor");
+	ret->offset[FLAT_PROBE_COMPILED] =
+		place_after_call(s, s->linked[FLAT_PROBE_COMPILE], "_ZN13CompileBroker");
 	ret->offset[FLAT_PROBE_PARKED] =
 		place_after_call(s, s->linked[FLAT_PROBE_PARKED], "Unsafe_Park");
 	find_notes(s, ret);

@@ -13,6 +13,7 @@ enum flat_event {
 	FLAT_EVENT_ALLOC,
 	FLAT_EVENT_LOCK,
 	FLAT_EVENT_SAFEPOINT,
+	FLAT_EVENT_COMPILE,
 	FLAT_EVENT_PERF, /* counted by the kernel */
 	FLAT_EVENTS,
 };
@@ -51,15 +52,21 @@ enum flat_probe {
 	FLAT_PROBE_STOPPED,
 	FLAT_PROBE_EVALUATE,
 	FLAT_PROBE_END,
+	/* Compilations: CompileBroker::invoke_compiler_on_method(CompileTask *), compiler/
+	 * compileBroker.hpp, and where it returns to. */
+	FLAT_PROBE_COMPILE,
+	FLAT_PROBE_COMPILED,
 	FLAT_PROBE_COUNT,
 };
 
 /* The event that a probe is for. */
 static inline uint32_t flat_probe_event(uint32_t probe)
 {
-	return probe < FLAT_PROBE_ENTER	    ? FLAT_EVENT_ALLOC
-	       : probe < FLAT_PROBE_EXECUTE ? FLAT_EVENT_LOCK
-					    : FLAT_EVENT_SAFEPOINT;
+	if (probe < FLAT_PROBE_ENTER)
+		return FLAT_EVENT_ALLOC;
+	if (probe < FLAT_PROBE_EXECUTE)
+		return FLAT_EVENT_LOCK;
+	return probe < FLAT_PROBE_COMPILE ? FLAT_EVENT_SAFEPOINT : FLAT_EVENT_COMPILE;
 }
 
 /* Offsets in the file; 0: it has no such function, or none where a probe is cheap. */
@@ -74,6 +81,8 @@ static inline bool flat_has_event(const struct flat_probes *p, enum flat_event e
 		return p->offset[FLAT_PROBE_ENTER] && p->offset[FLAT_PROBE_ENTERED];
 	if (event == FLAT_EVENT_SAFEPOINT)
 		return p->offset[FLAT_PROBE_BEGIN] && p->offset[FLAT_PROBE_END];
+	if (event == FLAT_EVENT_COMPILE)
+		return p->offset[FLAT_PROBE_COMPILE];
 	return p->offset[FLAT_PROBE_TLAB];
 }
 

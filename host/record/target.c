@@ -254,6 +254,7 @@ static const struct {
 	[SESSION_ALLOC] = {"allocations", "AllocTracer::send_allocation_in_new_tlab"},
 	[SESSION_LOCK] = {"waits for locks", "ObjectMonitor::EnterI"},
 	[SESSION_SAFEPOINT] = {"safepoints", "SafepointSynchronize::begin"},
+	[SESSION_COMPILE] = {"compilations", "CompileBroker::invoke_compiler_on_method"},
 };
 
 void target_say_events(struct target *t, const struct kernel_counts *c)
@@ -261,12 +262,10 @@ void target_say_events(struct target *t, const struct kernel_counts *c)
 	struct session *s = &t->session;
 	static const char *const cut[SESSION_EVENTS] = {[SESSION_ALLOC] = "events",
 							[SESSION_LOCK] = "events of locks",
-							[SESSION_SAFEPOINT] =
-								"events of safepoints"};
+							[SESSION_SAFEPOINT] = "events of safepoints", [SESSION_COMPILE] = "events of compilations"};
 	static const char *const lost[SESSION_EVENTS] = {[SESSION_ALLOC] = "lost events",
 							 [SESSION_LOCK] = "lost events of locks",
-							 [SESSION_SAFEPOINT] =
-								 "lost events of safepoints"};
+							 [SESSION_SAFEPOINT] = "lost events of safepoints", [SESSION_COMPILE] = "lost events of compilations"};
 
 	if (c->refused)
 		session_set_cut(s, "probes",

@@ -117,6 +117,7 @@ enum session_event {
 	SESSION_ALLOC,
 	SESSION_LOCK,
 	SESSION_SAFEPOINT,
+	SESSION_COMPILE,
 	SESSION_PERF, /* any event of perf, recorded by it, alone */
 	SESSION_EVENTS
 };

@@ -212,6 +212,12 @@ struct snap_objects {
 	uint8_t class_shift;
 	uint32_t flags, pad;
 	uint64_t ref_base, class_base;
+	/* CompileTask::_method, a Method *, and _comp_level; from a method to its name: its
+	 * ConstMethod, that one's ConstantPool and the index (u16) of the name's Symbol, the first
+	 * Symbol and the class in a ConstantPool. */
+	uint32_t task_method, task_level;
+	uint32_t method_const, const_pool, const_name, pool_symbols, pool_holder;
+	uint32_t pad2;
 };
 
 struct snap_end {
@@ -230,7 +236,7 @@ _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_stub) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_layout) == 32, "layout is the format");
-_Static_assert(sizeof(struct snap_objects) == 56, "layout is the format");
+_Static_assert(sizeof(struct snap_objects) == 88, "layout is the format");
 _Static_assert(sizeof(struct snap_end) == 32, "layout is the format");
 
 #endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Compilations: ns, by method and level. */
+#ifndef DFG_BPF_COMPILE_BPF_H
+#define DFG_BPF_COMPILE_BPF_H
+
+#include "bpf/events.bpf.h"
+
+static const struct shifts compile_shifts = {10, 40}; /* about 1 µs; 1 100 s */
+
+#define PART_MAX 128u /* bytes of the name of a class, and of a method, with what is after it */
+
+/* Tasks that compiler threads work on. */
+struct task {
+	uint64_t address, begin;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* is set before loading */
+	__type(key, uint32_t);	/* tid */
+	__type(value, struct task);
+} tasks SEC(".maps");
+
+/* Copies a Symbol, of which longer ones are cut; returns how long it is. */
+static inline uint32_t copy_symbol(const struct flat_layout *l, uint64_t symbol, char *to)
+{
+	uint16_t len = 0;
+	uint32_t n;
+
+	if (!symbol || l->symbol_length == FLAT_NONE || l->symbol_body == FLAT_NONE)
+		return 0;
+	(void)bpf_probe_read_user(&len, sizeof(len), (const void *)(symbol + l->symbol_length));
+	n = len < PART_MAX ? len : PART_MAX - 1;
+	n &= PART_MAX - 1;
+	return bpf_probe_read_user(to, n, (const void *)(symbol + l->symbol_body)) ? 0 : n;
+}
+
+/* Takes the name of a method, "java/lang/String.hashCode". */
+static inline void take_method(struct scratch *s, uint64_t method)
+{
+	const struct flat_objects *o = &s->walk.process.objects;
+	const struct flat_layout *l = &s->walk.process.layout;
+	uint64_t constants = word_at(method, o->method_const);
+	uint64_t pool = word_at(constants, o->const_pool);
+	uint64_t class = word_at(pool, o->pool_holder);
+	uint16_t index = 0;
+	uint32_t n, more;
+
+	if (!method || !constants || !pool || o->const_name == FLAT_NONE)
+		return;
+	(void)bpf_probe_read_user(&index, sizeof(index),
+				  (const void *)(constants + o->const_name));
+	n = copy_symbol(l, word_at(class, l->class_name), s->detail.name) & (PART_MAX - 1);
+	s->detail.name[n] = '.';
+	more = copy_symbol(l, word_at(pool, o->pool_symbols + index * sizeof(uint64_t)),
+			   &s->detail.name[n + 1]);
+	s->detail.name_len = n && more ? n + 1 + more : 0;
+}
+
+/* The compiler is done with the thread's task. */
+static inline bool end_task(struct scratch *s)
+{
+	const struct task *found = bpf_map_lookup_elem(&tasks, &s->walk.sample.tid);
+	struct flat_rate *r = rate_of(&s->walk.sample);
+	struct task t;
+
+	if (!found || !r)
+		return false;
+	t = *found;
+	bpf_map_delete_elem(&tasks, &s->walk.sample.tid);
+	s->detail.amount =
+		take_amount(s, r, compile_shifts, &r->part, s->walk.sample.time - t.begin);
+	if (!s->detail.amount)
+		return false;
+	s->detail.level = (uint32_t)word_at(t.address, s->walk.process.objects.task_level) & 0xff;
+	take_method(s, word_at(t.address, s->walk.process.objects.task_method));
+	return true;
+}
+
+/* Takes what an event of this probe says. False: it is not sent. A task is freed by the caller of
+ * the function, after that has returned. */
+static inline bool take_compilation(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
+{
+	const struct task t = {.address = ARGUMENT(r, 0), .begin = s->walk.sample.time};
+
+	if (probe == FLAT_PROBE_COMPILED)
+		return end_task(s);
+	bpf_map_update_elem(&tasks, &s->walk.sample.tid, &t, BPF_ANY);
+	return false;
+}
+
+#endif
