@@ -195,6 +195,8 @@ static void keep_probes(struct built *p, const struct mapped *file, const struct
 					    .at = file->probes,
 					    .operations = file->operations};
 	p->probes.operations.shift = addr - m->start;
+	if (file->operations.trap_reasons)
+		p->flat.trap_reasons = file->operations.trap_reasons - (addr - m->start);
 }
 
 /* Of a file that is not known all is left to the copy; there is no call frame information of other

@@ -147,6 +147,7 @@ struct flat_process {
 	uint32_t walker;		  /* the program that has these tables; FLAT_NO_WALKER */
 	struct flat_layout layout;
 	struct flat_objects objects;
+	uint64_t trap_reasons; /* Deoptimization::_trap_reason_name, char *[]; 0: not known */
 };
 
 /* Returns where a search of `methods` begins, before the mask. */

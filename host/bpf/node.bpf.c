@@ -3,6 +3,7 @@
  * (walk.bpf.c), which returns for it. Follows the processes' children and programs. Linux 5.17. */
 #include "bpf/alloc.bpf.h"
 #include "bpf/compile.bpf.h"
+#include "bpf/deopt.bpf.h"
 #include "bpf/lock.bpf.h"
 #include "bpf/safepoint.bpf.h"
 
@@ -181,6 +182,8 @@ static inline bool take_event(const bpf_user_pt_regs_t *r, struct scratch *s, ui
 		return take_safepoint(r, s, probe);
 	case FLAT_EVENT_COMPILE:
 		return take_compilation(r, s, probe);
+	case FLAT_EVENT_DEOPT:
+		return take_trap(r, s);
 	}
 	return false;
 }

@@ -12,6 +12,7 @@ const struct event_name event_names[EVENT_KINDS] = {
 	[EVENT_SAFEPOINT] = {"safepoint", "ns", "time stopped in safepoints", "asked for by",
 			     "waiting for"},
 	[EVENT_COMPILE] = {"compile", "ns", "time of compilations", "compiled by", NULL},
+	[EVENT_DEOPT] = {"deopt", "traps", "uncommon traps of compiled code", "in", NULL},
 	[EVENT_PERF] = {"perf", "events", "events of perf", NULL, NULL},
 };
 

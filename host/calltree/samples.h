@@ -49,6 +49,7 @@ enum event_kind {
 	EVENT_LOCK,
 	EVENT_SAFEPOINT,
 	EVENT_COMPILE,
+	EVENT_DEOPT,
 	EVENT_PERF, /* any event of perf */
 	EVENT_KINDS
 };

@@ -8,7 +8,8 @@
 #include "common/str.h"
 #include "elf/elfparts.h"
 
-#define PREFIX "VM_"
+#define PREFIX	     "VM_"
+#define TRAP_REASONS "_ZN14Deoptimization17_trap_reason_nameE"
 
 /* An object begins with the address of the first function in its class's table, after an offset and
  * the type (Itanium C++ ABI, 2.5.2). */
@@ -46,8 +47,11 @@ static void find(Elf *elf, struct operations *ret)
 	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
 		const char *name = elf_strptr(elf, parts.symtab_sh.sh_link, symbol.st_name);
 
-		if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && name)
-			add(ret, &symbol, class_in(name));
+		if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || !name)
+			continue;
+		add(ret, &symbol, class_in(name));
+		if (strcmp(name, TRAP_REASONS) == 0)
+			ret->trap_reasons = symbol.st_value;
 	}
 }
 

@@ -11,6 +11,8 @@
 
 struct operations {
 	uint64_t shift; /* address + shift = address as linked */
+	/* Deoptimization::_trap_reason_name, char *[], as linked; 0: none. */
+	uint64_t trap_reasons;
 	uint32_t count, pad;
 	struct {
 		uint64_t at;		       /* as linked */

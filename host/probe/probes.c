@@ -31,6 +31,7 @@ static const struct {
 	{"_ZN6Parker4parkE", FLAT_PROBE_PARKED, false}, /* the place after its call */
 	{"Unsafe_Unpark", FLAT_PROBE_UNPARK, false},
 	{"_ZN13CompileBroker25invoke_compiler_on_methodE", FLAT_PROBE_COMPILE, false},
+	{"_ZN14Deoptimization13uncommon_trapE", FLAT_PROBE_TRAP, true},
 	{"_ZN8VMThread7executeE", FLAT_PROBE_EXECUTE, true},
 	{"_ZN20SafepointSynchronize5beginE", FLAT_PROBE_BEGIN, true},
 	{"_ZN20SafepointSynchronize5blockE", FLAT_PROBE_BLOCK, true},

@@ -14,6 +14,7 @@ enum flat_event {
 	FLAT_EVENT_LOCK,
 	FLAT_EVENT_SAFEPOINT,
 	FLAT_EVENT_COMPILE,
+	FLAT_EVENT_DEOPT,
 	FLAT_EVENT_PERF, /* counted by the kernel */
 	FLAT_EVENTS,
 };
@@ -56,6 +57,9 @@ enum flat_probe {
 	 * compileBroker.hpp, and where it returns to. */
 	FLAT_PROBE_COMPILE,
 	FLAT_PROBE_COMPILED,
+	/* Compiled code that goes on in the interpreter: Deoptimization::uncommon_trap(JavaThread *,
+	 * jint trap_request, jint), runtime/deoptimization.hpp. */
+	FLAT_PROBE_TRAP,
 	FLAT_PROBE_COUNT,
 };
 
@@ -66,7 +70,9 @@ static inline uint32_t flat_probe_event(uint32_t probe)
 		return FLAT_EVENT_ALLOC;
 	if (probe < FLAT_PROBE_EXECUTE)
 		return FLAT_EVENT_LOCK;
-	return probe < FLAT_PROBE_COMPILE ? FLAT_EVENT_SAFEPOINT : FLAT_EVENT_COMPILE;
+	if (probe < FLAT_PROBE_COMPILE)
+		return FLAT_EVENT_SAFEPOINT;
+	return probe < FLAT_PROBE_TRAP ? FLAT_EVENT_COMPILE : FLAT_EVENT_DEOPT;
 }
 
 /* Offsets in the file; 0: it has no such function, or none where a probe is cheap. */
@@ -83,6 +89,8 @@ static inline bool flat_has_event(const struct flat_probes *p, enum flat_event e
 		return p->offset[FLAT_PROBE_BEGIN] && p->offset[FLAT_PROBE_END];
 	if (event == FLAT_EVENT_COMPILE)
 		return p->offset[FLAT_PROBE_COMPILE];
+	if (event == FLAT_EVENT_DEOPT)
+		return p->offset[FLAT_PROBE_TRAP];
 	return p->offset[FLAT_PROBE_TLAB];
 }
 

@@ -255,6 +255,7 @@ static const struct {
 	[SESSION_LOCK] = {"waits for locks", "ObjectMonitor::EnterI"},
 	[SESSION_SAFEPOINT] = {"safepoints", "SafepointSynchronize::begin"},
 	[SESSION_COMPILE] = {"compilations", "CompileBroker::invoke_compiler_on_method"},
+	[SESSION_DEOPT] = {"uncommon traps", "Deoptimization::uncommon_trap"},
 };
 
 void target_say_events(struct target *t, const struct kernel_counts *c)
@@ -262,10 +263,10 @@ void target_say_events(struct target *t, const struct kernel_counts *c)
 	struct session *s = &t->session;
 	static const char *const cut[SESSION_EVENTS] = {[SESSION_ALLOC] = "events",
 							[SESSION_LOCK] = "events of locks",
-							[SESSION_SAFEPOINT] = "events of safepoints", [SESSION_COMPILE] = "events of compilations"};
+							[SESSION_SAFEPOINT] = "events of safepoints", [SESSION_COMPILE] = "events of compilations", [SESSION_DEOPT] = "uncommon traps"};
 	static const char *const lost[SESSION_EVENTS] = {[SESSION_ALLOC] = "lost events",
 							 [SESSION_LOCK] = "lost events of locks",
-							 [SESSION_SAFEPOINT] = "lost events of safepoints", [SESSION_COMPILE] = "lost events of compilations"};
+							 [SESSION_SAFEPOINT] = "lost events of safepoints", [SESSION_COMPILE] = "lost events of compilations", [SESSION_DEOPT] = "lost uncommon traps"};
 
 	if (c->refused)
 		session_set_cut(s, "probes",

@@ -45,7 +45,8 @@ enum event_kind event_kind_of(enum session_event event)
 	static const enum event_kind kinds[SESSION_EVENTS] = {
 		[SESSION_CPU] = EVENT_CPU,   [SESSION_ALLOC] = EVENT_ALLOC,
 		[SESSION_LOCK] = EVENT_LOCK, [SESSION_SAFEPOINT] = EVENT_SAFEPOINT,
-		[SESSION_COMPILE] = EVENT_COMPILE, [SESSION_PERF] = EVENT_PERF,
+		[SESSION_COMPILE] = EVENT_COMPILE, [SESSION_DEOPT] = EVENT_DEOPT,
+		[SESSION_PERF] = EVENT_PERF,
 	};
 
 	return kinds[event];
@@ -153,7 +154,7 @@ int event_parse(const char *name, enum event_kind *ret, struct err *err)
 			return 0;
 		}
 	return err_set(err, 0, "--event %s: must be cpu, native, wall, alloc, lock, safepoint, "
-			       "compile or perf", name);
+			       "compile, deopt or perf", name);
 }
 
 void events_add_others(const uint64_t events[EVENT_KINDS], enum event_kind drawn, struct str *ret)

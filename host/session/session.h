@@ -118,6 +118,7 @@ enum session_event {
 	SESSION_LOCK,
 	SESSION_SAFEPOINT,
 	SESSION_COMPILE,
+	SESSION_DEOPT,
 	SESSION_PERF, /* any event of perf, recorded by it, alone */
 	SESSION_EVENTS
 };
