@@ -260,10 +260,11 @@ static int parse_events(const char *value, struct options *o, struct err *err)
 			i++;
 		c->events |= 1u << i;
 		if (i == SESSION_PERF && (o->perf_event || !is_perf_event(name)))
-			return err_set(err, 0,
-				       "--event %s: must be of cpu, alloc, lock, safepoint, compile, "
-				       "deopt, and at most one that `perf list` shows",
-				       value);
+			return err_set(
+				err, 0,
+				"--event %s: must be of cpu, alloc, lock, safepoint, compile, "
+				"deopt, and at most one that `perf list` shows",
+				value);
 		if (i == SESSION_PERF)
 			c->perf_event = o->perf_event = xstrdup(name);
 	}

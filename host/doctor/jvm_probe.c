@@ -74,6 +74,7 @@ struct libjvm {
 	bool holders;	/* and for those who hold them */
 	bool parks;	/* and for java.util.concurrent's locks */
 	bool stops;	/* those at which safepoints are */
+	bool compiles;	/* those at which compilations, and uncommon traps are */
 };
 
 /* ---- its tables --------------------------------------------------------------------------- */
@@ -188,6 +189,8 @@ static void find_functions(int fd, struct libjvm *ret)
 	ret->locks = flat_has_event(&probes, FLAT_EVENT_LOCK);
 	ret->holders = probes.offset[FLAT_PROBE_EXIT] &&
 		       (probes.offset[FLAT_PROBE_UNPARK] || !probes.offset[FLAT_PROBE_PARK]);
+	ret->compiles = flat_has_event(&probes, FLAT_EVENT_COMPILE) &&
+			flat_has_event(&probes, FLAT_EVENT_DEOPT);
 	ret->stops = flat_has_event(&probes, FLAT_EVENT_SAFEPOINT);
 	ret->parks = probes.offset[FLAT_PROBE_PARK] && probes.offset[FLAT_PROBE_PARKED];
 }
@@ -230,6 +233,7 @@ static struct libjvm probe_libjvm(const struct jvm *j)
 	bool_clean(&ret.holders);
 	bool_clean(&ret.parks);
 	bool_clean(&ret.stops);
+	bool_clean(&ret.compiles);
 	return ret;
 }
 
@@ -437,6 +441,19 @@ static void check_safepoints(const struct probe *p, const struct libjvm *l)
 			    "SafepointTracing::end (it has, unless it is stripped)");
 }
 
+static void check_compilations(const struct probe *p, const struct libjvm *l)
+{
+	if (l->compiles)
+		finding_add(p->f, FINDING_OK, "compile", "",
+			    "compilations and uncommon traps can be recorded (dfg-trigger -e "
+			    "compile,deopt)");
+	else
+		finding_add(p->f, FINDING_NOTE, "compile", "-e compile,deopt records not both",
+			    "its libjvm.so lacks a symbol of CompileBroker::"
+			    "invoke_compiler_on_method, its one call, or Deoptimization::"
+			    "uncommon_trap (it has, unless it is stripped)");
+}
+
 static void check_symbols(const struct probe *p, const struct facts *k)
 {
 	static const struct {
@@ -457,6 +474,7 @@ static void check_symbols(const struct probe *p, const struct facts *k)
 	check_allocations(p, &l);
 	check_locks(p, &l);
 	check_safepoints(p, &l);
+	check_compilations(p, &l);
 }
 
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)

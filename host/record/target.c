@@ -261,12 +261,18 @@ static const struct {
 void target_say_events(struct target *t, const struct kernel_counts *c)
 {
 	struct session *s = &t->session;
-	static const char *const cut[SESSION_EVENTS] = {[SESSION_ALLOC] = "events",
-							[SESSION_LOCK] = "events of locks",
-							[SESSION_SAFEPOINT] = "events of safepoints", [SESSION_COMPILE] = "events of compilations", [SESSION_DEOPT] = "uncommon traps"};
-	static const char *const lost[SESSION_EVENTS] = {[SESSION_ALLOC] = "lost events",
-							 [SESSION_LOCK] = "lost events of locks",
-							 [SESSION_SAFEPOINT] = "lost events of safepoints", [SESSION_COMPILE] = "lost events of compilations", [SESSION_DEOPT] = "lost uncommon traps"};
+	static const char *const cut[SESSION_EVENTS] = {
+		[SESSION_ALLOC] = "events",
+		[SESSION_LOCK] = "events of locks",
+		[SESSION_SAFEPOINT] = "events of safepoints",
+		[SESSION_COMPILE] = "events of compilations",
+		[SESSION_DEOPT] = "uncommon traps"};
+	static const char *const lost[SESSION_EVENTS] = {
+		[SESSION_ALLOC] = "lost events",
+		[SESSION_LOCK] = "lost events of locks",
+		[SESSION_SAFEPOINT] = "lost events of safepoints",
+		[SESSION_COMPILE] = "lost events of compilations",
+		[SESSION_DEOPT] = "lost uncommon traps"};
 
 	if (c->refused)
 		session_set_cut(s, "probes",

@@ -43,8 +43,8 @@ static int open_again(const struct session *s)
 enum event_kind event_kind_of(enum session_event event)
 {
 	static const enum event_kind kinds[SESSION_EVENTS] = {
-		[SESSION_CPU] = EVENT_CPU,   [SESSION_ALLOC] = EVENT_ALLOC,
-		[SESSION_LOCK] = EVENT_LOCK, [SESSION_SAFEPOINT] = EVENT_SAFEPOINT,
+		[SESSION_CPU] = EVENT_CPU,	   [SESSION_ALLOC] = EVENT_ALLOC,
+		[SESSION_LOCK] = EVENT_LOCK,	   [SESSION_SAFEPOINT] = EVENT_SAFEPOINT,
 		[SESSION_COMPILE] = EVENT_COMPILE, [SESSION_DEOPT] = EVENT_DEOPT,
 		[SESSION_PERF] = EVENT_PERF,
 	};
@@ -153,8 +153,10 @@ int event_parse(const char *name, enum event_kind *ret, struct err *err)
 			*ret = (enum event_kind)i;
 			return 0;
 		}
-	return err_set(err, 0, "--event %s: must be cpu, native, wall, alloc, lock, safepoint, "
-			       "compile, deopt or perf", name);
+	return err_set(err, 0,
+		       "--event %s: must be cpu, native, wall, alloc, lock, safepoint, "
+		       "compile, deopt or perf",
+		       name);
 }
 
 void events_add_others(const uint64_t events[EVENT_KINDS], enum event_kind drawn, struct str *ret)

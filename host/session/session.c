@@ -255,7 +255,8 @@ void session_set_cut(struct session *s, const char *budget, const char *fmt, ...
 
 const char *session_event_name(enum session_event event)
 {
-	static const char *const names[SESSION_EVENTS] = {"cpu", "alloc", "lock", "safepoint", "compile", "deopt", "perf"};
+	static const char *const names[SESSION_EVENTS] = {"cpu",     "alloc", "lock", "safepoint",
+							  "compile", "deopt", "perf"};
 
 	return names[event];
 }
@@ -267,8 +268,9 @@ const char *session_event_of(const struct session *s, enum session_event event)
 
 const char *session_tree(enum session_event event)
 {
-	static const char *const names[SESSION_EVENTS] = {"tree", "tree-alloc", "tree-lock",
-							  "tree-safepoint", "tree-compile", "tree-deopt", "tree-perf"};
+	static const char *const names[SESSION_EVENTS] = {
+		"tree",		"tree-alloc", "tree-lock", "tree-safepoint",
+		"tree-compile", "tree-deopt", "tree-perf"};
 
 	return names[event];
 }

@@ -14,32 +14,32 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7180
-host/calltree 3190
+host/bpf 7340
+host/calltree 3200
 host/cmd 2780
 host/discover 2730
-host/doctor 1540
+host/doctor 1550
 host/elf 730
 host/format 5080
 host/jfr 1600
 host/jit 1810
 host/perf 2090
-host/probe 520
+host/probe 550
 host/profile 1300
-host/record 7030
+host/record 7040
 host/report 4510
-host/session 1000
+host/session 1010
 host/setup 1985
 host/symbols 1380
 host/top 1910
 host/unwind 2670
-hotspot 5680
+hotspot 5690
 include/dfg 500
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 67844, 403
+ALL_LINES, ALL_FILES = 68078, 405
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -545,6 +545,11 @@ static void test_events(void)
 				    "SafepointTracing::end (it has, unless it is stripped)",
 				    "-e safepoint records nothing of it",
 				    "  and so are safepoints");
+		check_found("compile", FINDING_NOTE,
+			    "its libjvm.so lacks a symbol of CompileBroker::"
+			    "invoke_compiler_on_method, its one call, or Deoptimization::"
+			    "uncommon_trap (it has, unless it is stripped)",
+			    "-e compile,deopt records not both", "  and compilations");
 		fakejvm_end(&j);
 	}
 }

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Compilations (-e compile) and uncommon traps (-e deopt) of real JVMs: as JFR has them, which they do not need. JDK 17 and
+# 25; DFG_FULL=1: all that have them.
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/lib/tap.sh
+. tests/lib/bundle.sh
+. tests/lib/shop.sh
+. tests/lib/jvms.sh
+need python3 jfr
+[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
+versions="17 25"
+[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26"
+# shellcheck disable=SC2086
+jvms_setup $versions
+"$BUILD/bin/dfg-doctor" --json | jq -e '.findings[] | select(.what == "walks" and .state == "ok")' >"$SHOP/doctor" ||
+	tap_cannot "this kernel walks no stacks"
+javac --release 8 -Xlint:-options -d "$SHOP/app" tests/java/Traps.java
+cp tests/java/traps.jfc "$SHOP/app"
+SHOP_HOOK=none
+right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
+speaks() { wait_for eval "[ \$(grep -c round '$SHOP/$1/log') -gt 3 ]"; }
+ends() { wait_for grep -q "^sum" "$SHOP/$1/log" && wait_for test -s "$SHOP/$1/tmp/traps.jfr"; }
+compared() { python3 tests/java/traps.py "$SHOP/$1/tmp/traps.jfr" "$SHOP/$1.out/session" "$SHOP/$1.out/$2" "$SHOP/$1.out/$3" >"$SHOP/facts"; }
+jit() { # ID VERSION [JVM OPTION…]
+	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2
+	shift 2
+	SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN="Traps 16" shop_create "$id" "$@" && speaks "$id"
+}
+
+for v in $versions; do
+	if [ "$v" = 8 ]; then
+		ok "8: a program that is compiled" jit 8 8
+		ok "  has no such events" trigger -q -d 1 -e compile,deopt -f folded -o "$SHOP/8.out" 8
+		ok "  which is said" eval 'json ".cut[]" | grep -q "compilations of 1 JVMs are not recorded"'
+		continue
+	fi
+	id=$v
+	ok "$v: a program that is compiled, and traps" jit "$id" "$v" \
+		-XX:StartFlightRecording=filename=/tmp/traps.jfr,settings=/mnt/traps.jfc
+	ok "  is recorded" trigger -q -d 6 -e cpu,compile,deopt -f folded,html --by thread --full -o "$SHOP/$id.out" "$id"
+	is "  three events" "$(json '.more_events | map("\(.event) \(.unit)") | join(",")')" "compile ns,deopt traps"
+	is "  none is lost" "$(json '.more_events | map(.lost) | add')" 0
+	ok "  and ends" ends "$id"
+	ok "  JFR has the same time" compared "$id" flame-compile.folded flame-deopt.folded
+	diag "$(grep '^#' "$SHOP/facts")"
+	ok "  as much of compilations" right compilations
+	ok "  of the same methods" right methods
+	ok "  above all" right largest
+	ok "  the summary names the compiler" eval 'json ".more_events[0].verdict.top_subjects[0].class" | grep -q " (C[12])$"'
+	# jdk.Deoptimization came with JDK 14.
+	if [ "$v" -ge 14 ]; then
+		ok "  as many traps, in the method that has them" right traps
+		ok "  for the same reasons" right reasons
+	fi
+done
+tap_done
