@@ -3,7 +3,6 @@
  * (walk.bpf.c), which returns for it. Follows the processes' children and programs. Linux 5.17. */
 #include "bpf/alloc.bpf.h"
 #include "bpf/compile.bpf.h"
-#include "bpf/deopt.bpf.h"
 #include "bpf/lock.bpf.h"
 #include "bpf/safepoint.bpf.h"
 

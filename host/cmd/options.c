@@ -18,13 +18,12 @@
 #include "report/merge.h"
 #include "report/push.h"
 
-#define TOP_SECONDS    2
-#define DURATION_MAX   (24 * 3600)
-#define FREQUENCY_MAX  100000
-#define STACK_MIN      1024 /* below, hardly any stack is whole */
-#define BYTES_LEAST    (1u << 20)
-#define EVENT_NAME_MAX 128   /* bytes of an event of perf */
-#define STACK_MAX      65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
+#define TOP_SECONDS   2
+#define DURATION_MAX  (24 * 3600)
+#define FREQUENCY_MAX 100000
+#define STACK_MIN     1024 /* below, hardly any stack is whole */
+#define BYTES_LEAST   (1u << 20)
+#define STACK_MAX     65528 /* a record's size is 16 bits (include/uapi/linux/perf_event.h) */
 
 #define TRIGGER (1u << PROGRAM_TRIGGER)
 #define TOP	(1u << PROGRAM_TOP)
@@ -237,9 +236,9 @@ static bool is_perf_event(const char *name)
 {
 	const char *at = name;
 
-	while (isalnum((unsigned char)*at) || (*at && strchr("_-:/=.*@", *at)))
-		at++;
-	return *name && *name != '-' && !*at && at - name < EVENT_NAME_MAX;
+	for (; isalnum((unsigned char)*at) || (*at && strchr("_-:/=.*@", *at)); at++)
+		;
+	return *name && *name != '-' && !*at;
 }
 
 /* Takes the events of a comma-separated list, of perf's at most one. */
@@ -247,8 +246,7 @@ static int parse_events(const char *value, struct options *o, struct err *err)
 {
 	struct record_config *c = &o->record;
 	CLEANUP(free) char *list = xstrdup(value);
-	char *rest = list;
-	const char *name;
+	char *rest = list, *name;
 
 	c->events = 0;
 	free(o->perf_event);
@@ -259,14 +257,15 @@ static int parse_events(const char *value, struct options *o, struct err *err)
 		while (i < SESSION_PERF && strcmp(name, session_event_name(i)) != 0)
 			i++;
 		c->events |= 1u << i;
-		if (i == SESSION_PERF && (o->perf_event || !is_perf_event(name)))
-			return err_set(
-				err, 0,
-				"--event %s: must be of cpu, alloc, lock, safepoint, compile, "
-				"deopt, and at most one that `perf list` shows",
-				value);
-		if (i == SESSION_PERF)
-			c->perf_event = o->perf_event = xstrdup(name);
+		if (i < SESSION_PERF)
+			continue;
+		if (o->perf_event || !is_perf_event(name))
+			return err_set(err, 0,
+				       "--event %s: must be of cpu, alloc, lock, "
+				       "safepoint, compile, deopt, and at most one that `perf "
+				       "list` shows",
+				       value);
+		c->perf_event = o->perf_event = xstrdup(name);
 	}
 	return 0;
 }

@@ -57,8 +57,8 @@ enum flat_probe {
 	 * compileBroker.hpp, and where it returns to. */
 	FLAT_PROBE_COMPILE,
 	FLAT_PROBE_COMPILED,
-	/* Compiled code that goes on in the interpreter: Deoptimization::uncommon_trap(JavaThread *,
-	 * jint trap_request, jint), runtime/deoptimization.hpp. */
+	/* Compiled code that goes on in the interpreter: Deoptimization::uncommon_trap(JavaThread
+	 * *, jint trap_request, jint), runtime/deoptimization.hpp. */
 	FLAT_PROBE_TRAP,
 	FLAT_PROBE_COUNT,
 };

@@ -379,7 +379,8 @@ static void test_events(void)
 	ok(event_parse("alloc", &in.event, &err) == 0 && in.event == EVENT_ALLOC,
 	   "a kind of event has a name");
 	ok(event_parse("Alloc", &in.event, &err) < 0, "others are refused");
-	is_str(err.msg, "--event Alloc: must be cpu, native, wall, alloc, lock, safepoint or perf",
+	is_str(err.msg, "--event Alloc: must be cpu, native, wall, alloc, lock, safepoint, "
+				"compile, deopt or perf",
 	       "it lists them");
 	jm_example(&m);
 	write_bytes(path, m.s.buf, m.s.len);
