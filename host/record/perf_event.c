@@ -24,7 +24,7 @@ static void list_pids(const struct perf_config *c, struct str *ret)
 static void keep_line(struct str *text)
 {
 	str_adds(text, "\n");
-	*strchr(text->buf, '\n') = '\0';
+	text->buf[strcspn(text->buf, "\n")] = '\0';
 	str_clean(text->buf, text->len);
 }
 
