@@ -56,7 +56,7 @@ BPF_CC     ?= clang
 BPFTOOL    ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
 bpf        := $(and $(shell command -v $(BPF_CC)),$(BPFTOOL),$(shell \
               $(PKGCONFIG) --exists libbpf && echo libbpf))
-no_bpf     := $(if $(bpf),host/bpf/recording_none.c,$(patsubst %,host/bpf/%.c,walker recorder probe_events recording recording_serve recording_processes recording_builders recording_list) tests/tools/walkcompare.c tests/unit/test_stack_recorder.c tests/unit/test_stack_probes.c tests/unit/test_stack_locks.c)
+no_bpf     := $(if $(bpf),host/bpf/recording_none.c,$(patsubst %,host/bpf/%.c,walker recorder probe_events recording recording_serve recording_processes recording_builders recording_list) tests/tools/walkcompare.c tests/unit/test_stack_recorder.c tests/unit/test_stack_probes.c tests/unit/test_stack_locks.c tests/unit/test_stack_safepoints.c)
 mains   := hook/main.c hook/runtime.c injector/main.c host/bpf/node.bpf.c host/bpf/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))

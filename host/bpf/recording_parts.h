@@ -39,15 +39,19 @@ int recording_serve(void *arg);
 
 /* ---- in the process ---- */
 
+#define RECORDING_STOPPING 16u
+
 struct followed {
 	pid_t pid;
 	size_t target;
 	bool ended;
 	struct flat_process tables;  /* FLAT_NO_WALKER: none */
 	struct stack_probes *probes; /* of its events; NULL: none */
-	/* The last sample while its JVM waited for its threads to stop, and whose. */
-	uint64_t stopping;
-	uint32_t stopping_tid;
+	/* The last samples while its JVM waited for its threads to stop, one of each thread. */
+	struct {
+		uint64_t time;
+		uint32_t tid;
+	} stopping[RECORDING_STOPPING];
 	struct operations *operations; /* of its JVM; NULL: not needed */
 	bool probed;		       /* once at least */
 	/* ns: walks from then on, until it was known again, went by wrong tables; 0: none did. */

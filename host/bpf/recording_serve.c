@@ -141,6 +141,33 @@ static void write_walked(struct recorded *r, const struct flat_sample *f, const 
 	perf_writer_walked(r->writer, &s);
 }
 
+/* Keeps the time of a thread's sample, in place of its last one, or of the oldest. Others run
+ * meanwhile that are not waited for: the JVM's compilers and collectors. */
+static void keep_stopping(struct followed *p, uint32_t tid, uint64_t time)
+{
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < RECORDING_STOPPING; i++) {
+		if (p->stopping[i].tid == tid) {
+			at = i;
+			break;
+		}
+		if (p->stopping[i].time < p->stopping[at].time)
+			at = i;
+	}
+	p->stopping[at].tid = tid;
+	p->stopping[at].time = time;
+}
+
+/* The time of a thread's last such sample since then; 0: there is none. */
+static uint64_t stopping_since(const struct followed *p, uint32_t tid, uint64_t begin)
+{
+	for (unsigned i = 0; i < RECORDING_STOPPING; i++)
+		if (p->stopping[i].tid == tid && p->stopping[i].time > begin)
+			return p->stopping[i].time;
+	return 0;
+}
+
 /* Keeps the stack of a thread for which its JVM waited: it says more than that where it stopped. */
 static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *frames)
 {
@@ -151,8 +178,7 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 	write_walked(arg, f, frames, NULL);
 	if (!p)
 		return;
-	p->stopping = f->time;
-	p->stopping_tid = f->tid;
+	keep_stopping(p, f->tid, f->time);
 	write_walked(arg, f, frames, &running);
 }
 
@@ -181,11 +207,15 @@ static void write_safepoint(struct recorded *r, const struct flat_sample *f, con
 			    const struct stack_event *e, struct sample_detail *d)
 {
 	const struct followed *p = recording_find(r, (pid_t)f->tgid);
-	const char *name = p && p->operations ? operations_name(p->operations, e->operation) : NULL;
+	const char *name = !e->operation ? "Cleanup" /* JDK 11's own: there is no operation */
+			   : p && p->operations ? operations_name(p->operations, e->operation)
+						: NULL;
+	const uint64_t running =
+		p && e->holder ? stopping_since(p, e->holder_tid, f->time - e->amount) : 0;
 	struct flat_sample of = *f;
 
-	if (p && p->stopping_tid == e->holder_tid && p->stopping > f->time - e->amount)
-		d->holder = p->stopping;
+	if (running)
+		d->holder = running;
 	of.tid = e->asker ? e->asker_tid : f->tid;
 	d->name = name ? name : "unknown operation";
 	d->name_len = strlen(d->name);
@@ -205,7 +235,9 @@ static void take_event(void *arg, const struct flat_sample *f, const uint64_t *f
 	struct sample_detail d = detail_of(f, e);
 	CLEANUP(str_fini) struct str name = {0};
 
-	if (f->event >= FLAT_EVENTS || f->time < r->began || (r->end && f->time > r->end))
+	/* An event of now may name an earlier one. */
+	if (f->event >= FLAT_EVENTS || (f->time < r->began && !(e->flags & FLAT_HOLDER)) ||
+	    (r->end && f->time > r->end))
 		return;
 	if (f->event == FLAT_EVENT_COMPILE) {
 		str_addf(&name, "%.*s (%s)", (int)e->name_len, e->name, e->level > 3 ? "C2" : "C1");

@@ -46,7 +46,7 @@ static inline bool take_stack(struct scratch *s)
 
 	if (!r || !adapt(r, (struct shifts){0, 0}, s->walk.sample.time))
 		return false;
-	r->events++;
+	s->may_copy = r->events++ < WINDOW_COPIES;
 	return true;
 }
 

@@ -35,7 +35,7 @@ static const struct {
 	{"_ZN8VMThread7executeE", FLAT_PROBE_EXECUTE, true},
 	{"_ZN20SafepointSynchronize5beginE", FLAT_PROBE_BEGIN, true},
 	{"_ZN20SafepointSynchronize5blockE", FLAT_PROBE_BLOCK, true},
-	{"_ZN16SafepointTracing12synchronizedE", FLAT_PROBE_STOPPED, true},
+	{"_ZN20SafepointSynchronize16do_cleanup_tasksE", FLAT_PROBE_STOPPED, true}, /* to JDK 23 */
 	{"_ZN12VM_Operation8evaluateE", FLAT_PROBE_EVALUATE, true},
 	{"_ZN16SafepointTracing3endE", FLAT_PROBE_END, true},
 };
@@ -235,6 +235,22 @@ static void drop_halves(struct flat_probes *ret)
 		at[FLAT_PROBE_PARK] = at[FLAT_PROBE_UNPARK] = 0;
 }
 
+/* All threads have stopped where synchronize_threads returns to; JDK 11 has no such function. */
+static void find_stopped(const struct place_search *s, struct flat_probes *ret)
+{
+	static const char threads[] = "_ZN20SafepointSynchronize19synchronize_threadsE";
+
+	for (size_t i = 0; i < s->funcs.count; i++) {
+		uint64_t at = is_function(s->funcs.list[i].name, threads)
+				      ? place_after_call(s, s->funcs.list[i].start,
+							 "_ZN20SafepointSynchronize5beginE")
+				      : 0;
+
+		if (at)
+			ret->offset[FLAT_PROBE_STOPPED] = at;
+	}
+}
+
 static void find(struct place_search *s, struct flat_probes *ret)
 {
 	struct elfparts parts = {0};
@@ -254,6 +270,7 @@ static void find(struct place_search *s, struct flat_probes *ret)
 		place_after_call(s, s->linked[FLAT_PROBE_COMPILE], "_ZN13CompileBroker");
 	ret->offset[FLAT_PROBE_PARKED] =
 		place_after_call(s, s->linked[FLAT_PROBE_PARKED], "Unsafe_Park");
+	find_stopped(s, ret);
 	find_notes(s, ret);
 	drop_halves(ret);
 	elfsegs_fini(&s->segs);

@@ -44,9 +44,10 @@ enum flat_probe {
 	FLAT_PROBE_PARKED,
 	FLAT_PROBE_UNPARK,
 	/* Safepoints: VMThread::execute(VM_Operation *), a thread asks for an operation;
-	 * SafepointSynchronize::begin and block, of a thread that arrives; SafepointTracing::
-	 * synchronized and end (runtime/safepoint.hpp), before them (JDK 11) a USDT probe,
-	 * safepoint__end; VM_Operation::evaluate. */
+	 * SafepointSynchronize::begin and block, of a thread that arrives; all have stopped where
+	 * synchronize_threads returns to, before it was there (JDK 11) where do_cleanup_tasks
+	 * begins; VM_Operation::evaluate; SafepointTracing::end (runtime/safepoint.hpp), before it
+	 * was there a USDT probe, safepoint__end. */
 	FLAT_PROBE_EXECUTE,
 	FLAT_PROBE_BEGIN,
 	FLAT_PROBE_BLOCK,

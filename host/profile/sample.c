@@ -371,7 +371,10 @@ static bool add_asker(struct reader *r)
 /* Lists a safepoint, whose second sample ends it. */
 static void add_pause(struct reader *r, const struct perf_record *rec, uint32_t node)
 {
-	const uint64_t end = rec->time - r->begin, amount = rec->sample.period;
+	/* Samples of the processors' time may be earlier than the recording. */
+	const uint64_t began = r->monotonic && r->in->began ? r->in->began : r->begin;
+	const uint64_t end = rec->time > began ? rec->time - began : 0;
+	const uint64_t amount = rec->sample.period;
 	struct pause *p = &r->pause;
 
 	if (rec->sample.flags & PERFWRITE_WAITED) {

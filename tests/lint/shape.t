@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7340
+host/bpf 7370
 host/calltree 3200
 host/cmd 2780
 host/discover 2730
@@ -24,8 +24,8 @@ host/format 5080
 host/jfr 1600
 host/jit 1810
 host/perf 2090
-host/probe 550
-host/profile 1300
+host/probe 560
+host/profile 1310
 host/record 7040
 host/report 4510
 host/session 1010
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 68078, 405
+ALL_LINES, ALL_FILES = 68125, 405
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

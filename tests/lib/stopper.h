@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process that stops its threads as a JVM does: it has functions of the names that probes look
+ * for, and calls them as an order says, letter by letter. */
+#ifndef DFG_LIB_STOPPER_H
+#define DFG_LIB_STOPPER_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The functions, as a compiler begins them; they may call one. Their frames can be walked. */
+#ifdef __x86_64__
+#define STOPPER_BEGIN                                                                              \
+	"endbr64\npush %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n"
+#define STOPPER_CALL(name) "call " name "\n"
+#define STOPPER_END	   "pop %rbp\n.cfi_def_cfa_offset 8\nret\n"
+#else
+#define STOPPER_BEGIN                                                                              \
+	"stp x29, x30, [sp, -16]!\n.cfi_def_cfa_offset 16\n.cfi_offset x29, -16\n"                 \
+	".cfi_offset x30, -8\nmov x29, sp\n"
+#define STOPPER_CALL(name) "bl " name "\n"
+#define STOPPER_END	   "ldp x29, x30, [sp], 16\n.cfi_def_cfa_offset 0\nret\n"
+#endif
+#define STOPPER_FUNCTION(name, call)                                                               \
+	__asm__(".text\n.p2align 4\n.globl " name "\n.type " name ", %function\n" name             \
+		":\n.cfi_startproc\n" STOPPER_BEGIN call STOPPER_END ".cfi_endproc\n.size " name   \
+		", .-" name "\n")
+
+#define STOPPER_THREADS "_ZN20SafepointSynchronize19synchronize_threadsEfake"
+STOPPER_FUNCTION("_ZN8VMThread7executeEfake", "");
+STOPPER_FUNCTION("_ZN20SafepointSynchronize5blockEfake", "");
+STOPPER_FUNCTION("_ZN12VM_Operation8evaluateEfake", "");
+STOPPER_FUNCTION("_ZN16SafepointTracing3endEfake", "");
+STOPPER_FUNCTION(STOPPER_THREADS, STOPPER_CALL("stopper_wait"));
+STOPPER_FUNCTION("_ZN20SafepointSynchronize5beginEfake", STOPPER_CALL(STOPPER_THREADS));
+void stopper_execute(const void *operation) __asm__("_ZN8VMThread7executeEfake");
+void stopper_block(const void *thread) __asm__("_ZN20SafepointSynchronize5blockEfake");
+void stopper_evaluate(const void *operation) __asm__("_ZN12VM_Operation8evaluateEfake");
+void stopper_end(void) __asm__("_ZN16SafepointTracing3endEfake");
+void stopper_begin(void) __asm__("_ZN20SafepointSynchronize5beginEfake");
+void stopper_wait(void);
+
+#define STOPPER_ORDER 40  /* letters */
+#define STOPPER_MANY  400 /* operations that are many */
+
+/* The words that objects of the operations' classes begin with. */
+#define STOPPER_CLASS(n) (0x555500001000u + 0x100u * (n))
+
+/* Memory that both processes see: of the last order. */
+struct stopper_shared {
+	uint32_t asker[2], late, self;
+	/* Before the begin, after it, all have stopped, and later; before the end, and after it. */
+	uint64_t time[6];
+	uint64_t asked; /* before a thread asks, of the first operation */
+};
+
+/* An order: `a` and `A`, a thread of its own asks for an operation, the first or the second one;
+ * `q`, for many; `e` and `E`, they run; `n` and `x`, one runs that is nowhere; `(` a safepoint
+ * begins, and waits for what is up to `)`; `l`, a thread arrives; `.`, 2 ms; `$`, it ends. */
+struct stopper {
+	pid_t pid;
+	int sock;
+	struct stopper_shared *shared;
+};
+
+static struct stopper_shared *stopper_said;
+static const char *stopper_order;
+static const struct {
+	uint64_t class, other;
+} stopper_operations[2] = {{STOPPER_CLASS(0), 7}, {STOPPER_CLASS(1), 7}};
+
+static uint64_t stopper_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void *stopper_ask(void *arg)
+{
+	const unsigned n = (unsigned)(uintptr_t)arg;
+
+	stopper_said->asker[n] = (uint32_t)gettid();
+	stopper_execute(&stopper_operations[n]);
+	return NULL;
+}
+
+static void *stopper_arrive(void *arg)
+{
+	stopper_said->late = (uint32_t)gettid();
+	stopper_block(arg);
+	return NULL;
+}
+
+static void stopper_thread(void *(*run)(void *), unsigned n)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, (void *)(uintptr_t)n) != 0)
+		abort();
+	pthread_join(thread, NULL);
+}
+
+/* Obeys up to `)` or the end. */
+static void stopper_obey(void)
+{
+	const struct timespec ms = {.tv_nsec = 2000000};
+	uint64_t *time = stopper_said->time;
+
+	for (; *stopper_order && *stopper_order != ')'; stopper_order++)
+		switch (*stopper_order) {
+		case 'a':
+			stopper_said->asked = stopper_ns();
+			stopper_thread(stopper_ask, 0);
+			break;
+		case 'A':
+			stopper_thread(stopper_ask, 1);
+			break;
+		case 'q':
+			for (unsigned i = 0; i < STOPPER_MANY; i++)
+				stopper_execute(&stopper_operations[0]);
+			break;
+		case 'e':
+		case 'E':
+			stopper_evaluate(&stopper_operations[*stopper_order == 'E']);
+			break;
+		case 'n':
+		case 'x':
+			stopper_evaluate((void *)(*stopper_order == 'n' ? 0 : 0xdead00000000beef));
+			break;
+		case '(':
+			time[0] = stopper_ns();
+			stopper_order++;
+			stopper_begin();
+			time[3] = stopper_ns();
+			break;
+		case 'l':
+			stopper_thread(stopper_arrive, 0);
+			break;
+		case '.':
+			nanosleep(&ms, NULL);
+			break;
+		case '$':
+			time[4] = stopper_ns();
+			stopper_end();
+			time[5] = stopper_ns();
+			break;
+		default:
+			abort();
+		}
+}
+
+/* Goes on while threads stop. */
+void stopper_wait(void)
+{
+	stopper_said->time[1] = stopper_ns();
+	stopper_obey();
+	stopper_said->time[2] = stopper_ns();
+}
+
+/* In the child. */
+static void stopper_serve(int sock)
+{
+	char order[STOPPER_ORDER];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(sock, order, sizeof(order)) == sizeof(order)) {
+		memset(stopper_said, 0, sizeof(*stopper_said));
+		stopper_said->self = (uint32_t)gettid();
+		stopper_order = order;
+		stopper_obey();
+		if (write(sock, order, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static struct stopper stopper_start(void)
+{
+	struct stopper s;
+	int pair[2];
+
+	s.shared = mmap(NULL, sizeof(*s.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (s.shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		abort();
+	stopper_said = s.shared;
+	s.pid = fork();
+	if (s.pid == 0) {
+		close(pair[0]);
+		stopper_serve(pair[1]);
+	}
+	close(pair[1]);
+	s.sock = pair[0];
+	return s;
+}
+
+/* Returns when it is done. */
+static void stopper_do(const struct stopper *s, const char *order)
+{
+	char all[STOPPER_ORDER] = "";
+
+	memccpy(all, order, 0, sizeof(all) - 1);
+	if (write(s->sock, all, sizeof(all)) != sizeof(all) || read(s->sock, all, 1) != 1)
+		abort();
+}
+
+static void stopper_stop(const struct stopper *s)
+{
+	close(s->sock);
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, NULL, 0);
+	munmap(s->shared, sizeof(*s->shared));
+}
+
+#endif
