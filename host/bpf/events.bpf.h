@@ -23,6 +23,12 @@
 		__array(values, struct inner);                                                     \
 	} name SEC(".maps")
 
+/* A container may have several JVMs, with different things at the same address. Bit 0 stays. */
+static inline uint64_t of_process(const struct scratch *s, uint64_t address)
+{
+	return address ^ (uint64_t)s->walk.sample.tgid << 42;
+}
+
 /* One sample for each 2^shift of what the event counts: so many that a processor sends some hundred
  * to some thousand of a container a second. */
 #define WINDOW_NS     100000000u

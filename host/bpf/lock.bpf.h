@@ -19,12 +19,6 @@ OUTER(waits, inner_waits);
 OUTER(wait_tids, inner_tids);
 OUTER(locks, inner_locks);
 
-/* A container may have several JVMs, with different things at the same address. Bit 0 stays. */
-static inline uint64_t of_process(const struct scratch *s, uint64_t address)
-{
-	return address ^ (uint64_t)s->walk.sample.tgid << 42;
-}
-
 static inline struct flat_lock *lock_of(const struct scratch *s, uint64_t lock)
 {
 	void *all = bpf_map_lookup_elem(&locks, &s->walk.sample.walker);

@@ -87,7 +87,8 @@ static inline void evaluate(const struct scratch *s, uint64_t operation)
 {
 	struct stop *p = pause_of(s);
 	void *all = bpf_map_lookup_elem(&asked, &s->walk.sample.walker);
-	const struct flat_asked *a = all ? bpf_map_lookup_elem(all, &operation) : NULL;
+	const uint64_t key = of_process(s, operation);
+	const struct flat_asked *a = all ? bpf_map_lookup_elem(all, &key) : NULL;
 
 	if (p && !p->stopped)
 		p->stopped = s->walk.sample.time;
@@ -97,7 +98,7 @@ static inline void evaluate(const struct scratch *s, uint64_t operation)
 		p->asker_tid = a ? a->tid : 0;
 	}
 	if (a)
-		bpf_map_delete_elem(all, &operation);
+		bpf_map_delete_elem(all, &key);
 }
 
 static inline bool end_safepoint(struct scratch *s)
@@ -126,7 +127,7 @@ static inline bool take_safepoint(const bpf_user_pt_regs_t *r, struct scratch *s
 
 	switch (probe) {
 	case FLAT_PROBE_EXECUTE:
-		return ask(s, ARGUMENT(r, 0));
+		return ask(s, of_process(s, ARGUMENT(r, 0)));
 	case FLAT_PROBE_BEGIN:
 		begin_safepoint(s);
 		return false;
