@@ -94,7 +94,7 @@ int kernel_recording_start(const struct kernel_recording_config *c, struct kerne
 			   struct err *err)
 {
 	struct kernel_recording k = {.child = {-1, -1}, .control = -1};
-	struct word w;
+	struct word w = {0};
 	int rc = start(c, &k, err);
 
 	for (size_t i = 0; i < c->count; i++)
@@ -106,6 +106,7 @@ int kernel_recording_start(const struct kernel_recording_config *c, struct kerne
 		*err = w.err;
 		rc = -1;
 	}
+	k.began = w.began;
 	if (rc < 0)
 		kernel_recording_abort(&k);
 	else

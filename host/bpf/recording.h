@@ -48,6 +48,7 @@ struct kernel_counts {
 struct kernel_recording {
 	struct child child;
 	int control;
+	uint64_t began; /* CLOCK_MONOTONIC, ns: no event is earlier */
 	struct kernel_counts *counts; /* by target, of the last file; shared with the child */
 	size_t count;
 	bool told; /* to end */

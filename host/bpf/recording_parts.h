@@ -25,6 +25,7 @@ struct recording_wish {
 struct word {
 	enum said said;
 	bool full;
+	uint64_t began; /* CLOCK_MONOTONIC, ns; SAID_RECORDS */
 	struct err err; /* SAID_FAILED */
 };
 

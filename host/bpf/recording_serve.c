@@ -16,6 +16,7 @@
 static void say(const struct recorded *r, enum said said, const struct err *err)
 {
 	struct word w = {.said = said,
+			 .began = r->began,
 			 .full = r->failed.code == ENOSPC || r->failed.code == EDQUOT};
 
 	if (err)

@@ -39,12 +39,13 @@ static inline bool is_stopping(const struct scratch *s)
 	return p && !p->stopped;
 }
 
-/* True if the window has room for one stack more, that of a thread which is named by an event. */
-static inline bool take_stack(struct scratch *s)
+/* True if the window has room for one stack more, that of a thread which is named by an event. Those
+ * of late threads, which may be very many, leave half of it to those that ask. */
+static inline bool take_stack(struct scratch *s, uint32_t most)
 {
 	struct flat_rate *r = rate_of(&s->walk.sample);
 
-	if (!r || !adapt(r, (struct shifts){0, 0}, s->walk.sample.time))
+	if (!r || !adapt(r, (struct shifts){0, 0}, s->walk.sample.time) || r->events >= most)
 		return false;
 	s->may_copy = r->events++ < WINDOW_COPIES;
 	return true;
@@ -55,7 +56,7 @@ static inline bool ask(struct scratch *s, uint64_t operation)
 	const struct flat_asked a = {.time = s->walk.sample.time, .tid = s->walk.sample.tid};
 	void *all = bpf_map_lookup_elem(&asked, &s->walk.sample.walker);
 
-	if (!all || !take_stack(s))
+	if (!all || !take_stack(s, WINDOW_MOST))
 		return false;
 	bpf_map_update_elem(all, &operation, &a, BPF_ANY);
 	s->detail.flags = FLAT_HOLDER | FLAT_WHOLE;
@@ -74,10 +75,13 @@ static inline bool arrive(struct scratch *s)
 {
 	struct stop *p = pause_of(s);
 
-	if (!p || p->stopped || s->walk.sample.time - p->begin < LATE_NS || !take_stack(s))
+	if (!p || p->stopped || s->walk.sample.time - p->begin < LATE_NS)
+		return false;
+	p->late = 0;
+	p->late_tid = s->walk.sample.tid;
+	if (!take_stack(s, WINDOW_MOST / 2))
 		return false;
 	p->late = s->walk.sample.time;
-	p->late_tid = s->walk.sample.tid;
 	s->detail.flags = FLAT_HOLDER;
 	return true;
 }

@@ -256,7 +256,8 @@ static int begin(struct record_run *r, struct err *err)
 
 	if (run_start_recorder(r, err) < 0)
 		return -1;
-	r->began_us = clock_us();
+	r->began_us = r->in_kernel ? r->kernel.began / 1000 : clock_us();
+	o.began_us = r->began_us;
 	if (!r->dir && ms > r->config.duration * 1000ull + RUN_END_MS / 2)
 		ms = r->config.duration * 1000ull + RUN_END_MS / 2;
 	o.deadline = deadline_after((int)ms);

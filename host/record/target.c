@@ -198,15 +198,15 @@ int target_prepare(struct target *t, const struct record_config *c, struct err *
 	if (c->perf_event)
 		t->session.perf_event = xstrdup(c->perf_event);
 	t->session.frequency = c->frequency;
-	target_mark_start(t);
+	target_mark_start(t, clock_us());
 	return session_copy_kernel(&t->session, t->shared, err);
 }
 
-void target_mark_start(struct target *t)
+void target_mark_start(struct target *t, uint64_t began_us)
 {
 	free(t->session.started);
 	t->session.started = timestamp(false);
-	t->session.began_us = clock_us();
+	t->session.began_us = began_us;
 }
 
 int target_make_results(const struct container *container, const struct record_config *c,

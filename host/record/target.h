@@ -53,8 +53,8 @@ bool target_drop_ended(struct target *t);
 /* Makes a session in the directory of the results, with the kernel's symbols. */
 MUST_CHECK int target_prepare(struct target *t, const struct record_config *c, struct err *err);
 
-/* Says that the recording begins now. */
-void target_mark_start(struct target *t);
+/* Says when the recording began: clock_us(). */
+void target_mark_start(struct target *t, uint64_t began_us);
 
 /* Begins to copy all mapped files into the session, which may take until the deadline (clock_ms).
  */

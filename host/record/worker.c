@@ -138,7 +138,7 @@ static int carry_out(struct service *w, const struct worker_order *o,
 	case WORKER_PREPARE:
 		return prepare(w, o, err);
 	case WORKER_COPY:
-		target_mark_start(t);
+		target_mark_start(t, o->began_us);
 		cpu_watch_begin(&t->container, &w->cpu);
 		*ret_ended = target_drop_ended(t);
 		break;

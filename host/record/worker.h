@@ -46,6 +46,7 @@ enum worker_command {
 struct worker_order {
 	enum worker_command command;
 	uint64_t deadline; /* clock_ms(), for its waits */
+	uint64_t began_us; /* clock_us() at the begin of the recording */
 	uint64_t us;	   /* recorded */
 	uint64_t ended;	   /* clock_ms() at the end of the recording */
 	unsigned stack_bytes;

@@ -131,7 +131,7 @@ static void test_prepare(void)
 		   t.session.started[10] == 'T' && t.session.started[19] == 'Z',
 	   "the session has the time: %s", t.session.started);
 	t.session.started[0] = '1';
-	target_mark_start(&t);
+	target_mark_start(&t, clock_us());
 	ok(t.session.started[0] == '2', "  which becomes that of the recording: %s",
 	   t.session.started);
 	target_fini(&t);
