@@ -153,17 +153,17 @@ static inline void take_class(struct scratch *s, uint64_t class)
  * four bits from 12 on (gc/z/zAddress.inline.hpp; on arm64 always 16). */
 static inline uint64_t plain(const struct flat_objects *o, uint64_t reference)
 {
-	uint64_t colour = reference >> 12 & 15;
-
 	if (!(o->flags & FLAT_COLOURED))
 		return reference;
 #ifndef FLAT_ARM64
-	if (colour == 1)
+	switch (reference >> 12 & 15) {
+	case 1:
 		return reference >> 13;
-	if (colour == 2)
+	case 2:
 		return reference >> 14;
-	if (colour == 4)
+	case 4:
 		return reference >> 15;
+	}
 #endif
 	return reference >> 16;
 }
