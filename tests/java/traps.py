@@ -49,16 +49,16 @@ def say(what, right, wrong):
 
 
 # ---- compilations ----
-EDGE = 20e6  # ns: one that begins or ends at an end of the recording is of either time
+EDGE = 20e6  # ns: one that begins or ends at an end of the recording is of either time; those that began before it are not
 mine, theirs = collections.Counter(), collections.Counter()
 for stack, amount in folded(compiled):
     mine[stack[-1].rpartition(" ")[0]] += amount
 at_edge = 0
 for e in events("jdk.Compilation"):
     start, took = ns(e["startTime"]), duration(e["duration"])
-    if begin <= start + took <= end:
+    if begin <= start and start + took <= end:
         theirs[name_of(e["method"])] += took
-    if min(abs(start + took - begin), abs(start + took - end)) < EDGE:
+    if min(abs(start - begin), abs(start + took - end)) < EDGE:
         at_edge += took
 total, want = sum(mine.values()), sum(theirs.values())
 print(f"# compilations: {total / 1e6:.1f} ms, JFR {want / 1e6:.1f} ms, {len(mine)} and {len(theirs)} methods, at the ends {at_edge / 1e6:.1f} ms")
