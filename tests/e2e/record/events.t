@@ -118,8 +118,8 @@ ok "  --replay, too" dies 1 "has none of these events" replay -e alloc "$SHOP/cp
 is "dfg-merge --event alloc: of sessions" "$? $(json '"\(.event) \(.unit)"')" "0 alloc bytes"
 is "  the bytes of both" "$(sum "$SHOP/all/flame.folded")" \
 	$(($(sum "$SHOP/small/flame-alloc.folded") + $(sum "$one/flame.folded")))
-ok "perf cannot record them" dies 2 "--event alloc needs --unwind" "$DFG" --unwind vm -e alloc 17-g1
-ok "nor is there another event" dies 2 "must be cpu, alloc or both" "$DFG" -e alloc,heap 17-g1
+ok "perf cannot record them" dies 2 "--event: these need --unwind bpf or auto" "$DFG" --unwind vm -e alloc 17-g1
+ok "nor is there another event" dies 1 "heap is none of dfg.s own, and others are recorded alone" "$DFG" -e alloc,heap 17-g1
 
 # ---- the JVM stays as it is --------------------------------------------------------------------
 changed() { tests/tools/changed-text.py "$(bundle_pid "$1")" libjvm.so; }

@@ -87,7 +87,7 @@ ok "  and not of the processor's time" eval '! grep -q delay "$SHOP/raw"'
 ok "  all of them" grep -q "of $(sum "$one/flame-lock.folded")ns total" "$SHOP/top"
 is "  speedscope: ns" "$(jq -r '[.profiles[].unit] | unique | join(",")' "$one/flame-lock.speedscope.json")" nanoseconds
 is "  all of them" "$(jq '.profiles[0].weights | add' "$one/flame-lock.speedscope.json")" "$(sum "$one/flame-lock.folded")"
-is "  firefox: all of them" "$(jq '[.threads[].samples.weight[]] | add' "$one/flame-lock.firefox.json")" "$(sum "$one/flame-lock.folded")"
+is "  firefox: all of them, in ms" "$(jq '[.threads[].samples.weight[]] | add * 1e6 | round' "$one/flame-lock.firefox.json")" "$(sum "$one/flame-lock.folded")"
 ok "  the page has classes, methods, and who held" eval \
 	'grep -q "Locks\$MonitorA" "$one/flame-lock.html" && grep -q "held by" "$one/flame-lock.html" && grep -q Locks.holdMonitorA "$one/flame-lock.html"'
 is "the session has both" "$(jq -c .events "$one/session/session.json")" '["cpu","lock"]'
