@@ -125,7 +125,7 @@ ok "  a session without them is named" dies 1 "cpu: has no events lock" diff_loc
 is "dfg-merge --event lock: of sessions" "$? $(json '"\(.event) \(.unit)"')" "0 lock ns"
 is "  the ns of both" "$(sum "$SHOP/all/flame.folded")" \
 	$(($(sum "$SHOP/three/flame-lock.folded") + $(sum "$one/flame.folded")))
-ok "perf cannot record them" dies 2 "--event: others than cpu need --unwind" "$DFG" --unwind vm -e lock 17-g1
+ok "perf cannot record them" dies 2 "--event: these need --unwind bpf or auto" "$DFG" --unwind vm -e lock 17-g1
 "$BUILD/bin/dfg-top" --json -e lock -n 2 17-g1 >"$SHOP/top" 2>"$SHOP/said"
 is "dfg-top -e lock" "$? $(cat "$SHOP/said")" "0 "
 ok "  shows ns of methods that wait" jq -se 'last | .unit == "ns" and .samples > 1e9 and
