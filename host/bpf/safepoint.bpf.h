@@ -39,8 +39,8 @@ static inline bool is_stopping(const struct scratch *s)
 	return p && !p->stopped;
 }
 
-/* True if the window has room for one stack more, that of a thread which is named by an event. Those
- * of late threads, which may be very many, leave half of it to those that ask. */
+/* True if the window has room for one stack more, that of a thread which is named by an event.
+ * Those of late threads, which may be very many, leave half of it to those that ask. */
 static inline bool take_stack(struct scratch *s, uint32_t most)
 {
 	struct flat_rate *r = rate_of(&s->walk.sample);

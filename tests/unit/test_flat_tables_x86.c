@@ -345,10 +345,32 @@ static void test_layout(void)
 {
 	const struct snap_head head = {.time = 1, .code_low = METHOD, .code_high = METHOD + 0x1000};
 	const struct snap_layout l = {{SNAP_LAYOUT, sizeof(l)}, 1, 2, 3, 4, 5, 6};
-	const struct snap_objects o = {
-		{SNAP_OBJECTS, sizeof(o)}, 7, 8, 9, 10, 11, 4, 3, 0, 2, SNAP_COLOURED, 0, 12, 13};
+	const struct snap_objects o = {{SNAP_OBJECTS, sizeof(o)},
+				       7,
+				       8,
+				       9,
+				       10,
+				       11,
+				       4,
+				       3,
+				       0,
+				       2,
+				       SNAP_COLOURED,
+				       0,
+				       12,
+				       13,
+				       14,
+				       15,
+				       16,
+				       17,
+				       18,
+				       19,
+				       20,
+				       0};
 	const struct flat_layout want = {1, 2, 3, 4, 5, 6};
-	const struct flat_objects objects = {7, 8, 9, 10, 11, 4, 3, 0, 2, FLAT_COLOURED, 0, 12, 13};
+	const struct flat_objects objects = {7, 8,  9,	10, 11, 4,  3,	0,  2,	FLAT_COLOURED,
+					     0, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+					     0};
 	uint8_t none[sizeof(objects)];
 
 	memset(none, 0xff, sizeof(none));

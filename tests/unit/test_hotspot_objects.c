@@ -89,7 +89,14 @@ static struct snap_objects plain(uint32_t thread_object, uint32_t flags)
 				     .class_at = THREADS_CLASS,
 				     .ref_bytes = 8,
 				     .class_bytes = 8,
-				     .flags = flags};
+				     .flags = flags,
+				     .task_method = SNAP_NONE,
+				     .task_level = SNAP_NONE,
+				     .method_const = 24, /* lib/hsimage.h */
+				     .const_pool = 16,
+				     .const_name = 42,
+				     .pool_holder = 32,
+				     .pool_symbols = IM_POOL_HEADER};
 }
 
 static void set_narrow(struct snap_objects *o, bool refs, bool classes)
@@ -285,6 +292,22 @@ static void test_thread(void)
 	}
 }
 
+static void test_tasks(void)
+{
+	static const struct image_field task[] = {{"CompileTask", "_method", "Method*", 8, false},
+						  {"CompileTask", "_comp_level", "int", 48, false}};
+	struct snap_objects want = plain(THREADS_OBJECT, SNAP_HANDLES);
+
+	make(IMAGE_17, false, false);
+	image_more_fields(&t.s.im, task, ARRAY_LEN(task));
+	want.task_method = 8;
+	want.task_level = 48;
+	are_objects(&want, "tasks of the compilers");
+	image_hide(&t.s.im, "ConstMethod", "_name_index");
+	want.const_name = SNAP_NONE;
+	are_objects(&want, "a method whose name is not known");
+}
+
 static void test_delta(void)
 {
 	static uint8_t memory[HS_STATE_BYTES] __attribute__((aligned(16)));
@@ -306,6 +329,7 @@ int main(void)
 	test_class_words();
 	test_hidden();
 	test_thread();
+	test_tasks();
 	test_delta();
 	return tap_done();
 }
