@@ -303,9 +303,6 @@ static void test_tasks(void)
 	want.task_method = 8;
 	want.task_level = 48;
 	are_objects(&want, "tasks of the compilers");
-	image_hide(&t.s.im, "ConstMethod", "_name_index");
-	want.const_name = SNAP_NONE;
-	are_objects(&want, "a method whose name is not known");
 }
 
 static void test_delta(void)
