@@ -418,7 +418,8 @@ static void check_locks(const struct probe *p, const struct libjvm *l)
 		finding_add(p->f, FINDING_NOTE, "lock",
 			    "-e lock leaves those of java.util.concurrent out",
 			    "waits for monitors can be recorded%s; its libjvm.so has no symbol "
-			    "Unsafe_Park, or no USDT probe thread__park__end",
+			    "Unsafe_Park, or neither a call of Parker::park there nor the USDT "
+			    "probe thread__park__end",
 			    l->holders ? "" : ", without their holders");
 	else if (!l->holders)
 		finding_add(p->f, FINDING_NOTE, "lock", "-e lock does not say who held all of them",

@@ -480,11 +480,13 @@ static void test_events(void)
 			  none[] = "its libjvm.so has no symbol ObjectMonitor::EnterI or "
 				   "enter_internal, or no call of it (it has, unless it is "
 				   "stripped)",
-			  no_parks[] = "waits for monitors can be recorded; its libjvm.so has no "
-				       "symbol Unsafe_Park, or no USDT probe thread__park__end",
+			  no_parks[] =
+				  "waits for monitors can be recorded; its libjvm.so has no "
+				  "symbol Unsafe_Park, or neither a call of Parker::park there "
+				  "nor the USDT probe thread__park__end",
 			  few[] = "waits for monitors can be recorded, without their holders; its "
-				  "libjvm.so has no symbol Unsafe_Park, or no USDT probe "
-				  "thread__park__end",
+				  "libjvm.so has no symbol Unsafe_Park, or neither a call of "
+				  "Parker::park there nor the USDT probe thread__park__end",
 			  no_holders[] =
 				  "waits for locks can be recorded; its libjvm.so has no symbol "
 				  "ObjectMonitor::ExitEpilog or exit_epilog, or Unsafe_Unpark",
