@@ -219,7 +219,7 @@ static void write_safepoint(struct recorded *r, const struct flat_sample *f, con
 		d->holder = running;
 	of.tid = e->asker ? e->asker_tid : f->tid;
 	d->name = name ? name : "unknown operation";
-	d->name_len = strlen(d->name);
+	d->name_len = strnlen(d->name, OPERATION_NAME_MAX); /* the builder's: maybe without NUL */
 	d->flags |= PERFWRITE_WAITED;
 	d->amount = e->part;
 	write_walked(r, &of, frames, d);
