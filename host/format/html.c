@@ -26,7 +26,8 @@ static void add_events(struct str *out, const struct page *page)
 		if (l->file)
 			text_escape(out, l->file, strlen(l->file));
 		str_adds(out, l->file ? "\">" : "");
-		str_addf(out, "%s%s", l->name, l->file ? "</a>" : "</span>");
+		text_escape(out, l->name, strlen(l->name));
+		str_adds(out, l->file ? "</a>" : "</span>");
 	}
 	str_adds(out, "</nav>");
 }

@@ -183,6 +183,22 @@ is 'one that cannot be read costs the other nothing' "$(status) $(cd "$work/two"
 ok '  and is named' grep -q 'call tree of a session' "$work/err"
 run -q -f folded -e alloc "$work/two"
 is '  alone, it is an error' "$(status) $(wc -l <"$work/out")" '1 0'
+# An event of perf's has a name that somebody else may have written.
+make named
+rm "$work/named/session/perf.data"
+python3 - "$work/named/session/session.json" <<-'END'
+	import json, sys
+	s = json.load(open(sys.argv[1]))
+	s["events"] = ["cpu", "<b onclick='x'>\x1b[31m&"]
+	json.dump(s, open(sys.argv[1], "w"))
+END
+cp "$TOP/tests/fuzz/corpus/tree/profile" "$work/named/session/tree"
+cp "$work/named/session/tree" "$work/named/session/tree-perf"
+run -q -f html "$work/named"
+is 'an event of another name is drawn' "$(status) $(cd "$work/named" && echo flame*)" '0 flame-perf.html flame.html'
+ok '  its page links to it by text' grep -q '>&lt;b onclick' "$work/named/flame.html"
+ok '  and by nothing else' eval '! grep -q "<b onclick" "$work/named/flame.html" "$work/named/flame-perf.html"'
+ok '  the summary has no control character' eval '! grep -q "$(printf "\033")" "$work/out"'
 run -q -e alloc "$work/web"
 is 'a session has only what was recorded' "$(status) $(printed "$work/err")" \
 	'1 dfg-trigger: WORK/web/session has none of these events'
