@@ -37,7 +37,8 @@ void holders_keep(struct holders *h, pid_t pid, uint64_t time, bool to_root, con
 	to->time = time;
 	to->to_root = to_root && kept == n;
 	to->count = kept;
-	memcpy(to->frames, frames + n - kept, kept * sizeof(*frames));
+	if (kept)
+		memcpy(to->frames, frames + n - kept, kept * sizeof(*frames));
 }
 
 const struct holder *holders_find(const struct holders *h, pid_t pid, uint64_t time)

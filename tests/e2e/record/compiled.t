@@ -7,18 +7,10 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
 . tests/lib/jvms.sh
+. tests/lib/events.sh
 need python3 jfr
-[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
-versions="17 25"
-[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26"
-# shellcheck disable=SC2086
-jvms_setup $versions
-"$BUILD/bin/dfg-doctor" --json | jq -e '.findings[] | select(.what == "walks" and .state == "ok")' >"$SHOP/doctor" ||
-	tap_cannot "this kernel walks no stacks"
-javac --release 8 -Xlint:-options -d "$SHOP/app" tests/java/Traps.java
+events_setup Traps.java
 cp tests/java/traps.jfc "$SHOP/app"
-SHOP_HOOK=none
-right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
 speaks() { wait_for eval "[ \$(grep -c round '$SHOP/$1/log') -gt 3 ]"; }
 ends() { wait_for grep -q "^sum" "$SHOP/$1/log" && wait_for test -s "$SHOP/$1/tmp/traps.jfr"; }
 compared() { python3 tests/java/traps.py "$SHOP/$1/tmp/traps.jfr" "$SHOP/$1.out/session" "$SHOP/$1.out/$2" "$SHOP/$1.out/$3" >"$SHOP/facts"; }

@@ -6,15 +6,9 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
+. tests/lib/events.sh
 need python3
-[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
-shop_setup
-"$BUILD/bin/dfg-doctor" --json | jq -e '.findings[] | select(.what == "walks" and .state == "ok")' >"$SHOP/doctor" ||
-	tap_cannot "this kernel walks no stacks"
-javac --release 8 -Xlint:-options -d "$SHOP/app" tests/java/Faults.java
-SHOP_HOOK=none
-right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
-sum() { awk '{n += $NF} END {printf "%.0f\n", n}' "$1"; }
+events_setup Faults.java
 event() { # EVENTS FOLDED: a recording that is long enough
 	local seconds
 	for seconds in 4 15 60; do
@@ -24,13 +18,6 @@ event() { # EVENTS FOLDED: a recording that is long enough
 		python3 tests/java/faults.py "$SHOP/pages/log" "$(json .session)" "$SHOP/pages.out/$2" >"$SHOP/facts"
 		[ $? = 3 ] || break
 	done
-}
-dies() { # STATUS TEXT COMMAND…: so, with such a line
-	local want=$1 text=$2 got
-	shift 2
-	"$@" >/dev/null 2>"$SHOP/said"
-	got=$?
-	[ $got = "$want" ] && grep -q -- "$text" "$SHOP/said" || { echo "status $got: $(cat "$SHOP/said")" && false; }
 }
 
 start() { SHOP_MAIN=Faults shop_create pages && wait_for test -s "$SHOP/pages/log"; }

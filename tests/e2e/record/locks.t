@@ -7,39 +7,17 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
 . tests/lib/jvms.sh
+. tests/lib/events.sh
 need python3 objcopy
 PATH=$PATH:/usr/sbin:/sbin
 need bpftool
 pprof=$(ls /usr/lib/go-*/pkg/tool/linux_*/pprof 2>/dev/null | tail -n 1)
 [ -n "$pprof" ] || tap_cannot "no pprof (golang-go)"
-[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
-versions="17 25"
-[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26"
-# shellcheck disable=SC2086
-jvms_setup $versions
-"$BUILD/bin/dfg-doctor" --json | jq -e '.findings[] | select(.what == "walks" and .state == "ok")' >"$SHOP/doctor" ||
-	tap_cannot "this kernel walks no stacks"
-javac --release 8 -Xlint:-options -d "$SHOP/app" tests/java/Locks.java
-SHOP_HOOK=none
+events_setup Locks.java
 
 # start ID VERSION [JVM OPTION…]: a container with Locks in it.
-start() {
-	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2
-	shift 2
-	# Huge pages are looked up in /sys.
-	SHOP_JQ='.mounts += [{destination: "/sys", type: "sysfs", source: "sysfs", options: ["ro"]}]' \
-		SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN=Locks shop_start "$id" "$@"
-}
+start() { events_start "$1" "$2" Locks "${@:3}"; }
 file_of() { json "(.more_events[-1] // .).graphs.$1"; }
-sum() { awk '{n += $NF} END {printf "%.0f\n", n}' "$1"; }
-right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
-dies() { # STATUS TEXT COMMAND…: so, with such a line
-	local want=$1 text=$2 got
-	shift 2
-	"$@" >/dev/null 2>"$SHOP/said"
-	got=$?
-	[ $got = "$want" ] && grep -q -- "$text" "$SHOP/said" || { echo "status $got: $(cat "$SHOP/said")" && false; }
-}
 
 # ---- what is recorded --------------------------------------------------------------------------
 # as_noted ID EVENTS: a recording when code is no longer new, which on a busy machine is later.

@@ -7,31 +7,16 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/bundle.sh
 . tests/lib/shop.sh
 . tests/lib/jvms.sh
+. tests/lib/events.sh
 need python3
-[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
-versions="17 25"
-[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26"
-# shellcheck disable=SC2086
-jvms_setup $versions
-"$BUILD/bin/dfg-doctor" --json | jq -e '.findings[] | select(.what == "walks" and .state == "ok")' >"$SHOP/doctor" ||
-	tap_cannot "this kernel walks no stacks"
-javac --release 8 -Xlint:-options -d "$SHOP/app" tests/java/Pauses.java
-SHOP_HOOK=none
+events_setup Pauses.java
 # C2 leaves no poll in counted loops.
 no_polls=(-XX:-UseCountedLoopSafepoints -XX:LoopStripMiningIter=0)
 logged=("-Xlog:safepoint*,gc*:file=/tmp/jvm.log:timenanos,tags:filecount=0")
 
 # start ID VERSION [JVM OPTION…]: a container with Pauses in it.
-start() {
-	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2
-	shift 2
-	# Huge pages are looked up in /sys.
-	SHOP_JQ='.mounts += [{destination: "/sys", type: "sysfs", source: "sysfs", options: ["ro"]}]' \
-		SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN="Pauses 100 /tmp" shop_start "$id" "$@"
-}
+start() { events_start "$1" "$2" "Pauses 100 /tmp" "${@:3}"; }
 event() { json "(.more_events[0] // .)$1"; }
-sum() { awk '{n += $NF} END {printf "%.0f\n", n}' "$1"; }
-right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
 
 # as_logged ID EVENTS STEP…: a recording that is long enough, which a busy machine's is later.
 as_logged() {

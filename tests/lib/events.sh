@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# What tests of events (dfg-trigger -e) share. Source it after tap.sh, bundle.sh, shop.sh, and jvms.sh where there are several JDKs.
+#
+#   events_setup PROGRAM…   sets $versions, of the JDKs that are tried, and $SHOP up, with tests/java/PROGRAM.java compiled
+#   events_start ID VERSION MAIN [JVM OPTION…]   a container with MAIN ("Alloc 4 10") in it, of a JDK
+#   right QUESTION          "QUESTION: right" is what a checker has written into $SHOP/facts
+#   sum FILE                of folded text
+#   dies STATUS TEXT COMMAND…   ends so, with such a line
+
+events_setup() {
+	[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
+	versions="17 25"
+	[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26"
+	if declare -F jvms_setup >/dev/null; then
+		# shellcheck disable=SC2086
+		jvms_setup $versions
+	else
+		shop_setup
+	fi
+	"$BUILD/bin/dfg-doctor" --json | jq -e '.findings[] | select(.what == "walks" and .state == "ok")' >"$SHOP/doctor" ||
+		tap_cannot "this kernel walks no stacks"
+	javac --release 8 -Xlint:-options -d "$SHOP/app" "${@/#/tests/java/}"
+	SHOP_HOOK=none
+}
+events_start() {
+	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2 main=$3
+	shift 3
+	# Huge pages are looked up in /sys.
+	SHOP_JQ='.mounts += [{destination: "/sys", type: "sysfs", source: "sysfs", options: ["ro"]}]' \
+		SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN=$main shop_start "$id" "$@"
+}
+sum() { awk '{n += $NF} END {printf "%.0f\n", n}' "$1"; }
+right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
+dies() {
+	local want=$1 text=$2 got
+	shift 2
+	"$@" >/dev/null 2>"$SHOP/said"
+	got=$?
+	[ $got = "$want" ] && grep -q -- "$text" "$SHOP/said" || { echo "status $got: $(cat "$SHOP/said")" && false; }
+}
