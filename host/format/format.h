@@ -84,7 +84,6 @@ MUST_CHECK int draw_difference_folded(const struct difference *d,
  * complete · 0.1 % frames unknown · 0 % truncated". A share is shown as 0 % or 100 % only if it is
  * exactly that. The stale share is shown only if it is not 0. */
 struct str;
-void draw_quality(struct str *out, const struct quality *q);
 void draw_quality_of(struct str *out, const struct quality *q, const char *unit);
 void draw_difference_quality(struct str *out, const struct difference_picture *p); /* both */
 

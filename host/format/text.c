@@ -356,11 +356,6 @@ void draw_quality_of(struct str *out, const struct quality *q, const char *unit)
 		add_share(out, q->stale, q->java_frames, " Java frames stale");
 }
 
-void draw_quality(struct str *out, const struct quality *q)
-{
-	draw_quality_of(out, q, NULL);
-}
-
 void draw_difference_quality(struct str *out, const struct difference_picture *p)
 {
 	str_adds(out, "before: ");

@@ -24,7 +24,7 @@ int plain_text(int fd, const char *name, const struct moment *m, unsigned freque
 	view_make(m->stacks, &all, &v);
 	rows_title(&out, name, m, frequency);
 	end_line(&out);
-	draw_quality(&out, &m->quality);
+	draw_quality_of(&out, &m->quality, event_names[m->event].unit);
 	end_line(&out);
 	rows_busy(&out, &v);
 	end_line(&out);

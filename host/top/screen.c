@@ -159,7 +159,7 @@ static void put_head(const struct screen *s, const struct screen_table *t)
 		str_adds(&line, " · PAUSED");
 	put(0, line.buf, A_BOLD);
 	str_clear(&line);
-	draw_quality(&line, &s->shown.quality);
+	draw_quality_of(&line, &s->shown.quality, event_names[s->shown.event].unit);
 	put(1, line.buf, A_NORMAL);
 	str_clear(&line);
 	rows_busy(&line, &t->view);

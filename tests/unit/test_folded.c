@@ -145,7 +145,7 @@ static void check_quality(const struct quality *q, const char *want, const char 
 {
 	CLEANUP(str_fini) struct str line = {0};
 
-	draw_quality(&line, q);
+	draw_quality_of(&line, q, NULL);
 	is_str(line.buf, want, "quality: %s", name);
 }
 

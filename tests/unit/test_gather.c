@@ -326,11 +326,11 @@ static void test_unrated(void)
 	struct quality q = {.samples = 10, .unrated = 10};
 	CLEANUP(str_fini) struct str text = {0};
 
-	draw_quality(&text, &q);
+	draw_quality_of(&text, &q, NULL);
 	is_str(text.buf, "10 samples · 0 lost · 100 % of unknown quality", "text has no quality");
 	str_clear(&text);
 	q.unrated = 5;
-	draw_quality(&text, &q);
+	draw_quality_of(&text, &q, NULL);
 	ok(strstr(text.buf, "50 % of unknown quality · no Java stacks"), "half of it has");
 }
 

@@ -286,7 +286,7 @@ static void check_quality(struct quality q, const char *want, const char *name)
 {
 	CLEANUP(str_fini) struct str got = {0};
 
-	draw_quality(&got, &q);
+	draw_quality_of(&got, &q, NULL);
 	is_str(got.buf, want, "%s", name);
 }
 
