@@ -306,6 +306,19 @@ static char *plain(struct moment *m, bool json)
 	return drawn_text(fd);
 }
 
+static void test_event_window(void)
+{
+	struct moment m = {.event = EVENT_LOCK,
+			   .stacks = stacks_new(),
+			   .us = 2000000,
+			   .quality.samples = 4430000000};
+	CLEANUP(free) char *text = plain(&m, false);
+
+	ok(has_prefix(text, "web · 2.0 s · 4.43 s · 2.21 s a second\n4.43 s · 0 lost"),
+	   "of another event the lines have its unit");
+	moment_fini(&m);
+}
+
 static void test_empty_window(void)
 {
 	struct moment m = {.stacks = stacks_new(), .gap_us = 1500000, .quality.samples = 3};
@@ -391,6 +404,7 @@ static void test_many(void)
 int main(void)
 {
 	test_empty_window();
+	test_event_window();
 	test_many();
 	test_event_windows();
 	test_title();
