@@ -314,7 +314,7 @@ static void test_event_window(void)
 			   .quality.samples = 4430000000};
 	CLEANUP(free) char *text = plain(&m, false);
 
-	ok(has_prefix(text, "web · 2.0 s · 4.43 s · 2.21 s a second\n4.43 s · 0 lost"),
+	ok(has_prefix(text, "web · 2.0 s · 4.43 s · 2.22 s a second\n4.43 s · 0 lost"),
 	   "of another event the lines have its unit");
 	moment_fini(&m);
 }
