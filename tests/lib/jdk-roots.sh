@@ -14,7 +14,7 @@ suite_of() {
 	case $1 in
 	17) echo / ;;
 	21 | 25) echo trixie ;;
-	8 | 11 | 26) echo sid ;;
+	8 | 11 | 26 | 27) echo sid ;;
 	*) echo "jdk-roots.sh: no Debian suite is known for JDK $1" >&2 && return 1 ;;
 	esac
 }
