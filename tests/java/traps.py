@@ -53,17 +53,18 @@ EDGE = 20e6  # ns: one that begins or ends at an end of the recording is of eith
 mine, theirs = collections.Counter(), collections.Counter()
 for stack, amount in folded(compiled):
     mine[stack[-1].rpartition(" ")[0]] += amount
-at_edge = 0
+at_edge = count = 0
 for e in events("jdk.Compilation"):
     start, took = ns(e["startTime"]), duration(e["duration"])
     if begin <= start and start + took <= end:
         theirs[name_of(e["method"])] += took
+        count += 1
     if min(abs(start - begin), abs(start + took - end)) < EDGE:
         at_edge += took
 total, want = sum(mine.values()), sum(theirs.values())
 print(f"# compilations: {total / 1e6:.1f} ms, JFR {want / 1e6:.1f} ms, {len(mine)} and {len(theirs)} methods, at the ends {at_edge / 1e6:.1f} ms")
-# JFR's time begins after that of the function, and ends before it: some 10 us each.
-say("compilations", want and abs(total - want) <= 0.05 * want + at_edge + 20e3 * 200, f"{total} of {want}")
+# JFR's time begins after that of the function, and ends before it: some 10 us each, on a busy machine up to a time slice.
+say("compilations", want and -0.05 * want - at_edge <= total - want <= 0.1 * want + at_edge + 100e3 * count, f"{total} of {want}")
 unknown = [m for m in mine if m not in theirs and mine[m] > EDGE / 10]
 say("methods", len(mine) > 5 and len(unknown) <= 0.05 * len(mine) + 2, f"{unknown[:9]}")
 wrong = [(m, mine[m], n) for m, n in theirs.most_common(5) if abs(mine[m] - n) > 0.1 * n + at_edge + 2e6]
