@@ -21,20 +21,6 @@ struct {
 	__type(value, struct task);
 } tasks SEC(".maps");
 
-/* Copies a Symbol, of which longer ones are cut; returns how long it is. */
-static inline uint32_t copy_symbol(const struct flat_layout *l, uint64_t symbol, char *to)
-{
-	uint16_t len = 0;
-	uint32_t n;
-
-	if (!symbol || l->symbol_length == FLAT_NONE || l->symbol_body == FLAT_NONE)
-		return 0;
-	(void)bpf_probe_read_user(&len, sizeof(len), (const void *)(symbol + l->symbol_length));
-	n = len < PART_MAX ? len : PART_MAX - 1;
-	n &= PART_MAX - 1;
-	return bpf_probe_read_user(to, n, (const void *)(symbol + l->symbol_body)) ? 0 : n;
-}
-
 /* Takes the name of a method, "java/lang/String.hashCode". */
 static inline void take_method(struct scratch *s, uint64_t method)
 {
@@ -48,12 +34,12 @@ static inline void take_method(struct scratch *s, uint64_t method)
 
 	if (!method || !constants || !pool || o->const_name == FLAT_NONE)
 		return;
-	(void)bpf_probe_read_user(&index, sizeof(index),
-				  (const void *)(constants + o->const_name));
-	n = copy_symbol(l, word_at(class, l->class_name), s->detail.name) & (PART_MAX - 1);
+	(void)bpf_probe_read_user(&index, sizeof(index), (const void *)(constants + o->const_name));
+	n = copy_symbol(l, word_at(class, l->class_name), s->detail.name, PART_MAX);
+	n &= PART_MAX - 1;
 	s->detail.name[n] = '.';
 	more = copy_symbol(l, word_at(pool, o->pool_symbols + index * sizeof(uint64_t)),
-			   &s->detail.name[n + 1]);
+			   &s->detail.name[n + 1], PART_MAX);
 	s->detail.name_len = n && more ? n + 1 + more : 0;
 }
 
@@ -109,8 +95,7 @@ static inline bool take_trap(const bpf_user_pt_regs_t *r, struct scratch *s)
 	uint64_t name = 0;
 	long n = 0;
 
-	s->detail.amount =
-		rate ? take_amount(s, rate, deopt_shifts, &rate->part, 1) : 0;
+	s->detail.amount = rate ? take_amount(s, rate, deopt_shifts, &rate->part, 1) : 0;
 	if (!s->detail.amount)
 		return false;
 	if (request >= 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Holds what the events of probes share (alloc.bpf.h, lock.bpf.h, safepoint.bpf.h): how many of
+/* Holds what the events of probes share (alloc, lock, safepoint and compile.bpf.h): how many of
  * them become samples, what functions of the JVM are called with, and the names of classes. */
 #ifndef DFG_BPF_EVENTS_BPF_H
 #define DFG_BPF_EVENTS_BPF_H
@@ -131,22 +131,28 @@ static inline uint64_t word_at(uint64_t object, uint32_t place)
 	return word;
 }
 
+/* Copies a Symbol, cut to fewer bytes than `most`, a power of 2; returns how many it has then. */
+static inline uint32_t copy_symbol(const struct flat_layout *l, uint64_t symbol, char *to,
+				   const uint32_t most)
+{
+	uint16_t len = 0;
+	uint32_t n;
+
+	if (!symbol || l->symbol_length == FLAT_NONE || l->symbol_body == FLAT_NONE)
+		return 0;
+	(void)bpf_probe_read_user(&len, sizeof(len), (const void *)(symbol + l->symbol_length));
+	n = len < most ? len : most - 1;
+	n &= most - 1;
+	return bpf_probe_read_user(to, n, (const void *)(symbol + l->symbol_body)) ? 0 : n;
+}
+
 /* Takes the name of a class that is alive. */
 static inline void take_class(struct scratch *s, uint64_t class)
 {
 	const struct flat_layout *l = &s->walk.process.layout;
-	uint64_t symbol = word_at(class, l->class_name);
-	uint16_t len = 0;
-	uint32_t n;
 
-	s->detail.name_len = 0;
-	if (!symbol || l->symbol_length == FLAT_NONE || l->symbol_body == FLAT_NONE)
-		return;
-	(void)bpf_probe_read_user(&len, sizeof(len), (const void *)(symbol + l->symbol_length));
-	n = len < FLAT_NAME_MAX ? len : FLAT_NAME_MAX - 1;
-	n &= FLAT_NAME_MAX - 1;
-	if (bpf_probe_read_user(s->detail.name, n, (const void *)(symbol + l->symbol_body)) == 0)
-		s->detail.name_len = n;
+	s->detail.name_len =
+		copy_symbol(l, word_at(class, l->class_name), s->detail.name, FLAT_NAME_MAX);
 }
 
 /* The object of a reference. Of generational ZGC's the lowest bits are colours, as many as tell the

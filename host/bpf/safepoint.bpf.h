@@ -86,6 +86,13 @@ static inline bool arrive(struct scratch *s)
 	return true;
 }
 
+/* All threads have stopped. */
+static inline void stop(struct stop *p, uint64_t time)
+{
+	if (p && !p->stopped)
+		p->stopped = time;
+}
+
 /* The operation runs. Without the probe before, of JDK 11, all have stopped by now. */
 static inline void evaluate(const struct scratch *s, uint64_t operation)
 {
@@ -94,8 +101,7 @@ static inline void evaluate(const struct scratch *s, uint64_t operation)
 	const uint64_t key = of_process(s, operation);
 	const struct flat_asked *a = all ? bpf_map_lookup_elem(all, &key) : NULL;
 
-	if (p && !p->stopped)
-		p->stopped = s->walk.sample.time;
+	stop(p, s->walk.sample.time);
 	if (p && !p->operation) {
 		p->operation = word_at(operation, 0);
 		p->asker = a ? a->time : 0;
@@ -127,8 +133,6 @@ static inline bool end_safepoint(struct scratch *s)
 /* Takes what an event of this probe says. False: it is not sent. */
 static inline bool take_safepoint(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
 {
-	struct stop *p;
-
 	switch (probe) {
 	case FLAT_PROBE_EXECUTE:
 		return ask(s, of_process(s, ARGUMENT(r, 0)));
@@ -138,9 +142,7 @@ static inline bool take_safepoint(const bpf_user_pt_regs_t *r, struct scratch *s
 	case FLAT_PROBE_BLOCK:
 		return arrive(s);
 	case FLAT_PROBE_STOPPED:
-		p = pause_of(s);
-		if (p && !p->stopped)
-			p->stopped = s->walk.sample.time;
+		stop(pause_of(s), s->walk.sample.time);
 		return false;
 	case FLAT_PROBE_EVALUATE:
 		evaluate(s, ARGUMENT(r, 0));

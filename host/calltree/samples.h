@@ -39,8 +39,8 @@ struct samples {
 	size_t origin_count, origin_cap;
 };
 
-/* The kinds of events that can be drawn. Sessions have EVENT_CPU and EVENT_ALLOC, recordings of JFR
- * all. */
+/* The kinds of events that can be drawn. Recordings of JFR have those up to EVENT_LOCK, sessions
+ * all but EVENT_NATIVE and EVENT_WALL. */
 enum event_kind {
 	EVENT_CPU,
 	EVENT_NATIVE,

@@ -394,15 +394,12 @@ static void check_stacks(const struct probe *p, const struct facts *k)
 			    bytes >> 10, d.asleep, (double)d.deepest / 1024);
 }
 
-static void check_allocations(const struct probe *p, const struct libjvm *l)
+/* Says whether the JVM has what an event is recorded at. */
+static void check_event(const struct probe *p, const char *event, bool can, const char *yes,
+			const char *no, const char *why)
 {
-	if (l->allocates)
-		finding_add(p->f, FINDING_OK, "alloc", "",
-			    "allocations can be recorded (dfg-trigger -e alloc)");
-	else
-		finding_add(p->f, FINDING_NOTE, "alloc", "-e alloc records nothing of it",
-			    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab "
-			    "(JDK 11 and later have it, unless they are stripped)");
+	finding_add(p->f, can ? FINDING_OK : FINDING_NOTE, event, can ? "" : no, "%s",
+		    can ? yes : why);
 }
 
 /* Names the parts that are missing: without the first there are none. */
@@ -431,28 +428,24 @@ static void check_locks(const struct probe *p, const struct libjvm *l)
 			    "with the holders (dfg-trigger -e lock)");
 }
 
-static void check_safepoints(const struct probe *p, const struct libjvm *l)
+static void check_events(const struct probe *p, const struct libjvm *l)
 {
-	if (l->stops)
-		finding_add(p->f, FINDING_OK, "safepoint", "",
-			    "safepoints can be recorded (dfg-trigger -e safepoint)");
-	else
-		finding_add(p->f, FINDING_NOTE, "safepoint", "-e safepoint records nothing of it",
-			    "its libjvm.so has no symbol SafepointSynchronize::begin or "
-			    "SafepointTracing::end (it has, unless it is stripped)");
-}
-
-static void check_compilations(const struct probe *p, const struct libjvm *l)
-{
-	if (l->compiles)
-		finding_add(p->f, FINDING_OK, "compile", "",
-			    "compilations and uncommon traps can be recorded (dfg-trigger -e "
-			    "compile,deopt)");
-	else
-		finding_add(p->f, FINDING_NOTE, "compile", "-e compile,deopt records not both",
-			    "its libjvm.so lacks a symbol of CompileBroker::"
-			    "invoke_compiler_on_method, its one call, or Deoptimization::"
-			    "uncommon_trap (it has, unless it is stripped)");
+	check_event(p, "alloc", l->allocates, "allocations can be recorded (dfg-trigger -e alloc)",
+		    "-e alloc records nothing of it",
+		    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab (JDK 11 "
+		    "and later have it, unless they are stripped)");
+	check_locks(p, l);
+	check_event(p, "safepoint", l->stops,
+		    "safepoints can be recorded (dfg-trigger -e safepoint)",
+		    "-e safepoint records nothing of it",
+		    "its libjvm.so has no symbol SafepointSynchronize::begin or "
+		    "SafepointTracing::end (it has, unless it is stripped)");
+	check_event(p, "compile", l->compiles,
+		    "compilations and uncommon traps can be recorded (dfg-trigger -e "
+		    "compile,deopt)",
+		    "-e compile,deopt records not both",
+		    "its libjvm.so lacks a symbol of CompileBroker::invoke_compiler_on_method, its "
+		    "one call, or Deoptimization::uncommon_trap (it has, unless it is stripped)");
 }
 
 static void check_symbols(const struct probe *p, const struct facts *k)
@@ -472,10 +465,7 @@ static void check_symbols(const struct probe *p, const struct facts *k)
 	const enum jvm_symbols found = l.symbols <= JVM_SYMBOLS_OWN ? l.symbols : 0;
 
 	finding_add(p->f, all[found].state, "libjvm", all[found].advice, "%s", all[found].why);
-	check_allocations(p, &l);
-	check_locks(p, &l);
-	check_safepoints(p, &l);
-	check_compilations(p, &l);
+	check_events(p, &l);
 }
 
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)

@@ -284,19 +284,29 @@ static uint64_t rounded(uint64_t n, uint64_t step)
 	return n / step + (n % step >= step - step / 2);
 }
 
+/* Returns the larger units of bytes and ns, up to a NULL; of others NULL. */
+static const char *const *larger_units(const char *unit)
+{
+	static const char *const bytes[] = {"kB", "MB", "GB", "TB", NULL};
+	static const char *const ns[] = {"µs", "ms", "s", NULL};
+
+	if (unit && !strcmp(unit, "bytes"))
+		return bytes;
+	return unit && !strcmp(unit, "ns") ? ns : NULL;
+}
+
+bool text_is_scaled(const char *unit)
+{
+	return larger_units(unit);
+}
+
 void text_amount(struct str *out, uint64_t n, const char *unit)
 {
-	static const struct {
-		const char *unit, *larger[4];
-	} scales[] = {{"bytes", {"kB", "MB", "GB", "TB"}}, {"ns", {"µs", "ms", "s"}}};
-	const char *const own = text_unit(n, unit), *const *larger = NULL;
+	const char *const *larger = larger_units(unit);
 	uint64_t step = 1;
 	unsigned zeros = 0, most = 0, index;
 
-	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
-		if (!strcmp(scales[i].unit, own))
-			larger = scales[i].larger;
-	while (larger && most < ARRAY_LEN(scales[0].larger) && larger[most])
+	while (larger && larger[most])
 		most++;
 	for (; zeros < 3 * most && rounded(n, step) >= 1000; zeros++)
 		step *= 10;
@@ -306,27 +316,21 @@ void text_amount(struct str *out, uint64_t n, const char *unit)
 	else
 		str_addf(out, "%.*f", (int)(3 * index - zeros),
 			 (double)rounded(n, step) / (3 * index - zeros == 1 ? 10 : 100));
-	str_addf(out, " %s", index ? larger[index - 1] : own);
-}
-
-bool text_is_scaled(const char *unit)
-{
-	return unit && (!strcmp(unit, "bytes") || !strcmp(unit, "ns"));
+	str_addf(out, " %s", index ? larger[index - 1] : text_unit(n, unit));
 }
 
 void text_amounts(struct str *out, uint64_t before, uint64_t after, const char *unit)
 {
-	if (text_is_scaled(unit))
-		text_amount(out, before, unit);
-	else
-		text_count(out, before, ",");
-	str_adds(out, " → ");
 	if (text_is_scaled(unit)) {
+		text_amount(out, before, unit);
+		str_adds(out, " → ");
 		text_amount(out, after, unit);
-	} else {
-		text_count(out, after, ",");
-		str_addf(out, " %s", text_unit(0, unit));
+		return;
 	}
+	text_count(out, before, ",");
+	str_adds(out, " → ");
+	text_count(out, after, ",");
+	str_addf(out, " %s", text_unit(0, unit));
 }
 
 void draw_quality_of(struct str *out, const struct quality *q, const char *unit)

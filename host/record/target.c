@@ -247,32 +247,26 @@ void target_discard_results(const struct outdir *outdir)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* Names what an event records, and the function without which it cannot. */
+/* Names what an event records, the function without which it cannot, and the session's budgets for
+ * JVMs that lack it and for events that are lost. */
 static const struct {
-	const char *what, *function;
+	const char *what, *function, *cut, *lost;
 } event_texts[SESSION_EVENTS] = {
-	[SESSION_ALLOC] = {"allocations", "AllocTracer::send_allocation_in_new_tlab"},
-	[SESSION_LOCK] = {"waits for locks", "ObjectMonitor::EnterI"},
-	[SESSION_SAFEPOINT] = {"safepoints", "SafepointSynchronize::begin"},
-	[SESSION_COMPILE] = {"compilations", "CompileBroker::invoke_compiler_on_method"},
-	[SESSION_DEOPT] = {"uncommon traps", "Deoptimization::uncommon_trap"},
+	[SESSION_ALLOC] = {"allocations", "AllocTracer::send_allocation_in_new_tlab", "events",
+			   "lost events"},
+	[SESSION_LOCK] = {"waits for locks", "ObjectMonitor::EnterI", "events of locks",
+			  "lost events of locks"},
+	[SESSION_SAFEPOINT] = {"safepoints", "SafepointSynchronize::begin", "events of safepoints",
+			       "lost events of safepoints"},
+	[SESSION_COMPILE] = {"compilations", "CompileBroker::invoke_compiler_on_method",
+			     "events of compilations", "lost events of compilations"},
+	[SESSION_DEOPT] = {"uncommon traps", "Deoptimization::uncommon_trap", "uncommon traps",
+			   "lost uncommon traps"},
 };
 
 void target_say_events(struct target *t, const struct kernel_counts *c)
 {
 	struct session *s = &t->session;
-	static const char *const cut[SESSION_EVENTS] = {
-		[SESSION_ALLOC] = "events",
-		[SESSION_LOCK] = "events of locks",
-		[SESSION_SAFEPOINT] = "events of safepoints",
-		[SESSION_COMPILE] = "events of compilations",
-		[SESSION_DEOPT] = "uncommon traps"};
-	static const char *const lost[SESSION_EVENTS] = {
-		[SESSION_ALLOC] = "lost events",
-		[SESSION_LOCK] = "lost events of locks",
-		[SESSION_SAFEPOINT] = "lost events of safepoints",
-		[SESSION_COMPILE] = "lost events of compilations",
-		[SESSION_DEOPT] = "lost uncommon traps"};
 
 	if (c->refused)
 		session_set_cut(s, "probes",
@@ -280,13 +274,13 @@ void target_say_events(struct target *t, const struct kernel_counts *c)
 				(unsigned long long)c->refused);
 	for (unsigned i = SESSION_CPU + 1; i < SESSION_PERF; i++) {
 		if (c->nameless[i])
-			session_set_cut(s, cut[i],
+			session_set_cut(s, event_texts[i].cut,
 					"%s of %llu JVMs are not recorded: their libjvm has no "
 					"symbol %s; it is stripped, or older than JDK 11",
 					event_texts[i].what, (unsigned long long)c->nameless[i],
 					event_texts[i].function);
 		if (c->lost[i])
-			session_set_cut(s, lost[i],
+			session_set_cut(s, event_texts[i].lost,
 					"%llu events of %s are lost: there were too many",
 					(unsigned long long)c->lost[i], event_texts[i].what);
 	}

@@ -119,7 +119,7 @@ enum session_event {
 	SESSION_SAFEPOINT,
 	SESSION_COMPILE,
 	SESSION_DEOPT,
-	SESSION_PERF, /* any event of perf, recorded by it, alone */
+	SESSION_PERF, /* any event of perf: perf_event */
 	SESSION_EVENTS
 };
 
