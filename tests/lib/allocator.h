@@ -5,17 +5,12 @@
 #define DFG_LIB_ALLOCATOR_H
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/flat_tables.h"
+#include "lib/servant.h"
 
 #define ALLOCATOR_THREADS 3
 #define ALLOCATOR_BUFFER  (32u << 10)  /* bytes of a buffer (TLAB) */
@@ -113,6 +108,7 @@ static struct allocator_class allocator_classes[ALLOCATOR_THREADS] = {
 	{.name = &allocator_symbols[2]}};
 static struct allocator_thread allocator_threads[ALLOCATOR_THREADS];
 static struct allocator_shared *allocator_said;
+static enum allocator_order allocator_now;
 
 /* Allocates an object that is in no buffer. */
 static void allocator_object(unsigned n, const void *class, size_t size)
@@ -180,8 +176,9 @@ static void allocator_fork(void)
 		abort();
 }
 
-static void allocator_obey(enum allocator_order order)
+static void allocator_obey(void)
 {
+	const enum allocator_order order = allocator_now;
 	static struct allocator_class bad = {.name = (const void *)0xdead00000000beef};
 	static struct allocator_class low = {.name = (const void *)8};
 	const void *forged[] = {NULL, (const void *)8, (const void *)0xffffffff81000000, &bad,
@@ -206,55 +203,25 @@ static void allocator_obey(enum allocator_order order)
 		allocator_object(0, forged[i], ALLOCATOR_REGION);
 }
 
-/* In the child. */
-static void allocator_serve(int sock)
-{
-	char order;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	memset(allocator_symbols[2].body, 'n', ALLOCATOR_LONG);
-	while (read(sock, &order, 1) == 1) {
-		allocator_obey((enum allocator_order)order);
-		if (write(sock, &order, 1) != 1)
-			break;
-	}
-	_exit(0);
-}
-
 static struct allocator allocator_start(void)
 {
-	struct allocator a;
-	int pair[2];
+	struct allocator a = {.shared = servant_memory(sizeof(*a.shared))};
 
-	a.shared = mmap(NULL, sizeof(*a.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
-	if (a.shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		abort();
 	allocator_said = a.shared;
-	a.pid = fork();
-	if (a.pid == 0) {
-		close(pair[0]);
-		allocator_serve(pair[1]);
-	}
-	close(pair[1]);
-	a.sock = pair[0];
+	memset(allocator_symbols[2].body, 'n', ALLOCATOR_LONG);
+	a.pid = servant_start(&allocator_now, sizeof(allocator_now), allocator_obey, &a.sock);
 	return a;
 }
 
 /* Returns when it is done. */
 static void allocator_do(const struct allocator *a, enum allocator_order order)
 {
-	char c = (char)order;
-
-	if (write(a->sock, &c, 1) != 1 || read(a->sock, &c, 1) != 1)
-		abort();
+	servant_do(a->sock, &order, sizeof(order));
 }
 
 static void allocator_end(const struct allocator *a)
 {
-	close(a->sock);
-	kill(a->pid, SIGKILL);
-	waitpid(a->pid, NULL, 0);
+	servant_end(a->pid, a->sock);
 	munmap(a->shared, sizeof(*a->shared));
 }
 

@@ -7,18 +7,13 @@
 #define DFG_LIB_LOCKER_H
 
 #include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/lockercode.h"
 #include "lib/lockerheap.h"
+#include "lib/servant.h"
 
 #define LOCKER_FLOOD 10000u /* locks that are made up */
 #define LOCKER_TURNS 20000u /* of each thread, that are many */
@@ -304,53 +299,24 @@ static void locker_obey(void)
 	}
 }
 
-/* In the child. */
-static void locker_serve(int sock)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (read(sock, &locker_now, sizeof(locker_now)) == (ssize_t)sizeof(locker_now)) {
-		locker_obey();
-		if (write(sock, "", 1) != 1)
-			break;
-	}
-	_exit(0);
-}
-
 static struct locker locker_start(void)
 {
-	struct locker l;
-	int pair[2];
+	struct locker l = {.shared = servant_memory(sizeof(*l.shared))};
 
-	l.shared = mmap(NULL, sizeof(*l.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
-	if (l.shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		abort();
 	locker_said = l.shared;
-	l.pid = fork();
-	if (l.pid == 0) {
-		close(pair[0]);
-		locker_serve(pair[1]);
-	}
-	close(pair[1]);
-	l.sock = pair[0];
+	l.pid = servant_start(&locker_now, sizeof(locker_now), locker_obey, &l.sock);
 	return l;
 }
 
 /* Returns when it is done. */
 static void locker_do(const struct locker *l, struct locker_order order)
 {
-	char c;
-
-	if (write(l->sock, &order, sizeof(order)) != (ssize_t)sizeof(order) ||
-	    read(l->sock, &c, 1) != 1)
-		abort();
+	servant_do(l->sock, &order, sizeof(order));
 }
 
 static void locker_end(const struct locker *l)
 {
-	close(l->sock);
-	kill(l->pid, SIGKILL);
-	waitpid(l->pid, NULL, 0);
+	servant_end(l->pid, l->sock);
 	munmap(l->shared, sizeof(*l->shared));
 }
 

@@ -11,7 +11,6 @@
 #include "lib/locker.h"
 #include "lib/ownprobes.h"
 #include "lib/stackmappings.h"
-#include "lib/stackrecorder.h"
 
 #define SLACK 100000u /* ns: intervals that are not full, on all processors */
 #define ROWS  8192u
@@ -59,34 +58,10 @@ static void take_event(void *arg, const struct flat_sample *s, const uint64_t *f
 	seen.others += s->event != FLAT_EVENT_LOCK;
 }
 
-static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *frames)
-{
-	(void)arg;
-	(void)s;
-	(void)frames;
-	seen.samples++;
-}
-
-static void take_record(void *arg, const struct perf_event_header *h)
-{
-	(void)arg;
-	seen.samples += h->type == PERF_RECORD_SAMPLE;
-}
-
-/* A recorder of the child. */
-struct watched {
-	struct filled_recorder f;
-	struct stack_probes *probes;
-};
-
 /* Adds what has come since the last call. */
 static void take(const struct watched *w)
 {
-	const struct stack_handler handler = {
-		.walked = take_walked, .event = take_event, .record = take_record};
-
-	if (stack_recorder_read(w->f.recorder, &handler, &err) < 0)
-		printf("# %s\n", err.msg);
+	seen.samples += watched_read(w, take_event);
 }
 
 static void forget(void)
@@ -99,11 +74,7 @@ static const struct stack_recorder_config config = {
 
 static void probe(const struct watched *w, const struct locker *l, struct stack_probes **ret)
 {
-	if (stack_recorder_probe(w->f.recorder, (uint32_t)l->pid, own.start, own.end, &own.at,
-				 1u << FLAT_EVENT_LOCK, ret, &err) < 0) {
-		printf("# %s\n", err.msg);
-		abort();
-	}
+	watched_probe(w, l->pid, &own, FLAT_EVENT_LOCK, ret);
 }
 
 /* Has the program look at a process of this layout. */
@@ -127,19 +98,7 @@ static void look_at_kind(const struct watched *w, const struct flat_process *p,
 
 static void watch(struct watched *w, const struct flat_tables *t)
 {
-	*w = (struct watched){0};
-	if (filled_recorder_open(&config, t, false, &w->f, &err) < 0 ||
-	    stack_recorder_enable(w->f.recorder, true, &err) < 0) {
-		printf("# %s\n", err.msg);
-		abort();
-	}
-	probe(w, &child, &w->probes);
-}
-
-static void unwatch(struct watched *w)
-{
-	stack_probes_close(w->probes);
-	filled_recorder_close(&w->f);
+	watched_open(w, &config, t, child.pid, NULL, &own, FLAT_EVENT_LOCK);
 }
 
 static uint64_t lost_events(const struct watched *w)

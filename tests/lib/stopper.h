@@ -5,16 +5,12 @@
 #define DFG_LIB_STOPPER_H
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "lib/servant.h"
 
 /* The functions, as a compiler begins them; they may call one. Their frames can be walked. */
 #ifdef __x86_64__
@@ -72,7 +68,8 @@ struct stopper {
 };
 
 static struct stopper_shared *stopper_said;
-static const char *stopper_order;
+static char stopper_letters[STOPPER_ORDER];
+static const char *stopper_order; /* the rest of them */
 static const struct {
 	uint64_t class, other;
 } stopper_operations[2] = {{STOPPER_CLASS(0), 7}, {STOPPER_CLASS(1), 7}};
@@ -167,40 +164,21 @@ void stopper_wait(void)
 	stopper_said->time[2] = stopper_ns();
 }
 
-/* In the child. */
-static void stopper_serve(int sock)
+/* Carries out an order. */
+static void stopper_carry_out(void)
 {
-	char order[STOPPER_ORDER];
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (read(sock, order, sizeof(order)) == sizeof(order)) {
-		memset(stopper_said, 0, sizeof(*stopper_said));
-		stopper_said->self = (uint32_t)gettid();
-		stopper_order = order;
-		stopper_obey();
-		if (write(sock, order, 1) != 1)
-			break;
-	}
-	_exit(0);
+	memset(stopper_said, 0, sizeof(*stopper_said));
+	stopper_said->self = (uint32_t)gettid();
+	stopper_order = stopper_letters;
+	stopper_obey();
 }
 
 static struct stopper stopper_start(void)
 {
-	struct stopper s;
-	int pair[2];
+	struct stopper s = {.shared = servant_memory(sizeof(*s.shared))};
 
-	s.shared = mmap(NULL, sizeof(*s.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
-	if (s.shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		abort();
 	stopper_said = s.shared;
-	s.pid = fork();
-	if (s.pid == 0) {
-		close(pair[0]);
-		stopper_serve(pair[1]);
-	}
-	close(pair[1]);
-	s.sock = pair[0];
+	s.pid = servant_start(stopper_letters, sizeof(stopper_letters), stopper_carry_out, &s.sock);
 	return s;
 }
 
@@ -210,15 +188,12 @@ static void stopper_do(const struct stopper *s, const char *order)
 	char all[STOPPER_ORDER] = "";
 
 	memccpy(all, order, 0, sizeof(all) - 1);
-	if (write(s->sock, all, sizeof(all)) != sizeof(all) || read(s->sock, all, 1) != 1)
-		abort();
+	servant_do(s->sock, all, sizeof(all));
 }
 
 static void stopper_stop(const struct stopper *s)
 {
-	close(s->sock);
-	kill(s->pid, SIGKILL);
-	waitpid(s->pid, NULL, 0);
+	servant_end(s->pid, s->sock);
 	munmap(s->shared, sizeof(*s->shared));
 }
 

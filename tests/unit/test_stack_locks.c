@@ -61,7 +61,7 @@ static void test_monitors(const struct flat_tables *t, const struct flat_process
 		   "%s: %u of 24 waits name one of these, before them", what, got.held);
 		is_int(got.misnamed, 0, "%s: they have the class's name", what);
 	}
-	unwatch(&w);
+	watched_close(&w);
 }
 
 /* Each order is a recording of its own, so that sums are those of one wait. */
@@ -88,7 +88,7 @@ static void test_layouts(const struct flat_tables *t, const struct flat_process 
 		count_held(&strange);
 		is_int(strange, 0, "  which waits name");
 	}
-	unwatch(&w);
+	watched_close(&w);
 }
 
 static void test_parked(const struct flat_tables *t, const struct flat_process *p)
@@ -124,7 +124,7 @@ static void test_parked(const struct flat_tables *t, const struct flat_process *
 		ok(child.shared->inner[0] && seen.count == 0, "nothing of a thread that %s",
 		   i ? "parks for nothing" : "is not in the register");
 	}
-	unwatch(&w);
+	watched_close(&w);
 }
 
 /* A layout that is not known, and objects that are being moved. */
@@ -153,7 +153,7 @@ static void test_unknown(const struct flat_tables *t, const struct flat_process 
 	wait_once(&w, moved);
 	ok(are_sums(&child, 2) && count_misnamed("") == 0,
 	   "an object that has been moved has no class");
-	unwatch(&w);
+	watched_close(&w);
 }
 
 /* ---- holders ------------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ static void test_shares(const struct flat_tables *t, const struct flat_process *
 	ok(fabs(tossed.first - tossed.expected) < bound && tossed.second > 0,
 	   "each is named for its part of the time: %u, %.1f ± %.1f, and %u", tossed.first,
 	   tossed.expected, bound, tossed.second);
-	unwatch(&w);
+	watched_close(&w);
 }
 
 /* Some threads have a lock and wait for it again and again, others wait all the time: there is
@@ -261,7 +261,7 @@ static void test_many(const struct flat_tables *t, const struct flat_process *p)
 	ok(seen.sum + slack > least && seen.sum < most + slack,
 	   "they stand for all: %llu in %llu to %llu", (unsigned long long)seen.sum,
 	   (unsigned long long)least, (unsigned long long)most);
-	unwatch(&w);
+	watched_close(&w);
 }
 
 /* ---- processes that lie, and others -------------------------------------------------------- */
@@ -319,7 +319,7 @@ static void test_forged(const struct flat_tables *t, const struct flat_process *
 	stack_probes_close(probes);
 	flat_publish_close(second.published);
 	locker_end(&other);
-	unwatch(&w);
+	watched_close(&w);
 }
 
 /* The process has grown: it has another walker while its threads wait. */
@@ -350,7 +350,7 @@ static void test_replaced(const struct flat_tables *t, const struct flat_process
 		   "another walker goes on with the waits of the one before: %s",
 		   i ? "parked" : "monitors");
 	}
-	unwatch(&w);
+	watched_close(&w);
 }
 
 int main(void)

@@ -12,7 +12,6 @@
 #include "lib/allocator.h"
 #include "lib/ownprobes.h"
 #include "lib/stackmappings.h"
-#include "lib/stackrecorder.h"
 #include "lib/tap.h"
 #include "unwind/unwind_regs.h"
 
@@ -71,35 +70,11 @@ static void take_event(void *arg, const struct flat_sample *s, const uint64_t *f
 #endif
 }
 
-static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *frames)
-{
-	(void)arg;
-	(void)s;
-	(void)frames;
-	seen.samples++;
-}
-
-static void take_record(void *arg, const struct perf_event_header *h)
-{
-	(void)arg;
-	seen.samples += h->type == PERF_RECORD_SAMPLE;
-}
-
-/* A recorder of the child. */
-struct watched {
-	struct filled_recorder f;
-	struct stack_probes *probes;
-};
-
 /* Reads what has come since the last call. */
 static void take(const struct watched *w)
 {
-	const struct stack_handler handler = {
-		.walked = take_walked, .event = take_event, .record = take_record};
-
 	memset(&seen, 0, sizeof(seen));
-	if (stack_recorder_read(w->f.recorder, &handler, &err) < 0)
-		printf("# %s\n", err.msg);
+	seen.samples = watched_read(w, take_event);
 }
 
 static void order(const struct watched *w, enum allocator_order what)
@@ -113,21 +88,7 @@ static const struct stack_recorder_config config = {
 
 static void watch(struct watched *w, const struct flat_tables *t, const struct flat_process *p)
 {
-	*w = (struct watched){0};
-	if (filled_recorder_open(&config, t, false, &w->f, &err) < 0 ||
-	    (p && filled_recorder_add(&w->f, (uint32_t)child.pid, p, &err) < 0) ||
-	    stack_recorder_enable(w->f.recorder, true, &err) < 0 ||
-	    stack_recorder_probe(w->f.recorder, (uint32_t)child.pid, own.start, own.end, &own.at,
-				 1u << FLAT_EVENT_ALLOC, &w->probes, &err) < 0) {
-		printf("# %s\n", err.msg);
-		abort();
-	}
-}
-
-static void unwatch(struct watched *w)
-{
-	stack_probes_close(w->probes);
-	filled_recorder_close(&w->f);
+	watched_open(w, &config, t, child.pid, p, &own, FLAT_EVENT_ALLOC);
 }
 
 static uint64_t lost_events(const struct watched *w)
@@ -225,7 +186,7 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 	order(&w, ALLOCATOR_ALL);
 	ok(seen.count == 0 && child.shared->bytes[0] > 0, "without probes no event comes");
 	ok(byte_at(tlab) == before[0] && byte_at(outside) == before[1], "the text is as before");
-	unwatch(&w);
+	watched_close(&w);
 }
 
 static void test_regions(const struct flat_tables *t, const struct flat_process *p)
@@ -242,7 +203,7 @@ static void test_regions(const struct flat_tables *t, const struct flat_process 
 				 (i % 2 ? FLAT_OUTSIDE | FLAT_HUMONGOUS : FLAT_OUTSIDE) ||
 			 strcmp(seen.rows[i].name, i % 2 ? "[B" : "java/lang/String") != 0;
 	is_int(wrong, 0, "those with regions of their own are marked");
-	unwatch(&w);
+	watched_close(&w);
 }
 
 static void test_many(const struct flat_tables *t, const struct flat_process *p)
@@ -264,7 +225,7 @@ static void test_many(const struct flat_tables *t, const struct flat_process *p)
 	ok(lost > 0 && seen.all > 0 && seen.all + lost == ALLOCATOR_OBJECTS,
 	   "of more than can be few are sent, too: %u; the others are lost, which is counted: %llu",
 	   seen.all, (unsigned long long)lost);
-	unwatch(&w);
+	watched_close(&w);
 }
 
 /* Counts the events whose copy is not of the functions' callers, and those that have neither a copy
@@ -302,7 +263,7 @@ static void test_copied(const struct flat_process *p)
 	check_events("copied");
 	ok(seen.copied > 0, "where there are more, some are copies");
 	is_int(count_bad_copies(), 0, "the others have the frames that were found, and no root");
-	unwatch(&w);
+	watched_close(&w);
 }
 
 /* ---- processes that lie, and others -------------------------------------------------------- */
@@ -328,7 +289,7 @@ static void test_forged(const struct flat_tables *t, const struct flat_process *
 		named += seen.rows[i].name_len != 0;
 	ok(seen.count == 8 && named == 0 && is_sum(0, INTERVAL),
 	   "where no place is known, objects have a size and no name");
-	unwatch(&w);
+	watched_close(&w);
 }
 
 static void test_unknown(const struct flat_tables *t, const struct flat_process *p)
@@ -358,7 +319,7 @@ static void test_unknown(const struct flat_tables *t, const struct flat_process 
 	ok(seen.count == 0 && child.shared->bytes[0] > 0, "another process has no probes");
 	allocator_end(&other);
 	child = first;
-	unwatch(&w);
+	watched_close(&w);
 }
 
 static void test_refused(void)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Safepoints of a process that stops its threads as a JVM does (lib/stopper.h). Needs the right to
  * load programs. */
-#include <fcntl.h>
 #include <stdio.h>
 
 #include "bpf/probe_events.h"
 #include "bpf/recorder.h"
 #include "common/str.h"
+#include "lib/ownprobes.h"
 #include "lib/stackmappings.h"
-#include "lib/stackrecorder.h"
 #include "lib/stopper.h"
 #include "lib/tap.h"
 
@@ -29,8 +28,7 @@ static struct seen {
 
 static struct err err;
 static struct stopper child;
-static uint64_t text_start, text_end; /* of this program */
-static struct flat_probes places;
+static struct own_probes own;
 
 /* ---- what a recorder gives ----------------------------------------------------------------- */
 
@@ -55,36 +53,12 @@ static void take_event(void *arg, const struct flat_sample *s, const uint64_t *f
 		       e->name_len || e->stack;
 }
 
-static void take_walked(void *arg, const struct flat_sample *s, const uint64_t *frames)
-{
-	(void)arg;
-	(void)s;
-	(void)frames;
-	seen.others++;
-}
-
-static void take_record(void *arg, const struct perf_event_header *h)
-{
-	(void)arg;
-	seen.others += h->type == PERF_RECORD_SAMPLE;
-}
-
-/* A recorder of the child. */
-struct watched {
-	struct filled_recorder f;
-	struct stack_probes *probes;
-};
-
 /* Has the child carry out an order, and reads what has come of it. */
 static void order(const struct watched *w, const char *what)
 {
-	const struct stack_handler handler = {
-		.walked = take_walked, .event = take_event, .record = take_record};
-
 	memset(&seen, 0, sizeof(seen));
 	stopper_do(&child, what);
-	if (stack_recorder_read(w->f.recorder, &handler, &err) < 0)
-		printf("# %s\n", err.msg);
+	seen.others += watched_read(w, take_event);
 }
 
 static const struct stack_recorder_config config = {.frequency = 1,
@@ -95,21 +69,7 @@ static const struct stack_recorder_config config = {.frequency = 1,
 
 static void watch(struct watched *w, const struct flat_tables *t, const struct flat_process *p)
 {
-	*w = (struct watched){0};
-	if (filled_recorder_open(&config, t, false, &w->f, &err) < 0 ||
-	    (p && filled_recorder_add(&w->f, (uint32_t)child.pid, p, &err) < 0) ||
-	    stack_recorder_enable(w->f.recorder, true, &err) < 0 ||
-	    stack_recorder_probe(w->f.recorder, (uint32_t)child.pid, text_start, text_end, &places,
-				 1u << FLAT_EVENT_SAFEPOINT, &w->probes, &err) < 0) {
-		printf("# %s\n", err.msg);
-		abort();
-	}
-}
-
-static void unwatch(struct watched *w)
-{
-	stack_probes_close(w->probes);
-	filled_recorder_close(&w->f);
+	watched_open(w, &config, t, child.pid, p, &own, FLAT_EVENT_SAFEPOINT);
 }
 
 /* ---- checks -------------------------------------------------------------------------------- */
@@ -262,42 +222,16 @@ static void test_unknown(const struct flat_tables *t, const struct flat_process 
 	stack_recorder_remove(w.f.recorder, (uint32_t)child.pid);
 	order(&w, "a(.l.)e$");
 	is_int((int64_t)seen.count, 0, "until it is removed");
-	unwatch(&w);
+	watched_close(&w);
 }
 
-/* Finds this program's executable memory, and where its functions are in the file. */
 static void find_text(void)
 {
-	const uint64_t at = (uint64_t)(uintptr_t)stopper_end;
-	CLEANUP(close_fd) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	FILE *maps = fopen("/proc/self/maps", "re");
-	uint64_t start, end;
-	char line[4400];
-
-	while (maps && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && at >= start && at < end) {
-			text_start = start;
-			text_end = end;
-		}
-	if (maps)
-		fclose(maps);
-	flat_find_probes(fd, &places);
-	ok(flat_has_event(&places, FLAT_EVENT_SAFEPOINT) && places.offset[FLAT_PROBE_EXECUTE] &&
-		   places.offset[FLAT_PROBE_BLOCK] && places.offset[FLAT_PROBE_STOPPED] &&
-		   places.offset[FLAT_PROBE_EVALUATE],
+	own_probes_find((uint64_t)(uintptr_t)stopper_end, &own);
+	ok(flat_has_event(&own.at, FLAT_EVENT_SAFEPOINT) && own.at.offset[FLAT_PROBE_EXECUTE] &&
+		   own.at.offset[FLAT_PROBE_BLOCK] && own.at.offset[FLAT_PROBE_STOPPED] &&
+		   own.at.offset[FLAT_PROBE_EVALUATE],
 	   "the functions are found in the file");
-}
-
-static void require_right(void)
-{
-	struct stack_recorder *r;
-
-	if (stack_recorder_open(&config, &r, &err) == 0) {
-		stack_recorder_close(r);
-		return;
-	}
-	printf("1..0 # SKIP %s\n", err.msg);
-	exit(0);
 }
 
 int main(void)
@@ -306,7 +240,7 @@ int main(void)
 	struct flat_process p = {0};
 	struct watched w;
 
-	require_right();
+	own_probes_require(&config);
 	child = stopper_start();
 	find_text();
 	add_mappings(t, child.pid, &p);
@@ -316,7 +250,7 @@ int main(void)
 	test_early(&w);
 	test_operations(&w);
 	test_many(&w);
-	unwatch(&w);
+	watched_close(&w);
 	test_unknown(t, &p);
 	stopper_stop(&child);
 	return tap_done();
