@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Profiles of safepoints: who asked, what was waited for, how long; and files that lie. */
-#include "profile/read.h"
-
-#include "lib/ehmake.h"
-#include "lib/eventmake.h"
-#include "lib/snapmake.h"
-#include "lib/stackstext.h"
+#include "lib/eventread.h"
 #include "lib/tap.h"
 
 #define KINDS	  4 /* events of the file: safepoints are the last */
@@ -15,54 +10,14 @@
 #define ASKER	  (PID + 2)
 #define VM_THREAD (PID + 3)
 
-static struct err err;
+static const struct event_library lib = {"/lib/libjvm.so", "execute"};
 
 /* Code 42 has method a.B.ask, code 43 a.B.loop. */
 static int snapshots(void)
 {
-	static const struct snap_scope scopes[] = {{.method = 1, .parent = SNAP_NONE},
-						   {.method = 2, .parent = SNAP_NONE}};
-	static const struct snap_region region = {.end = 0x100};
-	CLEANUP(str_fini) struct str s = {0};
-	struct snap_head head = {.time = 1,
-				 .flags = SNAP_METHODS_COMPLETE,
-				 .code_low = CODE,
-				 .code_high = CODE + 0x10000};
+	static const char *const methods[] = {"a.B.ask", "a.B.loop"};
 
-	sm_head(&s, head);
-	sm_method(&s, 1, "a.B.ask", "");
-	sm_method(&s, 2, "a.B.loop", "");
-	for (unsigned i = 0; i < 2; i++)
-		sm_code(&s, (struct sm_code){.head = {.start = CODE + i * 0x100,
-						      .size = 0x100,
-						      .kind = SNAP_COMPILED,
-						      .level = 4,
-						      .compile_id = 42 + i,
-						      .method = 1 + i,
-						      .region_count = 1,
-						      .scope_count = 1},
-					     .scopes = &scopes[i],
-					     .regions = &region});
-	sm_done_at(&s, 2);
-	head.flags = SNAP_METHODS_NAMED | SNAP_DELTA;
-	head.time = 1000 * MS;
-	sm_head(&s, head);
-	sm_done_at(&s, 1000 * MS + 1);
-	return file_of(s.buf, s.len);
-}
-
-/* A library of the JVM, with an ordinary frame and the outermost one. */
-static int library(void)
-{
-	static const uint8_t usual[] = {EH_USUAL}, outermost[] = {EH_OUTERMOST};
-	static const struct eh_function list[] = {{0x1000, usual, sizeof(usual)},
-						  {0x1100, outermost, sizeof(outermost)}};
-	CLEANUP(str_fini) struct str file = {0};
-
-	eh_file(&file, "execute@1000+40 start@1100+40", list, ARRAY_LEN(list));
-	while (file.len < 0x3000)
-		str_addc(&file, 0);
-	return file_of(file.buf, file.len);
+	return snapshots_of(methods, ARRAY_LEN(methods), ARRAY_LEN(methods), 1000 * MS);
 }
 
 struct read {
@@ -79,45 +34,21 @@ static void cleanup_read_fini(struct read *r)
 /* Reads the safepoints of a recording, which began at `began` ns, or is not known when. */
 static void read_from(int perf_fd, uint64_t began, unsigned parts, struct read *ret)
 {
-	struct session_map map = {.pid = PID, .fd = snapshots()};
-	struct session_elf elf = {.path = "/lib/libjvm.so", .fd = library(), .debug_fd = -1};
-	struct recording in = {.perf_fd = perf_fd,
-			       .kallsyms_fd = -1,
-			       .maps = &map,
-			       .map_count = 1,
-			       .elfs = &elf,
-			       .elf_count = 1,
-			       .event = SAFEPOINT,
-			       .began = began,
-			       .parts = parts};
-
 	*ret = (struct read){0};
-	profile_init(&ret->p, true);
-	if (profile_read(&in, &ret->p, &err) < 0)
-		abort();
-	str_adds(&ret->stacks, "");
-	stacks_sort(ret->p.stacks);
-	stacks_text(ret->p.stacks, 0, "", &ret->stacks);
-	close(elf.fd);
-	close(map.fd);
+	read_recording(
+		(struct recording){
+			.perf_fd = perf_fd, .event = SAFEPOINT, .began = began, .parts = parts},
+		&lib, snapshots(), &ret->p, &ret->stacks);
 }
 
 static void add_process(struct perf_writer *w)
 {
-	const struct proc_map code = {
-		.start = CODE, .end = CODE + 0x10000, .exec = true, .path = ""};
-	const struct proc_map lib = {.start = LIB,
-				     .end = LIB + 0x1000,
-				     .offset = 0x1000,
-				     .exec = true,
-				     .path = "/lib/libjvm.so"};
 	const struct walked_sample s = sample_at(0, NULL);
 
 	perf_writer_comm(w, PID, PID + 1, "late");
 	perf_writer_comm(w, PID, ASKER, "asker");
 	perf_writer_comm(w, PID, VM_THREAD, "VM Thread");
-	perf_writer_map(w, PID, &code);
-	perf_writer_map(w, PID, &lib);
+	map_code(w, &lib);
 	perf_writer_code(w, &s, NUMBER, CODE, 42);
 	perf_writer_code(w, &s, NUMBER + 1, CODE + 0x100, 43);
 }
