@@ -162,17 +162,21 @@ is 'a recording that was cut is drawn' "$(status)" 0
 ok 'the summary says how much is missing' grep -q '^  damaged      [0-9]* bytes at the end' "$work/out"
 run -f folded -o "$work/web/session/perf.data" "$work/web/session"
 is 'a directory that cannot be made fails' "$(status)" 1
+# make_two NAME EVENT TREE: a session of the processor's time and another event, as profiles.
+make_two() {
+	make "$1"
+	rm "$work/$1/session/perf.data"
+	python3 - "$work/$1/session/session.json" "$2" <<-'END'
+		import json, sys
+		s = json.load(open(sys.argv[1]))
+		s["events"] = ["cpu", sys.argv[2]]
+		json.dump(s, open(sys.argv[1], "w"))
+	END
+	cp "$TOP/tests/fuzz/corpus/tree/profile" "$work/$1/session/tree"
+	cp "$work/$1/session/tree" "$work/$1/session/$3"
+}
 # Of a session with two events, one of which is damaged, the other one is drawn.
-make two
-rm "$work/two/session/perf.data"
-python3 - "$work/two/session/session.json" <<-'END'
-	import json, sys
-	s = json.load(open(sys.argv[1]))
-	s["events"] = ["cpu", "alloc"]
-	json.dump(s, open(sys.argv[1], "w"))
-END
-cp "$TOP/tests/fuzz/corpus/tree/profile" "$work/two/session/tree"
-cp "$work/two/session/tree" "$work/two/session/tree-alloc"
+make_two two alloc tree-alloc
 run -q -f folded "$work/two"
 is 'two events are drawn' "$(status) $(cd "$work/two" && echo flame*)" '0 flame-alloc.folded flame.folded'
 ok '  each has its part of the summary' grep -q '^  alloc  ' "$work/out"
@@ -184,16 +188,7 @@ ok '  and is named' grep -q 'call tree of a session' "$work/err"
 run -q -f folded -e alloc "$work/two"
 is '  alone, it is an error' "$(status) $(wc -l <"$work/out")" '1 0'
 # An event of perf's has a name that somebody else may have written.
-make named
-rm "$work/named/session/perf.data"
-python3 - "$work/named/session/session.json" <<-'END'
-	import json, sys
-	s = json.load(open(sys.argv[1]))
-	s["events"] = ["cpu", "<b onclick='x'>\x1b[31m&"]
-	json.dump(s, open(sys.argv[1], "w"))
-END
-cp "$TOP/tests/fuzz/corpus/tree/profile" "$work/named/session/tree"
-cp "$work/named/session/tree" "$work/named/session/tree-perf"
+make_two named $'<b onclick=\'x\'>\e[31m&' tree-perf
 run -q -f html "$work/named"
 is 'an event of another name is drawn' "$(status) $(cd "$work/named" && echo flame*)" '0 flame-perf.html flame.html'
 ok '  its page links to it by text' grep -q '>&lt;b onclick' "$work/named/flame.html"

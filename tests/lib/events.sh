@@ -2,6 +2,7 @@
 # What tests of events (dfg-trigger -e) share. Source it after tap.sh, bundle.sh, shop.sh, and jvms.sh where there are several JDKs.
 #
 #   events_setup PROGRAM…   sets $versions, of the JDKs that are tried, and $SHOP up, with tests/java/PROGRAM.java compiled
+#   events_tools            needs bpftool, and pprof, which is $pprof then
 #   events_start ID VERSION MAIN [JVM OPTION…]   a container with MAIN ("Alloc 4 10") in it, of a JDK
 #   right QUESTION          "QUESTION: right" is what a checker has written into $SHOP/facts
 #   sum FILE                of folded text
@@ -21,6 +22,12 @@ events_setup() {
 		tap_cannot "this kernel walks no stacks"
 	javac --release 8 -Xlint:-options -d "$SHOP/app" "${@/#/tests/java/}"
 	SHOP_HOOK=none
+}
+events_tools() {
+	PATH=$PATH:/usr/sbin:/sbin
+	need bpftool
+	pprof=$(ls /usr/lib/go-*/pkg/tool/linux_*/pprof 2>/dev/null | tail -n 1)
+	[ -n "$pprof" ] || tap_cannot "no pprof (golang-go)"
 }
 events_start() {
 	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2 main=$3

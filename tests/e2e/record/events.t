@@ -9,10 +9,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/jvms.sh
 . tests/lib/events.sh
 need python3 pgrep
-PATH=$PATH:/usr/sbin:/sbin
-need bpftool
-pprof=$(ls /usr/lib/go-*/pkg/tool/linux_*/pprof 2>/dev/null | tail -n 1)
-[ -n "$pprof" ] || tap_cannot "no pprof (golang-go)"
+events_tools
 events_setup Alloc.java
 
 # start ID VERSION ARGUMENTS [JVM OPTION…]: a container with Alloc in it.

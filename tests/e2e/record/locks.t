@@ -9,10 +9,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/jvms.sh
 . tests/lib/events.sh
 need python3 objcopy
-PATH=$PATH:/usr/sbin:/sbin
-need bpftool
-pprof=$(ls /usr/lib/go-*/pkg/tool/linux_*/pprof 2>/dev/null | tail -n 1)
-[ -n "$pprof" ] || tap_cannot "no pprof (golang-go)"
+events_tools
 events_setup Locks.java
 
 # start ID VERSION [JVM OPTION…]: a container with Locks in it.
