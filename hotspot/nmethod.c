@@ -405,3 +405,33 @@ bool hs_scopes_read(struct hs *hs, struct hs_scopes *s, const struct hs_debug *d
 	s->region_count = 0;
 	return false;
 }
+
+static uint32_t region_at(const struct hs_scopes *s, uint32_t offset)
+{
+	uint32_t lo = 0, hi = s->region_count;
+
+	while (lo < hi) {
+		uint32_t middle = lo + (hi - lo) / 2;
+
+		if (s->region[middle].end <= offset)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+bool hs_scopes_split(struct hs_scopes *s, uint32_t end, uint32_t like)
+{
+	uint32_t at = region_at(s, end), from = region_at(s, like);
+	uint32_t scope;
+
+	if (at == s->region_count || from == s->region_count || s->region_count == HS_REGIONS_MAX ||
+	    s->region[at].scope == s->region[from].scope)
+		return false;
+	scope = s->region[from].scope;
+	for (uint32_t i = s->region_count++; i > at; i--)
+		s->region[i] = s->region[i - 1];
+	s->region[at] = (struct snap_region){.end = end, .scope = scope};
+	return true;
+}

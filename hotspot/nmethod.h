@@ -51,6 +51,10 @@ void hs_scopes_init(struct hs_scopes *s);
  * are 0 then. */
 bool hs_scopes_read(struct hs *hs, struct hs_scopes *s, const struct hs_debug *debug);
 
+/* Adds a region that ends at `end`, with the scope of the one that has the code at `like`. False:
+ * no region has one of them, it is the same scope anyway, or there are too many. */
+bool hs_scopes_split(struct hs_scopes *s, uint32_t end, uint32_t like);
+
 /* Holds debug information that is not in the blob. */
 struct hs_debug_buffer {
 	uint8_t immutable[HS_IMMUTABLE_MAX];

@@ -229,6 +229,23 @@ static bool scopes_read(struct hs_snapshot *s, const struct hs_blob *blob,
 	       hs_scopes_read(&s->hs, &s->scopes, &debug);
 }
 
+/* C1 puts slow paths after a method's code. One that calls a stub that needs no debug information
+ * and then jumps back (MonitorExitStub and others, c1/c1_CodeStubs_<cpu>.cpp and gc/<gc>/c1) would
+ * be in the region of the slow path after it: describes the call as what it jumps back to. */
+static void slow_calls_describe(struct hs_snapshot *s, const struct hs_code *view,
+				struct snap_code *code)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < code->call_count; i++) {
+		uint32_t end = s->calls[i], back = hs_scan_jump(view, end);
+
+		if (back == 0 || back > end || !hs_scopes_split(&s->scopes, end, back - 1))
+			s->calls[kept++] = end;
+	}
+	code->call_count = kept;
+}
+
 static void code_scan(struct hs_snapshot *s, const struct hs_blob *blob, struct snap_code *code)
 {
 	struct hs_code view = {
@@ -257,6 +274,8 @@ static void code_scan(struct hs_snapshot *s, const struct hs_blob *blob, struct 
 		code->call_count = hs_scan_calls(&view, s->scopes.region, s->scopes.region_count,
 						 s->fixed.head.code_low, s->fixed.head.code_high,
 						 s->calls, HS_CALLS_MAX);
+	if (code->flags & SNAP_BETWEEN)
+		slow_calls_describe(s, &view, code);
 	if (code->kind == SNAP_COMPILED)
 		s->spill_count = hs_scan_spills(&view, s->spills, HS_SPILLS_MAX);
 }

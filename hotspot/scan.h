@@ -38,6 +38,10 @@ uint32_t hs_scan_calls(const struct hs_code *code, const struct snap_region *reg
 		       uint32_t region_count, uint64_t low, uint64_t high, uint32_t *ret,
 		       uint32_t cap);
 
+/* Returns where the code goes on after an unconditional jump at an offset; SNAP_NONE: elsewhere, or
+ * there is none. */
+uint32_t hs_scan_jump(const struct hs_code *code, uint32_t at);
+
 /* Returns the length of a jump to a method's compiled entry, as a vtable or itable stub has it for
  * the method it has found. 0: none at this offset. */
 uint32_t hs_scan_method_jump(const struct hs_code *code, uint32_t at);

@@ -232,6 +232,14 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 	return n;
 }
 
+uint32_t hs_scan_jump(const struct hs_code *c, uint32_t at)
+{
+	uint32_t insn = insn_at(c, at);
+	int64_t to = at + (int64_t)((int32_t)(insn << 6) >> 6) * INSN;
+
+	return IS_B(insn) && to >= 0 && to < c->size ? (uint32_t)to : SNAP_NONE;
+}
+
 /* Returns by how many bytes a store or load of one or two registers moves the stack pointer: less
  * than 0 for `stp …, [sp, #-n]!`, more for `ldp …, [sp], #n`, 0 for other instructions. */
 static int32_t moves_sp(uint32_t insn)

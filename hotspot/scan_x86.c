@@ -317,6 +317,22 @@ uint32_t hs_scan_spills(const struct hs_code *c, struct snap_spill *ret, uint32_
 	return n;
 }
 
+uint32_t hs_scan_jump(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 2);
+	int32_t distance;
+	int64_t to;
+
+	if (!p || (*p != JUMP && *p != JUMP_SHORT) || (*p == JUMP && !bytes_at(c, at, 5)))
+		return SNAP_NONE;
+	if (*p == JUMP)
+		__builtin_memcpy(&distance, p + 1, 4);
+	else
+		distance = (int8_t)p[1];
+	to = (int64_t)at + (*p == JUMP ? 5 : 2) + distance;
+	return to >= 0 && to < c->size ? (uint32_t)to : SNAP_NONE;
+}
+
 uint32_t hs_scan_method_jump(const struct hs_code *c, uint32_t at)
 {
 	const uint8_t *p = bytes_at(c, at, 3); /* jmp [rbx + n] */

@@ -234,21 +234,18 @@ static size_t regions_before(const struct snapfile_code *c, uint64_t offset)
 			c->record->region_count, offset);
 }
 
-size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
-		       struct snapfile_scope ret[SNAPFILE_DEPTH])
+static bool is_same_method(const struct snapfile_method *a, const struct snapfile_method *b)
 {
-	size_t region = regions_before(c, offset), n = 0;
-	uint32_t at;
+	return a->name_len && a->name_len == b->name_len &&
+	       memcmp(a->name, b->name, a->name_len) == 0;
+}
 
-	/* An interrupt is taken after the instruction that took the time, so that a sample often
-	 * stands exactly at the end of the region it belongs to (docs/measurements.md;
-	 * HotSpot's forte.cpp counts it to the next). A return address, being looked up one byte
-	 * before, is never the start of an instruction. */
-	if (region && c->regions[region - 1].end == offset)
-		region--;
-	if (region == c->record->region_count)
-		return 0;
-	at = c->regions[region].scope;
+static size_t region_scopes(const struct snapfile_code *c, size_t region,
+			    struct snapfile_scope ret[SNAPFILE_DEPTH])
+{
+	uint32_t at = region < c->record->region_count ? c->regions[region].scope : SNAP_NONE;
+	size_t n = 0;
+
 	/* The depth also ends a circle. */
 	while (at < c->record->scope_count && n < SNAPFILE_DEPTH) {
 		const struct snap_scope *s = &c->scopes[at];
@@ -262,10 +259,51 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
 	return n;
 }
 
-static bool is_same_method(const struct snapfile_method *a, const struct snapfile_method *b)
+/* Keeps of n scopes those that the region before has, too. Where only the place in a method
+ * differs, it is not known. */
+static size_t keep_shared(const struct snapfile_code *c, size_t region, size_t n,
+			  struct snapfile_scope ret[SNAPFILE_DEPTH])
 {
-	return a->name_len && a->name_len == b->name_len &&
-	       memcmp(a->name, b->name, a->name_len) == 0;
+	struct snapfile_scope before[SNAPFILE_DEPTH];
+	size_t m = region ? region_scopes(c, region - 1, before) : 0, same = 0;
+
+	while (same < n && same < m &&
+	       is_same_method(&ret[n - same - 1].method, &before[m - same - 1].method)) {
+		struct snapfile_scope *s = &ret[n - ++same];
+
+		if (s->bci == before[m - same].bci)
+			continue;
+		*s = (struct snapfile_scope){.method = s->method, .bci = -1};
+		break;
+	}
+	memmove(ret, ret + n - same, same * sizeof(*ret));
+	return same;
+}
+
+static bool is_call(const struct snapfile_code *c, uint64_t end)
+{
+	size_t call = count_to(c->calls, sizeof(*c->calls), 0, c->record->call_count, end);
+
+	return call && c->calls[call - 1] == end;
+}
+
+size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
+		       struct snapfile_scope ret[SNAPFILE_DEPTH])
+{
+	size_t region = regions_before(c, offset), n;
+
+	/* An interrupt is taken after the instruction that took the time, so that a sample often
+	 * stands exactly at the end of the region it belongs to (docs/measurements.md;
+	 * HotSpot's forte.cpp counts it to the next). A return address, being looked up one byte
+	 * before, is never the start of an instruction. */
+	if (region && c->regions[region - 1].end == offset)
+		region--;
+	n = region_scopes(c, region, ret);
+	/* Slow paths stand in any order after the code they belong to: of a call that is not
+	 * described the next region says as little as the one before. */
+	if (!(c->record->flags & SNAP_BETWEEN) && is_call(c, offset + 1))
+		n = keep_shared(c, region, n, ret);
+	return n;
 }
 
 bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b, uint64_t addr)
@@ -316,12 +354,9 @@ bool snapfile_is_thrower(const struct snapfile_code *c)
 
 bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset)
 {
-	size_t region = regions_before(c, offset), call;
+	size_t region = regions_before(c, offset);
 
-	if (region && c->regions[region - 1].end == offset)
-		return true;
-	call = count_to(c->calls, sizeof(*c->calls), 0, c->record->call_count, offset);
-	return call && c->calls[call - 1] == offset;
+	return (region && c->regions[region - 1].end == offset) || is_call(c, offset);
 }
 
 const struct snap_exit *snapfile_exit(const struct snapfile_code *c, uint64_t offset)

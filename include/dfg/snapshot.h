@@ -99,7 +99,8 @@ struct snap_scope {
 
 /* Code from the end of the region before up to, but without, `end` is in `scope`. HotSpot's PcDesc
  * marks the *end* of its code (prims/forte.cpp); a return address equals the `end` of the region of
- * its call, so it is looked up at address - 1. */
+ * its call, so it is looked up at address - 1. So does that of a call that HotSpot does not
+ * describe, where the code says what it belongs to. */
 struct snap_region {
 	uint32_t end;	/* offset */
 	uint32_t scope; /* index, SNAP_NONE: unknown */

@@ -22,7 +22,7 @@ host/doctor 1550
 host/elf 730
 host/format 5080
 host/jfr 1600
-host/jit 1810
+host/jit 1850
 host/perf 2090
 host/probe 560
 host/profile 1310
@@ -33,13 +33,13 @@ host/setup 1985
 host/symbols 1380
 host/top 1910
 host/unwind 2670
-hotspot 5690
-include/dfg 500
+hotspot 5770
+include/dfg 510
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 68136, 405
+ALL_LINES, ALL_FILES = 68231, 405
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -339,6 +339,40 @@ static void test_between(void)
 	is_int(code[0].flags, 0, "but not if none is");
 }
 
+/* A call, and a jump after it to before the offset 20. */
+static void test_slow_calls(void)
+{
+#if defined(__aarch64__)
+	static const uint32_t insn[] = {0x94000040, 0x17fffffb};
+	const uint32_t at = 28;
+#else
+	static const uint8_t insn[] = {0xe8, 0, 1, 0, 0, 0xeb, 0xee};
+	const uint32_t at = 26;
+#endif
+	uint32_t calls, regions;
+
+	snap_image_build(&s, IMAGE_17);
+	for (unsigned i = 0; i < 5; i++) {
+		memcpy(image_at(&s.im, s.scopes + 1 + 6 * i),
+		       (uint8_t[]){0, 1, (uint8_t)(5 + i), 0, 0, 0}, 6);
+		snap_image_set_pc(&s, i + 1, 10 * (i + 1) + 3, 1 + 6 * i);
+	}
+	snapshot();
+	calls = code[0].call_count;
+	regions = code[0].region_count;
+	is_int(regions, 5, "five places");
+	memcpy(image_at(&s.im, s.im.block[0] + IM_HEADER + IM_BLOB + at), insn, sizeof(insn));
+	snapshot();
+	is_int(code[0].call_count, calls, "a slow path's call is none without a region");
+	is_int(code[0].region_count, 6, "it belongs to what it jumps back to");
+	for (unsigned i = 0; i < 5; i++)
+		memcpy(image_at(&s.im, s.scopes + 1 + 6 * i),
+		       (uint8_t[]){0, 1, (uint8_t)(5 + i), 1, 0, 0}, 6);
+	snapshot();
+	is_int(code[0].flags, 0, "without places between safepoints");
+	is_int(code[0].call_count, calls + 1, "it is not known what it belongs to");
+}
+
 /* ---- what cannot be written ---- */
 
 static void test_changed(void)
@@ -428,6 +462,7 @@ int main(void)
 	test_frames();
 	test_stub_frames();
 	test_between();
+	test_slow_calls();
 	test_changed();
 	test_nameless();
 	test_cut();

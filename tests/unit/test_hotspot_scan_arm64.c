@@ -164,6 +164,18 @@ static void test_calls(void)
 	ok(!hs_scan_is_after_call(code.bytes, 24), "after add");
 }
 
+static void test_jumps(void)
+{
+	CODE(0x14000002, 0x17ffffff, 0x17fffffd, 0x14000001, 0x94000000);
+
+	is_int(hs_scan_jump(&code, 0), 8, "a branch forward");
+	is_int(hs_scan_jump(&code, 4), 0, "a branch back");
+	is_int(hs_scan_jump(&code, 8), SNAP_NONE, "one to before the code is none");
+	is_int(hs_scan_jump(&code, 12), 16, "one to the last instruction");
+	is_int(hs_scan_jump(&code, 16), SNAP_NONE, "a call is none");
+	is_int(hs_scan_jump(&code, 20), SNAP_NONE, "after the code is none");
+}
+
 #define PUSH_2 0xa9be07e0 /* stp x0, x1, [sp, #-32]! */
 #define NEXT_2 0xa9010fe2 /* stp x2, x3, [sp, #16] */
 #define BACK_2 0xa9410fe2
@@ -234,5 +246,6 @@ int main(void)
 	test_prologue();
 	test_exits();
 	test_calls();
+	test_jumps();
 	return tap_done();
 }

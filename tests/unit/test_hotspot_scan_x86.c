@@ -207,6 +207,20 @@ static void test_calls(void)
 	       "none that goes elsewhere");
 }
 
+static void test_jumps(void)
+{
+	CODE(0x90, 0xeb, 0xfd, 0xe9, 0xf8, 0xff, 0xff, 0xff, 0xeb, 0xf5, 0xeb, 3, 0xeb, 4, 0x90,
+	     0x90, 0xe9);
+
+	is_int(hs_scan_jump(&code, 1), 0, "a short jump back");
+	is_int(hs_scan_jump(&code, 3), 0, "a jump back");
+	is_int(hs_scan_jump(&code, 8), SNAP_NONE, "one to before the code is none");
+	is_int(hs_scan_jump(&code, 10), 15, "one forward");
+	is_int(hs_scan_jump(&code, 12), SNAP_NONE, "one to after the code is none");
+	is_int(hs_scan_jump(&code, 16), SNAP_NONE, "a part of one is none");
+	is_int(hs_scan_jump(&code, 0), SNAP_NONE, "nor is another instruction");
+}
+
 /* Code is looked through eight bytes at a time: whatever stands in front of, and after, an exit
  * or a call, it is found. */
 static void test_places(void)
@@ -640,6 +654,7 @@ int main(void)
 	test_prologue();
 	test_exits();
 	test_calls();
+	test_jumps();
 	test_places();
 	return tap_done();
 }

@@ -476,6 +476,6 @@ int main(void)
 	       "samples 291 lost 0 java 291 complete 289 frames 6047 unknown 2108 truncated 0 cut "
 	       "0");
 	golden("vm", "", 7763,
-	       "samples 22 lost 0 java 22 complete 13 frames 309 unknown 115 truncated 9 cut 0");
+	       "samples 22 lost 0 java 22 complete 13 frames 291 unknown 115 truncated 9 cut 0");
 	return tap_done();
 }

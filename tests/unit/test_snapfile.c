@@ -26,6 +26,7 @@ static const struct snap_spill spills[] = {{.begin = 100, .end = 110, .bytes = 3
 static const struct sm_code compiled = {.head = {.start = 0x1000,
 						 .size = 128,
 						 .kind = SNAP_COMPILED,
+						 .flags = SNAP_BETWEEN,
 						 .method = 1,
 						 .region_count = 6,
 						 .scope_count = 4,
@@ -38,12 +39,43 @@ static const struct sm_code compiled = {.head = {.start = 0x1000,
 					.spills = spills,
 					.spill_count = 2};
 
+static const struct snap_scope two_scopes[] = {
+	{.method = 1, .bci = 10, .line = 100, .parent = SNAP_NONE},
+	{.method = 2, .bci = 20, .line = 200, .parent = 0},
+	{.method = 1, .bci = 11, .line = 101, .parent = SNAP_NONE},
+	{.method = 2, .bci = 20, .line = 200, .parent = 2},
+	{.method = 2, .bci = 21, .line = 201, .parent = 2},
+};
+static const struct snap_region two_regions[] = {{.end = 16, .scope = 0},
+						 {.end = 32, .scope = 1},
+						 {.end = 48, .scope = 3},
+						 {.end = 64, .scope = 4}};
+static const uint32_t two_calls[] = {10, 40, 58};
+
+/* Code at an address in which methods are inlined at two places. */
+static void make_two(struct str *s, uint64_t start, uint16_t flags)
+{
+	sm_code(s, (struct sm_code){.head = {.start = start,
+					     .size = 128,
+					     .kind = SNAP_COMPILED,
+					     .flags = flags,
+					     .method = 1,
+					     .region_count = 4,
+					     .scope_count = 5,
+					     .call_count = 3},
+				    .scopes = two_scopes,
+				    .regions = two_regions,
+				    .calls = two_calls});
+}
+
 static void make(struct str *s)
 {
 	sm_head(s, (struct snap_head){.time = 7, .call_stub_return = 0x2010, .jdk = 17});
 	sm_code(s, compiled);
 	sm_code(s, (struct sm_code){.head = {.start = 0x2000, .size = 64, .kind = SNAP_STUBS},
 				    .name = "StubRoutines (1)"});
+	make_two(s, 0x3000, 0);
+	make_two(s, 0x3800, SNAP_BETWEEN);
 	sm_method(s, 1, "a.B.outer", "B.java");
 	sm_method(s, 2, "a.B.inlined", "");
 	sm_done(s);
@@ -96,6 +128,25 @@ static void test_scopes(const struct snapfile *sf)
 	is_int(snapfile_scopes(c, 65, found), 0, "a scope that is not there");
 	is_int(snapfile_scopes(c, 81, found), 0, "a region without one");
 	is_int(snapfile_scopes(c, 97, found), 0, "after the last region");
+}
+
+/* Calls that no region describes, in code whose regions are not exact. */
+static void test_shared_scopes(const struct snapfile *sf)
+{
+	struct snapfile_scope found[SNAPFILE_DEPTH];
+	const struct snapfile_code *c = code_at(sf, 0x3000, 0);
+
+	is_int(snapfile_scopes(c, 39, found), 1, "between two inlined methods is what both are in");
+	is_text(found[0].method.name, found[0].method.name_len, "a.B.outer", "their caller");
+	is_int(found[0].line, 0, "at a place that is not known");
+	is_int(snapfile_scopes(c, 40, found), 2, "what is described has all");
+	is_int(snapfile_scopes(c, 57, found), 2, "two places of an inlined method are in it");
+	is_text(found[0].method.name, found[0].method.name_len, "a.B.inlined", "that one");
+	is_int(found[0].bci, -1, "somewhere");
+	is_int(found[1].bci, 11, "inlined where both are");
+	is_int(snapfile_scopes(c, 9, found), 0, "before the first region nothing is shared");
+	c = code_at(sf, 0x3800, 0);
+	is_int(snapfile_scopes(c, 39, found), 2, "exact code has what its regions say");
 }
 
 static void test_places(const struct snapfile *sf)
@@ -229,7 +280,8 @@ static void test_stubs(void)
 	is_str(stub_at(sf, UINT64_MAX - 1), "-", "nor one around the end of memory");
 	perf_map_text(sf, &map);
 	is_str(map.buf,
-	       "1000 80 a.B.outer\n2000 20 call_stub\n2020 10 later\n2030 10 StubRoutines (1)\n",
+	       "1000 80 a.B.outer\n2000 20 call_stub\n2020 10 later\n2030 10 StubRoutines "
+	       "(1)\n3000 80 a.B.outer\n3800 80 a.B.outer\n",
 	       "perf's map has stubs, and between them their blob");
 }
 
@@ -249,7 +301,9 @@ static void test_replaced(void)
 	ok(sm_read(sf, s.buf, s.len, &err) == 0, "a code is replaced by a shorter one");
 	snapfile_finish(sf);
 	perf_map_text(sf, &map);
-	is_str(map.buf, "1000 40 new\n1040 40 a.B.outer\n2000 40 StubRoutines (1)\n",
+	is_str(map.buf,
+	       "1000 40 new\n1040 40 a.B.outer\n2000 40 StubRoutines (1)\n3000 80 a.B.outer\n3800 "
+	       "80 a.B.outer\n",
 	       "perf's map has the last code of each address");
 }
 
@@ -367,6 +421,7 @@ int main(void)
 	ok(sm_read(sf, s.buf, s.len, &err) == 0, "a snapshot");
 	snapfile_finish(sf);
 	test_scopes(sf);
+	test_shared_scopes(sf);
 	test_places(sf);
 	test_hostile();
 	test_files();
