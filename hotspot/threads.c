@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of Java threads, from the Java objects. The collector moves objects while they are read:
  * nothing here comes from the page cache, an object is accepted only by its class, and the path to
- * the text is read twice. JVMs whose references are not plain addresses (ZGC) or whose objects have
- * no class word (compact headers, JDK 24) are skipped. */
+ * the text is read twice. JVMs whose references are not plain addresses (ZGC) are skipped. */
 #include "hotspot/metadata.h"
 #include "hotspot/records.h"
 #include "hotspot/state.h"
 #include "hotspot/table.h"
+
+/* Of a mark that has the class, oops/markWord.hpp, JDK 24 to 27: where it is, and how the mark says
+ * that the object has been moved. */
+#define COMPACT_SHIFT 42
+#define MARK_BITS     3u
+#define MARK_MOVED    3u
 
 #define SUPERS_MAX  64
 #define SHIFT_MAX   16
@@ -37,8 +42,17 @@ struct narrow {
 	uint64_t base;
 };
 
+/* Where the class of an object is. */
+struct class_word {
+	struct narrow narrow;
+	bool in_mark; /* compact headers, JDK 24: in the upper bits of the mark */
+	uint32_t at;
+	uint8_t bytes;
+};
+
 struct object_layout {
-	struct narrow ref, class;
+	struct narrow ref;
+	struct class_word class;
 	uint64_t thread_class, string_class;
 	uint32_t length; /* offset of an array's length */
 	/* Offsets of Thread.name, String.value, String.coder (9 and later). */
@@ -76,25 +90,35 @@ static bool ref_encoding(struct hs *hs, struct narrow *ret)
 	return !ret->used || narrow_read(hs, ids, ret);
 }
 
-/* Reads how class words are encoded. False: an object has none. */
-static bool class_encoding(struct hs *hs, struct narrow *ret)
+/* Reads how class words are encoded. */
+static bool class_encoding(struct hs *hs, struct class_word *ret)
 {
 	static const enum hs_field_id ids[] = {HS_CLASS_BASE_8,	 HS_CLASS_SHIFT_8,
 					       HS_CLASS_BASE_13, HS_CLASS_SHIFT_13,
 					       HS_CLASS_BASE_25, HS_CLASS_SHIFT_25};
 
-	ret->used = hs_flag_is_set(hs, "UseCompressedClassPointers") ||
-		    !hs_has(hs, HS_OBJECT_CLASS); /* JDK 27 has no other */
-	return hs_has(hs, ret->used ? HS_OBJECT_NARROW_CLASS : HS_OBJECT_CLASS) &&
-	       (!ret->used || narrow_read(hs, ids, ret));
+	enum hs_field_id id = HS_OBJECT_CLASS;
+
+	ret->in_mark = hs_flag_is_set(hs, "UseCompactObjectHeaders");
+	ret->narrow.used = ret->in_mark || hs_flag_is_set(hs, "UseCompressedClassPointers") ||
+			   !hs_has(hs, HS_OBJECT_CLASS); /* JDK 27 has no other */
+	ret->bytes = ret->narrow.used && !ret->in_mark ? 4 : 8;
+	if (ret->narrow.used && !narrow_read(hs, ids, &ret->narrow))
+		return false;
+	if (ret->in_mark)
+		return true;
+	if (ret->narrow.used)
+		id = hs_has(hs, HS_OBJECT_NARROW_CLASS) ? HS_OBJECT_NARROW_CLASS
+							: HS_OBJECT_NARROW_CLASS_27;
+	ret->at = (uint32_t)hs_inside(hs, 0, id);
+	return hs_has(hs, id);
 }
 
 static bool classes_read(struct hs *hs, struct object_layout *o)
 {
 	if (!class_encoding(hs, &o->class))
 		return false;
-	o->length = (uint32_t)(o->class.used ? hs_inside(hs, 0, HS_OBJECT_NARROW_CLASS) + 4
-					     : hs_inside(hs, 0, HS_OBJECT_CLASS) + 8);
+	o->length = o->class.at + o->class.bytes;
 	return (hs_get(hs, 0, HS_CLASS_THREAD_16, &o->thread_class) ||
 		hs_get(hs, 0, HS_CLASS_THREAD_8, &o->thread_class)) &&
 	       (hs_get(hs, 0, HS_CLASS_STRING_16, &o->string_class) ||
@@ -107,8 +131,8 @@ static bool objects_read(struct hs *hs, struct object_layout *ret)
 {
 	struct object_layout o = {0};
 
-	if (hs_flag_is_set(hs, "UseZGC") || hs_flag_is_set(hs, "UseCompactObjectHeaders") ||
-	    !hs_has(hs, HS_THREAD_OBJECT) || !hs_has(hs, HS_CLASS_SUPER) || !classes_read(hs, &o))
+	if (hs_flag_is_set(hs, "UseZGC") || !hs_has(hs, HS_THREAD_OBJECT) ||
+	    !hs_has(hs, HS_CLASS_SUPER) || !classes_read(hs, &o))
 		return false;
 	if (!ref_encoding(hs, &o.ref))
 		return false;
@@ -136,28 +160,14 @@ static uint32_t thread_place(struct hs *hs, const char *name, const char *descri
 	return class && hs_field_offset(hs, class, name, descriptor, &place) ? place : SNAP_NONE;
 }
 
-static void set_narrow(const struct narrow *n, uint8_t *bytes, uint8_t *shift, uint64_t *base)
+static void set_classes(struct hs *hs, struct snap_objects *o)
 {
-	*bytes = n->used ? 4 : 8;
-	*shift = (uint8_t)n->shift;
-	*base = n->base;
-}
+	struct class_word class = {0};
 
-/* The place of the class word in an object. */
-static uint32_t class_place(struct hs *hs, struct snap_objects *o)
-{
-	struct narrow class = {0};
-
-	if (hs_flag_is_set(hs, "UseCompactObjectHeaders")) {
-		(void)class_encoding(hs, &class);
-		set_narrow(&class, &o->class_bytes, &o->class_shift, &o->class_base);
-		o->class_bytes = 0;
-		return 0;
-	}
-	if (!class_encoding(hs, &class))
-		return SNAP_NONE;
-	set_narrow(&class, &o->class_bytes, &o->class_shift, &o->class_base);
-	return (uint32_t)hs_inside(hs, 0, class.used ? HS_OBJECT_NARROW_CLASS : HS_OBJECT_CLASS);
+	o->class_at = class_encoding(hs, &class) ? class.at : SNAP_NONE;
+	o->class_bytes = class.in_mark ? 0 : class.bytes;
+	o->class_shift = (uint8_t) class.narrow.shift;
+	o->class_base = class.narrow.base;
 }
 
 /* Generational ZGC: a choice in JDK 21 to 23, the only one from 24 on. */
@@ -191,8 +201,10 @@ void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 	o.pool_holder = field_place(hs, HS_POOL_HOLDER);
 	o.pool_symbols = (uint32_t)hs->tables.size[HS_TYPE_CONSTANT_POOL];
 	o.flags = (jdk >= 17 ? SNAP_HANDLES : 0) | (is_coloured(hs, jdk) ? SNAP_COLOURED : 0);
-	o.class_at = class_place(hs, &o);
-	set_narrow(&ref, &o.ref_bytes, &o.ref_shift, &o.ref_base);
+	set_classes(hs, &o);
+	o.ref_bytes = ref.used ? 4 : 8;
+	o.ref_shift = (uint8_t)ref.shift;
+	o.ref_base = ref.base;
 	if (fields) {
 		o.monitor_object = field_place(hs, HS_MONITOR_OBJECT);
 		o.thread_object = field_place(hs, hs_has(hs, HS_THREAD_VIRTUAL) ? HS_THREAD_VIRTUAL
@@ -242,12 +254,14 @@ static bool path_is_unchanged(struct hs *hs, const struct ref_path *w)
 /* Returns the class of an object, 0: none. */
 static uint64_t class_of(struct hs *hs, const struct object_layout *o, uint64_t object)
 {
-	enum hs_field_id id = o->class.used ? HS_OBJECT_NARROW_CLASS : HS_OBJECT_CLASS;
 	uint64_t value = 0;
 
-	if (!hs_mem_read_now(&hs->mem, hs_inside(hs, object, id), &value, o->class.used ? 4 : 8))
+	if (!hs_mem_read_now(&hs->mem, object + o->class.at, &value, o->class.bytes))
 		return 0;
-	return widen(&o->class, value);
+	if (!o->class.in_mark)
+		return widen(&o->class.narrow, value);
+	return (value & MARK_BITS) == MARK_MOVED ? 0
+						 : widen(&o->class.narrow, value >> COMPACT_SHIFT);
 }
 
 static bool is_thread(struct hs *hs, const struct object_layout *o, uint64_t object)

@@ -4,7 +4,7 @@
 #
 #   sudo sh tests/run.sh            unit, golden, fuzz-corpus and lint tests, then the journeys in runc, crun,
 #                                   Docker, containerd and podman with JDK 17 and 25, and in a browser
-#   sudo sh tests/run.sh --full     adds clang, ASan+UBSan, TSan, an analyzer, arm64 in an emulation, JDK 8 to 26, engines of
+#   sudo sh tests/run.sh --full     adds clang, ASan+UBSan, TSan, an analyzer, arm64 in an emulation, JDK 8 to 27, engines of
 #                                   other Debian suites, many containers, packages
 #
 # Installs what is missing and builds. Ends with prove's lines.
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 case ${1:-} in
 '') groups="demo test" jdks="25" ;;
---full) groups="demo test full compare wrk" jdks="8 11 17 21 25 26" DFG_FULL=1 ;;
+--full) groups="demo test full compare wrk" jdks="8 11 17 21 25 26 27" DFG_FULL=1 ;;
 *) echo "run.sh: unknown argument '$1': expected nothing or --full" >&2; exit 2 ;;
 esac
 [ "$(id -u)" = 0 ] || { echo "run.sh: needs root, for containers and perf: sudo sh $0" >&2; exit 1; }

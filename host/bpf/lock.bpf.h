@@ -301,12 +301,15 @@ static inline bool take_lock(const bpf_user_pt_regs_t *r, struct scratch *s, uin
 	switch (probe) {
 	case FLAT_PROBE_ENTER:
 	case FLAT_PROBE_REENTER:
+	case FLAT_PROBE_CONTEND:
 		begin_wait(s, ARGUMENT(r, 1), monitor, 0);
 		return false;
 	case FLAT_PROBE_EXIT:
 		return leave_lock(s, monitor);
 	case FLAT_PROBE_ENTERED:
 	case FLAT_PROBE_REENTERED:
+	case FLAT_PROBE_CONTENDED:
+	case FLAT_PROBE_INFLATED:
 		return end_wait(s, true);
 	case FLAT_PROBE_PARK:
 		begin_park(r, s);

@@ -27,6 +27,7 @@ static const struct {
 	{"_ZN13ObjectMonitor14enter_internalE", FLAT_PROBE_ENTER, false},
 	{"_ZN13ObjectMonitor16reenter_internalE", FLAT_PROBE_REENTER, false},
 	{"_ZN13ObjectMonitor11exit_epilogE", FLAT_PROBE_EXIT, false},
+	{"_ZN13ObjectMonitor22notify_contended_enterE", FLAT_PROBE_CONTEND, false},
 	{"Unsafe_Park", FLAT_PROBE_PARK, false},
 	{"_ZN6Parker4parkE", FLAT_PROBE_PARKED, false}, /* the place after its call */
 	{"Unsafe_Unpark", FLAT_PROBE_UNPARK, false},
@@ -226,7 +227,7 @@ static void drop_halves(struct flat_probes *ret)
 	uint64_t *at = ret->offset;
 
 	if (!at[FLAT_PROBE_ENTERED])
-		at[FLAT_PROBE_ENTER] = 0;
+		at[FLAT_PROBE_ENTER] = at[FLAT_PROBE_CONTEND] = 0;
 	if (!at[FLAT_PROBE_REENTERED])
 		at[FLAT_PROBE_REENTER] = 0;
 	if (!at[FLAT_PROBE_COMPILED])
@@ -235,20 +236,46 @@ static void drop_halves(struct flat_probes *ret)
 		at[FLAT_PROBE_PARK] = at[FLAT_PROBE_UNPARK] = 0;
 }
 
+/* The address of a function, as linked; 0: there is none. */
+static uint64_t function_at(const struct place_search *s, const char *name)
+{
+	for (size_t i = 0; i < s->funcs.count; i++)
+		if (is_function(s->funcs.list[i].name, name))
+			return s->funcs.list[i].start;
+	return 0;
+}
+
 /* All threads have stopped where synchronize_threads returns to; JDK 11 has no such function. */
 static void find_stopped(const struct place_search *s, struct flat_probes *ret)
 {
-	static const char threads[] = "_ZN20SafepointSynchronize19synchronize_threadsE";
+	const uint64_t threads = function_at(s, "_ZN20SafepointSynchronize19synchronize_threadsE");
+	const uint64_t at = place_after_call(s, threads, "_ZN20SafepointSynchronize5beginE");
 
-	for (size_t i = 0; i < s->funcs.count; i++) {
-		uint64_t at = is_function(s->funcs.list[i].name, threads)
-				      ? place_after_call(s, s->funcs.list[i].start,
-							 "_ZN20SafepointSynchronize5beginE")
-				      : 0;
+	if (at)
+		ret->offset[FLAT_PROBE_STOPPED] = at;
+}
 
-		if (at)
-			ret->offset[FLAT_PROBE_STOPPED] = at;
+static void find_monitors(const struct place_search *s, struct flat_probes *ret)
+{
+	const uint64_t enter = s->linked[FLAT_PROBE_ENTER], reenter = s->linked[FLAT_PROBE_REENTER];
+	const uint64_t contended =
+		function_at(s, "_ZN13ObjectMonitor26enter_with_contention_markE");
+	const uint64_t again = reenter ? 0 : place_after_call(s, enter, "_ZN13ObjectMonitor4waitE");
+	uint64_t *at = ret->offset;
+
+	at[FLAT_PROBE_ENTERED] = place_after_call(s, enter, "_ZN13ObjectMonitor");
+	at[FLAT_PROBE_REENTERED] = place_after_call(s, reenter, "_ZN13ObjectMonitor");
+	if (!again) { /* up to JDK 26 */
+		at[FLAT_PROBE_CONTEND] = 0;
+		return;
 	}
+	at[FLAT_PROBE_CONTENDED] = place_after_call(s, contended, "_ZN13ObjectMonitor5enterE");
+	at[FLAT_PROBE_INFLATED] =
+		place_after_call(s, contended, "_ZN18ObjectSynchronizer17inflate_and_enterE");
+	at[FLAT_PROBE_ENTERED] =
+		at[FLAT_PROBE_CONTEND] && at[FLAT_PROBE_CONTENDED] && at[FLAT_PROBE_INFLATED]
+			? again
+			: 0;
 }
 
 static void find(struct place_search *s, struct flat_probes *ret)
@@ -262,10 +289,7 @@ static void find(struct place_search *s, struct flat_probes *ret)
 	elfparts_symtab(&parts, &s->funcs);
 	elfsegs_read(s->elf, &s->segs);
 	find_functions(s, ret);
-	ret->offset[FLAT_PROBE_ENTERED] =
-		place_after_call(s, s->linked[FLAT_PROBE_ENTER], "_ZN13ObjectMonitor");
-	ret->offset[FLAT_PROBE_REENTERED] =
-		place_after_call(s, s->linked[FLAT_PROBE_REENTER], "_ZN13ObjectMonitor");
+	find_monitors(s, ret);
 	ret->offset[FLAT_PROBE_COMPILED] =
 		place_after_call(s, s->linked[FLAT_PROBE_COMPILE], "_ZN13CompileBroker");
 	ret->offset[FLAT_PROBE_PARKED] =

@@ -19,7 +19,7 @@ enum flat_event {
 	FLAT_EVENTS,
 };
 
-/* Places in the JVM that probes are on, JDK 11 to 26. */
+/* Places in the JVM that probes are on, JDK 11 to 27. */
 enum flat_probe {
 	/* Allocations: AllocTracer::send_allocation_in_new_tlab(Klass *, HeapWord *, size_t tlab,
 	 * size_t size, Thread *) and send_allocation_outside_tlab(Klass *, HeapWord *, size_t size,
@@ -43,6 +43,13 @@ enum flat_probe {
 	FLAT_PROBE_PARK,
 	FLAT_PROBE_PARKED,
 	FLAT_PROBE_UNPARK,
+	/* Monitors of JDK 27, where enter_internal is what a thread calls after Object.wait:
+	 * ObjectMonitor::notify_contended_enter(JavaThread *, bool), a thread is going to block;
+	 * where enter_with_contention_mark returns to in ObjectMonitor::enter and in
+	 * ObjectSynchronizer::inflate_and_enter. */
+	FLAT_PROBE_CONTEND,
+	FLAT_PROBE_CONTENDED,
+	FLAT_PROBE_INFLATED,
 	/* Safepoints: VMThread::execute(VM_Operation *), a thread asks for an operation;
 	 * SafepointSynchronize::begin and block, of a thread that arrives; all have stopped where
 	 * synchronize_threads returns to, before it was there (JDK 11) where do_cleanup_tasks

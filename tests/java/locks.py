@@ -155,7 +155,8 @@ def check_holders(noted, got):
 
 
 def check_shares(noted, got):
-    """Of the holders that have a lock for some ms, each has its part; of several, a wait's sample names one."""
+    """Of the holders that have a lock for some ms, each has its part; of several, a wait's sample names one. Whose stack is
+    cut may have been any."""
     for (lock, method), f in noted.items():
         held, named = sum(f.by.values()), got.by[lock, method]
         late = (f.most - f.least) / max(f.most, 1)
@@ -163,7 +164,8 @@ def check_shares(noted, got):
             continue  # only for what is still there, µs
         for holder, ns in f.by.items():
             is_of, share = named[holder] / max(got.waits[lock, method], 1), ns / held
-            if not share * (1 - late) - SHARE - late <= is_of <= share + SHARE + late:
+            cut = named["cut"] / max(got.waits[lock, method], 1)
+            if not share * (1 - late) - SHARE - late - cut <= is_of <= share + SHARE + late:
                 yield f"{lock} {method} by {holder}: {is_of:.4f}, not {share:.4f}"
 
 

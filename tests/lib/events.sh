@@ -11,7 +11,7 @@
 events_setup() {
 	[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
 	versions="17 25"
-	[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26"
+	[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26 27"
 	if declare -F jvms_setup >/dev/null; then
 		# shellcheck disable=SC2086
 		jvms_setup $versions

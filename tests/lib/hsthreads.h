@@ -23,10 +23,12 @@ enum {
 struct threads_image {
 	struct snap_image s;
 	bool narrow_refs, narrow_classes; /* set before threads_build */
+	bool compact;			  /* the class is in the mark: JDK 27 as it comes */
 	bool array_names;		  /* Thread.name is a char[] */
 	uint64_t thread_class, string_class, array_class;
-	uint64_t statics;    /* list; base, shift of references and of classes; the two classes */
-	uint64_t list, last; /* a ThreadsList, or the chain's last thread */
+	uint64_t statics;      /* list; base, shift of references and of classes; the two classes */
+	uint64_t compact_flag; /* address of the flag */
+	uint64_t list, last;   /* a ThreadsList, or the chain's last thread */
 	unsigned count;
 };
 
@@ -53,7 +55,8 @@ static inline void threads_tables(struct threads_image *t)
 		{"ThreadLocalAllocBuffer", "_start", "HeapWord*", 24, false},
 		{"ThreadLocalAllocBuffer", "_top", "HeapWord*", 8, false},
 		{"oopDesc", "_metadata._klass", "Klass*", THREADS_CLASS, false},
-		{"oopDesc", "_metadata._compressed_klass", "u4", THREADS_CLASS, false},
+		{"oopDesc", t->compact ? "_compressed_klass" : "_metadata._compressed_klass", "u4",
+		 THREADS_CLASS, false},
 		{im->release == IMAGE_25 ? "Thread" : "JavaThread", "_osthread", "OSThread*", 56,
 		 false},
 	};
@@ -130,6 +133,9 @@ static inline void threads_build(struct threads_image *t, enum image_release rel
 	threads_tables(t);
 	snap_image_flag(&t->s, "UseCompressedOops", t->narrow_refs);
 	snap_image_flag(&t->s, "UseCompressedClassPointers", t->narrow_classes);
+	t->compact_flag = snap_image_flag(&t->s, "UseCompactObjectHeaders", t->compact);
+	if (t->compact)
+		image_hide(&t->s.im, "oopDesc", "_metadata._klass");
 	threads_classes(t);
 	t->count = 0;
 }
@@ -138,9 +144,12 @@ static inline void threads_build(struct threads_image *t, enum image_release rel
 
 static inline void threads_set_class(struct threads_image *t, uint64_t object, uint64_t class)
 {
-	if (t->narrow_classes)
-		image_set(&t->s.im, object + THREADS_CLASS,
-			  (class - threads_base(true)) >> threads_shift(true), 4);
+	const uint64_t narrow = (class - threads_base(true)) >> threads_shift(true);
+
+	if (t->compact)
+		image_set(&t->s.im, object, narrow << 42 | 1, 8);
+	else if (t->narrow_classes)
+		image_set(&t->s.im, object + THREADS_CLASS, narrow, 4);
 	else
 		image_set(&t->s.im, object + THREADS_CLASS, class, 8);
 }
@@ -156,7 +165,7 @@ static inline void threads_set_ref(struct threads_image *t, uint64_t at, uint64_
 /* Returns the address of an array's length. */
 static inline uint64_t threads_length_at(const struct threads_image *t, uint64_t array)
 {
-	return array + THREADS_CLASS + (t->narrow_classes ? 4 : 8);
+	return array + (t->compact ? 8 : THREADS_CLASS + (t->narrow_classes ? 4 : 8));
 }
 
 /* Returns an array: byte[], up to JDK 8 char[]. */

@@ -210,7 +210,7 @@ static void test_compact(void)
 		struct snap_objects want = plain(VIRTUAL, SNAP_HANDLES);
 
 		make(IMAGE_25, true, true);
-		snap_image_flag(&t.s, "UseCompactObjectHeaders", (uint8_t)on);
+		image_set(&t.s.im, t.compact_flag, on, 1);
 		set_narrow(&want, true, true);
 		if (on)
 			want.class_at = want.class_bytes = 0;
@@ -231,6 +231,17 @@ static void test_class_words(void)
 	image_hide(&t.s.im, "oopDesc", "_metadata._compressed_klass");
 	snapshot(NULL);
 	is_int(objects.class_at, SNAP_NONE, "without either there is no place");
+	t.compact = true;
+	make(IMAGE_25, false, false);
+	t.compact = false;
+	want = plain(VIRTUAL, SNAP_HANDLES);
+	set_narrow(&want, false, true);
+	want.class_at = want.class_bytes = 0;
+	are_objects(&want, "of JDK 27 it is in the mark");
+	image_set(&t.s.im, t.compact_flag, 0, 1);
+	set_narrow(&want, false, true);
+	want.class_at = THREADS_CLASS;
+	are_objects(&want, "or after it");
 	is_int(objects.monitor_object, MONITOR, "the others are known");
 }
 

@@ -94,7 +94,8 @@ static void test_texts(void)
 			      halves[] = {'a', 0xd800, 'b', 0xdc00, 0xdbff, 0xe000, 0xd834, 0};
 
 	for (int r = 0; r < IMAGE_RELEASES; r++) {
-		for (int how = 0; how < 4; how++) {
+		for (int how = 0; how < (r == IMAGE_25 ? 6 : 4); how++) {
+			t.compact = how >= 4;
 			t.narrow_refs = how & 1;
 			t.narrow_classes = how & 2;
 			t.array_names = r == IMAGE_8 && how == 3;
@@ -109,9 +110,13 @@ static void test_texts(void)
 			       " 3:\xe6\x97\xa5\xe6\x9c\xac\xe0\xa0\x80"
 			       " 4:x\xf0\x9f\x98\x80\xf4\x8f\xbf\xbfy 5:a?b??\xee\x80\x80?",
 			       "layout %d: names of all characters, %s references, %s classes", r,
-			       how & 1 ? "narrow" : "plain", how & 2 ? "narrow" : "plain");
+			       how & 1 ? "narrow" : "plain",
+			       t.compact ? "compact"
+			       : how & 2 ? "narrow"
+					 : "plain");
 		}
 	}
+	t.compact = false;
 }
 
 /* A name of so many characters; the bytes of it in the record. */
@@ -357,16 +362,26 @@ static void test_handles(void)
 
 static void test_flags(void)
 {
-	static const char *const names_of_flags[] = {"UseZGC", "UseCompactObjectHeaders"};
-
-	for (unsigned i = 0; i < 2; i++) {
-		for (int on = 0; on < 2; on++) {
-			build(IMAGE_25, true);
-			snap_image_flag(&t.s, names_of_flags[i], (uint8_t)on);
-			is_str(names(), on ? "" : " 7:main", "%s %s: names are %sread",
-			       names_of_flags[i], on ? "on" : "off", on ? "not " : "");
-		}
+	for (int on = 0; on < 2; on++) {
+		build(IMAGE_25, true);
+		snap_image_flag(&t.s, "UseZGC", (uint8_t)on);
+		is_str(names(), on ? "" : " 7:main", "UseZGC %s: names are %sread",
+		       on ? "on" : "off", on ? "not " : "");
 	}
+}
+
+/* The mark of an object that the collector has moved is the new one's address. */
+static void test_moved(void)
+{
+	uint64_t thread, object;
+
+	t.compact = true;
+	thread = build(IMAGE_25, true);
+	object = threads_object(&t, thread);
+	is_str(names(), " 7:main", "an object with its class in the mark");
+	image_set(&t.s.im, object, image_pointer(&t.s.im, object) | 3, 8);
+	is_str(names(), "", "one that has been moved has none");
+	t.compact = false;
 }
 
 static void test_missing(void)
@@ -488,6 +503,7 @@ int main(void)
 	test_references();
 	test_handles();
 	test_flags();
+	test_moved();
 	test_missing();
 	test_moves();
 	test_deltas();

@@ -256,6 +256,42 @@ static void test_calls(void)
 	}
 }
 
+/* JDK 27 has no reenter_internal, and what enters for the first time may have enter_internal in
+ * it. */
+static void test_merged(void)
+{
+	static const char all[] =
+		"_ZN13ObjectMonitor14enter_internalEP10JavaThreadP12ObjectWaiterb@1100+40 "
+		"_ZN13ObjectMonitor26enter_with_contention_markEP10JavaThreadR5Mark@1200+40 "
+		"_ZN13ObjectMonitor22notify_contended_enterEP10JavaThreadb@1300+40 "
+		"_ZN13ObjectMonitor5enterEP10JavaThreadb@1400+40 "
+		"_ZN18ObjectSynchronizer17inflate_and_enterEP7oopDesc@1500+40 "
+		"_ZN13ObjectMonitor4waitElbP10JavaThread@1700+40";
+	static const char older[] = " _ZN13ObjectMonitor16reenter_internalEP10JavaThread@1600+40";
+	const struct call calls[] = {
+		{0x1710, 0x1100}, {0x1410, 0x1200}, {0x1520, 0x1200}, {0x1720, 0x1600}};
+	CLEANUP(free) char *both = xasprintf("%s%s", all, older);
+	struct made m = {.symbols = all, .calls = calls, .call_count = 3};
+	struct flat_probes p = find(&m);
+
+	ok(is_at(&p, FLAT_PROBE_ENTER, 0x1100) &&
+		   is_at(&p, FLAT_PROBE_ENTERED, 0x1710 + CALL_BYTES),
+	   "after Object.wait");
+	ok(is_at(&p, FLAT_PROBE_CONTEND, 0x1300) &&
+		   is_at(&p, FLAT_PROBE_CONTENDED, 0x1410 + CALL_BYTES) &&
+		   is_at(&p, FLAT_PROBE_INFLATED, 0x1520 + CALL_BYTES),
+	   "and for the first time");
+	m.call_count = 2;
+	p = find(&m);
+	ok(is_at(&p, FLAT_PROBE_ENTER, 0) && is_at(&p, FLAT_PROBE_CONTEND, 0),
+	   "none without all ends");
+	ok(!flat_has_event(&p, FLAT_EVENT_LOCK), "  which the event needs");
+	m = (struct made){.symbols = both, .calls = calls, .call_count = 4};
+	p = find(&m);
+	ok(is_at(&p, FLAT_PROBE_CONTEND, 0) && is_at(&p, FLAT_PROBE_REENTERED, 0x1720 + CALL_BYTES),
+	   "before JDK 27 enter_internal alone says it");
+}
+
 /* Files that end in, or before, a caller. */
 static void test_cut(void)
 {
@@ -395,10 +431,10 @@ static void test_real(void)
 		return;
 	}
 	flat_find_probes(fd, &p);
-	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_EXECUTE; i++)
+	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_CONTEND; i++)
 		ok(p.offset[i] != 0, "a real libjvm.so has probe %u: %lx", i,
 		   (unsigned long)p.offset[i]);
-	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_EXECUTE; i++)
+	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_CONTEND; i++)
 		for (unsigned k = i + 1; k < FLAT_PROBE_COUNT; k++)
 			if (p.offset[i] == p.offset[k])
 				ok(false, "probes %u and %u are in one place", i, k);
@@ -408,6 +444,7 @@ int main(void)
 {
 	test_names();
 	test_calls();
+	test_merged();
 	test_cut();
 	test_notes();
 	test_garbage();

@@ -16,34 +16,34 @@ cd "$(dirname "$0")/../../.." || exit 1
 # -Xcomp no interpreted one that lasts.
 rows() {
 	cat <<-'END'
-		g1          8 +11 +17 +21 +25 +26       -XX:+UseG1GC
-		wide        +8                          -XX:+UseParallelGC -XX:-UseCompressedOops -XX:-UseCompressedClassPointers
-		wide        +11 +17 +21                 -XX:+UseParallelGC -XX:-UseCompressedOops -XX:-UseCompressedClassPointers -XX:-SegmentedCodeCache
-		wide        +25 26                      -XX:+UseParallelGC -XX:-UseCompressedOops -XX:-SegmentedCodeCache
-		int         +8 +11 +17 +21 +25 26       -XX:+UseSerialGC -Xint
-		c1          +8 11 +17 21 +25 26         -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:off
-		c2          +8                          -XX:+UseConcMarkSweepGC -XX:-TieredCompilation
-		c2          +11 17 +21 25 26            -XX:+UseShenandoahGC -XX:-TieredCompilation
-		zgc         11                          -XX:+UnlockExperimentalVMOptions -XX:+UseZGC
-		zgc         +17 +21 +25 26              -XX:+UseZGC -XX:+UseTransparentHugePages
-		zgcgen      21                          -XX:+UseZGC -XX:+ZGenerational
-		compact     +25 26                      -XX:+UseCompactObjectHeaders
-		serial      8 11 17 21 25 26            -XX:+UseSerialGC
-		parallel    8 11 17 21 25 26            -XX:+UseParallelGC
-		cms         11                          -XX:+UseConcMarkSweepGC
-		shenandoah  17 25                       -XX:+UseShenandoahGC
-		shengen     25 26                       -XX:+UseShenandoahGC -XX:ShenandoahGCMode=generational
-		oops        8 11 17 21 25 26            -XX:-UseCompressedOops
-		classes     8 11 17 21                  -XX:-UseCompressedClassPointers
-		classes     25                          -XX:-UseCompressedClassPointers -Xshare:off
-		oneheap     11 17 21 25 26              -XX:-SegmentedCodeCache
-		segments    11 17 21 25 26              -XX:+SegmentedCodeCache
-		huge        8 11 17 21 25 26            -XX:+UseTransparentHugePages
-		noshare     8 11 17 21 25 26            -Xshare:off
-		noosr       8 17 25                     -XX:-UseOnStackReplacement
-		comp        8 11 17 21 25 26            -Xcomp
-		frames      8 11 17 21 25 26            -XX:+PreserveFramePointer
-		flags       21 25 26                    -XX:+EnableDynamicAgentLoading
+		g1          8 +11 +17 +21 +25 +26 +27      -XX:+UseG1GC
+		wide        +8                             -XX:+UseParallelGC -XX:-UseCompressedOops -XX:-UseCompressedClassPointers
+		wide        +11 +17 +21                    -XX:+UseParallelGC -XX:-UseCompressedOops -XX:-UseCompressedClassPointers -XX:-SegmentedCodeCache
+		wide        +25 26 27                      -XX:+UseParallelGC -XX:-UseCompressedOops -XX:-SegmentedCodeCache
+		int         +8 +11 +17 +21 +25 26 +27      -XX:+UseSerialGC -Xint
+		c1          +8 11 +17 21 +25 26 27         -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:off
+		c2          +8                             -XX:+UseConcMarkSweepGC -XX:-TieredCompilation
+		c2          +11 17 +21 25 26 27            -XX:+UseShenandoahGC -XX:-TieredCompilation
+		zgc         11                             -XX:+UnlockExperimentalVMOptions -XX:+UseZGC
+		zgc         +17 +21 +25 26 27              -XX:+UseZGC -XX:+UseTransparentHugePages
+		zgcgen      21                             -XX:+UseZGC -XX:+ZGenerational
+		compact     +25 26 27                      -XX:+UseCompactObjectHeaders
+		serial      8 11 17 21 25 26 27            -XX:+UseSerialGC
+		parallel    8 11 17 21 25 26 27            -XX:+UseParallelGC
+		cms         11                             -XX:+UseConcMarkSweepGC
+		shenandoah  17 25                          -XX:+UseShenandoahGC
+		shengen     25 26 27                       -XX:+UseShenandoahGC -XX:ShenandoahGCMode=generational
+		oops        8 11 17 21 25 26 27            -XX:-UseCompressedOops
+		classes     8 11 17 21                     -XX:-UseCompressedClassPointers
+		classes     25                             -XX:-UseCompressedClassPointers -Xshare:off
+		oneheap     11 17 21 25 26 27              -XX:-SegmentedCodeCache
+		segments    11 17 21 25 26 27              -XX:+SegmentedCodeCache
+		huge        8 11 17 21 25 26 27            -XX:+UseTransparentHugePages
+		noshare     8 11 17 21 25 26 27            -Xshare:off
+		noosr       8 17 25                        -XX:-UseOnStackReplacement
+		comp        8 11 17 21 25 26 27            -Xcomp
+		frames      8 11 17 21 25 26 27            -XX:+PreserveFramePointer
+		flags       21 25 26 27                    -XX:+EnableDynamicAgentLoading
 	END
 }
 

@@ -128,7 +128,7 @@ shop_stop 17-g1
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 -XX:+UseG1GC
 if [ -n "${DFG_FULL:-}" ]; then
-	for version in 11 21 26; do more $version g1 -XX:+UseG1GC; done
+	for version in 11 21 26 27; do more $version g1 -XX:+UseG1GC; done
 	more 21 serial -XX:+UseSerialGC
 	more 21 parallel -XX:+UseParallelGC
 	more 21 zgc -XX:+UseZGC

@@ -121,7 +121,7 @@ more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 "$all" -XX:+UseG1GC -Xmn24m
 if [ -n "${DFG_FULL:-}" ]; then
 	more 11 g1 "$all revoke" -XX:BiasedLockingStartupDelay=0 -XX:+UseG1GC -Xmn24m
-	for version in 21 26; do more $version g1 "$all" -XX:+UseG1GC -Xmn24m; done
+	for version in 21 26 27; do more $version g1 "$all" -XX:+UseG1GC -Xmn24m; done
 	more 25 serial "$all" -XX:+UseSerialGC -Xmn24m
 	more 25 parallel "$all" -XX:+UseParallelGC -Xmn24m
 	# Theirs are of concurrent collections, which threads of the JVM ask for.
