@@ -42,7 +42,7 @@ struct narrow {
 	uint64_t base;
 };
 
-/* Where the class of an object is. */
+/* The place of an object's class. */
 struct class_word {
 	struct narrow narrow;
 	bool in_mark; /* compact headers, JDK 24: in the upper bits of the mark */
@@ -199,6 +199,10 @@ void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 	o.const_pool = field_place(hs, HS_CONST_POOL);
 	o.const_name = field_place(hs, HS_CONST_NAME_INDEX);
 	o.pool_holder = field_place(hs, HS_POOL_HOLDER);
+	o.code_method = field_place(hs, hs_has(hs, HS_COMPILED_METHOD) ? HS_COMPILED_METHOD
+								       : HS_NMETHOD_METHOD);
+	o.code_level = field_place(hs, HS_NMETHOD_LEVEL);
+	o.code_state = field_place(hs, HS_NMETHOD_STATE);
 	o.pool_symbols = (uint32_t)hs->tables.size[HS_TYPE_CONSTANT_POOL];
 	o.flags = (jdk >= 17 ? SNAP_HANDLES : 0) | (is_coloured(hs, jdk) ? SNAP_COLOURED : 0);
 	set_classes(hs, &o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Compilations: ns, by method and level. Compiled code that cannot go on and is left to the
- * interpreter (uncommon traps), by reason. */
+/* Compilations: ns, by method and level; code that is not entered any more. Compiled code that
+ * cannot go on and is left to the interpreter (uncommon traps), by reason. */
 #ifndef DFG_BPF_COMPILE_BPF_H
 #define DFG_BPF_COMPILE_BPF_H
 
@@ -63,6 +63,28 @@ static inline bool end_task(struct scratch *s)
 	return true;
 }
 
+#define STATE_MASK 0xffu /* of nmethod::_state, a signed char; 0: in use */
+
+/* Code is made not entrant, which more than one thread may ask for. */
+static inline bool take_discard(struct scratch *s, uint64_t code)
+{
+	const struct flat_objects *o = &s->walk.process.objects;
+	struct flat_rate *r = rate_of(&s->walk.sample);
+
+	if (!r || o->code_state == FLAT_NONE || word_at(code, o->code_state) & STATE_MASK)
+		return false;
+	if (!adapt(r, compile_shifts, s->walk.sample.time)) {
+		r->lost++;
+		return false;
+	}
+	r->events++;
+	s->may_copy = false;
+	s->detail.flags = FLAT_DISCARDED;
+	s->detail.level = (uint32_t)word_at(code, o->code_level) & 0xff;
+	take_method(s, word_at(code, o->code_method));
+	return true;
+}
+
 /* Takes what an event of this probe says. False: it is not sent. A task is freed by the caller of
  * the function, after that has returned. */
 static inline bool take_compilation(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
@@ -71,6 +93,8 @@ static inline bool take_compilation(const bpf_user_pt_regs_t *r, struct scratch 
 
 	if (probe == FLAT_PROBE_COMPILED)
 		return end_task(s);
+	if (probe == FLAT_PROBE_DISCARD)
+		return take_discard(s, ARGUMENT(r, 0));
 	bpf_map_update_elem(&tasks, &s->walk.sample.tid, &t, BPF_ANY);
 	return false;
 }
@@ -78,7 +102,7 @@ static inline bool take_compilation(const bpf_user_pt_regs_t *r, struct scratch 
 /* ---- uncommon traps ------------------------------------------------------------------------ */
 
 /* A trap request is negative, and its bits are inverted: a reason after three bits of an action
- * (runtime/deoptimization.hpp, JDK 11 to 26). Others are of a class that is not loaded. */
+ * (runtime/deoptimization.hpp, JDK 11 to 27). Others are of a class that is not loaded. */
 #define REASON_SHIFT 3
 #define REASON_MASK  31u
 #define REASON_BYTES 64u

@@ -132,7 +132,7 @@ struct flat_objects {
 	uint64_t ref_base, class_base;
 	uint32_t task_method, task_level;
 	uint32_t method_const, const_pool, const_name, pool_symbols, pool_holder;
-	uint32_t pad2;
+	uint32_t code_method, code_level, code_state;
 };
 #define FLAT_HANDLES  1u /* as SNAP_HANDLES, SNAP_COLOURED */
 #define FLAT_COLOURED 2u
@@ -190,10 +190,11 @@ enum flat_end {
 #define FLAT_FRAME_FROZEN	 3u
 
 /* Flags of a flat_detail. */
-#define FLAT_OUTSIDE   1u /* the object is in no buffer (TLAB) */
-#define FLAT_HUMONGOUS 2u /* it has regions of its own */
-#define FLAT_HOLDER    4u /* the stack of another thread that events name: not one of its own */
-#define FLAT_WHOLE     8u /* all of its frames are wanted */
+#define FLAT_OUTSIDE   1u    /* the object is in no buffer (TLAB) */
+#define FLAT_HUMONGOUS 2u    /* it has regions of its own */
+#define FLAT_HOLDER    4u    /* the stack of another thread that events name: not one of its own */
+#define FLAT_WHOLE     8u    /* all of its frames are wanted */
+#define FLAT_DISCARDED 4096u /* code of the method is not entered any more; the amount is 0 */
 
 /* Counts an event since its last sample; a sample stands for `interval` or more, a power of 2. */
 struct flat_part {

@@ -186,7 +186,8 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 static struct sample_detail detail_of(const struct flat_sample *f, const struct stack_event *e)
 {
 	_Static_assert(PERFWRITE_OUTSIDE == FLAT_OUTSIDE && PERFWRITE_HUMONGOUS == FLAT_HUMONGOUS &&
-			       PERFWRITE_HOLDER == FLAT_HOLDER && PERFWRITE_ENTIRE == FLAT_WHOLE,
+			       PERFWRITE_HOLDER == FLAT_HOLDER && PERFWRITE_ENTIRE == FLAT_WHOLE &&
+			       PERFWRITE_DISCARDED == FLAT_DISCARDED,
 		       "the same flags");
 	_Static_assert(PERFWRITE_STACK == FLAT_COPY - FLAT_PIECE, "whole copies have as much");
 	return (struct sample_detail){
@@ -194,7 +195,7 @@ static struct sample_detail detail_of(const struct flat_sample *f, const struct 
 		.amount = e->amount,
 		.holder = e->holder,
 		.asker = e->asker,
-		.flags = e->flags,
+		.flags = e->flags | PERFWRITE_LEVEL(e->level),
 		.name = e->name,
 		.name_len = e->name_len,
 		.regs = e->stack ? e->regs : NULL,
@@ -234,17 +235,11 @@ static void take_event(void *arg, const struct flat_sample *f, const uint64_t *f
 {
 	struct recorded *r = arg;
 	struct sample_detail d = detail_of(f, e);
-	CLEANUP(str_fini) struct str name = {0};
 
 	/* An event of now may name an earlier one. */
 	if (f->event >= FLAT_EVENTS || (f->time < r->began && !(e->flags & FLAT_HOLDER)) ||
 	    (r->end && f->time > r->end))
 		return;
-	if (f->event == FLAT_EVENT_COMPILE) {
-		str_addf(&name, "%.*s (%s)", (int)e->name_len, e->name, e->level > 3 ? "C2" : "C1");
-		d.name = name.buf;
-		d.name_len = e->name_len ? name.len : 0;
-	}
 	if (f->event == FLAT_EVENT_SAFEPOINT && !(e->flags & FLAT_HOLDER))
 		write_safepoint(r, f, frames, e, &d);
 	else

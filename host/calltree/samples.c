@@ -63,6 +63,7 @@ void profile_fini(struct profile *p)
 {
 	stacks_free(p->stacks);
 	samples_free(p->samples);
+	compilations_fini(&p->compilations);
 }
 
 uint32_t samples_add_origin(struct samples *s, const struct origin *origin)
@@ -114,6 +115,7 @@ void profile_add_part(struct profile *to, const struct profile *part, const stru
 	to->nameless_files += part->nameless_files;
 	to->excess += part->excess;
 	pauses_merge(&to->pauses, &part->pauses);
+	compilations_merge(&to->compilations, &part->compilations);
 	for (size_t i = 0; i < EVENT_KINDS; i++)
 		to->events[i] += part->events[i];
 	stacks_graft(to->stacks, part->stacks, how, &nodes);

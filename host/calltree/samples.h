@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "calltree/calltree.h"
+#include "calltree/compilations.h"
 #include "calltree/pauses.h"
 
 /* The container that was recorded. Texts are sanitised (str.h), "" where not known; owned by the
@@ -74,6 +75,7 @@ struct profile {
 	uint64_t nameless_files;      /* files with more symbols than are read */
 	uint64_t events[EVENT_KINDS]; /* in JFR recordings, drawn or not */
 	struct pauses pauses;	      /* of safepoints */
+	struct compilations compilations;
 	double excess; /* sum of n² - n of events that count n each: 0 for samples */
 };
 

@@ -29,8 +29,9 @@ struct picture {
 	const struct verdict *verdict;	 /* NULL: none; then no warnings either */
 	const struct subjects *subjects; /* NULL: none */
 	const struct pauses *pauses;	 /* NULL: none */
-	struct session_cpu cpu;		 /* shown with the verdict */
-	const struct session *session;	 /* NULL: several, or text */
+	const struct compilation_list *compilations; /* NULL: none */
+	struct session_cpu cpu;			     /* shown with the verdict */
+	const struct session *session;		     /* NULL: several, or text */
 	/* The profile with places and samples, only for formats that use them, else NULL. */
 	const struct profile *details;
 	const uint32_t *nodes; /* by node of `details`: the node of the drawn tree */

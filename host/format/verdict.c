@@ -244,6 +244,19 @@ static void page_pauses(struct str *out, const struct pauses *p)
 	}
 }
 
+static void page_compilations(struct str *out, const struct compilation_list *l)
+{
+	for (size_t i = 0; i < l->listed; i++) {
+		const struct compiled *c = &l->list[i].compiled;
+
+		str_addf(out, "%s[%u,%u,%u,%.1f,", i ? "," : "",
+			 compiled_times(c) - c->times[COMPILE_LEVELS - 1],
+			 c->times[COMPILE_LEVELS - 1], c->discarded, (double)c->ns / 1e6);
+		text_json(out, l->list[i].method, strlen(l->list[i].method));
+		str_addc(out, ']');
+	}
+}
+
 static void page_warnings(struct str *out, const struct picture *p)
 {
 	CLEANUP(warnings_fini) struct warnings warnings;
@@ -277,6 +290,9 @@ void verdict_page(struct str *out, const struct picture *p)
 	str_adds(out, "],\"pauses\":[");
 	if (p->pauses)
 		page_pauses(out, p->pauses);
+	str_adds(out, "],\"compilations\":[");
+	if (p->compilations)
+		page_compilations(out, p->compilations);
 	str_adds(out, "],\"warnings\":[");
 	if (p->verdict)
 		page_warnings(out, p);

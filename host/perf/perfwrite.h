@@ -35,14 +35,17 @@
 
 /* Flags: an object in no thread's buffer (TLAB), one with regions of its own; the stack of another
  * thread, which samples after it name by its time: such times (u64) are before the name. */
-#define PERFWRITE_OUTSIDE   1u
-#define PERFWRITE_HUMONGOUS 2u
-#define PERFWRITE_HOLDER    4u
-#define PERFWRITE_ENTIRE    8u	 /* all frames of that stack are wanted */
-#define PERFWRITE_HELD	    16u	 /* there is `holder` */
-#define PERFWRITE_ASKED	    32u	 /* there is `asker`, after it */
-#define PERFWRITE_WAITED    64u	 /* of a safepoint: until all threads had stopped */
-#define PERFWRITE_STOPPED   128u /* the rest of it */
+#define PERFWRITE_OUTSIDE	  1u
+#define PERFWRITE_HUMONGOUS	  2u
+#define PERFWRITE_HOLDER	  4u
+#define PERFWRITE_ENTIRE	  8u   /* all frames of that stack are wanted */
+#define PERFWRITE_HELD		  16u  /* there is `holder` */
+#define PERFWRITE_ASKED		  32u  /* there is `asker`, after it */
+#define PERFWRITE_WAITED	  64u  /* of a safepoint: until all threads had stopped */
+#define PERFWRITE_STOPPED	  128u /* the rest of it */
+#define PERFWRITE_LEVEL(n)	  (((n)&7u) << 8) /* of compiled code: 1 to 3 C1, 4 C2 */
+#define PERFWRITE_LEVEL_OF(flags) ((flags) >> 8 & 7u)
+#define PERFWRITE_DISCARDED	  4096u /* the method's code is not entered any more: counts 0 */
 
 #define PERFWRITE_STACK 31744u /* most bytes of a stack that samples of further events copy */
 

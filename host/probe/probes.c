@@ -10,8 +10,9 @@
 #define LONGEST	   4	  /* bytes of an endbr64, or of an instruction of arm64 */
 #define CALLER_MAX 65536u /* bytes of a function in which calls are looked for */
 
-/* Functions; mangled names are up to the parameters, which differ from release to release. Those of
- * locks are called by threads that block, or wake others: a probe that is not cheap is good enough.
+/* Functions, of several for a probe the last one counts that there is; mangled names are up to the
+ * parameters, which differ from release to release. Those of locks are called by threads that
+ * block, or wake others: a probe that is not cheap is good enough.
  */
 static const struct {
 	const char *name;
@@ -32,6 +33,8 @@ static const struct {
 	{"_ZN6Parker4parkE", FLAT_PROBE_PARKED, false}, /* the place after its call */
 	{"Unsafe_Unpark", FLAT_PROBE_UNPARK, false},
 	{"_ZN13CompileBroker25invoke_compiler_on_methodE", FLAT_PROBE_COMPILE, false},
+	{"_ZN7nmethod16make_not_entrantE", FLAT_PROBE_DISCARD, false},
+	{"_ZN7nmethod26make_not_entrant_or_zombieE", FLAT_PROBE_DISCARD, false},
 	{"_ZN14Deoptimization13uncommon_trapE", FLAT_PROBE_TRAP, true},
 	{"_ZN8VMThread7executeE", FLAT_PROBE_EXECUTE, true},
 	{"_ZN20SafepointSynchronize5beginE", FLAT_PROBE_BEGIN, true},
@@ -91,13 +94,17 @@ static uint64_t cheap_place(const struct place_search *s, uint64_t offset)
 
 static void find_functions(struct place_search *s, struct flat_probes *ret)
 {
+	unsigned last[FLAT_PROBE_COUNT] = {0};
+
 	for (size_t i = 0; i < s->funcs.count; i++)
 		for (unsigned k = 0; k < ARRAY_LEN(functions); k++) {
 			const enum flat_probe probe = functions[k].probe;
 			uint64_t at, cheap;
 
-			if (!is_function(s->funcs.list[i].name, functions[k].name))
+			if (!is_function(s->funcs.list[i].name, functions[k].name) ||
+			    k < last[probe])
 				continue;
+			last[probe] = k;
 			s->linked[probe] = s->funcs.list[i].start;
 			at = offset_of(s, s->linked[probe]);
 			cheap = at ? cheap_place(s, at) : 0;

@@ -65,6 +65,9 @@ enum flat_probe {
 	 * compileBroker.hpp, and where it returns to. */
 	FLAT_PROBE_COMPILE,
 	FLAT_PROBE_COMPILED,
+	/* Code that is not entered any more: nmethod::make_not_entrant(), before JDK 21
+	 * make_not_entrant_or_zombie(int), code/nmethod.hpp. */
+	FLAT_PROBE_DISCARD,
 	/* Compiled code that goes on in the interpreter: Deoptimization::uncommon_trap(JavaThread
 	 * *, jint trap_request, jint), runtime/deoptimization.hpp. */
 	FLAT_PROBE_TRAP,

@@ -133,6 +133,7 @@ static struct reader *reader_new(struct sources *sources, struct perfdata *recor
 	r->quality = &profile->quality;
 	r->excess = &profile->excess;
 	r->pauses = &profile->pauses;
+	r->compilations = &profile->compilations;
 	r->samples = profile->samples;
 	r->recording = recording;
 	r->monotonic = perfdata_is_monotonic(recording);

@@ -36,8 +36,9 @@ struct reader {
 	const struct recording *in;
 	struct stacks *stacks;
 	struct quality *quality;
-	double *excess;		 /* of the profile */
-	struct pauses *pauses;	 /* of the profile */
+	double *excess;	       /* of the profile */
+	struct pauses *pauses; /* of the profile */
+	struct compilations *compilations;
 	struct pause pause;	 /* whose first part was read last */
 	struct samples *samples; /* NULL: not kept */
 	struct perfdata *recording;

@@ -308,6 +308,8 @@ static void add_subject(struct reader *r)
 		str_adds(&r->text, " (humongous)");
 	else if (s->flags & PERFWRITE_OUTSIDE)
 		str_adds(&r->text, " (outside TLAB)");
+	else if (PERFWRITE_LEVEL_OF(s->flags))
+		str_adds(&r->text, PERFWRITE_LEVEL_OF(s->flags) > 3 ? " (C2)" : " (C1)");
 	add_text(r, r->text.buf);
 	str_clear(&r->text);
 }
@@ -392,6 +394,21 @@ static void add_pause(struct reader *r, const struct perf_record *rec, uint32_t 
 	*p = (struct pause){0};
 }
 
+/* Counts a compilation, or code that is not entered any more. */
+static void add_compiled(struct reader *r, const struct perf_sample *s)
+{
+	const unsigned level = PERFWRITE_LEVEL_OF(s->flags);
+	struct compiled what = {.discarded = s->flags & PERFWRITE_DISCARDED ? 1 : 0};
+
+	if (!s->name_len)
+		return;
+	what.times[level < COMPILE_LEVELS ? level : 0] = !what.discarded;
+	what.ns = what.discarded ? 0 : s->period;
+	symname_add_class(&r->text, s->name, s->name_len);
+	compilations_add(r->compilations, r->text.buf, &what);
+	str_clear(&r->text);
+}
+
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
 {
 	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
@@ -399,7 +416,9 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	const uint64_t amount = amount_of(r, &rec->sample);
 	uint32_t node;
 
-	if (!amount)
+	if (rec->sample.flags & (PERFWRITE_LEVEL(~0u) | PERFWRITE_DISCARDED))
+		add_compiled(r, &rec->sample);
+	if (!amount || rec->sample.flags & PERFWRITE_DISCARDED)
 		return;
 	begin_sample(r, p, rec);
 	add_subject(r);

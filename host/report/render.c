@@ -271,6 +271,8 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 		p.subjects = &ret->subjects;
 		ret->pauses = g.profile.pauses;
 		p.pauses = &ret->pauses;
+		compilations_list(&g.profile.compilations, &ret->compilations);
+		p.compilations = &ret->compilations;
 	}
 	memcpy(ret->events, g.profile.events, sizeof(ret->events));
 	if (rc == 0)
@@ -288,6 +290,7 @@ static void check_result(void *reply)
 	verdict_check(&r->verdict);
 	subjects_check(&r->subjects);
 	pauses_check(&r->pauses);
+	compilation_list_check(&r->compilations);
 	session_cpu_check(&r->cpu);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "calltree/calltree.h"
+#include "calltree/compilations.h"
 #include "calltree/pauses.h"
 #include "calltree/subjects.h"
 #include "calltree/verdict.h"
@@ -19,6 +20,7 @@ struct render_result {
 	struct quality quality;
 	struct verdict verdict;
 	struct pauses pauses;
+	struct compilation_list compilations;
 	struct subjects subjects; /* of events other than the processor's time */
 	struct session_cpu cpu;	  /* of one session; used: by its samples if not known otherwise */
 	uint64_t cut;		  /* bytes of damaged recordings that were left out */

@@ -105,6 +105,23 @@ static void print_pauses(const struct pauses *p)
 		       (unsigned long long)p->count);
 }
 
+#define PRINTED_COMPILED 5u
+
+static void print_compilations(const struct compilation_list *l)
+{
+	if (!l->times && !l->discarded)
+		return;
+	printf("  compiled    %6llu times, code of %llu methods; made not entrant %llu times\n",
+	       (unsigned long long)l->times, (unsigned long long)l->methods,
+	       (unsigned long long)l->discarded);
+	for (size_t i = 0; i < l->listed && i < PRINTED_COMPILED; i++) {
+		const struct compiled *c = &l->list[i].compiled;
+
+		printf("              %6u times, %.1f ms, made not entrant %u times: %s\n",
+		       compiled_times(c), (double)c->ns / 1e6, c->discarded, l->list[i].method);
+	}
+}
+
 /* s: NULL for several recordings. */
 static void print_verdict(const struct summary_event *e, const struct session *s)
 {
@@ -119,6 +136,7 @@ static void print_verdict(const struct summary_event *e, const struct session *s
 	if (e->event != EVENT_CPU) {
 		print_subjects(&r->subjects);
 		print_pauses(&r->pauses);
+		print_compilations(&r->compilations);
 		return;
 	}
 	print_methods(&r->verdict);
@@ -326,6 +344,27 @@ static json_t *pauses_json(const struct pauses *p)
 	return list;
 }
 
+static json_t *compilations_json(const struct compilation_list *l)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < l->listed; i++) {
+		const struct compiled *c = &l->list[i].compiled;
+		json_t *levels = json_array();
+
+		for (unsigned k = 1; k < COMPILE_LEVELS; k++)
+			json_array_append_new(levels, json_integer(c->times[k]));
+		json_array_append_new(list,
+				      json_pack("{ss sI so sI sf}", "method", l->list[i].method,
+						"times", (json_int_t)compiled_times(c), "levels",
+						levels, "not_entrant", (json_int_t)c->discarded,
+						"ms", (double)c->ns / 1e6));
+	}
+	return json_pack("{sI sI sI so}", "times", (json_int_t)l->times, "methods",
+			 (json_int_t)l->methods, "not_entrant", (json_int_t)l->discarded, "most",
+			 list);
+}
+
 static json_t *shares_json(const struct verdict *v)
 {
 	json_t *o = json_object();
@@ -357,7 +396,7 @@ static json_t *verdict_json(const struct render_result *r, const struct session 
 {
 	const struct session_cpu *cpu = &r->cpu;
 
-	return json_pack("{so so so so so so so so so so so so}", "cpus_used",
+	return json_pack("{so so so so so so so so so so so so so}", "cpus_used",
 			 known_json(cpu->used, cpu->used >= 0), "cpu_limit",
 			 known_json(cpu->limit, cpu->limit > 0), "processors",
 			 known_json(cpu->processors, cpu->processors > 0), "throttled_periods",
@@ -368,7 +407,8 @@ static json_t *verdict_json(const struct render_result *r, const struct session 
 			 known_json(cpu->pressure, cpu->pressure >= 0), "shares",
 			 shares_json(&r->verdict), "top_methods", methods_json(&r->verdict),
 			 "top_subjects", subjects_json(&r->subjects), "pauses",
-			 pauses_json(&r->pauses), "warnings", warnings_json(r, s));
+			 pauses_json(&r->pauses), "compilations",
+			 compilations_json(&r->compilations), "warnings", warnings_json(r, s));
 }
 
 /* The keys of one event that do not belong to one session. */

@@ -218,7 +218,7 @@ struct snap_objects {
 	 * Symbol and the class in a ConstantPool. */
 	uint32_t task_method, task_level;
 	uint32_t method_const, const_pool, const_name, pool_symbols, pool_holder;
-	uint32_t pad2;
+	uint32_t code_method, code_level, code_state; /* of an nmethod */
 };
 
 struct snap_end {
@@ -237,7 +237,7 @@ _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_stub) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_layout) == 32, "layout is the format");
-_Static_assert(sizeof(struct snap_objects) == 88, "layout is the format");
+_Static_assert(sizeof(struct snap_objects) == 96, "layout is the format");
 _Static_assert(sizeof(struct snap_end) == 32, "layout is the format");
 
 #endif

@@ -47,7 +47,7 @@ public class Traps {
                 sum += (Integer) guess.invoke(null, i % 100, "x");
             Thread.sleep(20); /* until it is compiled */
             sum += (Integer) guess.invoke(null, -5, "x"); /* a branch that was never taken */
-            System.out.println("round");
+            System.out.println("round " + System.nanoTime());
         }
         System.out.println("sum " + sum);
     }

@@ -18,6 +18,7 @@ import sys
 
 NEAR_MS, NEAR = 0.2, 0.02  # either
 FEW_OFF = 0.1
+FEW_UNKNOWN = 0.05
 EDGE_NS = 1_000_000_000
 LISTED, LEAST_MS = 50, 1.0
 MANY, WAITED_MS = 12, 30.0
@@ -113,7 +114,7 @@ def check_times(pairs):
 
 
 def check_names(pairs, listed, steps, seen):
-    wrong, asked, waited = [], [], []
+    wrong, asked, unknown, waited = [], [], [], []
     for (own, log), entry in zip(pairs, listed):
         if own.operation != log.operation:
             wrong.append(f"{own.operation}, not {log.operation}")
@@ -122,7 +123,8 @@ def check_names(pairs, listed, steps, seen):
         if len(want) == 1:
             seen[want[0]] += 1
             if entry["asked_by"] != "Pauses." + want[0]:
-                asked.append(f"{log.operation} by {entry['asked_by'] or 'nobody'}, not {want[0]}")
+                of = asked if entry["asked_by"] else unknown
+                of.append(f"{log.operation} by {entry['asked_by'] or 'nobody'}, not {want[0]}")
         if counting and log.stopping > WAITED_MS:
             seen["counted"] += 1
             if entry["waiting_for"] != "Pauses.counted":
@@ -130,7 +132,9 @@ def check_names(pairs, listed, steps, seen):
         elif entry["waiting_for"] and log.stopping < NEAR_MS:
             waited.append(f"{log.operation} {log.stopping:.3f} ms for {entry['waiting_for']}")
     say("operations", wrong)
-    say("askers", asked)
+    print("# asked for by nobody:", "; ".join(unknown) or "none")
+    # The stack of a thread in code that was compiled just then may be cut.
+    say("askers", asked + (unknown if len(unknown) > 1 + FEW_UNKNOWN * len(pairs) else []))
     return waited
 
 

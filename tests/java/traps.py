@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""traps.py RECORDING SESSION COMPILED TRAPS: holds compilations (folded text of -e compile) and uncommon traps (of -e deopt) against
-what the JVM's own recorder (JFR) has of the same time. Prints a line for each question, "traps: right" or what is wrong."""
+"""traps.py RECORDING SESSION COMPILED TRAPS SUMMARY LOG: holds compilations (folded text of -e compile) and uncommon traps (of -e
+deopt) against what the JVM's own recorder (JFR) has of the same time, and how often methods were compiled and their code was made
+not entrant (summary of -e cpu,compile,deopt) against what -XX:+PrintCompilation has said, between the lines "round NS" of the
+program. Prints a line for each question, "traps: right" or what is wrong."""
 import collections
 import datetime
 import json
@@ -9,7 +11,7 @@ import subprocess
 import sys
 import time
 
-recording, session, compiled, traps = sys.argv[1:]
+recording, session, compiled, traps, summary, log = sys.argv[1:]
 s = json.load(open(session + "/session.json"))
 offset = time.time_ns() - time.monotonic_ns()
 begin = s["began_us"] * 1000 + offset
@@ -85,3 +87,48 @@ print("# traps: " + ", ".join(f"{r} in {m}: {mine[r, m]}, JFR {theirs[r, m]}" fo
 say("traps", ("unstable_if", "Traps$Target.guess") in keys and all(abs(mine[k] - theirs[k]) <= edge[k] for k in keys), f"{[(k, mine[k], theirs[k], edge[k]) for k in keys]}")
 reasons, known = {r for r, _ in mine}, {r for r, _ in theirs}
 say("reasons", reasons <= known | {"unloaded"}, f"{reasons - known}")
+
+# ---- how often ----
+LINE = re.compile(r"\s*\d+ +\d+ ([ %][ s][ !][ b][ n]) +([0-4])? +(\S+)::(\S+) (?:@ -?\d+ )?\((\d+ bytes|native)\)(   made .*)?")
+
+
+class Said:
+    """How often -XX:+PrintCompilation has said it: surely while it was recorded, and perhaps."""
+
+    def __init__(self):
+        self.least, self.most = collections.Counter(), collections.Counter()
+
+    def add(self, what, before, after):
+        inside = begin - offset <= before and after <= end - offset
+        self.least[what] += inside
+        self.most[what] += inside or (before <= end - offset and after >= begin - offset)
+
+    def agrees(self, what, n):
+        return self.least[what] <= n <= self.most[what] + torn
+
+
+times, levels, gone, pending, before = Said(), Said(), Said(), [], 0
+torn = 0  # lines in which another thread has begun one
+for line in open(log, errors="replace"):
+    tick = re.search(r"round (\d+)", line)
+    if tick:
+        now = int(tick[1])
+        for where, what in pending:
+            where.add(what, before, now)
+        pending, before = [], now
+        line = line.replace(tick[0], "")
+    m = LINE.match(line)
+    torn += not m and (not tick or len(line) > 1)
+    if m and m[1][4] != "n" and not (m[6] or "").startswith("   made zombie"):
+        method = re.sub("[/+]", ".", m[3] + "." + m[4])
+        kinds = [(gone, method), (gone, "all")] if m[6] else [(times, method), (times, "all"), (levels, (method, int(m[2] or 0)))]
+        pending += kinds
+told = json.load(open(summary))["more_events"][0]["verdict"]["compilations"]
+print(f"# compiled {told['times']} times, the JVM has said {times.least['all']} to {times.most['all']}; made not entrant {told['not_entrant']}, "
+      f"{gone.least['all']} to {gone.most['all']}; {torn} lines are torn")
+say("times", times.agrees("all", told["times"]), f"{told['times']}, {times.least['all']} to {times.most['all']}")
+say("not entrant", gone.agrees("all", told["not_entrant"]), f"{told['not_entrant']}, {gone.least['all']} to {gone.most['all']}")
+wrong = [m for m in told["most"] if not times.agrees(re.sub("[/+]", ".", m["method"]), m["times"])
+         or not gone.agrees(re.sub("[/+]", ".", m["method"]), m["not_entrant"])
+         or not all(levels.agrees((re.sub("[/+]", ".", m["method"]), i + 1), n) for i, n in enumerate(m["levels"]))]
+say("methods compiled again", told["most"] and told["most"][0]["method"] == "Traps$Target.guess" and not wrong, f"{wrong} {told['most'][:1]}")

@@ -165,7 +165,7 @@ static inline void threads_set_ref(struct threads_image *t, uint64_t at, uint64_
 /* Returns the address of an array's length. */
 static inline uint64_t threads_length_at(const struct threads_image *t, uint64_t array)
 {
-	return array + (t->compact ? 8 : THREADS_CLASS + (t->narrow_classes ? 4 : 8));
+	return array + (t->compact ? 8u : THREADS_CLASS + (t->narrow_classes ? 4u : 8u));
 }
 
 /* Returns an array: byte[], up to JDK 8 char[]. */

@@ -79,6 +79,8 @@ static void set_release(uint8_t jdk)
 	image_set(im, image_pointer(im, entry + IM_ADDRESS) + (new ? 0 : 2), jdk, 1);
 }
 
+static const uint32_t code_method[] = {120, 128, 112}; /* lib/hsimage.h */
+
 static struct snap_objects plain(uint32_t thread_object, uint32_t flags)
 {
 	return (struct snap_objects){.record = {SNAP_OBJECTS, sizeof(struct snap_objects)},
@@ -96,6 +98,8 @@ static struct snap_objects plain(uint32_t thread_object, uint32_t flags)
 				     .const_pool = 16,
 				     .const_name = 42,
 				     .pool_holder = 32,
+				     .code_level = 140, /* lib/hssnap.h */
+				     .code_state = SNAP_NONE,
 				     .pool_symbols = IM_POOL_HEADER};
 }
 
@@ -116,9 +120,11 @@ static void set_narrow(struct snap_objects *o, bool refs, bool classes)
 static void are_objects(const struct snap_objects *want, const char *what)
 {
 	const struct snap_objects *o = &objects;
+	struct snap_objects all = *want;
 
 	snapshot(NULL);
-	if (ok(memcmp(o, want, sizeof(*want)) == 0, "%s", what))
+	all.code_method = code_method[t.s.im.release];
+	if (ok(memcmp(o, &all, sizeof(all)) == 0, "%s", what))
 		return;
 	printf("# monitor %d, thread %d, blocker %d, eetop %d, class %d\n", (int)o->monitor_object,
 	       (int)o->thread_object, (int)o->park_blocker, (int)o->thread_address,

@@ -13,7 +13,9 @@ class Verdict {
 		byId('verdict-methods').append(...verdict.methods.map((method) => this.method(method)));
 		byId('verdict-methods').append(...verdict.subjects.map((subject) => this.subject(subject)));
 		if (verdict.pauses.length)
-			byId('verdict-pauses').append(this.pauses(verdict.pauses));
+			byId('verdict-tables').append(this.pauses(verdict.pauses));
+		if (verdict.compilations.length)
+			byId('verdict-tables').append(this.compilations(verdict.compilations));
 		byId('verdict-warnings').append(...warnings.map((text) => el('p', {class: 'bad'}, text)));
 		if (warnings.length) {
 			byId('verdict-bad').textContent = `${warnings.length} warning${plural}`;
@@ -40,13 +42,25 @@ class Verdict {
 
 	// The longest pauses; a row shows the stacks of its operation.
 	pauses(list) {
-		const head = ['Begin', 'Pause', 'To stop', 'Operation'];
-		const cell = (text) => el('td', {class: 'number'}, text);
-		return el('table', {'aria-label': 'The longest pauses'},
+		return this.table('The longest pauses', ['Begin', 'Pause', 'To stop', 'Operation'],
+			list.map(([begin, all, stopping, text]) =>
+				[`${begin.toFixed(3)} s`, `${all.toFixed(1)} ms`, `${stopping.toFixed(1)} ms`, text, text.split(',')[0]]));
+	}
+
+	// Methods that were compiled again and again; a row shows what compiled them.
+	compilations(list) {
+		return this.table('The most often compiled methods', ['C1', 'C2', 'Not entrant', 'Time', 'Method'],
+			list.map(([c1, c2, discarded, ms, method]) =>
+				[c1, c2, discarded, `${ms.toFixed(1)} ms`, method, `${method} (${c2 ? 'C2' : 'C1'})`]));
+	}
+
+	// Each row ends with a text, and the name that a click on it shows.
+	table(label, head, rows) {
+		return el('table', {'aria-label': label},
 			el('thead', {}, el('tr', {}, ...head.map((text) => el('th', {scope: 'col'}, text)))),
-			el('tbody', {}, ...list.map(([begin, all, stopping, text]) => el('tr', {},
-				cell(`${begin.toFixed(3)} s`), cell(`${all.toFixed(1)} ms`), cell(`${stopping.toFixed(1)} ms`),
-				el('td', {}, el('button', {class: 'link', onclick: () => this.show(text.split(',')[0])}, text))))));
+			el('tbody', {}, ...rows.map((row) => el('tr', {},
+				...row.slice(0, -2).map((text) => el('td', {class: 'number'}, String(text))),
+				el('td', {}, el('button', {class: 'link', onclick: () => this.show(row.at(-1))}, row.at(-2)))))));
 	}
 
 	// The names of lambdas are shortened: those are searched.

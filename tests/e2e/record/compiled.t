@@ -13,7 +13,7 @@ events_setup Traps.java
 cp tests/java/traps.jfc "$SHOP/app"
 speaks() { wait_for eval "[ \$(grep -c round '$SHOP/$1/log') -gt 3 ]"; }
 ends() { wait_for grep -q "^sum" "$SHOP/$1/log" && wait_for test -s "$SHOP/$1/tmp/traps.jfr"; }
-compared() { python3 tests/java/traps.py "$SHOP/$1/tmp/traps.jfr" "$SHOP/$1.out/session" "$SHOP/$1.out/$2" "$SHOP/$1.out/$3" >"$SHOP/facts"; }
+compared() { python3 tests/java/traps.py "$SHOP/$1/tmp/traps.jfr" "$SHOP/$1.out/session" "$SHOP/$1.out/$2" "$SHOP/$1.out/$3" "$SHOP/out" "$SHOP/$1/log" >"$SHOP/facts"; }
 jit() { # ID VERSION [JVM OPTION…]
 	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2
 	shift 2
@@ -29,7 +29,7 @@ for v in $versions; do
 	fi
 	id=$v
 	ok "$v: a program that is compiled, and traps" jit "$id" "$v" \
-		-XX:StartFlightRecording=filename=/tmp/traps.jfr,settings=/mnt/traps.jfc
+		-XX:+PrintCompilation -XX:StartFlightRecording=filename=/tmp/traps.jfr,settings=/mnt/traps.jfc
 	ok "  is recorded" trigger -q -d 6 -e cpu,compile,deopt -f folded,html --by thread --full -o "$SHOP/$id.out" "$id"
 	is "  three events" "$(json '.more_events | map("\(.event) \(.unit)") | join(",")')" "compile ns,deopt traps"
 	is "  none is lost" "$(json '.more_events | map(.lost) | add')" 0
@@ -39,6 +39,9 @@ for v in $versions; do
 	ok "  as much of compilations" right compilations
 	ok "  of the same methods" right methods
 	ok "  above all" right largest
+	ok "  as often as the JVM has said" right times
+	ok "  and code made not entrant" right "not entrant"
+	ok "  of the methods with the most" right "methods compiled again"
 	ok "  the summary names the compiler" eval 'json ".more_events[0].verdict.top_subjects[0].class" | grep -q " (C[12])$"'
 	# jdk.Deoptimization came with JDK 14.
 	if [ "$v" -ge 14 ]; then

@@ -136,7 +136,7 @@ def check_held(b):
     with open(path, encoding='utf-8') as f:
         page = f.read()
     subjects = ('"verdict":{"text":"9 ns: time","methods":[],"subjects":[["100.0 %",'
-                '"a.Box, wanted by a.B.want, held by a.C.hold","a.Box","a.B.want","a.C.hold"]],"warnings":[],"pauses":[]},')
+                '"a.Box, wanted by a.B.want, held by a.C.hold","a.Box","a.B.want","a.C.hold"]],"warnings":[],"pauses":[],"compilations":[]},')
     marked = page.replace('{"title":', '{' + subjects + '"title":', 1)
     check('the page has data', marked != page)
     with open(path, 'w', encoding='utf-8') as f:
