@@ -14,6 +14,7 @@
 #include "common/message.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "discover/debug_link.h"
 #include "discover/jvm.h"
 #include "discover/mapped_files.h"
 
@@ -28,6 +29,7 @@ struct mapped {
 	dev_t dev;
 	ino_t ino;
 	int fd;
+	int symbols;	 /* of a libjvm without its own: its debug file; else -1 */
 	bool read, good; /* its rows are in the tables */
 	struct flat_file file;
 	struct flat_probes probes;
@@ -64,7 +66,8 @@ struct builder {
 
 /* ---- before the jail: everything is opened ------------------------------------------------ */
 
-static size_t add_file(struct builder *b, int fd, const struct stat *st)
+static size_t add_file(struct builder *b, int fd, const struct stat *st,
+		       const struct file_mapping *m, int procfd)
 {
 	for (size_t i = 0; i < b->file_count; i++)
 		if (b->files[i].dev == st->st_dev && b->files[i].ino == st->st_ino) {
@@ -72,7 +75,11 @@ static size_t add_file(struct builder *b, int fd, const struct stat *st)
 			return i;
 		}
 	b->files = grow(b->files, b->file_count, &b->file_cap, sizeof(*b->files));
-	b->files[b->file_count] = (struct mapped){.dev = st->st_dev, .ino = st->st_ino, .fd = fd};
+	b->files[b->file_count] = (struct mapped){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.fd = fd,
+		.symbols = jvm_is_library(m->path) ? debug_symbols_open(m->path, fd, procfd) : -1};
 	return b->file_count++;
 }
 
@@ -89,7 +96,7 @@ static void open_files(struct builder *b, size_t process, int procfd,
 			continue;
 		b->places = grow(b->places, b->place_count, &b->place_cap, sizeof(*b->places));
 		b->places[b->place_count++] =
-			(struct place){process, add_file(b, fd, &st), m.start};
+			(struct place){process, add_file(b, fd, &st, &m, procfd), m.start};
 	}
 }
 
@@ -129,7 +136,7 @@ static int open_all(struct builder *b, const struct builder_process *list, size_
 
 static int enter_jail(const struct builder *b, struct err *err)
 {
-	CLEANUP(free) int *keep = xcalloc(1 + 2 * b->count + b->file_count, sizeof(*keep));
+	CLEANUP(free) int *keep = xcalloc(1 + 2 * (b->count + b->file_count), sizeof(*keep));
 	struct jail jail = {.role = JAIL_TABLES,
 			    .memory = MEMORY_MAX,
 			    .cpu_seconds = SECONDS_MAX,
@@ -140,8 +147,11 @@ static int enter_jail(const struct builder *b, struct err *err)
 		keep[jail.keep_count++] = b->processes[i].maps;
 		keep[jail.keep_count++] = b->processes[i].snapshots;
 	}
-	for (size_t i = 0; i < b->file_count; i++)
+	for (size_t i = 0; i < b->file_count; i++) {
 		keep[jail.keep_count++] = b->files[i].fd;
+		if (b->files[i].symbols >= 0)
+			keep[jail.keep_count++] = b->files[i].symbols;
+	}
 	return jail_enter(&jail, err);
 }
 
@@ -149,8 +159,8 @@ static int enter_jail(const struct builder *b, struct err *err)
 
 static void find_probes(struct mapped *m)
 {
-	flat_find_probes(m->fd, &m->probes);
-	operations_find(m->fd, &m->operations);
+	flat_find_probes(m->fd, m->symbols, &m->probes);
+	operations_find(m->symbols >= 0 ? m->symbols : m->fd, &m->operations);
 }
 
 static const struct flat_file *rows_of(struct builder *b, size_t i, bool is_jvm)
@@ -164,6 +174,7 @@ static const struct flat_file *rows_of(struct builder *b, size_t i, bool is_jvm)
 			find_probes(m);
 		m->read = true;
 		cleanup_close_fd(&m->fd);
+		cleanup_close_fd(&m->symbols);
 	}
 	return m->good ? &m->file : NULL;
 }

@@ -10,6 +10,7 @@
 #include "common/fs.h"
 #include "common/jail.h"
 #include "common/proc.h"
+#include "discover/debug_link.h"
 #include "discover/mapped_files.h"
 #include "doctor/probe.h"
 #include "doctor/stack_depth.h"
@@ -17,7 +18,6 @@
 #include "injector/attach.h"
 #include "probe/probes.h"
 #include "record/agent_client.h"
-#include "record/debug_files.h"
 #include "record/memory_reader.h"
 
 #define TABLES_MS    2000
@@ -147,44 +147,21 @@ static bool is_libjvm(const char *path)
 	return base && has_prefix(base, "/libjvm.so");
 }
 
-static bool has_debug_file(int procfd, const char *path, const struct debug_link *own)
-{
-	CLEANUP(close_fd) int rootfd = -1;
-	CLEANUP(close_fd) int fd = -1;
-	struct debug_link its = {0};
-	struct err err;
-
-	rootfd = proc_open_root(procfd, &err);
-	fd = debug_file_open(path, own, rootfd);
-	return fd >= 0 && debug_links_read(&fd, 1, &its, &err) == 0 && its.whole &&
-	       its.id_len == own->id_len && !memcmp(its.id, own->id, own->id_len);
-}
-
-static enum jvm_symbols symbols_of(int procfd, const struct file_mapping *libjvm, int fd)
-{
-	struct debug_link own = {0};
-
-	if (fd < 0 || debug_links_read(&fd, 1, &own, NULL) < 0)
-		return JVM_SYMBOLS_UNKNOWN;
-	if (own.whole)
-		return JVM_SYMBOLS_OWN;
-	return has_debug_file(procfd, libjvm->path, &own) ? JVM_SYMBOLS_DEBUG : JVM_SYMBOLS_NONE;
-}
-
 /* Looks for the functions in a jail, which this child does not leave. */
-static void find_functions(int fd, struct libjvm *ret)
+static void find_functions(int fd, int symbols, struct libjvm *ret)
 {
+	const int keep[] = {fd, symbols};
 	const struct jail jail = {.role = JAIL_ELF,
 				  .memory = LIBJVM_BYTES,
 				  .cpu_seconds = SYMBOLS_MS / 1000,
-				  .keep = &fd,
-				  .keep_count = 1};
+				  .keep = keep,
+				  .keep_count = symbols < 0 ? 1 : 2};
 	struct flat_probes probes;
 	struct err ignored;
 
 	if (fd < 0 || jail_enter(&jail, &ignored) < 0)
 		return;
-	flat_find_probes(fd, &probes);
+	flat_find_probes(fd, symbols, &probes);
 	ret->allocates = flat_has_event(&probes, FLAT_EVENT_ALLOC);
 	ret->locks = flat_has_event(&probes, FLAT_EVENT_LOCK);
 	ret->holders = probes.offset[FLAT_PROBE_EXIT] &&
@@ -201,6 +178,8 @@ static int find_symbols(void *arg, void *reply, struct err *err)
 	struct libjvm *ret = reply;
 	struct stat st;
 	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(close_fd) int symbols = -1;
+	struct debug_link own = {0};
 	struct look_answer maps;
 	struct file_mapping f;
 	int rc = mapped_files_read(&j->procfd, 1, SYMBOLS_MS, deadline_after(SYMBOLS_MS), &maps,
@@ -210,12 +189,16 @@ static int find_symbols(void *arg, void *reply, struct err *err)
 		if (!is_libjvm(f.path))
 			continue;
 		fd = mapped_file_open(j->procfd, &f, &st);
-		ret->symbols = symbols_of(j->procfd, &f, fd);
+		symbols = debug_symbols_open(f.path, fd, j->procfd);
+		if (fd >= 0 && debug_links_read(&fd, 1, &own, err) == 0)
+			ret->symbols = own.whole      ? JVM_SYMBOLS_OWN
+				       : symbols >= 0 ? JVM_SYMBOLS_DEBUG
+						      : JVM_SYMBOLS_NONE;
 		break;
 	}
 	look_fini(&maps, 1);
 	if (rc == 0)
-		find_functions(fd, ret);
+		find_functions(fd, symbols, ret);
 	return rc;
 }
 

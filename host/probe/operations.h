@@ -20,7 +20,8 @@ struct operations {
 	} list[OPERATIONS_MAX];
 };
 
-/* fd, of libjvm, stays the caller's. None where it is no ELF file with a .symtab. */
+/* fd, of libjvm or its debug file, stays the caller's. None where it is no ELF file with a
+ * .symtab. */
 void operations_find(int fd, struct operations *ret);
 
 /* The name of the class of an object that begins so; NULL: it is none of them. */

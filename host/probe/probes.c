@@ -285,14 +285,15 @@ static void find_monitors(const struct place_search *s, struct flat_probes *ret)
 			: 0;
 }
 
-static void find(struct place_search *s, struct flat_probes *ret)
+/* `symbols`: of the debug file, or NULL. */
+static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 {
 	struct elfparts parts = {0};
 
 	s->file = (const void *)elf_rawfile(s->elf, &s->size);
 	if (!s->file)
 		return;
-	elfparts_find(s->elf, &parts);
+	elfparts_find(symbols ? symbols : s->elf, &parts);
 	elfparts_symtab(&parts, &s->funcs);
 	elfsegs_read(s->elf, &s->segs);
 	find_functions(s, ret);
@@ -308,15 +309,17 @@ static void find(struct place_search *s, struct flat_probes *ret)
 	free(s->funcs.list);
 }
 
-void flat_find_probes(int fd, struct flat_probes *ret)
+void flat_find_probes(int fd, int symbols, struct flat_probes *ret)
 {
 	struct place_search s = {0};
+	Elf *debug;
 
 	*ret = (struct flat_probes){0};
 	elf_version(EV_CURRENT);
 	s.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!s.elf)
-		return;
-	find(&s, ret);
+	debug = symbols < 0 ? NULL : elf_begin(symbols, ELF_C_READ_MMAP, NULL);
+	if (s.elf)
+		find(&s, debug, ret);
+	elf_end(debug);
 	elf_end(s.elf);
 }

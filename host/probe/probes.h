@@ -105,7 +105,8 @@ static inline bool flat_has_event(const struct flat_probes *p, enum flat_event e
 	return p->offset[FLAT_PROBE_TLAB];
 }
 
-/* fd stays the caller's. All 0 where it is no ELF file with a .symtab. */
-void flat_find_probes(int fd, struct flat_probes *ret);
+/* fd, of libjvm, and symbols, of its debug file or -1, stay the caller's. All 0 where neither is an
+ * ELF file with a .symtab. */
+void flat_find_probes(int fd, int symbols, struct flat_probes *ret);
 
 #endif

@@ -22,48 +22,7 @@
 #define CONTENTS_MAX (64u << 20) /* that are copied: libjvm has 8 MB */
 #define COPY_MAX     (CONTENTS_MAX + (1u << 20))
 
-#define DEBUG_ROOT "/usr/lib/debug"
-#define DEBUG_MAX  (2ll << 30)
-#define PATHS_MAX  4
-
-static Elf *open_elf(int fd)
-{
-	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	GElf_Ehdr eh;
-
-	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &eh) &&
-	    eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB)
-		return elf;
-	elf_end(elf);
-	return NULL;
-}
-
-/* ---- links to debug files ----------------------------------------------------------------- */
-
-struct link_job {
-	const int *fds;
-	size_t n;
-};
-
-static void read_link(int fd, struct debug_link *ret)
-{
-	Elf *elf = open_elf(fd);
-	struct elfparts p;
-
-	if (!elf)
-		return;
-	elfparts_find(elf, &p);
-	ret->whole = p.symtab != NULL;
-	if (p.build_id_len >= 2 && p.build_id_len <= sizeof(ret->id)) {
-		ret->id_len = (uint8_t)p.build_id_len;
-		memcpy(ret->id, p.build_id, p.build_id_len);
-	}
-	if (p.debug_name && strlen(p.debug_name) < sizeof(ret->name)) {
-		snprintf(ret->name, sizeof(ret->name), "%s", p.debug_name);
-		ret->crc = p.debug_crc;
-	}
-	elf_end(elf);
-}
+/* ---- a copy of the symbols --------------------------------------------------------------- */
 
 static int enter_jail(const int *keep, size_t n, struct err *err)
 {
@@ -77,43 +36,6 @@ static int enter_jail(const int *keep, size_t n, struct err *err)
 	elf_version(EV_CURRENT);
 	return jail_enter(&jail, err);
 }
-
-static int links_child(void *arg, void *reply, struct err *err)
-{
-	const struct link_job *l = arg;
-	struct debug_link *ret = reply;
-
-	if (enter_jail(l->fds, l->n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < l->n; i++)
-		read_link(l->fds[i], &ret[i]);
-	return 0;
-}
-
-/* The name becomes a part of a path on the host. */
-static void check_link(struct debug_link *l)
-{
-	bool_clean(&l->whole);
-	str_clean(l->name, sizeof(l->name));
-	if (strchr(l->name, '/'))
-		l->name[0] = '\0';
-	if (l->id_len > sizeof(l->id))
-		l->id_len = 0;
-}
-
-int debug_links_read(const int *fds, size_t n, struct debug_link *ret, struct err *err)
-{
-	struct link_job l = {fds, n};
-
-	memset(ret, 0, n * sizeof(*ret));
-	if (child_call(links_child, &l, ret, n * sizeof(*ret), MS_MAX, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		check_link(&ret[i]);
-	return 0;
-}
-
-/* ---- a copy of the symbols --------------------------------------------------------------- */
 
 struct copy_job {
 	const struct debug_copy *list;
@@ -216,7 +138,7 @@ static int copies_child(void *arg, void *reply, struct err *err)
 	if (enter_jail(keep, 2 * c->n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < c->n; i++) {
-		Elf *elf = open_elf(c->list[i].from);
+		Elf *elf = debug_elf_open(c->list[i].from);
 		struct elfparts p;
 
 		if (!elf)
@@ -243,53 +165,6 @@ int debug_symbols_copy(const struct debug_copy *c, size_t n, uint64_t room, bool
 }
 
 /* ---- searching --------------------------------------------------------------------------- */
-
-/* Paths at which the debug file of an ELF file may be, in order. */
-struct debug_paths {
-	char *path[PATHS_MAX];
-	size_t n;
-};
-
-static void paths_fini(struct debug_paths *p)
-{
-	for (size_t i = 0; i < p->n; i++)
-		free(p->path[i]);
-}
-
-/* On the host only below DEBUG_ROOT, since the container chose the path. */
-static void paths_of(const char *path, const struct debug_link *l, bool host,
-		     struct debug_paths *ret)
-{
-	const char *slash = strrchr(path, '/');
-	int dir = slash ? (int)(slash - path) : 0;
-
-	ret->n = 0;
-	if (l->id_len) {
-		CLEANUP(str_fini) struct str hex = {0};
-
-		for (size_t i = 1; i < l->id_len; i++)
-			str_addf(&hex, "%02x", l->id[i]);
-		ret->path[ret->n++] =
-			xasprintf(DEBUG_ROOT "/.build-id/%02x/%s.debug", l->id[0], hex.buf);
-	}
-	if (l->name[0])
-		ret->path[ret->n++] = xasprintf(DEBUG_ROOT "%.*s/%s", dir, path, l->name);
-	if (l->name[0] && !host) {
-		ret->path[ret->n++] = xasprintf("%.*s/%s", dir, path, l->name);
-		ret->path[ret->n++] = xasprintf("%.*s/.debug/%s", dir, path, l->name);
-	}
-}
-
-/* Opens a regular file, or returns -1; checks its type before it opens it for reading. */
-static int open_path(int rootfd, const char *path)
-{
-	CLEANUP(close_fd) int at = fs_open_in_root(rootfd, path, O_PATH, NULL);
-	CLEANUP(close_fd) int fd = -1;
-	struct stat st;
-
-	fd = fs_reopen_regular(at, &st);
-	return fd >= 0 && st.st_size <= DEBUG_MAX ? TAKE_FD(fd) : -1;
-}
 
 struct debug_search {
 	struct session *session;
@@ -320,9 +195,9 @@ static void try_paths(struct debug_search *s, int rootfd, bool host, size_t plac
 
 		if (s->links[i].whole || f->debug)
 			continue;
-		paths_of(f->path, &s->links[i], host, &p);
-		from = place < p.n ? open_path(rootfd, p.path[place]) : -1;
-		paths_fini(&p);
+		debug_paths_of(f->path, &s->links[i], host, &p);
+		from = place < p.n ? debug_path_open(rootfd, p.path[place]) : -1;
+		debug_paths_fini(&p);
 		if (from < 0)
 			continue;
 		of[n] = i;
@@ -364,9 +239,9 @@ static void find_and_copy(struct debug_search *s, int rootfd)
 		log_info("build ids: %s", err.msg);
 		return;
 	}
-	for (size_t place = 0; place < PATHS_MAX && rootfd >= 0; place++)
+	for (size_t place = 0; place < DEBUG_PATHS_MAX && rootfd >= 0; place++)
 		try_paths(s, rootfd, false, place);
-	for (size_t place = 0; place < PATHS_MAX && host >= 0; place++)
+	for (size_t place = 0; place < DEBUG_PATHS_MAX && host >= 0; place++)
 		try_paths(s, host, true, place);
 }
 
@@ -380,20 +255,4 @@ void debug_files_copy(struct session *s, size_t first, int rootfd)
 								      : DEBUG_LINKS_MAX;
 		find_and_copy(&search, rootfd);
 	}
-}
-
-int debug_file_open(const char *path, const struct debug_link *l, int rootfd)
-{
-	CLEANUP(close_fd) int hostfd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int roots[] = {rootfd, hostfd}, fd = -1;
-
-	for (size_t i = 0; i < ARRAY_LEN(roots) && fd < 0; i++) {
-		struct debug_paths p;
-
-		paths_of(path, l, i > 0, &p);
-		for (size_t k = 0; k < p.n && roots[i] >= 0 && fd < 0; k++)
-			fd = open_path(roots[i], p.path[k]);
-		paths_fini(&p);
-	}
-	return fd;
 }

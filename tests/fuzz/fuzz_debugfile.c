@@ -6,6 +6,10 @@
 #include "fuzz/fuzz.h"
 #include "symbols/elfsym.h"
 /* For what is static. */
+#include "discover/debug_link.c"
+#undef MEMORY_MAX
+#undef SECONDS_MAX
+#undef MS_MAX
 #include "record/debug_files.c"
 
 static void check_paths(const struct debug_link *l)
@@ -14,12 +18,12 @@ static void check_paths(const struct debug_link *l)
 
 	require(memchr(l->name, '\0', sizeof(l->name)) && l->id_len <= sizeof(l->id));
 	for (int host = 0; host < 2; host++) {
-		paths_of("/usr/lib/libx.so", l, host, &p);
-		require(p.n <= PATHS_MAX);
+		debug_paths_of("/usr/lib/libx.so", l, host, &p);
+		require(p.n <= DEBUG_PATHS_MAX);
 		for (size_t i = 0; i < p.n; i++)
 			require(has_prefix(p.path[i], host ? DEBUG_ROOT : "/usr/lib/") &&
 				!strstr(p.path[i], "/../"));
-		paths_fini(&p);
+		debug_paths_fini(&p);
 	}
 }
 

@@ -33,7 +33,7 @@ static void own_probes_find(uint64_t function, struct own_probes *ret)
 		}
 	if (maps)
 		fclose(maps);
-	flat_find_probes(fd, &ret->at);
+	flat_find_probes(fd, -1, &ret->at);
 }
 
 /* Skips the test where programs cannot be loaded. */

@@ -50,7 +50,7 @@ static struct flat_probes find(uint32_t type, const char *symbols, const struct 
 	for (size_t i = 0; i < n; i++)
 		memcpy(file.buf + bodies[i].at, bodies[i].bytes, strlen(bodies[i].bytes));
 	fd = file_of(file.buf, len);
-	flat_find_probes(fd, &ret);
+	flat_find_probes(fd, -1, &ret);
 	return ret;
 }
 
@@ -113,10 +113,10 @@ static void test_lacking(void)
 	p = find(SHT_SYMTAB, symbols, &body, 1, 0x1000);
 	ok(!p.offset[0] && !p.offset[1], "nor one that is cut before the code");
 	p = (struct flat_probes){{7, 7}};
-	flat_find_probes(text, &p);
+	flat_find_probes(text, -1, &p);
 	ok(!p.offset[0] && !p.offset[1], "nor a file that is no ELF file");
 	p = (struct flat_probes){{7, 7}};
-	flat_find_probes(empty, &p);
+	flat_find_probes(empty, -1, &p);
 	ok(!p.offset[0] && !p.offset[1], "nor an empty one");
 	p = (struct flat_probes){{7, 7}};
 	flat_find_probes(-1, &p);
@@ -146,7 +146,7 @@ static void test_segments(void)
 		ph.p_flags = i < 2 ? PF_R | PF_X : PF_R;
 		memcpy(file.buf + sizeof(Elf64_Ehdr), &ph, sizeof(ph));
 		fd = file_of(file.buf, file.len);
-		flat_find_probes(fd, &p);
+		flat_find_probes(fd, -1, &p);
 		ok(p.offset[0] == want[i][0] && p.offset[1] == want[i][1], "segment %u: %lx, %lx",
 		   i, (unsigned long)p.offset[0], (unsigned long)p.offset[1]);
 	}
@@ -164,7 +164,7 @@ static void test_real(void)
 		printf("# no JDK 17 here\n");
 		return;
 	}
-	flat_find_probes(fd, &p);
+	flat_find_probes(fd, -1, &p);
 	ok(p.offset[FLAT_PROBE_TLAB] && p.offset[FLAT_PROBE_OUTSIDE] &&
 		   p.offset[FLAT_PROBE_TLAB] != p.offset[FLAT_PROBE_OUTSIDE],
 	   "a real libjvm.so has both: %lx, %lx", (unsigned long)p.offset[FLAT_PROBE_TLAB],

@@ -128,7 +128,7 @@ static struct flat_probes find(const struct made *from)
 	for (size_t i = 0; i < from->call_count; i++)
 		put_call(file.buf, from->calls[i].at, from->calls[i].to);
 	fd = file_of(file.buf, from->len ? from->len : file.len);
-	flat_find_probes(fd, &ret);
+	flat_find_probes(fd, -1, &ret);
 	return ret;
 }
 
@@ -430,7 +430,7 @@ static void test_real(void)
 		printf("# no JDK 17 here\n");
 		return;
 	}
-	flat_find_probes(fd, &p);
+	flat_find_probes(fd, -1, &p);
 	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_CONTEND; i++)
 		ok(p.offset[i] != 0, "a real libjvm.so has probe %u: %lx", i,
 		   (unsigned long)p.offset[i]);

@@ -56,7 +56,7 @@ static uint64_t stopped(const char *symbols, uint32_t at)
 	if (at)
 		call(file.buf, at);
 	fd = file_of(file.buf, file.len);
-	flat_find_probes(fd, &ret);
+	flat_find_probes(fd, -1, &ret);
 	return ret.offset[FLAT_PROBE_STOPPED];
 }
 

@@ -144,6 +144,14 @@ if [ -n "${DFG_FULL:-}" ]; then
 	objcopy --remove-section .note.stapsdt "$SHOP/app/jdk/lib/server/libjvm.so"
 	JVMS_ROOT_bare=$JVMS_ROOT_17 JVMS_HOME_bare=/mnt/jdk
 	more bare 17
+	# As vendors strip them, with the debug file beside the library.
+	server=$SHOP/app/jdk/lib/server
+	mkdir "$server/.debug"
+	cp "$JVMS_HOME_17/lib/server/libjvm.so" "$server/libjvm.so"
+	objcopy --only-keep-debug "$server/libjvm.so" "$server/.debug/libjvm.so.debug"
+	objcopy --strip-all --remove-section .gnu_debuglink "$server/libjvm.so"
+	(cd "$server/.debug" && objcopy --add-gnu-debuglink=libjvm.so.debug ../libjvm.so)
+	more bare stripped
 	ok "JDK 8, without symbols" start old 8
 	ok "  is recorded" trigger -q -d 2 -e cpu,lock -f folded -o "$SHOP/old.out" old
 	ok "  the processor's time" grep -q 'Locks.spin' "$(json .graphs.folded)"
