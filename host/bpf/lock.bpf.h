@@ -317,6 +317,7 @@ static inline bool take_lock(const bpf_user_pt_regs_t *r, struct scratch *s, uin
 	case FLAT_PROBE_UNPARK:
 		return unpark(s, ARGUMENT(r, 2));
 	case FLAT_PROBE_PARKED:
+	case FLAT_PROBE_PARKED_2:
 		return end_wait(s, false);
 	}
 	return false;

@@ -415,8 +415,8 @@ static void check_events(const struct probe *p, const struct libjvm *l)
 {
 	check_event(p, "alloc", l->allocates, "allocations can be recorded (dfg-trigger -e alloc)",
 		    "-e alloc records nothing of it",
-		    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab (JDK 11 "
-		    "and later have it, unless they are stripped)");
+		    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab "
+		    "(it has, unless it is stripped)");
 	check_locks(p, l);
 	check_event(p, "safepoint", l->stops,
 		    "safepoints can be recorded (dfg-trigger -e safepoint)",

@@ -19,6 +19,8 @@ static const struct {
 	enum flat_probe probe;
 	bool only_cheap;
 } functions[] = {
+	{"_ZN11AllocTracer33send_allocation_in_new_tlab_eventE", FLAT_PROBE_TLAB, true}, /* JDK 8 */
+	{"_ZN11AllocTracer34send_allocation_outside_tlab_eventE", FLAT_PROBE_OUTSIDE, true},
 	{"_ZN11AllocTracer27send_allocation_in_new_tlabE", FLAT_PROBE_TLAB, true},
 	{"_ZN11AllocTracer28send_allocation_outside_tlabE", FLAT_PROBE_OUTSIDE, true},
 	{"_ZN15G1CollectedHeap22humongous_obj_allocateE", FLAT_PROBE_HUMONGOUS, true},
@@ -118,44 +120,62 @@ static void find_functions(struct place_search *s, struct flat_probes *ret)
 #define CALL_BYTES 5u
 #define CALL_STEP  1u
 
-/* Returns what the call instruction at an address calls; 0: it is none (Intel SDM, CALL rel32). */
-static uint64_t called_by(const uint8_t *code, uint64_t at)
+/* Returns what the call instruction at an address calls, or the jump there goes to; 0: it is none
+ * (Intel SDM, CALL rel32 and JMP rel32). */
+static uint64_t called_by(const uint8_t *code, uint64_t at, bool jumps)
 {
 	int32_t distance;
 
 	memcpy(&distance, code + 1, sizeof(distance));
-	return code[0] == 0xe8 ? at + CALL_BYTES + (uint64_t)(int64_t)distance : 0;
+	return code[0] == (jumps ? 0xe9 : 0xe8) ? at + CALL_BYTES + (uint64_t)(int64_t)distance : 0;
 }
 #else
 #define CALL_BYTES 4u
 #define CALL_STEP  4u
 
-/* Arm Architecture Reference Manual, BL: 26 bits, words. */
-static uint64_t called_by(const uint8_t *code, uint64_t at)
+/* Arm Architecture Reference Manual, BL and B: 26 bits, words. */
+static uint64_t called_by(const uint8_t *code, uint64_t at, bool jumps)
 {
 	uint32_t word;
 
 	memcpy(&word, code, sizeof(word));
-	return word >> 26 == 0x25 ? at + (uint64_t)(int64_t)((int32_t)(word << 6) >> 4) : 0;
+	return word >> 26 == (jumps ? 0x05 : 0x25)
+		       ? at + (uint64_t)(int64_t)((int32_t)(word << 6) >> 4)
+		       : 0;
 }
 #endif
 
-/* Finds where a function returns to that only one other one calls, of names with this beginning:
- * its own end may be in several places, and without a name. */
-static uint64_t place_after_call(const struct place_search *s, uint64_t callee, const char *caller)
+/* Calls of a function by others, of names with this beginning. */
+struct call_search {
+	uint64_t callee; /* as linked; 0: there are none */
+	const char *caller;
+	bool jumps;    /* jumps to it are wanted instead */
+	unsigned skip; /* so many are not */
+};
+
+/* Returns the offset in the file after a call; 0: there is none. */
+static uint64_t find_call(const struct place_search *s, struct call_search c)
 {
-	for (size_t i = 0; callee && i < s->funcs.count; i++) {
+	for (size_t i = 0; c.callee && i < s->funcs.count; i++) {
 		const struct elffunc *f = &s->funcs.list[i];
 		uint64_t offset = offset_of(s, f->start), size = f->end - f->start;
 
-		if (!has_prefix(f->name, caller) || !offset || size > CALLER_MAX ||
+		if (!has_prefix(f->name, c.caller) || !offset || size > CALLER_MAX ||
 		    size >= s->size - offset)
 			continue;
 		for (uint64_t at = 0; at + CALL_BYTES < size; at += CALL_STEP)
-			if (called_by(s->file + offset + at, f->start + at) == callee)
+			if (called_by(s->file + offset + at, f->start + at, c.jumps) == c.callee &&
+			    c.skip-- == 0)
 				return offset + at + CALL_BYTES;
 	}
 	return 0;
+}
+
+/* Finds where a function returns to that only one other one calls: its own end may be in several
+ * places, and without a name. */
+static uint64_t place_after_call(const struct place_search *s, uint64_t callee, const char *caller)
+{
+	return find_call(s, (struct call_search){.callee = callee, .caller = caller});
 }
 
 /* ---- USDT ---------------------------------------------------------------------------------- */
@@ -252,6 +272,21 @@ static uint64_t function_at(const struct place_search *s, const char *name)
 	return 0;
 }
 
+/* Threads that come from compiled code may call a part of block alone: gcc leaves the head of a
+ * function to its callers (-fpartial-inlining). */
+static void find_part_of_block(const struct place_search *s, struct flat_probes *ret)
+{
+	for (size_t i = 0; i < s->funcs.count; i++) {
+		const struct elffunc *f = &s->funcs.list[i];
+		const char *part = has_prefix(f->name, "_ZN20SafepointSynchronize5blockE")
+					   ? strchr(f->name, '.')
+					   : NULL;
+
+		if (part && strcmp(part, ".part.0") == 0)
+			ret->offset[FLAT_PROBE_BLOCK] = cheap_place(s, offset_of(s, f->start));
+	}
+}
+
 /* All threads have stopped where synchronize_threads returns to; JDK 11 has no such function. */
 static void find_stopped(const struct place_search *s, struct flat_probes *ret)
 {
@@ -265,6 +300,8 @@ static void find_stopped(const struct place_search *s, struct flat_probes *ret)
 static void find_monitors(const struct place_search *s, struct flat_probes *ret)
 {
 	const uint64_t enter = s->linked[FLAT_PROBE_ENTER], reenter = s->linked[FLAT_PROBE_REENTER];
+	const uint64_t exit = s->linked[FLAT_PROBE_EXIT];
+	const uint64_t left = offset_of(s, function_at(s, "_ZN13ObjectMonitor4exitE"));
 	const uint64_t contended =
 		function_at(s, "_ZN13ObjectMonitor26enter_with_contention_markE");
 	const uint64_t again = reenter ? 0 : place_after_call(s, enter, "_ZN13ObjectMonitor4waitE");
@@ -272,6 +309,9 @@ static void find_monitors(const struct place_search *s, struct flat_probes *ret)
 
 	at[FLAT_PROBE_ENTERED] = place_after_call(s, enter, "_ZN13ObjectMonitor");
 	at[FLAT_PROBE_REENTERED] = place_after_call(s, reenter, "_ZN13ObjectMonitor");
+	if (left && !place_after_call(s, exit, "_ZN13ObjectMonitor") &&
+	    !find_call(s, (struct call_search){exit, "_ZN13ObjectMonitor", .jumps = true}))
+		at[FLAT_PROBE_EXIT] = left;
 	if (!again) { /* up to JDK 26 */
 		at[FLAT_PROBE_CONTEND] = 0;
 		return;
@@ -302,8 +342,14 @@ static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 		place_after_call(s, s->linked[FLAT_PROBE_COMPILE], "_ZN13CompileBroker");
 	ret->offset[FLAT_PROBE_PARKED] =
 		place_after_call(s, s->linked[FLAT_PROBE_PARKED], "Unsafe_Park");
+	ret->offset[FLAT_PROBE_PARKED_2] = find_call(
+		s, (struct call_search){s->linked[FLAT_PROBE_PARKED], "Unsafe_Park", .skip = 1});
+	find_part_of_block(s, ret);
 	find_stopped(s, ret);
 	find_notes(s, ret);
+	if (!ret->offset[FLAT_PROBE_END]) /* JDK 8 */
+		ret->offset[FLAT_PROBE_END] =
+			offset_of(s, function_at(s, "_ZN20SafepointSynchronize3endE"));
 	drop_halves(ret);
 	elfsegs_fini(&s->segs);
 	free(s->funcs.list);

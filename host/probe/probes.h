@@ -19,11 +19,12 @@ enum flat_event {
 	FLAT_EVENTS,
 };
 
-/* Places in the JVM that probes are on, JDK 11 to 27. */
+/* Places in the JVM that probes are on, JDK 8 to 27. */
 enum flat_probe {
 	/* Allocations: AllocTracer::send_allocation_in_new_tlab(Klass *, HeapWord *, size_t tlab,
 	 * size_t size, Thread *) and send_allocation_outside_tlab(Klass *, HeapWord *, size_t size,
-	 * Thread *), gc/shared/allocTracer.hpp; before the latter
+	 * Thread *), gc/shared/allocTracer.hpp (JDK 8: …_event(KlassHandle, …), a class of one
+	 * word); before the latter
 	 * G1CollectedHeap::humongous_obj_allocate, gc/g1/g1CollectedHeap.hpp. */
 	FLAT_PROBE_TLAB,
 	FLAT_PROBE_OUTSIDE,
@@ -31,7 +32,8 @@ enum flat_probe {
 	/* Monitors, runtime/objectMonitor.hpp: EnterI(Thread *), a thread is going to block, and
 	 * ReenterI(Thread *, ObjectWaiter *), after Object.wait; where each returns to, then it
 	 * has the monitor; ExitEpilog(Thread *, ObjectWaiter *), the owner leaves it to a thread
-	 * that has blocked. From JDK 25 on enter_internal and so on. */
+	 * that has blocked. From JDK 25 on enter_internal and so on. Where nothing calls
+	 * ExitEpilog, which exit has in it then (JDK 8), ObjectMonitor::exit(bool, Thread *). */
 	FLAT_PROBE_ENTER,
 	FLAT_PROBE_REENTER,
 	FLAT_PROBE_ENTERED,
@@ -43,6 +45,7 @@ enum flat_probe {
 	FLAT_PROBE_PARK,
 	FLAT_PROBE_PARKED,
 	FLAT_PROBE_UNPARK,
+	FLAT_PROBE_PARKED_2, /* where there is a second call, as in Debian's JDK 8 */
 	/* Monitors of JDK 27, where enter_internal is what a thread calls after Object.wait:
 	 * ObjectMonitor::notify_contended_enter(JavaThread *, bool), a thread is going to block;
 	 * where enter_with_contention_mark returns to in ObjectMonitor::enter and in

@@ -276,7 +276,7 @@ void target_say_events(struct target *t, const struct kernel_counts *c)
 		if (c->nameless[i])
 			session_set_cut(s, event_texts[i].cut,
 					"%s of %llu JVMs are not recorded: their libjvm has no "
-					"symbol %s; it is stripped, or older than JDK 11",
+					"symbol %s, nor is its debug file here; install that",
 					event_texts[i].what, (unsigned long long)c->nameless[i],
 					event_texts[i].function);
 		if (c->lost[i])

@@ -29,17 +29,19 @@ make_root() {
 		mv "$root.part" "$root"
 }
 
+# JDK 8's libjvm.so has no symbols, which its debug file has: that alone is taken of its package, without what it depends on.
 # A mirror that stands still, as in CI, has dates that have passed. Only a clean environment goes in:
 # paths of this machine's certificates (SSL_CERT_FILE) break the installation of those in there.
 install_jdk() {
 	local root=$1 version=$2
 
-	! grep -A 2 "^Package: openjdk-$version-jdk-headless$" "$root/var/lib/dpkg/status" |
-		grep -q "ok installed" || return 0
+	! grep -A 2 "^Package: openjdk-$version-jdk-headless$" "$root/var/lib/dpkg/status" | grep -q "ok installed" ||
+		{ [ "$version" = 8 ] && [ ! -d "$root/usr/lib/debug/.build-id" ]; } || return 0
 	unshare -m chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive \
 		${http_proxy:+"http_proxy=$http_proxy"} sh -ec "mount -t proc proc /proc
 		apt-get update -q -o Acquire::Check-Valid-Until=false
-		apt-get install -y -q --no-install-recommends openjdk-$version-jdk-headless" \
+		apt-get install -y -q --no-install-recommends openjdk-$version-jdk-headless
+		[ $version != 8 ] || { apt-get download -q openjdk-8-dbg && dpkg -x openjdk-8-dbg_*.deb / && rm openjdk-8-dbg_*.deb; }" \
 		>"$root.log" 2>&1
 }
 

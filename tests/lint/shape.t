@@ -14,17 +14,17 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7390
+host/bpf 7400
 host/calltree 3360
 host/cmd 2780
-host/discover 2730
+host/discover 2960
 host/doctor 1550
 host/elf 730
 host/format 5090
 host/jfr 1600
 host/jit 1850
 host/perf 2090
-host/probe 600
+host/probe 610
 host/profile 1330
 host/record 7040
 host/report 4560
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 68564, 405
+ALL_LINES, ALL_FILES = 68634, 407
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

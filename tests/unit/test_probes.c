@@ -81,6 +81,10 @@ static void test_made(void)
 		 TLAB "P5Klass.part.0@1100+40 " TLAB "P5Klass@1200+40 " OUTSIDE
 		      "P5Klass.cold@1100+40 " OUTSIDE ".isra.0@1200+40",
 		 0x1200, 0},
+		{"the names of JDK 8",
+		 "_ZN11AllocTracer33send_allocation_in_new_tlab_eventE11KlassHandle@1100+40 "
+		 "_ZN11AllocTracer34send_allocation_outside_tlab_eventE11KlassHandle@1200+40",
+		 0x1100 + AFTER, 0x1200},
 		{"other names",
 		 "_ZN11AllocTracer27send_allocation_in_new_tlab@1100+40 "
 		 "x" OUTSIDE "@1200+40",
@@ -119,7 +123,7 @@ static void test_lacking(void)
 	flat_find_probes(empty, -1, &p);
 	ok(!p.offset[0] && !p.offset[1], "nor an empty one");
 	p = (struct flat_probes){{7, 7}};
-	flat_find_probes(-1, &p);
+	flat_find_probes(-1, -1, &p);
 	ok(!p.offset[0] && !p.offset[1], "nor what is no file");
 }
 
@@ -171,8 +175,35 @@ static void test_real(void)
 	   (unsigned long)p.offset[FLAT_PROBE_OUTSIDE]);
 }
 
+/* A file has code, its debug file has symbols, and no code. */
+static void test_debug_file(void)
+{
+	CLEANUP(str_fini) struct str bare = {0}, debug = {0};
+	CLEANUP(close_fd) int fd = -1;
+	CLEANUP(close_fd) int symbols = -1;
+	struct flat_probes p;
+	struct elfmake m;
+
+	elfmake_start(&m);
+	elfmake_end(&m, &bare);
+	while (bare.len < BYTES)
+		str_addc(&bare, 0);
+	memcpy(bare.buf + 0x1100, ENDBR PUSH, sizeof(ENDBR PUSH) - 1);
+	elfmake_start(&m);
+	elfmake_symbols(&m, SHT_SYMTAB, TLAB "@1100+40");
+	elfmake_end(&m, &debug);
+	fd = file_of(bare.buf, bare.len);
+	symbols = file_of(debug.buf, debug.len);
+	flat_find_probes(fd, -1, &p);
+	is_int((int64_t)p.offset[FLAT_PROBE_TLAB], 0, "a stripped file says nothing");
+	flat_find_probes(fd, symbols, &p);
+	is_int((int64_t)p.offset[FLAT_PROBE_TLAB], 0x1100 + AFTER,
+	       "its debug file says where to look in it");
+}
+
 int main(void)
 {
+	test_debug_file();
 	test_made();
 	test_lacking();
 	test_segments();

@@ -256,6 +256,29 @@ static void test_calls(void)
 	}
 }
 
+/* JDK 8: exit has ExitEpilog in it, and Unsafe_Park calls Parker::park at two places. */
+static void test_inlined(void)
+{
+	static const char all[] = "_ZN13ObjectMonitor10ExitEpilogEP6ThreadP12ObjectWaiter@1100+40 "
+				  "_ZN13ObjectMonitor4exitEbP6Thread@1200+40 "
+				  "_ZN6Parker4parkEbl@1300+40 Unsafe_Park@1400+80";
+	const struct call calls[] = {{0x1420, 0x1300}, {0x1440, 0x1300}, {0x1210, 0x1100}};
+	struct made m = {.symbols = all, .calls = calls, .call_count = 2};
+	struct flat_probes p = find(&m);
+
+	ok(is_at(&p, FLAT_PROBE_EXIT, 0x1200), "what nothing calls is in its caller");
+	ok(is_at(&p, FLAT_PROBE_PARK, 0x1400) &&
+		   is_at(&p, FLAT_PROBE_PARKED, 0x1420 + CALL_BYTES) &&
+		   is_at(&p, FLAT_PROBE_PARKED_2, 0x1440 + CALL_BYTES),
+	   "two calls, two places after them");
+	m.call_count = 3;
+	p = find(&m);
+	ok(is_at(&p, FLAT_PROBE_EXIT, 0x1100), "what is called is not");
+	m.call_count = 1;
+	p = find(&m);
+	ok(is_at(&p, FLAT_PROBE_PARKED_2, 0), "one call, one place");
+}
+
 /* JDK 27 has no reenter_internal, and what enters for the first time may have enter_internal in
  * it. */
 static void test_merged(void)
@@ -431,10 +454,10 @@ static void test_real(void)
 		return;
 	}
 	flat_find_probes(fd, -1, &p);
-	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_CONTEND; i++)
+	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_PARKED_2; i++)
 		ok(p.offset[i] != 0, "a real libjvm.so has probe %u: %lx", i,
 		   (unsigned long)p.offset[i]);
-	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_CONTEND; i++)
+	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_PARKED_2; i++)
 		for (unsigned k = i + 1; k < FLAT_PROBE_COUNT; k++)
 			if (p.offset[i] == p.offset[k])
 				ok(false, "probes %u and %u are in one place", i, k);
@@ -445,6 +468,7 @@ int main(void)
 	test_names();
 	test_calls();
 	test_merged();
+	test_inlined();
 	test_cut();
 	test_notes();
 	test_garbage();

@@ -39,7 +39,7 @@ static void call(char *file, uint32_t at)
 #endif
 }
 
-static uint64_t stopped(const char *symbols, uint32_t at)
+static struct flat_probes find(const char *symbols, uint32_t at)
 {
 	CLEANUP(str_fini) struct str file = {0};
 	CLEANUP(close_fd) int fd = -1;
@@ -57,7 +57,29 @@ static uint64_t stopped(const char *symbols, uint32_t at)
 		call(file.buf, at);
 	fd = file_of(file.buf, file.len);
 	flat_find_probes(fd, -1, &ret);
-	return ret.offset[FLAT_PROBE_STOPPED];
+	return ret;
+}
+
+static uint64_t stopped(const char *symbols, uint32_t at)
+{
+	return find(symbols, at).offset[FLAT_PROBE_STOPPED];
+}
+
+#define BLOCK "_ZN20SafepointSynchronize5blockEP10JavaThread"
+#define OVER  "_ZN20SafepointSynchronize3endEv"
+
+/* JDK 8: gcc has left the head of block to its callers, and there is no SafepointTracing. */
+static void test_parts(void)
+{
+	struct flat_probes p = find(BLOCK "@1100+40 " BLOCK ".part.0@1180+40 " OVER "@1200+40", 0);
+
+	is_int((int64_t)p.offset[FLAT_PROBE_BLOCK], 0x1180, "threads arrive in a part of block");
+	is_int((int64_t)p.offset[FLAT_PROBE_END], 0x1200, "it ends where end begins");
+	p = find(BLOCK "@1100+40 " BLOCK ".cold@1180+40 " OVER
+		       "@1200+40 _ZN16SafepointTracing3endEv@1280+40",
+		 0);
+	is_int((int64_t)p.offset[FLAT_PROBE_BLOCK], 0x1100, "or in all of it");
+	is_int((int64_t)p.offset[FLAT_PROBE_END], 0x1280, "or in SafepointTracing's");
 }
 
 int main(void)
@@ -73,5 +95,6 @@ int main(void)
 	is_int((int64_t)stopped(BEGIN THREADS CLEANUP_TASKS CALLING, 0x1190), 0x1300,
 	       "or another function does");
 	is_int((int64_t)stopped(BEGIN THREADS, 0), 0, "without both it is not known");
+	test_parts();
 	return tap_done();
 }

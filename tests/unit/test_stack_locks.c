@@ -366,7 +366,7 @@ int main(void)
 	p.layout.symbol_body = offsetof(struct locker_symbol, body);
 	child = locker_start();
 	own_probes_find((uint64_t)(uintptr_t)locker_exit, &own);
-	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_CONTEND; i++)
+	for (unsigned i = FLAT_PROBE_ENTER; i < FLAT_PROBE_PARKED_2; i++)
 		ok(own.at.offset[i] != 0, "the place of probe %u is found", i);
 	add_mappings(t, child.pid, &p);
 	test_monitors(t, &p);

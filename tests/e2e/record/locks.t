@@ -128,7 +128,7 @@ shop_stop 17-g1
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 -XX:+UseG1GC
 if [ -n "${DFG_FULL:-}" ]; then
-	for version in 11 21 26 27; do more $version g1 -XX:+UseG1GC; done
+	for version in 8 11 21 26 27; do more $version g1 -XX:+UseG1GC; done
 	more 21 serial -XX:+UseSerialGC
 	more 21 parallel -XX:+UseParallelGC
 	more 21 zgc -XX:+UseZGC
@@ -152,7 +152,7 @@ if [ -n "${DFG_FULL:-}" ]; then
 	objcopy --strip-all --remove-section .gnu_debuglink "$server/libjvm.so"
 	(cd "$server/.debug" && objcopy --add-gnu-debuglink=libjvm.so.debug ../libjvm.so)
 	more bare stripped
-	ok "JDK 8, without symbols" start old 8
+	EVENTS_BARE=1 ok "JDK 8, without symbols" start old 8
 	ok "  is recorded" trigger -q -d 2 -e cpu,lock -f folded -o "$SHOP/old.out" old
 	ok "  the processor's time" grep -q 'Locks.spin' "$(json .graphs.folded)"
 	is "  no waits" "$(json '.more_events[0].samples')" 0
