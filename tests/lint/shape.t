@@ -24,7 +24,7 @@ host/format 5090
 host/jfr 1600
 host/jit 1850
 host/perf 2090
-host/probe 610
+host/probe 660
 host/profile 1330
 host/record 7040
 host/report 4560
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 68634, 407
+ALL_LINES, ALL_FILES = 68684, 407
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
