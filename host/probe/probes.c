@@ -146,7 +146,7 @@ static uint64_t called_by(const uint8_t *code, uint64_t at, bool jumps)
 #endif
 
 /* Calls of a function by others, of names with this beginning. */
-struct call_search {
+struct wanted_call {
 	uint64_t callee; /* as linked; 0: there are none */
 	const char *caller;
 	bool jumps;    /* jumps to it are wanted instead */
@@ -154,7 +154,7 @@ struct call_search {
 };
 
 /* Returns the offset in the file after a call; 0: there is none. */
-static uint64_t find_call(const struct place_search *s, struct call_search c)
+static uint64_t find_call(const struct place_search *s, struct wanted_call c)
 {
 	for (size_t i = 0; c.callee && i < s->funcs.count; i++) {
 		const struct elffunc *f = &s->funcs.list[i];
@@ -175,7 +175,7 @@ static uint64_t find_call(const struct place_search *s, struct call_search c)
  * places, and without a name. */
 static uint64_t place_after_call(const struct place_search *s, uint64_t callee, const char *caller)
 {
-	return find_call(s, (struct call_search){.callee = callee, .caller = caller});
+	return find_call(s, (struct wanted_call){.callee = callee, .caller = caller});
 }
 
 /* ---- USDT ---------------------------------------------------------------------------------- */
@@ -310,7 +310,7 @@ static void find_monitors(const struct place_search *s, struct flat_probes *ret)
 	at[FLAT_PROBE_ENTERED] = place_after_call(s, enter, "_ZN13ObjectMonitor");
 	at[FLAT_PROBE_REENTERED] = place_after_call(s, reenter, "_ZN13ObjectMonitor");
 	if (left && !place_after_call(s, exit, "_ZN13ObjectMonitor") &&
-	    !find_call(s, (struct call_search){exit, "_ZN13ObjectMonitor", .jumps = true}))
+	    !find_call(s, (struct wanted_call){exit, "_ZN13ObjectMonitor", .jumps = true}))
 		at[FLAT_PROBE_EXIT] = left;
 	if (!again) { /* up to JDK 26 */
 		at[FLAT_PROBE_CONTEND] = 0;
@@ -343,7 +343,7 @@ static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 	ret->offset[FLAT_PROBE_PARKED] =
 		place_after_call(s, s->linked[FLAT_PROBE_PARKED], "Unsafe_Park");
 	ret->offset[FLAT_PROBE_PARKED_2] = find_call(
-		s, (struct call_search){s->linked[FLAT_PROBE_PARKED], "Unsafe_Park", .skip = 1});
+		s, (struct wanted_call){s->linked[FLAT_PROBE_PARKED], "Unsafe_Park", .skip = 1});
 	find_part_of_block(s, ret);
 	find_stopped(s, ret);
 	find_notes(s, ret);

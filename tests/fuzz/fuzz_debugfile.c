@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_paths(&link);
 	read_link(library, &link);
 	(void)!jvm_file_has_section(library, ".svm_heap");
-	elf = open_elf(copy.from);
+	elf = debug_elf_open(copy.from);
 	if (!elf)
 		return 0;
 	elfparts_find(elf, &p);

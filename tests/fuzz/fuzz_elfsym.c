@@ -9,11 +9,16 @@
 
 static void find_probes(const uint8_t *data, size_t size)
 {
-	struct flat_probes p;
+	const int fd = input_file(2, data, size);
 
-	flat_find_probes(input_file(2, data, size), &p);
-	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++)
-		require(!p.offset[i] || p.offset[i] < size);
+	/* As a file with its own symbols, and with those of a debug file. */
+	for (unsigned debug = 0; debug < 2; debug++) {
+		struct flat_probes p;
+
+		flat_find_probes(fd, debug ? fd : -1, &p);
+		for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++)
+			require(!p.offset[i] || p.offset[i] < size);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
