@@ -109,7 +109,36 @@ bool hs_batch_flush(struct hs_snapshot *s, const struct hs_heap *heap);
  * only for new names. A virtual thread has its carrier's. False: the sink is full. */
 bool hs_threads_write(struct hs_snapshot *s, struct hs_known_threads *known);
 
-/* threads.c: reads how Java objects are laid out, of a release of the JDK. */
+/* Encoding of references and class words: (address - base) >> shift. */
+struct narrow {
+	bool used;
+	unsigned shift;
+	uint64_t base;
+};
+
+/* The place of an object's class. */
+struct class_word {
+	struct narrow narrow;
+	bool in_mark; /* compact headers, JDK 24: in the upper bits of the mark */
+	uint32_t at;
+	uint8_t bytes;
+};
+
+/* Reads how references are encoded. False: unknown. */
+bool hs_ref_encoding(struct hs *hs, struct narrow *ret);
+
+/* Reads where the class of an object is. False: unknown. */
+bool hs_class_encoding(struct hs *hs, struct class_word *ret);
+
+static inline uint64_t hs_widen(const struct narrow *n, uint64_t value)
+{
+	return value && n->used ? n->base + (value << n->shift) : value;
+}
+
+/* Returns the class of an object, 0: none. */
+uint64_t hs_class_of(struct hs *hs, const struct class_word *class, uint64_t object);
+
+/* objects.c: reads how Java objects are laid out, of a release of the JDK. */
 void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret);
 
 /* stubs.c: writes a SNAP_STUB record for each stub with a name (one blob, "StubRoutines (2)" or

@@ -111,6 +111,9 @@
 	X(HANDLE_OBJECT, "OopHandle", "_obj")                                                      \
 	X(OBJECT_CLASS, "oopDesc", "_metadata._klass")                                             \
 	X(OBJECT_NARROW_CLASS, "oopDesc", "_metadata._compressed_klass")                           \
+	X(HEAP, "Universe", "_collectedHeap")                                                      \
+	X(HEAP_COLLECTIONS, "CollectedHeap", "_total_collections")                                 \
+	X(COUNTERS, "PerfMemory", "_start")                                                        \
 	X(OBJECT_NARROW_CLASS_27, "oopDesc", "_compressed_klass")                                  \
 	X(REF_BASE_8, "Universe", "_narrow_oop._base")                                             \
 	X(REF_SHIFT_8, "Universe", "_narrow_oop._shift")                                           \

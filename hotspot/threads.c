@@ -7,14 +7,7 @@
 #include "hotspot/state.h"
 #include "hotspot/table.h"
 
-/* Of a mark that has the class, oops/markWord.hpp, JDK 24 to 27: where it is, and how the mark says
- * that the object has been moved. */
-#define COMPACT_SHIFT 42
-#define MARK_BITS     3u
-#define MARK_MOVED    3u
-
 #define SUPERS_MAX  64
-#define SHIFT_MAX   16
 #define CHARS_MAX   256u /* of a name */
 #define STEPS_MAX   4
 #define TRIES	    3
@@ -35,21 +28,6 @@ struct ref_path {
 
 _Static_assert(THREAD_NAME_MAX <= DFG_NAME_MAX, "names fit the format");
 
-/* Encoding of references and class words: (address - base) >> shift. */
-struct narrow {
-	bool used;
-	unsigned shift;
-	uint64_t base;
-};
-
-/* The place of an object's class. */
-struct class_word {
-	struct narrow narrow;
-	bool in_mark; /* compact headers, JDK 24: in the upper bits of the mark */
-	uint32_t at;
-	uint8_t bytes;
-};
-
 struct object_layout {
 	struct narrow ref;
 	struct class_word class;
@@ -61,62 +39,9 @@ struct object_layout {
 	bool has_coder;
 };
 
-/* Reads base and shift by the field names of three releases. */
-static bool narrow_read(struct hs *hs, const enum hs_field_id ids[6], struct narrow *ret)
-{
-	uint64_t shift;
-
-	for (unsigned i = 0; i < 6; i += 2) {
-		if (!hs_get(hs, 0, ids[i], &ret->base) || !hs_get(hs, 0, ids[i + 1], &shift))
-			continue;
-		ret->shift = (unsigned)shift;
-		return shift <= SHIFT_MAX;
-	}
-	return false;
-}
-
-static uint64_t widen(const struct narrow *n, uint64_t value)
-{
-	return value && n->used ? n->base + (value << n->shift) : value;
-}
-
-/* Reads how references are encoded. */
-static bool ref_encoding(struct hs *hs, struct narrow *ret)
-{
-	static const enum hs_field_id ids[] = {HS_REF_BASE_8,	HS_REF_SHIFT_8, HS_REF_BASE_13,
-					       HS_REF_SHIFT_13, HS_REF_BASE_25, HS_REF_SHIFT_25};
-
-	ret->used = hs_flag_is_set(hs, "UseCompressedOops");
-	return !ret->used || narrow_read(hs, ids, ret);
-}
-
-/* Reads how class words are encoded. */
-static bool class_encoding(struct hs *hs, struct class_word *ret)
-{
-	static const enum hs_field_id ids[] = {HS_CLASS_BASE_8,	 HS_CLASS_SHIFT_8,
-					       HS_CLASS_BASE_13, HS_CLASS_SHIFT_13,
-					       HS_CLASS_BASE_25, HS_CLASS_SHIFT_25};
-
-	enum hs_field_id id = HS_OBJECT_CLASS;
-
-	ret->in_mark = hs_flag_is_set(hs, "UseCompactObjectHeaders");
-	ret->narrow.used = ret->in_mark || hs_flag_is_set(hs, "UseCompressedClassPointers") ||
-			   !hs_has(hs, HS_OBJECT_CLASS); /* JDK 27 has no other */
-	ret->bytes = ret->narrow.used && !ret->in_mark ? 4 : 8;
-	if (ret->narrow.used && !narrow_read(hs, ids, &ret->narrow))
-		return false;
-	if (ret->in_mark)
-		return true;
-	if (ret->narrow.used)
-		id = hs_has(hs, HS_OBJECT_NARROW_CLASS) ? HS_OBJECT_NARROW_CLASS
-							: HS_OBJECT_NARROW_CLASS_27;
-	ret->at = (uint32_t)hs_inside(hs, 0, id);
-	return hs_has(hs, id);
-}
-
 static bool classes_read(struct hs *hs, struct object_layout *o)
 {
-	if (!class_encoding(hs, &o->class))
+	if (!hs_class_encoding(hs, &o->class))
 		return false;
 	o->length = o->class.at + o->class.bytes;
 	return (hs_get(hs, 0, HS_CLASS_THREAD_16, &o->thread_class) ||
@@ -134,7 +59,7 @@ static bool objects_read(struct hs *hs, struct object_layout *ret)
 	if (hs_flag_is_set(hs, "UseZGC") || !hs_has(hs, HS_THREAD_OBJECT) ||
 	    !hs_has(hs, HS_CLASS_SUPER) || !classes_read(hs, &o))
 		return false;
-	if (!ref_encoding(hs, &o.ref))
+	if (!hs_ref_encoding(hs, &o.ref))
 		return false;
 	o.name_is_array = hs_field_offset(hs, o.thread_class, "name", "[C", &o.name);
 	if (!o.name_is_array &&
@@ -145,78 +70,6 @@ static bool objects_read(struct hs *hs, struct object_layout *ret)
 		return false;
 	*ret = o;
 	return true;
-}
-
-/* ---- for probes ---- */
-
-/* The place of a field of java.lang.Thread. */
-static uint32_t thread_place(struct hs *hs, const char *name, const char *descriptor)
-{
-	uint64_t class;
-	uint32_t place;
-
-	if (!hs_get(hs, 0, HS_CLASS_THREAD_16, &class) && !hs_get(hs, 0, HS_CLASS_THREAD_8, &class))
-		return SNAP_NONE;
-	return class && hs_field_offset(hs, class, name, descriptor, &place) ? place : SNAP_NONE;
-}
-
-static void set_classes(struct hs *hs, struct snap_objects *o)
-{
-	struct class_word class = {0};
-
-	o->class_at = class_encoding(hs, &class) ? class.at : SNAP_NONE;
-	o->class_bytes = class.in_mark ? 0 : class.bytes;
-	o->class_shift = (uint8_t) class.narrow.shift;
-	o->class_base = class.narrow.base;
-}
-
-/* Generational ZGC: a choice in JDK 21 to 23, the only one from 24 on. */
-static bool is_coloured(struct hs *hs, uint32_t jdk)
-{
-	return hs_flag_is_set(hs, "UseZGC") && (jdk >= 24 || hs_flag_is_set(hs, "ZGenerational"));
-}
-
-static uint32_t field_place(struct hs *hs, enum hs_field_id id)
-{
-	return hs_has(hs, id) ? (uint32_t)hs_inside(hs, 0, id) : SNAP_NONE;
-}
-
-void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
-{
-	struct narrow ref = {0};
-	const bool known = ref_encoding(hs, &ref);
-	/* Between JDK 11 and 17 some fields are handles. */
-	const bool fields = jdk <= 11 || jdk >= 17;
-	struct snap_objects o = {.record = {SNAP_OBJECTS, sizeof(o)},
-				 .monitor_object = SNAP_NONE,
-				 .thread_object = SNAP_NONE,
-				 .park_blocker = SNAP_NONE,
-				 .thread_address = thread_place(hs, "eetop", "J")};
-
-	o.task_method = field_place(hs, HS_TASK_METHOD);
-	o.task_level = field_place(hs, HS_TASK_LEVEL);
-	o.method_const = field_place(hs, HS_METHOD_CONST);
-	o.const_pool = field_place(hs, HS_CONST_POOL);
-	o.const_name = field_place(hs, HS_CONST_NAME_INDEX);
-	o.pool_holder = field_place(hs, HS_POOL_HOLDER);
-	o.code_method = field_place(hs, hs_has(hs, HS_COMPILED_METHOD) ? HS_COMPILED_METHOD
-								       : HS_NMETHOD_METHOD);
-	o.code_level = field_place(hs, HS_NMETHOD_LEVEL);
-	o.code_state = field_place(hs, HS_NMETHOD_STATE);
-	o.pool_symbols = (uint32_t)hs->tables.size[HS_TYPE_CONSTANT_POOL];
-	o.flags = (jdk >= 17 ? SNAP_HANDLES : 0) | (is_coloured(hs, jdk) ? SNAP_COLOURED : 0);
-	set_classes(hs, &o);
-	o.ref_bytes = ref.used ? 4 : 8;
-	o.ref_shift = (uint8_t)ref.shift;
-	o.ref_base = ref.base;
-	if (fields) {
-		o.monitor_object = field_place(hs, HS_MONITOR_OBJECT);
-		o.thread_object = field_place(hs, hs_has(hs, HS_THREAD_VIRTUAL) ? HS_THREAD_VIRTUAL
-										: HS_THREAD_OBJECT);
-	}
-	if (known)
-		o.park_blocker = thread_place(hs, "parkBlocker", "Ljava/lang/Object;");
-	*ret = o;
 }
 
 /* ---- from a JavaThread to its name ---- */
@@ -239,7 +92,7 @@ static bool follow_ref(struct hs *hs, const struct object_layout *o, struct ref_
 {
 	if (!follow(hs, w, at, o->ref.used ? 4 : 8, ret))
 		return false;
-	*ret = widen(&o->ref, *ret);
+	*ret = hs_widen(&o->ref, *ret);
 	return (*ret & 7) == 0;
 }
 
@@ -255,22 +108,9 @@ static bool path_is_unchanged(struct hs *hs, const struct ref_path *w)
 	return true;
 }
 
-/* Returns the class of an object, 0: none. */
-static uint64_t class_of(struct hs *hs, const struct object_layout *o, uint64_t object)
-{
-	uint64_t value = 0;
-
-	if (!hs_mem_read_now(&hs->mem, object + o->class.at, &value, o->class.bytes))
-		return 0;
-	if (!o->class.in_mark)
-		return widen(&o->class.narrow, value);
-	return (value & MARK_BITS) == MARK_MOVED ? 0
-						 : widen(&o->class.narrow, value >> COMPACT_SHIFT);
-}
-
 static bool is_thread(struct hs *hs, const struct object_layout *o, uint64_t object)
 {
-	uint64_t class = (object & 7) == 0 ? class_of(hs, o, object) : 0;
+	uint64_t class = (object & 7) == 0 ? hs_class_of(hs, &o->class, object) : 0;
 
 	for (unsigned i = 0; i < SUPERS_MAX && class; i++) {
 		if (class == o->thread_class)
@@ -298,7 +138,7 @@ static bool thread_object(struct hs *hs, const struct object_layout *o, struct r
 static bool array_read(struct hs *hs, const struct object_layout *o, uint64_t array, void *buf,
 		       uint32_t cap, uint32_t *ret)
 {
-	uint64_t class = class_of(hs, o, array);
+	uint64_t class = hs_class_of(hs, &o->class, array);
 	uint32_t type, size, begin, len;
 	int64_t layout;
 
@@ -367,7 +207,7 @@ static size_t name_read(struct hs *hs, const struct object_layout *o, uint64_t j
 	    !follow_ref(hs, o, &w, object + o->name, &object))
 		return 0;
 	if (!o->name_is_array) {
-		if (class_of(hs, o, object) != o->string_class ||
+		if (hs_class_of(hs, &o->class, object) != o->string_class ||
 		    (o->has_coder && !hs_mem_read_now(&hs->mem, object + o->coder, &coder, 1)) ||
 		    !follow_ref(hs, o, &w, object + o->value, &object))
 			return 0;

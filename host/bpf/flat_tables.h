@@ -133,6 +133,7 @@ struct flat_objects {
 	uint32_t task_method, task_level;
 	uint32_t method_const, const_pool, const_name, pool_symbols, pool_holder;
 	uint32_t code_method, code_level, code_state;
+	uint64_t collections, gc_cause;
 };
 #define FLAT_HANDLES  1u /* as SNAP_HANDLES, SNAP_COLOURED */
 #define FLAT_COLOURED 2u

@@ -203,6 +203,8 @@ static struct sample_detail detail_of(const struct flat_sample *f, const struct 
 		.stack_len = e->stack_len < PERFWRITE_STACK ? e->stack_len : PERFWRITE_STACK};
 }
 
+#define NO_CAUSE "No GC"
+
 /* Writes a safepoint as two samples, of the thread that asked for it: of the time until all threads
  * had stopped, and of the rest. */
 static void write_safepoint(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
@@ -215,12 +217,20 @@ static void write_safepoint(struct recorded *r, const struct flat_sample *f, con
 	const uint64_t running =
 		p && e->holder ? stopping_since(p, e->holder_tid, f->time - e->amount) : 0;
 	struct flat_sample of = *f;
+	CLEANUP(str_fini) struct str text = {0};
 
 	if (running)
 		d->holder = running;
 	of.tid = e->asker ? e->asker_tid : f->tid;
-	d->name = name ? name : "unknown operation";
-	d->name_len = strnlen(d->name, OPERATION_NAME_MAX); /* the builder's: maybe without NUL */
+	name = name ? name : "unknown operation";
+	str_add(&text, name,
+		strnlen(name, OPERATION_NAME_MAX)); /* the builder's: maybe without NUL */
+	/* A collector may tell no cause (gc/shared/gcCause.cpp). */
+	if (e->name_len &&
+	    (e->name_len != strlen(NO_CAUSE) || memcmp(e->name, NO_CAUSE, strlen(NO_CAUSE)) != 0))
+		str_addf(&text, " (%.*s)", (int)e->name_len, e->name);
+	d->name = text.buf;
+	d->name_len = text.len;
 	d->flags |= PERFWRITE_WAITED;
 	d->amount = e->part;
 	write_walked(r, &of, frames, d);

@@ -14,6 +14,8 @@ struct stop {
 	uint64_t operation;	 /* address of its class's virtual table; 0: none */
 	uint64_t asker, late;	 /* times of their samples; 0: none */
 	uint32_t asker_tid, late_tid;
+	uint32_t collections; /* of the JVM, at the begin */
+	uint32_t pad;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -63,9 +65,17 @@ static inline bool ask(struct scratch *s, uint64_t operation)
 	return true;
 }
 
+/* Counts the JVM's collections of garbage. */
+static inline uint32_t collections_of(const struct scratch *s)
+{
+	const uint64_t at = s->walk.process.objects.collections;
+
+	return at ? (uint32_t)word_at(at, 0) : 0;
+}
+
 static inline void begin_safepoint(const struct scratch *s)
 {
-	const struct stop p = {.begin = s->walk.sample.time};
+	const struct stop p = {.begin = s->walk.sample.time, .collections = collections_of(s)};
 
 	bpf_map_update_elem(&pauses, &s->walk.sample.tgid, &p, BPF_ANY);
 }
@@ -111,6 +121,20 @@ static inline void evaluate(const struct scratch *s, uint64_t operation)
 		bpf_map_delete_elem(all, &key);
 }
 
+#define CAUSE_BYTES 64u
+
+/* Takes why the JVM has collected garbage in the pause, if it has. */
+static inline void take_cause(struct scratch *s, const struct stop *p)
+{
+	const uint64_t cause = s->walk.process.objects.gc_cause;
+	long n;
+
+	if (!cause || collections_of(s) == p->collections)
+		return;
+	n = bpf_probe_read_user_str(s->detail.name, CAUSE_BYTES, (const void *)cause);
+	s->detail.name_len = n > 1 && n <= (long)CAUSE_BYTES ? (uint32_t)n - 1 : 0;
+}
+
 static inline bool end_safepoint(struct scratch *s)
 {
 	const struct stop *found = pause_of(s);
@@ -127,6 +151,7 @@ static inline bool end_safepoint(struct scratch *s)
 	s->detail.holder_tid = p.late_tid;
 	s->detail.asker = p.asker;
 	s->detail.asker_tid = p.asker_tid;
+	take_cause(s, &p);
 	return true;
 }
 

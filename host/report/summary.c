@@ -333,13 +333,17 @@ static json_t *pauses_json(const struct pauses *p)
 
 	for (size_t i = 0; i < p->listed; i++) {
 		const struct pause *one = &p->list[i];
+		const char *name = one->subject.class, *cause = strstr(name, " (");
+		const size_t len = strlen(name), before = cause ? (size_t)(cause - name) : len;
 
+		/* A cause is in brackets after the operation. */
 		json_array_append_new(
-			list, json_pack("{sf sf sf ss ss ss}", "begin", (double)one->begin / 1e9,
-					"ms", (double)one->all / 1e6, "stopping_ms",
-					(double)one->stopping / 1e6, "operation",
-					one->subject.class, "asked_by", one->subject.method,
-					"waiting_for", one->subject.holder));
+			list, json_pack("{sf sf sf ss% ss% ss ss}", "begin",
+					(double)one->begin / 1e9, "ms", (double)one->all / 1e6,
+					"stopping_ms", (double)one->stopping / 1e6, "operation",
+					name, before, "cause", cause ? cause + 2 : "",
+					cause ? len - before - 3 : 0, "asked_by",
+					one->subject.method, "waiting_for", one->subject.holder));
 	}
 	return list;
 }

@@ -219,6 +219,9 @@ struct snap_objects {
 	uint32_t task_method, task_level;
 	uint32_t method_const, const_pool, const_name, pool_symbols, pool_holder;
 	uint32_t code_method, code_level, code_state; /* of an nmethod */
+	/* Addresses: of CollectedHeap::_total_collections (u32), and of the text of why the JVM
+	 * collected garbage last, sun.gc.lastCause of its counters; 0 unknown. */
+	uint64_t collections, gc_cause;
 };
 
 struct snap_end {
@@ -237,7 +240,7 @@ _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_stub) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_layout) == 32, "layout is the format");
-_Static_assert(sizeof(struct snap_objects) == 96, "layout is the format");
+_Static_assert(sizeof(struct snap_objects) == 112, "layout is the format");
 _Static_assert(sizeof(struct snap_end) == 32, "layout is the format");
 
 #endif

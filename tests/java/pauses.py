@@ -60,6 +60,27 @@ def read_log(path):
     return pauses
 
 
+COLLECTED = re.compile(r"\[(\d+)ns\].*GC\(\d+\) Pause .*\) \d+[BKMG]->")
+
+
+def read_collections(path):
+    """(time, line) of each collection's end."""
+    return [(int(m[1]), m.string) for m in map(COLLECTED.match, open(path, errors="replace")) if m]
+
+
+def check_causes(pairs, listed, collected):
+    """A pause in which the log has the end of one collection has its cause."""
+    wrong, known = [], collections.Counter()
+    for (own, log), entry in zip(pairs, listed):
+        lines = [line for at, line in collected if log.begin <= at <= log.end]
+        cause = entry["cause"]
+        if len(lines) == 1 and f"({cause})" not in lines[0] or not lines and cause:
+            wrong.append(f"{log.operation} for {cause or 'no cause'}: {lines[:1]}")
+        known[cause] += 1
+    print("# causes:", ", ".join(f"{cause or 'none'} {n}" for cause, n in known.most_common()))
+    say("causes", wrong if len(wrong) > 1 + FEW_OFF * len(pairs) else [])
+
+
 def read_steps(path):
     """(name, begin, end)"""
     steps = []
@@ -146,7 +167,7 @@ def check_sums(folded, log, begin, end, off):
         frames = stack.split(";")
         if "waiting for" in frames:
             frames = frames[:frames.index("waiting for")]
-        sums[frames[-1]] += int(count)
+        sums[frames[-1].partition(" (")[0]] += int(count)  # without a collection's cause
     for operation in sorted({p.operation for p in log} | set(sums)):
         own = [p for p in log if p.operation == operation and p.end > begin - EDGE_NS and p.begin < end]
         low = sum(p.end - p.begin for p in own if begin + EDGE_NS <= p.begin and p.end <= end)
@@ -180,6 +201,7 @@ def main():
     say("found", [f"{p.operation} at {p.begin}, {(p.end - p.begin) / 1e6} ms" for p in missed
                   if len(missed) > 1 + FEW_OFF * len(pairs) or p.operation not in found])
     far = check_times(pairs)
+    check_causes(pairs, [listed[i] for i in whole], read_collections(path))
     waited = check_names(pairs, [listed[i] for i in whole], steps, seen)
     say("waited", waited if len(waited) > FEW_OFF * seen["counted"] + 1 or len(waited) == seen["counted"] else [])
     off = collections.Counter()

@@ -60,12 +60,17 @@ struct stopper_shared {
 
 /* An order: `a` and `A`, a thread of its own asks for an operation, the first or the second one;
  * `q`, for many; `e` and `E`, they run; `n` and `x`, one runs that is nowhere; `(` a safepoint
- * begins, and waits for what is up to `)`; `l`, a thread arrives; `.`, 2 ms; `$`, it ends. */
+ * begins, and waits for what is up to `)`; `l`, a thread arrives; `g`, garbage is
+ * collected; `.`, 2 ms; `$`, it ends. */
 struct stopper {
 	pid_t pid;
 	int sock;
 	struct stopper_shared *shared;
 };
+
+/* The process says here how often, and why, it has collected garbage. */
+static uint32_t stopper_collections;
+static char stopper_cause[80] = "No GC";
 
 static struct stopper_shared *stopper_said;
 static char stopper_letters[STOPPER_ORDER];
@@ -121,6 +126,10 @@ static void stopper_obey(void)
 			break;
 		case 'A':
 			stopper_thread(stopper_ask, 1);
+			break;
+		case 'g':
+			stopper_collections++;
+			strcpy(stopper_cause, "G1 Evacuation Pause");
 			break;
 		case 'q':
 			for (unsigned i = 0; i < STOPPER_MANY; i++)

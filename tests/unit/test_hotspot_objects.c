@@ -322,6 +322,66 @@ static void test_tasks(void)
 	are_objects(&want, "tasks of the compilers");
 }
 
+/* Counters as runtime/perfMemory.hpp has them, at `start`: that of a collection's cause is the
+ * second one. Returns the address of its text. */
+static uint64_t make_counters(uint64_t start, uint32_t counters, uint32_t first_size)
+{
+	static const uint8_t magic[] = {0xca, 0xfe, 0xc0, 0xc0};
+	struct image *im = &t.s.im;
+	const uint64_t second = start + 32 + 48;
+
+	memcpy(image_at(im, start), magic, sizeof(magic));
+	image_set(im, start + 24, 32, 4);
+	image_set(im, start + 28, counters, 4);
+	image_set(im, start + 32, first_size, 4);
+	image_set(im, start + 32 + 4, 20, 4);
+	image_set(im, start + 32 + 16, 40, 4);
+	memcpy(image_at(im, start + 32 + 20), "sun.gc.cause", 13);
+	image_set(im, second, 64, 4);
+	image_set(im, second + 4, 20, 4);
+	image_set(im, second + 16, 40, 4);
+	memcpy(image_at(im, second + 20), "sun.gc.lastCause", 17);
+	return second + 40;
+}
+
+static void test_collections(void)
+{
+	const struct {
+		const char *what;
+		uint32_t count, first_size;
+		bool hides_counters, known;
+	} rows[] = {
+		{"collections, and their cause", 2, 48, false, true},
+		{"without counters the cause is not known", 2, 48, true, false},
+		{"nor without that one", 1, 48, false, false},
+		{"nor if a counter has no size", 2, 0, false, false},
+		{"nor if it is too short for its name", 2, 20, false, false},
+		{"nor if it goes on without end", 2, 0xfffffff0, false, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct snap_objects want = plain(THREADS_OBJECT, SNAP_HANDLES);
+		uint64_t statics, heap, start, cause;
+
+		make(IMAGE_17, false, false);
+		statics = image_new(&t.s.im, 16);
+		heap = image_new(&t.s.im, 64);
+		start = image_new(&t.s.im, 256);
+		const struct image_field fields[] = {
+			{"Universe", "_collectedHeap", "CollectedHeap*", statics, true},
+			{"CollectedHeap", "_total_collections", "unsigned int", 24, false},
+			{"PerfMemory", "_start", "char*", statics + 8, true}};
+
+		image_set(&t.s.im, statics, heap, 8);
+		image_set(&t.s.im, statics + 8, start, 8);
+		cause = make_counters(start, rows[i].count, rows[i].first_size);
+		image_more_fields(&t.s.im, fields, rows[i].hides_counters ? 2 : 3);
+		want.collections = heap + 24;
+		want.gc_cause = rows[i].known ? cause : 0;
+		are_objects(&want, rows[i].what);
+	}
+}
+
 static void test_delta(void)
 {
 	static uint8_t memory[HS_STATE_BYTES] __attribute__((aligned(16)));
@@ -344,6 +404,7 @@ int main(void)
 	test_hidden();
 	test_thread();
 	test_tasks();
+	test_collections();
 	test_delta();
 	return tap_done();
 }

@@ -18,6 +18,7 @@
 struct row {
 	uint32_t tid, flags, end, asker_tid, holder_tid;
 	uint64_t time, amount, part, operation, asker, holder;
+	char cause[80];
 };
 
 static struct seen {
@@ -49,8 +50,10 @@ static void take_event(void *arg, const struct flat_sample *s, const uint64_t *f
 			     .asker_tid = e->asker_tid,
 			     .holder = e->holder,
 			     .holder_tid = e->holder_tid};
-	seen.others += s->tgid != (uint32_t)child.pid || s->event != FLAT_EVENT_SAFEPOINT ||
-		       e->name_len || e->stack;
+	snprintf(seen.rows[seen.count - 1].cause, sizeof(seen.rows[0].cause), "%.*s",
+		 (int)e->name_len, e->name);
+	seen.others +=
+		s->tgid != (uint32_t)child.pid || s->event != FLAT_EVENT_SAFEPOINT || e->stack;
 }
 
 /* Has the child carry out an order, and reads what has come of it. */
@@ -112,6 +115,16 @@ static bool is_nobody(const struct row *r)
 }
 
 /* ---- the tests ----------------------------------------------------------------------------- */
+
+/* The cause of a collection, told of the pause in which it was. */
+static void test_causes(const struct watched *w)
+{
+	order(w, "()e$()eg$()e$");
+	is_int((int64_t)seen.count, 3, "three safepoints");
+	is_str(row(0)->cause, "", "one without a collection has no cause");
+	is_str(row(1)->cause, "G1 Evacuation Pause", "one with it has");
+	is_str(row(2)->cause, "", "the next one has not");
+}
 
 static void test_whole(const struct watched *w)
 {
@@ -245,7 +258,10 @@ int main(void)
 	find_text();
 	add_mappings(t, child.pid, &p);
 	memset(&p.layout, 0xff, sizeof(p.layout));
+	p.objects.collections = (uint64_t)(uintptr_t)&stopper_collections;
+	p.objects.gc_cause = (uint64_t)(uintptr_t)stopper_cause;
 	watch(&w, t, &p);
+	test_causes(&w);
 	test_whole(&w);
 	test_early(&w);
 	test_operations(&w);

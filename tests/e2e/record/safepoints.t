@@ -38,6 +38,7 @@ as_the_log_says() {
 	ok "  and none more" right more
 	ok "  when and as long as the log says" right times
 	ok "  for the same operations" right operations
+	ok "  for the cause of each collection" right causes
 	ok "  asked for by the method that did" right askers
 	ok "  the loop without polls is what was waited for" right waited
 	ok "  the shorter ones, too: all of the log's time is there" right sums
