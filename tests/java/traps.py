@@ -65,11 +65,13 @@ for e in events("jdk.Compilation"):
         at_edge += took
 total, want = sum(mine.values()), sum(theirs.values())
 print(f"# compilations: {total / 1e6:.1f} ms, JFR {want / 1e6:.1f} ms, {len(mine)} and {len(theirs)} methods, at the ends {at_edge / 1e6:.1f} ms")
-# JFR's time begins after that of the function, and ends before it: some 10 us each, on a busy machine up to a time slice.
-say("compilations", want and -0.05 * want - at_edge <= total - want <= 0.1 * want + at_edge + 100e3 * count, f"{total} of {want}")
+# JFR's time begins after that of the function, and ends before it: some 10 us each (dfg 2 to 4 % more), but up to a time slice
+# where a thread that waits for a processor is preempted there, which in 2 of 12 recordings next to three other tests made 20 to 28 %.
+BUSY = 0.6
+say("compilations", want and -0.05 * want - at_edge <= total - want <= BUSY * want + at_edge + 100e3 * count, f"{total} of {want}")
 unknown = [m for m in mine if m not in theirs and mine[m] > EDGE / 10]
 say("methods", len(mine) > 5 and len(unknown) <= 0.05 * len(mine) + 2, f"{unknown[:9]}")
-wrong = [(m, mine[m], n) for m, n in theirs.most_common(5) if abs(mine[m] - n) > 0.1 * n + at_edge + 2e6]
+wrong = [(m, mine[m], n) for m, n in theirs.most_common(5) if not -0.1 * n - at_edge - 2e6 <= mine[m] - n <= BUSY * n + at_edge + 2e6]
 say("largest", not wrong, f"{wrong}")
 
 # ---- traps ----
