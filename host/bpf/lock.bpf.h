@@ -293,6 +293,36 @@ static inline bool unpark(struct scratch *s, uint64_t argument)
 	return w && w->thread == thread && w->lock & 1 && leave_lock(s, w->lock);
 }
 
+/* ---- memory -------------------------------------------------------------------------------- */
+
+#define STALL	   2u /* instead of a lock: no monitor, nor an object plus 1, is there */
+#define STALL_NAME "ZGC allocation stall"
+
+/* A thread waits for the collector to free memory. */
+static inline void begin_stall(struct scratch *s)
+{
+	const struct flat_wait w = {.lock = STALL, .begin = s->walk.sample.time};
+	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
+
+	if (threads && bpf_map_update_elem(threads, &s->walk.sample.tid, &w, BPF_ANY))
+		count_lost(FLAT_EVENT_LOCK, s->walk.sample.walker);
+}
+
+static inline bool end_stall(struct scratch *s)
+{
+	void *threads = bpf_map_lookup_elem(&waits, &s->walk.sample.walker);
+	const struct flat_wait *w =
+		threads ? bpf_map_lookup_elem(threads, &s->walk.sample.tid) : NULL;
+
+	if (!w || w->lock != STALL)
+		return false;
+	s->detail.amount = take_time(s, s->walk.sample.time - w->begin);
+	bpf_map_delete_elem(threads, &s->walk.sample.tid);
+	__builtin_memcpy(s->detail.name, STALL_NAME, sizeof(STALL_NAME));
+	s->detail.name_len = sizeof(STALL_NAME) - 1;
+	return s->detail.amount != 0;
+}
+
 /* Takes what an event of this probe says. False: it is not sent. */
 static inline bool take_lock(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
 {
@@ -314,6 +344,13 @@ static inline bool take_lock(const bpf_user_pt_regs_t *r, struct scratch *s, uin
 	case FLAT_PROBE_PARK:
 		begin_park(r, s);
 		return false;
+	case FLAT_PROBE_STALL:
+	case FLAT_PROBE_STALL_X:
+		begin_stall(s);
+		return false;
+	case FLAT_PROBE_STALLED:
+	case FLAT_PROBE_STALLED_X:
+		return end_stall(s);
 	case FLAT_PROBE_UNPARK:
 		return unpark(s, ARGUMENT(r, 2));
 	case FLAT_PROBE_PARKED:

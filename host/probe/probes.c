@@ -326,6 +326,21 @@ static void find_monitors(const struct place_search *s, struct flat_probes *ret)
 }
 
 /* `symbols`: of the debug file, or NULL. */
+/* Of both or none; `stall` is followed by its end. */
+static void find_stalls(const struct place_search *s, const char *class, enum flat_probe stall,
+			struct flat_probes *ret)
+{
+	CLEANUP(free) char *name = xasprintf("%s16alloc_page_stallE", class);
+	CLEANUP(free) char *claim = xasprintf("%s23claim_capacity_or_stallE", class);
+	const uint64_t begin = function_at(s, name);
+	uint64_t end = place_after_call(s, begin, class);
+
+	if (begin && !end)
+		end = place_after_call(s, function_at(s, claim), class);
+	ret->offset[stall] = end ? offset_of(s, begin) : 0;
+	ret->offset[stall + 1] = end;
+}
+
 static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 {
 	struct elfparts parts = {0};
@@ -344,6 +359,8 @@ static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 		place_after_call(s, s->linked[FLAT_PROBE_PARKED], "Unsafe_Park");
 	ret->offset[FLAT_PROBE_PARKED_2] = find_call(
 		s, (struct wanted_call){s->linked[FLAT_PROBE_PARKED], "Unsafe_Park", .skip = 1});
+	find_stalls(s, "_ZN14ZPageAllocator", FLAT_PROBE_STALL, ret);
+	find_stalls(s, "_ZN14XPageAllocator", FLAT_PROBE_STALL_X, ret);
 	find_part_of_block(s, ret);
 	find_stopped(s, ret);
 	find_notes(s, ret);

@@ -53,6 +53,13 @@ enum flat_probe {
 	FLAT_PROBE_CONTEND,
 	FLAT_PROBE_CONTENDED,
 	FLAT_PROBE_INFLATED,
+	/* Memory: ZPageAllocator::alloc_page_stall, a thread waits for ZGC to free some, and where
+	 * that, or claim_capacity_or_stall, which jumps there from JDK 25 on, returns to
+	 * (gc/z/zPageAllocator.cpp, JDK 17 and later); of JDK 21's older ZGC XPageAllocator. */
+	FLAT_PROBE_STALL,
+	FLAT_PROBE_STALLED,
+	FLAT_PROBE_STALL_X,
+	FLAT_PROBE_STALLED_X,
 	/* Safepoints: VMThread::execute(VM_Operation *), a thread asks for an operation;
 	 * SafepointSynchronize::begin and block, of a thread that arrives; all have stopped where
 	 * synchronize_threads returns to, before it was there (JDK 11) where do_cleanup_tasks

@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7440
+host/bpf 7480
 host/calltree 3360
 host/cmd 2780
 host/discover 2960
@@ -24,7 +24,7 @@ host/format 5090
 host/jfr 1600
 host/jit 1850
 host/perf 2090
-host/probe 660
+host/probe 680
 host/profile 1330
 host/record 7040
 host/report 4560
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 68808, 409
+ALL_LINES, ALL_FILES = 68859, 409
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

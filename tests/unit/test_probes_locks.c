@@ -279,6 +279,38 @@ static void test_inlined(void)
 	ok(is_at(&p, FLAT_PROBE_PARKED_2, 0), "one call, one place");
 }
 
+static void test_stalls(void)
+{
+	static const char z[] = "_ZN14ZPageAllocator16alloc_page_stallEP15ZPageAllocation@1100+40 "
+				"_ZN14ZPageAllocator10alloc_pageEhm@1300+40";
+	static const char z_25[] =
+		"_ZN14ZPageAllocator16alloc_page_stallEP15ZPageAllocation@1100+40 "
+		"_ZN14ZPageAllocator23claim_capacity_or_stallEP15ZPageAllocation@1200+40 "
+		"_ZN14ZPageAllocator16alloc_page_innerEP15ZPageAllocation@1400+40";
+	static const char x[] = "_ZN14XPageAllocator16alloc_page_stallEP15XPageAllocation@1100+40 "
+				"_ZN14XPageAllocator10alloc_pageEhm@1300+40";
+	const struct call direct = {0x1310, 0x1100}, by_claim = {0x1410, 0x1200};
+	struct flat_probes p =
+		find(&(struct made){.symbols = z, .calls = &direct, .call_count = 1});
+
+	ok(is_at(&p, FLAT_PROBE_STALL, 0x1100) &&
+		   is_at(&p, FLAT_PROBE_STALLED, 0x1310 + CALL_BYTES) &&
+		   is_at(&p, FLAT_PROBE_STALL_X, 0),
+	   "a stall, and where it returns to");
+	p = find(&(struct made){.symbols = z_25, .calls = &by_claim, .call_count = 1});
+	ok(is_at(&p, FLAT_PROBE_STALL, 0x1100) &&
+		   is_at(&p, FLAT_PROBE_STALLED, 0x1410 + CALL_BYTES),
+	   "or where what jumps there does");
+	p = find(&(struct made){.symbols = z});
+	ok(is_at(&p, FLAT_PROBE_STALL, 0) && is_at(&p, FLAT_PROBE_STALLED, 0),
+	   "none without its end");
+	p = find(&(struct made){.symbols = x, .calls = &direct, .call_count = 1});
+	ok(is_at(&p, FLAT_PROBE_STALL_X, 0x1100) &&
+		   is_at(&p, FLAT_PROBE_STALLED_X, 0x1310 + CALL_BYTES) &&
+		   is_at(&p, FLAT_PROBE_STALL, 0),
+	   "JDK 21's older ZGC has its own");
+}
+
 /* JDK 27 has no reenter_internal, and what enters for the first time may have enter_internal in
  * it. */
 static void test_merged(void)
@@ -469,6 +501,7 @@ int main(void)
 	test_calls();
 	test_merged();
 	test_inlined();
+	test_stalls();
 	test_cut();
 	test_notes();
 	test_garbage();

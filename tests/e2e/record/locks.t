@@ -8,9 +8,9 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/shop.sh
 . tests/lib/jvms.sh
 . tests/lib/events.sh
-need python3 objcopy
+need python3 objcopy jfr
 events_tools
-events_setup Locks.java
+events_setup Locks.java Alloc.java
 
 # start ID VERSION [JVM OPTION…]: a container with Locks in it.
 start() { events_start "$1" "$2" Locks "${@:3}"; }
@@ -152,6 +152,23 @@ if [ -n "${DFG_FULL:-}" ]; then
 	objcopy --strip-all --remove-section .gnu_debuglink "$server/libjvm.so"
 	(cd "$server/.debug" && objcopy --add-gnu-debuglink=libjvm.so.debug ../libjvm.so)
 	more bare stripped
+	# Threads that wait for memory of ZGC, next to what the JVM's own recorder has. JDK 21 has two of it.
+	stalls() {
+		local id=$1-$2 version=$1
+		shift 2
+		ok "$id: a program whose memory is used up" events_start "$id" "$version" "Alloc 4 0" -XX:+UseZGC -Xmx64m "$@" \
+			-XX:StartFlightRecording=duration=14s,filename=/tmp/stalls.jfr
+		ok "  is recorded" trigger -q -d 5 -e lock -f folded -o "$SHOP/$id.out" "$id"
+		wait_for test -s "$SHOP/$id/tmp/stalls.jfr"
+		python3 tests/java/stalls.py "$SHOP/$id/tmp/stalls.jfr" "$(json .session)" "$SHOP/$id.out/flame.folded" >"$SHOP/facts"
+		diag "$(head -n 1 "$SHOP/facts")"
+		ok "  as long as it waited" right stalls
+		shop_stop "$id"
+	}
+	stalls 17 stalls
+	stalls 21 stalls
+	stalls 21 generational-stalls -XX:+ZGenerational
+	for version in 25 26 27; do stalls $version stalls; done
 	EVENTS_BARE=1 ok "JDK 8, without symbols" start old 8
 	ok "  is recorded" trigger -q -d 2 -e cpu,lock -f folded -o "$SHOP/old.out" old
 	ok "  the processor's time" grep -q 'Locks.spin' "$(json .graphs.folded)"
