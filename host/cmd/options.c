@@ -254,11 +254,13 @@ static int parse_events(const char *value, struct options *o, struct err *err)
 	while ((name = strsep(&rest, ","))) {
 		unsigned i = 0;
 
-		while (i < SESSION_PERF && strcmp(name, session_event_name(i)) != 0)
+		while (i < SESSION_PERF && strcasecmp(name, session_event_name(i)) != 0)
 			i++;
 		c->events |= 1u << i;
 		if (i < SESSION_PERF)
 			continue;
+		if (strcasecmp(name, "gc") == 0)
+			return err_set(err, 0, "--event gc: a collector's pauses are in safepoint");
 		if (o->perf_event || !is_perf_event(name))
 			return err_set(err, 0,
 				       "--event %s: must be of cpu, alloc, lock, "

@@ -211,6 +211,9 @@ static void test_events(void)
 
 		says(line, want);
 	}
+	is_int(parse("dfg-trigger -e Alloc,LOCK web"), 0, "in whatever letters");
+	is_int(o.record.events, 1u << SESSION_ALLOC | 1u << SESSION_LOCK, "dfg's own events");
+	says("dfg-trigger -e cpu,gc web", "--event gc: a collector's pauses are in safepoint");
 	says("dfg-trigger --unwind vm -e alloc web", "--event: these need --unwind bpf or auto");
 	says("dfg-trigger -e cpu,alloc --unwind fp web",
 	     "--event: these need --unwind bpf or auto");
