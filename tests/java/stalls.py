@@ -2,32 +2,22 @@
 """stalls.py RECORDING SESSION FOLDED: holds the time that threads waited for memory of ZGC (folded text of -e lock) against what the
 JVM's own recorder (JFR) has of the same time. Prints "stalls: right" or what is wrong, and the figures. A stall counts at its end, of
 both; one that ends near an end of the recording is of either time."""
-import datetime
 import json
-import re
-import subprocess
 import sys
 import time
+
+sys.dont_write_bytecode = True
+from jfrlog import duration, events, ns
 
 recording, session, folded = sys.argv[1:]
 EDGE = 50e6  # ns
 s = json.load(open(session + "/session.json"))
 begin = s["began_us"] * 1000 + time.time_ns() - time.monotonic_ns()
 end = begin + int(s["duration"] * 1e9)
-
-
-def ns(text):
-    """2026-11-26T21:51:13.123456789Z, or with another zone."""
-    m = re.match(r"(.*T[\d:]+)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d)$", text)
-    at = datetime.datetime.fromisoformat(m[1] + (m[3] if m[3] != "Z" else "+00:00"))
-    return int(at.timestamp()) * 10**9 + int((m[2] or "0").ljust(9, "0")[:9])
-
-
-out = subprocess.run(["jfr", "print", "--json", "--events", "jdk.ZAllocationStall", recording], capture_output=True, text=True, check=True)
 surely = perhaps = count = 0
-for event in json.loads(out.stdout)["recording"]["events"]:
-    took = int(float(re.match(r"PT([\d.]+)S$", event["values"]["duration"])[1]) * 1e9)
-    at = ns(event["values"]["startTime"]) + took
+for event in events(recording, "jdk.ZAllocationStall"):
+    took = duration(event["duration"])
+    at = ns(event["startTime"]) + took
     surely += took if begin + EDGE <= at <= end - EDGE else 0
     perhaps += took if begin - EDGE <= at <= end + EDGE else 0
     count += begin <= at <= end

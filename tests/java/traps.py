@@ -4,36 +4,19 @@ deopt) against what the JVM's own recorder (JFR) has of the same time, and how o
 not entrant (summary of -e cpu,compile,deopt) against what -XX:+PrintCompilation has said, between the lines "round NS" of the
 program. Prints a line for each question, "traps: right" or what is wrong."""
 import collections
-import datetime
 import json
 import re
-import subprocess
 import sys
 import time
+
+sys.dont_write_bytecode = True
+from jfrlog import duration, events, ns
 
 recording, session, compiled, traps, summary, log = sys.argv[1:]
 s = json.load(open(session + "/session.json"))
 offset = time.time_ns() - time.monotonic_ns()
 begin = s["began_us"] * 1000 + offset
 end = begin + int(s["duration"] * 1e9)
-
-
-def ns(text):
-    """2026-11-26T21:51:13.123456789Z, or with another zone."""
-    m = re.match(r"(.*T[\d:]+)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d)$", text)
-    at = datetime.datetime.fromisoformat(m[1] + (m[3] if m[3] != "Z" else "+00:00"))
-    return int(at.timestamp()) * 10**9 + int((m[2] or "0").ljust(9, "0")[:9])
-
-
-def events(name):
-    out = subprocess.run(["jfr", "print", "--json", "--events", name, recording], capture_output=True, text=True, check=True).stdout
-    return [e["values"] for e in json.loads(out)["recording"]["events"]]
-
-
-def duration(text):
-    """PT0.001234S"""
-    m = re.match(r"PT(?:(\d+)M)?([\d.]+)S$", text)
-    return int((int(m[1] or 0) * 60 + float(m[2])) * 1e9)
 
 
 def name_of(method):
@@ -56,7 +39,7 @@ mine, theirs = collections.Counter(), collections.Counter()
 for stack, amount in folded(compiled):
     mine[stack[-1].rpartition(" ")[0]] += amount
 at_edge = count = 0
-for e in events("jdk.Compilation"):
+for e in events(recording, "jdk.Compilation"):
     start, took = ns(e["startTime"]), duration(e["duration"])
     if begin <= start and start + took <= end:
         theirs[name_of(e["method"])] += took
@@ -79,7 +62,7 @@ mine, theirs, edge = collections.Counter(), collections.Counter(), collections.C
 for stack, amount in folded(traps):
     inner = [f for f in stack[:-1] if f.startswith("Traps")]
     mine[stack[-1], inner[-1] if inner else ""] += amount
-for e in events("jdk.Deoptimization"):
+for e in events(recording, "jdk.Deoptimization"):
     key = e["reason"], name_of(e["method"]) if e["method"]["type"]["name"].startswith("Traps") else ""
     at = ns(e["startTime"])
     theirs[key] += begin <= at <= end
