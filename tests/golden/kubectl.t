@@ -56,7 +56,7 @@ def command_line():
         same(f"target {word}", got.targets[0][0] if kind else got[0], kind or cluster.USAGE)
     for argv, says in {"": "trigger needs a target", "top": "top needs a target", "status web": "takes no target",
                        "web -l a=b": "not both", "-A web": "-A goes with -l", "-A -n x -l a=b": "-A goes with -l",
-                       "web --plain": "--plain is no option of trigger", "top web --keep": "--keep is no option of top",
+                       "web --plain": "--plain is no option of trigger", "top web --keep": "--keep is no option of top", "web -e alloc": "--event is no option of trigger",
                        "web -d 0": "must be from 1s to 24h", "web -d 25h": "must be from 1s to 24h",
                        "web -F 100001": "a whole number from 1 to 100000", "top web --by none": "top takes pool or thread",
                        "../x": "must be a pod's name", "pod/-x": "is no name", "no/x": "must be a pod's name",

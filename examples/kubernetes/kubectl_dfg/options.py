@@ -49,6 +49,7 @@ OPTIONS = [
     ("--open", TRIGGER, False, FLAG),
     ("--keep", TRIGGER, False, FLAG),
     ("--keep-flags", TRIGGER, False, FLAG),
+    ("-e --event", {"top"}, None, {}),
     ("--plain", {"top"}, False, FLAG),
     ("--count", {"top"}, None, {"type": whole(999999999)}),
     ("-q --quiet", TRIGGER, False, FLAG),

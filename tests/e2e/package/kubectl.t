@@ -160,6 +160,7 @@ ok "an expression that is none is said before the recording" refused 2 '--includ
 
 ok "top: the methods of a pod" dfg top sts/one --plain --count 1 -d 3
 ok "  with their names" said '^ .* java\.'
+ok "top -e alloc: what it allocates" eval 'dfg top sts/one -e alloc --json --count 1 -d 3 && jq -se "last | .unit == \"bytes\"" "$SHOP/said"'
 ok "  of one node" refused 2 'choose a pod: shop-1 (node-a), shop-2 (node-a), shop-3 (node-b)' top deploy/shop
 # on a terminal, until key q
 watch_top() {
