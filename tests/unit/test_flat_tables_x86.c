@@ -366,11 +366,15 @@ static void test_layout(void)
 				       18,
 				       19,
 				       20,
-				       0};
+				       21,
+				       22,
+				       23,
+				       24,
+				       25};
 	const struct flat_layout want = {1, 2, 3, 4, 5, 6};
-	const struct flat_objects objects = {7, 8,  9,	10, 11, 4,  3,	0,  2,	FLAT_COLOURED,
-					     0, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-					     0};
+	const struct flat_objects objects = {7,	 8,  9,	 10, 11, 4,  3,	 0,  2,	 FLAT_COLOURED,
+					     0,	 12, 13, 14, 15, 16, 17, 18, 19, 20,
+					     21, 22, 23, 24, 25};
 	uint8_t none[sizeof(objects)];
 
 	memset(none, 0xff, sizeof(none));
