@@ -3,12 +3,6 @@
 #include "hotspot/metadata.h"
 #include "hotspot/records.h"
 
-/* Of a mark that has the class, oops/markWord.hpp, JDK 24 to 27: where it is, and how the mark says
- * that the object has been moved. */
-#define COMPACT_SHIFT 42
-#define MARK_BITS     3u
-#define MARK_MOVED    3u
-
 #define SHIFT_MAX 16
 
 /* Reads base and shift by the field names of three releases. */
@@ -65,8 +59,9 @@ uint64_t hs_class_of(struct hs *hs, const struct class_word *class, uint64_t obj
 		return 0;
 	if (!class->in_mark)
 		return hs_widen(&class->narrow, value);
-	return (value & MARK_BITS) == MARK_MOVED ? 0
-						 : hs_widen(&class->narrow, value >> COMPACT_SHIFT);
+	return (value & SNAP_MARK_BITS) == SNAP_MARK_MOVED
+		       ? 0
+		       : hs_widen(&class->narrow, value >> SNAP_MARK_CLASS);
 }
 
 /* ---- for probes ---- */

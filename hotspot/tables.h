@@ -111,10 +111,10 @@
 	X(HANDLE_OBJECT, "OopHandle", "_obj")                                                      \
 	X(OBJECT_CLASS, "oopDesc", "_metadata._klass")                                             \
 	X(OBJECT_NARROW_CLASS, "oopDesc", "_metadata._compressed_klass")                           \
+	X(OBJECT_NARROW_CLASS_27, "oopDesc", "_compressed_klass")                                  \
 	X(HEAP, "Universe", "_collectedHeap")                                                      \
 	X(HEAP_COLLECTIONS, "CollectedHeap", "_total_collections")                                 \
-	X(COUNTERS, "PerfMemory", "_start")                                                        \
-	X(OBJECT_NARROW_CLASS_27, "oopDesc", "_compressed_klass")                                  \
+	X(COUNTERS, "PerfMemory", "_start") /* of the JVM's counters */                            \
 	X(REF_BASE_8, "Universe", "_narrow_oop._base")                                             \
 	X(REF_SHIFT_8, "Universe", "_narrow_oop._shift")                                           \
 	X(REF_BASE_13, "CompressedOops", "_narrow_oop._base")                                      \

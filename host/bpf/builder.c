@@ -66,6 +66,17 @@ struct builder {
 
 /* ---- before the jail: everything is opened ------------------------------------------------ */
 
+/* Opens the debug file of a libjvm that has no symbols; -1: it has, or there is none. */
+static int open_symbols(int fd, const struct file_mapping *m, int procfd)
+{
+	struct debug_link own = {0};
+	struct err ignored;
+
+	return jvm_is_library(m->path) && debug_links_read(&fd, 1, &own, &ignored) == 0
+		       ? debug_symbols_open(m->path, &own, procfd)
+		       : -1;
+}
+
 static size_t add_file(struct builder *b, int fd, const struct stat *st,
 		       const struct file_mapping *m, int procfd)
 {
@@ -75,11 +86,10 @@ static size_t add_file(struct builder *b, int fd, const struct stat *st,
 			return i;
 		}
 	b->files = grow(b->files, b->file_count, &b->file_cap, sizeof(*b->files));
-	b->files[b->file_count] = (struct mapped){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.fd = fd,
-		.symbols = jvm_is_library(m->path) ? debug_symbols_open(m->path, fd, procfd) : -1};
+	b->files[b->file_count] = (struct mapped){.dev = st->st_dev,
+						  .ino = st->st_ino,
+						  .fd = fd,
+						  .symbols = open_symbols(fd, m, procfd)};
 	return b->file_count++;
 }
 

@@ -197,20 +197,14 @@ static inline uint64_t object_of(const struct flat_objects *o, uint64_t at, uint
 	return plain(o, value);
 }
 
-/* Of a mark, oops/markWord.hpp, JDK 24: where the class is, and how it says that the object has
- * been moved. */
-#define COMPACT_SHIFT 42
-#define MARK_BITS     3u
-#define MARK_MOVED    3u
-
 static inline uint64_t class_of(const struct flat_objects *o, uint64_t object)
 {
 	uint64_t word = object ? word_at(object, o->class_at) : 0;
 
-	if (o->class_bytes == 0 && (word & MARK_BITS) == MARK_MOVED)
+	if (o->class_bytes == 0 && (word & FLAT_MARK_BITS) == FLAT_MARK_MOVED)
 		return 0;
 	if (o->class_bytes == 0)
-		return widen(word >> COMPACT_SHIFT, 4, o->class_base, o->class_shift);
+		return widen(word >> FLAT_MARK_CLASS, 4, o->class_base, o->class_shift);
 	return widen(word, o->class_bytes, o->class_base, o->class_shift);
 }
 

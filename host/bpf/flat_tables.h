@@ -138,6 +138,11 @@ struct flat_objects {
 #define FLAT_HANDLES  1u /* as SNAP_HANDLES, SNAP_COLOURED */
 #define FLAT_COLOURED 2u
 
+/* Of a mark that has the class, as SNAP_MARK_CLASS and so on. */
+#define FLAT_MARK_CLASS 42
+#define FLAT_MARK_BITS	3u
+#define FLAT_MARK_MOVED 3u
+
 struct flat_process {
 	uint64_t code_low, code_high;
 	uint64_t call_stub_return, cont_return;

@@ -396,7 +396,10 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 					.tlab_start = l->tlab_start,
 					.tlab_top = l->tlab_top};
 	_Static_assert(sizeof(p.objects) == sizeof(*o) - sizeof(o->record) &&
-			       FLAT_HANDLES == SNAP_HANDLES && FLAT_COLOURED == SNAP_COLOURED,
+			       FLAT_HANDLES == SNAP_HANDLES && FLAT_COLOURED == SNAP_COLOURED &&
+			       FLAT_MARK_CLASS == SNAP_MARK_CLASS &&
+			       FLAT_MARK_BITS == SNAP_MARK_BITS &&
+			       FLAT_MARK_MOVED == SNAP_MARK_MOVED,
 		       "the same fields");
 	memcpy(&p.objects, &o->record + 1, sizeof(p.objects));
 	pages = pages_of(&p);

@@ -156,19 +156,19 @@ int debug_file_open(const char *path, const struct debug_link *l, int rootfd)
 	return fd;
 }
 
-int debug_symbols_open(const char *path, int fd, int procfd)
+int debug_symbols_open(const char *path, const struct debug_link *own, int procfd)
 {
 	CLEANUP(close_fd) int rootfd = -1;
 	CLEANUP(close_fd) int debug = -1;
-	struct debug_link own = {0}, its = {0};
+	struct debug_link its = {0};
 	struct err err;
 
-	if (fd < 0 || debug_links_read(&fd, 1, &own, &err) < 0 || own.whole || !own.id_len)
+	if (own->whole || !own->id_len)
 		return -1;
 	rootfd = proc_open_root(procfd, &err);
-	debug = debug_file_open(path, &own, rootfd);
+	debug = debug_file_open(path, own, rootfd);
 	if (debug < 0 || debug_links_read(&debug, 1, &its, &err) < 0 || !its.whole ||
-	    its.id_len != own.id_len || memcmp(its.id, own.id, own.id_len) != 0)
+	    its.id_len != own->id_len || memcmp(its.id, own->id, own->id_len) != 0)
 		return -1;
 	return TAKE_FD(debug);
 }

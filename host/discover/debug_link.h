@@ -46,9 +46,9 @@ MUST_CHECK int debug_path_open(int rootfd, const char *path);
  * checking that it matches. A descriptor, or -1. */
 MUST_CHECK int debug_file_open(const char *path, const struct debug_link *l, int rootfd);
 
-/* Opens the debug file of `fd`, which a process has mapped as `path`, if that has no symbols of its
- * own and the other one has symbols and the same build id. A descriptor, or -1. */
-MUST_CHECK int debug_symbols_open(const char *path, int fd, int procfd);
+/* Opens the debug file of the file of a link, which a process has mapped as `path`, if that has no
+ * symbols of its own and the other one has symbols and the same build id. A descriptor, or -1. */
+MUST_CHECK int debug_symbols_open(const char *path, const struct debug_link *own, int procfd);
 
 /* NULL: it is no ELF file of 64 bits for such a machine. The descriptor stays the caller's. */
 Elf *debug_elf_open(int fd);

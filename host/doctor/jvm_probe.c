@@ -189,11 +189,12 @@ static int find_symbols(void *arg, void *reply, struct err *err)
 		if (!is_libjvm(f.path))
 			continue;
 		fd = mapped_file_open(j->procfd, &f, &st);
-		symbols = debug_symbols_open(f.path, fd, j->procfd);
-		if (fd >= 0 && debug_links_read(&fd, 1, &own, err) == 0)
-			ret->symbols = own.whole      ? JVM_SYMBOLS_OWN
-				       : symbols >= 0 ? JVM_SYMBOLS_DEBUG
-						      : JVM_SYMBOLS_NONE;
+		if (fd < 0 || debug_links_read(&fd, 1, &own, err) < 0)
+			break;
+		symbols = debug_symbols_open(f.path, &own, j->procfd);
+		ret->symbols = own.whole      ? JVM_SYMBOLS_OWN
+			       : symbols >= 0 ? JVM_SYMBOLS_DEBUG
+					      : JVM_SYMBOLS_NONE;
 		break;
 	}
 	look_fini(&maps, 1);

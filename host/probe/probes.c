@@ -325,7 +325,6 @@ static void find_monitors(const struct place_search *s, struct flat_probes *ret)
 			: 0;
 }
 
-/* `symbols`: of the debug file, or NULL. */
 /* Of both or none; `stall` is followed by its end. */
 static void find_stalls(const struct place_search *s, const char *class, enum flat_probe stall,
 			struct flat_probes *ret)
@@ -341,6 +340,7 @@ static void find_stalls(const struct place_search *s, const char *class, enum fl
 	ret->offset[stall + 1] = end;
 }
 
+/* `symbols`: of the debug file, or NULL. */
 static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 {
 	struct elfparts parts = {0};

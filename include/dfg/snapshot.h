@@ -200,12 +200,18 @@ struct snap_layout {
 #define SNAP_HANDLES  1u /* the two fields are addresses of references */
 #define SNAP_COLOURED 2u /* references have the colours of generational ZGC (JDK 21) */
 
+/* Of a mark that has the class, oops/markWord.hpp, JDK 24 to 27: the bit from which on it is, and
+ * how the lowest bits say that the object has been moved. */
+#define SNAP_MARK_CLASS 42
+#define SNAP_MARK_BITS	3u
+#define SNAP_MARK_MOVED 3u
+
 /* The layout of Java objects, for probes. A reference, or a class word, is a plain address, or with
  * 4 bytes base + (value << shift). Whole snapshots have it after SNAP_LAYOUT; places as there. */
 struct snap_objects {
 	struct snap_record record;
-	uint32_t monitor_object; /* ObjectMonitor::_object */
-	uint32_t thread_object;	 /* JavaThread::_vthread, before JDK 21 _threadObj */
+	uint32_t monitor_object;	       /* ObjectMonitor::_object */
+	uint32_t thread_object;		       /* JavaThread::_vthread, before JDK 21 _threadObj */
 	uint32_t park_blocker, thread_address; /* java.lang.Thread.parkBlocker, eetop */
 	uint32_t class_at;		       /* the class word in an object */
 	uint8_t ref_bytes, ref_shift;
