@@ -87,12 +87,15 @@ static inline uint64_t any_below(uint64_t amount)
 }
 
 /* Adds time to what a wait's sample stands for. Of several holders one is named, each as likely as
- * its part of the time. */
-static inline void add_time(struct flat_wait *w, uint64_t ns, uint64_t holder)
+ * its part of the time. Meanwhile the wait may have ended, and its memory may be another thread's:
+ * `held` tells whether the holder had that one's lock. */
+static inline void add_time(struct flat_wait *w, uint64_t ns, uint64_t holder, uint64_t lock)
 {
 	w->amount += ns;
-	if (any_below(w->amount) < ns)
+	if (any_below(w->amount) < ns) {
 		w->holder = holder;
+		w->held = lock;
+	}
 }
 
 /* Counts time that was waited; returns how much of it is to be in samples. */
@@ -143,11 +146,11 @@ static inline bool end_wait(struct scratch *s, bool is_monitor)
 	ns = take_time(s, ns);
 	if (!ns && w.amount)
 		count_sample(s);
-	add_time(&w, ns, 0);
+	add_time(&w, ns, 0, w.lock);
 	if (!w.amount)
 		return false;
 	s->detail.amount = w.amount;
-	s->detail.holder = w.holder;
+	s->detail.holder = w.held == w.lock ? w.holder : 0;
 	if (is_monitor)
 		w.class = class_of_monitor(&s->walk.process.objects, of_process(s, w.lock));
 	take_class(s, w.class);
@@ -177,7 +180,7 @@ static long share_time(__attribute__((unused)) void *map,
 		t->skip -= ns;
 		return 0;
 	}
-	add_time(w, t->amount ? t->amount : ns, t->now);
+	add_time(w, t->amount ? t->amount : ns, t->now, t->lock);
 	t->done = true;
 	return t->amount != 0;
 }
