@@ -135,6 +135,13 @@ struct pprof_type {
 	struct bytes type, unit;
 };
 
+/* The type of values of a unit of event_names: "bytes" is alloc_space in bytes, as in Go's
+ * profiles; NULL and units that are counted are samples. */
+struct pprof_value {
+	const char *type, *unit;
+};
+struct pprof_value pprof_value_of(const char *unit);
+
 /* The tables that samples refer to. */
 struct pprof_tables {
 	struct bytes *texts;

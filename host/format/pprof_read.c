@@ -43,23 +43,55 @@ static bool same(struct bytes a, struct bytes b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
-static void choose_value(struct pprof_loader *l)
+static bool is_value(const struct pprof_type *type, const char *unit)
+{
+	const struct pprof_value value = pprof_value_of(unit);
+
+	return bytes_are(type->type, value.type) && bytes_are(type->unit, value.unit);
+}
+
+/* Chooses the values of this unit. False: the profile has none. */
+static bool choose_unit(struct pprof_loader *l, const char *unit)
+{
+	for (size_t i = 0; i < l->tables.type_count; i++)
+		if (is_value(&l->tables.types[i], unit)) {
+			l->value = i;
+			return true;
+		}
+	return false;
+}
+
+/* Chooses values that can stand for samples: those of another event would be drawn as what they
+ * are not. */
+static int choose_samples(struct pprof_loader *l)
 {
 	const struct pprof_tables *t = &l->tables;
 	const struct pprof_type *chosen;
 
-	l->divisor = 1;
 	l->value = t->type_count - 1;
 	for (size_t i = 0; t->default_type.len && i < t->type_count; i++)
 		if (same(t->types[i].type, t->default_type))
 			l->value = i;
-	for (size_t i = 0; i < t->type_count; i++)
-		if (bytes_are(t->types[i].type, "samples") && bytes_are(t->types[i].unit, "count"))
-			l->value = i;
+	choose_unit(l, NULL);
 	chosen = &t->types[l->value];
+	if (t->type_count && is_value(chosen, event_names[EVENT_ALLOC].unit))
+		return err_set(l->err, 0, "has allocated bytes: give --event alloc");
+	if (t->type_count && is_value(chosen, event_names[EVENT_LOCK].unit))
+		return err_set(l->err, 0, "has times of waiting: give --event lock");
 	if (t->period && t->period <= INT64_MAX && same(chosen->type, t->period_type.type) &&
 	    same(chosen->unit, t->period_type.unit))
 		l->divisor = t->period;
+	return 0;
+}
+
+static int choose_value(struct pprof_loader *l, enum event_kind event)
+{
+	l->divisor = 1;
+	if (event == EVENT_CPU)
+		return choose_samples(l);
+	if (!choose_unit(l, event_names[event].unit))
+		return err_set(l->err, 0, "has no events %s", event_names[event].name);
+	return 0;
 }
 
 /* ---- origins and threads ---- */
@@ -234,14 +266,15 @@ static int sample_read(struct pprof_loader *l, struct bytes b)
 	return rc == 0 && value ? stack_add(l, &labels, value) : rc;
 }
 
-static int profile_load(struct pprof_loader *l, struct bytes b)
+static int profile_load(struct pprof_loader *l, struct bytes b, enum event_kind event)
 {
 	const struct samples *s = l->profile->samples;
 	struct pb_field f;
 
 	if (pprof_tables_read(&l->tables, b, l->profile->stacks, l->err) < 0)
 		return -1;
-	choose_value(l);
+	if (choose_value(l, event) < 0)
+		return -1;
 	main_frame_make(l);
 	l->first_origin = s ? (uint32_t)s->origin_count : 0;
 	l->first_thread = s ? (uint32_t)s->thread_count : 0;
@@ -260,7 +293,8 @@ bool pprof_is(const void *data, size_t len)
 		((const char *)data)[2] == 8);
 }
 
-int pprof_read(struct profile *p, const void *data, size_t len, struct err *err)
+int pprof_read(struct profile *p, const void *data, size_t len, enum event_kind event,
+	       struct err *err)
 {
 	struct pprof_loader l = {
 		.profile = p, .err = err, .origins = frames_new(), .threads = frames_new()};
@@ -274,7 +308,7 @@ int pprof_read(struct profile *p, const void *data, size_t len, struct err *err)
 		b = bytes_of(expanded.buf, expanded.len);
 	}
 	if (rc == 0)
-		rc = profile_load(&l, b);
+		rc = profile_load(&l, b, event);
 	pprof_tables_fini(&l.tables);
 	free(l.frames);
 	frames_free(l.origins);

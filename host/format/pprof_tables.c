@@ -158,6 +158,17 @@ const uint32_t *pprof_location(const struct pprof_tables *t, uint64_t id, size_t
 	return i == SIZE_MAX ? NULL : t->frames + t->begins[i];
 }
 
+/* ---- types of values ---- */
+
+struct pprof_value pprof_value_of(const char *unit)
+{
+	if (unit && !strcmp(unit, "bytes"))
+		return (struct pprof_value){"alloc_space", "bytes"};
+	if (unit && !strcmp(unit, "ns"))
+		return (struct pprof_value){"delay", "nanoseconds"};
+	return (struct pprof_value){"samples", "count"};
+}
+
 /* ---- all tables ---- */
 
 static struct pprof_type type_read(const struct pprof_tables *t, struct bytes message)

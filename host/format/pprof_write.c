@@ -136,14 +136,10 @@ static void write_comment(struct pprof_writer *w, const char *text)
 static void write_head(struct pprof_writer *w)
 {
 	const struct picture *p = w->picture;
+	const struct pprof_value value = pprof_value_of(p->unit);
 	CLEANUP(str_fini) struct str quality = {0};
 
-	if (p->unit && !strcmp(p->unit, "bytes"))
-		write_type(w, PPROF_SAMPLE_TYPE, "alloc_space", "bytes");
-	else if (p->unit && !strcmp(p->unit, "ns"))
-		write_type(w, PPROF_SAMPLE_TYPE, "delay", "nanoseconds");
-	else
-		write_type(w, PPROF_SAMPLE_TYPE, "samples", "count");
+	write_type(w, PPROF_SAMPLE_TYPE, value.type, value.unit);
 	if (w->period) {
 		write_type(w, PPROF_SAMPLE_TYPE, "cpu", "nanoseconds");
 		write_type(w, PPROF_PERIOD_TYPE, "cpu", "nanoseconds");

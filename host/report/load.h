@@ -21,15 +21,15 @@ struct input {
 	const struct session *session; /* NULL: a file */
 	struct session own;	       /* that session, if it is not the caller's */
 	char *file;		       /* path to open; NULL: a session */
-	enum event_kind event;	       /* of a session or a recording of JFR */
+	enum event_kind event;	       /* that is drawn of it */
 	uint64_t size;		       /* bytes of the recording or file */
 };
 
 struct inputs {
 	struct input *list;
 	size_t count, cap;
-	/* To be set before the first is added: the kind of events that is drawn. Inputs other than
-	 * sessions and recordings of JFR have EVENT_CPU only. */
+	/* To be set before the first is added: the kind of events that is drawn. Text has EVENT_CPU
+	 * only. */
 	enum event_kind event;
 	const struct filter *filter; /* what of them counts (filter.h); borrowed, NULL: all */
 };

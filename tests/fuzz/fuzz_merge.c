@@ -24,7 +24,7 @@ static bool add(struct profile *to, const void *p, size_t len, const char *root)
 	profile_init(&part, true);
 	frames_keep_places(stacks_frames(part.stacks));
 	if (pprof_is(p, len))
-		read = pprof_read(&part, p, len, &err) == 0;
+		read = pprof_read(&part, p, len, EVENT_CPU, &err) == 0;
 	else
 		fold_read(part.stacks, p, len, &part.quality.samples);
 	if (read) {

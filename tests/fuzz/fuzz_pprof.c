@@ -29,13 +29,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	profile_init(&p, false);
 	frames_keep_places(stacks_frames(p.stacks));
 	picture.details = &p;
-	if (pprof_read(&p, data, size, &err) == 0) {
+	if (pprof_read(&p, data, size, EVENT_CPU, &err) == 0) {
 		first = folded_of(&p);
 		if (draw_pprof(p.stacks, &picture, fd, &err) < 0 || lseek(fd, 0, SEEK_SET) != 0 ||
 		    fs_read_all(fd, (size_t)1 << 30, &text, &err) < 0)
 			abort();
 		profile_init(&again, false);
-		if (pprof_read(&again, text.buf, text.len, &err) < 0)
+		if (pprof_read(&again, text.buf, text.len, EVENT_CPU, &err) < 0)
 			abort();
 		second = folded_of(&again);
 		if (strcmp(first, second) != 0)

@@ -21,8 +21,9 @@ ok 'a page of locks counts ns' grep -q '"unit":"ns"' "$work/flame.html"
 ok 'speedscope of locks counts nanoseconds' grep -q '"unit":"nanoseconds"' "$work/flame.speedscope.json"
 ok 'pprof of locks counts a delay' grep -aq nanoseconds <(zcat "$work/flame.pb.gz")
 rm "$work/flame.folded"
-"$MERGE" -q --by thread --full -f folded -o "$work" "$work/flame.pb.gz" >"$work/said"
+"$MERGE" -q --event lock --by thread --full -f folded -o "$work" "$work/flame.pb.gz" >"$work/said"
 ok '  which reads as the same' diff -u <(sort "$here/lock.folded") <(sort "$work/flame.folded")
+ok '  and says what it counts' grep -q '^  lock .* s · ' "$work/said"
 
 # ---- what changed ----
 diff_() { (cd "$work" && "$BUILD/bin/dfg-diff" "$@"); }
@@ -32,7 +33,11 @@ is 'sides that are one have the same bytes' "$(grep -c '^        160 MB · ' "$w
 ok '  other events are named' grep -q '^        other events, for --event: .* cpu' "$work/said"
 ok '  the title says what is counted' grep -q '<title id="dfg-title">.*: allocated bytes</title>' "$work/diff.svg"
 ok '  the page knows what a byte is worth' grep -Eq '"worth":\[(0\.0|[0-9.]*e-)' "$work/diff.html"
-diff_ -f folded --json --event lock "$work/flame.pb.gz" "$work/flame.pb.gz" >"$work/said" 2>&1
-is 'of locks in pprof --event is refused' "$(sed 's/.*: //' "$work/said")" '--event lock needs a JFR recording'
-ok '  without it its ns are compared' diff_ -f folded --json "$work/flame.pb.gz" "$work/flame.pb.gz"
+is 'of locks in pprof the times are compared' \
+	"$(diff_ -f folded --json --event lock "$work/flame.pb.gz" "$here/async-profiler.jfr" |
+		jq -c '[.event, .unit, ([.methods[] | .self.change, .total.change | fabs] | add)]')" '["lock","ns",0]'
+for event in cpu:'has times of waiting: give --event lock' alloc:'has no events alloc'; do
+	diff_ -f folded --event "${event%%:*}" "$work/flame.pb.gz" "$work/flame.pb.gz" >"$work/said" 2>&1
+	is "  as ${event%%:*} they are refused" "$(sed 's/.*pb.gz: //' "$work/said")" "${event#*:}"
+done
 tap_done

@@ -27,7 +27,7 @@ static void quality_parse(struct quality *q, const char *text)
 static int load(struct profile *p, const struct str *text, struct err *err)
 {
 	if (pprof_is(text->buf, text->len))
-		return pprof_read(p, text->buf, text->len, err);
+		return pprof_read(p, text->buf, text->len, EVENT_CPU, err);
 	if (fold_read(p->stacks, text->buf, text->len, NULL))
 		fprintf(stderr, "draw: some lines were left out\n");
 	return 0;

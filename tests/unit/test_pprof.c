@@ -112,7 +112,7 @@ static void test_round_trip(void)
 	drawn(&p, &data);
 	ok(pprof_is(data.buf, data.len), "known as pprof");
 	profile_init(&again, true);
-	ok(pprof_read(&again, data.buf, data.len, &err) == 0, "read back: %s", err.msg);
+	ok(pprof_read(&again, data.buf, data.len, EVENT_CPU, &err) == 0, "read back: %s", err.msg);
 	is_int(again.quality.samples, 7, "all samples");
 	before = text_of(&p);
 	after = text_of(&again);
@@ -121,7 +121,7 @@ static void test_round_trip(void)
 		   pprof_is(expanded.buf, expanded.len),
 	   "known without compression, too");
 	profile_init(&plain, false);
-	ok(pprof_read(&plain, expanded.buf, expanded.len, &err) == 0, "read without");
+	ok(pprof_read(&plain, expanded.buf, expanded.len, EVENT_CPU, &err) == 0, "read without");
 	profile_fini(&plain);
 	profile_fini(&again);
 	profile_fini(&p);
@@ -185,7 +185,7 @@ static void check_folded(const struct str *data, const char *want, const char *n
 	struct err err = {0};
 
 	profile_init(&p, false);
-	if (pprof_read(&p, data->buf, data->len, &err) < 0)
+	if (pprof_read(&p, data->buf, data->len, EVENT_CPU, &err) < 0)
 		text = xstrdup(err.msg);
 	else
 		text = drawn_folded(p.stacks);
@@ -402,7 +402,7 @@ static void test_unknown(void)
 	made_sample(&m, 1, 1, NULL);
 	made_end(&m);
 	profile_init(&p, true);
-	ok(pprof_read(&p, m.profile.buf, m.profile.len, &err) == 0, "read: %s", err.msg);
+	ok(pprof_read(&p, m.profile.buf, m.profile.len, EVENT_CPU, &err) == 0, "read: %s", err.msg);
 	f = stacks_frame(p.stacks,
 			 stacks_node(p.stacks, (uint32_t)stacks_node_count(p.stacks) - 1)->frame);
 	is_str(f->name, "[tool]", "it has the name of its file");
@@ -482,7 +482,8 @@ static void test_labels(void)
 	samples_add_thread(p.samples,
 			   samples_add_origin(p.samples, &(struct origin){"", "", "", "", "", ""}),
 			   99, 99);
-	ok(pprof_read(&p, m.profile.buf, m.profile.len, &err) == 0, "labels are read%s", err.msg);
+	ok(pprof_read(&p, m.profile.buf, m.profile.len, EVENT_CPU, &err) == 0, "labels are read%s",
+	   err.msg);
 	is_int(p.samples->count, 8, "each sample is kept");
 	is_int(p.samples->thread_count, 8, "each thread is there once, beside the one before");
 	is_int(p.samples->origin_count, 3, "each container is there once, beside the one before");
@@ -519,8 +520,8 @@ static void test_deep(void)
 		message_add(&m.profile, PPROF_SAMPLE, &sample);
 		made_end(&m);
 		profile_init(&p, false);
-		is_int(pprof_read(&p, m.profile.buf, m.profile.len, &err), n > 65535 ? -1 : 0,
-		       "a stack of %zu frames and a thread is %s", n,
+		is_int(pprof_read(&p, m.profile.buf, m.profile.len, EVENT_CPU, &err),
+		       n > 65535 ? -1 : 0, "a stack of %zu frames and a thread is %s", n,
 		       n > 65535 ? "refused" : "read");
 		if (n > 65535)
 			is_str(err.msg,

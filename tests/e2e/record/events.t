@@ -62,6 +62,8 @@ ok "  pprof: bytes" grep -q 'alloc_space/bytes' "$SHOP/raw"
 ok "  and not of the processor's time" eval '! grep -q alloc_space "$SHOP/raw"'
 "$pprof" -symbolize=none -unit=bytes -top -nodefraction=0 "$one/flame-alloc.pb.gz" >"$SHOP/top" 2>/dev/null
 ok "  all of them" grep -q "of $(sum "$one/flame-alloc.folded")B total" "$SHOP/top"
+"${DFG%trigger}merge" -q --event alloc -f folded -o "$SHOP/again" "$one/flame-alloc.pb.gz" >/dev/null
+is "  read back, too" "$(sum "$SHOP/again/flame.folded")" "$(sum "$one/flame-alloc.folded")"
 ok "  the page has classes and methods" eval 'grep -q "Alloc\$Node" "$one/flame-alloc.html" && grep -q "long\[\]" "$one/flame-alloc.svg"'
 is "the session has both" "$(jq -c .events "$one/session/session.json")" '["cpu","alloc"]'
 replay() { rm -rf "$SHOP/again" && "$DFG" -q --replay --by thread --full -f folded -o "$SHOP/again" "$@"; }

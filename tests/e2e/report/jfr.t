@@ -72,6 +72,6 @@ for home in /usr/lib/jvm/*; do
 	ok "  one that was cut off is drawn" "$MERGE" -q -f folded,svg,html -o "$work/merged" "$work/cut"
 	ok "    and says so" grep -q '^  damaged ' <("$MERGE" -q -f folded -o "$work/merged" "$work/cut")
 done
-is 'a kind of event needs a recording of JFR' "$("$MERGE" --event alloc -o "$work/merged" "$work/merged/flame.folded" 2>&1)" \
-	"dfg-merge: draw: $work/merged/flame.folded: --event alloc needs a JFR recording"
+is 'text does not tell its event' "$("$MERGE" --event alloc -o "$work/merged" "$work/merged/flame.folded" 2>&1)" \
+	"dfg-merge: draw: $work/merged/flame.folded: --event alloc: text does not tell its event; give a session, pprof or JFR"
 tap_done
