@@ -100,10 +100,10 @@ bool pprof_is(const void *data, size_t len);
 
 /* Reads a profile in pprof's format, gzipped or not, written by any tool. The count of EVENT_CPU is
  * the number of samples or, in profiles without one, the default value (of time: as many samples as
- * the period gives); of other events the value that pprof_value_of has for its unit, without which
- * the profile is refused. Stacks without a thread name begin with the main program. Samples that
- * are kept get time 0, since pprof has no times; more than 2^27 (bytes, ns) are in the stacks only.
- * Adds to quality.samples. */
+ * the period gives); of events in bytes or ns the value that pprof_value_of has for that. A profile
+ * without it is refused, as are other events: samples do not tell theirs. Stacks without a thread
+ * name begin with the main program. Samples that are kept get time 0, since pprof has no times;
+ * more than 2^27 (bytes, ns) are in the stacks only. Adds to quality.samples. */
 MUST_CHECK int pprof_read(struct profile *p, const void *data, size_t len, enum event_kind event,
 			  struct err *err);
 

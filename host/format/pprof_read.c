@@ -74,9 +74,9 @@ static int choose_samples(struct pprof_loader *l)
 			l->value = i;
 	choose_unit(l, NULL);
 	chosen = &t->types[l->value];
-	if (t->type_count && is_value(chosen, event_names[EVENT_ALLOC].unit))
+	if (is_value(chosen, event_names[EVENT_ALLOC].unit))
 		return err_set(l->err, 0, "has allocated bytes: give --event alloc");
-	if (t->type_count && is_value(chosen, event_names[EVENT_LOCK].unit))
+	if (is_value(chosen, event_names[EVENT_LOCK].unit))
 		return err_set(l->err, 0, "has times of waiting: give --event lock");
 	if (t->period && t->period <= INT64_MAX && same(chosen->type, t->period_type.type) &&
 	    same(chosen->unit, t->period_type.unit))
@@ -86,10 +86,13 @@ static int choose_samples(struct pprof_loader *l)
 
 static int choose_value(struct pprof_loader *l, enum event_kind event)
 {
+	const char *unit = event_names[event].unit;
+
 	l->divisor = 1;
 	if (event == EVENT_CPU)
 		return choose_samples(l);
-	if (!choose_unit(l, event_names[event].unit))
+	/* Samples do not tell that they are of this event. */
+	if (!strcmp(pprof_value_of(unit).type, pprof_value_of(NULL).type) || !choose_unit(l, unit))
 		return err_set(l->err, 0, "has no events %s", event_names[event].name);
 	return 0;
 }

@@ -404,17 +404,18 @@ static int read_file(int fd, enum event_kind event, struct profile *profile, uin
 		return -1;
 	if (jfr_is(text.buf, text.len))
 		return jfr_read(profile, text.buf, text.len, event, err);
-	if (!pprof_is(text.buf, text.len) && event == EVENT_CPU)
-		return read_folded(&text, profile, skipped, err);
-	if (!pprof_is(text.buf, text.len))
+	if (pprof_is(text.buf, text.len)) {
+		if (pprof_read(profile, text.buf, text.len, event, err) < 0)
+			return -1;
+		profile->quality.unrated += profile->quality.samples - before;
+		return 0;
+	}
+	if (event != EVENT_CPU)
 		return err_set(err, 0,
 			       "--event %s: text does not tell its event; give a session, "
 			       "pprof or JFR",
 			       event_names[event].name);
-	if (pprof_read(profile, text.buf, text.len, event, err) < 0)
-		return -1;
-	profile->quality.unrated += profile->quality.samples - before;
-	return 0;
+	return read_folded(&text, profile, skipped, err);
 }
 
 int input_check_count(const struct input *in, const struct profile *all, struct err *err)

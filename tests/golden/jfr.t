@@ -40,4 +40,7 @@ for event in cpu:'has times of waiting: give --event lock' alloc:'has no events 
 	diff_ -f folded --event "${event%%:*}" "$work/flame.pb.gz" "$work/flame.pb.gz" >"$work/said" 2>&1
 	is "  as ${event%%:*} they are refused" "$(sed 's/.*pb.gz: //' "$work/said")" "${event#*:}"
 done
+"$MERGE" -q -f pprof -o "$work" "$here/async-profiler.jfr" >/dev/null
+"$MERGE" -q --event native -f folded -o "$work" "$work/flame.pb.gz" >"$work/said" 2>&1
+is 'samples in pprof are no samples in native methods' "$(sed 's/.*pb.gz: //' "$work/said")" 'has no events native'
 tap_done
