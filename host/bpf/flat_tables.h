@@ -44,6 +44,7 @@ enum flat_kind { /* as enum snap_kind */
 
 #define FLAT_THROWS  1u /* ExceptionBlob */
 #define FLAT_BARRIER 2u /* thawed frames of a virtual thread return to it */
+#define FLAT_SELECTS 4u /* the method, by the class of the object it is called for */
 
 /* As struct snap_code. Offsets from `start`; FLAT_NONE: none. */
 struct flat_code {
@@ -279,7 +280,11 @@ struct flat_sample {
 	uint32_t kernel;
 	uint32_t walker;   /* by whose tables */
 	uint32_t event;	   /* enum flat_event */
-	uint32_t stopping; /* 1: the JVM waits for its threads to stop */
+	uint16_t stopping; /* 1: the JVM waits for its threads to stop */
+	/* Bytes of the name of the class for whose object a stub selects a method: they stand after
+	 * all addresses, in whole words. 0: there is none, as with other events than
+	 * FLAT_EVENT_CPU. */
+	uint16_t receiver;
 };
 
 #define FLAT_WORD  8u

@@ -113,7 +113,7 @@ static inline void begin_sample(struct scratch *s, const struct flat_process *p,
 	s->walk.sample.walker = p->walker;
 	s->walk.sample.event = event;
 	s->walk.sample.kernel = 0;
-	s->walk.sample.stopping = 0;
+	s->walk.sample.stopping = s->walk.sample.receiver = 0;
 }
 
 /* Events of safepoints are taken, too. */

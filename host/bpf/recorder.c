@@ -252,7 +252,7 @@ static int take_walked(void *arg, void *data, size_t len)
 
 	if (len < sizeof(*s))
 		return 0;
-	bytes = ((size_t)s->count + s->kernel) * sizeof(uint64_t);
+	bytes = ((size_t)s->count + s->kernel + (s->receiver + 7u) / 8) * sizeof(uint64_t);
 	if (s->event == FLAT_EVENT_CPU && len == sizeof(*s) + bytes)
 		r->handler->walked(r->handler->arg, s, frames);
 	else if (s->event != FLAT_EVENT_CPU && len > sizeof(*s) + bytes &&

@@ -137,7 +137,7 @@ static void write_walked(struct recorded *r, const struct flat_sample *f, const 
 		perf_writer_lost(r->writer, s.pid, 1);
 		return;
 	}
-	if (c && !detail)
+	if (c && (!detail || detail->event == FLAT_EVENT_CPU))
 		c->walked++;
 	perf_writer_walked(r->writer, &s);
 }
@@ -174,9 +174,13 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 {
 	const struct sample_detail running = {
 		.event = FLAT_EVENT_SAFEPOINT, .flags = PERFWRITE_HOLDER, .name = ""};
+	const struct sample_detail receiver = {
+		.event = FLAT_EVENT_CPU,
+		.name = (const char *)(frames + f->count + f->kernel),
+		.name_len = f->receiver};
 	struct followed *p = f->stopping ? recording_find(arg, (pid_t)f->tgid) : NULL;
 
-	write_walked(arg, f, frames, NULL);
+	write_walked(arg, f, frames, f->receiver ? &receiver : NULL);
 	if (!p)
 		return;
 	keep_stopping(p, f->tid, f->time);

@@ -5,6 +5,7 @@
  * Linux 5.17: bpf_loop. */
 #define FLAT_FUNCTION __attribute__((noinline))			   /* global: verified by itself */
 #define FLAT_INLINE   static inline __attribute__((always_inline)) /* returns a struct */
+#include "bpf/events.bpf.h"
 #include "bpf/flat_walk.h"
 #include "bpf/walk_state.h"
 
@@ -179,9 +180,36 @@ static uint32_t take_stack(struct scratch *s)
 	return n + kernel;
 }
 
+/* Takes the class whose method a vtable or itable stub selects: the object stays in the register of
+ * the first argument all through it (code/vtableStubs, JDK 8 to 27). */
+static void take_receiver(struct scratch *s)
+{
+	const struct flat_walk *w = &s->walk;
+	const uint64_t frame = w->frames[0];
+	const struct flat_code *c = NULL;
+
+	s->detail.name_len = 0;
+	if (w->sample.count && frame >> 60 == FLAT_FRAME_CODE)
+		c = flat_code((uint32_t)((frame & ~(15ull << 60)) >> 32));
+	if (c && c->flags & FLAT_SELECTS)
+		take_class(s, class_of(&w->process.objects, ARGUMENT(&s->regs, 1)));
+}
+
 static bool send(struct scratch *s)
 {
-	if (send_words(&s->walk, take_stack(s)))
+	struct flat_walk *w = &s->walk;
+	uint32_t n, words;
+
+	take_receiver(s);
+	w->sample.receiver = s->detail.name_len;
+	words = (s->detail.name_len + 7) / 8;
+	if (words > FLAT_NAME_MAX / 8)
+		words = FLAT_NAME_MAX / 8;
+	n = take_stack(s);
+	if (n > FLAT_FRAMES_MAX + FLAT_KERNEL_MAX)
+		n = FLAT_FRAMES_MAX + FLAT_KERNEL_MAX;
+	bpf_probe_read_kernel(&w->frames[n], words * sizeof(uint64_t), s->detail.name);
+	if (send_words(w, n + words))
 		return true;
 	count(FLAT_COUNT_LOST);
 	return false;

@@ -164,6 +164,9 @@ const struct snapfile_code *snapfile_find_only(const struct snapfile *sf, uint64
  * of these stubs. JDK 21 and later. */
 bool snapfile_is_barrier(const struct snapfile_code *c);
 
+/* True if it is vtable and itable stubs, which call a method of an object by its class. */
+bool snapfile_selects(const struct snapfile_code *c);
+
 /* True if it is ExceptionBlob, which goes to an exception's handler. */
 bool snapfile_is_thrower(const struct snapfile_code *c);
 

@@ -337,6 +337,11 @@ const struct snapfile_code *snapfile_find_only(const struct snapfile *sf, uint64
 	return n ? c[0] : NULL;
 }
 
+static bool is_named(const struct snapfile_code *c, const char *name)
+{
+	return c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
+}
+
 bool snapfile_is_barrier(const struct snapfile_code *c)
 {
 	static const char name[] = "StubRoutines (continuation";
@@ -345,11 +350,14 @@ bool snapfile_is_barrier(const struct snapfile_code *c)
 	       memcmp(c->name, name, strlen(name)) == 0;
 }
 
+bool snapfile_selects(const struct snapfile_code *c)
+{
+	return c->record->kind == SNAP_ADAPTER && is_named(c, "vtable chunks");
+}
+
 bool snapfile_is_thrower(const struct snapfile_code *c)
 {
-	static const char name[] = "ExceptionBlob";
-
-	return c->record->name_len == strlen(name) && memcmp(c->name, name, strlen(name)) == 0;
+	return is_named(c, "ExceptionBlob");
 }
 
 bool snapfile_is_return(const struct snapfile_code *c, uint64_t offset)

@@ -43,9 +43,9 @@ struct perf_sample {
 	size_t walked_count;
 	bool walked_cut;
 
-	/* Of further events (perfwrite.h), which a sample's period counts: the name of what it is
-	 * about, without a NUL, not clean. */
-	bool named;
+	bool named; /* it is of a further event (perfwrite.h), which its period counts */
+	/* The name of what it is about, of the first event a class for whose object a method was
+	 * selected: without a NUL, not clean. */
 	uint32_t flags;		/* PERFWRITE_OUTSIDE … */
 	uint64_t holder, asker; /* times of samples with PERFWRITE_HOLDER; 0: none */
 	const char *name;

@@ -145,12 +145,14 @@ static void read_code(struct bytes *raw, struct perf_record *ret)
 	ret->code = c;
 }
 
-/* Reads the name that samples of further events have. */
-static void read_name(struct bytes *raw, struct perf_sample *s)
+/* Reads the name that samples of further events have, and some of the first, whose attributes are 0
+ * and 1. */
+static void read_name(struct bytes *raw, struct perf_record *ret)
 {
+	struct perf_sample *s = &ret->sample;
 	uint32_t len = bytes_u32(raw);
 
-	s->named = true;
+	s->named = ret->event > 1;
 	s->flags = bytes_u32(raw);
 	s->holder = s->flags & PERFWRITE_HELD ? bytes_u64(raw) : 0;
 	s->asker = s->flags & PERFWRITE_ASKED ? bytes_u64(raw) : 0;
@@ -174,7 +176,7 @@ static void read_raw(const struct perf_event_attr *a, struct bytes *b, struct pe
 		read_code(&raw, ret);
 	if (what == PERFWRITE_NAMED_WHOLE || what == PERFWRITE_NAMED_CUT ||
 	    what == PERFWRITE_NAMED_COPY)
-		read_name(&raw, s);
+		read_name(&raw, ret);
 	b->bad |= raw.bad;
 	if (what != PERFWRITE_WHOLE && what != PERFWRITE_CUT && what != PERFWRITE_NAMED_WHOLE &&
 	    what != PERFWRITE_NAMED_CUT)

@@ -285,7 +285,7 @@ void perf_writer_walked(struct perf_writer *w, const struct walked_sample *s)
 				 s->kernel_count ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
 				 copied ? COPIED_ID(event) : WALKED_ID(event));
 
-	if (d)
+	if (event)
 		add_u64(w, d->amount);
 	add_chain(w, s);
 	if (copied)

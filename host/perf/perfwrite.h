@@ -15,7 +15,8 @@
  * or whatever the event counts. RAW begins with PERFWRITE_NAMED_…, the length of a name (u32),
  * flags (u32) and the name, filled up to whole words; the frames follow, or with
  * PERFWRITE_NAMED_COPY, which is of the first of the two (PERF_COUNT_SW_DUMMY), none: it has
- * REGS_USER and STACK_USER. */
+ * REGS_USER and STACK_USER. A walked sample of the first event has such a RAW, without PERIOD, if
+ * its innermost frame is a stub that selects a method: its name is the class of the object. */
 #ifndef DFG_PERF_PERFWRITE_H
 #define DFG_PERF_PERFWRITE_H
 
@@ -53,10 +54,10 @@
 #define PERFWRITE_VALUE(word)	   ((word) & (~0ull >> 4))
 #define PERFWRITE_NUMBERS	   (1u << 22) /* codes in a file */
 
-/* The rest of a sample of a further event. */
+/* The rest of a sample of a further event, or of one of the first that has a name. */
 struct sample_detail {
-	unsigned event; /* from 1 on */
-	uint64_t amount;
+	unsigned event;
+	uint64_t amount; /* not of the first event */
 	/* Times of earlier samples with PERFWRITE_HOLDER, 0: none: of the thread that was waited
 	 * for, of the thread whose stack this sample has instead of its own. */
 	uint64_t holder, asker;
@@ -79,7 +80,7 @@ struct walked_sample {
 	size_t frame_count;
 	const uint64_t *kernel; /* innermost first; marks among them are left out */
 	size_t kernel_count;
-	const struct sample_detail *detail; /* NULL: of the first event */
+	const struct sample_detail *detail; /* NULL: of the first event, without a name */
 };
 
 struct perf_writer;

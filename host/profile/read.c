@@ -6,6 +6,7 @@
 #include "profile/holders.h"
 #include "profile/reader.h"
 #include "profile/resolve.h"
+#include "profile/tasks.h"
 
 /* Each part reads all mappings and resolves its own addresses, which costs as much as some thousand
  * samples. */
@@ -176,6 +177,7 @@ static void reader_read(struct reader *r, uint64_t from, uint64_t to)
  * beginning of the recording. */
 struct reader_part {
 	struct sources *sources;
+	const struct tasks *tasks;
 	struct profile *profile;
 	uint64_t from, to;	    /* bytes of the recording */
 	struct perfdata *recording; /* until the reader takes it over */
@@ -198,6 +200,7 @@ static size_t part_count(const struct recording *in, const struct perfdata *pd)
 static int part_open(struct reader_part *p, const struct reader_part *first, struct err *err)
 {
 	p->sources = first->sources;
+	p->tasks = first->tasks;
 	profile_init(&p->own, first->profile->samples != NULL);
 	p->profile = &p->own;
 	p->recording = perfdata_open(sources_input(p->sources)->perf_fd, err);
@@ -209,6 +212,7 @@ static void read_part(void *arg, size_t i)
 	struct reader_part *p = (struct reader_part *)arg + i;
 
 	p->reader = reader_new(p->sources, TAKE_PTR(p->recording), p->profile);
+	p->reader->tasks = p->tasks;
 	reader_read(p->reader, p->from, p->to);
 }
 
@@ -284,6 +288,7 @@ int profile_read(const struct recording *in, struct profile *profile, struct err
 {
 	struct perfdata *pd = perfdata_open(in->perf_fd, err);
 	CLEANUP(sources_free) struct sources *sources = NULL;
+	CLEANUP(tasks_free) struct tasks *tasks = NULL;
 	struct reader_part *parts;
 	uint64_t bytes;
 	size_t n;
@@ -291,11 +296,14 @@ int profile_read(const struct recording *in, struct profile *profile, struct err
 
 	if (!pd)
 		return -1;
+	if (in->has_compilations && !in->event)
+		rc = tasks_read(in->perf_fd, SESSION_COMPILE, &tasks, err);
 	n = part_count(in, pd);
 	bytes = perfdata_size(pd) / n;
 	parts = xcalloc(n, sizeof(*parts));
 	sources = sources_new(in);
-	parts[0] = (struct reader_part){.sources = sources, .profile = profile, .recording = pd};
+	parts[0] = (struct reader_part){
+		.sources = sources, .tasks = tasks, .profile = profile, .recording = pd};
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		parts[i].from = bytes * i;
 		parts[i].to = i + 1 < n ? bytes * (i + 1) : UINT64_MAX;

@@ -31,6 +31,7 @@ struct sample_ctx {
 };
 
 struct holders; /* profile/holders.h */
+struct tasks;	/* profile/tasks.h */
 
 struct reader {
 	const struct recording *in;
@@ -46,8 +47,9 @@ struct reader {
 	struct symbolizer *symbols;
 	struct userstack *unwinder;
 	struct sources *sources;
-	struct holders *holders; /* NULL: there were none */
-	uint32_t stale;		 /* frame of stale code */
+	struct holders *holders;   /* NULL: there were none */
+	const struct tasks *tasks; /* of compiler threads; NULL: not known */
+	uint32_t stale;		   /* frame of stale code */
 	uint64_t begin;	  /* time of the recording's begin, or if that is not known of its first
 			     sample */
 	bool monotonic;	  /* the recording has CLOCK_MONOTONIC times, as snapshots do */
@@ -61,6 +63,9 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 
 /* Keeps the stack of a thread that held a lock, for later samples that name it. */
 void reader_add_holder(struct reader *r, const struct process *p, const struct perf_record *rec);
+
+/* Adds the text of what a sample with a name is about. */
+void reader_add_subject(struct str *to, const struct perf_sample *s);
 
 /* Returns the thread's number in the samples that are kept, which is added if it is new. */
 uint32_t reader_thread(struct reader *r, pid_t pid, pid_t tid);

@@ -5,6 +5,7 @@
 #include "profile/holders.h"
 #include "profile/reader.h"
 #include "profile/resolve.h"
+#include "profile/tasks.h"
 #include "session/session.h"
 
 #if defined(__x86_64__)
@@ -295,6 +296,19 @@ static void add_holder(struct reader *r)
 		add_text(r, event_names[EVENT_LOCK].held);
 }
 
+void reader_add_subject(struct str *to, const struct perf_sample *s)
+{
+	symname_add_class(to, s->name, s->name_len);
+	if (!s->named)
+		str_adds(to, " (receiver)");
+	else if (s->flags & PERFWRITE_HUMONGOUS)
+		str_adds(to, " (humongous)");
+	else if (s->flags & PERFWRITE_OUTSIDE)
+		str_adds(to, " (outside TLAB)");
+	else if (PERFWRITE_LEVEL_OF(s->flags))
+		str_adds(to, PERFWRITE_LEVEL_OF(s->flags) > 3 ? " (C2)" : " (C1)");
+}
+
 /* Adds what the event is about as the innermost frame. */
 static void add_subject(struct reader *r)
 {
@@ -303,15 +317,30 @@ static void add_subject(struct reader *r)
 	add_holder(r);
 	if (!s->name_len)
 		return;
-	symname_add_class(&r->text, s->name, s->name_len);
-	if (s->flags & PERFWRITE_HUMONGOUS)
-		str_adds(&r->text, " (humongous)");
-	else if (s->flags & PERFWRITE_OUTSIDE)
-		str_adds(&r->text, " (outside TLAB)");
-	else if (PERFWRITE_LEVEL_OF(s->flags))
-		str_adds(&r->text, PERFWRITE_LEVEL_OF(s->flags) > 3 ? " (C2)" : " (C1)");
+	reader_add_subject(&r->text, s);
 	add_text(r, r->text.buf);
 	str_clear(&r->text);
+}
+
+/* Adds the method that a compiler thread works on, as what the JVM's broker of compilations calls:
+ * the compiler's own functions are above it. */
+static void add_task(struct reader *r)
+{
+	static const char broker[] = "CompileBroker::invoke_compiler_on_method";
+	struct sample_ctx *c = &r->ctx;
+	const char *method = tasks_find(r->tasks, c->process->pid, c->tid, c->time);
+	uint32_t *frames = first_frame(c);
+
+	if (!method || c->used == FRAMES_MAX)
+		return;
+	for (size_t i = 0; i < c->used; i++) {
+		if (strncmp(frame_of(r, frames[i])->name, broker, strlen(broker)) != 0)
+			continue;
+		memmove(frames - 1, frames, (i + 1) * sizeof(*frames));
+		frames[i] = stacks_intern(r->stacks, method, strlen(method), FRAME_STUB);
+		c->used++;
+		break;
+	}
 }
 
 /* A sample of the processors' time counts 1. */
@@ -425,6 +454,7 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	if (!add_asker(r)) {
 		add_stack(r);
 		merge_start(r);
+		add_task(r);
 	}
 	count_frames(r);
 	c->used++;

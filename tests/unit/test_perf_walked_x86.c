@@ -243,6 +243,7 @@ static void test_profile(void)
 {
 	static const uint64_t frames[] = {IN_CODE(WORKER, 16), INTERPRETED(5), IN_CODE(WORKER, 17)};
 	static const uint64_t unknown[] = {INTERPRETED(5), IN_CODE(WORKER + 1, 16), INTERPRETED(5)};
+	static const struct sample_detail receiver = {.name = "a/B", .name_len = 3};
 	struct walked_sample s = sample_at(150, frames, ARRAY_LEN(frames));
 	CLEANUP(str_fini) struct str got = {0};
 	struct quality q;
@@ -252,6 +253,14 @@ static void test_profile(void)
 	       "walked frames are named, with what is inlined");
 	ok(q.samples == 1 && q.java_samples == 1 && q.java_complete == 1 && q.truncated == 0,
 	   "the stack is complete");
+	s.detail = &receiver;
+	read_sample(&s, &got, &q);
+	is_str(got.buf,
+	       "worker;a.B.outer;a.B.inlined;a.B.loop;a.B.outer;a.B.inlined;a.B (receiver) 1\n",
+	       "the class for which a stub selects a method is the innermost frame");
+	ok(q.samples == 1 && q.java_samples == 1 && q.java_complete == 1 && q.java_frames == 5,
+	   "which counts one, and is no method");
+	s.detail = NULL;
 	s.cut = true;
 	read_sample(&s, &got, &q);
 	ok(q.truncated == 1 && q.java_complete == 0, "one that is cut is not");

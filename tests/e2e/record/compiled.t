@@ -14,6 +14,17 @@ cp tests/java/traps.jfc "$SHOP/app"
 speaks() { wait_for eval "[ \$(grep -c round '$SHOP/$1/log') -gt 3 ]"; }
 ends() { wait_for grep -q "^sum" "$SHOP/$1/log" && wait_for test -s "$SHOP/$1/tmp/traps.jfr"; }
 compared() { python3 tests/java/traps.py "$SHOP/$1/tmp/traps.jfr" "$SHOP/$1.out/session" "$SHOP/$1.out/$2" "$SHOP/$1.out/$3" "$SHOP/out" "$SHOP/$1/log" >"$SHOP/facts"; }
+# below DIR: the method that is compiled is below the compilers' functions in nine of ten samples of these, and Traps$Target.guess in as
+# many as are of its compilations' time, by a fifth of all.
+below() {
+	local all with guess part
+	all=$(grep ';CompileBroker::invoke_compiler_on_method[; ]' "$1/flame.folded" | sum -)
+	with=$(grep ';CompileBroker::invoke_compiler_on_method;[^;]* (C[12])[; ]' "$1/flame.folded" | sum -)
+	guess=$(grep ';CompileBroker::invoke_compiler_on_method;Traps$Target.guess (C[12])[; ]' "$1/flame.folded" | sum -)
+	part=$((1000 * $(grep ';Traps$Target.guess (C[12]) [0-9]*$' "$1/flame-compile.folded" | sum -) / $(sum "$1/flame-compile.folded")))
+	[ $((10 * with)) -ge $((9 * all)) ] && [ "$guess" -gt 0 ] && [ $(((1000 * guess / all - part) ** 2)) -le 40000 ] ||
+		{ echo "$with and $guess of $all, $part of 1000" && false; }
+}
 jit() { # ID VERSION [JVM OPTION…]
 	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2
 	shift 2
@@ -36,6 +47,7 @@ for v in $versions; do
 	ok "  as often as the JVM has said" right times
 	ok "  and code made not entrant" right "not entrant"
 	ok "  of the methods with the most" right "methods compiled again"
+	ok "  the compilers' processor time is below what they compile" below "$SHOP/$id.out"
 	ok "  the summary names the compiler" eval 'json ".more_events[0].verdict.top_subjects[0].class" | grep -q " (C[12])$"'
 	# jdk.Deoptimization came with JDK 14.
 	if [ "$v" -ge 14 ]; then
