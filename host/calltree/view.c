@@ -172,7 +172,7 @@ const char *busy_name(enum busy b)
 	return busy_names[b];
 }
 
-static enum busy busy_thread(const char *name)
+enum busy busy_thread(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(jvm_threads); i++)
 		if (thread_begins(name, jvm_threads[i].start))

@@ -58,6 +58,9 @@ enum busy {
 };
 const char *busy_name(enum busy b);
 
+/* Returns what a thread is for, by its frame's name. */
+enum busy busy_thread(const char *name);
+
 /* The way a frame's code runs, finer than its kind. */
 enum how {
 	HOW_C2,

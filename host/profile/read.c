@@ -296,8 +296,8 @@ int profile_read(const struct recording *in, struct profile *profile, struct err
 
 	if (!pd)
 		return -1;
-	if (in->has_compilations && !in->event)
-		rc = tasks_read(in->perf_fd, SESSION_COMPILE, &tasks, err);
+	if (in->has_tasks && !in->event)
+		rc = tasks_read(in->perf_fd, &tasks, err);
 	n = part_count(in, pd);
 	bytes = perfdata_size(pd) / n;
 	parts = xcalloc(n, sizeof(*parts));

@@ -30,6 +30,13 @@ struct sample_ctx {
 	uint32_t outermost;   /* user frame, if has_user */
 };
 
+#define FRAMES_MAX (CHAIN_MAX + 3) /* of a sample, without the thread's */
+
+static inline uint32_t *first_frame(struct sample_ctx *c)
+{
+	return c->frames + ARRAY_LEN(c->frames) - c->used;
+}
+
 struct holders; /* profile/holders.h */
 struct tasks;	/* profile/tasks.h */
 
@@ -48,7 +55,7 @@ struct reader {
 	struct userstack *unwinder;
 	struct sources *sources;
 	struct holders *holders;   /* NULL: there were none */
-	const struct tasks *tasks; /* of compiler threads; NULL: not known */
+	const struct tasks *tasks; /* NULL: not known */
 	uint32_t stale;		   /* frame of stale code */
 	uint64_t begin;	  /* time of the recording's begin, or if that is not known of its first
 			     sample */
@@ -57,6 +64,11 @@ struct reader {
 	struct str text;
 	struct sample_ctx ctx;
 };
+
+static inline const struct frame *frame_of(const struct reader *r, uint32_t frame)
+{
+	return stacks_frame(r->stacks, frame);
+}
 
 /* Names the sample's stack and counts it for its thread. */
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec);

@@ -16,18 +16,6 @@
 #error "the bit of the instruction pointer in the user registers is not known here"
 #endif
 
-#define FRAMES_MAX (CHAIN_MAX + 3) /* without the thread's */
-
-static const struct frame *frame_of(const struct reader *r, uint32_t frame)
-{
-	return stacks_frame(r->stacks, frame);
-}
-
-static uint32_t *first_frame(struct sample_ctx *c)
-{
-	return c->frames + ARRAY_LEN(c->frames) - c->used;
-}
-
 /* ---- the stack, innermost frame first ---------------------------------------------------- */
 
 static void add_frame(struct sample_ctx *c, uint32_t frame)
@@ -322,27 +310,6 @@ static void add_subject(struct reader *r)
 	str_clear(&r->text);
 }
 
-/* Adds the method that a compiler thread works on, as what the JVM's broker of compilations calls:
- * the compiler's own functions are above it. */
-static void add_task(struct reader *r)
-{
-	static const char broker[] = "CompileBroker::invoke_compiler_on_method";
-	struct sample_ctx *c = &r->ctx;
-	const char *method = tasks_find(r->tasks, c->process->pid, c->tid, c->time);
-	uint32_t *frames = first_frame(c);
-
-	if (!method || c->used == FRAMES_MAX)
-		return;
-	for (size_t i = 0; i < c->used; i++) {
-		if (strncmp(frame_of(r, frames[i])->name, broker, strlen(broker)) != 0)
-			continue;
-		memmove(frames - 1, frames, (i + 1) * sizeof(*frames));
-		frames[i] = stacks_intern(r->stacks, method, strlen(method), FRAME_STUB);
-		c->used++;
-		break;
-	}
-}
-
 /* A sample of the processors' time counts 1. */
 static uint64_t amount_of(const struct reader *r, const struct perf_sample *s)
 {
@@ -454,7 +421,7 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	if (!add_asker(r)) {
 		add_stack(r);
 		merge_start(r);
-		add_task(r);
+		tasks_add(r, frame_of(r, thread_frame(r, t))->name);
 	}
 	count_frames(r);
 	c->used++;

@@ -263,7 +263,8 @@ void input_prepare(const struct input *in, struct open_input *ret)
 		if (!recorded_as(in->event, &event))
 			event = SESSION_CPU;
 		o.recording.by_period = event == SESSION_PERF && !s->in_kernel;
-		o.recording.has_compilations = s->in_kernel && s->events & 1u << SESSION_COMPILE;
+		o.recording.has_tasks = s->in_kernel && s->events & (1u << SESSION_COMPILE |
+								     1u << SESSION_SAFEPOINT);
 		o.recording.event = o.recording.by_period ? SESSION_CPU : event;
 		o.recording.only_processes = s->whole_machine && s->process_count;
 	}

@@ -22,10 +22,10 @@ struct recording {
 	bool only_processes; /* samples of other processes do not count, but of their children */
 	uint64_t began;	     /* CLOCK_MONOTONIC, ns; 0: not known */
 	bool by_period;	     /* samples count as many as their period says */
-	unsigned event; /* the one that is read, as perf/perfwrite.h counts them; 0: the first */
-	bool has_compilations; /* among its events: what compiler threads worked on is known */
-	uint32_t origin;       /* number of samples.h, where samples are kept */
-	size_t parts;	       /* read in parallel, each by a thread; 0: as many as pay */
+	unsigned event;	 /* the one that is read, as perf/perfwrite.h counts them; 0: the first */
+	bool has_tasks;	 /* compilations or safepoints are among its events */
+	uint32_t origin; /* number of samples.h, where samples are kept */
+	size_t parts;	 /* read in parallel, each by a thread; 0: as many as pay */
 };
 
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The processor time of a JVM's compiler threads: the method that they compile is below the
- * compiler's functions. */
+/* The processor time of a JVM's own threads: the method that a compiler thread compiles is below
+ * the compiler's functions, the operation of a pause below those of a collector's threads. */
 #include "lib/eventread.h"
 #include "lib/tap.h"
 #include "profile/tasks.h"
 
-#define BROKER "CompileBroker::invoke_compiler_on_method"
-#define CALLS  "worker;" BROKER
+#define BROKER	  "CompileBroker::invoke_compiler_on_method"
+#define CALLS	  "worker;" BROKER
+#define COLLECTOR "GC_Thread#0"
 
 static const struct event_library lib = {"/lib/libx.so", "work"};
 
@@ -36,6 +37,14 @@ static int recording(void)
 				   gone = {.event = SESSION_COMPILE,
 					   .flags = PERFWRITE_DISCARDED | PERFWRITE_LEVEL(3),
 					   NAMED("a/B.e")},
+				   waited = {.event = SESSION_SAFEPOINT,
+					     .amount = 10,
+					     .flags = PERFWRITE_WAITED,
+					     NAMED("Collect (full)")},
+				   stopped = {.event = SESSION_SAFEPOINT,
+					      .amount = 40,
+					      .flags = PERFWRITE_STOPPED,
+					      NAMED("Collect (full)")},
 				   never = compilation(UINT64_MAX, 4, "a/B.f");
 	const struct walked_sample s = sample_at(0, NULL);
 	struct perf_writer *w;
@@ -58,19 +67,22 @@ static int recording(void)
 	add(w, PID + 1, 310, &second);
 	add(w, PID + 1, 320, &never);
 	add(w, PID + 1, 330, NULL);
+	perf_writer_comm(w, PID, PID + 3, "GC Thread#0");
+	add(w, PID + 3, 340, NULL);
+	add(w, PID + 3, 370, NULL);
+	add(w, PID + 1, 370, NULL);
+	add(w, PID + 3, 400, &waited);
+	add(w, PID + 3, 400, &stopped);
 	end(w);
 	return fd;
 }
 
-static void read_text(int fd, bool has_compilations, size_t parts, const char *method,
-		      struct str *ret)
+static void read_text(int fd, bool has_tasks, size_t parts, const char *method, struct str *ret)
 {
 	struct profile p;
 
 	str_clear(ret);
-	read_recording((struct recording){.perf_fd = fd,
-					  .parts = parts,
-					  .has_compilations = has_compilations},
+	read_recording((struct recording){.perf_fd = fd, .parts = parts, .has_tasks = has_tasks},
 		       &lib, snapshots_of(&method, 1, 1, 1000), &p, ret);
 	profile_fini(&p);
 }
@@ -83,15 +95,19 @@ static void test_profile(void)
 	for (size_t parts = 1; parts <= 3; parts++) {
 		read_text(fd, true, parts, BROKER, &got);
 		is_str(got.buf,
-		       CALLS ";" BROKER " 4\n" CALLS ";a.B.c (C2);" BROKER " 3\n" CALLS
-			     ";a.B.d (C1);" BROKER " 1\n",
+		       COLLECTOR ";Collect (full);" BROKER ";" BROKER " 1\n" COLLECTOR ";" BROKER
+				 ";" BROKER " 1\n" CALLS ";" BROKER " 5\n" CALLS
+				 ";a.B.c (C2);" BROKER " 3\n" CALLS ";a.B.d (C1);" BROKER " 1\n",
 		       "in %zu parts: samples are below the method of their thread and time",
 		       parts);
 	}
 	read_text(fd, false, 1, BROKER, &got);
-	is_str(got.buf, CALLS ";" BROKER " 8\n", "without recorded compilations it is not known");
+	is_str(got.buf, COLLECTOR ";" BROKER ";" BROKER " 2\n" CALLS ";" BROKER " 9\n",
+	       "without recorded compilations it is not known");
 	read_text(fd, true, 1, "a.B.run", &got);
-	is_str(got.buf, "worker;a.B.run;a.B.run 8\n",
+	is_str(got.buf,
+	       COLLECTOR ";Collect (full);a.B.run;a.B.run 1\n" COLLECTOR ";a.B.run;a.B.run 1\n"
+			 "worker;a.B.run;a.B.run 9\n",
 	       "stacks without the broker are what they are");
 	close(fd);
 }
@@ -101,8 +117,10 @@ static void test_find(void)
 	CLEANUP(tasks_free) struct tasks *t = NULL;
 	int fd = recording();
 
-	ok(tasks_read(fd, SESSION_COMPILE, &t, &err) == 0, "compilations are read");
+	ok(tasks_read(fd, &t, &err) == 0, "compilations are read");
 	is_str(tasks_find(t, PID, PID + 1, 200), "a.B.c (C2)", "until the end");
+	is_str(tasks_find(t, PID, TASKS_PAUSE, 360), "Collect (full)", "a pause");
+	ok(!tasks_find(t, PID, TASKS_PAUSE, 359), "from when all threads had stopped on");
 	ok(!tasks_find(t, PID, PID + 1, 201) && !tasks_find(t, PID, PID + 1, 99), "not longer");
 	ok(!tasks_find(t, PID, PID, 150) && !tasks_find(t, PID, PID + 2, 150) &&
 		   !tasks_find(t, PID + 1, PID + 1, 150),
@@ -111,7 +129,7 @@ static void test_find(void)
 	   "not where there are none");
 	close(fd);
 	fd = file_of("", 0);
-	ok(tasks_read(fd, SESSION_COMPILE, &t, &err) < 0, "not of an empty file: %s", err.msg);
+	ok(tasks_read(fd, &t, &err) < 0, "not of an empty file: %s", err.msg);
 	close(fd);
 }
 

@@ -57,6 +57,13 @@ row() {
 	is "  in ns, as the second event" "$(json '.more_events | map("\(.event) \(.unit)") | join(",")')" "safepoint ns"
 	is "  of all of its picture" "$(json '.more_events[0].samples')" "$(sum "$SHOP/$id.out/flame-safepoint.folded")"
 }
+# below FILE: most samples of threads that collect while all others are stopped are below the operation.
+below() {
+	local all with
+	all=$(grep '^GC_Thread' "$1" | sum -)
+	with=$(grep '^GC_Thread.*;[A-Za-z0-9]* ([A-Z][^;]*);' "$1" | sum -)
+	[ $((2 * with)) -gt "$all" ] || { echo "$with of $all" && false; }
+}
 all="collect stacks dump allocate counted"
 
 row 17 g1 "$all" -XX:+UseG1GC -Xmn24m
@@ -118,6 +125,7 @@ is "  which has said nothing of it" "$(grep -vc '^[a-z]* [0-9]* [0-9]*$' "$SHOP/
 shop_stop 17-g1
 
 # ---- other JVMs ----
+ok "the collector's processor time is below the operation" below "$one/flame.folded"
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 "$all" -XX:+UseG1GC -Xmn24m
 if [ -n "${DFG_FULL:-}" ]; then
