@@ -259,8 +259,9 @@ struct flat_detail {
 	/* Times of earlier samples of the process, with FLAT_HOLDER, 0: none: of the thread that
 	 * was waited for, and of the one whose event this is, if that is not the thread itself. */
 	uint64_t holder, asker;
-	uint64_t part;	    /* of the amount, that was waited for the holder */
-	uint64_t operation; /* what an object of its class begins with; 0: none */
+	uint64_t part;			  /* of the amount, that was waited for the holder */
+	uint64_t operation;		  /* what an object of its class begins with; 0: none */
+	uint64_t heap_before, heap_after; /* used bytes, around a collection; both 0: not known */
 	uint32_t asker_tid, holder_tid;
 	uint32_t copied, flags, name_len;
 	uint32_t level; /* of a compilation: 1 to 3 C1, 4 C2 (compiler/compilerDefinitions.hpp) */

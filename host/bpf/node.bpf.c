@@ -170,15 +170,17 @@ int counted(struct bpf_perf_event_data *ctx)
 
 /* ---- probes ------------------------------------------------------------------------------- */
 
-static inline bool take_event(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
+static inline bool take_event(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t cookie)
 {
+	const uint64_t probe = FLAT_COOKIE_PROBE(cookie);
+
 	switch (s->walk.sample.event) {
 	case FLAT_EVENT_ALLOC:
 		return take_allocation(r, s, probe);
 	case FLAT_EVENT_LOCK:
 		return take_lock(r, s, probe);
 	case FLAT_EVENT_SAFEPOINT:
-		return take_safepoint(r, s, probe);
+		return take_safepoint(r, s, cookie);
 	case FLAT_EVENT_COMPILE:
 		return take_compilation(r, s, probe);
 	case FLAT_EVENT_DEOPT:
@@ -187,13 +189,13 @@ static inline bool take_event(const bpf_user_pt_regs_t *r, struct scratch *s, ui
 	return false;
 }
 
-/* A function of the JVM that is called: cookie is an enum flat_probe. */
+/* A function of the JVM that is called: cookie is that of flat_cookie. */
 SEC("uprobe")
 int probed(bpf_user_pt_regs_t *ctx)
 {
 	uint64_t time = bpf_ktime_get_ns(), thread = bpf_get_current_pid_tgid();
 	uint32_t tgid, tid, number, event;
-	uint64_t probe = bpf_get_attach_cookie(ctx);
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
 	struct scratch *s = probe_scratch(0, &number);
 	const struct flat_process *p;
 
@@ -201,7 +203,7 @@ int probed(bpf_user_pt_regs_t *ctx)
 	p = bpf_map_lookup_elem(&processes, &tgid);
 	if (!p || p->walker == FLAT_NO_WALKER)
 		return 0;
-	event = flat_probe_event(probe);
+	event = flat_probe_event(FLAT_COOKIE_PROBE(cookie));
 	if (!s || __sync_val_compare_and_swap(&s->owner, 0, thread) != 0) {
 		count_lost(event, p->walker);
 		return 0;
@@ -209,7 +211,7 @@ int probed(bpf_user_pt_regs_t *ctx)
 	begin_sample(s, p, time, tgid, tid, event);
 	__builtin_memset(&s->detail, 0, offsetof(struct flat_detail, name));
 	s->may_copy = false;
-	if (take_event(ctx, s, probe)) {
+	if (take_event(ctx, s, cookie)) {
 		bpf_tail_call(ctx, &probe_walkers, p->walker);
 		count_lost(event, p->walker);
 	}

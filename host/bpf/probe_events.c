@@ -56,6 +56,8 @@ bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left
 	ret->amount = d->amount;
 	ret->holder = d->holder;
 	ret->asker = d->asker;
+	ret->heap_before = d->heap_before;
+	ret->heap_after = d->heap_after;
 	ret->part = d->part;
 	ret->operation = d->operation;
 	ret->asker_tid = d->asker_tid;
@@ -111,7 +113,7 @@ int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
 		 (unsigned long long)end);
 	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = i);
+		LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = flat_cookie(at, i));
 
 		if (!at->offset[i] || !(events & 1u << flat_probe_event(i)))
 			continue;

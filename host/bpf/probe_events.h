@@ -14,7 +14,7 @@
 struct stack_event {
 	uint64_t amount;
 	/* As in struct flat_detail. */
-	uint64_t holder, asker, part, operation;
+	uint64_t holder, asker, part, operation, heap_before, heap_after;
 	uint32_t asker_tid, holder_tid, level;
 	uint32_t flags;	  /* FLAT_OUTSIDE … */
 	const char *name; /* of a class; not clean, without a NUL */

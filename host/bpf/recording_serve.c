@@ -240,6 +240,8 @@ static void write_safepoint(struct recorded *r, const struct flat_sample *f, con
 	write_walked(r, &of, frames, d);
 	d->flags ^= PERFWRITE_WAITED | PERFWRITE_STOPPED;
 	d->holder = 0;
+	d->heap_before = e->heap_before;
+	d->heap_after = e->heap_after;
 	d->amount = e->amount - (e->part < e->amount ? e->part : e->amount);
 	write_walked(r, &of, frames, d);
 }

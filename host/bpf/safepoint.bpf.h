@@ -8,6 +8,13 @@
 
 #define LATE_NS 200000u /* after the begin: the stacks of earlier threads are not taken */
 
+/* Used bytes of the heap's pools, as the JVM tells them one by one. */
+struct heap {
+	uint64_t first; /* address of the name of the pool that was told first; 0: none was */
+	uint64_t used;
+	uint64_t times; /* that this one was told */
+};
+
 /* A JVM's safepoint, from its begin on. */
 struct stop {
 	uint64_t begin, stopped; /* 0: not yet */
@@ -16,6 +23,7 @@ struct stop {
 	uint32_t asker_tid, late_tid;
 	uint32_t collections; /* of the JVM, at the begin */
 	uint32_t pad;
+	struct heap before, after; /* the first collection, and the last one */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -121,6 +129,53 @@ static inline void evaluate(const struct scratch *s, uint64_t operation)
 		bpf_map_delete_elem(all, &key);
 }
 
+/* An argument of a USDT probe, by its place (probe/probes.h). */
+static inline uint64_t argument_at(const struct scratch *s, uint32_t place)
+{
+	const uint64_t *words = (const uint64_t *)&s->regs;
+	const uint32_t n = FLAT_ARGUMENT_REGISTER(place);
+
+	if (n >= sizeof(s->regs) / sizeof(*words))
+		return 0;
+	return place & FLAT_IN_MEMORY ? word_at(words[n] + FLAT_ARGUMENT_OFFSET(place), 0)
+				      : words[n];
+}
+
+/* True for a pool of Java objects. Others are "Metaspace", "Compressed Class Space", "CodeHeap
+ * 'profiled nmethods'", "CodeCache" (memory/heap.hpp, services/memoryService.cpp; JDK 8 to 27). */
+static inline bool is_of_heap(uint64_t name)
+{
+	char begin[4] = "";
+
+	if (bpf_probe_read_user(begin, sizeof(begin), (const void *)name) != 0)
+		return false;
+	return !(begin[0] == 'M' && begin[1] == 'e') &&
+	       !(begin[0] == 'C' && begin[1] == 'o' && (begin[2] == 'd' || begin[2] == 'm'));
+}
+
+/* The JVM tells what a pool has, before a collection or after it. */
+static inline void take_pool(struct scratch *s, uint64_t cookie)
+{
+	const uint64_t name = argument_at(s, FLAT_COOKIE_FIRST(cookie));
+	const bool before = FLAT_COOKIE_PROBE(cookie) == FLAT_PROBE_POOL_BEFORE;
+	struct stop *p = pause_of(s);
+	struct heap *h;
+
+	if (!p)
+		return;
+	h = before ? &p->before : &p->after;
+	if (!h->first)
+		h->first = name;
+	if (h->first == name)
+		h->times++;
+	if (before && h->times > 1)
+		return;
+	if (h->first == name)
+		h->used = 0;
+	if (is_of_heap(name))
+		h->used += argument_at(s, FLAT_COOKIE_SECOND(cookie));
+}
+
 #define CAUSE_BYTES 64u
 
 /* Takes why the JVM has collected garbage in the pause, if it has. */
@@ -151,14 +206,18 @@ static inline bool end_safepoint(struct scratch *s)
 	s->detail.holder_tid = p.late_tid;
 	s->detail.asker = p.asker;
 	s->detail.asker_tid = p.asker_tid;
+	if (p.before.first && p.after.first) {
+		s->detail.heap_before = p.before.used;
+		s->detail.heap_after = p.after.used;
+	}
 	take_cause(s, &p);
 	return true;
 }
 
 /* Takes what an event of this probe says. False: it is not sent. */
-static inline bool take_safepoint(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t probe)
+static inline bool take_safepoint(const bpf_user_pt_regs_t *r, struct scratch *s, uint64_t cookie)
 {
-	switch (probe) {
+	switch (FLAT_COOKIE_PROBE(cookie)) {
 	case FLAT_PROBE_EXECUTE:
 		return ask(s, of_process(s, ARGUMENT(r, 0)));
 	case FLAT_PROBE_BEGIN:
@@ -174,6 +233,11 @@ static inline bool take_safepoint(const bpf_user_pt_regs_t *r, struct scratch *s
 		return false;
 	case FLAT_PROBE_END:
 		return end_safepoint(s);
+	case FLAT_PROBE_POOL_BEFORE:
+	case FLAT_PROBE_POOL_AFTER:
+		s->regs = *r;
+		take_pool(s, cookie);
+		return false;
 	}
 	return false;
 }

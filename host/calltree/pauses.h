@@ -12,9 +12,10 @@
 #define PAUSES_LEAST 1000000u /* ns: shorter ones are not listed */
 
 struct pause {
-	uint64_t begin;		/* ns since the recording began */
-	uint64_t stopping, all; /* ns until all threads had stopped, and in all */
-	struct subject subject; /* its amount is not used */
+	uint64_t begin;			  /* ns since the recording began */
+	uint64_t stopping, all;		  /* ns until all threads had stopped, and in all */
+	uint64_t heap_before, heap_after; /* bytes used, around a collection; both 0: not known */
+	struct subject subject;		  /* its amount is not used */
 };
 
 struct pauses {

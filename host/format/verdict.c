@@ -229,7 +229,8 @@ static void page_subjects(struct str *out, const struct subjects *all)
 	}
 }
 
-/* Each with its begin in seconds, its times in ms, and its text. */
+/* Each with its begin in seconds, its times in ms, the heap's bytes before and after, and its text.
+ */
 static void page_pauses(struct str *out, const struct pauses *p)
 {
 	for (size_t i = 0; i < p->listed; i++) {
@@ -237,8 +238,10 @@ static void page_pauses(struct str *out, const struct pauses *p)
 		CLEANUP(str_fini) struct str text = {0};
 
 		verdict_subject_text(&text, &one->subject, EVENT_SAFEPOINT);
-		str_addf(out, "%s[%.3f,%.2f,%.2f,", i ? "," : "", (double)one->begin / 1e9,
-			 (double)one->all / 1e6, (double)one->stopping / 1e6);
+		str_addf(out, "%s[%.3f,%.2f,%.2f,%llu,%llu,", i ? "," : "",
+			 (double)one->begin / 1e9, (double)one->all / 1e6,
+			 (double)one->stopping / 1e6, (unsigned long long)one->heap_before,
+			 (unsigned long long)one->heap_after);
 		text_json(out, text.buf, text.len);
 		str_addc(out, ']');
 	}

@@ -50,8 +50,8 @@ static inline void cleanup_warnings_fini(struct warnings *w)
 
 /* Appends the verdict and the warnings as a JSON object for the page's script: `text`, `methods`
  * ([name, total, self, owner]), `subjects` ([share, text, class, method, holder]), `pauses`
- * ([begin in s, all in ms, until all threads had stopped, text]), `compilations` ([by C1, by C2,
- * made not entrant, ms, method]), `warnings`. */
+ * ([begin in s, all in ms, until all threads had stopped, bytes of the heap before, after, text]),
+ * `compilations` ([by C1, by C2, made not entrant, ms, method]), `warnings`. */
 void verdict_page(struct str *out, const struct picture *p);
 
 /* Appends the same as text elements of SVG, `step` apart; remedies are left out. Returns their

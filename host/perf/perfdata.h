@@ -46,8 +46,9 @@ struct perf_sample {
 	bool named; /* it is of a further event (perfwrite.h), which its period counts */
 	/* The name of what it is about, of the first event a class for whose object a method was
 	 * selected: without a NUL, not clean. */
-	uint32_t flags;		/* PERFWRITE_OUTSIDE … */
-	uint64_t holder, asker; /* times of samples with PERFWRITE_HOLDER; 0: none */
+	uint32_t flags;			  /* PERFWRITE_OUTSIDE … */
+	uint64_t holder, asker;		  /* times of samples with PERFWRITE_HOLDER; 0: none */
+	uint64_t heap_before, heap_after; /* bytes; both 0: not known */
 	const char *name;
 	size_t name_len;
 };

@@ -156,6 +156,8 @@ static void read_name(struct bytes *raw, struct perf_record *ret)
 	s->flags = bytes_u32(raw);
 	s->holder = s->flags & PERFWRITE_HELD ? bytes_u64(raw) : 0;
 	s->asker = s->flags & PERFWRITE_ASKED ? bytes_u64(raw) : 0;
+	s->heap_before = s->flags & PERFWRITE_HEAP ? bytes_u64(raw) : 0;
+	s->heap_after = s->flags & PERFWRITE_HEAP ? bytes_u64(raw) : 0;
 	s->name = (const char *)take_array(raw, len, 1);
 	s->name_len = s->name ? len : 0;
 	take_array(raw, -(uint64_t)len % 8, 1);

@@ -234,16 +234,20 @@ static void add_raw(struct perf_writer *w, const struct sample_detail *d, uint32
 	const size_t fill = d ? -d->name_len % 8 : 0;
 	const size_t held = d && d->holder ? sizeof(d->holder) : 0;
 	const size_t asked = d && d->asker ? sizeof(d->asker) : 0;
-	const size_t named = d ? sizeof(uint64_t) + held + asked + d->name_len + fill : 0;
+	const uint64_t heap[2] = {d ? d->heap_before : 0, d ? d->heap_after : 0};
+	const size_t heaps = heap[0] || heap[1] ? sizeof(heap) : 0;
+	const size_t named = d ? sizeof(uint64_t) + held + asked + heaps + d->name_len + fill : 0;
 
 	add_u32(w, (uint32_t)(sizeof(uint32_t) + named + frames * sizeof(uint64_t)));
 	add_u32(w, what);
 	if (!d)
 		return;
 	add_u32(w, (uint32_t)d->name_len);
-	add_u32(w, d->flags | (held ? PERFWRITE_HELD : 0) | (asked ? PERFWRITE_ASKED : 0));
+	add_u32(w, d->flags | (held ? PERFWRITE_HELD : 0) | (asked ? PERFWRITE_ASKED : 0) |
+			   (heaps ? PERFWRITE_HEAP : 0));
 	add(w, &d->holder, held);
 	add(w, &d->asker, asked);
+	add(w, heap, heaps);
 	add(w, d->name, d->name_len);
 	add(w, zeros, fill);
 }
@@ -252,7 +256,7 @@ static void add_raw(struct perf_writer *w, const struct sample_detail *d, uint32
 static void add_frames(struct perf_writer *w, const struct walked_sample *s)
 {
 	const struct sample_detail *d = s->detail;
-	const size_t other = 12 + s->kernel_count + (d ? d->name_len / 8 + 4 : 0);
+	const size_t other = 12 + s->kernel_count + (d ? d->name_len / 8 + 6 : 0);
 	const size_t most = UINT16_MAX / sizeof(uint64_t) - other;
 	const size_t n = s->frame_count < most ? s->frame_count : most;
 	const bool cut = s->cut || n < s->frame_count;

@@ -47,6 +47,7 @@
 #define PERFWRITE_LEVEL(n)	  (((n)&7u) << 8) /* of compiled code: 1 to 3 C1, 4 C2 */
 #define PERFWRITE_LEVEL_OF(flags) ((flags) >> 8 & 7u)
 #define PERFWRITE_DISCARDED	  4096u /* the method's code is not entered any more: counts 0 */
+#define PERFWRITE_HEAP		  8192u /* there are `heap_before` and `heap_after`, after both */
 
 #define PERFWRITE_STACK 31744u /* most bytes of a stack that samples of further events copy */
 
@@ -61,7 +62,8 @@ struct sample_detail {
 	/* Times of earlier samples with PERFWRITE_HOLDER, 0: none: of the thread that was waited
 	 * for, of the thread whose stack this sample has instead of its own. */
 	uint64_t holder, asker;
-	uint32_t flags; /* PERFWRITE_OUTSIDE …, without PERFWRITE_HELD and PERFWRITE_ASKED */
+	uint64_t heap_before, heap_after; /* bytes, around a collection; both 0: not known */
+	uint32_t flags; /* PERFWRITE_OUTSIDE …, without those of the members above */
 	const char *name;
 	size_t name_len;
 	/* Of a stack that was not walked, in the order of the first attributes' registers; else

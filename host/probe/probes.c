@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/probes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/str.h"
@@ -197,7 +198,90 @@ static const struct {
 } notes[] = {
 	{"hotspot\0thread__park__end", sizeof("hotspot\0thread__park__end"), FLAT_PROBE_PARKED},
 	{"hs_private\0safepoint__end", sizeof("hs_private\0safepoint__end"), FLAT_PROBE_END},
+	{"hotspot\0mem__pool__gc__begin", sizeof("hotspot\0mem__pool__gc__begin"),
+	 FLAT_PROBE_POOL_BEFORE},
+	{"hotspot\0mem__pool__gc__end", sizeof("hotspot\0mem__pool__gc__end"),
+	 FLAT_PROBE_POOL_AFTER},
 };
+
+#if defined(__x86_64__)
+/* In the order of struct pt_regs (arch/x86/include/uapi/asm/ptrace.h). */
+static const char *const registers[] = {"%r15", "%r14", "%r13", "%r12", "%rbp", "%rbx", "%r11",
+					"%r10", "%r9",	"%r8",	"%rax", "%rcx", "%rdx", "%rsi",
+					"%rdi", "",	"",	"",	"",	"%rsp"};
+#define MEMORY_FORM "8@%d(%7[a-z0-9%%]%n"
+#define MEMORY_END  ")"
+#else
+/* struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h). */
+static const char *const registers[] = {"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",	 "x7",
+					"x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
+					"x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
+					"x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp"};
+#define MEMORY_FORM "8@[%7[a-z0-9], %d%n"
+#define MEMORY_END  "]"
+#endif
+
+/* Reads an argument of a note, a word: "8@%rax", "8@-72(%rbp)"
+ * (https://sourceware.org/systemtap/wiki/ UserSpaceProbeImplementation). Returns its length; 0: it
+ * is another one. */
+static size_t read_argument(const char *text, uint32_t *ret)
+{
+	char name[8] = "";
+	int len = 0, offset = 0;
+	bool memory = true;
+
+#if defined(__x86_64__)
+	sscanf(text, MEMORY_FORM, &offset, name, &len);
+#else
+	sscanf(text, MEMORY_FORM, name, &offset, &len);
+#endif
+	if (len && has_prefix(text + len, MEMORY_END)) {
+		len++;
+	} else {
+		memory = false;
+		len = offset = 0;
+		sscanf(text, "8@%7[a-z0-9%]%n", name, &len);
+	}
+	if (!len || offset < INT16_MIN || offset > INT16_MAX)
+		return 0;
+	for (uint32_t i = 0; i < ARRAY_LEN(registers); i++)
+		if (strcmp(registers[i], name) == 0) {
+			*ret = FLAT_ARGUMENT(i, memory, offset);
+			return (size_t)len;
+		}
+	return 0;
+}
+
+#define POOL_NAME 2u /* numbers of arguments */
+#define POOL_USED 5u
+
+/* Reads the arguments of a note about a pool. False: they are not as they should be. */
+static bool read_pool(const char *text, uint32_t *ret_name, uint32_t *ret_used)
+{
+	uint32_t arguments[POOL_USED + 1];
+
+	for (unsigned i = 0; i <= POOL_USED; i++) {
+		const size_t len = read_argument(text, &arguments[i]);
+
+		if (!len)
+			return false;
+		text += len;
+		text += *text == ' ';
+	}
+	*ret_name = arguments[POOL_NAME];
+	*ret_used = arguments[POOL_USED];
+	return true;
+}
+
+static void find_pools(const char *text, enum flat_probe probe, struct flat_probes *ret)
+{
+	const uint32_t after = probe - FLAT_PROBE_POOL_BEFORE;
+
+	if (probe != FLAT_PROBE_POOL_BEFORE && probe != FLAT_PROBE_POOL_AFTER)
+		return;
+	if (!read_pool(text, &ret->pool_name[after], &ret->pool_used[after]))
+		ret->offset[probe] = 0;
+}
 
 /* The first section of a name; NULL: there is none. */
 static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
@@ -225,10 +309,17 @@ static void take_note(const struct place_search *s, const char *desc, size_t len
 	if (len <= sizeof(head))
 		return;
 	memcpy(&head, desc, sizeof(head));
-	for (unsigned i = 0; i < ARRAY_LEN(notes); i++)
-		if (!ret->offset[notes[i].probe] && len - sizeof(head) >= notes[i].len &&
-		    memcmp(desc + sizeof(head), notes[i].text, notes[i].len) == 0)
-			ret->offset[notes[i].probe] = offset_of(s, head.at + base - head.base);
+	desc += sizeof(head);
+	len -= sizeof(head);
+	if (desc[len - 1])
+		return;
+	for (unsigned i = 0; i < ARRAY_LEN(notes); i++) {
+		if (ret->offset[notes[i].probe] || len < notes[i].len ||
+		    memcmp(desc, notes[i].text, notes[i].len) != 0)
+			continue;
+		ret->offset[notes[i].probe] = offset_of(s, head.at + base - head.base);
+		find_pools(len > notes[i].len ? desc + notes[i].len : "", notes[i].probe, ret);
+	}
 }
 
 static void find_notes(const struct place_search *s, struct flat_probes *ret)
@@ -261,6 +352,8 @@ static void drop_halves(struct flat_probes *ret)
 		at[FLAT_PROBE_COMPILE] = 0;
 	if (!at[FLAT_PROBE_PARKED])
 		at[FLAT_PROBE_PARK] = at[FLAT_PROBE_UNPARK] = 0;
+	if (!at[FLAT_PROBE_POOL_BEFORE] || !at[FLAT_PROBE_POOL_AFTER])
+		at[FLAT_PROBE_POOL_BEFORE] = at[FLAT_PROBE_POOL_AFTER] = 0;
 }
 
 /* The address of a function, as linked; 0: there is none. */

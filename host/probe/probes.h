@@ -71,6 +71,11 @@ enum flat_probe {
 	FLAT_PROBE_STOPPED,
 	FLAT_PROBE_EVALUATE,
 	FLAT_PROBE_END,
+	/* Memory pools before and after a collection: USDT probes mem__pool__gc__begin and _end
+	 * (services/memoryManager.cpp), with the name of the manager, its length, those of the
+	 * pool, and the bytes that it began with, that are used, committed, and its most. */
+	FLAT_PROBE_POOL_BEFORE,
+	FLAT_PROBE_POOL_AFTER,
 	/* Compilations: CompileBroker::invoke_compiler_on_method(CompileTask *), compiler/
 	 * compileBroker.hpp, and where it returns to. */
 	FLAT_PROBE_COMPILE,
@@ -96,10 +101,34 @@ static inline uint32_t flat_probe_event(uint32_t probe)
 	return probe < FLAT_PROBE_TRAP ? FLAT_EVENT_COMPILE : FLAT_EVENT_DEOPT;
 }
 
+/* Says where an argument of a USDT probe is: the place of a register among those that the kernel
+ * has (bpf_user_pt_regs_t), in words; whether it is in memory, so many bytes from where that points
+ * to.
+ */
+#define FLAT_ARGUMENT(reg, memory, offset)                                                         \
+	((reg) | ((memory) ? FLAT_IN_MEMORY : 0u) | (uint32_t)(uint16_t)(offset) << 8)
+#define FLAT_ARGUMENT_REGISTER(argument) ((argument)&31u)
+#define FLAT_IN_MEMORY			 32u
+#define FLAT_ARGUMENT_OFFSET(argument)	 ((int16_t)((argument) >> 8 & 0xffff))
+
 /* Offsets in the file; 0: it has no such function, or none where a probe is cheap. */
 struct flat_probes {
 	uint64_t offset[FLAT_PROBE_COUNT];
+	uint32_t pool_name[2], pool_used[2]; /* arguments, before and after */
 };
+
+/* Returns what a program gets with a probe: the probe in the lowest byte, and its two arguments. */
+static inline uint64_t flat_cookie(const struct flat_probes *p, uint32_t probe)
+{
+	const uint32_t after = probe - FLAT_PROBE_POOL_BEFORE;
+
+	if (probe != FLAT_PROBE_POOL_BEFORE && probe != FLAT_PROBE_POOL_AFTER)
+		return probe;
+	return probe | (uint64_t)p->pool_name[after] << 8 | (uint64_t)p->pool_used[after] << 32;
+}
+#define FLAT_COOKIE_PROBE(cookie)  ((uint32_t)(cookie)&0xffu)
+#define FLAT_COOKIE_FIRST(cookie)  ((uint32_t)((cookie) >> 8) & 0xffffffu)
+#define FLAT_COOKIE_SECOND(cookie) ((uint32_t)((cookie) >> 32))
 
 /* True if the functions are there without which an event has nothing to say. */
 static inline bool flat_has_event(const struct flat_probes *p, enum flat_event event)

@@ -385,6 +385,8 @@ static void add_pause(struct reader *r, const struct perf_record *rec, uint32_t 
 	if (!p->stopping)
 		subject_of(r->stacks, EVENT_SAFEPOINT, node, &p->subject);
 	p->all = p->stopping + amount;
+	p->heap_before = rec->sample.heap_before;
+	p->heap_after = rec->sample.heap_after;
 	p->begin = end > p->all ? end - p->all : 0;
 	pauses_add(r->pauses, p);
 	*p = (struct pause){0};

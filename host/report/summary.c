@@ -95,8 +95,11 @@ static void print_pauses(const struct pauses *p)
 
 		str_clear(&line);
 		verdict_subject_text(&line, &one->subject, EVENT_SAFEPOINT);
-		printf("  pause       %6.1f ms  at %.3f s, %.1f ms until all threads had stopped: "
-		       "%s\n",
+		if (one->heap_before || one->heap_after) {
+			str_adds(&line, ", heap ");
+			text_amounts(&line, one->heap_before, one->heap_after, "bytes");
+		}
+		printf("  pause       %6.1f ms  at %.3f s, %.1f ms until all had stopped: %s\n",
 		       (double)one->all / 1e6, (double)one->begin / 1e9,
 		       (double)one->stopping / 1e6, line.buf);
 	}
@@ -337,13 +340,19 @@ static json_t *pauses_json(const struct pauses *p)
 		const size_t len = strlen(name), before = cause ? (size_t)(cause - name) : len;
 
 		/* A cause is in brackets after the operation. */
-		json_array_append_new(
-			list, json_pack("{sf sf sf ss% ss% ss ss}", "begin",
-					(double)one->begin / 1e9, "ms", (double)one->all / 1e6,
-					"stopping_ms", (double)one->stopping / 1e6, "operation",
-					name, before, "cause", cause ? cause + 2 : "",
-					cause ? len - before - 3 : 0, "asked_by",
-					one->subject.method, "waiting_for", one->subject.holder));
+		json_t *pause =
+			json_pack("{sf sf sf ss% ss% ss ss}", "begin", (double)one->begin / 1e9,
+				  "ms", (double)one->all / 1e6, "stopping_ms",
+				  (double)one->stopping / 1e6, "operation", name, before, "cause",
+				  cause ? cause + 2 : "", cause ? len - before - 3 : 0, "asked_by",
+				  one->subject.method, "waiting_for", one->subject.holder);
+
+		if (one->heap_before || one->heap_after)
+			json_object_update_new(pause,
+					       json_pack("{sI sI}", "heap_before",
+							 (json_int_t)one->heap_before, "heap_after",
+							 (json_int_t)one->heap_after));
+		json_array_append_new(list, pause);
 	}
 	return list;
 }

@@ -60,19 +60,41 @@ def read_log(path):
     return pauses
 
 
-COLLECTED = re.compile(r"\[(\d+)ns\].*GC\(\d+\) Pause .*\) \d+[BKMG]->")
+COLLECTED = re.compile(r"\[(\d+)ns\].*GC\(\d+\) Pause .*\) (\d+)([BKMG])->(\d+)([BKMG])\(")
+UNITS = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+HEAP_BYTES = 2 << 20  # G1's pools have whole regions, of 1 MiB here; the log cuts what is less than its unit
 
 
 def read_collections(path):
-    """(time, line) of each collection's end."""
-    return [(int(m[1]), m.string) for m in map(COLLECTED.match, open(path, errors="replace")) if m]
+    """(time, line, bytes before, bytes after) of each collection's end."""
+    return [(int(m[1]), m.string, int(m[2]) * UNITS[m[3]], int(m[4]) * UNITS[m[5]])
+            for m in map(COLLECTED.match, open(path, errors="replace")) if m]
+
+
+def check_heaps(pairs, listed, collected):
+    """A pause in which the log has the end of a collection has the heap before it, and after the last one."""
+    wrong, off, known = [], [0], 0
+    for (own, log), entry in zip(pairs, listed):
+        ends = [(before, after) for at, _, before, after in collected if log.begin <= at <= log.end]
+        if not ends or not entry["cause"]:
+            continue
+        if "heap_before" not in entry:
+            wrong.append(f"{log.operation} without")
+            continue
+        known += 1
+        far = max(abs(entry["heap_before"] - ends[0][0]), abs(entry["heap_after"] - ends[-1][1]))
+        off.append(far)
+        if far > HEAP_BYTES:
+            wrong.append(f"{log.operation} {entry['heap_before']} to {entry['heap_after']}, not {ends[0][0]} to {ends[-1][1]}")
+    print(f"# heaps: {known}, off by {max(off) / (1 << 20):.2f} MiB at most")
+    say("heaps", wrong if len(wrong) > 1 + FEW_OFF * len(pairs) else [])
 
 
 def check_causes(pairs, listed, collected):
     """A pause in which the log has the end of one collection has its cause."""
     wrong, known = [], collections.Counter()
     for (own, log), entry in zip(pairs, listed):
-        lines = [line for at, line in collected if log.begin <= at <= log.end]
+        lines = [line for at, line, *_ in collected if log.begin <= at <= log.end]
         cause = entry["cause"]
         if len(lines) == 1 and f"({cause})" not in lines[0] or not lines and cause:
             wrong.append(f"{log.operation} for {cause or 'no cause'}: {lines[:1]}")
@@ -201,7 +223,9 @@ def main():
     say("found", [f"{p.operation} at {p.begin}, {(p.end - p.begin) / 1e6} ms" for p in missed
                   if len(missed) > 1 + FEW_OFF * len(pairs) or p.operation not in found])
     far = check_times(pairs)
-    check_causes(pairs, [listed[i] for i in whole], read_collections(path))
+    collected = read_collections(path)
+    check_causes(pairs, [listed[i] for i in whole], collected)
+    check_heaps(pairs, [listed[i] for i in whole], collected)
     waited = check_names(pairs, [listed[i] for i in whole], steps, seen)
     say("waited", waited if len(waited) > FEW_OFF * seen["counted"] + 1 or len(waited) == seen["counted"] else [])
     off = collections.Counter()

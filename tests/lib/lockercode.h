@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "lib/sdtnote.h"
+
 #define LOCKER_ENTERI	"_ZN13ObjectMonitor6EnterIEfake"
 #define LOCKER_REENTERI "_ZN13ObjectMonitor8ReenterIEfake"
 #define LOCKER_EXIT	"_ZN13ObjectMonitor10ExitEpilogEfake"
@@ -41,15 +43,7 @@
 #define LOCKER_SKIPPED	      0
 #endif
 
-/* As <sys/sdt.h> makes it. */
-#define LOCKER_NOTE                                                                                \
-	"990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n"                          \
-	".4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n"                \
-	"993: .8byte 990b, _.stapsdt.base, 0\n.asciz \"hotspot\"\n"                                \
-	".asciz \"thread__park__end\"\n.asciz \"8@%rax\"\n994: .balign 4\n.popsection\n"           \
-	".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"                    \
-	".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n"                 \
-	".size _.stapsdt.base, 1\n.popsection\n"
+#define LOCKER_NOTE SDT_NOTE("thread__park__end", "8@%rax")
 
 LOCKER_FUNCTION(LOCKER_ENTERI, LOCKER_PUSH LOCKER_CALL("locker_block") LOCKER_POP);
 LOCKER_FUNCTION(LOCKER_REENTERI, LOCKER_PUSH LOCKER_CALL("locker_block") LOCKER_POP);

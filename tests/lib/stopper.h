@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/sdtnote.h"
 #include "lib/servant.h"
 
 /* The functions, as a compiler begins them; they may call one. Their frames can be walked. */
@@ -30,6 +31,15 @@
 		":\n.cfi_startproc\n" STOPPER_BEGIN call STOPPER_END ".cfi_endproc\n.size " name   \
 		", .-" name "\n")
 
+/* Notes of which what is used is the sixth argument of the function, or the ninth, on the stack. */
+#ifdef __x86_64__
+#define STOPPER_SIXTH "8@%rdi 8@%rsi 8@%rdx 8@%rcx 8@%r8 8@%r9 8@%rdi 8@%rdi"
+#define STOPPER_NINTH "8@%rdi 8@%rsi 8@%rdx 8@%rcx 8@%r8 8@32(%rbp) 8@%rdi 8@%rdi"
+#else
+#define STOPPER_SIXTH "8@x0 8@x1 8@x2 8@x3 8@x4 8@x5 8@x0 8@x0"
+#define STOPPER_NINTH "8@x0 8@x1 8@x2 8@x3 8@x4 8@[x29, 16] 8@x0 8@x0"
+#endif
+
 #define STOPPER_THREADS "_ZN20SafepointSynchronize19synchronize_threadsEfake"
 STOPPER_FUNCTION("_ZN8VMThread7executeEfake", "");
 STOPPER_FUNCTION("_ZN20SafepointSynchronize5blockEfake", "");
@@ -37,6 +47,13 @@ STOPPER_FUNCTION("_ZN12VM_Operation8evaluateEfake", "");
 STOPPER_FUNCTION("_ZN16SafepointTracing3endEfake", "");
 STOPPER_FUNCTION(STOPPER_THREADS, STOPPER_CALL("stopper_wait"));
 STOPPER_FUNCTION("_ZN20SafepointSynchronize5beginEfake", STOPPER_CALL(STOPPER_THREADS));
+STOPPER_FUNCTION("stopper_pool_before", SDT_NOTE("mem__pool__gc__begin", STOPPER_SIXTH));
+STOPPER_FUNCTION("stopper_pool_after", SDT_NOTE("mem__pool__gc__end", STOPPER_NINTH));
+void stopper_pool_before(const char *manager, uint64_t len, const char *pool, uint64_t pool_len,
+			 uint64_t begin, uint64_t used);
+void stopper_pool_after(const char *manager, uint64_t len, const char *pool, uint64_t pool_len,
+			uint64_t begin, uint64_t other, uint64_t third, uint64_t fourth,
+			uint64_t used);
 void stopper_execute(const void *operation) __asm__("_ZN8VMThread7executeEfake");
 void stopper_block(const void *thread) __asm__("_ZN20SafepointSynchronize5blockEfake");
 void stopper_evaluate(const void *operation) __asm__("_ZN12VM_Operation8evaluateEfake");
@@ -61,7 +78,8 @@ struct stopper_shared {
 /* An order: `a` and `A`, a thread of its own asks for an operation, the first or the second one;
  * `q`, for many; `e` and `E`, they run; `n` and `x`, one runs that is nowhere; `(` a safepoint
  * begins, and waits for what is up to `)`; `l`, a thread arrives; `g`, garbage is
- * collected; `.`, 2 ms; `$`, it ends. */
+ * collected; `p`, pools have STOPPER_HEAP bytes and as many more as `p` and `P` there were, `P`,
+ * after a collection; `m`, the first of them only, before; `.`, 2 ms; `$`, it ends. */
 struct stopper {
 	pid_t pid;
 	int sock;
@@ -78,6 +96,25 @@ static const char *stopper_order; /* the rest of them */
 static const struct {
 	uint64_t class, other;
 } stopper_operations[2] = {{STOPPER_CLASS(0), 7}, {STOPPER_CLASS(1), 7}};
+
+#define STOPPER_HEAP 1500u
+
+static unsigned stopper_told; /* how often pools were */
+
+/* Tells pools, in the JVM's order: of these the code's is not of the heap. */
+static void stopper_tell(bool after, unsigned pools)
+{
+	static const char *const names[] = {"CodeHeap 'profiled nmethods'", "G1 Eden Space",
+					    "Metaspace", "Compressed Class Space", "CMS Old Gen"};
+	const uint64_t used[] = {70000, 1000 + ++stopper_told, 80000, 90000, STOPPER_HEAP - 1000};
+
+	for (unsigned i = 0; i < pools; i++)
+		if (after)
+			stopper_pool_after("G1", 2, names[i], strlen(names[i]), 1, 2, 3, 4,
+					   used[i]);
+		else
+			stopper_pool_before("G1", 2, names[i], strlen(names[i]), 1, used[i]);
+}
 
 static uint64_t stopper_ns(void)
 {
@@ -131,6 +168,13 @@ static void stopper_obey(void)
 			stopper_collections++;
 			strcpy(stopper_cause, "G1 Evacuation Pause");
 			break;
+		case 'p':
+		case 'P':
+			stopper_tell(*stopper_order == 'P', 5);
+			break;
+		case 'm':
+			stopper_tell(false, 1);
+			break;
 		case 'q':
 			for (unsigned i = 0; i < STOPPER_MANY; i++)
 				stopper_execute(&stopper_operations[0]);
@@ -179,6 +223,7 @@ static void stopper_carry_out(void)
 	memset(stopper_said, 0, sizeof(*stopper_said));
 	stopper_said->self = (uint32_t)gettid();
 	stopper_order = stopper_letters;
+	stopper_told = 0;
 	stopper_obey();
 }
 

@@ -14,20 +14,20 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7530
+host/bpf 7600
 host/calltree 3360
 host/cmd 2780
 host/discover 2960
 host/doctor 1550
 host/elf 730
-host/format 5140
+host/format 5150
 host/jfr 1600
 host/jit 1860
-host/perf 2100
-host/probe 680
-host/profile 1500
+host/perf 2110
+host/probe 800
+host/profile 1550
 host/record 7040
-host/report 4570
+host/report 4580
 host/session 1010
 host/setup 1985
 host/symbols 1380
@@ -39,7 +39,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 69155, 410
+ALL_LINES, ALL_FILES = 69425, 410
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

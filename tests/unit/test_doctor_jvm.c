@@ -10,6 +10,7 @@
 #include "lib/doctorbox.h"
 #include "lib/elfmake.h"
 #include "lib/fakejvm.h"
+#include "lib/sdtnote.h"
 
 #define READ_INSTEAD "its memory is read from outside"
 
@@ -434,16 +435,9 @@ static void test_symbols(void)
 static void add_park_end(struct elfmake *m)
 {
 	static const char texts[] = "hotspot\0thread__park__end\0";
-	const uint64_t places[] = {0x1540, 0, 0};
-	const uint32_t head[] = {8, sizeof(places) + sizeof(texts), 3};
 	CLEANUP(str_fini) struct str note = {0};
 
-	str_add(&note, (const char *)head, sizeof(head));
-	str_add(&note, "stapsdt", 8);
-	str_add(&note, (const char *)places, sizeof(places));
-	str_add(&note, texts, sizeof(texts));
-	while (note.len % 4)
-		str_addc(&note, 0);
+	sdt_add_note(&note, 0x1540, texts, sizeof(texts));
 	elfmake_add(m, ".stapsdt.base", SHT_PROGBITS, "", 0);
 	elfmake_add(m, ".note.stapsdt", SHT_NOTE, note.buf, note.len);
 }

@@ -208,6 +208,8 @@ static void test_deep(void)
 				  .amount = 3,
 				  .holder = 1,
 				  .asker = 2,
+				  .heap_before = 5,
+				  .heap_after = 4,
 				  .name = name,
 				  .name_len = sizeof(name)};
 	struct walked_sample s = sample_at(20, &d);
@@ -231,6 +233,7 @@ static void test_deep(void)
 	for (size_t len = sizeof(name) - 8; len <= sizeof(name); len++) {
 		r = next(pd);
 		ok(r.sample.named && r.sample.name_len == len && r.sample.holder == 1 &&
+			   r.sample.heap_before == 5 && r.sample.heap_after == 4 &&
 			   r.sample.walked_count > 8000 && r.sample.walked_count < DEEP &&
 			   r.sample.walked_cut,
 		   "of a deep stack with a name of %zu bytes the innermost are kept: %zu", len,
@@ -289,7 +292,7 @@ static unsigned read_forged(bool is_copied, uint32_t name_len, uint32_t raw_size
 /* Flags of times that are not there: the name and frames are taken for them. */
 static void test_no_times(void)
 {
-	static const uint32_t both = PERFWRITE_HELD | PERFWRITE_ASKED;
+	static const uint32_t both = PERFWRITE_HELD | PERFWRITE_ASKED, heap = PERFWRITE_HEAP;
 
 	is_int(read_flags(false, 8, 0, PERFWRITE_HELD), 1, "a time is in what RAW has");
 	is_int(read_flags(false, 8, 0, both), 1, "two of them, too");
@@ -299,7 +302,12 @@ static void test_no_times(void)
 	is_int(read_flags(true, 0, 0, both), 0, "or for the second time");
 	is_int(read_flags(true, 0, 12, PERFWRITE_HELD), 0, "or for the first one");
 	is_int(read_flags(false, 0, 16, PERFWRITE_HELD), 0, "or for all of it");
-	is_int(read_flags(false, 3, 0, ~0u & ~both), 1, "flags that nobody knows are no matter");
+	is_int(read_flags(false, 8, 0, heap), 1, "a heap is in what RAW has");
+	is_int(read_flags(false, 9, 0, heap), 0, "with a name that has no room it is refused");
+	is_int(read_flags(true, 3, 0, heap), 0, "so is a copy without room for it");
+	is_int(read_flags(false, 0, 16, heap), 0, "or for half of it");
+	is_int(read_flags(false, 3, 0, ~0u & ~both & ~heap), 1,
+	       "flags that nobody knows are no matter");
 }
 
 static void test_forged(void)

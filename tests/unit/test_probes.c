@@ -39,7 +39,7 @@ static struct flat_probes find(uint32_t type, const char *symbols, const struct 
 {
 	CLEANUP(str_fini) struct str file = {0};
 	CLEANUP(close_fd) int fd = -1;
-	struct flat_probes ret = {{7, 7}};
+	struct flat_probes ret = {.offset = {7, 7}};
 	struct elfmake m;
 
 	elfmake_start(&m);
@@ -116,13 +116,13 @@ static void test_lacking(void)
 	ok(!p.offset[0] && !p.offset[1], "a stripped one has none");
 	p = find(SHT_SYMTAB, symbols, &body, 1, 0x1000);
 	ok(!p.offset[0] && !p.offset[1], "nor one that is cut before the code");
-	p = (struct flat_probes){{7, 7}};
+	p = (struct flat_probes){.offset = {7, 7}};
 	flat_find_probes(text, -1, &p);
 	ok(!p.offset[0] && !p.offset[1], "nor a file that is no ELF file");
-	p = (struct flat_probes){{7, 7}};
+	p = (struct flat_probes){.offset = {7, 7}};
 	flat_find_probes(empty, -1, &p);
 	ok(!p.offset[0] && !p.offset[1], "nor an empty one");
-	p = (struct flat_probes){{7, 7}};
+	p = (struct flat_probes){.offset = {7, 7}};
 	flat_find_probes(-1, -1, &p);
 	ok(!p.offset[0] && !p.offset[1], "nor what is no file");
 }

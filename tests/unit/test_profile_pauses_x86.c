@@ -97,6 +97,8 @@ static void add_pause(struct perf_writer *w, uint64_t end, uint64_t stopping, ui
 	d.flags = PERFWRITE_STOPPED;
 	d.holder = 0;
 	d.amount = rest;
+	d.heap_before = rest / 2;
+	d.heap_after = rest / 4;
 	add(w, end, tid, native, ARRAY_LEN(native), &d);
 }
 
@@ -145,6 +147,8 @@ static void test_whole(void)
 	ok(is_pause(&r.p.pauses.list[0], 25 * MS - BEGAN, 5 * MS, 25 * MS) &&
 		   is_subject(&r.p.pauses.list[0], "a.B.ask", "a.B.loop"),
 	   "the longest, from the recording's begin on");
+	ok(r.p.pauses.list[0].heap_before == 10 * MS && r.p.pauses.list[0].heap_after == 5 * MS,
+	   "with the heap before and after");
 	ok(is_pause(&r.p.pauses.list[1], 89 * MS - 1000 - BEGAN, 1000, MS + 1000) &&
 		   is_subject(&r.p.pauses.list[1], "a.B.ask", ""),
 	   "the other one");

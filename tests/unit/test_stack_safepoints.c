@@ -17,7 +17,7 @@
 /* An event. */
 struct row {
 	uint32_t tid, flags, end, asker_tid, holder_tid;
-	uint64_t time, amount, part, operation, asker, holder;
+	uint64_t time, amount, part, operation, asker, holder, before, after;
 	char cause[80];
 };
 
@@ -49,7 +49,9 @@ static void take_event(void *arg, const struct flat_sample *s, const uint64_t *f
 			     .asker = e->asker,
 			     .asker_tid = e->asker_tid,
 			     .holder = e->holder,
-			     .holder_tid = e->holder_tid};
+			     .holder_tid = e->holder_tid,
+			     .before = e->heap_before,
+			     .after = e->heap_after};
 	snprintf(seen.rows[seen.count - 1].cause, sizeof(seen.rows[0].cause), "%.*s",
 		 (int)e->name_len, e->name);
 	seen.others +=
@@ -124,6 +126,31 @@ static void test_causes(const struct watched *w)
 	is_str(row(0)->cause, "", "one without a collection has no cause");
 	is_str(row(1)->cause, "G1 Evacuation Pause", "one with it has");
 	is_str(row(2)->cause, "", "the next one has not");
+}
+
+/* True if the event tells what these turns of the pools did; 0, 0: none. */
+static bool is_heap(const struct row *r, unsigned before, unsigned after)
+{
+	const bool ok = r->before == (before ? STOPPER_HEAP + before : 0) &&
+			r->after == (after ? STOPPER_HEAP + after : 0);
+
+	if (!ok)
+		printf("# %lu to %lu\n", (unsigned long)r->before, (unsigned long)r->after);
+	return ok;
+}
+
+/* Checks what the heap has around the collections of a pause. */
+static void test_pools(const struct watched *w)
+{
+	order(w, "()pgPe$()e$()pgpgPPe$");
+	is_int((int64_t)seen.count, 3, "three safepoints");
+	ok(is_heap(row(0), 1, 2), "what the pools of the heap have before and after");
+	ok(is_heap(row(1), 0, 0), "is not known of one that does not tell");
+	ok(is_heap(row(2), 3, 6), "of several collections before the first and after the last");
+	order(w, "p()P$pP()p$()m$P()$");
+	ok(seen.count == 4 && is_heap(row(0), 0, 0) && is_heap(row(1), 0, 0) &&
+		   is_heap(row(2), 0, 0) && is_heap(row(3), 0, 0),
+	   "nor by half, nor of a collection outside of it");
 }
 
 static void test_whole(const struct watched *w)
@@ -243,7 +270,8 @@ static void find_text(void)
 	own_probes_find((uint64_t)(uintptr_t)stopper_end, &own);
 	ok(flat_has_event(&own.at, FLAT_EVENT_SAFEPOINT) && own.at.offset[FLAT_PROBE_EXECUTE] &&
 		   own.at.offset[FLAT_PROBE_BLOCK] && own.at.offset[FLAT_PROBE_STOPPED] &&
-		   own.at.offset[FLAT_PROBE_EVALUATE],
+		   own.at.offset[FLAT_PROBE_EVALUATE] && own.at.offset[FLAT_PROBE_POOL_BEFORE] &&
+		   own.at.offset[FLAT_PROBE_POOL_AFTER],
 	   "the functions are found in the file");
 }
 
@@ -262,6 +290,7 @@ int main(void)
 	p.objects.gc_cause = (uint64_t)(uintptr_t)stopper_cause;
 	watch(&w, t, &p);
 	test_causes(&w);
+	test_pools(&w);
 	test_whole(&w);
 	test_early(&w);
 	test_operations(&w);

@@ -42,9 +42,10 @@ class Verdict {
 
 	// The longest pauses; a row shows the stacks of its operation.
 	pauses(list) {
-		return this.table('The longest pauses', ['Begin', 'Pause', 'To stop', 'Operation'],
-			list.map(([begin, all, stopping, text]) =>
-				[`${begin.toFixed(3)} s`, `${all.toFixed(1)} ms`, `${stopping.toFixed(1)} ms`, text, text.split(',')[0]]));
+		return this.table('The longest pauses', ['Begin', 'Pause', 'To stop', 'Heap', 'Operation'],
+			list.map(([begin, all, stopping, before, after, text]) =>
+				[`${begin.toFixed(3)} s`, `${all.toFixed(1)} ms`, `${stopping.toFixed(1)} ms`,
+					before || after ? amountsText(before, after, 'bytes') : '', text, text.split(',')[0]]));
 	}
 
 	// Methods that were compiled again and again; a row shows what compiled them.

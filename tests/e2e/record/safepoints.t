@@ -33,12 +33,14 @@ as_logged() {
 }
 # as_the_log_says: what it has found
 as_the_log_says() {
+	diag "$(grep '^# heaps' "$SHOP/facts")"
 	diag "$(grep '^#' "$SHOP/facts" | tail -n 1)"
 	ok "  every pause of the log is found" right found
 	ok "  and none more" right more
 	ok "  when and as long as the log says" right times
 	ok "  for the same operations" right operations
 	ok "  for the cause of each collection" right causes
+	ok "  with the heap before and after it" right heaps
 	ok "  asked for by the method that did" right askers
 	ok "  the loop without polls is what was waited for" right waited
 	ok "  the shorter ones, too: all of the log's time is there" right sums
@@ -71,6 +73,7 @@ row 17 g1 "$all" -XX:+UseG1GC -Xmn24m
 one=$SHOP/17-g1.out
 is "files of both" "$(cd "$one" && echo *)" \
 	"flame-safepoint.folded flame-safepoint.html flame-safepoint.svg flame.folded flame.html flame.svg session"
+ok "the collector's processor time is below the operation" below "$one/flame.folded"
 is "the page lists the pauses" \
 	"$(grep -o '"pauses":\[\[.*\]\],"compilations"' "$one/flame-safepoint.html" | sed 's/^"pauses"://; s/,"compilations"$//' | jq length)" \
 	"$(event '.verdict.pauses | length')"
@@ -91,7 +94,7 @@ ok "  the same" same "$one" flame-safepoint
 "$DFG" -d 4 -e cpu,safepoint --by thread --full -f folded -o "$SHOP/small" 17-g1 >"$SHOP/said"
 is "without --keep-stacks" $? 0
 ok "  the summary has subjects" grep -Eq '^  safepoint +[0-9.]+ %  .*, asked for by Pauses\.' "$SHOP/said"
-ok "  and the longest pauses" grep -Eq '^  pause +[0-9.]+ ms  at [0-9.]+ s, [0-9.]+ ms until all threads had stopped: ' "$SHOP/said"
+ok "  and the longest pauses" grep -Eq '^  pause +[0-9.]+ ms  at [0-9.]+ s, [0-9.]+ ms until all had stopped: ' "$SHOP/said"
 is "  the session has a profile of each" "$(cd "$SHOP/small/session" && echo tree*)" "tree tree-safepoint"
 ok "  --replay" replay "$SHOP/small/session"
 ok "  draws both" eval 'same "$SHOP/small" flame && same "$SHOP/small" flame-safepoint'
@@ -125,7 +128,6 @@ is "  which has said nothing of it" "$(grep -vc '^[a-z]* [0-9]* [0-9]*$' "$SHOP/
 shop_stop 17-g1
 
 # ---- other JVMs ----
-ok "the collector's processor time is below the operation" below "$one/flame.folded"
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 "$all" -XX:+UseG1GC -Xmn24m
 if [ -n "${DFG_FULL:-}" ]; then
