@@ -154,6 +154,14 @@ static void set_collections(struct hs *hs, struct snap_objects *o)
 	o->gc_cause = counter_address(hs, cause, sizeof(cause));
 }
 
+/* Up to JDK 9, stubs of C1 and of the interpreter give a thread its next buffer if the collector
+ * has one space for all that (CollectedHeap::supports_inline_contig_alloc: all but G1), and no
+ * function is called (cpu/x86/vm/c1_Runtime1_x86.cpp). */
+static bool refills_itself(struct hs *hs)
+{
+	return hs_flag_is_set(hs, "FastTLABRefill") && !hs_flag_is_set(hs, "UseG1GC");
+}
+
 void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 {
 	struct narrow ref = {0};
@@ -177,7 +185,8 @@ void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 	o.code_level = field_place(hs, HS_NMETHOD_LEVEL);
 	o.code_state = field_place(hs, HS_NMETHOD_STATE);
 	o.pool_symbols = (uint32_t)hs->tables.size[HS_TYPE_CONSTANT_POOL];
-	o.flags = (jdk >= 17 ? SNAP_HANDLES : 0) | (is_coloured(hs, jdk) ? SNAP_COLOURED : 0);
+	o.flags = (jdk >= 17 ? SNAP_HANDLES : 0) | (is_coloured(hs, jdk) ? SNAP_COLOURED : 0) |
+		  (jdk < 11 && refills_itself(hs) ? SNAP_REFILLS : 0);
 	set_classes(hs, &o);
 	set_collections(hs, &o);
 	o.ref_bytes = ref.used ? 4 : 8;

@@ -136,8 +136,9 @@ struct flat_objects {
 	uint32_t code_method, code_level, code_state;
 	uint64_t collections, gc_cause;
 };
-#define FLAT_HANDLES  1u /* as SNAP_HANDLES, SNAP_COLOURED */
+#define FLAT_HANDLES  1u /* as SNAP_HANDLES and so on */
 #define FLAT_COLOURED 2u
+#define FLAT_REFILLS  4u
 
 /* Of a mark that has the class, as SNAP_MARK_CLASS and so on. */
 #define FLAT_MARK_CLASS 42

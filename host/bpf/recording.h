@@ -42,6 +42,7 @@ struct kernel_counts {
 	uint64_t lost[FLAT_EVENTS]; /* samples of events, since the start */
 	/* JVMs without an event: their libjvm has no symbols, the kernel refuses the probes. */
 	uint64_t nameless[FLAT_EVENTS], refused;
+	uint64_t refills; /* JVMs of which some allocations are charged to others (SNAP_REFILLS) */
 	uint64_t execs; /* of its processes, since the start; changes while it records */
 };
 

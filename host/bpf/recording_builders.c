@@ -65,6 +65,8 @@ static void probe(struct recorded *r, struct followed *p, const struct builder_p
 	if (events && stack_recorder_probe(r->recorder, (uint32_t)p->pid, at->start, at->end,
 					   &at->at, events, &p->probes, &ignored) < 0)
 		c->refused += !p->probed;
+	if (events & 1u << FLAT_EVENT_ALLOC && p->tables.objects.flags & FLAT_REFILLS)
+		c->refills += !p->probed;
 	if (events & 1u << FLAT_EVENT_SAFEPOINT && !p->operations) {
 		p->operations = xmalloc(sizeof(*p->operations));
 		*p->operations = at->operations;

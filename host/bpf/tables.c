@@ -398,7 +398,7 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 					.tlab_top = l->tlab_top};
 	_Static_assert(sizeof(p.objects) == sizeof(*o) - sizeof(o->record) &&
 			       FLAT_HANDLES == SNAP_HANDLES && FLAT_COLOURED == SNAP_COLOURED &&
-			       FLAT_MARK_CLASS == SNAP_MARK_CLASS &&
+			       FLAT_REFILLS == SNAP_REFILLS && FLAT_MARK_CLASS == SNAP_MARK_CLASS &&
 			       FLAT_MARK_BITS == SNAP_MARK_BITS &&
 			       FLAT_MARK_MOVED == SNAP_MARK_MOVED,
 		       "the same fields");

@@ -44,7 +44,8 @@
 	X(CMS, "UseConcMarkSweepGC")                                                               \
 	X(Z, "UseZGC")                                                                             \
 	X(SHENANDOAH, "UseShenandoahGC")                                                           \
-	X(EPSILON, "UseEpsilonGC")
+	X(EPSILON, "UseEpsilonGC")                                                                 \
+	X(REFILLS, "FastTLABRefill") /* JDK 8; see SNAP_REFILLS */
 
 enum jvm_flag {
 #define JVM_FLAG_ENUM(id, name) JVM_FLAG_##id,
@@ -412,12 +413,25 @@ static void check_locks(const struct probe *p, const struct libjvm *l)
 			    "with the holders (dfg-trigger -e lock)");
 }
 
-static void check_events(const struct probe *p, const struct libjvm *l)
+static void check_allocations(const struct probe *p, const struct jvm_tables *t,
+			      const struct libjvm *l)
 {
-	check_event(p, "alloc", l->allocates, "allocations can be recorded (dfg-trigger -e alloc)",
-		    "-e alloc records nothing of it",
-		    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab "
-		    "(it has, unless it is stripped)");
+	if (l->allocates && t->flags[JVM_FLAG_REFILLS] == 1 && t->flags[JVM_FLAG_G1] != 1)
+		finding_add(
+			p->f, FINDING_NOTE, "alloc", "start it with -XX:-FastTLABRefill",
+			"-e alloc charges what interpreted and C1's code allocates to other "
+			"methods and classes: there the JVM refills its buffers and tells nothing");
+	else
+		check_event(p, "alloc", l->allocates,
+			    "allocations can be recorded (dfg-trigger -e alloc)",
+			    "-e alloc records nothing of it",
+			    "its libjvm.so has no symbol AllocTracer::send_allocation_in_new_tlab "
+			    "(it has, unless it is stripped)");
+}
+
+static void check_events(const struct probe *p, const struct jvm_tables *t, const struct libjvm *l)
+{
+	check_allocations(p, t, l);
 	check_locks(p, l);
 	check_event(p, "safepoint", l->stops,
 		    "safepoints can be recorded (dfg-trigger -e safepoint)",
@@ -449,7 +463,7 @@ static void check_symbols(const struct probe *p, const struct facts *k)
 	const enum jvm_symbols found = l.symbols <= JVM_SYMBOLS_OWN ? l.symbols : 0;
 
 	finding_add(p->f, all[found].state, "libjvm", all[found].advice, "%s", all[found].why);
-	check_events(p, &l);
+	check_events(p, &k->tables, &l);
 }
 
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j)

@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7600
+host/bpf 7610
 host/calltree 3360
 host/cmd 2780
 host/discover 2960
@@ -34,12 +34,12 @@ host/symbols 1380
 host/top 1910
 host/unwind 2670
 hotspot 5870
-include/dfg 510
+include/dfg 520
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 69425, 410
+ALL_LINES, ALL_FILES = 69462, 410
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -210,6 +210,27 @@ static void test_colours(void)
 	}
 }
 
+/* Tells whether C1's and interpreted code refills buffers itself. */
+static void test_refills(void)
+{
+	static const struct {
+		bool on, g1, refills;
+	} rows[] = {{true, false, true}, {true, true, false}, {false, false, false}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct snap_objects want =
+			plain(THREADS_OBJECT, rows[i].refills ? SNAP_REFILLS : 0);
+		char what[64];
+
+		make(IMAGE_8, false, false);
+		snap_image_flag(&t.s, "FastTLABRefill", rows[i].on);
+		snap_image_flag(&t.s, "UseG1GC", rows[i].g1);
+		snprintf(what, sizeof(what), "JDK 8 %s FastTLABRefill %s G1",
+			 rows[i].on ? "with" : "without", rows[i].g1 ? "and" : "without");
+		are_objects(&want, what);
+	}
+}
+
 static void test_compact(void)
 {
 	for (unsigned on = 0; on < 2; on++) {
@@ -399,6 +420,7 @@ int main(void)
 	test_releases();
 	test_handles();
 	test_colours();
+	test_refills();
 	test_compact();
 	test_class_words();
 	test_hidden();

@@ -186,6 +186,14 @@ if [ -n "${DFG_FULL:-}" ]; then
 	more 25 parallel -XX:+UseParallelGC
 	more 25 zgc -XX:+UseZGC
 	more 25 shenandoah -XX:+UseShenandoahGC
+	more 8 parallel -XX:+UseParallelGC -XX:-FastTLABRefill
+	ok "JDK 8 with Parallel, as it is" start 8-refills 8 "2 10" -XX:+UseParallelGC
+	refills() { "$BUILD/bin/dfg-doctor" --json 8-refills | jq -e '.findings[] | select(.what == "alloc") | .state == "note" and (.advice | test("FastTLABRefill"))'; }
+	ok "  dfg-doctor says that not all is told" refills
+	ok "  is recorded" as_counted 8-refills cpu,alloc
+	ok "  as many bytes as the JVM has counted" right sum
+	ok "  that not all of them are charged right is said" eval 'json ".cut[]" | grep -q "allocations of 1 JVMs in interpreted and C1.s code .*FastTLABRefill"'
+	shop_stop 8-refills
 	EVENTS_BARE=1 ok "JDK 8, without symbols" start old 8 "2 10"
 	ok "  is recorded" trigger -q -d 2 -e cpu,alloc -f folded -o "$SHOP/old.out" old
 	ok "  the processor's time" grep -q 'Alloc.bytes' "$(json .graphs.folded)"
