@@ -231,14 +231,14 @@ static int parse_max_bytes(const char *value, struct err *err)
 	return 0;
 }
 
-/* True for what can be an event of perf's, and no option; gc is none. */
+/* True for what can be an event of perf's, and no option. */
 static bool is_perf_event(const char *name)
 {
 	const char *at = name;
 
 	for (; isalnum((unsigned char)*at) || (*at && strchr("_-:/=.*@", *at)); at++)
 		;
-	return *name && *name != '-' && !*at && strcasecmp(name, "gc") != 0;
+	return *name && *name != '-' && !*at;
 }
 
 /* Takes the events of a comma-separated list, of perf's at most one. */
@@ -256,15 +256,15 @@ static int parse_events(const char *value, struct options *o, struct err *err)
 
 		while (i < SESSION_PERF && strcasecmp(name, session_event_name(i)) != 0)
 			i++;
+		i = strcasecmp(name, "gc") == 0 ? SESSION_SAFEPOINT : i;
 		c->events |= 1u << i;
 		if (i < SESSION_PERF)
 			continue;
 		if (o->perf_event || !is_perf_event(name))
-			return err_set(
-				err, 0,
-				"--event %s: must be of cpu, alloc, lock, safepoint (gc's "
-				"pauses, too), compile, deopt, or one that `perf list` shows",
-				value);
+			return err_set(err, 0,
+				       "--event %s: must be of cpu, alloc, lock, safepoint or gc, "
+				       "compile, deopt, or one that `perf list` shows",
+				       value);
 		c->perf_event = o->perf_event = xstrdup(name);
 	}
 	return 0;

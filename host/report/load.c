@@ -149,7 +149,7 @@ const struct session *input_session(const struct input *in)
 int event_parse(const char *name, enum event_kind *ret, struct err *err)
 {
 	for (int i = 0; i < EVENT_KINDS; i++)
-		if (!strcmp(event_names[i].name, name)) {
+		if (!strcmp(event_names[i].name, strcmp(name, "gc") ? name : "safepoint")) {
 			*ret = (enum event_kind)i;
 			return 0;
 		}
