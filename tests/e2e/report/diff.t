@@ -102,8 +102,15 @@ ok '  a lambda is the same in both runs' grep -Eq 'Work\$\$Lambda\.run.* [1-9][0
 
 # ---- a gate ----
 gate() { "$DIFF" -f folded -o "$work/new" --fail-on +2% "$@" >"$work/table" 2>"$work/err"; }
-gate "$work/before" "$work/again"
-is 'the same program twice: --fail-on passes' $? 0
+# Two JVMs of one program may differ (dfg-diff(1), SIGNIFICANCE): not three in a row.
+for turn in 1 2 3; do
+	[ $turn = 1 ] || { rm -rf "$work/again" && record again 150 before; }
+	gate "$work/before" "$work/again"
+	status=$?
+	! grep -q '^verdict no significant change' "$work/table" || break
+	diag "$(cat "$work/table")"
+done
+is 'the same program twice: --fail-on passes' $status 0
 is '  nothing changed' "$(grep -c '^verdict no significant change in [0-9]* methods$' "$work/table")" 1
 is '  no table' "$(grep -c '^By ' "$work/table")" 0
 gate "$work/before" "$work/slower"
