@@ -219,9 +219,9 @@ def main():
     missed = [p for p in log if p.begin >= begin + EDGE_NS and p.end <= end and (p.end - p.begin) / 1e6 > least and p not in matches]
     whole = [i for i, m in enumerate(matches) if m and m.begin >= begin + EDGE_NS]
     pairs = [(own[i], matches[i]) for i in whole]
-    found = {log.operation for _, log in pairs}
+    found, rare = {log.operation for _, log in pairs}, collections.Counter(p.operation for p in missed)
     say("found", [f"{p.operation} at {p.begin}, {(p.end - p.begin) / 1e6} ms" for p in missed
-                  if len(missed) > 1 + FEW_OFF * len(pairs) or p.operation not in found])
+                  if len(missed) > 1 + FEW_OFF * len(pairs) or p.operation not in found and rare[p.operation] > 1])
     far = check_times(pairs)
     collected = read_collections(path)
     check_causes(pairs, [listed[i] for i in whole], collected)
