@@ -230,8 +230,7 @@ struct flat_wait {
 	uint64_t class;	 /* of the lock; 0: a monitor's */
 	uint64_t begin;	 /* ns */
 	uint64_t amount; /* ns that its sample stands for, up to now; 0: none */
-	uint64_t holder; /* time of the holder's sample; 0: none */
-	uint64_t held;	 /* the lock that this holder left */
+	uint64_t holder; /* time of the holder's sample, ^ the lock that it left; 0: none */
 };
 
 /* A lock that threads wait for. */

@@ -87,15 +87,14 @@ static inline uint64_t any_below(uint64_t amount)
 }
 
 /* Adds time to what a wait's sample stands for. Of several holders one is named, each as likely as
- * its part of the time. Meanwhile the wait may have ended, and its memory may be another thread's:
- * `held` tells whether the holder had that one's lock. */
+ * its part of the time. Meanwhile the wait may have ended, and its memory may be another thread's,
+ * whom another processor writes into: the time of a holder's sample is kept with its lock, in one
+ * word, so that with another lock it is the time of no sample. */
 static inline void add_time(struct flat_wait *w, uint64_t ns, uint64_t holder, uint64_t lock)
 {
 	w->amount += ns;
-	if (any_below(w->amount) < ns) {
-		w->holder = holder;
-		w->held = lock;
-	}
+	if (any_below(w->amount) < ns)
+		w->holder = holder ? holder ^ lock : 0;
 }
 
 /* Counts time that was waited; returns how much of it is to be in samples. */
@@ -150,7 +149,7 @@ static inline bool end_wait(struct scratch *s, bool is_monitor)
 	if (!w.amount)
 		return false;
 	s->detail.amount = w.amount;
-	s->detail.holder = w.held == w.lock ? w.holder : 0;
+	s->detail.holder = w.holder ? w.holder ^ w.lock : 0;
 	if (is_monitor)
 		w.class = class_of_monitor(&s->walk.process.objects, of_process(s, w.lock));
 	take_class(s, w.class);
