@@ -6,50 +6,66 @@
 #include "calltree/thread_root.h"
 #include "calltree/view.h"
 #include "common/str.h"
+#include "common/table.h"
 #include "perf/perfdata.h"
 #include "perf/perfwrite.h"
 #include "profile/reader.h"
 
 struct thread_task {
-	pid_t pid, tid;	     /* TASKS_PAUSE: of the process */
-	uint64_t begin, end; /* ns */
+	uint64_t end, begin; /* ns */
 	char *text;
 };
 
-struct tasks {
-	struct thread_task *list; /* by thread and time */
+/* In the order of time. */
+struct thread_tasks {
+	pid_t pid, tid; /* TASKS_PAUSE: of the process */
+	struct thread_task *list;
 	size_t count, cap;
 };
+
+struct tasks {
+	struct thread_tasks *threads;
+	size_t count, cap;
+	struct hash_table index;
+};
+
+static uint64_t hash_of(pid_t pid, pid_t tid)
+{
+	return hash_mix((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid);
+}
+
+/* NULL: nothing is known of it. */
+static struct thread_tasks *thread_of(const struct tasks *t, pid_t pid, pid_t tid)
+{
+	for (struct hash_probe p = {.hash = hash_of(pid, tid)}; hash_next(&t->index, &p);)
+		if (t->threads[p.index].pid == pid && t->threads[p.index].tid == tid)
+			return &t->threads[p.index];
+	return NULL;
+}
 
 /* A sample is at the end of what it is about. */
 static void add(struct tasks *t, const struct perf_record *rec)
 {
 	const struct perf_sample *s = &rec->sample;
 	const bool pause = rec->event / 2 == SESSION_SAFEPOINT;
-	CLEANUP(str_fini) struct str text = {0};
+	const pid_t tid = pause ? TASKS_PAUSE : rec->tid;
+	struct thread_tasks *thread;
+	struct str text = {0};
 
 	if (!s->name_len || s->period > rec->time ||
 	    (pause ? !(s->flags & PERFWRITE_STOPPED) : s->flags & PERFWRITE_DISCARDED))
 		return;
+	thread = thread_of(t, rec->pid, tid);
+	if (!thread) {
+		t->threads = grow(t->threads, t->count, &t->cap, sizeof(*t->threads));
+		hash_add(&t->index, hash_of(rec->pid, tid), (uint32_t)t->count);
+		thread = &t->threads[t->count++];
+		*thread = (struct thread_tasks){.pid = rec->pid, .tid = tid};
+	}
 	reader_add_subject(&text, s);
-	t->list = grow(t->list, t->count, &t->cap, sizeof(*t->list));
-	t->list[t->count++] = (struct thread_task){.pid = rec->pid,
-						   .tid = pause ? TASKS_PAUSE : rec->tid,
-						   .begin = rec->time - s->period,
-						   .end = rec->time,
-						   .text = TAKE_PTR(text.buf)};
-}
-
-/* Of two tasks of a thread, the one that ends later is greater. */
-static int compare(const void *a, const void *b)
-{
-	const struct thread_task *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	thread->list = grow(thread->list, thread->count, &thread->cap, sizeof(*thread->list));
+	thread->list[thread->count++] = (struct thread_task){
+		.end = rec->time, .begin = rec->time - s->period, .text = text.buf};
 }
 
 int tasks_read(int perf_fd, struct tasks **ret, struct err *err)
@@ -65,8 +81,6 @@ int tasks_read(int perf_fd, struct tasks **ret, struct err *err)
 		if (rec.type == PERF_RECORD_SAMPLE &&
 		    (rec.event / 2 == SESSION_COMPILE || rec.event / 2 == SESSION_SAFEPOINT))
 			add(t, &rec);
-	if (t->count)
-		qsort(t->list, t->count, sizeof(*t->list), compare);
 	*ret = t;
 	return 0;
 }
@@ -75,29 +89,23 @@ void tasks_free(struct tasks *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->count; i++)
-		free(t->list[i].text);
-	free(t->list);
+	for (size_t i = 0; i < t->count; i++) {
+		for (size_t k = 0; k < t->threads[i].count; k++)
+			free(t->threads[i].list[k].text);
+		free(t->threads[i].list);
+	}
+	free(t->threads);
+	hash_fini(&t->index);
 	free(t);
 }
 
 const char *tasks_find(const struct tasks *t, pid_t pid, pid_t tid, uint64_t time)
 {
-	const struct thread_task at = {.pid = pid, .tid = tid, .end = time};
-	size_t low = 0, high = t ? t->count : 0;
+	const struct thread_tasks *of = t && time ? thread_of(t, pid, tid) : NULL;
+	const size_t n = of ? of->count : 0;
+	const size_t ended = n ? upper_bound(&of->list->end, n, sizeof(*of->list), time - 1) : 0;
 
-	/* The first one that has not ended before. */
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (compare(&t->list[middle], &at) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!t || low == t->count || t->list[low].pid != pid || t->list[low].tid != tid)
-		return NULL;
-	return t->list[low].begin <= time ? t->list[low].text : NULL;
+	return ended < n && of->list[ended].begin <= time ? of->list[ended].text : NULL;
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */
@@ -106,13 +114,13 @@ const char *tasks_find(const struct tasks *t, pid_t pid, pid_t tid, uint64_t tim
 static void insert_frame(struct reader *r, size_t outer, const char *name)
 {
 	struct sample_ctx *c = &r->ctx;
-	uint32_t *frames = first_frame(c);
+	const uint32_t *before = first_frame(c);
 
 	if (c->used == FRAMES_MAX)
 		return;
-	memmove(frames - 1, frames, outer * sizeof(*frames));
-	frames[outer - 1] = stacks_intern(r->stacks, name, strlen(name), FRAME_STUB);
 	c->used++;
+	memmove(first_frame(c), before, outer * sizeof(*before));
+	first_frame(c)[outer] = stacks_intern(r->stacks, name, strlen(name), FRAME_STUB);
 }
 
 /* Adds the method that a compiler thread works on, as what the JVM's broker of compilations calls:
@@ -132,15 +140,12 @@ static void add_method(struct reader *r, const char *method)
  * start threads. */
 static void add_operation(struct reader *r, const char *operation)
 {
+	const uint32_t *frames = first_frame(&r->ctx);
 	size_t outer = 0;
 
-	while (outer < r->ctx.used) {
-		const struct frame *f = frame_of(r, first_frame(&r->ctx)[outer]);
-
-		if (!f->start && !thread_is_start(f))
-			break;
+	while (outer < r->ctx.used &&
+	       (frame_of(r, frames[outer])->start || thread_is_start(frame_of(r, frames[outer]))))
 		outer++;
-	}
 	insert_frame(r, outer, operation);
 }
 
