@@ -209,44 +209,42 @@ static const struct {
 static const char *const registers[] = {"%r15", "%r14", "%r13", "%r12", "%rbp", "%rbx", "%r11",
 					"%r10", "%r9",	"%r8",	"%rax", "%rcx", "%rdx", "%rsi",
 					"%rdi", "",	"",	"",	"",	"%rsp"};
-#define MEMORY_FORM "8@%d(%7[a-z0-9%%]%n"
-#define MEMORY_END  ")"
+
+/* "8@-72(%rbp)" */
+static bool scan_memory(const char *text, char name[8], int *offset, int *len)
+{
+	return sscanf(text, "8@%d(%7[a-z0-9%])%n", offset, name, len) == 2 && *len;
+}
 #else
 /* struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h). */
 static const char *const registers[] = {"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",	 "x7",
 					"x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
 					"x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
 					"x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp"};
-#define MEMORY_FORM "8@[%7[a-z0-9], %d%n"
-#define MEMORY_END  "]"
+
+/* "8@[x29, -72]" */
+static bool scan_memory(const char *text, char name[8], int *offset, int *len)
+{
+	return sscanf(text, "8@[%7[a-z0-9], %d]%n", name, offset, len) == 2 && *len;
+}
 #endif
 
-/* Reads an argument of a note, a word: "8@%rax", "8@-72(%rbp)"
- * (https://sourceware.org/systemtap/wiki/ UserSpaceProbeImplementation). Returns its length; 0: it
+/* Reads an argument of a note: a word in a register or in memory
+ * (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation). Returns its length; 0: it
  * is another one. */
 static size_t read_argument(const char *text, uint32_t *ret)
 {
 	char name[8] = "";
 	int len = 0, offset = 0;
-	bool memory = true;
+	const bool memory = scan_memory(text, name, &offset, &len);
 
-#if defined(__x86_64__)
-	sscanf(text, MEMORY_FORM, &offset, name, &len);
-#else
-	sscanf(text, MEMORY_FORM, name, &offset, &len);
-#endif
-	if (len && has_prefix(text + len, MEMORY_END)) {
-		len++;
-	} else {
-		memory = false;
-		len = offset = 0;
+	if (!memory)
 		sscanf(text, "8@%7[a-z0-9%]%n", name, &len);
-	}
 	if (!len || offset < INT16_MIN || offset > INT16_MAX)
 		return 0;
 	for (uint32_t i = 0; i < ARRAY_LEN(registers); i++)
 		if (strcmp(registers[i], name) == 0) {
-			*ret = FLAT_ARGUMENT(i, memory, offset);
+			*ret = FLAT_ARGUMENT(i, memory, memory ? offset : 0);
 			return (size_t)len;
 		}
 	return 0;

@@ -101,10 +101,9 @@ static inline uint32_t flat_probe_event(uint32_t probe)
 	return probe < FLAT_PROBE_TRAP ? FLAT_EVENT_COMPILE : FLAT_EVENT_DEOPT;
 }
 
-/* Says where an argument of a USDT probe is: the place of a register among those that the kernel
- * has (bpf_user_pt_regs_t), in words; whether it is in memory, so many bytes from where that points
- * to.
- */
+/* Says where an argument of a USDT probe is: in a register, by its place among those that the
+ * kernel has (bpf_user_pt_regs_t), in words; or in memory, so many bytes from where that register
+ * points. */
 #define FLAT_ARGUMENT(reg, memory, offset)                                                         \
 	((reg) | ((memory) ? FLAT_IN_MEMORY : 0u) | (uint32_t)(uint16_t)(offset) << 8)
 #define FLAT_ARGUMENT_REGISTER(argument) ((argument)&31u)
