@@ -154,9 +154,9 @@ static void set_collections(struct hs *hs, struct snap_objects *o)
 	o->gc_cause = counter_address(hs, cause, sizeof(cause));
 }
 
-/* Up to JDK 9, stubs of C1 and of the interpreter give a thread its next buffer if the collector
- * has one space for all that (CollectedHeap::supports_inline_contig_alloc: all but G1), and no
- * function is called (cpu/x86/vm/c1_Runtime1_x86.cpp). */
+/* Up to JDK 9, stubs of C1 and of the interpreter give a thread its next buffer without a call of
+ * any function (cpu/x86/vm/c1_Runtime1_x86.cpp), if the collector allocates from one contiguous
+ * space (CollectedHeap::supports_inline_contig_alloc: all but G1). */
 static bool refills_itself(struct hs *hs)
 {
 	return hs_flag_is_set(hs, "FastTLABRefill") && !hs_flag_is_set(hs, "UseG1GC");

@@ -417,10 +417,11 @@ static void check_allocations(const struct probe *p, const struct jvm_tables *t,
 			      const struct libjvm *l)
 {
 	if (l->allocates && t->flags[JVM_FLAG_REFILLS] == 1 && t->flags[JVM_FLAG_G1] != 1)
-		finding_add(
-			p->f, FINDING_NOTE, "alloc", "start it with -XX:-FastTLABRefill",
-			"-e alloc charges what interpreted and C1's code allocates to other "
-			"methods and classes: there the JVM refills its buffers and tells nothing");
+		finding_add(p->f, FINDING_NOTE, "alloc", "start it with -XX:-FastTLABRefill",
+			    "-e alloc charges what interpreted and C1's code allocates to other "
+			    "methods and classes: there the JVM refills a thread's buffer without "
+			    "a call "
+			    "that a probe could see");
 	else
 		check_event(p, "alloc", l->allocates,
 			    "allocations can be recorded (dfg-trigger -e alloc)",

@@ -276,9 +276,9 @@ void target_say_events(struct target *t, const struct kernel_counts *c)
 		session_set_cut(
 			s, "refills",
 			"allocations of %llu JVMs in interpreted and C1's code are charged to "
-			"other methods and classes: there they refill their buffers and tell "
-			"nothing (JDK 8 does, but with G1); start them with "
-			"-XX:-FastTLABRefill",
+			"other methods and classes: there JDK 8, unless with G1, refills a "
+			"thread's buffer without a call that a probe could see; start them "
+			"with -XX:-FastTLABRefill",
 			(unsigned long long)c->refills);
 	for (unsigned i = SESSION_CPU + 1; i < SESSION_PERF; i++) {
 		if (c->nameless[i])

@@ -199,8 +199,7 @@ struct snap_layout {
 /* snap_objects.flags */
 #define SNAP_HANDLES  1u /* the two fields are addresses of references */
 #define SNAP_COLOURED 2u /* references have the colours of generational ZGC (JDK 21) */
-#define SNAP_REFILLS                                                                               \
-	4u /* interpreted and C1's code refills buffers itself (FastTLABRefill, JDK 8) */
+#define SNAP_REFILLS  4u /* stubs refill threads' buffers, too (FastTLABRefill, JDK 8) */
 
 /* Of a mark that has the class, oops/markWord.hpp, JDK 24 to 27: the bit from which on it is, and
  * how the lowest bits say that the object has been moved. */
