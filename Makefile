@@ -56,8 +56,8 @@ BPF_CC     ?= clang
 BPFTOOL    ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
 bpf        := $(and $(shell command -v $(BPF_CC)),$(BPFTOOL),$(shell \
               $(PKGCONFIG) --exists libbpf && echo libbpf))
-no_bpf     := $(if $(bpf),host/bpf/recording_none.c,$(patsubst %,host/bpf/%.c,walker recorder probe_events recording recording_serve recording_processes recording_builders recording_list) tests/tools/walkcompare.c tests/unit/test_stack_recorder.c tests/unit/test_stack_probes.c tests/unit/test_stack_locks.c tests/unit/test_stack_safepoints.c)
-mains   := hook/main.c hook/runtime.c injector/main.c host/bpf/node.bpf.c host/bpf/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
+no_bpf     := $(if $(bpf),host/bpf/recording_none.c,$(patsubst %,host/bpf/%.c,walker recorder recorder_wall copy_ring probe_events recording recording_clock recording_serve recording_processes recording_builders recording_list) tests/tools/walkcompare.c tests/unit/test_copy_ring.c tests/unit/test_stack_recorder.c tests/unit/test_stack_probes.c tests/unit/test_stack_locks.c tests/unit/test_stack_safepoints.c)
+mains   := hook/main.c hook/runtime.c injector/main.c host/kernel/node.bpf.c host/kernel/walk.bpf.c $(patsubst %,host/cmd/%.c,trigger top diff merge doctor setup push)
 archive  = $(BUILD)/lib/$(subst /,-,$(1)).a
 archives := $(foreach f,$(folders),$(call archive,$(f)))
 
@@ -131,16 +131,16 @@ $(BUILD)/page/page.policy: host/format/page/page.css $(BUILD)/page/page.js
 	    "$$(sha256 $(BUILD)/page/page.js)" "$$(sha256 host/format/page/page.css)" >$@
 
 # The program that walks stacks in the kernel, and its loader. Not with a vmlinux.h of the machine that builds.
-$(BUILD)/bpf/%.bpf.o: host/bpf/%.bpf.c
+$(BUILD)/bpf/%.bpf.o: host/kernel/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF)$(BPF_CC) -target bpf -mcpu=v3 -O2 -g -ffreestanding -Wall -Wextra $(WERROR) -Ihost \
 	    -D__TARGET_ARCH_$(if $(arm64),arm64,x86) \
 	    -idirafter $(shell $(CC) -print-sysroot)/usr/include/$(shell $(CC) -print-multiarch) $(here) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call say,SKEL)$(BPFTOOL) gen skeleton $< >$@
-$(BUILD)/dyn/host/bpf/recorder.o: $(BUILD)/bpf/node.skel.h
+$(BUILD)/dyn/host/bpf/recorder.o $(BUILD)/dyn/host/bpf/recorder_wall.o: $(BUILD)/bpf/node.skel.h
 $(BUILD)/dyn/host/bpf/walker.o: $(BUILD)/bpf/walk.skel.h
-$(BUILD)/dyn/host/bpf/recorder.o $(BUILD)/dyn/host/bpf/walker.o: CPPFLAGS += -isystem $(BUILD)/bpf
+$(BUILD)/dyn/host/bpf/recorder.o $(BUILD)/dyn/host/bpf/recorder_wall.o $(BUILD)/dyn/host/bpf/walker.o: CPPFLAGS += -isystem $(BUILD)/bpf
 
 define archive_rule
 $(call archive,$(1)): $(call obj,dyn,$(call not,$(mains),$(1)/*.c))

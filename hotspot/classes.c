@@ -132,6 +132,23 @@ static void loader_seen(struct hs *hs, struct hs_loader *loader, uint64_t klass)
 
 /* ---- the walk over classes ---- */
 
+uint64_t hs_class_find(struct hs *hs, const char *name)
+{
+	unsigned loaders = LOADERS_MAX, classes = CLASSES_MAX;
+	uint64_t loader, next, klass;
+
+	if (!hs_has(hs, HS_LOADER_KLASSES) || !hs_get(hs, 0, HS_LOADERS, &loader))
+		return 0;
+	while (loader && hs_get(hs, loader, HS_LOADER_NEXT, &next) && next && loaders-- > 0)
+		loader = next;
+	if (!loader || !hs_get(hs, loader, HS_LOADER_KLASSES, &klass))
+		return 0;
+	while (klass && classes-- > 0 && !hs_class_is(hs, klass, name))
+		if (!hs_get(hs, klass, HS_KLASS_NEXT, &klass))
+			return 0;
+	return klass;
+}
+
 /* Adds the methods of a class. Only instance classes have methods: their layout is positive
  * (oops/klass.hpp). */
 static bool class_walk(struct hs *hs, struct hs_methods *m, struct class_walk *w, uint64_t klass)

@@ -42,6 +42,10 @@ enum hs_methods_of {
 	HS_METHODS_OF_NEW_LOADERS, /* the same, of new loaders only */
 };
 
+/* Finds a class of the boot loader, whose list is the last one, by its name (a/b/C). 0: it is not
+ * loaded, or the JVM does not show it. JDK 9 and later. */
+uint64_t hs_class_find(struct hs *hs, const char *name);
+
 /* Adds the methods of loaded classes that have ever run: those with counters or code, or all if the
  * JVM does not count. Updates `known` (may be NULL). False: not all could be found. */
 bool hs_methods_walk(struct hs *hs, struct hs_methods *m, struct hs_loaders *known,

@@ -185,6 +185,19 @@ uint32_t hs_class_fingerprint(struct hs *hs, uint64_t klass)
 	return len > 0 ? hash : 0;
 }
 
+bool hs_class_is(struct hs *hs, uint64_t klass, const char *name)
+{
+	char text[TEXT_MAX + 1];
+	uint64_t symbol;
+	size_t len;
+
+	if (!hs_get(hs, klass, HS_KLASS_NAME, &symbol))
+		return false;
+	len = symbol_read(hs, symbol, text, TEXT_MAX);
+	text[len] = '\0';
+	return hs_text_is(text, name);
+}
+
 size_t hs_blob_name(const char *text, char *buf)
 {
 	size_t len = 0;

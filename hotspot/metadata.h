@@ -23,6 +23,9 @@ int32_t hs_method_line(struct hs *hs, uint64_t method, int32_t bci, uint8_t base
 /* Hashes the name of a Klass*; 0: it cannot be read. */
 uint32_t hs_class_fingerprint(struct hs *hs, uint64_t klass);
 
+/* True if it is the name of a Klass*, as a/b/C. */
+bool hs_class_is(struct hs *hs, uint64_t klass, const char *name);
+
 /* Finds the offset of a field that a class (an InstanceKlass) itself declares. */
 bool hs_field_offset(struct hs *hs, uint64_t class, const char *name, const char *descriptor,
 		     uint32_t *ret);

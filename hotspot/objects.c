@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The layout of Java objects, for names of threads and for probes. */
+#include "hotspot/classes.h"
 #include "hotspot/metadata.h"
 #include "hotspot/records.h"
 
@@ -66,15 +67,22 @@ uint64_t hs_class_of(struct hs *hs, const struct class_word *class, uint64_t obj
 
 /* ---- for probes ---- */
 
+/* The place of a field that a class itself declares. */
+static uint32_t place_in(struct hs *hs, uint64_t class, const char *name, const char *descriptor)
+{
+	uint32_t place;
+
+	return class && hs_field_offset(hs, class, name, descriptor, &place) ? place : SNAP_NONE;
+}
+
 /* The place of a field of java.lang.Thread. */
 static uint32_t thread_place(struct hs *hs, const char *name, const char *descriptor)
 {
 	uint64_t class;
-	uint32_t place;
 
 	if (!hs_get(hs, 0, HS_CLASS_THREAD_16, &class) && !hs_get(hs, 0, HS_CLASS_THREAD_8, &class))
 		return SNAP_NONE;
-	return class && hs_field_offset(hs, class, name, descriptor, &place) ? place : SNAP_NONE;
+	return place_in(hs, class, name, descriptor);
 }
 
 static void set_classes(struct hs *hs, struct snap_objects *o)
@@ -96,6 +104,12 @@ static bool is_coloured(struct hs *hs, uint32_t jdk)
 static uint32_t field_place(struct hs *hs, enum hs_field_id id)
 {
 	return hs_has(hs, id) ? (uint32_t)hs_inside(hs, 0, id) : SNAP_NONE;
+}
+
+/* The place of a field that has moved to another class. */
+static uint32_t first_place(struct hs *hs, enum hs_field_id new, enum hs_field_id old)
+{
+	return field_place(hs, hs_has(hs, new) ? new : old);
 }
 
 /* The JVM's counters, for jstat and the like, runtime/perfMemory.hpp (JDK 8 to 27). */
@@ -162,6 +176,50 @@ static bool refills_itself(struct hs *hs)
 	return hs_flag_is_set(hs, "FastTLABRefill") && !hs_flag_is_set(hs, "UseG1GC");
 }
 
+/* ---- virtual threads ---- */
+
+static void set_chunks(struct hs *hs, struct snap_virtual *v)
+{
+	const uint64_t chunk = hs_class_find(hs, "jdk/internal/vm/StackChunk");
+	int64_t layout;
+
+	v->chunk = place_in(hs, hs_class_find(hs, "jdk/internal/vm/Continuation"), "tail",
+			    "Ljdk/internal/vm/StackChunk;");
+	v->chunk_parent = place_in(hs, chunk, "parent", "Ljdk/internal/vm/StackChunk;");
+	v->chunk_size = place_in(hs, chunk, "size", "I");
+	v->chunk_sp = place_in(hs, chunk, "sp", "I");
+	v->chunk_arguments = place_in(hs, chunk, "argsize", "I");
+	v->chunk_bottom = place_in(hs, chunk, "bottom", "I");
+	/* Of an instance it is its size, less the lowest bits (oops/klass.hpp). */
+	if (chunk && hs_get_signed(hs, chunk, HS_KLASS_LAYOUT, &layout) && layout > 0)
+		v->chunk_stack = (uint32_t)layout & ~7u;
+}
+
+static void set_virtual(struct hs *hs, struct snap_objects *o)
+{
+	struct snap_virtual *v = &o->virtual;
+	uint64_t string;
+
+	__builtin_memset(v, 0xff, sizeof(*v));
+	v->pad = 0;
+	v->enter_return = 0;
+	(void)hs_get(hs, 0, HS_ENTER_RETURN, &v->enter_return);
+	if (!hs_has(hs, HS_THREAD_VIRTUAL))
+		return;
+	v->carrier = field_place(hs, HS_THREAD_OBJECT);
+	v->continuation = place_in(hs, hs_class_find(hs, "java/lang/VirtualThread"), "cont",
+				   "Ljdk/internal/vm/Continuation;");
+	v->thread_id = thread_place(hs, "tid", "J");
+	v->thread_name = thread_place(hs, "name", "Ljava/lang/String;");
+	if (hs_get(hs, 0, HS_CLASS_STRING_16, &string)) {
+		v->string_value = place_in(hs, string, "value", "[B");
+		v->string_coder = place_in(hs, string, "coder", "B");
+	}
+	v->array_length = o->class_at + (o->class_bytes ? o->class_bytes : 8);
+	v->class_layout = field_place(hs, HS_KLASS_LAYOUT);
+	set_chunks(hs, v);
+}
+
 void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 {
 	struct narrow ref = {0};
@@ -172,6 +230,8 @@ void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 				 .monitor_object = SNAP_NONE,
 				 .thread_object = SNAP_NONE,
 				 .park_blocker = SNAP_NONE,
+				 .pending_monitor = SNAP_NONE,
+				 .waiting_monitor = SNAP_NONE,
 				 .thread_address = thread_place(hs, "eetop", "J")};
 
 	o.task_method = field_place(hs, HS_TASK_METHOD);
@@ -180,22 +240,25 @@ void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 	o.const_pool = field_place(hs, HS_CONST_POOL);
 	o.const_name = field_place(hs, HS_CONST_NAME_INDEX);
 	o.pool_holder = field_place(hs, HS_POOL_HOLDER);
-	o.code_method = field_place(hs, hs_has(hs, HS_COMPILED_METHOD) ? HS_COMPILED_METHOD
-								       : HS_NMETHOD_METHOD);
+	o.code_method = first_place(hs, HS_COMPILED_METHOD, HS_NMETHOD_METHOD);
 	o.code_level = field_place(hs, HS_NMETHOD_LEVEL);
 	o.code_state = field_place(hs, HS_NMETHOD_STATE);
+	o.os_thread = first_place(hs, HS_THREAD_OS, HS_THREAD_OS_25);
+	o.os_thread_id = field_place(hs, HS_OS_THREAD_ID);
 	o.pool_symbols = (uint32_t)hs->tables.size[HS_TYPE_CONSTANT_POOL];
 	o.flags = (jdk >= 17 ? SNAP_HANDLES : 0) | (is_coloured(hs, jdk) ? SNAP_COLOURED : 0) |
 		  (jdk < 11 && refills_itself(hs) ? SNAP_REFILLS : 0);
 	set_classes(hs, &o);
 	set_collections(hs, &o);
+	set_virtual(hs, &o);
 	o.ref_bytes = ref.used ? 4 : 8;
 	o.ref_shift = (uint8_t)ref.shift;
 	o.ref_base = ref.base;
 	if (fields) {
 		o.monitor_object = field_place(hs, HS_MONITOR_OBJECT);
-		o.thread_object = field_place(hs, hs_has(hs, HS_THREAD_VIRTUAL) ? HS_THREAD_VIRTUAL
-										: HS_THREAD_OBJECT);
+		o.thread_object = first_place(hs, HS_THREAD_VIRTUAL, HS_THREAD_OBJECT);
+		o.pending_monitor = first_place(hs, HS_THREAD_PENDING, HS_THREAD_PENDING_8);
+		o.waiting_monitor = first_place(hs, HS_THREAD_WAITING, HS_THREAD_WAITING_8);
 	}
 	if (known)
 		o.park_blocker = thread_place(hs, "parkBlocker", "Ljava/lang/Object;");

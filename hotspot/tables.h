@@ -102,6 +102,11 @@
 	X(THREAD_NEXT, "JavaThread", "_next")                                                      \
 	X(THREAD_OBJECT, "JavaThread", "_threadObj") /* an oop, then a handle of one */            \
 	X(THREAD_VIRTUAL, "JavaThread", "_vthread") /* a handle; 21 and later */                   \
+	X(ENTER_RETURN, "ContinuationEntry", "_return_pc")                                         \
+	X(THREAD_PENDING, "JavaThread", "_current_pending_monitor")                                \
+	X(THREAD_WAITING, "JavaThread", "_current_waiting_monitor")                                \
+	X(THREAD_PENDING_8, "Thread", "_current_pending_monitor")                                  \
+	X(THREAD_WAITING_8, "Thread", "_current_waiting_monitor")                                  \
 	X(TASK_METHOD, "CompileTask", "_method")                                                   \
 	X(TASK_LEVEL, "CompileTask", "_comp_level")                                                \
 	X(MONITOR_OBJECT, "ObjectMonitor", "_object")                                              \

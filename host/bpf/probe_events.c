@@ -51,7 +51,8 @@ bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left
 	const size_t head = offsetof(struct flat_detail, name);
 	const struct flat_detail *d = detail;
 
-	if (left < head || d->name_len > FLAT_NAME_MAX || left < head + d->name_len)
+	if (left < head || d->name_len > FLAT_NAME_MAX || s->thread_len > FLAT_NAME_MAX ||
+	    left < head + d->name_len + s->thread_len)
 		return false;
 	ret->amount = d->amount;
 	ret->holder = d->holder;
@@ -63,9 +64,12 @@ bool stack_event_of(const struct flat_sample *s, const void *detail, size_t left
 	ret->asker_tid = d->asker_tid;
 	ret->holder_tid = d->holder_tid;
 	ret->level = d->level;
+	ret->place = d->place;
 	ret->flags = d->flags;
 	ret->name = d->name;
 	ret->name_len = d->name_len;
+	ret->thread = d->name + d->name_len;
+	ret->thread_len = s->thread_len;
 	ret->stack = NULL;
 	ret->stack_len = 0;
 	return !d->copied || read_copy(s, d, left, ret);
@@ -80,8 +84,8 @@ int stack_probes_set(const struct bpf_map *map, uint32_t number, int fd, struct 
 	return 0;
 }
 
-int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before, uint32_t key_size,
-		       uint32_t value_size, struct err *err)
+int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before,
+		       const struct stack_probes_map *like, struct err *err)
 {
 	CLEANUP(close_fd) int fd = -1;
 	uint32_t id;
@@ -90,7 +94,7 @@ int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before, 
 	    bpf_map__lookup_elem(outer, &before, sizeof(before), &id, sizeof(id), 0) == 0)
 		fd = bpf_map_get_fd_by_id(id);
 	if (fd < 0)
-		fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, key_size, value_size, FLAT_WAITS,
+		fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, like->key, like->value, like->most,
 				    NULL);
 	if (fd < 0)
 		return err_set(err, errno, "memory for threads that wait");

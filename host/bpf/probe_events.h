@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "bpf/flat_tables.h"
 #include "common/err.h"
+#include "kernel/flat_tables.h"
 
 #define STACK_REGISTERS 64 /* at most, of perf */
 
@@ -15,10 +15,13 @@ struct stack_event {
 	uint64_t amount;
 	/* As in struct flat_detail. */
 	uint64_t holder, asker, part, operation, heap_before, heap_after;
-	uint32_t asker_tid, holder_tid, level;
-	uint32_t flags;	  /* FLAT_OUTSIDE … */
-	const char *name; /* of a class; not clean, without a NUL */
+	uint32_t asker_tid, holder_tid, level, place;
+	uint32_t flags; /* FLAT_OUTSIDE … */
+	/* Of a class; not clean, without a NUL at the end. With FLAT_PEER a struct flat_peer. */
+	const char *name;
 	size_t name_len;
+	const char *thread; /* of the virtual thread, likewise */
+	size_t thread_len;
 	/* Of a stack that was not walked: registers of UNWIND_PERFMASK, and what is there from the
 	 * stack pointer on; stack is NULL otherwise. */
 	uint64_t regs[STACK_REGISTERS];
@@ -37,10 +40,15 @@ struct bpf_map;
 MUST_CHECK int stack_probes_set(const struct bpf_map *map, uint32_t number, int fd,
 				struct err *err);
 
+/* A hash map: bytes of keys and values, and how many there may be. */
+struct stack_probes_map {
+	uint32_t key, value, most;
+};
+
 /* Makes a map of an array of maps for a walker, or shares that of the one before, whose threads
  * still wait (FLAT_NO_WALKER: none). */
 MUST_CHECK int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before,
-				  uint32_t key_size, uint32_t value_size, struct err *err);
+				  const struct stack_probes_map *like, struct err *err);
 
 struct bpf_program;
 struct stack_probes;

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/recorder.h"
+#include "bpf/recorder_parts.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <node.skel.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/copy_ring.h"
 #include "common/str.h"
-#include "dfg/bytes.h"
 #include "unwind/unwind_regs.h"
 
 /* Bytes of a processor's buffer, a power of 2: for all samples of 0.25 s, if all are copied. */
@@ -32,30 +29,6 @@
 #define SAMPLE_TYPE                                                                                \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
 	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
-
-struct copy_ring {
-	int fd; /* of the event */
-	struct perf_event_mmap_page *page;
-	struct bpf_link *link;
-	int counted_fd; /* of the event that the kernel counts; -1: none */
-	struct bpf_link *counted;
-};
-
-struct stack_recorder {
-	struct node_bpf *bpf;
-	struct bpf_link *exec, *fork;
-	struct walker *walkers[FLAT_WALKERS];
-	uint32_t walker_count; /* with FLAT_NO_WALKER, which is none */
-	struct stack_recorder_config config;
-	struct perf_event_attr attr;
-	struct ring_buffer *walked;
-	struct copy_ring *rings; /* by processor */
-	unsigned cpus;
-	size_t ring_bytes;
-	const struct stack_handler *handler; /* while reading */
-	uint64_t copies_lost;
-	uint8_t *record;
-};
 
 /* ---- the program -------------------------------------------------------------------------- */
 
@@ -81,12 +54,14 @@ static int load_walker(const struct stack_recorder *r, const struct flat_rooms *
 		       const struct walker *before, struct walker **ret, struct err *err)
 {
 	const struct walker_config c = {.scratches = bpf_map__fd(r->bpf->maps.scratches),
+					.threads = bpf_map__fd(r->bpf->maps.threads),
 					.counts = bpf_map__fd(r->bpf->maps.counts),
 					.rates = bpf_map__fd(r->bpf->maps.rates),
 					.samples = bpf_map__fd(r->bpf->maps.samples),
 					.processors = r->cpus,
 					.both = r->config.both,
-					.probes = r->config.probes};
+					.probes = r->config.probes,
+					.wall = r->config.wall};
 
 	return walker_load(&c, rooms, before, ret, err);
 }
@@ -113,36 +88,60 @@ static uint32_t walked_bytes(const struct stack_recorder *r)
 	return bytes;
 }
 
-static int load(struct stack_recorder *r, struct err *err)
+/* Sets which programs there are, and how large the maps. */
+static void choose(const struct stack_recorder *r, bool looks)
 {
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 0)
-		return err_set(err, 0, "it needs Linux 5.17");
-	r->bpf = node_bpf__open();
-	if (!r->bpf)
-		return err_set(err, errno, "open the BPF program");
+	const struct stack_recorder_config *c = &r->config;
+	const uint32_t states = r->cpus * (c->probes ? 1 + FLAT_PROBING : 1);
+
 	r->bpf->rodata->namespace = pid_namespace();
 	r->bpf->rodata->processors = r->cpus;
-	r->bpf->rodata->safepoints = r->config.safepoints;
-	bpf_program__set_autoload(r->bpf->progs.probed, r->config.probes);
-	bpf_program__set_autoload(r->bpf->progs.counted, r->config.counted);
-	bpf_map__set_max_entries(r->bpf->maps.scratches,
-				 r->cpus * (r->config.probes ? 1 + FLAT_PROBING : 1));
-	if (r->config.probes) {
+	r->bpf->rodata->safepoints = c->safepoints;
+	r->bpf->rodata->wall = c->wall;
+	r->bpf->rodata->last_scratch = states;
+	bpf_program__set_autoload(r->bpf->progs.probed, c->probes);
+	bpf_program__set_autoload(r->bpf->progs.counted, c->counted);
+	recorder_choose_wall(r, looks);
+	bpf_map__set_max_entries(r->bpf->maps.scratches, states + c->wall);
+	if (c->probes) {
 		bpf_map__set_max_entries(r->bpf->maps.allocations, THREADS);
 		bpf_map__set_max_entries(r->bpf->maps.humongous, THREADS / 16);
 		bpf_map__set_max_entries(r->bpf->maps.pauses, THREADS / 16);
 		bpf_map__set_max_entries(r->bpf->maps.tasks, THREADS / 16);
-		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_EVENTS * FLAT_WALKERS);
+		bpf_map__set_max_entries(r->bpf->maps.rates, FLAT_RATES * FLAT_WALKERS);
 	}
 	bpf_map__set_max_entries(r->bpf->maps.samples, walked_bytes(r));
-	if (node_bpf__load(r->bpf) != 0)
-		return err_set(err, errno, "load the BPF program");
+}
+
+static int load_node(struct stack_recorder *r, bool looks, struct err *err)
+{
+	r->bpf = node_bpf__open();
+	if (!r->bpf)
+		return err_set(err, errno, "open the BPF program");
+	choose(r, looks);
+	if (node_bpf__load(r->bpf) == 0)
+		return 0;
+	err_set(err, errno, "load the BPF program");
+	node_bpf__destroy(r->bpf);
+	r->bpf = NULL;
+	return -1;
+}
+
+/* Stacks of threads that are asleep need Linux 5.18, all else 5.17. */
+static int load(struct stack_recorder *r, struct err *err)
+{
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 0)
+		return err_set(err, 0, "it needs Linux 5.17");
+	if ((!r->config.wall || load_node(r, true, err) < 0) && load_node(r, false, err) < 0)
+		return -1;
 	r->exec = bpf_program__attach(r->bpf->progs.executed);
 	if (!r->exec)
 		return err_set(err, errno, "attach to sched_process_exec");
 	r->fork = bpf_program__attach(r->bpf->progs.forked);
 	if (!r->fork)
 		return err_set(err, errno, "attach to sched_process_fork");
+	if (recorder_attach_wall(r, err) < 0)
+		return -1;
 	return check_walkers(r, err);
 }
 
@@ -173,12 +172,6 @@ static struct perf_event_attr make_attr(const struct stack_recorder_config *c)
 	};
 }
 
-/* Of the control page before a ring: 64 KiB on some arm64 kernels. */
-static size_t page_bytes(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 static size_t ring_bytes(const struct stack_recorder_config *c)
 {
 	uint64_t want = c->frequency * (c->stack_bytes + RECORD_BYTES) / RINGS_A_SECOND;
@@ -189,55 +182,30 @@ static size_t ring_bytes(const struct stack_recorder_config *c)
 	return bytes;
 }
 
-static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
-{
-	struct perf_event_attr attr = r->attr;
-	struct copy_ring *ring = &r->rings[cpu];
-	void *p;
-
-	ring->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (ring->fd < 0)
-		return errno == ENODEV ? 0
-				       : err_set(err, errno, "open an event of processor %u", cpu);
-	p = mmap(NULL, r->ring_bytes + page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
-		 0);
-	if (p == MAP_FAILED)
-		return err_set(err, errno, "map the buffer of processor %u", cpu);
-	ring->page = p;
-	if (r->config.no_samples)
-		return 0;
-	ring->link = bpf_program__attach_perf_event(r->bpf->progs.sampled, ring->fd);
-	if (!ring->link)
-		return err_set(err, errno, "attach the program to processor %u", cpu);
-	/* libbpf has enabled it. */
-	if (ioctl(ring->fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
-		return err_set(err, errno, "switch the event of processor %u", cpu);
-	return 0;
-}
-
 /* Has the program called for each event of software, and for so many of hardware that there are as
  * many samples as of the processors' time. */
-static int open_counted(struct stack_recorder *r, unsigned cpu, struct err *err)
+static struct perf_event_attr counted_attr(const struct stack_recorder_config *c)
 {
-	const bool often = r->config.event.type == PERF_TYPE_HARDWARE;
-	struct perf_event_attr attr = {.size = sizeof(attr),
-				       .type = r->config.event.type,
-				       .config = r->config.event.config,
-				       .freq = often,
-				       .sample_period = often ? r->config.frequency : 1,
-				       .disabled = 1};
+	const bool often = c->event.type == PERF_TYPE_HARDWARE;
+
+	return (struct perf_event_attr){.size = sizeof(struct perf_event_attr),
+					.type = c->event.type,
+					.config = c->event.config,
+					.freq = often,
+					.sample_period = often ? c->frequency : 1,
+					.disabled = 1};
+}
+
+static int open_ring(struct stack_recorder *r, unsigned cpu, struct err *err)
+{
+	const struct perf_event_attr counted = counted_attr(&r->config);
 	struct copy_ring *ring = &r->rings[cpu];
 
-	if (!r->config.counted || ring->fd < 0)
-		return 0;
-	ring->counted_fd =
-		(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (ring->counted_fd < 0)
-		return err_set(err, errno, "open the event of processor %u", cpu);
-	ring->counted = bpf_program__attach_perf_event(r->bpf->progs.counted, ring->counted_fd);
-	if (!ring->counted || ioctl(ring->counted_fd, PERF_EVENT_IOC_DISABLE, 0) < 0)
-		return err_set(err, errno, "attach the program to processor %u", cpu);
-	return 0;
+	if (copy_ring_open(ring, cpu, &r->attr, r->ring_bytes,
+			   r->config.no_samples ? NULL : r->bpf->progs.sampled, err) < 0)
+		return -1;
+	return r->config.counted ? copy_ring_count(ring, cpu, &counted, r->bpf->progs.counted, err)
+				 : 0;
 }
 
 /* ---- walked samples ----------------------------------------------------------------------- */
@@ -248,55 +216,24 @@ static int take_walked(void *arg, void *data, size_t len)
 	const struct flat_sample *s = data;
 	const uint64_t *frames = (const uint64_t *)(s + 1);
 	struct stack_event event;
-	size_t bytes;
+	size_t bytes, names;
 
 	if (len < sizeof(*s))
 		return 0;
-	bytes = ((size_t)s->count + s->kernel + (s->receiver + 7u) / 8) * sizeof(uint64_t);
-	if (s->event == FLAT_EVENT_CPU && len == sizeof(*s) + bytes)
+	if (s->event == FLAT_EVENT_WALL && s->end == FLAT_TIMES) {
+		if (len == sizeof(struct flat_times))
+			r->handler->times(r->handler->arg,
+					  &((const struct flat_times *)data)->thread);
+		return 0;
+	}
+	bytes = ((size_t)s->count + s->kernel) * sizeof(uint64_t);
+	names = ((size_t)s->receiver + s->thread_len + 7) / 8 * sizeof(uint64_t);
+	if (s->event == FLAT_EVENT_CPU && len == sizeof(*s) + bytes + names)
 		r->handler->walked(r->handler->arg, s, frames);
 	else if (s->event != FLAT_EVENT_CPU && len > sizeof(*s) + bytes &&
 		 stack_event_of(s, frames + s->count + s->kernel, len - sizeof(*s) - bytes, &event))
 		r->handler->event(r->handler->arg, s, frames, &event);
 	return 0;
-}
-
-/* ---- the kernel's records ----------------------------------------------------------------- */
-
-static void copy_out(const struct copy_ring *ring, size_t size, uint64_t at, void *to, size_t len)
-{
-	const uint8_t *data = (const uint8_t *)ring->page + ring->page->data_offset;
-	size_t from = (size_t)(at % size), first = size - from;
-
-	first = first < len ? first : len;
-	memcpy(to, data + from, first);
-	memcpy((uint8_t *)to + first, data, len - first);
-}
-
-static uint64_t lost_of(const void *record, size_t len)
-{
-	struct bytes b = bytes_of(record, len);
-
-	bytes_take(&b, sizeof(struct perf_event_header) + sizeof(uint64_t));
-	return bytes_u64(&b);
-}
-
-static void read_ring(struct stack_recorder *r, struct copy_ring *ring)
-{
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t at = ring->page->data_tail;
-	struct perf_event_header h;
-
-	for (; at < head; at += h.size) {
-		copy_out(ring, r->ring_bytes, at, &h, sizeof(h));
-		if (h.size < sizeof(h))
-			break;
-		copy_out(ring, r->ring_bytes, at, r->record, h.size);
-		if (h.type == PERF_RECORD_LOST)
-			r->copies_lost += lost_of(r->record, h.size);
-		r->handler->record(r->handler->arg, (const void *)r->record);
-	}
-	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
 /* ---- interface ---------------------------------------------------------------------------- */
@@ -319,14 +256,14 @@ int stack_recorder_open(const struct stack_recorder_config *c, struct stack_reco
 	r->record = xmalloc(1u << 16);
 	r->rings = xcalloc(r->cpus, sizeof(*r->rings));
 	for (unsigned i = 0; i < r->cpus; i++)
-		r->rings[i].fd = r->rings[i].counted_fd = -1;
+		r->rings[i] = COPY_RING_NONE;
 	if (load(r, err) < 0)
 		return -1;
 	r->walked = ring_buffer__new(bpf_map__fd(r->bpf->maps.samples), take_walked, r, NULL);
 	if (!r->walked)
 		return err_set(err, errno, "map the ring of samples");
 	for (unsigned i = 0; i < r->cpus; i++)
-		if (open_ring(r, i, err) < 0 || open_counted(r, i, err) < 0)
+		if (open_ring(r, i, err) < 0)
 			return -1;
 	*ret = TAKE_PTR(r);
 	return 0;
@@ -336,20 +273,13 @@ void stack_recorder_close(struct stack_recorder *r)
 {
 	if (!r)
 		return;
-	for (unsigned i = 0; r->rings && i < r->cpus; i++) {
-		bpf_link__destroy(r->rings[i].link);
-		bpf_link__destroy(r->rings[i].counted);
-		if (r->rings[i].page)
-			munmap(r->rings[i].page, r->ring_bytes + page_bytes());
-		if (r->rings[i].fd >= 0)
-			close(r->rings[i].fd);
-		if (r->rings[i].counted_fd >= 0)
-			close(r->rings[i].counted_fd);
-	}
+	for (unsigned i = 0; r->rings && i < r->cpus; i++)
+		copy_ring_close(&r->rings[i]);
 	for (uint32_t i = 0; i < r->walker_count; i++)
 		walker_free(r->walkers[i]);
 	bpf_link__destroy(r->exec);
 	bpf_link__destroy(r->fork);
+	recorder_detach_wall(r);
 	ring_buffer__free(r->walked);
 	node_bpf__destroy(r->bpf);
 	free(r->rings);
@@ -364,19 +294,20 @@ static int add_event_maps(const struct stack_recorder *r, uint32_t number, uint3
 	const bool locks = r->config.locks;
 	const struct {
 		struct bpf_map *outer;
-		uint32_t key, value;
+		struct stack_probes_map like;
 		bool wanted;
 	} maps[] = {
-		{r->bpf->maps.waits, sizeof(uint32_t), sizeof(struct flat_wait), locks},
-		{r->bpf->maps.wait_tids, sizeof(uint64_t), sizeof(uint32_t), locks},
-		{r->bpf->maps.locks, sizeof(uint64_t), sizeof(struct flat_lock), locks},
-		{r->bpf->maps.asked, sizeof(uint64_t), sizeof(struct flat_asked),
+		{r->bpf->maps.waits, {4, sizeof(struct flat_wait), FLAT_WAITS}, locks},
+		{r->bpf->maps.wait_tids, {8, sizeof(uint32_t), FLAT_WAITS}, locks},
+		{r->bpf->maps.locks, {8, sizeof(struct flat_lock), FLAT_WAITS}, locks},
+		{r->bpf->maps.asked,
+		 {8, sizeof(struct flat_asked), FLAT_WAITS},
 		 r->config.safepoints},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
-		if (maps[i].wanted && stack_probes_share(maps[i].outer, number, before, maps[i].key,
-							 maps[i].value, err) < 0)
+		if (maps[i].wanted &&
+		    stack_probes_share(maps[i].outer, number, before, &maps[i].like, err) < 0)
 			return -1;
 	return 0;
 }
@@ -395,7 +326,10 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 	if (stack_probes_set(r->bpf->maps.walkers, number, walker_program(w), err) < 0 ||
 	    (r->config.probes && stack_probes_set(r->bpf->maps.probe_walkers, number,
 						  walker_probe_program(w), err) < 0) ||
-	    add_event_maps(r, number, before, err) < 0)
+	    (r->config.wall && stack_probes_set(r->bpf->maps.wait_walkers, number,
+						walker_wait_program(w), err) < 0) ||
+	    add_event_maps(r, number, before, err) < 0 ||
+	    (recorder_has_frozen(r, before) && recorder_add_frozen(r, number, before, err) < 0))
 		return -1;
 	*ret = number;
 	return 0;
@@ -427,6 +361,8 @@ int stack_recorder_probe(struct stack_recorder *r, uint32_t pid, uint64_t start,
 	return stack_probes_open(r->bpf->progs.probed, pid, start, end, at, events, ret, err);
 }
 
+/* ---- samples ------------------------------------------------------------------------------ */
+
 struct perf_event_attr stack_recorder_attr(const struct stack_recorder *r)
 {
 	return r->attr;
@@ -446,15 +382,9 @@ uint64_t *stack_recorder_ids(const struct stack_recorder *r, size_t *ret_count)
 
 int stack_recorder_enable(struct stack_recorder *r, bool on, struct err *err)
 {
-	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
-
-	for (unsigned i = 0; i < r->cpus; i++) {
-		const struct copy_ring *ring = &r->rings[i];
-
-		if ((ring->fd >= 0 && ioctl(ring->fd, request, 0) < 0) ||
-		    (ring->counted_fd >= 0 && ioctl(ring->counted_fd, request, 0) < 0))
+	for (unsigned i = 0; i < r->cpus; i++)
+		if (copy_ring_enable(&r->rings[i], on) < 0)
 			return err_set(err, errno, "switch the event of processor %u", i);
-	}
 	return 0;
 }
 
@@ -464,8 +394,7 @@ int stack_recorder_read(struct stack_recorder *r, const struct stack_handler *h,
 
 	r->handler = h;
 	for (unsigned i = 0; i < r->cpus; i++)
-		if (r->rings[i].page)
-			read_ring(r, &r->rings[i]);
+		r->copies_lost += copy_ring_read(&r->rings[i], r->record, h->record, h->arg);
 	n = ring_buffer__consume(r->walked);
 	return n < 0 ? err_set(err, -n, "read the ring of samples") : 0;
 }
@@ -484,16 +413,30 @@ void stack_recorder_count(const struct stack_recorder *r, struct stack_counts *r
 	}
 }
 
-uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t event, uint32_t walker)
+/* Sums of a rate over all processors; no rate is adapted where there are no probes. */
+static struct flat_rate rate_of(const struct stack_recorder *r, uint32_t event, uint32_t walker)
 {
 	const uint32_t at = flat_rate_at(event, walker);
 	CLEANUP(free) struct flat_rate *each = xcalloc(r->cpus, sizeof(*each));
-	uint64_t ret = 0;
+	struct flat_rate ret = {0};
 
 	if (!r->config.probes ||
 	    bpf_map_lookup_elem(bpf_map__fd(r->bpf->maps.rates), &at, each) != 0)
-		return 0;
-	for (unsigned cpu = 0; cpu < r->cpus; cpu++)
-		ret += each[cpu].lost;
+		return ret;
+	for (unsigned cpu = 0; cpu < r->cpus; cpu++) {
+		ret.lost += each[cpu].lost;
+		ret.seen += each[cpu].seen;
+	}
 	return ret;
+}
+
+uint64_t stack_recorder_events_lost(const struct stack_recorder *r, uint32_t event, uint32_t walker)
+{
+	return rate_of(r, event, walker).lost +
+	       (event == FLAT_EVENT_WALL ? rate_of(r, FLAT_RATE_VIRTUAL, walker).lost : 0);
+}
+
+uint64_t stack_recorder_frozen_count(const struct stack_recorder *r, uint32_t walker)
+{
+	return rate_of(r, FLAT_RATE_VIRTUAL, walker).seen / r->cpus;
 }

@@ -21,6 +21,7 @@ struct stack_recorder_config {
 	bool probes;	      /* there are events of probes, too, */
 	bool locks;	      /* those of locks among them, */
 	bool safepoints;      /* those of safepoints, */
+	bool wall;	      /* the wall clock, */
 	bool counted;	      /* those of this event */
 	struct counted_event event;
 	bool no_samples; /* of the processors' time */
@@ -34,6 +35,10 @@ struct stack_handler {
 	/* An event of a probe: without frames where it has a copy. */
 	void (*event)(void *arg, const struct flat_sample *s, const uint64_t *frames,
 		      const struct stack_event *e);
+	/* Gets a thread's time since the last one (flat_times). */
+	void (*times)(void *arg, const struct flat_thread *t);
+	/* Gets a virtual thread (FLAT_FROZEN_KEY) that waits still at a time. */
+	void (*frozen)(void *arg, uint64_t thread, uint64_t since, uint64_t time);
 	void (*record)(void *arg, const struct perf_event_header *h);
 	void *arg;
 };
@@ -77,6 +82,35 @@ void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);
 MUST_CHECK int stack_recorder_probe(struct stack_recorder *r, uint32_t pid, uint64_t start,
 				    uint64_t end, const struct flat_probes *at, unsigned events,
 				    struct stack_probes **ret, struct err *err);
+
+/* Has the wall clock begin at a time, CLOCK_MONOTONIC, ns, and looks at all threads: of those that
+ * are asleep come events with a copy of the stack. Before Linux 5.18 a thread is known from its
+ * next switch on. */
+void stack_recorder_begin_wall(struct stack_recorder *r, uint64_t time);
+
+/* Has the clock send what threads that wait have waited up to now. */
+void stack_recorder_look(struct stack_recorder *r);
+
+/* Has threads keep what they do from now on. */
+void stack_recorder_stop_wall(struct stack_recorder *r);
+
+/* Gives, as handler->times, what the clock has up to a time of all threads. */
+void stack_recorder_end_wall(struct stack_recorder *r, uint64_t time,
+			     const struct stack_handler *h);
+
+/* Makes room (5 MB) for what is known of the virtual threads of a walker's processes. */
+MUST_CHECK int stack_recorder_follow_virtual(struct stack_recorder *r, uint32_t walker,
+					     struct err *err);
+
+/* Gives, as handler->frozen, virtual threads that wait at a time, from which on they wait then. */
+void stack_recorder_frozen(struct stack_recorder *r, uint64_t time, const struct stack_handler *h);
+
+/* Waits of virtual threads of a walker's processes up to now, on a processor on average. */
+uint64_t stack_recorder_frozen_count(const struct stack_recorder *r, uint32_t walker);
+
+/* True if a virtual thread waits since then. */
+bool stack_recorder_is_frozen(const struct stack_recorder *r, uint32_t walker, uint64_t thread,
+			      uint64_t since);
 
 /* Lets the samples begin, or end. */
 MUST_CHECK int stack_recorder_enable(struct stack_recorder *r, bool on, struct err *err);

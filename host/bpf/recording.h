@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/flat_tables.h"
 #include "common/child.h"
 #include "common/err.h"
+#include "kernel/flat_tables.h"
 #include "probe/counted.h"
 
 #define KERNEL_TABLES_BYTES (256u << 20) /* of a container, in the kernel */
@@ -42,14 +42,15 @@ struct kernel_counts {
 	uint64_t lost[FLAT_EVENTS]; /* samples of events, since the start */
 	/* JVMs without an event: their libjvm has no symbols, the kernel refuses the probes. */
 	uint64_t nameless[FLAT_EVENTS], refused;
+	uint64_t too_often; /* JVMs whose virtual threads are not followed any more */
 	uint64_t refills; /* JVMs of which some allocations are charged to others (SNAP_REFILLS) */
-	uint64_t execs; /* of its processes, since the start; changes while it records */
+	uint64_t execs;	  /* of its processes, since the start; changes while it records */
 };
 
 struct kernel_recording {
 	struct child child;
 	int control;
-	uint64_t began; /* CLOCK_MONOTONIC, ns: no event is earlier */
+	uint64_t began;		      /* CLOCK_MONOTONIC, ns: no event is earlier */
 	struct kernel_counts *counts; /* by target, of the last file; shared with the child */
 	size_t count;
 	bool told; /* to end */

@@ -47,14 +47,36 @@ static bool runs(pid_t pid, uint64_t program)
 	return procfd >= 0 && proc_program(procfd, &now, &ignored) == 0 && now == program;
 }
 
+/* Has a JVM tell when virtual threads wait, if it can have any. */
+static void probe_virtual(struct recorded *r, struct followed *p, const struct builder_probes *at)
+{
+	const unsigned wall = 1u << FLAT_EVENT_WALL;
+	struct kernel_counts *c = &r->counts[p->target];
+	struct err ignored;
+
+	if (p->tables.objects.virtual.carrier == FLAT_NONE)
+		return;
+	if (!flat_has_event(&at->at, FLAT_EVENT_WALL))
+		c->nameless[FLAT_EVENT_WALL] += !p->probed;
+	else if (stack_recorder_follow_virtual(r->recorder, p->tables.walker, &ignored) < 0 ||
+		 stack_recorder_probe(r->recorder, (uint32_t)p->pid, at->start, at->end, &at->at,
+				      wall, &p->virtual, &ignored) < 0)
+		c->refused += !p->probed;
+}
+
 /* Has the functions of a JVM send events, where that is wanted. */
 static void probe(struct recorded *r, struct followed *p, const struct builder_probes *at)
 {
 	struct kernel_counts *c = &r->counts[p->target];
-	unsigned events = r->config->events & ~(1u << FLAT_EVENT_CPU | 1u << FLAT_EVENT_PERF);
+	unsigned events = r->config->events &
+			  ~(1u << FLAT_EVENT_CPU | 1u << FLAT_EVENT_PERF | 1u << FLAT_EVENT_WALL);
 	struct err ignored;
 
-	if (p->probes || !at->start)
+	if (!at->start)
+		return;
+	if (r->config->events & 1u << FLAT_EVENT_WALL && !p->virtual)
+		probe_virtual(r, p, at);
+	if (p->probes)
 		return;
 	for (unsigned i = FLAT_EVENT_CPU + 1; i < FLAT_EVENT_PERF; i++) {
 		if (!(events & 1u << i) || flat_has_event(&at->at, i))

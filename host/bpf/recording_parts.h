@@ -46,8 +46,9 @@ struct followed {
 	pid_t pid;
 	size_t target;
 	bool ended;
-	struct flat_process tables;  /* FLAT_NO_WALKER: none */
-	struct stack_probes *probes; /* of its events; NULL: none */
+	struct flat_process tables;   /* FLAT_NO_WALKER: none */
+	struct stack_probes *probes;  /* of its events; NULL: none */
+	struct stack_probes *virtual; /* of its virtual threads, likewise */
 	/* The last samples while its JVM waited for its threads to stop, one of each thread. */
 	struct {
 		uint64_t time;
@@ -92,6 +93,8 @@ struct recorded {
 	size_t targets[FLAT_WALKERS]; /* whose they are */
 	uint32_t number_count;
 	uint64_t *frames;
+	struct wall_clock *clock;	       /* NULL: not wanted */
+	struct virtual_threads *virtual;       /* with the clock */
 	uint64_t began, end;		       /* of events, CLOCK_MONOTONIC, ns; 0: no end */
 	struct kernel_counts *counts, *shared; /* of this file; as the caller sees them */
 	struct err failed;
@@ -112,6 +115,42 @@ bool recording_is_wrong(const struct followed *p, uint64_t time);
 void recording_take_builder(struct recorded *r, int sock, size_t target);
 void recording_wait_builders(struct recorded *r);
 void recording_hear_builder(struct recorded *r, struct builder_link *b);
+
+/* recording_serve.c: writes a walked sample, whose detail may be NULL. */
+void recording_write(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
+		     const struct sample_detail *detail);
+
+/* recording_clock.c: the wall clock. What a thread did, by its times, gets the stack with which it
+ * began to wait, or that of the sample in which it ran. */
+struct wall_clock;
+void recording_clock_begin(struct recorded *r);
+void recording_clock_stack(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
+			   const struct stack_event *e);
+void recording_clock_ran(struct recorded *r, const struct flat_sample *f, const uint64_t *frames);
+void recording_clock_times(void *arg, const struct flat_thread *t); /* of a stack_handler */
+/* Writes what is waited for still, before the file ends. */
+void recording_clock_flush(struct recorded *r);
+void recording_clock_end(struct recorded *r);
+
+/* recording_virtual.c: virtual threads, for the wall clock. */
+void recording_virtual_begin(struct recorded *r);
+void recording_virtual_end(struct recorded *r);
+
+/* Forgets which names the file has. */
+void recording_virtual_forget(struct recorded *r);
+
+/* Follows no virtual threads any more where that costs too much. To be called often. */
+void recording_virtual_bound(struct recorded *r);
+
+/* Has the sample of a virtual thread be that one's, whose name (not clean; none: NULL, 0) the file
+ * has, then. */
+void recording_name_virtual(struct recorded *r, struct flat_sample *f, const char *name,
+			    size_t len);
+
+/* Takes the stack with which one begins to wait, or what one has waited. */
+void recording_unmounted(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
+			 const struct stack_event *e);
+void recording_virtual_waits(void *arg, uint64_t thread, uint64_t since, uint64_t time);
 
 /* Writes the names of the threads of these processes, and, in a jail, their executable mappings:
  * they were there before what comes then. `fd` is the writer's. */

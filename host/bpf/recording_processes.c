@@ -60,7 +60,8 @@ int recording_add(struct recorded *r, pid_t pid, size_t target, struct err *err)
 static void close_probes(struct followed *p)
 {
 	stack_probes_close(p->probes);
-	p->probes = NULL;
+	stack_probes_close(p->virtual);
+	p->probes = p->virtual = NULL;
 }
 
 /* From this record on its tables are not right. */

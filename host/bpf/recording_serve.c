@@ -116,8 +116,8 @@ static bool number_frames(struct recorded *r, const struct walked_sample *s,
 	return true;
 }
 
-static void write_walked(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
-			 const struct sample_detail *detail)
+void recording_write(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
+		     const struct sample_detail *detail)
 {
 	const struct walked_sample s = {.pid = (pid_t)f->tgid,
 					.tid = (pid_t)f->tid,
@@ -179,12 +179,17 @@ static void take_walked(void *arg, const struct flat_sample *f, const uint64_t *
 		.name = (const char *)(frames + f->count + f->kernel),
 		.name_len = f->receiver};
 	struct followed *p = f->stopping ? recording_find(arg, (pid_t)f->tgid) : NULL;
+	struct recorded *r = arg;
 
-	write_walked(arg, f, frames, f->receiver ? &receiver : NULL);
+	if (r->clock)
+		recording_clock_ran(r, f, frames);
+	if (!(r->config->events & 1u << FLAT_EVENT_CPU))
+		return;
+	recording_write(arg, f, frames, f->receiver ? &receiver : NULL);
 	if (!p)
 		return;
 	keep_stopping(p, f->tid, f->time);
-	write_walked(arg, f, frames, &running);
+	recording_write(arg, f, frames, &running);
 }
 
 static struct sample_detail detail_of(const struct flat_sample *f, const struct stack_event *e)
@@ -237,13 +242,13 @@ static void write_safepoint(struct recorded *r, const struct flat_sample *f, con
 	d->name_len = text.len;
 	d->flags |= PERFWRITE_WAITED;
 	d->amount = e->part;
-	write_walked(r, &of, frames, d);
+	recording_write(r, &of, frames, d);
 	d->flags ^= PERFWRITE_WAITED | PERFWRITE_STOPPED;
 	d->holder = 0;
 	d->heap_before = e->heap_before;
 	d->heap_after = e->heap_after;
 	d->amount = e->amount - (e->part < e->amount ? e->part : e->amount);
-	write_walked(r, &of, frames, d);
+	recording_write(r, &of, frames, d);
 }
 
 static void take_event(void *arg, const struct flat_sample *f, const uint64_t *frames,
@@ -253,20 +258,28 @@ static void take_event(void *arg, const struct flat_sample *f, const uint64_t *f
 	struct sample_detail d = detail_of(f, e);
 
 	/* An event of now may name an earlier one. */
-	if (f->event >= FLAT_EVENTS || (f->time < r->began && !(e->flags & FLAT_HOLDER)) ||
+	if (f->event >= FLAT_EVENTS ||
+	    (f->time < r->began && !(e->flags & (FLAT_HOLDER | FLAT_FREEZES))) ||
 	    (r->end && f->time > r->end))
 		return;
-	if (f->event == FLAT_EVENT_SAFEPOINT && !(e->flags & FLAT_HOLDER))
+	if (f->event == FLAT_EVENT_WALL && f->virtual && e->flags & (FLAT_UNMOUNTED | FLAT_FREEZES))
+		recording_unmounted(r, f, frames, e);
+	else if (f->event == FLAT_EVENT_WALL && !e->holder_tid)
+		recording_clock_stack(r, f, frames, e);
+	else if (f->event == FLAT_EVENT_SAFEPOINT && !(e->flags & FLAT_HOLDER))
 		write_safepoint(r, f, frames, e, &d);
 	else
-		write_walked(r, f, frames, &d);
+		recording_write(r, f, frames, &d);
 }
 
 /* Reads what has been recorded, and writes it. */
 static int take_round(struct recorded *r, struct err *err)
 {
-	const struct stack_handler handler = {
-		.walked = take_walked, .event = take_event, .record = take_record, .arg = r};
+	const struct stack_handler handler = {.walked = take_walked,
+					      .event = take_event,
+					      .times = recording_clock_times,
+					      .record = take_record,
+					      .arg = r};
 
 	if (stack_recorder_read(r->recorder, &handler, err) < 0)
 		return -1;
@@ -331,6 +344,7 @@ static void forget_numbers(struct recorded *r)
 		r->numbers[i] = NULL;
 	}
 	r->number_count = 0;
+	recording_virtual_forget(r);
 }
 
 /* Ends the file, and goes on in another one. */
@@ -338,6 +352,8 @@ static void go_on_in(struct recorded *r, int fd)
 {
 	struct err *err = &r->failed;
 
+	if (r->clock)
+		recording_clock_flush(r);
 	if (take_round(r, err) < 0 || perf_writer_end(r->writer, err) < 0)
 		return;
 	share_counts(r);
@@ -408,11 +424,16 @@ static bool wait_some(struct recorded *r)
 
 static void record(struct recorded *r)
 {
-	while (!wait_some(r) && r->left)
+	while (!wait_some(r) && r->left) {
+		recording_virtual_bound(r);
 		if (take_round(r, &r->failed) < 0)
 			return;
+	}
+	if (r->clock)
+		stack_recorder_stop_wall(r->recorder);
 	(void)!stack_recorder_enable(r->recorder, false, &r->failed);
 	(void)!take_round(r, &r->failed);
+	recording_clock_end(r);
 	share_counts(r);
 	say(r, SAID_DISABLED, NULL);
 }
@@ -427,9 +448,10 @@ static int begin(struct recorded *r, struct err *err)
 		.probes = c->events & ~(1u << FLAT_EVENT_CPU),
 		.locks = c->events & 1u << FLAT_EVENT_LOCK,
 		.safepoints = c->events & 1u << FLAT_EVENT_SAFEPOINT,
+		.wall = c->events & 1u << FLAT_EVENT_WALL,
 		.counted = c->events & 1u << FLAT_EVENT_PERF,
 		.event = c->event,
-		.no_samples = !(c->events & 1u << FLAT_EVENT_CPU)};
+		.no_samples = !(c->events & (1u << FLAT_EVENT_CPU | 1u << FLAT_EVENT_WALL))};
 
 	if (stack_recorder_open(&config, &r->recorder, err) < 0 || begin_file(r, err) < 0)
 		return -1;
@@ -464,6 +486,7 @@ int recording_serve(void *arg)
 		return 1;
 	}
 	r->began = clock_us() * 1000; /* the caller's time begins */
+	recording_clock_begin(r);
 	say(r, SAID_RECORDS, NULL);
 	record(r);
 	if (r->writer)

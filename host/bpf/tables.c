@@ -6,6 +6,8 @@
 #include "common/log.h"
 #include "common/str.h"
 
+/* Place of a JavaCallWrapper, if the JVM does not say (cpu/aarch64/frame_aarch64.hpp). */
+#define WRAPPER_SLOT_ARM64 (-8)
 #define CACHE_MAX  (4ull << 30) /* bytes of a code cache; HotSpot allows 2 GiB */
 #define CODE_MAX   (64u << 20)	/* bytes of a code; the interpreter, the largest, has one MB */
 #define NUMBER_MAX (1u << 28)	/* of a code: FLAT_IN_CODE */
@@ -382,6 +384,8 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 				 .cont_return = head->cont_return,
 				 .method_slot = head->interpreter_method,
 				 .bcp_slot = head->interpreter_bcp,
+				 .wrapper_slot = head->entry_wrapper ? head->entry_wrapper
+								     : WRAPPER_SLOT_ARM64,
 				 .dir = (uint32_t)t->dir_count,
 				 .mappings = (uint32_t)t->mapping_count};
 	const struct snap_layout *l = snapfile_layout(sf);

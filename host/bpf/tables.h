@@ -9,9 +9,9 @@
 #ifndef DFG_BPF_TABLES_H
 #define DFG_BPF_TABLES_H
 
-#include "bpf/flat_tables.h"
 #include "elf/elf_tables.h"
 #include "jit/code_history.h"
+#include "kernel/flat_tables.h"
 
 /* Arrays by the names that flat_tables.h has for their entries. */
 struct flat_tables {

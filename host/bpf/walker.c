@@ -71,12 +71,15 @@ int walker_load(const struct walker_config *c, const struct flat_rooms *rooms,
 	w->bpf->rodata->both = c->both;
 	w->bpf->rodata->processors = c->processors;
 	w->bpf->rodata->events = c->probes;
+	w->bpf->rodata->wall = c->wall;
 	bpf_program__set_autoload(w->bpf->progs.walk_probe, c->probes);
+	bpf_program__set_autoload(w->bpf->progs.walk_wait, c->wall);
 	if (choose_tables(w, before, err) < 0)
 		return -1;
 	if (bpf_map__reuse_fd(w->bpf->maps.scratches, c->scratches) != 0 ||
 	    bpf_map__reuse_fd(w->bpf->maps.counts, c->counts) != 0 ||
 	    bpf_map__reuse_fd(w->bpf->maps.rates, c->rates) != 0 ||
+	    bpf_map__reuse_fd(w->bpf->maps.threads, c->threads) != 0 ||
 	    bpf_map__reuse_fd(w->bpf->maps.samples, c->samples) != 0)
 		return err_set(err, errno, "share the maps of BPF programs");
 	if (walk_bpf__load(w->bpf) != 0)
@@ -107,6 +110,11 @@ int walker_program(const struct walker *w)
 int walker_probe_program(const struct walker *w)
 {
 	return bpf_program__fd(w->bpf->progs.walk_probe);
+}
+
+int walker_wait_program(const struct walker *w)
+{
+	return bpf_program__fd(w->bpf->progs.walk_wait);
 }
 
 void walker_tables(const struct walker *w, int ret[static FLAT_TABLES])

@@ -9,9 +9,10 @@
 struct walker;
 
 struct walker_config {
-	int scratches, counts, rates, samples; /* descriptors of the maps that all walkers share */
-	uint32_t processors;		       /* that there can be */
-	bool both, probes;		       /* as in struct stack_recorder_config */
+	int scratches, counts, rates, threads,
+		samples;	 /* descriptors of the maps that all walkers share */
+	uint32_t processors;	 /* that there can be */
+	bool both, probes, wall; /* as in struct stack_recorder_config */
 };
 
 /* Loads one with empty tables. `before`: one of the same container, whose tables that are filled
@@ -30,6 +31,7 @@ static inline void cleanup_walker_free(struct walker **w)
  * its tables, to be filled (publish.h). */
 int walker_program(const struct walker *w);
 int walker_probe_program(const struct walker *w);
+int walker_wait_program(const struct walker *w); /* -1: without the wall clock */
 void walker_tables(const struct walker *w, int ret[static FLAT_TABLES]);
 
 uint32_t walker_codes(const struct walker *w);

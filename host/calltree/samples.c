@@ -14,6 +14,7 @@ const struct event_name event_names[EVENT_KINDS] = {
 	[EVENT_COMPILE] = {"compile", "ns", "time of compilations", "compiled by", NULL},
 	[EVENT_DEOPT] = {"deopt", "traps", "uncommon traps of compiled code", "in", NULL},
 	[EVENT_PERF] = {"perf", "events", "events of perf", NULL, NULL},
+	[EVENT_CLOCK] = {"wall", "ns", "time of all threads, by cause", NULL, "woken by"},
 };
 
 double profile_worth(const struct profile *p)
@@ -64,6 +65,7 @@ void profile_fini(struct profile *p)
 	stacks_free(p->stacks);
 	samples_free(p->samples);
 	compilations_fini(&p->compilations);
+	wall_fini(&p->wall);
 }
 
 uint32_t samples_add_origin(struct samples *s, const struct origin *origin)
@@ -105,8 +107,8 @@ uint32_t *samples_add_threads(struct samples *to, const struct samples *from)
 	return ret;
 }
 
-void profile_add_part(struct profile *to, const struct profile *part, const struct graft *how,
-		      const uint32_t *threads)
+static void add(struct profile *to, const struct profile *part, const struct graft *how,
+		const uint32_t *threads, bool same)
 {
 	CLEANUP(free) uint32_t *nodes = NULL;
 
@@ -119,11 +121,18 @@ void profile_add_part(struct profile *to, const struct profile *part, const stru
 	for (size_t i = 0; i < EVENT_KINDS; i++)
 		to->events[i] += part->events[i];
 	stacks_graft(to->stacks, part->stacks, how, &nodes);
+	wall_merge(&to->wall, &part->wall, nodes, same);
 	for (size_t i = 0; threads && i < part->samples->count; i++) {
 		const struct sample *s = &part->samples->list[i];
 
 		samples_add(to->samples, s->time, nodes[s->node], threads[s->thread]);
 	}
+}
+
+void profile_add_part(struct profile *to, const struct profile *part, const struct graft *how,
+		      const uint32_t *threads)
+{
+	add(to, part, how, threads, true);
 }
 
 void profile_add(struct profile *to, const struct profile *from, const struct graft *how)
@@ -133,5 +142,5 @@ void profile_add(struct profile *to, const struct profile *from, const struct gr
 				    ? samples_add_threads(to->samples, from->samples)
 				    : NULL;
 
-	profile_add_part(to, from, how, threads);
+	add(to, from, how, threads, false);
 }

@@ -10,6 +10,7 @@
 #include "calltree/calltree.h"
 #include "calltree/compilations.h"
 #include "calltree/pauses.h"
+#include "calltree/wall.h"
 
 /* The container that was recorded. Texts are sanitised (str.h), "" where not known; owned by the
  * samples. */
@@ -51,7 +52,8 @@ enum event_kind {
 	EVENT_SAFEPOINT,
 	EVENT_COMPILE,
 	EVENT_DEOPT,
-	EVENT_PERF, /* any event of perf */
+	EVENT_PERF,  /* any event of perf */
+	EVENT_CLOCK, /* the wall clock of a session */
 	EVENT_KINDS
 };
 
@@ -76,6 +78,7 @@ struct profile {
 	uint64_t events[EVENT_KINDS]; /* in JFR recordings, drawn or not */
 	struct pauses pauses;	      /* of safepoints */
 	struct compilations compilations;
+	struct wall wall;
 	double excess; /* sum of n² - n of events that count n each: 0 for samples */
 };
 

@@ -56,6 +56,8 @@ static const char *const native[] = {
 static const char *const methods[] = {
 	"java.lang.Thread.run",
 	"java.lang.Thread.runWith",
+	"java.lang.VirtualThread$VThreadContinuation$1.run",
+	"java.lang.VirtualThread.run",
 	"jdk.internal.misc.InnocuousThread.run",
 	"java.util.concurrent.ThreadPoolExecutor$Worker.run",
 	"java.util.concurrent.ThreadPoolExecutor.runWorker",

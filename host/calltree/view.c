@@ -354,6 +354,35 @@ static void leave(struct tally *t, struct thread_walk *w, uint32_t node)
 		t->on_path[row - 1]--;
 }
 
+/* True for the node below which a thread waits for something to do. */
+static bool is_idle(const struct tally *t, uint32_t node, uint32_t top)
+{
+	const struct stack_node *n = stacks_node(t->stacks, node);
+	const struct frame *f = stacks_frame(t->stacks, n->frame);
+
+	return n->parent && stacks_node(t->stacks, n->parent)->parent == top &&
+	       f->kind == FRAME_STUB && !strcmp(f->name, WALL_IDLE);
+}
+
+/* Adds up the thread's time by cause, if it is of the wall clock. */
+static void add_causes(struct tally *t, struct thread_row *thread, uint32_t top)
+{
+	for (uint32_t n = stacks_node(t->stacks, top)->first; n;
+	     n = stacks_node(t->stacks, n)->next) {
+		const struct frame *f = stacks_frame(t->stacks, stacks_node(t->stacks, n)->frame);
+		uint64_t idle = 0;
+
+		for (uint32_t c = stacks_node(t->stacks, n)->first; c;
+		     c = stacks_node(t->stacks, c)->next)
+			idle += is_idle(t, c, top) ? t->totals[c] : 0;
+		for (unsigned cause = 0; f->kind == FRAME_STUB && cause < WALL_CAUSES; cause++)
+			if (!strcmp(f->name, wall_names[cause]))
+				thread->causes[cause] += t->totals[n] - idle;
+		thread->causes[WALL_CAUSES] += idle;
+		thread->total -= idle;
+	}
+}
+
 static void walk_thread(struct tally *t, uint32_t top)
 {
 	uint32_t frame = stacks_node(t->stacks, top)->frame;
@@ -364,9 +393,10 @@ static void walk_thread(struct tally *t, uint32_t top)
 	uint32_t node = top;
 
 	w.thread->total += t->totals[top];
+	add_causes(t, w.thread, top);
 	for (;;) {
 		enter(t, &w, node);
-		if (stacks_node(t->stacks, node)->first) {
+		if (stacks_node(t->stacks, node)->first && !is_idle(t, node, top)) {
 			node = stacks_node(t->stacks, node)->first;
 			continue;
 		}

@@ -7,6 +7,7 @@
 #include <regex.h>
 
 #include "calltree/calltree.h"
+#include "calltree/wall.h"
 
 enum lens_order {
 	ORDER_SELF,
@@ -95,6 +96,8 @@ struct thread_row {
 	const char *name;
 	uint64_t total;
 	uint64_t busy[BUSY_KINDS];
+	/* Of the wall clock by enum wall_cause; the last one is idle, and not in the total. */
+	uint64_t causes[WALL_CAUSES + 1];
 };
 
 struct view {

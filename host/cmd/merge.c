@@ -101,9 +101,11 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 	CLEANUP(inputs_fini) struct inputs in = {.filter = a->filter, .event = a->event};
 	uint64_t began = clock_ms();
 	CLEANUP(outdir_close) struct outdir out = {0};
-	struct summary summary = {.events = {{.event = a->event, .formats = a->formats}},
-				  .event_count = 1};
+	CLEANUP(free) struct summary_event *event = xcalloc(1, sizeof(*event));
+	struct summary summary = {.events = event, .event_count = 1};
 
+	event->event = a->event;
+	event->formats = a->formats;
 	for (size_t i = 0; i < a->count; i++)
 		if ((!strcmp(a->inputs[i], "-") ? add_from_stdin(&in, err)
 						: inputs_add(&in, a->inputs[i], err)) < 0)
@@ -112,7 +114,7 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 		return EXIT_USAGE;
 	log_progress("merging %zu recordings", in.count);
 	if (outdir_open(a->outdir, 0755, &out, err) < 0 ||
-	    render(&in, a->roots, &a->formats, &out, &summary.events[0].result, err) < 0)
+	    render(&in, a->roots, &a->formats, &out, &event->result, err) < 0)
 		return EXIT_FAILED;
 	summary.outdir = out.path;
 	log_progress("%s", "");

@@ -252,18 +252,16 @@ static int parse_events(const char *value, struct options *o, struct err *err)
 	free(o->perf_event);
 	c->perf_event = o->perf_event = NULL;
 	while ((name = strsep(&rest, ","))) {
-		unsigned i = 0;
+		const enum session_event event =
+			session_event_named(strcasecmp(name, "gc") ? name : "safepoint");
 
-		while (i < SESSION_PERF && strcasecmp(name, session_event_name(i)) != 0)
-			i++;
-		i = strcasecmp(name, "gc") == 0 ? SESSION_SAFEPOINT : i;
-		c->events |= 1u << i;
-		if (i < SESSION_PERF)
+		c->events |= 1u << event;
+		if (event != SESSION_PERF)
 			continue;
 		if (o->perf_event || !is_perf_event(name))
 			return err_set(err, 0,
-				       "--event %s: must be of cpu, alloc, lock, safepoint or gc, "
-				       "compile, deopt, or one that `perf list` shows",
+				       "--event %s: must be of cpu, wall, alloc, lock, safepoint "
+				       "or gc, compile, deopt, or one that `perf list` shows",
 				       value);
 		c->perf_event = o->perf_event = xstrdup(name);
 	}

@@ -216,7 +216,8 @@ static int draw_events(struct session *s, const struct outdir *outdir, const str
 static int draw(struct session *s, const struct outdir *outdir, const struct options *o,
 		uint64_t ended, struct summaries *list, char **ret_drawn, struct err *err)
 {
-	struct summary summary = {.session = s, .outdir = outdir->path};
+	CLEANUP(free) struct summary_event *events = xcalloc(SESSION_EVENTS, sizeof(*events));
+	struct summary summary = {.session = s, .outdir = outdir->path, .events = events};
 	struct err why = {0};
 
 	if (draw_events(s, outdir, o, &summary, &why, err) < 0)

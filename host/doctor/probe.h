@@ -97,6 +97,10 @@ void probe_container(const struct probe *p, const struct container *c,
 		     const struct handles *processes, bool *ret_reachable);
 void probe_jvm(const struct probe *p, bool reachable, const struct jvm *j);
 
+/* Events, by the symbols of its libjvm.so. `release`: of the JDK, 0: unknown; `refills`: stubs
+ * refill threads' buffers (SNAP_REFILLS). */
+void probe_libjvm(const struct probe *p, const struct jvm *j, long release, bool refills);
+
 /* Appends what perf lacks on this machine, if anything, to the error of a failed recording. */
 void probe_explain(const char *root, struct err *err);
 

@@ -30,6 +30,7 @@ struct picture {
 	const struct subjects *subjects; /* NULL: none */
 	const struct pauses *pauses;	 /* NULL: none */
 	const struct compilation_list *compilations; /* NULL: none */
+	const struct wall_list *wall;		     /* NULL: none */
 	struct session_cpu cpu;			     /* shown with the verdict */
 	const struct session *session;		     /* NULL: several, or text */
 	/* The profile with places and samples, only for formats that use them, else NULL. */

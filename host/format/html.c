@@ -78,7 +78,7 @@ int draw_html(const struct stacks *s, const struct picture *p, int fd, struct er
 			    .subtitle = p->subtitle,
 			    .details = p->details,
 			    .nodes = p->nodes,
-			    .picture = p->verdict || p->subjects ? p : NULL,
+			    .picture = p->verdict || p->subjects || p->wall ? p : NULL,
 			    .threads = p->threads,
 			    .full = p->full,
 			    .unit = p->unit,

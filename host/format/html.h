@@ -5,6 +5,7 @@
 
 #include "common/str.h"
 #include "format/format.h"
+#include "format/layout.h"
 
 /* Limits for nodes and samples: above them a browser becomes slow and shows no more detail. */
 #define PAGE_NODES_MOST	  1000000
@@ -27,5 +28,20 @@ struct page {
 /* Appends the object, with places and samples if the page has details. Data above the limits is
  * left out, and "left_out" of the object names it. */
 void page_data(struct str *out, const struct page *page);
+
+/* Chooses and numbers what a page has of its stacks: as many nodes as a browser can draw. */
+struct page_extract {
+	const struct stacks *stacks;   /* the page's own, or with places those of its details */
+	const struct samples *samples; /* NULL: left out */
+	struct layout layout;	       /* the nodes that are written, in preorder */
+	uint32_t *number; /* by node: its box in the layout, or that of its nearest ancestor */
+	uint32_t *places; /* the frames in use, by name, kind, file and line */
+	size_t place_count;
+	uint32_t *place;     /* by frame: its index in `places` */
+	struct str left_out; /* JSON texts, separated by commas */
+};
+
+void page_extract_make(struct page_extract *e, const struct page *page);
+void page_extract_fini(struct page_extract *e);
 
 #endif

@@ -1,141 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calltree/thread_root.h"
-#include "format/html.h"
-
 #include <math.h>
 
-#include "format/layout.h"
+#include "calltree/thread_root.h"
+#include "format/html.h"
 #include "format/palette.h"
 #include "format/text.h"
 #include "format/verdict.h"
 #include "session/session.h"
 
 #define TICK 100000 /* ns; the unit of times in the page */
-
-struct page_extract {
-	const struct stacks *stacks;   /* the page's own, or with places those of its details */
-	const struct samples *samples; /* NULL: left out */
-	struct layout layout;	       /* the nodes that are written, in preorder */
-	uint32_t *number; /* by node: its box in the layout, or that of its nearest ancestor */
-	uint32_t *places; /* the frames in use, by name, kind, file and line */
-	size_t place_count;
-	uint32_t *place;     /* by frame: its index in `places` */
-	struct str left_out; /* JSON texts, separated by commas */
-};
-
-/* ---- choosing and numbering what is written ---- */
-
-static void add_left_out(struct page_extract *e, const char *text)
-{
-	if (e->left_out.len)
-		str_addc(&e->left_out, ',');
-	text_json(&e->left_out, text, strlen(text));
-}
-
-static void choose_stacks(struct page_extract *e, const struct page *page)
-{
-	const struct profile *details = page->details;
-
-	e->stacks = page->stacks;
-	if (!details)
-		return;
-	e->samples = details->samples && details->samples->count ? details->samples : NULL;
-	if (stacks_node_count(details->stacks) <= PAGE_NODES_MOST)
-		e->stacks = details->stacks;
-	else
-		add_left_out(e, "Source lines: there are too many different stacks.");
-	if (e->samples && e->samples->count > PAGE_SAMPLES_MOST) {
-		e->samples = NULL;
-		add_left_out(e, "Times and thread numbers: there are more than 2,000,000 samples.");
-	}
-}
-
-static void choose_nodes(struct page_extract *e, const char *unit)
-{
-	uint64_t narrowest = 0;
-	CLEANUP(str_fini) struct str text = {0};
-
-	layout_make(&e->layout, e->stacks, narrowest);
-	for (uint64_t least = 2; e->layout.count > PAGE_NODES_MOST; least *= 2) {
-		narrowest = e->layout.total / least;
-		layout_fini(&e->layout);
-		layout_make(&e->layout, e->stacks, narrowest ? narrowest : 1);
-	}
-	if (narrowest) {
-		str_adds(&text, "Frames with fewer than ");
-		text_amount(&text, (e->layout.total + narrowest - 1) / narrowest, unit);
-		str_adds(&text, ": there are too many.");
-		add_left_out(e, text.buf);
-	}
-}
-
-static void number_nodes(struct page_extract *e)
-{
-	size_t count = stacks_node_count(e->stacks);
-
-	e->number = xcalloc(count, sizeof(*e->number));
-	for (size_t i = 1; i < e->layout.count; i++)
-		e->number[e->layout.boxes[i].node] = (uint32_t)i;
-	/* Parents come before their children: one pass finds the ancestor of a node left out. */
-	for (size_t i = 1; i < count; i++)
-		if (e->number[i] == 0)
-			e->number[i] = e->number[stacks_node(e->stacks, (uint32_t)i)->parent];
-}
-
-/* Compares by name, kind, file and line, the order in which the page shows siblings. */
-static int place_compare(const void *one, const void *other, void *arg)
-{
-	const struct page_extract *e = arg;
-	const struct frame *a = stacks_frame(e->stacks, *(const uint32_t *)one);
-	const struct frame *b = stacks_frame(e->stacks, *(const uint32_t *)other);
-	size_t len = a->len < b->len ? a->len : b->len;
-	int c = a->name == b->name ? 0 : memcmp(a->name, b->name, len);
-
-	if (c)
-		return c;
-	if (a->len != b->len)
-		return a->len < b->len ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return a->line < b->line ? -1 : a->line > b->line;
-}
-
-static void sort_places(struct page_extract *e)
-{
-	size_t frames = stacks_frame_count(e->stacks);
-
-	e->place = xcalloc(frames, sizeof(*e->place));
-	e->places = xcalloc(frames, sizeof(*e->places));
-	for (size_t i = 1; i < e->layout.count; i++) {
-		uint32_t frame = stacks_node(e->stacks, e->layout.boxes[i].node)->frame;
-
-		if (e->place[frame]++ == 0)
-			e->places[e->place_count++] = frame;
-	}
-	qsort_r(e->places, e->place_count, sizeof(*e->places), place_compare, e);
-	for (size_t i = 0; i < e->place_count; i++)
-		e->place[e->places[i]] = (uint32_t)i;
-}
-
-static void page_extract_make(struct page_extract *e, const struct page *page)
-{
-	*e = (struct page_extract){0};
-	choose_stacks(e, page);
-	choose_nodes(e, page->unit);
-	number_nodes(e);
-	sort_places(e);
-}
-
-static void page_extract_fini(struct page_extract *e)
-{
-	layout_fini(&e->layout);
-	free(e->number);
-	free(e->place);
-	free(e->places);
-	str_fini(&e->left_out);
-}
 
 /* ---- lists of numbers: LEB128 in base64 (RFC 4648) ----
  * Of the encodings tried it is the smallest that a browser reads without a library; JSON's own
@@ -416,10 +289,9 @@ static void add_nodes(struct page_writer *d)
 	str_addc(d->out, '}');
 }
 
-static uint32_t node_of(const struct page_writer *d, const struct sample *s)
+/* The page's number of a node of the details. */
+static uint32_t node_of(const struct page_writer *d, uint32_t node)
 {
-	uint32_t node = s->node;
-
 	return d->extract
 		.number[d->extract.stacks == d->page->details->stacks ? node
 								      : d->page->nodes[node]];
@@ -435,7 +307,7 @@ static void add_samples(struct page_writer *d)
 		int64_t time = (int64_t)(s->time / TICK);
 
 		add_signed(&times, time - last);
-		text_varint(&nodes, node_of(d, s));
+		text_varint(&nodes, node_of(d, s->node));
 		text_varint(&threads, s->thread);
 		last = time;
 	}
@@ -474,6 +346,57 @@ static void add_threads(struct page_writer *d)
 	str_addc(d->out, ']');
 }
 
+/* Writes the waits of a recording of the wall clock: numbers of threads, times in µs, twice the
+ * cause and 1 more of those that are idle, the waker's thread and 1 more. */
+static void add_waits(struct page_writer *d, const struct wall *w)
+{
+	CLEANUP(str_fini) struct str threads = {0}, begins = {0}, lengths = {0}, causes = {0};
+	CLEANUP(str_fini) struct str nodes = {0}, wakers = {0};
+	int64_t last = 0;
+
+	for (size_t i = 0; i < w->part_count; i++) {
+		const struct wall_part *p = &w->parts[i];
+		const int64_t begin = (int64_t)(p->begin / 1000);
+		const uint32_t waker = wall_waker(w, p);
+
+		text_varint(&threads, p->thread);
+		add_signed(&begins, begin - last);
+		text_varint(&lengths, p->ns / 1000);
+		text_varint(&causes, 2u * p->cause + p->idle);
+		text_varint(&nodes, node_of(d, p->node));
+		text_varint(&wakers, waker == WALL_UNKNOWN ? 0 : waker + 1);
+		last = begin;
+	}
+	add_packed(d, "thread", &threads);
+	add_packed(d, "begin", &begins);
+	add_packed(d, "length", &lengths);
+	add_packed(d, "cause", &causes);
+	add_packed(d, "node", &nodes);
+	add_packed(d, "waker", &wakers);
+}
+
+static void add_wall(struct page_writer *d)
+{
+	const struct wall *w = &d->page->details->wall;
+
+	add_member(d->out, "wall");
+	str_addf(d->out, "{\"least\":%g,\"causes\":[", (double)w->least / 1e6);
+	for (unsigned c = 0; c < WALL_CAUSES; c++)
+		str_addf(d->out, "%s\"%s\"", c ? "," : "", wall_names[c]);
+	str_adds(d->out, "],\"threads\":[");
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wall_thread *t = &w->threads[i];
+
+		str_adds(d->out, i ? ",[" : "[");
+		text_json(d->out, t->name, strlen(t->name));
+		str_addf(d->out, ",%d,%d,%llu]", (int)t->pid, (int)t->tid,
+			 (unsigned long long)((wall_sum(t->ns) - wall_sum(t->idle)) / 1000));
+	}
+	str_addc(d->out, ']');
+	add_waits(d, w);
+	str_addc(d->out, '}');
+}
+
 void page_data(struct str *out, const struct page *page)
 {
 	struct page_writer d = {.out = out, .page = page};
@@ -490,6 +413,8 @@ void page_data(struct str *out, const struct page *page)
 		add_samples(&d);
 		add_threads(&d);
 	}
+	if (page->details && page->details->wall.count)
+		add_wall(&d);
 	str_addc(d.out, '}');
 	page_extract_fini(&d.extract);
 }

@@ -43,7 +43,7 @@ const struct kind_look *palette_legend(enum frame_kind kind, const char *unit)
 					       "Classes of the objects, and stubs of the JVM"};
 
 	return kind == FRAME_STUB && unit && strcmp(unit, "samples") != 0 ? &class
-									   : palette_look(kind);
+									  : palette_look(kind);
 }
 
 /* FNV-1a with a finaliser, since names often differ only in their last letter. */

@@ -260,6 +260,25 @@ static void page_compilations(struct str *out, const struct compilation_list *l)
 	}
 }
 
+/* Each with its begin in seconds, its ms, its thread, its text, and its method. */
+static void page_waits(struct str *out, const struct wall_waits *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const struct wall_wait *w = &l->list[i];
+		CLEANUP(str_fini) struct str text = {0};
+
+		wall_add_wait_text(&text, w);
+		str_addf(out, "%s[%.3f,%.2f,", i ? "," : "", (double)w->begin / 1e9,
+			 (double)w->ns / 1e6);
+		text_json(out, w->thread, strlen(w->thread));
+		str_addc(out, ',');
+		text_json(out, text.buf, text.len);
+		str_addc(out, ',');
+		text_json(out, w->what.method, strlen(w->what.method));
+		str_addc(out, ']');
+	}
+}
+
 static void page_warnings(struct str *out, const struct picture *p)
 {
 	CLEANUP(warnings_fini) struct warnings warnings;
@@ -282,6 +301,8 @@ void verdict_page(struct str *out, const struct picture *p)
 		text_amount(&text, p->subjects->amount, p->unit);
 		str_addf(&text, ": %s", event_names[p->subjects->event].text);
 	}
+	if (p->wall)
+		wall_add_finding(&text, &p->wall->finding);
 	str_adds(out, "{\"text\":");
 	text_json(out, text.buf, text.len);
 	str_adds(out, ",\"methods\":[");
@@ -296,6 +317,9 @@ void verdict_page(struct str *out, const struct picture *p)
 	str_adds(out, "],\"compilations\":[");
 	if (p->compilations)
 		page_compilations(out, p->compilations);
+	str_adds(out, "],\"waits\":[");
+	if (p->wall)
+		page_waits(out, &p->wall->waits);
 	str_adds(out, "],\"warnings\":[");
 	if (p->verdict)
 		page_warnings(out, p);
@@ -349,6 +373,12 @@ unsigned verdict_svg(struct str *out, const struct picture *p, unsigned x, unsig
 		svg_methods(&text, p->verdict);
 		if (text.len)
 			svg_line(out, x, y + lines++ * step, "", text.buf, text.len);
+	}
+	if (p->wall) {
+		wall_add_finding(&text, &p->wall->finding);
+		if (text.len)
+			svg_line(out, x, y + lines++ * step, "strong", text.buf,
+				 text_fit(text.buf, text.len, SVG_COLUMNS));
 	}
 	for (size_t i = 0; p->subjects && i < p->subjects->count && i < SVG_SUBJECTS; i++) {
 		str_clear(&text);

@@ -3,6 +3,7 @@
 
 #include "common/str.h"
 #include "common/table.h"
+#include "perf/perfwrite.h"
 
 /* Shared by parent and child of a fork until one of them changes it. */
 struct mappings {
@@ -101,7 +102,8 @@ struct thread *space_thread(struct space *sp, pid_t pid, pid_t tid)
 	struct thread *t;
 
 	for (struct hash_probe at = {.hash = hash}; hash_next(&sp->by_tid, &at);)
-		if (sp->threads[at.index].tid == tid)
+		if (sp->threads[at.index].tid == tid &&
+		    ((uint32_t)tid < PERFWRITE_VIRTUAL || sp->threads[at.index].pid == pid))
 			return &sp->threads[at.index];
 	sp->threads = grow(sp->threads, sp->thread_count, &sp->thread_cap, sizeof(*sp->threads));
 	hash_add(&sp->by_tid, hash, (uint32_t)sp->thread_count);

@@ -34,7 +34,7 @@ struct process {
 
 struct thread {
 	pid_t pid, tid;
-	char comm[16]; /* "": unknown */
+	char comm[64]; /* "": unknown; of virtual threads, of which the JVM has the name */
 	uint32_t mark; /* the caller's; becomes 0 when comm changes */
 	/* The caller's. */
 	uint32_t number;

@@ -49,6 +49,11 @@
 #define PERFWRITE_DISCARDED	  4096u /* the method's code is not entered any more: counts 0 */
 #define PERFWRITE_HEAP		  8192u /* there are `heap_before` and `heap_after`, after both */
 
+#define PERFWRITE_WAIT 16384u /* of the wall clock: one wait, whole */
+
+/* Threads from this number on are virtual ones of the JVM: linux/threads.h, PID_MAX_LIMIT. */
+#define PERFWRITE_VIRTUAL (1u << 30)
+
 #define PERFWRITE_STACK 31744u /* most bytes of a stack that samples of further events copy */
 
 #define PERFWRITE_FRAME_KIND(word) ((unsigned)((word) >> 60))

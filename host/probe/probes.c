@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "common/str.h"
-#include "elf/elf_tables.h"
-#include "elf/elfparts.h"
+#include "probe/place_search.h"
 
 #define LONGEST	   4	  /* bytes of an endbr64, or of an instruction of arm64 */
 #define CALLER_MAX 65536u /* bytes of a function in which calls are looked for */
@@ -45,20 +44,12 @@ static const struct {
 	{"_ZN20SafepointSynchronize16do_cleanup_tasksE", FLAT_PROBE_STOPPED, true}, /* to JDK 23 */
 	{"_ZN12VM_Operation8evaluateE", FLAT_PROBE_EVALUATE, true},
 	{"_ZN16SafepointTracing3endE", FLAT_PROBE_END, true},
+	{"_ZN10FreezeBase16freeze_fast_copyE", FLAT_PROBE_FREEZE, false},
+	{"_ZN10FreezeBase13finish_freezeE", FLAT_PROBE_FREEZE_SLOW, false},
+	{"_ZN12Continuation12prepare_thawE", FLAT_PROBE_THAW, false},
 };
 
-/* libjvm, while it is searched. */
-struct place_search {
-	Elf *elf;
-	const uint8_t *file;
-	size_t size;
-	struct elffuncs funcs;
-	struct elfsegs segs;
-	uint64_t linked[FLAT_PROBE_COUNT]; /* addresses of the functions, as linked; 0: none */
-};
-
-/* The offset in the file of an address as linked; 0: it is not in it. */
-static uint64_t offset_of(const struct place_search *s, uint64_t addr)
+uint64_t place_offset(const struct place_search *s, uint64_t addr)
 {
 	for (size_t i = 0; i < s->segs.count; i++) {
 		const struct elfseg *seg = &s->segs.list[i];
@@ -109,7 +100,7 @@ static void find_functions(struct place_search *s, struct flat_probes *ret)
 				continue;
 			last[probe] = k;
 			s->linked[probe] = s->funcs.list[i].start;
-			at = offset_of(s, s->linked[probe]);
+			at = place_offset(s, s->linked[probe]);
 			cheap = at ? cheap_place(s, at) : 0;
 			ret->offset[probe] = cheap || functions[k].only_cheap ? cheap : at;
 		}
@@ -159,7 +150,7 @@ static uint64_t find_call(const struct place_search *s, struct wanted_call c)
 {
 	for (size_t i = 0; c.callee && i < s->funcs.count; i++) {
 		const struct elffunc *f = &s->funcs.list[i];
-		uint64_t offset = offset_of(s, f->start), size = f->end - f->start;
+		uint64_t offset = place_offset(s, f->start), size = f->end - f->start;
 
 		if (!has_prefix(f->name, c.caller) || !offset || size > CALLER_MAX ||
 		    size >= s->size - offset)
@@ -179,164 +170,6 @@ static uint64_t place_after_call(const struct place_search *s, uint64_t callee, 
 	return find_call(s, (struct wanted_call){.callee = callee, .caller = caller});
 }
 
-/* ---- USDT ---------------------------------------------------------------------------------- */
-
-/* The head of a note of <sys/sdt.h>: the place, where .stapsdt.base was linked, a semaphore. Texts
- * follow with their NULs: the provider, the name, the arguments. */
-struct sdt_head {
-	uint64_t at, base, semaphore;
-};
-
-#define SDT_TYPE 3 /* NT_STAPSDT */
-
-/* Ends that have not been found otherwise: provider, NUL, name, NUL. A JVM may have been built
- * without them (--disable-dtrace). */
-static const struct {
-	const char *text;
-	size_t len;
-	enum flat_probe probe;
-} notes[] = {
-	{"hotspot\0thread__park__end", sizeof("hotspot\0thread__park__end"), FLAT_PROBE_PARKED},
-	{"hs_private\0safepoint__end", sizeof("hs_private\0safepoint__end"), FLAT_PROBE_END},
-	{"hotspot\0mem__pool__gc__begin", sizeof("hotspot\0mem__pool__gc__begin"),
-	 FLAT_PROBE_POOL_BEFORE},
-	{"hotspot\0mem__pool__gc__end", sizeof("hotspot\0mem__pool__gc__end"),
-	 FLAT_PROBE_POOL_AFTER},
-};
-
-#if defined(__x86_64__)
-/* In the order of struct pt_regs (arch/x86/include/uapi/asm/ptrace.h). */
-static const char *const registers[] = {"%r15", "%r14", "%r13", "%r12", "%rbp", "%rbx", "%r11",
-					"%r10", "%r9",	"%r8",	"%rax", "%rcx", "%rdx", "%rsi",
-					"%rdi", "",	"",	"",	"",	"%rsp"};
-
-/* "8@-72(%rbp)" */
-static bool scan_memory(const char *text, char name[8], int *offset, int *len)
-{
-	return sscanf(text, "8@%d(%7[a-z0-9%])%n", offset, name, len) == 2 && *len;
-}
-#else
-/* struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h). */
-static const char *const registers[] = {"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",	 "x7",
-					"x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
-					"x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
-					"x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp"};
-
-/* "8@[x29, -72]" */
-static bool scan_memory(const char *text, char name[8], int *offset, int *len)
-{
-	return sscanf(text, "8@[%7[a-z0-9], %d]%n", name, offset, len) == 2 && *len;
-}
-#endif
-
-/* Reads an argument of a note: a word in a register or in memory
- * (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation). Returns its length; 0: it
- * is another one. */
-static size_t read_argument(const char *text, uint32_t *ret)
-{
-	char name[8] = "";
-	int len = 0, offset = 0;
-	const bool memory = scan_memory(text, name, &offset, &len);
-
-	if (!memory)
-		sscanf(text, "8@%7[a-z0-9%]%n", name, &len);
-	if (!len || offset < INT16_MIN || offset > INT16_MAX)
-		return 0;
-	for (uint32_t i = 0; i < ARRAY_LEN(registers); i++)
-		if (strcmp(registers[i], name) == 0) {
-			*ret = FLAT_ARGUMENT(i, memory, memory ? offset : 0);
-			return (size_t)len;
-		}
-	return 0;
-}
-
-#define POOL_NAME 2u /* numbers of arguments */
-#define POOL_USED 5u
-
-/* Reads the arguments of a note about a pool. False: they are not as they should be. */
-static bool read_pool(const char *text, uint32_t *ret_name, uint32_t *ret_used)
-{
-	uint32_t arguments[POOL_USED + 1];
-
-	for (unsigned i = 0; i <= POOL_USED; i++) {
-		const size_t len = read_argument(text, &arguments[i]);
-
-		if (!len)
-			return false;
-		text += len;
-		text += *text == ' ';
-	}
-	*ret_name = arguments[POOL_NAME];
-	*ret_used = arguments[POOL_USED];
-	return true;
-}
-
-static void find_pools(const char *text, enum flat_probe probe, struct flat_probes *ret)
-{
-	const uint32_t after = probe - FLAT_PROBE_POOL_BEFORE;
-
-	if (probe != FLAT_PROBE_POOL_BEFORE && probe != FLAT_PROBE_POOL_AFTER)
-		return;
-	if (!read_pool(text, &ret->pool_name[after], &ret->pool_used[after]))
-		ret->offset[probe] = 0;
-}
-
-/* The first section of a name; NULL: there is none. */
-static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *own =
-			gelf_getshdr(section, ret) ? elf_strptr(elf, names, ret->sh_name) : NULL;
-
-		if (own && strcmp(own, name) == 0)
-			return section;
-	}
-	return NULL;
-}
-
-static void take_note(const struct place_search *s, const char *desc, size_t len, uint64_t base,
-		      struct flat_probes *ret)
-{
-	struct sdt_head head;
-
-	if (len <= sizeof(head))
-		return;
-	memcpy(&head, desc, sizeof(head));
-	desc += sizeof(head);
-	len -= sizeof(head);
-	if (desc[len - 1])
-		return;
-	for (unsigned i = 0; i < ARRAY_LEN(notes); i++) {
-		if (ret->offset[notes[i].probe] || len < notes[i].len ||
-		    memcmp(desc, notes[i].text, notes[i].len) != 0)
-			continue;
-		ret->offset[notes[i].probe] = offset_of(s, head.at + base - head.base);
-		find_pools(len > notes[i].len ? desc + notes[i].len : "", notes[i].probe, ret);
-	}
-}
-
-static void find_notes(const struct place_search *s, struct flat_probes *ret)
-{
-	GElf_Shdr base, header;
-	Elf_Scn *section = find_section(s->elf, ".stapsdt.base", &base)
-				   ? find_section(s->elf, ".note.stapsdt", &header)
-				   : NULL;
-	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
-	size_t name, desc;
-	GElf_Nhdr note;
-
-	for (size_t at = 0, next; data && (next = gelf_getnote(data, at, &note, &name, &desc)) > 0;
-	     at = next)
-		if (note.n_type == SDT_TYPE)
-			take_note(s, (const char *)data->d_buf + desc, note.n_descsz, base.sh_addr,
-				  ret);
-}
-
 /* A wait whose end is not seen would never end: it has no beginning then. */
 static void drop_halves(struct flat_probes *ret)
 {
@@ -350,6 +183,8 @@ static void drop_halves(struct flat_probes *ret)
 		at[FLAT_PROBE_COMPILE] = 0;
 	if (!at[FLAT_PROBE_PARKED])
 		at[FLAT_PROBE_PARK] = at[FLAT_PROBE_UNPARK] = 0;
+	if (!at[FLAT_PROBE_FREEZE] || !at[FLAT_PROBE_FREEZE_SLOW] || !at[FLAT_PROBE_THAW])
+		at[FLAT_PROBE_FREEZE] = at[FLAT_PROBE_FREEZE_SLOW] = at[FLAT_PROBE_THAW] = 0;
 	if (!at[FLAT_PROBE_POOL_BEFORE] || !at[FLAT_PROBE_POOL_AFTER])
 		at[FLAT_PROBE_POOL_BEFORE] = at[FLAT_PROBE_POOL_AFTER] = 0;
 }
@@ -374,7 +209,7 @@ static void find_part_of_block(const struct place_search *s, struct flat_probes 
 					   : NULL;
 
 		if (part && strcmp(part, ".part.0") == 0)
-			ret->offset[FLAT_PROBE_BLOCK] = cheap_place(s, offset_of(s, f->start));
+			ret->offset[FLAT_PROBE_BLOCK] = cheap_place(s, place_offset(s, f->start));
 	}
 }
 
@@ -392,7 +227,7 @@ static void find_monitors(const struct place_search *s, struct flat_probes *ret)
 {
 	const uint64_t enter = s->linked[FLAT_PROBE_ENTER], reenter = s->linked[FLAT_PROBE_REENTER];
 	const uint64_t exit = s->linked[FLAT_PROBE_EXIT];
-	const uint64_t left = offset_of(s, function_at(s, "_ZN13ObjectMonitor4exitE"));
+	const uint64_t left = place_offset(s, function_at(s, "_ZN13ObjectMonitor4exitE"));
 	const uint64_t contended =
 		function_at(s, "_ZN13ObjectMonitor26enter_with_contention_markE");
 	const uint64_t again = reenter ? 0 : place_after_call(s, enter, "_ZN13ObjectMonitor4waitE");
@@ -427,7 +262,7 @@ static void find_stalls(const struct place_search *s, const char *class, enum fl
 
 	if (begin && !end)
 		end = place_after_call(s, function_at(s, claim), class);
-	ret->offset[stall] = end ? offset_of(s, begin) : 0;
+	ret->offset[stall] = end ? place_offset(s, begin) : 0;
 	ret->offset[stall + 1] = end;
 }
 
@@ -454,10 +289,10 @@ static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 	find_stalls(s, "_ZN14XPageAllocator", FLAT_PROBE_STALL_X, ret);
 	find_part_of_block(s, ret);
 	find_stopped(s, ret);
-	find_notes(s, ret);
+	usdt_find(s, ret);
 	if (!ret->offset[FLAT_PROBE_END]) /* JDK 8 */
 		ret->offset[FLAT_PROBE_END] =
-			offset_of(s, function_at(s, "_ZN20SafepointSynchronize3endE"));
+			place_offset(s, function_at(s, "_ZN20SafepointSynchronize3endE"));
 	drop_halves(ret);
 	elfsegs_fini(&s->segs);
 	free(s->funcs.list);

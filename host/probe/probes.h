@@ -16,6 +16,7 @@ enum flat_event {
 	FLAT_EVENT_COMPILE,
 	FLAT_EVENT_DEOPT,
 	FLAT_EVENT_PERF, /* counted by the kernel */
+	FLAT_EVENT_WALL,
 	FLAT_EVENTS,
 };
 
@@ -86,6 +87,13 @@ enum flat_probe {
 	/* Compiled code that goes on in the interpreter: Deoptimization::uncommon_trap(JavaThread
 	 * *, jint trap_request, jint), runtime/deoptimization.hpp. */
 	FLAT_PROBE_TRAP,
+	/* Virtual threads, runtime/continuationFreezeThaw.cpp (JDK 21 and later): frames are put
+	 * into the heap by FreezeBase::freeze_fast_copy(stackChunkOop, int) or end to be by
+	 * finish_freeze(const frame &, const frame &); Continuation::prepare_thaw(JavaThread *,
+	 * bool return_barrier), the thread goes on. */
+	FLAT_PROBE_FREEZE,
+	FLAT_PROBE_FREEZE_SLOW,
+	FLAT_PROBE_THAW,
 	FLAT_PROBE_COUNT,
 };
 
@@ -98,7 +106,9 @@ static inline uint32_t flat_probe_event(uint32_t probe)
 		return FLAT_EVENT_LOCK;
 	if (probe < FLAT_PROBE_COMPILE)
 		return FLAT_EVENT_SAFEPOINT;
-	return probe < FLAT_PROBE_TRAP ? FLAT_EVENT_COMPILE : FLAT_EVENT_DEOPT;
+	if (probe < FLAT_PROBE_TRAP)
+		return FLAT_EVENT_COMPILE;
+	return probe < FLAT_PROBE_FREEZE ? FLAT_EVENT_DEOPT : FLAT_EVENT_WALL;
 }
 
 /* Says where an argument of a USDT probe is: in a register, by its place among those that the
@@ -140,6 +150,8 @@ static inline bool flat_has_event(const struct flat_probes *p, enum flat_event e
 		return p->offset[FLAT_PROBE_COMPILE];
 	if (event == FLAT_EVENT_DEOPT)
 		return p->offset[FLAT_PROBE_TRAP];
+	if (event == FLAT_EVENT_WALL)
+		return p->offset[FLAT_PROBE_THAW];
 	return p->offset[FLAT_PROBE_TLAB];
 }
 

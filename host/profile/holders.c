@@ -27,13 +27,14 @@ static size_t place_of(pid_t pid, uint64_t time)
 	return hash_mix(time ^ (uint64_t)pid << 32) % HOLDERS;
 }
 
-void holders_keep(struct holders *h, pid_t pid, uint64_t time, bool to_root, const uint32_t *frames,
-		  size_t n)
+void holders_keep(struct holders *h, pid_t pid, pid_t tid, uint64_t time, bool to_root,
+		  const uint32_t *frames, size_t n)
 {
 	struct holder *to = &h->list[place_of(pid, time)];
 	size_t kept = n < HOLDER_FRAMES ? n : HOLDER_FRAMES;
 
 	to->pid = pid;
+	to->tid = tid;
 	to->time = time;
 	to->to_root = to_root && kept == n;
 	to->count = kept;

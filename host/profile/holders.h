@@ -15,6 +15,7 @@
 
 struct holder {
 	pid_t pid; /* 0: none */
+	pid_t tid;
 	uint64_t time;
 	bool to_root; /* the stack reaches the thread's first function */
 	size_t count;
@@ -26,9 +27,9 @@ struct holders;
 struct holders *holders_new(void);
 void holders_free(struct holders *h); /* NULL is fine */
 
-/* Keeps the frames of a process's sample of this time, outermost first. They are copied. */
-void holders_keep(struct holders *h, pid_t pid, uint64_t time, bool to_root, const uint32_t *frames,
-		  size_t n);
+/* Keeps the frames of a thread's sample of this time, outermost first. They are copied. */
+void holders_keep(struct holders *h, pid_t pid, pid_t tid, uint64_t time, bool to_root,
+		  const uint32_t *frames, size_t n);
 
 /* Borrowed until the next one is kept. NULL: it is not known; also for time 0, and where `h` is. */
 const struct holder *holders_find(const struct holders *h, pid_t pid, uint64_t time);

@@ -135,6 +135,7 @@ static struct reader *reader_new(struct sources *sources, struct perfdata *recor
 	r->excess = &profile->excess;
 	r->pauses = &profile->pauses;
 	r->compilations = &profile->compilations;
+	r->wall = &profile->wall;
 	r->samples = profile->samples;
 	r->recording = recording;
 	r->monotonic = perfdata_is_monotonic(recording);
@@ -157,6 +158,7 @@ static void reader_free(struct reader *r)
 	space_free(r->space);
 	perfdata_close(r->recording);
 	str_fini(&r->text);
+	free(r->known);
 	free(r);
 }
 

@@ -21,7 +21,7 @@ struct sample_ctx {
 	uint64_t time; /* as snapshots have it */
 	/* Filled from the end, so that the frames are outermost first; used: how many. */
 	uint32_t frames[CHAIN_MAX + 4]; /* the last one is for the thread */
-	size_t used;
+	size_t used, above; /* of them so many are above the sample's own stack */
 	uint64_t user[CHAIN_MAX + 1]; /* user addresses of the chain, innermost first */
 	size_t user_count;
 	bool has_user, has_java;
@@ -47,6 +47,7 @@ struct reader {
 	double *excess;	       /* of the profile */
 	struct pauses *pauses; /* of the profile */
 	struct compilations *compilations;
+	struct wall *wall;
 	struct pause pause;	 /* whose first part was read last */
 	struct samples *samples; /* NULL: not kept */
 	struct perfdata *recording;
@@ -57,6 +58,8 @@ struct reader {
 	struct holders *holders;   /* NULL: there were none */
 	const struct tasks *tasks; /* NULL: not known */
 	uint32_t stale;		   /* frame of stale code */
+	uint8_t *known;		   /* by frame: what it says of waits; profile/clock.c */
+	size_t known_cap;
 	uint64_t begin;	  /* time of the recording's begin, or if that is not known of its first
 			     sample */
 	bool monotonic;	  /* the recording has CLOCK_MONOTONIC times, as snapshots do */
@@ -75,6 +78,15 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 
 /* Keeps the stack of a thread that held a lock, for later samples that name it. */
 void reader_add_holder(struct reader *r, const struct process *p, const struct perf_record *rec);
+
+/* Puts the cause in place of the functions that start a thread, in the stack of a sample of the
+ * wall clock, and counts it for the thread, which has this name in the graph. Returns the wait that
+ * the sample is, but for its node; ns 0: it is no whole one. */
+struct wall_part reader_add_cause(struct reader *r, const struct perf_record *rec,
+				  const char *thread);
+
+/* Adds the text of what such a sample's thread waited for. */
+void reader_add_cause_subject(struct str *to, const struct perf_sample *s);
 
 /* Adds the text of what a sample with a name is about. */
 void reader_add_subject(struct str *to, const struct perf_sample *s);

@@ -44,7 +44,7 @@ static void add_user(struct reader *r, struct userframes f)
 	struct sample_ctx *c = &r->ctx;
 	size_t room = FRAMES_MAX - c->used, n;
 
-	if (c->sample->named && r->in->event != SESSION_PERF)
+	if (c->sample->named && r->in->event < SESSION_PERF)
 		f.count = before_probe(r, f);
 	n = f.count < room ? f.count : room;
 	c->used += n;
@@ -281,7 +281,8 @@ static void add_holder(struct reader *r)
 	if (c->sample->flags & PERFWRITE_WAITED)
 		add_text(r, event_names[EVENT_SAFEPOINT].held);
 	else if (h)
-		add_text(r, event_names[EVENT_LOCK].held);
+		add_text(r,
+			 event_names[r->in->event == SESSION_WALL ? EVENT_CLOCK : EVENT_LOCK].held);
 }
 
 void reader_add_subject(struct str *to, const struct perf_sample *s)
@@ -347,9 +348,14 @@ void reader_add_holder(struct reader *r, const struct process *p, const struct p
 		outer++;
 	if (outer == c->used)
 		return;
+	if (r->in->event == SESSION_WALL && c->used < FRAMES_MAX) {
+		c->used++; /* who woke it */
+		*first_frame(c) = thread_frame(r, space_thread(r->space, rec->pid, rec->tid));
+		frames = first_frame(c);
+	}
 	if (!r->holders)
 		r->holders = holders_new();
-	holders_keep(r->holders, p->pid, rec->time, c->unwound_to_root, frames + outer,
+	holders_keep(r->holders, p->pid, rec->tid, rec->time, c->unwound_to_root, frames + outer,
 		     c->used - outer);
 }
 
@@ -407,11 +413,28 @@ static void add_compiled(struct reader *r, const struct perf_sample *s)
 	str_clear(&r->text);
 }
 
+/* Adds the stack of a sample of the wall clock, if it has one, above which is what was waited for,
+ * and who ended that. */
+static void add_clock(struct reader *r, const struct perf_record *rec)
+{
+	add_holder(r);
+	reader_add_cause_subject(&r->text, &rec->sample);
+	if (r->text.len)
+		add_text(r, r->text.buf);
+	str_clear(&r->text);
+	r->ctx.above = r->ctx.used;
+	if (rec->sample.walked_count == 0 && !rec->sample.user_regs)
+		add_text(r, "[no stack was taken]");
+	else
+		add_stack(r);
+}
+
 void reader_add_sample(struct reader *r, const struct process *p, const struct perf_record *rec)
 {
 	struct thread *t = space_thread(r->space, rec->pid, rec->tid);
 	struct sample_ctx *c = &r->ctx;
 	const uint64_t amount = amount_of(r, &rec->sample);
+	struct wall_part part = {0};
 	uint32_t node;
 
 	if (rec->sample.flags & (PERFWRITE_LEVEL(~0u) | PERFWRITE_DISCARDED))
@@ -419,8 +442,13 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	if (!amount || rec->sample.flags & PERFWRITE_DISCARDED)
 		return;
 	begin_sample(r, p, rec);
-	add_subject(r);
-	if (!add_asker(r)) {
+	if (r->in->event == SESSION_WALL)
+		add_clock(r, rec);
+	else
+		add_subject(r);
+	if (r->in->event == SESSION_WALL) {
+		part = reader_add_cause(r, rec, frame_of(r, thread_frame(r, t))->name);
+	} else if (!add_asker(r)) {
 		add_stack(r);
 		merge_start(r);
 		tasks_add(r, frame_of(r, thread_frame(r, t))->name);
@@ -431,6 +459,9 @@ void reader_add_sample(struct reader *r, const struct process *p, const struct p
 	node = stacks_add(r->stacks, first_frame(c), c->used, amount);
 	if (rec->sample.flags & (PERFWRITE_WAITED | PERFWRITE_STOPPED))
 		add_pause(r, rec, node);
+	part.node = node;
+	if (part.ns)
+		wall_add_part(r->wall, &part);
 	if (r->samples && !rec->sample.named && !r->in->by_period)
 		samples_add(r->samples, rec->time - r->begin, node,
 			    reader_thread(r, rec->pid, rec->tid));

@@ -260,6 +260,8 @@ static const struct {
 			       "lost events of safepoints"},
 	[SESSION_COMPILE] = {"compilations", "CompileBroker::invoke_compiler_on_method",
 			     "events of compilations", "lost events of compilations"},
+	[SESSION_WALL] = {"virtual threads", "FreezeBase::freeze_fast_copy", "virtual threads",
+			  "lost times"},
 	[SESSION_DEOPT] = {"uncommon traps", "Deoptimization::uncommon_trap", "uncommon traps",
 			   "lost uncommon traps"},
 };
@@ -280,7 +282,14 @@ void target_say_events(struct target *t, const struct kernel_counts *c)
 			"thread's buffer without a call that a probe could see; start them "
 			"with -XX:-FastTLABRefill",
 			(unsigned long long)c->refills);
-	for (unsigned i = SESSION_CPU + 1; i < SESSION_PERF; i++) {
+	if (c->too_often)
+		session_set_cut(s, "virtual threads",
+				"virtual threads of %llu JVMs are not recorded as a whole: they "
+				"wait so often that it would cost them too much",
+				(unsigned long long)c->too_often);
+	for (unsigned i = SESSION_CPU + 1; i < SESSION_EVENTS; i++) {
+		if (!event_texts[i].what)
+			continue;
 		if (c->nameless[i])
 			session_set_cut(s, event_texts[i].cut,
 					"%s of %llu JVMs are not recorded: their libjvm has no "

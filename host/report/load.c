@@ -46,7 +46,7 @@ enum event_kind event_kind_of(enum session_event event)
 		[SESSION_CPU] = EVENT_CPU,	   [SESSION_ALLOC] = EVENT_ALLOC,
 		[SESSION_LOCK] = EVENT_LOCK,	   [SESSION_SAFEPOINT] = EVENT_SAFEPOINT,
 		[SESSION_COMPILE] = EVENT_COMPILE, [SESSION_DEOPT] = EVENT_DEOPT,
-		[SESSION_PERF] = EVENT_PERF,
+		[SESSION_PERF] = EVENT_PERF,	   [SESSION_WALL] = EVENT_CLOCK,
 	};
 
 	return kinds[event];
@@ -55,6 +55,8 @@ enum event_kind event_kind_of(enum session_event event)
 /* The event of a session that is drawn as this kind. False: none is. */
 static bool recorded_as(enum event_kind kind, enum session_event *ret)
 {
+	if (kind == EVENT_WALL) /* JFR's name */
+		kind = EVENT_CLOCK;
 	for (unsigned i = 0; i < SESSION_EVENTS; i++)
 		if (event_kind_of(i) == kind) {
 			*ret = i;
@@ -107,6 +109,7 @@ static int add_directory(struct inputs *in, const char *path, struct err *err)
 	cleanup_close_fd(&s.elffd);
 	s.dirfd = s.mapsfd = s.elffd = -1;
 	new = add(in, path);
+	new->event = event_kind_of(event);
 	new->own = s;
 	new->size = size_of(new, &s);
 	return 0;

@@ -274,6 +274,8 @@ static int draw(struct reading *r, void *arg, void *reply, struct err *err)
 		compilations_list(&g.profile.compilations, &ret->compilations);
 		p.compilations = &ret->compilations;
 	}
+	wall_list_make(&g.profile.wall, g.profile.stacks, &ret->wall);
+	p.wall = j->in->event == EVENT_CLOCK ? &ret->wall : NULL;
 	memcpy(ret->events, g.profile.events, sizeof(ret->events));
 	if (rc == 0)
 		rc = draw_gathered(j, &g, &p, ret, err);
@@ -291,6 +293,7 @@ static void check_result(void *reply)
 	subjects_check(&r->subjects);
 	pauses_check(&r->pauses);
 	compilation_list_check(&r->compilations);
+	wall_list_check(&r->wall);
 	session_cpu_check(&r->cpu);
 }
 

@@ -10,6 +10,7 @@
 #include "calltree/pauses.h"
 #include "calltree/subjects.h"
 #include "calltree/verdict.h"
+#include "calltree/wall.h"
 #include "common/err.h"
 #include "common/outdir.h"
 #include "report/formats.h"
@@ -21,6 +22,7 @@ struct render_result {
 	struct verdict verdict;
 	struct pauses pauses;
 	struct compilation_list compilations;
+	struct wall_list wall;
 	struct subjects subjects; /* of events other than the processor's time */
 	struct session_cpu cpu;	  /* of one session; used: by its samples if not known otherwise */
 	uint64_t cut;		  /* bytes of damaged recordings that were left out */

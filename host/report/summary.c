@@ -84,47 +84,6 @@ static void print_subjects(const struct subjects *s)
 	}
 }
 
-#define PRINTED_PAUSES 5u
-
-static void print_pauses(const struct pauses *p)
-{
-	CLEANUP(str_fini) struct str line = {0};
-
-	for (size_t i = 0; i < p->listed && i < PRINTED_PAUSES; i++) {
-		const struct pause *one = &p->list[i];
-
-		str_clear(&line);
-		verdict_subject_text(&line, &one->subject, EVENT_SAFEPOINT);
-		if (one->heap_before || one->heap_after) {
-			str_adds(&line, ", heap ");
-			text_amounts(&line, one->heap_before, one->heap_after, "bytes");
-		}
-		printf("  pause       %6.1f ms  at %.3f s, %.1f ms until all had stopped: %s\n",
-		       (double)one->all / 1e6, (double)one->begin / 1e9,
-		       (double)one->stopping / 1e6, line.buf);
-	}
-	if (p->count > PRINTED_PAUSES)
-		printf("  pause        %llu in all of 1 ms or more\n",
-		       (unsigned long long)p->count);
-}
-
-#define PRINTED_COMPILED 5u
-
-static void print_compilations(const struct compilation_list *l)
-{
-	if (!l->times && !l->discarded)
-		return;
-	printf("  compiled    %6llu times, code of %llu methods; made not entrant %llu times\n",
-	       (unsigned long long)l->times, (unsigned long long)l->methods,
-	       (unsigned long long)l->discarded);
-	for (size_t i = 0; i < l->listed && i < PRINTED_COMPILED; i++) {
-		const struct compiled *c = &l->list[i].compiled;
-
-		printf("              %6u times, %.1f ms, made not entrant %u times: %s\n",
-		       compiled_times(c), (double)c->ns / 1e6, c->discarded, l->list[i].method);
-	}
-}
-
 /* s: NULL for several recordings. */
 static void print_verdict(const struct summary_event *e, const struct session *s)
 {
@@ -137,9 +96,11 @@ static void print_verdict(const struct summary_event *e, const struct session *s
 		printf("  cpu          %s\n", line.buf);
 	}
 	if (e->event != EVENT_CPU) {
+		if (e->event == EVENT_CLOCK)
+			summary_print_wall(&r->wall);
 		print_subjects(&r->subjects);
-		print_pauses(&r->pauses);
-		print_compilations(&r->compilations);
+		summary_print_pauses(&r->pauses);
+		summary_print_compilations(&r->compilations);
 		return;
 	}
 	print_methods(&r->verdict);
@@ -330,54 +291,6 @@ static json_t *subjects_json(const struct subjects *s)
 	return list;
 }
 
-static json_t *pauses_json(const struct pauses *p)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->listed; i++) {
-		const struct pause *one = &p->list[i];
-		const char *name = one->subject.class, *cause = strstr(name, " (");
-		const size_t len = strlen(name), before = cause ? (size_t)(cause - name) : len;
-
-		/* A cause is in brackets after the operation. */
-		json_t *pause =
-			json_pack("{sf sf sf ss% ss% ss ss}", "begin", (double)one->begin / 1e9,
-				  "ms", (double)one->all / 1e6, "stopping_ms",
-				  (double)one->stopping / 1e6, "operation", name, before, "cause",
-				  cause ? cause + 2 : "", cause ? len - before - 3 : 0, "asked_by",
-				  one->subject.method, "waiting_for", one->subject.holder);
-
-		if (one->heap_before || one->heap_after)
-			json_object_update_new(pause,
-					       json_pack("{sI sI}", "heap_before",
-							 (json_int_t)one->heap_before, "heap_after",
-							 (json_int_t)one->heap_after));
-		json_array_append_new(list, pause);
-	}
-	return list;
-}
-
-static json_t *compilations_json(const struct compilation_list *l)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < l->listed; i++) {
-		const struct compiled *c = &l->list[i].compiled;
-		json_t *levels = json_array();
-
-		for (unsigned k = 1; k < COMPILE_LEVELS; k++)
-			json_array_append_new(levels, json_integer(c->times[k]));
-		json_array_append_new(list,
-				      json_pack("{ss sI so sI sf}", "method", l->list[i].method,
-						"times", (json_int_t)compiled_times(c), "levels",
-						levels, "not_entrant", (json_int_t)c->discarded,
-						"ms", (double)c->ns / 1e6));
-	}
-	return json_pack("{sI sI sI so}", "times", (json_int_t)l->times, "methods",
-			 (json_int_t)l->methods, "not_entrant", (json_int_t)l->discarded, "most",
-			 list);
-}
-
 static json_t *shares_json(const struct verdict *v)
 {
 	json_t *o = json_object();
@@ -420,8 +333,9 @@ static json_t *verdict_json(const struct render_result *r, const struct session 
 			 known_json(cpu->pressure, cpu->pressure >= 0), "shares",
 			 shares_json(&r->verdict), "top_methods", methods_json(&r->verdict),
 			 "top_subjects", subjects_json(&r->subjects), "pauses",
-			 pauses_json(&r->pauses), "compilations",
-			 compilations_json(&r->compilations), "warnings", warnings_json(r, s));
+			 summary_pauses_json(&r->pauses), "compilations",
+			 summary_compilations_json(&r->compilations), "warnings",
+			 warnings_json(r, s));
 }
 
 /* The keys of one event that do not belong to one session. */
@@ -429,8 +343,7 @@ static json_t *result_json(const struct summary *s, const struct summary_event *
 {
 	const struct render_result *r = &e->result;
 	const struct quality *q = &r->quality;
-
-	return json_pack(
+	json_t *o = json_pack(
 		"{so ss ss so sI sI sI sf sf sf sf sf sf s{ss sI} s{ss sI} sI sI so}", "verdict",
 		verdict_json(r, s->session), "event", name_of(s, e->event), "unit",
 		event_names[e->event].unit, "graphs", graphs_json(s, &e->formats), "samples",
@@ -443,6 +356,10 @@ static json_t *result_json(const struct summary *s, const struct summary_event *
 		(json_int_t)r->leaf_self, "hottest_path", "stack", r->path, "samples",
 		(json_int_t)r->path_self, "damaged_bytes", (json_int_t)r->cut, "post_ms",
 		(json_int_t)s->post_ms, "cut", cuts_json(s->session, r));
+
+	if (e->event == EVENT_CLOCK)
+		json_object_set_new(o, "wall", summary_wall_json(&r->wall));
+	return o;
 }
 
 static void print_object(json_t *object)

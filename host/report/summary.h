@@ -20,7 +20,7 @@ struct summary_event {
 struct summary {
 	const struct session *session; /* NULL: several sessions */
 	const char *outdir;	       /* of the graphs */
-	struct summary_event events[EVENT_KINDS];
+	struct summary_event *events; /* too large for a stack */
 	size_t event_count; /* at least 1 */
 	uint64_t post_ms;   /* from the end of the recording to the last picture */
 };
@@ -35,5 +35,16 @@ void summary_json_merged(const struct summary *s, const struct inputs *in);
 
 /* Prints a JSON object on stdout. */
 void summary_json(const struct summary *s);
+
+/* ---- its parts of one event (summary_events.c) ---- */
+
+void summary_print_pauses(const struct pauses *p);
+void summary_print_compilations(const struct compilation_list *l);
+void summary_print_wall(const struct wall_list *l);
+
+/* The results are owned. */
+json_t *summary_pauses_json(const struct pauses *p);
+json_t *summary_compilations_json(const struct compilation_list *l);
+json_t *summary_wall_json(const struct wall_list *l);
 
 #endif

@@ -256,9 +256,17 @@ void session_set_cut(struct session *s, const char *budget, const char *fmt, ...
 const char *session_event_name(enum session_event event)
 {
 	static const char *const names[SESSION_EVENTS] = {"cpu",     "alloc", "lock", "safepoint",
-							  "compile", "deopt", "perf"};
+							  "compile", "deopt", "perf", "wall"};
 
 	return names[event];
+}
+
+enum session_event session_event_named(const char *name)
+{
+	for (unsigned i = 0; i < SESSION_EVENTS; i++)
+		if (i != SESSION_PERF && strcasecmp(name, session_event_name(i)) == 0)
+			return i;
+	return SESSION_PERF;
 }
 
 const char *session_event_of(const struct session *s, enum session_event event)
@@ -270,7 +278,7 @@ const char *session_tree(enum session_event event)
 {
 	static const char *const names[SESSION_EVENTS] = {
 		"tree",		"tree-alloc", "tree-lock", "tree-safepoint",
-		"tree-compile", "tree-deopt", "tree-perf"};
+		"tree-compile", "tree-deopt", "tree-perf", "tree-wall"};
 
 	return names[event];
 }

@@ -120,6 +120,7 @@ enum session_event {
 	SESSION_COMPILE,
 	SESSION_DEOPT,
 	SESSION_PERF, /* any event of perf: perf_event */
+	SESSION_WALL,
 	SESSION_EVENTS
 };
 
@@ -210,6 +211,9 @@ MUST_CHECK int session_strip(struct session *s, struct err *err);
 
 /* The name of an event: "alloc"; of any of perf "perf". */
 const char *session_event_name(enum session_event event);
+
+/* The event of a name, in whatever letters: SESSION_PERF for one that is none of the others. */
+enum session_event session_event_named(const char *name);
 
 /* The same, with perf's name of its event. */
 const char *session_event_of(const struct session *s, enum session_event event);

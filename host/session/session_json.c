@@ -334,11 +334,10 @@ static void add_event(struct session *s, const char *name)
 {
 	struct str clean = {0};
 
-	for (unsigned i = 0; i < SESSION_PERF; i++)
-		if (!strcmp(name, session_event_name(i))) {
-			s->events |= 1u << i;
-			return;
-		}
+	if (session_event_named(name) != SESSION_PERF) {
+		s->events |= 1u << session_event_named(name);
+		return;
+	}
 	str_add_clean(&clean, name, strlen(name));
 	s->events |= 1u << SESSION_PERF;
 	free(s->perf_event);

@@ -100,6 +100,8 @@ static int receive_window(struct live *l, struct err *err)
 		screen_begin(&l->screen, l->name, record_sampled(l->config->record));
 	if (!l->on) {
 		l->screen.history.event = event_kind_of(record_event(l->config->record));
+		if (l->screen.history.event == EVENT_CLOCK)
+			l->screen.mode = SCREEN_THREADS;
 		l->screen.history.pools = l->config->roots & ROOT_POOL;
 		l->screen.history.fold_start = !(l->config->roots & ROOT_FULL);
 	}

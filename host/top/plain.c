@@ -34,7 +34,7 @@ int plain_text(int fd, const char *name, const struct moment *m, unsigned freque
 		rows_method(&out, &v.rows[i], v.samples);
 		end_line(&out);
 	}
-	rows_thread_head(&out);
+	rows_thread_head(&out, m->event);
 	end_line(&out);
 	for (size_t i = 0; i < v.thread_count && i < PLAIN_THREADS; i++) {
 		rows_thread(&out, &v.threads[i], v.samples);
@@ -66,6 +66,21 @@ static json_t *json_row(const struct row *r)
 			 "total", (json_int_t)r->total, "how", how);
 }
 
+/* Of the wall clock a thread has its causes, too. */
+static json_t *json_thread(const struct thread_row *t, enum event_kind event)
+{
+	json_t *o = json_pack("{s:s, s:I, s:o}", "name", t->name, "total", (json_int_t)t->total,
+			      "busy", json_busy(t->busy));
+	json_t *causes = event == EVENT_CLOCK ? json_object() : NULL;
+
+	for (unsigned c = 0; causes && c <= WALL_CAUSES; c++)
+		json_object_set_new(causes, c < WALL_CAUSES ? wall_names[c] : WALL_IDLE,
+				    json_integer((json_int_t)t->causes[c]));
+	if (causes)
+		json_object_set_new(o, "causes", causes);
+	return o;
+}
+
 static json_t *json_window(const char *name, const struct moment *m, unsigned frequency)
 {
 	static const struct lens all = {.order = ORDER_SELF};
@@ -79,10 +94,7 @@ static json_t *json_window(const char *name, const struct moment *m, unsigned fr
 	for (size_t i = 0; i < v.row_count && i < JSON_METHODS; i++)
 		json_array_append_new(methods, json_row(&v.rows[i]));
 	for (size_t i = 0; i < v.thread_count; i++)
-		json_array_append_new(threads,
-				      json_pack("{s:s, s:I, s:o}", "name", v.threads[i].name,
-						"total", (json_int_t)v.threads[i].total, "busy",
-						json_busy(v.threads[i].busy)));
+		json_array_append_new(threads, json_thread(&v.threads[i], m->event));
 	return json_pack("{s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "name",
 			 name, "unit", event_names[m->event].unit, "seconds", seconds, "gap",
 			 (double)m->gap_us / 1e6, "samples", (json_int_t)m->quality.samples, "lost",

@@ -67,15 +67,22 @@ void rows_method(struct str *out, const struct row *r, uint64_t samples)
 	str_addf(out, "  %-*s  %s", ROWS_HOW, how_name(row_how(r)), r->name);
 }
 
-void rows_thread_head(struct str *out)
+void rows_thread_head(struct str *out, enum event_kind event)
 {
-	str_adds(out, "  TOTAL  KERNEL  FOR          THREAD");
+	str_adds(out, event == EVENT_CLOCK ? "  TOTAL  THREAD                          CAUSES"
+					   : "  TOTAL  KERNEL  FOR          THREAD");
 }
 
 void rows_thread(struct str *out, const struct thread_row *t, uint64_t samples)
 {
 	enum busy most = BUSY_APPLICATION;
 
+	if (wall_sum(t->causes) + t->causes[WALL_CAUSES]) {
+		rows_share(out, t->total, samples);
+		str_addf(out, "  %-30s  ", t->name);
+		wall_add_causes(out, t->causes);
+		return;
+	}
 	for (enum busy b = 0; b < BUSY_KERNEL; b++)
 		if (t->busy[b] > t->busy[most])
 			most = b;

@@ -22,7 +22,7 @@ void rows_method_head(struct str *out, enum lens_order order);
 #define ROWS_HOW    6
 void rows_method(struct str *out, const struct row *r, uint64_t samples);
 
-void rows_thread_head(struct str *out);
+void rows_thread_head(struct str *out, enum event_kind event);
 void rows_thread(struct str *out, const struct thread_row *t, uint64_t samples);
 
 /* "12.3 %", right-aligned in 7 columns. */

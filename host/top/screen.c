@@ -198,7 +198,7 @@ void screen_draw(struct screen *s)
 	if (s->mode == SCREEN_METHODS)
 		rows_method_head(&head, s->lens.order);
 	else if (s->mode == SCREEN_THREADS)
-		rows_thread_head(&head);
+		rows_thread_head(&head, s->shown.event);
 	put(4, head.buf, A_UNDERLINE);
 	for (size_t i = 0; i < rows && s->first + i < t.list.count; i++)
 		put_line((int)(5 + i), &t.list.lines[s->first + i],

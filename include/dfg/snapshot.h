@@ -207,6 +207,24 @@ struct snap_layout {
 #define SNAP_MARK_BITS	3u
 #define SNAP_MARK_MOVED 3u
 
+/* Virtual threads, JDK 21 and later; SNAP_NONE where places are not known. */
+struct snap_virtual {
+	uint32_t carrier;		     /* JavaThread::_threadObj */
+	uint32_t continuation;		     /* java.lang.VirtualThread.cont */
+	uint32_t thread_id, thread_name;     /* java.lang.Thread.tid, s64; name */
+	uint32_t string_value, string_coder; /* java.lang.String.value, a byte[]; coder, s8 */
+	uint32_t array_length, class_layout; /* in an array, s32; Klass::_layout_helper, s32 */
+	/* jdk.internal.vm.Continuation.tail; in the StackChunk that it is, the next one, parent;
+	 * s32, in words: size, sp, and argsize (JDK 21), or the number of the word after its
+	 * frames, bottom; the place of the first word. */
+	uint32_t chunk, chunk_parent, chunk_size, chunk_sp, chunk_arguments, chunk_bottom,
+		chunk_stack;
+	uint32_t pad;
+	/* ContinuationEntry::_return_pc, to which the frames of a virtual thread return that is on
+	 * the stack as a whole; 0: not known (JDK 21). */
+	uint64_t enter_return;
+};
+
 /* The layout of Java objects, for probes. A reference, or a class word, is a plain address, or with
  * 4 bytes base + (value << shift). Whole snapshots have it after SNAP_LAYOUT; places as there. */
 struct snap_objects {
@@ -229,6 +247,10 @@ struct snap_objects {
 	/* Addresses: of CollectedHeap::_total_collections (u32), and of the text of why the JVM
 	 * collected garbage last, sun.gc.lastCause of its counters; 0 unknown. */
 	uint64_t collections, gc_cause;
+	/* JavaThread::_current_pending_monitor and _current_waiting_monitor (JDK 8: Thread). */
+	uint32_t pending_monitor, waiting_monitor;
+	uint32_t os_thread, os_thread_id; /* JavaThread::_osthread, a pointer; _thread_id there */
+	struct snap_virtual virtual;
 };
 
 struct snap_end {
@@ -247,7 +269,7 @@ _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_stub) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_layout) == 32, "layout is the format");
-_Static_assert(sizeof(struct snap_objects) == 112, "layout is the format");
+_Static_assert(sizeof(struct snap_objects) == 200, "layout is the format");
 _Static_assert(sizeof(struct snap_end) == 32, "layout is the format");
 
 #endif

@@ -19,7 +19,7 @@ least, most = inner[-1][2] - inner[0][2], after[0][2] - before[-1][2]
 stacks = [(line.rpartition(" ")[0], int(line.rpartition(" ")[2])) for line in open(folded)]
 total = sum(n for _, n in stacks)
 touched = sum(n for stack, n in stacks if "Faults.pages" in stack)
-# Up to an interval of each processor is missing, or too much (host/bpf/events.bpf.h).
+# Up to an interval of each processor is missing, or too much (host/kernel/events.bpf.h).
 print(f"# {total} page faults, {least} to {most} by /proc; {touched} in Faults.pages")
 print("sum: right" if 0.96 * least <= total <= 1.04 * most else f"sum: {total}")
 # The rest of the program: buffers' heads, the collector, its own files.

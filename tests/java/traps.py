@@ -73,7 +73,9 @@ for e in events(recording, "jdk.Deoptimization"):
     edge[key] += min(abs(at - begin), abs(at - end)) < EDGE
 keys = [k for k, n in theirs.items() if k[1] and n > 3]
 print("# traps: " + ", ".join(f"{r} in {m}: {mine[r, m]}, JFR {theirs[r, m]}" for r, m in keys))
-say("traps", ("unstable_if", "Traps$Target.guess") in keys and all(abs(mine[k] - theirs[k]) <= edge[k] for k in keys), f"{[(k, mine[k], theirs[k], edge[k]) for k in keys]}")
+# A trap in code that the tables do not have yet, as next to other tests, may have no method.
+say("traps", ("unstable_if", "Traps$Target.guess") in keys and all(-0.02 * theirs[k] - edge[k] <= mine[k] - theirs[k] <= edge[k] for k in keys),
+    f"{[(k, mine[k], theirs[k], edge[k]) for k in keys]}")
 reasons, known = {r for r, _ in mine}, {r for r, _ in theirs}
 say("reasons", reasons <= known | {"unloaded"}, f"{reasons - known}")
 

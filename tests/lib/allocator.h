@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/flat_tables.h"
+#include "kernel/flat_tables.h"
 #include "lib/servant.h"
 
 #define ALLOCATOR_THREADS 3

@@ -4,7 +4,7 @@
 #   events_setup PROGRAM…   sets $versions, of the JDKs that are tried, and $SHOP up, with tests/java/PROGRAM.java compiled
 #   events_tools            needs bpftool, and pprof, which is $pprof then
 #   events_start ID VERSION MAIN [JVM OPTION…]   a container with MAIN ("Alloc 4 10") in it, of a JDK; EVENTS_BARE=1: without
-#                           the debug files in it, which JDK 8 has its symbols in
+#                           the debug files in it, which JDK 8 has its symbols in; EVENTS_JQ: changes its config.json
 #   right QUESTION          "QUESTION: right" is what a checker has written into $SHOP/facts
 #   sum FILE                of folded text
 #   dies STATUS TEXT COMMAND…   ends so, with such a line
@@ -33,7 +33,8 @@ events_tools() {
 events_start() {
 	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2 main=$3
 	shift 3
-	local jq='.mounts += [{destination: "/sys", type: "sysfs", source: "sysfs", options: ["ro"]}]'
+	local jq="${EVENTS_JQ:-.}"
+	jq+='| .mounts += [{destination: "/sys", type: "sysfs", source: "sysfs", options: ["ro"]}]'
 	[ -z "${EVENTS_BARE:-}" ] || jq+='| .mounts += [{destination: "/usr/lib/debug", type: "tmpfs", source: "tmpfs"}]'
 	# Huge pages are looked up in /sys.
 	SHOP_JQ=$jq \

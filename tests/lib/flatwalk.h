@@ -8,7 +8,7 @@
 
 #define FLAT_FUNCTION __attribute__((unused)) static
 #define FLAT_INLINE   static inline
-#include "bpf/flat_lookup.h"
+#include "kernel/flat_lookup.h"
 
 static const struct flat_tables *flat_tables;
 static struct stack_copy *flat_stack;
@@ -35,7 +35,7 @@ static inline bool flat_memory(uint64_t at, void *ret, uint32_t size)
 	return true;
 }
 
-#include "bpf/flat_walk.h"
+#include "kernel/flat_walk.h"
 
 static struct flat_walk flat_made;
 

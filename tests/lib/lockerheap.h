@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bpf/flat_tables.h"
+#include "kernel/flat_tables.h"
 
 #define LOCKER_THREADS 20
 

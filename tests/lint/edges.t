@@ -30,7 +30,8 @@ jfr:         dfg common elf calltree
 report:      common session jit calltree profile format jfr
 discover:    dfg common elf session
 probe:       common elf
-bpf:         dfg common elf jit unwind perf discover probe
+kernel:      probe
+bpf:         dfg common elf jit unwind perf discover probe kernel
 record:      dfg common injector hotspot session elf perf discover bpf
 top:         common calltree format report record
 setup:       common oci

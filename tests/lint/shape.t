@@ -14,32 +14,33 @@ BUDGET = """
 agent-jni 1890
 common 3645
 hook 2605
-host/bpf 7610
-host/calltree 3360
-host/cmd 2780
+host/bpf 5400
+host/calltree 4180
+host/cmd 2790
 host/discover 2960
-host/doctor 1550
+host/doctor 1580
 host/elf 730
-host/format 5150
+host/format 5240
 host/jfr 1600
 host/jit 1860
+host/kernel 4740
 host/perf 2110
-host/probe 800
-host/profile 1550
+host/probe 840
+host/profile 1880
 host/record 7040
-host/report 4580
-host/session 1010
+host/report 4710
+host/session 1020
 host/setup 1985
 host/symbols 1380
 host/top 1910
 host/unwind 2670
-hotspot 5870
-include/dfg 520
+hotspot 5980
+include/dfg 550
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 69462, 410
+ALL_LINES, ALL_FILES = 73598, 430
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

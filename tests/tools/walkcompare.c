@@ -86,6 +86,7 @@ struct compare {
 	struct snapfile *history;
 	struct counter why[CLASSES], differ[CLASSES];
 	uint64_t samples, unpaired, stale, claimed, same, longer, frames;
+	uint64_t thawed, marked; /* with frames in the heap, with a mark for them */
 	uint64_t bytes;
 	uint32_t most;	  /* frames */
 	uint64_t read_us; /* processor time of reading samples */
@@ -425,6 +426,24 @@ static bool is_cut(enum unwind_end end, const struct stack_copy *stack, size_t n
 					  last->sp - stack->base + last->reach > stack->len);
 }
 
+/* Counts the unwound frames, from the innermost on, that are the walked ones. Where the copy has a
+ * mark for frames in the heap, of which it has nothing, the walk has as many more as they are. */
+static size_t count_same(const struct compare *c, const struct walked *w, size_t n,
+			 size_t *ret_more)
+{
+	size_t k = 0;
+
+	*ret_more = 0;
+	for (; k < n && k + *ret_more < w->s.count; k++) {
+		if (same_frame(c, w->frames[k + *ret_more], &unwound[k]))
+			continue;
+		if (unwound[k].kind != UNWOUND_FROZEN || *ret_more || w->s.count < n)
+			break;
+		*ret_more = w->s.count - n;
+	}
+	return k;
+}
+
 static void compare_one(struct compare *c, struct returns *returns, const struct copied *s)
 {
 	struct unwind_source src = {.code = c->history,
@@ -438,7 +457,7 @@ static void compare_one(struct compare *c, struct returns *returns, const struct
 				   .from = unwind_sp(&s->regs)};
 	struct walked *w = s->good ? pair_of(c, s) : NULL;
 	enum unwind_end end;
-	size_t n, k = 0;
+	size_t n, k, more;
 
 	c->samples++;
 	if (!w) {
@@ -459,11 +478,13 @@ static void compare_one(struct compare *c, struct returns *returns, const struct
 	c->bytes += sizeof(w->s) + w->s.count * sizeof(uint64_t);
 	returns_at(returns, src.span);
 	end = unwind(&src, &s->regs, &stack, s->s.limited, unwound, &n);
-	while (k < n && k < w->s.count && same_frame(c, w->frames[k], &unwound[k]))
-		k++;
+	k = count_same(c, w, n, &more);
+	c->thawed += more > 0;
+	for (uint32_t i = 0; i < w->s.count; i++)
+		c->marked += w->frames[i] >> 60 == FLAT_FRAME_FROZEN;
 	if (is_cut(end, &stack, n) && (k == n || (k + 1 == n && is_guess(&unwound[k]))))
 		c->longer++;
-	else if (k == n && k == w->s.count && end == STACK_ROOT)
+	else if (k == n && k + more == w->s.count && end == STACK_ROOT)
 		c->same++;
 	else {
 		char text[100];
@@ -523,6 +544,8 @@ static uint64_t print(struct compare *c, const struct stack_counts *counts)
 	printf("the copy ends before the stack %" PRIu64 "; without a partner %" PRIu64
 	       "; lost: walked %" PRIu64 ", copied %" PRIu64 "\n",
 	       c->longer, c->unpaired, counts->of[FLAT_COUNT_LOST], counts->copies_lost);
+	printf("frames in the heap are walked of %" PRIu64 ", marked in %" PRIu64 "\n", c->thawed,
+	       c->marked);
 	print_counters(c->differ, "differ", CLASSES);
 	print_counters(c->why, "left", 20);
 	return differ;

@@ -550,6 +550,42 @@ static void test_events(void)
 	}
 }
 
+static void test_wall(void)
+{
+	static const char thaw[] =
+		"_ZN12Continuation12prepare_thawEP10JavaThreadb@1100+40 "
+		"_ZN10FreezeBase16freeze_fast_copyEP17stackChunkOopDesci@1200+40 "
+		"_ZN10FreezeBase13finish_freezeERK5frameS2_@1300+40";
+	static const char all[] =
+		"all the time of its threads can be recorded, virtual ones too (dfg-trigger -e "
+		"wall)";
+	CLEANUP(free) char *path = path_of("wall/libjvm.so");
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct jvm j;
+
+		put_libjvm("wall/libjvm.so", i ? "f@1100+40" : thaw, false);
+		j = start((struct player){.library = path});
+		strcpy(j.version, i < 2 ? "21.0.1" : "17.0.15");
+		halt(&j);
+		probe(true, &j);
+		if (i == 1)
+			check_found("wall", FINDING_NOTE,
+				    "its libjvm.so lacks a symbol of FreezeBase::freeze_fast_copy, "
+				    "finish_freeze, or Continuation::prepare_thaw (it has, unless "
+				    "it is stripped)",
+				    "-e wall leaves its virtual threads out",
+				    "virtual threads need one symbol");
+		else
+			check_found("wall", FINDING_OK,
+				    i ? "all the time of its threads can be recorded (dfg-trigger "
+					"-e wall)"
+				      : all,
+				    "", i ? "  before JDK 21 there are none" : "the wall clock");
+		fakejvm_end(&j);
+	}
+}
+
 int main(void)
 {
 	doctorbox_make();
@@ -564,6 +600,7 @@ int main(void)
 	if (geteuid() == 0) { /* mapped files are opened */
 		test_symbols();
 		test_events();
+		test_wall();
 	}
 	doctorbox_remove();
 	return tap_done();

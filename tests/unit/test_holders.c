@@ -23,28 +23,28 @@ static void test_kept(void)
 	ok(!holders_find(h, 5, 100) && !holders_find(NULL, 5, 100), "nothing is kept at first");
 	ok(!holders_find(h, 0, 0) && !holders_find(h, 5, 0) && !holders_find(NULL, 0, 0),
 	   "nor ever for time 0");
-	holders_keep(h, 5, 100, true, frames, 3);
+	holders_keep(h, 5, 7, 100, true, frames, 3);
 	ok(is(holders_find(h, 5, 100), frames, 3) && holders_find(h, 5, 100)->to_root,
 	   "a stack is kept");
 	ok(!holders_find(h, 6, 100) && !holders_find(h, 5, 101) && !holders_find(h, 5, 99) &&
 		   !holders_find(h, 5, 0),
 	   "not for another process or time");
-	holders_keep(h, 6, 100, false, frames, 1);
+	holders_keep(h, 6, 7, 100, false, frames, 1);
 	ok(is(holders_find(h, 6, 100), frames, 1) && !holders_find(h, 6, 100)->to_root &&
 		   is(holders_find(h, 5, 100), frames, 3),
 	   "one of another process has its own");
-	holders_keep(h, 5, 100, false, frames + 1, 2);
+	holders_keep(h, 5, 7, 100, false, frames + 1, 2);
 	ok(is(holders_find(h, 5, 100), frames + 1, 2), "one of the same time takes its place");
-	holders_keep(h, 5, 200, true, NULL, 0);
+	holders_keep(h, 5, 7, 200, true, NULL, 0);
 	ok(is(holders_find(h, 5, 200), NULL, 0), "a stack may have no frames");
-	holders_keep(h, 5, 0, true, frames, 3);
+	holders_keep(h, 5, 7, 0, true, frames, 3);
 	ok(!holders_find(h, 5, 0), "one of time 0 is not found");
 	for (uint32_t i = 0; i < ARRAY_LEN(deep); i++)
 		deep[i] = i;
-	holders_keep(h, 5, 300, true, deep, HOLDER_FRAMES);
+	holders_keep(h, 5, 7, 300, true, deep, HOLDER_FRAMES);
 	ok(is(holders_find(h, 5, 300), deep, HOLDER_FRAMES) && holders_find(h, 5, 300)->to_root,
 	   "there is room for a deep one");
-	holders_keep(h, 5, 301, true, deep, ARRAY_LEN(deep));
+	holders_keep(h, 5, 7, 301, true, deep, ARRAY_LEN(deep));
 	ok(is(holders_find(h, 5, 301), deep + 3, HOLDER_FRAMES) &&
 		   !holders_find(h, 5, 301)->to_root,
 	   "of a deeper one the innermost frames are kept, and it does not reach its root");
@@ -59,7 +59,7 @@ static void test_many(void)
 	unsigned wrong = 0, last = 0, all = 0;
 
 	for (uint32_t i = 1; i <= MANY; i++) {
-		holders_keep(h, 5, 1000 * i, true, &i, 1);
+		holders_keep(h, 5, 7, 1000 * i, true, &i, 1);
 		wrong += !is(holders_find(h, 5, 1000 * i), &i, 1);
 	}
 	is_int(wrong, 0, "each is there when it has been kept");
@@ -87,7 +87,7 @@ static void test_processes(void)
 		const struct holder *one = holders_find(h, (pid_t)before, 1000);
 
 		wrong += one && !is(one, &before, 1);
-		holders_keep(h, (pid_t)pid, 1000, true, &pid, 1);
+		holders_keep(h, (pid_t)pid, 7, 1000, true, &pid, 1);
 	}
 	is_int(wrong, 0, "none is taken for that of another process");
 	holders_free(h);

@@ -6,7 +6,7 @@
 #include "lib/hsthreads.h"
 #include "lib/tap.h"
 
-enum { BLOCKER = 44, EETOP = 16, MONITOR = 24, VIRTUAL = 200 };
+enum { BLOCKER = 44, EETOP = 16, MONITOR = 24, VIRTUAL = 200, PENDING = 208, WAITING = 216 };
 
 static struct threads_image t;
 static struct hs_result result;
@@ -54,8 +54,12 @@ static void set_thread(const struct made_field *f, unsigned n)
 
 static void make(enum image_release release, bool narrow_refs, bool narrow_classes)
 {
-	static const struct image_field monitor = {"ObjectMonitor", "_object", "void*", MONITOR,
-						   false};
+	const char *thread = release == IMAGE_25 ? "JavaThread" : "Thread";
+	const struct image_field monitors[] = {
+		{"ObjectMonitor", "_object", "void*", MONITOR, false},
+		{thread, "_current_pending_monitor", "ObjectMonitor*", PENDING, false},
+		{thread, "_current_waiting_monitor", "ObjectMonitor*", WAITING, false},
+	};
 	static const struct image_field virtual = {"JavaThread", "_vthread", "OopHandle", VIRTUAL,
 						   false};
 
@@ -63,7 +67,7 @@ static void make(enum image_release release, bool narrow_refs, bool narrow_class
 	t.narrow_classes = narrow_classes;
 	threads_build(&t, release);
 	set_thread(thread_fields, ARRAY_LEN(thread_fields));
-	image_more_fields(&t.s.im, &monitor, 1);
+	image_more_fields(&t.s.im, monitors, ARRAY_LEN(monitors));
 	if (release == IMAGE_25)
 		image_more_fields(&t.s.im, &virtual, 1);
 }
@@ -86,6 +90,10 @@ static struct snap_objects plain(uint32_t thread_object, uint32_t flags)
 	return (struct snap_objects){.record = {SNAP_OBJECTS, sizeof(struct snap_objects)},
 				     .monitor_object = MONITOR,
 				     .thread_object = thread_object,
+				     .pending_monitor = PENDING,
+				     .waiting_monitor = WAITING,
+				     .os_thread = 56,
+				     .os_thread_id = 4, /* lib/hsthreads.h */
 				     .park_blocker = BLOCKER,
 				     .thread_address = EETOP,
 				     .class_at = THREADS_CLASS,
@@ -124,7 +132,7 @@ static void are_objects(const struct snap_objects *want, const char *what)
 
 	snapshot(NULL);
 	all.code_method = code_method[t.s.im.release];
-	if (ok(memcmp(o, &all, sizeof(all)) == 0, "%s", what))
+	if (ok(memcmp(o, &all, offsetof(struct snap_objects, virtual)) == 0, "%s", what))
 		return;
 	printf("# monitor %d, thread %d, blocker %d, eetop %d, class %d\n", (int)o->monitor_object,
 	       (int)o->thread_object, (int)o->park_blocker, (int)o->thread_address,
@@ -172,7 +180,8 @@ static void test_handles(void)
 		make(IMAGE_17, false, false);
 		set_release(jdk);
 		if (jdk > 11 && jdk < 17)
-			want.monitor_object = want.thread_object = SNAP_NONE;
+			want.monitor_object = want.thread_object = want.pending_monitor =
+				want.waiting_monitor = SNAP_NONE;
 		snprintf(what, sizeof(what), "JDK %u %s", jdk,
 			 jdk <= 11   ? "has objects"
 			 : jdk >= 17 ? "has handles"
@@ -403,6 +412,98 @@ static void test_collections(void)
 	}
 }
 
+/* ---- virtual threads ---- */
+
+/* Adds a class to a loader's list. */
+static uint64_t add_class(uint64_t loader, const char *name, const struct made_field *f, unsigned n)
+{
+	struct image *im = &t.s.im;
+	const uint64_t class = image_fields_class(im, f, n);
+
+	image_set(im, class + 88, image_symbol(im, name), 8);
+	image_set(im, class + 40, image_pointer(im, loader + 16), 8);
+	image_set(im, loader + 16, class, 8);
+	return class;
+}
+
+/* Makes a JVM with two loaders, of which the last one is the boot loader; `bottom`: of JDK 22 and
+ * later. */
+static void make_virtual(bool bottom)
+{
+	static const struct made_field thread[] = {{"tid", "J", 24, 0},
+						   {"name", "Ljava/lang/String;", 60, 0}};
+	static const struct made_field cont[] = {{"cont", "Ljdk/internal/vm/Continuation;", 72, 0}};
+	static const struct made_field tail[] = {{"tail", "Ljdk/internal/vm/StackChunk;", 32, 0}};
+	const struct made_field chunk[] = {{"parent", "Ljdk/internal/vm/StackChunk;", 40, 0},
+					   {"size", "I", 12, 0},
+					   {"sp", "I", 28, 0},
+					   {bottom ? "bottom" : "argsize", "I", 20, 0}};
+	struct image *im = &t.s.im;
+	const uint64_t first = image_new(im, 32), boot = image_new(im, 32);
+	const struct image_field fields[] = {
+		{"ContinuationEntry", "_return_pc", "address", image_new(im, 8), true}};
+
+	set_thread(thread, 2);
+	image_more_fields(im, fields, 1);
+	image_set(im, fields[0].offset, 0x12345, 8);
+	image_set(im,
+		  image_pointer(im, image_entry(im, "ClassLoaderDataGraph", "_head") + IM_ADDRESS),
+		  first, 8);
+	image_set(im, first + 8, boot, 8);
+	add_class(first, "jdk/internal/vm/StackChunk", NULL, 0); /* the application's own */
+	image_set(im, add_class(boot, "jdk/internal/vm/StackChunk", chunk, 4) + 48, 48 | 1, 4);
+	add_class(boot, "jdk/internal/vm/StackChunks", NULL, 0);
+	add_class(boot, "jdk/internal/vm/Continuation", tail, 1);
+	add_class(boot, "java/lang/VirtualThread", cont, 1);
+}
+
+static void is_virtual(const struct snap_virtual *want, const char *what)
+{
+	snapshot(NULL);
+	ok(memcmp(&objects.virtual, want, sizeof(*want)) == 0, "%s", what);
+}
+
+static void test_virtual(void)
+{
+	struct snap_virtual want = {.carrier = THREADS_OBJECT,
+				    .continuation = 72,
+				    .thread_id = 24,
+				    .thread_name = 60,
+				    .string_value = THREADS_VALUE,
+				    .string_coder = THREADS_CODER,
+				    .array_length = THREADS_CLASS + 8,
+				    .class_layout = 48,
+				    .chunk = 32,
+				    .chunk_parent = 40,
+				    .chunk_size = 12,
+				    .chunk_sp = 28,
+				    .chunk_arguments = SNAP_NONE,
+				    .chunk_bottom = 20,
+				    .chunk_stack = 48,
+				    .enter_return = 0x12345};
+
+	make(IMAGE_25, false, false);
+	make_virtual(true);
+	is_virtual(&want, "threads, their names, and chunks of JDK 22");
+	make(IMAGE_25, false, false);
+	make_virtual(false);
+	want.chunk_arguments = 20;
+	want.chunk_bottom = SNAP_NONE;
+	is_virtual(&want, "chunks of JDK 21");
+	image_hide(&t.s.im, "ContinuationEntry", "_return_pc");
+	want.enter_return = 0;
+	is_virtual(&want, "  with no place to which frames return");
+	image_hide(&t.s.im, "ClassLoaderDataGraph", "_head");
+	want.continuation = want.chunk = want.chunk_parent = want.chunk_size = want.chunk_sp =
+		want.chunk_arguments = want.chunk_stack = SNAP_NONE;
+	is_virtual(&want, "no loaders are listed: no chunks");
+	image_hide(&t.s.im, "JavaThread", "_vthread");
+	memset(&want, 0xff, sizeof(want));
+	want.pad = 0;
+	want.enter_return = 0;
+	is_virtual(&want, "before JDK 21 there are none");
+}
+
 static void test_delta(void)
 {
 	static uint8_t memory[HS_STATE_BYTES] __attribute__((aligned(16)));
@@ -427,6 +528,7 @@ int main(void)
 	test_thread();
 	test_tasks();
 	test_collections();
+	test_virtual();
 	test_delta();
 	return tap_done();
 }

@@ -207,9 +207,10 @@ static void test_events(void)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		CLEANUP(free) char *line = xasprintf("dfg-trigger --event=%s web", bad[i]);
 		CLEANUP(free)
-		char *want = xasprintf("--event %s: must be of cpu, alloc, lock, safepoint or gc, "
-				       "compile, deopt, or one that `perf list` shows",
-				       bad[i]);
+		char *want =
+			xasprintf("--event %s: must be of cpu, wall, alloc, lock, safepoint or gc, "
+				  "compile, deopt, or one that `perf list` shows",
+				  bad[i]);
 
 		says(line, want);
 	}

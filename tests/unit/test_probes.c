@@ -156,6 +156,39 @@ static void test_segments(void)
 	}
 }
 
+#define FREEZE "_ZN10FreezeBase16freeze_fast_copyEP17stackChunkOopDesci"
+#define SLOW   "_ZN10FreezeBase13finish_freezeERK5frameS2_"
+#define THAW   "_ZN12Continuation12prepare_thawEP10JavaThreadb"
+
+/* Virtual threads are followed only if all places are there. */
+static void test_virtual(void)
+{
+	static const struct body bodies[] = {{0x1100, ENDBR PUSH}};
+	static const struct {
+		const char *what, *symbols;
+		uint64_t freeze, slow, thaw;
+	} rows[] = {
+		{"of virtual threads all", FREEZE "@1100+40 " SLOW "@1200+40 " THAW "@1300+40",
+		 0x1100 + AFTER, 0x1200, 0x1300},
+		{"or none, without one", SLOW "@1200+40 " THAW "@1300+40", 0, 0, 0},
+		{"or another", FREEZE "@1100+40 " THAW "@1300+40", 0, 0, 0},
+		{"or the end", FREEZE "@1100+40 " SLOW "@1200+40", 0, 0, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct flat_probes p =
+			find(SHT_SYMTAB, rows[i].symbols, bodies, ARRAY_LEN(bodies), BYTES);
+
+		ok(p.offset[FLAT_PROBE_FREEZE] == rows[i].freeze &&
+			   p.offset[FLAT_PROBE_FREEZE_SLOW] == rows[i].slow &&
+			   p.offset[FLAT_PROBE_THAW] == rows[i].thaw &&
+			   flat_has_event(&p, FLAT_EVENT_WALL) == (rows[i].thaw != 0),
+		   "%s: %lx %lx %lx", rows[i].what, (unsigned long)p.offset[FLAT_PROBE_FREEZE],
+		   (unsigned long)p.offset[FLAT_PROBE_FREEZE_SLOW],
+		   (unsigned long)p.offset[FLAT_PROBE_THAW]);
+	}
+}
+
 /* JDKs of distributions come with .symtab. */
 static void test_real(void)
 {
@@ -207,6 +240,7 @@ int main(void)
 	test_made();
 	test_lacking();
 	test_segments();
+	test_virtual();
 	test_real();
 	return tap_done();
 }

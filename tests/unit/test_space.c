@@ -199,8 +199,9 @@ static void test_threads(void)
 	space_thread(sp, 1, 1)->mark = 5;
 	space_fork(sp, 1, 1, 2, 1, true);
 	is_str(space_thread(sp, 1, 2)->comm, "main", "a thread begins with its parent's name");
-	space_comm(sp, 1, 2, "a name that is longer than any");
-	is_str(space_thread(sp, 1, 2)->comm, "a name that is ", "15 bytes");
+	space_comm(sp, 1, 2, "a name that is longer than any other one, of which there are many");
+	is_str(space_thread(sp, 1, 2)->comm,
+	       "a name that is longer than any other one, of which there are ma", "63 bytes");
 	is_int(space_thread(sp, 1, 1)->mark, 5, "a mark stays");
 	space_comm(sp, 1, 1, "other");
 	is_int(space_thread(sp, 1, 1)->mark, 0, "until the name changes");

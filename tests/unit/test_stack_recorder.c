@@ -6,10 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bpf/builder.h"
@@ -256,6 +260,231 @@ static void test_counted(const struct flat_tables *t, const struct flat_process 
 	filled_recorder_close(&f);
 }
 
+/* ---- the wall clock ------------------------------------------------------------------------ */
+
+#define TURNS 10u
+#define TURN                                                                                       \
+	(struct timespec)                                                                          \
+	{                                                                                          \
+		.tv_nsec = 20000000                                                                \
+	}
+
+/* Sums up what is heard of this process's threads. */
+static struct clocked {
+	pid_t tid;
+	uint64_t ns[FLAT_CAUSES];
+	unsigned stacks, copies, woken; /* by the main thread */
+	unsigned in_kernel;		/* stacks that have a part there */
+} clocked[5];
+
+enum { MAIN, ASLEEP, READER, SLEEPER, FAULTER };
+#define THREADS (ARRAY_LEN(clocked) - 1) /* beside the main one */
+
+static struct clocked *clocked_of(uint32_t tid)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(clocked); i++)
+		if (clocked[i].tid == (pid_t)tid)
+			return &clocked[i];
+	return NULL;
+}
+
+static void take_stack(void *arg, const struct flat_sample *s, const uint64_t *frames,
+		       const struct stack_event *e)
+{
+	struct clocked *c = clocked_of(e->holder_tid ? e->holder_tid : s->tid);
+
+	(void)arg;
+	(void)frames;
+	if (!c || s->event != FLAT_EVENT_WALL)
+		return;
+	c->copies += e->stack != NULL;
+	c->stacks += !e->holder_tid && s->count > 0;
+	c->in_kernel += s->kernel > 1;
+	c->woken += e->holder_tid && s->tid == (uint32_t)clocked[MAIN].tid;
+}
+
+static void take_times(void *arg, const struct flat_thread *t)
+{
+	struct clocked *c = clocked_of(t->tid);
+
+	(void)arg;
+	for (unsigned i = 0; c && i < FLAT_CAUSES; i++)
+		c->ns[i] += t->ns[i];
+	for (unsigned i = 0; c && i < FLAT_PLACES; i++)
+		c->ns[t->places[i].cause % FLAT_CAUSES] += t->places[i].ns;
+}
+
+static int plan_pipe[2], plan_over[2];
+
+/* Waits for the end of the test, from before the clock begins until after it. */
+static void *sleep_on(void *arg)
+{
+	char c;
+
+	clocked[ASLEEP].tid = gettid();
+	(void)!read(plan_over[0], &c, 1);
+	return arg;
+}
+
+static void *read_on(void *arg)
+{
+	char c;
+
+	clocked[READER].tid = gettid();
+	while (read(plan_pipe[0], &c, 1) == 1)
+		;
+	return arg;
+}
+
+static void *nap(void *arg)
+{
+	clocked[SLEEPER].tid = gettid();
+	for (unsigned i = 0; i < TURNS; i++)
+		nanosleep(&TURN, NULL);
+	(void)!read(plan_over[0], &(char){0}, 1);
+	return arg;
+}
+
+static int plan_faults; /* userfaultfd(2) of the pages that the faulter waits for */
+static volatile char *plan_pages;
+#define PLAN_PAGES 2 /* the first one from before the clock begins */
+
+static void *fault(void *arg)
+{
+	clocked[FAULTER].tid = gettid();
+	for (int i = 0; i < PLAN_PAGES; i++)
+		plan_pages[i * getpagesize()] = 1;
+	(void)!read(plan_over[0], &(char){0}, 1);
+	return arg;
+}
+
+/* Has whoever touches a page wait until it is filled. */
+static void open_pages(void)
+{
+	const size_t len = PLAN_PAGES * (size_t)getpagesize();
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register pages = {.range.len = len, .mode = UFFDIO_REGISTER_MODE_MISSING};
+
+	plan_faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	plan_pages = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pages.range.start = (uintptr_t)plan_pages;
+	if (plan_faults < 0) /* a kernel without it: Debian's of some machines */
+		return;
+	if (plan_pages == MAP_FAILED || ioctl(plan_faults, UFFDIO_API, &api) < 0 ||
+	    ioctl(plan_faults, UFFDIO_REGISTER, &pages) < 0)
+		abort();
+}
+
+static void fill_page(int i)
+{
+	struct uffdio_zeropage page = {
+		.range = {.start = (uintptr_t)plan_pages + (unsigned)(i * getpagesize()),
+			  .len = (unsigned)getpagesize()}};
+
+	if (plan_faults >= 0 && ioctl(plan_faults, UFFDIO_ZEROPAGE, &page) < 0)
+		abort();
+}
+
+static uint64_t sum_of(const struct clocked *c)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < FLAT_CAUSES; i++)
+		sum += c->ns[i];
+	return sum;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void start_threads(pthread_t list[static THREADS])
+{
+	void *(*const run[THREADS])(void *) = {sleep_on, read_on, nap, fault};
+
+	if (pipe(plan_pipe) < 0 || pipe(plan_over) < 0)
+		abort();
+	open_pages();
+	clocked[MAIN].tid = gettid();
+	for (unsigned i = 0; i < THREADS; i++)
+		if (pthread_create(&list[i], NULL, run[i], NULL) != 0)
+			abort();
+	nanosleep(&TURN, NULL);
+}
+
+/* All that the threads of this process do has a cause. */
+static void test_wall(const struct flat_tables *t, const struct flat_process *p)
+{
+	const struct stack_handler handler = {.walked = take_walked,
+					      .event = take_stack,
+					      .times = take_times,
+					      .record = take_record};
+	const struct stack_recorder_config config = {.frequency = 1,
+						     .stack_bytes = 8192,
+						     .probes = true,
+						     .wall = true,
+						     .no_samples = true};
+	struct filled_recorder f = {0};
+	struct err err = {0};
+	uint64_t begin, end;
+	pthread_t threads[THREADS];
+	unsigned wrong = 0;
+
+	ok(filled_recorder_open(&config, t, false, &f, &err) == 0 &&
+		   filled_recorder_add(&f, (uint32_t)getpid(), p, &err) == 0,
+	   "the wall clock is loaded %s", err.msg);
+	start_threads(threads);
+	begin = now_ns();
+	stack_recorder_begin_wall(f.recorder, begin);
+	for (unsigned i = 0; i < TURNS; i++) {
+		nanosleep(&TURN, NULL);
+		if (write(plan_pipe[1], "", 1) != 1)
+			abort();
+		if (i == TURNS / 4)
+			fill_page(0);
+		if (i == TURNS / 2)
+			fill_page(1);
+	}
+	if (stack_recorder_read(f.recorder, &handler, &err) < 0)
+		printf("# %s\n", err.msg);
+	end = now_ns();
+	stack_recorder_end_wall(f.recorder, end, &handler);
+	for (unsigned i = 0; i < ARRAY_LEN(clocked); i++) {
+		const struct clocked *c = &clocked[i];
+
+		printf("# %u: %lu of %lu ns, sleep %lu, pipe %lu; %u stacks, %u copies, woken %u "
+		       "times\n",
+		       i, (unsigned long)sum_of(c), (unsigned long)(end - begin),
+		       (unsigned long)c->ns[FLAT_SLEEP], (unsigned long)c->ns[FLAT_EPOLL],
+		       c->stacks, c->copies, c->woken);
+		wrong += sum_of(c) > end - begin || sum_of(c) < (end - begin) * 99 / 100;
+	}
+	is_int(wrong, 0, "all the time of each thread has a cause");
+	ok(clocked[ASLEEP].ns[FLAT_EPOLL] == end - begin && clocked[ASLEEP].copies == 1,
+	   "of one that is asleep all the time, too, with a copy of its stack");
+	ok(clocked[SLEEPER].ns[FLAT_SLEEP] > 0 && clocked[SLEEPER].stacks > 0 &&
+		   clocked[SLEEPER].woken == 0 && clocked[READER].ns[FLAT_EPOLL] > 0,
+	   "causes are those of the system calls");
+	ok(plan_faults < 0 ||
+		   (clocked[FAULTER].ns[FLAT_FAULT] > TURNS / 2 * (uint64_t)TURN.tv_nsec &&
+		    clocked[FAULTER].ns[FLAT_EPOLL] > 0),
+	   "a page of memory is one, too");
+	ok(clocked[SLEEPER].in_kernel == 0 && (plan_faults < 0 || clocked[FAULTER].in_kernel > 0),
+	   "with its stack in the kernel, which others do not have");
+	ok(clocked[READER].woken > TURNS / 2, "who ended a wait is known");
+	close(plan_pipe[1]);
+	close(plan_over[1]);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	close(plan_pipe[0]);
+	close(plan_over[0]);
+	filled_recorder_close(&f);
+}
+
 /* Code that the program has no room for. */
 static void test_room(void)
 {
@@ -338,6 +567,7 @@ int main(void)
 	test_walked(t, &p);
 	test_copied();
 	test_counted(t, &p);
+	test_wall(t, &p);
 	test_room();
 	test_greedy();
 	kill(seen.pid, SIGKILL);

@@ -70,11 +70,20 @@ static struct render_result result = {
 
 static struct format_set formats;
 
+/* Room for the events of the last two summaries. */
+static struct summary_event events[2][EVENT_KINDS];
+
 static struct summary summary(void)
 {
+	static unsigned next;
+	struct summary_event *e = events[next++ % ARRAY_LEN(events)];
+
+	memset(e, 0, sizeof(events[0]));
+	e->formats = formats;
+	e->result = result;
 	return (struct summary){.session = &session,
 				.outdir = "/graphs",
-				.events = {{.formats = formats, .result = result}},
+				.events = e,
 				.event_count = 1,
 				.post_ms = 17};
 }
@@ -218,11 +227,12 @@ static void print_merged(const void *arg)
 
 static void test_merged_text(void)
 {
-	struct summary s = {.session = &session,
-			    .outdir = "/out",
-			    .events = {{.formats = formats, .result = {.cut = 5, .skipped = 6}}},
-			    .event_count = 1};
-	char *got = printed_by(print_merged, &s);
+	struct summary s = summary();
+	char *got;
+
+	s.outdir = "/out";
+	s.events->result = (struct render_result){.cut = 5, .skipped = 6};
+	got = printed_by(print_merged, &s);
 
 	is_str(got,
 	       "1 recording\n"

@@ -240,7 +240,8 @@ static void test_pictures(void)
 	       "{\"text\":\"CPU: 0.50 of 2 processors, no limit; application 100 %\","
 	       "\"methods\":[[\"my.\\u003cA>.a\",\"50.0 %\",\"10.0 %\",\"application\"],"
 	       "[\"org.h2.B.b\",\"40.0 %\",\"0.0 "
-	       "%\",\"library\"]],\"subjects\":[],\"pauses\":[],\"compilations\":[],\"warnings\":["
+	       "%\",\"library\"]],\"subjects\":[],\"pauses\":[],\"compilations\":[],"
+	       "\"waits\":[],\"warnings\":["
 	       "\"50.0 % of the samples were lost, as the recorder could not keep up: use a lower "
 	       "frequency (-F)\"]}",
 	       "the page's object");
@@ -286,13 +287,15 @@ static void test_subjects_page(void)
 	       "[\"20.0 %\",\"a.Box, wanted by shop.Cart.add\",\"a.Box\",\"shop.Cart.add\",\"\"],"
 	       "[\"19.2 %\",\"a.Box, held by b.\\\"C\",\"a.Box\",\"\",\"b.\\\"C\"],"
 	       "[\"0.1 "
-	       "%\",\"a.Pot\",\"a.Pot\",\"\",\"\"]],\"pauses\":[],\"compilations\":[],\"warnings\":"
+	       "%\",\"a.Pot\",\"a.Pot\",\"\",\"\"]],\"pauses\":[],\"compilations\":[],"
+	       "\"waits\":[],\"warnings\":"
 	       "[]}",
 	       "the page's object has subjects: share, text, class, method, holder");
 	str_clear(&page);
 	verdict_page(&page, &(struct picture){.unit = "bytes", .subjects = &none});
 	is_str(page.buf,
 	       "{\"text\":\"\",\"methods\":[],\"subjects\":[],\"pauses\":[],\"compilations\":[],"
+	       "\"waits\":[],"
 	       "\"warnings\":[]}",
 	       "without one nothing is said");
 	str_clear(&page);

@@ -2,7 +2,7 @@
 // Connects the recording, the state and the parts of the page: a control changes the state, and the
 // parts that depend on it are drawn again.
 
-const VIEW_KEYS = ['from', 'to', 'group', 'threads', 'full', 'hide', 'sides']; // that make another tree
+const VIEW_KEYS = ['from', 'to', 'group', 'threads', 'full', 'hide', 'sides', 'idle']; // that make another tree
 
 class App {
 	constructor(rec) {
@@ -15,7 +15,8 @@ class App {
 		this.makeView();
 		this.cursor = this.state.zoom;
 		this.parts = {graph: new GraphView(this), tree: new CallTreeView(this),
-			methods: new MethodsView(this), callers: new CallersView(this)};
+			methods: new MethodsView(this), callers: new CallersView(this),
+			timeline: new TimelineView(this)};
 		this.legend = new Legend(this);
 		this.heat = new Heat(this);
 		this.details = new Details(this);
@@ -34,6 +35,8 @@ class App {
 
 	makeView() {
 		const {state} = this, key = VIEW_KEYS.map((name) => state[name]).join();
+		if (state.view === 'timeline' && !this.rec.wall) // by its key, or the URL of another page
+			state.view = 'graph';
 		if (this.viewKey !== key) {
 			this.viewKey = key;
 			this.view = new View(this.rec, state);

@@ -16,6 +16,7 @@ class Controls {
 		byId('legend').hidden = rec.isDifference;
 		byId('change-legend').hidden = !rec.isDifference;
 		byId('certain').textContent = rec.certain;
+		byId('idle').hidden = byId('tab-timeline').hidden = !rec.wall;
 		if (!rec.samples) {
 			byId('group').parentNode.hidden = true;
 			byId('threads').querySelector('[value=id]').remove();
@@ -31,6 +32,7 @@ class Controls {
 		onClick('flip', () => app.change({flip: !app.state.flip}));
 		onClick('match-case', () => app.change({matchCase: !app.state.matchCase}));
 		onClick('full', () => app.change({full: !app.state.full}));
+		onClick('idle', () => app.change({idle: !app.state.idle}, true));
 		onClick('all', () => app.change({zoom: 0}, true));
 		onClick('next', () => app.nextMatch(1));
 		onClick('previous', () => app.nextMatch(-1));
@@ -52,7 +54,7 @@ class Controls {
 			event.preventDefault();
 			event.stopPropagation();
 		});
-		const tabs = [...document.querySelectorAll('[role=tab]')];
+		const tabs = [...document.querySelectorAll('[role=tab]')].filter((tab) => !tab.hidden);
 		for (const tab of tabs) {
 			tab.addEventListener('click', () => app.change({view: tab.dataset.view}, true));
 			tab.addEventListener('keydown', (event) => {
@@ -111,6 +113,7 @@ class Controls {
 		byId('flip').disabled = state.view !== 'graph';
 		byId('match-case').setAttribute('aria-pressed', state.matchCase);
 		byId('full').setAttribute('aria-pressed', state.full);
+		byId('idle').setAttribute('aria-pressed', state.idle);
 		byId('within').hidden = !state.zoom;
 		byId('within-name').textContent = state.zoom ? app.rec.nameOf(tree.frame[state.zoom]) : '';
 		byId('back').disabled = !canGoBack();

@@ -60,8 +60,14 @@ class Recording {
 		this.placeModule = unpack(json.places.module);
 		this.readNodes(json.nodes);
 		this.samples = json.samples ? this.readSamples(json.samples) : null;
+		this.wall = json.wall ? this.readWall(json.wall) : null; // of a recording of the wall clock
 		this.threads = json.threads || [];
 		this.origins = json.origins || [];
+	}
+
+	// Seconds that there are times of: of samples, or of waits; 0: none.
+	get duration() {
+		return this.samples ? this.samples.duration : this.wall ? this.wall.duration : 0;
 	}
 
 	readColours(bytes) {
@@ -125,6 +131,26 @@ class Recording {
 		}
 		return {count: time.length, time, node: unpack(json.node), thread: unpack(json.thread),
 			duration: last};
+	}
+
+	// The waits, in seconds, and by node 1 where a thread waits for something to do.
+	readWall(json) {
+		const begin = unpack(json.begin, Float64Array), length = unpack(json.length, Float64Array);
+		const list = ['thread', 'cause', 'node', 'waker'].map((name) => unpack(json[name])), waits = [];
+		for (let i = 0, at = 0; i < begin.length; i++) {
+			at += signed(begin[i]);
+			const [thread, cause, node, waker] = list.map((l) => l[i]);
+			waits.push({thread, begin: at / 1e6, end: (at + length[i]) / 1e6, cause: cause >> 1,
+				idle: cause % 2 === 1, node, waker: waker - 1});
+		}
+		this.nodeIdle = new Uint8Array(this.nodeCount);
+		for (let i = 1; i < this.nodeCount; i++) {
+			const parent = this.nodeParent[i], belowCause = parent && this.nodeParent[parent] === this.nodeRoot[i];
+			this.nodeIdle[i] = this.nodeIdle[parent] || belowCause && this.nameOf(this.nodeFrame[i]) === 'idle' ? 1 : 0;
+		}
+		return {least: json.least, causes: json.causes, waits,
+			duration: waits.reduce((last, w) => Math.max(last, w.end), 0),
+			threads: json.threads.map(([name, pid, tid, busy]) => ({name, pid, tid, busy}))};
 	}
 
 	// The pairs of a thread and a child of the root that it has stacks below, each once.

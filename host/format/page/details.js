@@ -12,12 +12,13 @@ class Details {
 
 	update() {
 		const {app} = this, {state, parts} = app, key = [state.view === 'callers' && state.method,
-			app.cursor, state.zoom, app.look.theme].join();
+			state.view === 'timeline' && parts.timeline.number, app.cursor, state.zoom, app.look.theme].join();
 		if (this.key === key && this.tree === app.tree)
 			return;
 		Object.assign(this, {key, tree: app.tree});
 		this.body.replaceChildren(...state.view === 'callers' && parts.callers.frame >= 0
-			? this.ofMethod(parts.callers) : this.ofNode(app.cursor));
+			? this.ofMethod(parts.callers) : state.view === 'timeline' ? parts.timeline.details()
+				: this.ofNode(app.cursor));
 		this.panel.scrollTop = 0;
 	}
 

@@ -5,12 +5,13 @@
 
 const ONLY_CHILD = 0.95, CHAIN_LEAST = 2;
 
-// The names in the verdict: of methods, and of classes with the methods of both sides.
-function toldNames(verdict) {
+// The names in the verdict: of methods, and of classes with the methods of both sides; causes of waits.
+function toldNames({verdict, wall}) {
 	if (!verdict)
 		return new Set();
 	const subjects = verdict.subjects.flatMap(([, , ...names]) => names);
-	return new Set([...verdict.methods.map(([name]) => name), ...subjects, 'held by', 'waiting for']);
+	return new Set([...verdict.methods.map(([name]) => name), ...subjects, 'held by', 'waiting for', 'woken by',
+		...verdict.waits.map((wait) => wait.at(-1)), ...wall ? wall.causes : []]);
 }
 
 class Folding {
@@ -41,7 +42,7 @@ class Folding {
 	}
 
 	foldChains(rec, opened) {
-		const {tree, only} = this, told = toldNames(rec.verdict);
+		const {tree, only} = this, told = toldNames(rec);
 		const folds = (i) => i > 0 && only[i] > 0 && only[tree.parent[i]] === i &&
 			rec.frameKind[tree.frame[i]] !== rec.rootKind && !told.has(rec.nameOf(tree.frame[i]));
 		for (let i = 1; i < tree.count; i++) {

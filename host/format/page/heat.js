@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the times of the samples: columns of time, in each its parts from the bottom up, darker
-// with more samples. A short or sparse recording is a row of bars instead. Dragging selects the
+// Shows the times of the samples, or of waits: columns of time, in each its parts from the bottom up, darker
+// with more samples, or more time that was waited. A short or sparse recording is a row of bars instead. Dragging selects the
 // span that the rest of the page shows.
 
 const COLUMN_SECONDS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
@@ -11,7 +11,7 @@ class Heat {
 	constructor(app) {
 		this.app = app;
 		this.section = byId('heat');
-		this.section.hidden = !app.rec.samples || !app.rec.samples.count;
+		this.section.hidden = !app.rec.duration;
 		if (this.section.hidden)
 			return;
 		this.canvas = this.section.querySelector('canvas');
@@ -26,7 +26,7 @@ class Heat {
 
 	// The grid for this width.
 	layOut() {
-		const {samples} = this.app.rec, seconds = Math.max(samples.duration, 0.05);
+		const {samples, wall, duration} = this.app.rec, seconds = Math.max(duration, 0.05);
 		this.strip = this.app.state.folded.includes('t'); // folded: no axis, a colour for each column
 		this.height = this.strip ? STRIP_HEIGHT : innerHeight < LOW_WINDOW ? 66 : 100;
 		this.plot = this.height - (this.strip ? 0 : AXIS_HEIGHT);
@@ -34,7 +34,7 @@ class Heat {
 		const most = this.width / COLUMN_LEAST;
 		this.column = COLUMN_SECONDS.find((s) => seconds / s <= most) || seconds / most;
 		this.columns = Math.floor(seconds / this.column) + 1;
-		const parts = samples.count / this.columns / CELL_SAMPLES;
+		const parts = (samples ? samples.count : wall.waits.length) / this.columns / CELL_SAMPLES;
 		this.parts = PARTS.find((n) => n <= parts && n * CELL_HEIGHT <= this.plot) || 1;
 		this.cell = this.column / this.parts;
 		this.cells = this.columns * this.parts;
@@ -43,12 +43,21 @@ class Heat {
 
 	// Samples by cell; during a search, those whose stacks match.
 	count() {
-		const {samples} = this.app.rec, wanted = this.app.nodeMarks();
+		const {samples, wall} = this.app.rec, wanted = this.app.nodeMarks();
 		this.counts = new Float64Array(this.cells);
-		for (let i = 0; i < samples.count; i++)
+		for (let i = 0; samples && i < samples.count; i++)
 			if (!wanted || wanted[samples.node[i]])
 				this.counts[Math.min(Math.floor(samples.time[i] / this.cell + 1e-9), this.cells - 1)]++;
+		for (const w of samples ? [] : wall.waits)
+			if ((!wanted || wanted[w.node]) && (this.app.state.idle || !w.idle))
+				this.addWait(w);
 		this.most = this.counts.reduce((most, n) => Math.max(most, n), 3); // few are no heat
+	}
+
+	// Adds the ns that were waited within each cell.
+	addWait({begin, end}) {
+		for (let i = Math.floor(begin / this.cell); i < this.cells && i * this.cell < end; i++)
+			this.counts[i] += 1e9 * (Math.min(end, (i + 1) * this.cell) - Math.max(begin, i * this.cell));
 	}
 
 	update() {
@@ -64,7 +73,7 @@ class Heat {
 		this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
 		this.span = hasSpan ? [state.from, state.to] : null;
 		this.fromField.value = this.text(hasSpan ? state.from : 0);
-		this.toField.value = this.text(hasSpan ? state.to : rec.samples.duration);
+		this.toField.value = this.text(hasSpan ? state.to : rec.duration);
 		byId('all-time').hidden = !hasSpan;
 		this.section.querySelector('.about').textContent = this.parts > 1
 			? `columns of ${this.text(this.column)} s, cells of ${this.text(1000 * this.cell)} ms`

@@ -27,7 +27,7 @@ class Panels {
 		this.app = app;
 		for (const button of document.querySelectorAll('[data-panel]'))
 			button.addEventListener('click', () => this.turn(button.dataset.panel));
-		document.querySelector('[data-panel=t]').hidden = !app.rec.samples;
+		document.querySelector('[data-panel=t]').hidden = !app.rec.duration;
 		document.querySelector('[data-panel=k]').hidden = app.rec.isDifference;
 	}
 

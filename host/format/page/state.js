@@ -3,7 +3,7 @@
 // history, so that Back works.
 
 const START = {
-	view: 'graph', // graph, tree, methods, callers
+	view: 'graph', // graph, tree, methods, callers, timeline
 	zoom: 0, // node of the view's tree
 	flip: false, // icicle: the root at the top
 	term: '', matchCase: false, // search
@@ -11,6 +11,7 @@ const START = {
 	hide: '', // letters of the kinds whose time goes to the callers
 	group: '', threads: 'pool', // roots: '', process, container; merged, pool, name, id
 	full: false, // all frames that start a thread, no chain folded
+	idle: false, // waits for something to do are shown, too
 	folded: '', // letters of the panels that are folded away (panels.js)
 	from: 0, to: 0, // seconds; the whole when to is 0
 	method: '', // whose callers and callees are shown
@@ -20,7 +21,7 @@ const START = {
 };
 
 const CHOICES = {
-	view: ['graph', 'tree', 'methods', 'callers'], group: ['', 'process', 'container'],
+	view: ['graph', 'tree', 'methods', 'callers', 'timeline'], group: ['', 'process', 'container'],
 	threads: ['merged', 'pool', 'name', 'id'], sides: ['both', 'before', 'after'],
 	theme: ['', 'light', 'dark'],
 };

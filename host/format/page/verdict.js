@@ -16,6 +16,8 @@ class Verdict {
 			byId('verdict-tables').append(this.pauses(verdict.pauses));
 		if (verdict.compilations.length)
 			byId('verdict-tables').append(this.compilations(verdict.compilations));
+		if (verdict.waits.length)
+			byId('verdict-tables').append(this.waits(verdict.waits));
 		byId('verdict-warnings').append(...warnings.map((text) => el('p', {class: 'bad'}, text)));
 		if (warnings.length) {
 			byId('verdict-bad').textContent = `${warnings.length} warning${plural}`;
@@ -46,6 +48,13 @@ class Verdict {
 			list.map(([begin, all, stopping, before, after, text]) =>
 				[`${begin.toFixed(3)} s`, `${all.toFixed(1)} ms`, `${stopping.toFixed(1)} ms`,
 					before || after ? amountsText(before, after, 'bytes') : '', text, text.split(',')[0]]));
+	}
+
+	// The longest waits of threads that had something to do.
+	waits(list) {
+		return this.table('The longest waits', ['Begin', 'Wait', 'Thread', 'What for'],
+			list.map(([begin, ms, thread, text, method]) =>
+				[`${begin.toFixed(3)} s`, `${ms.toFixed(1)} ms`, thread, text, method || text.split(' ')[0]]));
 	}
 
 	// Methods that were compiled again and again; a row shows what compiled them.

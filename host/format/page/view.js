@@ -32,7 +32,7 @@ class Roots {
 		if (this.threads === 'name')
 			path.push(name);
 		else if (this.threads === 'id')
-			path.push(`${text} · ${tid}`);
+			path.push(`${text} · ${tid < 2 ** 30 ? tid : `virtual ${tid - 2 ** 30}`}`);
 		else if (this.threads === 'pool')
 			path.push(rec.poolOf(name));
 		return path;
@@ -65,10 +65,19 @@ function chooseEntries(rec, state, roots) {
 		}
 		return {node, thread, counts: [new Uint8Array(node.length).fill(1)]};
 	}
+	if (rec.wall && hasSpan) // what is not within a wait that is listed has no times
+		return chooseWaits(rec, state);
 	for (let i = 0; i < rec.nodeCount; i++)
-		if (rec.counts.some((list) => list[i]))
+		if (rec.counts.some((list) => list[i]) && !(rec.wall && !state.idle && rec.nodeIdle[i]))
 			node.push(i);
 	return {node, counts: rec.counts.map((list) => node.map((i) => list[i]))};
+}
+
+// The waits within a span, with the ns of each that are in it.
+function chooseWaits(rec, {from, to, idle}) {
+	const inside = rec.wall.waits.filter((w) => w.begin < to && w.end > from && (idle || !w.idle));
+	return {node: inside.map((w) => w.node),
+		counts: [inside.map((w) => Math.round(1e9 * (Math.min(w.end, to) - Math.max(w.begin, from))))]};
 }
 
 // Maps nodes of the tree back to the recording's, for their source lines: each node once below each

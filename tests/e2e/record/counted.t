@@ -53,7 +53,7 @@ is "  a tracepoint is recorded by perf, too" "$(jq -r '"\(.recorder) \(.events[0
 ok "  and drawn" grep -q "Faults" "$SHOP/point/flame.folded"
 ok "an event that is none" dies 1 "event pagefaults: perf says: event syntax error" "$DFG" -d 2 -e pagefaults -o "$SHOP/no" pages
 ok "  or is not alone" dies 1 "pagefaults is none of dfg's own, and others are recorded alone" "$DFG" -d 2 -e alloc,pagefaults -o "$SHOP/no" pages
-ok "  or could be an option" dies 2 "must be of cpu, alloc, lock, safepoint or gc, compile, deopt, or one" "$DFG" -d 2 -e --call-graph=fp pages
+ok "  or could be an option" dies 2 "must be of cpu, wall, alloc, lock, safepoint or gc, compile, deopt, or one" "$DFG" -d 2 -e --call-graph=fp pages
 ok "  or something else" dies 2 "must be of cpu" "$DFG" -d 2 -e 'a b' pages
 if ! perf stat -x, -e cache-misses true 2>&1 | grep -q '^[0-9]'; then
 	ok "one that the machine lacks" dies 1 "does not have the event cache-misses" "$DFG" -d 2 -e cache-misses -o "$SHOP/no" pages

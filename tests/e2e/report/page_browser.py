@@ -269,6 +269,8 @@ def check_tree(b):
         (tr) => tr.textContent.endsWith("SocketProcessor.doRun"))'''))
     b.key('c')
     check('c: callers and callees', state(b, 'view'), 'callers')
+    b.key('5')
+    check('5: no timeline without a wall clock', state(b, 'view'), 'graph')
     b.key('1')
     check('1: the graph', state(b, 'view'), 'graph')
 

@@ -55,12 +55,14 @@ def check_amounts(b):
 
 def check_told(b):
     code = source('page/fold.js')
-    told = b.js(f'''(() => {{ {code}; return [undefined, {{methods: [["m", "1 %"]], subjects: []}}, {{methods: [],
-        subjects: [["60.7 %", "text", "class", "method", "holder"], ["9 %", "text", "class", "", ""]]}}]
-        .map((v) => [...toldNames(v)].sort()); }})()''')
+    told = b.js(f'''(() => {{ {code}; return [undefined, {{methods: [["m", "1 %"]], subjects: [], waits: []}}, {{methods: [],
+        subjects: [["60.7 %", "text", "class", "method", "holder"], ["9 %", "text", "class", "", ""]], waits: []}},
+        {{methods: [], subjects: [], waits: [[0, 1.5, "thread", "park in a.B.get", "a.B.get"]]}}]
+        .map((verdict) => [...toldNames({{verdict, wall: verdict && verdict.waits[0] ? {{causes: ["park"]}} : null}})].sort()); }})()''')
     check('without a verdict no name is told', told[0], [])
-    check('methods are', told[1], ['held by', 'm', 'waiting for'])
-    check('so are classes, methods and holders', told[2], ['', 'class', 'held by', 'holder', 'method', 'waiting for'])
+    check('methods are', told[1], ['held by', 'm', 'waiting for', 'woken by'])
+    check('so are classes, methods and holders', told[2], ['', 'class', 'held by', 'holder', 'method', 'waiting for', 'woken by'])
+    check('and causes of waits with their methods', told[3], ['a.B.get', 'held by', 'park', 'waiting for', 'woken by'])
 
 
 def check_titles(b):
@@ -136,7 +138,7 @@ def check_held(b):
     with open(path, encoding='utf-8') as f:
         page = f.read()
     subjects = ('"verdict":{"text":"9 ns: time","methods":[],"subjects":[["100.0 %",'
-                '"a.Box, wanted by a.B.want, held by a.C.hold","a.Box","a.B.want","a.C.hold"]],"warnings":[],"pauses":[],"compilations":[]},')
+                '"a.Box, wanted by a.B.want, held by a.C.hold","a.Box","a.B.want","a.C.hold"]],"warnings":[],"pauses":[],"compilations":[],"waits":[]},')
     marked = page.replace('{"title":', '{' + subjects + '"title":', 1)
     check('the page has data', marked != page)
     with open(path, 'w', encoding='utf-8') as f:

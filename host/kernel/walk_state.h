@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Maps that the node's program and the walks of all containers share, and what both do with them:
  * node.bpf.c begins a sample, the walk of its container (walk.bpf.c) ends it. */
-#ifndef DFG_BPF_WALK_STATE_H
-#define DFG_BPF_WALK_STATE_H
+#ifndef DFG_KERNEL_WALK_STATE_H
+#define DFG_KERNEL_WALK_STATE_H
 
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 
 #include <bpf/bpf_helpers.h>
 
-#include "bpf/flat_tables.h"
+#include "kernel/flat_tables.h"
 
 /* State of a walk. A processor has one for samples, of which there is never more than one at a
  * time, and FLAT_PROBING for probes, whose threads may be preempted by others. Values of a per-CPU
@@ -47,6 +47,14 @@ struct {
 	__type(value, struct flat_rate);
 } rates SEC(".maps");
 
+/* Threads of the wall clock, by the address of their task, of which nothing is read. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* is set before loading, with the wall clock */
+	__type(key, uint64_t);
+	__type(value, struct flat_thread);
+} threads SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24); /* is set before loading, too */
@@ -63,6 +71,11 @@ static inline bool is_user(const bpf_user_pt_regs_t *r)
 #else
 	return r->cs & CPL_MASK;
 #endif
+}
+
+static inline bool flat_memory(uint64_t at, void *ret, uint32_t size)
+{
+	return bpf_probe_read_user(ret, size, (const void *)at) == 0;
 }
 
 const volatile uint32_t processors = 1;

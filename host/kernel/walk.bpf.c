@@ -5,9 +5,9 @@
  * Linux 5.17: bpf_loop. */
 #define FLAT_FUNCTION __attribute__((noinline))			   /* global: verified by itself */
 #define FLAT_INLINE   static inline __attribute__((always_inline)) /* returns a struct */
-#include "bpf/events.bpf.h"
-#include "bpf/flat_walk.h"
-#include "bpf/walk_state.h"
+#include "kernel/events.bpf.h"
+#include "kernel/flat_walk.h"
+#include "kernel/walk_state.h"
 
 #define USER_CS	  0x33u /* x86, asm/segment.h: of 64-bit programs */
 #define STEPS_MAX (FLAT_FRAMES_MAX + 1)
@@ -34,8 +34,8 @@ TABLE(methods, uint64_t);
 /* For tests: every sample is written both ways. */
 const volatile bool both = false;
 
-/* There are other events than the processors' time. */
-const volatile bool events = false;
+/* There are other events than the processors' time; the wall clock among them. */
+const volatile bool events = false, wall = false;
 
 static inline const uint32_t *in_pair(void *table, uint32_t i)
 {
@@ -83,11 +83,6 @@ static inline const struct flat_row *flat_row(uint32_t i)
 static inline const uint64_t *flat_method(uint32_t i)
 {
 	return bpf_map_lookup_elem(&methods, &i);
-}
-
-static inline bool flat_memory(uint64_t at, void *ret, uint32_t size)
-{
-	return bpf_probe_read_user(ret, size, (const void *)at) == 0;
 }
 
 static void count_ns(uint64_t ns)
@@ -195,14 +190,31 @@ static void take_receiver(struct scratch *s)
 		take_class(s, class_of(&w->process.objects, ARGUMENT(&s->regs, 1)));
 }
 
+/* Words of the names of a class and of a thread. */
+static inline uint32_t name_words(const struct scratch *s)
+{
+	return (s->detail.name_len + s->walk.sample.thread_len + 7) / 8;
+}
+
+/* The JavaThread of the walked stack, which the frame that calls Java has (runtime/javaCalls.hpp,
+ * JDK 8 to 27: the first field of a JavaCallWrapper); 0: the walk has not come there. */
+static uint64_t java_thread_of(const struct flat_walk *w)
+{
+	const uint64_t slot = w->entry + (uint64_t)(w->process.wrapper_slot * 8ll);
+
+	return w->entry ? word_at(word_at(slot, 0), 0) : 0;
+}
+
 static bool send(struct scratch *s)
 {
 	struct flat_walk *w = &s->walk;
 	uint32_t n, words;
 
 	take_receiver(s);
+	if (wall)
+		take_virtual(s, mounted_on(&w->process.objects, java_thread_of(w)));
 	w->sample.receiver = s->detail.name_len;
-	words = (s->detail.name_len + 7) / 8;
+	words = name_words(s);
 	if (words > FLAT_NAME_MAX / 8)
 		words = FLAT_NAME_MAX / 8;
 	n = take_stack(s);
@@ -215,23 +227,49 @@ static bool send(struct scratch *s)
 	return false;
 }
 
-/* Walks the stack from the registers on. `number`: of the state. */
-static void walk_on(struct flat_walk *w, bool valid, uint32_t number)
+static void begin_walk(struct flat_walk *w)
 {
 	w->exact = w->pushes = true;
 	w->unread = w->unsure = false;
 	w->searches = 0;
 	w->mapping = w->process.mappings;
+	w->entry = w->chunk = w->mount = 0;
 	w->number_at = w->words_len = 0;
 	w->sample.count = 0;
 	w->sample.end = FLAT_REGISTERS;
+}
+
+/* Makes all steps. `number`: of the state. */
+static void walk_steps(struct flat_walk *w, bool valid, uint32_t number)
+{
 	if (valid) {
 		w->sample.pc = w->pc;
-		w->sample.sp = w->base = w->sp;
+		w->sample.sp = w->sp;
 		bpf_loop(STEPS_MAX, step, &number, 0);
 	}
 	w->sample.ns = bpf_ktime_get_ns() - w->sample.time;
 	count(w->sample.end);
+}
+
+/* Walks the stack from the registers on. */
+static void walk_on(struct flat_walk *w, bool valid, uint32_t number)
+{
+	begin_walk(w);
+	w->base = w->sp;
+	walk_steps(w, valid, number);
+}
+
+/* Walks the frames in the heap of the virtual thread that is about to go on. */
+static void walk_unmounted(struct scratch *s, uint32_t number)
+{
+	const struct flat_objects *o = &s->walk.process.objects;
+	const uint64_t thread = object_of(o, ARGUMENT(&s->regs, 0), o->thread_object);
+	const uint64_t continuation = object_in(o, thread, o->virtual.continuation);
+
+	begin_walk(&s->walk);
+	walk_steps(&s->walk,
+		   flat_enter_chunk(&s->walk, object_in(o, continuation, o->virtual.chunk)),
+		   number);
 }
 
 static bool is_whole(const struct flat_walk *w)
@@ -241,16 +279,74 @@ static bool is_whole(const struct flat_walk *w)
 
 /* ---- other events ------------------------------------------------------------------------- */
 
-/* Words of the detail with its name. */
-static inline uint32_t detail_words(const struct flat_detail *d)
+/* Words of the detail with its names. */
+static inline uint32_t detail_words(const struct scratch *s)
 {
-	return (offsetof(struct flat_detail, name) + d->name_len + 7) / 8;
+	return offsetof(struct flat_detail, name) / 8 + name_words(s);
+}
+
+/* The entry of the current thread; NULL: it has none. */
+static struct flat_thread *current_thread(void)
+{
+	uint64_t task = bpf_get_current_task();
+
+	return bpf_map_lookup_elem(&threads, &task);
+}
+
+/* The number that the JVM gives the system's thread of a JavaThread. */
+static uint64_t thread_id(const struct flat_objects *o, uint64_t java)
+{
+	return (uint32_t)word_at(word_at(java, o->os_thread), o->os_thread_id);
+}
+
+/* Finds the JavaThread of the current thread. A walk that does not come to a frame which has it
+ * takes that of an earlier one, if it is still this thread's. 0: none is known. */
+static uint64_t find_java_thread(const struct flat_walk *w, struct flat_thread *t)
+{
+	const struct flat_objects *o = &w->process.objects;
+	const uint64_t java = java_thread_of(w);
+
+	if (java) {
+		t->java = java;
+		t->id = thread_id(o, java);
+	}
+	return t->java && t->id == thread_id(o, t->java) ? t->java : 0;
+}
+
+/* Takes the class of the monitor that a thread wants, or is to be notified by, or of the object
+ * that it parks for. */
+static void take_lock(struct scratch *s, uint64_t thread)
+{
+	const struct flat_objects *o = &s->walk.process.objects;
+	uint64_t monitor, class;
+
+	monitor = word_at(thread, o->pending_monitor);
+	if (!monitor)
+		monitor = word_at(thread, o->waiting_monitor);
+	if (monitor)
+		class = class_of_monitor(o, monitor);
+	else
+		class = class_of(
+			o, object_in(o, object_of(o, thread, o->thread_object), o->park_blocker));
+	if (class)
+		take_class(s, class);
+}
+
+/* Takes what the current thread waits for, and which virtual one that is. */
+static void take_java(struct scratch *s)
+{
+	struct flat_thread *t = current_thread();
+	const uint64_t thread = t ? find_java_thread(&s->walk, t) : 0;
+
+	if (thread && s->detail.flags & FLAT_FOR_LOCK)
+		take_lock(s, thread);
+	take_virtual(s, mounted_on(&s->walk.process.objects, thread));
 }
 
 static bool send_event(struct scratch *s)
 {
 	struct flat_walk *w = &s->walk;
-	uint32_t n = take_stack(s), words = detail_words(&s->detail);
+	uint32_t n = take_stack(s), words = detail_words(s);
 
 	if (words > sizeof(struct flat_detail) / 8)
 		words = sizeof(struct flat_detail) / 8;
@@ -332,9 +428,44 @@ int walk_probe(bpf_user_pt_regs_t *ctx)
 	if (!s)
 		return 0;
 	s->regs = *ctx;
-	walk_on(&s->walk, take_registers(&s->walk, &s->regs), number);
+	if (wall && s->detail.flags & FLAT_UNMOUNTED)
+		walk_unmounted(s, number);
+	else
+		walk_on(&s->walk, take_registers(&s->walk, &s->regs), number);
 	end_event(s, number);
 	s->owner = 0;
+	return 0;
+}
+
+/* Has the current thread's stack walked again when it waits at this place the next time. */
+static void walk_again(void)
+{
+	struct flat_thread *t = current_thread();
+
+	if (t && t->place)
+		t->places[(t->place - 1) & (FLAT_PLACES - 1)].copied = 1;
+}
+
+/* The thread that begins to wait is still the current one. */
+SEC("raw_tp")
+int walk_wait(__attribute__((unused)) struct bpf_raw_tracepoint_args *ctx)
+{
+	uint32_t cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
+	struct task_struct *task = bpf_get_current_task_btf();
+	bool valid;
+
+	if (!s)
+		return 0;
+	valid = bpf_probe_read_kernel(&s->regs, sizeof(s->regs),
+				      (const void *)bpf_task_pt_regs(task)) == 0 &&
+		take_registers(&s->walk, &s->regs);
+	walk_on(&s->walk, valid, cpu);
+	if (!s->detail.holder_tid)
+		take_java(s);
+	if (!is_whole(&s->walk) && !s->detail.holder_tid)
+		walk_again();
+	end_event(s, cpu);
 	return 0;
 }
 

@@ -4,12 +4,12 @@
  * Compiled for BPF and for user space. The including file defines FLAT_FUNCTION (how functions are
  * declared that are better not repeated) and FLAT_INLINE (for those that return a struct) before,
  * and the accessors below after it. */
-#ifndef DFG_BPF_FLAT_LOOKUP_H
-#define DFG_BPF_FLAT_LOOKUP_H
+#ifndef DFG_KERNEL_FLAT_LOOKUP_H
+#define DFG_KERNEL_FLAT_LOOKUP_H
 
 #include <stddef.h>
 
-#include "bpf/flat_tables.h"
+#include "kernel/flat_objects.h"
 
 #define FLAT_FRAME_BYTES  (1u << 20) /* above the stack pointer: further up is another stack */
 #define FLAT_SEARCHES_MAX 64u	     /* of a walk: few stacks need more than one */
@@ -50,8 +50,6 @@ static inline const struct flat_mapping *flat_mapping(uint32_t i);
 static inline const uint32_t *flat_block(uint32_t i);
 static inline const struct flat_row *flat_row(uint32_t i);
 static inline const uint64_t *flat_method(uint32_t i);
-/* Reads memory of the thread. False, and *ret is anything: not all of it can be read now. */
-static inline bool flat_memory(uint64_t at, void *ret, uint32_t size);
 
 /* ---- lookups ------------------------------------------------------------------------------ */
 
@@ -443,6 +441,21 @@ static inline bool flat_interpreted(struct flat_walk *w, uint64_t method, uint64
 	if (!flat_go(w, pc, sp, fp_at))
 		return false;
 	flat_add(w, FLAT_FRAME(FLAT_FRAME_INTERPRETED, method & (~0ull >> 4)));
+	return true;
+}
+
+/* Takes the pc that a deoptimised frame had. */
+static inline bool flat_restore_pc(struct flat_walk *w, const struct flat_code *c, uint32_t offset)
+{
+	uint64_t pc = 0;
+
+	if (offset != c->deopt && offset != c->deopt_mh)
+		return true;
+	if (c->orig_pc == UINT16_MAX || !flat_read_pc(w, w->sp + c->orig_pc, &pc) ||
+	    pc <= c->start || pc - c->start > c->size || pc - c->start == c->deopt ||
+	    pc - c->start == c->deopt_mh || !flat_is_return(w, pc))
+		return false;
+	w->pc = pc;
 	return true;
 }
 

@@ -5,8 +5,8 @@
  *
  * Every table is an array that the processes of a walker share; struct flat_process says where a
  * process's part begins. Entry 0 of `pages` and `codes` is unused: number 0 means none. */
-#ifndef DFG_BPF_FLAT_TABLES_H
-#define DFG_BPF_FLAT_TABLES_H
+#ifndef DFG_KERNEL_FLAT_TABLES_H
+#define DFG_KERNEL_FLAT_TABLES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,6 +125,16 @@ struct flat_layout {
 	uint32_t allocated, tlab_start, tlab_top;
 };
 
+/* Virtual threads, as struct snap_virtual. */
+struct flat_virtual {
+	uint32_t carrier, continuation;
+	uint32_t thread_id, thread_name, string_value, string_coder, array_length, class_layout;
+	uint32_t chunk, chunk_parent, chunk_size, chunk_sp, chunk_arguments, chunk_bottom,
+		chunk_stack;
+	uint32_t pad;
+	uint64_t enter_return;
+};
+
 /* The layout of Java objects, as struct snap_objects. */
 struct flat_objects {
 	uint32_t monitor_object, thread_object, park_blocker, thread_address, class_at;
@@ -135,6 +145,9 @@ struct flat_objects {
 	uint32_t method_const, const_pool, const_name, pool_symbols, pool_holder;
 	uint32_t code_method, code_level, code_state;
 	uint64_t collections, gc_cause;
+	uint32_t pending_monitor, waiting_monitor;
+	uint32_t os_thread, os_thread_id;
+	struct flat_virtual virtual;
 };
 #define FLAT_HANDLES  1u /* as SNAP_HANDLES and so on */
 #define FLAT_COLOURED 2u
@@ -148,7 +161,9 @@ struct flat_objects {
 struct flat_process {
 	uint64_t code_low, code_high;
 	uint64_t call_stub_return, cont_return;
-	int32_t method_slot, bcp_slot;	  /* as struct snap_head, interpreter_* */
+	int32_t method_slot, bcp_slot; /* as struct snap_head, interpreter_* */
+	int32_t wrapper_slot;	       /* as entry_wrapper */
+	uint32_t pad;
 	uint32_t dir;			  /* entry of the first page from code_low on */
 	uint32_t mappings, mapping_count; /* ascending */
 	uint32_t methods, method_mask;	  /* hash table of ids; the mask is its size less one */
@@ -202,6 +217,11 @@ enum flat_end {
 #define FLAT_HUMONGOUS 2u    /* it has regions of its own */
 #define FLAT_HOLDER    4u    /* the stack of another thread that events name: not one of its own */
 #define FLAT_WHOLE     8u    /* all of its frames are wanted */
+#define FLAT_FOR_LOCK  16u   /* the thread waits for a futex: what for, the JVM may know */
+#define FLAT_PEER      32u   /* the name is a flat_peer */
+#define FLAT_UNMOUNTED 64u   /* a virtual thread, about to be put on its carrier */
+#define FLAT_FREEZES   128u  /* the same, but it begins to wait: the amount is 0 */
+#define FLAT_ONE       256u  /* the amount is of one wait alone */
 #define FLAT_DISCARDED 4096u /* code of the method is not entered any more; the amount is 0 */
 
 /* Counts an event since its last sample; a sample stands for `interval` or more, a power of 2. */
@@ -214,8 +234,13 @@ struct flat_rate {
 	uint64_t begin; /* of the current window */
 	uint32_t events, shift;
 	uint64_t lost;
+	uint64_t seen; /* waits of virtual threads */
 	struct flat_part part;
 };
+
+/* Waits of virtual threads have a rate of their own. */
+#define FLAT_RATE_VIRTUAL FLAT_EVENTS
+#define FLAT_RATES	  (FLAT_EVENTS + 1u)
 
 /* Returns where the rate of an event of a walker's processes is. */
 static inline uint32_t flat_rate_at(uint32_t event, uint32_t walker)
@@ -243,11 +268,66 @@ struct flat_lock {
 };
 #define FLAT_WAITS 1024u /* of a container, at once; locks, too */
 
+/* The number of a virtual thread among its process's threads, which no thread of the system has:
+ * linux/threads.h, PID_MAX_LIMIT. By its process and that the kernel has the time (ns) from when on
+ * it waits, with its frames in the heap. */
+#define FLAT_VIRTUAL		   (1u << 30)
+#define FLAT_VIRTUAL_TID(id)	   (FLAT_VIRTUAL | ((uint32_t)(id) & (FLAT_VIRTUAL - 1)))
+#define FLAT_FROZEN_KEY(tgid, tid) ((uint64_t)(tgid) << 32 | (tid))
+#define FLAT_FROZEN_MOST	   65536u /* of a container, at once */
+
 /* Who asked for an operation of the JVM. */
 struct flat_asked {
 	uint64_t time; /* of its sample */
 	uint32_t tid;
 	uint32_t pad;
+};
+
+/* Says what a thread does: it has a processor, waits for one, or for its control group's next
+ * quota, or, from FLAT_WAITS_FROM on, for something else, by the system call. */
+enum flat_cause {
+	FLAT_RUNNING,
+	FLAT_RUNNABLE,	/* since it was woken */
+	FLAT_PREEMPTED, /* since another thread has its processor */
+	FLAT_THROTTLED,
+	FLAT_FUTEX,
+	FLAT_SLEEP,
+	FLAT_SOCKET,
+	FLAT_EPOLL, /* pipes, too */
+	FLAT_FILE,
+	FLAT_FAULT,
+	FLAT_OTHER,
+	FLAT_CAUSES,
+};
+#define FLAT_WAITS_FROM FLAT_FUTEX
+
+/* Waits of a thread that begin at one place, with one stack: in a system call with the same stack
+ * pointer and first argument, for the same cause. */
+struct flat_place {
+	uint64_t key;	 /* 0: none */
+	uint64_t stack;	 /* time of its stack */
+	uint64_t ns;	 /* that the thread has waited there, not sent yet */
+	uint32_t cause;	 /* enum flat_cause */
+	uint32_t copied; /* 1: its stack has not been walked */
+};
+#define FLAT_PLACES 4u /* of a thread; a power of 2 */
+
+/* A thread, for the wall clock. Times are CLOCK_MONOTONIC, ns. What each switch needs comes first:
+ * the memory of a thread that is woken is cold. */
+struct flat_thread {
+	uint64_t since;		  /* its state began; 0: it is just being added */
+	uint32_t cause;		  /* enum flat_cause: its state */
+	uint32_t place;		  /* of its last wait, 1 more; 0: none */
+	uint64_t sent;		  /* its times were sent */
+	uint64_t ns[FLAT_CAUSES]; /* not sent yet; waits that have no place */
+	uint64_t last;		  /* ns of its last wait, if that is listed; else 0 */
+	uint64_t ended;		  /* when that did */
+	uint64_t waker;		  /* of the stack of the thread that ended it; 0: none was taken */
+	uint32_t tgid, tid, walker;
+	uint32_t next; /* place that is given to others next */
+	struct flat_place places[FLAT_PLACES];
+	uint64_t java; /* the JVM's thread, a JavaThread; 0: not known */
+	uint64_t id;   /* that the JVM gives it */
 };
 
 /* Stands after the frames of a sample of another event than the processor's time: so many bytes of
@@ -265,7 +345,18 @@ struct flat_detail {
 	uint32_t asker_tid, holder_tid;
 	uint32_t copied, flags, name_len;
 	uint32_t level; /* of a compilation: 1 to 3 C1, 4 C2 (compiler/compilerDefinitions.hpp) */
-	char name[FLAT_NAME_MAX]; /* of a class, as the JVM has it: not clean */
+	uint32_t place; /* of a wait, in struct flat_thread */
+	uint32_t pad;
+	char name[FLAT_NAME_MAX]; /* of a class, as the JVM has it: not clean; or a flat_peer */
+};
+
+/* Whom a thread talks to that waits for a socket. */
+struct flat_peer {
+	uint8_t address[16]; /* of IPv4 the first four bytes; all 0: of nobody yet */
+	uint16_t family;     /* AF_INET or AF_INET6 (linux/socket.h) */
+	uint16_t port;	     /* 0: of nobody yet */
+	uint16_t own_port;
+	uint16_t pad;
 };
 
 /* A walked stack: `count` frames follow, innermost first, and then `kernel` addresses of the part
@@ -283,10 +374,21 @@ struct flat_sample {
 	uint32_t event;	   /* enum flat_event */
 	uint16_t stopping; /* 1: the JVM waits for its threads to stop */
 	/* Bytes of the name of the class for whose object a stub selects a method: they stand after
-	 * all addresses, in whole words. 0: there is none, as with other events than
-	 * FLAT_EVENT_CPU. */
+	 * all addresses. 0: there is none, as with other events than FLAT_EVENT_CPU. */
 	uint16_t receiver;
+	/* The virtual thread that runs on this one, or waits: FLAT_VIRTUAL_TID; 0: none; and bytes
+	 * of its name, which follow those of the class's, as whole words together. Of the wall
+	 * clock. */
+	uint32_t virtual, thread_len;
 };
+
+/* Comes for itself, with FLAT_TIMES as the end of the sample, which has no frames: a thread's time
+ * since the last one. */
+struct flat_times {
+	struct flat_sample sample;
+	struct flat_thread thread;
+};
+#define FLAT_TIMES FLAT_ENDS
 
 #define FLAT_WORD  8u
 #define FLAT_BELOW 32u	/* bytes that are read below a word, when it is read, */
@@ -307,8 +409,14 @@ struct flat_walk {
 	struct flat_process process;
 	uint64_t pc, sp, fp;
 	struct flat_registers first;
-	uint64_t base;	     /* the first frame's stack pointer */
-	uint32_t kind;	     /* of the current code; 0: native */
+	uint64_t base;	/* the first frame's stack pointer */
+	uint64_t entry; /* frame pointer of the last call of Java by the JVM; 0: none yet */
+	uint32_t kind;	/* of the current code; 0: native */
+	/* Frames of a virtual thread in the heap: the StackChunk that they are in (0: on the
+	 * stack), where its frames end; and of the stack where they are mounted (0: nowhere): the
+	 * ContinuationEntry, enterSpecial's frame pointer, and the base. */
+	uint64_t chunk, chunk_end;
+	uint64_t mount, mount_fp, mount_base;
 	bool exact, pushes;  /* as in struct stack_walk */
 	bool unread, unsure; /* a check could not be made: the step does not count */
 	uint32_t searches;

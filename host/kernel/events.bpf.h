@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Holds what the events of probes share (alloc, lock, safepoint and compile.bpf.h): how many of
+/* Holds what events share (alloc, lock, safepoint, compile and wall.bpf.h): how many of
  * them become samples, what functions of the JVM are called with, and the names of classes. */
-#ifndef DFG_BPF_EVENTS_BPF_H
-#define DFG_BPF_EVENTS_BPF_H
+#ifndef DFG_KERNEL_EVENTS_BPF_H
+#define DFG_KERNEL_EVENTS_BPF_H
 
-#include "bpf/walk_state.h"
+#include "kernel/flat_objects.h"
+#include "kernel/walk_state.h"
 
 /* Maps of each walker's container: a container that lies fills its own. Not LRU: those give away
  * entries in use where there are many processors. */
@@ -107,6 +108,14 @@ static inline struct flat_rate *rate_of(const struct flat_sample *s)
 	return bpf_map_lookup_elem(&rates, &at);
 }
 
+/* Begins the detail of an event of the current thread. */
+static inline void begin_detail(struct scratch *s, uint32_t flags)
+{
+	__builtin_memset(&s->detail, 0, offsetof(struct flat_detail, name));
+	s->detail.flags = flags;
+	s->may_copy = false;
+}
+
 /* ---- the JVM's data ------------------------------------------------------------------------ */
 
 #ifdef FLAT_ARM64
@@ -121,15 +130,6 @@ static inline struct flat_rate *rate_of(const struct flat_sample *s)
 		    : (r)->r8)
 #define JAVA_THREAD(r) ((r)->r15) /* cpu/x86 */
 #endif
-
-static inline uint64_t word_at(uint64_t object, uint32_t place)
-{
-	uint64_t word = 0;
-
-	if (place != FLAT_NONE)
-		(void)bpf_probe_read_user(&word, sizeof(word), (const void *)(object + place));
-	return word;
-}
 
 /* Copies a Symbol, cut to fewer bytes than `most`, a power of 2; returns how many it has then. */
 static inline uint32_t copy_symbol(const struct flat_layout *l, uint64_t symbol, char *to,
@@ -155,57 +155,61 @@ static inline void take_class(struct scratch *s, uint64_t class)
 		copy_symbol(l, word_at(class, l->class_name), s->detail.name, FLAT_NAME_MAX);
 }
 
-/* The object of a reference. Of generational ZGC's the lowest bits are colours, as many as tell the
- * four bits from 12 on (gc/z/zAddress.inline.hpp; on arm64 always 16). */
-static inline uint64_t plain(const struct flat_objects *o, uint64_t reference)
+#define TYPE_BYTE 8u /* BasicType, utilities/globalDefinitions.hpp (JDK 21 to 27) */
+
+/* Appends the name of a thread, of Latin letters, to that of a class, which it may cut. */
+static inline void take_thread_name(struct scratch *s, uint64_t thread)
 {
-	if (!(o->flags & FLAT_COLOURED))
-		return reference;
-#ifndef FLAT_ARM64
-	switch (reference >> 12 & 15) {
-	case 1:
-		return reference >> 13;
-	case 2:
-		return reference >> 14;
-	case 4:
-		return reference >> 15;
-	}
-#endif
-	return reference >> 16;
+	const struct flat_objects *o = &s->walk.process.objects;
+	const struct flat_virtual *v = &o->virtual;
+	const uint64_t string = object_in(o, thread, v->thread_name);
+	const uint64_t array = object_in(o, string, v->string_value);
+	const uint32_t layout = (uint32_t)word_at(class_of(o, array), v->class_layout);
+	uint32_t len = (uint32_t)word_at(array, v->array_length);
+
+	if (!array || word_at(string, v->string_coder) & 0xff || layout >> 30 != 3 ||
+	    (layout >> 8 & 0xff) != TYPE_BYTE)
+		return;
+	if (s->detail.name_len >= FLAT_NAME_MAX / 2)
+		s->detail.name_len = FLAT_NAME_MAX / 2 - 1;
+	if (len >= FLAT_NAME_MAX / 2)
+		len = FLAT_NAME_MAX / 2 - 1;
+	len &= FLAT_NAME_MAX / 2 - 1;
+	if (bpf_probe_read_user(&s->detail.name[s->detail.name_len & (FLAT_NAME_MAX / 2 - 1)], len,
+				(const void *)(array + (layout >> 16 & 0xff))) == 0)
+		s->walk.sample.thread_len = len;
 }
 
-static inline uint64_t widen(uint64_t value, uint32_t bytes, uint64_t base, uint32_t shift)
+/* Returns the virtual thread that runs on a JavaThread; 0: none. */
+static inline uint64_t mounted_on(const struct flat_objects *o, uint64_t java)
 {
-	value = bytes == 4 ? (uint32_t)value : value;
-	return value && bytes == 4 ? base + (value << (shift & 31)) : value;
-}
+	uint64_t current;
 
-/* The object that a field of another one refers to; 0: none. */
-static inline uint64_t object_in(const struct flat_objects *o, uint64_t object, uint32_t place)
-{
-	return plain(o, widen(object ? word_at(object, place) : 0, o->ref_bytes, o->ref_base,
-			      o->ref_shift));
-}
-
-/* The object that a field of the JVM's refers to. */
-static inline uint64_t object_of(const struct flat_objects *o, uint64_t at, uint32_t place)
-{
-	uint64_t value = word_at(at, place);
-
-	if (value && o->flags & FLAT_HANDLES)
-		value = word_at(value, 0);
-	return plain(o, value);
-}
-
-static inline uint64_t class_of(const struct flat_objects *o, uint64_t object)
-{
-	uint64_t word = object ? word_at(object, o->class_at) : 0;
-
-	if (o->class_bytes == 0 && (word & FLAT_MARK_BITS) == FLAT_MARK_MOVED)
+	if (!java || o->virtual.carrier == FLAT_NONE)
 		return 0;
-	if (o->class_bytes == 0)
-		return widen(word >> FLAT_MARK_CLASS, 4, o->class_base, o->class_shift);
-	return widen(word, o->class_bytes, o->class_base, o->class_shift);
+	current = object_of(o, java, o->thread_object);
+	return current != object_of(o, java, o->virtual.carrier) ? current : 0;
+}
+
+/* Takes the number and the name of a virtual thread. */
+static inline void take_virtual(struct scratch *s, uint64_t thread)
+{
+	const struct flat_objects *o = &s->walk.process.objects;
+
+	if (!thread)
+		return;
+	s->walk.sample.virtual = FLAT_VIRTUAL_TID(word_at(thread, o->virtual.thread_id));
+	take_thread_name(s, thread);
+}
+
+/* The collector moves objects, and uses their memory for others: a class counts only while the
+ * object is where it was. */
+static inline uint64_t class_of_monitor(const struct flat_objects *o, uint64_t monitor)
+{
+	uint64_t object = object_of(o, monitor, o->monitor_object);
+	uint64_t class = class_of(o, object);
+
+	return object_of(o, monitor, o->monitor_object) == object ? class : 0;
 }
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The rules of a walk that hold on x86-64 only: those of unwind/unwind_x86.c, which explains them.
  */
-#ifndef DFG_BPF_FLAT_X86_H
-#define DFG_BPF_FLAT_X86_H
+#ifndef DFG_KERNEL_FLAT_X86_H
+#define DFG_KERNEL_FLAT_X86_H
 
-#include "bpf/flat_lookup.h"
+#include "kernel/flat_lookup.h"
 
 #define FLAT_SENDER_BYTES 8192u /* of locals between an interpreted frame and its caller's */
 #define FLAT_RETURN_ENTRY                                                                          \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes what JVMs allocate: bytes, by class. */
-#ifndef DFG_BPF_ALLOC_BPF_H
-#define DFG_BPF_ALLOC_BPF_H
+#ifndef DFG_KERNEL_ALLOC_BPF_H
+#define DFG_KERNEL_ALLOC_BPF_H
 
-#include "bpf/events.bpf.h"
+#include "kernel/events.bpf.h"
 
 static const struct shifts alloc_shifts = {17, 32}; /* TLABs are seldom smaller than 128 KiB */
 

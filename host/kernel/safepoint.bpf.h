@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Safepoints: ns that all Java threads of a JVM were stopped, by the VM operation, with the stack
  * of the thread that asked for it, and that of the last thread to arrive, if it was late. */
-#ifndef DFG_BPF_SAFEPOINT_BPF_H
-#define DFG_BPF_SAFEPOINT_BPF_H
+#ifndef DFG_KERNEL_SAFEPOINT_BPF_H
+#define DFG_KERNEL_SAFEPOINT_BPF_H
 
-#include "bpf/events.bpf.h"
+#include "kernel/events.bpf.h"
 
 #define LATE_NS 200000u /* after the begin: the stacks of earlier threads are not taken */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The rules of a walk that hold on arm64 only: those of unwind/unwind_arm64.c, which explains them.
  */
-#ifndef DFG_BPF_FLAT_ARM64_H
-#define DFG_BPF_FLAT_ARM64_H
+#ifndef DFG_KERNEL_FLAT_ARM64_H
+#define DFG_KERNEL_FLAT_ARM64_H
 
-#include "bpf/flat_lookup.h"
+#include "kernel/flat_lookup.h"
 
 #define FLAT_ARGUMENTS	  8192u /* bytes of arguments and locals between two frames */
 #define FLAT_INSN	  4u

@@ -2,14 +2,14 @@
 /* Rules that walk a thread's stack by the flat tables: those of the offline unwinder
  * (unwind/unwind_frames.c) for one snapshot, which has the explanations. What they cannot prove
  * ends the walk with a reason, and the stack copy is unwound offline: a wrong frame is worse. */
-#ifndef DFG_BPF_FLAT_WALK_H
-#define DFG_BPF_FLAT_WALK_H
+#ifndef DFG_KERNEL_FLAT_WALK_H
+#define DFG_KERNEL_FLAT_WALK_H
 
-#include "bpf/flat_lookup.h"
+#include "kernel/flat_frozen.h"
 #ifdef FLAT_ARM64
-#include "bpf/flat_arm64.h"
+#include "kernel/flat_arm64.h"
 #else
-#include "bpf/flat_x86.h"
+#include "kernel/flat_x86.h"
 #endif
 
 #define FLAT_PUSHED 6u /* words around a loop or a call of a leaf */
@@ -94,20 +94,6 @@ static inline bool flat_is_left(const struct flat_walk *w, const struct flat_cod
 	return offset >= c->left;
 }
 
-static inline bool flat_restore_pc(struct flat_walk *w, const struct flat_code *c, uint32_t offset)
-{
-	uint64_t pc = 0;
-
-	if (offset != c->deopt && offset != c->deopt_mh)
-		return true;
-	if (c->orig_pc == UINT16_MAX || !flat_read_pc(w, w->sp + c->orig_pc, &pc) ||
-	    pc <= c->start || pc - c->start > c->size || pc - c->start == c->deopt ||
-	    pc - c->start == c->deopt_mh || !flat_is_return(w, pc))
-		return false;
-	w->pc = pc;
-	return true;
-}
-
 FLAT_FUNCTION enum flat_end flat_in_method(struct flat_walk *w, const struct flat_code *c,
 					   uint32_t number)
 {
@@ -159,8 +145,10 @@ FLAT_FUNCTION enum flat_end flat_in_stub(struct flat_walk *w, const struct flat_
 	FLAT_NEED(w && c, FLAT_NO_CODE);
 	offset = (uint32_t)(w->pc - c->start);
 	flat_add(w, FLAT_FRAME(FLAT_FRAME_CODE, FLAT_IN_CODE(number, offset - !w->exact)));
-	if (w->pc == w->process.call_stub_return && !w->exact)
+	if (w->pc == w->process.call_stub_return && !w->exact) {
+		w->entry = w->fp;
 		return w->fp >= w->sp && flat_take_native(w, flat_framed(w)) ? FLAT_ON : FLAT_STUB;
+	}
 	if (c->kind == FLAT_ADAPTER && !w->exact)
 		return FLAT_IN_ADAPTER;
 	if (c->kind == FLAT_ADAPTER && flat_take_adapter(w))
@@ -175,14 +163,6 @@ FLAT_FUNCTION enum flat_end flat_in_stub(struct flat_walk *w, const struct flat_
 			return FLAT_RETURN;
 	}
 	return flat_take_stub(w) ? FLAT_ON : FLAT_STUB;
-}
-
-static inline enum flat_end flat_frozen(struct flat_walk *w)
-{
-	flat_add(w, FLAT_FRAME(FLAT_FRAME_FROZEN, 0));
-	return w->fp >= w->sp && w->fp % FLAT_WORD == 0 && flat_take_found(w, flat_framed(w))
-		       ? FLAT_ON
-		       : FLAT_ROOT;
 }
 
 /* ---- interpreter -------------------------------------------------------------------------- */
@@ -225,17 +205,30 @@ static inline enum flat_end flat_step_in(struct flat_walk *w, const struct flat_
 	return flat_in_stub(w, c, number);
 }
 
+/* Makes a step in the heap. */
+static inline enum flat_end flat_step_frozen(struct flat_walk *w)
+{
+	const struct flat_code *c;
+
+	if (w->sp >= w->chunk_end)
+		return flat_leave_chunk(w);
+	c = flat_find(w, w->pc - 1);
+	return c && flat_in_chunk(w, c, flat_number(w, w->pc - 1)) ? FLAT_ON : flat_lose_frozen(w);
+}
+
 /* Makes one step. */
 static inline enum flat_end flat_step(struct flat_walk *w)
 {
 	uint64_t addr = w->pc - !w->exact;
-	const struct flat_code *c = flat_find(w, addr);
+	const struct flat_code *c = w->chunk ? NULL : flat_find(w, addr);
 	enum flat_end end;
 
-	if (!c && flat_in_cache(w, addr))
+	if (!c && !w->chunk && flat_in_cache(w, addr))
 		return FLAT_NO_CODE;
 	w->kind = c ? c->kind : 0;
-	end = c ? flat_step_in(w, c, flat_number(w, addr)) : flat_native(w);
+	end = w->chunk ? flat_step_frozen(w)
+	      : c      ? flat_step_in(w, c, flat_number(w, addr))
+		       : flat_native(w);
 	w->pushes = !c || (c->kind != FLAT_COMPILED && c->kind != FLAT_WRAPPER &&
 			   c->kind != FLAT_INTERPRETER);
 	if (w->unread)

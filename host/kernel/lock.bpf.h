@@ -3,10 +3,10 @@
  * When a holder leaves a lock, the time that others have waited for it since the last one left is
  * counted, and if that makes a sample, the holder's stack is taken. The time from then until a
  * thread has the lock is nobody's. What a thread's wait stands for is sent at its end. */
-#ifndef DFG_BPF_LOCK_BPF_H
-#define DFG_BPF_LOCK_BPF_H
+#ifndef DFG_KERNEL_LOCK_BPF_H
+#define DFG_KERNEL_LOCK_BPF_H
 
-#include "bpf/events.bpf.h"
+#include "kernel/events.bpf.h"
 
 static const struct shifts lock_shifts = {10, 40}; /* about 1 µs; 1 100 s */
 
@@ -111,16 +111,6 @@ static inline void count_sample(struct scratch *s)
 	struct flat_rate *r = rate_of(&s->walk.sample);
 
 	s->may_copy = r && r->events++ < WINDOW_COPIES;
-}
-
-/* The collector moves objects, and uses their memory for others: a class counts only while the
- * object is where it was. */
-static inline uint64_t class_of_monitor(const struct flat_objects *o, uint64_t monitor)
-{
-	uint64_t object = object_of(o, monitor, o->monitor_object);
-	uint64_t class = class_of(o, object);
-
-	return object_of(o, monitor, o->monitor_object) == object ? class : 0;
 }
 
 /* The thread has what it has waited for. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compilations: ns, by method and level; code that is not entered any more. Compiled code that
  * cannot go on and is left to the interpreter (uncommon traps), by reason. */
-#ifndef DFG_BPF_COMPILE_BPF_H
-#define DFG_BPF_COMPILE_BPF_H
+#ifndef DFG_KERNEL_COMPILE_BPF_H
+#define DFG_KERNEL_COMPILE_BPF_H
 
-#include "bpf/events.bpf.h"
+#include "kernel/events.bpf.h"
 
 static const struct shifts compile_shifts = {10, 40}; /* about 1 µs; 1 100 s */
 
