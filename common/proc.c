@@ -136,6 +136,16 @@ bool proc_is_running(pid_t pid)
 	return procfd >= 0 && proc_read_status(procfd, &st, NULL) == 0 && st.state != 'Z';
 }
 
+uint64_t proc_waited_ms(pid_t pid)
+{
+	CLEANUP(close_fd) int procfd = proc_open(pid, NULL);
+	CLEANUP(str_fini) struct str s = {0};
+
+	if (procfd < 0 || read_proc(procfd, "schedstat", STATUS_MAX, &s, NULL) < 0)
+		return 0;
+	return number(s.buf, 1, 10) / 1000000;
+}
+
 int proc_start_time(int procfd, uint64_t *ret_ticks, struct err *err)
 {
 	return read_stat(procfd, 22, ret_ticks, err);

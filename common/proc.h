@@ -82,6 +82,11 @@ int proc_each_map(int procfd, int (*fn)(const struct proc_map *, void *), void *
 int proc_each_map_in(int fd, int (*fn)(const struct proc_map *, void *), void *arg,
 		     struct err *err);
 
+/* Time that a process's first thread has waited for a processor while it could have run, in ms; 0
+ * where the kernel does not count it (/proc/PID/schedstat, Documentation/scheduler/sched-stats.rst:
+ * CONFIG_SCHED_INFO). */
+uint64_t proc_waited_ms(pid_t pid);
+
 /* Calls fn for every process of the host (numeric entries of /proc). Same return rule. */
 int proc_each(int (*fn)(pid_t, void *), void *arg, struct err *err);
 

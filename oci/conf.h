@@ -51,7 +51,7 @@ struct conf {
 	bool strict;
 	bool early;	       /* dfg-runtime enables DebugNonSafepoints (spec.h) */
 	struct conf_keep keep; /* what dfg-trigger keeps */
-	unsigned budget_ms;    /* 10 .. 4000: below the OCI time-out, 5 s */
+	unsigned budget_ms;    /* 10 .. 60000; less than the OCI time-out, if there is one */
 	uint64_t out_bytes;    /* 1 MiB .. 64 GiB */
 	unsigned out_inodes;
 	struct conf_rule rules[CONF_RULES_MAX];

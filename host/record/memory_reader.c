@@ -23,6 +23,7 @@
 #define CPU_MAX	   3600 /* seconds: a recording of a day, of which reading may take a 25th */
 #define WATCH_MS   20
 #define REPLY_MS   10000 /* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
+#define LOOK_MS	   250
 
 /* ---- the memory of a process ---- */
 
@@ -334,19 +335,18 @@ static int serve(void *arg)
 
 /* ---- in the parent ---- */
 
-/* Waits: the child reads memory whose pages a file system of the container may have to supply. */
+/* Waits: the child reads memory whose pages a file system of the container may have to supply. Time
+ * in which it waits for a processor does not count: on a loaded host that may be most of it. */
 static int receive(struct memory_reader *h, struct reader_reply *ret, struct err *err)
 {
 	struct pollfd fd = {.fd = h->socket, .events = POLLIN};
-	uint64_t deadline = deadline_after(REPLY_MS);
+	uint64_t deadline = deadline_after(REPLY_MS), waited = proc_waited_ms(h->child.pid);
 
 	do {
-		int left = deadline_ms_left(deadline);
-
-		if (!left)
+		if (!deadline_ms_left(deadline + proc_waited_ms(h->child.pid) - waited))
 			return err_set(err, ETIMEDOUT, "stopped after %d ms", REPLY_MS);
 		ret->noticed = true;
-		if (poll(&fd, 1, left) > 0 &&
+		if (poll(&fd, 1, LOOK_MS) > 0 &&
 		    recv(h->socket, ret, sizeof(*ret), MSG_DONTWAIT) != sizeof(*ret))
 			return err_set(err, 0, "the reader crashed");
 		bool_clean(&ret->noticed);

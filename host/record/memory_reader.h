@@ -62,8 +62,8 @@ void memory_reader_close(struct memory_reader *r); /* NULL is fine */
 /* Writes a snapshot: the first is whole, later ones are deltas, but whole again after one that
  * failed. `named`: see hs_dump_delta. *ret_cpu_us: processor time it cost. Fails with ENOSPC where
  * `to` is full, with EFBIG where the snapshot would have more than `room` bytes, with ETIMEDOUT
- * where the memory does not answer within 10 s (the reader can only be closed then), and with code
- * 0 where nothing could be read. */
+ * where the memory does not answer within 10 s, in which the child has a processor or sleeps (the
+ * reader can only be closed then), and with code 0 where nothing could be read. */
 MUST_CHECK int memory_reader_dump(struct memory_reader *r, bool named, uint64_t room,
 				  struct hs_result *ret, uint64_t *ret_cpu_us, struct err *err);
 

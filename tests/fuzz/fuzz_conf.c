@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (conf_parse((const char *)data, size, &c, &err) < 0 && !err.msg[0])
 		abort();
-	if (c.budget_ms < 10 || c.budget_ms > 4000 || c.out_bytes < 1u << 20 || c.out_inodes < 8 ||
+	if (c.budget_ms < 10 || c.budget_ms > 60000 || c.out_bytes < 1u << 20 || c.out_inodes < 8 ||
 	    (c.root[0] && c.root[0] != '/') || c.inject > CONF_INJECT_NONE)
 		abort();
 	(void)!idmap_root(text, &id);

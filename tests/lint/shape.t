@@ -12,7 +12,7 @@ from tap import check, run
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 3645
+common 3660
 hook 2605
 host/bpf 5400
 host/calltree 4180
@@ -40,7 +40,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 73598, 430
+ALL_LINES, ALL_FILES = 73612, 430
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "common/clock.h"
 #include "common/fs.h"
 #include "lib/scratch.h"
 #include "lib/tap.h"
@@ -86,6 +87,40 @@ static void test_is_running(void)
 	waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
 	ok(!proc_is_running(pid), "a zombie does not run");
 	waitpid(pid, &status, 0);
+}
+
+/* A child that spins, or sleeps, on the first processor. */
+static pid_t pinned(bool spins)
+{
+	pid_t pid = fork();
+	cpu_set_t first;
+
+	if (pid != 0)
+		return pid;
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	sched_setaffinity(0, sizeof(first), &first);
+	for (;;)
+		if (!spins)
+			pause();
+}
+
+static void test_waited(void)
+{
+	pid_t pids[] = {pinned(true), pinned(true), pinned(false)};
+	uint64_t before, began = clock_ms();
+
+	while (proc_waited_ms(pids[0]) < 20 && clock_ms() - began < 20000)
+		sleep_ms(10);
+	ok(proc_waited_ms(pids[0]) >= 20, "one of two on a processor waits for it");
+	before = proc_waited_ms(pids[2]);
+	sleep_ms(200);
+	ok(proc_waited_ms(pids[2]) - before < 100, "one that sleeps does not");
+	for (size_t i = 0; i < ARRAY_LEN(pids); i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	is_int(proc_waited_ms(pids[0]), 0, "one that is gone waits for nothing");
 }
 
 static void test_start_time(void)
@@ -496,6 +531,7 @@ int main(void)
 	test_hostile_name();
 	test_gone();
 	test_is_running();
+	test_waited();
 	test_start_time();
 	test_maps();
 	test_places();
