@@ -4,7 +4,7 @@
 #
 #   sudo sh tests/run.sh            unit, golden, fuzz-corpus and lint tests, then the journeys in runc, crun,
 #                                   Docker, containerd and podman with JDK 17 and 25, and in a browser
-#   sudo sh tests/run.sh --full     adds clang, ASan+UBSan, TSan, an analyzer, arm64 in an emulation, JDK 8 to 27, engines of
+#   sudo sh tests/run.sh --full     adds clang with ASan+UBSan, TSan, an analyzer, arm64 in an emulation, JDK 8 to 27, engines of
 #                                   other Debian suites, many containers, packages
 #
 # Installs what is missing and builds. Ends with prove's lines.
@@ -31,7 +31,6 @@ roots=$!
 make -j"$(nproc)" all
 make -j"$(nproc)" check
 if [ -n "$DFG_FULL" ]; then
-	make -j"$(nproc)" check-clang
 	make -j"$(nproc)" check-asan
 	make -j"$(nproc)" check-tsan
 	make check-analyze

@@ -15,7 +15,8 @@ import java.util.regex.Pattern;
 /**
  * A small shop under load: each request parses an order, prices it, signs the invoice and writes it
  * to an audit log. Every step is a method of its own, so that the graph can be checked against this
- * file. Runs for ever, on as many threads as it is told.
+ * file. Runs for ever, on as many threads as it is told (2), each with a rest of as many ms as it is
+ * told (0) after every hundred requests.
  */
 public class Shop {
 	private static final Pattern LINE = Pattern.compile("(\\w+)\\s*=\\s*(\\d+)");
@@ -73,12 +74,16 @@ public class Shop {
 		writeAudit(signInvoice(order, sum));
 	}
 
-	private static void serve(long seed) {
+	private static void serve(long seed, int rest) {
 		try {
 			Shop shop = new Shop();
 			Random random = new Random(seed);
-			for (;;)
-				shop.handleRequest(random);
+			for (;;) {
+				for (int i = 0; i < 100; i++)
+					shop.handleRequest(random);
+				if (rest > 0)
+					Thread.sleep(rest);
+			}
 		} catch (Exception e) {
 			throw new IllegalStateException(e);
 		}
@@ -86,9 +91,10 @@ public class Shop {
 
 	public static void main(String[] args) {
 		int threads = args.length > 0 ? Integer.parseInt(args[0]) : 2;
+		int rest = args.length > 1 ? Integer.parseInt(args[1]) : 0;
 		for (int i = 0; i < threads; i++) {
 			long seed = i;
-			new Thread(() -> serve(seed), "shop-worker-" + i).start();
+			new Thread(() -> serve(seed, rest), "shop-worker-" + i).start();
 		}
 	}
 }

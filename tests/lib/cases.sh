@@ -61,7 +61,7 @@ case_make() {
 			shift
 		done
 		SHOP_JQ="${SHOP_JQ:-.} | $CASE_CPU"
-		SHOP_MAIN="Shop 1" shop_create "$(case_id "$name")" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx48m "$@"
+		SHOP_MAIN="Shop 1 20" shop_create "$(case_id "$name")" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx48m "$@"
 	) >"$SHOP/$name.make" 2>&1 &
 }
 

@@ -32,7 +32,7 @@ podman_run() {
 }
 podman_shop() {
 	podman_run "$@" -- -v "$SHOP/app:/app:ro" -v "$SHOP/p/work:/tmp" --rootfs "$SHOP/p/empty" \
-		"$JAVA" -Xmx256m -cp /app Shop 2
+		"$JAVA" -Xmx256m -cp /app Shop 2 20
 }
 podman_pid() { "${POD[@]}" inspect -f '{{.State.Pid}}' "$1"; }
 podman_stop() { "${POD[@]}" rm -af -t 0 >/dev/null 2>&1; }

@@ -16,7 +16,7 @@ setup_setup() {
 	mkdir -p "$SHOP/dfg"
 	cp -r "$BUILD/bin" "$BUILD/libexec" "$SHOP/dfg"
 	# The hook gives up after 250 ms, which a machine full of tests may need.
-	printf '%s\n' "root = $DFG_ROOT" "budget_ms = 4000" >"$SHOP/dfg/libexec/dfg.conf"
+	printf '%s\n' "root = $DFG_ROOT" "budget_ms = 30000" >"$SHOP/dfg/libexec/dfg.conf"
 	SETUP=$SHOP/dfg/bin/dfg-setup
 }
 
@@ -46,7 +46,7 @@ shop_in_docker() {
 	shift
 	docker_cli run -d --name "$name" --stop-timeout 1 --network none --read-only --user 1000:1000 \
 		--tmpfs /tmp:rw,noexec,nosuid,mode=1777,size=16m "${DOCKER_HOST_BINDS[@]}" \
-		-v "$SHOP/app:/app:ro" "$@" shop "$JAVA" -Xmx256m -cp /app Shop 2 >/dev/null
+		-v "$SHOP/app:/app:ro" "$@" shop "$JAVA" -Xmx256m -cp /app Shop 2 20 >/dev/null
 }
 
 shop_for_pods() {
@@ -56,7 +56,7 @@ shop_for_pods() {
 	chmod 1777 "$SHOP/ptmp"
 	for d in bin sbin lib lib64; do ln -s "usr/$d" "$SHOP/fs/$d"; done
 	# User, default seccomp profile, limits; rlimits of the runtime.
-	SHOP_IN_POD="image { image: \"dfg.test/shop:1\" } $(pod_command "$JAVA" -Xmx256m -cp /srv Shop 1)
+	SHOP_IN_POD="image { image: \"dfg.test/shop:1\" } $(pod_command "$JAVA" -Xmx256m -cp /srv Shop 1 20)
 		$(pod_mount /usr /usr) $(pod_mount /etc /etc) $(pod_mount "$SHOP/app" /srv) $(pod_mount "$SHOP/ptmp" /tmp false)
 		linux { resources { cpu_shares: 512 cpu_period: 100000 cpu_quota: 50000 memory_limit_in_bytes: 1073741824 }
 		  security_context { run_as_user { value: 1000 } run_as_group { value: 1000 } no_new_privs: true

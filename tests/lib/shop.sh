@@ -25,7 +25,7 @@ shop_setup() {
 	trap shop_teardown EXIT
 	chmod 755 "$SHOP"
 	# The hook gives up after 250 ms, which a machine full of tests may need.
-	echo "budget_ms = 4000" >"$SHOP/hook.conf"
+	echo "budget_ms = 30000" >"$SHOP/hook.conf"
 	mkdir -p "$SHOP/app"
 	javac -d "$SHOP/app" "$TOP/examples/demo/Shop.java"
 	bundle_runtime runc
@@ -50,7 +50,7 @@ shop_create() {
 	BUNDLE_HOOK_ARGS=(--root "$DFG_ROOT" --payload "$PAYLOAD" --conf "$SHOP/hook.conf")
 	BUNDLE_MOUNTS=("$SHOP/app:/mnt:ro" "$dir/tmp:/tmp:nosuid,nodev,noexec")
 	bundle_make "$dir" "${SHOP_ROOT:-host}" "${SHOP_JAVA:-$JAVA}" -Xmx256m -cp /mnt "$@" \
-		${SHOP_MAIN-Shop 2}
+		${SHOP_MAIN-Shop 2 20}
 	bundle_start "$id" "$dir" || { cat "$dir/log"; return 1; }
 }
 

@@ -12,7 +12,7 @@ trap 'docker_stop; hook_teardown' EXIT
 L=$S/libexec
 mkdir "$L"
 cp "$BUILD"/libexec/dfg-* "$PAYLOAD" "$L"
-conf="root = $R\nbudget_ms = 4000\n" # a machine full of tests needs more than the usual 250 ms
+conf="root = $R\nbudget_ms = 30000\n" # a machine full of tests needs more than the usual 250 ms
 
 # By itself: the same arguments, descriptors, environment and exit status.
 cat >"$S/real.c" <<'END'

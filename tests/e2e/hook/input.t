@@ -101,7 +101,7 @@ exec 9>&-
 ok "no process is left" wait_for no_hook
 
 # The bundle's config.json changes while it is read: one of the two counts, or neither.
-echo "budget_ms = 4000" >"$S/hook.conf"
+echo "budget_ms = 30000" >"$S/hook.conf"
 unshare -m sleep infinity &
 pid=$!
 wait_for grep -qx sleep "/proc/$pid/comm"
@@ -128,7 +128,7 @@ held=
 
 # Configuration. The default is to let the container start; strict=yes is for who wants otherwise.
 conf() {
-	printf 'budget_ms = 4000\n%b' "$1" >"$S/dfg.conf"
+	printf 'budget_ms = 30000\n%b' "$1" >"$S/dfg.conf"
 	chmod "${2:-644}" "$S/dfg.conf"
 	BUNDLE_HOOK=$HOOK BUNDLE_JQ=".hooks[][].args += [\"--conf\", \"$S/dfg.conf\"]" \
 		bundle_make "$S/b" "$S/fs" /app

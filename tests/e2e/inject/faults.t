@@ -3,7 +3,7 @@
 # Each system call of dfg-inject fails once, or is its last; each call of the agent's thread fails once while it
 # answers. Whatever fails: dfg-inject ends with a reason and leaves no file for HotSpot, the agent gives a whole map
 # or none, with its status; the next load, or request, works; the JVM has as many threads and descriptors as before.
-# Cases 28, 29. Errors by turns; DFG_FULL=1: each call with each error. The thread cannot be killed alone: that is the JVM.
+# Cases 28, 29. Errors by turns; FULL=1: each call with each error. The thread cannot be killed alone: that is the JVM.
 . "$(dirname "$0")/../../lib/tap.sh"
 need_root
 need java javac fallocate strace
@@ -47,11 +47,11 @@ calls() {
 }
 # Of a call that is made so often: which time, and with what.
 places() {
-	if [ -n "${DFG_FULL:-}" ]; then seq 1 $(($1 < 6 ? $1 : 6)); else printf "%s\n" 1 $((($1 + 1) / 2)) "$1"; fi | sort -nu
+	if [ -n "${FULL:-}" ]; then seq 1 $(($1 < 6 ? $1 : 6)); else printf "%s\n" 1 $((($1 + 1) / 2)) "$1"; fi | sort -nu
 }
 kinds() {
 	local all=("${errors[@]}" "$@")
-	if [ -n "${DFG_FULL:-}" ]; then printf '%s\n' "${all[@]}"; else echo "${all[$(wc -l <"$dir/faults") % ${#all[@]}]}"; fi
+	if [ -n "${FULL:-}" ]; then printf '%s\n' "${all[@]}"; else echo "${all[$(wc -l <"$dir/faults") % ${#all[@]}]}"; fi
 }
 # each FUNCTION CALL TIMES MORE…: the function with the call, an error and which time, for all of these
 each() {

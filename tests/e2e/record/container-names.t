@@ -46,7 +46,7 @@ cri_start < <(cri_config)
 is "containerd starts" $? 0
 cri_image dfg.test/shop:1 "$SHOP/fs"
 image='image { image: "dfg.test/shop:1" }'
-java="$image $(pod_command "$JAVA" -Xmx256m -cp /srv Shop 1)
+java="$image $(pod_command "$JAVA" -Xmx256m -cp /srv Shop 1 20)
 	$(pod_mount /usr /usr) $(pod_mount /etc /etc) $(pod_mount "$SHOP/app" /srv) $(pod_mount "$SHOP/ptmp" /tmp false)"
 cri_pod cart-1 >/dev/null
 app=$(cri_container cart-1 app "$java")

@@ -13,7 +13,7 @@ trap 'docker_stop; shop_teardown' EXIT
 # The wrapper takes the hook and its configuration from beside itself.
 mkdir "$SHOP/libexec"
 cp "$BUILD"/libexec/* "$SHOP/libexec"
-printf 'root=%s\nbudget_ms=4000\n' "$DFG_ROOT" >"$SHOP/libexec/dfg.conf"
+printf 'root=%s\nbudget_ms=30000\n' "$DFG_ROOT" >"$SHOP/libexec/dfg.conf"
 docker_start --add-runtime "dfg=$SHOP/libexec/dfg-runtime" || tap_cannot "dockerd does not start"
 docker_image shop host
 
@@ -24,7 +24,7 @@ run() {
 	docker_cli run -d --name "$name" --runtime "$runtime" --network none --read-only --user 1000:1000 \
 		--tmpfs /tmp:rw,noexec,nosuid,mode=1777,size=16m "${DOCKER_HOST_BINDS[@]}" \
 		-v "$SHOP/app:/app:ro" "$@" shop \
-		"$JAVA" -Xmx256m -cp /app Shop 2 >/dev/null &&
+		"$JAVA" -Xmx256m -cp /app Shop 2 20 >/dev/null &&
 		at_work "$(docker_cli inspect -f '{{.State.Pid}}' "$name")" 150
 }
 at_least() { [ "$1" -ge "$2" ] || { echo "$1 is less than $2"; return 1; }; }

@@ -4,7 +4,7 @@
 # a real JVM, for the three ways of a snapshot: the resident agent, the agent loaded for it, and the host's reader.
 # Whatever fails: dfg-trigger ends in time, with graphs or with a line that says why there are none; nothing of it
 # runs on or lies about; the next recording works, by the same agent; the JVM runs on. Cases 28, 29 for the host.
-# Of each call one of its first, middle and last times, with errors by turns; DFG_FULL=1: all three.
+# Of each call one of its first, middle and last times, with errors by turns; FULL=1: all three.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -23,7 +23,7 @@ run() { # WAY OUTPUT PREFIX…
 
 # Lines "CALL WAY WHAT WHEN", from traces of all ways.
 plan() {
-	python3 - "$notes" "${DFG_FULL:-}" "${ways[@]}" <<'END'
+	python3 - "$notes" "${FULL:-}" "${ways[@]}" <<'END'
 import collections, re, sys
 notes, full, *ways = sys.argv[1:]
 # Those that have no error or return to nowhere, and the start by strace.
