@@ -229,8 +229,9 @@ $(BUILD)/tools/dfg-hook: $(BUILD)/dyn/hook/main.o $(BUILD)/dyn/tests/e2e/hook/se
 
 # A test that hangs fails, and nothing waits for it; on a busy machine each ends long before.
 guard := timeout -k 30 900
-# Side by side, tests wait more than they work.
+# Side by side, tests wait more than they work; next to JVMs they record for longer, the more of these there are.
 jobs  := $(shell echo $$(($$(nproc) + 2)))
+jobs_jvms := $(shell echo $$(($$(nproc) + 1)))
 
 # Without privileges: unit, golden, fuzz corpora, lint.
 check: all sbom $(unit) $(replay) $(tools)
@@ -240,7 +241,7 @@ check-emulated: all $(unit) $(replay)
 	prove -j$(jobs) -e '$(guard) $(EMULATOR)' $(filter-out $(UNABLE:%=$(BUILD)/tests/%.t),$(unit) $(replay))
 # The other compiler, and its sanitizers; NULL + 0, of empty lists, is fine (C2y, N3322).
 check-asan:
-	$(MAKE) check BUILD=$(BUILD)-asan CC=clang CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer'
+	$(MAKE) check BUILD=$(BUILD)-asan CC=clang CFLAGS='-O1 -g' LDFLAGS=-fuse-ld=lld SAN='-fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer'
 # What has threads: profile/read.c and report/render.c.
 check-tsan:
 	TSAN_OPTIONS='halt_on_error=1 history_size=7' $(MAKE) check-threads BUILD=$(BUILD)-tsan CFLAGS='-O1 -g' SAN='-fsanitize=thread -fno-omit-frame-pointer'
@@ -263,7 +264,7 @@ e2e := $(filter-out $(if $(DFG_FULL),,$(e2e_full)),$(wildcard tests/e2e/setup/*.
 check-e2e: all $(tools) $(BUILD)/tests/test_hook_race.t
 	failed=0; \
 	BUILD=$(BUILD) prove --timer --failures --comments -e '' $(filter $(e2e_alone),$(e2e)) || failed=1; \
-	BUILD=$(BUILD) prove -j$(jobs) --timer --failures --comments -e '' $(filter-out $(e2e_alone),$(e2e)) && \
+	BUILD=$(BUILD) prove -j$(jobs_jvms) --timer --failures --comments -e '' $(filter-out $(e2e_alone),$(e2e)) && \
 	    [ $$failed = 0 ]
 
 # libFuzzer, for hours: make fuzz F=fuzz_perfdata SECONDS=3600; all of them: make fuzz.

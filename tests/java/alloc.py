@@ -15,9 +15,9 @@ import re
 import subprocess
 import sys
 
-SUM, SHARE, COMPLETE = 0.01, 0.02, 0.995
-NEAR = 0.004  # of the bytes: the two figures
-MANY = 10000  # equal samples: the deviation of a share is 0.5 % then
+SUM, SHARE, COMPLETE = 0.01, 0.03, 0.995
+NEAR = 0.02  # of the bytes: the two figures
+MANY = 5000  # equal samples: the deviation of a share is 0.7 % then
 METHODS = {"byte[]": "Alloc.bytes", "long[]": "Alloc.longs", "Alloc$Node": "Alloc.nodes"}
 
 

@@ -22,7 +22,7 @@ for event in events(recording, "jdk.ZAllocationStall"):
     perhaps += took if begin - EDGE <= at <= end + EDGE else 0
     count += begin <= at <= end
 mine = sum(int(line.rpartition(" ")[2]) for line in open(folded) if ";ZGC allocation stall " in line)
-# Ours begins before JFR's, and ends after it, some 10 us each.
-right = count > 10 and 0.97 * surely <= mine <= 1.03 * perhaps + 100e3 * count
+# Ours begins before JFR's, and ends after it, some 10 us each, and more where the thread loses its processor in between.
+right = count > 10 and 0.97 * surely <= mine <= 1.1 * perhaps + 100e3 * count
 print(f"# {count} stalls, {surely / 1e6:.0f} to {perhaps / 1e6:.0f} ms; dfg {mine / 1e6:.0f} ms")
 print(f"stalls: {'right' if right else f'{mine}, not {surely} to {perhaps}'}")

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tests of events (dfg-trigger -e) share. Source it after tap.sh, bundle.sh, shop.sh, and jvms.sh where there are several JDKs.
 #
-#   events_setup PROGRAM…   sets $versions, of the JDKs that are tried, and $SHOP up, with tests/java/PROGRAM.java compiled
+#   events_setup PROGRAM…   sets $versions, of the JDKs that are tried, and $SHOP up, with tests/java/PROGRAM.java compiled. With
+#                           DFG_FULL=1 these are EVENTS_JDKS, or those between which HotSpot has changed; FULL=1: all
 #   events_tools            needs bpftool, and pprof, which is $pprof then
 #   events_start ID VERSION MAIN [JVM OPTION…]   a container with MAIN ("Alloc 4 10") in it, of a JDK; EVENTS_BARE=1: without
 #                           the debug files in it, which JDK 8 has its symbols in; EVENTS_JQ: changes its config.json
 #   right QUESTION          "QUESTION: right" is what a checker has written into $SHOP/facts
+#   full COMMAND…           only with FULL=1: what is much like another row
 #   sum FILE                of folded text
 #   dies STATUS TEXT COMMAND…   ends so, with such a line
 
+EVENTS_ALL="8 11 17 21 25 26 27"
 events_setup() {
 	[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
 	versions="17 25"
-	[ -z "${DFG_FULL:-}" ] || versions="8 11 17 21 25 26 27"
+	[ -z "${DFG_FULL:-}" ] || versions=${EVENTS_JDKS:-8 17 21 25 27}
+	[ -z "${FULL:-}" ] || versions=$EVENTS_ALL
 	if declare -F jvms_setup >/dev/null; then
-		# shellcheck disable=SC2086
-		jvms_setup $versions
+		# shellcheck disable=SC2046,SC2086
+		jvms_setup $([ -z "${DFG_FULL:-}" ] && echo $versions || echo $EVENTS_ALL)
 	else
 		shop_setup
 	fi
@@ -40,6 +44,7 @@ events_start() {
 	SHOP_JQ=$jq \
 		SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN=$main shop_start "$id" "$@"
 }
+full() { [ -z "${FULL:-}" ] || "$@"; }
 sum() { awk '{n += $NF} END {printf "%.0f\n", n}' "$1"; }
 right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
 dies() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Compilations (-e compile) and uncommon traps (-e deopt) of real JVMs: as JFR has them, which they do not need. JDK 17 and
-# 25; DFG_FULL=1: all that have them.
+# 25; DFG_FULL=1: others.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Allocations (-e alloc) of real JVMs: as many bytes as the JVM itself has counted, of the classes and in the methods that
-# made them; and a JVM that is as before, whoever of the two ends first. JDK 17 and 25; DFG_FULL=1: all, and all collectors.
+# made them; and a JVM that is as before, whoever of the two ends first. JDK 17 and 25; DFG_FULL=1: others, and collectors.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -26,7 +26,7 @@ as_counted() {
 	local id=$1 seconds
 	for seconds in 6 20 60; do
 		rm -rf "${SHOP:?}/$id.out"
-		trigger -q -d $seconds -e "$2" --by thread --full -f folded,pprof,html,svg -o "$SHOP/$id.out" "$id" || return
+		trigger -q -d $seconds -e "$2" --by thread --full -f "$formats" -o "$SHOP/$id.out" "$id" || return
 		python3 tests/java/alloc.py "${id#*-}" "$SHOP/$id/log" "$(json .session)" "$SHOP/out" "$(file_of folded)" >"$SHOP/facts"
 		[ $? = 3 ] || break
 	done
@@ -49,6 +49,7 @@ row() {
 	is "  has all bytes of its picture" "$(json '.more_events[0].samples')" "$(sum "$SHOP/$id.out/flame-alloc.folded")"
 }
 
+formats=folded,pprof,html,svg
 row 17 g1 -XX:+UseG1GC
 # ---- pictures, and sessions ----
 one=$SHOP/17-g1.out
@@ -178,14 +179,16 @@ ok "  and leaves no probe" unchanged again
 shop_stop again
 
 # ---- other JVMs --------------------------------------------------------------------------------
+formats=folded
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 -XX:+UseG1GC
 if [ -n "${DFG_FULL:-}" ]; then
-	for version in 8 11 21 26 27; do more $version g1 -XX:+UseG1GC; done
-	more 25 serial -XX:+UseSerialGC
+	for version in 8 11 21 27; do more $version g1 -XX:+UseG1GC; done
+	full more 26 g1 -XX:+UseG1GC
+	full more 25 serial -XX:+UseSerialGC
 	more 25 parallel -XX:+UseParallelGC
 	more 25 zgc -XX:+UseZGC
-	more 25 shenandoah -XX:+UseShenandoahGC
+	full more 25 shenandoah -XX:+UseShenandoahGC
 	more 8 parallel -XX:+UseParallelGC -XX:-FastTLABRefill
 	ok "JDK 8 with Parallel, as it is" start 8-refills 8 "2 10" -XX:+UseParallelGC
 	refills() { "$BUILD/bin/dfg-doctor" --json 8-refills | jq -e '.findings[] | select(.what == "alloc") | .state == "note" and (.advice | test("FastTLABRefill"))'; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Waits for locks (-e lock) of real JVMs: as long as the program's own clock has seen them, of the lock's class, and with the
-# method that held it; and a JVM that is as before. JDK 17 and 25; DFG_FULL=1: all, collectors, and ways to lock.
+# method that held it; and a JVM that is as before. JDK 17 and 25; DFG_FULL=1: others, and ways to lock.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -22,7 +22,7 @@ as_noted() {
 	local seconds
 	for seconds in 10 20 40; do
 		rm -rf "${SHOP:?}/$1.out"
-		trigger -q -d $seconds -e "$2" --by thread --full -f folded,pprof,html,speedscope,firefox -o "$SHOP/$1.out" "$1" || return
+		trigger -q -d $seconds -e "$2" --by thread --full -f "$formats" -o "$SHOP/$1.out" "$1" || return
 		python3 tests/java/locks.py "$SHOP/$1/log" "$(json .session)" "$SHOP/out" "$(file_of folded)" >"$SHOP/facts"
 		[ $? = 3 ] || break
 	done
@@ -49,6 +49,7 @@ row() {
 	is "  has all ns of its picture" "$(json '.more_events[0].samples')" "$(sum "$SHOP/$id.out/flame-lock.folded")"
 }
 
+formats=folded,pprof,html,speedscope,firefox
 row 17 g1 -XX:+UseG1GC
 # ---- pictures, and sessions ----
 one=$SHOP/17-g1.out
@@ -125,16 +126,18 @@ is "the JVM has said nothing of it" "$(grep -Evc '^(Locks|java|time)[^:]* [0-9]+
 shop_stop 17-g1
 
 # ---- other JVMs --------------------------------------------------------------------------------
+formats=folded
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 -XX:+UseG1GC
 if [ -n "${DFG_FULL:-}" ]; then
-	for version in 8 11 21 26 27; do more $version g1 -XX:+UseG1GC; done
-	more 21 serial -XX:+UseSerialGC
-	more 21 parallel -XX:+UseParallelGC
-	more 21 zgc -XX:+UseZGC
+	for version in 8 11 21 27; do more $version g1 -XX:+UseG1GC; done
+	full more 26 g1 -XX:+UseG1GC
+	full more 21 serial -XX:+UseSerialGC
+	full more 21 parallel -XX:+UseParallelGC
+	full more 21 zgc -XX:+UseZGC
 	more 21 generational -XX:+UseZGC -XX:+ZGenerational
 	more 25 zgc -XX:+UseZGC
-	more 25 shenandoah -XX:+UseShenandoahGC
+	full more 25 shenandoah -XX:+UseShenandoahGC
 	more 25 compact -XX:+UseCompactObjectHeaders
 	more 17 int -Xint
 	more 21 lightweight -XX:+UnlockExperimentalVMOptions -XX:LockingMode=2 # 1 is what it does by itself
@@ -168,7 +171,8 @@ if [ -n "${DFG_FULL:-}" ]; then
 	stalls 17 stalls
 	stalls 21 stalls
 	stalls 21 generational-stalls -XX:+ZGenerational
-	for version in 25 26 27; do stalls $version stalls; done
+	for version in 25 27; do stalls $version stalls; done
+	full stalls 26 stalls
 	EVENTS_BARE=1 ok "JDK 8, without symbols" start old 8
 	ok "  is recorded" trigger -q -d 2 -e cpu,lock -f folded -o "$SHOP/old.out" old
 	ok "  the processor's time" grep -q 'Locks.spin' "$(json .graphs.folded)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Stubs that select a method by an object's class (vtable and itable stubs): the class is a frame above them. JDK 17 and 25; DFG_FULL=1:
-# all, and all layouts of objects.
+# others, and layouts of objects.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -19,7 +19,7 @@ recorded() {
 	local seconds
 	for seconds in 4 12 40; do
 		rm -rf "${SHOP:?}/$1.out"
-		trigger -q -d $seconds -F 499 --by thread --full -f folded -o "$SHOP/$1.out" "$1" || return
+		trigger -q -d $seconds -F 1499 --by thread --full -f folded -o "$SHOP/$1.out" "$1" || return
 		[ "$(stubs "$SHOP/$1.out/flame.folded")" -lt 250 ] || return 0
 	done
 	echo "$(stubs "$SHOP/$1.out/flame.folded") samples in stubs"
@@ -52,14 +52,14 @@ rm -rf "$SHOP/again"
 ok "--replay" "$DFG" -q --replay --by thread --full -f folded -o "$SHOP/again" "$SHOP/17-g1.out/session"
 ok "  draws the same" cmp "$SHOP/17-g1.out/flame.folded" "$SHOP/again/flame.folded"
 if [ -n "${DFG_FULL:-}" ]; then
-	row 8 parallel -XX:+UseParallelGC
+	full row 8 parallel -XX:+UseParallelGC
 	row 11 wide -XX:-UseCompressedOops
-	row 17 z -XX:+UseZGC
+	full row 17 z -XX:+UseZGC
 	row 17 wide -XX:-UseCompressedClassPointers
 	row 21 zgen -XX:+UseZGC -XX:+ZGenerational
 	row 25 z -XX:+UseZGC
-	row 25 shenandoah -XX:+UseShenandoahGC
+	full row 25 shenandoah -XX:+UseShenandoahGC
 	row 25 compact -XX:+UseCompactObjectHeaders
-	row 27 z -XX:+UseZGC
+	full row 27 z -XX:+UseZGC
 fi
 tap_done

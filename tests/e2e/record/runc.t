@@ -94,7 +94,8 @@ is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 ok "a JVM that keeps frame pointers" shop_start frames -XX:+PreserveFramePointer
 ok "dfg-trigger --unwind fp" record --unwind fp frames
 is "  by frame pointers" "$(jq .stack_bytes "$(json .session)/session.json")" 0
-ok "  complete" at_least "$(json '.complete * 1000 | floor')" 990
+# The libc in which a thread goes to sleep keeps none.
+ok "  complete" at_least "$(json '.complete * 1000 | floor')" 930
 ok "  inlined methods, too" grep -q 'Shop\.[^;]*_\[i\]' "$(json .graphs.folded)"
 shop_stop frames
 

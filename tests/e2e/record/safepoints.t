@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Safepoints (-e safepoint) of real JVMs: the pauses that the JVM's own log has, as long, for the same operations; who asked
-# for them, and who was waited for; and a JVM that is as before. JDK 17 and 25; DFG_FULL=1: all, and all collectors.
+# for them, and who was waited for; and a JVM that is as before. JDK 17 and 25; DFG_FULL=1: others, and collectors.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -132,9 +132,10 @@ more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 "$all" -XX:+UseG1GC -Xmn24m
 if [ -n "${DFG_FULL:-}" ]; then
 	more 11 g1 "$all revoke" -XX:BiasedLockingStartupDelay=0 -XX:+UseG1GC -Xmn24m
-	for version in 21 26 27; do more $version g1 "$all" -XX:+UseG1GC -Xmn24m; done
+	for version in 21 27; do more $version g1 "$all" -XX:+UseG1GC -Xmn24m; done
+	full more 26 g1 "$all" -XX:+UseG1GC -Xmn24m
 	more 25 serial "$all" -XX:+UseSerialGC -Xmn24m
-	more 25 parallel "$all" -XX:+UseParallelGC -Xmn24m
+	full more 25 parallel "$all" -XX:+UseParallelGC -Xmn24m
 	# Theirs are of concurrent collections, which threads of the JVM ask for.
 	more 25 zgc "stacks dump counted" -XX:+UseZGC
 	more 21 zgc "stacks dump counted" -XX:+UseZGC -XX:+ZGenerational

@@ -19,7 +19,7 @@ measure() {
 	known_start "$home" "$mode" 900 "$@"
 	at_work "$known_pid" 200
 	for seconds in 3 10 40; do
-		known_record host $seconds 499
+		known_record host $seconds 999
 		[ "$(jq .samples "$KNOWN/summary" || echo 0)" -lt 400 ] || break
 	done
 	known_stop
