@@ -241,7 +241,7 @@ check-emulated: all $(unit) $(replay)
 	prove -j$(jobs) -e '$(guard) $(EMULATOR)' $(filter-out $(UNABLE:%=$(BUILD)/tests/%.t),$(unit) $(replay))
 # The other compiler, and its sanitizers; NULL + 0, of empty lists, is fine (C2y, N3322).
 check-asan:
-	$(MAKE) check BUILD=$(BUILD)-asan CC=clang CFLAGS='-O1 -g' LDFLAGS=-fuse-ld=lld SAN='-fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer'
+	$(MAKE) check BUILD=$(BUILD)-asan CC=clang CFLAGS='-O1 -g' SAN='-fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer'
 # What has threads: profile/read.c and report/render.c.
 check-tsan:
 	TSAN_OPTIONS='halt_on_error=1 history_size=7' $(MAKE) check-threads BUILD=$(BUILD)-tsan CFLAGS='-O1 -g' SAN='-fsanitize=thread -fno-omit-frame-pointer'
