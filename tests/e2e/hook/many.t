@@ -44,7 +44,7 @@ one() {
 	wait $! 2>/dev/null
 	hook_state 0 seq stopped | hook_feed || echo failed
 }
-SEQUENCE=${SEQUENCE:-$([ "${DFG_FULL:-}" = 1 ] && echo 1000 || echo 100)}
+SEQUENCE=${SEQUENCE:-$([ "${DFG_FULL:-}" = 1 ] && echo 300 || echo 100)}
 mkfifo "$S/ready"
 one >/dev/null
 before=$(baseline)
