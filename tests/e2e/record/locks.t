@@ -135,7 +135,7 @@ if [ -n "${DFG_FULL:-}" ]; then
 	full more 21 serial -XX:+UseSerialGC
 	full more 21 parallel -XX:+UseParallelGC
 	full more 21 zgc -XX:+UseZGC
-	more 21 generational -XX:+UseZGC -XX:+ZGenerational
+	full more 21 generational -XX:+UseZGC -XX:+ZGenerational
 	more 25 zgc -XX:+UseZGC
 	full more 25 shenandoah -XX:+UseShenandoahGC
 	more 25 compact -XX:+UseCompactObjectHeaders
@@ -168,9 +168,9 @@ if [ -n "${DFG_FULL:-}" ]; then
 		ok "  as long as it waited" right stalls
 		shop_stop "$id"
 	}
-	stalls 17 stalls
+	full stalls 17 stalls
 	stalls 21 stalls
-	stalls 21 generational-stalls -XX:+ZGenerational
+	full stalls 21 generational-stalls -XX:+ZGenerational
 	for version in 25 27; do stalls $version stalls; done
 	full stalls 26 stalls
 	EVENTS_BARE=1 ok "JDK 8, without symbols" start old 8

@@ -44,7 +44,8 @@ with Browser(1400, 900) as b:
     check('the timeline has a row for each thread that waits', {'wanter', 'holder', 'sleeper', 'asker'} <= set(lanes))
     check('the bars are as long as the waits', b.js(f"""(() => {{ const t = {TIMELINE}, lane = t.lanes.find((l) => l.thread.name === "sleeper");
         const waits = lane.waits.map((i) => t.wall.waits[i]), long = waits.filter((w) => w.end - w.begin > 0.0169);
-        return long.length > waits.length / 2 && long.every((w) => t.wall.causes[w.cause] === "sleep"); }})()"""))
+        const slept = long.filter((w) => t.wall.causes[w.cause] === "sleep"); // not all: the collector stops it, too
+        return long.length > waits.length / 2 && slept.length >= 0.8 * long.length; }})()"""))
     # A wait for the monitor whose waker is known.
     at = b.js(f"""(() => {{ const t = {TIMELINE}, i = t.wall.waits.findIndex((w) => w.waker >= 0 && w.end - w.begin > 0.01 &&
         t.wall.causes[w.cause] === "monitor" && t.meanwhile(t.wall.waits.indexOf(w)) >= 0), w = t.wall.waits[i];
