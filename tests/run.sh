@@ -21,11 +21,11 @@ export DFG_FULL="${DFG_FULL:-}"
 
 sh packages.sh $groups
 
-# Root file systems with other JDKs and the images of examples/compare are mostly downloads: they are made while the rest
-# is built. Where that fails, the tests that need them make them again, and say what is wrong.
+# Root file systems with other JDKs and, with FULL=1, the images of examples/compare are mostly downloads: they are made
+# while the rest is built. Where that fails, the tests that need them make them again, and say what is wrong.
 {
 	tests/lib/jdk-roots.sh $jdks
-	[ -z "$DFG_FULL" ] || LOAD=wrk sh examples/compare/run.sh --images build/compare-images
+	[ -z "${FULL:-}" ] || LOAD=wrk sh examples/compare/run.sh --images build/compare-images
 } >/dev/null 2>&1 &
 roots=$!
 make -j"$(nproc)" all

@@ -27,7 +27,7 @@ def say(what, wrong):
     print(f"{what}: {'; '.join(wrong[:4]) or 'right'}")
 
 
-own, cpu = collections.Counter(), []
+own, last, cpu = collections.Counter(), collections.Counter(), []
 for line in open(ledger, errors="replace"):
     words = line.split()
     if len(words) != 4 or not line.endswith("\n"):
@@ -36,6 +36,7 @@ for line in open(ledger, errors="replace"):
     if cause == "cpu":
         cpu.append((b, a))
         continue
+    last[name] = max(last[name], b)
     inside = min(b, end) - max(a, begin)
     if inside > 0:
         own[name, cause] += inside / 1e6
@@ -62,7 +63,8 @@ for (name, cause), want in sorted(own.items()):
     if want < 200:
         continue
     figures.append(f"{name} {cause} {got:.0f} ({want:.0f}, {rest:.0f})")
-    if not got - 0.02 * want <= want + 40 or not want <= got + rest + 0.02 * want + 40:
+    unsaid = max(0, end - last[name]) / 1e6  # on a busy machine the ledger's last lines may be late
+    if not got - 0.02 * want <= want + 40 + unsaid or not want <= got + rest + 0.02 * want + 40:
         wrong.append(f"{name} {cause} {got:.1f} ms, by its own clock {want:.1f}, and otherwise {rest:.1f}")
 print("# cause dfg (own, rest):", ", ".join(figures))
 say("causes", wrong)
@@ -131,9 +133,11 @@ shares = {k: known[k] / all_of[k] for k in SUBJECTS if all_of[k] > 0.1e6 * ms}
 print("# what was waited for is known:", ", ".join(f"{k[0]} {100 * n:.1f} %" for k, n in shares.items()))
 # A wait whose stack the walk could not prove has none.
 say("subjects", wrong + [f"{k} {n:.3f}" for k, n in shares.items() if n < 0.7 or known[k] < 0.9 * walked[k]])
-held = [w for w in waits if w["thread"] == "wanter" and w["cause"] == "monitor" and w["holder"]]
+# On a busy machine other waits are the longest.
+listed = [w for w in waits if w["thread"] == "wanter" and w["cause"] == "monitor"]
+held = [w for w in listed if w["holder"]]
 say("holders", [str(w) for w in held if not (w["holder"] == "holder" and w["subject"] == "Wall$Held" and "Wall.holds" in w["waker_stack"] and
-                                             "Wall.wants" in w["stack"])] + ([] if held else ["none is known"]))
+                                             "Wall.wants" in w["stack"])] + ([] if held or len(listed) < 5 else ["none is known"]))
 say("owners", [str(w) for w in waits if (w["thread"], w["cause"]) == ("queuer", "park") and w["waker"] and w["subject"] and w["holder"] != "locker"])
 # The holder slept, or stood still for the JVM at its end: on a busy machine the longest waits are those. Or its stack was not proved.
 did = [w["meanwhile"] for w in held if w["meanwhile"] and w["meanwhile"]["cause"] != "other"]

@@ -183,8 +183,8 @@ formats=folded
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 -XX:+UseG1GC
 if [ -n "${DFG_FULL:-}" ]; then
-	for version in 8 11 21 27; do more $version g1 -XX:+UseG1GC; done
-	full more 26 g1 -XX:+UseG1GC
+	for version in 8 21 27; do more $version g1 -XX:+UseG1GC; done
+	for version in 11 26; do full more $version g1 -XX:+UseG1GC; done
 	full more 25 serial -XX:+UseSerialGC
 	more 25 parallel -XX:+UseParallelGC
 	more 25 zgc -XX:+UseZGC

@@ -130,8 +130,8 @@ formats=folded
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 -XX:+UseG1GC
 if [ -n "${DFG_FULL:-}" ]; then
-	for version in 8 11 21 27; do more $version g1 -XX:+UseG1GC; done
-	full more 26 g1 -XX:+UseG1GC
+	for version in 8 21 27; do more $version g1 -XX:+UseG1GC; done
+	for version in 11 26; do full more $version g1 -XX:+UseG1GC; done
 	full more 21 serial -XX:+UseSerialGC
 	full more 21 parallel -XX:+UseParallelGC
 	full more 21 zgc -XX:+UseZGC
@@ -171,8 +171,8 @@ if [ -n "${DFG_FULL:-}" ]; then
 	full stalls 17 stalls
 	stalls 21 stalls
 	full stalls 21 generational-stalls -XX:+ZGenerational
-	for version in 25 27; do stalls $version stalls; done
-	full stalls 26 stalls
+	stalls 25 stalls
+	for version in 26 27; do full stalls $version stalls; done
 	EVENTS_BARE=1 ok "JDK 8, without symbols" start old 8
 	ok "  is recorded" trigger -q -d 2 -e cpu,lock -f folded -o "$SHOP/old.out" old
 	ok "  the processor's time" grep -q 'Locks.spin' "$(json .graphs.folded)"

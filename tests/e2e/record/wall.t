@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The wall clock (-e wall) of real JVMs: all the time of each thread has a cause, as much as the program itself says, and who woke whom is
-# right. JDK 17 and 25; DFG_FULL=1: all but 26; FULL=1: all.
+# right. JDK 17 and 25; DFG_FULL=1: 11 and 21, too; FULL=1: all.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/jvms.sh
 . tests/lib/events.sh
 need python3
-EVENTS_JDKS="8 11 17 21 25 27"
+EVENTS_JDKS="11 17 21 25"
 events_setup Wall.java
 
 # as_the_program_says ID EVENTS [virtual]
