@@ -2,7 +2,7 @@
 # What tests of events (dfg-trigger -e) share. Source it after tap.sh, bundle.sh, shop.sh, and jvms.sh where there are several JDKs.
 #
 #   events_setup PROGRAM…   sets $versions, of the JDKs that are tried, and $SHOP up, with tests/java/PROGRAM.java compiled. With
-#                           DFG_FULL=1 these are EVENTS_JDKS, or those between which HotSpot has changed; FULL=1: all
+#                           DFG_FULL=1 these are EVENTS_JDKS, or 8, 17 and 25; FULL=1: all
 #   events_tools            needs bpftool, and pprof, which is $pprof then
 #   events_start ID VERSION MAIN [JVM OPTION…]   a container with MAIN ("Alloc 4 10") in it, of a JDK; EVENTS_BARE=1: without
 #                           the debug files in it, which JDK 8 has its symbols in; EVENTS_JQ: changes its config.json
@@ -15,7 +15,7 @@ EVENTS_ALL="8 11 17 21 25 26 27"
 events_setup() {
 	[ -e "$BUILD/bpf/walk.skel.h" ] || tap_cannot "built without clang, bpftool and libbpf"
 	versions="17 25"
-	[ -z "${DFG_FULL:-}" ] || versions=${EVENTS_JDKS:-8 17 21 25 27}
+	[ -z "${DFG_FULL:-}" ] || versions=${EVENTS_JDKS:-8 17 25}
 	[ -z "${FULL:-}" ] || versions=$EVENTS_ALL
 	if declare -F jvms_setup >/dev/null; then
 		# shellcheck disable=SC2046,SC2086

@@ -183,13 +183,13 @@ formats=folded
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 -XX:+UseG1GC
 if [ -n "${DFG_FULL:-}" ]; then
-	for version in 8 21 27; do more $version g1 -XX:+UseG1GC; done
-	for version in 11 26; do full more $version g1 -XX:+UseG1GC; done
+	more 8 g1 -XX:+UseG1GC
+	for version in 11 21 26 27; do full more $version g1 -XX:+UseG1GC; done
 	full more 25 serial -XX:+UseSerialGC
-	more 25 parallel -XX:+UseParallelGC
+	full more 25 parallel -XX:+UseParallelGC
 	more 25 zgc -XX:+UseZGC
 	full more 25 shenandoah -XX:+UseShenandoahGC
-	more 8 parallel -XX:+UseParallelGC -XX:-FastTLABRefill
+	full more 8 parallel -XX:+UseParallelGC -XX:-FastTLABRefill
 	ok "JDK 8 with Parallel, as it is" start 8-refills 8 "2 10" -XX:+UseParallelGC
 	refills() { "$BUILD/bin/dfg-doctor" --json 8-refills | jq -e '.findings[] | select(.what == "alloc") | .state == "note" and (.advice | test("FastTLABRefill"))'; }
 	ok "  dfg-doctor says that not all is told" refills

@@ -130,23 +130,23 @@ formats=folded
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 -XX:+UseG1GC
 if [ -n "${DFG_FULL:-}" ]; then
-	for version in 8 21 27; do more $version g1 -XX:+UseG1GC; done
-	for version in 11 26; do full more $version g1 -XX:+UseG1GC; done
+	more 8 g1 -XX:+UseG1GC
+	for version in 11 21 26 27; do full more $version g1 -XX:+UseG1GC; done
 	full more 21 serial -XX:+UseSerialGC
 	full more 21 parallel -XX:+UseParallelGC
 	full more 21 zgc -XX:+UseZGC
 	full more 21 generational -XX:+UseZGC -XX:+ZGenerational
-	more 25 zgc -XX:+UseZGC
+	full more 25 zgc -XX:+UseZGC
 	full more 25 shenandoah -XX:+UseShenandoahGC
 	more 25 compact -XX:+UseCompactObjectHeaders
-	more 17 int -Xint
+	full more 17 int -Xint
 	more 21 lightweight -XX:+UnlockExperimentalVMOptions -XX:LockingMode=2 # 1 is what it does by itself
-	more 21 monitors -XX:+UnlockExperimentalVMOptions -XX:LockingMode=0
+	full more 21 monitors -XX:+UnlockExperimentalVMOptions -XX:LockingMode=0
 	# As JVMs are that were built without DTrace.
 	cp -a "$JVMS_HOME_17" "$SHOP/app/jdk"
 	objcopy --remove-section .note.stapsdt "$SHOP/app/jdk/lib/server/libjvm.so"
 	JVMS_ROOT_bare=$JVMS_ROOT_17 JVMS_HOME_bare=/mnt/jdk
-	more bare 17
+	full more bare 17
 	# As vendors strip them, with the debug file beside the library.
 	server=$SHOP/app/jdk/lib/server
 	mkdir "$server/.debug"
@@ -171,8 +171,7 @@ if [ -n "${DFG_FULL:-}" ]; then
 	full stalls 17 stalls
 	stalls 21 stalls
 	full stalls 21 generational-stalls -XX:+ZGenerational
-	stalls 25 stalls
-	for version in 26 27; do full stalls $version stalls; done
+	for version in 25 26 27; do full stalls $version stalls; done
 	EVENTS_BARE=1 ok "JDK 8, without symbols" start old 8
 	ok "  is recorded" trigger -q -d 2 -e cpu,lock -f folded -o "$SHOP/old.out" old
 	ok "  the processor's time" grep -q 'Locks.spin' "$(json .graphs.folded)"

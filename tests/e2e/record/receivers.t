@@ -53,11 +53,11 @@ ok "--replay" "$DFG" -q --replay --by thread --full -f folded -o "$SHOP/again" "
 ok "  draws the same" cmp "$SHOP/17-g1.out/flame.folded" "$SHOP/again/flame.folded"
 if [ -n "${DFG_FULL:-}" ]; then
 	full row 8 parallel -XX:+UseParallelGC
-	row 11 wide -XX:-UseCompressedOops
+	full row 11 wide -XX:-UseCompressedOops
 	full row 17 z -XX:+UseZGC
-	row 17 wide -XX:-UseCompressedClassPointers
+	full row 17 wide -XX:-UseCompressedClassPointers
 	row 21 zgen -XX:+UseZGC -XX:+ZGenerational
-	row 25 z -XX:+UseZGC
+	full row 25 z -XX:+UseZGC
 	full row 25 shenandoah -XX:+UseShenandoahGC
 	row 25 compact -XX:+UseCompactObjectHeaders
 	full row 27 z -XX:+UseZGC

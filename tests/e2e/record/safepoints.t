@@ -131,15 +131,15 @@ shop_stop 17-g1
 more() { row "$@" && shop_stop "$1-$2"; }
 more 25 g1 "$all" -XX:+UseG1GC -Xmn24m
 if [ -n "${DFG_FULL:-}" ]; then
-	more 11 g1 "$all revoke" -XX:BiasedLockingStartupDelay=0 -XX:+UseG1GC -Xmn24m
-	for version in 21 27; do more $version g1 "$all" -XX:+UseG1GC -Xmn24m; done
-	full more 26 g1 "$all" -XX:+UseG1GC -Xmn24m
-	more 25 serial "$all" -XX:+UseSerialGC -Xmn24m
+	full more 11 g1 "$all revoke" -XX:BiasedLockingStartupDelay=0 -XX:+UseG1GC -Xmn24m
+	more 27 g1 "$all" -XX:+UseG1GC -Xmn24m
+	for version in 21 26; do full more $version g1 "$all" -XX:+UseG1GC -Xmn24m; done
+	full more 25 serial "$all" -XX:+UseSerialGC -Xmn24m
 	full more 25 parallel "$all" -XX:+UseParallelGC -Xmn24m
 	# Theirs are of concurrent collections, which threads of the JVM ask for.
 	more 25 zgc "stacks dump counted" -XX:+UseZGC
-	more 21 zgc "stacks dump counted" -XX:+UseZGC -XX:+ZGenerational
-	more 25 shenandoah "stacks dump counted" -XX:+UseShenandoahGC
+	full more 21 zgc "stacks dump counted" -XX:+UseZGC -XX:+ZGenerational
+	full more 25 shenandoah "stacks dump counted" -XX:+UseShenandoahGC
 	# Its log has no times that can be held against others.
 	ok "JDK 8, with its debug file" start 8-symbols 8 "${no_polls[0]}" -XX:BiasedLockingStartupDelay=0 -XX:+PrintGCApplicationStoppedTime -Xmn24m
 	ok "  is recorded" trigger -q -d 8 -e cpu,safepoint -f folded -o "$SHOP/8.out" 8-symbols
