@@ -23,7 +23,6 @@
 #define CPU_MAX	   3600 /* seconds: a recording of a day, of which reading may take a 25th */
 #define WATCH_MS   20
 #define REPLY_MS   10000 /* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
-#define LOOK_MS	   250
 
 /* ---- the memory of a process ---- */
 
@@ -343,10 +342,16 @@ static int receive(struct memory_reader *h, struct reader_reply *ret, struct err
 	uint64_t deadline = deadline_after(REPLY_MS), waited = proc_waited_ms(h->child.pid);
 
 	do {
-		if (!deadline_ms_left(deadline + proc_waited_ms(h->child.pid) - waited))
-			return err_set(err, ETIMEDOUT, "stopped after %d ms", REPLY_MS);
+		if (!deadline_ms_left(deadline)) {
+			const uint64_t now = proc_waited_ms(h->child.pid);
+
+			if (now <= waited)
+				return err_set(err, ETIMEDOUT, "stopped after %d ms", REPLY_MS);
+			deadline += now - waited;
+			waited = now;
+		}
 		ret->noticed = true;
-		if (poll(&fd, 1, LOOK_MS) > 0 &&
+		if (poll(&fd, 1, deadline_ms_left(deadline)) > 0 &&
 		    recv(h->socket, ret, sizeof(*ret), MSG_DONTWAIT) != sizeof(*ret))
 			return err_set(err, 0, "the reader crashed");
 		bool_clean(&ret->noticed);
