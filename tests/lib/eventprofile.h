@@ -18,29 +18,12 @@ static int snapshots(void)
 	return snapshots_of(methods, ARRAY_LEN(methods), 1, 1000);
 }
 
-struct read {
-	struct str stacks;
-	struct quality quality;
-	size_t timed; /* samples that have a time of their own */
-};
-
-static void cleanup_read_fini(struct read *r)
-{
-	str_fini(&r->stacks);
-}
-
 /* Reads one event of a recording in so many parts, with the JVM's snapshots or without. */
 static struct read read_parts(int perf_fd, unsigned event, bool jvm, size_t parts)
 {
-	struct read ret = {0};
-	struct profile p;
-
-	read_recording((struct recording){.perf_fd = perf_fd, .event = event, .parts = parts}, &lib,
-		       jvm ? snapshots() : -1, &p, &ret.stacks);
-	ret.quality = p.quality;
-	ret.timed = p.samples->count;
-	profile_fini(&p);
-	return ret;
+	return read_recording(
+		(struct recording){.perf_fd = perf_fd, .event = event, .parts = parts}, &lib,
+		jvm ? snapshots() : -1);
 }
 
 static struct read read_event(int perf_fd, unsigned event, bool jvm)

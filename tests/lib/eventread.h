@@ -79,11 +79,22 @@ static void map_code(struct perf_writer *w, const struct event_library *l)
 	perf_writer_map(w, PID, &lib);
 }
 
-/* Reads perf_fd, event, began and parts of `in` into a profile, and its stacks as text, with the
- * JVM's snapshots, which are closed; -1: without. */
-static void read_recording(struct recording in, const struct event_library *l, int snapshots,
-			   struct profile *ret, struct str *ret_stacks)
+struct read {
+	struct profile p;
+	struct str stacks; /* as text */
+};
+
+static void cleanup_read_fini(struct read *r)
 {
+	profile_fini(&r->p);
+	str_fini(&r->stacks);
+}
+
+/* Reads perf_fd, event, began and parts of `in`, with the JVM's snapshots, which are closed; -1:
+ * without. */
+static struct read read_recording(struct recording in, const struct event_library *l, int snapshots)
+{
+	struct read ret = {0};
 	struct session_map map = {.pid = PID, .fd = snapshots};
 	struct session_elf elf = {.path = l->path, .fd = library_file(l), .debug_fd = -1};
 
@@ -92,15 +103,16 @@ static void read_recording(struct recording in, const struct event_library *l, i
 	in.map_count = snapshots >= 0;
 	in.elfs = &elf;
 	in.elf_count = 1;
-	profile_init(ret, true);
-	if (profile_read(&in, ret, &err) < 0)
+	profile_init(&ret.p, true);
+	if (profile_read(&in, &ret.p, &err) < 0)
 		abort();
-	str_adds(ret_stacks, "");
-	stacks_sort(ret->stacks);
-	stacks_text(ret->stacks, 0, "", ret_stacks);
+	str_adds(&ret.stacks, "");
+	stacks_sort(ret.p.stacks);
+	stacks_text(ret.p.stacks, 0, "", &ret.stacks);
 	close(elf.fd);
 	if (snapshots >= 0)
 		close(snapshots);
+	return ret;
 }
 
 #endif

@@ -8,17 +8,6 @@
 
 static const struct event_library lib = {"/lib/libjvm.so", "ObjectMonitor::EnterI"};
 
-struct read {
-	struct str stacks;
-	struct profile p;
-};
-
-static void cleanup_read_fini(struct read *r)
-{
-	str_fini(&r->stacks);
-	profile_fini(&r->p);
-}
-
 static int snapshots(void)
 {
 	static const char *const methods[] = {"a.B.run"};
@@ -75,14 +64,14 @@ static void test_profile(void)
 	int fd = recording();
 
 	for (unsigned parts = 1; parts <= 3; parts++) {
-		CLEANUP(read_fini) struct read r = {0};
+		CLEANUP(read_fini)
+		struct read r = read_recording(
+			(struct recording){
+				.perf_fd = fd, .event = SESSION_WALL, .began = MS, .parts = parts},
+			&lib, snapshots());
 		const struct wall *all;
 		struct wall_list list;
 
-		read_recording(
-			(struct recording){
-				.perf_fd = fd, .event = SESSION_WALL, .began = MS, .parts = parts},
-			&lib, snapshots(), &r.p, &r.stacks);
 		is_str(r.stacks.buf,
 		       "waker;other 5\n"
 		       "waker;sleep;[no stack was taken] 2\n"

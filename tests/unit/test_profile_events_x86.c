@@ -38,7 +38,8 @@ static void test_profile(void)
 	first = read_event(fd, 0, true);
 	is_str(first.stacks.buf, "worker;a.B.make;a.B.make 1\nworker;work 1\n",
 	       "the first event has its own samples only");
-	ok(first.quality.samples == 2 && first.quality.truncated == 0 && first.timed == 2,
+	ok(first.p.quality.samples == 2 && first.p.quality.truncated == 0 &&
+		   first.p.samples->count == 2,
 	   "they count 1, with their times");
 	second = read_event(fd, 1, true);
 	is_str(second.stacks.buf,
@@ -48,15 +49,16 @@ static void test_profile(void)
 	       "worker;a.B.make;a.B.make;byte[] (outside TLAB) 20\n"
 	       "worker;a.B.make;a.B.make;java.lang.String 8192\n",
 	       "the second has the class as the innermost frame, and counts its bytes");
-	is_int(second.quality.samples, 8449, "samples are bytes");
-	is_int(second.quality.java_samples, 8449, "of Java, too");
-	is_int(second.quality.java_complete, 8349, "those of a stack that is cut are not complete");
-	is_int(second.quality.truncated, 100, "they are truncated");
-	is_int(second.quality.frames, 20, "frames are frames, with that of the class");
-	is_int(second.quality.java_frames, 14, "which is no method");
-	is_int((int64_t)second.timed, 0, "they have no times");
+	is_int(second.p.quality.samples, 8449, "samples are bytes");
+	is_int(second.p.quality.java_samples, 8449, "of Java, too");
+	is_int(second.p.quality.java_complete, 8349,
+	       "those of a stack that is cut are not complete");
+	is_int(second.p.quality.truncated, 100, "they are truncated");
+	is_int(second.p.quality.frames, 20, "frames are frames, with that of the class");
+	is_int(second.p.quality.java_frames, 14, "which is no method");
+	is_int((int64_t)second.p.samples->count, 0, "they have no times");
 	third = read_event(fd, 2, true);
-	ok(third.stacks.len == 0 && third.quality.samples == 0,
+	ok(third.stacks.len == 0 && third.p.quality.samples == 0,
 	   "an event that is not there is empty");
 	close(fd);
 }
@@ -92,7 +94,8 @@ static void test_forged(void)
 		end(w);
 		fd = replaced(fd, PERFWRITE_WHOLE, PERFWRITE_NAMED_WHOLE);
 		r = read_event(fd, event, true);
-		ok(r.quality.samples == (event ? 0 : 1) && r.timed == r.quality.samples,
+		ok(r.p.quality.samples == (event ? 0 : 1) &&
+			   r.p.samples->count == r.p.quality.samples,
 		   "a named sample of the first event is one of it only, and counts one");
 		is_str(r.stacks.buf, event ? "" : "worker;a.B.make;byte[][] (receiver) 1\n",
 		       "its name is a class for which a method was selected");
@@ -130,7 +133,7 @@ static void test_copied(void)
 	       "worker;start;work;work;java.lang.Object[] 64\n"
 	       "worker;work;work;java.lang.Object[] 64\n",
 	       "a copied stack is unwound, with the class as the innermost frame");
-	is_int(r.quality.samples, 128, "and counts its bytes");
+	is_int(r.p.quality.samples, 128, "and counts its bytes");
 	close(fd);
 }
 
@@ -183,9 +186,9 @@ static void test_amounts(void)
 		}
 		end(w);
 		r = read_event(fd, 1, true);
-		ok(r.quality.samples == COUNT_MAX && r.quality.java_samples == COUNT_MAX &&
-			   r.quality.java_complete == COUNT_MAX &&
-			   r.quality.truncated == (n > 1 ? COUNT_MAX : 0),
+		ok(r.p.quality.samples == COUNT_MAX && r.p.quality.java_samples == COUNT_MAX &&
+			   r.p.quality.java_complete == COUNT_MAX &&
+			   r.p.quality.truncated == (n > 1 ? COUNT_MAX : 0),
 		   "the samples of %u threads end at COUNT_MAX", n);
 		if (n == 1)
 			is_str(r.stacks.buf, "worker;a.B.make;a.B.make;A 9007199254740992\n",

@@ -64,14 +64,14 @@ static void test_held(void)
 	is_str(r.stacks.buf, HELD("work;a.B.hold;a.B.run"),
 	       "the holder's frames are above the class, innermost first, without the thread's "
 	       "first functions");
-	ok(r.quality.samples == 500 && r.quality.java_samples == 500 &&
-		   r.quality.java_complete == 500 && r.quality.truncated == 0,
+	ok(r.p.quality.samples == 500 && r.p.quality.java_samples == 500 &&
+		   r.p.quality.java_complete == 500 && r.p.quality.truncated == 0,
 	   "what a holder did is no sample");
-	is_int(r.quality.frames, 7, "its frames are counted where they are shown");
-	is_int(r.quality.java_frames, 4, "methods, too");
-	is_int((int64_t)r.timed, 0, "without times of their own");
+	is_int(r.p.quality.frames, 7, "its frames are counted where they are shown");
+	is_int(r.p.quality.java_frames, 4, "methods, too");
+	is_int((int64_t)r.p.samples->count, 0, "without times of their own");
 	other = read_event(m.fd, 1, true);
-	is_int(other.quality.samples, 0, "another event has none of it");
+	is_int(other.p.quality.samples, 0, "another event has none of it");
 	close(m.fd);
 }
 
@@ -124,7 +124,7 @@ static void test_foreign(void)
 	add_wait(&m, PID + 40, 110, 100);
 	end(m.w);
 	r = read_made(&m, 1);
-	ok(r.quality.samples == 500 && !strstr(r.stacks.buf, "held by"),
+	ok(r.p.quality.samples == 500 && !strstr(r.stacks.buf, "held by"),
 	   "a wait of another process is not held by it: %s", r.stacks.buf);
 	close(m.fd);
 }
@@ -193,7 +193,7 @@ static void test_parts(void)
 		CLEANUP(read_fini) struct read r = read_made(&m, parts);
 
 		is_str(r.stacks.buf, whole.stacks.buf, "the same in %zu parts", parts);
-		is_int(r.quality.samples, WAITS * 500, "each wait counts once");
+		is_int(r.p.quality.samples, WAITS * 500, "each wait counts once");
 	}
 	close(m.fd);
 }

@@ -20,25 +20,13 @@ static int snapshots(void)
 	return snapshots_of(methods, ARRAY_LEN(methods), ARRAY_LEN(methods), 1000 * MS);
 }
 
-struct read {
-	struct str stacks;
-	struct profile p;
-};
-
-static void cleanup_read_fini(struct read *r)
-{
-	str_fini(&r->stacks);
-	profile_fini(&r->p);
-}
-
 /* Reads the safepoints of a recording, which began at `began` ns, or is not known when. */
-static void read_from(int perf_fd, uint64_t began, unsigned parts, struct read *ret)
+static struct read read_from(int perf_fd, uint64_t began, unsigned parts)
 {
-	*ret = (struct read){0};
-	read_recording(
+	return read_recording(
 		(struct recording){
 			.perf_fd = perf_fd, .event = SAFEPOINT, .began = began, .parts = parts},
-		&lib, snapshots(), &ret->p, &ret->stacks);
+		&lib, snapshots());
 }
 
 static void add_process(struct perf_writer *w)
@@ -135,7 +123,7 @@ static void test_whole(void)
 	add_pause(w, 90 * MS, 1000, MS, 2000, 0);
 	add_pause(w, 95 * MS, 100, MS - 101, 0, 0);
 	end(w);
-	read_from(fd, BEGAN, 1, &r);
+	r = read_from(fd, BEGAN, 1);
 	is_str(r.stacks.buf,
 	       "VM_Thread;start;execute;HeapDumper 999899\n"
 	       "VM_Thread;start;execute;HeapDumper;waiting for 100\n"
@@ -155,7 +143,7 @@ static void test_whole(void)
 	ok(r.p.quality.samples == 27 * MS + 999 && r.p.quality.java_complete == 26 * MS + 1000,
 	   "ns are counted, and stacks of those who asked are whole");
 	is_int((int64_t)r.p.samples->count, 0, "they have no times");
-	read_from(fd, 0, 1, &unknown);
+	unknown = read_from(fd, 0, 1);
 	ok(is_pause(&unknown.p.pauses.list[0], 25 * MS - 2000, 5 * MS, 25 * MS),
 	   "where it is not known when the recording began, from its first sample on");
 	close(fd);
@@ -174,7 +162,7 @@ static void test_early(void)
 	add_pause(w, 50 * MS, 5 * MS, 20 * MS, 0, 0);
 	add_pause(w, 51 * MS, 5 * MS, 40 * MS, 0, 0);
 	end(w);
-	read_from(fd, 20 * MS, 1, &r);
+	r = read_from(fd, 20 * MS, 1);
 	ok(is_pause(&r.p.pauses.list[1], 5 * MS, 5 * MS, 25 * MS),
 	   "when a pause began is told from the recording's begin, not from its first sample");
 	ok(is_pause(&r.p.pauses.list[0], 0, 5 * MS, 45 * MS),
@@ -194,7 +182,7 @@ static void test_unknown(void)
 	add_holders(w, 0, 3000);
 	add_pause(w, 50 * MS, 5 * MS, 20 * MS, 2000, 3001);
 	end(w);
-	read_from(fd, BEGAN, 1, &r);
+	r = read_from(fd, BEGAN, 1);
 	is_str(r.stacks.buf,
 	       "asker;start;execute;HeapDumper 20000000\n"
 	       "asker;start;execute;HeapDumper;waiting for 5000000\n",
@@ -230,7 +218,7 @@ static void test_cut(void)
 		perf_writer_walked(w, &s);
 	}
 	end(w);
-	read_from(fd, BEGAN, 1, &r);
+	r = read_from(fd, BEGAN, 1);
 	ok(r.p.quality.java_samples == 12 * MS && r.p.quality.java_complete == 5 * MS,
 	   "a stack is whole where that of who asked is");
 	close(fd);
@@ -259,7 +247,7 @@ static void test_halves(void)
 	d.amount = UINT64_MAX;
 	add(w, 60 * MS, ASKER, native, ARRAY_LEN(native), &d);
 	end(w);
-	read_from(fd, BEGAN, 1, &r);
+	r = read_from(fd, BEGAN, 1);
 	is_int((int64_t)r.p.pauses.count, 3, "a pause is what has an end");
 	ok(is_pause(&r.p.pauses.list[1], 27 * MS - BEGAN, 0, 3 * MS) &&
 		   is_subject(&r.p.pauses.list[1], "a.B.ask", ""),
@@ -297,7 +285,7 @@ static void test_deep(void)
 		add(w, n * 1000, VM_THREAD, deep, n, &d);
 	}
 	end(w);
-	read_from(fd, BEGAN, 1, &r);
+	r = read_from(fd, BEGAN, 1);
 	is_int((int64_t)r.p.quality.samples, 800 * (int64_t)MS, "the deepest are read");
 	ok(strstr(r.stacks.buf, ";a.B.ask;") &&
 		   strstr(r.stacks.buf, ";waiting for;a.B.loop 400000000"),

@@ -79,12 +79,13 @@ static int recording(void)
 
 static void read_text(int fd, bool has_tasks, size_t parts, const char *method, struct str *ret)
 {
-	struct profile p;
+	CLEANUP(read_fini)
+	struct read r = read_recording(
+		(struct recording){.perf_fd = fd, .parts = parts, .has_tasks = has_tasks}, &lib,
+		snapshots_of(&method, 1, 1, 1000));
 
 	str_clear(ret);
-	read_recording((struct recording){.perf_fd = fd, .parts = parts, .has_tasks = has_tasks},
-		       &lib, snapshots_of(&method, 1, 1, 1000), &p, ret);
-	profile_fini(&p);
+	str_adds(ret, r.stacks.buf);
 }
 
 static void test_profile(void)
