@@ -262,7 +262,7 @@ e2e_alone := $(patsubst %,tests/e2e/%.t,hook/many record/containers record/jvms 
 e2e_full := $(patsubst %,tests/e2e/%.t,example/% package/% record/arm64 record/containers% record/container-names record/churn record/kernels \
             record/perf-map record/unknown-jvm report/exports setup/early setup/many)
 e2e_rare := tests/e2e/example/compare.t tests/e2e/package/reproducible.t# minutes each: FULL=1
-e2e := $(filter-out $(if $(DFG_FULL),,$(e2e_full)) $(if $(FULL),,$(e2e_rare)),$(wildcard tests/e2e/setup/*.t tests/e2e/record/*.t) \
+e2e := $(filter-out $(if $(DFG_FULL)$(FULL),,$(e2e_full)) $(if $(FULL),,$(e2e_rare)),$(wildcard tests/e2e/setup/*.t tests/e2e/record/*.t) \
     $(filter-out tests/e2e/setup/% tests/e2e/record/%,$(wildcard tests/e2e/*/*.t)))# the longest begin
 check-e2e: all $(tools) $(BUILD)/tests/test_hook_race.t
 	failed=0; \

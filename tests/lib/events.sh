@@ -7,7 +7,6 @@
 #   events_start ID VERSION MAIN [JVM OPTION…]   a container with MAIN ("Alloc 4 10") in it, of a JDK; EVENTS_BARE=1: without
 #                           the debug files in it, which JDK 8 has its symbols in; EVENTS_JQ: changes its config.json
 #   right QUESTION          "QUESTION: right" is what a checker has written into $SHOP/facts
-#   full COMMAND…           only with FULL=1: what is much like another row
 #   sum FILE                of folded text
 #   dies STATUS TEXT COMMAND…   ends so, with such a line
 
@@ -44,7 +43,6 @@ events_start() {
 	SHOP_JQ=$jq \
 		SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN=$main shop_start "$id" "$@"
 }
-full() { [ -z "${FULL:-}" ] || "$@"; }
 sum() { awk '{n += $NF} END {printf "%.0f\n", n}' "$1"; }
 right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
 dies() {

@@ -7,6 +7,7 @@ BUILD=${BUILD:-build}
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 unset SUDO_UID SUDO_GID # of `sudo prove`: results would go to the user who called it
 case $BUILD in /*) ;; *) BUILD=$TOP/$BUILD ;; esac
+[ -z "${FULL:-}" ] || export DFG_FULL=1
 
 # A program of tests/e2e starts anew in a box (box.sh), which is gone with its parent.
 case $(readlink -e "$0" || readlink -e "${OLDPWD:-.}/$0") in
@@ -48,6 +49,9 @@ is() {
 		tap_fail "$1" <<<" got: $2"$'\n'"want: $3"
 	fi
 }
+
+# full COMMAND...: only with FULL=1, for what is much like something that is tested without.
+full() { [ -z "${FULL:-}" ] || "$@"; }
 
 diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 

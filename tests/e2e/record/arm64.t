@@ -71,5 +71,5 @@ walked() {
 }
 
 walked trixie openjdk-25-jre-headless libdw1t64 'linux-image-[0-9.+]*deb13-cloud-arm64' exceptions 'streams -Xint'
-[ -z "${FULL:-}" ] || walked bookworm openjdk-17-jre-headless libdw1 'linux-image-[0-9.-]*-cloud-arm64'
+full walked bookworm openjdk-17-jre-headless libdw1 'linux-image-[0-9.-]*-cloud-arm64'
 tap_done

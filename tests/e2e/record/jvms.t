@@ -57,7 +57,7 @@ chosen() {
 			case $word in
 			-*) break ;;
 			+*) ;;
-			*) [ "${FULL:-}" = 1 ] || continue ;;
+			*) [ -n "${FULL:-}" ] || continue ;;
 			esac
 			[[ "${word#+}-$name" =~ ${DFG_ROWS:-$quick} ]] || continue
 			echo "${word#+} $name -${rest#*-}"

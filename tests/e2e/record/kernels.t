@@ -20,7 +20,7 @@ amd64 bullseye linux-image-[0-9.-]*-cloud-amd64 it needs Linux 5.17
 amd64 bookworm linux-image-[0-9.-]*-cloud-amd64
 arm64 trixie linux-image-[0-9.+]*deb13-arm64-16k
 END
-	[ "${FULL:-}" != 1 ] || cat <<'END'
+	full cat <<'END'
 amd64 trixie linux-image-[0-9.+]*deb13-cloud-amd64
 amd64 sid linux-binary-[0-9.+]*deb[0-9]*-cloud-amd64
 arm64 bookworm linux-image-[0-9.-]*-cloud-arm64

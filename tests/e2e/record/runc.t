@@ -91,11 +91,11 @@ ok "dfg-trigger joins it" trigger -d 1 --source agent plain
 is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 
 # Where the JVM keeps frame pointers, they can be used: no copies of the stack.
-ok "a JVM that keeps frame pointers" shop_start frames -XX:+PreserveFramePointer
+# The libc in which a thread goes to sleep keeps none.
+SHOP_MAIN="Shop 2" ok "a JVM that keeps frame pointers" shop_start frames -XX:+PreserveFramePointer
 ok "dfg-trigger --unwind fp" record --unwind fp frames
 is "  by frame pointers" "$(jq .stack_bytes "$(json .session)/session.json")" 0
-# The libc in which a thread goes to sleep keeps none.
-ok "  complete" at_least "$(json '.complete * 1000 | floor')" 930
+ok "  complete" at_least "$(json '.complete * 1000 | floor')" 990
 ok "  inlined methods, too" grep -q 'Shop\.[^;]*_\[i\]' "$(json .graphs.folded)"
 shop_stop frames
 

@@ -33,7 +33,8 @@ folded() { cat "$(json .graphs.folded)"; }
 runs() { [ -d "/proc/$(bundle_pid "$1")" ] && [ "$(grep -cv '^$' "$SHOP/$1/log")" = 0 ]; }
 note() { json '.jvms[0].note'; }
 
-ok "a JVM without an entry that all is found by" broken lost _log2_segment_size -XX:+PreserveFramePointer
+# A loop that rests is compiled much later.
+SHOP_MAIN="Shop 2" ok "a JVM without an entry that all is found by" broken lost _log2_segment_size -XX:+PreserveFramePointer
 for source in auto host agent; do
 	ok "--source $source: a graph" trigger -d 1 --source $source lost
 	is "  without names of its code" "$(json '.jvms[0].source')" none
@@ -43,7 +44,7 @@ done
 ok "it writes its own map" bundle_exec lost "$jcmd" 1 Compiler.perfmap
 ok "  which is read" record --source host lost
 is "  and said" "$(json '.jvms[0].source')" map
-ok "  names" grep -q 'Shop\.[a-z]' <(folded)
+ok "  names" grep -q 'Shop.serve' <(folded)
 ok "  what is missing is still said" grep -q 'CodeHeap::_log2_segment_size' <(note)
 shop_stop lost
 
