@@ -79,7 +79,14 @@ remove_work() {
 	rm -rf --one-file-system "$work"
 }
 
-remove_cgroup() { find /sys/fs/cgroup -depth -type d -path "*$cgroup*" -exec rmdir {} + 2>/dev/null; }
+# Nor are those programs gone from the control group at once.
+remove_cgroup() {
+	tries=100
+	while [ $tries -gt 0 ] && [ -n "$(find /sys/fs/cgroup -depth -type d -path "*$cgroup*" -print -exec rmdir {} \; 2>/dev/null)" ]; do
+		tries=$((tries - 1))
+		sleep 0.1
+	done
+}
 
 # A hook that gets no processor for 250 ms gives up; on a busy machine it is given more.
 install_copy() {

@@ -19,12 +19,12 @@ start_service() {
 
 started() { date -d "$(jq -r .started "$out/session/session.json")" +%s; }
 
-# The time from which to which the slowest request took that ended while it was recorded, a second of slack included.
+# The time from which to which the slowest request took that lies whole in the recording, a second of slack included.
 slowest_request() {
 	while read -r time _ _ _ ms _; do
 		echo "$(date -d "$time" +%s) $ms"
 	done <"$work/bundle/log" | awk -v began="$(started)" -v seconds="$seconds" '
-		$1 > began + 1 && $1 <= began + seconds && $2 > most {end = $1; most = $2}
+		$1 - $2 / 1000 > began + 1 && $1 <= began + seconds && $2 > most {end = $1; most = $2}
 		END {if (most) print int(end - most / 1000) - 1, end + 1}'
 }
 
@@ -46,7 +46,7 @@ run dfg-trigger -d "$seconds" -F 499 -o "$out" dfg-incident
 say "what the service itself says"
 cat "$work/bundle/log"
 span=$(slowest_request)
-[ -n "$span" ] || { echo "run.sh: no slow request ended in these $seconds seconds: record for longer" >&2; exit 1; }
+[ -n "$span" ] || { echo "run.sh: no slow request began and ended in these $seconds seconds: record for longer" >&2; exit 1; }
 
 say "when: the heat map, here as text"
 heat_map

@@ -93,6 +93,7 @@ is "  by the agent" "$(json '.jvms[0] | .source + .note')" agent
 # Where the JVM keeps frame pointers, they can be used: no copies of the stack.
 # The libc in which a thread goes to sleep keeps none.
 SHOP_MAIN="Shop 2" ok "a JVM that keeps frame pointers" shop_start frames -XX:+PreserveFramePointer
+ok "  has compiled its loop" at_work "$(bundle_pid frames)" 400
 ok "dfg-trigger --unwind fp" record --unwind fp frames
 is "  by frame pointers" "$(jq .stack_bytes "$(json .session)/session.json")" 0
 ok "  complete" at_least "$(json '.complete * 1000 | floor')" 990
