@@ -4,7 +4,9 @@
 #
 #	bench/scale.sh [jvms|methods|long]...      default: all
 #
-# jvms     JVMS (50) in CONTAINERS (20) runc containers, one --all run of DURATION (10) seconds at HZ (99)
+# jvms     JVMS (50) in CONTAINERS (20) runc containers, one --all run of DURATION (10) seconds at HZ (99): for its
+#          times, and again for memory and descriptors. Each JVM rests REST (0) ms after 100 requests, and has
+#          2.5 % of a processor.
 # methods  a JVM with CLASSES (4000) classes of 25 compiled methods, read by the host, then by an agent;
 #          what the agent adds to the JVM's memory (RssAnon, looked at fifty times a second)
 # long     LONG (600) seconds of two busy threads at LONG_HZ (999)
@@ -34,18 +36,23 @@ resident() {
 }
 row() { printf '%-34s %s\n' "$@"; }
 
+# look_at PID: its memory and descriptors, into `most` and `files`; takes half a processor with 50 JVMs
+look_at() {
+	local now
+	now=$(resident "$1")
+	[ "$now" -le $most ] || most=$now
+	now=$(find "/proc/$1/fd" 2>/dev/null | wc -l)
+	[ "$now" -le $files ] || files=$now
+}
 # measured ARG…: dfg-trigger, and what it took
 measured() {
-	local began ready most=0 files=0 now pid
+	local began ready most=0 files=0 pid
 	touch "$SHOP/began"
 	began=$(date +%s%3N)
 	ready=
 	"$DFG" --json -q -f folded "$@" >"$SHOP/out" 2>"$SHOP/err" & pid=$!
 	while kill -0 $pid 2>/dev/null; do
-		now=$(resident $pid)
-		[ "$now" -le $most ] || most=$now
-		now=$(find /proc/$pid/fd 2>/dev/null | wc -l)
-		[ "$now" -le $files ] || files=$now
+		[ -n "${times_only:-}" ] || look_at $pid
 		[ -n "$ready" ] || [ -z "$(find "$DFG_ROOT" -name perf.data -newer "$SHOP/began" -size +2k)" ] || ready=$(date +%s%3N)
 		sleep 0.2
 	done
@@ -53,8 +60,7 @@ measured() {
 	row "exit status" $?
 	row "time of the whole command, ms" $(($(date +%s%3N) - began))
 	row "ready, ms" $((ready - began))
-	row "memory, MiB" $((most / 1024))
-	row "descriptors" $files
+	[ -n "${times_only:-}" ] || { row "memory, MiB" $((most / 1024)); row "descriptors" $files; }
 	row "on disk, MiB" "$(du -sm "$DFG_ROOT/containers" | cut -f1)"
 	jq -r '(.recordings // [.]) as $r | ($r | map(.jvms[])) as $j | [
 		["recordings", ($r | length)], ["JVMs with names", ($j | map(select(.source != "none")) | length)],
@@ -74,11 +80,12 @@ jvms() {
 	local script='for i in $(seq $N); do "$@" & done; wait'
 	for i in $(seq "$c"); do
 		k=$((n / c + (i <= n % c)))
-		SHOP_MAIN="Shop 1" SHOP_JQ=".process.args = [\"/bin/sh\", \"-c\", $(jq -n --arg s "${script/\$N/$k}" '$s'), \"sh\"] + .process.args
+		SHOP_MAIN="Shop 1 ${REST:-0}" SHOP_JQ=".process.args = [\"/bin/sh\", \"-c\", $(jq -n --arg s "${script/\$N/$k}" '$s'), \"sh\"] + .process.args
 			| .linux.resources.cpu = {quota: $((k * 2500)), period: 100000}" \
 			shop_create "scale$$-$i" -Xmx32m -XX:+UseSerialGC -XX:TieredStopAtLevel=1
 	done
 	sleep "${WARM:-60}"
+	times_only=1 measured -d "${DURATION:-10}" -F "${HZ:-99}" --all
 	measured -d "${DURATION:-10}" -F "${HZ:-99}" --all
 	for i in $(seq "$c"); do shop_stop "scale$$-$i"; done
 }

@@ -54,6 +54,7 @@ struct built {
 
 struct builder {
 	int sock;
+	bool probes; /* are wanted */
 	struct built processes[BUILDER_PROCESSES_MAX];
 	size_t count;
 	struct mapped *files;
@@ -180,7 +181,7 @@ static const struct flat_file *rows_of(struct builder *b, size_t i, bool is_jvm)
 
 	if (!m->read) {
 		m->good = flat_add_file(b->tables, m->fd, &m->file, &ignored) == 0;
-		if (is_jvm)
+		if (is_jvm && b->probes)
 			find_probes(m);
 		m->read = true;
 		cleanup_close_fd(&m->fd);
@@ -402,6 +403,7 @@ static int build(struct builder *b)
 struct start {
 	const struct builder_process *list;
 	size_t count;
+	bool probes;
 	int sock;
 };
 
@@ -412,13 +414,15 @@ static int serve(void *arg)
 	struct err ignored;
 
 	b->sock = s->sock;
+	b->probes = s->probes;
 	return open_all(b, s->list, s->count, &ignored) < 0 ? 1 : build(b);
 }
 
-int builder_start(const struct builder_process *list, size_t count, struct child *ret,
+int builder_start(const struct builder_process *list, size_t count, bool probes, struct child *ret,
 		  int *ret_sock, struct err *err)
 {
-	struct start s = {list, count < BUILDER_PROCESSES_MAX ? count : BUILDER_PROCESSES_MAX, -1};
+	struct start s = {list, count < BUILDER_PROCESSES_MAX ? count : BUILDER_PROCESSES_MAX,
+			  probes, -1};
 	int pair[2], rc;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)

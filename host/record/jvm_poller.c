@@ -84,7 +84,9 @@ static int poller_start(const struct target *t, const struct jvm *j, const struc
 				   .jvm = j,
 				   .config = c,
 				   .to = to,
-				   .maps = t->session.mapsfd};
+				   .maps = t->session.mapsfd,
+				   .turns = t->turns,
+				   .all_jvms = t->all_jvms};
 
 	p.report = mmap(NULL, sizeof(*p.report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
@@ -338,16 +340,6 @@ static void add_thread(pid_t tid, pid_t nstid, void *arg)
 	session_add_thread(job->session, job->pid, tid, nstid);
 }
 
-/* Sets the source of JVMs that have no snapshot, but a perf map of their own. */
-static void note_maps(struct session *s)
-{
-	for (size_t i = 0; i < s->jvm_count; i++)
-		for (size_t k = 0; k < s->map_count; k++)
-			if (s->jvms[i].source == JVM_SOURCE_NONE &&
-			    s->maps[k].pid == s->jvms[i].pid)
-				s->jvms[i].source = JVM_SOURCE_MAP;
-}
-
 /* Adds to the session the JVMs' threads, whose pids in the snapshots are those of their pid
  * namespace, and the perf maps of processes without a snapshot. */
 static void add_threads_and_maps(struct target *t, uint64_t deadline)
@@ -359,7 +351,7 @@ static void add_threads_and_maps(struct target *t, uint64_t deadline)
 		proc_each_thread(j->procfd, add_thread, &job);
 	}
 	session_copy_perf_maps(&t->session, &t->processes, deadline);
-	note_maps(&t->session);
+	session_note_maps(&t->session);
 }
 
 /* ---- all pollers of a target ---- */
@@ -424,6 +416,14 @@ int pollers_refresh(struct target *t, const struct record_config *c, uint64_t de
 	return pollers_start(t, c, deadline_after(third), err);
 }
 
+bool pollers_any_late(const struct target *t)
+{
+	for (size_t i = 0; i < t->poller_count; i++)
+		if (!t->pollers[i].followed && !poller_has_ended(&t->pollers[i]))
+			return true;
+	return false;
+}
+
 bool pollers_any_ended(const struct target *t)
 {
 	for (size_t i = 0; i < t->poller_count; i++)
@@ -440,17 +440,6 @@ uint64_t pollers_bytes(const struct target *t)
 	for (size_t i = 0; i < t->poller_count; i++)
 		sum += fstat(t->pollers[i].file, &st) == 0 ? (uint64_t)st.st_size : 0;
 	return sum;
-}
-
-/* Files that are empty or cut, of a poller that was stopped, are refused when they are read. */
-static void register_agent_maps(struct session *s)
-{
-	for (size_t i = 0; i < s->jvm_count; i++) {
-		CLEANUP(free) char *name = xasprintf(AGENT_MAP "%d.map", (int)s->jvms[i].pid);
-
-		if (faccessat(s->mapsfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			session_register_map(s, s->jvms[i].pid, name);
-	}
 }
 
 /* A poller without a snapshot at the end has been late, and leaves an empty file. */
@@ -481,9 +470,9 @@ int pollers_end(struct target *t, const struct record_config *c, uint64_t deadli
 		return -1;
 	stop(t);
 	end_pollers(t, &w);
-	note_maps(&t->session);
+	session_note_maps(&t->session);
 	if (c->perf_map)
-		register_agent_maps(&t->session);
+		session_register_agent_maps(&t->session);
 	return 0;
 }
 

@@ -28,6 +28,9 @@ MUST_CHECK int pollers_refresh(struct target *t, const struct record_config *c, 
 /* Returns the file of a JVM's snapshots, borrowed, the first time that it has one; else -1. */
 int pollers_follow(struct target *t, pid_t pid);
 
+/* True if a JVM still has no snapshot, or one that pollers_follow has not returned. */
+bool pollers_any_late(const struct target *t);
+
 /* True if a poller has given up, or its JVM has ended. */
 bool pollers_any_ended(const struct target *t);
 

@@ -28,6 +28,7 @@
 #define SHARE	     25 /* pause per cost of a snapshot */
 #define SHARE_BUSY   12 /* the same after */
 #define BUSY	     12 /* new pieces of code */
+#define CROWD_MAX    60
 #define FAILURES_MAX 3
 
 struct snapshots {
@@ -35,7 +36,8 @@ struct snapshots {
 	const struct jvm *jvm;
 	const struct record_config *config;
 	struct snapshot_report *report;
-	int to, maps;
+	int to, maps, turns;
+	int crowd;     /* times that pauses are as long as those of a few JVMs */
 	uint64_t room; /* bytes for the next one */
 	/* The source that worked last. */
 	bool by_agent;
@@ -184,12 +186,15 @@ static void take_map(struct snapshots *s)
 static int take_by_host(struct snapshots *s, enum snapshot_command what,
 			struct snapshot_result *ret, struct err *err)
 {
+	const struct memory_reader_options options = {.to = s->to,
+						      .debug_info = !s->config->keep_flags,
+						      .turns = s->turns,
+						      .spare = s->crowd > 1};
 	uint64_t began = clock_us();
 	struct hs_result result;
 	uint64_t cpu;
 
-	if (!s->host &&
-	    memory_reader_open(s->jvm, !s->config->keep_flags, s->to, &s->host, err) < 0)
+	if (!s->host && memory_reader_open(s->jvm, &options, &s->host, err) < 0)
 		return -1;
 	s->report->switched |= memory_reader_switched(s->host);
 	if (memory_reader_dump(s->host, what != SNAPSHOT_CHANGES, s->room, &result, &cpu, err) <
@@ -288,7 +293,7 @@ static int snapshots_take(struct snapshots *s, enum snapshot_command what,
 	if (c->source == SOURCE_HOST || (s->host && !s->by_agent))
 		return take_whole(s, take_by_host, what, ret, err);
 	if (s->by_agent || c->trigger != TRIGGER_AUTO || agent_is_resident(s->jvm) ||
-	    (!s->container->is_single && agent_loads_silently(s->jvm)))
+	    (s->crowd == 1 && !s->container->is_single && agent_loads_silently(s->jvm)))
 		return take_first(s, take_by_agent, take_by_host, what, ret, err);
 	set_note(s, JVM_NOTE_NO_AGENT);
 	return take_first(s, take_by_host, take_by_agent, what, ret, err);
@@ -342,12 +347,33 @@ struct pace {
 	int least, most; /* milliseconds */
 };
 
-static struct pace next_pace(const struct pace *before, const struct snapshot_result *one,
-			     uint64_t cost_us)
+static int crowd_of(size_t all_jvms)
 {
-	uint64_t cost = cost_us * (one->entries < BUSY ? SHARE : SHARE_BUSY) / 1000;
-	int least = longer(PAUSE_MIN_MS, cost < INT32_MAX ? (int)cost : INT32_MAX);
-	int most = before->most * 2 < PAUSE_MAX_MS ? before->most * 2 : PAUSE_MAX_MS;
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const size_t few = SNAPSHOT_JVMS * (size_t)(cpus > 0 ? cpus : 1);
+	const size_t times = (all_jvms + few - 1) / few;
+
+	return times < 1 ? 1 : times < CROWD_MAX ? (int)times : CROWD_MAX;
+}
+
+/* The shortest, and the longest that there can be. */
+static struct pace first_pace(const struct snapshots *s)
+{
+	return (struct pace){PAUSE_MIN_MS * s->crowd, PAUSE_MIN_MS * s->crowd};
+}
+
+static struct pace last_pace(const struct snapshots *s)
+{
+	return (struct pace){PAUSE_MAX_MS * s->crowd, PAUSE_MAX_MS * s->crowd};
+}
+
+static struct pace next_pace(const struct snapshots *s, const struct pace *before,
+			     const struct snapshot_result *one, uint64_t cost_us)
+{
+	const unsigned share = (unsigned)s->crowd * (one->entries < BUSY ? SHARE : SHARE_BUSY);
+	const uint64_t cost = cost_us * share / 1000;
+	int least = longer(first_pace(s).least, cost < INT32_MAX ? (int)cost : INT32_MAX);
+	int most = before->most * 2 < last_pace(s).most ? before->most * 2 : last_pace(s).most;
 
 	return (struct pace){least, one->news ? least : longer(least, most)};
 }
@@ -397,7 +423,7 @@ static enum snapshot_command wait_for_next(struct snapshots *s, struct series_wa
 		return what;
 	what = wait_for_command(w, pace->most - pace->least, s->host ? s->host : s->watcher);
 	if (w->noticed) /* code may not be installed yet */
-		pace->most = PAUSE_MIN_MS;
+		pace->most = first_pace(s).most;
 	return what;
 }
 
@@ -410,7 +436,7 @@ static bool is_final(int code)
 static void take_deltas(struct snapshots *s, int commands, int pidfd)
 {
 	struct series_wait wait = {.commands = commands, .pidfd = pidfd};
-	struct pace pace = {PAUSE_MIN_MS, PAUSE_MIN_MS};
+	struct pace pace = first_pace(s);
 	enum snapshot_command what = SNAPSHOT_CHANGES;
 	uint64_t cost, before = UINT64_MAX;
 	struct snapshot_result one;
@@ -424,12 +450,12 @@ static void take_deltas(struct snapshots *s, int commands, int pidfd)
 		s->report->served += wait.count;
 		if (rc == 0) {
 			failures = 0;
-			pace = next_pace(&pace, &one, lesser(cost, before));
+			pace = next_pace(s, &pace, &one, lesser(cost, before));
 			before = cost;
 			continue;
 		}
 		failures = is_final(s->report->err.code) ? FAILURES_MAX : failures + 1;
-		pace = (struct pace){PAUSE_MAX_MS, PAUSE_MAX_MS};
+		pace = last_pace(s);
 	}
 	if (failures > 0)
 		set_note(s, "%.500s", s->report->err.msg);
@@ -438,9 +464,10 @@ static void take_deltas(struct snapshots *s, int commands, int pidfd)
 /* Each request costs the JVM and the host more than a look at its memory from outside. */
 static void watch_for_agent(struct snapshots *s)
 {
+	const struct memory_reader_options watch = {.to = -1, .turns = -1};
 	struct err ignored;
 
-	if (s->by_agent && memory_reader_open(s->jvm, false, -1, &s->watcher, &ignored) < 0)
+	if (s->by_agent && memory_reader_open(s->jvm, &watch, &s->watcher, &ignored) < 0)
 		s->watcher = NULL;
 }
 
@@ -452,7 +479,9 @@ int snapshots_serve(void *arg)
 			      .config = job->config,
 			      .report = job->report,
 			      .to = job->to,
-			      .maps = job->maps};
+			      .maps = job->maps,
+			      .turns = job->turns,
+			      .crowd = crowd_of(job->all_jvms)};
 	int pidfd = (int)syscall(SYS_pidfd_open, s.jvm->pid, 0);
 	struct snapshot_result one;
 	uint64_t cost;

@@ -5,13 +5,17 @@
  *
  * Source (SOURCE_AUTO): the agent where it is resident, where a trigger was asked for, or where the
  * container has dfg's mounts and the JVM prints nothing when the agent is loaded (before JDK 21);
- * else the host's reader of the JVM's memory. Where one fails, the other one is tried.
+ * else, and where the run has more than SNAPSHOT_JVMS JVMs for each processor, the host's reader of
+ * the JVM's memory: agents of many JVMs share the processors that their containers' quotas leave
+ * them. Where one fails, the other one is tried.
  *
  * Interval: after a delta that costs t of processor time, in the JVM and here, or after the one
  * before it where that cost less (one of many lists all classes), a pause of at least 25 t (4 % of
  * one processor) and 25 ms. In a JVM that compiles all the time code is freed between two distant
  * snapshots: after a dozen new pieces of code the pause is 12 t (8 %). Each delta without news
- * doubles the pause, up to a second; the first one with news resets it. */
+ * doubles the pause, up to a second; the first one with news resets it. Where a run has more than
+ * SNAPSHOT_JVMS JVMs for each processor, all their pauses are longer by that: together they take no
+ * more than so many. */
 #ifndef DFG_RECORD_JVM_SNAPSHOT_H
 #define DFG_RECORD_JVM_SNAPSHOT_H
 
@@ -21,6 +25,8 @@
 #include "discover/container.h"
 #include "discover/jvm.h"
 #include "record/config.h"
+
+#define SNAPSHOT_JVMS 4
 
 /* Commands to the child, a byte each. */
 enum snapshot_command {
@@ -45,8 +51,10 @@ struct snapshot_job {
 	const struct container *container;
 	const struct jvm *jvm;
 	const struct record_config *config;
-	int to;	  /* file of the snapshots */
-	int maps; /* directory of the agent's map (AGENT_MAP) */
+	int to;		 /* file of the snapshots */
+	int maps;	 /* directory of the agent's map (AGENT_MAP) */
+	int turns;	 /* of readers (budget.h) */
+	size_t all_jvms; /* of the run */
 	struct snapshot_report *report;
 	int commands; /* to read from */
 	int first; /* written to when the first one is taken or has failed; closed after the last */

@@ -17,6 +17,7 @@
 #include "common/str.h"
 #include "dfg/request.h"
 #include "record/agent_share.h"
+#include "record/budget.h"
 
 #define GATHER_MAX 1024		/* UIO_MAXIOV */
 #define MEMORY	   (1ull << 30) /* address space, beyond what the child begins with */
@@ -167,13 +168,15 @@ enum reader_command {
 
 struct reader_order {
 	enum reader_command command;
+	bool turn;     /* this reader has one */
 	uint64_t room; /* bytes of the snapshot at most */
 };
 
 struct memory_reader {
 	const struct jvm *jvm;
 	struct child child;
-	int socket;
+	int socket, turns;
+	bool dumped; /* the last snapshot did not fail: the next one is a delta */
 	bool switched;
 	char missing[HS_MISSING_MAX];
 };
@@ -194,10 +197,9 @@ struct reader_job {
 	void *work, *state;
 	int socket, to;
 	int writable; /* memory of the JVM; -1: its flags stay as they are */
-	bool switched;
+	bool spare, switched;
 	struct hs_watch watch;
 	uint64_t watched; /* what hs_watch_read found last; 0: nothing can be watched */
-	bool dumped;
 };
 
 /* ---- in the child ---- */
@@ -244,11 +246,12 @@ static void switch_debug_info(struct reader_job *r)
 	cleanup_close_fd(&r->writable);
 }
 
-/* Gives back the memory of HS_WORK_BYTES that has been touched: who only watches needs none of it,
- * and deltas need much less than the first snapshot. */
+/* Gives back the work memory that has been touched: who only watches needs none of it, and deltas
+ * need much less than the first snapshot. */
 static void release_work(const struct reader_job *r)
 {
 	(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
+	(void)madvise(r->work, HS_WORK_BYTES, MADV_NOHUGEPAGE);
 }
 
 /* Gives up everything that is not needed before it reads the first byte. */
@@ -294,10 +297,12 @@ static bool reply_dump(struct reader_job *r, const struct reader_order *order)
 {
 	struct reader_reply a = {0};
 
+	/* Faults of some thousand new pages would take a third of the snapshot's time. */
+	if (order->turn)
+		(void)madvise(r->work, HS_WORK_BYTES, MADV_HUGEPAGE);
 	dump(r, order, &a);
-	if (!r->dumped)
+	if (order->turn || r->spare)
 		release_work(r);
-	r->dumped = true;
 	return reply(r, &a);
 }
 
@@ -390,16 +395,17 @@ bool memory_reader_switched(const struct memory_reader *h)
 	return h->switched;
 }
 
-int memory_reader_open(const struct jvm *j, bool debug_info, int to, struct memory_reader **ret,
-		       struct err *err)
+int memory_reader_open(const struct jvm *j, const struct memory_reader_options *o,
+		       struct memory_reader **ret, struct err *err)
 {
 	struct memory_reader *h = xcalloc(1, sizeof(*h));
-	struct reader_job r = {.jvm = j, .to = to, .writable = -1};
+	struct reader_job r = {.jvm = j, .to = o->to, .spare = o->spare, .writable = -1};
 	int rc;
 
 	h->jvm = j;
 	h->socket = -1;
-	rc = start(h, &r, debug_info, err);
+	h->turns = o->turns;
+	rc = start(h, &r, o->debug_info, err);
 	jvm_memory_close(r.memory);
 	cleanup_close_fd(&r.writable);
 	if (rc < 0) {
@@ -425,16 +431,14 @@ const char *memory_reader_missing(const struct memory_reader *h)
 	return h->missing;
 }
 
-static bool command(const struct memory_reader *h, enum reader_command command, uint64_t room)
+static bool give_order(const struct memory_reader *h, const struct reader_order *o)
 {
-	struct reader_order order = {.command = command, .room = room};
-
-	return send(h->socket, &order, sizeof(order), MSG_NOSIGNAL) >= 0;
+	return send(h->socket, o, sizeof(*o), MSG_NOSIGNAL) >= 0;
 }
 
 void memory_reader_watch(struct memory_reader *h)
 {
-	(void)command(h, READER_WATCH, 0);
+	(void)give_order(h, &(struct reader_order){.command = READER_WATCH});
 }
 
 int memory_reader_fd(const struct memory_reader *h)
@@ -451,14 +455,32 @@ bool memory_reader_noticed(struct memory_reader *h)
 	return whole && a.noticed;
 }
 
+/* Has the child take a snapshot, in a turn where it has much to do. */
+static int exchange(struct memory_reader *h, bool named, uint64_t room, struct reader_reply *ret,
+		    struct err *err)
+{
+	struct reader_order o = {.command = named ? READER_NAMED : READER_DELTA, .room = room};
+	struct pollfd answer = {.fd = h->socket, .events = POLLIN};
+	int rc = 0;
+
+	o.turn = (named || !h->dumped) && turn_take(h->turns, named ? TURN_MS : TURN_FIRST_MS);
+	if (!give_order(h, &o))
+		rc = err_set(err, 0, "the reader crashed");
+	if (o.turn) {
+		(void)poll(&answer, 1, TURN_HELD_MS);
+		turn_give_back(h->turns);
+	}
+	return rc < 0 ? rc : receive(h, ret, err);
+}
+
 int memory_reader_dump(struct memory_reader *h, bool named, uint64_t room, struct hs_result *ret,
 		       uint64_t *ret_cpu_us, struct err *err)
 {
 	struct reader_reply a;
+	const int rc = exchange(h, named, room, &a, err);
 
-	if (!command(h, named ? READER_NAMED : READER_DELTA, room))
-		return err_set(err, 0, "the reader crashed");
-	if (receive(h, &a, err) < 0)
+	h->dumped = rc == 0;
+	if (rc < 0)
 		return -1;
 	memcpy(h->missing, a.missing, sizeof(h->missing));
 	*ret = a.result;

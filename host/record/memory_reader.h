@@ -49,13 +49,20 @@ struct memory_reader;
 /* Size of the file at most: the sandbox reads no more (SNAPFILE_BYTES_MAX). */
 #define MEMORY_READER_BYTES (256ull << 20)
 
+struct memory_reader_options {
+	int to; /* file to which snapshots are appended; -1: none are taken */
+	bool debug_info;
+	int turns;  /* for snapshots that go through all classes (budget.h); -1: they do not wait */
+	bool spare; /* keeps no memory after a snapshot: a delta takes twice as long */
+};
+
 /* Starts the child: it has the JVM's memory, the file to be written and no other descriptor or
- * right (jvm_memory_confine), and ends with the caller. It appends snapshots to `to`. With
- * `debug_info` it first sets -XX:+DebugNonSafepoints, best effort: one byte of the JVM's data that
- * only its compilers read (opto/compile.cpp, c1_Compilation.cpp). Code compiled from then on maps
- * each instruction to its inlined method, not only each call. `j` must stay valid. Fails with
- * ETIMEDOUT as memory_reader_dump does. */
-MUST_CHECK int memory_reader_open(const struct jvm *j, bool debug_info, int to,
+ * right (jvm_memory_confine), and ends with the caller. With `debug_info` it first sets
+ * -XX:+DebugNonSafepoints, best effort: one byte of the JVM's data that only its compilers read
+ * (opto/compile.cpp, c1_Compilation.cpp). Code compiled from then on maps each instruction to its
+ * inlined method, not only each call. `j` must stay valid. Fails with ETIMEDOUT as
+ * memory_reader_dump does. */
+MUST_CHECK int memory_reader_open(const struct jvm *j, const struct memory_reader_options *o,
 				  struct memory_reader **ret, struct err *err);
 void memory_reader_close(struct memory_reader *r); /* NULL is fine */
 

@@ -101,6 +101,8 @@ static int prepare(struct record_run *r, struct err *err)
 				 .in_kernel = run_wants_kernel(r)};
 	const bool below = r->config.all || r->count > 1;
 
+	for (size_t i = 0; i < r->count; i++)
+		o.jvms += r->workers[i].jvms;
 	for (struct worker *w = r->workers; (w = run_next_alive(r, (size_t)(w - r->workers)));
 	     w++) {
 		struct err why;
@@ -278,6 +280,7 @@ enum record_result record_start(const struct record_config *c, struct record_run
 			       .slowness = 1,
 			       .whole = -1,
 			       .shared = -1,
+			       .turns = turns_make(),
 			       .kernel = {.child = {-1, -1}, .control = -1}};
 	enum record_result result = RECORD_FAILED;
 
@@ -301,11 +304,12 @@ void record_fini(struct record_run *r)
 		worker_fini(&r->workers[i]);
 	cleanup_close_fd(&r->shared);
 	cleanup_close_fd(&r->whole);
+	cleanup_close_fd(&r->turns);
 	temp_dir_remove(&r->temp);
 	free(r->workers);
 	free(r->pids);
 	free(r->dir);
-	*r = (struct record_run){.whole = -1, .shared = -1};
+	*r = (struct record_run){.whole = -1, .shared = -1, .turns = -1};
 }
 
 void record_discard(struct record_run *r)

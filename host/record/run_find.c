@@ -28,7 +28,8 @@ static int start_workers(struct record_run *r, struct containers *found, size_t 
 		if (is_known(r, &found->list[i]))
 			continue;
 		r->workers = grow(r->workers, r->count, &r->cap, sizeof(*r->workers));
-		if (worker_start(&found->list[i], &r->config, &r->workers[r->count], err) < 0)
+		if (worker_start(&found->list[i], &r->config, r->turns, &r->workers[r->count],
+				 err) < 0)
 			return -1;
 		r->workers[r->count++].name = name;
 	}

@@ -129,7 +129,8 @@ void run_tell_recorder(struct record_run *r)
 		run_collect_pids(r);
 }
 
-/* Starts to look for JVMs in the containers that have begun programs, a few times for each. */
+/* Starts to look for JVMs in the containers that have begun programs, a few times for each, and in
+ * those where the first snapshot of one takes longer than what comes before the recording. */
 static void look_again(struct record_run *r)
 {
 	struct worker_order o = {.command = WORKER_FOLLOW,
@@ -143,9 +144,9 @@ static void look_again(struct record_run *r)
 		if (execs != w->execs)
 			w->looks = LOOKS;
 		w->execs = execs;
-		if (w->busy || !w->looks)
+		if (w->busy || (!w->looks && !w->jvm_late))
 			continue;
-		w->looks--;
+		w->looks -= w->looks > 0;
 		worker_order(w, &o, UINT64_MAX);
 	}
 }

@@ -49,4 +49,11 @@ MUST_CHECK int session_copy_kernel(struct session *s, int shared, struct err *er
  * system may be the container's. */
 void session_copy_perf_maps(struct session *s, const struct handles *processes, uint64_t deadline);
 
+/* Sets the source of JVMs that have no snapshot, but a perf map of their own. */
+void session_note_maps(struct session *s);
+
+/* Registers the maps that agents have dumped (AGENT_MAP). Files that are empty or cut, of a poller
+ * that was stopped, are refused when they are read. */
+void session_register_agent_maps(struct session *s);
+
 #endif

@@ -135,3 +135,22 @@ void session_copy_perf_maps(struct session *s, const struct handles *processes, 
 			session_register_map(s, t.processes[i].pid, name.text);
 	}
 }
+
+void session_note_maps(struct session *s)
+{
+	for (size_t i = 0; i < s->jvm_count; i++)
+		for (size_t k = 0; k < s->map_count; k++)
+			if (s->jvms[i].source == JVM_SOURCE_NONE &&
+			    s->maps[k].pid == s->jvms[i].pid)
+				s->jvms[i].source = JVM_SOURCE_MAP;
+}
+
+void session_register_agent_maps(struct session *s)
+{
+	for (size_t i = 0; i < s->jvm_count; i++) {
+		CLEANUP(free) char *name = xasprintf(AGENT_MAP "%d.map", (int)s->jvms[i].pid);
+
+		if (faccessat(s->mapsfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			session_register_map(s, s->jvms[i].pid, name);
+	}
+}

@@ -19,6 +19,7 @@ void target_init(struct target *ret, struct container *c)
 	*ret = (struct target){.container = *c,
 			       .tables = -1,
 			       .shared = -1,
+			       .turns = -1,
 			       .session = {.dirfd = -1, .mapsfd = -1, .elffd = -1}};
 	*c = (struct container){0};
 }

@@ -27,10 +27,12 @@ struct target {
 	struct jvms jvms;
 	struct outdir outdir; /* of the graphs */
 	int shared;	      /* directory of files that sessions of the run share; -1: none */
+	int turns;	      /* of the run's readers (budget.h); borrowed; -1: none */
 	struct session session;
 	bool has_session;
 	struct session_copy copy; /* of files */
 	uint64_t ended;		  /* clock_ms() at the end of the recording */
+	size_t all_jvms;	  /* of the run, when it began */
 	struct poller *pollers;	  /* of its JVMs (jvm_poller.h) */
 	size_t poller_count, poller_cap;
 	struct child builders[TARGET_BUILDERS]; /* of the kernel's tables (bpf/builder.h) */

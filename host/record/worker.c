@@ -34,7 +34,7 @@ struct reply {
 	int rc;
 	struct err err;
 	size_t jvms;
-	bool keeps_fp, jvm_ended, process_ended;
+	bool keeps_fp, jvm_ended, jvm_late, process_ended;
 	uint64_t snapshot_bytes;
 	bool has[FILES];
 	uint8_t data[WORKER_DATA];
@@ -82,6 +82,7 @@ static int write_session(struct target *t, const struct worker_order *o, struct 
 static void build_tables(struct target *t)
 {
 	const bool first = t->builder_count == 0;
+	const bool probes = t->session.events & ~(1u << SESSION_CPU | 1u << SESSION_PERF);
 	struct builder_process list[BUILDER_PROCESSES_MAX];
 	struct err err;
 	size_t n = 0;
@@ -97,7 +98,7 @@ static void build_tables(struct target *t)
 	}
 	if (!n)
 		return;
-	if (builder_start(list, n, &t->builders[t->builder_count], &t->tables, &err) == 0)
+	if (builder_start(list, n, probes, &t->builders[t->builder_count], &t->tables, &err) == 0)
 		t->builder_count++;
 	else
 		log_warn("%s: stacks are copied: %s", t->container.label, err.msg);
@@ -105,6 +106,7 @@ static void build_tables(struct target *t)
 
 static int prepare(struct service *w, const struct worker_order *o, struct err *err)
 {
+	w->target.all_jvms = o->jvms;
 	/* An agent may have answered an earlier run that had ended by then. */
 	agent_share_sweep(w->config.root, w->target.container.id);
 	if (target_prepare(&w->target, &w->config, err) < 0)
@@ -201,6 +203,7 @@ static int answer(struct service *w, const struct worker_order *o)
 	r.jvms = t->jvms.count;
 	r.keeps_fp = target_keeps_fp(t);
 	r.jvm_ended = pollers_any_ended(t);
+	r.jvm_late = t->builder_count < TARGET_BUILDERS && pollers_any_late(t);
 	r.snapshot_bytes = pollers_bytes(t);
 	memcpy(r.data, product.data, sizeof(r.data));
 	rc = message_send(w->socket, &r, sizeof(r), fds, n, 0);
@@ -230,7 +233,7 @@ static int serve(void *arg)
 	int fds[2];
 	size_t n;
 
-	jail_close_files((int[]){0, 1, 2, w->socket}, 4); /* those of other workers, too */
+	jail_close_files((int[]){0, 1, 2, w->socket, w->target.turns}, 5); /* and other workers' */
 	control_group_enter(w->group);
 	sigaction(SIGTERM, &act, NULL);
 	signal(SIGHUP, SIG_IGN);
@@ -266,14 +269,15 @@ static void make_group(struct control_group *ret)
 	control_group_make(&l, ret);
 }
 
-int worker_start(struct container *container, const struct record_config *c, struct worker *ret,
-		 struct err *err)
+int worker_start(struct container *container, const struct record_config *c, int turns,
+		 struct worker *ret, struct err *err)
 {
 	struct worker w = no_worker;
 	struct service own = {.config = *c, .group = &w.group, .cpu = CPU_WATCH_NONE};
 	int pair[2], rc = -1;
 
 	target_init(&own.target, container);
+	own.target.turns = turns;
 	make_group(&w.group);
 	w.container = own.target.container;
 	/* SOCK_SEQPACKET keeps the boundaries of messages. */
@@ -385,6 +389,7 @@ static void receive(struct worker *w)
 	w->jvms = r.jvms;
 	w->keeps_fp = r.keeps_fp;
 	w->jvm_ended = r.jvm_ended;
+	w->jvm_late = r.jvm_late;
 	w->process_ended |= r.process_ended;
 	w->snapshot_bytes = r.snapshot_bytes;
 	memcpy(w->product.data, r.data, sizeof(r.data));

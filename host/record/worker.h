@@ -50,6 +50,7 @@ struct worker_order {
 	uint64_t us;	   /* recorded */
 	uint64_t ended;	   /* clock_ms() at the end of the recording */
 	unsigned stack_bytes;
+	size_t jvms;		      /* of all workers, when they looked */
 	bool in_kernel;		      /* recorded by the kernel's recorder; or is to be */
 	struct kernel_counts samples; /* then: its own */
 	char failure[256];	      /* of the recorder, while it recorded; "": none */
@@ -74,6 +75,7 @@ struct worker {
 	size_t jvms;
 	bool keeps_fp;	    /* all JVMs keep frame pointers */
 	bool jvm_ended;	    /* a poller of it has ended */
+	bool jvm_late;	    /* a JVM has no tables yet */
 	bool process_ended; /* a process, since WORKER_LOOK, before WORKER_COPY */
 	uint64_t snapshot_bytes;
 	pid_t *pids;
@@ -88,8 +90,8 @@ struct worker {
 };
 
 /* Starts the worker of a container, which it takes over, also after a failure. The worker works
- * with the configuration as it is now, and ends with the caller. */
-MUST_CHECK int worker_start(struct container *container, const struct record_config *c,
+ * with the configuration as it is now, and ends with the caller. `turns`: the run's (budget.h). */
+MUST_CHECK int worker_start(struct container *container, const struct record_config *c, int turns,
 			    struct worker *ret, struct err *err);
 
 /* Gives it an order, unless it has failed; it has to reply by the deadline (clock_ms). */

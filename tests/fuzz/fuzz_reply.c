@@ -20,7 +20,7 @@ static void take_from_reader(const uint8_t *data, size_t size)
 {
 	static int pair[2] = {-1, -1};
 	const struct jvm jvm = {.procfd = AT_FDCWD};
-	struct memory_reader h = {.jvm = &jvm};
+	struct memory_reader h = {.jvm = &jvm, .turns = -1};
 	struct reader_order order;
 	struct hs_result result;
 	uint64_t cpu;

@@ -11,6 +11,14 @@
 #include "lib/tap.h"
 #include "record/agent_share.h"
 
+static int open_reader(const struct jvm *j, bool debug_info, int to, struct memory_reader **ret,
+		       struct err *err)
+{
+	const struct memory_reader_options o = {.to = to, .debug_info = debug_info, .turns = -1};
+
+	return memory_reader_open(j, &o, ret, err);
+}
+
 static char *library;
 static struct snap_image image;
 static struct err err;
@@ -73,7 +81,7 @@ static void test_no_tables(void)
 	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
 	struct jvm_memory *m;
 
-	is_int(memory_reader_open(&j, false, to, &r, &err), -1, "a process without HotSpot fails");
+	is_int(open_reader(&j, false, to, &r, &err), -1, "a process without HotSpot fails");
 	is_str(err.msg, want, "the message says what is missing");
 	is_int(err.code, 0, "it has no code of the system's");
 	ok(!r, "nothing is returned");
@@ -105,7 +113,7 @@ static void test_snapshots(void)
 	uint64_t cpu = UINT64_MAX;
 
 	is_int(byte_at(&j, image.non_safepoints), 0, "a flag is off");
-	if (!ok(memory_reader_open(&j, true, to, &r, &err) == 0, "a reader starts")) {
+	if (!ok(open_reader(&j, true, to, &r, &err) == 0, "a reader starts")) {
 		printf("# %s\n", err.msg);
 		return;
 	}
@@ -165,7 +173,7 @@ static void test_watch(void)
 	struct hs_result result;
 	uint64_t cpu;
 
-	if (memory_reader_open(&j, false, to, &r, &err) < 0)
+	if (open_reader(&j, false, to, &r, &err) < 0)
 		abort();
 	memory_reader_watch(r);
 	ok(!is_readable(r, 50), "while no code is made or freed, a watch finds nothing");
@@ -220,7 +228,7 @@ static void test_crash(void)
 	siginfo_t info;
 	uint64_t cpu;
 
-	if (memory_reader_open(&j, false, to, &r, &err) < 0 || proc_each(find_child, &s, &err) < 0)
+	if (open_reader(&j, false, to, &r, &err) < 0 || proc_each(find_child, &s, &err) < 0)
 		abort();
 	ok(s.found > 0 && kill(s.found, SIGKILL) == 0, "a reader is killed");
 	waitid(P_PID, (id_t)s.found, &info, WEXITED | WNOWAIT);
@@ -247,7 +255,7 @@ static void test_cost(void)
 	getrusage(RUSAGE_CHILDREN, &u);
 	before = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
 		 (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-	if (memory_reader_open(&j, false, to, &r, &err) < 0)
+	if (open_reader(&j, false, to, &r, &err) < 0)
 		abort();
 	for (int i = 0; i < 40; i++) {
 		if (memory_reader_dump(r, i == 39, UINT64_MAX, &result, &cpu, &err) < 0)
@@ -271,7 +279,7 @@ static void test_flag_is_kept(void)
 	CLEANUP(close_fd) int to = memfd_create("to", MFD_CLOEXEC);
 	struct memory_reader *r = NULL;
 
-	is_int(memory_reader_open(&j, false, to, &r, &err), 0, "a reader starts");
+	is_int(open_reader(&j, false, to, &r, &err), 0, "a reader starts");
 	is_int(byte_at(&j, image.non_safepoints), 0, "without being asked it changes no flag");
 	memory_reader_close(r);
 	fakejvm_end(&j);
@@ -285,7 +293,7 @@ static void test_full(void)
 	struct hs_result result;
 	uint64_t cpu;
 
-	if (to < 0 || memory_reader_open(&j, false, to, &r, &err) < 0)
+	if (to < 0 || open_reader(&j, false, to, &r, &err) < 0)
 		abort();
 	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), -1,
 	       "a full disk is an error");
@@ -309,7 +317,7 @@ static void test_missing(void)
 	image_set(&broken->im, image_find(&broken->im, "gHotSpotVMStructs"), 0, 8);
 	fakejvm_library(&broken->im, library);
 	j = fakejvm_start(library);
-	if (memory_reader_open(&j, true, to, &r, &err) < 0)
+	if (open_reader(&j, true, to, &r, &err) < 0)
 		abort();
 	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), -1,
 	       "broken tables are an error");
@@ -341,7 +349,7 @@ static void test_partly(void)
 	*field = 'X';
 	fakejvm_library(&broken->im, library);
 	j = fakejvm_start(library);
-	if (memory_reader_open(&j, true, to, &r, &err) < 0)
+	if (open_reader(&j, true, to, &r, &err) < 0)
 		abort();
 	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), 0,
 	       "a part is a snapshot, too");
@@ -364,7 +372,7 @@ static void test_room(void)
 	struct hs_result result;
 	uint64_t cpu;
 
-	if (memory_reader_open(&j, false, to, &r, &err) < 0)
+	if (open_reader(&j, false, to, &r, &err) < 0)
 		abort();
 	is_int(memory_reader_dump(r, false, 200, &result, &cpu, &err), -1, "it is not taken");
 	is_int(err.code, EFBIG, "the error is its size");
@@ -413,7 +421,7 @@ static void test_endless(void)
 		actor_play(&a);
 	}
 	j = fakejvm_wait(&a);
-	if (memory_reader_open(&j, false, to, &r, &err) < 0)
+	if (open_reader(&j, false, to, &r, &err) < 0)
 		abort();
 	is_int(memory_reader_dump(r, false, UINT64_MAX, &result, &cpu, &err), 0,
 	       "a million lists of stubs without an end are left");

@@ -46,7 +46,7 @@ static struct worker start(pid_t pid)
 	struct worker w;
 
 	if (container_of_pid(root, pid, &container, &err) < 0 ||
-	    worker_start(&container, &c, &w, &err) < 0)
+	    worker_start(&container, &c, -1, &w, &err) < 0)
 		abort();
 	return w;
 }
@@ -556,7 +556,7 @@ static void test_no_start(void)
 		abort();
 	few = (struct rlimit){3, before.rlim_max};
 	setrlimit(RLIMIT_NOFILE, &few);
-	is_int(worker_start(&container, &c, &w, &err), -1, "without descriptors none starts");
+	is_int(worker_start(&container, &c, -1, &w, &err), -1, "without descriptors none starts");
 	setrlimit(RLIMIT_NOFILE, &before);
 	is_int(err.code, EMFILE, "the error says so: %s", err.msg);
 	is_int(w.socket, 77, "the output of a failure is untouched");
