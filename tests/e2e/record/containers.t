@@ -103,6 +103,15 @@ for frame in "burn;.*;burn_some " "^sh"; do
 	ok "several: no JVM, and in the graph: $frame" grep -q "$frame" "$(case_summary several .graphs.folded)"
 done
 
+# More than four JVMs for each processor: no agent is loaded that would wait for what its quota leaves it.
+if [ "$(for name in "${CASES[@]}"; do case_pids "$name"; done | wc -w)" -gt $((4 * $(nproc))) ]; then
+	ok "many at once" all_recorded
+	for name in "${CASES[@]}"; do
+		ok "$name: read by the host, as they are many" sources "$name" host
+		is "$name: no agent is loaded" "$(case_agents "$name")" 0
+	done
+fi
+
 ok "by the agent" all_recorded --source agent
 diag "$(cat "$SHOP/err")" "$(case_table agent)"
 for name in "${CASES[@]}"; do
