@@ -3,13 +3,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "bpf/recording.h"
-#include "common/clock.h"
 #include "elf/elfparts.h"
 #include "hotspot/mem.h"
 
@@ -156,34 +153,4 @@ uint64_t budget_share(enum budget b, int dirfd)
 	uint64_t files, room = room_of(b, dirfd, &files);
 
 	return room / (files ? files : 1);
-}
-
-/* ---- turns ---- */
-
-int turns_make(void)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return eventfd(cpus > 0 ? (unsigned)cpus : 1, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
-}
-
-bool turn_take(int turns, int ms)
-{
-	const uint64_t deadline = deadline_after(ms);
-	struct pollfd p = {.fd = turns, .events = POLLIN};
-	uint64_t one;
-
-	while (turns >= 0 && deadline_ms_left(deadline)) {
-		if (read(turns, &one, sizeof(one)) == sizeof(one))
-			return true;
-		(void)poll(&p, 1, deadline_ms_left(deadline));
-	}
-	return false;
-}
-
-void turn_give_back(int turns)
-{
-	const uint64_t one = 1;
-
-	(void)!write(turns, &one, sizeof(one));
 }

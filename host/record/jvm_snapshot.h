@@ -53,7 +53,7 @@ struct snapshot_job {
 	const struct record_config *config;
 	int to;		 /* file of the snapshots */
 	int maps;	 /* directory of the agent's map (AGENT_MAP) */
-	int turns;	 /* of readers (budget.h) */
+	int turns;	 /* of readers (common/turns.h) */
 	size_t all_jvms; /* of the run */
 	struct snapshot_report *report;
 	int commands; /* to read from */

@@ -15,9 +15,9 @@
 #include "common/jail.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "common/turns.h"
 #include "dfg/request.h"
 #include "record/agent_share.h"
-#include "record/budget.h"
 
 #define GATHER_MAX 1024		/* UIO_MAXIOV */
 #define MEMORY	   (1ull << 30) /* address space, beyond what the child begins with */

@@ -52,7 +52,8 @@ struct memory_reader;
 struct memory_reader_options {
 	int to; /* file to which snapshots are appended; -1: none are taken */
 	bool debug_info;
-	int turns;  /* for snapshots that go through all classes (budget.h); -1: they do not wait */
+	int turns;  /* for snapshots that go through all classes (common/turns.h); -1: they do not
+		       wait */
 	bool spare; /* keeps no memory after a snapshot: a delta takes twice as long */
 };
 

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "common/turns.h"
 #include "record/agent_share.h"
 #include "record/budget.h"
 

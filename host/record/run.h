@@ -42,7 +42,7 @@ struct record_run {
 	struct temp_dir temp; /* of a recording that is going to be split, not in windows */
 	int whole;	      /* the directory of such a recording, or -1 */
 	int shared;	      /* a directory in it: what several sessions have in common; or -1 */
-	int turns;	      /* of readers (budget.h), or -1 */
+	int turns;	      /* of readers (common/turns.h), or -1 */
 	pid_t *pids;	      /* those that perf began with */
 	size_t pid_count;
 	unsigned stack_bytes;

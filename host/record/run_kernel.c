@@ -146,7 +146,8 @@ static void look_again(struct record_run *r)
 		w->execs = execs;
 		if (w->busy || (!w->looks && !w->jvm_late))
 			continue;
-		w->looks -= w->looks > 0;
+		o.looks = w->looks > 0;
+		w->looks -= o.looks;
 		worker_order(w, &o, UINT64_MAX);
 	}
 }

@@ -27,7 +27,7 @@ struct target {
 	struct jvms jvms;
 	struct outdir outdir; /* of the graphs */
 	int shared;	      /* directory of files that sessions of the run share; -1: none */
-	int turns;	      /* of the run's readers (budget.h); borrowed; -1: none */
+	int turns;	      /* of the run's readers (common/turns.h); borrowed; -1: none */
 	struct session session;
 	bool has_session;
 	struct session_copy copy; /* of files */

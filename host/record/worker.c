@@ -118,12 +118,14 @@ static int prepare(struct service *w, const struct worker_order *o, struct err *
 	return 0;
 }
 
-/* Looks for JVMs that have been started. What is missed is found at the end, but not walked. */
+/* Looks for JVMs that have been started, or only after those that are late. What is missed is found
+ * at the end, but not walked. */
 static void follow(struct service *w, const struct worker_order *o)
 {
 	struct err ignored;
 
-	target_refresh(&w->target, o->deadline);
+	if (o->looks)
+		target_refresh(&w->target, o->deadline);
 	if (pollers_start(&w->target, &w->config, o->deadline, &ignored) == 0)
 		build_tables(&w->target);
 }

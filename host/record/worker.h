@@ -37,7 +37,8 @@ enum worker_command {
 	WORKER_LOOK,	/* finds processes and JVMs */
 	WORKER_PREPARE, /* makes the session in outdir, starts the pollers */
 	WORKER_COPY,	/* forgets processes that have ended and replies, then copies files */
-	WORKER_FOLLOW,	/* finds JVMs that have been started, starts their pollers */
+	WORKER_FOLLOW,	/* finds JVMs that have been started if `looks`, starts pollers and builders
+			 */
 	WORKER_WINDOW,	/* of a recording in windows: takes snapshots, writes the session */
 	WORKER_END,	/* takes the last snapshots, writes the session */
 	WORKER_TASK,
@@ -50,7 +51,8 @@ struct worker_order {
 	uint64_t us;	   /* recorded */
 	uint64_t ended;	   /* clock_ms() at the end of the recording */
 	unsigned stack_bytes;
-	size_t jvms;		      /* of all workers, when they looked */
+	size_t jvms; /* of all workers, when they looked */
+	bool looks;
 	bool in_kernel;		      /* recorded by the kernel's recorder; or is to be */
 	struct kernel_counts samples; /* then: its own */
 	char failure[256];	      /* of the recorder, while it recorded; "": none */
@@ -90,7 +92,8 @@ struct worker {
 };
 
 /* Starts the worker of a container, which it takes over, also after a failure. The worker works
- * with the configuration as it is now, and ends with the caller. `turns`: the run's (budget.h). */
+ * with the configuration as it is now, and ends with the caller. `turns`: the run's
+ * (common/turns.h). */
 MUST_CHECK int worker_start(struct container *container, const struct record_config *c, int turns,
 			    struct worker *ret, struct err *err);
 

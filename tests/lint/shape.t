@@ -12,7 +12,7 @@ from tap import check, run
 # Most lines of C in a folder, tests not counted.
 BUDGET = """
 agent-jni 1890
-common 3660
+common 3725
 hook 2605
 host/bpf 5410
 host/calltree 4180
@@ -27,7 +27,7 @@ host/kernel 4740
 host/perf 2110
 host/probe 840
 host/profile 1880
-host/record 7060
+host/record 7040
 host/report 4710
 host/session 1020
 host/setup 1985
@@ -40,7 +40,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 73785, 430
+ALL_LINES, ALL_FILES = 73800, 432
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/turns.h"
 #include "lib/tap.h"
-#include "record/budget.h"
 
 /* A child that waits for a turn; its exit status says whether it got one. */
 static pid_t wait_for_turn(int turns, int ms)
