@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/parallel.h"
 
 int turns_make(void)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return eventfd(cpus > 0 ? (unsigned)cpus : 1, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+	return eventfd((unsigned)parallel_cpus(), EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
 bool turn_take(int turns, int ms)

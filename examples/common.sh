@@ -79,7 +79,7 @@ remove_work() {
 	rm -rf --one-file-system "$work"
 }
 
-# Nor are those programs gone from the control group at once.
+# Those programs leave the control group late, too.
 remove_cgroup() {
 	tries=100
 	while [ $tries -gt 0 ] && [ -n "$(find /sys/fs/cgroup -depth -type d -path "*$cgroup*" -print -exec rmdir {} \; 2>/dev/null)" ]; do

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/fs.h"
 #include "common/log.h"
+#include "common/parallel.h"
 #include "common/str.h"
 #include "dfg/paths.h"
 #include "dfg/snapshot.h"
@@ -37,7 +38,7 @@ struct snapshots {
 	const struct record_config *config;
 	struct snapshot_report *report;
 	int to, maps, turns;
-	int crowd;     /* times that pauses are as long as those of a few JVMs */
+	int crowd;     /* factor of all pauses, above 1 where the run has many JVMs */
 	uint64_t room; /* bytes for the next one */
 	/* The source that worked last. */
 	bool by_agent;
@@ -349,14 +350,13 @@ struct pace {
 
 static int crowd_of(size_t all_jvms)
 {
-	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	const size_t few = SNAPSHOT_JVMS * (size_t)(cpus > 0 ? cpus : 1);
+	const size_t few = SNAPSHOT_JVMS * parallel_cpus();
 	const size_t times = (all_jvms + few - 1) / few;
 
 	return times < 1 ? 1 : times < CROWD_MAX ? (int)times : CROWD_MAX;
 }
 
-/* The shortest, and the longest that there can be. */
+/* The shortest pauses, and below the longest. */
 static struct pace first_pace(const struct snapshots *s)
 {
 	return (struct pace){PAUSE_MIN_MS * s->crowd, PAUSE_MIN_MS * s->crowd};

@@ -14,8 +14,8 @@
  * one processor) and 25 ms. In a JVM that compiles all the time code is freed between two distant
  * snapshots: after a dozen new pieces of code the pause is 12 t (8 %). Each delta without news
  * doubles the pause, up to a second; the first one with news resets it. Where a run has more than
- * SNAPSHOT_JVMS JVMs for each processor, all their pauses are longer by that: together they take no
- * more than so many. */
+ * SNAPSHOT_JVMS JVMs for each processor, all pauses are multiplied by how many times more: together
+ * those JVMs cost no more than SNAPSHOT_JVMS for each processor would. */
 #ifndef DFG_RECORD_JVM_SNAPSHOT_H
 #define DFG_RECORD_JVM_SNAPSHOT_H
 

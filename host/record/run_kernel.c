@@ -129,8 +129,8 @@ void run_tell_recorder(struct record_run *r)
 		run_collect_pids(r);
 }
 
-/* Starts to look for JVMs in the containers that have begun programs, a few times for each, and in
- * those where the first snapshot of one takes longer than what comes before the recording. */
+/* Has workers look for JVMs in the containers that have begun programs, a few times for each, and
+ * build tables of JVMs whose first snapshot was not there when the recording began. */
 static void look_again(struct record_run *r)
 {
 	struct worker_order o = {.command = WORKER_FOLLOW,

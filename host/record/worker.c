@@ -118,8 +118,8 @@ static int prepare(struct service *w, const struct worker_order *o, struct err *
 	return 0;
 }
 
-/* Looks for JVMs that have been started, or only after those that are late. What is missed is found
- * at the end, but not walked. */
+/* Looks for JVMs that have been started, where that is ordered, and has tables built of those that
+ * have their first snapshot by now. What is missed is found at the end, but not walked. */
 static void follow(struct service *w, const struct worker_order *o)
 {
 	struct err ignored;

@@ -37,8 +37,7 @@ enum worker_command {
 	WORKER_LOOK,	/* finds processes and JVMs */
 	WORKER_PREPARE, /* makes the session in outdir, starts the pollers */
 	WORKER_COPY,	/* forgets processes that have ended and replies, then copies files */
-	WORKER_FOLLOW,	/* finds JVMs that have been started if `looks`, starts pollers and builders
-			 */
+	WORKER_FOLLOW,	/* `looks`: finds JVMs that were started; starts pollers and builders */
 	WORKER_WINDOW,	/* of a recording in windows: takes snapshots, writes the session */
 	WORKER_END,	/* takes the last snapshots, writes the session */
 	WORKER_TASK,
@@ -51,8 +50,8 @@ struct worker_order {
 	uint64_t us;	   /* recorded */
 	uint64_t ended;	   /* clock_ms() at the end of the recording */
 	unsigned stack_bytes;
-	size_t jvms; /* of all workers, when they looked */
-	bool looks;
+	size_t jvms;		      /* of all workers, when they looked */
+	bool looks;		      /* of WORKER_FOLLOW */
 	bool in_kernel;		      /* recorded by the kernel's recorder; or is to be */
 	struct kernel_counts samples; /* then: its own */
 	char failure[256];	      /* of the recorder, while it recorded; "": none */

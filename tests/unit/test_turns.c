@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Turns of a run's processes: as many at a time as there are processors, and a wait for one ends.
- */
+/* Turns of a run's processes: one for each processor, and waits for one that end. */
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/parallel.h"
 #include "common/turns.h"
 #include "lib/tap.h"
 
@@ -26,7 +26,7 @@ static int status_of(pid_t pid)
 
 int main(void)
 {
-	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const long cpus = (long)parallel_cpus();
 	const int turns = turns_make();
 	long taken = 0;
 	pid_t other;
