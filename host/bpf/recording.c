@@ -29,9 +29,12 @@ static bool hear(struct kernel_recording *r, uint64_t deadline, struct word *ret
 		cleanup_close_fd(&r->control);
 		return false;
 	}
+	if (ret->said == SAID_DISABLED)
+		r->end = ret->end;
 	if (ret->said == SAID_ENDED) {
 		r->ended = true;
 		r->full = ret->full;
+		r->failed = ret->err;
 	}
 	return true;
 }
@@ -154,7 +157,7 @@ void kernel_recording_add(struct kernel_recording *r, size_t target, const pid_t
 void kernel_recording_end(struct kernel_recording *r)
 {
 	uint64_t deadline = deadline_after(END_MS);
-	const struct recording_wish wish = {.wanted = WANTED_END, .time = clock_us() * 1000};
+	const struct recording_wish wish = {.wanted = WANTED_END};
 	struct word w = {.said = SAID_RECORDS};
 
 	if (r->ended || r->told || r->control < 0)

@@ -50,12 +50,13 @@ struct kernel_counts {
 struct kernel_recording {
 	struct child child;
 	int control;
-	uint64_t began;		      /* CLOCK_MONOTONIC, ns: no event is earlier */
+	uint64_t began, end;	      /* CLOCK_MONOTONIC, ns: no event is earlier, or later */
 	struct kernel_counts *counts; /* by target, of the last file; shared with the child */
 	size_t count;
 	bool told; /* to end */
 	bool ended, full;
-	bool probes; /* they are in processes until the child has ended */
+	struct err failed; /* why it ended early; no message: all processes have ended */
+	bool probes;	   /* they are in processes until the child has ended */
 };
 
 /* Fails where the kernel or this build cannot record so; the message says why. Takes 0.3 s. */
@@ -81,7 +82,7 @@ MUST_CHECK int kernel_recording_switch(struct kernel_recording *r, int fd, uint6
 void kernel_recording_add(struct kernel_recording *r, size_t target, const pid_t *pids,
 			  size_t count, int builder);
 
-/* Tells it to end, and waits until no sample is later. */
+/* Tells it to end, and waits until it has: `end` is known then. */
 void kernel_recording_end(struct kernel_recording *r);
 
 /* Waits until the file is whole, up to the deadline (clock_ms). */

@@ -305,7 +305,7 @@ void recording_clock_end(struct recorded *r)
 {
 	const struct stack_handler handler = {
 		.times = recording_clock_times, .frozen = recording_virtual_waits, .arg = r};
-	const uint64_t end = r->end ? r->end : clock_us() * 1000;
+	const uint64_t end = r->end;
 
 	if (!r->clock)
 		return;

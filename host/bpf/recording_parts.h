@@ -16,7 +16,6 @@ enum said { SAID_RECORDS, SAID_FAILED, SAID_SWITCHED, SAID_DISABLED, SAID_ENDED 
 enum wanted { WANTED_END, WANTED_SWITCH, WANTED_MORE };
 struct recording_wish {
 	enum wanted wanted;
-	uint64_t time;	      /* of WANTED_END: events after it do not count */
 	size_t target, count; /* of WANTED_MORE */
 	pid_t pids[KERNEL_RECORDING_MORE];
 };
@@ -26,7 +25,8 @@ struct word {
 	enum said said;
 	bool full;
 	uint64_t began; /* CLOCK_MONOTONIC, ns; SAID_RECORDS */
-	struct err err; /* SAID_FAILED */
+	uint64_t end;	/* SAID_DISABLED: events after it do not count */
+	struct err err; /* SAID_FAILED; SAID_ENDED: why it ended by itself, or no message */
 };
 
 struct recording_job {

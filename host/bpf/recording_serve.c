@@ -17,6 +17,7 @@ static void say(const struct recorded *r, enum said said, const struct err *err)
 {
 	struct word w = {.said = said,
 			 .began = r->began,
+			 .end = r->end,
 			 .full = r->failed.code == ENOSPC || r->failed.code == EDQUOT};
 
 	if (err)
@@ -235,7 +236,7 @@ static void write_safepoint(struct recorded *r, const struct flat_sample *f, con
 	str_add(&text, name,
 		strnlen(name, OPERATION_NAME_MAX)); /* the builder's: maybe without NUL */
 	/* A collector may tell no cause (gc/shared/gcCause.cpp). */
-	if (e->name_len &&
+	if (e->name_len && operations_has_cause(text.buf) &&
 	    (e->name_len != strlen(NO_CAUSE) || memcmp(e->name, NO_CAUSE, strlen(NO_CAUSE)) != 0))
 		str_addf(&text, " (%.*s)", (int)e->name_len, e->name);
 	d->name = text.buf;
@@ -394,10 +395,8 @@ static bool obey(struct recorded *r)
 
 	if (message_receive(r->control, &w, sizeof(w), &fd, 1, &n) != sizeof(w))
 		return true;
-	if (w.wanted == WANTED_END) {
-		r->end = w.time;
+	if (w.wanted == WANTED_END)
 		return true;
-	}
 	if (w.wanted == WANTED_MORE)
 		add_more(r, &w, n ? fd : -1);
 	else if (n)
@@ -431,6 +430,7 @@ static void record(struct recorded *r)
 	}
 	if (r->clock)
 		stack_recorder_stop_wall(r->recorder);
+	r->end = clock_us() * 1000;
 	(void)!stack_recorder_enable(r->recorder, false, &r->failed);
 	(void)!take_round(r, &r->failed);
 	recording_clock_end(r);
@@ -492,6 +492,6 @@ int recording_serve(void *arg)
 	if (r->writer)
 		(void)!perf_writer_end(r->writer, &r->failed);
 	stack_recorder_close(r->recorder);
-	say(r, SAID_ENDED, NULL);
+	say(r, SAID_ENDED, &r->failed);
 	return 0;
 }

@@ -75,3 +75,9 @@ const char *operations_name(const struct operations *o, uint64_t begin)
 			return o->list[i].name;
 	return NULL;
 }
+
+bool operations_has_cause(const char *name)
+{
+	return strcmp(name, "G1PauseRemark") != 0 && strcmp(name, "G1PauseCleanup") != 0 &&
+	       strcmp(name, "CGC_Operation") != 0; /* both, up to JDK 16 */
+}

@@ -4,6 +4,7 @@
 #ifndef DFG_PROBE_OPERATIONS_H
 #define DFG_PROBE_OPERATIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define OPERATIONS_MAX	   128u /* JDK 25 has 84 */
@@ -26,5 +27,9 @@ void operations_find(int fd, struct operations *ret);
 
 /* The name of the class of an object that begins so; NULL: it is none of them. */
 const char *operations_name(const struct operations *o, uint64_t begin);
+
+/* False for the operations that count as a collection without a cause: the JVM still has that of
+ * the collection before. G1's remark and cleanup do (G1ConcurrentMark, JDK 8 to 27). */
+bool operations_has_cause(const char *name);
 
 #endif

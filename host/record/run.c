@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include "common/clock.h"
@@ -16,7 +17,9 @@
 
 #define SHARED		  "shared"
 #define PROGRESS_MS	  500
-#define LAST_LOOK_MS	  3000	     /* before the end of a recording */
+#define LAST_LOOK_MS	  3000 /* before the end of a recording */
+#define EXIT_MS		  3000
+#define EXIT_POLL_MS	  10
 #define TASKS_AT_ONCE	  4	     /* or as many as there are processors */
 #define TASK_MS_PER_BYTES (64 << 10) /* more time for a long recording: 1 s for 64 MB */
 
@@ -124,11 +127,17 @@ static int prepare(struct record_run *r, struct err *err)
 
 /* ---- one recording ---- */
 
+/* The recorder sees a process end a little earlier than /proc has it so. */
 static bool any_is_left(const struct record_run *r)
 {
+	const uint64_t deadline = deadline_after(EXIT_MS);
+
 	for (size_t i = 0; i < r->pid_count; i++)
-		if (proc_is_running(r->pids[i]))
-			return true;
+		while (proc_is_running(r->pids[i])) {
+			if (!deadline_ms_left(deadline))
+				return true;
+			poll(NULL, 0, EXIT_POLL_MS);
+		}
 	return false;
 }
 
@@ -187,14 +196,14 @@ int record_finish(struct record_run *r, struct err *err)
 
 	wait_for_end(r, o.failure, sizeof(o.failure));
 	o.ended = clock_ms();
-	o.us = r->us = clock_us() - r->began_us;
+	/* The last snapshots are taken while the recorder writes what it has. */
+	run_end_recorder(r);
+	o.us = r->us;
 	r->deadline += r->us / 1000;
 	end = deadline_after(run_ms(r, RUN_END_MS, 1));
 	if (end > r->deadline)
 		end = r->deadline;
 	o.deadline = end > RUN_REPLY_MS ? end - RUN_REPLY_MS : 0;
-	/* The last snapshots are taken while the recorder writes what it has. */
-	run_end_recorder(r);
 	wait_for_looks(r, end);
 	order_with_counts(r, &o, end);
 	if (run_stop_recorder(r, err) < 0)

@@ -194,14 +194,21 @@ void run_add_failure(const struct record_run *r, struct str *out)
 		perf_add_failure(&r->perf, out);
 	else if (r->kernel.control < 0 && !r->kernel.ended)
 		str_adds(out, "the recorder in the kernel was ended");
+	else if (!r->kernel.full)
+		str_adds(out, r->kernel.failed.msg);
 }
 
 void run_end_recorder(struct record_run *r)
 {
+	uint64_t end = clock_us();
+
 	if (r->in_kernel)
 		kernel_recording_end(&r->kernel);
 	else
 		perf_end(&r->perf);
+	if (r->in_kernel && r->kernel.end)
+		end = r->kernel.end / 1000;
+	r->us = end - r->began_us;
 }
 
 /* Of a recorder that was killed there is what it has written. */

@@ -77,6 +77,7 @@ bool run_wait_recorder(struct record_run *r, int ms);
 bool run_is_full(const struct record_run *r);
 /* Appends how the recorder failed, if it ended by itself and did. */
 void run_add_failure(const struct record_run *r, struct str *out);
+/* Tells it to end; `us` is known then. */
 void run_end_recorder(struct record_run *r);
 MUST_CHECK int run_stop_recorder(struct record_run *r, struct err *err);
 void run_abort_recorder(struct record_run *r);

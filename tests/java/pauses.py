@@ -91,16 +91,18 @@ def check_heaps(pairs, listed, collected):
 
 
 def check_causes(pairs, listed, collected):
-    """A pause in which the log has the end of one collection has its cause."""
-    wrong, known = [], collections.Counter()
+    """A pause in which the log has the end of one collection has its cause, others have none."""
+    wrong, alien, known = [], [], collections.Counter()
     for (own, log), entry in zip(pairs, listed):
         lines = [line for at, line, *_ in collected if log.begin <= at <= log.end]
         cause = entry["cause"]
-        if len(lines) == 1 and f"({cause})" not in lines[0] or not lines and cause:
+        if len(lines) == 1 and f"({cause})" not in lines[0]:
             wrong.append(f"{log.operation} for {cause or 'no cause'}: {lines[:1]}")
+        if not lines and cause:
+            alien.append(f"{log.operation} for {cause}")
         known[cause] += 1
     print("# causes:", ", ".join(f"{cause or 'none'} {n}" for cause, n in known.most_common()))
-    say("causes", wrong if len(wrong) > 1 + FEW_OFF * len(pairs) else [])
+    say("causes", (wrong if len(wrong) > 1 + FEW_OFF * len(pairs) else []) + (alien if len(alien) > 1 else []))
 
 
 def read_steps(path):

@@ -25,7 +25,7 @@ host/jfr 1600
 host/jit 1860
 host/kernel 4740
 host/perf 2110
-host/probe 840
+host/probe 850
 host/profile 1880
 host/record 7040
 host/report 4710
@@ -40,7 +40,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 73800, 432
+ALL_LINES, ALL_FILES = 73850, 432
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

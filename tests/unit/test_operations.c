@@ -167,6 +167,15 @@ static void test_real(void)
 	ok(known == 4 && o.count < OPERATIONS_MAX, "a real libjvm.so has them: %u", o.count);
 }
 
+static void test_causes(void)
+{
+	ok(operations_has_cause("G1CollectForAllocation") && operations_has_cause("G1PauseRem"),
+	   "a collection is for a cause");
+	ok(!operations_has_cause("G1PauseRemark") && !operations_has_cause("G1PauseCleanup") &&
+		   !operations_has_cause("CGC_Operation"),
+	   "G1's remark and cleanup are for none");
+}
+
 int main(void)
 {
 	test_made();
@@ -174,5 +183,6 @@ int main(void)
 	test_lacking();
 	test_garbage();
 	test_real();
+	test_causes();
 	return tap_done();
 }
