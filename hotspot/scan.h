@@ -30,7 +30,8 @@ void hs_scan_prologue(const struct hs_code *code, uint32_t from, struct hs_prolo
 /* Returns the number of exits found, at most cap. */
 uint32_t hs_scan_exits(const struct hs_code *code, struct snap_exit *ret, uint32_t cap);
 
-/* Returns the number of slow paths of GC barriers found that save registers, at most cap. */
+/* Returns the number of places found where the frame is larger for a while, at most cap: slow paths
+ * of GC barriers that save registers, C1's calls of slow_subtype_check. */
 uint32_t hs_scan_spills(const struct hs_code *code, struct snap_spill *ret, uint32_t cap);
 
 /* Finds the offsets after calls to targets in [low, high) at which no region ends. */

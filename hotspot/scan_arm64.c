@@ -259,9 +259,20 @@ static int32_t moves_sp(uint32_t insn)
 	return (n < 0) == (one == 0x38000fe0) ? n : 0;
 }
 
-/* Matches a slow path of a GC barrier in C2's code: pushes of registers, a call, pops, and a branch
- * back (SaveLiveRegisters of gc/shared/barrierSetAssembler_aarch64.cpp; ZSaveLiveRegisters of gc/z
- * up to JDK 21). Where it is pushing or popping the sizes are not told. */
+#define IS_POP_OF_ONE(insn) (((insn)&0x3b200fe0) == 0x380007e0)
+
+/* True for C1's call of slow_subtype_check: `stp`, the call, `ldr x, [sp], #16`
+ * (c1_LIRAssembler_aarch64.cpp emit_typecheck_helper, JDK 8 to 27). */
+static bool is_subtype_check(const struct hs_code *c, const struct snap_spill *s)
+{
+	return s->end - s->begin <= 4 * INSN && IS_POP_OF_ONE(insn_at(c, s->end - INSN)) &&
+	       hs_scan_is_after_call(c->bytes, s->end - INSN);
+}
+
+/* Matches that, and a slow path of a GC barrier in C2's code: pushes of registers, a call, pops,
+ * and a branch back (SaveLiveRegisters of gc/shared/barrierSetAssembler_aarch64.cpp;
+ * ZSaveLiveRegisters of gc/z up to JDK 21). Where it is pushing or popping the sizes are not told.
+ */
 static bool spill_at(const struct hs_code *c, uint32_t at, struct snap_spill *ret)
 {
 	int32_t depth = 0;
@@ -278,7 +289,8 @@ static bool spill_at(const struct hs_code *c, uint32_t at, struct snap_spill *re
 			ret->bytes = (uint32_t)depth;
 		}
 		if (depth <= 0 || (n < 0 && ret->end))
-			return n > 0 && depth == 0 && IS_B(insn_at(c, i + INSN));
+			return n > 0 && depth == 0 &&
+			       (IS_B(insn_at(c, i + INSN)) || is_subtype_check(c, ret));
 	}
 	return false;
 }

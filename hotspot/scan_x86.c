@@ -11,6 +11,8 @@
 /* All registers, of AVX-512, too, and the code that saves and restores them. */
 #define SPILL_MAX      4096u
 #define SPILL_CODE_MAX 2048u
+#define PUSH	       0x50 /* and the register */
+#define POP	       0x58
 #define PUSH_BP	       0x55
 #define PUSH_DX	       0x52
 #define POP_CX	       0x59
@@ -21,6 +23,7 @@
 #define JUMP	       0xe9
 #define JUMP_SHORT     0xeb
 #define REX_W	       0x48
+#define REX_B	       0x41
 #define MOV_R10	       0xba /* after 0x49 */
 
 /* Returns the bytes at an offset, NULL if there are fewer than len. */
@@ -308,12 +311,60 @@ static bool spill_at(const struct hs_code *c, uint32_t at, struct snap_spill *re
 	       (c->bytes[end + len] == JUMP || c->bytes[end + len] == JUMP_SHORT);
 }
 
+/* Returns the length of a push of a register that ends at an offset, 0: there is none. */
+static uint32_t push_before(const struct hs_code *c, uint32_t end)
+{
+	const uint8_t *p = end >= 2 ? bytes_at(c, end - 2, 2) : NULL;
+
+	if (!p || (p[1] & 0xf8) != PUSH)
+		return 0;
+	return p[0] == REX_B ? 2 : 1;
+}
+
+/* The same of a pop that begins there; *ret_r: its register. */
+static uint32_t pop_at(const struct hs_code *c, uint32_t at, uint32_t *ret_r)
+{
+	const uint8_t *p = bytes_at(c, at, 2);
+	const bool high = p && p[0] == REX_B;
+
+	if (!p || (p[high] & 0xf8) != POP)
+		return 0;
+	*ret_r = p[high] - POP + 8u * high;
+	return 1 + high;
+}
+
+/* Matches C1's call of slow_subtype_check: `push klass; push super; call; pop klass; pop klass`
+ * (c1_LIRAssembler_x86.cpp emit_typecheck_helper, JDK 8 to 27). Stores the three sizes of the stack
+ * that there are in turn. */
+static bool subtype_check_at(const struct hs_code *c, uint32_t call, struct snap_spill ret[3])
+{
+	const uint32_t pushed = push_before(c, call), back = call + 5;
+	uint32_t r = 0, other = 1, first = pop_at(c, back, &r);
+	uint32_t second = first ? pop_at(c, back + first, &other) : 0;
+
+	if (!pushed || !push_before(c, call - pushed) || !second || r != other)
+		return false;
+	ret[0] = (struct snap_spill){.begin = call - pushed, .end = call, .bytes = 8};
+	ret[1] = (struct snap_spill){.begin = call, .end = back + first, .bytes = 16};
+	ret[2] = (struct snap_spill){
+		.begin = back + first, .end = back + first + second, .bytes = 8};
+	return true;
+}
+
 uint32_t hs_scan_spills(const struct hs_code *c, struct snap_spill *ret, uint32_t cap)
 {
 	uint32_t n = 0, at = c->frame_complete;
 
-	while ((at = find(c, at, REX_W, REX_W, REX_W)) < c->size && n < cap)
-		at = spill_at(c, at, &ret[n]) ? ret[n++].end : at + 1;
+	while ((at = find(c, at, REX_W, CALL, CALL)) < c->size && n < cap) {
+		uint32_t found = 0;
+
+		if (c->bytes[at] == REX_W)
+			found = spill_at(c, at, &ret[n]);
+		else if (n + 3 <= cap && subtype_check_at(c, at, &ret[n]))
+			found = 3;
+		n += found;
+		at = found ? ret[n - 1].end : at + 1;
+	}
 	return n;
 }
 

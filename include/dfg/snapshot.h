@@ -116,8 +116,8 @@ struct snap_exit {
 };
 
 /* Code that runs with the stack pointer `bytes` below the frame: a GC barrier's slow path keeps the
- * live registers there around its call. From `begin`, after `sub rsp, n`, up to `end`, after the
- * `add rsp, n` that ends it. */
+ * live registers there around its call, C1 the arguments of slow_subtype_check. From `begin`, after
+ * `sub rsp, n` or a push, up to `end`, after the `add rsp, n` or the pop that ends it. */
 struct snap_spill {
 	uint32_t begin, end, bytes, pad;
 };

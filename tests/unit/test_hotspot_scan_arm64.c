@@ -184,6 +184,8 @@ static void test_jumps(void)
 #define POP_Q  0xacc107e0
 #define PUSH_D 0xfc1f0fe0 /* str d0, [sp, #-16]! */
 #define POP_D  0xfc4107e0
+#define PUSH_K 0xa9bf03e4 /* stp x4, x0, [sp, #-16]! */
+#define POP_K  0xf84107e4 /* ldr x4, [sp], #16 */
 #define BLR    0xd63f0100
 
 static void one_spill(struct hs_code *code, uint32_t begin, uint32_t end, uint32_t bytes,
@@ -225,6 +227,18 @@ static void test_spills(void)
 		code.frame_complete = 0;
 		is_int(hs_scan_spills(&code, s, 2), 2, "there are no more than there is room for");
 		is_int(s[1].begin, 20, "the second begins after the first");
+	}
+	{
+		CODE(NOP, PUSH_K, BLR, POP_K, RET);
+		one_spill(&code, 8, 16, 16, "C1's check of a subtype");
+	}
+	{
+		CODE(NOP, PUSH_K, NOP, NOP, BLR, POP_K, RET);
+		one_spill(&code, 8, 24, 16, "one that calls from far");
+	}
+	{
+		CODE(NOP, PUSH_K, BLR, NOP, POP_K, RET);
+		no_spill(&code, "a register that is kept around a call");
 	}
 	{
 		CODE(PUSH_2, BLR, POP_2, RET);

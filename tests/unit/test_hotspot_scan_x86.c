@@ -281,6 +281,58 @@ static void no_spill(struct hs_code *code, const char *what)
 	is_int(hs_scan_spills(code, s, 2), 0, "%s is none", what);
 }
 
+/* Checks the sizes at offsets 0 to n - 1 (a digit each, in words) as hs_scan_spills has them. */
+static void spilled_words(struct hs_code *code, const char *want, const char *what)
+{
+	struct snap_spill s[4];
+	char got[64] = "";
+	uint32_t n;
+
+	code->frame_complete = 0;
+	n = hs_scan_spills(code, s, 4);
+	memset(got, '0', code->size);
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t at = s[i].begin; at < s[i].end; at++)
+			got[at] = (char)('0' + s[i].bytes / 8);
+	ok(strcmp(got, want) == 0, "%s: %s", what, got);
+}
+
+static void test_subtype_checks(void)
+{
+	struct snap_spill s[3];
+
+	{
+		CODE(NOP, 0x56, 0x57, CALL, 0x5e, 0x5e, NOP);
+		spilled_words(&code,
+			      "0012222221"
+			      "0",
+			      "push rsi; push rdi; call; pop rsi; pop rsi");
+		is_int(hs_scan_spills(&code, s, 2), 0, "it needs room for all three sizes");
+		code.size -= 2;
+		spilled_words(&code, "000000000", "its second pop is cut");
+	}
+	{
+		CODE(NOP, 0x41, 0x50, 0x41, 0x51, CALL, 0x41, 0x58, 0x41, 0x58, NOP);
+		spilled_words(&code, "000112222222110", "registers from r8 on");
+	}
+	{
+		CODE(NOP, 0x56, 0x57, CALL, 0x5f, 0x5e, NOP);
+		spilled_words(&code, "00000000000", "registers that are kept");
+	}
+	{
+		CODE(NOP, 0x56, 0x57, CALL, 0x5e, 0x41, 0x5e);
+		spilled_words(&code, "00000000000", "r14 after rsi");
+	}
+	{
+		CODE(NOP, 0x57, CALL, 0x5e, 0x5e, NOP);
+		spilled_words(&code, "0000000000", "one push");
+	}
+	{
+		CODE(0x57, CALL, 0x5e, 0x5e);
+		spilled_words(&code, "00000000", "one at the begin");
+	}
+}
+
 static void test_spills(void)
 {
 	struct snap_spill s[2];
@@ -650,6 +702,7 @@ int main(void)
 	test_after_calls();
 	test_method_jump();
 	test_spills();
+	test_subtype_checks();
 	test_far_spill();
 	test_prologue();
 	test_exits();
