@@ -259,13 +259,15 @@ static int32_t moves_sp(uint32_t insn)
 	return (n < 0) == (one == 0x38000fe0) ? n : 0;
 }
 
-#define IS_POP_OF_ONE(insn) (((insn)&0x3b200fe0) == 0x380007e0)
+#define IS_PUSH_OF_TWO(insn) (((insn)&0xffff83e0) == 0xa9bf03e0) /* stp x, x, [sp, #-16]! */
+#define IS_POP_OF_ONE(insn)  (((insn)&0xffffffe0) == 0xf84107e0) /* ldr x, [sp], #16 */
 
-/* True for C1's call of slow_subtype_check: `stp`, the call, `ldr x, [sp], #16`
- * (c1_LIRAssembler_aarch64.cpp emit_typecheck_helper, JDK 8 to 27). */
+/* True for C1's call of slow_subtype_check, between these (c1_LIRAssembler_aarch64.cpp
+ * emit_typecheck_helper, JDK 8 to 27). */
 static bool is_subtype_check(const struct hs_code *c, const struct snap_spill *s)
 {
-	return s->end - s->begin <= 4 * INSN && IS_POP_OF_ONE(insn_at(c, s->end - INSN)) &&
+	return s->end - s->begin <= 4 * INSN && IS_PUSH_OF_TWO(insn_at(c, s->begin - INSN)) &&
+	       IS_POP_OF_ONE(insn_at(c, s->end - INSN)) &&
 	       hs_scan_is_after_call(c->bytes, s->end - INSN);
 }
 
