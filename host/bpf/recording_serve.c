@@ -430,7 +430,7 @@ static void record(struct recorded *r)
 	}
 	if (r->clock)
 		stack_recorder_stop_wall(r->recorder);
-	r->end = clock_us() * 1000;
+	r->end = clock_us() * 1000; /* the caller's time ends */
 	(void)!stack_recorder_enable(r->recorder, false, &r->failed);
 	(void)!take_round(r, &r->failed);
 	recording_clock_end(r);

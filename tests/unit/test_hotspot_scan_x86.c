@@ -281,7 +281,7 @@ static void no_spill(struct hs_code *code, const char *what)
 	is_int(hs_scan_spills(code, s, 2), 0, "%s is none", what);
 }
 
-/* Checks the sizes at offsets 0 to n - 1 (a digit each, in words) as hs_scan_spills has them. */
+/* Checks what hs_scan_spills has for each offset: a digit is a number of words. */
 static void spilled_words(struct hs_code *code, const char *want, const char *what)
 {
 	struct snap_spill s[4];
@@ -303,10 +303,7 @@ static void test_subtype_checks(void)
 
 	{
 		CODE(NOP, 0x56, 0x57, CALL, 0x5e, 0x5e, NOP);
-		spilled_words(&code,
-			      "0012222221"
-			      "0",
-			      "push rsi; push rdi; call; pop rsi; pop rsi");
+		spilled_words(&code, "00122222210", "push rsi; push rdi; call; pop rsi; pop rsi");
 		is_int(hs_scan_spills(&code, s, 2), 0, "it needs room for all three sizes");
 		code.size -= 2;
 		spilled_words(&code, "000000000", "its second pop is cut");
