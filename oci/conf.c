@@ -128,7 +128,7 @@ static bool set_key(const char *key, const char *value, struct conf *c, struct e
 	} else if (!strcmp(key, "early")) {
 		good = set_bool(value, &c->early);
 	} else if (!strcmp(key, "budget_ms")) {
-		good = set_number(value, 10, 60000, &n);
+		good = set_number(value, 10, CONF_BUDGET_MS_MAX, &n);
 		c->budget_ms = (unsigned)n;
 	} else if (!strcmp(key, "keep")) {
 		good = conf_parse_keep(value, &c->keep);

@@ -45,13 +45,14 @@ struct conf_keep {
 	uint64_t bytes;	  /* of all together */
 };
 
+#define CONF_BUDGET_MS_MAX 60000u
 struct conf {
 	enum conf_inject inject;
 	enum conf_source source;
 	bool strict;
 	bool early;	       /* dfg-runtime enables DebugNonSafepoints (spec.h) */
 	struct conf_keep keep; /* what dfg-trigger keeps */
-	unsigned budget_ms;    /* 10 .. 60000; less than the OCI time-out, if there is one */
+	unsigned budget_ms;    /* 10 .. CONF_BUDGET_MS_MAX */
 	uint64_t out_bytes;    /* 1 MiB .. 64 GiB */
 	unsigned out_inodes;
 	struct conf_rule rules[CONF_RULES_MAX];

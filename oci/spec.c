@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oci/spec.h"
 
+#include "oci/conf.h"
 #include "oci/jsontext.h"
 
 #define PROGRAM "/dfg-hook"
@@ -8,6 +9,8 @@
 #define FLAG	"DebugNonSafepoints"
 #define FLAGS	"-XX:+UnlockDiagnosticVMOptions -XX:+" FLAG
 
+/* Seconds, longer than any budget: a hook that reaches it stops the container. */
+#define TIMEOUT ((int)(CONF_BUDGET_MS_MAX / 1000) + 30)
 #define NONE (-1)
 
 /* Members are inserted at the front: the last of these comes first in a text without hooks. */
@@ -25,10 +28,9 @@ char *oci_spec_hook(const char *program, const char *root)
 	char *text;
 
 	/* The environment must not be empty: without one, runtimes give the hook theirs, or even
-	 * the container's (runc before 1.3). The time-out is a last resort: a hook that reaches it
-	 * stops the container; ours ends by itself long before. */
+	 * the container's (runc before 1.3). */
 	hook = json_pack("{s:s, s:o, s:[s], s:i}", "path", program, "args", args, "env", "DFG=1",
-			 "timeout", 5);
+			 "timeout", TIMEOUT);
 	text = json_dumps(hook, JSON_COMPACT);
 	json_decref(hook);
 	return text;

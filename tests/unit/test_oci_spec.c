@@ -11,7 +11,7 @@
 #include "hook/runtime_args.h"
 #include "lib/tap.h"
 
-#define H    "{\"path\":\"/l/dfg-hook\",\"args\":[\"dfg-hook\"],\"env\":[\"DFG=1\"],\"timeout\":5}"
+#define H    "{\"path\":\"/l/dfg-hook\",\"args\":[\"dfg-hook\"],\"env\":[\"DFG=1\"],\"timeout\":90}"
 #define ADDS "\"createRuntime\":[" H "],\"poststop\":[" H "]"
 
 #define HOOK "/l/dfg-hook"
