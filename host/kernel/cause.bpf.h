@@ -67,10 +67,10 @@ struct task_struct___wall {
 /* An open file of a task; NULL: there is none of this number. */
 static inline struct file *find_file(const struct task_struct___wall *task, uint64_t number)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+	const struct fdtable *table = task->files->fdt;
+	struct file **files = table->fd, *file = NULL;
 
-	if (number >= BPF_CORE_READ(table, max_fds) ||
+	if (number >= table->max_fds ||
 	    bpf_core_read(&file, sizeof(file), &files[number & 0xffffff]))
 		return NULL;
 	return file;
@@ -168,10 +168,12 @@ struct system_call {
 };
 
 /* Reads it from the registers with which the thread has come into the kernel. */
-static inline bool read_call(const uint8_t *from, struct system_call *ret)
+static inline bool read_call(const bpf_user_pt_regs_t *r, struct system_call *ret)
 {
 	ret->file = -1;
 #ifdef FLAT_ARM64
+	const uint8_t *from = (const void *)r;
+
 	/* asm/ptrace.h, struct pt_regs: after those of user space and orig_x0. */
 	int32_t number = -1;
 
@@ -184,12 +186,11 @@ static inline bool read_call(const uint8_t *from, struct system_call *ret)
 				    from + offsetof(bpf_user_pt_regs_t, pc));
 	return bpf_probe_read_kernel(ret->arguments, sizeof(ret->arguments), from) == 0;
 #else
-	const bpf_user_pt_regs_t *r = (const void *)from;
-
-	return bpf_probe_read_kernel(&ret->sp, sizeof(ret->sp), &r->rsp) == 0 &&
-	       bpf_probe_read_kernel(&ret->number, sizeof(ret->number), &r->orig_rax) == 0 &&
-	       bpf_probe_read_kernel(&ret->arguments[0], sizeof(uint64_t), &r->rdi) == 0 &&
-	       bpf_probe_read_kernel(&ret->arguments[1], sizeof(uint64_t), &r->rsi) == 0;
+	ret->sp = r->rsp;
+	ret->number = (long)r->orig_rax;
+	ret->arguments[0] = r->rdi;
+	ret->arguments[1] = r->rsi;
+	return true;
 #endif
 }
 
@@ -210,9 +211,10 @@ static inline bool polls_one(const struct system_call *c)
 	return c->number >= 0 && cause_of_call(c->number) == BY_POLLED && c->arguments[1] == 1;
 }
 
-/* Tells what a task waits for in a call. */
-static inline enum flat_cause cause_of(const struct task_struct___wall *task,
-				       const struct system_call *c)
+/* Tells what a task waits for in a call. As a function it gets another number in *c from Linux 6.1
+ * of arm64. */
+static inline __attribute__((always_inline)) enum flat_cause cause_of(
+	const struct task_struct___wall *task, const struct system_call *c)
 {
 	const bool disk = task->__state & UNINTERRUPTIBLE;
 	unsigned cause;
@@ -233,7 +235,7 @@ static inline enum flat_cause cause_of(const struct task_struct___wall *task,
 static inline enum flat_cause cause_of_wait(const struct task_struct___wall *task,
 					    struct system_call *c)
 {
-	if (!read_call((const uint8_t *)bpf_task_pt_regs(bpf_get_current_task_btf()), c))
+	if (!read_call((const void *)bpf_task_pt_regs(bpf_get_current_task_btf()), c))
 		return FLAT_OTHER;
 #ifdef FLAT_ARM64
 	uint32_t instruction;

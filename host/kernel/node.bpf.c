@@ -393,7 +393,7 @@ int look(struct bpf_iter__task *ctx)
 			flush(t, bpf_ktime_get_ns());
 		return 0;
 	}
-	if (!read_call((const uint8_t *)bpf_task_pt_regs(task), &c))
+	if (!read_call((const void *)bpf_task_pt_regs(task), &c))
 		return 0;
 #ifdef FLAT_ARM64
 	uint32_t instruction;
