@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -354,6 +355,7 @@ static int publish_all(struct builder *b)
 	if (ask_for_room(b, &ignored) < 0 || flat_publish(b->published, b->tables, &ignored) < 0)
 		return -1;
 	flat_forget_rows(b->tables);
+	malloc_trim(0); /* there is a builder for each container, as long as it is recorded */
 	return tell_processes(b);
 }
 

@@ -21,6 +21,7 @@ static const size_t sizes[FLAT_TABLES] = {
 	[FLAT_RANGES] = sizeof(struct flat_range),
 	[FLAT_MAPPINGS] = sizeof(struct flat_mapping),
 	[FLAT_BLOCKS] = sizeof(uint32_t),
+	[FLAT_SPOTS] = sizeof(struct flat_spot),
 	[FLAT_ROWS] = sizeof(struct flat_row),
 	[FLAT_METHODS] = sizeof(uint64_t),
 };
@@ -47,6 +48,7 @@ void flat_rooms_for(const struct flat_tables *t, struct flat_rooms *ret)
 		[FLAT_RANGES] = 2 * t->range_count + 4096,
 		[FLAT_MAPPINGS] = t->mapping_count + 64,
 		[FLAT_BLOCKS] = t->block_count + 1,
+		[FLAT_SPOTS] = t->spot_count + 1,
 		[FLAT_ROWS] = t->row_count + 1,
 		[FLAT_METHODS] = t->method_count + 1,
 	};
@@ -123,6 +125,7 @@ static int append_all(struct flat_published *p, const struct flat_tables *t, str
 	return append(p, FLAT_RANGES, t->ranges, t->range_count, err) < 0 ||
 			       append(p, FLAT_CODES, t->codes, t->code_count, err) < 0 ||
 			       append(p, FLAT_ROWS, t->rows, t->row_count, err) < 0 ||
+			       append(p, FLAT_SPOTS, t->spots, t->spot_count, err) < 0 ||
 			       append(p, FLAT_BLOCKS, t->blocks, t->block_count, err) < 0 ||
 			       append(p, FLAT_MAPPINGS, t->mappings, t->mapping_count, err) < 0
 		       ? -1
@@ -204,7 +207,8 @@ int flat_publish(struct flat_published *p, const struct flat_tables *t, struct e
 		[FLAT_DIR] = t->dir_count,	    [FLAT_PAGES] = t->page_count,
 		[FLAT_CODES] = t->code_count,	    [FLAT_RANGES] = t->range_count,
 		[FLAT_MAPPINGS] = t->mapping_count, [FLAT_BLOCKS] = t->block_count,
-		[FLAT_ROWS] = t->row_count,	    [FLAT_METHODS] = t->method_count,
+		[FLAT_SPOTS] = t->spot_count,	    [FLAT_ROWS] = t->row_count,
+		[FLAT_METHODS] = t->method_count,
 	};
 
 	take_away(p, t);

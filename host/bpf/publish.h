@@ -13,6 +13,7 @@ enum flat_table {
 	FLAT_RANGES,
 	FLAT_MAPPINGS,
 	FLAT_BLOCKS,
+	FLAT_SPOTS,
 	FLAT_ROWS,
 	FLAT_METHODS,
 	FLAT_TABLES,
@@ -34,7 +35,7 @@ uint32_t flat_values(enum flat_table which, uint32_t entries);
  * walkers share those of its first one. */
 static inline bool flat_is_filled_once(enum flat_table which)
 {
-	return which == FLAT_BLOCKS || which == FLAT_ROWS;
+	return which == FLAT_BLOCKS || which == FLAT_SPOTS || which == FLAT_ROWS;
 }
 
 /* The room that these tables need, with some to grow. */

@@ -14,7 +14,8 @@
 #include "unwind/unwind_regs.h"
 
 #define CODE_MAX      (1u << 29) /* bytes of a file from its first function to its last */
-#define ROWS_MAX      (1u << 24)
+#define SPOTS_MAX     (1u << 24)
+#define ROW_PLACES    (1u << 17) /* twice as many as there may be rows */
 #define OPS_MAX	      (1u << 26) /* instructions in a file; libjvm has a million */
 #define AUGMENTED_LEN 8u
 
@@ -26,7 +27,16 @@ struct common {
 	struct frame_ops ops; /* with the state in which its functions begin */
 };
 
+/* A spot, with its whole address. */
+struct whole_spot {
+	uint32_t at;
+	uint16_t row;
+};
+
 struct row_source {
+	struct flat_tables *tables;
+	struct whole_spot *list; /* ascending */
+	size_t count, cap;
 	struct filemap map;
 	Elf *elf;
 	struct ehtable functions;
@@ -37,6 +47,7 @@ struct row_source {
 
 static void cleanup_row_source(struct row_source *s)
 {
+	free(s->list);
 	elf_end(s->elf);
 	filemap_close(&s->map);
 }
@@ -77,49 +88,80 @@ static bool set_saved(struct flat_row *row, const struct frame_state *s)
 #endif
 
 /* Makes a row of a state; FLAT_BY_COPY if it says more than a row can. */
-static struct flat_row row_of(const struct frame_ops *f, uint32_t at)
+static struct flat_row row_of(const struct frame_ops *f)
 {
 	const struct frame_state *s = &f->state;
-	struct flat_row row = {
-		.at = at, .cfa = words_of(s->cfa) & FLAT_WORDS_MAX, .rule = FLAT_FROM_SP};
+	struct flat_row row = {.cfa = words_of(s->cfa) & FLAT_WORDS_MAX, .rule = FLAT_FROM_SP};
 
 	if (s->ret == RETURN_NONE && !f->failed)
-		return (struct flat_row){.at = at, .rule = FLAT_OUTERMOST};
+		return (struct flat_row){.rule = FLAT_OUTERMOST};
 	if (s->cfa_reg == UNWIND_FP)
 		row.rule = FLAT_FROM_FP;
 	if (f->failed || s->cfa_is_expr || (s->cfa && !row.cfa) ||
 	    (s->cfa_reg != UNWIND_SP && s->cfa_reg != UNWIND_FP) || s->sp_is_odd ||
 	    !set_saved(&row, s))
-		return (struct flat_row){.at = at, .rule = FLAT_BY_COPY};
+		return (struct flat_row){.rule = FLAT_BY_COPY};
 	return row;
 }
 
-/* Adds a row unless the one before says the same. */
-static void add_row(struct flat_tables *t, size_t first, struct flat_row row)
+static void add_row(struct flat_tables *t, struct flat_row row)
 {
-	struct flat_row *last = t->row_count > first ? &t->rows[t->row_count - 1] : NULL;
-
-	if (last && last->rule == row.rule && last->cfa == row.cfa && last->fp == row.fp &&
-	    last->alone == row.alone)
-		return;
 	t->rows = grow(t->rows, t->row_count, &t->row_cap, sizeof(*t->rows));
 	t->rows[t->row_count++] = row;
 }
 
-/* Carries out the instructions of a function from `at` to `end`, and adds its rows. */
-static void add_rows(struct flat_tables *t, size_t first, struct row_source *s, struct frame_ops *f,
-		     struct bytes b, uint64_t at, uint64_t end)
+/* Number of a row, a new one if it has none; 0, which says FLAT_BY_COPY, if there is no room. */
+static uint16_t number_of(struct flat_tables *t, struct flat_row row)
+{
+	uint32_t bits, first;
+
+	if (!t->row_count) {
+		t->row_places = xcalloc(ROW_PLACES, sizeof(*t->row_places));
+		add_row(t, (struct flat_row){.rule = FLAT_BY_COPY});
+	}
+	memcpy(&bits, &row, sizeof(bits));
+	if (!bits)
+		return 0;
+	first = bits * 0x9e3779b1u / (UINT32_MAX / ROW_PLACES + 1);
+	for (uint32_t i = 0; i < FLAT_PROBES; i++) {
+		uint16_t *place = &t->row_places[(first + i) % ROW_PLACES];
+
+		if (*place && memcmp(&t->rows[*place], &row, sizeof(row)) == 0)
+			return *place;
+		if (!*place && t->row_count <= UINT16_MAX) {
+			*place = (uint16_t)t->row_count;
+			add_row(t, row);
+			return *place;
+		}
+	}
+	return 0;
+}
+
+/* Has a row hold from an address on. */
+static void add_spot(struct row_source *s, uint64_t at, struct flat_row row)
+{
+	const uint16_t number = number_of(s->tables, row);
+
+	if (s->count && s->list[s->count - 1].row == number)
+		return;
+	s->list = grow(s->list, s->count, &s->cap, sizeof(*s->list));
+	s->list[s->count++] = (struct whole_spot){.at = (uint32_t)at, .row = number};
+}
+
+/* Carries out the instructions of a function from `at` to `end`, and adds its spots. */
+static void add_rows(struct row_source *s, struct frame_ops *f, struct bytes b, uint64_t at,
+		     uint64_t end)
 {
 	while (b.len && !f->failed && at < end) {
 		uint64_t n = frame_op(f, &b);
 
 		if (n)
-			add_row(t, first, row_of(f, (uint32_t)at));
+			add_spot(s, at, row_of(f));
 		at = n < end - at ? at + n : end;
 		f->failed |= s->ops++ >= OPS_MAX;
 	}
 	if (at < end)
-		add_row(t, first, row_of(f, (uint32_t)at));
+		add_spot(s, at, row_of(f));
 }
 
 /* ---- entries ------------------------------------------------------------------------------ */
@@ -211,10 +253,9 @@ static bool read_common(struct row_source *s, uint64_t offset)
 	return s->has_common;
 }
 
-/* Adds the rows of function number i, which starts at an address, up to at most `limit`. Returns
+/* Adds the spots of function number i, which starts at an address, up to at most `limit`. Returns
  * where they end. */
-static uint64_t add_function(struct flat_tables *t, size_t first, struct row_source *s, uint64_t i,
-			     uint64_t start, uint64_t limit)
+static uint64_t add_function(struct row_source *s, uint64_t i, uint64_t start, uint64_t limit)
 {
 	uint64_t id_at, length;
 	uint32_t id;
@@ -222,7 +263,7 @@ static uint64_t add_function(struct flat_tables *t, size_t first, struct row_sou
 	struct frame_ops ops;
 
 	if (b.bad || !id || id > id_at || !read_common(s, id_at - id)) {
-		add_row(t, first, (struct flat_row){.at = (uint32_t)start, .rule = FLAT_BY_COPY});
+		add_spot(s, start, (struct flat_row){.rule = FLAT_BY_COPY});
 		return limit;
 	}
 	frame_address(&b, s->common.encoding);
@@ -233,7 +274,7 @@ static uint64_t add_function(struct flat_tables *t, size_t first, struct row_sou
 		limit = start + length;
 	ops = s->common.ops;
 	ops.failed = b.bad || s->common.signal;
-	add_rows(t, first, s, &ops, b, start, limit);
+	add_rows(s, &ops, b, start, limit);
 	return limit;
 }
 
@@ -256,14 +297,13 @@ static bool mentions_debug_frame(Elf *elf)
 }
 
 /* Between functions nothing is said, unless .debug_frame, which is not read here, has it. */
-static void add_functions(struct flat_tables *t, struct row_source *s)
+static void add_functions(struct row_source *s)
 {
-	struct flat_row gap = {.rule = mentions_debug_frame(s->elf) ? FLAT_BY_COPY
-								    : FLAT_BY_POINTER};
-	size_t first = t->row_count;
+	const struct flat_row gap = {.rule = mentions_debug_frame(s->elf) ? FLAT_BY_COPY
+									  : FLAT_BY_POINTER};
 	uint64_t end = 0;
 
-	for (uint64_t i = 0; i < s->functions.count && t->row_count < first + ROWS_MAX; i++) {
+	for (uint64_t i = 0; i < s->functions.count && s->count < SPOTS_MAX; i++) {
 		uint64_t start = ehtable_start(&s->functions, i), limit = UINT32_MAX;
 
 		if (i + 1 < s->functions.count)
@@ -271,38 +311,43 @@ static void add_functions(struct flat_tables *t, struct row_source *s)
 		if (start < end || start > UINT32_MAX || limit > UINT32_MAX || limit < start)
 			continue;
 		if (start > end)
-			add_row(t, first, gap);
-		end = add_function(t, first, s, i, start, limit);
-		gap.at = (uint32_t)end;
+			add_spot(s, end, gap);
+		end = add_function(s, i, start, limit);
 	}
-	add_row(t, first, gap);
+	add_spot(s, end, gap);
 }
 
-/* Makes the index of the rows from `first` on; a file with its functions too far apart has none. */
-static void add_blocks(struct flat_tables *t, size_t first, struct flat_file *f)
+/* Keeps the spots, and makes their index; a file with its functions too far apart has none. */
+static void keep_spots(const struct row_source *s, struct flat_file *f)
 {
-	uint32_t high = t->rows[t->row_count - 1].at, low;
-	size_t row = first;
+	const struct whole_spot *list = s->list;
+	const uint32_t high = list[s->count - 1].at, low = s->count > 1 ? list[1].at : high;
+	struct flat_tables *t = s->tables;
+	const uint32_t first = (uint32_t)t->spot_count;
+	size_t last = 0;
 
-	low = first + 1 < t->row_count ? t->rows[first + 1].at : high;
 	if (high - low > CODE_MAX)
 		return;
+	for (size_t i = 0; i < s->count; i++) {
+		t->spots = grow(t->spots, t->spot_count, &t->spot_cap, sizeof(*t->spots));
+		t->spots[t->spot_count++] =
+			(struct flat_spot){.at = (uint16_t)list[i].at, .row = list[i].row};
+	}
 	f->low = low & ~(FLAT_BLOCK - 1);
 	f->blocks = (uint32_t)t->block_count;
 	for (uint64_t at = f->low; at < (uint64_t)high + 2 * FLAT_BLOCK; at += FLAT_BLOCK) {
-		while (row + 1 < t->row_count && t->rows[row + 1].at <= at)
-			row++;
+		while (last + 1 < s->count && list[last + 1].at <= at)
+			last++;
 		t->blocks = grow(t->blocks, t->block_count, &t->block_cap, sizeof(*t->blocks));
-		t->blocks[t->block_count++] = (uint32_t)row;
+		t->blocks[t->block_count++] = first + (uint32_t)last;
 	}
 	f->block_count = (uint32_t)t->block_count - f->blocks;
 }
 
 int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct err *err)
 {
-	CLEANUP(row_source) struct row_source s = {0};
+	CLEANUP(row_source) struct row_source s = {.tables = t};
 	GElf_Ehdr eh;
-	size_t first = t->row_count;
 
 	elf_version(EV_CURRENT);
 	if (filemap_open(fd, UINT64_MAX, &s.map, err) < 0)
@@ -315,8 +360,8 @@ int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct e
 	elfsegs_read(s.elf, &ret->segments);
 	ehtable_read(s.elf, &s.functions);
 	if (s.functions.count) {
-		add_functions(t, &s);
-		add_blocks(t, first, ret);
+		add_functions(&s);
+		keep_spots(&s, ret);
 	}
 	return 0;
 }
@@ -324,8 +369,12 @@ int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct e
 void flat_forget_rows(struct flat_tables *t)
 {
 	free(t->rows);
+	free(t->row_places);
+	free(t->spots);
 	free(t->blocks);
 	t->rows = NULL;
+	t->row_places = NULL;
+	t->spots = NULL;
 	t->blocks = NULL;
 }
 

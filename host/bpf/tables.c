@@ -41,8 +41,7 @@ void flat_tables_free(struct flat_tables *t)
 	free(t->codes);
 	free(t->ranges);
 	free(t->mappings);
-	free(t->rows);
-	free(t->blocks);
+	flat_forget_rows(t);
 	free(t->methods);
 	free(t->page_changed);
 	free(t);

@@ -21,13 +21,16 @@ struct flat_tables {
 	struct flat_range *ranges;
 	struct flat_mapping *mappings;
 	uint32_t *blocks;
+	struct flat_spot *spots;
 	struct flat_row *rows;
+	uint16_t *row_places; /* hash table of their numbers; 0: free */
 	uint64_t *methods;
 	/* By page: the update in which it changed last. */
 	uint32_t *page_changed, methods_changed, update;
 	size_t dir_count, page_count, code_count, range_count, mapping_count, block_count,
-		row_count, method_count;
-	size_t page_cap, changed_cap, code_cap, range_cap, mapping_cap, block_cap, row_cap;
+		spot_count, row_count, method_count;
+	size_t page_cap, changed_cap, code_cap, range_cap, mapping_cap, block_cap, spot_cap,
+		row_cap;
 };
 
 struct flat_tables *flat_tables_new(void);

@@ -21,7 +21,8 @@ static struct bpf_map *table(const struct walker *w, enum flat_table which)
 		[FLAT_DIR] = w->bpf->maps.dir,		 [FLAT_PAGES] = w->bpf->maps.pages,
 		[FLAT_CODES] = w->bpf->maps.codes,	 [FLAT_RANGES] = w->bpf->maps.ranges,
 		[FLAT_MAPPINGS] = w->bpf->maps.mappings, [FLAT_BLOCKS] = w->bpf->maps.blocks,
-		[FLAT_ROWS] = w->bpf->maps.rows,	 [FLAT_METHODS] = w->bpf->maps.methods,
+		[FLAT_SPOTS] = w->bpf->maps.spots,	 [FLAT_ROWS] = w->bpf->maps.rows,
+		[FLAT_METHODS] = w->bpf->maps.methods,
 	};
 
 	return maps[which];

@@ -48,6 +48,7 @@ static inline const struct flat_code *flat_code(uint32_t i);
 static inline const struct flat_range *flat_range(uint32_t i);
 static inline const struct flat_mapping *flat_mapping(uint32_t i);
 static inline const uint32_t *flat_block(uint32_t i);
+static inline const struct flat_spot *flat_spot(uint32_t i);
 static inline const struct flat_row *flat_row(uint32_t i);
 static inline const uint64_t *flat_method(uint32_t i);
 
@@ -205,30 +206,32 @@ FLAT_FUNCTION uint32_t flat_find_mapping(struct flat_walk *w, uint64_t addr)
 	return lo + 1;
 }
 
-/* Number, from 1, of the row that holds for an address as linked; 0: none. */
-static inline uint32_t flat_find_row(const struct flat_mapping *m, uint32_t at)
+/* The row that holds for an address as linked; NULL: none. */
+static inline const struct flat_row *flat_find_row(const struct flat_mapping *m, uint32_t at)
 {
-	uint32_t block = (at - m->low) / FLAT_BLOCK, lo, hi;
+	uint32_t block = (at - m->low) / FLAT_BLOCK, begin = m->low + block * FLAT_BLOCK, lo, hi;
+	const struct flat_spot *last;
 	const uint32_t *first, *end;
 
 	if (at < m->low || block + 1 >= m->block_count)
-		return 0;
+		return NULL;
 	first = flat_block(m->blocks + block);
 	end = flat_block(m->blocks + block + 1);
 	if (!first || !end)
-		return 0;
-	lo = *first + 1; /* the first row that may be above */
+		return NULL;
+	lo = *first + 1; /* the first spot that may be above */
 	hi = *end + 1;
-	for (uint32_t i = 0; i < 10 && lo < hi; i++) { /* a block has FLAT_BLOCK rows at most */
+	for (uint32_t i = 0; i < 10 && lo < hi; i++) { /* a block has FLAT_BLOCK spots at most */
 		uint32_t half = lo + (hi - lo) / 2;
-		const struct flat_row *r = flat_row(half);
+		const struct flat_spot *s = flat_spot(half);
 
-		if (r && r->at <= at)
+		if (s && (uint16_t)(s->at - begin) <= at - begin)
 			lo = half + 1;
 		else
 			hi = half;
 	}
-	return lo;
+	last = flat_spot(lo - 1);
+	return last ? flat_row(last->row) : NULL;
 }
 
 /* True if it is the id of a method; where the table does not have it nothing can be said. */

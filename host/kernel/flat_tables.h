@@ -79,7 +79,7 @@ struct flat_page {
 	struct flat_segment segments[FLAT_SEGMENTS];
 };
 
-/* Two entries of `dir` or `blocks`: the kernel rounds what an array has up to 8 bytes
+/* Two entries of a table whose entries have 4 bytes: the kernel rounds what an array has up to 8
  * (kernel/bpf/arraymap.c). */
 struct flat_pair {
 	uint32_t of[2];
@@ -93,22 +93,29 @@ enum flat_rule {
 	FLAT_FROM_FP,
 };
 
-/* Call frame information from an address on: the frame's address (cfa) is `cfa` words above the
+/* What call frame information says somewhere: the frame's address (cfa) is `cfa` words above the
  * register. The return address is right below it on x86-64. On arm64 it is in the link register, or
  * right above the saved frame pointer, or (`alone`) `fp` is where it is saved. */
 #define FLAT_WORDS_MAX 0x3fffu
 struct flat_row {
-	uint32_t at; /* address as linked */
 	uint32_t cfa : 14;
 	uint32_t fp : 14;  /* words below the cfa where the frame pointer is saved; 0: unchanged */
 	uint32_t rule : 3; /* enum flat_rule */
 	uint32_t alone : 1;
 };
 
-_Static_assert(sizeof(struct flat_row) == 8, "a file has some 100 000");
+_Static_assert(sizeof(struct flat_row) == 4, "an entry of `rows`");
 
-/* Executable memory [start, end). A file's rows ascend; `blocks` has, for each FLAT_BLOCK bytes
- * from address `low` on, the number of the row that holds where they begin, and one more for the
+/* From an address on a row holds. A file has some 200 000 of these, but few different rows. */
+struct flat_spot {
+	uint16_t at;  /* the address as linked: its lowest bits */
+	uint16_t row; /* its number in `rows`; 0 says FLAT_BY_COPY */
+};
+
+_Static_assert(sizeof(struct flat_spot) == 4, "an entry of `spots`");
+
+/* Executable memory [start, end). A file's spots ascend; `blocks` has, for each FLAT_BLOCK bytes
+ * from address `low` on, the number of the last spot up to where they begin, and one more for the
  * end. */
 struct flat_mapping {
 	uint64_t start, end;

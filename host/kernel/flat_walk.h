@@ -33,7 +33,7 @@ FLAT_FUNCTION enum flat_end flat_native(struct flat_walk *w)
 {
 	const struct flat_mapping *m;
 	const struct flat_row *row;
-	uint32_t n, row_number;
+	uint32_t n;
 	uint64_t addr;
 
 	FLAT_NEED(w, FLAT_UNMAPPED);
@@ -45,8 +45,7 @@ FLAT_FUNCTION enum flat_end flat_native(struct flat_walk *w)
 	flat_add(w, FLAT_FRAME(FLAT_FRAME_NATIVE, addr));
 	if (!m->block_count)
 		return flat_by_pointer(w);
-	row_number = flat_find_row(m, (uint32_t)(addr + m->shift));
-	row = row_number ? flat_row(row_number - 1) : NULL;
+	row = flat_find_row(m, (uint32_t)(addr + m->shift));
 	if (!row || row->rule == FLAT_BY_COPY)
 		return FLAT_RULE;
 	if (row->rule == FLAT_OUTERMOST)

@@ -28,7 +28,8 @@ TABLE(codes, struct flat_code);
 TABLE(ranges, struct flat_range);
 TABLE(mappings, struct flat_mapping);
 TABLE(blocks, struct flat_pair);
-TABLE(rows, struct flat_row);
+TABLE(spots, struct flat_pair);
+TABLE(rows, struct flat_pair);
 TABLE(methods, uint64_t);
 
 /* For tests: every sample is written both ways. */
@@ -75,9 +76,14 @@ static inline const uint32_t *flat_block(uint32_t i)
 	return in_pair(&blocks, i);
 }
 
+static inline const struct flat_spot *flat_spot(uint32_t i)
+{
+	return (const void *)in_pair(&spots, i);
+}
+
 static inline const struct flat_row *flat_row(uint32_t i)
 {
-	return bpf_map_lookup_elem(&rows, &i);
+	return (const void *)in_pair(&rows, i);
 }
 
 static inline const uint64_t *flat_method(uint32_t i)

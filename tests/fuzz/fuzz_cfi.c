@@ -77,7 +77,7 @@ static void walk(struct cfi *c, uint64_t offset, struct stack_copy *stack)
 	}
 }
 
-/* Rows ascend, and the index of blocks leads into them. */
+/* Spots ascend in their blocks, and have rows. */
 static void build_rows(void)
 {
 	struct flat_tables *t = flat_tables_new();
@@ -85,10 +85,14 @@ static void build_rows(void)
 	struct err err;
 
 	if (flat_add_file(t, -1, &file, &err) == 0) {
-		for (size_t i = 1; i < t->row_count; i++)
-			require(t->rows[i - 1].at <= t->rows[i].at);
-		for (size_t i = 0; i < t->block_count; i++)
-			require(t->blocks[i] < t->row_count);
+		for (size_t i = 0; i < t->spot_count; i++)
+			require(t->spots[i].row < t->row_count);
+		for (size_t b = 0; b < t->block_count; b++) {
+			require(t->blocks[b] < t->spot_count);
+			for (size_t i = b ? t->blocks[b - 1] + 2 : 1; i <= t->blocks[b]; i++)
+				require(!b || (uint16_t)(t->spots[i].at - t->spots[i - 1].at) <
+						      FLAT_BLOCK);
+		}
 		flat_file_fini(&file);
 	}
 	flat_tables_free(t);

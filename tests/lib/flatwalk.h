@@ -24,6 +24,7 @@ FLAT_TABLE(code, struct flat_code, codes, code_count)
 FLAT_TABLE(range, struct flat_range, ranges, range_count)
 FLAT_TABLE(mapping, struct flat_mapping, mappings, mapping_count)
 FLAT_TABLE(block, uint32_t, blocks, block_count)
+FLAT_TABLE(spot, struct flat_spot, spots, spot_count)
 FLAT_TABLE(row, struct flat_row, rows, row_count)
 FLAT_TABLE(method, uint64_t, methods, method_count)
 

@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3725
 hook 2605
-host/bpf 5410
+host/bpf 5465
 host/calltree 4180
 host/cmd 2790
 host/discover 2960
@@ -23,7 +23,7 @@ host/elf 730
 host/format 5240
 host/jfr 1600
 host/jit 1860
-host/kernel 4740
+host/kernel 4750
 host/perf 2110
 host/probe 850
 host/profile 1880
@@ -40,7 +40,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 73920, 432
+ALL_LINES, ALL_FILES = 73970, 432
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
