@@ -63,7 +63,7 @@ struct builder {
 	struct place *places;
 	size_t place_count, place_cap;
 	struct flat_tables *tables;
-	struct flat_published *published;
+	bool filled; /* the tables that are filled once */
 };
 
 /* ---- before the jail: everything is opened ------------------------------------------------ */
@@ -278,25 +278,25 @@ static void add_process(struct builder *b, size_t i)
 
 	p->is_jvm = sf && flat_add_process(b->tables, sf, &p->flat, &ignored) == 0;
 	if (!p->is_jvm)
-		p->flat = (struct flat_process){.mappings = (uint32_t)b->tables->mapping_count};
+		p->flat = (struct flat_process){.mappings =
+							(uint32_t)b->tables->count[FLAT_MAPPINGS]};
 	if (p->maps >= 0)
 		(void)proc_each_map_in(p->maps, add_mapping, &walk, &ignored);
 	cleanup_close_fd(&p->maps);
 }
 
-/* Follows the code of the JVMs. True: it has changed. */
-static bool update(struct builder *b)
+/* Follows the code of the JVMs. */
+static void update(struct builder *b)
 {
-	bool changed = false;
 	struct err ignored;
 
 	for (size_t i = 0; i < b->count; i++) {
 		struct built *p = &b->processes[i];
 		CLEANUP(snapfile_free) struct snapfile *sf = p->is_jvm ? read_snapshots(p) : NULL;
 
-		changed |= sf && flat_update_process(b->tables, sf, &p->flat, &ignored) == 0;
+		if (sf)
+			(void)!flat_update_process(b->tables, sf, &p->flat, &ignored);
 	}
-	return changed;
 }
 
 static int tell(const struct builder *b, const struct builder_word *w)
@@ -323,17 +323,14 @@ static int tell_processes(const struct builder *b)
 	return tell(b, &last);
 }
 
-/* Asks for tables with room for all entries, and for some more. */
-static int ask_for_room(struct builder *b, struct err *err)
+/* Asks for tables with room for all entries, and for some more, and moves them there. */
+static int share(struct builder *b, struct err *err)
 {
 	struct builder_word w = {.what = BUILDER_ROOM};
 	int maps[FLAT_TABLES], rc;
-	const bool again = b->published;
 	char answer;
 	size_t n;
 
-	flat_publish_close(b->published);
-	b->published = NULL;
 	flat_rooms_for(b->tables, &w.rooms);
 	if (tell(b, &w) < 0)
 		return err_set(err, errno, "ask for tables");
@@ -341,32 +338,24 @@ static int ask_for_room(struct builder *b, struct err *err)
 		    sizeof(answer) ||
 	    n != FLAT_TABLES)
 		return err_set(err, 0, "no tables");
-	rc = flat_publish_open(maps, &w.rooms, again, &b->published, err);
+	rc = flat_share(b->tables, maps, &w.rooms, b->filled, err);
 	for (size_t i = 0; i < n; i++)
 		close(maps[i]);
 	return rc;
 }
 
-/* Fills new tables; the processes are looked at by them from then on. No file is added later. */
-static int publish_all(struct builder *b)
+/* Fills new tables of the kernel; the processes are looked at by them from then on. No file is
+ * added later. */
+static int publish(struct builder *b)
 {
 	struct err ignored;
 
-	if (ask_for_room(b, &ignored) < 0 || flat_publish(b->published, b->tables, &ignored) < 0)
+	if (share(b, &ignored) < 0)
 		return -1;
+	b->filled = true;
 	flat_forget_rows(b->tables);
 	malloc_trim(0); /* there is a builder for each container, as long as it is recorded */
 	return tell_processes(b);
-}
-
-/* Publishes what has changed. */
-static int publish(struct builder *b)
-{
-	struct err err;
-
-	if (flat_publish(b->published, b->tables, &err) == 0)
-		return 0;
-	return err.code == ENOSPC ? publish_all(b) : -1;
 }
 
 /* Pauses after each update, so that it takes its share of a processor at most. */
@@ -378,7 +367,8 @@ static void follow(struct builder *b)
 	while (poll(&p, 1, ms) == 0) {
 		uint64_t began = clock_cpu_us(), cost;
 
-		if (update(b) && publish(b) < 0)
+		update(b);
+		if (!b->tables->shared && publish(b) < 0)
 			return;
 		cost = (clock_cpu_us() - began) * SHARE / 1000;
 		ms = cost < LOOK_MS ? LOOK_MS : cost < OPEN_MS ? (int)cost : OPEN_MS;
@@ -394,7 +384,7 @@ static int build(struct builder *b)
 	b->tables = flat_tables_new();
 	for (size_t i = 0; i < b->count; i++)
 		add_process(b, i);
-	if (publish_all(b) < 0)
+	if (publish(b) < 0)
 		return 1;
 	follow(b);
 	return 0;

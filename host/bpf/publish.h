@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies flat tables (tables.h) into those of a walker in the kernel, which reads them meanwhile.
+/* Moves flat tables (tables.h) into those of a walker in the kernel, which reads them meanwhile.
  * Who fills them needs no right but the open maps. */
 #ifndef DFG_BPF_PUBLISH_H
 #define DFG_BPF_PUBLISH_H
 
 #include "bpf/tables.h"
 
-enum flat_table {
-	FLAT_DIR,
-	FLAT_PAGES,
-	FLAT_CODES,
-	FLAT_RANGES,
-	FLAT_MAPPINGS,
-	FLAT_BLOCKS,
-	FLAT_SPOTS,
-	FLAT_ROWS,
-	FLAT_METHODS,
-	FLAT_TABLES,
-};
-
 /* Entries of each table. */
 struct flat_rooms {
 	uint32_t of[FLAT_TABLES];
 };
+
+/* Bytes of an entry, in these tables and in the kernel's. */
+size_t flat_entry_bytes(enum flat_table which);
 
 /* Bytes of a table with its rooms. */
 size_t flat_table_bytes(const struct flat_rooms *rooms, enum flat_table which);
@@ -43,21 +33,17 @@ void flat_rooms_for(const struct flat_tables *t, struct flat_rooms *ret);
 
 uint64_t flat_rooms_bytes(const struct flat_rooms *rooms);
 
-struct flat_published;
+/* Moves the tables into the kernel's, which have these rooms and whose descriptors stay the
+ * caller's; what is filled once is copied, unless the kernel has it already (`filled`). From then
+ * on each change is one of the kernel's. */
+MUST_CHECK int flat_share(struct flat_tables *t, const int maps[static FLAT_TABLES],
+			  const struct flat_rooms *rooms, bool filled, struct err *err);
 
-/* Maps the kernel's tables, whose descriptors stay the caller's. `filled`: those that are filled
- * once have their entries already. */
-MUST_CHECK int flat_publish_open(const int maps[static FLAT_TABLES], const struct flat_rooms *rooms,
-				 bool filled, struct flat_published **ret, struct err *err);
-void flat_publish_close(struct flat_published *p); /* NULL is fine */
+/* Copies the tables out of the kernel's, which stay as they are, into memory of their own. */
+void flat_unshare(struct flat_tables *t);
 
-static inline void cleanup_flat_publish_close(struct flat_published **p)
-{
-	flat_publish_close(*p);
-}
-
-/* Copies what has changed in the tables since the last call. A walk that meets it half-made ends at
- * it. Fails with ENOSPC when there is no more room; what was published stays. */
-MUST_CHECK int flat_publish(struct flat_published *p, const struct flat_tables *t, struct err *err);
+/* Adds an entry, which is to be set, to a table. If the kernel's has no room for it, the tables are
+ * unshared. */
+void *flat_add_entry(struct flat_tables *t, enum flat_table which);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bpf/frame_ops.h"
-#include "bpf/tables.h"
+#include "bpf/publish.h"
 #include "common/filemap.h"
 #include "common/str.h"
 #include "unwind/unwind_regs.h"
@@ -104,10 +104,10 @@ static struct flat_row row_of(const struct frame_ops *f)
 	return row;
 }
 
-static void add_row(struct flat_tables *t, struct flat_row row)
+static uint16_t add_row(struct flat_tables *t, struct flat_row row)
 {
-	t->rows = grow(t->rows, t->row_count, &t->row_cap, sizeof(*t->rows));
-	t->rows[t->row_count++] = row;
+	*(struct flat_row *)flat_add_entry(t, FLAT_ROWS) = row;
+	return (uint16_t)(t->count[FLAT_ROWS] - 1);
 }
 
 /* Number of a row, a new one if it has none; 0, which says FLAT_BY_COPY, if there is no room. */
@@ -115,7 +115,7 @@ static uint16_t number_of(struct flat_tables *t, struct flat_row row)
 {
 	uint32_t bits, first;
 
-	if (!t->row_count) {
+	if (!t->row_places) {
 		t->row_places = xcalloc(ROW_PLACES, sizeof(*t->row_places));
 		add_row(t, (struct flat_row){.rule = FLAT_BY_COPY});
 	}
@@ -128,11 +128,8 @@ static uint16_t number_of(struct flat_tables *t, struct flat_row row)
 
 		if (*place && memcmp(&t->rows[*place], &row, sizeof(row)) == 0)
 			return *place;
-		if (!*place && t->row_count <= UINT16_MAX) {
-			*place = (uint16_t)t->row_count;
-			add_row(t, row);
-			return *place;
-		}
+		if (!*place && t->count[FLAT_ROWS] <= UINT16_MAX)
+			return *place = add_row(t, row);
 	}
 	return 0;
 }
@@ -323,25 +320,22 @@ static void keep_spots(const struct row_source *s, struct flat_file *f)
 	const struct whole_spot *list = s->list;
 	const uint32_t high = list[s->count - 1].at, low = s->count > 1 ? list[1].at : high;
 	struct flat_tables *t = s->tables;
-	const uint32_t first = (uint32_t)t->spot_count;
+	const uint32_t first = (uint32_t)t->count[FLAT_SPOTS];
 	size_t last = 0;
 
 	if (high - low > CODE_MAX)
 		return;
-	for (size_t i = 0; i < s->count; i++) {
-		t->spots = grow(t->spots, t->spot_count, &t->spot_cap, sizeof(*t->spots));
-		t->spots[t->spot_count++] =
+	for (size_t i = 0; i < s->count; i++)
+		*(struct flat_spot *)flat_add_entry(t, FLAT_SPOTS) =
 			(struct flat_spot){.at = (uint16_t)list[i].at, .row = list[i].row};
-	}
 	f->low = low & ~(FLAT_BLOCK - 1);
-	f->blocks = (uint32_t)t->block_count;
+	f->blocks = (uint32_t)t->count[FLAT_BLOCKS];
 	for (uint64_t at = f->low; at < (uint64_t)high + 2 * FLAT_BLOCK; at += FLAT_BLOCK) {
 		while (last + 1 < s->count && list[last + 1].at <= at)
 			last++;
-		t->blocks = grow(t->blocks, t->block_count, &t->block_cap, sizeof(*t->blocks));
-		t->blocks[t->block_count++] = first + (uint32_t)last;
+		*(uint32_t *)flat_add_entry(t, FLAT_BLOCKS) = first + (uint32_t)last;
 	}
-	f->block_count = (uint32_t)t->block_count - f->blocks;
+	f->block_count = (uint32_t)t->count[FLAT_BLOCKS] - f->blocks;
 }
 
 int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct err *err)
@@ -368,14 +362,13 @@ int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct e
 
 void flat_forget_rows(struct flat_tables *t)
 {
-	free(t->rows);
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		if (flat_is_filled_once(i)) {
+			free(t->list[i]);
+			t->list[i] = NULL;
+		}
 	free(t->row_places);
-	free(t->spots);
-	free(t->blocks);
-	t->rows = NULL;
 	t->row_places = NULL;
-	t->spots = NULL;
-	t->blocks = NULL;
 }
 
 void flat_file_fini(struct flat_file *f)

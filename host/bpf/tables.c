@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/tables.h"
+#include "bpf/publish.h"
 
 #include <string.h>
 
@@ -22,13 +22,8 @@ struct flat_tables *flat_tables_new(void)
 {
 	struct flat_tables *t = xcalloc(1, sizeof(*t));
 
-	t->pages = grow(t->pages, 0, &t->page_cap, sizeof(*t->pages));
-	t->codes = grow(t->codes, 0, &t->code_cap, sizeof(*t->codes));
-	t->page_changed = grow(t->page_changed, 0, &t->changed_cap, sizeof(*t->page_changed));
-	memset(t->pages, 0, sizeof(*t->pages));
-	memset(t->codes, 0, sizeof(*t->codes));
-	t->page_changed[0] = 0;
-	t->page_count = t->code_count = 1;
+	memset(flat_add_entry(t, FLAT_PAGES), 0, sizeof(*t->pages));
+	memset(flat_add_entry(t, FLAT_CODES), 0, sizeof(*t->codes));
 	return t;
 }
 
@@ -36,14 +31,10 @@ void flat_tables_free(struct flat_tables *t)
 {
 	if (!t)
 		return;
-	free(t->dir);
-	free(t->pages);
-	free(t->codes);
-	free(t->ranges);
-	free(t->mappings);
-	flat_forget_rows(t);
-	free(t->methods);
-	free(t->page_changed);
+	flat_unshare(t);
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		free(t->list[i]);
+	free(t->row_places);
 	free(t);
 }
 
@@ -68,17 +59,22 @@ static bool in_cache(const struct flat_process *p, uint64_t addr)
 static struct flat_segment *segment_at(struct flat_tables *t, const struct flat_process *p,
 				       uint64_t addr)
 {
-	uint32_t *number = &t->dir[p->dir + (addr - p->code_low) / FLAT_PAGE];
+	const size_t at = p->dir + (addr - p->code_low) / FLAT_PAGE;
 
-	if (!*number) {
-		t->pages = grow(t->pages, t->page_count, &t->page_cap, sizeof(*t->pages));
-		t->page_changed = grow(t->page_changed, t->page_count, &t->changed_cap,
-				       sizeof(*t->page_changed));
-		memset(&t->pages[t->page_count], 0, sizeof(*t->pages));
-		*number = (uint32_t)t->page_count++;
+	if (!t->dir[at]) {
+		const uint32_t number = (uint32_t)t->count[FLAT_PAGES];
+
+		memset(flat_add_entry(t, FLAT_PAGES), 0, sizeof(*t->pages));
+		__atomic_store_n(&t->dir[at], number, __ATOMIC_RELEASE);
 	}
-	t->page_changed[*number] = t->update;
-	return &t->pages[*number].segments[addr % FLAT_PAGE / FLAT_SEGMENT];
+	return &t->pages[t->dir[at]].segments[addr % FLAT_PAGE / FLAT_SEGMENT];
+}
+
+static void clear_segment(struct flat_segment *s)
+{
+	__atomic_store_n(&s->code, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* it is found no more */
+	memset(s->returns, 0, sizeof(s->returns));
 }
 
 /* Number of the code at an address in the code cache; 0: none, FLAT_NONE: it cannot be told. */
@@ -108,9 +104,9 @@ static void add_segments(struct flat_tables *t, const struct flat_process *p,
 			 const struct snapfile_code *c, uint32_t number)
 {
 	for (uint64_t at = segment_of(c->start); at < c->end; at += FLAT_SEGMENT) {
-		struct flat_segment *s = segment_at(t, p, at);
+		uint32_t *code = &segment_at(t, p, at)->code;
 
-		s->code = s->code ? FLAT_NONE : number;
+		__atomic_store_n(code, *code ? FLAT_NONE : number, __ATOMIC_RELEASE);
 	}
 }
 
@@ -131,12 +127,6 @@ static void add_returns(struct flat_tables *t, const struct flat_process *p,
 	}
 	add_return(t, p, c, p->call_stub_return);
 	add_return(t, p, c, p->cont_return);
-}
-
-static void add_range(struct flat_tables *t, struct flat_range r)
-{
-	t->ranges = grow(t->ranges, t->range_count, &t->range_cap, sizeof(*t->ranges));
-	t->ranges[t->range_count++] = r;
 }
 
 /* See is_left of unwind_frames.c, and by_exception of unwind_x86.c. */
@@ -194,17 +184,18 @@ static uint32_t known_number(const struct flat_tables *t, const struct flat_proc
 static uint32_t add_code(struct flat_tables *t, const struct snapfile_code *c,
 			 struct flat_code code)
 {
-	code.exits = (uint32_t)t->range_count;
+	code.exits = (uint32_t)t->count[FLAT_RANGES];
 	for (uint32_t i = 0; i < code.exit_count; i++)
-		add_range(t, (struct flat_range){.begin = c->exits[i].pop, .end = c->exits[i].end});
-	code.spills = (uint32_t)t->range_count;
+		*(struct flat_range *)flat_add_entry(t, FLAT_RANGES) = (struct flat_range){
+			.begin = c->exits[i].pop, .end = c->exits[i].end};
+	code.spills = (uint32_t)t->count[FLAT_RANGES];
 	for (size_t i = 0; i < code.spill_count; i++)
-		add_range(t, (struct flat_range){.begin = c->spills[i].begin,
-						 .end = c->spills[i].end,
-						 .bytes = c->spills[i].bytes});
-	t->codes = grow(t->codes, t->code_count, &t->code_cap, sizeof(*t->codes));
-	t->codes[t->code_count] = code;
-	return (uint32_t)t->code_count++;
+		*(struct flat_range *)flat_add_entry(t, FLAT_RANGES) =
+			(struct flat_range){.begin = c->spills[i].begin,
+					    .end = c->spills[i].end,
+					    .bytes = c->spills[i].bytes};
+	*(struct flat_code *)flat_add_entry(t, FLAT_CODES) = code;
+	return (uint32_t)t->count[FLAT_CODES] - 1;
 }
 
 static bool fits(const struct flat_tables *t, const struct flat_process *p,
@@ -212,7 +203,7 @@ static bool fits(const struct flat_tables *t, const struct flat_process *p,
 {
 	return in_cache(p, c->start) && in_cache(p, c->end - 1) && c->record->size <= CODE_MAX &&
 	       c->record->exit_count <= UINT16_MAX && c->spill_count <= UINT16_MAX &&
-	       c->record->kind <= SNAP_ADAPTER && t->code_count < NUMBER_MAX;
+	       c->record->kind <= SNAP_ADAPTER && t->count[FLAT_CODES] < NUMBER_MAX;
 }
 
 /* The number of a code of the process, a new one if it has none; 0: it does not fit. */
@@ -235,8 +226,8 @@ static void add_to_pages(struct flat_tables *t, const struct flat_process *p,
 {
 	const struct flat_code *code = &t->codes[number];
 
-	add_segments(t, p, c, number);
 	add_returns(t, p, c, code->flags & FLAT_BARRIER || code->kind == FLAT_INTERPRETER);
+	add_segments(t, p, c, number);
 }
 
 static void set_codes(struct flat_tables *t, const struct snapfile *sf,
@@ -248,12 +239,9 @@ static void set_codes(struct flat_tables *t, const struct snapfile *sf,
 
 	for (size_t at = 0; (c = snapfile_next_code(sf, &at)); n++)
 		numbers[n] = number_of(t, p, c);
-	for (size_t i = 0; i < pages_of(p); i++) {
-		uint32_t page = t->dir[p->dir + i];
-
-		memset(&t->pages[page], 0, sizeof(*t->pages));
-		t->page_changed[page] = t->update;
-	}
+	for (size_t i = 0; i < pages_of(p); i++)
+		for (unsigned k = 0; t->dir[p->dir + i] && k < FLAT_SEGMENTS; k++)
+			clear_segment(&t->pages[t->dir[p->dir + i]].segments[k]);
 	n = 0;
 	for (size_t at = 0; (c = snapfile_next_code(sf, &at)); n++)
 		if (numbers[n])
@@ -268,7 +256,7 @@ static void remove_code(struct flat_tables *t, const struct flat_process *p, uin
 
 	for (uint64_t at = segment_of(start); at < end; at += FLAT_SEGMENT)
 		if (number_at(t, p, at) == number)
-			*segment_at(t, p, at) = (struct flat_segment){0};
+			clear_segment(segment_at(t, p, at));
 }
 
 static void remove_start(struct flat_tables *t, const struct flat_process *p, uint64_t start)
@@ -327,14 +315,18 @@ static void add_method(struct flat_tables *t, const struct flat_process *p, uint
 	}
 }
 
-static void *extend(void *list, size_t count, size_t more, size_t size)
+/* Adds entries of zeros, before the tables are shared. Returns the number of the first. */
+static uint32_t extend(struct flat_tables *t, enum flat_table which, size_t more)
 {
-	char *longer = reallocarray(list, count + more, size);
+	const size_t count = t->count[which], size = flat_entry_bytes(which);
+	char *longer = reallocarray(t->list[which], count + more, size);
 
 	if (!longer)
 		die_oom();
 	memset(longer + count * size, 0, more * size);
-	return longer;
+	t->list[which] = longer;
+	t->count[which] = t->cap[which] = count + more;
+	return (uint32_t)count;
 }
 
 static void add_methods(struct flat_tables *t, const struct snapfile *sf,
@@ -342,10 +334,8 @@ static void add_methods(struct flat_tables *t, const struct snapfile *sf,
 {
 	uint64_t id;
 
-	for (size_t at = 0; (id = snapfile_next_method(sf, &at));) {
+	for (size_t at = 0; (id = snapfile_next_method(sf, &at));)
 		add_method(t, p, id);
-		t->methods_changed = t->update;
-	}
 }
 
 static void set_methods(struct flat_tables *t, const struct snapfile *sf,
@@ -365,10 +355,8 @@ static void reserve_methods(struct flat_tables *t, const struct snapfile *sf,
 		n++;
 	while (places < 4 * n)
 		places *= 2;
-	p->methods = (uint32_t)t->method_count;
+	p->methods = extend(t, FLAT_METHODS, places);
 	p->method_mask = (uint32_t)places - 1;
-	t->methods = extend(t->methods, t->method_count, places, sizeof(*t->methods));
-	t->method_count += places;
 }
 
 /* ---- processes ---------------------------------------------------------------------------- */
@@ -385,11 +373,9 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 				 .bcp_slot = head->interpreter_bcp,
 				 .wrapper_slot = head->entry_wrapper ? head->entry_wrapper
 								     : WRAPPER_SLOT_ARM64,
-				 .dir = (uint32_t)t->dir_count,
-				 .mappings = (uint32_t)t->mapping_count};
+				 .mappings = (uint32_t)t->count[FLAT_MAPPINGS]};
 	const struct snap_layout *l = snapfile_layout(sf);
 	const struct snap_objects *o = snapfile_objects(sf);
-	size_t pages;
 
 	if (p.code_high <= p.code_low || p.code_high - p.code_low > CACHE_MAX)
 		return err_set(err, 0, "a snapshot with a code cache of an impossible size");
@@ -406,9 +392,8 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 			       FLAT_MARK_MOVED == SNAP_MARK_MOVED,
 		       "the same fields");
 	memcpy(&p.objects, &o->record + 1, sizeof(p.objects));
-	pages = pages_of(&p);
-	t->dir = extend(t->dir, t->dir_count, pages, sizeof(*t->dir));
-	t->dir_count += pages;
+	flat_unshare(t);
+	p.dir = extend(t, FLAT_DIR, pages_of(&p));
 	reserve_methods(t, sf, &p);
 	if (flat_update_process(t, sf, &p, err) < 0)
 		return -1;
@@ -423,7 +408,6 @@ int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
 
 	if (page_of(head->code_low) != p->code_low || head->code_high != p->code_high)
 		return err_set(err, 0, "a code cache that has moved");
-	t->update++;
 	if (snapfile_is_whole(sf)) {
 		set_codes(t, sf, p);
 		set_methods(t, sf, p);
@@ -445,7 +429,7 @@ bool flat_is_current(const struct flat_tables *t, const struct snapfile *sf,
 
 		if (frames[i] >> 60 != FLAT_FRAME_CODE)
 			continue;
-		code = number < t->code_count ? &t->codes[number] : NULL;
+		code = number < t->count[FLAT_CODES] ? &t->codes[number] : NULL;
 		if (!code || !snapfile_find_only(sf, code->start + (uint32_t)frames[i], span,
 						 code->start, code->compile_id))
 			return false;
@@ -470,7 +454,6 @@ void flat_add_mapping(struct flat_tables *t, struct flat_process *p, uint64_t st
 	} else if (f) {
 		m.block_count = 1; /* no row for any address */
 	}
-	t->mappings = grow(t->mappings, t->mapping_count, &t->mapping_cap, sizeof(*t->mappings));
-	t->mappings[t->mapping_count++] = m;
+	*(struct flat_mapping *)flat_add_entry(t, FLAT_MAPPINGS) = m;
 	p->mapping_count++;
 }

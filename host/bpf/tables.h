@@ -3,8 +3,11 @@
  * mapped files, and from a process's mappings.
  *
  * The tables only grow, and what has been added stays where it is; only the pages and methods of a
- * process change, and `changed` says when. What does not fit is left out, so that the program
- * leaves it to the stack copy.
+ * process change. What does not fit is left out, so that the program leaves it to the stack copy.
+ *
+ * Once they are shared with the kernel (publish.h) they are changed under the program's eyes: what
+ * is new is complete before it can be found, what has gone is found no more before it is changed. A
+ * walk that meets something half-made ends there.
  */
 #ifndef DFG_BPF_TABLES_H
 #define DFG_BPF_TABLES_H
@@ -13,24 +16,38 @@
 #include "jit/code_history.h"
 #include "kernel/flat_tables.h"
 
+enum flat_table {
+	FLAT_DIR,
+	FLAT_PAGES,
+	FLAT_CODES,
+	FLAT_RANGES,
+	FLAT_MAPPINGS,
+	FLAT_BLOCKS,
+	FLAT_SPOTS,
+	FLAT_ROWS,
+	FLAT_METHODS,
+	FLAT_TABLES,
+};
+
 /* Arrays by the names that flat_tables.h has for their entries. */
 struct flat_tables {
-	uint32_t *dir;
-	struct flat_page *pages;
-	struct flat_code *codes;
-	struct flat_range *ranges;
-	struct flat_mapping *mappings;
-	uint32_t *blocks;
-	struct flat_spot *spots;
-	struct flat_row *rows;
-	uint16_t *row_places; /* hash table of their numbers; 0: free */
-	uint64_t *methods;
-	/* By page: the update in which it changed last. */
-	uint32_t *page_changed, methods_changed, update;
-	size_t dir_count, page_count, code_count, range_count, mapping_count, block_count,
-		spot_count, row_count, method_count;
-	size_t page_cap, changed_cap, code_cap, range_cap, mapping_cap, block_cap, spot_cap,
-		row_cap;
+	union {
+		struct {
+			uint32_t *dir;
+			struct flat_page *pages;
+			struct flat_code *codes;
+			struct flat_range *ranges;
+			struct flat_mapping *mappings;
+			uint32_t *blocks;
+			struct flat_spot *spots;
+			struct flat_row *rows;
+			uint64_t *methods;
+		};
+		void *list[FLAT_TABLES];
+	};
+	size_t count[FLAT_TABLES], cap[FLAT_TABLES];
+	uint16_t *row_places; /* hash table of the rows' numbers; 0: free */
+	bool shared;	      /* those that are not filled once are the kernel's, mapped */
 };
 
 struct flat_tables *flat_tables_new(void);
@@ -70,8 +87,8 @@ struct flat_file {
 MUST_CHECK int flat_add_file(struct flat_tables *t, int fd, struct flat_file *ret, struct err *err);
 void flat_file_fini(struct flat_file *f);
 
-/* Frees the rows of files, which have been published, and no file is added any more. How many they
- * are stays. */
+/* Frees the rows of files, which the kernel has, and no file is added any more. How many they are
+ * stays. */
 void flat_forget_rows(struct flat_tables *t);
 
 /* Adds executable memory of the process whose mappings are added last, above all that it has. `f`:

@@ -67,7 +67,7 @@ _Static_assert(sizeof(struct flat_code) == 64, "a line of the cache");
 
 /* Offsets in a code, ascending: its exits, its spills (`bytes`: see struct snap_spill). */
 struct flat_range {
-	uint32_t begin, end, bytes;
+	uint32_t begin, end, bytes, pad;
 };
 
 /* A page of the code cache, by segment. */

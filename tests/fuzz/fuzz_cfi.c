@@ -85,10 +85,10 @@ static void build_rows(void)
 	struct err err;
 
 	if (flat_add_file(t, -1, &file, &err) == 0) {
-		for (size_t i = 0; i < t->spot_count; i++)
-			require(t->spots[i].row < t->row_count);
-		for (size_t b = 0; b < t->block_count; b++) {
-			require(t->blocks[b] < t->spot_count);
+		for (size_t i = 0; i < t->count[FLAT_SPOTS]; i++)
+			require(t->spots[i].row < t->count[FLAT_ROWS]);
+		for (size_t b = 0; b < t->count[FLAT_BLOCKS]; b++) {
+			require(t->blocks[b] < t->count[FLAT_SPOTS]);
 			for (size_t i = b ? t->blocks[b - 1] + 2 : 1; i <= t->blocks[b]; i++)
 				require(!b || (uint16_t)(t->spots[i].at - t->spots[i - 1].at) <
 						      FLAT_BLOCK);

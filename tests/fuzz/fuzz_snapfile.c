@@ -76,7 +76,7 @@ static void follow(struct flat_tables *t, struct flat_process *p, int fd, uint64
 	int read = snapfile_read_ended(sf, fd, at, &err);
 
 	snapfile_finish(sf);
-	if (read == 0 && t->dir_count)
+	if (read == 0 && t->count[FLAT_DIR])
 		(void)!flat_update_process(t, sf, p, &err);
 	else if (read == 0)
 		(void)!flat_add_process(t, sf, p, &err);
@@ -100,7 +100,7 @@ static void walk_flat(const struct unwind_regs *regs, struct stack_copy *stack, 
 	require(flat_made.sample.count <= stack->len / 8 + 2);
 	for (uint32_t i = 0; i < flat_made.sample.count; i++)
 		require(flat_made.frames[i] >> 60 != FLAT_FRAME_CODE ||
-			(flat_made.frames[i] >> 32 & 0xfffffff) < t->code_count);
+			(flat_made.frames[i] >> 32 & 0xfffffff) < t->count[FLAT_CODES]);
 	flat_tables_free(t);
 }
 

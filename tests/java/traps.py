@@ -38,7 +38,7 @@ EDGE = 20e6  # ns: one that begins or ends at an end of the recording is of eith
 mine, theirs = collections.Counter(), collections.Counter()
 for stack, amount in folded(compiled):
     mine[stack[-1].rpartition(" ")[0]] += amount
-at_edge = count = 0
+at_edge = cut = count = 0
 unfinished = collections.Counter()  # begun while it was recorded, and not known to have ended then
 for e in events(recording, "jdk.Compilation"):
     start, took = ns(e["startTime"]), duration(e["duration"])
@@ -47,11 +47,13 @@ for e in events(recording, "jdk.Compilation"):
         count += 1
     if min(abs(start - begin), abs(start + took - end)) < EDGE:
         at_edge += took
+    if start < begin < start + took or start < end < start + took:
+        cut += min(start + took, end) - max(start, begin)
     if begin <= start <= end <= start + took + EDGE:
         unfinished[name_of(e["method"])] += 1
         unfinished["all"] += 1
 total, want = sum(mine.values()), sum(theirs.values())
-print(f"# compilations: {total / 1e6:.1f} ms, JFR {want / 1e6:.1f} ms, {len(mine)} and {len(theirs)} methods, at the ends {at_edge / 1e6:.1f} ms")
+print(f"# compilations: {total / 1e6:.1f} ms, JFR {want / 1e6:.1f} ms, {len(mine)} and {len(theirs)} methods, at the ends {at_edge / 1e6:.1f} ms, cut {cut / 1e6:.0f} ms")
 # JFR's time begins after that of the function, and ends before it: some 10 us each (dfg 2 to 4 % more), but up to a time slice
 # where a thread that waits for a processor is preempted there, which in 2 of 12 recordings next to three other tests made 20 to 28 %.
 BUSY = 0.6

@@ -16,17 +16,17 @@ static struct stack_copy *flat_stack;
 #define FLAT_TABLE(name, type, list, number)                                                       \
 	static inline const type *flat_##name(uint32_t i)                                          \
 	{                                                                                          \
-		return i < flat_tables->number ? &flat_tables->list[i] : NULL;                     \
+		return i < flat_tables->count[number] ? &flat_tables->list[i] : NULL;              \
 	}
-FLAT_TABLE(dir, uint32_t, dir, dir_count)
-FLAT_TABLE(page, struct flat_page, pages, page_count)
-FLAT_TABLE(code, struct flat_code, codes, code_count)
-FLAT_TABLE(range, struct flat_range, ranges, range_count)
-FLAT_TABLE(mapping, struct flat_mapping, mappings, mapping_count)
-FLAT_TABLE(block, uint32_t, blocks, block_count)
-FLAT_TABLE(spot, struct flat_spot, spots, spot_count)
-FLAT_TABLE(row, struct flat_row, rows, row_count)
-FLAT_TABLE(method, uint64_t, methods, method_count)
+FLAT_TABLE(dir, uint32_t, dir, FLAT_DIR)
+FLAT_TABLE(page, struct flat_page, pages, FLAT_PAGES)
+FLAT_TABLE(code, struct flat_code, codes, FLAT_CODES)
+FLAT_TABLE(range, struct flat_range, ranges, FLAT_RANGES)
+FLAT_TABLE(mapping, struct flat_mapping, mappings, FLAT_MAPPINGS)
+FLAT_TABLE(block, uint32_t, blocks, FLAT_BLOCKS)
+FLAT_TABLE(spot, struct flat_spot, spots, FLAT_SPOTS)
+FLAT_TABLE(row, struct flat_row, rows, FLAT_ROWS)
+FLAT_TABLE(method, uint64_t, methods, FLAT_METHODS)
 
 static inline bool flat_memory(uint64_t at, void *ret, uint32_t size)
 {

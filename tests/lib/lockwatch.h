@@ -96,7 +96,7 @@ static void look_at_kind(const struct watched *w, const struct flat_process *p,
 	look(&w->f, p, &o, &child);
 }
 
-static void watch(struct watched *w, const struct flat_tables *t)
+static void watch(struct watched *w, struct flat_tables *t)
 {
 	watched_open(w, &config, t, child.pid, NULL, &own, FLAT_EVENT_LOCK);
 }

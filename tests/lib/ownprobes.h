@@ -100,7 +100,7 @@ static void watched_probe(const struct watched *w, pid_t pid, const struct own_p
 
 /* Begins to record a child; p: as what the program knows it, NULL: it does not. */
 static void watched_open(struct watched *w, const struct stack_recorder_config *c,
-			 const struct flat_tables *t, pid_t pid, const struct flat_process *p,
+			 struct flat_tables *t, pid_t pid, const struct flat_process *p,
 			 const struct own_probes *own, enum flat_event event)
 {
 	struct err err;

@@ -12,12 +12,11 @@
 struct filled_recorder {
 	struct stack_recorder *recorder;
 	uint32_t walker;
-	struct flat_published *published;
+	bool filled; /* the tables of that walker */
 };
 
 static void filled_recorder_close(struct filled_recorder *f)
 {
-	flat_publish_close(f->published);
 	stack_recorder_close(f->recorder);
 }
 
@@ -40,29 +39,25 @@ static int filled_recorder_spoil(const struct stack_recorder *r, uint32_t walker
 	return 0;
 }
 
-/* Loads a walker with room for these tables, and fills its own with them. */
-static int filled_recorder_fill(struct filled_recorder *f, const struct flat_tables *t,
-				struct err *err)
+/* Loads a walker with room for these tables, and moves them there. */
+static int filled_recorder_fill(struct filled_recorder *f, struct flat_tables *t, struct err *err)
 {
-	const bool again = f->published;
+	const bool again = f->filled;
 	struct flat_rooms rooms;
 	int maps[FLAT_TABLES];
 
-	flat_publish_close(f->published);
-	f->published = NULL;
 	flat_rooms_for(t, &rooms);
 	if (stack_recorder_add_walker(f->recorder, &rooms, again ? f->walker : FLAT_NO_WALKER,
 				      &f->walker, err) < 0)
 		return -1;
 	walker_tables(stack_recorder_walker(f->recorder, f->walker), maps);
-	return flat_publish_open(maps, &rooms, again, &f->published, err) < 0
-		       ? -1
-		       : flat_publish(f->published, t, err);
+	f->filled = true;
+	return flat_share(t, maps, &rooms, again, err);
 }
 
 /* Opens a recorder, and fills a walker with the tables. `second`: another container has a walker,
  * too. */
-static int filled_recorder_open(const struct stack_recorder_config *c, const struct flat_tables *t,
+static int filled_recorder_open(const struct stack_recorder_config *c, struct flat_tables *t,
 				bool second, struct filled_recorder *ret, struct err *err)
 {
 	struct flat_rooms rooms;
@@ -88,17 +83,15 @@ static int filled_recorder_add(const struct filled_recorder *f, uint32_t pid,
 	return stack_recorder_add(f->recorder, pid, &there, err);
 }
 
-/* Takes over what has changed in the tables of that process. */
+/* After a change of the tables of that process: loads another walker if they had no more room. */
 __attribute__((unused)) static int filled_recorder_update(struct filled_recorder *f,
-							  const struct flat_tables *t, uint32_t pid,
+							  struct flat_tables *t, uint32_t pid,
 							  const struct flat_process *p,
 							  struct err *err)
 {
-	if (flat_publish(f->published, t, err) == 0)
+	if (t->shared)
 		return 0;
-	return err->code == ENOSPC && filled_recorder_fill(f, t, err) == 0
-		       ? filled_recorder_add(f, pid, p, err)
-		       : -1;
+	return filled_recorder_fill(f, t, err) == 0 ? filled_recorder_add(f, pid, p, err) : -1;
 }
 
 #endif

@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3725
 hook 2605
-host/bpf 5465
+host/bpf 5360
 host/calltree 4180
 host/cmd 2790
 host/discover 2960
@@ -40,7 +40,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 73970, 432
+ALL_LINES, ALL_FILES = 73870, 432
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -660,8 +660,9 @@ static int run(struct compare *c, int pid, int seconds, const struct stack_recor
 	begin = clock_us();
 	read_maps(c, pid);
 	printf(", of files: %.1f ms; codes %zu, pages %zu, spots %zu, rows %zu, methods %zu\n",
-	       (double)(clock_us() - begin) / 1000, c->tables->code_count, c->tables->page_count,
-	       c->tables->spot_count, c->tables->row_count, c->tables->method_count);
+	       (double)(clock_us() - begin) / 1000, c->tables->count[FLAT_CODES],
+	       c->tables->count[FLAT_PAGES], c->tables->count[FLAT_SPOTS],
+	       c->tables->count[FLAT_ROWS], c->tables->count[FLAT_METHODS]);
 	if (filled_recorder_open(config, c->tables, false, &f, err) < 0)
 		return -1;
 	result = record(c, &jvm, &f, pid, seconds, err);

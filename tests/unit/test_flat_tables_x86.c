@@ -2,8 +2,10 @@
 /* The flat tables of a snapshot, of files and of mappings, and walks through them that end early.
  */
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "bpf/publish.h"
 #include "lib/unwindmake.h"
 
 static struct flat_tables *tables;
@@ -173,8 +175,9 @@ static void test_update(void)
 	open_tables(first);
 	method = number_at(METHOD);
 	caller = number_at(CALLER);
-	codes = tables->code_count;
-	ok(flat_update_process(tables, first, &process, &err) == 0 && tables->code_count == codes,
+	codes = tables->count[FLAT_CODES];
+	ok(flat_update_process(tables, first, &process, &err) == 0 &&
+		   tables->count[FLAT_CODES] == codes,
 	   "the same snapshot again adds nothing");
 	ok(flat_update_process(tables, both, &process, &err) == 0,
 	   "a later snapshot is taken over");
@@ -287,8 +290,28 @@ static unsigned count_differences(const struct flat_process *p, int fd)
 	return differ;
 }
 
-/* Follows a file by what is added to it. Returns the differences to what its whole says. */
-static unsigned follow_series(void)
+/* Moves the tables into files, as if those were the kernel's, with room for few entries more. */
+static void share_in_files(void)
+{
+	struct flat_rooms rooms;
+	int files[FLAT_TABLES];
+	struct err err;
+
+	for (unsigned i = 0; i < FLAT_TABLES; i++) {
+		rooms.of[i] = (uint32_t)tables->count[i] + 1 + next_random() % 100;
+		files[i] = memfd_create("table", MFD_CLOEXEC);
+		if (ftruncate(files[i], (off_t)flat_table_bytes(&rooms, i)) < 0)
+			abort();
+	}
+	if (flat_share(tables, files, &rooms, false, &err) < 0)
+		abort();
+	for (unsigned i = 0; i < FLAT_TABLES; i++)
+		close(files[i]);
+}
+
+/* Follows a file by what is added to it. Returns the differences to what its whole says.
+ * `moves`: counts how often the tables had to leave the files that they are in; NULL: in none. */
+static unsigned follow_series(unsigned *moves)
 {
 	CLEANUP(close_fd) int fd = file_of("", 0);
 	unsigned differ = 0;
@@ -309,6 +332,10 @@ static unsigned follow_series(void)
 		if ((i ? flat_update_process(tables, sf, &process, &err)
 		       : flat_add_process(tables, sf, &process, &err)) < 0)
 			abort();
+		if (moves && !tables->shared) {
+			*moves += i > 0;
+			share_in_files();
+		}
 		differ += count_differences(&process, fd);
 	}
 	flat_tables_free(tables);
@@ -320,13 +347,17 @@ static void test_growing(void)
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
 	CLEANUP(close_fd) int fd = -1;
 	CLEANUP(str_fini) struct str s = {0};
-	unsigned differ = 0;
+	unsigned differ = 0, moves = 0;
 	uint64_t at = 0;
 	struct err err;
 
 	for (unsigned i = 0; i < SERIES; i++)
-		differ += follow_series();
+		differ += follow_series(NULL);
 	is_int(differ, 0, "tables that follow a file are those of all of it");
+	for (unsigned i = 0; i < SERIES; i++)
+		differ += follow_series(&moves);
+	ok(differ == 0 && moves > SERIES && moves < SERIES * (SNAPSHOTS - 1),
+	   "so are those that are shared, and move %u times for more room", moves);
 	add_random_snapshot(&s, true, true);
 	at = s.len;
 	add_random_snapshot(&s, false, false);

@@ -86,7 +86,7 @@ static void order(const struct watched *w, enum allocator_order what)
 static const struct stack_recorder_config config = {
 	.frequency = 1, .stack_bytes = 8192, .probes = true, .no_samples = true};
 
-static void watch(struct watched *w, const struct flat_tables *t, const struct flat_process *p)
+static void watch(struct watched *w, struct flat_tables *t, const struct flat_process *p)
 {
 	watched_open(w, &config, t, child.pid, p, &own, FLAT_EVENT_ALLOC);
 }
@@ -156,7 +156,7 @@ static uint8_t byte_at(uint64_t addr)
 	return byte;
 }
 
-static void test_walked(const struct flat_tables *t, const struct flat_process *p)
+static void test_walked(struct flat_tables *t, const struct flat_process *p)
 {
 	const uint64_t tlab = (uint64_t)(uintptr_t)allocator_tlab + ALLOCATOR_SKIPPED;
 	const uint64_t outside = (uint64_t)(uintptr_t)allocator_outside + ALLOCATOR_SKIPPED;
@@ -189,7 +189,7 @@ static void test_walked(const struct flat_tables *t, const struct flat_process *
 	watched_close(&w);
 }
 
-static void test_regions(const struct flat_tables *t, const struct flat_process *p)
+static void test_regions(struct flat_tables *t, const struct flat_process *p)
 {
 	unsigned wrong = 0;
 	struct watched w;
@@ -206,7 +206,7 @@ static void test_regions(const struct flat_tables *t, const struct flat_process 
 	watched_close(&w);
 }
 
-static void test_many(const struct flat_tables *t, const struct flat_process *p)
+static void test_many(struct flat_tables *t, const struct flat_process *p)
 {
 	uint64_t most = 0, lost;
 	struct watched w;
@@ -268,7 +268,7 @@ static void test_copied(const struct flat_process *p)
 
 /* ---- processes that lie, and others -------------------------------------------------------- */
 
-static void test_forged(const struct flat_tables *t, const struct flat_process *p)
+static void test_forged(struct flat_tables *t, const struct flat_process *p)
 {
 	struct flat_process blind = *p;
 	unsigned named = 0;
@@ -292,7 +292,7 @@ static void test_forged(const struct flat_tables *t, const struct flat_process *
 	watched_close(&w);
 }
 
-static void test_unknown(const struct flat_tables *t, const struct flat_process *p)
+static void test_unknown(struct flat_tables *t, const struct flat_process *p)
 {
 	struct allocator first = child, other;
 	struct watched w;

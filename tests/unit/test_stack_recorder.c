@@ -118,8 +118,8 @@ static pid_t start_burning(void)
 }
 
 /* Records until there are enough samples of either kind. */
-static void record(const struct flat_tables *t, const struct flat_process *p, bool both,
-		   bool second, struct stack_counts *ret)
+static void record(struct flat_tables *t, const struct flat_process *p, bool both, bool second,
+		   struct stack_counts *ret)
 {
 	struct filled_recorder f = {0};
 	struct stack_recorder_config config = {
@@ -148,7 +148,7 @@ static void record(const struct flat_tables *t, const struct flat_process *p, bo
 	filled_recorder_close(&f);
 }
 
-static void test_walked(const struct flat_tables *t, const struct flat_process *p)
+static void test_walked(struct flat_tables *t, const struct flat_process *p)
 {
 	struct stack_counts counts;
 	uint64_t walks = 0;
@@ -225,7 +225,7 @@ static void touch_pages(void)
 }
 
 /* All programs together; an event that the kernel counts, of this process. */
-static void test_counted(const struct flat_tables *t, const struct flat_process *p)
+static void test_counted(struct flat_tables *t, const struct flat_process *p)
 {
 	const struct stack_handler handler = {
 		.walked = take_walked, .event = take_event, .record = take_record};
@@ -429,7 +429,7 @@ static bool kernel_looks(void)
 }
 
 /* All that the threads of this process do has a cause. */
-static void test_wall(const struct flat_tables *t, const struct flat_process *p)
+static void test_wall(struct flat_tables *t, const struct flat_process *p)
 {
 	const struct stack_handler handler = {.walked = take_walked,
 					      .event = take_stack,
@@ -512,8 +512,11 @@ static void test_room(void)
 	ok(filled_recorder_open(&config, t, false, &f, &err) == 0, "tables may be empty");
 	for (unsigned i = 0; i < 1000; i++)
 		flat_add_mapping(t, &p, 0x1000 * (i + 1), 0x1000 * (i + 2), 0, NULL);
-	ok(flat_publish(f.published, t, &err) < 0 && err.code == ENOSPC,
-	   "tables that have outgrown their room are refused");
+	ok(!t->shared && t->count[FLAT_MAPPINGS] == 1000 && t->mappings[999].end == 0x1000 * 1001,
+	   "tables that have outgrown their room leave the kernel");
+	ok(filled_recorder_fill(&f, t, &err) == 0 && t->shared &&
+		   t->mappings[999].end == 0x1000 * 1001,
+	   "and have room again in others");
 	filled_recorder_close(&f);
 }
 

@@ -72,7 +72,7 @@ static const struct stack_recorder_config config = {.frequency = 1,
 						    .safepoints = true,
 						    .no_samples = true};
 
-static void watch(struct watched *w, const struct flat_tables *t, const struct flat_process *p)
+static void watch(struct watched *w, struct flat_tables *t, const struct flat_process *p)
 {
 	watched_open(w, &config, t, child.pid, p, &own, FLAT_EVENT_SAFEPOINT);
 }
@@ -248,7 +248,7 @@ static void test_many(const struct watched *w)
 	       0, "and none is lost");
 }
 
-static void test_unknown(const struct flat_tables *t, const struct flat_process *p)
+static void test_unknown(struct flat_tables *t, const struct flat_process *p)
 {
 	struct watched w;
 

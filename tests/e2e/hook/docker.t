@@ -52,7 +52,7 @@ ok "create" passes --root /r --systemd-cgroup create --bundle "$S/b" --pid-file 
 is "has added the hooks" "$(jq -c '.hooks | map_values(.[].path)' "$S/b/config.json")" \
 	"{\"createRuntime\":\"$L/dfg-hook\",\"poststop\":\"$L/dfg-hook\"}"
 is "with an environment and a time limit" \
-	"$(jq -c '.hooks.createRuntime[0] | [.env, .timeout]' "$S/b/config.json")" '[["DFG=1"],5]'
+	"$(jq -c '.hooks.createRuntime[0] | [.env, .timeout]' "$S/b/config.json")" '[["DFG=1"],90]'
 is "and changed nothing else" "$(jq -S 'del(.hooks)' "$S/b/config.json" | sha256sum)" \
 	"$(BUNDLE_HOOK='' bundle_make "$S/again/b" "$S/fs" /app && jq -S . "$S/again/b/config.json" | sha256sum)"
 sum=$(sha256sum "$S/b/config.json")
