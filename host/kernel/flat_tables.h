@@ -93,7 +93,7 @@ enum flat_rule {
 	FLAT_FROM_FP,
 };
 
-/* What call frame information says somewhere: the frame's address (cfa) is `cfa` words above the
+/* Call frame information of some addresses: the frame's address (cfa) is `cfa` words above the
  * register. The return address is right below it on x86-64. On arm64 it is in the link register, or
  * right above the saved frame pointer, or (`alone`) `fp` is where it is saved. */
 #define FLAT_WORDS_MAX 0x3fffu
