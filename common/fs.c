@@ -98,7 +98,7 @@ int fs_make_dirs(const char *path, mode_t mode, struct err *err)
 
 int fs_read_all(int fd, size_t limit, struct str *s, struct err *err)
 {
-	char buf[65536];
+	char buf[8192]; /* not more: each of many processes would have it on its stack */
 	size_t got = 0;
 
 	for (;;) {

@@ -40,9 +40,9 @@ uint32_t flat_values(enum flat_table which, uint32_t entries)
 void flat_rooms_for(const struct flat_tables *t, struct flat_rooms *ret)
 {
 	const size_t more[FLAT_TABLES] = {
-		[FLAT_PAGES] = t->count[FLAT_PAGES] / 4 + 127,
-		[FLAT_CODES] = t->count[FLAT_CODES] + 2047,
-		[FLAT_RANGES] = t->count[FLAT_RANGES] + 4095,
+		[FLAT_PAGES] = t->count[FLAT_PAGES] / 4 + 63,
+		[FLAT_CODES] = t->count[FLAT_CODES] / 2 + 1023,
+		[FLAT_RANGES] = t->count[FLAT_RANGES] / 2 + 2047,
 		[FLAT_MAPPINGS] = 63,
 	};
 

@@ -221,7 +221,7 @@ static inline const struct flat_row *flat_find_row(const struct flat_mapping *m,
 		return NULL;
 	lo = *first + 1; /* the first spot that may be above */
 	hi = *end + 1;
-	for (uint32_t i = 0; i < 10 && lo < hi; i++) { /* a block has FLAT_BLOCK spots at most */
+	for (uint32_t i = 0; i < 11 && lo < hi; i++) { /* a block has FLAT_BLOCK spots at most */
 		uint32_t half = lo + (hi - lo) / 2;
 		const struct flat_spot *s = flat_spot(half);
 

@@ -20,7 +20,7 @@
 #define FLAT_NONE	UINT32_MAX
 #define FLAT_PAGE	4096u /* bytes of code with one struct flat_page */
 #define FLAT_SEGMENT	64u   /* bytes of code that have one number: HotSpot's code is aligned so */
-#define FLAT_BLOCK	512u  /* bytes of a file that have one entry of `blocks` */
+#define FLAT_BLOCK	1024u /* bytes of a file that have one entry of `blocks` */
 #define FLAT_SEGMENTS	(FLAT_PAGE / FLAT_SEGMENT)
 #define FLAT_FRAMES_MAX 8192u
 #define FLAT_PROBES	8u     /* most places of `methods` that a search looks at */
