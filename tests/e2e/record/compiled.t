@@ -26,10 +26,11 @@ below() {
 	[ "$all" -gt 0 ] && [ $((10 * with)) -ge $((9 * all - 20 * 99 * cut / 1000)) ] && [ -z "$(comm -23 "$SHOP/methods" "$SHOP/compiled")" ] ||
 		{ echo "$with of $all, ${cut} ms cut" && comm -23 "$SHOP/methods" "$SHOP/compiled" && false; }
 }
+# In the foreground (-Xbatch), so that on a busy machine, too, the program goes on when its method is compiled.
 jit() { # ID VERSION [JVM OPTION…]
 	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2
 	shift 2
-	SHOP_JQ=${jq:-.} SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN="Traps 16" shop_create "$id" "$@" && speaks "$id"
+	SHOP_JQ=${jq:-.} SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN="Traps 16" shop_create "$id" -Xbatch "$@" && speaks "$id"
 }
 
 for v in $versions; do
