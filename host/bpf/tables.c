@@ -8,9 +8,9 @@
 
 /* Place of a JavaCallWrapper, if the JVM does not say (cpu/aarch64/frame_aarch64.hpp). */
 #define WRAPPER_SLOT_ARM64 (-8)
-#define CACHE_MAX  (4ull << 30) /* bytes of a code cache; HotSpot allows 2 GiB */
-#define CODE_MAX   (64u << 20)	/* bytes of a code; the interpreter, the largest, has one MB */
-#define NUMBER_MAX (1u << 28)	/* of a code: FLAT_IN_CODE */
+#define CACHE_MAX	   (4ull << 30) /* bytes of a code cache; HotSpot allows 2 GiB */
+#define CODE_MAX	   (64u << 20) /* bytes of a code; the interpreter, the largest, has one MB */
+#define NUMBER_MAX	   (1u << 28) /* of a code: FLAT_IN_CODE */
 
 _Static_assert((int)FLAT_COMPILED == SNAP_COMPILED && (int)FLAT_WRAPPER == SNAP_NATIVE &&
 		       (int)FLAT_INTERPRETER == SNAP_INTERPRETER && (int)FLAT_STUBS == SNAP_STUBS &&
@@ -73,8 +73,8 @@ static struct flat_segment *segment_at(struct flat_tables *t, const struct flat_
 static void clear_segment(struct flat_segment *s)
 {
 	__atomic_store_n(&s->code, 0, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* it is found no more */
-	memset(s->returns, 0, sizeof(s->returns));
+	for (unsigned i = 0; i < ARRAY_LEN(s->returns); i++)
+		__atomic_store_n(&s->returns[i], 0, __ATOMIC_RELEASE);
 }
 
 /* Number of the code at an address in the code cache; 0: none, FLAT_NONE: it cannot be told. */
@@ -186,8 +186,8 @@ static uint32_t add_code(struct flat_tables *t, const struct snapfile_code *c,
 {
 	code.exits = (uint32_t)t->count[FLAT_RANGES];
 	for (uint32_t i = 0; i < code.exit_count; i++)
-		*(struct flat_range *)flat_add_entry(t, FLAT_RANGES) = (struct flat_range){
-			.begin = c->exits[i].pop, .end = c->exits[i].end};
+		*(struct flat_range *)flat_add_entry(t, FLAT_RANGES) =
+			(struct flat_range){.begin = c->exits[i].pop, .end = c->exits[i].end};
 	code.spills = (uint32_t)t->count[FLAT_RANGES];
 	for (size_t i = 0; i < code.spill_count; i++)
 		*(struct flat_range *)flat_add_entry(t, FLAT_RANGES) =
