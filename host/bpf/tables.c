@@ -8,9 +8,9 @@
 
 /* Place of a JavaCallWrapper, if the JVM does not say (cpu/aarch64/frame_aarch64.hpp). */
 #define WRAPPER_SLOT_ARM64 (-8)
-#define CACHE_MAX	   (4ull << 30) /* bytes of a code cache; HotSpot allows 2 GiB */
-#define CODE_MAX	   (64u << 20) /* bytes of a code; the interpreter, the largest, has one MB */
-#define NUMBER_MAX	   (1u << 28) /* of a code: FLAT_IN_CODE */
+#define CACHE_MAX  (4ull << 30) /* bytes of a code cache; HotSpot allows 2 GiB */
+#define CODE_MAX   (64u << 20)	/* bytes of a code; the interpreter, the largest, has one MB */
+#define NUMBER_MAX (1u << 28)	/* of a code: FLAT_IN_CODE */
 
 _Static_assert((int)FLAT_COMPILED == SNAP_COMPILED && (int)FLAT_WRAPPER == SNAP_NATIVE &&
 		       (int)FLAT_INTERPRETER == SNAP_INTERPRETER && (int)FLAT_STUBS == SNAP_STUBS &&
