@@ -13,9 +13,10 @@
 
 #include "common/err.h"
 
-#define CONF_MAX       (64u << 10)
-#define CONF_RULES_MAX 32
-#define CONF_KEEP      20 /* results, where nobody says another number */
+#define CONF_MAX	   (64u << 10)
+#define CONF_RULES_MAX	   32
+#define CONF_BUDGET_MS_MAX 60000u
+#define CONF_KEEP	   20 /* results, where nobody says another number */
 
 /* The source of JVM snapshots, where dfg-trigger and dfg-top have no --source. */
 enum conf_source {
@@ -45,7 +46,6 @@ struct conf_keep {
 	uint64_t bytes;	  /* of all together */
 };
 
-#define CONF_BUDGET_MS_MAX 60000u
 struct conf {
 	enum conf_inject inject;
 	enum conf_source source;

@@ -346,7 +346,7 @@ static int share(struct builder *b, struct err *err)
 
 /* Fills new tables of the kernel; the processes are looked at by them from then on. No file is
  * added later. */
-static int publish(struct builder *b)
+static int share_and_tell(struct builder *b)
 {
 	struct err ignored;
 
@@ -368,7 +368,7 @@ static void follow(struct builder *b)
 		uint64_t began = clock_cpu_us(), cost;
 
 		update(b);
-		if (!b->tables->shared && publish(b) < 0)
+		if (!b->tables->shared && share_and_tell(b) < 0)
 			return;
 		cost = (clock_cpu_us() - began) * SHARE / 1000;
 		ms = cost < LOOK_MS ? LOOK_MS : cost < OPEN_MS ? (int)cost : OPEN_MS;
@@ -384,7 +384,7 @@ static int build(struct builder *b)
 	b->tables = flat_tables_new();
 	for (size_t i = 0; i < b->count; i++)
 		add_process(b, i);
-	if (publish(b) < 0)
+	if (share_and_tell(b) < 0)
 		return 1;
 	follow(b);
 	return 0;

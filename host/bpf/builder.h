@@ -5,7 +5,7 @@
 #ifndef DFG_BPF_BUILDER_H
 #define DFG_BPF_BUILDER_H
 
-#include "bpf/publish.h"
+#include "bpf/share.h"
 #include "common/child.h"
 #include "discover/handle.h"
 #include "probe/operations.h"

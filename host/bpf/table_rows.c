@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bpf/frame_ops.h"
-#include "bpf/publish.h"
+#include "bpf/share.h"
 #include "common/filemap.h"
 #include "common/str.h"
 #include "unwind/unwind_regs.h"
@@ -113,7 +113,7 @@ static uint16_t add_row(struct flat_tables *t, struct flat_row row)
 /* Number of a row, a new one if it has none; 0, which says FLAT_BY_COPY, if there is no room. */
 static uint16_t number_of(struct flat_tables *t, struct flat_row row)
 {
-	uint32_t bits, first;
+	uint32_t bits;
 
 	if (!t->row_places) {
 		t->row_places = xcalloc(ROW_PLACES, sizeof(*t->row_places));
@@ -122,9 +122,8 @@ static uint16_t number_of(struct flat_tables *t, struct flat_row row)
 	memcpy(&bits, &row, sizeof(bits));
 	if (!bits)
 		return 0;
-	first = bits * 0x9e3779b1u / (UINT32_MAX / ROW_PLACES + 1);
 	for (uint32_t i = 0; i < FLAT_PROBES; i++) {
-		uint16_t *place = &t->row_places[(first + i) % ROW_PLACES];
+		uint16_t *place = &t->row_places[(flat_hash(bits) + i) % ROW_PLACES];
 
 		if (*place && memcmp(&t->rows[*place], &row, sizeof(row)) == 0)
 			return *place;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/publish.h"
+#include "bpf/share.h"
 
 #include <string.h>
 
@@ -303,7 +303,7 @@ static void change_codes(struct flat_tables *t, const struct snapfile *sf,
 
 static void add_method(struct flat_tables *t, const struct flat_process *p, uint64_t id)
 {
-	uint32_t at = flat_method_hash(id);
+	uint32_t at = flat_hash(id);
 
 	for (uint32_t i = 0; i < FLAT_PROBES; i++) {
 		uint64_t *m = &t->methods[p->methods + ((at + i) & p->method_mask)];
@@ -313,20 +313,6 @@ static void add_method(struct flat_tables *t, const struct flat_process *p, uint
 			return;
 		}
 	}
-}
-
-/* Adds entries of zeros, before the tables are shared. Returns the number of the first. */
-static uint32_t extend(struct flat_tables *t, enum flat_table which, size_t more)
-{
-	const size_t count = t->count[which], size = flat_entry_bytes(which);
-	char *longer = reallocarray(t->list[which], count + more, size);
-
-	if (!longer)
-		die_oom();
-	memset(longer + count * size, 0, more * size);
-	t->list[which] = longer;
-	t->count[which] = t->cap[which] = count + more;
-	return (uint32_t)count;
 }
 
 static void add_methods(struct flat_tables *t, const struct snapfile *sf,
@@ -355,7 +341,7 @@ static void reserve_methods(struct flat_tables *t, const struct snapfile *sf,
 		n++;
 	while (places < 4 * n)
 		places *= 2;
-	p->methods = extend(t, FLAT_METHODS, places);
+	p->methods = flat_extend(t, FLAT_METHODS, places);
 	p->method_mask = (uint32_t)places - 1;
 }
 
@@ -392,8 +378,7 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 			       FLAT_MARK_MOVED == SNAP_MARK_MOVED,
 		       "the same fields");
 	memcpy(&p.objects, &o->record + 1, sizeof(p.objects));
-	flat_unshare(t);
-	p.dir = extend(t, FLAT_DIR, pages_of(&p));
+	p.dir = flat_extend(t, FLAT_DIR, pages_of(&p));
 	reserve_methods(t, sf, &p);
 	if (flat_update_process(t, sf, &p, err) < 0)
 		return -1;

@@ -5,7 +5,7 @@
  * The tables only grow, and what has been added stays where it is; only the pages and methods of a
  * process change. What does not fit is left out, so that the program leaves it to the stack copy.
  *
- * Once they are shared with the kernel (publish.h) they are changed under the program's eyes: what
+ * Once they are shared with the kernel (share.h) they are changed under the program's eyes: what
  * is new is complete before it can be found, what has gone is found no more before it is changed. A
  * walk that meets something half-made ends there.
  */

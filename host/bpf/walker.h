@@ -4,7 +4,7 @@
 #ifndef DFG_BPF_WALKER_H
 #define DFG_BPF_WALKER_H
 
-#include "bpf/publish.h"
+#include "bpf/share.h"
 
 struct walker;
 
@@ -28,7 +28,7 @@ static inline void cleanup_walker_free(struct walker **w)
 }
 
 /* Descriptors, borrowed: of the program, of the one that probes call (-1: without probes), and of
- * its tables, to be filled (publish.h). */
+ * its tables, to be filled (share.h). */
 int walker_program(const struct walker *w);
 int walker_probe_program(const struct walker *w);
 int walker_wait_program(const struct walker *w); /* -1: without the wall clock */

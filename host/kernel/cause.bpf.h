@@ -211,8 +211,8 @@ static inline bool polls_one(const struct system_call *c)
 	return c->number >= 0 && cause_of_call(c->number) == BY_POLLED && c->arguments[1] == 1;
 }
 
-/* Tells what a task waits for in a call. As a function it gets another number in *c from Linux 6.1
- * of arm64. */
+/* Tells what a task waits for in a call. Inlined: where it is called, it reads a wrong c->number
+ * on Linux 6.1 of arm64. */
 static inline __attribute__((always_inline)) enum flat_cause cause_of(
 	const struct task_struct___wall *task, const struct system_call *c)
 {

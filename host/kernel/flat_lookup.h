@@ -237,7 +237,7 @@ static inline const struct flat_row *flat_find_row(const struct flat_mapping *m,
 /* True if it is the id of a method; where the table does not have it nothing can be said. */
 FLAT_FUNCTION bool flat_is_method(struct flat_walk *w, uint64_t id)
 {
-	uint32_t at = flat_method_hash(id);
+	uint32_t at = flat_hash(id);
 
 	FLAT_NEED(w, false);
 	for (uint32_t i = 0; i < FLAT_PROBES; i++) {

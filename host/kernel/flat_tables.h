@@ -23,7 +23,7 @@
 #define FLAT_BLOCK	1024u /* bytes of a file that have one entry of `blocks` */
 #define FLAT_SEGMENTS	(FLAT_PAGE / FLAT_SEGMENT)
 #define FLAT_FRAMES_MAX 8192u
-#define FLAT_PROBES	8u     /* most places of `methods` that a search looks at */
+#define FLAT_PROBES	8u     /* most places of a hash table that a search looks at */
 #define FLAT_PROCESSES	16384u /* that are looked at, at most */
 #define FLAT_KERNEL_MAX 127u   /* kernel.perf_event_max_stack, by default */
 #define FLAT_WALKERS	1024u  /* programs with tables, at most */
@@ -180,8 +180,8 @@ struct flat_process {
 	uint64_t trap_reasons; /* Deoptimization::_trap_reason_name, char *[]; 0: not known */
 };
 
-/* Returns where a search of `methods` begins, before the mask. */
-static inline uint32_t flat_method_hash(uint64_t id)
+/* Returns where a search of a hash table begins, before its size is applied. */
+static inline uint32_t flat_hash(uint64_t id)
 {
 	return (uint32_t)(id * 0x9e3779b97f4a7c15ull >> 32);
 }

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bpf/publish.h"
+#include "bpf/share.h"
 #include "lib/unwindmake.h"
 
 static struct flat_tables *tables;

@@ -23,7 +23,7 @@ below() {
 	with=$(grep ';CompileBroker::invoke_compiler_on_method;[^;]* (C[12])[; ]' "$1/flame.folded" | sum -)
 	sed -n 's/.*;CompileBroker::invoke_compiler_on_method;\([^;]* (C[12])\)[; ].*/\1/p' "$1/flame.folded" | sort -u >"$SHOP/methods"
 	sed 's/.*;//; s/ [0-9]*$//' "$1/flame-compile.folded" | sort -u >"$SHOP/compiled"
-	[ "$all" -gt 0 ] && [ $((10 * with)) -ge $((9 * all - 20 * 99 * cut / 1000)) ] && [ -z "$(comm -23 "$SHOP/methods" "$SHOP/compiled")" ] ||
+	[ "$all" -gt 0 ] && [ $((10 * with)) -ge $((9 * (all - 99 * cut / 1000))) ] && [ -z "$(comm -23 "$SHOP/methods" "$SHOP/compiled")" ] ||
 		{ echo "$with of $all, ${cut} ms cut" && comm -23 "$SHOP/methods" "$SHOP/compiled" && false; }
 }
 # In the foreground (-Xbatch), so that on a busy machine, too, the program goes on when its method is compiled.

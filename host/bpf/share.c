@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/publish.h"
+#include "bpf/share.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 
 #include "common/str.h"
 
-/* The kernel rounds them up to 8 bytes (kernel/bpf/arraymap.c); of those with 4 an array has pairs.
- */
+/* Bytes of an entry, here and in the kernel, which rounds values up to 8 (kernel/bpf/arraymap.c):
+ * it has two entries of 4 bytes in one (struct flat_pair). */
 static const size_t sizes[FLAT_TABLES] = {
 	[FLAT_DIR] = sizeof(uint32_t),
 	[FLAT_PAGES] = sizeof(struct flat_page),
@@ -24,11 +24,6 @@ static const size_t sizes[FLAT_TABLES] = {
 _Static_assert(sizeof(struct flat_page) % 8 == 0 && sizeof(struct flat_code) % 8 == 0 &&
 		       sizeof(struct flat_range) % 8 == 0 && sizeof(struct flat_mapping) % 8 == 0,
 	       "the kernel's entries are as long");
-
-size_t flat_entry_bytes(enum flat_table which)
-{
-	return sizes[which];
-}
 
 /* ---- rooms -------------------------------------------------------------------------------- */
 
@@ -141,4 +136,17 @@ void *flat_add_entry(struct flat_tables *t, enum flat_table which)
 		flat_unshare(t);
 	t->list[which] = grow(t->list[which], t->count[which], &t->cap[which], sizes[which]);
 	return (char *)t->list[which] + t->count[which]++ * sizes[which];
+}
+
+uint32_t flat_extend(struct flat_tables *t, enum flat_table which, size_t more)
+{
+	const size_t count = t->count[which], size = sizes[which];
+	char *longer;
+
+	flat_unshare(t);
+	longer = xrealloc(t->list[which], count + more, size);
+	memset(longer + count * size, 0, more * size);
+	t->list[which] = longer;
+	t->count[which] = t->cap[which] = count + more;
+	return (uint32_t)count;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves flat tables (tables.h) into those of a walker in the kernel, which reads them meanwhile.
  * Who fills them needs no right but the open maps. */
-#ifndef DFG_BPF_PUBLISH_H
-#define DFG_BPF_PUBLISH_H
+#ifndef DFG_BPF_SHARE_H
+#define DFG_BPF_SHARE_H
 
 #include "bpf/tables.h"
 
@@ -10,9 +10,6 @@
 struct flat_rooms {
 	uint32_t of[FLAT_TABLES];
 };
-
-/* Bytes of an entry, in these tables and in the kernel's. */
-size_t flat_entry_bytes(enum flat_table which);
 
 /* Bytes of a table with its rooms. */
 size_t flat_table_bytes(const struct flat_rooms *rooms, enum flat_table which);
@@ -45,5 +42,8 @@ void flat_unshare(struct flat_tables *t);
 /* Adds an entry, which is to be set, to a table. If the kernel's has no room for it, the tables are
  * unshared. */
 void *flat_add_entry(struct flat_tables *t, enum flat_table which);
+
+/* Adds entries of zeros to a table; the tables are unshared. Returns the number of the first. */
+uint32_t flat_extend(struct flat_tables *t, enum flat_table which, size_t more);
 
 #endif
