@@ -2,9 +2,11 @@
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Paths;
 
-/** Traps SECONDS: has the same class compiled over and over, by loaders of its own, and then does with it what its compiled code
- * was not made for. */
+/** Traps FILE: until FILE is there, has the same class compiled over and over, by loaders of its own, and then does with it what
+ * its compiled code was not made for. Prints "round AFTER NOW" each time: the time after the last such line, and before this one. */
 public class Traps {
     public static class Target {
         public static int guess(int n, Object o) {
@@ -38,16 +40,17 @@ public class Traps {
     }
 
     public static void main(String[] args) throws Exception {
-        long end = System.nanoTime() + Long.parseLong(args[0]) * 1000000000L;
+        long after = System.nanoTime();
         byte[] bytes = bytes();
         int sum = 0;
-        while (System.nanoTime() < end) {
+        while (!Files.exists(Paths.get(args[0]))) {
             Method guess = new Loader().define(bytes).getMethod("guess", int.class, Object.class);
             for (int i = 0; i < 30000; i++)
                 sum += (Integer) guess.invoke(null, i % 100, "x");
             Thread.sleep(20); /* until it is compiled */
             sum += (Integer) guess.invoke(null, -5, "x"); /* a branch that was never taken */
-            System.out.println("round " + System.nanoTime());
+            System.out.println("round " + after + " " + System.nanoTime());
+            after = System.nanoTime();
         }
         System.out.println("sum " + sum);
     }

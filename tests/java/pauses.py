@@ -232,7 +232,8 @@ def main():
     say("waited", waited if len(waited) > FEW_OFF * seen["counted"] + 1 or len(waited) == seen["counted"] else [])
     off = collections.Counter()
     for operation, ns in [(p.operation, p.end - p.begin) for p in missed] + [
-            (log.operation, abs(own.end - own.begin - log.end + log.begin)) for own, log in pairs]:
+            (log.operation, abs(own.end - own.begin - log.end + log.begin)) for own, log in pairs] + [
+            (m.operation, max(0, p.end - p.begin - m.end + m.begin)) for p, m in zip(own, matches) if m and m.begin < begin + EDGE_NS]:
         off[operation] += ns
     sums, totals = check_sums(folded, log, begin, end, off)
     say("sums", sums)

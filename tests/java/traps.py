@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """traps.py RECORDING SESSION COMPILED TRAPS SUMMARY LOG: holds compilations (folded text of -e compile) and uncommon traps (of -e
 deopt) against what the JVM's own recorder (JFR) has of the same time, and how often methods were compiled and their code was made
-not entrant (summary of -e cpu,compile,deopt) against what -XX:+PrintCompilation has said, between the lines "round NS" of the
-program. Prints a line for each question, "traps: right" or what is wrong."""
+not entrant (summary of -e cpu,compile,deopt) against what -XX:+PrintCompilation has said, between the lines "round AFTER NOW" of
+the program, which may be preempted between a reading of the clock and the line. Prints a line for each question, "traps: right" or what is wrong."""
 import collections
 import json
 import re
@@ -35,6 +35,8 @@ def say(what, right, wrong):
 
 # ---- compilations ----
 EDGE = 20e6  # ns: one that begins or ends at an end of the recording is of either time; those that began before it are not
+PREEMPTED = 300e6  # ns: that a compiler's thread may wait for a processor, on a busy machine, until its function returns
+COMPILERS = 4  # threads of the JVM on two processors, at most
 mine, theirs = collections.Counter(), collections.Counter()
 for stack, amount in folded(compiled):
     mine[stack[-1].rpartition(" ")[0]] += amount
@@ -49,9 +51,10 @@ for e in events(recording, "jdk.Compilation"):
         at_edge += took
     if start < begin < start + took or start < end < start + took:
         cut += min(start + took, end) - max(start, begin)
-    if begin <= start <= end <= start + took + EDGE:
+    if begin <= start <= end <= start + took + PREEMPTED:
         unfinished[name_of(e["method"])] += 1
         unfinished["all"] += 1
+unfinished["all"] = min(unfinished["all"], COMPILERS)
 total, want = sum(mine.values()), sum(theirs.values())
 print(f"# compilations: {total / 1e6:.1f} ms, JFR {want / 1e6:.1f} ms, {len(mine)} and {len(theirs)} methods, at the ends {at_edge / 1e6:.1f} ms, cut {cut / 1e6:.0f} ms")
 # JFR's time begins after that of the function, and ends before it: some 10 us each (dfg 2 to 4 % more), but up to a time slice
@@ -100,15 +103,16 @@ class Said:
         return self.least[what] - less <= n <= self.most[what] + torn
 
 
-times, levels, gone, pending, before = Said(), Said(), Said(), [], 0
+times, levels, gone = Said(), Said(), Said()
+earlier, pending, before = [], [], [0, 0]  # said before the last line "round", and after it; NOW of the two before these
 torn = 0  # lines in which another thread has begun one
 for line in open(log, errors="replace"):
-    tick = re.search(r"round (\d+)", line)
+    tick = re.search(r"round (\d+) (\d+)", line)
     if tick:
-        now = int(tick[1])
-        for where, what in pending:
-            where.add(what, before, now)
-        pending, before = [], now
+        after, now = int(tick[1]), int(tick[2])
+        for where, what in earlier:
+            where.add(what, before[0], after)
+        earlier, pending, before = pending, [], (before[1:] + [now])
         line = line.replace(tick[0], "")
     m = LINE.match(line)
     torn += not m and (not tick or len(line) > 1)

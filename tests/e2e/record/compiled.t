@@ -11,8 +11,15 @@ cd "$(dirname "$0")/../../.." || exit 1
 need python3 jfr
 events_setup Traps.java
 cp tests/java/traps.jfc "$SHOP/app"
-speaks() { wait_for eval "[ \$(grep -c round '$SHOP/$1/log') -gt 3 ]"; }
-ends() { wait_for grep -q "^sum" "$SHOP/$1/log" && wait_for test -s "$SHOP/$1/tmp/traps.jfr"; }
+rounds() { grep -c round "$SHOP/$1/log"; }
+# more ID N: N rounds more
+more() { local n=$(($(rounds "$1") + $2)) && WAIT_SECONDS=300 wait_for eval "[ \$(rounds '$1') -gt $n ]"; }
+# recorded ID: for as long as some thirty rounds take, which are slow on a busy machine.
+recorded() {
+	local began=$SECONDS
+	more "$1" 10 && trigger -q -d $((6 + 3 * (SECONDS - began))) -e cpu,compile,deopt -f folded,html --by thread --full -o "$SHOP/$1.out" "$1"
+}
+ends() { more "$1" 2 && touch "$SHOP/$1/tmp/end" && wait_for grep -q "^sum" "$SHOP/$1/log" && wait_for test -s "$SHOP/$1/tmp/traps.jfr"; }
 compared() { python3 tests/java/traps.py "$SHOP/$1/tmp/traps.jfr" "$SHOP/$1.out/session" "$SHOP/$1.out/$2" "$SHOP/$1.out/$3" "$SHOP/out" "$SHOP/$1/log" >"$SHOP/facts"; }
 # below DIR: the method that is compiled, one of the recorded compilations', is below the compilers' functions in nine of ten samples of these,
 # but for those of compilations that an end of the recording has cut.
@@ -30,14 +37,14 @@ below() {
 jit() { # ID VERSION [JVM OPTION…]
 	local id=$1 root=JVMS_ROOT_$2 home=JVMS_HOME_$2
 	shift 2
-	SHOP_JQ=${jq:-.} SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN="Traps 16" shop_create "$id" -Xbatch "$@" && speaks "$id"
+	SHOP_JQ=${jq:-.} SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN="Traps /tmp/end" shop_create "$id" -Xbatch "$@" && more "$id" 3
 }
 
 for v in $versions; do
 	id=$v
 	ok "$v: a program that is compiled, and traps" jit "$id" "$v" \
 		-XX:+PrintCompilation -XX:StartFlightRecording=filename=/tmp/traps.jfr,settings=/mnt/traps.jfc
-	ok "  is recorded" trigger -q -d 6 -e cpu,compile,deopt -f folded,html --by thread --full -o "$SHOP/$id.out" "$id"
+	ok "  is recorded" recorded "$id"
 	is "  three events" "$(json '.more_events | map("\(.event) \(.unit)") | join(",")')" "compile ns,deopt traps"
 	is "  none is lost" "$(json '.more_events | map(.lost) | add')" 0
 	ok "  and ends" ends "$id"
