@@ -4,8 +4,10 @@
 #include "hotspot/table.h"
 
 #define AHEAD	    256u
-#define WATCH_BYTES 1024u /* more than a CodeHeap has in any release */
-#define DENSE	    3072u /* bytes read in the time that a piece costs: half a microsecond */
+#define WATCH_BYTES 1024u  /* more than a CodeHeap has in any release */
+#define FREE	    0xffu  /* in the segment map */
+#define BACK_MAX    65536u /* steps; the largest code takes some hundred */
+#define DENSE	    3072u  /* bytes read in the time that a piece costs: half a microsecond */
 
 static bool space_read(struct hs *hs, uint64_t space, uint64_t *ret_low, uint64_t *ret_high)
 {
@@ -133,6 +135,26 @@ static bool start_find(struct hs *hs, const struct hs_heap *heap, uint64_t from,
 				return true;
 			}
 		}
+	}
+	return false;
+}
+
+bool hs_block_find(struct hs *hs, const struct hs_heap *heap, uint64_t addr, uint64_t *ret)
+{
+	uint64_t segment = (addr - heap->low) >> heap->shift;
+	uint8_t back;
+
+	if (addr < heap->low || addr >= heap->high)
+		return false;
+	for (unsigned i = 0; i < BACK_MAX; i++) {
+		if (segment >= heap->end - heap->segmap ||
+		    !hs_mem_read(&hs->mem, heap->segmap + segment, &back, 1) || back > segment ||
+		    back == FREE)
+			return false;
+		*ret = heap->low + (segment << heap->shift);
+		if (back == 0)
+			return true;
+		segment -= back;
 	}
 	return false;
 }

@@ -58,6 +58,11 @@ void hs_walk_read_ahead(struct hs *hs, const struct hs_walk *walk, size_t len);
  * invalid; moves past one segment. Blocks never overlap. */
 bool hs_walk_next(struct hs *hs, struct hs_walk *walk, struct hs_block *ret);
 
+/* Finds the start of the block of an address by the segment map, in which a byte other than 0 says
+ * by how many segments to go back (memory/heap.cpp, CodeHeap::mark_segmap_as_used, JDK 8 to 27).
+ * False: there is none. */
+bool hs_block_find(struct hs *hs, const struct hs_heap *heap, uint64_t addr, uint64_t *ret);
+
 /* Reads the header of a block. */
 bool hs_block_read(struct hs *hs, const struct hs_heap *heap, uint64_t start, struct hs_block *ret);
 

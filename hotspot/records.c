@@ -147,11 +147,11 @@ static size_t method_make(struct hs_snapshot *s, uint64_t method)
 uint64_t hs_record_method(struct hs_snapshot *s, uint64_t method)
 {
 	struct hs_batch *b = &s->batch;
-	uint64_t *slot = hs_methods_add(&s->methods, method);
+	uint64_t *slot = s->nameless ? NULL : hs_methods_add(&s->methods, method);
 	uint64_t fingerprint;
 	size_t len;
 
-	if (slot && hs_method_state(*slot) == HS_METHOD_WRITTEN)
+	if (s->nameless || (slot && hs_method_state(*slot) == HS_METHOD_WRITTEN))
 		return method;
 	if (slot && hs_method_state(*slot) == HS_METHOD_NAMELESS)
 		return 0;

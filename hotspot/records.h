@@ -52,6 +52,7 @@ struct hs_snapshot {
 	bool is_map;
 	bool delta;
 	bool with_rare; /* includes what rarely changes */
+	bool nameless;	/* has no METHOD records */
 	uint8_t base;	/* of hs_stream */
 	struct hs_fixed fixed;
 	uint32_t methods_written;

@@ -119,9 +119,8 @@ static bool head_write(struct hs_snapshot *s, uint64_t time, uint32_t flags)
 	if (flag_is_on(&s->hs, s->fixed.debug_non_safe))
 		head.flags |= SNAP_DEBUG_NON_SAFE;
 	return hs_record_write(s, &head, sizeof(head)) &&
-	       (s->delta ||
-		(hs_record_write(s, &s->fixed.layout, sizeof(s->fixed.layout)) &&
-		 hs_record_write(s, &s->fixed.objects, sizeof(s->fixed.objects))));
+	       (s->delta || (hs_record_write(s, &s->fixed.layout, sizeof(s->fixed.layout)) &&
+			     hs_record_write(s, &s->fixed.objects, sizeof(s->fixed.objects))));
 }
 
 static bool end_write(struct hs_snapshot *s)
@@ -288,6 +287,7 @@ static void dump_init(struct hs_snapshot *s, const struct hs_source *source,
 	s->result = result;
 	s->state = state;
 	s->is_map = false;
+	s->nameless = false;
 	s->delta = state && state->ready;
 	s->methods_written = 0;
 	s->full = false;
@@ -300,20 +300,27 @@ static void dump_init(struct hs_snapshot *s, const struct hs_source *source,
 	hs_mem_init(&s->hs.mem, source, s->window, sizeof(s->window));
 }
 
-/* Reads the tables and the fixed header fields; a delta copies them from the state. */
-static bool fixed_read(struct hs_snapshot *s)
+static void fixed_copy(struct hs_snapshot *s, const struct hs_state *from)
+{
+	s->hs.tables = from->tables;
+	s->fixed = from->fixed;
+}
+
+/* Reads the tables and the fixed header fields, and keeps them in the state; a delta has them from
+ * there. */
+static bool fixed_read(struct hs_snapshot *s, struct hs_state *state)
 {
 	if (s->delta) {
-		s->hs.tables = s->state->tables;
-		s->fixed = s->state->fixed;
+		fixed_copy(s, state);
 		return true;
 	}
 	if (!hs_tables_read(&s->hs))
 		return false;
 	head_read(s);
-	if (s->state) {
-		s->state->tables = s->hs.tables;
-		s->state->fixed = s->fixed;
+	if (state) {
+		state->tables = s->hs.tables;
+		state->fixed = s->fixed;
+		state->has_tables = true;
 	}
 	return true;
 }
@@ -377,7 +384,7 @@ static void snapshot_write(struct hs_snapshot *s, bool named)
 
 	hs_methods_init(&s->methods);
 	hs_scopes_init(&s->scopes);
-	if (!fixed_read(s) || !hs_heaps_read(&s->hs, &heaps)) {
+	if (!fixed_read(s, s->state) || !hs_heaps_read(&s->hs, &heaps)) {
 		s->result->status = DFG_DUMP_NO_TABLES;
 		return;
 	}
@@ -405,6 +412,58 @@ void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, v
 {
 	dump_init(work, source, sink, state, ret);
 	snapshot_write(work, named);
+}
+
+/* Writes the code at an address of the heap. False: the sink is full. */
+static bool code_write_at(struct hs_snapshot *s, const struct hs_heap *heap, uint64_t addr)
+{
+	struct hs_block block;
+	uint64_t start;
+
+	if (!hs_block_find(&s->hs, heap, addr, &start))
+		return true;
+	hs_mem_window(&s->hs.mem, start, HS_BLOB_HEADER);
+	return !hs_block_read(&s->hs, heap, start, &block) || !block.used ||
+	       block_write(s, heap, &block);
+}
+
+static bool codes_write(struct hs_snapshot *s, const struct hs_heaps *heaps, const uint64_t *at,
+			size_t n)
+{
+	for (unsigned i = 0; i < heaps->count; i++) {
+		const struct hs_heap *heap = &heaps->heap[i];
+
+		for (size_t k = 0; k < n; k++)
+			if (at[k] >= heap->low && at[k] < heap->high &&
+			    !code_write_at(s, heap, at[k]))
+				return false;
+		if (!hs_batch_flush(s, heap))
+			return false;
+	}
+	return true;
+}
+
+void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, void *work,
+		   void *state, const uint64_t *at, size_t n, struct hs_result *ret)
+{
+	struct hs_snapshot *s = work;
+	struct hs_state *known = state;
+	uint64_t time = hs_clock_ns();
+	struct hs_heaps heaps;
+
+	dump_init(s, source, sink, NULL, ret);
+	s->delta = known->has_tables;
+	s->nameless = true;
+	hs_scopes_init(&s->scopes);
+	if (!fixed_read(s, known) || !hs_heaps_read(&s->hs, &heaps)) {
+		ret->status = DFG_DUMP_NO_TABLES;
+		return;
+	}
+	s->delta = true;
+	s->base = s->fixed.head.jdk >= JDK_EXCLUDES_ZERO;
+	bounds_read(s, &heaps);
+	if (head_write(s, time, 0) && codes_write(s, &heaps, at, n))
+		(void)end_write(s);
 }
 
 void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, void *work,

@@ -46,6 +46,7 @@ struct hs_known_stubs {
 
 struct hs_state {
 	bool ready;	    /* there is a last snapshot */
+	bool has_tables;    /* and what is fixed */
 	unsigned turn;	    /* its list is list[turn] */
 	uint64_t rare_time; /* of the last snapshot with what rarely changes */
 	uint64_t base;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bpf/builder.h"
+#include "bpf/builder_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -19,52 +18,8 @@
 #include "discover/jvm.h"
 #include "discover/mapped_files.h"
 
-#define OPEN_MS	    10000
 #define MEMORY_MAX  (4ull << 30)
 #define SECONDS_MAX 3600 /* of a processor, with the pauses below */
-#define LOOK_MS	    25	 /* between two looks at the snapshots' sizes */
-#define SHARE	    12	 /* pause per cost of an update: 8 % of a processor */
-
-/* A file that is mapped: one for all processes that have it. */
-struct mapped {
-	dev_t dev;
-	ino_t ino;
-	int fd;
-	int symbols;	 /* of a libjvm without its own: its debug file; else -1 */
-	bool read, good; /* its rows are in the tables */
-	struct flat_file file;
-	struct flat_probes probes;
-	struct operations operations;
-};
-
-/* First mapping of a path in a process. */
-struct place {
-	size_t process, mapped;
-	uint64_t start;
-};
-
-struct built {
-	pid_t pid;
-	uint64_t program;
-	int maps, snapshots;
-	uint64_t read; /* bytes of the snapshots */
-	bool is_jvm;
-	struct flat_process flat;
-	struct builder_probes probes;
-};
-
-struct builder {
-	int sock;
-	bool probes; /* are wanted */
-	struct built processes[BUILDER_PROCESSES_MAX];
-	size_t count;
-	struct mapped *files;
-	size_t file_count, file_cap;
-	struct place *places;
-	size_t place_count, place_cap;
-	struct flat_tables *tables;
-	bool filled; /* the tables that are filled once */
-};
 
 /* ---- before the jail: everything is opened ------------------------------------------------ */
 
@@ -133,12 +88,14 @@ static int open_all(struct builder *b, const struct builder_process *list, size_
 	for (size_t i = 0; i < count; i++)
 		if (proc_program(procfds[i], &b->processes[i].program, err) < 0)
 			b->processes[i].program = 0; /* it has ended */
-	if (mapped_files_read(procfds, count, INT_MAX, deadline_after(OPEN_MS), maps, err) < 0)
+	if (mapped_files_read(procfds, count, INT_MAX, deadline_after(BUILDER_OPEN_MS), maps, err) <
+	    0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
 		b->processes[i].pid = list[i].handle->pid;
 		b->processes[i].maps = openat(procfds[i], "maps", O_RDONLY | O_CLOEXEC);
 		b->processes[i].snapshots = open_snapshots(list[i].snapshots);
+		b->processes[i].reader.sock = list[i].asks;
 		open_files(b, i, procfds[i], &maps[i]);
 	}
 	b->count = count;
@@ -148,7 +105,7 @@ static int open_all(struct builder *b, const struct builder_process *list, size_
 
 static int enter_jail(const struct builder *b, struct err *err)
 {
-	CLEANUP(free) int *keep = xcalloc(1 + 2 * (b->count + b->file_count), sizeof(*keep));
+	CLEANUP(free) int *keep = xcalloc(1 + 3 * b->count + 2 * b->file_count, sizeof(*keep));
 	struct jail jail = {.role = JAIL_TABLES,
 			    .memory = MEMORY_MAX,
 			    .cpu_seconds = SECONDS_MAX,
@@ -158,6 +115,7 @@ static int enter_jail(const struct builder *b, struct err *err)
 	for (size_t i = 0; i < b->count; i++) {
 		keep[jail.keep_count++] = b->processes[i].maps;
 		keep[jail.keep_count++] = b->processes[i].snapshots;
+		keep[jail.keep_count++] = b->processes[i].reader.sock;
 	}
 	for (size_t i = 0; i < b->file_count; i++) {
 		keep[jail.keep_count++] = b->files[i].fd;
@@ -184,6 +142,8 @@ static const struct flat_file *rows_of(struct builder *b, size_t i, bool is_jvm)
 		m->good = flat_add_file(b->tables, m->fd, &m->file, &ignored) == 0;
 		if (is_jvm && b->probes)
 			find_probes(m);
+		else if (is_jvm)
+			flat_find_code_probe(m->fd, &m->probes);
 		m->read = true;
 		cleanup_close_fd(&m->fd);
 		cleanup_close_fd(&m->symbols);
@@ -250,29 +210,10 @@ static int add_mapping(const struct proc_map *m, void *arg)
 	return 0;
 }
 
-/* Reads the snapshots that have come since the last call. NULL: none, or they cannot be read. After
- * a failed snapshot, which is taken away again, the next one has all code. */
-static struct snapfile *read_snapshots(struct built *p)
-{
-	CLEANUP(snapfile_free) struct snapfile *sf = NULL;
-	struct err ignored;
-	struct stat st;
-
-	if (p->snapshots < 0 || fstat(p->snapshots, &st) < 0 || (uint64_t)st.st_size == p->read)
-		return NULL;
-	if ((uint64_t)st.st_size < p->read)
-		p->read = 0;
-	sf = snapfile_new();
-	if (snapfile_read_ended(sf, p->snapshots, &p->read, &ignored) < 0)
-		return NULL;
-	snapfile_finish(sf);
-	return TAKE_PTR(sf);
-}
-
 static void add_process(struct builder *b, size_t i)
 {
 	struct built *p = &b->processes[i];
-	CLEANUP(snapfile_free) struct snapfile *sf = read_snapshots(p);
+	CLEANUP(snapfile_free) struct snapfile *sf = builder_read(p);
 	struct mapping_walk walk = {.b = b, .process = i, .known = SIZE_MAX};
 	struct err ignored;
 
@@ -283,20 +224,6 @@ static void add_process(struct builder *b, size_t i)
 	if (p->maps >= 0)
 		(void)proc_each_map_in(p->maps, add_mapping, &walk, &ignored);
 	cleanup_close_fd(&p->maps);
-}
-
-/* Follows the code of the JVMs. */
-static void update(struct builder *b)
-{
-	struct err ignored;
-
-	for (size_t i = 0; i < b->count; i++) {
-		struct built *p = &b->processes[i];
-		CLEANUP(snapfile_free) struct snapfile *sf = p->is_jvm ? read_snapshots(p) : NULL;
-
-		if (sf)
-			(void)!flat_update_process(b->tables, sf, &p->flat, &ignored);
-	}
 }
 
 static int tell(const struct builder *b, const struct builder_word *w)
@@ -327,26 +254,27 @@ static int tell_processes(const struct builder *b)
 static int share(struct builder *b, struct err *err)
 {
 	struct builder_word w = {.what = BUILDER_ROOM};
-	int maps[FLAT_TABLES], rc;
+	int maps[FLAT_TABLES + 1], rc;
 	char answer;
 	size_t n;
 
 	flat_rooms_for(b->tables, &w.rooms);
 	if (tell(b, &w) < 0)
 		return err_set(err, errno, "ask for tables");
-	if (message_receive(b->sock, &answer, sizeof(answer), maps, FLAT_TABLES, &n) !=
+	if (message_receive(b->sock, &answer, sizeof(answer), maps, ARRAY_LEN(maps), &n) !=
 		    sizeof(answer) ||
-	    n != FLAT_TABLES)
+	    n != ARRAY_LEN(maps))
 		return err_set(err, 0, "no tables");
+	made_list_map(&b->made, maps[FLAT_TABLES]);
 	rc = flat_share(b->tables, maps, &w.rooms, b->filled, err);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < FLAT_TABLES; i++)
 		close(maps[i]);
 	return rc;
 }
 
 /* Fills new tables of the kernel; the processes are looked at by them from then on. No file is
  * added later. */
-static int share_and_tell(struct builder *b)
+int builder_share(struct builder *b)
 {
 	struct err ignored;
 
@@ -358,23 +286,6 @@ static int share_and_tell(struct builder *b)
 	return tell_processes(b);
 }
 
-/* Pauses after each update, so that it takes its share of a processor at most. */
-static void follow(struct builder *b)
-{
-	struct pollfd p = {.fd = b->sock, .events = POLLIN};
-	int ms = LOOK_MS;
-
-	while (poll(&p, 1, ms) == 0) {
-		uint64_t began = clock_cpu_us(), cost;
-
-		update(b);
-		if (!b->tables->shared && share_and_tell(b) < 0)
-			return;
-		cost = (clock_cpu_us() - began) * SHARE / 1000;
-		ms = cost < LOOK_MS ? LOOK_MS : cost < OPEN_MS ? (int)cost : OPEN_MS;
-	}
-}
-
 static int build(struct builder *b)
 {
 	struct err ignored;
@@ -384,9 +295,9 @@ static int build(struct builder *b)
 	b->tables = flat_tables_new();
 	for (size_t i = 0; i < b->count; i++)
 		add_process(b, i);
-	if (share_and_tell(b) < 0)
+	if (builder_share(b) < 0)
 		return 1;
-	follow(b);
+	builder_follow(b);
 	return 0;
 }
 
@@ -406,6 +317,7 @@ static int serve(void *arg)
 	struct err ignored;
 
 	b->sock = s->sock;
+	b->made = MADE_LIST_NONE;
 	b->probes = s->probes;
 	return open_all(b, s->list, s->count, &ignored) < 0 ? 1 : build(b);
 }

@@ -16,6 +16,7 @@
 struct builder_process {
 	const struct handle *handle;
 	int snapshots; /* file of its JVM's, which grows; -1: none */
+	int asks;      /* socket to ask for its code (made.h); -1: none */
 };
 
 /* Starts it; *ret_sock: the end of its socket (unix(7), SOCK_SEQPACKET) for who has the tables. The
@@ -28,7 +29,8 @@ MUST_CHECK int builder_start(const struct builder_process *list, size_t count, b
 /* From the builder. What it says is checked: it may have been taken over. */
 enum builder_says {
 	BUILDER_ROOM = 1, /* tables of so many entries are wanted: comes first, and once they are
-			     full; a byte with their descriptors answers */
+			     full; a byte answers, with their descriptors and that of
+			     the list of made code */
 	BUILDER_PROCESS,  /* its tables are filled */
 	BUILDER_READY,	  /* that was the last one */
 };

@@ -84,20 +84,27 @@ int stack_probes_set(const struct bpf_map *map, uint32_t number, int fd, struct 
 	return 0;
 }
 
+int stack_probes_map_of(const struct bpf_map *outer, uint32_t number)
+{
+	uint32_t id;
+
+	return bpf_map__lookup_elem(outer, &number, sizeof(number), &id, sizeof(id), 0) == 0
+		       ? bpf_map_get_fd_by_id(id)
+		       : -1;
+}
+
 int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before,
 		       const struct stack_probes_map *like, struct err *err)
 {
 	CLEANUP(close_fd) int fd = -1;
-	uint32_t id;
 
-	if (before != FLAT_NO_WALKER &&
-	    bpf_map__lookup_elem(outer, &before, sizeof(before), &id, sizeof(id), 0) == 0)
-		fd = bpf_map_get_fd_by_id(id);
+	if (before != FLAT_NO_WALKER)
+		fd = stack_probes_map_of(outer, before);
 	if (fd < 0)
-		fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, like->key, like->value, like->most,
-				    NULL);
+		fd = bpf_map_create(like->key ? BPF_MAP_TYPE_HASH : BPF_MAP_TYPE_RINGBUF, NULL,
+				    like->key, like->value, like->most, NULL);
 	if (fd < 0)
-		return err_set(err, errno, "memory for threads that wait");
+		return err_set(err, errno, "memory for a map of BPF programs");
 	return stack_probes_set(outer, number, fd, err);
 }
 

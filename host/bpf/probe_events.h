@@ -40,7 +40,8 @@ struct bpf_map;
 MUST_CHECK int stack_probes_set(const struct bpf_map *map, uint32_t number, int fd,
 				struct err *err);
 
-/* A hash map: bytes of keys and values, and how many there may be. */
+/* A hash map: bytes of keys and values, and how many there may be; or, without keys, a ring of so
+ * many bytes. */
 struct stack_probes_map {
 	uint32_t key, value, most;
 };
@@ -49,6 +50,9 @@ struct stack_probes_map {
  * still wait (FLAT_NO_WALKER: none). */
 MUST_CHECK int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before,
 				  const struct stack_probes_map *like, struct err *err);
+
+/* A walker's map of an array of maps: the caller's; -1: it has none. */
+int stack_probes_map_of(const struct bpf_map *outer, uint32_t number);
 
 struct bpf_program;
 struct stack_probes;

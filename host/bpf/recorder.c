@@ -113,13 +113,22 @@ static void choose(const struct stack_recorder *r, bool looks)
 	bpf_map__set_max_entries(r->bpf->maps.samples, walked_bytes(r));
 }
 
+/* The rings of code that is made have a page, which each machine has its own size of. */
+static uint32_t made_bytes(void)
+{
+	return (uint32_t)sysconf(_SC_PAGESIZE);
+}
+
 static int load_node(struct stack_recorder *r, bool looks, struct err *err)
 {
-	r->bpf = node_bpf__open();
+	CLEANUP(close_fd)
+	int like = bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, made_bytes(), NULL);
+
+	r->bpf = like < 0 ? NULL : node_bpf__open();
 	if (!r->bpf)
 		return err_set(err, errno, "open the BPF program");
 	choose(r, looks);
-	if (node_bpf__load(r->bpf) == 0)
+	if (bpf_map__set_inner_map_fd(r->bpf->maps.made, like) == 0 && node_bpf__load(r->bpf) == 0)
 		return 0;
 	err_set(err, errno, "load the BPF program");
 	node_bpf__destroy(r->bpf);
@@ -287,7 +296,7 @@ void stack_recorder_close(struct stack_recorder *r)
 	free(r);
 }
 
-/* Makes the maps that events keep for each container. */
+/* Makes the maps that probes keep for each container. */
 static int add_event_maps(const struct stack_recorder *r, uint32_t number, uint32_t before,
 			  struct err *err)
 {
@@ -297,6 +306,7 @@ static int add_event_maps(const struct stack_recorder *r, uint32_t number, uint3
 		struct stack_probes_map like;
 		bool wanted;
 	} maps[] = {
+		{r->bpf->maps.made, {0, 0, made_bytes()}, true},
 		{r->bpf->maps.waits, {4, sizeof(struct flat_wait), FLAT_WAITS}, locks},
 		{r->bpf->maps.wait_tids, {8, sizeof(uint32_t), FLAT_WAITS}, locks},
 		{r->bpf->maps.locks, {8, sizeof(struct flat_lock), FLAT_WAITS}, locks},
@@ -335,6 +345,11 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 	return 0;
 }
 
+int stack_recorder_made(const struct stack_recorder *r, uint32_t walker)
+{
+	return stack_probes_map_of(r->bpf->maps.made, walker);
+}
+
 const struct walker *stack_recorder_walker(const struct stack_recorder *r, uint32_t number)
 {
 	return r->walkers[number];
@@ -358,7 +373,10 @@ int stack_recorder_probe(struct stack_recorder *r, uint32_t pid, uint64_t start,
 			 const struct flat_probes *at, unsigned events, struct stack_probes **ret,
 			 struct err *err)
 {
-	return stack_probes_open(r->bpf->progs.probed, pid, start, end, at, events, ret, err);
+	const bool code = events == 1u << FLAT_EVENT_CPU;
+
+	return stack_probes_open(code ? r->bpf->progs.makes_code : r->bpf->progs.probed, pid, start,
+				 end, at, events, ret, err);
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */

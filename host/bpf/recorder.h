@@ -78,7 +78,12 @@ MUST_CHECK int stack_recorder_add(struct stack_recorder *r, uint32_t pid,
 				  const struct flat_process *p, struct err *err);
 void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);
 
-/* Has functions of a JVM send events (stack_probes_open). */
+/* The list of the code that a walker's processes make (a ring of struct flat_made): the caller's;
+ * -1. */
+int stack_recorder_made(const struct stack_recorder *r, uint32_t walker);
+
+/* Has functions of a JVM send events (stack_probes_open); with FLAT_EVENT_CPU, which is wanted
+ * alone, those that make code are listed. */
 MUST_CHECK int stack_recorder_probe(struct stack_recorder *r, uint32_t pid, uint64_t start,
 				    uint64_t end, const struct flat_probes *at, unsigned events,
 				    struct stack_probes **ret, struct err *err);

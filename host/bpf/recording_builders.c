@@ -26,7 +26,8 @@ static int give_room(struct recorded *r, struct builder_link *b, const struct fl
 	const size_t part = (FLAT_WALKERS - 1) / r->config->count;
 	const size_t share = part < WALKERS_MAX ? part : WALKERS_MAX;
 	struct family *f = &r->families[b->target];
-	int maps[FLAT_TABLES];
+	CLEANUP(close_fd) int made = -1;
+	int maps[FLAT_TABLES + 1];
 	struct err ignored;
 
 	f->bytes += flat_rooms_bytes(rooms);
@@ -35,7 +36,8 @@ static int give_room(struct recorded *r, struct builder_link *b, const struct fl
 		return -1;
 	r->targets[b->walker] = b->target;
 	walker_tables(stack_recorder_walker(r->recorder, b->walker), maps);
-	return message_send(b->sock, "", 1, maps, FLAT_TABLES, 0);
+	maps[FLAT_TABLES] = made = stack_recorder_made(r->recorder, b->walker);
+	return made < 0 ? -1 : message_send(b->sock, "", 1, maps, FLAT_TABLES + 1, 0);
 }
 
 static bool runs(pid_t pid, uint64_t program)
@@ -74,6 +76,10 @@ static void probe(struct recorded *r, struct followed *p, const struct builder_p
 
 	if (!at->start)
 		return;
+	/* What is not listed is in the next snapshot. */
+	if (!p->code && at->at.offset[FLAT_PROBE_CODE])
+		(void)!stack_recorder_probe(r->recorder, (uint32_t)p->pid, at->start, at->end,
+					    &at->at, 1u << FLAT_EVENT_CPU, &p->code, &ignored);
 	if (r->config->events & 1u << FLAT_EVENT_WALL && !p->virtual)
 		probe_virtual(r, p, at);
 	if (p->probes)

@@ -49,6 +49,7 @@ struct followed {
 	struct flat_process tables;   /* FLAT_NO_WALKER: none */
 	struct stack_probes *probes;  /* of its events; NULL: none */
 	struct stack_probes *virtual; /* of its virtual threads, likewise */
+	struct stack_probes *code;    /* of the code that it makes, likewise */
 	/* The last samples while its JVM waited for its threads to stop, one of each thread. */
 	struct {
 		uint64_t time;

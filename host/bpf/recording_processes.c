@@ -61,7 +61,8 @@ static void close_probes(struct followed *p)
 {
 	stack_probes_close(p->probes);
 	stack_probes_close(p->virtual);
-	p->probes = p->virtual = NULL;
+	stack_probes_close(p->code);
+	p->probes = p->virtual = p->code = NULL;
 }
 
 /* From this record on its tables are not right. */

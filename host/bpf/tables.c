@@ -415,7 +415,7 @@ bool flat_is_current(const struct flat_tables *t, const struct snapfile *sf,
 		if (frames[i] >> 60 != FLAT_FRAME_CODE)
 			continue;
 		code = number < t->count[FLAT_CODES] ? &t->codes[number] : NULL;
-		if (!code || !snapfile_find_only(sf, code->start + (uint32_t)frames[i], span,
+		if (!code || !snapfile_find_known(sf, code->start + (uint32_t)frames[i], span,
 						 code->start, code->compile_id))
 			return false;
 	}

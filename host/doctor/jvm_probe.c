@@ -7,12 +7,12 @@
 
 #include "common/child.h"
 #include "common/fs.h"
+#include "discover/jvm_memory.h"
 #include "doctor/probe.h"
 #include "doctor/stack_depth.h"
 #include "hotspot/hotspot.h"
 #include "injector/attach.h"
 #include "record/agent_client.h"
-#include "record/memory_reader.h"
 
 #define TABLES_MS    2000
 #define WARNS_SINCE  21 /* of agents that are loaded into it (JEP 451) */

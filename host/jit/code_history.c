@@ -232,8 +232,7 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 	return true;
 }
 
-/* The bytes stay there, and are aligned for every record. */
-static int add_file(struct snapfile *sf, const void *p, size_t len, struct err *err)
+int snapfile_add(struct snapfile *sf, const void *p, size_t len, struct err *err)
 {
 	struct bytes b = bytes_of(p, len);
 
@@ -260,7 +259,7 @@ static int add_map(struct snapfile *sf, const struct filemap *map, size_t len, s
 {
 	sf->maps = grow(sf->maps, sf->map_count, &sf->map_cap, sizeof(*sf->maps));
 	sf->maps[sf->map_count++] = *map;
-	return add_file(sf, map->p, len, err);
+	return snapfile_add(sf, map->p, len, err);
 }
 
 int snapfile_read(struct snapfile *sf, int fd, struct err *err)

@@ -75,6 +75,10 @@ MUST_CHECK int snapfile_read(struct snapfile *sf, int fd, struct err *err);
  * where no snapshot begins there. */
 MUST_CHECK int snapfile_read_ended(struct snapfile *sf, int fd, uint64_t *at, struct err *err);
 
+/* Adds the snapshots of bytes, 8-byte aligned, which stay the caller's and must stay valid. Fails
+ * if there is none. */
+MUST_CHECK int snapfile_add(struct snapfile *sf, const void *p, size_t len, struct err *err);
+
 /* To be called after the last file, before the first search. */
 void snapfile_finish(struct snapfile *sf);
 
@@ -154,11 +158,12 @@ size_t snapfile_scopes(const struct snapfile_code *c, uint64_t offset,
  * method, and the same scopes by name and line. */
 bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b, uint64_t addr);
 
-/* Finds the code that began there with this compile id, if the snapshots of the span have it, and
- * nothing else, at the address; else NULL. */
-const struct snapfile_code *snapfile_find_only(const struct snapfile *sf, uint64_t addr,
-					       struct snapfile_span span, uint64_t start,
-					       uint32_t compile_id);
+/* Finds the code that began there with this compile id, which was known to be there at the time of
+ * the span, or just before: if the last snapshot of the span has it still, or none of them has
+ * anything else at the address; else NULL, since it may have been replaced by then. */
+const struct snapfile_code *snapfile_find_known(const struct snapfile *sf, uint64_t addr,
+						struct snapfile_span span, uint64_t start,
+						uint32_t compile_id);
 
 /* True if the thawed frames of a virtual thread return to it: Java code returns to the barrier only
  * of these stubs. JDK 21 and later. */

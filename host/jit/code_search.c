@@ -324,15 +324,22 @@ bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b
 	return true;
 }
 
-const struct snapfile_code *snapfile_find_only(const struct snapfile *sf, uint64_t addr,
-					       struct snapfile_span span, uint64_t start,
-					       uint32_t compile_id)
+static bool is_it(const struct snapfile_code *c, uint64_t start, uint32_t compile_id)
+{
+	return c->start == start && c->record->compile_id == compile_id;
+}
+
+const struct snapfile_code *snapfile_find_known(const struct snapfile *sf, uint64_t addr,
+						struct snapfile_span span, uint64_t start,
+						uint32_t compile_id)
 {
 	const struct snapfile_code *c[SNAPFILE_AROUND];
 	size_t n = snapfile_find(sf, addr, span, c);
 
+	if (n && c[n - 1]->gone > span.last && is_it(c[n - 1], start, compile_id))
+		return c[n - 1];
 	for (size_t i = 0; i < n; i++)
-		if (c[i]->start != start || c[i]->record->compile_id != compile_id)
+		if (!is_it(c[i], start, compile_id))
 			return NULL;
 	return n ? c[0] : NULL;
 }

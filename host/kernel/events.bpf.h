@@ -116,6 +116,18 @@ static inline void begin_detail(struct scratch *s, uint32_t flags)
 	s->may_copy = false;
 }
 
+/* An argument of a USDT probe, by its place (probe/probes.h). */
+static inline uint64_t argument_at(const bpf_user_pt_regs_t *r, uint32_t place)
+{
+	const uint32_t n = FLAT_ARGUMENT_REGISTER(place);
+	uint64_t word = 0;
+
+	if (n >= sizeof(*r) / sizeof(word) ||
+	    bpf_probe_read_kernel(&word, sizeof(word), (const uint64_t *)r + n))
+		return 0;
+	return place & FLAT_IN_MEMORY ? word_at(word + FLAT_ARGUMENT_OFFSET(place), 0) : word;
+}
+
 /* ---- the JVM's data ------------------------------------------------------------------------ */
 
 #ifdef FLAT_ARM64

@@ -366,6 +366,13 @@ struct flat_peer {
 	uint16_t pad;
 };
 
+/* Code that a JVM has made. */
+struct flat_made {
+	uint64_t start;
+	uint32_t tgid;
+	uint32_t pad;
+};
+
 /* A walked stack: `count` frames follow, innermost first, and then `kernel` addresses of the part
  * in the kernel, also innermost first, among which may be marks (PERF_CONTEXT_KERNEL). */
 struct flat_sample {

@@ -243,6 +243,33 @@ int probed(bpf_user_pt_regs_t *ctx)
 	return 0;
 }
 
+/* ---- code --------------------------------------------------------------------------------- */
+
+/* Of each walker, so that a JVM which makes very much fills its own. */
+struct inner_made {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* another one is set before loading */
+};
+OUTER(made, inner_made);
+
+/* A JVM has made code: cookie is that of flat_cookie. */
+SEC("uprobe")
+int makes_code(bpf_user_pt_regs_t *ctx)
+{
+	const uint32_t argument = FLAT_COOKIE_FIRST(bpf_get_attach_cookie(ctx));
+	struct flat_made code = {.start = argument_at(ctx, argument)};
+	const struct flat_process *p;
+	uint32_t tid;
+	void *ring;
+
+	find_numbers(&code.tgid, &tid);
+	p = bpf_map_lookup_elem(&processes, &code.tgid);
+	ring = p ? bpf_map_lookup_elem(&made, &p->walker) : NULL;
+	if (ring) /* what finds no room is left to snapshots */
+		bpf_ringbuf_output(ring, &code, sizeof(code), 0);
+	return 0;
+}
+
 /* ---- the wall clock ------------------------------------------------------------------------ */
 
 /* The current thread's entry; NULL: its process is not looked at. */

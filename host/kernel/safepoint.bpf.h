@@ -129,18 +129,6 @@ static inline void evaluate(const struct scratch *s, uint64_t operation)
 		bpf_map_delete_elem(all, &key);
 }
 
-/* An argument of a USDT probe, by its place (probe/probes.h). */
-static inline uint64_t argument_at(const struct scratch *s, uint32_t place)
-{
-	const uint64_t *words = (const uint64_t *)&s->regs;
-	const uint32_t n = FLAT_ARGUMENT_REGISTER(place);
-
-	if (n >= sizeof(s->regs) / sizeof(*words))
-		return 0;
-	return place & FLAT_IN_MEMORY ? word_at(words[n] + FLAT_ARGUMENT_OFFSET(place), 0)
-				      : words[n];
-}
-
 /* True for a pool of Java objects. Others are "Metaspace", "Compressed Class Space", "CodeHeap
  * 'profiled nmethods'", "CodeCache" (memory/heap.hpp, services/memoryService.cpp; JDK 8 to 27). */
 static inline bool is_of_heap(uint64_t name)
@@ -156,7 +144,7 @@ static inline bool is_of_heap(uint64_t name)
 /* The JVM tells what a pool has, before a collection or after it. */
 static inline void take_pool(struct scratch *s, uint64_t cookie)
 {
-	const uint64_t name = argument_at(s, FLAT_COOKIE_FIRST(cookie));
+	const uint64_t name = argument_at(&s->regs, FLAT_COOKIE_FIRST(cookie));
 	const bool before = FLAT_COOKIE_PROBE(cookie) == FLAT_PROBE_POOL_BEFORE;
 	struct stop *p = pause_of(s);
 	struct heap *h;
@@ -173,7 +161,7 @@ static inline void take_pool(struct scratch *s, uint64_t cookie)
 	if (h->first == name)
 		h->used = 0;
 	if (is_of_heap(name))
-		h->used += argument_at(s, FLAT_COOKIE_SECOND(cookie));
+		h->used += argument_at(&s->regs, FLAT_COOKIE_SECOND(cookie));
 }
 
 #define CAUSE_BYTES 64u

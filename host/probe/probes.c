@@ -266,17 +266,29 @@ static void find_stalls(const struct place_search *s, const char *class, enum fl
 	ret->offset[stall + 1] = end;
 }
 
+/* False: the file cannot be read. */
+static bool read_file(struct place_search *s)
+{
+	s->file = (const void *)elf_rawfile(s->elf, &s->size);
+	if (s->file)
+		elfsegs_read(s->elf, &s->segs);
+	return s->file;
+}
+
+static void end_search(struct place_search *s)
+{
+	elfsegs_fini(&s->segs);
+	free(s->funcs.list);
+	elf_end(s->elf);
+}
+
 /* `symbols`: of the debug file, or NULL. */
 static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 {
 	struct elfparts parts = {0};
 
-	s->file = (const void *)elf_rawfile(s->elf, &s->size);
-	if (!s->file)
-		return;
 	elfparts_find(symbols ? symbols : s->elf, &parts);
 	elfparts_symtab(&parts, &s->funcs);
-	elfsegs_read(s->elf, &s->segs);
 	find_functions(s, ret);
 	find_monitors(s, ret);
 	ret->offset[FLAT_PROBE_COMPILED] =
@@ -294,8 +306,6 @@ static void find(struct place_search *s, Elf *symbols, struct flat_probes *ret)
 		ret->offset[FLAT_PROBE_END] =
 			place_offset(s, function_at(s, "_ZN20SafepointSynchronize3endE"));
 	drop_halves(ret);
-	elfsegs_fini(&s->segs);
-	free(s->funcs.list);
 }
 
 void flat_find_probes(int fd, int symbols, struct flat_probes *ret)
@@ -307,8 +317,23 @@ void flat_find_probes(int fd, int symbols, struct flat_probes *ret)
 	elf_version(EV_CURRENT);
 	s.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	debug = symbols < 0 ? NULL : elf_begin(symbols, ELF_C_READ_MMAP, NULL);
-	if (s.elf)
+	if (s.elf && read_file(&s))
 		find(&s, debug, ret);
 	elf_end(debug);
-	elf_end(s.elf);
+	end_search(&s);
+}
+
+void flat_find_code_probe(int fd, struct flat_probes *ret)
+{
+	struct place_search s = {0};
+	struct flat_probes all = {0};
+
+	*ret = all;
+	elf_version(EV_CURRENT);
+	s.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (s.elf && read_file(&s))
+		usdt_find(&s, &all);
+	ret->offset[FLAT_PROBE_CODE] = all.offset[FLAT_PROBE_CODE];
+	ret->code = all.code;
+	end_search(&s);
 }

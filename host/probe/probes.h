@@ -22,6 +22,10 @@ enum flat_event {
 
 /* Places in the JVM that probes are on, JDK 8 to 27. */
 enum flat_probe {
+	/* Code that has just been made: a USDT probe, compiled__method__load (code/nmethod.cpp),
+	 * with three names and their lengths, where the code begins, and its size (JDK 11 to 27;
+	 * the one of code that is freed does not say which). */
+	FLAT_PROBE_CODE,
 	/* Allocations: AllocTracer::send_allocation_in_new_tlab(Klass *, HeapWord *, size_t tlab,
 	 * size_t size, Thread *) and send_allocation_outside_tlab(Klass *, HeapWord *, size_t size,
 	 * Thread *), gc/shared/allocTracer.hpp (JDK 8: …_event(KlassHandle, …), a class of one
@@ -100,6 +104,8 @@ enum flat_probe {
 /* The event that a probe is for. */
 static inline uint32_t flat_probe_event(uint32_t probe)
 {
+	if (probe < FLAT_PROBE_TLAB)
+		return FLAT_EVENT_CPU; /* its stacks are walked by what the code is */
 	if (probe < FLAT_PROBE_ENTER)
 		return FLAT_EVENT_ALLOC;
 	if (probe < FLAT_PROBE_EXECUTE)
@@ -124,13 +130,17 @@ static inline uint32_t flat_probe_event(uint32_t probe)
 struct flat_probes {
 	uint64_t offset[FLAT_PROBE_COUNT];
 	uint32_t pool_name[2], pool_used[2]; /* arguments, before and after */
+	uint32_t code;			     /* argument: where it begins */
 };
 
-/* Returns what a program gets with a probe: the probe in the lowest byte, and its two arguments. */
+/* Returns what a program gets with a probe: the probe in the lowest byte, and its arguments, two at
+ * most. */
 static inline uint64_t flat_cookie(const struct flat_probes *p, uint32_t probe)
 {
 	const uint32_t after = probe - FLAT_PROBE_POOL_BEFORE;
 
+	if (probe == FLAT_PROBE_CODE)
+		return probe | (uint64_t)p->code << 8;
 	if (probe != FLAT_PROBE_POOL_BEFORE && probe != FLAT_PROBE_POOL_AFTER)
 		return probe;
 	return probe | (uint64_t)p->pool_name[after] << 8 | (uint64_t)p->pool_used[after] << 32;
@@ -158,5 +168,8 @@ static inline bool flat_has_event(const struct flat_probes *p, enum flat_event e
 /* fd, of libjvm, and symbols, of its debug file or -1, stay the caller's. All 0 where neither is an
  * ELF file with a .symtab. */
 void flat_find_probes(int fd, int symbols, struct flat_probes *ret);
+
+/* Finds FLAT_PROBE_CODE only, which takes no symbols, and less time. */
+void flat_find_code_probe(int fd, struct flat_probes *ret);
 
 #endif

@@ -20,6 +20,8 @@ static const struct {
 	size_t len;
 	enum flat_probe probe;
 } notes[] = {
+	{"hotspot\0compiled__method__load", sizeof("hotspot\0compiled__method__load"),
+	 FLAT_PROBE_CODE},
 	{"hotspot\0thread__park__end", sizeof("hotspot\0thread__park__end"), FLAT_PROBE_PARKED},
 	{"hs_private\0safepoint__end", sizeof("hs_private\0safepoint__end"), FLAT_PROBE_END},
 	{"hotspot\0mem__pool__gc__begin", sizeof("hotspot\0mem__pool__gc__begin"),
@@ -74,6 +76,27 @@ static size_t read_argument(const char *text, uint32_t *ret)
 	return 0;
 }
 
+/* The argument after one that is of no use; they are separated by spaces, which arm64 has in
+ * brackets, too. */
+static const char *skip_argument(const char *text)
+{
+	bool inside = false;
+
+	for (; *text && (inside || *text != ' '); text++)
+		inside = *text == '[' || (inside && *text != ']');
+	return text + (*text == ' ');
+}
+
+#define CODE_BEGIN 6u /* number of an argument */
+
+static void find_code(const char *text, struct flat_probes *ret)
+{
+	for (unsigned i = 0; i < CODE_BEGIN; i++)
+		text = skip_argument(text);
+	if (!read_argument(text, &ret->code))
+		ret->offset[FLAT_PROBE_CODE] = 0;
+}
+
 #define POOL_NAME 2u /* numbers of arguments */
 #define POOL_USED 5u
 
@@ -95,10 +118,12 @@ static bool read_pool(const char *text, uint32_t *ret_name, uint32_t *ret_used)
 	return true;
 }
 
-static void find_pools(const char *text, enum flat_probe probe, struct flat_probes *ret)
+static void find_arguments(const char *text, enum flat_probe probe, struct flat_probes *ret)
 {
 	const uint32_t after = probe - FLAT_PROBE_POOL_BEFORE;
 
+	if (probe == FLAT_PROBE_CODE)
+		find_code(text, ret);
 	if (probe != FLAT_PROBE_POOL_BEFORE && probe != FLAT_PROBE_POOL_AFTER)
 		return;
 	if (!read_pool(text, &ret->pool_name[after], &ret->pool_used[after]))
@@ -140,7 +165,7 @@ static void take_note(const struct place_search *s, const char *desc, size_t len
 		    memcmp(desc, notes[i].text, notes[i].len) != 0)
 			continue;
 		ret->offset[notes[i].probe] = place_offset(s, head.at + base - head.base);
-		find_pools(len > notes[i].len ? desc + notes[i].len : "", notes[i].probe, ret);
+		find_arguments(len > notes[i].len ? desc + notes[i].len : "", notes[i].probe, ret);
 	}
 }
 

@@ -283,8 +283,8 @@ bool userstack_is_walked(const struct perf_sample *s)
 	return s->walked_count > 0;
 }
 
-/* The code that the frame's number stands for, if it is the only one that the snapshots have around
- * the time: the walk went by the rules of this one. */
+/* The code that the frame's number stands for, if the snapshots around the time have it: the walk
+ * went by the rules of this one. */
 static void place_code(const struct userstack *us, const struct unwind_source *src, uint64_t value,
 		       struct unwind_frame *ret)
 {
@@ -293,8 +293,8 @@ static void place_code(const struct userstack *us, const struct unwind_source *s
 
 	if (c && src->code) {
 		ret->addr = c->start + (uint32_t)value;
-		ret->code = snapfile_find_only(src->code, ret->addr, src->span, c->start,
-					       c->compile_id);
+		ret->code = snapfile_find_known(src->code, ret->addr, src->span, c->start,
+						c->compile_id);
 	}
 	ret->kind = ret->code ? UNWOUND_CODE : UNWOUND_STALE;
 }

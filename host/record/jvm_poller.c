@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "common/child.h"
@@ -26,6 +27,7 @@ struct poller {
 	int file;
 	struct snapshot_report *report; /* shared with the child */
 	int commands;			/* to the child */
+	int asks;			/* to its reader; -1: somebody else has it */
 	int first;	/* readable once the first snapshot is taken or has failed */
 	uint32_t asked; /* commands for the next snapshot */
 	bool followed;	/* by a builder of the kernel's tables */
@@ -69,6 +71,7 @@ static void poller_fini(struct poller *p)
 {
 	cleanup_close_fd(&p->file);
 	cleanup_close_fd(&p->commands);
+	cleanup_close_fd(&p->asks);
 	cleanup_close_fd(&p->first);
 	munmap(p->report, sizeof(*p->report));
 	p->report = NULL;
@@ -78,8 +81,8 @@ static void poller_fini(struct poller *p)
 static int poller_start(const struct target *t, const struct jvm *j, const struct record_config *c,
 			int to, struct poller *ret, struct err *err)
 {
-	struct poller p = {.jvm = j->pid, .file = -1, .commands = -1, .first = -1};
-	int commands[2] = {-1, -1}, first[2] = {-1, -1}, rc = -1;
+	struct poller p = {.jvm = j->pid, .file = -1, .commands = -1, .asks = -1, .first = -1};
+	int commands[2] = {-1, -1}, first[2] = {-1, -1}, asks[2] = {-1, -1}, rc = -1;
 	struct snapshot_job job = {.container = &t->container,
 				   .jvm = j,
 				   .config = c,
@@ -92,16 +95,20 @@ static int poller_start(const struct target *t, const struct jvm *j, const struc
 			-1, 0);
 	if (p.report == MAP_FAILED)
 		return err_set(err, errno, "memory for a report");
-	if (pipe2(commands, O_CLOEXEC) < 0 || pipe2(first, O_CLOEXEC) < 0) {
+	if (pipe2(commands, O_CLOEXEC) < 0 || pipe2(first, O_CLOEXEC) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, asks) < 0) {
 		err_set(err, errno, "pipe");
 	} else {
 		job.report = p.report;
 		job.commands = commands[0];
 		job.first = first[1];
+		job.asks = asks[1];
 		rc = child_fork(snapshots_serve, &job, &p.child, err);
 	}
 	p.commands = commands[1];
 	p.first = first[0];
+	p.asks = asks[0];
+	cleanup_close_fd(&asks[1]);
 	cleanup_close_fd(&commands[0]);
 	cleanup_close_fd(&first[1]);
 	if (rc < 0) {
@@ -367,13 +374,15 @@ int pollers_start(struct target *t, const struct record_config *c, uint64_t dead
 	return 0;
 }
 
-int pollers_follow(struct target *t, pid_t pid)
+int pollers_follow(struct target *t, pid_t pid, int *ret_asks)
 {
 	for (struct poller *p = t->pollers; p < t->pollers + t->poller_count; p++)
 		if (p->jvm == pid && p->report->taken && !p->followed) {
 			p->followed = true;
+			*ret_asks = TAKE_FD(p->asks);
 			return p->file;
 		}
+	*ret_asks = -1;
 	return -1;
 }
 

@@ -25,8 +25,9 @@ MUST_CHECK int pollers_start(struct target *t, const struct record_config *c, ui
 MUST_CHECK int pollers_refresh(struct target *t, const struct record_config *c, uint64_t deadline,
 			       struct err *err);
 
-/* Returns the file of a JVM's snapshots, borrowed, the first time that it has one; else -1. */
-int pollers_follow(struct target *t, pid_t pid);
+/* Returns the file of a JVM's snapshots, borrowed, the first time that it has one; else -1. Then
+ * *ret_asks is a socket to ask for its code (bpf/made.h): the caller's. */
+int pollers_follow(struct target *t, pid_t pid, int *ret_asks);
 
 /* True if a JVM still has no snapshot, or one that pollers_follow has not returned. */
 bool pollers_any_late(const struct target *t);

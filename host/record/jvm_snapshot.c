@@ -37,7 +37,7 @@ struct snapshots {
 	const struct jvm *jvm;
 	const struct record_config *config;
 	struct snapshot_report *report;
-	int to, maps, turns;
+	int to, maps, turns, asks;
 	int crowd;     /* factor of all pauses, above 1 where the run has many JVMs */
 	uint64_t room; /* bytes for the next one */
 	/* The source that worked last. */
@@ -188,6 +188,7 @@ static int take_by_host(struct snapshots *s, enum snapshot_command what,
 			struct snapshot_result *ret, struct err *err)
 {
 	const struct memory_reader_options options = {.to = s->to,
+						      .asks = s->asks,
 						      .debug_info = !s->config->keep_flags,
 						      .turns = s->turns,
 						      .spare = s->crowd > 1};
@@ -338,11 +339,6 @@ static int longer(int a, int b)
 	return a > b ? a : b;
 }
 
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* When the next snapshot is taken: after `most`, but after `least` where code was made or freed. */
 struct pace {
 	int least, most; /* milliseconds */
@@ -450,7 +446,7 @@ static void take_deltas(struct snapshots *s, int commands, int pidfd)
 		s->report->served += wait.count;
 		if (rc == 0) {
 			failures = 0;
-			pace = next_pace(s, &pace, &one, lesser(cost, before));
+			pace = next_pace(s, &pace, &one, cost < before ? cost : before);
 			before = cost;
 			continue;
 		}
@@ -464,7 +460,7 @@ static void take_deltas(struct snapshots *s, int commands, int pidfd)
 /* Each request costs the JVM and the host more than a look at its memory from outside. */
 static void watch_for_agent(struct snapshots *s)
 {
-	const struct memory_reader_options watch = {.to = -1, .turns = -1};
+	const struct memory_reader_options watch = {.to = -1, .asks = s->asks, .turns = -1};
 	struct err ignored;
 
 	if (s->by_agent && memory_reader_open(s->jvm, &watch, &s->watcher, &ignored) < 0)
@@ -481,6 +477,7 @@ int snapshots_serve(void *arg)
 			      .to = job->to,
 			      .maps = job->maps,
 			      .turns = job->turns,
+			      .asks = job->asks,
 			      .crowd = crowd_of(job->all_jvms)};
 	int pidfd = (int)syscall(SYS_pidfd_open, s.jvm->pid, 0);
 	struct snapshot_result one;

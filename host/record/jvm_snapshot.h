@@ -57,6 +57,7 @@ struct snapshot_job {
 	size_t all_jvms; /* of the run */
 	struct snapshot_report *report;
 	int commands; /* to read from */
+	int asks;     /* socket of who asks for code (bpf/made.h) */
 	int first; /* written to when the first one is taken or has failed; closed after the last */
 };
 

@@ -4,159 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
+#include "bpf/made.h"
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/fs.h"
-#include "common/jail.h"
 #include "common/proc.h"
 #include "common/str.h"
 #include "common/turns.h"
 #include "dfg/request.h"
 #include "record/agent_share.h"
 
-#define GATHER_MAX 1024		/* UIO_MAXIOV */
-#define MEMORY	   (1ull << 30) /* address space, beyond what the child begins with */
-#define CPU_MAX	   3600 /* seconds: a recording of a day, of which reading may take a 25th */
-#define WATCH_MS   20
-#define REPLY_MS   10000 /* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
-
-/* ---- the memory of a process ---- */
-
-struct jvm_memory {
-	int fd, maps;
-	pid_t pid;	 /* 0: reads go through mem only */
-	uint64_t *bases; /* where a libjvm.so is mapped from its beginning */
-	size_t base_count, base_cap;
-	struct hs_elf elf;
-	struct hs_source source;
-};
-
-static int64_t mem_read(void *arg, uint64_t addr, void *buf, size_t len)
-{
-	struct jvm_memory *m = arg;
-	struct iovec to = {buf, len}, from = {(void *)(uintptr_t)addr, len};
-	ssize_t n;
-
-	if (addr > INT64_MAX)
-		return -1;
-	/* Takes half the time of the file, which copies twice and looks up each page by itself. */
-	n = m->pid ? process_vm_readv(m->pid, &to, 1, &from, 1, 0) : 0;
-	if (n == (ssize_t)len)
-		return n;
-	if (n < 0 && (errno == EPERM || errno == ENOSYS))
-		m->pid = 0;
-	return pread(m->fd, buf, len, (off_t)addr);
-}
-
-static size_t mem_gather(void *arg, const uint64_t *addr, size_t n, void *buf, size_t len)
-{
-	struct iovec from[GATHER_MAX], to;
-	struct jvm_memory *m = arg;
-	ssize_t got;
-
-	n = m->pid == 0 ? 0 : n < GATHER_MAX ? n : GATHER_MAX;
-	for (size_t i = 0; i < n; i++)
-		from[i] = (struct iovec){(void *)(uintptr_t)addr[i], len};
-	to = (struct iovec){buf, n * len};
-	got = n ? process_vm_readv(m->pid, &to, 1, from, n, 0) : 0;
-	return got > 0 ? (size_t)got / len : 0;
-}
-
-static int add_base(const struct proc_map *map, void *arg)
-{
-	struct jvm_memory *m = arg;
-
-	if (map->offset != 0 || !jvm_is_library(map->path))
-		return 0;
-	m->bases = grow(m->bases, m->base_count, &m->base_cap, sizeof(*m->bases));
-	m->bases[m->base_count++] = map->start;
-	return 0;
-}
-
-/* The process's pid in our pid namespace, or 0. */
-static pid_t pid_of(int procfd)
-{
-	CLEANUP(close_fd) int fd = openat(procfd, "stat", O_RDONLY | O_CLOEXEC);
-	char text[32] = "";
-	int pid;
-
-	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%d ", &pid) == 1
-		       ? pid
-		       : 0;
-}
-
-int jvm_memory_open(int procfd, struct jvm_memory **ret, struct err *err)
-{
-	CLEANUP(jvm_memory_close) struct jvm_memory *m = xcalloc(1, sizeof(*m));
-
-	m->maps = -1;
-	m->pid = pid_of(procfd);
-	m->fd = openat(procfd, "mem", O_RDONLY | O_CLOEXEC);
-	if (m->fd < 0)
-		return err_set(err, errno, "open the memory of the process");
-	m->maps = openat(procfd, "maps", O_RDONLY | O_CLOEXEC);
-	if (m->maps < 0)
-		return err_set(err, errno, "open the memory map of the process");
-	m->source = (struct hs_source){.read = mem_read,
-				       .gather = mem_gather,
-				       .arg = m,
-				       .symbol = hs_elf_symbol,
-				       .symbol_arg = &m->elf};
-	*ret = TAKE_PTR(m);
-	return 0;
-}
-
-int jvm_memory_confine(const struct jvm_memory *m, const int *keep, size_t n, struct err *err)
-{
-	CLEANUP(free) int *all = xcalloc(n + 2, sizeof(*all));
-	const struct jail jail = {.role = JAIL_MEMORY,
-				  .of = m->pid,
-				  .memory = MEMORY,
-				  .file_bytes = MEMORY_READER_BYTES,
-				  .cpu_seconds = CPU_MAX,
-				  .keep = all,
-				  .keep_count = n + 2};
-
-	all[0] = m->fd;
-	all[1] = m->maps;
-	for (size_t i = 0; i < n; i++)
-		all[2 + i] = keep[i];
-	return jail_enter(&jail, err);
-}
-
-/* A process may map several libjvm.so, to read them; the one in use has the tables. */
-int jvm_memory_find_tables(struct jvm_memory *m, struct err *err)
-{
-	if (proc_each_map_in(m->maps, add_base, m, err) < 0)
-		return -1;
-	cleanup_close_fd(&m->maps);
-	for (size_t i = 0; i < m->base_count; i++)
-		if (hs_elf_open_jvm(&m->elf, &m->source, m->bases[i]))
-			return 0;
-	return err_set(err, 0, "no libjvm.so with HotSpot's tables is mapped");
-}
-
-const struct hs_source *jvm_memory_source(const struct jvm_memory *m)
-{
-	return &m->source;
-}
-
-void jvm_memory_close(struct jvm_memory *m)
-{
-	if (!m)
-		return;
-	cleanup_close_fd(&m->fd);
-	cleanup_close_fd(&m->maps);
-	free(m->bases);
-	free(m);
-}
-
-/* ---- snapshots by a confined child ---- */
+#define WATCH_MS 20
+#define REPLY_MS 10000 /* a Tomcat of 140 threads at a load of 40 on two processors: 2 s */
 
 /* Commands to the child, through a socket. A hostile JVM may have taken it over: its
  * replies are only displayed. */
@@ -195,7 +57,9 @@ struct reader_job {
 	const struct jvm *jvm;
 	struct jvm_memory *memory;
 	void *work, *state;
-	int socket, to;
+	void *between; /* work memory of answers while there is another one at work; NULL: not yet
+			*/
+	int socket, to, asks;
 	int writable; /* memory of the JVM; -1: its flags stay as they are */
 	bool spare, switched;
 	struct hs_watch watch;
@@ -205,7 +69,7 @@ struct reader_job {
 /* ---- in the child ---- */
 
 struct file_sink {
-	int fd;
+	int fd; /* -1: all stays in the buffer */
 	struct str buf;
 	uint64_t room;
 	bool failed, over; /* over: there was no room */
@@ -229,7 +93,7 @@ static bool sink_write(void *arg, const char *text, size_t len)
 		return false;
 	k->room -= len;
 	str_add(&k->buf, text, len);
-	return k->buf.len < 1 << 16 ? !k->failed : sink_flush(k);
+	return k->fd < 0 || k->buf.len < 1 << 16 ? !k->failed : sink_flush(k);
 }
 
 static void switch_debug_info(struct reader_job *r)
@@ -246,18 +110,26 @@ static void switch_debug_info(struct reader_job *r)
 	cleanup_close_fd(&r->writable);
 }
 
+static void *work_new(void)
+{
+	void *p = mmap(NULL, HS_WORK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 /* Gives back the work memory that has been touched: who only watches needs none of it, and deltas
  * need much less than the first snapshot. */
-static void release_work(const struct reader_job *r)
+static void release_work(void *work)
 {
-	(void)madvise(r->work, HS_WORK_BYTES, MADV_DONTNEED);
-	(void)madvise(r->work, HS_WORK_BYTES, MADV_NOHUGEPAGE);
+	(void)madvise(work, HS_WORK_BYTES, MADV_DONTNEED);
+	(void)madvise(work, HS_WORK_BYTES, MADV_NOHUGEPAGE);
 }
 
 /* Gives up everything that is not needed before it reads the first byte. */
 static int begin(struct reader_job *r, struct err *err)
 {
-	const int keep[] = {r->socket, r->to, r->writable};
+	const int keep[] = {r->socket, r->to, r->writable, r->asks};
 
 	if (jvm_memory_confine(r->memory, keep, ARRAY_LEN(keep), err) < 0 ||
 	    jvm_memory_find_tables(r->memory, err) < 0)
@@ -265,7 +137,7 @@ static int begin(struct reader_job *r, struct err *err)
 	switch_debug_info(r);
 	if (hs_watch_find(jvm_memory_source(r->memory), r->work, &r->watch))
 		r->watched = hs_watch_read(jvm_memory_source(r->memory), &r->watch);
-	release_work(r);
+	release_work(r->work);
 	return 0;
 }
 
@@ -293,29 +165,91 @@ static bool reply(const struct reader_job *r, const struct reader_reply *a)
 	return write(r->socket, a, sizeof(*a)) == sizeof(*a) && a->rc == 0;
 }
 
+/* Answers who asks for codes. False: nobody does any more. */
+static bool answer_codes(struct reader_job *r, void *work)
+{
+	const uint64_t cpu = clock_cpu_us();
+	uint64_t at[MADE_ASKED];
+	const ssize_t n = read(r->asks, at, sizeof(at));
+	struct made_answer head = {0};
+	struct file_sink sink = {.fd = -1, .room = MADE_ANSWER};
+	struct hs_sink out = {.write = sink_write, .arg = &sink};
+	struct hs_result result;
+
+	if (n <= 0)
+		return n < 0 && errno == EAGAIN;
+	str_add(&sink.buf, (const char *)&head, sizeof(head));
+	hs_dump_codes(jvm_memory_source(r->memory), &out, work, r->state, at,
+		      (size_t)n / sizeof(*at), &result);
+	head.cpu_us = clock_cpu_us() - cpu;
+	memcpy(sink.buf.buf, &head, sizeof(head));
+	(void)!write(r->asks, sink.buf.buf,
+		     result.status == DFG_DUMP_OK && !sink.failed ? sink.buf.len : sizeof(head));
+	str_fini(&sink.buf);
+	if (r->spare)
+		release_work(work);
+	return true;
+}
+
+/* Answers while a snapshot is taken: one of very much code takes 60 ms. */
+static void answer_between(void *arg)
+{
+	struct reader_job *r = arg;
+	struct pollfd p = {.fd = r->asks, .events = POLLIN};
+
+	if (poll(&p, 1, 0) <= 0)
+		return;
+	if (!r->between)
+		r->between = work_new();
+	if (r->between && !answer_codes(r, r->between))
+		cleanup_close_fd(&r->asks);
+}
+
 static bool reply_dump(struct reader_job *r, const struct reader_order *order)
 {
 	struct reader_reply a = {0};
 
+	jvm_memory_let_in(r->memory, answer_between, r);
 	/* Faults of some thousand new pages would take a third of the snapshot's time. */
 	if (order->turn)
 		(void)madvise(r->work, HS_WORK_BYTES, MADV_HUGEPAGE);
 	dump(r, order, &a);
+	jvm_memory_let_in(r->memory, NULL, NULL);
 	if (order->turn || r->spare)
-		release_work(r);
+		release_work(r->work);
 	return reply(r, &a);
+}
+
+/* Waits for so many ms, -1: without an end, for a command, and answers who asks meanwhile. Returns
+ * whether one is there; false also after an answer. */
+static bool wait_for_order(struct reader_job *r, int ms)
+{
+	struct pollfd p[] = {{.fd = r->socket, .events = POLLIN},
+			     {.fd = r->asks, .events = POLLIN}};
+
+	if (poll(p, ARRAY_LEN(p), ms) <= 0)
+		return false;
+	if (p[1].revents && !p[0].revents && !answer_codes(r, r->work))
+		cleanup_close_fd(&r->asks);
+	return p[0].revents;
 }
 
 /* Looks until something has changed, or the next command is there. */
 static bool reply_watch(struct reader_job *r)
 {
 	const struct reader_reply noticed = {.noticed = true};
-	struct pollfd fd = {.fd = r->socket, .events = POLLIN};
 	uint64_t before = r->watched;
 
-	while (r->watched == before && poll(&fd, 1, before ? WATCH_MS : -1) == 0)
+	while (r->watched == before && !wait_for_order(r, before ? WATCH_MS : -1))
 		r->watched = hs_watch_read(jvm_memory_source(r->memory), &r->watch);
 	return !r->watched || r->watched == before || reply(r, &noticed);
+}
+
+static bool next_order(struct reader_job *r, struct reader_order *ret)
+{
+	while (!wait_for_order(r, -1))
+		;
+	return read(r->socket, ret, sizeof(*ret)) == sizeof(*ret);
 }
 
 static int serve(void *arg)
@@ -325,14 +259,12 @@ static int serve(void *arg)
 	struct reader_order order;
 	bool more;
 
-	r->work = mmap(NULL, HS_WORK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
+	r->work = work_new();
 	r->state = xcalloc(1, HS_STATE_BYTES);
-	a.rc = r->work == MAP_FAILED ? err_set(&a.err, errno, "memory to read by")
-				     : begin(r, &a.err);
+	a.rc = r->work ? begin(r, &a.err) : err_set(&a.err, errno, "memory to read by");
 	a.switched = r->switched;
 	more = reply(r, &a);
-	while (more && read(r->socket, &order, sizeof(order)) == sizeof(order))
+	while (more && next_order(r, &order))
 		more = order.command == READER_WATCH ? reply_watch(r) : reply_dump(r, &order);
 	return 0;
 }
@@ -399,7 +331,8 @@ int memory_reader_open(const struct jvm *j, const struct memory_reader_options *
 		       struct memory_reader **ret, struct err *err)
 {
 	struct memory_reader *h = xcalloc(1, sizeof(*h));
-	struct reader_job r = {.jvm = j, .to = o->to, .spare = o->spare, .writable = -1};
+	struct reader_job r = {
+		.jvm = j, .to = o->to, .asks = o->asks, .spare = o->spare, .writable = -1};
 	int rc;
 
 	h->jvm = j;

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a JVM's tables from outside, through /proc/PID/mem.
- *
- * No file of the container is opened: HotSpot's tables and the symbols of libjvm.so come from the
- * mapped memory, also when the library has been deleted or replaced on disk. A process can make
- * reads of its memory wait without limit (userfaultfd, FUSE): call these in a child that can be
- * killed; a memory_reader has a time limit. */
+/* Takes snapshots of a JVM from outside, by a confined child (jvm_memory.h) that has a time limit.
+ */
 #ifndef DFG_RECORD_MEMORY_READER_H
 #define DFG_RECORD_MEMORY_READER_H
 
@@ -13,47 +9,21 @@
 
 #include "common/err.h"
 #include "discover/jvm.h"
+#include "discover/jvm_memory.h"
 #include "hotspot/hotspot.h"
-
-/* ---- the memory of a process, as a source for hotspot/ ---- */
-
-struct jvm_memory;
-
-/* Opens the memory without reading it. procfd: proc_open's, not needed afterwards. Needs ptrace
- * access to the process (PTRACE_MODE_ATTACH_FSCREDS). Reads go by pid: they were of this process
- * only if procfd shows afterwards that it has not ended. */
-MUST_CHECK int jvm_memory_open(int procfd, struct jvm_memory **ret, struct err *err);
-
-/* Puts the calling process into a jail (jail.h) in which it can read this memory and use the
- * descriptors of `keep`, -1 for none: before it reads what the process controls. */
-MUST_CHECK int jvm_memory_confine(const struct jvm_memory *m, const int *keep, size_t n,
-				  struct err *err);
-
-/* Finds HotSpot's tables; fails with code 0 where there are none. */
-MUST_CHECK int jvm_memory_find_tables(struct jvm_memory *m, struct err *err);
-
-/* Borrowed, valid until jvm_memory_close. */
-const struct hs_source *jvm_memory_source(const struct jvm_memory *m);
-
-void jvm_memory_close(struct jvm_memory *m); /* NULL is fine */
-
-static inline void cleanup_jvm_memory_close(struct jvm_memory **m)
-{
-	jvm_memory_close(*m);
-}
-
-/* ---- snapshots by a confined child ---- */
 
 struct memory_reader;
 
 /* Size of the file at most: the sandbox reads no more (SNAPFILE_BYTES_MAX). */
-#define MEMORY_READER_BYTES (256ull << 20)
+#define MEMORY_READER_BYTES JVM_MEMORY_WRITES
 
 struct memory_reader_options {
 	int to; /* file to which snapshots are appended; -1: none are taken */
 	bool debug_info;
-	int turns;  /* for snapshots that go through all classes (common/turns.h); -1: they do not
-		       wait */
+	int asks;  /* socket of who asks for codes (bpf/made.h), which the child answers between two
+		      commands; -1: nobody does */
+	int turns; /* for snapshots that go through all classes (common/turns.h); -1: they do not
+		      wait */
 	bool spare; /* keeps no memory after a snapshot: a delta takes twice as long */
 };
 

@@ -91,10 +91,10 @@ static void build_tables(struct target *t)
 		return;
 	for (size_t i = 0; i < t->processes.count && n < BUILDER_PROCESSES_MAX; i++) {
 		const struct handle *h = &t->processes.list[i];
-		int snapshots = pollers_follow(t, h->pid);
+		int asks, snapshots = pollers_follow(t, h->pid, &asks);
 
 		if (snapshots >= 0 || (first && !jvms_have(&t->jvms, h->pid)))
-			list[n++] = (struct builder_process){h, snapshots};
+			list[n++] = (struct builder_process){h, snapshots, asks};
 	}
 	if (!n)
 		return;
@@ -102,6 +102,8 @@ static void build_tables(struct target *t)
 		t->builder_count++;
 	else
 		log_warn("%s: stacks are copied: %s", t->container.label, err.msg);
+	for (size_t i = 0; i < n; i++)
+		cleanup_close_fd(&list[i].asks);
 }
 
 static int prepare(struct service *w, const struct worker_order *o, struct err *err)

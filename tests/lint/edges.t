@@ -28,7 +28,7 @@ profile:     common session elf calltree unwind perf symbols
 format:      dfg common session elf calltree
 jfr:         dfg common elf calltree
 report:      common session jit calltree profile format jfr
-discover:    dfg common elf session
+discover:    dfg common hotspot elf session
 probe:       common elf
 kernel:      probe
 bpf:         dfg common elf jit unwind perf discover probe kernel

@@ -14,33 +14,33 @@ BUDGET = """
 agent-jni 1890
 common 3725
 hook 2605
-host/bpf 5360
+host/bpf 5740
 host/calltree 4180
 host/cmd 2790
-host/discover 2960
+host/discover 3185
 host/doctor 1580
 host/elf 730
 host/format 5240
 host/jfr 1600
-host/jit 1860
-host/kernel 4750
+host/jit 1870
+host/kernel 4785
 host/perf 2110
-host/probe 850
+host/probe 910
 host/profile 1880
-host/record 7040
+host/record 6990
 host/report 4710
 host/session 1020
 host/setup 1985
 host/symbols 1380
 host/top 1910
 host/unwind 2670
-hotspot 6040
+hotspot 6125
 include/dfg 550
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 73870, 432
+ALL_LINES, ALL_FILES = 74620, 438
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

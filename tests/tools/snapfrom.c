@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "common/proc.h"
-#include "record/memory_reader.h"
+#include "discover/jvm_memory.h"
 
 static bool write_record(void *arg, const char *record, size_t len)
 {

@@ -22,8 +22,8 @@
 #include "common/fs.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "discover/jvm_memory.h"
 #include "lib/stackrecorder.h"
-#include "record/memory_reader.h"
 #include "unwind/unwind.h"
 
 #define CLASSES	 256

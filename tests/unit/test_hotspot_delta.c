@@ -115,6 +115,49 @@ static void test_code(void)
 	}
 }
 
+/* The delta of the codes at these addresses. */
+static const char *codes(const uint64_t *at, size_t n)
+{
+	struct hs_source source = image_source(&s.im);
+	struct hs_sink sink = {.write = take};
+
+	str_clear(&text);
+	str_adds(&text, "");
+	hs_dump_codes(&source, &sink, image_work(), state, at, n, &result);
+	return text.buf;
+}
+
+static void test_codes(void)
+{
+	for (int r = 0; r < IMAGE_RELEASES; r++) {
+		uint64_t at[] = {0, 16, UINT64_MAX};
+
+		begin((enum image_release)r);
+		next(false);
+		at[0] = s.im.block[1] + IM_HEADER + IM_BLOB + 3;
+		set_used(1, false);
+		is_str(codes(at, 3), "delta end", "there is no code, or nothing at all");
+		next(false);
+		set_used(1, true);
+		is_str(codes(at, 3), expect("delta code @ end", 1),
+		       "code by an address in it, without the names of methods");
+		is_int(result.status, DFG_DUMP_OK, "all is well");
+		is_str(next(false), expect("delta sun.misc.Unsafe.park code @ end", 1),
+		       "the next delta has it, too, with the names");
+		is_str(codes(at, 0), "delta end", "of no code there is nothing");
+		room = 8;
+		codes(at, 1);
+		is_int(result.status, DFG_DUMP_NO_SPACE, "there is no room for it");
+		room = SIZE_MAX;
+		is_str(next(false), "delta end", "a delta knows nothing of that");
+		free(state);
+		state = calloc(1, HS_STATE_BYTES);
+		is_str(codes(at, 1), expect("delta code @ end", 1),
+		       "code of which no snapshot has been taken");
+		ok(has_prefix(next(false), "whole"), "the first one is whole nevertheless");
+	}
+}
+
 static void test_young(void)
 {
 	begin(IMAGE_17);
@@ -266,6 +309,7 @@ static void test_failure(void)
 int main(void)
 {
 	test_code();
+	test_codes();
 	test_young();
 	test_unloaded_code();
 	test_classes();

@@ -12,10 +12,10 @@
 #include "common/proc.h"
 #include "dfg/request.h"
 #include "dfg/snapshot.h"
+#include "discover/jvm_memory.h"
 #include "injector/wire.h"
 #include "lib/actor.h"
 #include "lib/tap.h"
-#include "record/memory_reader.h"
 
 #define WAIT_MS 120000u
 

@@ -5,16 +5,23 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
+#include "bpf/made.h"
+#include "discover/jvm_memory.h"
+#include "jit/code_history.h"
 #include "lib/fakejvm.h"
 #include "lib/scratch.h"
 #include "lib/tap.h"
 #include "record/agent_share.h"
 
+static int asks = -1; /* the reader's end */
+
 static int open_reader(const struct jvm *j, bool debug_info, int to, struct memory_reader **ret,
 		       struct err *err)
 {
-	const struct memory_reader_options o = {.to = to, .debug_info = debug_info, .turns = -1};
+	const struct memory_reader_options o = {
+		.to = to, .asks = asks, .debug_info = debug_info, .turns = -1};
 
 	return memory_reader_open(j, &o, ret, err);
 }
@@ -95,6 +102,80 @@ static void test_no_tables(void)
 }
 
 /* ---- snapshots ---- */
+
+/* ---- code that has just been made ---- */
+
+/* Asks what is at an address, and returns the bytes of the answer; 0: there is none. */
+static size_t ask(struct made_reader *m, uint64_t at, void *buf)
+{
+	struct pollfd p = {.fd = m->sock, .events = POLLIN};
+
+	made_reader_want(m, at);
+	made_reader_ask(m);
+	return poll(&p, 1, 60000) > 0 ? made_reader_answer(m, buf) : 0;
+}
+
+/* Counts the codes of an answer. */
+static size_t codes_of(const void *buf, size_t n)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	const struct made_answer *head = buf;
+
+	if (n <= sizeof(*head) || snapfile_add(sf, head + 1, n - sizeof(*head), &err) < 0 ||
+	    snapfile_is_whole(sf))
+		return 0;
+	snapfile_finish(sf);
+	return snapfile_code_count(sf);
+}
+
+/* A reader answers before its first snapshot, after it, and while it watches; `to`: -1 as one that
+ * only watches. */
+static void test_asked(const char *what, bool takes)
+{
+	static _Alignas(8) uint8_t buf[sizeof(struct made_answer) + MADE_ANSWER];
+	const uint64_t code = image.im.block[0] + IM_HEADER + IM_BLOB;
+	struct jvm j = fakejvm_start(library);
+	CLEANUP(close_fd) int to = takes ? memfd_create("to", MFD_CLOEXEC) : -1;
+	struct made_reader m = {0};
+	struct memory_reader *r = NULL;
+	struct hs_result one = {0};
+	uint64_t cpu;
+	int pair[2];
+	size_t n;
+
+	if (!ok(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0,
+		"%s", what))
+		return;
+	m.sock = pair[0];
+	asks = pair[1];
+	if (!ok(open_reader(&j, false, to, &r, &err) == 0, "a reader starts")) {
+		printf("# %s\n", err.msg);
+		return;
+	}
+	close(pair[1]);
+	n = ask(&m, code + 5, buf);
+	is_int(codes_of(buf, n), 1, "it tells the code at an address");
+	ok(((struct made_answer *)buf)->cpu_us < 60000000, "and what that cost");
+	is_int(codes_of(buf, ask(&m, 16, buf)), 0, "of another address nothing");
+	if (takes) {
+		is_int(memory_reader_dump(r, false, UINT64_MAX, &one, &cpu, &err), 0,
+		       "a snapshot is taken");
+		ok(one.entries > 1, "it is whole");
+		is_int(codes_of(buf, ask(&m, code, buf)), 1, "it answers after that");
+		is_int(memory_reader_dump(r, false, UINT64_MAX, &one, &cpu, &err), 0,
+		       "a delta is taken");
+		is_int(one.entries, 0, "which has no code");
+	}
+	memory_reader_watch(r);
+	is_int(codes_of(buf, ask(&m, code, buf)), 1, "while it watches, too");
+	memory_reader_close(r);
+	is_int(ask(&m, code, buf), 0, "nobody answers after its end");
+	is_int(m.sock, -1, "nobody is asked any more");
+	asks = -1;
+	fakejvm_end(&j);
+}
+
+/* ---- a file ---- */
 
 static bool is_snapshot(int fd, off_t from, uint64_t bytes)
 {
@@ -441,6 +522,8 @@ int main(void)
 	fakejvm_library(&image.im, library);
 	test_memory();
 	test_no_tables();
+	test_asked("a reader that takes snapshots", true);
+	test_asked("a reader that only watches", false);
 	test_snapshots();
 	test_watch();
 	test_crash();

@@ -113,18 +113,20 @@ static void test_lacking(void)
 
 	is_int(p.offset[FLAT_PROBE_TLAB], 0x1100 + AFTER, "a whole file has it");
 	p = find(SHT_DYNSYM, symbols, &body, 1, BYTES);
-	ok(!p.offset[0] && !p.offset[1], "a stripped one has none");
+	ok(!p.offset[FLAT_PROBE_TLAB] && !p.offset[FLAT_PROBE_OUTSIDE], "a stripped one has none");
 	p = find(SHT_SYMTAB, symbols, &body, 1, 0x1000);
-	ok(!p.offset[0] && !p.offset[1], "nor one that is cut before the code");
-	p = (struct flat_probes){.offset = {7, 7}};
+	ok(!p.offset[FLAT_PROBE_TLAB] && !p.offset[FLAT_PROBE_OUTSIDE],
+	   "nor one that is cut before the code");
+	p = (struct flat_probes){.offset = {7, 7, 7}};
 	flat_find_probes(text, -1, &p);
-	ok(!p.offset[0] && !p.offset[1], "nor a file that is no ELF file");
-	p = (struct flat_probes){.offset = {7, 7}};
+	ok(!p.offset[FLAT_PROBE_TLAB] && !p.offset[FLAT_PROBE_OUTSIDE],
+	   "nor a file that is no ELF file");
+	p = (struct flat_probes){.offset = {7, 7, 7}};
 	flat_find_probes(empty, -1, &p);
-	ok(!p.offset[0] && !p.offset[1], "nor an empty one");
-	p = (struct flat_probes){.offset = {7, 7}};
+	ok(!p.offset[FLAT_PROBE_TLAB] && !p.offset[FLAT_PROBE_OUTSIDE], "nor an empty one");
+	p = (struct flat_probes){.offset = {7, 7, 7}};
 	flat_find_probes(-1, -1, &p);
-	ok(!p.offset[0] && !p.offset[1], "nor what is no file");
+	ok(!p.offset[FLAT_PROBE_TLAB] && !p.offset[FLAT_PROBE_OUTSIDE], "nor what is no file");
 }
 
 /* A segment whose addresses are not its offsets, and one that is not executable. */
@@ -151,8 +153,9 @@ static void test_segments(void)
 		memcpy(file.buf + sizeof(Elf64_Ehdr), &ph, sizeof(ph));
 		fd = file_of(file.buf, file.len);
 		flat_find_probes(fd, -1, &p);
-		ok(p.offset[0] == want[i][0] && p.offset[1] == want[i][1], "segment %u: %lx, %lx",
-		   i, (unsigned long)p.offset[0], (unsigned long)p.offset[1]);
+		ok(p.offset[FLAT_PROBE_TLAB] == want[i][0] &&
+			   p.offset[FLAT_PROBE_OUTSIDE] == want[i][1],
+		   "segment %u", i);
 	}
 }
 

@@ -63,6 +63,15 @@ static void is_method(uint64_t id, uint64_t time, const char *want, const char *
 	is_str(got.len ? got.buf : "", want, "%s", what);
 }
 
+/* The compile id that is found of a code that was known to be at an address; 0: none. */
+static uint32_t known(uint64_t addr, uint64_t time, uint64_t start, uint32_t id)
+{
+	const struct snapfile_code *c =
+		snapfile_find_known(sf, addr, snapfile_around(sf, time), start, id);
+
+	return c ? c->record->compile_id : 0;
+}
+
 /* At A: 1, replaced by 2 between 200 and 300, which is gone by 400. At B: 9, always. */
 static void test_life(void)
 {
@@ -94,6 +103,13 @@ static void test_life(void)
 	is_at(A, 350, "2", "gone in the next");
 	is_at(A, 410, "", "gone");
 	is_at(A, SNAPFILE_LATEST, "", "and stays so");
+	is_int(known(A, 250, A, 1), 0, "known before: it may have been replaced");
+	is_int(known(A, 250, A, 2), 2, "known already, and there afterwards");
+	is_int(known(A, 205, A, 2), 2, "while a snapshot was taken, too");
+	is_int(known(A, 350, A, 2), 2, "known before, and nothing after it");
+	is_int(known(A, 250, A, 3), 0, "in no snapshot");
+	is_int(known(A, 250, A - 16, 2), 0, "another start");
+	is_int(known(A + 40, 250, A, 2), 0, "not of its size");
 	is_at(B, 1, "9", "what did not change is there at first");
 	is_at(B, 250, "9", "and in between");
 	is_at(B, SNAPFILE_LATEST, "9", "and at last");

@@ -5,6 +5,7 @@
 #include <linux/bpf_perf_event.h>
 #include <stdio.h>
 
+#include "bpf/made.h"
 #include "bpf/probe_events.h"
 #include "bpf/recorder.h"
 #include "common/clock.h"
@@ -382,6 +383,41 @@ static void test_details(void)
 	ok(!reads(4, UINT32_MAX, 0, sizeof(made), &e), "and one that is larger than all there is");
 }
 
+/* ---- code that has just been made ------------------------------------------------------------ */
+
+#ifdef __x86_64__
+#define FIRST_ARGUMENT FLAT_ARGUMENT(14u, false, 0) /* %rdi */
+#else
+#define FIRST_ARGUMENT FLAT_ARGUMENT(0u, false, 0)
+#endif
+
+/* Functions that get a class stand for the place where a JVM has made code. */
+static void test_code(struct flat_tables *t, const struct flat_process *p, const char *what,
+		      bool known)
+{
+	struct own_probes code = own;
+	struct made_list list = MADE_LIST_NONE;
+	unsigned n = 0, strange = 0;
+	struct flat_made one;
+	struct watched w;
+
+	code.at = (struct flat_probes){.code = FIRST_ARGUMENT};
+	code.at.offset[FLAT_PROBE_CODE] = own.at.offset[FLAT_PROBE_OUTSIDE];
+	watched_open(&w, &config, t, child.pid, known ? p : NULL, &code, FLAT_EVENT_CPU);
+	made_list_map(&list, stack_recorder_made(w.f.recorder, w.f.walker));
+	ok(list.fd >= 0, "%s: there is a list", what);
+	ok(!made_list_next(&list, &one), "nothing is in it");
+	order(&w, ALLOCATOR_ALL);
+	for (; made_list_next(&list, &one); n++)
+		strange += one.tgid != (uint32_t)child.pid ||
+			   one.start - (uintptr_t)allocator_classes >= sizeof(allocator_classes);
+	ok(known ? n > 0 : n == 0, "%u codes are listed", n);
+	is_int(strange, 0, "of the process, by what the function was called with");
+	is_int(seen.all, 0, "no event is sent");
+	made_list_unmap(&list);
+	watched_close(&w);
+}
+
 static void find_text(void)
 {
 	own_probes_find((uint64_t)(uintptr_t)allocator_tlab, &own);
@@ -407,6 +443,8 @@ int main(void)
 	test_unknown(t, &p);
 	test_refused();
 	test_details();
+	test_code(t, &p, "code", true);
+	test_code(t, &p, "of a process that is not known", false);
 	allocator_end(&child);
 	return tap_done();
 }

@@ -532,17 +532,17 @@ static unsigned ask_for_all(struct recorded *r, size_t target, const struct flat
 		abort();
 	b.sock = pair[0];
 	while (b.sock >= 0 && message_send(pair[1], &w, sizeof(w), NULL, 0, 0) == 0) {
-		int maps[FLAT_TABLES];
+		int maps[FLAT_TABLES + 1];
 		char answer;
 		size_t n;
 
 		recording_hear_builder(r, &b);
 		if (b.sock < 0 || message_receive(pair[1], &answer, sizeof(answer), maps,
-						  FLAT_TABLES, &n) != sizeof(answer))
+						  ARRAY_LEN(maps), &n) != sizeof(answer))
 			break;
 		for (size_t i = 0; i < n; i++)
 			close(maps[i]);
-		got += n == FLAT_TABLES;
+		got += n == ARRAY_LEN(maps);
 	}
 	cleanup_close_fd(&b.sock);
 	close(pair[1]);

@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/proc.h"
 #include "dfg/request.h"
-#include "record/memory_reader.h"
+#include "discover/jvm_memory.h"
 
 static bool write_line(void *arg, const char *text, size_t len)
 {

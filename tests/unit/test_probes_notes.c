@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Places where a JVM tells what its memory pools have: notes of <sys/sdt.h> with arguments. */
+/* Places where a JVM tells what its memory pools have, and that it has made code: notes of
+ * <sys/sdt.h> with arguments. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 
 #define BEFORE "mem__pool__gc__begin"
 #define AFTER  "mem__pool__gc__end"
+#define LOAD   "compiled__method__load"
 
 static void add_note(struct str *notes, uint64_t place, const char *name, const char *arguments,
 		     bool cut)
@@ -23,7 +25,8 @@ static void add_note(struct str *notes, uint64_t place, const char *name, const 
 	sdt_add_note(notes, place, texts.buf, texts.len);
 }
 
-static struct flat_probes find(const struct str *notes)
+/* `code`: only of code. */
+static struct flat_probes find_in(const struct str *notes, bool code)
 {
 	CLEANUP(str_fini) struct str file = {0};
 	CLEANUP(close_fd) int fd = -1;
@@ -38,8 +41,16 @@ static struct flat_probes find(const struct str *notes)
 	while (file.len < ELFMAKE_CODE + ELFMAKE_CODE_LEN)
 		str_addc(&file, 0);
 	fd = file_of(file.buf, file.len);
-	flat_find_probes(fd, -1, &ret);
+	if (code)
+		flat_find_code_probe(fd, &ret);
+	else
+		flat_find_probes(fd, -1, &ret);
 	return ret;
+}
+
+static struct flat_probes find(const struct str *notes)
+{
+	return find_in(notes, false);
 }
 
 #ifdef __x86_64__
@@ -53,6 +64,8 @@ static struct flat_probes find(const struct str *notes)
 #define FIRST(n)       "8@%r14 8@%rbx 8@%r13 8@%rdi 8@%r8 " n
 #define LAST_IN_MEMORY "8@32767(%rsp)"
 #define LAST	       FLAT_ARGUMENT(19u, true, 32767)
+#define CODE	       "8@%r12 -4@%r15d 8@-72(%rbp) -4@%ecx 8@%rsi -4@$5 8@%r14 -4@%eax"
+#define CODE_REGISTER  FLAT_ARGUMENT(1u, false, 0)
 static const char *const wrong[] = {"8@%eax",	"8@%r16",     "8@$5",	    "-8@%rax",
 				    "4@%rax",	"8@-72(%rbp", "8@-72(%zmm", "8@32768(%rbp)",
 				    "8@(%rbp)", "rax",	      "8@%raxrax",  "8@-72(%rbp,%rax,8)",
@@ -67,6 +80,8 @@ static const char *const wrong[] = {"8@%eax",	"8@%r16",     "8@$5",	    "-8@%rax
 #define FIRST(n)       "8@x23 8@x20 8@x21 8@x0 8@x26 " n
 #define LAST_IN_MEMORY "8@[sp, 32767]"
 #define LAST	       FLAT_ARGUMENT(31u, true, 32767)
+#define CODE	       "8@x23 -4@w20 8@[x29, -72] -4@w3 8@[sp, 8] -4@5 8@x20 -4@w1"
+#define CODE_REGISTER  FLAT_ARGUMENT(20u, false, 0)
 static const char *const wrong[] = {"8@w1",	   "8@x31",	     "8@5", "-8@x1",   "4@x1",
 				    "8@[x29, -72", "8@[x29, 32768]", "x1",  "8@[x29]", "",
 				    "8@",	   "8@[q1, 8]"};
@@ -139,10 +154,42 @@ static void test_notes(void)
 	ok(has_none(&p), "or no arguments");
 }
 
+static void test_code(void)
+{
+	CLEANUP(str_fini) struct str all = {0}, bad = {0};
+	struct flat_probes p;
+
+	add_note(&all, 0x1120, LOAD, CODE, false);
+	add_note(&all, 0x1130, BEFORE, REGISTERS, false);
+	add_note(&all, 0x1140, AFTER, REGISTERS, false);
+	p = find(&all);
+	is_int(p.offset[FLAT_PROBE_CODE], 0x1120, "where code has been made");
+	is_int(p.code, CODE_REGISTER, "with the register of where it begins");
+	ok(FLAT_COOKIE_PROBE(flat_cookie(&p, FLAT_PROBE_CODE)) == FLAT_PROBE_CODE &&
+		   FLAT_COOKIE_FIRST(flat_cookie(&p, FLAT_PROBE_CODE)) == CODE_REGISTER,
+	   "which the program gets");
+	p = find_in(&all, true);
+	ok(p.offset[FLAT_PROBE_CODE] == 0x1120 && p.code == CODE_REGISTER && has_none(&p),
+	   "it is found alone, too");
+	add_note(&bad, 0x1120, LOAD, REGISTERS, false);
+	p = find_in(&bad, true);
+	ok(p.offset[FLAT_PROBE_CODE] == 0x1120, "whatever its other arguments are");
+	str_clear(&bad);
+	add_note(&bad, 0x1120, LOAD, "1 2 3 4 5 6", false);
+	ok(!find_in(&bad, true).offset[FLAT_PROBE_CODE], "none with too few arguments");
+	str_clear(&bad);
+	add_note(&bad, 0x1120, LOAD, "1 2 3 4 5 6 8@nowhere", false);
+	ok(!find_in(&bad, true).offset[FLAT_PROBE_CODE], "or one that is not understood");
+	str_clear(&bad);
+	add_note(&bad, 0x1120, LOAD, "8@[x29 1 2 3 4 5 6 7", false);
+	ok(!find_in(&bad, true).offset[FLAT_PROBE_CODE], "or with a bracket that stays open");
+}
+
 int main(void)
 {
 	test_arguments();
 	test_cookies();
+	test_code();
 	test_notes();
 	return tap_done();
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code that a container's JVMs have just made, by the kernel's list of it, and
+ * the reader of a JVM's memory, which is asked what it is: a snapshot would tell it later. */
+#ifndef DFG_BPF_MADE_H
+#define DFG_BPF_MADE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/flat_tables.h"
+
+/* ---- the list ----------------------------------------------------------------------------- */
+
+/* A ring of the kernel's (BPF_MAP_TYPE_RINGBUF) of one page. */
+struct made_list {
+	int fd; /* readable when code has been made; -1: there is no list */
+	uint64_t *read, page;
+	const uint8_t *ring; /* how much was written, and then, twice, what */
+};
+#define MADE_LIST_NONE ((struct made_list){.fd = -1})
+
+/* Maps the list; fd becomes its own, or is closed where there is one already. Without a list
+ * nothing is made. */
+void made_list_map(struct made_list *l, int fd);
+void made_list_unmap(struct made_list *l);
+
+/* Takes the next code that was made; false: there is none. Any process of the container may have
+ * it.
+ */
+bool made_list_next(struct made_list *l, struct flat_made *ret);
+
+/* ---- the reader --------------------------------------------------------------------------- */
+
+/* A question (socket of SOCK_SEQPACKET): the starts of codes, at most so many. It is answered by a
+ * struct made_answer and the delta of hs_dump_codes; without it, if that would have more bytes or
+ * the memory cannot be read. */
+#define MADE_ASKED  64u
+#define MADE_ANSWER (96u << 10)
+struct made_answer {
+	uint64_t cpu_us; /* what it cost */
+};
+
+#define MADE_RECENT 64u
+
+struct made_reader {
+	int sock;     /* -1: nobody is asked */
+	bool waiting; /* for an answer */
+	size_t count;
+	uint64_t wanted[MADE_ASKED];
+	/* The last ones that were answered, and when they were asked (ns). */
+	struct {
+		uint64_t start, time;
+	} recent[MADE_RECENT];
+	size_t next;
+	uint64_t asked; /* ns */
+};
+
+/* Adds a code to the next question; what is too much is left to snapshots. */
+void made_reader_want(struct made_reader *r, uint64_t start);
+
+/* Wants again what has been asked for since a time: a snapshot that began then came later. */
+void made_reader_want_since(struct made_reader *r, uint64_t time);
+
+/* Asks, unless an answer is still to come, or nothing is wanted. */
+void made_reader_ask(struct made_reader *r);
+
+/* Takes an answer into a buffer (8-byte aligned) of sizeof(struct made_answer) + MADE_ANSWER bytes.
+ * Returns its bytes, 0: nobody answers any more. */
+size_t made_reader_answer(struct made_reader *r, void *buf);
+
+#endif
