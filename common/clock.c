@@ -19,7 +19,7 @@ uint64_t clock_us(void)
 
 uint64_t clock_cpu_us(void)
 {
-	return read_us(CLOCK_PROCESS_CPUTIME_ID);
+	return read_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t clock_ms(void)

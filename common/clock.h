@@ -7,7 +7,9 @@
 
 uint64_t clock_ms(void);
 uint64_t clock_us(void);
-uint64_t clock_cpu_us(void); /* CPU time of this process */
+/* CPU time of this thread. That of a process with a limit of it (RLIMIT_CPU) has only what was
+ * counted at the last tick (kernel/time/posix-cpu-timers.c, thread_group_sample_cputime). */
+uint64_t clock_cpu_us(void);
 void sleep_ms(unsigned ms);
 
 /* A deadline is a time of clock_ms. ms < 0: never. */

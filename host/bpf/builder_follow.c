@@ -128,8 +128,12 @@ static bool wait_until(struct builder *b, uint64_t time)
 	const int left = deadline_ms_left(time);
 	struct pollfd p[BUILDER_PROCESSES_MAX + 2];
 
-	for (size_t i = 0; i < b->count; i++)
-		p[i] = (struct pollfd){.fd = b->processes[i].reader.sock, .events = POLLIN};
+	for (size_t i = 0; i < b->count; i++) {
+		const struct made_reader *r = &b->processes[i].reader;
+
+		/* One that answers without a question may have been taken over. */
+		p[i] = (struct pollfd){.fd = r->waiting ? r->sock : -1, .events = POLLIN};
+	}
 	p[b->count] = (struct pollfd){.fd = may ? b->made.fd : -1, .events = POLLIN};
 	p[b->count + 1] = (struct pollfd){.fd = b->sock, .events = POLLIN};
 	if (poll(p, b->count + 2, may || left < MADE_MS ? left : MADE_MS) <= 0)

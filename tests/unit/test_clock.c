@@ -2,6 +2,7 @@
 /* Clocks and texts of time. Deadlines are in test_child.c, where they are used. */
 #include "common/clock.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include "common/str.h"
@@ -31,10 +32,29 @@ static void test_clocks(void)
 	before = now_us(CLOCK_MONOTONIC) / 1000;
 	at = clock_ms();
 	check_between(before, at, now_us(CLOCK_MONOTONIC) / 1000, "so are milliseconds");
-	before = now_us(CLOCK_PROCESS_CPUTIME_ID);
+	before = now_us(CLOCK_THREAD_CPUTIME_ID);
 	at = clock_cpu_us();
-	check_between(before, at, now_us(CLOCK_PROCESS_CPUTIME_ID),
-		      "processor time is this process's");
+	check_between(before, at, now_us(CLOCK_THREAD_CPUTIME_ID),
+		      "processor time is this thread's");
+}
+
+/* Counts what takes less than a tick, too, in a process that has a limit. */
+static void test_limit(void)
+{
+	const struct rlimit limit = {3600, 3600};
+	unsigned counted = 0;
+	volatile unsigned n = 0;
+
+	ok(setrlimit(RLIMIT_CPU, &limit) == 0, "a limit of processor time");
+	for (unsigned i = 0; i < 20; i++) {
+		const uint64_t before = clock_cpu_us();
+
+		for (unsigned k = 0; k < 50000; k++)
+			n++;
+		counted += clock_cpu_us() > before;
+		sleep_ms(1);
+	}
+	is_int(counted, 20, "each piece of work takes some");
 }
 
 static void test_sleep(void)
@@ -71,6 +91,7 @@ static void test_texts(void)
 int main(void)
 {
 	test_clocks();
+	test_limit();
 	test_sleep();
 	test_texts();
 	return tap_done();
