@@ -139,6 +139,7 @@ static bool start_find(struct hs *hs, const struct hs_heap *heap, uint64_t from,
 	return false;
 }
 
+#if __STDC_HOSTED__
 bool hs_block_find(struct hs *hs, const struct hs_heap *heap, uint64_t addr, uint64_t *ret)
 {
 	uint64_t segment = (addr - heap->low) >> heap->shift;
@@ -158,6 +159,7 @@ bool hs_block_find(struct hs *hs, const struct hs_heap *heap, uint64_t addr, uin
 	}
 	return false;
 }
+#endif
 
 bool hs_walk_seek(struct hs *hs, struct hs_walk *walk)
 {

@@ -99,9 +99,9 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, bool named, struct hs_result *ret);
 
-/* Writes a delta that has nothing but the codes at these n addresses, which have just been made,
- * and no METHOD: what else has changed, it does not say. `state`, of the same JVM, or zeroed, stays
- * as it is for later deltas, but for what never changes. */
+/* On the host only: writes a delta that has nothing but the codes at these n addresses, which have
+ * just been made, and no METHOD: what else has changed, it does not say. `state`, of the same JVM,
+ * or zeroed, stays as it is for later deltas, but for what never changes. */
 void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, const uint64_t *at, size_t n, struct hs_result *ret);
 

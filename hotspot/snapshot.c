@@ -414,6 +414,7 @@ void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, v
 	snapshot_write(work, named);
 }
 
+#if __STDC_HOSTED__ /* the agent is not asked for single codes */
 /* Writes the code at an address of the heap. False: the sink is full. */
 static bool code_write_at(struct hs_snapshot *s, const struct hs_heap *heap, uint64_t addr)
 {
@@ -465,6 +466,7 @@ void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, v
 	if (head_write(s, time, 0) && codes_write(s, &heaps, at, n))
 		(void)end_write(s);
 }
+#endif
 
 void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		 struct hs_result *ret)

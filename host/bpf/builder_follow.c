@@ -10,6 +10,7 @@
 #define SHARE	   12	 /* pause per cost of an update: 8 % of a processor */
 #define MADE_SHARE 5	 /* pause per cost of the code that is asked for, its reader's, too */
 #define MADE_AHEAD 10000 /* us of pauses that may be owed */
+#define MADE_ROUND 1024	 /* codes that are taken at once: there may be more and more */
 #define MADE_MS	   2	 /* to a look at whether they still are */
 
 /* ---- snapshots ---------------------------------------------------------------------------- */
@@ -83,7 +84,7 @@ static void ask(struct builder *b)
 	const uint64_t began = clock_cpu_us();
 	struct flat_made code;
 
-	while (made_list_next(&b->made, &code)) {
+	for (unsigned i = 0; i < MADE_ROUND && made_list_next(&b->made, &code); i++) {
 		struct built *p = find_process(b, code.tgid);
 
 		if (p)

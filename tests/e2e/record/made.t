@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Code that a JVM has just made: stacks through it are walked before a snapshot has it, since the JVM's own probe of it
 # (compiled__method__load, JDK 11 to 27) has the reader of its memory asked. JDK 17 and 25, by the host and by the agent;
-# DFG_FULL=1: all that have the probe.
+# DFG_FULL=1: 11, too; FULL=1: all that have the probe.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -12,7 +12,8 @@ cd "$(dirname "$0")/../../.." || exit 1
 need python3
 events_setup Late.java
 versions="17 25"
-[ -z "${DFG_FULL:-}" ] || versions="11 17 21 25 26 27"
+[ -z "${DFG_FULL:-}" ] || versions="11 17 25"
+[ -z "${FULL:-}" ] || versions="11 17 21 25 26 27"
 
 changed() { tests/tools/changed-text.py "$(bundle_pid "$1")" libjvm.so; }
 probed() { [ -n "$(changed "$1")" ]; }
