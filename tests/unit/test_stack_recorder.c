@@ -417,6 +417,25 @@ static void start_threads(pthread_t list[static THREADS])
 	nanosleep(&TURN, NULL);
 }
 
+/* Waits until a thread is asleep, which a busy machine may have no time for. */
+static void wait_asleep(const volatile pid_t *tid)
+{
+	char path[64], text[512], *state;
+
+	do {
+		int fd;
+		ssize_t n;
+
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)*tid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+		close(fd);
+		text[n > 0 ? n : 0] = '\0';
+		state = strrchr(text, ')'); /* of "(NAME) S" */
+	} while (!state || state[1] != ' ' || state[2] != 'S');
+}
+
 /* True if threads that are asleep when the clock begins are known: since Linux 5.18. */
 static bool kernel_looks(void)
 {
@@ -454,6 +473,7 @@ static void test_wall(struct flat_tables *t, const struct flat_process *p)
 	begin = now_ns();
 	stack_recorder_begin_wall(f.recorder, begin);
 	for (unsigned i = 0; i < TURNS; i++) {
+		wait_asleep(&clocked[READER].tid);
 		nanosleep(&TURN, NULL);
 		if (write(plan_pipe[1], "", 1) != 1)
 			abort();

@@ -80,7 +80,7 @@ for pid in $readers; do
 	is "  by one without rights" "$(awk '/^(Uid|CapEff|NoNewPrivs|Seccomp):/ {print $2}' "/proc/$pid/status" | paste -sd ' ')" \
 		"$((2100000000 + pid)) 0000000000080000 1 2"
 	is "  that holds what it needs" "$(find "/proc/$pid/fd" -type l -printf '%l\n' | sed 's/:.*//; s/.*[/.]//' | sort | paste -sd ' ')" \
-		"mem mem null null null snap socket"
+		"mem mem null null null snap socket socket"
 done
 wait $trigger
 is "the recording is made all the same" $? 0
