@@ -8,10 +8,10 @@
 
 #define LOOK_MS	   25	 /* between two looks at the snapshots' sizes */
 #define SHARE	   12	 /* pause per cost of an update: 8 % of a processor */
-#define MADE_SHARE 5	 /* pause per cost of the code that is asked for, its reader's, too */
-#define MADE_AHEAD 10000 /* us of pauses that may be owed */
-#define MADE_ROUND 1024	 /* codes that are taken at once: there may be more and more */
-#define MADE_MS	   2	 /* to a look at whether they still are */
+#define MADE_SHARE 5	 /* pause per processor time spent on new code, here and in the reader */
+#define MADE_AHEAD 10000 /* us of such pauses that may be owed before new code has to wait */
+#define MADE_MS	   2	 /* between two looks at what is owed */
+#define MADE_ROUND 1024	 /* codes taken at once: a hostile JVM may add them as fast */
 
 /* ---- snapshots ---------------------------------------------------------------------------- */
 
@@ -35,9 +35,8 @@ struct snapfile *builder_read(struct built *p)
 	return TAKE_PTR(sf);
 }
 
-/* Takes over the snapshots that have come, and wants again what was asked for while they were
- * taken.
- */
+/* Takes over the snapshots that have come, and asks again for code that was asked for while the
+ * last one was taken. */
 static void update_process(struct builder *b, struct built *p)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = p->is_jvm ? builder_read(p) : NULL;

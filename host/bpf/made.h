@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code that a container's JVMs have just made, by the kernel's list of it, and
- * the reader of a JVM's memory, which is asked what it is: a snapshot would tell it later. */
+/* Takes from a ring of the kernel's which code a container's JVMs have just made, and asks the
+ * readers of their memory for it, so that the tables have it before the next snapshot. */
 #ifndef DFG_BPF_MADE_H
 #define DFG_BPF_MADE_H
 
@@ -25,9 +25,7 @@ struct made_list {
 void made_list_map(struct made_list *l, int fd);
 void made_list_unmap(struct made_list *l);
 
-/* Takes the next code that was made; false: there is none. Any process of the container may have
- * it.
- */
+/* Takes the next code that was made, by any process of the container; false: there is none. */
 bool made_list_next(struct made_list *l, struct flat_made *ret);
 
 /* ---- the reader --------------------------------------------------------------------------- */
@@ -44,7 +42,7 @@ struct made_answer {
 #define MADE_RECENT 64u
 
 struct made_reader {
-	int sock;     /* -1: nobody is asked */
+	int sock;     /* to the JVM's reader; -1: there is none */
 	bool waiting; /* for an answer */
 	size_t count;
 	uint64_t wanted[MADE_ASKED];
@@ -59,7 +57,8 @@ struct made_reader {
 /* Adds a code to the next question; what is too much is left to snapshots. */
 void made_reader_want(struct made_reader *r, uint64_t start);
 
-/* Wants again what has been asked for since a time: a snapshot that began then came later. */
+/* Adds the codes asked for since a time again: a snapshot that began then may have older code in
+ * their place. */
 void made_reader_want_since(struct made_reader *r, uint64_t time);
 
 /* Asks, unless an answer is still to come, or nothing is wanted. */

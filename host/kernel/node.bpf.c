@@ -245,7 +245,7 @@ int probed(bpf_user_pt_regs_t *ctx)
 
 /* ---- code --------------------------------------------------------------------------------- */
 
-/* Of each walker, so that a JVM which makes very much fills its own. */
+/* A ring for each walker, so that a container fills only its own. */
 struct inner_made {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* another one is set before loading */

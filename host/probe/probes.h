@@ -105,7 +105,7 @@ enum flat_probe {
 static inline uint32_t flat_probe_event(uint32_t probe)
 {
 	if (probe < FLAT_PROBE_TLAB)
-		return FLAT_EVENT_CPU; /* its stacks are walked by what the code is */
+		return FLAT_EVENT_CPU; /* new code is needed to walk its stacks */
 	if (probe < FLAT_PROBE_ENTER)
 		return FLAT_EVENT_ALLOC;
 	if (probe < FLAT_PROBE_EXECUTE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code that JVMs have just made: the kernel's list of it, and who is asked what it is. */
+/* The kernel's ring of code that JVMs have just made, and questions to a JVM's reader about it. */
 #include "bpf/made.h"
 
 #include <fcntl.h>
