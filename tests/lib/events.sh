@@ -7,6 +7,9 @@
 #   events_start ID VERSION MAIN [JVM OPTION…]   a container with MAIN ("Alloc 4 10") in it, of a JDK; EVENTS_BARE=1: without
 #                           the debug files in it, which JDK 8 has its symbols in; EVENTS_JQ: changes its config.json
 #   right QUESTION          "QUESTION: right" is what a checker has written into $SHOP/facts
+#   changed ID              bytes of libjvm's code in the container's JVM that are not those of the file: probes, among them that of code
+#                           that is made, which each recording in the kernel has
+#   unchanged ID            there are none
 #   sum FILE                of folded text
 #   dies STATUS TEXT COMMAND…   ends so, with such a line
 
@@ -44,6 +47,8 @@ events_start() {
 		SHOP_ROOT=${!root} SHOP_JAVA=${!home}/bin/java SHOP_MAIN=$main shop_start "$id" "$@"
 }
 sum() { awk '{n += $NF} END {printf "%.0f\n", n}' "$1"; }
+changed() { tests/tools/changed-text.py "$(bundle_pid "$1")" libjvm.so; }
+unchanged() { changed "$1" >"$SHOP/changed" && [ ! -s "$SHOP/changed" ] || { cat "$SHOP/changed" && false; }; }
 right() { grep -qx "$1: right" "$SHOP/facts" || { cat "$SHOP/facts" && false; }; }
 dies() {
 	local want=$1 text=$2 got
