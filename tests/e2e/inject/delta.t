@@ -17,7 +17,8 @@ pid=
 trap '[ -n "$pid" ] && kill -9 $pid 2>/dev/null; rm -rf "$dir"' EXIT
 
 start() {
-	rm -rf "$share" "$ctl" "$dir/stop"
+	# "churns" of the JVM before must not be taken for this one's.
+	rm -rf "$share" "$ctl" "$dir/stop" "$dir/out"
 	mkdir "$share" "$ctl"
 	"$1" -agentpath:"$so"=dir="$share",ctl="$ctl" -cp "$dir" Passing "$dir/stop" 900 >"$dir/out" 2>"$dir/err" &
 	pid=$!

@@ -17,6 +17,7 @@ inline="-XX:CompileCommand=quiet -XX:CompileCommand=inline,Inlined.inner -XX:Com
 
 # start OPTIONS CLASS: a JVM whose output is in $dir/out.
 start() {
+	rm -f "$dir/out" # "warm" of the JVM before must not be taken for this one's
 	# shellcheck disable=SC2086
 	"$java" $1 -cp "$dir" $2 900 >"$dir/out" 2>"$dir/err" &
 	pid=$!
@@ -134,6 +135,15 @@ both_sides() {
 	same "$dir/agent.codes" "$dir/host.codes" 200 && same "$dir/agent.regions" "$dir/host.regions" 200 &&
 		cmp "$dir/agent.stubs" "$dir/host.stubs"
 }
+# The agent's map and a snapshot after it have the same code.
+map_same() {
+	: >"$share/map"
+	ask map
+	snap "$dir/s"
+	awk '/^[0-9a-f]+ [0-9a-f]+ / {print $1, $2}' "$share/map" | sort >"$dir/map.codes"
+	codes "$dir/s" | cut -d' ' -f1,2 | sort >"$dir/host.ranges"
+	same "$dir/map.codes" "$dir/host.ranges" 200
+}
 
 test_agent() {
 	local share=$dir/share ctl=$dir/ctl file seq=0
@@ -157,11 +167,8 @@ test_agent() {
 	: >"$share/empty.snap"
 	ask empty.snap
 	ok "$jvm: a file of no size grows" grep -aq "#dfg1 end seq=$seq status=0" "$share/empty.snap"
-	: >"$share/map"
-	ask map
+	wait_for map_same
 	ok "$jvm: any other name is a map" grep -aq "^#dfg1 end seq=$seq status=0" "$share/map"
-	awk '/^[0-9a-f]+ [0-9a-f]+ / {print $1, $2}' "$share/map" | sort >"$dir/map.codes"
-	cut -d' ' -f1,2 "$dir/host.codes" | sort >"$dir/host.ranges"
 	ok "$jvm: of the same code" same "$dir/map.codes" "$dir/host.ranges" 200
 	test_codelist
 	test_frames
