@@ -104,12 +104,12 @@ static enum exit_status run(const struct merge_arguments *a, struct err *err)
 	CLEANUP(free) struct summary_event *event = xcalloc(1, sizeof(*event));
 	struct summary summary = {.events = event, .event_count = 1};
 
-	event->event = a->event;
 	event->formats = a->formats;
 	for (size_t i = 0; i < a->count; i++)
 		if ((!strcmp(a->inputs[i], "-") ? add_from_stdin(&in, err)
 						: inputs_add(&in, a->inputs[i], err)) < 0)
 			return EXIT_FAILED;
+	event->event = in.event;
 	if (formats_check(&a->formats, &in, err) < 0)
 		return EXIT_USAGE;
 	log_progress("merging %zu recordings", in.count);

@@ -77,7 +77,9 @@ static int choose_samples(struct pprof_loader *l)
 	if (is_value(chosen, event_names[EVENT_ALLOC].unit))
 		return err_set(l->err, 0, "has allocated bytes: give --event alloc");
 	if (is_value(chosen, event_names[EVENT_LOCK].unit))
-		return err_set(l->err, 0, "has times of waiting: give --event lock");
+		return err_set(
+			l->err, 0,
+			"has times of waiting: give --event lock, wall, safepoint or compile");
 	if (t->period && t->period <= INT64_MAX && same(chosen->type, t->period_type.type) &&
 	    same(chosen->unit, t->period_type.unit))
 		l->divisor = t->period;

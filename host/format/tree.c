@@ -4,39 +4,15 @@
 #include <errno.h>
 
 #include "common/str.h"
-#include "dfg/bytes.h"
-#include "format/text.h"
+#include "format/tree_parts.h"
 
-#define TREE_MAGIC   0x3365657274676664ull /* "dfgtree3" */
-#define TREE_MAGIC_2 0x3265657274676664ull /* "dfgtree2": its head has no excess */
+#define TREE_MAGIC   0x3465657274676664ull /* "dfgtree4" */
+#define TREE_MAGIC_3 0x3365657274676664ull /* "dfgtree3": its head ends before pauses */
+#define TREE_MAGIC_2 0x3265657274676664ull /* "dfgtree2": and before excess */
 #define LEVEL_MAX    4
 #define DEPTH_MAX    8192 /* perf and the unwinder stop long before */
 
 /* ---- writing ----------------------------------------------------------------------------- */
-
-static void add_u32(struct str *out, size_t n)
-{
-	uint32_t v = (uint32_t)n;
-
-	str_add(out, &v, sizeof(v));
-}
-
-static void add_u64(struct str *out, uint64_t v)
-{
-	str_add(out, &v, sizeof(v));
-}
-
-static void add_u16(struct str *out, size_t n)
-{
-	uint16_t v = (uint16_t)n;
-
-	str_add(out, &v, sizeof(v));
-}
-
-static size_t shorten(size_t len)
-{
-	return len > UINT16_MAX ? UINT16_MAX : len;
-}
 
 static void add_frame(struct str *out, const struct frame *f)
 {
@@ -63,17 +39,15 @@ static void write_samples(struct out *o, const struct samples *s)
 	}
 }
 
+/* `whole`: NULL for the tree alone. */
 static int write_tree(const struct tree_head *h, const struct stacks *s,
-		      const struct samples *samples, int fd, struct err *err)
+		      const struct profile *whole, int fd, struct err *err)
 {
 	struct out o = {.fd = fd, .err = err};
 
 	str_add(&o.buf, h, sizeof(*h));
 	for (uint32_t m = 1; m <= h->modules; m++) {
-		const char *path = frames_module(stacks_frames(s), m);
-
-		add_u16(&o.buf, shorten(strlen(path)));
-		str_add(&o.buf, path, shorten(strlen(path)));
+		add_text(&o.buf, frames_module(stacks_frames(s), m));
 		out_tick(&o);
 	}
 	for (uint32_t f = 0; f < h->frames; f++) {
@@ -88,8 +62,10 @@ static int write_tree(const struct tree_head *h, const struct stacks *s,
 		add_u64(&o.buf, node->self);
 		out_tick(&o);
 	}
-	if (samples)
-		write_samples(&o, samples);
+	if (whole) {
+		write_samples(&o, whole->samples);
+		tree_write_lists(&o, whole);
+	}
 	return out_end(&o);
 }
 
@@ -122,7 +98,12 @@ int draw_tree(const struct stacks *s, const struct picture *p, int fd, struct er
 	h.nameless_files = all->nameless_files;
 	h.quality = all->quality;
 	h.excess = all->excess;
-	return write_tree(&h, all->stacks, all->samples, fd, err);
+	h.pauses = (uint32_t)all->pauses.listed;
+	h.all_pauses = all->pauses.count;
+	h.methods = (uint32_t)all->compilations.count;
+	h.wall_threads = (uint32_t)all->wall.count;
+	h.waits = (uint32_t)all->wall.part_count;
+	return write_tree(&h, all->stacks, all, fd, err);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -147,26 +128,37 @@ static void reader_fini(struct tree_reader *r)
 	str_fini(&r->name);
 }
 
-static bool is_magic(uint64_t magic)
+/* Bytes of the head; 0: no tree. */
+static size_t head_size(uint64_t magic)
 {
-	return magic == TREE_MAGIC || magic == TREE_MAGIC_2;
+	switch (magic) {
+	case TREE_MAGIC:
+		return sizeof(struct tree_head);
+	case TREE_MAGIC_3:
+		return offsetof(struct tree_head, pauses);
+	case TREE_MAGIC_2:
+		return offsetof(struct tree_head, excess);
+	default:
+		return 0;
+	}
 }
 
 static bool read_head(struct tree_reader *r)
 {
-	const size_t least = offsetof(struct tree_head, excess);
-	const uint8_t *p = bytes_take(&r->bytes, least);
+	struct bytes begin = r->bytes;
+	const size_t size = head_size(bytes_u64(&begin));
+	const uint8_t *p = size ? bytes_take(&r->bytes, size) : NULL;
 	struct tree_head *h = &r->head;
 	size_t len = r->bytes.len;
 
 	if (!p)
 		return false;
-	memcpy(h, p, least);
-	if (h->magic == TREE_MAGIC && (p = bytes_take(&r->bytes, sizeof(*h) - least)))
-		memcpy(&h->excess, p, sizeof(*h) - least);
+	memcpy(h, p, size);
 	/* Each of them takes some bytes, so len limits the memory. */
-	if (!p || !is_magic(h->magic) || !h->nodes || h->frames > len || h->nodes - 1 > len / 16 ||
-	    h->modules > len || h->threads > len || h->samples > len / 16)
+	if (!h->nodes || h->frames > len || h->nodes - 1 > len / 16 || h->modules > len ||
+	    h->threads > len || h->samples > len / 16 || h->wall_threads > len ||
+	    h->waits > WALL_PARTS || h->pauses > PAUSES_MAX || h->all_pauses < h->pauses ||
+	    h->all_pauses > COUNT_MAX)
 		return false;
 	r->modules = xcalloc((size_t)h->modules + 1, sizeof(uint32_t));
 	r->frames = xcalloc(h->frames, sizeof(uint32_t));
@@ -178,13 +170,8 @@ static bool read_head(struct tree_reader *r)
 static bool read_modules(struct tree_reader *r)
 {
 	for (uint32_t m = 1; m <= r->head.modules; m++) {
-		uint16_t len = bytes_u16(&r->bytes);
-		const uint8_t *path = bytes_take(&r->bytes, len);
-
-		if (!path)
+		if (!tree_text(&r->bytes, &r->name))
 			return false;
-		str_clear(&r->name);
-		str_add_clean(&r->name, (const char *)path, len);
 		if (r->profile && r->name.len)
 			r->modules[m] = frames_intern_module(stacks_frames(r->stacks), r->name.buf);
 	}
@@ -278,7 +265,7 @@ bool tree_is(int fd)
 {
 	uint64_t magic;
 
-	return pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && is_magic(magic);
+	return pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && head_size(magic);
 }
 
 /* Shares are shown of these: more than COUNT_MAX is forged. */
@@ -300,7 +287,8 @@ int tree_read_profile(const void *bytes, size_t len, uint32_t origin, struct pro
 	struct tree_reader r = {
 		.bytes = bytes_of(bytes, len), .stacks = ret->stacks, .profile = ret};
 	bool good = read_tree(&r) && quality_is_valid(&r.head.quality) &&
-		    read_samples(&r, ret->samples, origin) && r.bytes.len == 0;
+		    read_samples(&r, ret->samples, origin) &&
+		    tree_read_lists(&r.bytes, &r.head, r.nodes, ret) && r.bytes.len == 0;
 
 	const double all = (double)r.head.quality.samples;
 

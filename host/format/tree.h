@@ -8,10 +8,14 @@
  *	each node    u32 parent (an earlier one) · u32 frame · u64 samples of its own
  *	each thread  u32 pid · u32 tid
  *	each sample  u64 time · u32 node · u32 thread
+ *	each pause   u64 begin · stopping · all · heap_before · heap_after · class · method · holder
+ *	each method  name · u32 times of each level · u32 discarded · u64 ns
+ *	each thread of the wall clock  name · u32 pid · u32 tid · by cause: u64 ns · u64 of it idle
+ *	each wait    u32 thread · u32 node · u64 begin · u64 ns · u32 waker · u8 cause · u8 idle
  *
- * Node 0 is the root and has no frame, module 0 is none; neither is written. The sandbox that
- *writes them has parsed what containers wrote and may be under their control: readers trust
- *nothing. */
+ * Names from "each pause" on are a u16 length and text. Node 0 is the root and has no frame, module
+ *0 is none; neither is written. The sandbox that writes them has parsed what containers wrote and
+ *may be under their control: readers trust nothing. */
 #ifndef DFG_FORMAT_TREE_H
 #define DFG_FORMAT_TREE_H
 
@@ -29,6 +33,8 @@ struct tree_head {
 	uint64_t samples, cut, nameless_files;
 	struct quality quality;
 	double excess; /* as in struct profile */
+	uint32_t pauses, methods, wall_threads, waits;
+	uint64_t all_pauses;
 };
 
 #define TREE_MAX (64u << 20) /* bytes of a tree without samples */

@@ -55,8 +55,6 @@ enum event_kind event_kind_of(enum session_event event)
 /* The event of a session that is drawn as this kind. False: none is. */
 static bool recorded_as(enum event_kind kind, enum session_event *ret)
 {
-	if (kind == EVENT_WALL) /* JFR's name */
-		kind = EVENT_CLOCK;
 	for (unsigned i = 0; i < SESSION_EVENTS; i++)
 		if (event_kind_of(i) == kind) {
 			*ret = i;
@@ -109,9 +107,32 @@ static int add_directory(struct inputs *in, const char *path, struct err *err)
 	cleanup_close_fd(&s.elffd);
 	s.dirfd = s.mapsfd = s.elffd = -1;
 	new = add(in, path);
-	new->event = event_kind_of(event);
 	new->own = s;
 	new->size = size_of(new, &s);
+	return 0;
+}
+
+static bool is_jfr_file(const char *path)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char head[8];
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+
+	return n > 0 && jfr_is(head, (size_t)n);
+}
+
+/* Both are called "wall": JFR has samples of the wall clock, all others have its time. They cannot
+ * be added up. */
+static int choose_wall(struct inputs *in, const char *path, bool is_jfr, struct err *err)
+{
+	const enum event_kind kind = is_jfr ? EVENT_WALL : EVENT_CLOCK;
+
+	if (in->count && in->event != kind)
+		return err_set(err, 0,
+			       "%s: samples of the wall clock (JFR) and its time cannot be "
+			       "added up",
+			       path);
+	in->event = kind;
 	return 0;
 }
 
@@ -122,6 +143,9 @@ int inputs_add(struct inputs *in, const char *path, struct err *err)
 
 	if (stat(path, &st) < 0)
 		return err_set(err, errno, "open %s", path);
+	if ((in->event == EVENT_WALL || in->event == EVENT_CLOCK) &&
+	    choose_wall(in, path, S_ISREG(st.st_mode) && is_jfr_file(path), err) < 0)
+		return -1;
 	if (S_ISDIR(st.st_mode))
 		return add_directory(in, path, err);
 	new = add(in, path);

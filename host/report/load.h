@@ -29,7 +29,8 @@ struct inputs {
 	struct input *list;
 	size_t count, cap;
 	/* To be set before the first is added: the kind of events that is drawn. Text has EVENT_CPU
-	 * only. */
+	 * only. The first that is added makes EVENT_WALL of EVENT_CLOCK, or the other way round, as
+	 * it has the one or the other. */
 	enum event_kind event;
 	const struct filter *filter; /* what of them counts (filter.h); borrowed, NULL: all */
 };

@@ -36,8 +36,12 @@ static void read_profile(const uint8_t *data, size_t size)
 	struct err err;
 
 	profile_init(&p, true);
-	if (tree_read_profile(data, size, samples_add_origin(p.samples, &none), &p, &err) == 0)
+	if (tree_read_profile(data, size, samples_add_origin(p.samples, &none), &p, &err) == 0) {
+		CLEANUP(free) struct wall_list *list = xcalloc(1, sizeof(*list));
+
+		wall_list_make(&p.wall, p.stacks, list);
 		show(p.stacks);
+	}
 	profile_fini(&p);
 }
 

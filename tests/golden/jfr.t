@@ -25,6 +25,12 @@ rm "$work/flame.folded"
 ok '  which reads as the same' diff -u <(sort "$here/lock.folded") <(sort "$work/flame.folded")
 ok '  and says what it counts' grep -q '^  lock .* s · ' "$work/said"
 
+for inputs in "$here/async-profiler.jfr $work/flame.pb.gz" "$work/flame.pb.gz $here/async-profiler.jfr"; do
+	# shellcheck disable=SC2086
+	"$MERGE" -q --event wall -f folded -o "$work/mixed" $inputs >"$work/said" 2>&1
+	is 'samples of the wall clock and its time are not added up' "$? $(grep -c 'cannot be added up' "$work/said")" '1 1'
+done
+
 # ---- what changed ----
 diff_() { (cd "$work" && "$BUILD/bin/dfg-diff" "$@"); }
 diff_ -f html,svg --event alloc "$here/async-profiler.jfr" "$here/async-profiler.jfr" >"$work/said"
@@ -36,7 +42,7 @@ ok '  the page knows what a byte is worth' grep -Eq '"worth":\[(0\.0|[0-9.]*e-)'
 is 'of locks in pprof the times are compared' \
 	"$(diff_ -f folded --json --event lock "$work/flame.pb.gz" "$here/async-profiler.jfr" |
 		jq -c '[.event, .unit, ([.methods[] | .self.change, .total.change | fabs] | add)]')" '["lock","ns",0]'
-for event in cpu:'has times of waiting: give --event lock' alloc:'has no events alloc'; do
+for event in cpu:'has times of waiting: give --event lock, wall, safepoint or compile' alloc:'has no events alloc'; do
 	diff_ -f folded --event "${event%%:*}" "$work/flame.pb.gz" "$work/flame.pb.gz" >"$work/said" 2>&1
 	is "  as ${event%%:*} they are refused" "$(sed 's/.*pb.gz: //' "$work/said")" "${event#*:}"
 done

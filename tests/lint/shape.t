@@ -20,7 +20,7 @@ host/cmd 2790
 host/discover 3185
 host/doctor 1580
 host/elf 730
-host/format 5240
+host/format 5470
 host/jfr 1600
 host/jit 1870
 host/kernel 4785
@@ -28,7 +28,7 @@ host/perf 2110
 host/probe 910
 host/profile 1880
 host/record 6990
-host/report 4710
+host/report 4730
 host/session 1020
 host/setup 1985
 host/symbols 1380
@@ -40,7 +40,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 74630, 438
+ALL_LINES, ALL_FILES = 74840, 440
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

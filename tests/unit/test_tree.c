@@ -53,6 +53,43 @@ static void make(struct profile *p)
 	p->nameless_files = 6;
 }
 
+/* Adds a pause, compilations, and the wall clock of two threads. */
+static void make_lists(struct profile *p)
+{
+	struct pause pause = {.begin = 1, .stopping = 2, .all = PAUSES_LEAST, .heap_before = 4};
+	const struct compiled compiled = {.times = {0, 1, 0, 0, 3}, .discarded = 2, .ns = 5};
+	struct wall_part wait = {.node = 2, .begin = 6, .ns = 2 * PAUSES_LEAST, .waker = 12};
+
+	snprintf(pause.subject.method, sizeof(pause.subject.method), "a.b");
+	pauses_add(&p->pauses, &pause);
+	p->pauses.count = 70;
+	compilations_add(&p->compilations, "a.b", &compiled);
+	wall_add(&p->wall, "main", 10, 11, WALL_RUNNING, 100, false);
+	wall_add(&p->wall, "other", 10, 12, WALL_PARK, 200, false);
+	wait.thread = wall_add(&p->wall, "other", 10, 12, WALL_PARK, 300, true);
+	wait.cause = WALL_PARK;
+	wait.idle = true;
+	wall_add_part(&p->wall, &wait);
+}
+
+static void check_lists(const struct profile *p)
+{
+	const struct wall *w = &p->wall;
+
+	ok(p->pauses.count == 70 && p->pauses.listed == 1 && p->pauses.list[0].heap_before == 4,
+	   "pauses");
+	is_str(p->pauses.list[0].subject.method, "a.b", "who asked for one");
+	ok(p->compilations.count == 1 && p->compilations.list[0].compiled.times[4] == 3 &&
+		   p->compilations.list[0].compiled.discarded == 2,
+	   "compilations");
+	ok(w->count == 2 && w->threads[1].ns[WALL_PARK] == 500 &&
+		   w->threads[1].idle[WALL_PARK] == 300 && w->threads[0].tid == 11,
+	   "times of threads");
+	ok(w->part_count == 1 && w->parts[0].thread == 1 && w->parts[0].node == 2 &&
+		   w->parts[0].waker == 12 && w->parts[0].idle,
+	   "and waits");
+}
+
 static void bytes_of_profile(const struct profile *p, struct str *ret)
 {
 	CLEANUP(close_fd) int fd = memfd_create("tree", MFD_CLOEXEC);
@@ -77,6 +114,7 @@ static void test_same(void)
 	struct profile p, again;
 
 	make(&p);
+	make_lists(&p);
 	bytes_of_profile(&p, &one);
 	is_int(read_again(&one, true, &again), 0, "a profile is read again");
 	bytes_of_profile(&again, &two);
@@ -87,6 +125,7 @@ static void test_same(void)
 	is_int((int64_t)again.quality.frames, 30, "the quality");
 	is_int((int64_t)again.cut, 5, "and what was cut");
 	is_str(frames_module(stacks_frames(again.stacks), 1), "/lib/libc.so", "modules, too");
+	check_lists(&again);
 	is_int(tree_read_profile(one.buf, one.len, origin_of(&again), &again, &err), 0,
 	       "another one is added");
 	is_int((int64_t)again.samples->count, 18, "its samples follow");
@@ -112,6 +151,30 @@ static void check_refused(const struct str *good, size_t at, uint64_t value, siz
 	memcpy(b.buf + at, &value, size);
 	is_int(read_again(&b, true, &p), -1, "%s", name);
 	profile_fini(&p);
+}
+
+static void test_refused_lists(void)
+{
+	CLEANUP(str_fini) struct str b = {0};
+	struct profile p;
+
+	make(&p);
+	make_lists(&p);
+	bytes_of_profile(&p, &b);
+	profile_fini(&p);
+	check_refused(&b, offsetof(struct tree_head, pauses), PAUSES_MAX + 1, 4,
+		      "more pauses than are listed are refused");
+	check_refused(&b, offsetof(struct tree_head, all_pauses), 0, 8,
+		      "fewer pauses than are listed are refused");
+	check_refused(&b, offsetof(struct tree_head, waits), WALL_PARTS + 1, 4,
+		      "more waits than are kept are refused");
+	check_refused(&b, offsetof(struct tree_head, wall_threads), UINT32_MAX, 4,
+		      "more times of threads than bytes are refused");
+	check_refused(&b, b.len - 30, 2, 4, "a wait of no thread is refused");
+	check_refused(&b, b.len - 26, 1000, 4, "a wait of no node is refused");
+	check_refused(&b, b.len - 2, WALL_CAUSES, 1, "a wait without a cause is refused");
+	/* The last time of a thread, and how much of it was idle. */
+	check_refused(&b, b.len - 38, 1, 8, "more idle time than time is refused");
 }
 
 static void test_refused(void)
@@ -152,5 +215,6 @@ int main(void)
 {
 	test_same();
 	test_refused();
+	test_refused_lists();
 	return tap_done();
 }

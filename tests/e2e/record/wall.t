@@ -63,8 +63,16 @@ in_browser() {
 command -v chromium >/dev/null || need chromium-browser
 ok "  its page in a browser: a timeline, who woke whom" in_browser
 rm -rf "$SHOP/again"
-ok "--replay" "$DFG" -q --replay --by thread --full -f folded -o "$SHOP/again" "$one/session"
+ok "--replay" "$DFG" -q --replay --by thread --full -f folded,html -o "$SHOP/again" "$one/session"
 ok "  draws the same" cmp "$one/flame.folded" "$SHOP/again/flame.folded"
+ok "  with the timeline and the waits" cmp "$one/flame.html" "$SHOP/again/flame.html"
+merged() { "${DFG%trigger}merge" -q --json --event wall -f folded -o "$SHOP/merged" "$@" >"$SHOP/merged.json"; }
+ok "dfg-merge has the longest waits and what they say" eval \
+	'merged "$one/session" && jq -e ".wall.finding != \"\" and (.wall.waits | length > 10) and .unit == \"ns\"" "$SHOP/merged.json"'
+time_of() { jq .samples "$SHOP/merged.json"; }
+time=$(time_of)
+ok "  of a profile (pprof) the time" merged "$one/flame.pb.gz"
+is "  as long" "$(time_of)" "$time"
 ok "-e cpu,wall" as_the_program_says 17 cpu,wall
 ok "  each thread's causes are all of its time" right sums
 is "  are two pictures" "$(json '[.event, .more_events[0].event] | join(",")')" cpu,wall
