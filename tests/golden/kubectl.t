@@ -56,7 +56,7 @@ def command_line():
         same(f"target {word}", got.targets[0][0] if kind else got[0], kind or cluster.USAGE)
     for argv, says in {"": "trigger needs a target", "top": "top needs a target", "status web": "takes no target",
                        "web -l a=b": "not both", "-A web": "-A goes with -l", "-A -n x -l a=b": "-A goes with -l",
-                       "web --plain": "--plain is no option of trigger", "top web --keep": "--keep is no option of top", "web -e alloc": "--event is no option of trigger",
+                       "web --plain": "--plain is no option of trigger", "top web --keep": "--keep is no option of top", "web -e deopt": "trigger takes one of cpu, wall",
                        "web -d 0": "must be from 1s to 24h", "web -d 25h": "must be from 1s to 24h",
                        "web -F 100001": "a whole number from 1 to 100000", "top web --by none": "top takes pool or thread",
                        "../x": "must be a pod's name", "pod/-x": "is no name", "no/x": "must be a pod's name",
@@ -138,6 +138,10 @@ def recorded():
         ["dfg-trigger", "--json", "-q", "-d", "5", "-F", "99", "-f", "pprof", "--", "sideweb-1", "webweb-1"],
         ["cat", good], ["rm", "-rf", os.path.dirname(good)]])
     same("the limit is the pod's, where the node sees none", got[0].verdict["cpu_limit"], 1.5)
+    asked, got, _ = recording([(0, {**summary(good), "wall": {"finding": "waits"}}, ""), (0, b"profile", ""), (0, b"", "")], "-e", "wall")
+    same("-e is passed on", asked[0][asked[0].index("pprof"):][1:4], ["-e", "wall", "--"])
+    same("  and to dfg-merge", graphs.merge_arguments(options.parse(["web-1", "-e", "wall"]))[-2:], ["--event", "wall"])
+    same("  the node's finding is there", got[0].finding, "waits")
     asked, _, _ = recording([(0, summary(good), ""), (0, b"profile", "")], "--keep", "--keep-flags")
     same("--keep leaves it there, --keep-flags is passed on", ["--keep-flags" in a for a in asked], [True, False])
     gone = 'dfg-trigger: no running container "sideweb-1"; see dfg-trigger --list\ncommand terminated with exit code 3\n'
@@ -154,7 +158,7 @@ def verdicts():
     pod = pods.pod_of(item(), None)
 
     def member(**verdict):
-        return recordings.Recording(pod, "", 1, 1, 0, True, recordings.verdict_of(summary("", **verdict)["verdict"], 1.5))
+        return recordings.Recording(pod, "", 1, 1, 0, True, recordings.verdict_of(summary("", **verdict)["verdict"], 1.5), "")
     shares = {"shares": {"application": 0.5, "gc": 0.496, "compiler": 0, "jvm": 0.004, "kernel": 0}}
     for name, members, want in (
             ("processors and limits of all pods are added up", [member(), member()],

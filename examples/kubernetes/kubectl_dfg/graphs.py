@@ -12,6 +12,7 @@ from kubectl_dfg.cluster import FAILED, USAGE, Failure, count, last_line, say, s
 def merge_arguments(options):
     arguments = ["dfg-merge", "-q", "--json", "-f", options.format]
     arguments += ["--by", options.by or "container,pool"]
+    arguments += ["--event", options.event] if options.event else []
     for flag in ("include", "exclude"):
         for value in getattr(options, flag):
             arguments.append(f"--{flag}={value}")
@@ -68,10 +69,15 @@ def result_of(key, members, merged):
     return {"namespace": key[0], "workload": key[1], "pod": key[2] if len(key) > 2 else None,
             "pods": sorted({r.pod.name for r in members}),
             "nodes": sorted({r.pod.node for r in members}),
+            "event": merged["event"], "unit": merged["unit"],
             "samples": merged["samples"], "complete": mean(members, "complete"),
             "unknown_frames": mean(members, "unknown"),
             "verdict": {**cpu_of(members), "shares": verdict["shares"],
-                        "top_methods": verdict["top_methods"], "warnings": warnings_of(members)},
+                        "top_methods": verdict["top_methods"],
+                        "top_subjects": verdict["top_subjects"],
+                        "findings": [{"pod": r.pod.name, "text": r.finding}
+                                     for r in members if r.finding],
+                        "warnings": warnings_of(members)},
             "graphs": merged["graphs"]}
 
 
@@ -122,11 +128,39 @@ def cpu_line(verdict):
     return text
 
 
-def print_methods(verdict, pods):
+def amount(number, unit):
+    if unit == "ns":
+        return f"{number / 1e9:.1f} s"
+    if unit == "bytes":
+        return f"{number / 1e6:.1f} MB"
+    return f"{number} {unit}"
+
+
+# Who is named with a subject, and what it was waited for.
+BY = {"alloc": ("allocated by",), "lock": ("wanted by", "held by"),
+      "safepoint": ("asked for by", "waiting for"), "compile": ("compiled by",)}
+
+
+def print_subjects(verdict, event):
+    for s in verdict["top_subjects"]:
+        who = zip(BY.get(event, ()), (s["method"], s["holder"]))
+        text = ", ".join([s["class"], *(f"{by} {name}" for by, name in who if name)])
+        show(f"  {event:<11} {percent(s['share']):>7}  {text}")
+
+
+def print_findings(verdict):
+    for f in verdict["findings"]:
+        show(f"  waiting      {f['pod']}: {f['text']}")
+
+
+def print_methods(verdict):
     for m in verdict["top_methods"]:
         total, self_ = percent(m["total"]), percent(m["self"])
         owner = "" if m["code"] == "application" else f" ({m['code']})"
         show(f"  method      {total:>7}  self {self_:>7}  {m['name']}{owner}")
+
+
+def print_warnings(verdict, pods):
     for w in verdict["warnings"]:
         whose = f"{w['pods'][0]}: "
         if len(set(w["pods"])) > 1:
@@ -140,10 +174,15 @@ def print_result(result):
     of_pod = result["pod"] is not None
     title = f"{result['namespace']}/{result['pod'] if of_pod else result['workload']}"
     show(title if of_pod else f"{title}, {pods} on {nodes}")
-    if result["samples"]:
-        show(f"  cpu          {cpu_line(result['verdict'])}")
-    print_methods(result["verdict"], result["pods"])
-    show(f"  samples      {result['samples']} samples · "
+    if result["event"] == "cpu":
+        if result["samples"]:
+            show(f"  cpu          {cpu_line(result['verdict'])}")
+        print_methods(result["verdict"])
+    print_findings(result["verdict"])
+    print_subjects(result["verdict"], result["event"])
+    print_warnings(result["verdict"], result["pods"])
+    name = "samples" if result["event"] == "cpu" else result["event"]
+    show(f"  {name:<12} {amount(result['samples'], result['unit'])} · "
          f"{percent(result['complete'])} of Java stacks complete · "
          f"{percent(result['unknown_frames'])} frames unknown")
     for name, path in result["graphs"].items():

@@ -11,6 +11,8 @@ COMMANDS = {"trigger", "top", "doctor", "status"}
 PODS = {"trigger", "top", "doctor"}
 RECORD = {"trigger", "top"}
 TRIGGER = {"trigger"}
+# What a profile (pprof) tells.
+EVENTS = ("cpu", "wall", "alloc", "lock", "safepoint", "compile")
 
 
 def duration(text):
@@ -49,7 +51,7 @@ OPTIONS = [
     ("--open", TRIGGER, False, FLAG),
     ("--keep", TRIGGER, False, FLAG),
     ("--keep-flags", TRIGGER, False, FLAG),
-    ("-e --event", {"top"}, None, {}),
+    ("-e --event", RECORD, None, {}),
     ("--plain", {"top"}, False, FLAG),
     ("--count", {"top"}, None, {"type": whole(999999999)}),
     ("-q --quiet", TRIGGER, False, FLAG),
@@ -112,6 +114,8 @@ def check(options):
         error("-A goes with -l SELECTOR, and without -n")
     if options.command in RECORD and not options.targets and not options.selector:
         error(f"{options.command} needs a target, such as deploy/web, or -l SELECTOR")
+    if options.command == "trigger" and options.event not in (None, *EVENTS):
+        error(f"--event {options.event}: trigger takes one of {', '.join(EVENTS)}")
     if options.command == "top" and options.by not in (None, "pool", "thread"):
         error(f"--by {options.by}: top takes pool or thread")
     if options.container and not options.targets and not options.selector:

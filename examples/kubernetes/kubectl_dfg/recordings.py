@@ -12,13 +12,14 @@ from kubectl_dfg.pods import by_node
 # Where dfg-trigger puts a profile on a node.
 GRAPHS = re.compile(r"/var/lib/dfg/containers/([^/]+)/graphs/[0-9TZ-]+/flame\.pb\.gz")
 RETRIES = 3  # a pod that ended between the list and the recording is left out
-Recording = collections.namedtuple("Recording", "pod file samples complete unknown java verdict")
+Recording = collections.namedtuple("Recording", "pod file samples complete unknown java verdict finding")
 
 
 def record_node(cluster, agent, pods, options):
     """Recordings of this node's pods; the file of each is on this machine."""
     by_id = {c: p for p in pods for c in p.containers.values()}
     flags = ["-d", str(options.duration), "-F", str(options.frequency), "-f", "pprof"]
+    flags += ["-e", options.event] if options.event else []
     flags += ["--keep-flags"] if options.keep_flags else []
     for _ in range(RETRIES):
         done = cluster.execute(agent, "dfg-trigger", "--json", "-q", *flags, "--", *sorted(by_id),
@@ -57,7 +58,8 @@ def fetch(cluster, agent, by_id, summary, options):
         f.write(done.stdout)
     return Recording(pod, name, int(summary["samples"]), float(summary["complete"]),
                      float(summary["unknown_frames"]), bool(summary["jvms"]),
-                     verdict_of(summary["verdict"], pod.limits[container]))
+                     verdict_of(summary["verdict"], pod.limits[container]),
+                     str(summary.get("wall", {}).get("finding", "")))
 
 
 def verdict_of(verdict, limit):

@@ -122,6 +122,14 @@ is "the rights are enough to walk stacks in the kernel" "$(bundle_exec dfg-node-
 rm -rf "$KUBE/node-a/state/walked"
 is "nothing stays on the nodes" "$(find "$KUBE"/node-?/state -name perf.data)" ""
 
+ok "-e wall: all the time of all threads" record deploy/shop -e wall -d 3
+ok "  what they wait for, of each pod" said "^  waiting +shop-[123]: [0-9]+ % of"
+ok "  as time" said "^  wall +[0-9]+[.][0-9] s"
+ok "  by cause" grep -q '^shop-1;main;running;' <(cut -d';' -f1-4 "$SHOP/graphs/shop/shop/flame.folded")
+ok "-e alloc: what they allocate" record deploy/shop -e alloc -d 3
+ok "  by which method" said "^  alloc +[0-9.]+ %  .*, allocated by "
+rm -rf "$SHOP/graphs"
+
 # A pod that ends while it is recorded gives what there was.
 dies() {
 	rm -rf "$SHOP/graphs"
