@@ -138,7 +138,8 @@ static void print_result(const struct summary *s, const struct summary_event *e)
 	if (r->nameless_files)
 		printf("  cut          %llu %s\n", (unsigned long long)r->nameless_files,
 		       nameless_files);
-	if (r->leaf[0] && !r->subjects.count)
+	/* Subjects say more; most of all time is waiting for something to do. */
+	if (r->leaf[0] && !r->subjects.count && event != EVENT_CLOCK)
 		printf("  hottest leaf %5.1f %%  %s\n",
 		       100 * share(r->leaf_self, r->quality.samples), r->leaf);
 }

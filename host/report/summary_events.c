@@ -178,7 +178,7 @@ void summary_print_wall(const struct wall_list *l)
 
 	wall_add_finding(&text, &l->finding);
 	if (text.len)
-		printf("  %-12s%s\n", "waiting", text.buf);
+		printf("  %-12s %s\n", "waiting", text.buf);
 	for (size_t i = 0; i < n && i < PRINTED_POOLS; i++) {
 		CLEANUP(str_fini) struct str causes = {0};
 
