@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf_perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,28 +85,19 @@ int stack_probes_set(const struct bpf_map *map, uint32_t number, int fd, struct 
 	return 0;
 }
 
-int stack_probes_map_of(const struct bpf_map *outer, uint32_t number)
-{
-	uint32_t id;
-
-	return bpf_map__lookup_elem(outer, &number, sizeof(number), &id, sizeof(id), 0) == 0
-		       ? bpf_map_get_fd_by_id(id)
-		       : -1;
-}
-
-int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before,
+int stack_probes_share(struct bpf_map *outer, uint32_t number, int before,
 		       const struct stack_probes_map *like, struct err *err)
 {
 	CLEANUP(close_fd) int fd = -1;
 
-	if (before != FLAT_NO_WALKER)
-		fd = stack_probes_map_of(outer, before);
-	if (fd < 0)
+	if (before >= 0)
+		fd = fcntl(before, F_DUPFD_CLOEXEC, 0);
+	else
 		fd = bpf_map_create(like->key ? BPF_MAP_TYPE_HASH : BPF_MAP_TYPE_RINGBUF, NULL,
 				    like->key, like->value, like->most, NULL);
 	if (fd < 0)
 		return err_set(err, errno, "memory for a map of BPF programs");
-	return stack_probes_set(outer, number, fd, err);
+	return stack_probes_set(outer, number, fd, err) < 0 ? -1 : TAKE_FD(fd);
 }
 
 /* ---- probes ------------------------------------------------------------------------------- */

@@ -47,12 +47,10 @@ struct stack_probes_map {
 };
 
 /* Makes a map of an array of maps for a walker, or shares that of the one before, whose threads
- * still wait (FLAT_NO_WALKER: none). */
-MUST_CHECK int stack_probes_share(struct bpf_map *outer, uint32_t number, uint32_t before,
+ * still wait (-1: none). Returns its descriptor: by its id only CAP_SYS_ADMIN gets one
+ * (kernel/bpf/syscall.c, bpf_map_get_fd_by_id). */
+MUST_CHECK int stack_probes_share(struct bpf_map *outer, uint32_t number, int before,
 				  const struct stack_probes_map *like, struct err *err);
-
-/* A walker's map of an array of maps: the caller's; -1: it has none. */
-int stack_probes_map_of(const struct bpf_map *outer, uint32_t number);
 
 struct bpf_program;
 struct stack_probes;

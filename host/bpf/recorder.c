@@ -257,6 +257,7 @@ int stack_recorder_open(const struct stack_recorder_config *c, struct stack_reco
 	r->ring_bytes = ring_bytes(c);
 	r->config = *c;
 	r->walker_count = FLAT_NO_WALKER + 1;
+	memset(r->walker_maps, 0xff, sizeof(r->walker_maps));
 	libbpf_set_print(print_none);
 	cpus = libbpf_num_possible_cpus();
 	if (cpus < 1)
@@ -284,8 +285,11 @@ void stack_recorder_close(struct stack_recorder *r)
 		return;
 	for (unsigned i = 0; r->rings && i < r->cpus; i++)
 		copy_ring_close(&r->rings[i]);
-	for (uint32_t i = 0; i < r->walker_count; i++)
+	for (uint32_t i = 0; i < r->walker_count; i++) {
 		walker_free(r->walkers[i]);
+		for (size_t k = 0; k < WALKER_MAPS; k++)
+			cleanup_close_fd(&r->walker_maps[i][k]);
+	}
 	bpf_link__destroy(r->exec);
 	bpf_link__destroy(r->fork);
 	recorder_detach_wall(r);
@@ -296,28 +300,42 @@ void stack_recorder_close(struct stack_recorder *r)
 	free(r);
 }
 
-/* Makes the maps that probes keep for each container. */
-static int add_event_maps(const struct stack_recorder *r, uint32_t number, uint32_t before,
-			  struct err *err)
+int recorder_add_map(struct stack_recorder *r, uint32_t number, uint32_t before,
+		     enum walker_map kind, struct err *err)
 {
-	const bool locks = r->config.locks;
 	const struct {
 		struct bpf_map *outer;
 		struct stack_probes_map like;
-		bool wanted;
-	} maps[] = {
-		{r->bpf->maps.made, {0, 0, made_bytes()}, true},
-		{r->bpf->maps.waits, {4, sizeof(struct flat_wait), FLAT_WAITS}, locks},
-		{r->bpf->maps.wait_tids, {8, sizeof(uint32_t), FLAT_WAITS}, locks},
-		{r->bpf->maps.locks, {8, sizeof(struct flat_lock), FLAT_WAITS}, locks},
-		{r->bpf->maps.asked,
-		 {8, sizeof(struct flat_asked), FLAT_WAITS},
-		 r->config.safepoints},
+	} maps[WALKER_MAPS] = {
+		[WALKER_MADE] = {r->bpf->maps.made, {0, 0, made_bytes()}},
+		[WALKER_WAITS] = {r->bpf->maps.waits, {4, sizeof(struct flat_wait), FLAT_WAITS}},
+		[WALKER_WAIT_TIDS] = {r->bpf->maps.wait_tids, {8, sizeof(uint32_t), FLAT_WAITS}},
+		[WALKER_LOCKS] = {r->bpf->maps.locks, {8, sizeof(struct flat_lock), FLAT_WAITS}},
+		[WALKER_ASKED] = {r->bpf->maps.asked, {8, sizeof(struct flat_asked), FLAT_WAITS}},
+		[WALKER_FROZEN] = {r->bpf->maps.frozen, {8, sizeof(uint64_t), FLAT_FROZEN_MOST}},
+	};
+	int *map = &r->walker_maps[number][kind];
+
+	*map = stack_probes_share(maps[kind].outer, number, r->walker_maps[before][kind],
+				  &maps[kind].like, err);
+	return *map < 0 ? -1 : 0;
+}
+
+/* Makes the maps that probes keep for each container. */
+static int add_maps(struct stack_recorder *r, uint32_t number, uint32_t before, struct err *err)
+{
+	const bool locks = r->config.locks;
+	const bool wanted[WALKER_MAPS] = {
+		[WALKER_MADE] = true,
+		[WALKER_WAITS] = locks,
+		[WALKER_WAIT_TIDS] = locks,
+		[WALKER_LOCKS] = locks,
+		[WALKER_ASKED] = r->config.safepoints,
+		[WALKER_FROZEN] = recorder_has_frozen(r, before),
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
-		if (maps[i].wanted &&
-		    stack_probes_share(maps[i].outer, number, before, &maps[i].like, err) < 0)
+	for (unsigned i = 0; i < WALKER_MAPS; i++)
+		if (wanted[i] && recorder_add_map(r, number, before, i, err) < 0)
 			return -1;
 	return 0;
 }
@@ -338,8 +356,7 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 						  walker_probe_program(w), err) < 0) ||
 	    (r->config.wall && stack_probes_set(r->bpf->maps.wait_walkers, number,
 						walker_wait_program(w), err) < 0) ||
-	    add_event_maps(r, number, before, err) < 0 ||
-	    (recorder_has_frozen(r, before) && recorder_add_frozen(r, number, before, err) < 0))
+	    add_maps(r, number, before, err) < 0)
 		return -1;
 	*ret = number;
 	return 0;
@@ -347,7 +364,7 @@ int stack_recorder_add_walker(struct stack_recorder *r, const struct flat_rooms 
 
 int stack_recorder_made(const struct stack_recorder *r, uint32_t walker)
 {
-	return stack_probes_map_of(r->bpf->maps.made, walker);
+	return r->walker_maps[walker][WALKER_MADE];
 }
 
 const struct walker *stack_recorder_walker(const struct stack_recorder *r, uint32_t number)

@@ -78,7 +78,7 @@ MUST_CHECK int stack_recorder_add(struct stack_recorder *r, uint32_t pid,
 				  const struct flat_process *p, struct err *err);
 void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);
 
-/* The list of the code that a walker's processes make (a ring of struct flat_made): the caller's;
+/* The list of the code that a walker's processes make (a ring of struct flat_made): the recorder's;
  * -1. */
 int stack_recorder_made(const struct stack_recorder *r, uint32_t walker);
 

@@ -10,11 +10,23 @@
 
 #define CLOCK_PROGRAMS 8u /* of the wall clock */
 
+/* The maps that each walker has an own one of, or shares with the one before. */
+enum walker_map {
+	WALKER_MADE,
+	WALKER_WAITS,
+	WALKER_WAIT_TIDS,
+	WALKER_LOCKS,
+	WALKER_ASKED,
+	WALKER_FROZEN,
+	WALKER_MAPS
+};
+
 struct stack_recorder {
 	struct node_bpf *bpf;
 	struct bpf_link *exec, *fork, *clock[CLOCK_PROGRAMS];
 	struct walker *walkers[FLAT_WALKERS];
-	uint32_t walker_count; /* with FLAT_NO_WALKER, which is none */
+	uint32_t walker_count;			    /* with FLAT_NO_WALKER, which is none */
+	int walker_maps[FLAT_WALKERS][WALKER_MAPS]; /* -1: none */
 	struct stack_recorder_config config;
 	struct perf_event_attr attr;
 	struct ring_buffer *walked;
@@ -34,8 +46,8 @@ void recorder_detach_wall(struct stack_recorder *r);
 /* True if virtual threads of a walker's processes are followed (FLAT_NO_WALKER: none are). */
 bool recorder_has_frozen(const struct stack_recorder *r, uint32_t walker);
 
-/* Follows those of a walker, with what is known by the one before. */
-MUST_CHECK int recorder_add_frozen(struct stack_recorder *r, uint32_t walker, uint32_t before,
-				   struct err *err);
+/* Makes a map for a walker, or shares that of the one before (FLAT_NO_WALKER: there is none). */
+MUST_CHECK int recorder_add_map(struct stack_recorder *r, uint32_t number, uint32_t before,
+				enum walker_map kind, struct err *err);
 
 #endif

@@ -126,21 +126,14 @@ static uint32_t frozen_id(const struct stack_recorder *r, uint32_t walker)
 
 bool recorder_has_frozen(const struct stack_recorder *r, uint32_t walker)
 {
-	return r->config.wall && walker != FLAT_NO_WALKER && frozen_id(r, walker);
-}
-
-int recorder_add_frozen(struct stack_recorder *r, uint32_t walker, uint32_t before, struct err *err)
-{
-	static const struct stack_probes_map like = {sizeof(uint64_t), sizeof(uint64_t),
-						     FLAT_FROZEN_MOST};
-
-	return stack_probes_share(r->bpf->maps.frozen, walker, before, &like, err);
+	return r->walker_maps[walker][WALKER_FROZEN] >= 0;
 }
 
 int stack_recorder_follow_virtual(struct stack_recorder *r, uint32_t walker, struct err *err)
 {
-	return recorder_has_frozen(r, walker) ? 0
-					      : recorder_add_frozen(r, walker, FLAT_NO_WALKER, err);
+	return recorder_has_frozen(r, walker)
+		       ? 0
+		       : recorder_add_map(r, walker, FLAT_NO_WALKER, WALKER_FROZEN, err);
 }
 
 static void give_frozen(int map, uint64_t time, const struct stack_handler *h)
@@ -163,10 +156,9 @@ void stack_recorder_frozen(struct stack_recorder *r, uint64_t time, const struct
 
 	for (uint32_t i = FLAT_NO_WALKER + 1; i < r->walker_count; i++) {
 		const uint32_t id = frozen_id(r, i);
-		CLEANUP(close_fd) int map = id != before ? bpf_map_get_fd_by_id(id) : -1;
 
-		if (map >= 0)
-			give_frozen(map, time, h);
+		if (id && id != before)
+			give_frozen(r->walker_maps[i][WALKER_FROZEN], time, h);
 		before = id;
 	}
 }
@@ -174,7 +166,7 @@ void stack_recorder_frozen(struct stack_recorder *r, uint64_t time, const struct
 bool stack_recorder_is_frozen(const struct stack_recorder *r, uint32_t walker, uint64_t thread,
 			      uint64_t since)
 {
-	CLEANUP(close_fd) int map = bpf_map_get_fd_by_id(frozen_id(r, walker));
+	const int map = r->walker_maps[walker][WALKER_FROZEN];
 	uint64_t now;
 
 	return map >= 0 && bpf_map_lookup_elem(map, &thread, &now) == 0 && now == since;

@@ -26,7 +26,6 @@ static int give_room(struct recorded *r, struct builder_link *b, const struct fl
 	const size_t part = (FLAT_WALKERS - 1) / r->config->count;
 	const size_t share = part < WALKERS_MAX ? part : WALKERS_MAX;
 	struct family *f = &r->families[b->target];
-	CLEANUP(close_fd) int made = -1;
 	int maps[FLAT_TABLES + 1];
 	struct err ignored;
 
@@ -36,8 +35,8 @@ static int give_room(struct recorded *r, struct builder_link *b, const struct fl
 		return -1;
 	r->targets[b->walker] = b->target;
 	walker_tables(stack_recorder_walker(r->recorder, b->walker), maps);
-	maps[FLAT_TABLES] = made = stack_recorder_made(r->recorder, b->walker);
-	return made < 0 ? -1 : message_send(b->sock, "", 1, maps, FLAT_TABLES + 1, 0);
+	maps[FLAT_TABLES] = stack_recorder_made(r->recorder, b->walker);
+	return message_send(b->sock, "", 1, maps, FLAT_TABLES + 1, 0);
 }
 
 static bool runs(pid_t pid, uint64_t program)
