@@ -17,6 +17,7 @@ struct pprof_loader {
 	struct pprof_tables tables;
 	size_t value;	  /* index of the value that is counted */
 	uint64_t divisor; /* its amount per sample */
+	bool single;	  /* it counts samples, which are kept one by one: not bytes or times */
 	uint32_t main_frame;
 	uint32_t *frames; /* of the current stack, innermost first */
 	size_t depth, cap;
@@ -91,6 +92,7 @@ static int choose_value(struct pprof_loader *l, enum event_kind event)
 	const char *unit = event_names[event].unit;
 
 	l->divisor = 1;
+	l->single = event == EVENT_CPU;
 	if (event == EVENT_CPU)
 		return choose_samples(l);
 	/* Samples do not tell that they are of this event. */
@@ -229,7 +231,7 @@ static int stack_add(struct pprof_loader *l, const struct sample_labels *labels,
 	l->sum += count;
 	stack_reverse(l);
 	node = stacks_add(l->profile->stacks, l->frames, l->depth, count);
-	if (l->profile->samples && l->sum <= KEPT_MAX)
+	if (l->profile->samples && l->single && l->sum <= KEPT_MAX)
 		add_samples(l, labels, node, count);
 	else if (l->profile->samples)
 		l->profile->samples->count = l->first_sample;

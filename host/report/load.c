@@ -112,13 +112,13 @@ static int add_directory(struct inputs *in, const char *path, struct err *err)
 	return 0;
 }
 
-static bool is_jfr_file(const char *path)
+/* The first bytes of a regular file. Returns how many; 0: it is another one, or cannot be read. */
+static size_t read_head(const char *path, const struct stat *st, char *head, size_t size)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char head[8];
-	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+	CLEANUP(close_fd) int fd = S_ISREG(st->st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	const ssize_t n = fd < 0 ? 0 : read(fd, head, size);
 
-	return n > 0 && jfr_is(head, (size_t)n);
+	return n > 0 ? (size_t)n : 0;
 }
 
 /* Both are called "wall": JFR has samples of the wall clock, all others have its time. They cannot
@@ -140,16 +140,20 @@ int inputs_add(struct inputs *in, const char *path, struct err *err)
 {
 	struct input *new;
 	struct stat st;
+	char head[8];
+	size_t n;
 
 	if (stat(path, &st) < 0)
 		return err_set(err, errno, "open %s", path);
+	n = read_head(path, &st, head, sizeof(head));
 	if ((in->event == EVENT_WALL || in->event == EVENT_CLOCK) &&
-	    choose_wall(in, path, S_ISREG(st.st_mode) && is_jfr_file(path), err) < 0)
+	    choose_wall(in, path, jfr_is(head, n), err) < 0)
 		return -1;
 	if (S_ISDIR(st.st_mode))
 		return add_directory(in, path, err);
 	new = add(in, path);
 	new->file = xstrdup(path);
+	new->is_text = !jfr_is(head, n) && !pprof_is(head, n);
 	new->size = (uint64_t)st.st_size;
 	return 0;
 }

@@ -21,6 +21,7 @@ struct input {
 	const struct session *session; /* NULL: a file */
 	struct session own;	       /* that session, if it is not the caller's */
 	char *file;		       /* path to open; NULL: a session */
+	bool is_text;		       /* neither pprof nor JFR, as far as its beginning tells */
 	enum event_kind event;	       /* that is drawn of it */
 	uint64_t size;		       /* bytes of the recording or file */
 };

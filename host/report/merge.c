@@ -53,7 +53,7 @@ static uint32_t root_of(struct stacks *s, const struct input *in, unsigned roots
 static enum graft_kinds kinds_of(const struct input *in, size_t n)
 {
 	for (size_t i = 0; i < n && n > 1; i++)
-		if (!input_session(&in[i]))
+		if (in[i].is_text)
 			return GRAFT_TEXT;
 	return GRAFT_EXACT;
 }

@@ -14,11 +14,11 @@ BUDGET = """
 agent-jni 1890
 common 3725
 hook 2605
-host/bpf 5740
+host/bpf 5745
 host/calltree 4180
 host/cmd 2790
 host/discover 3185
-host/doctor 1580
+host/doctor 1585
 host/elf 730
 host/format 5470
 host/jfr 1600
@@ -28,7 +28,7 @@ host/perf 2110
 host/probe 910
 host/profile 1880
 host/record 6990
-host/report 4730
+host/report 4740
 host/session 1020
 host/setup 1985
 host/symbols 1380
@@ -40,7 +40,7 @@ injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 74840, 440
+ALL_LINES, ALL_FILES = 74880, 440
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -146,11 +146,11 @@ static void numbers_add(struct str *out, unsigned field, const uint64_t *numbers
 #define NUMBERS(...) ((const uint64_t[]){__VA_ARGS__, 0})
 
 /* Of an allocation profiler: no count of samples, values not packed, no thread. */
-static void foreign_make(struct str *out, uint64_t value_type, uint64_t period)
+static void foreign_make(struct str *out, const char *space, uint64_t value_type, uint64_t period)
 {
-	static const char *const texts[] = {"",	     "objects",	  "count",
-					    "space", "bytes",	  "f",
-					    "g",     "/bin/tool", "[kernel.kallsyms]_text"};
+	const char *const texts[] = {"",    "objects",	 "count",
+				     space, "bytes",	 "f",
+				     "g",   "/bin/tool", "[kernel.kallsyms]_text"};
 	CLEANUP(str_fini) struct str m = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
@@ -197,16 +197,31 @@ static void test_foreign(void)
 {
 	CLEANUP(str_fini) struct str data = {0};
 
-	foreign_make(&data, 0, 0);
+	foreign_make(&data, "space", 0, 0);
 	check_folded(&data, "tool;[tool];f;g_[k] 3500\n",
 		     "the last value counts; what has no name goes by its file");
 	str_clear(&data);
-	foreign_make(&data, 1, 0);
+	foreign_make(&data, "space", 1, 0);
 	check_folded(&data, "tool;[tool];f;g_[k] 3\n", "the default value, where it is told");
 	str_clear(&data);
-	foreign_make(&data, 0, 1000);
+	foreign_make(&data, "space", 0, 1000);
 	check_folded(&data, "tool;[tool];f;g_[k] 3\n",
 		     "so much of it a sample, where that is told");
+}
+
+/* Bytes are no samples: those of some megabytes would take gigabytes. */
+static void test_bytes(void)
+{
+	CLEANUP(str_fini) struct str data = {0};
+	struct profile p;
+	struct err err;
+
+	foreign_make(&data, "alloc_space", 0, 0);
+	profile_init(&p, true);
+	is_int(pprof_read(&p, data.buf, data.len, EVENT_ALLOC, &err), 0, "allocated bytes");
+	is_int((int64_t)p.quality.samples, 3500, "all of them count");
+	is_int((int64_t)p.samples->count, 0, "they are not kept one by one");
+	profile_fini(&p);
 }
 
 /* ---- a profile by hand, with a table of texts ---------------------------------------------- */
@@ -614,6 +629,7 @@ int main(void)
 {
 	test_round_trip();
 	test_foreign();
+	test_bytes();
 	test_values();
 	test_choice();
 	test_names();

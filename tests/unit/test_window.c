@@ -67,7 +67,7 @@ static void add_head(struct str *b, uint32_t frames, uint32_t nodes)
 {
 	struct tree_head h = {.frames = frames, .nodes = nodes};
 
-	memcpy(&h.magic, "dfgtree3", sizeof(h.magic));
+	memcpy(&h.magic, "dfgtree4", sizeof(h.magic));
 	str_add(b, &h, sizeof(h));
 }
 
@@ -92,21 +92,27 @@ static void check_refused(uint8_t kind, uint32_t parent, uint32_t frame, uint64_
 	stacks_free(s);
 }
 
-/* Reads a tree as dfg wrote it before it recorded events. */
-static void test_older(void)
+/* Reads a tree as dfg wrote it earlier, with a shorter head. */
+static void check_older(const char *magic, size_t head, const char *name)
 {
 	CLEANUP(str_fini) struct str b = {0};
-	struct tree_head h = {.nodes = 1, .quality = {.samples = 3}};
+	struct tree_head h = {.nodes = 1, .quality = {.samples = 3}, .pauses = 9};
 	struct profile p;
 	struct err err;
 
-	memcpy(&h.magic, "dfgtree2", sizeof(h.magic));
-	str_add(&b, &h, offsetof(struct tree_head, excess));
+	memcpy(&h.magic, magic, sizeof(h.magic));
+	str_add(&b, &h, head);
 	profile_init(&p, true);
 	ok(tree_read_profile(b.buf, b.len, 0, &p, &err) == 0 && p.quality.samples == 3 &&
-		   p.excess == 0,
-	   "a tree of an older version is read");
+		   p.excess == 0 && p.pauses.count == 0,
+	   "a tree of an older version is read: %s", name);
 	profile_fini(&p);
+}
+
+static void test_older(void)
+{
+	check_older("dfgtree2", offsetof(struct tree_head, excess), "before events");
+	check_older("dfgtree3", offsetof(struct tree_head, pauses), "before lists");
 }
 
 static void test_refused(void)
