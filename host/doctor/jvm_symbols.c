@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Probes the symbols of a JVM's libjvm.so, and reports which events can be recorded by them. */
 #include <string.h>
+#include <sys/capability.h>
 
 #include "common/child.h"
 #include "common/clock.h"
@@ -183,8 +184,20 @@ static void check_wall(const struct probe *p, long release, const struct libjvm 
 			    "all the time of its threads can be recorded (dfg-trigger -e wall)");
 }
 
+/* Linux 6.16 (kernel/events/core.c, perf_uprobe_event_init) and the stable kernels of July 2025;
+ * from 5.8 on until then CAP_PERFMON was enough. */
+static void check_probes(const struct probe *p)
+{
+	if (!probe_capable(p, CAP_SYS_ADMIN))
+		finding_add(p->f, FINDING_NOTE, "probes",
+			    "-e alloc, lock, safepoint and compile may record nothing",
+			    "no CAP_SYS_ADMIN, which Linux 6.16, and stable kernels since July "
+			    "2025, want for probes");
+}
+
 static void check_events(const struct probe *p, long release, bool refills, const struct libjvm *l)
 {
+	check_probes(p);
 	check_allocations(p, refills, l);
 	check_locks(p, l);
 	check_event(p, "safepoint", l->stops,

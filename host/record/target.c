@@ -273,7 +273,8 @@ void target_say_events(struct target *t, const struct kernel_counts *c)
 
 	if (c->refused)
 		session_set_cut(s, "probes",
-				"%llu JVMs have no events: the kernel refuses the probe",
+				"%llu JVMs have no events: the kernel refuses the probe, for which "
+				"Linux 6.16, and stable ones since July 2025, want CAP_SYS_ADMIN",
 				(unsigned long long)c->refused);
 	if (c->refills)
 		session_set_cut(

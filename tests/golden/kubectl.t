@@ -121,7 +121,7 @@ def names():
 
 def summary(path, **verdict):
     return {"container": {"id": "webweb-1"}, "graphs": {"pprof": path}, "samples": 90, "complete": 1, "unknown_frames": 0,
-            "jvms": [{}], "verdict": {"cpus_used": 0.5, "cpu_limit": None, "throttled_periods": None, "warnings": [], **verdict}}
+            "jvms": [{}], "cut": [], "verdict": {"cpus_used": 0.5, "cpu_limit": None, "throttled_periods": None, "warnings": [], **verdict}}
 
 
 def recording(answers, *argv):
@@ -158,7 +158,7 @@ def verdicts():
     pod = pods.pod_of(item(), None)
 
     def member(**verdict):
-        return recordings.Recording(pod, "", 1, 1, 0, True, recordings.verdict_of(summary("", **verdict)["verdict"], 1.5), "")
+        return recordings.Recording(pod, "", 1, 1, 0, True, recordings.verdict_of(summary("", **verdict)["verdict"], ["cut"] if verdict.get("throttled_periods") else [], 1.5), "")
     shares = {"shares": {"application": 0.5, "gc": 0.496, "compiler": 0, "jvm": 0.004, "kernel": 0}}
     for name, members, want in (
             ("processors and limits of all pods are added up", [member(), member()],
@@ -167,6 +167,7 @@ def verdicts():
              "1.00 of limit 3.00, throttled in up to 34 % of periods; application 50 %, gc 50 %, jvm <1 %"),
             ("not known of one: not known", [member(), member(cpus_used=None)], "application 50 %, gc 50 %, jvm <1 %")):
         same(name, graphs.cpu_line({**graphs.cpu_of(members), **shares}), want)
+    same("what is cut is a warning, too", member(throttled_periods=0.1).verdict["warnings"], [("cut", "cut")])
     warning = [{"kind": "lost", "text": "lost"}]
     same("a warning once, with its pods", graphs.warnings_of([member(warnings=warning), member(warnings=warning), member()]),
          [{"kind": "lost", "text": "lost", "pods": ["web-1", "web-1"]}])

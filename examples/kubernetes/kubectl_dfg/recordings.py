@@ -58,17 +58,19 @@ def fetch(cluster, agent, by_id, summary, options):
         f.write(done.stdout)
     return Recording(pod, name, int(summary["samples"]), float(summary["complete"]),
                      float(summary["unknown_frames"]), bool(summary["jvms"]),
-                     verdict_of(summary["verdict"], pod.limits[container]),
+                     verdict_of(summary["verdict"], summary["cut"], pod.limits[container]),
                      str(summary.get("wall", {}).get("finding", "")))
 
 
-def verdict_of(verdict, limit):
-    """What is used of a node's verdict, each value of the type that is expected. The DaemonSet's pod
-    may not see the control groups of others; the limit is in the pod's spec, too."""
+def verdict_of(verdict, cut, limit):
+    """What is used of a node's verdict and of what its recording lacks, each value of the type that
+    is expected. The DaemonSet's pod may not see the control groups of others; the limit is in the
+    pod's spec, too."""
     known = {k: None if verdict[k] is None else float(verdict[k])
              for k in ("cpus_used", "cpu_limit", "throttled_periods")}
     known["cpu_limit"] = known["cpu_limit"] or limit
-    return {**known, "warnings": [(str(w["kind"]), str(w["text"])) for w in verdict["warnings"]]}
+    warnings = [(str(w["kind"]), str(w["text"])) for w in verdict["warnings"]]
+    return {**known, "warnings": warnings + [(str(text), str(text)) for text in cut]}
 
 
 def record_all(cluster, pods, options):
