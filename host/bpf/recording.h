@@ -41,7 +41,7 @@ struct kernel_counts {
 	uint64_t missed;
 	uint64_t lost[FLAT_EVENTS]; /* samples of events, since the start */
 	/* JVMs without an event: their libjvm has no symbols, the kernel refuses the probes. */
-	uint64_t nameless[FLAT_EVENTS], refused;
+	uint64_t nameless[FLAT_EVENTS], refused, refused_virtual;
 	uint64_t too_often; /* JVMs whose virtual threads are not followed any more */
 	uint64_t refills; /* JVMs of which some allocations are charged to others (SNAP_REFILLS) */
 	uint64_t execs;	  /* of its processes, since the start; changes while it records */

@@ -62,7 +62,7 @@ static void probe_virtual(struct recorded *r, struct followed *p, const struct b
 	else if (stack_recorder_follow_virtual(r->recorder, p->tables.walker, &ignored) < 0 ||
 		 stack_recorder_probe(r->recorder, (uint32_t)p->pid, at->start, at->end, &at->at,
 				      wall, &p->virtual, &ignored) < 0)
-		c->refused += !p->probed;
+		c->refused_virtual += !p->probed;
 }
 
 /* Has the functions of a JVM send events, where that is wanted. */

@@ -267,15 +267,22 @@ static const struct {
 			   "lost uncommon traps"},
 };
 
+#define REFUSED                                                                                    \
+	"the kernel refuses the probe, for which Linux 6.16, and stable ones since July 2025, "    \
+	"want CAP_SYS_ADMIN"
+
 void target_say_events(struct target *t, const struct kernel_counts *c)
 {
 	struct session *s = &t->session;
 
 	if (c->refused)
-		session_set_cut(s, "probes",
-				"%llu JVMs have no events: the kernel refuses the probe, for which "
-				"Linux 6.16, and stable ones since July 2025, want CAP_SYS_ADMIN",
+		session_set_cut(s, "probes", "%llu JVMs have no events: " REFUSED,
 				(unsigned long long)c->refused);
+	if (c->refused_virtual)
+		session_set_cut(
+			s, "virtual probes",
+			"virtual threads of %llu JVMs are not recorded as a whole: " REFUSED,
+			(unsigned long long)c->refused_virtual);
 	if (c->refills)
 		session_set_cut(
 			s, "refills",
