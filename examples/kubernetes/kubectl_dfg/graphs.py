@@ -19,10 +19,10 @@ def merge_arguments(options):
     return arguments + (["--java-only"] if options.java_only else [])
 
 
-def run_merge(arguments):
+def run_merge(arguments, where=None):
     """-> the finished process, None where dfg-merge is not installed"""
     try:
-        return subprocess.run(arguments, capture_output=True)
+        return subprocess.run(arguments, capture_output=True, cwd=where)
     except FileNotFoundError:
         return None
 
@@ -36,7 +36,10 @@ def check_merge(options):
 
 def merge(members, directory, options):
     os.makedirs(directory, exist_ok=True)
-    done = run_merge([*merge_arguments(options), "-o", directory, "--", *(r.file for r in members)])
+    # Stacks begin with the file as it is named.
+    files = [os.path.basename(r.file) for r in members]
+    done = run_merge([*merge_arguments(options), "-o", os.path.abspath(directory), "--", *files],
+                     os.path.join(options.output, "pprof"))
     profiles = f"the nodes' profiles are in {options.output}/pprof"
     if not done:
         raise Failure(FAILED, f"dfg-merge is not installed here; {profiles}")

@@ -124,7 +124,7 @@ is "nothing stays on the nodes" "$(find "$KUBE"/node-?/state -name perf.data)" "
 ok "-e wall: all the time of all threads" record deploy/shop -e wall -d 3
 ok "  as time" said "^  wall +[0-9]+[.][0-9] s · (100|99[.][0-9]) % of Java stacks complete"
 for name in shop-1 shop-2 shop-3; do
-	ok "  by cause, of $name" grep -q "/shop[.]$name[.][0-9a-f]*[.]pb[.]gz;shop-worker-[*];sleep;.*java.lang.Thread.sleep" "$SHOP/graphs/shop/shop/flame.folded"
+	ok "  by cause, of $name" grep -q "^shop[.]$name[.][0-9a-f]*[.]pb[.]gz;shop-worker-[*];sleep;.*java.lang.Thread.sleep" "$SHOP/graphs/shop/shop/flame.folded"
 done
 ok "-e alloc: what they allocate" record deploy/shop -e alloc -d 3
 ok "  by which method" said "^  alloc +[0-9.]+ %  .*, allocated by "
