@@ -16,7 +16,8 @@ class Controls {
 		byId('legend').hidden = rec.isDifference;
 		byId('change-legend').hidden = !rec.isDifference;
 		byId('certain').textContent = rec.certain;
-		byId('idle').hidden = byId('tab-timeline').hidden = !rec.wall;
+		byId('idle').hidden = !rec.hasIdle;
+		byId('tab-timeline').hidden = !rec.wall;
 		if (!rec.samples) {
 			byId('group').parentNode.hidden = true;
 			byId('threads').querySelector('[value=id]').remove();

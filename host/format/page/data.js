@@ -61,6 +61,7 @@ class Recording {
 		this.readNodes(json.nodes);
 		this.samples = json.samples ? this.readSamples(json.samples) : null;
 		this.wall = json.wall ? this.readWall(json.wall) : null; // of a recording of the wall clock
+		this.findIdle();
 		this.threads = json.threads || [];
 		this.origins = json.origins || [];
 	}
@@ -133,7 +134,19 @@ class Recording {
 			duration: last};
 	}
 
-	// The waits, in seconds, and by node 1 where a thread waits for something to do.
+	// By node 1 where a thread waits for something to do, as profiles of the wall clock tell, too.
+	findIdle() {
+		this.nodeIdle = new Uint8Array(this.nodeCount);
+		if (counting.unit !== 'ns' || this.isDifference)
+			return;
+		for (let i = 1; i < this.nodeCount; i++) {
+			const parent = this.nodeParent[i], belowCause = parent && this.nodeParent[parent] === this.nodeRoot[i];
+			this.nodeIdle[i] = this.nodeIdle[parent] || belowCause && this.nameOf(this.nodeFrame[i]) === 'idle' ? 1 : 0;
+		}
+		this.hasIdle = this.nodeIdle.includes(1);
+	}
+
+	// The waits, in seconds.
 	readWall(json) {
 		const begin = unpack(json.begin, Float64Array), length = unpack(json.length, Float64Array);
 		const list = ['thread', 'cause', 'node', 'waker'].map((name) => unpack(json[name])), waits = [];
@@ -142,11 +155,6 @@ class Recording {
 			const [thread, cause, node, waker] = list.map((l) => l[i]);
 			waits.push({thread, begin: at / 1e6, end: (at + length[i]) / 1e6, cause: cause >> 1,
 				idle: cause % 2 === 1, node, waker: waker - 1});
-		}
-		this.nodeIdle = new Uint8Array(this.nodeCount);
-		for (let i = 1; i < this.nodeCount; i++) {
-			const parent = this.nodeParent[i], belowCause = parent && this.nodeParent[parent] === this.nodeRoot[i];
-			this.nodeIdle[i] = this.nodeIdle[parent] || belowCause && this.nameOf(this.nodeFrame[i]) === 'idle' ? 1 : 0;
 		}
 		return {least: json.least, causes: json.causes, waits,
 			duration: waits.reduce((last, w) => Math.max(last, w.end), 0),

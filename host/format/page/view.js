@@ -68,7 +68,7 @@ function chooseEntries(rec, state, roots) {
 	if (rec.wall && hasSpan) // what is not within a wait that is listed has no times
 		return chooseWaits(rec, state);
 	for (let i = 0; i < rec.nodeCount; i++)
-		if (rec.counts.some((list) => list[i]) && !(rec.wall && !state.idle && rec.nodeIdle[i]))
+		if (rec.counts.some((list) => list[i]) && (state.idle || !rec.nodeIdle[i]))
 			node.push(i);
 	return {node, counts: rec.counts.map((list) => node.map((i) => list[i]))};
 }

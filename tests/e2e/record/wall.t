@@ -57,22 +57,22 @@ is "files" "$(cd "$one" && echo *)" "flame.folded flame.html flame.pb.gz flame.s
 is "the cause is below the thread" "$(cut -d';' -f1-2 "$one/flame.folded" | grep -xc 'idler;sleep')" 1
 ok "  above it the program" grep -q '^wanter;monitor;.*;Wall.wants_\[.\];.*;woken by;.*;Wall.holds_\[.\];.*;holder [0-9]*$' "$one/flame.folded"
 ok "  also of who slept all the time" grep -q '^idler;sleep;.*;java.lang.Thread.sleep' "$one/flame.folded"
-in_browser() {
-	PYTHONPATH=tests/tools PYTHONDONTWRITEBYTECODE=1 python3 tests/e2e/record/wall_page.py "$one/flame.html" >"$SHOP/page" || { cat "$SHOP/page" && false; }
-}
-command -v chromium >/dev/null || need chromium-browser
-ok "  its page in a browser: a timeline, who woke whom" in_browser
 rm -rf "$SHOP/again"
 ok "--replay" "$DFG" -q --replay --by thread --full -f folded,html -o "$SHOP/again" "$one/session"
 ok "  draws the same" cmp "$one/flame.folded" "$SHOP/again/flame.folded"
 ok "  with the timeline and the waits" cmp "$one/flame.html" "$SHOP/again/flame.html"
-merged() { "${DFG%trigger}merge" -q --json --event wall -f folded -o "$SHOP/merged" "$@" >"$SHOP/merged.json"; }
+merged() { "${DFG%trigger}merge" -q --json --event wall -f folded,html -o "$SHOP/merged" "$@" >"$SHOP/merged.json"; }
 ok "dfg-merge has the longest waits and what they say" eval \
 	'merged "$one/session" && jq -e ".wall.finding != \"\" and (.wall.waits | length > 10) and .unit == \"ns\"" "$SHOP/merged.json"'
 time_of() { jq .samples "$SHOP/merged.json"; }
 time=$(time_of)
 ok "  of a profile (pprof) the time" merged "$one/flame.pb.gz"
 is "  as long" "$(time_of)" "$time"
+in_browser() {
+	PYTHONPATH=tests/tools PYTHONDONTWRITEBYTECODE=1 python3 tests/e2e/record/wall_page.py "$one/flame.html" "$SHOP/merged/flame.html" >"$SHOP/page" || { cat "$SHOP/page" && false; }
+}
+command -v chromium >/dev/null || need chromium-browser
+ok "  its page in a browser: a timeline, who woke whom" in_browser
 ok "-e cpu,wall" as_the_program_says 17 cpu,wall
 ok "  each thread's causes are all of its time" right sums
 is "  are two pictures" "$(json '[.event, .more_events[0].event] | join(",")')" cpu,wall

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of wall.t: the page of tests/java/Wall.java's wall clock in a real browser. Argument: the page. With DFG_SHOTS=DIR it keeps
+"""Checks of wall.t: the page of tests/java/Wall.java's wall clock in a real browser. Arguments: the page, and one
+of merged profiles. With DFG_SHOTS=DIR it keeps
 screenshots there."""
 import sys
 
@@ -75,5 +76,10 @@ with Browser(1400, 900) as b:
     b.dark()
     b.js(SETTLE)
     shot(b, 'timeline-dark')
+    b.open(sys.argv[2])
+    b.js(SETTLE)
+    shown, whole = b.js('[dfg.tree.samples, dfg.rec.whole]')
+    check('a page of profiles leaves out what is idle, too', 0 < shown < whole)
+    check('  it has no timeline', b.js(f'{one("#tab-timeline")}.hidden'))
     check('nothing went wrong in the browser', b.problems(), [])
 done()
