@@ -132,7 +132,7 @@ def complaints(want, least, s, mine, wrong, in_tree):
     if in_tree < least and not want.deep:
         yield "in the tree %.2f %% < %.1f %%" % (in_tree, least)
     for (caller, callee), n in sorted(wrong.items(), key=lambda x: -x[1]):
-        if percent(sum(wrong.values()), s["samples"]) > WRONG:
+        if sum(wrong.values()) > max(1, WRONG / 100 * s["samples"]):
             yield "wrong pair %6d  %s -> %s" % (n, caller, callee)
     total = sum(n for _, n in mine)
     for share, chain in want.chains:
