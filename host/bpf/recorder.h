@@ -78,8 +78,7 @@ MUST_CHECK int stack_recorder_add(struct stack_recorder *r, uint32_t pid,
 				  const struct flat_process *p, struct err *err);
 void stack_recorder_remove(struct stack_recorder *r, uint32_t pid);
 
-/* The list of the code that a walker's processes make (a ring of struct flat_made): the recorder's;
- * -1. */
+/* The list of the code that a walker's processes make (a ring of struct flat_made): borrowed. */
 int stack_recorder_made(const struct stack_recorder *r, uint32_t walker);
 
 /* Has functions of a JVM send events (stack_probes_open); with FLAT_EVENT_CPU, which is wanted

@@ -13,9 +13,9 @@
  *	each thread of the wall clock  name · u32 pid · u32 tid · by cause: u64 ns · u64 of it idle
  *	each wait    u32 thread · u32 node · u64 begin · u64 ns · u32 waker · u8 cause · u8 idle
  *
- * Names from "each pause" on are a u16 length and text. Node 0 is the root and has no frame, module
- *0 is none; neither is written. The sandbox that writes them has parsed what containers wrote and
- *may be under their control: readers trust nothing. */
+ * Names from "each pause" on are a u16 length and text. Node 0 is the root and has no frame,
+ * module 0 is none; neither is written. The sandbox that writes them has parsed what containers
+ * wrote and may be under their control: readers trust nothing. */
 #ifndef DFG_FORMAT_TREE_H
 #define DFG_FORMAT_TREE_H
 

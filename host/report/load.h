@@ -30,8 +30,7 @@ struct inputs {
 	struct input *list;
 	size_t count, cap;
 	/* To be set before the first is added: the kind of events that is drawn. Text has EVENT_CPU
-	 * only. The first that is added makes EVENT_WALL of EVENT_CLOCK, or the other way round, as
-	 * it has the one or the other. */
+	 * only. EVENT_WALL becomes EVENT_CLOCK with the first input, unless that is JFR. */
 	enum event_kind event;
 	const struct filter *filter; /* what of them counts (filter.h); borrowed, NULL: all */
 };

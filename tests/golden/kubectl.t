@@ -157,8 +157,8 @@ def recorded():
 def verdicts():
     pod = pods.pod_of(item(), None)
 
-    def member(**verdict):
-        return recordings.Recording(pod, "", 1, 1, 0, True, recordings.verdict_of(summary("", **verdict)["verdict"], ["cut"] if verdict.get("throttled_periods") else [], 1.5), "")
+    def member(cut=(), **verdict):
+        return recordings.Recording(pod, "", 1, 1, 0, True, recordings.verdict_of(summary("", **verdict)["verdict"], cut, 1.5), "")
     shares = {"shares": {"application": 0.5, "gc": 0.496, "compiler": 0, "jvm": 0.004, "kernel": 0}}
     for name, members, want in (
             ("processors and limits of all pods are added up", [member(), member()],
@@ -167,7 +167,7 @@ def verdicts():
              "1.00 of limit 3.00, throttled in up to 34 % of periods; application 50 %, gc 50 %, jvm <1 %"),
             ("not known of one: not known", [member(), member(cpus_used=None)], "application 50 %, gc 50 %, jvm <1 %")):
         same(name, graphs.cpu_line({**graphs.cpu_of(members), **shares}), want)
-    same("what is cut is a warning, too", member(throttled_periods=0.1).verdict["warnings"], [("cut", "cut")])
+    same("what is cut is a warning, too", member(cut=["cut"]).verdict["warnings"], [("cut", "cut")])
     warning = [{"kind": "lost", "text": "lost"}]
     same("a warning once, with its pods", graphs.warnings_of([member(warnings=warning), member(warnings=warning), member()]),
          [{"kind": "lost", "text": "lost", "pods": ["web-1", "web-1"]}])

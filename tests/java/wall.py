@@ -134,7 +134,7 @@ print("# what was waited for is known:", ", ".join(f"{k[0]} {100 * n:.1f} %" for
 # A wait whose stack the walk could not prove has none; one that is copied, or was looked at when it went on already, has the program's frames
 # all the same. On a busy machine one of these may be a tenth of all.
 busy = sum(c["runnable"] for c in theirs) > 0.05 * sum(sum(c.values()) for c in theirs)
-least = 0.7 if busy or s["copied"] else 0.9
+least = 0.7 if busy else 0.9
 say("subjects", wrong + [f"{k} {n:.3f}" for k, n in shares.items() if n < 0.7 or known[k] < least * walked[k]])
 # On a busy machine other waits are the longest.
 listed = [w for w in waits if w["thread"] == "wanter" and w["cause"] == "monitor"]

@@ -134,7 +134,7 @@ class Recording {
 			duration: last};
 	}
 
-	// By node 1 where a thread waits for something to do, as profiles of the wall clock tell, too.
+	// Marks the nodes (1) of threads that wait for something to do. Profiles of the wall clock have them, but no list of waits.
 	findIdle() {
 		this.nodeIdle = new Uint8Array(this.nodeCount);
 		if (counting.unit !== 'ns' || this.isDifference)
