@@ -30,6 +30,17 @@ void hs_scan_prologue(const struct hs_code *code, uint32_t from, struct hs_prolo
 /* Returns the number of exits found, at most cap. */
 uint32_t hs_scan_exits(const struct hs_code *code, struct snap_exit *ret, uint32_t cap);
 
+/* Adds an exit to n others, which ascend. Returns how many there are. */
+static inline uint32_t hs_exit_add(struct snap_exit *list, uint32_t n, struct snap_exit exit)
+{
+	uint32_t at = n;
+
+	for (; at && list[at - 1].end > exit.end; at--)
+		list[at] = list[at - 1];
+	list[at] = exit;
+	return n + 1;
+}
+
 /* Returns the number of places found where the frame is larger for a while, at most cap: slow paths
  * of GC barriers that save registers, C1's calls of slow_subtype_check. */
 uint32_t hs_scan_spills(const struct hs_code *code, struct snap_spill *ret, uint32_t cap);

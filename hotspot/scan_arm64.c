@@ -164,8 +164,68 @@ static uint32_t exit_at(const struct hs_code *c, uint32_t at)
 	return SNAP_NONE;
 }
 
+/* Returns the target of a conditional branch. */
+static uint32_t branch_target(const struct hs_code *c, uint32_t at)
+{
+	return at + (uint32_t)((int32_t)(insn_at(c, at) << 8) >> 13) * INSN;
+}
+
+/* Returns the offset after a jump to a stub, `b` or `adrp x8, page; add x8, x8, n; br x8`, 0: it is
+ * none. */
+static uint32_t far_jump_end(const struct hs_code *c, uint32_t at)
+{
+	if (IS_B(insn_at(c, at)))
+		return at + INSN;
+	return (insn_at(c, at) & 0x9f00001f) == 0x90000008 &&
+			       (insn_at(c, at + INSN) & 0xffc003ff) == 0x91000108 &&
+			       insn_at(c, at + 2 * INSN) == 0xd61f0100
+		       ? at + 3 * INSN
+		       : 0;
+}
+
+/* Matches the slow path of a return's poll: `adr x8, n; str x8, [x28, n]`, and a jump
+ * (C1SafepointPollStub, C2SafepointPollStub, JDK 16 and later). */
+static bool poll_at(const struct hs_code *c, uint32_t at, struct snap_exit *ret)
+{
+	*ret = (struct snap_exit){.pop = at - 1, .end = far_jump_end(c, at + 2 * INSN)};
+	return (insn_at(c, at) & 0x9f00001f) == 0x10000008 &&
+	       (insn_at(c, at + INSN) & 0xffc003ff) == 0xf9000388 && ret->end > 0;
+}
+
+/* Returns where the stack bangs, `sub x9, sp, n; str xzr, [x9]`, begin that end at an offset. */
+static uint32_t bangs_before(const struct hs_code *c, uint32_t end)
+{
+	while (end >= 2 * INSN && insn_at(c, end - INSN) == 0xf900013f &&
+	       (insn_at(c, end - 2 * INSN) & 0xff8003ff) == 0xd10003e9)
+		end -= 2 * INSN;
+	return end;
+}
+
+/* Adds the places of C1's second prologue where the frame is not whole; returns how many exits
+ * there are then. (c1_LIRAssembler_aarch64.cpp osr_entry, JDK 8 to 27.) */
+static uint32_t add_entry(const struct hs_code *c, struct snap_exit *list, uint32_t n, uint32_t cap)
+{
+	struct hs_prologue p;
+
+	if (c->leaves || c->frame_size == 16)
+		return n;
+	for (uint32_t at = c->frame_complete; at < c->size && n + 2 <= cap; at += INSN) {
+		uint32_t made;
+
+		if (!prologue_at(c, at, &p))
+			continue;
+		made = p.push_end == SNAP_NONE ? p.sub_end : p.push_end;
+		n = hs_exit_add(list, n, (struct snap_exit){bangs_before(c, at) - 1, made});
+		do
+			n = hs_exit_add(list, n, (struct snap_exit){made, made + INSN});
+		while ((made += INSN) < p.sub_end && n < cap);
+	}
+	return n;
+}
+
 uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
 {
+	struct snap_exit poll;
 	uint32_t n = 0;
 
 	if (c->frame_size < 16)
@@ -176,10 +236,13 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 		end = pop == SNAP_NONE ? 0 : exit_end(c, pop + INSN);
 		if (end == 0)
 			continue;
-		ret[n++] = (struct snap_exit){.pop = pop, .end = end};
+		n = hs_exit_add(ret, n, (struct snap_exit){.pop = pop, .end = end});
+		for (i = pop; i < end && n < cap; i += INSN)
+			if (IS_COND(insn_at(c, i)) && poll_at(c, branch_target(c, i), &poll))
+				n = hs_exit_add(ret, n, poll);
 		i = end - INSN;
 	}
-	return n;
+	return add_entry(c, ret, n, cap);
 }
 
 /* Returns the address made by `adrp x8, page; add x8, x8, n` before an offset; 0: none. */

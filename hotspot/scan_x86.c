@@ -226,6 +226,76 @@ static bool pops_pc(const struct hs_code *c, uint32_t at)
 	       adjust_at(c, at - 4, 0xc4, c->frame_size - 8) == 4;
 }
 
+/* Returns the target of a `ja`, 0: it is none. */
+static uint32_t above_at(const struct hs_code *c, uint32_t at)
+{
+	const uint8_t *p = bytes_at(c, at, 6);
+	uint32_t distance;
+
+	if (!p || p[0] != 0x0f || p[1] != 0x87)
+		return 0;
+	__builtin_memcpy(&distance, p + 2, 4);
+	return at + 6 + distance;
+}
+
+/* Matches the slow path of a return's poll: `mov r10, address; mov [r15 + n], r10`, and a jump
+ * (C1SafepointPollStub, C2SafepointPollStub, JDK 16 and later). */
+static bool poll_at(const struct hs_code *c, uint32_t at, struct snap_exit *ret)
+{
+	const uint8_t *p = at ? bytes_at(c, at, 13) : NULL;
+	uint32_t jump;
+
+	if (!p || p[0] != 0x49 || p[1] != MOV_R10 || p[10] != 0x4d || p[11] != 0x89 ||
+	    (p[12] != 0x57 && p[12] != 0x97))
+		return false;
+	*ret = (struct snap_exit){.pop = at - 1,
+				  .end = exit_end(c, at + (p[12] == 0x57 ? 14 : 17), &jump)};
+	return ret->end > 0;
+}
+
+/* Adds an exit and the slow path of its poll; returns how many exits there are. */
+static uint32_t add_exit(const struct hs_code *c, struct snap_exit exit, struct snap_exit *list,
+			 uint32_t n, uint32_t cap)
+{
+	struct snap_exit poll;
+
+	n = hs_exit_add(list, n, exit);
+	for (uint32_t at = exit.pop; at < exit.end && n < cap; at++)
+		if (poll_at(c, above_at(c, at), &poll))
+			n = hs_exit_add(list, n, poll);
+	return n;
+}
+
+/* Returns where the stack bangs begin that end at an offset. */
+static uint32_t bangs_before(const struct hs_code *c, uint32_t end)
+{
+	while (end >= 7 && c->bytes[end - 7] == 0x89 && c->bytes[end - 6] == 0x84 &&
+	       c->bytes[end - 5] == 0x24)
+		end -= 7;
+	return end;
+}
+
+/* Adds the places of C1's second prologue where the frame is not whole; returns how many exits
+ * there are then. (c1_LIRAssembler_x86.cpp osr_entry, JDK 8 to 27.) */
+static uint32_t add_entry(const struct hs_code *c, struct snap_exit *list, uint32_t n, uint32_t cap)
+{
+	struct hs_prologue p;
+	uint32_t at = c->frame_complete;
+
+	if (c->leaves || c->frame_size == 16)
+		return n;
+	for (; (at = find(c, at, PUSH_BP, PUSH_BP, PUSH_BP)) < c->size && n + 3 <= cap; at++) {
+		if (!prologue_at(c, at, &p))
+			continue;
+		n = hs_exit_add(list, n, (struct snap_exit){bangs_before(c, at) - 1, p.push_end});
+		n = hs_exit_add(list, n, (struct snap_exit){p.push_end, p.push_end + 1});
+		at += 1 + move_bp_at(c, p.push_end);
+		if (at > p.push_end)
+			n = hs_exit_add(list, n, (struct snap_exit){at, at + 1});
+	}
+	return n;
+}
+
 uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t cap)
 {
 	uint8_t other = c->leaves ? LEAVE : POP_BP, third = c->leaves ? POP_DX : POP_BP;
@@ -238,7 +308,7 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 		uint8_t b = c->bytes[i];
 
 		if (pops_pc(c, i)) {
-			ret[n++] = (struct snap_exit){.pop = i, .end = i + 1};
+			n = add_exit(c, (struct snap_exit){.pop = i, .end = i + 1}, ret, n, cap);
 			continue;
 		}
 		if (b == POP_DX || (b == POP_BP && !bare && !is_after_add(c, i)))
@@ -247,11 +317,11 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 		if (end == 0)
 			continue;
 		/* After `leave` only the return address is left. */
-		ret[n].pop = b == POP_BP ? i : ret_at;
-		ret[n++].end = end;
+		ret_at = b == POP_BP ? i : ret_at;
+		n = add_exit(c, (struct snap_exit){.pop = ret_at, .end = end}, ret, n, cap);
 		i = end - 1;
 	}
-	return n;
+	return add_entry(c, ret, n, cap);
 }
 
 /* Returns the offset after a call, 0: none. `at` is the opcode of `call n`, or the second byte of

@@ -29,9 +29,12 @@
 #define LDR_POLL 0xf941ac88 /* ldr x8, [x4, #856]: of no thread */
 #define POLL	 0xf941af88 /* ldr x8, [x28, #856] */
 #define CMP	 0xeb2863ff /* cmp sp, x8 */
-#define B_HI	 0x54000068
+#define B_HI	 0x54000088 /* 16 bytes on */
 #define B_LO	 0x54000063 /* 12 bytes on */
 #define B	 0x14000010
+#define ADR_X8	 0x10ffff48
+#define STR_X8	 0xf901ab88 /* str x8, [x28, #848] */
+#define ADRP_X8	 0x90000008
 #define RET	 0xd65f03c0
 #define OTHER	 0xd4200000 /* brk */
 
@@ -93,6 +96,57 @@ static void no_exit(const struct hs_code *code, const char *what)
 	struct snap_exit exits[4];
 
 	is_int(hs_scan_exits(code, exits, 4), 0, "%s", what);
+}
+
+/* As C1 and C2 make it, where the code cache is larger than a branch reaches, and where it is not.
+ */
+static void test_polls(void)
+{
+	{
+		CODE(LOAD, ADD_48, POLL, CMP, B_HI, RET, NOP, NOP, ADR_X8, STR_X8, ADRP_X8,
+		     0x91000108, 0xd61f0100, LOAD, ADD_48, RET);
+		struct snap_exit exits[4];
+
+		is_int(hs_scan_exits(&code, exits, 4), 3,
+		       "the slow path of a poll is an exit, too");
+		is_int(exits[1].pop, 31, "  from its first instruction on the frame is gone");
+		is_int(exits[1].end, 52, "  until it jumps");
+		is_int(exits[2].pop, 56, "  they ascend");
+		is_int(hs_scan_exits(&code, exits, 1), 1, "  no more than there is room for");
+	}
+	{
+		CODE(ADR_X8, STR_X8, B, LOAD, ADD_48, POLL, CMP, 0x54ffff28, RET);
+		struct snap_exit exits[4];
+
+		is_int(hs_scan_exits(&code, exits, 4), 2, "a branch back, and a short jump");
+		is_int(exits[0].end, 12, "  which ends it");
+	}
+}
+
+/* As C1 makes it: a second prologue, for loops. */
+static void test_entries(void)
+{
+	struct snap_exit exits[4];
+
+	{
+		CODE(SUB_48, STORE, LOAD, ADD_48, RET, 0xd1405be9, 0xf900013f, SUB_48, STORE, B);
+		code.frame_complete = 8;
+		is_int(hs_scan_exits(&code, exits, 4), 3, "a second prologue is told as exits");
+		is_int(exits[1].pop, 19, "  there is no frame yet from its bang on");
+		is_int(exits[1].end, 32, "  until the sub");
+		is_int(exits[2].pop, 32, "  after it there is what an add removes");
+		is_int(exits[2].end, 36, "  until the store");
+		is_int(hs_scan_exits(&code, exits, 2), 1, "  no more than there is room for");
+	}
+	{
+		CODE(NOP, PUSH, MOV_FP, SUB_1024, NOP);
+		code.frame_complete = 4;
+		code.frame_size = 1040;
+		is_int(hs_scan_exits(&code, exits, 4), 3, "with a frame pointer");
+		is_int(exits[0].end, 8, "  until the push");
+		is_int(exits[2].pop, 12, "  after it there is what a pop removes");
+		is_int(exits[2].end, 16, "  until the sub");
+	}
 }
 
 static void test_exits(void)
@@ -259,6 +313,8 @@ int main(void)
 	test_spills();
 	test_prologue();
 	test_exits();
+	test_polls();
+	test_entries();
 	test_calls();
 	test_jumps();
 	return tap_done();

@@ -98,6 +98,52 @@ static void no_exit(const struct hs_code *code, const char *what)
 	is_int(hs_scan_exits(code, exits, 4), 0, "%s", what);
 }
 
+/* As C1 of JDK 17 makes it: the slow path of the poll stands between other stubs. */
+static void test_polls(void)
+{
+	CODE(ADD, POP, 0x49, 0x3b, 0xa7, 0x48, 3, 0, 0, 0x0f, 0x87, 7, 0, 0, 0, RET, NOP, NOP, NOP,
+	     NOP, NOP, NOP, 0x49, 0xba, 1, 0, 0, 0, 0, 0, 0, 0, 0x4d, 0x89, 0x97, 0x50, 3, 0, 0,
+	     0xe9, 1, 2, 3, 4, NOP, ADD, POP, 0xe9, 1, 2, 3, 4);
+	struct snap_exit exits[4];
+
+	is_int(hs_scan_exits(&code, exits, 4), 3, "the slow path of a poll is an exit, too");
+	is_int(exits[1].pop, 24, "from its first instruction on the frame is gone");
+	is_int(exits[1].end, 47, "until it jumps");
+	is_int(exits[2].pop, 52, "they ascend");
+	is_int(hs_scan_exits(&code, exits, 1), 1, "no more than there is room for");
+	code.size = 46;
+	is_int(hs_scan_exits(&code, exits, 4), 1, "its jump is after the end");
+}
+
+/* As C1 makes it: a second prologue, for loops. */
+static void test_entries(void)
+{
+	struct snap_exit exits[4];
+
+	{
+		CODE(BANG, PUSH, SUB, ADD, POP, RET, BANG, BANG, PUSH, SUB, 0xe9, 1, 2, 3, 4);
+		code.frame_complete = 12;
+		is_int(hs_scan_exits(&code, exits, 4), 3, "a second prologue is told as exits");
+		is_int(exits[1].pop, 17, "there is no frame yet from its bangs on");
+		is_int(exits[1].end, 33, "until the push");
+		is_int(exits[2].pop, 33, "after it there is what a pop removes");
+		is_int(exits[2].end, 34, "until the sub");
+		is_int(hs_scan_exits(&code, exits, 3), 1, "no more than there is room for");
+		code.frame_complete = SNAP_NONE;
+		is_int(hs_scan_exits(&code, exits, 4), 1, "of code with a first one only");
+		code.frame_complete = 12;
+		code.frame_size = 16;
+		is_int(hs_scan_exits(&code, exits, 4), 1, "and with a frame of some size");
+	}
+	{
+		CODE(NOP, NOP, PUSH, 0x48, 0x8b, 0xec, SUB, NOP);
+		code.frame_complete = 1;
+		is_int(hs_scan_exits(&code, exits, 4), 3, "PreserveFramePointer");
+		is_int(exits[2].pop, 6, "the same before the sub");
+		is_int(exits[2].end, 7, "and only there");
+	}
+}
+
 static void test_exits(void)
 {
 	struct snap_exit exits[2];
@@ -703,6 +749,8 @@ int main(void)
 	test_far_spill();
 	test_prologue();
 	test_exits();
+	test_polls();
+	test_entries();
 	test_calls();
 	test_jumps();
 	test_places();
