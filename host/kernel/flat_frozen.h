@@ -123,6 +123,13 @@ static inline uint64_t flat_find_entry(struct flat_walk *w)
 	return 0;
 }
 
+/* True if the JVM is just putting the frames on the stack into the chunk, which begins with them
+ * already: no other ones begin where the JVM was called. */
+static inline bool flat_is_freezing(const struct flat_walk *w)
+{
+	return w->pc == w->called || w->pc == w->caller;
+}
+
 /* Goes on in the heap, from where frames return to the barrier. */
 FLAT_FUNCTION enum flat_end flat_frozen(struct flat_walk *w)
 {
@@ -136,7 +143,8 @@ FLAT_FUNCTION enum flat_end flat_frozen(struct flat_walk *w)
 	w->mount_base = w->base;
 	entry = o->virtual.chunk == FLAT_NONE ? 0 : flat_find_entry(w);
 	if (!entry ||
-	    !flat_enter_chunk(w, object_in(o, word_at(entry, FLAT_ENTRY_CONT), o->virtual.chunk)))
+	    !flat_enter_chunk(w, object_in(o, word_at(entry, FLAT_ENTRY_CONT), o->virtual.chunk)) ||
+	    flat_is_freezing(w))
 		return flat_lose_frozen(w);
 	w->mount = entry;
 	return FLAT_ON;

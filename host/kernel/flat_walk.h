@@ -220,14 +220,19 @@ static inline enum flat_end flat_step(struct flat_walk *w)
 {
 	uint64_t addr = w->pc - !w->exact;
 	const struct flat_code *c = w->chunk ? NULL : flat_find(w, addr);
+	const bool called = c && !w->called && (w->exact ? c->kind == FLAT_WRAPPER : !w->kind);
 	enum flat_end end;
 
 	if (!c && !w->chunk && flat_in_cache(w, addr))
 		return FLAT_NO_CODE;
 	w->kind = c ? c->kind : 0;
+	if (called)
+		w->called = w->pc;
 	end = w->chunk ? flat_step_frozen(w)
 	      : c      ? flat_step_in(w, c, flat_number(w, addr))
 		       : flat_native(w);
+	if (called && w->kind == FLAT_WRAPPER)
+		w->caller = w->pc;
 	w->pushes = !c || (c->kind != FLAT_COMPILED && c->kind != FLAT_WRAPPER &&
 			   c->kind != FLAT_INTERPRETER);
 	if (w->unread)

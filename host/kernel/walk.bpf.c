@@ -239,7 +239,7 @@ static void begin_walk(struct flat_walk *w)
 	w->unread = w->unsure = false;
 	w->searches = 0;
 	w->mapping = w->process.mappings;
-	w->entry = w->chunk = w->mount = 0;
+	w->entry = w->chunk = w->mount = w->called = w->caller = 0;
 	w->number_at = w->words_len = 0;
 	w->sample.count = 0;
 	w->sample.end = FLAT_REGISTERS;

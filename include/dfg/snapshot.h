@@ -112,10 +112,10 @@ struct snap_region {
  * changes the stack pointer: `add sp, sp, n` after the load of x29 and x30 if the prologue makes
  * the frame at once (push_end is SNAP_NONE), else that load itself.
  *
- * Other code without the frame is told as exits, too: the slow path of an exit's safepoint poll (JDK
- * 16 and later), and C1's second prologue, at which a method is entered in a loop (on-stack
- * replacement; after its push, too, the stack is as before the pop). If the frame is gone from the
- * first instruction on, `pop` is the byte before it. */
+ * Other code without the frame is told as exits, too: the slow path of an exit's safepoint poll
+ * (JDK 16 and later), and C1's second prologue, at which a method is entered in a loop (on-stack
+ * replacement; after its push the stack is as before the pop). If the frame is gone from the first
+ * instruction on, `pop` is the byte before it. */
 struct snap_exit {
 	uint32_t pop, end;
 };

@@ -60,12 +60,12 @@ static void make(void)
 	data[16] = UP;
 }
 
-/* Walks it, and makes a text of the frames: as is_stack of test_unwind.c. */
-static const char *walk(void)
+/* Walks it from a place, and makes a text of the frames: as is_stack of test_unwind.c. */
+static const char *walk_from(uint64_t pc, uint64_t fp)
 {
 	static const char kinds[] = "ncif";
 	struct stack_copy stack = {.base = BASE, .p = (const uint8_t *)words, .len = sizeof(words)};
-	struct thread t = at(METHOD + 0x20, 1);
+	struct thread t = at(pc, fp);
 	CLEANUP(str_fini) struct str s = {0};
 	enum flat_end end = flat_walk_from(&process, &t.regs, &stack);
 
@@ -80,6 +80,11 @@ static const char *walk(void)
 	str_addf(&s, "%s", end == FLAT_ROOT ? "root" : "left");
 	snprintf(text, sizeof(text), "%s", s.buf);
 	return text;
+}
+
+static const char *walk(void)
+{
+	return walk_from(METHOD + 0x20, 1);
 }
 
 #define TOP    "c90020 "
@@ -185,6 +190,24 @@ static void test_lost(void)
 	process.objects.virtual.chunk = 8;
 }
 
+/* METHOD has called the JVM, which may be putting it into the chunk. */
+static void test_freezing(void)
+{
+	make();
+	words[ENTRY_AT + 4] = S(CONT);
+	words[ENTRY_AT + 6] = 1;
+	words[ENTRY_AT + 2] = 0;
+	words[0] = 1;
+	words[1] = RET;
+	words[4] = S(CARRIER - 2);
+	words[5] = BARRIER + 0x20;
+	is_str(walk_from(NATIVE + 0x10, S(0)), "nc0010 c9003f " LOST,
+	       "a chunk that begins where the JVM was called may have its frames already");
+	words[FIRST + DATA + 4] = LEAF;
+	is_str(walk_from(NATIVE + 0x10, S(0)), "nc0010 c9003f c9005f i111 c9103f " ENTER BELOW,
+	       "one that begins elsewhere has others");
+}
+
 /* A thread that is in the heap as a whole. */
 static void test_unmounted(void)
 {
@@ -222,6 +245,7 @@ int main(void)
 	test_chunks();
 	test_arguments();
 	test_lost();
+	test_freezing();
 	test_unmounted();
 	snapfile_free(snapshot);
 	return tap_done();
