@@ -11,12 +11,12 @@
 
 #define FLAT_CHUNK_WORDS (1u << 20)
 
-/* Places in a ContinuationEntry (runtime/continuationEntry.hpp): _cont; _flags, s32, 1 of a virtual
- * thread; _argsize, s32, the words between it and the outermost frame, but for its alignment. */
+/* Places in a ContinuationEntry, as SNAP_ENTRY_CONT and so on. */
 #define FLAT_ENTRY_CONT	     16u
 #define FLAT_ENTRY_FLAGS     32u
 #define FLAT_ENTRY_ARGUMENTS 36u
-#define FLAT_ENTRY_PLACES    16u /* where one is looked for */
+#define FLAT_ENTRY_PLACES    16u  /* where one is looked for */
+#define FLAT_ENTRY_BYTES     256u /* up to where enterSpecial's frame pointer leads */
 
 static inline uint32_t flat_int_at(uint64_t object, uint32_t place)
 {
@@ -75,20 +75,23 @@ FLAT_FUNCTION bool flat_enter_chunk(struct flat_walk *w, uint64_t chunk)
 	return true;
 }
 
-/* Goes back to the stack on which the frames are mounted. */
-static inline bool flat_leave_heap(struct flat_walk *w)
+/* Goes on with the frames of the carrier, from the ContinuationEntry on, which is in the frame of
+ * enterSpecial. A JVM that does not tell where frames return to that leaves this frame out: the
+ * frame pointer leads there, or, if the outermost frame's caller is compiled and in the heap,
+ * anywhere. */
+static inline enum flat_end flat_leave_heap(struct flat_walk *w, uint64_t pc)
 {
+	const uint64_t enter = w->process.objects.virtual.enter_return;
+
 	w->chunk = 0;
 	w->base = w->mount_base;
 	w->sp = w->mount;
 	w->fp = w->mount_fp;
-	return w->mount;
-}
-
-/* Goes on with the frame below enterSpecial's, to which the frame pointer points. */
-static inline enum flat_end flat_below_entry(struct flat_walk *w)
-{
-	return w->fp >= w->sp && w->fp % FLAT_WORD == 0 && flat_take_found(w, flat_framed(w))
+	w->pc = flat_find(w, enter - 1) ? enter : pc;
+	if (!w->mount || w->pc)
+		return w->mount ? FLAT_ON : FLAT_ROOT;
+	return w->fp >= w->sp && w->fp - w->sp <= FLAT_ENTRY_BYTES && w->fp % FLAT_WORD == 0 &&
+			       flat_take_found(w, flat_framed(w))
 		       ? FLAT_ON
 		       : FLAT_ROOT;
 }
@@ -97,11 +100,10 @@ static inline enum flat_end flat_below_entry(struct flat_walk *w)
 static inline enum flat_end flat_lose_frozen(struct flat_walk *w)
 {
 	flat_add(w, FLAT_FRAME(FLAT_FRAME_FROZEN, 0));
-	return flat_leave_heap(w) ? flat_below_entry(w) : FLAT_ROOT;
+	return flat_leave_heap(w, 0);
 }
 
-/* True if a ContinuationEntry is so many words above the outermost frame. The frame pointer does
- * not lead there: it is that of the caller, in the heap. */
+/* True if a ContinuationEntry is so many words above the outermost frame. */
 FLAT_FUNCTION bool flat_is_entry(struct flat_walk *w, uint32_t above)
 {
 	uint64_t at;
@@ -134,19 +136,17 @@ static inline bool flat_is_freezing(const struct flat_walk *w)
 FLAT_FUNCTION enum flat_end flat_frozen(struct flat_walk *w)
 {
 	const struct flat_objects *o;
-	uint64_t entry;
 
 	FLAT_NEED(w, FLAT_ROOT);
 	o = &w->process.objects;
-	w->mount = w->sp;
 	w->mount_fp = w->fp;
 	w->mount_base = w->base;
-	entry = o->virtual.chunk == FLAT_NONE ? 0 : flat_find_entry(w);
-	if (!entry ||
-	    !flat_enter_chunk(w, object_in(o, word_at(entry, FLAT_ENTRY_CONT), o->virtual.chunk)) ||
+	w->mount = flat_find_entry(w);
+	if (!w->mount || o->virtual.chunk == FLAT_NONE ||
+	    !flat_enter_chunk(w,
+			      object_in(o, word_at(w->mount, FLAT_ENTRY_CONT), o->virtual.chunk)) ||
 	    flat_is_freezing(w))
 		return flat_lose_frozen(w);
-	w->mount = entry;
 	return FLAT_ON;
 }
 
@@ -161,11 +161,7 @@ FLAT_FUNCTION enum flat_end flat_leave_chunk(struct flat_walk *w)
 	next = object_in(o, w->chunk, o->virtual.chunk_parent);
 	if (next)
 		return flat_enter_chunk(w, next) ? FLAT_ON : flat_lose_frozen(w);
-	if (!flat_leave_heap(w))
-		return FLAT_ROOT;
-	if (o->virtual.enter_return)
-		w->pc = o->virtual.enter_return;
-	return w->pc ? FLAT_ON : flat_below_entry(w);
+	return flat_leave_heap(w, w->pc);
 }
 
 /* Adds a frame in the heap, and steps to its caller. False: it contradicts itself. */

@@ -232,14 +232,42 @@ enum step walk_stub(struct stack_walk *w, const struct snapfile_code *c)
 	return fp >= unwind_sp(&w->regs) ? walk_missing(w, fp + WORD) : STEP_LOST;
 }
 
-/* The outermost thawed frame holds the frame pointer of Continuation.enterSpecial, below which the
- * carrier's frames are. */
+#define ENTRY_PLACES 16u  /* where a ContinuationEntry is looked for */
+#define ENTRY_BYTES  256u /* from it up to where enterSpecial's frame pointer leads */
+
+/* True if a ContinuationEntry is so many words above the outermost thawed frame. */
+static bool is_entry(const struct stack_walk *w, uint64_t above)
+{
+	const uint64_t at = unwind_sp(&w->regs) + above * WORD;
+	uint64_t cont, flags, arguments;
+
+	if (!stack_read(w->stack, at + SNAP_ENTRY_CONT, &cont) ||
+	    !stack_read(w->stack, at + SNAP_ENTRY_FLAGS, &flags))
+		return false;
+	arguments = flags >> 32;
+	return cont && (uint32_t)flags <= 1 && (arguments == above || arguments + 1 == above);
+}
+
+/* Goes on with the carrier's frames. They are below that of Continuation.enterSpecial, in which the
+ * ContinuationEntry is; the outermost thawed frame holds its frame pointer, or, if its caller is
+ * compiled and in the heap, anything. */
 enum step walk_frozen(struct stack_walk *w)
 {
-	uint64_t fp = unwind_fp(&w->regs);
+	const uint64_t enter = snapfile_objects(w->src->code)->virtual.enter_return;
+	const struct snapfile_code *code[SNAPFILE_AROUND];
+	uint64_t above = 0, fp = unwind_fp(&w->regs), entry;
 
 	walk_add(w, UNWOUND_FROZEN, 0);
-	if (fp >= unwind_sp(&w->regs) && fp % WORD == 0 &&
+	while (above < ENTRY_PLACES && !is_entry(w, above))
+		above++;
+	entry = unwind_sp(&w->regs) + above * WORD;
+	if (above == ENTRY_PLACES)
+		return STEP_ROOT;
+	if (snapfile_find(w->src->code, enter - 1, w->src->span, code)) {
+		walk_set(w, enter, entry, fp);
+		return STEP_ON;
+	}
+	if (fp >= entry && fp - entry <= ENTRY_BYTES && fp % WORD == 0 &&
 	    walk_take_found(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
 		return STEP_ON;
 	return STEP_ROOT;

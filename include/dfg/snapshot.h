@@ -212,6 +212,13 @@ struct snap_layout {
 #define SNAP_MARK_BITS	3u
 #define SNAP_MARK_MOVED 3u
 
+/* Places in a ContinuationEntry (runtime/continuationEntry.hpp, JDK 21 to 27), which is on the
+ * stack above the outermost thawed frame of a virtual thread: _cont; _flags, s32, 1 of a virtual
+ * thread; _argsize, s32, the words between that frame and it, but for its alignment. */
+#define SNAP_ENTRY_CONT	     16u
+#define SNAP_ENTRY_FLAGS     32u
+#define SNAP_ENTRY_ARGUMENTS 36u
+
 /* Virtual threads, JDK 21 and later; SNAP_NONE where places are not known. */
 struct snap_virtual {
 	uint32_t carrier;		     /* JavaThread::_threadObj */

@@ -143,7 +143,7 @@ static void test_arguments(void)
 	       "the entry is above the arguments of the outermost frame, aligned");
 }
 
-#define LOST "f0 " BELOW
+#define LOST "f0 " ENTER BELOW
 
 static void test_lost(void)
 {

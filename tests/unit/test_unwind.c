@@ -95,6 +95,8 @@ static void test_frozen(uint64_t cont_return, const char *what)
 	snapshot = make_snapshot(cont_return, false);
 	t.stack[2] = 1;
 	t.stack[3] = BARRIER + 0x20;
+	t.stack[6] = 1; /* the ContinuationEntry's continuation */
+	t.stack[8] = 1; /* it is a virtual thread's, and there are no arguments */
 	is_stack(&t, "c90020 fb301f root", what);
 	t.stack[2] = S(10);
 	t.stack[11] = UP;

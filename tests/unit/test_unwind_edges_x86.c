@@ -582,24 +582,36 @@ static void test_frozen(void)
 	TRY({.what = "a carrier's frame pointer is a multiple of 8",
 	     .pc = METHOD + 0x20,
 	     .fp = 1,
-	     .words = {{2, S(10) + 4}, {3, BARRIER + 0x20}},
+	     .words = {{2, S(10) + 4}, {3, BARRIER + 0x20}, {6, 1}, {8, 1}},
 	     .want = "c90020 fb301f root"},
 	    {.what = "a carrier's frame is not below the stack pointer",
 	     .pc = METHOD + 0x20,
 	     .fp = 1,
-	     .words = {{2, S(2)}, {3, BARRIER + 0x20}},
+	     .words = {{2, S(2)}, {3, BARRIER + 0x20}, {6, 1}, {8, 1}},
 	     .rest = 4,
 	     .want = "c90020 fb301f root"},
 	    {.what = "a carrier's frame may be at the stack pointer",
 	     .pc = METHOD + 0x20,
 	     .fp = 1,
-	     .words = {{2, S(4)}, {3, BARRIER + 0x20}, {5, UP}},
+	     .words = {{2, S(4)}, {3, BARRIER + 0x20}, {5, UP}, {6, 1}, {8, 1}},
 	     .rest = 6,
 	     .want = "c90020 fb301f " BOTTOM},
 	    {.what = "a carrier's caller leads on",
 	     .pc = METHOD + 0x20,
 	     .fp = 1,
-	     .words = {{2, S(10)}, {3, BARRIER + 0x20}, {11, UP}},
+	     .words = {{2, S(10)}, {3, BARRIER + 0x20}, {11, UP}, {6, 1}, {8, 1}},
+	     .want = "c90020 fb301f root"},
+	    {.what = "a carrier's frame is not far above the entry",
+	     .pc = METHOD + 0x20,
+	     .fp = 1,
+	     .words = {{2, S(38)}, {3, BARRIER + 0x20}, {39, UP}, {6, 1}, {8, 1}},
+	     .rest = 40,
+	     .want = "c90020 fb301f root"},
+	    {.what = "nor is there one without an entry",
+	     .pc = METHOD + 0x20,
+	     .fp = 1,
+	     .words = {{2, S(4)}, {3, BARRIER + 0x20}, {5, UP}, {6, 1}, {8, 2}},
+	     .rest = 6,
 	     .want = "c90020 fb301f root"});
 }
 
@@ -664,6 +676,6 @@ int main(void)
 	test_adapters();
 	test_frozen();
 	snapfile_free(snapshot);
-	flat_proves(36);
+	flat_proves(38);
 	return tap_done();
 }
