@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # How many stacks are whole, and whether any of them is wrong: the programs of tests/java/Known.java,
-# each recorded with --unwind vm and held against what is known of its calls (tests/java/known.py tells
-# the columns).
+# each recorded and held against what is known of its calls (tests/java/known.py tells the columns).
 #
 #	bench/accuracy.sh [MODE…]		as root; a table on standard output
 #
 # JDKS: homes of the JDKs to run them with, divided by blanks (the one of `java`). SOURCES (host):
 # "host agent" for both; for the agent they run in a container of runc, with the hook's payload.
-# OPTIONS: of the JVM, one set a line ("" alone). HZ (499), DURATION (4). KEEP: a directory for
-# summaries and folded stacks. Failures are told below their line, with # in front; exit status 1.
+# OPTIONS: of the JVM, one set a line ("" alone). HZ (499), DURATION (4). UNWIND (vm): who unwinds, as of
+# dfg-trigger. KEEP: a directory for summaries and folded stacks. Failures are told below their line, with # in front; exit status 1.
 set -u
 TOP=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=${BUILD:-build}

@@ -5,7 +5,7 @@
 #   known_runs_on MODE HOME	whether that JDK can
 #   known_start HOME MODE SECONDS [JVM OPTION…]	$known_pid, warm after $WARM (3) seconds
 #   known_contain HOME MODE SECONDS [JVM OPTION…]	the same in a container of runc, with the hook: for the agent
-#   known_record SOURCE SECONDS HZ	summary in $KNOWN/summary
+#   known_record SOURCE SECONDS HZ	summary in $KNOWN/summary; UNWIND: the recorder (vm)
 #   known_check HOME MODE [-v]	known.py
 #   known_keep PREFIX	copies summary and folded stacks
 #   known_stop
@@ -81,7 +81,7 @@ known_contain() {
 
 known_record() {
 	rm -rf "$KNOWN/summary" "$KNOWN/out"
-	"$BUILD/bin/dfg-trigger" --root "$KNOWN/root" -o "$KNOWN/out" --json -q --keep-stacks -f folded --by thread --full --unwind vm --source "$1" \
+	"$BUILD/bin/dfg-trigger" --root "$KNOWN/root" -o "$KNOWN/out" --json -q --keep-stacks -f folded --by thread --full --unwind "${UNWIND:-vm}" --source "$1" \
 		-d "$2" -F "$3" --pid "$known_pid" >"$KNOWN/summary" 2>"$KNOWN/err" || cat "$KNOWN/err"
 }
 
