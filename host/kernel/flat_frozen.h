@@ -75,6 +75,14 @@ FLAT_FUNCTION bool flat_enter_chunk(struct flat_walk *w, uint64_t chunk)
 	return true;
 }
 
+/* Goes on with the frame below enterSpecial's, to which the frame pointer points. */
+static inline enum flat_end flat_below_entry(struct flat_walk *w)
+{
+	return w->fp >= w->sp && w->fp % FLAT_WORD == 0 && flat_take_found(w, flat_framed(w))
+		       ? FLAT_ON
+		       : FLAT_ROOT;
+}
+
 /* Goes on with the frames of the carrier, from the ContinuationEntry on, which is in the frame of
  * enterSpecial. A JVM that does not tell where frames return to that leaves this frame out: the
  * frame pointer leads there, or, if the outermost frame's caller is compiled and in the heap,
@@ -88,12 +96,11 @@ static inline enum flat_end flat_leave_heap(struct flat_walk *w, uint64_t pc)
 	w->sp = w->mount;
 	w->fp = w->mount_fp;
 	w->pc = flat_find(w, enter - 1) ? enter : pc;
-	if (!w->mount || w->pc)
-		return w->mount ? FLAT_ON : FLAT_ROOT;
-	return w->fp >= w->sp && w->fp - w->sp <= FLAT_ENTRY_BYTES && w->fp % FLAT_WORD == 0 &&
-			       flat_take_found(w, flat_framed(w))
-		       ? FLAT_ON
-		       : FLAT_ROOT;
+	if (!w->mount)
+		return FLAT_ROOT;
+	if (w->pc)
+		return FLAT_ON;
+	return w->fp - w->sp <= FLAT_ENTRY_BYTES ? flat_below_entry(w) : FLAT_ROOT;
 }
 
 /* Says that there are frames which cannot be walked, and goes on with the carrier's. */
@@ -138,6 +145,11 @@ FLAT_FUNCTION enum flat_end flat_frozen(struct flat_walk *w)
 	const struct flat_objects *o;
 
 	FLAT_NEED(w, FLAT_ROOT);
+	/* The barrier has called the JVM, which is putting frames back: the stack is not theirs. */
+	if (w->pushes) {
+		flat_add(w, FLAT_FRAME(FLAT_FRAME_FROZEN, 0));
+		return flat_below_entry(w);
+	}
 	o = &w->process.objects;
 	w->mount_fp = w->fp;
 	w->mount_base = w->base;

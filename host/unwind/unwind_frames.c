@@ -248,9 +248,21 @@ static bool is_entry(const struct stack_walk *w, uint64_t above)
 	return cont && (uint32_t)flags <= 1 && (arguments == above || arguments + 1 == above);
 }
 
+/* Steps to the caller of enterSpecial, to which the frame pointer leads. */
+static enum step below_entry(struct stack_walk *w)
+{
+	uint64_t fp = unwind_fp(&w->regs);
+
+	return fp >= unwind_sp(&w->regs) && fp % WORD == 0 &&
+			       walk_take_found(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp})
+		       ? STEP_ON
+		       : STEP_ROOT;
+}
+
 /* Goes on with the carrier's frames. They are below that of Continuation.enterSpecial, in which the
  * ContinuationEntry is; the outermost thawed frame holds its frame pointer, or, if its caller is
- * compiled and in the heap, anything. */
+ * compiled and in the heap, anything. While the JVM puts frames back, the frame pointer is right,
+ * and where they are to be there is anything. */
 enum step walk_frozen(struct stack_walk *w)
 {
 	const uint64_t enter = snapfile_objects(w->src->code)->virtual.enter_return;
@@ -258,6 +270,8 @@ enum step walk_frozen(struct stack_walk *w)
 	uint64_t above = 0, fp = unwind_fp(&w->regs), entry;
 
 	walk_add(w, UNWOUND_FROZEN, 0);
+	if (w->pushes)
+		return below_entry(w);
 	while (above < ENTRY_PLACES && !is_entry(w, above))
 		above++;
 	entry = unwind_sp(&w->regs) + above * WORD;
@@ -267,10 +281,7 @@ enum step walk_frozen(struct stack_walk *w)
 		walk_set(w, enter, entry, fp);
 		return STEP_ON;
 	}
-	if (fp >= entry && fp - entry <= ENTRY_BYTES && fp % WORD == 0 &&
-	    walk_take_found(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
-		return STEP_ON;
-	return STEP_ROOT;
+	return fp - entry <= ENTRY_BYTES ? below_entry(w) : STEP_ROOT;
 }
 
 /* ---- interp ---- */

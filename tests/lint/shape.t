@@ -23,7 +23,7 @@ host/elf 730
 host/format 5470
 host/jfr 1600
 host/jit 1870
-host/kernel 4800
+host/kernel 4810
 host/perf 2110
 host/probe 910
 host/profile 1880
@@ -33,14 +33,14 @@ host/session 1020
 host/setup 1985
 host/symbols 1380
 host/top 1910
-host/unwind 2680
+host/unwind 2690
 hotspot 6275
 include/dfg 550
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 75080, 440
+ALL_LINES, ALL_FILES = 75100, 440
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -208,6 +208,19 @@ static void test_freezing(void)
 	       "one that begins elsewhere has others");
 }
 
+/* The barrier has called the JVM. */
+static void test_thawing(void)
+{
+	make();
+	words[0] = S(CARRIER - 2);
+	words[1] = BARRIER + 0x20;
+	words[2] = words[3] = 0;
+	is_str(walk_from(NATIVE + 0x10, S(0)), "nc0010 f0 " BELOW,
+	       "while frames are put back, the frame pointer leads to the carrier");
+	words[0] = 1;
+	is_str(walk_from(NATIVE + 0x10, S(0)), "nc0010 f0 root", "or nothing does");
+}
+
 /* A thread that is in the heap as a whole. */
 static void test_unmounted(void)
 {
@@ -246,6 +259,7 @@ int main(void)
 	test_arguments();
 	test_lost();
 	test_freezing();
+	test_thawing();
 	test_unmounted();
 	snapfile_free(snapshot);
 	return tap_done();

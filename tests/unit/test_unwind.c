@@ -102,6 +102,12 @@ static void test_frozen(uint64_t cont_return, const char *what)
 	t.stack[11] = UP;
 	bottom(&t, 12);
 	is_stack(&t, "c90020 fb301f " BOTTOM, "and its carrier");
+	t = at(NATIVE + 8, S(2));
+	t.stack[2] = S(10);
+	t.stack[3] = BARRIER + 0x20;
+	t.stack[11] = UP;
+	bottom(&t, 12);
+	is_stack(&t, "nc0008 fb301f " BOTTOM, "the same while its frames are put back");
 	snapfile_free(snapshot);
 }
 
@@ -239,6 +245,6 @@ int main(void)
 	test_replaced();
 	test_frozen(BARRIER + 0x20, "a virtual thread");
 	test_frozen(0, "one of a JVM that does not tell where they return to");
-	flat_proves(14);
+	flat_proves(16);
 	return tap_done();
 }
