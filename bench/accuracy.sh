@@ -7,8 +7,9 @@
 #
 # JDKS: homes of the JDKs to run them with, divided by blanks (the one of `java`). SOURCES (host):
 # "host agent" for both; for the agent they run in a container of runc, with the hook's payload.
-# OPTIONS: of the JVM, one set a line ("" alone). HZ (499), DURATION (4). UNWIND (vm): who unwinds, as of
-# dfg-trigger. KEEP: a directory for summaries and folded stacks. Failures are told below their line, with # in front; exit status 1.
+# OPTIONS: of the JVM, one set a line ("" alone). HZ (499), DURATION (4). UNWIND (vm): as dfg-trigger's
+# --unwind. KEEP: a directory for summaries and folded stacks. Failures are told below their line, with #
+# in front; exit status 1.
 set -u
 TOP=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=${BUILD:-build}

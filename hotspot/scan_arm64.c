@@ -237,8 +237,8 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 		if (end == 0)
 			continue;
 		n = hs_exit_add(ret, n, (struct snap_exit){.pop = pop, .end = end});
-		for (i = pop; i < end && n < cap; i += INSN)
-			if (IS_COND(insn_at(c, i)) && poll_at(c, branch_target(c, i), &poll))
+		for (uint32_t at = pop; at < end && n < cap; at += INSN)
+			if (IS_COND(insn_at(c, at)) && poll_at(c, branch_target(c, at), &poll))
 				n = hs_exit_add(ret, n, poll);
 		i = end - INSN;
 	}

@@ -308,7 +308,7 @@ uint32_t hs_scan_exits(const struct hs_code *c, struct snap_exit *ret, uint32_t 
 		uint8_t b = c->bytes[i];
 
 		if (pops_pc(c, i)) {
-			n = add_exit(c, (struct snap_exit){.pop = i, .end = i + 1}, ret, n, cap);
+			n = hs_exit_add(ret, n, (struct snap_exit){.pop = i, .end = i + 1});
 			continue;
 		}
 		if (b == POP_DX || (b == POP_BP && !bare && !is_after_add(c, i)))

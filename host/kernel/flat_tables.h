@@ -431,8 +431,8 @@ struct flat_walk {
 	 * ContinuationEntry, enterSpecial's frame pointer, and the base. */
 	uint64_t chunk, chunk_end;
 	uint64_t mount, mount_fp, mount_base;
-	/* Return addresses of the innermost call of native code by Java's, and of the call of that
-	 * if it is a native method; 0: there was none. */
+	/* The place in Java code from which the innermost native code was called; if that is in the
+	 * wrapper of a native method, also the place from which this was called. 0: not known. */
 	uint64_t called, caller;
 	bool exact, pushes;  /* as in struct stack_walk */
 	bool unread, unsure; /* a check could not be made: the step does not count */

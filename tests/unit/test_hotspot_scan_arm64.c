@@ -98,7 +98,7 @@ static void no_exit(const struct hs_code *code, const char *what)
 	is_int(hs_scan_exits(code, exits, 4), 0, "%s", what);
 }
 
-/* As C1 and C2 make it, where the code cache is larger than a branch reaches, and where it is not.
+/* As C1 and C2 make it, in a code cache that is larger than a branch reaches, and in a smaller one.
  */
 static void test_polls(void)
 {
