@@ -12,7 +12,8 @@
 #   json FILTER           jq -r on the last summary, $SHOP/out
 #   trigger ARG…          dfg-trigger --json --keep-stacks into $SHOP/out and $SHOP/err; status in $status
 #   record ARG…           the same for 2 s, for more where that gives few samples, on a busy machine
-#   recording OLDER       waits for a recording below $SHOP, newer than the file OLDER, with some samples in it
+#   recording OLDER ID    waits for a recording below $SHOP, newer than the file OLDER, and until the
+#                         first process of the container has used 0.2 s of processor time in it
 
 shop_setup() {
 	need_root
@@ -77,4 +78,7 @@ record() {
 	done
 	return $status
 }
-recording() { wait_for eval "find '$SHOP' -name perf.data -newer '$1' -size +20k | grep -q ."; }
+recording() {
+	wait_for eval "find '$SHOP' -name perf.data -newer '$1' -size +20k | grep -q ."
+	at_work_again "$(bundle_pid "$2")" 20
+}

@@ -69,14 +69,24 @@ at_work() {
 	WAIT_SECONDS=300 wait_for tap_used_or_ended "$@"
 	tap_used "$@"
 }
+# at_work_again PID TICKS: waits until it has used so much more.
+at_work_again() {
+	local ticks
+	ticks=$(ticks_of "$1") && at_work "$1" $((ticks + $2))
+}
 tap_used_or_ended() { tap_used "$@" || [ $? = 2 ]; }
 tap_used() {
-	local ticks=$2 stat
-	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 2
+	local ticks
+	ticks=$(ticks_of "$1") || return 2
+	[ "$ticks" -ge "$2" ]
+}
+# ticks_of PID: the processor time that the process has used (1/100 s); fails where it has ended.
+ticks_of() {
+	local stat
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return
 	# shellcheck disable=SC2086
 	set -- ${stat##*) }
-	[ "$1" != Z ] || return 2
-	[ $((${12} + ${13})) -ge "$ticks" ]
+	[ "$1" != Z ] && echo $((${12} + ${13}))
 }
 
 # lock NAME: until the program or subshell ends, no other one has this lock. For what programs share in $BUILD.

@@ -138,7 +138,7 @@ dies() {
 	rm -rf "$SHOP/graphs"
 	touch "$SHOP/mark"
 	record -A -l app=shop --by none -d 10 --json --include priceOrder &
-	recording "$SHOP/mark"
+	recording "$SHOP/mark" "$(container_id shop-2)"
 	bundle_stop "$(container_id shop-2)"
 	wait $!
 }

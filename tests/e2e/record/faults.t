@@ -80,7 +80,7 @@ is "  which is said in one line" "$(grep -c 'files cannot be opened.*No such fil
 # ^C in the middle: what was recorded is drawn.
 touch "$SHOP/mark"
 "$DFG" -q -d 600 --json twin-a >"$SHOP/out" & one=$!
-recording "$SHOP/mark"
+recording "$SHOP/mark" twin-a
 kill -INT $one
 wait $one; is "^C: status 0" $? 0
 ok "  an early end" test "$(json '.duration < 500')" = true
@@ -132,7 +132,7 @@ ok "  and says why" test "$(json '.jvms[0].note | contains("share")')" = true
 # The JVM ends while it is recorded: its names were taken at the start.
 touch "$SHOP/mark"
 "$DFG" -d 600 --json twin-b >"$SHOP/out" 2>"$SHOP/err" & one=$!
-recording "$SHOP/mark"
+recording "$SHOP/mark" twin-b
 bundle_stop twin-b
 wait $one; is "the container ends meanwhile: status 0 (case 48)" $? 0
 ok "  which is said" grep -q "the last process exited after" "$SHOP/err"
@@ -143,7 +143,7 @@ ok "  and Java names" grep -q 'Shop.*_\[j\]' "$(json .graphs.folded)"
 # Killed the hard way: perf goes too, and the next run works.
 touch "$SHOP/mark"
 "$DFG" -q -d 600 twin-a >/dev/null 2>&1 & one=$!
-recording "$SHOP/mark"
+recording "$SHOP/mark" twin-a
 kill -KILL $one
 wait $one 2>/dev/null
 no_perf() { ! pgrep -f "perf record.*$SHOP"; }

@@ -17,7 +17,7 @@ WAIT_SECONDS=300
 # flight HOME: records until there is enough, over two chunks since another recording starts meanwhile: $work/one.jfr, and with
 # a dfg recording of the same JVM in $work/dfg.
 flight() {
-	local started=0 trigger
+	local trigger
 
 	rm -rf "$work/dfg" "$work/one.jfr"
 	"$1/bin/java" -XX:StartFlightRecording=name=one,settings=profile -cp "$work" Flight 600 >"$work/out" 2>&1 &
@@ -26,8 +26,7 @@ flight() {
 	"$DFG" -q --json --root "$work/root" --source host -d 300 -f folded -o "$work/dfg" --pid "$pid" >"$work/json" &
 	trigger=$!
 	"$1/bin/jcmd" "$pid" JFR.start name=two settings=profile >"$work/two"
-	tap_used "$pid" 0 && started=$(awk '{print $14 + $15}' "/proc/$pid/stat")
-	at_work "$pid" $((started + 300))
+	at_work_again "$pid" 300
 	kill -INT "$trigger"
 	"$1/bin/jcmd" "$pid" JFR.dump name=one filename="$work/one.jfr" >>"$work/two"
 	wait "$trigger"
