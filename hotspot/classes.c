@@ -132,6 +132,25 @@ static void loader_seen(struct hs *hs, struct hs_loader *loader, uint64_t klass)
 
 /* ---- the walk over classes ---- */
 
+/* Finds that a list is a circle (R. P. Brent, 1980): memory of unloaded classes that is used again
+ * can lead back, for as long as its pages are cached. */
+struct circle {
+	uint64_t seen;
+	unsigned steps, left; /* from one `seen` to the next, twice as far each time */
+};
+
+static bool is_circle(struct circle *c, uint64_t at)
+{
+	if (c->seen == at)
+		return true;
+	if (c->left-- == 0) {
+		c->seen = at;
+		c->steps = c->steps * 2 + 1;
+		c->left = c->steps;
+	}
+	return false;
+}
+
 uint64_t hs_class_find(struct hs *hs, const char *name)
 {
 	unsigned loaders = LOADERS_MAX, classes = CLASSES_MAX;
@@ -196,9 +215,11 @@ static bool has_all(const struct hs *hs, const enum hs_field_id *ids, size_t cou
 static bool classes_walk(struct hs *hs, struct hs_methods *m, struct class_walk *w, uint64_t klass,
 			 uint64_t stop)
 {
+	struct circle circle = {0};
+
 	while (klass && klass != stop)
-		if (w->classes-- == 0 || !class_walk(hs, m, w, klass) ||
-		    !hs_get(hs, klass, HS_KLASS_NEXT, &klass))
+		if (w->classes-- == 0 || is_circle(&circle, klass) ||
+		    !class_walk(hs, m, w, klass) || !hs_get(hs, klass, HS_KLASS_NEXT, &klass))
 			return false;
 	return true;
 }
@@ -229,6 +250,7 @@ static bool loader_walk(struct hs *hs, struct hs_methods *m, struct class_walk *
 /* JDK 9 and later: walks the classes of all loaders. */
 static bool by_loaders(struct hs *hs, struct hs_methods *m, struct class_walk *w)
 {
+	struct circle circle = {0};
 	uint64_t loader;
 
 	if (!hs_get(hs, 0, HS_LOADERS, &loader))
@@ -236,7 +258,8 @@ static bool by_loaders(struct hs *hs, struct hs_methods *m, struct class_walk *w
 	if (w->known)
 		loaders_begin(hs, w->known);
 	while (loader && !(w->of == HS_METHODS_OF_NEW_LOADERS && loaders_copy_rest(w->known)))
-		if (w->loaders-- == 0 || !loader_walk(hs, m, w, &loader))
+		if (w->loaders-- == 0 || is_circle(&circle, loader) ||
+		    !loader_walk(hs, m, w, &loader))
 			return false;
 	return true;
 }
@@ -262,13 +285,14 @@ static bool tree_next(struct hs *hs, struct class_walk *w, uint64_t top, uint64_
  * one, is a descendant of java.lang.Object (oops/klass.cpp, append_to_sibling_list). */
 static bool by_tree(struct hs *hs, struct hs_methods *m, struct class_walk *w)
 {
+	struct circle circle = {0};
 	uint64_t top, klass;
 
 	if (!hs_get(hs, 0, HS_KLASS_OBJECT, &top))
 		return false;
 	for (klass = top; klass;)
-		if (w->classes-- == 0 || !class_walk(hs, m, w, klass) ||
-		    !tree_next(hs, w, top, &klass))
+		if (w->classes-- == 0 || is_circle(&circle, klass) ||
+		    !class_walk(hs, m, w, klass) || !tree_next(hs, w, top, &klass))
 			return false;
 	return true;
 }

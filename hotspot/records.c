@@ -119,8 +119,7 @@ bool hs_batch_flush(struct hs_snapshot *s, const struct hs_heap *heap)
 
 /* ---- METHOD ---- */
 
-/* Makes the METHOD record at the end of the batch. Returns its length, 0: no name. */
-static size_t method_make(struct hs_snapshot *s, uint64_t method)
+size_t hs_record_make_method(struct hs_snapshot *s, uint64_t method)
 {
 	uint8_t *at = s->batch.records + s->batch.used;
 	char *text = (char *)at + sizeof(struct snap_method);
@@ -160,7 +159,7 @@ uint64_t hs_record_method(struct hs_snapshot *s, uint64_t method)
 	    b->used + METHOD_RECORD_MAX + HS_RECORD_MAX > HS_BATCH)
 		return 0;
 	fingerprint = s->state ? hs_method_fingerprint(&s->hs, method) : 0;
-	len = method_make(s, method);
+	len = hs_record_make_method(s, method);
 	if (slot)
 		*slot |= len > 0 ? HS_METHOD_WRITTEN : HS_METHOD_NAMELESS;
 	b->name[b->names].slot = slot;
@@ -168,6 +167,64 @@ uint64_t hs_record_method(struct hs_snapshot *s, uint64_t method)
 	b->used += len;
 	return len > 0 ? method : 0;
 }
+
+/* ---- ASKED ---- */
+
+#if __STDC_HOSTED__
+bool hs_asked_write(struct hs_snapshot *s)
+{
+	struct hs_asked *a = s->state ? &s->state->asked : NULL;
+	const size_t used = a ? a->used : 0;
+	struct snap_record record;
+
+	for (size_t at = 0; at < used; at += record.size) {
+		__builtin_memcpy(&record, a->records + at, sizeof(record));
+		if (!hs_record_write(s, a->records + at, record.size))
+			return false;
+	}
+	if (a)
+		a->used = 0;
+	return true;
+}
+
+static bool is_code(const struct hs_heaps *heaps, uint64_t addr)
+{
+	for (unsigned i = 0; i < heaps->count; i++)
+		if (addr >= heaps->heap[i].low && addr < heaps->heap[i].high)
+			return true;
+	return false;
+}
+
+/* Keeps a METHOD record, if there is room. */
+static void asked_keep(struct hs_asked *a, const uint8_t *method, size_t len)
+{
+	uint8_t *to = a->records + a->used;
+	struct snap_record record;
+
+	if (!len || len > sizeof(a->records) - a->used)
+		return;
+	__builtin_memcpy(to, method, len);
+	__builtin_memcpy(&record, to, sizeof(record));
+	record.type = SNAP_ASKED;
+	__builtin_memcpy(to, &record, sizeof(record));
+	a->used += len;
+}
+
+bool hs_asked_answer(struct hs_snapshot *s, struct hs_asked *asked, const struct hs_heaps *heaps,
+		     const uint64_t *at, size_t n)
+{
+	for (size_t i = 0; i < n && hs_batch_has_room(s); i++) {
+		const uint8_t *record = s->batch.records + s->batch.used;
+		size_t len = 0;
+
+		if (at[i] % 8 == 0 && !is_code(heaps, at[i]))
+			len = hs_record_make_method(s, at[i]);
+		asked_keep(asked, record, len);
+		s->batch.used += len;
+	}
+	return hs_batch_flush(s, NULL);
+}
+#endif
 
 /* ---- CODE ---- */
 

@@ -78,6 +78,10 @@ _Static_assert(sizeof(struct hs_snapshot) <= HS_WORK_BYTES, "the work memory hol
 /* Writes one whole record to the sink. False: it is full. */
 bool hs_record_write(struct hs_snapshot *s, const void *record, size_t len);
 
+/* Makes the METHOD record of a Method* at the end of the batch, to which it is not added. Returns
+ * its length; 0: it has no name. Requires hs_batch_has_room. */
+size_t hs_record_make_method(struct hs_snapshot *s, uint64_t method);
+
 /* Adds the METHOD record of a Method* to the batch, unless it is written already. Returns its id;
  * 0: it has no name, or there is no room. */
 uint64_t hs_record_method(struct hs_snapshot *s, uint64_t method);
@@ -141,6 +145,23 @@ uint64_t hs_class_of(struct hs *hs, const struct class_word *class, uint64_t obj
 
 /* objects.c: reads how Java objects are laid out, of a release of the JDK. */
 void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret);
+
+/* Writes the methods that were asked for since the last snapshot, and forgets them. False:
+ * the sink is full. */
+#if __STDC_HOSTED__
+bool hs_asked_write(struct hs_snapshot *s);
+#else
+static inline bool hs_asked_write(const struct hs_snapshot *s)
+{
+	(void)s;
+	return true; /* the agent is not asked */
+}
+#endif
+
+/* Writes the methods among n addresses, and keeps them for the next snapshot. False: the sink is
+ * full. */
+bool hs_asked_answer(struct hs_snapshot *s, struct hs_asked *asked, const struct hs_heaps *heaps,
+		     const uint64_t *at, size_t n);
 
 /* stubs.c: writes a SNAP_STUB record for each stub with a name (one blob, "StubRoutines (2)" or
  * "vtable chunks", holds many); with `known`, which a whole snapshot sets anew, a delta writes only

@@ -357,7 +357,7 @@ static bool records_write(struct hs_snapshot *s, const struct hs_heaps *heaps, u
 	uint32_t listed;
 
 	s->with_rare = !s->delta || named || time - s->state->rare_time >= HS_RARE_NS;
-	if (!head_write(s, time, methods_list(s, time, named)))
+	if (!head_write(s, time, methods_list(s, time, named)) || !hs_asked_write(s))
 		return false;
 	listed = s->methods.count;
 	hs_batch_refresh(s);
@@ -414,7 +414,7 @@ void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, v
 	snapshot_write(work, named);
 }
 
-#if __STDC_HOSTED__ /* the agent is not asked for single codes */
+#if __STDC_HOSTED__
 /* Writes the code at an address of the heap. False: the sink is full. */
 static bool code_write_at(struct hs_snapshot *s, const struct hs_heap *heap, uint64_t addr)
 {
@@ -463,7 +463,8 @@ void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, v
 	s->delta = true;
 	s->base = s->fixed.head.jdk >= JDK_EXCLUDES_ZERO;
 	bounds_read(s, &heaps);
-	if (head_write(s, time, 0) && codes_write(s, &heaps, at, n))
+	if (head_write(s, time, 0) && codes_write(s, &heaps, at, n) &&
+	    hs_asked_answer(s, &known->asked, &heaps, at, n))
 		(void)end_write(s);
 }
 #endif

@@ -13,6 +13,7 @@
 #define HS_STATE_CODES 200000u
 
 #define HS_THREADS_SLOTS 4096u
+#define HS_ASKED_BYTES	 (64u << 10)
 
 /* Interval at which deltas include thread names, and new classes of old loaders. */
 #define HS_RARE_NS 500000000ull
@@ -44,6 +45,12 @@ struct hs_known_stubs {
 	uint32_t vtable_stubs;
 };
 
+/* Records of methods that were asked for since the last snapshot: SNAP_ASKED. */
+struct hs_asked {
+	size_t used;
+	_Alignas(8) uint8_t records[HS_ASKED_BYTES];
+};
+
 struct hs_state {
 	bool ready;	    /* there is a last snapshot */
 	bool has_tables;    /* and what is fixed */
@@ -59,6 +66,9 @@ struct hs_state {
 	struct hs_written written;
 	struct hs_known_threads threads;
 	struct hs_known_stubs stubs;
+#if __STDC_HOSTED__
+	struct hs_asked asked;
+#endif
 };
 
 _Static_assert(sizeof(struct hs_state) <= HS_STATE_BYTES, "the state fits");

@@ -255,15 +255,17 @@ static int share(struct builder *b, struct err *err)
 {
 	struct builder_word w = {.what = BUILDER_ROOM};
 	int maps[FLAT_TABLES + 1], rc;
+	ssize_t got;
 	char answer;
 	size_t n;
 
 	flat_rooms_for(b->tables, &w.rooms);
 	if (tell(b, &w) < 0)
 		return err_set(err, errno, "ask for tables");
-	if (message_receive(b->sock, &answer, sizeof(answer), maps, ARRAY_LEN(maps), &n) !=
-		    sizeof(answer) ||
-	    n != ARRAY_LEN(maps))
+	do /* questions may come before it */
+		got = message_receive(b->sock, &answer, sizeof(answer), maps, ARRAY_LEN(maps), &n);
+	while (got > 0 && !n);
+	if (got <= 0 || n != ARRAY_LEN(maps))
 		return err_set(err, 0, "no tables");
 	made_list_map(&b->made, maps[FLAT_TABLES]);
 	rc = flat_share(b->tables, maps, &w.rooms, b->filled, err);

@@ -52,4 +52,13 @@ struct builder_word {
 	};
 };
 
+/* To the builder, once it is ready: methods of interpreted frames that its tables lack. */
+#define BUILDER_QUESTION_IDS 15u
+#define BUILDER_QUESTION_MS  200u /* after the sample; its class may be gone later */
+struct builder_question {
+	uint64_t time; /* of the sample, CLOCK_MONOTONIC, ns */
+	uint32_t pid, count;
+	uint64_t id[BUILDER_QUESTION_IDS];
+};
+
 #endif

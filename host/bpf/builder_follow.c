@@ -4,6 +4,7 @@
 
 #include "bpf/builder_parts.h"
 #include "common/clock.h"
+#include "common/message.h"
 #include "common/str.h"
 
 #define LOOK_MS	   25	 /* between two looks at the snapshots' sizes */
@@ -94,6 +95,21 @@ static void ask(struct builder *b)
 	spend(b, clock_cpu_us() - began);
 }
 
+/* Takes a question for methods, which is asked with what is wanted already; where nothing may be
+ * asked now the names would come too late. False: nobody has the tables any more. */
+static bool take_question(struct builder *b, bool may)
+{
+	struct builder_question q;
+	size_t n;
+	const ssize_t got = message_receive(b->sock, &q, sizeof(q), NULL, 0, &n);
+	struct built *p = got == sizeof(q) ? find_process(b, q.pid) : NULL;
+
+	if (p && may && clock_us() < q.time / 1000 + BUILDER_QUESTION_MS * 1000)
+		for (uint32_t i = 0; i < q.count && i < BUILDER_QUESTION_IDS; i++)
+			made_reader_want(&p->reader, q.id[i]);
+	return got > 0;
+}
+
 /* Takes over code that a reader has answered, unless a snapshot that it has taken since has more.
  */
 static void take_answer(struct builder *b, struct built *p)
@@ -141,9 +157,11 @@ static bool wait_until(struct builder *b, uint64_t time)
 	for (size_t i = 0; i < b->count; i++)
 		if (p[i].revents)
 			take_answer(b, &b->processes[i]);
+	if (p[b->count + 1].revents && !take_question(b, may))
+		return false;
 	if (may)
 		ask(b);
-	return !p[b->count + 1].revents;
+	return true;
 }
 
 /* Pauses after each update, so that it takes its share of a processor at most. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <poll.h>
+#include <sys/socket.h>
 
 #include "bpf/builder.h"
 #include "bpf/recording_parts.h"
@@ -163,4 +164,50 @@ void recording_wait_builders(struct recorded *r)
 		for (size_t i = 0; i < r->builder_count; i++)
 			if (p[i].revents)
 				recording_hear_builder(r, &r->builders[i]);
+}
+
+/* ---- methods ------------------------------------------------------------------------------ */
+
+static struct builder_link *builder_of(const struct recorded *r, uint32_t walker)
+{
+	for (size_t i = 0; i < r->builder_count; i++)
+		if (r->builders[i].walker == walker)
+			return &r->builders[i];
+	return NULL;
+}
+
+/* Marks it as asked for by a sample; false: it has been lately. */
+static bool mark_asked(struct followed *p, uint64_t id, uint64_t time)
+{
+	const unsigned at = flat_hash(id) % RECORDING_ASKED;
+
+	if (p->asked[at].id == id && time < p->asked[at].time + BUILDER_QUESTION_MS * 1000000ull)
+		return false;
+	p->asked[at].id = id;
+	p->asked[at].time = time;
+	return true;
+}
+
+/* A builder that does not listen may have been taken over, or is late: it gets no more than its
+ * socket takes. */
+void recording_ask(struct recorded *r, struct followed *p, const struct flat_sample *f,
+		   const uint64_t *frames)
+{
+	struct builder_question q = {.time = f->time, .pid = f->tgid};
+	const struct builder_link *b;
+	const struct walker *w;
+
+	if (f->walker == FLAT_NO_WALKER || p->tables.walker != f->walker)
+		return;
+	w = stack_recorder_walker(r->recorder, f->walker);
+	for (uint32_t i = 0; i < f->count && q.count < BUILDER_QUESTION_IDS; i++) {
+		const uint64_t id = PERFWRITE_VALUE(frames[i]);
+
+		if (frames[i] >> 60 == FLAT_FRAME_INTERPRETED && id &&
+		    !walker_has_method(w, &p->tables, id) && mark_asked(p, id, f->time))
+			q.id[q.count++] = id;
+	}
+	b = q.count ? builder_of(r, f->walker) : NULL;
+	if (b && b->sock >= 0)
+		(void)!message_send(b->sock, &q, sizeof(q), NULL, 0, MSG_DONTWAIT);
 }

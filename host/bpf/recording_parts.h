@@ -41,6 +41,7 @@ int recording_serve(void *arg);
 /* ---- in the process ---- */
 
 #define RECORDING_STOPPING 16u
+#define RECORDING_ASKED	   64u
 
 struct followed {
 	pid_t pid;
@@ -55,6 +56,10 @@ struct followed {
 		uint64_t time;
 		uint32_t tid;
 	} stopping[RECORDING_STOPPING];
+	/* Methods that the builder was asked for, and the samples' times: by hash, the last one. */
+	struct {
+		uint64_t id, time;
+	} asked[RECORDING_ASKED];
 	struct operations *operations; /* of its JVM; NULL: not needed */
 	bool probed;		       /* once at least */
 	/* ns: walks from then on, until it was known again, went by wrong tables; 0: none did. */
@@ -116,6 +121,10 @@ bool recording_is_wrong(const struct followed *p, uint64_t time);
 void recording_take_builder(struct recorded *r, int sock, size_t target);
 void recording_wait_builders(struct recorded *r);
 void recording_hear_builder(struct recorded *r, struct builder_link *b);
+
+/* Asks a process's builder for the interpreted methods of a walk that its tables lack. */
+void recording_ask(struct recorded *r, struct followed *p, const struct flat_sample *f,
+		   const uint64_t *frames);
 
 /* recording_serve.c: writes a walked sample, whose detail may be NULL. */
 void recording_write(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,

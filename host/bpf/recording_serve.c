@@ -130,7 +130,7 @@ void recording_write(struct recorded *r, const struct flat_sample *f, const uint
 					.kernel = frames + f->count,
 					.kernel_count = f->kernel,
 					.detail = detail};
-	const struct followed *p = recording_find(r, s.pid);
+	struct followed *p = recording_find(r, s.pid);
 	struct kernel_counts *c = recording_counts(r, s.pid);
 
 	if ((p && recording_is_wrong(p, f->time)) || f->count > FLAT_FRAMES_MAX ||
@@ -141,6 +141,8 @@ void recording_write(struct recorded *r, const struct flat_sample *f, const uint
 	if (c && (!detail || detail->event == FLAT_EVENT_CPU))
 		c->walked++;
 	perf_writer_walked(r->writer, &s);
+	if (p)
+		recording_ask(r, p, f, frames);
 }
 
 /* Keeps the time of a thread's sample, in place of its last one, or of the oldest. Others run

@@ -393,13 +393,14 @@ int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
 
 	if (page_of(head->code_low) != p->code_low || head->code_high != p->code_high)
 		return err_set(err, 0, "a code cache that has moved");
-	if (snapfile_is_whole(sf)) {
+	if (snapfile_is_whole(sf))
 		set_codes(t, sf, p);
-		set_methods(t, sf, p);
-	} else {
+	else
 		change_codes(t, sf, p);
+	if (snapfile_is_whole(sf) || snapfile_methods_complete(sf))
+		set_methods(t, sf, p);
+	else
 		add_methods(t, sf, p);
-	}
 	return 0;
 }
 

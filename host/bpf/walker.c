@@ -13,6 +13,7 @@ struct walker {
 	struct flat_rooms rooms;
 	const struct flat_code *codes; /* the kernel's, mapped */
 	const struct flat_mapping *mappings;
+	const uint64_t *methods;
 };
 
 static struct bpf_map *table(const struct walker *w, enum flat_table which)
@@ -87,7 +88,8 @@ int walker_load(const struct walker_config *c, const struct flat_rooms *rooms,
 		return err_set(err, errno, "load the BPF program");
 	w->codes = map_table(w, FLAT_CODES, err);
 	w->mappings = w->codes ? map_table(w, FLAT_MAPPINGS, err) : NULL;
-	if (!w->mappings)
+	w->methods = w->mappings ? map_table(w, FLAT_METHODS, err) : NULL;
+	if (!w->methods)
 		return -1;
 	*ret = TAKE_PTR(w);
 	return 0;
@@ -99,6 +101,7 @@ void walker_free(struct walker *w)
 		return;
 	unmap_table(w, FLAT_CODES, w->codes);
 	unmap_table(w, FLAT_MAPPINGS, w->mappings);
+	unmap_table(w, FLAT_METHODS, w->methods);
 	walk_bpf__destroy(w->bpf);
 	free(w);
 }
@@ -137,4 +140,15 @@ struct flat_code walker_code(const struct walker *w, uint32_t number)
 struct flat_mapping walker_mapping(const struct walker *w, uint32_t number)
 {
 	return number < w->rooms.of[FLAT_MAPPINGS] ? w->mappings[number] : (struct flat_mapping){0};
+}
+
+bool walker_has_method(const struct walker *w, const struct flat_process *p, uint64_t id)
+{
+	for (uint32_t i = 0, at = flat_hash(id); i < FLAT_PROBES; i++) {
+		const uint32_t number = p->methods + ((at + i) & p->method_mask);
+
+		if (number < w->rooms.of[FLAT_METHODS] && w->methods[number] == id)
+			return true;
+	}
+	return false;
 }

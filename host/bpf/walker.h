@@ -39,5 +39,7 @@ uint32_t walker_codes(const struct walker *w);
 /* Entries of the tables, which may be anything: who fills them may have been taken over. */
 struct flat_code walker_code(const struct walker *w, uint32_t number);
 struct flat_mapping walker_mapping(const struct walker *w, uint32_t number);
+/* True if the tables of a process have the id of a method. */
+bool walker_has_method(const struct walker *w, const struct flat_process *p, uint64_t id);
 
 #endif

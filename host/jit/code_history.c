@@ -51,7 +51,7 @@ static bool next_record(struct bytes *b, struct snap_record *ret, struct bytes *
 	return !b->bad;
 }
 
-static void add_method(struct snapfile *sf, struct bytes b)
+static void add_method(struct snapfile *sf, struct bytes b, bool asked)
 {
 	const struct snap_method *m = (const void *)bytes_take(&b, sizeof(*m));
 	uint32_t snapshot = (uint32_t)sf->snapshot_count - 1;
@@ -59,8 +59,8 @@ static void add_method(struct snapfile *sf, struct bytes b)
 	if (!m || !m->name_len || (uint64_t)m->name_len + m->file_len > b.len)
 		return;
 	sf->methods = grow(sf->methods, sf->method_count, &sf->method_cap, sizeof(*sf->methods));
-	sf->methods[sf->method_count++] =
-		(struct method_life){.id = m->id, .record = m, .first = snapshot, .last = snapshot};
+	sf->methods[sf->method_count++] = (struct method_life){
+		.id = m->id, .record = m, .first = snapshot, .last = snapshot, .asked = asked};
 }
 
 static void add_code(struct snapfile *sf, struct bytes b)
@@ -213,8 +213,8 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 			*b = at;
 			return true;
 		}
-		if (rec.type == SNAP_METHOD)
-			add_method(sf, all);
+		if (rec.type == SNAP_METHOD || rec.type == SNAP_ASKED)
+			add_method(sf, all, rec.type == SNAP_ASKED);
 		else if (rec.type == SNAP_CODE)
 			add_code(sf, all);
 		else if (rec.type == SNAP_GONE)

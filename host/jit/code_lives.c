@@ -259,9 +259,10 @@ static bool add_record(struct method_life *last, const struct method_life *m,
 		return true;
 	if (snapfile_same_method(last->record, m->record) && around[last->last].after >= m->first) {
 		last->last = m->first;
+		last->asked = m->asked;
 		return false;
 	}
-	if (last->last == m->first) { /* twice in a snapshot */
+	if (last->last == m->first && !last->asked) { /* twice in a snapshot */
 		last->record = m->record;
 		return false;
 	}
@@ -278,6 +279,12 @@ static uint32_t first_of(const struct method_life *last, const struct method_lif
 	uint32_t first = around[m->first].before;
 
 	return last && last->gone > first ? last->gone : first;
+}
+
+static uint32_t gone_of(const struct snapfile *sf, const struct method_life *m,
+			const struct neighbours *around)
+{
+	return m->asked && sf->snapshots[m->last].methods_whole ? m->last : around[m->last].after;
 }
 
 void snapfile_live_methods(struct snapfile *sf)
@@ -299,7 +306,7 @@ void snapfile_live_methods(struct snapfile *sf)
 			lives[n].first = first_of(last, m, around);
 			last = &lives[n++];
 		}
-		last->gone = around[last->last].after;
+		last->gone = gone_of(sf, last, around);
 	}
 	free(sf->methods);
 	sf->methods = lives;

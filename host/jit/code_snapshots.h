@@ -25,6 +25,7 @@ struct snapshot {
 /* A METHOD record, or several equal ones. */
 struct method_life {
 	uint64_t id;
+	bool asked; /* the last of them is an ASKED: it need not be in its snapshot */
 	const struct snap_method *record;
 	uint32_t first, last; /* snapshots it was, or could have been, in */
 	uint32_t gone;	      /* the next snapshot that it is not in */

@@ -17,9 +17,11 @@
  * place (the entry of code that must not be entered any more; some calls). GONE refers to earlier
  * snapshots, never to its own, wherever it stands. A METHOD is valid from its snapshot on, and
  * before it, too, if no earlier one had its id: the last delta names methods of older classes that
- * have begun to run. A whole snapshot can follow others (the writer has lost its state): it stands
- * for itself. What a snapshot contains was true at some time between its HEAD's and its END's. The
- * last one may lack its END: its writer was stopped.
+ * have begun to run. An ASKED is a METHOD that was read between the snapshot before and its own,
+ * for a frame that had an id which no snapshot had: by then its class may be unloaded again. A
+ * whole snapshot can follow others (the writer has lost its state): it stands for itself. What a
+ * snapshot contains was true at some time between its HEAD's and its END's. The last one may lack
+ * its END: its writer was stopped.
  *
  * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
 #ifndef DFG_SNAPSHOT_H
@@ -41,6 +43,7 @@ enum snap_type {
 	SNAP_STUB = 7,
 	SNAP_LAYOUT = 8,
 	SNAP_OBJECTS = 9,
+	SNAP_ASKED = 10,
 };
 
 struct snap_record {
@@ -69,8 +72,8 @@ struct snap_head {
 	uint32_t jdk;		      /* feature release, 0 unknown */
 };
 
-/* A Java method. Strings are not terminated; the name is as in request.h. `id` is the address of
- * the Method, which an interpreted frame contains. */
+/* A Java method: SNAP_METHOD, SNAP_ASKED. Strings are not terminated; the name is as in request.h.
+ * `id` is the address of the Method, which an interpreted frame contains. */
 struct snap_method {
 	struct snap_record record;
 	uint64_t id;

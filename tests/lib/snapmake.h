@@ -54,6 +54,16 @@ __attribute__((unused)) static void sm_method(struct str *s, uint64_t id, const 
 	sm_end(s, at);
 }
 
+/* The same as one that was asked for. */
+__attribute__((unused)) static void sm_asked(struct str *s, uint64_t id, const char *name)
+{
+	static const uint32_t type = SNAP_ASKED;
+	const size_t at = s->len;
+
+	sm_method(s, id, name, "");
+	memcpy(s->buf + at + offsetof(struct snap_record, type), &type, sizeof(type));
+}
+
 __attribute__((unused)) static void sm_code(struct str *s, struct sm_code c)
 {
 	size_t at = s->len;

@@ -281,6 +281,18 @@ static void print_objects(const uint8_t *p)
 	       o.flags);
 }
 
+static void print_asked(const uint8_t *p, uint32_t size)
+{
+	struct snap_method m;
+
+	memcpy(&m, p, sizeof(m));
+	if (m.name_len > size - sizeof(m)) {
+		complain("a record of a method that is too short");
+		return;
+	}
+	printf("asked %" PRIx64 " %.*s\n", m.id, (int)m.name_len, (const char *)p + sizeof(m));
+}
+
 static void print_record(const struct snap_record *r, const uint8_t *p)
 {
 	switch ((enum snap_type)r->type) {
@@ -308,6 +320,9 @@ static void print_record(const struct snap_record *r, const uint8_t *p)
 	case SNAP_END:
 		print_end(p);
 		break;
+	case SNAP_ASKED:
+		print_asked(p, r->size);
+		break;
 	case SNAP_METHOD:
 		break;
 	}
@@ -327,6 +342,7 @@ static bool each_record(const struct str *s, bool print)
 		sizeof(struct snap_stub),
 		sizeof(struct snap_layout),
 		sizeof(struct snap_objects),
+		sizeof(struct snap_method),
 	};
 	bool ended = false;
 	struct snap_record r;

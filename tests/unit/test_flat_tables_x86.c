@@ -342,6 +342,48 @@ static unsigned follow_series(unsigned *moves)
 	return differ;
 }
 
+static bool has_method(uint64_t id)
+{
+	struct flat_walk w = {.process = process};
+
+	return flat_is_method(&w, id);
+}
+
+/* A delta with these methods is taken over. */
+static void take_methods(uint32_t flags, uint64_t first, uint64_t last)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	struct err err;
+
+	sm_head(&s, (struct snap_head){.flags = SNAP_DELTA | flags,
+				       .code_low = process.code_low,
+				       .code_high = process.code_high});
+	for (uint64_t id = first; id <= last; id++)
+		sm_method(&s, 8 * id, "a.b", "");
+	sm_done(&s);
+	if (sm_read(sf, s.buf, s.len, &err) < 0)
+		abort();
+	snapfile_finish(sf);
+	if (flat_update_process(tables, sf, &process, &err) < 0)
+		abort();
+}
+
+static void test_methods(void)
+{
+	struct snapfile *first = make_snapshot(0, false);
+
+	open_tables(first);
+	take_methods(0, 1, 3);
+	ok(has_method(8) && has_method(24) && !has_method(32), "a delta adds methods");
+	take_methods(0, 4, 4);
+	ok(has_method(8) && has_method(32), "to those that there are");
+	take_methods(SNAP_METHODS_COMPLETE, 3, 4);
+	ok(!has_method(8) && has_method(24) && has_method(32), "a list of all has no others");
+	flat_tables_free(tables);
+	snapfile_free(first);
+}
+
 static void test_growing(void)
 {
 	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
@@ -560,6 +602,7 @@ int main(void)
 	snapshot = NULL;
 	test_close();
 	test_update();
+	test_methods();
 	test_growing();
 	test_layout();
 	test_file();

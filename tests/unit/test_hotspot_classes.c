@@ -377,6 +377,7 @@ static void test_circles(void)
 	image_set(&s.im, loader[LOADERS - 1] + 8, loader[0], 8);
 	ok(strchr(all(), '!'), "loaders in a circle end");
 	ok(strchr(walk(known, HS_METHODS_OF_NEW), '!'), "so do known ones");
+	ok(known->count[!known->turn] <= 4 * LOADERS, "after a few rounds");
 	loaders_make();
 	image_set(&s.im, image_pointer(&s.im, loader[2] + 16) + 40,
 		  image_pointer(&s.im, loader[2] + 16), 8);

@@ -27,9 +27,10 @@ static bool take(void *arg, const char *record, size_t len)
 	if (type == SNAP_HEAD) {
 		memcpy(&head, record, sizeof(head));
 		str_adds(&text, head.flags & SNAP_DELTA ? "delta" : "whole");
-	} else if (type == SNAP_METHOD) {
+	} else if (type == SNAP_METHOD || type == SNAP_ASKED) {
 		memcpy(&m, record, sizeof(m));
-		str_addf(&text, " %.*s", (int)m.name_len, record + sizeof(m));
+		str_addf(&text, "%s %.*s", type == SNAP_ASKED ? " asked" : "", (int)m.name_len,
+			 record + sizeof(m));
 	} else if (type == SNAP_CODE) {
 		memcpy(&c, record, sizeof(c));
 		str_addf(&text, " code %llx", (unsigned long long)(c.start - IMAGE_BASE));
@@ -156,6 +157,37 @@ static void test_codes(void)
 		       "code of which no snapshot has been taken");
 		ok(has_prefix(next(false), "whole"), "the first one is whole nevertheless");
 	}
+}
+
+/* Methods that are asked for are in the answer, and once in what comes next. */
+static void test_asked(void)
+{
+	for (int r = 0; r < IMAGE_RELEASES; r++) {
+		uint64_t at[] = {0, 0, 0, 4, UINT64_MAX - 7};
+
+		begin((enum image_release)r);
+		at[0] = s.idle;
+		at[1] = s.im.block[1] + IM_HEADER + IM_BLOB;
+		at[2] = s.idle + 8;
+		is_str(codes(at, ARRAY_LEN(at)),
+		       expect("delta code @ com.example.Idle.never end", 1),
+		       "a method among codes, and what is none");
+		is_str(codes(at, 1), "delta com.example.Idle.never end",
+		       "as often as it is asked for");
+		is_str(next(false),
+		       "delta asked com.example.Idle.never asked com.example.Idle.never end",
+		       "the next delta has them");
+		is_str(next(false), "delta end", "once");
+	}
+	for (unsigned i = 0; i < HS_ASKED_BYTES / 32; i++)
+		codes(&s.idle, 1);
+	ok(state->asked.used <= HS_ASKED_BYTES && has_prefix(next(false), "delta asked"),
+	   "of too many there are some");
+	codes(&s.idle, 1);
+	room = 100;
+	next(false);
+	room = SIZE_MAX;
+	ok(has_prefix(next(false), "whole"), "a sink that is full");
 }
 
 static void test_young(void)
@@ -310,6 +342,7 @@ int main(void)
 {
 	test_code();
 	test_codes();
+	test_asked();
 	test_young();
 	test_unloaded_code();
 	test_classes();

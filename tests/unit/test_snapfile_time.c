@@ -244,6 +244,46 @@ static void test_late_name(void)
 	is_method(7, 50, "", "but not before the list of all methods that had run");
 }
 
+/* Methods that were asked for since the snapshot before: in theirs there may be others. */
+static void test_asked(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	head(&s, 100, 0);
+	sm_method(&s, 5, "a.Before", "");
+	sm_done_at(&s, 110);
+	head(&s, 200, SNAP_DELTA | SNAP_METHODS_COMPLETE);
+	sm_asked(&s, 1, "a.Short");
+	sm_asked(&s, 2, "a.Stays");
+	sm_asked(&s, 3, "a.Short");
+	sm_asked(&s, 4, "a.One");
+	sm_asked(&s, 4, "a.Two");
+	sm_asked(&s, 5, "a.After");
+	sm_method(&s, 2, "a.Stays", "");
+	sm_method(&s, 3, "a.Next", "");
+	sm_done_at(&s, 210);
+	head(&s, 300, SNAP_DELTA);
+	sm_asked(&s, 6, "a.Delta");
+	sm_done_at(&s, 310);
+	head(&s, 400, SNAP_DELTA | SNAP_METHODS_COMPLETE);
+	sm_method(&s, 2, "a.Stays", "");
+	sm_done_at(&s, 410);
+	begin(&s);
+	is_method(1, 150, "a.Short", "one that is not in the next snapshot");
+	is_method(1, 250, "", "nor after it");
+	is_method(1, 90, "", "nor before the snapshot before");
+	is_method(2, 150, "a.Stays", "one that is in the next one, too");
+	is_method(2, 350, "a.Stays", "and stays");
+	is_method(3, 150, "a.Short a.Next", "one whose id another has there");
+	is_method(3, 250, "a.Next", "which has it then");
+	is_method(4, 150, "a.One a.Two", "an id that two had");
+	is_method(4, 250, "", "and none has");
+	is_method(5, 150, "a.Before a.After", "an id that one had before");
+	is_method(6, 250, "a.Delta", "one in a delta that does not list all");
+	is_method(6, 350, "a.Delta", "may be there until one does");
+	is_method(6, 450, "", "which does not have it");
+}
+
 /* Times that run backwards, deltas of nothing, overlaps, lists longer than their record. */
 static void test_hostile(void)
 {
@@ -325,6 +365,7 @@ int main(void)
 	test_whole();
 	test_methods();
 	test_late_name();
+	test_asked();
 	test_hostile();
 	test_restless(109, "1", "some compilations that are not seen");
 	test_restless(111, "", "many");

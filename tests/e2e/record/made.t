@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Code that a JVM has just made: stacks through it are walked before a snapshot has it, since the JVM's own probe of it
 # (compiled__method__load, JDK 11 to 27) has the reader of its memory asked. JDK 17 and 25, by the host and by the agent;
-# DFG_FULL=1: 11, too; FULL=1: all that have the probe.
+# DFG_FULL=1: 11, too; FULL=1: all that have the probe. Interpreted methods are asked for by the walks that meet them.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
@@ -55,7 +55,17 @@ row() { # ID VERSION SOURCE
 	shop_stop "$id"
 }
 
-for v in $versions; do row "$v" "$v" host; done
+asked() { "$BUILD/tools/snapdump" "$SHOP/$1.out"/session/maps/*.snap | grep '^asked .* LateCode\.fresh$'; }
+interpreted() { # VERSION
+	local id=interpreted-$1
+	ok "$id: an interpreted program" events_start "$id" "$1" Late -Xint
+	ok "  another class is loaded while no snapshot is taken" stays_walked "$id" --source host
+	ok "  its method has been asked for" asked "$id"
+	ok "  it has its name" grep -q 'LateCode\.fresh_\[0\]' "$SHOP/$id.out/flame.folded"
+	shop_stop "$id"
+}
+
+for v in $versions; do row "$v" "$v" host; interpreted "$v"; done
 unset SHOP_HOOK
 row agent 17 agent
 tap_done
