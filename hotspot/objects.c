@@ -240,6 +240,8 @@ void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret)
 	o.const_pool = field_place(hs, HS_CONST_POOL);
 	o.const_name = field_place(hs, HS_CONST_NAME_INDEX);
 	o.pool_holder = field_place(hs, HS_POOL_HOLDER);
+	if (hs_has(hs, HS_CLASS_POOL))
+		o.class_pool = field_place(hs, HS_CLASS_POOL);
 	o.code_method = first_place(hs, HS_COMPILED_METHOD, HS_NMETHOD_METHOD);
 	o.code_level = field_place(hs, HS_NMETHOD_LEVEL);
 	o.code_state = field_place(hs, HS_NMETHOD_STATE);

@@ -162,7 +162,8 @@ static struct flat_code make_code(const struct snapfile_code *c)
 		.spill_count = (uint16_t)c->spill_count,
 		.kind = (uint8_t)r->kind,
 		.flags = (snapfile_is_thrower(c) ? FLAT_THROWS : 0) |
-			 (snapfile_selects(c) ? FLAT_SELECTS : 0),
+			 (snapfile_selects(c) ? FLAT_SELECTS : 0) |
+			 (snapfile_is_frameless(c) ? FLAT_FRAMELESS : 0),
 		.compile_id = r->compile_id};
 }
 

@@ -362,6 +362,14 @@ bool snapfile_selects(const struct snapfile_code *c)
 	return c->record->kind == SNAP_ADAPTER && is_named(c, "vtable chunks");
 }
 
+bool snapfile_is_frameless(const struct snapfile_code *c)
+{
+	static const char name[] = "slow_subtype_check";
+
+	return c->record->kind == SNAP_STUBS &&
+	       memmem(c->name, c->record->name_len, name, strlen(name));
+}
+
 bool snapfile_is_thrower(const struct snapfile_code *c)
 {
 	return is_named(c, "ExceptionBlob");

@@ -234,12 +234,24 @@ static inline const struct flat_row *flat_find_row(const struct flat_mapping *m,
 	return last ? flat_row(last->row) : NULL;
 }
 
-/* True if it is the id of a method; where the table does not have it nothing can be said. */
+/* True if a Method leads to a class that leads to the same ConstantPool. */
+static inline bool flat_has_class(const struct flat_objects *o, uint64_t method)
+{
+	const uint64_t pool = word_at(word_at(method, o->method_const), o->const_pool);
+
+	return pool && o->class_pool &&
+	       word_at(word_at(pool, o->pool_holder), o->class_pool) == pool;
+}
+
+/* True if it is the id of a method. The table lacks those that have not run before; of an old
+ * version of a method the class has another ConstantPool. */
 FLAT_FUNCTION bool flat_is_method(struct flat_walk *w, uint64_t id)
 {
 	uint32_t at = flat_hash(id);
 
 	FLAT_NEED(w, false);
+	if (flat_has_class(&w->process.objects, id))
+		return true;
 	for (uint32_t i = 0; i < FLAT_PROBES; i++) {
 		const uint64_t *m =
 			flat_method(w->process.methods + ((at + i) & w->process.method_mask));

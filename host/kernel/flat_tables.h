@@ -42,9 +42,10 @@ enum flat_kind { /* as enum snap_kind */
 		 FLAT_ADAPTER = 6,
 };
 
-#define FLAT_THROWS  1u /* ExceptionBlob */
-#define FLAT_BARRIER 2u /* thawed frames of a virtual thread return to it */
-#define FLAT_SELECTS 4u /* the method, by the class of the object it is called for */
+#define FLAT_THROWS    1u /* ExceptionBlob */
+#define FLAT_BARRIER   2u /* thawed frames of a virtual thread return to it */
+#define FLAT_SELECTS   4u /* the method, by the class of the object it is called for */
+#define FLAT_FRAMELESS 8u /* a stub that pushes registers above its return address */
 
 /* As struct snap_code. Offsets from `start`; FLAT_NONE: none. */
 struct flat_code {
@@ -146,7 +147,7 @@ struct flat_virtual {
 struct flat_objects {
 	uint32_t monitor_object, thread_object, park_blocker, thread_address, class_at;
 	uint8_t ref_bytes, ref_shift, class_bytes, class_shift;
-	uint32_t flags, pad;
+	uint32_t flags, class_pool;
 	uint64_t ref_base, class_base;
 	uint32_t task_method, task_level;
 	uint32_t method_const, const_pool, const_name, pool_symbols, pool_holder;

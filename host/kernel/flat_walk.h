@@ -161,7 +161,7 @@ FLAT_FUNCTION enum flat_end flat_in_stub(struct flat_walk *w, const struct flat_
 		if (c->sub_end != FLAT_NONE && c->push_end == FLAT_NONE)
 			return FLAT_RETURN;
 	}
-	return flat_take_stub(w) ? FLAT_ON : FLAT_STUB;
+	return flat_take_stub(w, c) ? FLAT_ON : FLAT_STUB;
 }
 
 /* ---- interpreter -------------------------------------------------------------------------- */

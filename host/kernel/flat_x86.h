@@ -133,15 +133,17 @@ static inline enum flat_end flat_take_exception(struct flat_walk *w, const struc
 	return flat_by_exception(w, c, offset, behind) ? FLAT_ON : FLAT_ENDS;
 }
 
-static inline bool flat_take_stub(struct flat_walk *w)
+static inline bool flat_take_stub(struct flat_walk *w, const struct flat_code *c)
 {
+	const struct flat_sender pushed = {.ret_at = w->sp + FLAT_WORD};
 	bool framed = w->fp >= w->sp && w->fp % FLAT_WORD == 0;
 	uint64_t word = 0;
 
 	if (flat_take_found(w, flat_frameless(w)))
 		return true;
-	if (flat_read(w, w->sp, &word) && word == w->fp &&
-	    flat_take_found(w, (struct flat_sender){.ret_at = w->sp + FLAT_WORD}))
+	if (c->flags & FLAT_FRAMELESS)
+		return flat_search(w, pushed, FLAT_SAVED);
+	if (flat_read(w, w->sp, &word) && word == w->fp && flat_take_found(w, pushed))
 		return true;
 	if (framed && flat_take(w, flat_framed(w)))
 		return true;
@@ -152,7 +154,7 @@ static inline bool flat_take_stub(struct flat_walk *w)
 		return true;
 	if (w->exact && flat_take_native(w, flat_frameless(w)))
 		return true;
-	return flat_search(w, (struct flat_sender){.ret_at = w->sp + FLAT_WORD}, FLAT_SAVED);
+	return flat_search(w, pushed, FLAT_SAVED);
 }
 
 static inline bool flat_is_compiled(struct flat_walk *w, uint64_t pc)

@@ -227,7 +227,7 @@ enum step walk_stub(struct stack_walk *w, const struct snapfile_code *c)
 		return STEP_ON;
 	if (is_sized(c))
 		return walk_missing(w, walk_body(c, unwind_sp(&w->regs)).ret_at);
-	if (arch_take_stub(w))
+	if (arch_take_stub(w, c))
 		return STEP_ON;
 	return fp >= unwind_sp(&w->regs) ? walk_missing(w, fp + WORD) : STEP_LOST;
 }

@@ -167,7 +167,7 @@ bool arch_leave_step(struct stack_walk *w);
 bool arch_sender_below(const struct stack_walk *w, uint64_t pc);
 
 /* Step out of a stub of unknown frame, an adapter, a stub that forwards an exception. */
-bool arch_take_stub(struct stack_walk *w);
+bool arch_take_stub(struct stack_walk *w, const struct snapfile_code *c);
 bool arch_take_adapter(struct stack_walk *w);
 bool arch_take_exception(struct stack_walk *w, const struct snapfile_code *c);
 

@@ -139,15 +139,17 @@ bool arch_sender_below(const struct stack_walk *w, uint64_t pc)
 /* Nearly all stubs begin with "push rbp; mov rbp, rsp": either the return address is on top, or
  * that push is, or there is a frame. Without one, words below the return address are registers that
  * the stub saved. */
-bool arch_take_stub(struct stack_walk *w)
+bool arch_take_stub(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), word;
+	const struct sender pushed = {.ret_at = sp + WORD};
 	bool framed = fp >= sp && fp % WORD == 0;
 
 	if (walk_take_found(w, (struct sender){.ret_at = sp}))
 		return true;
-	if (stack_read(w->stack, sp, &word) && word == fp &&
-	    walk_take_found(w, (struct sender){.ret_at = sp + WORD}))
+	if (snapfile_is_frameless(c))
+		return walk_search(w, pushed, SAVED_MAX);
+	if (stack_read(w->stack, sp, &word) && word == fp && walk_take_found(w, pushed))
 		return true;
 	if (framed && walk_take(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
 		return true;
@@ -161,7 +163,7 @@ bool arch_take_stub(struct stack_walk *w)
 		return true;
 	if (w->regs.exact && walk_take_native(w, (struct sender){.ret_at = sp}))
 		return true;
-	return walk_search(w, (struct sender){.ret_at = sp + WORD}, SAVED_MAX);
+	return walk_search(w, pushed, SAVED_MAX);
 }
 
 static bool is_compiled(const struct stack_walk *w, uint64_t pc)

@@ -251,7 +251,8 @@ struct snap_objects {
 	uint8_t ref_bytes, ref_shift;
 	uint8_t class_bytes; /* 0: the class is in the upper bits of the mark (compact headers) */
 	uint8_t class_shift;
-	uint32_t flags, pad;
+	uint32_t flags;
+	uint32_t class_pool; /* InstanceKlass::_constants, a ConstantPool *; 0: not known */
 	uint64_t ref_base, class_base;
 	/* CompileTask::_method, a Method *, and _comp_level; from a method to its name: its
 	 * ConstMethod, that one's ConstantPool and the index (u16) of the name's Symbol, the first

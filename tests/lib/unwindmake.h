@@ -23,6 +23,7 @@
 #define RETHROW 0xb2900u
 #define UNWIND	0xb2a00u /* C1's unwind_exception */
 #define CATCH	0xb2b00u /* C1's handle_exception_from_callee */
+#define CHECK	0xb2c00u /* C1's slow_subtype_check */
 #define BARRIER 0xb3000u
 #define NATIVE	0xc0000u
 #define RET	(METHOD + 0x40) /* return addresses */
@@ -174,6 +175,8 @@ __attribute__((unused)) static void make_first(struct str *s, uint64_t cont_retu
 					     .sub_end = SNAP_NONE},
 				    .name = "resolve"});
 	make_throwers(s);
+	sm_code(s, (struct sm_code){.head = {.start = CHECK, .size = 0x48, .kind = SNAP_STUBS},
+				    .name = "slow_subtype_check Runtime1 stub"});
 	sm_code(s, (struct sm_code){.head = {.start = ADAPTER, .size = 0x100, .kind = SNAP_ADAPTER},
 				    .name = "I2C/C2I adapters"});
 	sm_done(s);

@@ -369,6 +369,29 @@ static void take_methods(uint32_t flags, uint64_t first, uint64_t last)
 		abort();
 }
 
+/* A Method that no table has: it leads to its class, which has the same ConstantPool. */
+static void test_class_of_method(void)
+{
+	enum { METHOD_AT = 0x7000, CONST_AT = 0x7010, POOL_AT = 0x7020, CLASS_AT = 0x7030 };
+	uint64_t words[8] = {[1] = CONST_AT, [3] = POOL_AT, [5] = CLASS_AT, [7] = POOL_AT};
+	struct stack_copy memory = {
+		.p = (const uint8_t *)words, .base = METHOD_AT, .len = sizeof(words)};
+
+	flat_stack = &memory;
+	ok(!has_method(METHOD_AT), "nothing is known of where classes have what they have");
+	process.objects.method_const = process.objects.const_pool = 8;
+	process.objects.pool_holder = process.objects.class_pool = 8;
+	ok(has_method(METHOD_AT), "a method that has never run");
+	ok(!has_method(METHOD_AT + 8) && !has_method(0x9000), "others are none");
+	words[7] = CONST_AT;
+	ok(!has_method(METHOD_AT), "nor is one whose class has another pool");
+	words[7] = words[3] = 0;
+	ok(!has_method(METHOD_AT), "or none");
+	words[3] = words[7] = POOL_AT;
+	process.objects.class_pool = 0;
+	ok(!has_method(METHOD_AT), "an agent of before does not say where");
+}
+
 static void test_methods(void)
 {
 	struct snapfile *first = make_snapshot(0, false);
@@ -380,6 +403,7 @@ static void test_methods(void)
 	ok(has_method(8) && has_method(32), "to those that there are");
 	take_methods(SNAP_METHODS_COMPLETE, 3, 4);
 	ok(!has_method(8) && has_method(24) && has_method(32), "a list of all has no others");
+	test_class_of_method();
 	flat_tables_free(tables);
 	snapfile_free(first);
 }

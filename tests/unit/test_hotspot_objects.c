@@ -106,6 +106,7 @@ static struct snap_objects plain(uint32_t thread_object, uint32_t flags)
 				     .const_pool = 16,
 				     .const_name = 42,
 				     .pool_holder = 32,
+				     .class_pool = FIELDS_POOL,
 				     .code_level = 140, /* lib/hssnap.h */
 				     .code_state = SNAP_NONE,
 				     .pool_symbols = IM_POOL_HEADER};

@@ -213,6 +213,16 @@ static void test_stub_callers(void)
 	t.stack[9] = UP;
 	bottom(&t, 10);
 	is_stack(&t, "cb0040 c9005f " BOTTOM, "a caller that pushed arguments");
+	t = at(CHECK + 0x10, S(40));
+	t.stack[4] = LEAF;
+	t.stack[5] = t.stack[6] = 7;
+	t.stack[10] = UP;
+	t.stack[41] = UP; /* of an outer frame */
+	bottom(&t, 11);
+	bottom(&t, 42);
+	is_stack(&t, "cb2c10 c9005f " BOTTOM, "a stub that has no frame, though an outer one has");
+	t.stack[4] = METHOD + 0x42;
+	is_stack(&t, "cb2c10 lost", "that frame is not its own");
 	t = at(STUBS + 0x40, 1ull << 40);
 	is_stack(&t, "cb0040 lost", "a frame pointer that points to no stack");
 	t = at(STUBS + 0x40, S(WORDS + 4));
@@ -390,6 +400,6 @@ int main(void)
 	test_adapters();
 	test_taken_off();
 	snapfile_free(snapshot);
-	flat_proves(62);
+	flat_proves(63);
 	return tap_done();
 }
