@@ -54,20 +54,18 @@ record() {
 	# Compiled when it is recorded, however busy the machine is.
 	java -Xbatch -XX:-TieredCompilation -cp "$work" Work "${3:-$1}" &
 	pid=$!
-	wait_for used_since 0 100
+	at_work "$pid" 100
 	"$DFG" -q --json --root "$work/root" --source host -d 300 -F 999 -f folded,pprof -o "$work/$1" \
 		--pid "$pid" >"$work/$1.json" &
 	trigger=$!
 	wait_for eval "find '$work/root/tmp' -name perf.data -size +0 | grep -q ."
-	wait_for used_since "$(ticks)" "$2"
+	at_work_again "$pid" "$2"
 	kill -INT "$trigger"
 	wait "$trigger"
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 	pid=
 }
-ticks() { awk '{print $14 + $15}' "/proc/$pid/stat"; }
-used_since() { [ $(($(ticks) - $1)) -ge "$2" ]; }
 # fails STATUS TEXT COMMAND...: exits so, with such an error of one line.
 fails() {
 	local want=$1 text=$2 got
