@@ -67,6 +67,8 @@ pstree_of() {
 slack() { awk -v cpus="$(nproc)" '{ n = int($4) / cpus; print int(15 * (n < 1 ? 1 : n > 8 ? 8 : n)) }' /proc/loadavg; }
 began=$(date +%s) slack=$(slack)
 nice -n 5 "$DFG" -q -d 1 -F 199 -f folded --json victim stuck-1 stuck-2 stuck-3 >"$SHOP/out" 2>"$SHOP/err" & run=$!
+is_nice() { [ "$(ps -o ni= -p $run)" -eq 5 ]; }
+wait_for is_nice # the shell's child becomes nice
 lowest=$(watch_nice $run)
 wait $run
 is "case 80: three such containers beside one: status 0" $? 0
@@ -128,10 +130,9 @@ is "case 95: nothing is left" "$(left)" ""
 "$DFG" -q -d 600 -f folded --json victim stuck-1 >"$SHOP/out" 2>"$SHOP/err" & run=$!
 ok "a recording that goes on" wait_for recording
 kill -INT $run
-sleep 0.5 # it takes the last snapshots, for which one JVM makes it wait
-kill -INT $run
+kill -INT $run # while it ends the recording: later it would interrupt the drawing
 wait $run
-is "case 95: ^C, and once more while it waits for the end: status 0" $? 0
+is "case 95: ^C, and once more while it waits for the end: status 0" "$? $(grep -v warning: "$SHOP/err")" "0 "
 ok "case 95: what there is is drawn" test "$(of victim .samples)" -gt 0
 ok "case 95: of each" test "$(of stuck-1 .samples)" -gt 0
 is "case 95: nothing is left" "$(left)" ""
