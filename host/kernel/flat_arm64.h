@@ -112,8 +112,9 @@ static inline bool flat_take_linked(struct flat_walk *w, bool framed)
 
 static inline bool flat_take_stub(struct flat_walk *w, const struct flat_code *c)
 {
-	bool framed = c->kind != FLAT_ADAPTER && w->fp >= w->sp && w->fp % (2 * FLAT_WORD) == 0;
+	bool framed = w->fp >= w->sp && w->fp % (2 * FLAT_WORD) == 0;
 
+	(void)c; /* without a frame the return address is in x30 */
 	if (w->exact && flat_take_linked(w, framed))
 		return true;
 	if (framed && (flat_take(w, flat_framed(w)) ||

@@ -133,23 +133,10 @@ static inline enum flat_end flat_take_exception(struct flat_walk *w, const struc
 	return flat_by_exception(w, c, offset, behind) ? FLAT_ON : FLAT_ENDS;
 }
 
-/* True if the stub has no frame yet, and its caller cannot be told: the frame pointer is that of
- * an outer frame. One word may have been pushed. */
-static inline bool flat_is_unknown_caller(struct flat_walk *w)
-{
-	uint64_t word = 0, next = 0;
-
-	if (!w->exact || !flat_read(w, w->sp, &word))
-		return false;
-	flat_read(w, w->sp + FLAT_WORD, &next);
-	return flat_may_be_code(w, word) ||
-	       ((word == w->fp || word == UINT64_MAX) && flat_may_be_code(w, next));
-}
-
 static inline bool flat_take_stub(struct flat_walk *w, const struct flat_code *c)
 {
 	const struct flat_sender pushed = {.ret_at = w->sp + FLAT_WORD};
-	bool framed = c->kind != FLAT_ADAPTER && w->fp >= w->sp && w->fp % FLAT_WORD == 0;
+	bool framed = w->fp >= w->sp && w->fp % FLAT_WORD == 0;
 	uint64_t word = 0;
 
 	if (flat_take_found(w, flat_frameless(w)))
@@ -158,8 +145,6 @@ static inline bool flat_take_stub(struct flat_walk *w, const struct flat_code *c
 		return flat_search(w, pushed, FLAT_SAVED);
 	if (flat_read(w, w->sp, &word) && word == w->fp && flat_take_found(w, pushed))
 		return true;
-	if (flat_is_unknown_caller(w))
-		return false;
 	if (framed && flat_take(w, flat_framed(w)))
 		return true;
 	if (framed && flat_read(w, w->fp + FLAT_WORD, &word) && word == UINT64_MAX &&

@@ -198,7 +198,9 @@ bool walk_take_found(struct stack_walk *w, struct sender s)
 	       walk_go(w, pc, s.ret_at + sizeof(pc), s.fp_at);
 }
 
-bool walk_may_be_code(const struct stack_walk *w, uint64_t word)
+/* True if a word could be the return address of an unknown caller: code that the snapshot lacks or
+ * has replaced since. Stubs are never replaced. */
+static bool may_be_code(const struct stack_walk *w, uint64_t word)
 {
 	const struct returns_answer *a = walk_answer(w, word);
 	uint32_t kind = a->count ? a->codes[0]->record->kind : SNAP_COMPILED;
@@ -214,7 +216,7 @@ bool walk_search(struct stack_walk *w, struct sender first, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		if (walk_take_found(w, first))
 			return true;
-		if (!walk_read(w, first.ret_at, &word) || walk_may_be_code(w, word))
+		if (!walk_read(w, first.ret_at, &word) || may_be_code(w, word))
 			return false;
 		first.ret_at += sizeof(word);
 		first.fp_at += first.fp_at ? sizeof(word) : 0;

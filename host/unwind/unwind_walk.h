@@ -106,10 +106,6 @@ bool walk_take_found(struct stack_walk *w, struct sender s);
 /* The same for a caller that is native code. */
 bool walk_take_native(struct stack_walk *w, struct sender s);
 
-/* True if a word could be the return address of an unknown caller: code that the snapshot lacks or
- * has replaced since. Stubs are never replaced. */
-bool walk_may_be_code(const struct stack_walk *w, uint64_t word);
-
 /* Tries walk_take_found at `count` places, a word apart. A word that could be an address in code
  * that the snapshot lacks, or has replaced since, ends the search: above it are callers of that. */
 bool walk_search(struct stack_walk *w, struct sender first, unsigned count);

@@ -136,19 +136,6 @@ bool arch_sender_below(const struct stack_walk *w, uint64_t pc)
 #define LOCALS_MAX    1024u /* bytes between a stub's stack pointer and its frame pointer */
 #define ARGUMENTS_MAX 8192u /* bytes */
 
-/* True if the stub has no frame yet, and its caller cannot be told: the frame pointer is that of
- * an outer frame. One word may have been pushed. */
-static bool is_unknown_caller(const struct stack_walk *w)
-{
-	uint64_t sp = unwind_sp(&w->regs), word = 0, next = 0;
-
-	if (!w->regs.exact || !stack_read(w->stack, sp, &word))
-		return false;
-	stack_read(w->stack, sp + WORD, &next);
-	return walk_may_be_code(w, word) ||
-	       ((word == unwind_fp(&w->regs) || word == UINT64_MAX) && walk_may_be_code(w, next));
-}
-
 /* Nearly all stubs begin with "push rbp; mov rbp, rsp": either the return address is on top, or
  * that push is, or there is a frame. Without one, words below the return address are registers that
  * the stub saved. */
@@ -156,7 +143,7 @@ bool arch_take_stub(struct stack_walk *w, const struct snapfile_code *c)
 {
 	uint64_t sp = unwind_sp(&w->regs), fp = unwind_fp(&w->regs), word;
 	const struct sender pushed = {.ret_at = sp + WORD};
-	bool framed = c->record->kind != SNAP_ADAPTER && fp >= sp && fp % WORD == 0;
+	bool framed = fp >= sp && fp % WORD == 0;
 
 	if (walk_take_found(w, (struct sender){.ret_at = sp}))
 		return true;
@@ -164,8 +151,6 @@ bool arch_take_stub(struct stack_walk *w, const struct snapfile_code *c)
 		return walk_search(w, pushed, SAVED_MAX);
 	if (stack_read(w->stack, sp, &word) && word == fp && walk_take_found(w, pushed))
 		return true;
-	if (is_unknown_caller(w))
-		return false;
 	if (framed && walk_take(w, (struct sender){.ret_at = fp + WORD, .fp_at = fp}))
 		return true;
 	/* The barrier at a method's entry pushes a cookie first (stubGenerator_x86_64.cpp

@@ -23,7 +23,7 @@ host/elf 730
 host/format 5470
 host/jfr 1600
 host/jit 1890
-host/kernel 4840
+host/kernel 4825
 host/perf 2110
 host/probe 910
 host/profile 1880
@@ -33,14 +33,14 @@ host/session 1020
 host/setup 1985
 host/symbols 1380
 host/top 1910
-host/unwind 2710
+host/unwind 2695
 hotspot 6390
 include/dfg 550
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 75390, 440
+ALL_LINES, ALL_FILES = 75370, 440
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
