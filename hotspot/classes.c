@@ -154,16 +154,21 @@ static bool is_circle(struct circle *c, uint64_t at)
 uint64_t hs_class_find(struct hs *hs, const char *name)
 {
 	unsigned loaders = LOADERS_MAX, classes = CLASSES_MAX;
+	struct circle of_loaders = {0}, of_classes = {0};
 	uint64_t loader, next, klass;
 
 	if (!hs_has(hs, HS_LOADER_KLASSES) || !hs_get(hs, 0, HS_LOADERS, &loader))
 		return 0;
-	while (loader && hs_get(hs, loader, HS_LOADER_NEXT, &next) && next && loaders-- > 0)
+	while (loader && hs_get(hs, loader, HS_LOADER_NEXT, &next) && next) {
+		if (loaders-- == 0 || is_circle(&of_loaders, next))
+			return 0;
 		loader = next;
+	}
 	if (!loader || !hs_get(hs, loader, HS_LOADER_KLASSES, &klass))
 		return 0;
-	while (klass && classes-- > 0 && !hs_class_is(hs, klass, name))
-		if (!hs_get(hs, klass, HS_KLASS_NEXT, &klass))
+	while (klass && !hs_class_is(hs, klass, name))
+		if (classes-- == 0 || is_circle(&of_classes, klass) ||
+		    !hs_get(hs, klass, HS_KLASS_NEXT, &klass))
 			return 0;
 	return klass;
 }

@@ -24,6 +24,11 @@ struct hs_heap {
 	unsigned shift;	      /* log2 of a segment's bytes */
 };
 
+static inline bool hs_heap_has(const struct hs_heap *heap, uint64_t addr)
+{
+	return addr >= heap->low && addr < heap->high;
+}
+
 struct hs_heaps {
 	unsigned count;
 	struct hs_heap heap[HS_HEAPS_MAX]; /* by address */

@@ -99,10 +99,10 @@ void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, bool named, struct hs_result *ret);
 
-/* On the host only: writes a delta that has nothing but the codes at these n addresses, which have
- * just been made, without their METHODs, and the methods at others of them, which the next delta
- * has as SNAP_ASKED: what else has changed, it does not say. `state`, of the same JVM, or zeroed,
- * stays as it is for later deltas, but for these and for what never changes. */
+/* On the host only: writes a delta with nothing but what is at these n addresses: codes that have
+ * just been made, without their METHODs, and methods, which the next delta has as SNAP_ASKED. What
+ * else has changed, it does not say. `state`, of the same JVM, or zeroed, stays as it is for later
+ * deltas, but for these methods and for what never changes. */
 void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, const uint64_t *at, size_t n, struct hs_result *ret);
 

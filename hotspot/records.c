@@ -190,7 +190,7 @@ bool hs_asked_write(struct hs_snapshot *s)
 static bool is_code(const struct hs_heaps *heaps, uint64_t addr)
 {
 	for (unsigned i = 0; i < heaps->count; i++)
-		if (addr >= heaps->heap[i].low && addr < heaps->heap[i].high)
+		if (hs_heap_has(&heaps->heap[i], addr))
 			return true;
 	return false;
 }

@@ -158,8 +158,8 @@ static inline bool hs_asked_write(const struct hs_snapshot *s)
 }
 #endif
 
-/* Writes the methods among n addresses, and keeps them for the next snapshot. False: the sink is
- * full. */
+/* On the host only: writes the methods among n addresses, and keeps them for the next snapshot.
+ * False: the sink is full. */
 bool hs_asked_answer(struct hs_snapshot *s, struct hs_asked *asked, const struct hs_heaps *heaps,
 		     const uint64_t *at, size_t n);
 

@@ -414,7 +414,7 @@ void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, v
 	snapshot_write(work, named);
 }
 
-#if __STDC_HOSTED__
+#if __STDC_HOSTED__ /* the agent is not asked */
 /* Writes the code at an address of the heap. False: the sink is full. */
 static bool code_write_at(struct hs_snapshot *s, const struct hs_heap *heap, uint64_t addr)
 {
@@ -435,8 +435,7 @@ static bool codes_write(struct hs_snapshot *s, const struct hs_heaps *heaps, con
 		const struct hs_heap *heap = &heaps->heap[i];
 
 		for (size_t k = 0; k < n; k++)
-			if (at[k] >= heap->low && at[k] < heap->high &&
-			    !code_write_at(s, heap, at[k]))
+			if (hs_heap_has(heap, at[k]) && !code_write_at(s, heap, at[k]))
 				return false;
 		if (!hs_batch_flush(s, heap))
 			return false;

@@ -95,8 +95,8 @@ static void ask(struct builder *b)
 	spend(b, clock_cpu_us() - began);
 }
 
-/* Takes a question for methods, which is asked with what is wanted already; where nothing may be
- * asked now the names would come too late. False: nobody has the tables any more. */
+/* Adds the methods of a question to what is asked next; drops them if nothing may be asked now,
+ * since later their memory may hold others. False: nobody has the tables any more. */
 static bool take_question(struct builder *b, bool may)
 {
 	struct builder_question q;

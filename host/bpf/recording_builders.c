@@ -176,7 +176,7 @@ static struct builder_link *builder_of(const struct recorded *r, uint32_t walker
 	return NULL;
 }
 
-/* Marks it as asked for by a sample; false: it has been lately. */
+/* Notes that a sample asks for a method; false: one has lately. */
 static bool mark_asked(struct followed *p, uint64_t id, uint64_t time)
 {
 	const unsigned at = flat_hash(id) % RECORDING_ASKED;
@@ -188,8 +188,7 @@ static bool mark_asked(struct followed *p, uint64_t id, uint64_t time)
 	return true;
 }
 
-/* A builder that does not listen may have been taken over, or is late: it gets no more than its
- * socket takes. */
+/* Never waits for the builder, which may be late, or have been taken over. */
 void recording_ask(struct recorded *r, struct followed *p, const struct flat_sample *f,
 		   const uint64_t *frames)
 {

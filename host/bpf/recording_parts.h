@@ -56,7 +56,7 @@ struct followed {
 		uint64_t time;
 		uint32_t tid;
 	} stopping[RECORDING_STOPPING];
-	/* Methods that the builder was asked for, and the samples' times: by hash, the last one. */
+	/* The last method of each hash that the builder was asked for, and its sample's time. */
 	struct {
 		uint64_t id, time;
 	} asked[RECORDING_ASKED];

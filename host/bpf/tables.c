@@ -163,7 +163,7 @@ static struct flat_code make_code(const struct snapfile_code *c)
 		.kind = (uint8_t)r->kind,
 		.flags = (snapfile_is_thrower(c) ? FLAT_THROWS : 0) |
 			 (snapfile_selects(c) ? FLAT_SELECTS : 0) |
-			 (snapfile_is_frameless(c) ? FLAT_FRAMELESS : 0),
+			 (snapfile_pushes(c) ? FLAT_PUSHES : 0),
 		.compile_id = r->compile_id};
 }
 

@@ -172,9 +172,9 @@ bool snapfile_is_barrier(const struct snapfile_code *c);
 /* True if it is vtable and itable stubs, which call a method of an object by its class. */
 bool snapfile_selects(const struct snapfile_code *c);
 
-/* True if it is C1's slow_subtype_check (c1/c1_Runtime1, JDK 8 to 27), which has no frame, but
- * pushes registers above its return address. */
-bool snapfile_is_frameless(const struct snapfile_code *c);
+/* True if it is C1's slow_subtype_check (c1/c1_Runtime1, JDK 8 to 27), which pushes registers below
+ * its return address, and has no frame. */
+bool snapfile_pushes(const struct snapfile_code *c);
 
 /* True if it is ExceptionBlob, which goes to an exception's handler. */
 bool snapfile_is_thrower(const struct snapfile_code *c);

@@ -362,7 +362,7 @@ bool snapfile_selects(const struct snapfile_code *c)
 	return c->record->kind == SNAP_ADAPTER && is_named(c, "vtable chunks");
 }
 
-bool snapfile_is_frameless(const struct snapfile_code *c)
+bool snapfile_pushes(const struct snapfile_code *c)
 {
 	static const char name[] = "slow_subtype_check";
 

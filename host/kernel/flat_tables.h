@@ -42,10 +42,10 @@ enum flat_kind { /* as enum snap_kind */
 		 FLAT_ADAPTER = 6,
 };
 
-#define FLAT_THROWS    1u /* ExceptionBlob */
-#define FLAT_BARRIER   2u /* thawed frames of a virtual thread return to it */
-#define FLAT_SELECTS   4u /* the method, by the class of the object it is called for */
-#define FLAT_FRAMELESS 8u /* a stub that pushes registers above its return address */
+#define FLAT_THROWS  1u /* ExceptionBlob */
+#define FLAT_BARRIER 2u /* thawed frames of a virtual thread return to it */
+#define FLAT_SELECTS 4u /* the method, by the class of the object it is called for */
+#define FLAT_PUSHES  8u /* registers below its return address, and has no frame */
 
 /* As struct snap_code. Offsets from `start`; FLAT_NONE: none. */
 struct flat_code {

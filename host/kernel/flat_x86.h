@@ -141,7 +141,7 @@ static inline bool flat_take_stub(struct flat_walk *w, const struct flat_code *c
 
 	if (flat_take_found(w, flat_frameless(w)))
 		return true;
-	if (c->flags & FLAT_FRAMELESS)
+	if (c->flags & FLAT_PUSHES)
 		return flat_search(w, pushed, FLAT_SAVED);
 	if (flat_read(w, w->sp, &word) && word == w->fp && flat_take_found(w, pushed))
 		return true;

@@ -147,7 +147,7 @@ bool arch_take_stub(struct stack_walk *w, const struct snapfile_code *c)
 
 	if (walk_take_found(w, (struct sender){.ret_at = sp}))
 		return true;
-	if (snapfile_is_frameless(c))
+	if (snapfile_pushes(c))
 		return walk_search(w, pushed, SAVED_MAX);
 	if (stack_read(w->stack, sp, &word) && word == fp && walk_take_found(w, pushed))
 		return true;

@@ -17,8 +17,8 @@
  * place (the entry of code that must not be entered any more; some calls). GONE refers to earlier
  * snapshots, never to its own, wherever it stands. A METHOD is valid from its snapshot on, and
  * before it, too, if no earlier one had its id: the last delta names methods of older classes that
- * have begun to run. An ASKED is a METHOD that was read between the snapshot before and its own,
- * for a frame that had an id which no snapshot had: by then its class may be unloaded again. A
+ * have begun to run. An ASKED is a METHOD that was read after the snapshot before, since a frame
+ * had its id and no snapshot did; when its own snapshot is taken the class may be unloaded. A
  * whole snapshot can follow others (the writer has lost its state): it stands for itself. What a
  * snapshot contains was true at some time between its HEAD's and its END's. The last one may lack
  * its END: its writer was stopped.

@@ -113,7 +113,8 @@ print("# woken by the right one:", ", ".join(f"{k[0]} {100 * n:.1f} %" for k, n 
 say("wakers", [f"{k} {n:.3f}" for k, n in shares.items() if n < 0.5])
 say("others", [str(k) for k, n in woken.items() if k[:2] in WAKERS and k[2] != WAKERS[k[:2]] and n > 0.01 * all_of[k[:2]]])
 # One whose sleep ends in a safepoint goes on when the VM thread lets it: on a busy machine that may be some time later.
-say("sleepers", [str(k) for k, n in woken.items() if k[1] == "sleep" and k[:2] in own and n > (0.05 if busy else 0.01) * all_of[k[:2]]])
+LEAST = {"VM_Thread": 0.05} if busy else {}
+say("sleepers", [str(k) for k, n in woken.items() if k[1] == "sleep" and k[:2] in own and n > LEAST.get(k[2], 0.01) * all_of[k[:2]]])
 waits = wall["waits"]
 say("waits", [] if len(waits) == 50 and waits == sorted(waits, key=lambda w: -w["ms"]) and all(w["ms"] >= 1 for w in waits) and
     all(w["waker"] == WAKERS[w["thread"], w["cause"]] for w in waits if (w["thread"], w["cause"]) in WAKERS and w["waker"]) else [str(waits[:2])])

@@ -69,7 +69,7 @@ at_work() {
 	WAIT_SECONDS=300 wait_for tap_used_or_ended "$@"
 	tap_used "$@"
 }
-# at_work_again PID TICKS: waits until it has used so much more.
+# at_work_again PID TICKS: waits until the process has used so much more of it.
 at_work_again() {
 	local ticks
 	ticks=$(ticks_of "$1") && at_work "$1" $((ticks + $2))

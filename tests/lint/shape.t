@@ -34,7 +34,7 @@ host/setup 1985
 host/symbols 1380
 host/top 1910
 host/unwind 2695
-hotspot 6390
+hotspot 6395
 include/dfg 550
 injector 1395
 oci 1360

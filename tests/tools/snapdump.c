@@ -186,15 +186,21 @@ static void print_code(const uint8_t *p, uint32_t size)
 	print_spills(&c, p + need, size - need);
 }
 
+static bool read_method(const uint8_t *p, uint32_t size, struct snap_method *ret)
+{
+	memcpy(ret, p, sizeof(*ret));
+	if ((uint64_t)sizeof(*ret) + ret->name_len + ret->file_len <= size)
+		return true;
+	complain("a method record that is too short");
+	return false;
+}
+
 static void take_method(const uint8_t *p, uint32_t size)
 {
 	struct snap_method m;
 
-	memcpy(&m, p, sizeof(m));
-	if ((uint64_t)sizeof(m) + m.name_len + m.file_len > size) {
-		complain("a method record that is too short");
+	if (!read_method(p, size, &m))
 		return;
-	}
 	methods = xrealloc(methods, method_count + 1, sizeof(*methods));
 	methods[method_count++] = (struct method){
 		.id = m.id,
@@ -285,11 +291,8 @@ static void print_asked(const uint8_t *p, uint32_t size)
 {
 	struct snap_method m;
 
-	memcpy(&m, p, sizeof(m));
-	if (m.name_len > size - sizeof(m)) {
-		complain("a record of a method that is too short");
+	if (!read_method(p, size, &m))
 		return;
-	}
 	printf("asked %" PRIx64 " %.*s\n", m.id, (int)m.name_len, (const char *)p + sizeof(m));
 }
 

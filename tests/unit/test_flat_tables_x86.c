@@ -378,7 +378,7 @@ static void test_class_of_method(void)
 		.p = (const uint8_t *)words, .base = METHOD_AT, .len = sizeof(words)};
 
 	flat_stack = &memory;
-	ok(!has_method(METHOD_AT), "nothing is known of where classes have what they have");
+	ok(!has_method(METHOD_AT), "nothing is known without the places of the fields");
 	process.objects.method_const = process.objects.const_pool = 8;
 	process.objects.pool_holder = process.objects.class_pool = 8;
 	ok(has_method(METHOD_AT), "a method that has never run");
@@ -389,7 +389,7 @@ static void test_class_of_method(void)
 	ok(!has_method(METHOD_AT), "or none");
 	words[3] = words[7] = POOL_AT;
 	process.objects.class_pool = 0;
-	ok(!has_method(METHOD_AT), "an agent of before does not say where");
+	ok(!has_method(METHOD_AT), "an older agent does not tell that place");
 }
 
 static void test_methods(void)

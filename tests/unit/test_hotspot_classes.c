@@ -383,6 +383,11 @@ static void test_circles(void)
 		  image_pointer(&s.im, loader[2] + 16), 8);
 	is_str(all(), "0 1 2!", "classes in a circle end");
 	is_str(walk(known, HS_METHODS_OF_NEW), "", "those that are known are not walked");
+	loaders_make();
+	image_set(&s.im, image_pointer(&s.im, loader[LOADERS - 1] + 16) + 40,
+		  image_pointer(&s.im, loader[LOADERS - 1] + 16), 8);
+	start();
+	is_int(hs_class_find(hs, "None"), 0, "nor is a class found among them that is not there");
 }
 
 int main(void)

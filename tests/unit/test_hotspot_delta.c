@@ -159,7 +159,7 @@ static void test_codes(void)
 	}
 }
 
-/* Methods that are asked for are in the answer, and once in what comes next. */
+/* The answer has the methods that are asked for; the next delta has them, too, and no later one. */
 static void test_asked(void)
 {
 	for (int r = 0; r < IMAGE_RELEASES; r++) {

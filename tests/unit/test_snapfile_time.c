@@ -244,7 +244,7 @@ static void test_late_name(void)
 	is_method(7, 50, "", "but not before the list of all methods that had run");
 }
 
-/* Methods that were asked for since the snapshot before: in theirs there may be others. */
+/* Methods that were asked for before their snapshot, in which their ids may be those of others. */
 static void test_asked(void)
 {
 	CLEANUP(str_fini) struct str s = {0};

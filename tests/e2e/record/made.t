@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Code that a JVM has just made: stacks through it are walked before a snapshot has it, since the JVM's own probe of it
 # (compiled__method__load, JDK 11 to 27) has the reader of its memory asked. JDK 17 and 25, by the host and by the agent;
-# DFG_FULL=1: 11, too; FULL=1: all that have the probe. Interpreted methods are asked for by the walks that meet them.
+# DFG_FULL=1: 11, too; FULL=1: all that have the probe. The same of interpreted methods, which a walk meets.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
 . tests/lib/bundle.sh
