@@ -367,17 +367,20 @@ uint32_t hs_scan_calls(const struct hs_code *c, const struct snap_region *region
 
 /* Matches a slow path of a GC barrier in C2's code: `sub rsp, n`, registers are stored, a call,
  * they are loaded, `add rsp, n`, and a jump back (SaveLiveRegisters of
- * gc/shared/barrierSetAssembler_x86.cpp; ZSaveLiveRegisters of gc/z up to JDK 21). */
+ * gc/shared/barrierSetAssembler_x86.cpp; ZSaveLiveRegisters of gc/z up to JDK 21). String.indexOf's
+ * intrinsic subtracts 16 and restores the stack pointer from a register: no other change of it is
+ * between the two. */
 static bool spill_at(const struct hs_code *c, uint32_t at, struct snap_spill *ret)
 {
-	uint32_t n, begin = at + any_adjust_at(c, at, 0xec, &n), end = begin, len = 0;
+	uint32_t n, other, begin = at + any_adjust_at(c, at, 0xec, &n), end = begin, len = 0;
 
 	if (begin == at || n == 0 || n % 16 || n > SPILL_MAX)
 		return false;
-	while (len == 0 && ++end < c->size && end - begin < SPILL_CODE_MAX)
-		len = adjust_at(c, end, 0xc4, n);
+	while (len == 0 && ++end < c->size && end - begin < SPILL_CODE_MAX &&
+	       !any_adjust_at(c, end, 0xec, &other))
+		len = any_adjust_at(c, end, 0xc4, &other);
 	*ret = (struct snap_spill){.begin = begin, .end = end + len, .bytes = n};
-	return len > 0 && bytes_at(c, end + len, 2) &&
+	return len > 0 && other == n && bytes_at(c, end + len, 2) &&
 	       (c->bytes[end + len] == JUMP || c->bytes[end + len] == JUMP_SHORT);
 }
 

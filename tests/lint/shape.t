@@ -34,13 +34,13 @@ host/setup 1985
 host/symbols 1380
 host/top 1910
 host/unwind 2695
-hotspot 6395
+hotspot 6400
 include/dfg 550
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 75370, 440
+ALL_LINES, ALL_FILES = 75375, 440
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 

@@ -404,6 +404,14 @@ static void test_spills(void)
 		is_int(hs_scan_spills(&code, s, 1), 1, "one has room for one");
 	}
 	{
+		CODE(SUB, NOP, SUB, CALL, ADD, JUMP);
+		one_spill(&code, 9, 18, 32, "one after a sub that no add takes back");
+	}
+	{
+		CODE(SUB, CALL, 0x48, 0x83, 0xc4, 0x30, RET, NOP, CALL, ADD, JUMP);
+		no_spill(&code, "a sub whose frame ends before the add");
+	}
+	{
 		CODE(SUB, CALL, ADD, POP, RET);
 		no_spill(&code, "a frame that is removed");
 	}

@@ -34,4 +34,5 @@ for mode in recursion regex streams exceptions reflection zip jni deopt; do
 	measure $mode
 done
 measure barriers -XX:+UseZGC -Xmx200m
+measure strings -XX:+UseZGC
 tap_done
