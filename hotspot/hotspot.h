@@ -106,6 +106,9 @@ void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, v
 void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, const uint64_t *at, size_t n, struct hs_result *ret);
 
+/* On the host only: the next delta says that classes were unloaded at this time (SNAP_UNLOADED). */
+void hs_unloaded(void *state, uint64_t time);
+
 /* Places that change when code is made or freed: the CodeHeaps, with their ends and free lists. */
 struct hs_watch {
 	uint32_t count, bytes; /* CodeHeaps, and of each */

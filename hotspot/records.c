@@ -210,6 +210,17 @@ static void asked_keep(struct hs_asked *a, const uint8_t *method, size_t len)
 	a->used += len;
 }
 
+void hs_unloaded(void *state, uint64_t time)
+{
+	struct hs_asked *a = &((struct hs_state *)state)->asked;
+	const struct snap_unloaded u = {.record = {SNAP_UNLOADED, sizeof(u)}, .time = time};
+
+	if (sizeof(u) > sizeof(a->records) - a->used)
+		return;
+	__builtin_memcpy(a->records + a->used, &u, sizeof(u));
+	a->used += sizeof(u);
+}
+
 bool hs_asked_answer(struct hs_snapshot *s, struct hs_asked *asked, const struct hs_heaps *heaps,
 		     const uint64_t *at, size_t n)
 {

@@ -146,8 +146,7 @@ uint64_t hs_class_of(struct hs *hs, const struct class_word *class, uint64_t obj
 /* objects.c: reads how Java objects are laid out, of a release of the JDK. */
 void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret);
 
-/* Writes the methods that were asked for since the last snapshot, and forgets them. False:
- * the sink is full. */
+/* Writes the records that are kept for this snapshot, and forgets them. False: the sink is full. */
 #if __STDC_HOSTED__
 bool hs_asked_write(struct hs_snapshot *s);
 #else

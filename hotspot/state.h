@@ -45,7 +45,8 @@ struct hs_known_stubs {
 	uint32_t vtable_stubs;
 };
 
-/* Records of methods that were asked for since the last snapshot: SNAP_ASKED. */
+/* Records for the next snapshot: methods that were asked for since the last one (SNAP_ASKED), and
+ * when classes were unloaded (SNAP_UNLOADED). */
 struct hs_asked {
 	size_t used;
 	_Alignas(8) uint8_t records[HS_ASKED_BYTES];

@@ -143,7 +143,7 @@ static const struct flat_file *rows_of(struct builder *b, size_t i, bool is_jvm)
 		if (is_jvm && b->probes)
 			find_probes(m);
 		else if (is_jvm)
-			flat_find_code_probe(m->fd, &m->probes);
+			flat_find_code_probes(m->fd, &m->probes);
 		m->read = true;
 		cleanup_close_fd(&m->fd);
 		cleanup_close_fd(&m->symbols);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes from a ring of the kernel's which code a container's JVMs have just made, and asks the
- * readers of their memory for it, so that the tables have it before the next snapshot. */
+ * readers of their memory for it, so that the tables have it before the next snapshot; and when
+ * they unload classes, which the readers put into that. */
 #ifndef DFG_BPF_MADE_H
 #define DFG_BPF_MADE_H
 
@@ -30,9 +31,9 @@ bool made_list_next(struct made_list *l, struct flat_made *ret);
 
 /* ---- the reader --------------------------------------------------------------------------- */
 
-/* A question (socket of SOCK_SEQPACKET): the starts of codes, at most so many. It is answered by a
- * struct made_answer and the delta of hs_dump_codes; without it, if that would have more bytes or
- * the memory cannot be read. */
+/* A question (socket of SOCK_SEQPACKET): starts of codes, ids of methods, and times of unloading
+ * (with FLAT_UNLOADS), at most so many. It is answered by a struct made_answer and the delta of
+ * hs_dump_codes; without it, if that would have more bytes or the memory cannot be read. */
 #define MADE_ASKED  64u
 #define MADE_ANSWER (96u << 10)
 struct made_answer {

@@ -33,6 +33,7 @@ void snapfile_free(struct snapfile *sf)
 	free(sf->stubs);
 	free(sf->threads);
 	free(sf->by_tid);
+	free(sf->unloads);
 	free(sf);
 }
 
@@ -59,8 +60,22 @@ static void add_method(struct snapfile *sf, struct bytes b, bool asked)
 	if (!m || !m->name_len || (uint64_t)m->name_len + m->file_len > b.len)
 		return;
 	sf->methods = grow(sf->methods, sf->method_count, &sf->method_cap, sizeof(*sf->methods));
-	sf->methods[sf->method_count++] = (struct method_life){
-		.id = m->id, .record = m, .first = snapshot, .last = snapshot, .asked = asked};
+	sf->methods[sf->method_count++] = (struct method_life){.id = m->id,
+							       .record = m,
+							       .named = snapshot,
+							       .first = snapshot,
+							       .last = snapshot,
+							       .asked = asked};
+}
+
+static void add_unload(struct snapfile *sf, struct bytes b)
+{
+	const struct snap_unloaded *u = (const void *)bytes_take(&b, sizeof(*u));
+
+	if (!u)
+		return;
+	sf->unloads = grow(sf->unloads, sf->unload_count, &sf->unload_cap, sizeof(*sf->unloads));
+	sf->unloads[sf->unload_count++] = u->time;
 }
 
 static void add_code(struct snapfile *sf, struct bytes b)
@@ -219,6 +234,8 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 			add_code(sf, all);
 		else if (rec.type == SNAP_GONE)
 			add_gone(sf, all);
+		else if (rec.type == SNAP_UNLOADED)
+			add_unload(sf, all);
 		else if (rec.type == SNAP_STUB)
 			add_stub(sf, all);
 		else if (rec.type == SNAP_THREAD)
@@ -338,6 +355,13 @@ static void sort_stubs(struct snapfile *sf)
 	sf->stub_count = kept;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 static void index_threads(struct snapfile *sf)
 {
 	sf->by_tid = xcalloc(sf->thread_count, sizeof(*sf->by_tid));
@@ -351,5 +375,7 @@ void snapfile_finish(struct snapfile *sf)
 	snapfile_live_codes(sf);
 	snapfile_live_methods(sf);
 	sort_stubs(sf);
+	if (sf->unload_count)
+		qsort(sf->unloads, sf->unload_count, sizeof(*sf->unloads), by_time);
 	index_threads(sf);
 }

@@ -55,6 +55,7 @@ struct snapfile_scope {
 /* The snapshots around a time. */
 struct snapfile_span {
 	uint32_t first, last; /* last - first < SNAPFILE_AROUND */
+	uint32_t unloads;     /* so many times of unloading are known up to it */
 };
 
 #define SNAPFILE_LATEST UINT64_MAX /* for a time that is not known */
@@ -102,7 +103,7 @@ size_t snapfile_find(const struct snapfile *sf, uint64_t addr, struct snapfile_s
 		     const struct snapfile_code *ret[SNAPFILE_AROUND]);
 
 /* Finds the numbers of the methods with an id in the snapshots of the span, in the order of time.
- * Returns how many. */
+ * Returns how many: of two, the one that it was, if the times of unloading tell. */
 size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapfile_span span,
 			    uint32_t ret[SNAPFILE_AROUND]);
 

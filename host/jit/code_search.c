@@ -27,6 +27,14 @@ bool snapfile_methods_complete(const struct snapfile *sf)
 	return false;
 }
 
+/* Counts the known times of unloading up to a time. */
+static uint32_t unloads_until(const struct snapfile *sf, uint64_t time)
+{
+	return sf->unload_count ? (uint32_t)upper_bound(sf->unloads, sf->unload_count,
+							sizeof(*sf->unloads), time)
+				: 0;
+}
+
 struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time)
 {
 	const struct snapshot *list = sf->snapshots;
@@ -41,6 +49,7 @@ struct snapfile_span snapfile_around(const struct snapfile *sf, uint64_t time)
 		span.last++;
 	if (count && span.last >= count)
 		span.last = count - 1;
+	span.unloads = unloads_until(sf, time);
 	return span;
 }
 
@@ -95,6 +104,23 @@ static size_t first_life(const struct snapfile *sf, uint64_t id, uint32_t snapsh
 	return lo;
 }
 
+/* Of two methods that had an id one after the other, leaves the one that has it at the time. The
+ * first was unloaded in between: before any such time it is that one, after all of them the second.
+ * Returns how many are left. */
+static size_t leave_one(const struct snapfile *sf, struct snapfile_span span, uint32_t *methods)
+{
+	const struct method_life *a = &sf->methods[methods[0]], *b = &sf->methods[methods[1]];
+	const uint32_t before = a->last - (a->asked && a->last);
+	const uint32_t none = unloads_until(sf, sf->snapshots[before].begin);
+	const uint32_t all = unloads_until(sf, sf->snapshots[b->named].end);
+
+	if (all <= none || (span.unloads > none && span.unloads < all))
+		return 2;
+	if (span.unloads >= all)
+		methods[0] = methods[1];
+	return 1;
+}
+
 size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapfile_span span,
 			    uint32_t ret[SNAPFILE_AROUND])
 {
@@ -108,7 +134,7 @@ size_t snapfile_find_method(const struct snapfile *sf, uint64_t id, struct snapf
 		    (!found || !snapfile_same_method(sf->methods[ret[found - 1]].record,
 						     sf->methods[i].record)))
 			ret[found++] = (uint32_t)i;
-	return found;
+	return found == 2 ? leave_one(sf, span, ret) : found;
 }
 
 struct snapfile_method snapfile_method(const struct snapfile *sf, uint32_t number)

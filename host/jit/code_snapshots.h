@@ -27,6 +27,7 @@ struct method_life {
 	uint64_t id;
 	bool asked; /* the last of them is an ASKED: it need not be in its snapshot */
 	const struct snap_method *record;
+	uint32_t named;	      /* the first snapshot that has its record */
 	uint32_t first, last; /* snapshots it was, or could have been, in */
 	uint32_t gone;	      /* the next snapshot that it is not in */
 };
@@ -52,6 +53,9 @@ struct snapfile {
 	size_t method_count, method_cap;
 	const struct snap_gone **gone;
 	size_t gone_count, gone_cap;
+	uint64_t *
+		unloads; /* times at which classes were unloaded; after snapfile_finish ascending */
+	size_t unload_count, unload_cap;
 	struct lifetree tree;
 	struct snapfile_stub *stubs; /* after snapfile_finish by address */
 	size_t stub_count, stub_cap;

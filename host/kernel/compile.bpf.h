@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compilations: ns, by method and level; code that is not entered any more. Compiled code that
- * cannot go on and is left to the interpreter (uncommon traps), by reason. */
+ * cannot go on and is left to the interpreter (uncommon traps), by reason. What code is made, and
+ * when classes are unloaded. */
 #ifndef DFG_KERNEL_COMPILE_BPF_H
 #define DFG_KERNEL_COMPILE_BPF_H
 
@@ -133,6 +134,36 @@ static inline bool take_trap(const bpf_user_pt_regs_t *r, struct scratch *s)
 		n = bpf_probe_read_user_str(s->detail.name, REASON_BYTES, (const void *)name);
 	s->detail.name_len = n > 1 && n <= (long)REASON_BYTES ? (uint32_t)n - 1 : 0;
 	return true;
+}
+
+/* ---- code and classes ---------------------------------------------------------------------- */
+
+/* A ring for each walker, so that a container fills only its own. */
+struct inner_made {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* another one is set before loading */
+};
+OUTER(made, inner_made);
+
+/* When a process has unloaded its last class. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} unloads SEC(".maps");
+
+#define UNLOADS_NS 1000000u /* between two classes that are unloaded together, at most */
+
+/* A class is unloaded. Returns the time with FLAT_UNLOADS; 0: others have been, just before. */
+static uint64_t unload(uint32_t tgid)
+{
+	const uint64_t now = bpf_ktime_get_ns();
+	const uint64_t *last = bpf_map_lookup_elem(&unloads, &tgid);
+	const bool begins = !last || now - *last > UNLOADS_NS;
+
+	bpf_map_update_elem(&unloads, &tgid, &now, BPF_ANY);
+	return begins ? FLAT_UNLOADS | now : 0;
 }
 
 #endif

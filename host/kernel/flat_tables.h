@@ -367,12 +367,13 @@ struct flat_peer {
 	uint16_t pad;
 };
 
-/* Code that a JVM has made. */
+/* Code that a JVM has made, or when (CLOCK_MONOTONIC, ns) it begins to unload classes. */
 struct flat_made {
-	uint64_t start;
+	uint64_t start; /* or FLAT_UNLOADS | the time */
 	uint32_t tgid;
 	uint32_t pad;
 };
+#define FLAT_UNLOADS (1ull << 63) /* no address of code */
 
 /* A walked stack: `count` frames follow, innermost first, and then `kernel` addresses of the part
  * in the kernel, also innermost first, among which may be marks (PERF_CONTEXT_KERNEL). */

@@ -245,27 +245,23 @@ int probed(bpf_user_pt_regs_t *ctx)
 
 /* ---- code --------------------------------------------------------------------------------- */
 
-/* A ring for each walker, so that a container fills only its own. */
-struct inner_made {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* another one is set before loading */
-};
-OUTER(made, inner_made);
-
-/* A JVM has made code: cookie is that of flat_cookie. */
+/* A JVM has made code, or unloads a class: cookie is that of flat_cookie. */
 SEC("uprobe")
 int makes_code(bpf_user_pt_regs_t *ctx)
 {
-	const uint32_t argument = FLAT_COOKIE_FIRST(bpf_get_attach_cookie(ctx));
-	struct flat_made code = {.start = argument_at(ctx, argument)};
+	const uint64_t cookie = bpf_get_attach_cookie(ctx);
 	const struct flat_process *p;
+	struct flat_made code = {0};
 	uint32_t tid;
 	void *ring;
 
 	find_numbers(&code.tgid, &tid);
+	code.start = FLAT_COOKIE_PROBE(cookie) == FLAT_PROBE_UNLOAD
+			     ? unload(code.tgid)
+			     : argument_at(ctx, FLAT_COOKIE_FIRST(cookie));
 	p = bpf_map_lookup_elem(&processes, &code.tgid);
 	ring = p ? bpf_map_lookup_elem(&made, &p->walker) : NULL;
-	if (ring) /* what finds no room is left to snapshots */
+	if (ring && code.start) /* what finds no room is left to snapshots */
 		bpf_ringbuf_output(ring, &code, sizeof(code), 0);
 	return 0;
 }

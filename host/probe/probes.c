@@ -323,7 +323,7 @@ void flat_find_probes(int fd, int symbols, struct flat_probes *ret)
 	end_search(&s);
 }
 
-void flat_find_code_probe(int fd, struct flat_probes *ret)
+void flat_find_code_probes(int fd, struct flat_probes *ret)
 {
 	struct place_search s = {0};
 	struct flat_probes all = {0};
@@ -334,6 +334,7 @@ void flat_find_code_probe(int fd, struct flat_probes *ret)
 	if (s.elf && read_file(&s))
 		usdt_find(&s, &all);
 	ret->offset[FLAT_PROBE_CODE] = all.offset[FLAT_PROBE_CODE];
+	ret->offset[FLAT_PROBE_UNLOAD] = all.offset[FLAT_PROBE_UNLOAD];
 	ret->code = all.code;
 	end_search(&s);
 }

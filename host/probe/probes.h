@@ -26,6 +26,9 @@ enum flat_probe {
 	 * with three names and their lengths, where the code begins, and its size (JDK 11 to 27;
 	 * the one of code that is freed does not say which). */
 	FLAT_PROBE_CODE,
+	/* Classes that are unloaded: a USDT probe, class__unloaded, for each of them
+	 * (services/classLoadingService.cpp, JDK 11 to 27), before their memory is freed. */
+	FLAT_PROBE_UNLOAD,
 	/* Allocations: AllocTracer::send_allocation_in_new_tlab(Klass *, HeapWord *, size_t tlab,
 	 * size_t size, Thread *) and send_allocation_outside_tlab(Klass *, HeapWord *, size_t size,
 	 * Thread *), gc/shared/allocTracer.hpp (JDK 8: …_event(KlassHandle, …), a class of one
@@ -169,7 +172,7 @@ static inline bool flat_has_event(const struct flat_probes *p, enum flat_event e
  * ELF file with a .symtab. */
 void flat_find_probes(int fd, int symbols, struct flat_probes *ret);
 
-/* Finds FLAT_PROBE_CODE only, which takes no symbols, and less time. */
-void flat_find_code_probe(int fd, struct flat_probes *ret);
+/* Finds FLAT_PROBE_CODE and FLAT_PROBE_UNLOAD only, which takes no symbols, and less time. */
+void flat_find_code_probes(int fd, struct flat_probes *ret);
 
 #endif

@@ -22,6 +22,7 @@ static const struct {
 } notes[] = {
 	{"hotspot\0compiled__method__load", sizeof("hotspot\0compiled__method__load"),
 	 FLAT_PROBE_CODE},
+	{"hotspot\0class__unloaded", sizeof("hotspot\0class__unloaded"), FLAT_PROBE_UNLOAD},
 	{"hotspot\0thread__park__end", sizeof("hotspot\0thread__park__end"), FLAT_PROBE_PARKED},
 	{"hs_private\0safepoint__end", sizeof("hs_private\0safepoint__end"), FLAT_PROBE_END},
 	{"hotspot\0mem__pool__gc__begin", sizeof("hotspot\0mem__pool__gc__begin"),

@@ -150,7 +150,8 @@ static bool same_place(const struct unwind_frame *a, const struct unwind_frame *
 static bool same_key(const struct stack_key *a, const struct stack_key *b)
 {
 	return a->tid == b->tid && a->generation == b->generation && a->code == b->code &&
-	       a->span.first == b->span.first && a->span.last == b->span.last;
+	       a->span.first == b->span.first && a->span.last == b->span.last &&
+	       a->span.unloads == b->span.unloads;
 }
 
 static void add_place(struct userstack *us, struct last_stack *l, const struct unwind_frame *at,

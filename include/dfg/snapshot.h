@@ -18,10 +18,12 @@
  * snapshots, never to its own, wherever it stands. A METHOD is valid from its snapshot on, and
  * before it, too, if no earlier one had its id: the last delta names methods of older classes that
  * have begun to run. An ASKED is a METHOD that was read after the snapshot before, since a frame
- * had its id and no snapshot did; when its own snapshot is taken the class may be unloaded. A
- * whole snapshot can follow others (the writer has lost its state): it stands for itself. What a
- * snapshot contains was true at some time between its HEAD's and its END's. The last one may lack
- * its END: its writer was stopped.
+ * had its id and no snapshot did; when its own snapshot is taken the class may be unloaded. An
+ * UNLOADED is a time since the snapshot before at which the JVM began to unload classes, for
+ * methods whose memory has become that of others; not all times need be known. A whole snapshot
+ * can follow others (the writer has lost its state): it stands for itself. What a snapshot contains
+ * was true at some time between its HEAD's and its END's. The last one may lack its END: its writer
+ * was stopped.
  *
  * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
 #ifndef DFG_SNAPSHOT_H
@@ -44,6 +46,7 @@ enum snap_type {
 	SNAP_LAYOUT = 8,
 	SNAP_OBJECTS = 9,
 	SNAP_ASKED = 10,
+	SNAP_UNLOADED = 11,
 };
 
 struct snap_record {
@@ -174,6 +177,13 @@ struct snap_gone {
 	/* uint64_t start[count] */
 };
 
+/* Classes were found to be unused, and none of their methods runs from then on. Their memory is
+ * given to others later. */
+struct snap_unloaded {
+	struct snap_record record;
+	uint64_t time; /* CLOCK_MONOTONIC, ns */
+};
+
 /* A Java thread and its name in Java. */
 struct snap_thread {
 	struct snap_record record;
@@ -282,6 +292,7 @@ _Static_assert(sizeof(struct snap_scope) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_spill) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_code) == 88, "layout is the format");
 _Static_assert(sizeof(struct snap_gone) == 16, "layout is the format");
+_Static_assert(sizeof(struct snap_unloaded) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_thread) == 16, "layout is the format");
 _Static_assert(sizeof(struct snap_stub) == 24, "layout is the format");
 _Static_assert(sizeof(struct snap_layout) == 32, "layout is the format");

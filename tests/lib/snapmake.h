@@ -64,6 +64,14 @@ __attribute__((unused)) static void sm_asked(struct str *s, uint64_t id, const c
 	memcpy(s->buf + at + offsetof(struct snap_record, type), &type, sizeof(type));
 }
 
+/* A time at which classes were unloaded. */
+__attribute__((unused)) static void sm_unloaded(struct str *s, uint64_t time)
+{
+	const struct snap_unloaded u = {.record = {SNAP_UNLOADED, sizeof(u)}, .time = time};
+
+	str_add(s, &u, sizeof(u));
+}
+
 __attribute__((unused)) static void sm_code(struct str *s, struct sm_code c)
 {
 	size_t at = s->len;

@@ -323,6 +323,9 @@ static void print_record(const struct snap_record *r, const uint8_t *p)
 	case SNAP_END:
 		print_end(p);
 		break;
+	case SNAP_UNLOADED:
+		printf("unloaded %" PRIu64 "\n", ((const struct snap_unloaded *)p)->time);
+		break;
 	case SNAP_ASKED:
 		print_asked(p, r->size);
 		break;
@@ -346,6 +349,7 @@ static bool each_record(const struct str *s, bool print)
 		sizeof(struct snap_layout),
 		sizeof(struct snap_objects),
 		sizeof(struct snap_method),
+		sizeof(struct snap_unloaded),
 	};
 	bool ended = false;
 	struct snap_record r;

@@ -6,7 +6,8 @@
  * -XX:+PreserveFramePointer), the frames of Java are held against that walk (fpcompare.h) unless
  * the stack copy was too short. Files are opened by the paths of the recording. -v shows the first
  * N stacks that are lost or differ, -s sample N; -f prints all as known.py reads them, in place of
- * threads with numbers for -s, and -t with the time and the thread before each. */
+ * threads with numbers for -s, and -t with the time and the thread before each. Of stacks that were
+ * walked in the kernel, only the last two. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #include "common/str.h"
 #include "lib/fpcompare.h"
 #include "perf/perfdata.h"
+#include "perf/perfwrite.h"
+#include "profile/resolve.h"
 #include "symbols/symbolize.h"
 #include "unwind/unwind.h"
 
@@ -31,6 +34,7 @@ struct stat_run {
 	struct stacks *stacks;
 	const struct snapfile *snapshot;
 	struct returns *returns;
+	struct userstack *walked;
 	struct process *process;
 	uint64_t time; /* of the sample current */
 	struct counter lost[CLASSES], cut[CLASSES], differ[CLASSES];
@@ -189,23 +193,47 @@ static size_t frames_of(struct stat_run *r, const struct unwind_frame *f, const 
 	}
 }
 
-static void print_folded(struct stat_run *r, size_t n)
+static void print_head(const struct stat_run *r)
 {
 	if (r->times)
 		printf("%" PRIu64 " %s ", r->time,
 		       space_thread(r->space, r->process->pid, r->tid)->comm);
 	else
 		printf("%" PRIu64, r->samples);
+}
+
+static void print_frame(const struct stat_run *r, uint32_t frame)
+{
+	const struct frame *one = stacks_frame(r->stacks, frame);
+
+	printf(";%s%s", one->name, frame_suffix(one->kind));
+}
+
+static void print_folded(struct stat_run *r, size_t n)
+{
+	print_head(r);
 	for (size_t i = n; i-- > 0;) {
 		const uint32_t *frames;
 		size_t count = frames_of(r, &unwound[i], &frames);
 
-		while (count-- > 0) {
-			const struct frame *one = stacks_frame(r->stacks, frames[count]);
-
-			printf(";%s%s", one->name, frame_suffix(one->kind));
-		}
+		while (count-- > 0)
+			print_frame(r, frames[count]);
 	}
+	printf(" 1\n");
+}
+
+/* A stack that was walked in the kernel is only printed. */
+static void add_walked(struct stat_run *r, const struct perf_sample *s)
+{
+	enum unwind_end end;
+	struct userframes f = userstack_walked(r->walked, r->process, r->tid, s, r->time, &end);
+
+	r->samples++;
+	if (!r->folded)
+		return;
+	print_head(r);
+	for (size_t i = 0; i < f.count; i++)
+		print_frame(r, f.list[i]);
 	printf(" 1\n");
 }
 
@@ -299,9 +327,11 @@ static void print(struct stat_run *r)
 static void read_all(struct stat_run *r, struct perfdata *pd, pid_t pid)
 {
 	CLEANUP(returns_free) struct returns *returns = returns_new();
+	CLEANUP(userstack_free) struct userstack *walked = userstack_new(r->symbols, r->stacks);
 	struct perf_record rec;
 
 	r->returns = returns;
+	r->walked = walked;
 	while (perfdata_next(pd, &rec)) {
 		r->process = space_process(r->space, pid);
 		r->process->code = symbolizer_code(r->symbols, pid);
@@ -316,8 +346,12 @@ static void read_all(struct stat_run *r, struct perfdata *pd, pid_t pid)
 		else if (rec.type == PERF_RECORD_SAMPLE && rec.pid == pid) {
 			r->time = rec.time;
 			r->tid = rec.tid;
-			add_sample(r, &rec.sample);
-		}
+			if (userstack_is_walked(&rec.sample))
+				add_walked(r, &rec.sample);
+			else
+				add_sample(r, &rec.sample);
+		} else if (rec.type == PERFWRITE_CODE)
+			userstack_define(r->walked, &rec.code);
 	}
 }
 

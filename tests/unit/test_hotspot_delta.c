@@ -31,6 +31,9 @@ static bool take(void *arg, const char *record, size_t len)
 		memcpy(&m, record, sizeof(m));
 		str_addf(&text, "%s %.*s", type == SNAP_ASKED ? " asked" : "", (int)m.name_len,
 			 record + sizeof(m));
+	} else if (type == SNAP_UNLOADED) {
+		str_addf(&text, " unloaded %llu",
+			 (unsigned long long)((const struct snap_unloaded *)record)->time);
 	} else if (type == SNAP_CODE) {
 		memcpy(&c, record, sizeof(c));
 		str_addf(&text, " code %llx", (unsigned long long)(c.start - IMAGE_BASE));
@@ -179,6 +182,16 @@ static void test_asked(void)
 		       "the next delta has them");
 		is_str(next(false), "delta end", "once");
 	}
+	hs_unloaded(state, 5);
+	codes(&s.idle, 1);
+	hs_unloaded(state, 7);
+	is_str(next(false), "delta unloaded 5 asked com.example.Idle.never unloaded 7 end",
+	       "and times of unloading");
+	is_str(next(false), "delta end", "once, too");
+	for (unsigned i = 0; i < HS_ASKED_BYTES / 8; i++)
+		hs_unloaded(state, i);
+	ok(state->asked.used <= HS_ASKED_BYTES && has_prefix(next(false), "delta unloaded 0"),
+	   "of too many times there are some");
 	for (unsigned i = 0; i < HS_ASKED_BYTES / 32; i++)
 		codes(&s.idle, 1);
 	ok(state->asked.used <= HS_ASKED_BYTES && has_prefix(next(false), "delta asked"),

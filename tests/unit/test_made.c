@@ -149,6 +149,14 @@ static void test_reader(void)
 	is_str(asked(pair[1]), "10 20 30", "one that began before has not: it is asked for again");
 	(void)!write(pair[1], buf, sizeof(struct made_answer));
 	made_reader_answer(&r, buf);
+	made_reader_want(&r, FLAT_UNLOADS | 0x40);
+	made_reader_ask(&r);
+	is_str(asked(pair[1]), "8000000000000040", "a time is told");
+	(void)!write(pair[1], buf, sizeof(struct made_answer));
+	made_reader_answer(&r, buf);
+	made_reader_want_since(&r, r.asked);
+	made_reader_ask(&r);
+	is_str(asked(pair[1]), "", "once");
 	for (uint64_t i = 1; i <= MADE_ASKED + 1; i++)
 		made_reader_want(&r, i);
 	made_reader_ask(&r);

@@ -13,6 +13,7 @@
 #define BEFORE "mem__pool__gc__begin"
 #define AFTER  "mem__pool__gc__end"
 #define LOAD   "compiled__method__load"
+#define UNLOAD "class__unloaded"
 
 static void add_note(struct str *notes, uint64_t place, const char *name, const char *arguments,
 		     bool cut)
@@ -42,7 +43,7 @@ static struct flat_probes find_in(const struct str *notes, bool code)
 		str_addc(&file, 0);
 	fd = file_of(file.buf, file.len);
 	if (code)
-		flat_find_code_probe(fd, &ret);
+		flat_find_code_probes(fd, &ret);
 	else
 		flat_find_probes(fd, -1, &ret);
 	return ret;
@@ -168,9 +169,11 @@ static void test_code(void)
 	ok(FLAT_COOKIE_PROBE(flat_cookie(&p, FLAT_PROBE_CODE)) == FLAT_PROBE_CODE &&
 		   FLAT_COOKIE_FIRST(flat_cookie(&p, FLAT_PROBE_CODE)) == CODE_REGISTER,
 	   "which the program gets");
+	add_note(&all, 0x1150, UNLOAD, "8@%rdx -4@%eax", false);
 	p = find_in(&all, true);
 	ok(p.offset[FLAT_PROBE_CODE] == 0x1120 && p.code == CODE_REGISTER && has_none(&p),
 	   "it is found alone, too");
+	is_int(p.offset[FLAT_PROBE_UNLOAD], 0x1150, "with where classes are unloaded");
 	add_note(&bad, 0x1120, LOAD, REGISTERS, false);
 	p = find_in(&bad, true);
 	ok(p.offset[FLAT_PROBE_CODE] == 0x1120, "whatever its other arguments are");

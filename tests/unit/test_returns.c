@@ -30,7 +30,8 @@ static uint64_t known(struct returns *r, uint64_t last)
 
 int main(void)
 {
-	struct snapfile_span one = {0, 1}, other = {1, 2}, later = {2, 4}, latest = {4, 5};
+	struct snapfile_span one = {0, 1, 0}, other = {1, 2, 0}, later = {2, 4, 0},
+			     latest = {4, 5, 0};
 	struct returns *r = returns_new();
 
 	returns_at(r, one);

@@ -284,6 +284,50 @@ static void test_asked(void)
 	is_method(6, 450, "", "which does not have it");
 }
 
+/* An id that one method has, and later another one, around the times at which classes were
+ * unloaded. */
+static void test_unloaded(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	head(&s, 100, 0);
+	sm_method(&s, 1, "a.Old", "");
+	sm_method(&s, 2, "a.Old", "");
+	sm_method(&s, 3, "a.Old", "");
+	sm_method(&s, 4, "a.One", "");
+	sm_done_at(&s, 110);
+	head(&s, 200, SNAP_DELTA);
+	sm_method(&s, 1, "a.New", "");
+	sm_asked(&s, 4, "a.Two");
+	sm_unloaded(&s, 150);
+	sm_done_at(&s, 210);
+	head(&s, 300, SNAP_DELTA);
+	sm_unloaded(&s, 260);
+	sm_unloaded(&s, 240);
+	sm_method(&s, 2, "a.New", "");
+	sm_method(&s, 4, "a.Three", "");
+	sm_done_at(&s, 310);
+	head(&s, 400, SNAP_DELTA);
+	sm_method(&s, 3, "a.New", "");
+	sm_done_at(&s, 410);
+	head(&s, 500, SNAP_DELTA);
+	sm_method(&s, 4, "a.Four", "");
+	sm_done_at(&s, 510);
+	begin(&s);
+	is_method(1, 149, "a.Old", "before the time");
+	is_method(1, 150, "a.New", "from the time on");
+	is_method(1, 205, "a.New", "while the snapshot is taken, too");
+	is_method(2, 230, "a.Old a.New", "between two times it is either");
+	is_method(2, 250, "a.Old a.New", "between others, too");
+	is_method(2, 260, "a.New", "after the last");
+	is_method(3, 350, "a.New", "long after all of them");
+	is_method(4, 120, "a.One", "before one that was asked for");
+	is_method(4, 180, "a.Two", "after it");
+	is_method(4, 215, "a.Two a.Three", "which may be unloaded by then");
+	is_method(4, 280, "a.Three", "and is");
+	is_method(4, 450, "a.Three a.Four", "no time is known");
+}
+
 /* Times that run backwards, deltas of nothing, overlaps, lists longer than their record. */
 static void test_hostile(void)
 {
@@ -366,6 +410,7 @@ int main(void)
 	test_methods();
 	test_late_name();
 	test_asked();
+	test_unloaded();
 	test_hostile();
 	test_restless(109, "1", "some compilations that are not seen");
 	test_restless(111, "", "many");

@@ -418,6 +418,33 @@ static void test_code(struct flat_tables *t, const struct flat_process *p, const
 	watched_close(&w);
 }
 
+/* The same of classes that are unloaded: those that follow each other at once are one time. */
+static void test_unload(struct flat_tables *t, const struct flat_process *p)
+{
+	struct own_probes unload = own;
+	struct made_list list = MADE_LIST_NONE;
+	const uint64_t before = clock_us() * 1000;
+	unsigned n = 0, strange = 0;
+	struct flat_made one;
+	struct watched w;
+
+	unload.at = (struct flat_probes){0};
+	unload.at.offset[FLAT_PROBE_UNLOAD] = own.at.offset[FLAT_PROBE_OUTSIDE];
+	watched_open(&w, &config, t, child.pid, p, &unload, FLAT_EVENT_CPU);
+	made_list_map(&list, stack_recorder_made(w.f.recorder, w.f.walker));
+	order(&w, ALLOCATOR_ALL);
+	for (; made_list_next(&list, &one); n++) {
+		const uint64_t time = one.start & ~FLAT_UNLOADS;
+
+		strange += one.tgid != (uint32_t)child.pid || !(one.start & FLAT_UNLOADS) ||
+			   time < before || time > clock_us() * 1000 + 1000;
+	}
+	ok(n > 0 && n < 36, "unloading begins %u times, with 72 classes", n);
+	is_int(strange, 0, "of the process, when it does");
+	made_list_unmap(&list);
+	watched_close(&w);
+}
+
 static void find_text(void)
 {
 	own_probes_find((uint64_t)(uintptr_t)allocator_tlab, &own);
@@ -445,6 +472,7 @@ int main(void)
 	test_details();
 	test_code(t, &p, "code", true);
 	test_code(t, &p, "of a process that is not known", false);
+	test_unload(t, &p);
 	allocator_end(&child);
 	return tap_done();
 }

@@ -13,11 +13,13 @@ trap 'rm -f "$table"' EXIT
 
 # Few samples say little: a busy machine gets more time, not a failure. How much is too old to have a name is a
 # matter of how soon the host can look again: bench/churn.sh measures it on a quiet machine.
+#
+# right_in_time HOME RECORDER
 right_in_time() {
 	local seconds
 
 	for seconds in 4 15 40; do
-		JDKS=$1 SOURCES=host DURATION=$seconds VERBOSE=1 bench/churn.sh >"$table"
+		JDKS=$1 UNWIND=$2 SOURCES=host DURATION=$seconds VERBOSE=1 bench/churn.sh >"$table"
 		[ "$(sed -n 's/.*samples \([0-9]*\) .*/\1/p' "$table")" -lt 400 ] || break
 	done
 	cat "$table"
@@ -27,8 +29,10 @@ right_in_time() {
 for home in /usr/lib/jvm/*/; do
 	home=${home%/}
 	if [ ! -L "$home" ] && grep -qsE '^JAVA_VERSION="(1[7-9]|[2-9][0-9])' "$home/release"; then
-		ok "$(basename "$home")" right_in_time "$home"
-		diag "$(tail -1 "$table")"
+		for recorder in vm auto; do
+			ok "$(basename "$home"), $recorder" right_in_time "$home" $recorder
+			diag "$(tail -1 "$table")"
+		done
 	fi
 done
 tap_done
