@@ -106,6 +106,11 @@ void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, v
 void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, const uint64_t *at, size_t n, struct hs_result *ret);
 
+/* On the host only: the next delta has the codes at these n addresses, as they are now, as
+ * SNAP_ASKED_CODE, with their methods. `state` as above. */
+void hs_keep_codes(const struct hs_source *source, void *work, void *state, const uint64_t *at,
+		   size_t n);
+
 /* On the host only: the next delta says that classes were unloaded at this time (SNAP_UNLOADED). */
 void hs_unloaded(void *state, uint64_t time);
 

@@ -146,7 +146,8 @@ uint64_t hs_class_of(struct hs *hs, const struct class_word *class, uint64_t obj
 /* objects.c: reads how Java objects are laid out, of a release of the JDK. */
 void hs_objects_read(struct hs *hs, uint32_t jdk, struct snap_objects *ret);
 
-/* Writes the records that are kept for this snapshot, and forgets them. False: the sink is full. */
+/* asked.c: writes the records that are kept for this snapshot, and forgets them. False: the sink is
+ * full. */
 #if __STDC_HOSTED__
 bool hs_asked_write(struct hs_snapshot *s);
 #else
@@ -157,10 +158,16 @@ static inline bool hs_asked_write(const struct hs_snapshot *s)
 }
 #endif
 
-/* On the host only: writes the methods among n addresses, and keeps them for the next snapshot.
- * False: the sink is full. */
-bool hs_asked_answer(struct hs_snapshot *s, struct hs_asked *asked, const struct hs_heaps *heaps,
-		     const uint64_t *at, size_t n);
+/* snapshot.c, the parts of a dump: begins it; reads what each requires (false: a table is missing);
+ * writes the head, a used block whose header has been read, and the end (false: the sink is full).
+ */
+void hs_dump_begin(struct hs_snapshot *s, const struct hs_source *source,
+		   const struct hs_sink *sink, struct hs_state *state, struct hs_result *result);
+bool hs_dump_tables(struct hs_snapshot *s, struct hs_state *known, struct hs_heaps *ret);
+bool hs_dump_head(struct hs_snapshot *s, uint64_t time, uint32_t flags);
+bool hs_block_write(struct hs_snapshot *s, const struct hs_heap *heap,
+		    const struct hs_block *block);
+bool hs_dump_end(struct hs_snapshot *s);
 
 /* stubs.c: writes a SNAP_STUB record for each stub with a name (one blob, "StubRoutines (2)" or
  * "vtable chunks", holds many); with `known`, which a whole snapshot sets anew, a delta writes only

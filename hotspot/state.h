@@ -13,7 +13,7 @@
 #define HS_STATE_CODES 200000u
 
 #define HS_THREADS_SLOTS 4096u
-#define HS_ASKED_BYTES	 (64u << 10)
+#define HS_ASKED_BYTES	 (256u << 10)
 
 /* Interval at which deltas include thread names, and new classes of old loaders. */
 #define HS_RARE_NS 500000000ull
@@ -45,8 +45,8 @@ struct hs_known_stubs {
 	uint32_t vtable_stubs;
 };
 
-/* Records for the next snapshot: methods that were asked for since the last one (SNAP_ASKED), and
- * when classes were unloaded (SNAP_UNLOADED). */
+/* Records for the next snapshot: methods and codes that were asked for since the last one
+ * (SNAP_ASKED, SNAP_ASKED_CODE), and when classes were unloaded (SNAP_UNLOADED). */
 struct hs_asked {
 	size_t used;
 	_Alignas(8) uint8_t records[HS_ASKED_BYTES];

@@ -52,7 +52,8 @@ struct builder_word {
 	};
 };
 
-/* To the builder, once it is ready: methods of interpreted frames that its tables lack. */
+/* To the builder, once it is ready: methods of interpreted frames that its tables lack, and codes
+ * for the next snapshot (with MADE_KEEP). */
 #define BUILDER_QUESTION_IDS 15u
 #define BUILDER_QUESTION_MS  200u /* after the sample; its class may be gone later */
 struct builder_question {

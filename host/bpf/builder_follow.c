@@ -44,7 +44,7 @@ static void update_process(struct builder *b, struct built *p)
 	struct err ignored;
 
 	if (sf)
-		(void)!flat_update_process(b->tables, sf, &p->flat, &ignored);
+		(void)!flat_update_process(b->tables, sf, false, &p->flat, &ignored);
 	if (sf)
 		made_reader_want_since(&p->reader, p->time);
 }
@@ -95,8 +95,8 @@ static void ask(struct builder *b)
 	spend(b, clock_cpu_us() - began);
 }
 
-/* Adds the methods of a question to what is asked next; drops them if nothing may be asked now,
- * since later their memory may hold others. False: nobody has the tables any more. */
+/* Adds a question to what is asked next; drops methods if nothing may be asked now, since later
+ * their memory may hold others. False: nobody has the tables any more. */
 static bool take_question(struct builder *b, bool may)
 {
 	struct builder_question q;
@@ -104,8 +104,10 @@ static bool take_question(struct builder *b, bool may)
 	const ssize_t got = message_receive(b->sock, &q, sizeof(q), NULL, 0, &n);
 	struct built *p = got == sizeof(q) ? find_process(b, q.pid) : NULL;
 
-	if (p && may && clock_us() < q.time / 1000 + BUILDER_QUESTION_MS * 1000)
-		for (uint32_t i = 0; i < q.count && i < BUILDER_QUESTION_IDS; i++)
+	const bool now = may && p && clock_us() < q.time / 1000 + BUILDER_QUESTION_MS * 1000;
+
+	for (uint32_t i = 0; p && i < q.count && i < BUILDER_QUESTION_IDS; i++)
+		if (now || q.id[i] & MADE_KEEP)
 			made_reader_want(&p->reader, q.id[i]);
 	return got > 0;
 }
@@ -129,7 +131,7 @@ static void take_answer(struct builder *b, struct built *p)
 	    snapfile_add(sf, head + 1, n - sizeof(*head), &ignored) == 0 &&
 	    !snapfile_is_whole(sf) && snapfile_head(sf)->time >= p->time) {
 		snapfile_finish(sf);
-		(void)!flat_update_process(b->tables, sf, &p->flat, &ignored);
+		(void)!flat_update_process(b->tables, sf, true, &p->flat, &ignored);
 	}
 	spend(b, clock_cpu_us() - began + (head->cpu_us < UINT32_MAX ? head->cpu_us : UINT32_MAX));
 }

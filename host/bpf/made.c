@@ -101,7 +101,7 @@ void made_reader_ask(struct made_reader *r)
 	r->asked = clock_us() * 1000;
 	r->waiting = write(r->sock, r->wanted, bytes) == (ssize_t)bytes;
 	for (size_t i = 0; i < r->count && r->waiting; i++) {
-		if (r->wanted[i] & FLAT_UNLOADS)
+		if (r->wanted[i] & (FLAT_UNLOADS | MADE_KEEP))
 			continue;
 		r->recent[r->next].start = r->wanted[i];
 		r->recent[r->next].time = r->asked;

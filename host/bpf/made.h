@@ -31,9 +31,11 @@ bool made_list_next(struct made_list *l, struct flat_made *ret);
 
 /* ---- the reader --------------------------------------------------------------------------- */
 
-/* A question (socket of SOCK_SEQPACKET): starts of codes, ids of methods, and times of unloading
- * (with FLAT_UNLOADS), at most so many. It is answered by a struct made_answer and the delta of
+/* A question (socket of SOCK_SEQPACKET): starts of codes and ids of methods, and what the next
+ * snapshot is to have: times of unloading (with FLAT_UNLOADS), and codes that samples were taken in
+ * (with MADE_KEEP); at most so many. It is answered by a struct made_answer and the delta of
  * hs_dump_codes; without it, if that would have more bytes or the memory cannot be read. */
+#define MADE_KEEP   (1ull << 62)
 #define MADE_ASKED  64u
 #define MADE_ANSWER (96u << 10)
 struct made_answer {

@@ -2,7 +2,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "bpf/builder.h"
+#include "bpf/made.h"
 #include "bpf/recording_parts.h"
 #include "common/clock.h"
 #include "common/message.h"
@@ -166,7 +166,49 @@ void recording_wait_builders(struct recorded *r)
 				recording_hear_builder(r, &r->builders[i]);
 }
 
-/* ---- methods ------------------------------------------------------------------------------ */
+/* ---- codes and methods -------------------------------------------------------------------- */
+
+/* The number by which the file has a code; it is explained where it is used first. 0: the file has
+ * no more numbers. */
+static uint32_t number_of(struct recorded *r, const struct walked_sample *s, uint32_t walker,
+			  uint32_t code)
+{
+	const struct walker *w = stack_recorder_walker(r->recorder, walker);
+	uint32_t **numbers = &r->numbers[walker];
+	struct flat_code c;
+
+	if (code >= walker_codes(w))
+		return 0;
+	if (!*numbers)
+		*numbers = xcalloc(walker_codes(w), sizeof(**numbers));
+	if ((*numbers)[code] || r->number_count + 1 == PERFWRITE_NUMBERS)
+		return (*numbers)[code];
+	c = walker_code(w, code);
+	(*numbers)[code] = ++r->number_count;
+	perf_writer_code(r->writer, s, r->number_count, c.start, c.compile_id);
+	if (c.flags & FLAT_MADE && r->fresh_count < BUILDER_QUESTION_IDS)
+		r->fresh[r->fresh_count++] = c.start | MADE_KEEP;
+	return r->number_count;
+}
+
+bool recording_number(struct recorded *r, const struct walked_sample *s,
+		      const struct flat_sample *f, const uint64_t *frames)
+{
+	r->fresh_count = 0;
+	for (uint32_t i = 0; i < f->count; i++) {
+		uint64_t value = PERFWRITE_VALUE(frames[i]);
+		uint32_t number;
+
+		r->frames[i] = frames[i];
+		if (frames[i] >> 60 != FLAT_FRAME_CODE)
+			continue;
+		number = number_of(r, s, f->walker, (uint32_t)(value >> 32));
+		if (!number)
+			return false;
+		r->frames[i] = FLAT_FRAME(FLAT_FRAME_CODE, FLAT_IN_CODE(number, value));
+	}
+	return true;
+}
 
 static struct builder_link *builder_of(const struct recorded *r, uint32_t walker)
 {
@@ -199,6 +241,8 @@ void recording_ask(struct recorded *r, struct followed *p, const struct flat_sam
 	if (f->walker == FLAT_NO_WALKER || p->tables.walker != f->walker)
 		return;
 	w = stack_recorder_walker(r->recorder, f->walker);
+	for (; q.count < r->fresh_count; q.count++)
+		q.id[q.count] = r->fresh[q.count];
 	for (uint32_t i = 0; i < f->count && q.count < BUILDER_QUESTION_IDS; i++) {
 		const uint64_t id = PERFWRITE_VALUE(frames[i]);
 

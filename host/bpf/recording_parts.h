@@ -4,6 +4,7 @@
 #ifndef DFG_BPF_RECORDING_PARTS_H
 #define DFG_BPF_RECORDING_PARTS_H
 
+#include "bpf/builder.h"
 #include "bpf/recorder.h"
 #include "bpf/recording.h"
 #include "common/table.h"
@@ -98,6 +99,10 @@ struct recorded {
 	uint32_t *numbers[FLAT_WALKERS];
 	size_t targets[FLAT_WALKERS]; /* whose they are */
 	uint32_t number_count;
+	/* Codes that the last sample was the first one in, of which no snapshot had come, with
+	 * MADE_KEEP. */
+	uint64_t fresh[BUILDER_QUESTION_IDS];
+	uint32_t fresh_count;
 	uint64_t *frames;
 	struct wall_clock *clock;	       /* NULL: not wanted */
 	struct virtual_threads *virtual;       /* with the clock */
@@ -122,7 +127,12 @@ void recording_take_builder(struct recorded *r, int sock, size_t target);
 void recording_wait_builders(struct recorded *r);
 void recording_hear_builder(struct recorded *r, struct builder_link *b);
 
-/* Asks a process's builder for the interpreted methods of a walk that its tables lack. */
+/* Copies a sample's frames, with the file's numbers of codes. False: it lacks one. */
+bool recording_number(struct recorded *r, const struct walked_sample *s,
+		      const struct flat_sample *f, const uint64_t *frames);
+
+/* Asks a process's builder for the interpreted methods of a walk that its tables lack, and has it
+ * keep the codes that the sample was the first one in. */
 void recording_ask(struct recorded *r, struct followed *p, const struct flat_sample *f,
 		   const uint64_t *frames);
 

@@ -77,46 +77,6 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	perf_writer_record(r->writer, h);
 }
 
-/* The number by which the file has a code; it is explained where it is used first. 0: the file has
- * no more numbers. */
-static uint32_t number_of(struct recorded *r, const struct walked_sample *s, uint32_t walker,
-			  uint32_t code)
-{
-	const struct walker *w = stack_recorder_walker(r->recorder, walker);
-	uint32_t **numbers = &r->numbers[walker];
-	struct flat_code c;
-
-	if (code >= walker_codes(w))
-		return 0;
-	if (!*numbers)
-		*numbers = xcalloc(walker_codes(w), sizeof(**numbers));
-	if ((*numbers)[code] || r->number_count + 1 == PERFWRITE_NUMBERS)
-		return (*numbers)[code];
-	c = walker_code(w, code);
-	(*numbers)[code] = ++r->number_count;
-	perf_writer_code(r->writer, s, r->number_count, c.start, c.compile_id);
-	return r->number_count;
-}
-
-/* Copies a sample's frames, with the file's numbers of codes. False: it lacks one. */
-static bool number_frames(struct recorded *r, const struct walked_sample *s,
-			  const struct flat_sample *f, const uint64_t *frames)
-{
-	for (uint32_t i = 0; i < f->count; i++) {
-		uint64_t value = PERFWRITE_VALUE(frames[i]);
-		uint32_t number;
-
-		r->frames[i] = frames[i];
-		if (frames[i] >> 60 != FLAT_FRAME_CODE)
-			continue;
-		number = number_of(r, s, f->walker, (uint32_t)(value >> 32));
-		if (!number)
-			return false;
-		r->frames[i] = FLAT_FRAME(FLAT_FRAME_CODE, FLAT_IN_CODE(number, value));
-	}
-	return true;
-}
-
 void recording_write(struct recorded *r, const struct flat_sample *f, const uint64_t *frames,
 		     const struct sample_detail *detail)
 {
@@ -134,7 +94,7 @@ void recording_write(struct recorded *r, const struct flat_sample *f, const uint
 	struct kernel_counts *c = recording_counts(r, s.pid);
 
 	if ((p && recording_is_wrong(p, f->time)) || f->count > FLAT_FRAMES_MAX ||
-	    !number_frames(r, &s, f, frames)) {
+	    !recording_number(r, &s, f, frames)) {
 		perf_writer_lost(r->writer, s.pid, 1);
 		return;
 	}

@@ -167,7 +167,8 @@ static struct flat_code make_code(const struct snapfile_code *c)
 		.compile_id = r->compile_id};
 }
 
-/* Finds the number that the code has already; 0: none. */
+/* Finds the number that the code has already; 0: none. It is not FLAT_MADE any more where this one
+ * is not. */
 static uint32_t known_number(const struct flat_tables *t, const struct flat_process *p,
 			     const struct flat_code *code)
 {
@@ -178,7 +179,12 @@ static uint32_t known_number(const struct flat_tables *t, const struct flat_proc
 		return 0;
 	old = t->codes[number];
 	old.exits = old.spills = 0;
-	return memcmp(&old, code, sizeof(old)) == 0 ? number : 0;
+	old.flags = (uint8_t)((old.flags & ~FLAT_MADE) | (code->flags & FLAT_MADE));
+	if (memcmp(&old, code, sizeof(old)) != 0)
+		return 0;
+	if (!(code->flags & FLAT_MADE))
+		t->codes[number].flags &= (uint8_t)~FLAT_MADE;
+	return number;
 }
 
 /* Adds a code that has no number yet. */
@@ -209,7 +215,7 @@ static bool fits(const struct flat_tables *t, const struct flat_process *p,
 
 /* The number of a code of the process, a new one if it has none; 0: it does not fit. */
 static uint32_t number_of(struct flat_tables *t, const struct flat_process *p,
-			  const struct snapfile_code *c)
+			  const struct snapfile_code *c, bool made)
 {
 	struct flat_code code;
 	uint32_t number;
@@ -217,7 +223,8 @@ static uint32_t number_of(struct flat_tables *t, const struct flat_process *p,
 	if (!fits(t, p, c))
 		return 0;
 	code = make_code(c);
-	code.flags |= !p->cont_return && snapfile_is_barrier(c) ? FLAT_BARRIER : 0;
+	code.flags |= (!p->cont_return && snapfile_is_barrier(c) ? FLAT_BARRIER : 0) |
+		      (made ? FLAT_MADE : 0);
 	number = known_number(t, p, &code);
 	return number ? number : add_code(t, c, code);
 }
@@ -239,7 +246,7 @@ static void set_codes(struct flat_tables *t, const struct snapfile *sf,
 	size_t n = 0;
 
 	for (size_t at = 0; (c = snapfile_next_code(sf, &at)); n++)
-		numbers[n] = number_of(t, p, c);
+		numbers[n] = number_of(t, p, c, false);
 	for (size_t i = 0; i < pages_of(p); i++)
 		for (unsigned k = 0; t->dir[p->dir + i] && k < FLAT_SEGMENTS; k++)
 			clear_segment(&t->pages[t->dir[p->dir + i]].segments[k]);
@@ -281,7 +288,7 @@ static void remove_overlapped(struct flat_tables *t, const struct flat_process *
 	}
 }
 
-static void change_codes(struct flat_tables *t, const struct snapfile *sf,
+static void change_codes(struct flat_tables *t, const struct snapfile *sf, bool made,
 			 const struct flat_process *p)
 {
 	struct snapfile_gone gone = {0};
@@ -293,7 +300,7 @@ static void change_codes(struct flat_tables *t, const struct snapfile *sf,
 	for (size_t at = 0; (c = snapfile_next_listed(sf, &at));)
 		remove_overlapped(t, p, c);
 	for (size_t at = 0; (c = snapfile_next_code(sf, &at));) {
-		uint32_t number = number_of(t, p, c);
+		uint32_t number = number_of(t, p, c, made);
 
 		if (number)
 			add_to_pages(t, p, c, number);
@@ -381,13 +388,13 @@ int flat_add_process(struct flat_tables *t, const struct snapfile *sf, struct fl
 	memcpy(&p.objects, &o->record + 1, sizeof(p.objects));
 	p.dir = flat_extend(t, FLAT_DIR, pages_of(&p));
 	reserve_methods(t, sf, &p);
-	if (flat_update_process(t, sf, &p, err) < 0)
+	if (flat_update_process(t, sf, false, &p, err) < 0)
 		return -1;
 	*ret = p;
 	return 0;
 }
 
-int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
+int flat_update_process(struct flat_tables *t, const struct snapfile *sf, bool made,
 			const struct flat_process *p, struct err *err)
 {
 	const struct snap_head *head = snapfile_head(sf);
@@ -397,7 +404,7 @@ int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
 	if (snapfile_is_whole(sf))
 		set_codes(t, sf, p);
 	else
-		change_codes(t, sf, p);
+		change_codes(t, sf, made, p);
 	if (snapfile_is_whole(sf) || snapfile_methods_complete(sf))
 		set_methods(t, sf, p);
 	else

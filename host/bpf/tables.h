@@ -65,8 +65,9 @@ MUST_CHECK int flat_add_process(struct flat_tables *t, const struct snapfile *sf
 
 /* Takes over the changes of later snapshots, from where those before ended. Where one of them has
  * all code and methods they replace those of the process. Code that stays keeps its number, and no
- * number is used again. Fails if the code cache has moved. */
-MUST_CHECK int flat_update_process(struct flat_tables *t, const struct snapfile *sf,
+ * number is used again. `made`: they are of code that has just been made, and no snapshot has come
+ * of it (FLAT_MADE). Fails if the code cache has moved. */
+MUST_CHECK int flat_update_process(struct flat_tables *t, const struct snapfile *sf, bool made,
 				   const struct flat_process *p, struct err *err);
 
 /* True if the code that a walked stack goes through is what the history has there around its time,

@@ -28,6 +28,7 @@ void snapfile_free(struct snapfile *sf)
 	free(sf->maps);
 	free(sf->snapshots);
 	free(sf->codes);
+	free(sf->asked);
 	free(sf->methods);
 	free(sf->gone);
 	free(sf->stubs);
@@ -78,7 +79,9 @@ static void add_unload(struct snapfile *sf, struct bytes b)
 	sf->unloads[sf->unload_count++] = u->time;
 }
 
-static void add_code(struct snapfile *sf, struct bytes b)
+/* Adds a code to a list of them, of which there are *n. */
+static void add_code(struct snapfile *sf, struct bytes b, struct snapfile_code **list, size_t *n,
+		     size_t *cap)
 {
 	const struct snap_code *r = (const void *)bytes_take(&b, sizeof(*r));
 	struct snapfile_code c = {.record = r, .file = sf};
@@ -103,8 +106,8 @@ static void add_code(struct snapfile *sf, struct bytes b)
 	c.spill_count = b.bad ? 0 : b.len / sizeof(*c.spills);
 	c.spills = (const void *)b.p;
 	c.first = c.from = (uint32_t)sf->snapshot_count - 1;
-	sf->codes = grow(sf->codes, sf->code_count, &sf->code_cap, sizeof(*sf->codes));
-	sf->codes[sf->code_count++] = c;
+	*list = grow(*list, *n, cap, sizeof(**list));
+	(*list)[(*n)++] = c;
 }
 
 static void add_gone(struct snapfile *sf, struct bytes b)
@@ -231,7 +234,9 @@ static bool add_snapshot(struct snapfile *sf, struct bytes *b)
 		if (rec.type == SNAP_METHOD || rec.type == SNAP_ASKED)
 			add_method(sf, all, rec.type == SNAP_ASKED);
 		else if (rec.type == SNAP_CODE)
-			add_code(sf, all);
+			add_code(sf, all, &sf->codes, &sf->code_count, &sf->code_cap);
+		else if (rec.type == SNAP_ASKED_CODE)
+			add_code(sf, all, &sf->asked, &sf->asked_count, &sf->asked_cap);
 		else if (rec.type == SNAP_GONE)
 			add_gone(sf, all);
 		else if (rec.type == SNAP_UNLOADED)
@@ -355,6 +360,13 @@ static void sort_stubs(struct snapfile *sf)
 	sf->stub_count = kept;
 }
 
+static int by_code(const void *a, const void *b)
+{
+	const struct snapfile_code *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -375,6 +387,8 @@ void snapfile_finish(struct snapfile *sf)
 	snapfile_live_codes(sf);
 	snapfile_live_methods(sf);
 	sort_stubs(sf);
+	if (sf->asked_count)
+		qsort(sf->asked, sf->asked_count, sizeof(*sf->asked), by_code);
 	if (sf->unload_count)
 		qsort(sf->unloads, sf->unload_count, sizeof(*sf->unloads), by_time);
 	index_threads(sf);

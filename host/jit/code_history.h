@@ -161,7 +161,8 @@ bool snapfile_agree(const struct snapfile_code *a, const struct snapfile_code *b
 
 /* Finds the code that began there with this compile id, which was known to be there at the time of
  * the span, or just before: if the last snapshot of the span has it still, or none of them has
- * anything else at the address; else NULL, since it may have been replaced by then. */
+ * anything else at the address, but what gives the same frame. NULL: it may have been replaced by
+ * then, or no one of them has it, nor has it been asked for. */
 const struct snapfile_code *snapfile_find_known(const struct snapfile *sf, uint64_t addr,
 						struct snapfile_span span, uint64_t start,
 						uint32_t compile_id);

@@ -355,19 +355,49 @@ static bool is_it(const struct snapfile_code *c, uint64_t start, uint32_t compil
 	return c->start == start && c->record->compile_id == compile_id;
 }
 
+/* Finds a code that was asked for at about the time of the span. */
+static const struct snapfile_code *find_asked(const struct snapfile *sf, struct snapfile_span span,
+					      uint64_t start, uint32_t compile_id)
+{
+	const struct snapfile_code *list = sf->asked;
+	size_t n = sf->asked_count;
+	size_t at = n ? upper_bound(&list->start, n, sizeof(*list), start) : 0;
+
+	while (at && list[--at].start == start)
+		if (is_it(&list[at], start, compile_id) && list[at].from >= span.first &&
+		    list[at].from <= span.last + 1)
+			return &list[at];
+	return NULL;
+}
+
+/* True if a frame at the address is the same in both, and leads to the same caller. */
+static bool is_like(const struct snapfile_code *a, const struct snapfile_code *b, uint64_t addr)
+{
+	const struct snap_code *x = a->record, *y = b->record;
+
+	return x->start == y->start && x->frame_size == y->frame_size &&
+	       x->frame_complete == y->frame_complete && x->push_end == y->push_end &&
+	       x->sub_end == y->sub_end && snapfile_agree(a, b, addr);
+}
+
 const struct snapfile_code *snapfile_find_known(const struct snapfile *sf, uint64_t addr,
 						struct snapfile_span span, uint64_t start,
 						uint32_t compile_id)
 {
-	const struct snapfile_code *c[SNAPFILE_AROUND];
+	const struct snapfile_code *c[SNAPFILE_AROUND], *it = NULL;
 	size_t n = snapfile_find(sf, addr, span, c);
 
-	if (n && c[n - 1]->gone > span.last && is_it(c[n - 1], start, compile_id))
-		return c[n - 1];
 	for (size_t i = 0; i < n; i++)
-		if (!is_it(c[i], start, compile_id))
+		if (is_it(c[i], start, compile_id))
+			it = c[i];
+	if (it && it == c[n - 1] && it->gone > span.last)
+		return it;
+	if (!it)
+		it = find_asked(sf, span, start, compile_id);
+	for (size_t i = 0; it && i < n; i++)
+		if (c[i] != it && !is_like(it, c[i], addr))
 			return NULL;
-	return n ? c[0] : NULL;
+	return it;
 }
 
 static bool is_named(const struct snapfile_code *c, const char *name)

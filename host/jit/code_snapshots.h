@@ -49,6 +49,9 @@ struct snapfile {
 	/* In the order of the records; one that continues another has no life of its own. */
 	struct snapfile_code *codes;
 	size_t code_count, code_cap;
+	/* Codes that need not be in their snapshots, `from`; after snapfile_finish by start. */
+	struct snapfile_code *asked;
+	size_t asked_count, asked_cap;
 	struct method_life *methods; /* after snapfile_finish by id, then by time */
 	size_t method_count, method_cap;
 	const struct snap_gone **gone;

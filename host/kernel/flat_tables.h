@@ -46,6 +46,7 @@ enum flat_kind { /* as enum snap_kind */
 #define FLAT_BARRIER 2u /* thawed frames of a virtual thread return to it */
 #define FLAT_SELECTS 4u /* the method, by the class of the object it is called for */
 #define FLAT_PUSHES  8u /* registers below its return address, and has no frame */
+#define FLAT_MADE    16u /* by a probe, no snapshot has it yet; programs do not look at it */
 
 /* As struct snap_code. Offsets from `start`; FLAT_NONE: none. */
 struct flat_code {

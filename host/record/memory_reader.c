@@ -165,17 +165,22 @@ static bool reply(const struct reader_job *r, const struct reader_reply *a)
 	return write(r->socket, a, sizeof(*a)) == sizeof(*a) && a->rc == 0;
 }
 
-/* Keeps the times among what was asked for the next snapshot. Returns how many others there are. */
-static size_t take_times(struct reader_job *r, uint64_t *at, size_t n)
+/* Keeps for the next snapshot what is not to be answered. Returns how much is left. */
+static size_t keep_asked(struct reader_job *r, void *work, uint64_t *at, size_t n)
 {
-	size_t others = 0;
+	uint64_t codes[MADE_ASKED];
+	size_t left = 0, kept = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (at[i] & FLAT_UNLOADS)
 			hs_unloaded(r->state, at[i] & ~FLAT_UNLOADS);
+		else if (at[i] & MADE_KEEP)
+			codes[kept++] = at[i] & ~MADE_KEEP;
 		else
-			at[others++] = at[i];
-	return others;
+			at[left++] = at[i];
+	if (kept)
+		hs_keep_codes(jvm_memory_source(r->memory), work, r->state, codes, kept);
+	return left;
 }
 
 /* Answers who asks for codes. False: nobody does any more. */
@@ -193,7 +198,7 @@ static bool answer_codes(struct reader_job *r, void *work)
 		return n < 0 && errno == EAGAIN;
 	str_add(&sink.buf, (const char *)&head, sizeof(head));
 	hs_dump_codes(jvm_memory_source(r->memory), &out, work, r->state, at,
-		      take_times(r, at, (size_t)n / sizeof(*at)), &result);
+		      keep_asked(r, work, at, (size_t)n / sizeof(*at)), &result);
 	head.cpu_us = clock_cpu_us() - cpu;
 	memcpy(sink.buf.buf, &head, sizeof(head));
 	(void)!write(r->asks, sink.buf.buf,

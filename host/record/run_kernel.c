@@ -17,7 +17,7 @@
 #define NEXT_LOOK_MS 2000   /* from one to the next */
 #define LOOK_MS	     1000   /* for what one waits for */
 #define BUILD_MS     2000   /* for the tables of all containers */
-#define COPY	     32768u /* bytes of a stack that is not walked: few are */
+#define COPY	     65528u /* bytes of a stack that is not walked: few are. The kernel's most */
 
 /* One for each worker, also for those that have failed: nothing then. */
 static struct kernel_target *targets_of(struct record_run *r)

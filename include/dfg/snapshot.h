@@ -19,11 +19,11 @@
  * before it, too, if no earlier one had its id: the last delta names methods of older classes that
  * have begun to run. An ASKED is a METHOD that was read after the snapshot before, since a frame
  * had its id and no snapshot did; when its own snapshot is taken the class may be unloaded. An
- * UNLOADED is a time since the snapshot before at which the JVM began to unload classes, for
- * methods whose memory has become that of others; not all times need be known. A whole snapshot
- * can follow others (the writer has lost its state): it stands for itself. What a snapshot contains
- * was true at some time between its HEAD's and its END's. The last one may lack its END: its writer
- * was stopped.
+ * ASKED_CODE is the same of a CODE, whose methods are ASKED. An UNLOADED is a time since the
+ * snapshot before at which the JVM began to unload classes, for methods whose memory has become
+ * that of others; not all times need be known. A whole snapshot can follow others (the writer has
+ * lost its state): it stands for itself. What a snapshot contains was true at some time between its
+ * HEAD's and its END's. The last one may lack its END: its writer was stopped.
  *
  * In a file that answers a request (request.h) the text trailer follows SNAP_END, then zeros. */
 #ifndef DFG_SNAPSHOT_H
@@ -47,6 +47,7 @@ enum snap_type {
 	SNAP_OBJECTS = 9,
 	SNAP_ASKED = 10,
 	SNAP_UNLOADED = 11,
+	SNAP_ASKED_CODE = 12,
 };
 
 struct snap_record {

@@ -77,7 +77,7 @@ static void follow(struct flat_tables *t, struct flat_process *p, int fd, uint64
 
 	snapfile_finish(sf);
 	if (read == 0 && t->count[FLAT_DIR])
-		(void)!flat_update_process(t, sf, p, &err);
+		(void)!flat_update_process(t, sf, false, p, &err);
 	else if (read == 0)
 		(void)!flat_add_process(t, sf, p, &err);
 	snapfile_free(sf);

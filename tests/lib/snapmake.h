@@ -90,6 +90,16 @@ __attribute__((unused)) static void sm_code(struct str *s, struct sm_code c)
 	sm_end(s, at);
 }
 
+/* The same of one that was asked for. */
+__attribute__((unused)) static void sm_asked_code(struct str *s, struct sm_code c)
+{
+	static const uint32_t type = SNAP_ASKED_CODE;
+	const size_t at = s->len;
+
+	sm_code(s, c);
+	memcpy(s->buf + at + offsetof(struct snap_record, type), &type, sizeof(type));
+}
+
 /* Compiled code of 256 bytes of method 1: a frame of 32 bytes, no calls, never deoptimised. */
 __attribute__((unused)) static struct sm_code sm_compiled(uint64_t start)
 {

@@ -323,6 +323,10 @@ static void print_record(const struct snap_record *r, const uint8_t *p)
 	case SNAP_END:
 		print_end(p);
 		break;
+	case SNAP_ASKED_CODE:
+		printf("asked ");
+		print_code(p, r->size);
+		break;
 	case SNAP_UNLOADED:
 		printf("unloaded %" PRIu64 "\n", ((const struct snap_unloaded *)p)->time);
 		break;
@@ -350,6 +354,7 @@ static bool each_record(const struct str *s, bool print)
 		sizeof(struct snap_objects),
 		sizeof(struct snap_method),
 		sizeof(struct snap_unloaded),
+		sizeof(struct snap_code),
 	};
 	bool ended = false;
 	struct snap_record r;

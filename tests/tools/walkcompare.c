@@ -605,7 +605,7 @@ static int update(struct compare *c, struct jvm_reader *jvm, struct filled_recor
 	now = reader_changes(jvm);
 	if (!now)
 		return 0;
-	return flat_update_process(c->tables, now, &c->process, err) < 0
+	return flat_update_process(c->tables, now, false, &c->process, err) < 0
 		       ? -1
 		       : filled_recorder_update(f, c->tables, (uint32_t)pid, &c->process, err);
 }

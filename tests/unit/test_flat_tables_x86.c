@@ -176,10 +176,10 @@ static void test_update(void)
 	method = number_at(METHOD);
 	caller = number_at(CALLER);
 	codes = tables->count[FLAT_CODES];
-	ok(flat_update_process(tables, first, &process, &err) == 0 &&
+	ok(flat_update_process(tables, first, false, &process, &err) == 0 &&
 		   tables->count[FLAT_CODES] == codes,
 	   "the same snapshot again adds nothing");
-	ok(flat_update_process(tables, both, &process, &err) == 0,
+	ok(flat_update_process(tables, both, false, &process, &err) == 0,
 	   "a later snapshot is taken over");
 	is_int(number_at(CALLER), caller, "code that stays has its number");
 	ok(number_at(METHOD) >= codes, "code that was compiled again has a new one");
@@ -197,7 +197,8 @@ static void test_update(void)
 	frames[1] = FLAT_FRAME(FLAT_FRAME_CODE, FLAT_IN_CODE(1u << 27, 0));
 	ok(!flat_is_current(tables, both, &sample, frames), "nor one through a number of no code");
 	process.code_low -= FLAT_PAGE;
-	ok(flat_update_process(tables, both, &process, &err) < 0, "a code cache does not move");
+	ok(flat_update_process(tables, both, false, &process, &err) < 0,
+	   "a code cache does not move");
 	flat_tables_free(tables);
 	snapfile_free(first);
 	snapfile_free(both);
@@ -329,7 +330,7 @@ static unsigned follow_series(unsigned *moves)
 		    snapfile_read_ended(sf, fd, &at, &err) < 0)
 			abort();
 		snapfile_finish(sf);
-		if ((i ? flat_update_process(tables, sf, &process, &err)
+		if ((i ? flat_update_process(tables, sf, false, &process, &err)
 		       : flat_add_process(tables, sf, &process, &err)) < 0)
 			abort();
 		if (moves && !tables->shared) {
@@ -365,7 +366,7 @@ static void take_methods(uint32_t flags, uint64_t first, uint64_t last)
 	if (sm_read(sf, s.buf, s.len, &err) < 0)
 		abort();
 	snapfile_finish(sf);
-	if (flat_update_process(tables, sf, &process, &err) < 0)
+	if (flat_update_process(tables, sf, false, &process, &err) < 0)
 		abort();
 }
 
@@ -390,6 +391,53 @@ static void test_class_of_method(void)
 	words[3] = words[7] = POOL_AT;
 	process.objects.class_pool = 0;
 	ok(!has_method(METHOD_AT), "an older agent does not tell that place");
+}
+
+/* A delta with a code, which has just been made or not, is taken over. */
+static void take_code(uint64_t start, uint32_t frame, bool made)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	CLEANUP(str_fini) struct str s = {0};
+	struct sm_code c = sm_compiled(start);
+	struct err err;
+
+	c.head.frame_size = frame;
+	sm_head(&s, (struct snap_head){.flags = SNAP_DELTA,
+				       .code_low = process.code_low,
+				       .code_high = process.code_high});
+	sm_code(&s, c);
+	sm_done(&s);
+	if (sm_read(sf, s.buf, s.len, &err) < 0)
+		abort();
+	snapfile_finish(sf);
+	if (flat_update_process(tables, sf, made, &process, &err) < 0)
+		abort();
+}
+
+static bool is_made(uint64_t addr)
+{
+	return tables->codes[number_at(addr)].flags & FLAT_MADE;
+}
+
+static void test_made(void)
+{
+	struct snapfile *first = make_snapshot(0, false);
+	uint32_t number;
+	struct err err;
+
+	open_tables(first);
+	ok(number_at(METHOD) && !is_made(METHOD), "code of a snapshot");
+	take_code(METHOD, 96, true);
+	number = number_at(METHOD);
+	ok(is_made(METHOD), "code that has just been made");
+	take_code(METHOD, 96, false);
+	ok(number_at(METHOD) && !is_made(METHOD), "a delta has it");
+	take_code(METHOD, 64, true);
+	ok(number_at(METHOD) > number && is_made(METHOD), "another code in its place");
+	ok(flat_update_process(tables, first, false, &process, &err) == 0 && !is_made(METHOD),
+	   "a whole snapshot has its own");
+	flat_tables_free(tables);
+	snapfile_free(first);
 }
 
 static void test_methods(void)
@@ -626,6 +674,7 @@ int main(void)
 	snapshot = NULL;
 	test_close();
 	test_update();
+	test_made();
 	test_methods();
 	test_growing();
 	test_layout();

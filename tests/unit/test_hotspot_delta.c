@@ -34,9 +34,10 @@ static bool take(void *arg, const char *record, size_t len)
 	} else if (type == SNAP_UNLOADED) {
 		str_addf(&text, " unloaded %llu",
 			 (unsigned long long)((const struct snap_unloaded *)record)->time);
-	} else if (type == SNAP_CODE) {
+	} else if (type == SNAP_CODE || type == SNAP_ASKED_CODE) {
 		memcpy(&c, record, sizeof(c));
-		str_addf(&text, " code %llx", (unsigned long long)(c.start - IMAGE_BASE));
+		str_addf(&text, " %scode %llx", type == SNAP_CODE ? "" : "asked-",
+			 (unsigned long long)(c.start - IMAGE_BASE));
 	} else if (type == SNAP_GONE) {
 		for (size_t at = sizeof(struct snap_gone); at < len; at += 8)
 			str_addf(&text, " gone %llx",
@@ -203,6 +204,28 @@ static void test_asked(void)
 	ok(has_prefix(next(false), "whole"), "a sink that is full");
 }
 
+/* The next delta has the codes that are to be kept, with their methods, whether they are still
+ * there or not. */
+static void test_kept(void)
+{
+	struct hs_source source = image_source(&s.im);
+
+	for (int r = 0; r < IMAGE_RELEASES; r++) {
+		uint64_t at[] = {0, 16, UINT64_MAX};
+
+		begin((enum image_release)r);
+		next(false);
+		at[0] = s.im.block[1] + IM_HEADER + IM_BLOB;
+		hs_keep_codes(&source, image_work(), state, at, ARRAY_LEN(at));
+		set_used(1, false);
+		is_str(next(false),
+		       expect("delta asked sun.misc.Unsafe.park asked-code @ gone @ end", 1),
+		       "code that is gone by then");
+		hs_keep_codes(&source, image_work(), state, at, ARRAY_LEN(at));
+		is_str(next(false), "delta end", "none, and once");
+	}
+}
+
 static void test_young(void)
 {
 	begin(IMAGE_17);
@@ -356,6 +379,7 @@ int main(void)
 	test_code();
 	test_codes();
 	test_asked();
+	test_kept();
 	test_young();
 	test_unloaded_code();
 	test_classes();

@@ -150,8 +150,10 @@ static void test_reader(void)
 	(void)!write(pair[1], buf, sizeof(struct made_answer));
 	made_reader_answer(&r, buf);
 	made_reader_want(&r, FLAT_UNLOADS | 0x40);
+	made_reader_want(&r, MADE_KEEP | 0x50);
 	made_reader_ask(&r);
-	is_str(asked(pair[1]), "8000000000000040", "a time is told");
+	is_str(asked(pair[1]), "8000000000000040 4000000000000050",
+	       "a time is told, and a code that is to be kept");
 	(void)!write(pair[1], buf, sizeof(struct made_answer));
 	made_reader_answer(&r, buf);
 	made_reader_want_since(&r, r.asked);

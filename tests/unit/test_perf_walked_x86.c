@@ -165,7 +165,7 @@ static void test_full(void)
 
 /* ---- the profile ---- */
 
-static void compiled(struct str *s, uint64_t start, uint32_t id)
+static void compiled(struct str *s, uint64_t start, uint32_t id, uint32_t frame)
 {
 	static const struct snap_scope scopes[] = {{.method = 1, .parent = SNAP_NONE},
 						   {.method = 2, .parent = 0}};
@@ -175,6 +175,7 @@ static void compiled(struct str *s, uint64_t start, uint32_t id)
 					     .size = 0x100,
 					     .kind = SNAP_COMPILED,
 					     .level = 4,
+					     .frame_size = frame,
 					     .compile_id = id,
 					     .method = 1,
 					     .region_count = 1,
@@ -183,7 +184,9 @@ static void compiled(struct str *s, uint64_t start, uint32_t id)
 				    .regions = &region});
 }
 
-/* Code 42 at CODE up to the third snapshot, which has code 43 there. */
+/* Code 42 at CODE up to the third snapshot, which has code 43 there, with a frame of its own or
+ * not. */
+static uint32_t later_frame = 64;
 static int snapshots(void)
 {
 	CLEANUP(str_fini) struct str s = {0};
@@ -197,7 +200,7 @@ static int snapshots(void)
 	sm_method(&s, 1, "a.B.outer", "");
 	sm_method(&s, 2, "a.B.inlined", "");
 	sm_method(&s, 5, "a.B.loop", "");
-	compiled(&s, CODE, 42);
+	compiled(&s, CODE, 42, 32);
 	sm_done_at(&s, 110);
 	later.flags = SNAP_METHODS_NAMED | SNAP_DELTA;
 	later.time = 200;
@@ -205,7 +208,7 @@ static int snapshots(void)
 	sm_done_at(&s, 210);
 	later.time = 300;
 	sm_head(&s, later);
-	compiled(&s, CODE, 43);
+	compiled(&s, CODE, 43, later_frame);
 	sm_done_at(&s, 310);
 	return file_of(s.buf, s.len);
 }
@@ -270,6 +273,10 @@ static void test_profile(void)
 	ok(q.java_complete == 0 && q.stale == 1,
 	   "between two snapshots with other code there, the walk is not believed");
 	is_str(got.buf, "worker;[stale] 1\n", "and no frame is made up");
+	later_frame = 32;
+	read_sample(&s, &got, &q);
+	ok(q.java_complete == 1 && q.stale == 0, "but it is with the same frame in both");
+	later_frame = 64;
 	s.time = 400;
 	read_sample(&s, &got, &q);
 	ok(q.java_complete == 0 && q.stale == 1, "nor where the code has gone");

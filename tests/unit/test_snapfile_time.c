@@ -115,6 +115,53 @@ static void test_life(void)
 	is_at(B, SNAPFILE_LATEST, "9", "and at last");
 }
 
+static void compiled(struct str *s, uint64_t start, uint32_t id, uint32_t frame, bool asked)
+{
+	struct sm_code c = sm_compiled(start);
+
+	c.head.compile_id = id;
+	c.head.frame_size = frame;
+	(asked ? sm_asked_code : sm_code)(s, c);
+}
+
+/* Codes that were asked for between snapshots, of which these have only what came after them. */
+static void test_asked_code(void)
+{
+	CLEANUP(str_fini) struct str s = {0};
+
+	head(&s, 100, 0);
+	sm_method(&s, 1, "a.One", "");
+	compiled(&s, B, 9, 32, false);
+	sm_done_at(&s, 110);
+	for (unsigned i = 2; i <= 4; i++) {
+		head(&s, i * 100, SNAP_DELTA);
+		if (i == 3) {
+			compiled(&s, A + 0x400, 5, 32, true);
+			compiled(&s, A, 1, 32, true);
+			compiled(&s, A, 2, 32, true);
+			compiled(&s, A + 0x200, 3, 64, true);
+			compiled(&s, A + 0x200, 4, 32, false);
+			compiled(&s, A + 0x400, 6, 32, false);
+		}
+		if (i == 4)
+			compiled(&s, B, 10, 64, false);
+		sm_done_at(&s, i * 100 + 10);
+	}
+	begin(&s);
+	is_at(A, 250, "", "it is in no snapshot");
+	is_int(known(A, 250, A, 1), 1, "but known");
+	is_int(known(A + 0xff, 250, A, 2), 2, "with another one after it");
+	is_int(known(A, 250, A, 7), 0, "which has another id");
+	is_int(known(A, 150, A, 1), 1, "in the snapshot before that");
+	is_int(known(A, 50, A, 1), 0, "not long before");
+	is_int(known(A, 350, A, 1), 1, "just after it");
+	is_int(known(A, 450, A, 1), 0, "not long after");
+	is_int(known(A + 0x200, 250, A + 0x200, 3), 0, "another frame took its place");
+	is_int(known(A + 0x400, 250, A + 0x400, 5), 5, "the same frame did");
+	is_int(known(A + 0x400, 250, A + 0x400, 6), 6, "which is known, too");
+	is_int(known(B, 350, B, 9), 0, "another frame took the place of one in a snapshot");
+}
+
 /* Names what goes by where it starts. */
 static void test_gone_elsewhere(void)
 {
@@ -410,6 +457,7 @@ int main(void)
 	test_methods();
 	test_late_name();
 	test_asked();
+	test_asked_code();
 	test_unloaded();
 	test_hostile();
 	test_restless(109, "1", "some compilations that are not seen");

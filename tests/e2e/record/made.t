@@ -42,6 +42,7 @@ few_copied() {
 	jq -r '"\(.walked) walked, \(.copied) copied"' "$SHOP/$1.out/session/session.json"
 	jq -e '.walked > 50 and .copied * 5 < .walked' "$SHOP/$1.out/session/session.json"
 }
+kept() { "$BUILD/tools/snapdump" "$SHOP/$1.out"/session/maps/*.snap | grep '^asked code .* LateCode\.fresh '; }
 row() { # ID VERSION SOURCE
 	local id=$1 source=$3
 	ok "$id: a program with a hot method" events_start "$id" "$2" Late
@@ -50,6 +51,7 @@ row() { # ID VERSION SOURCE
 	ok "  few of its stacks are copied" few_copied "$id"
 	diag "$(few_copied "$id" | head -n 1)"
 	ok "  it has its name" grep -q 'LateCode\.fresh' "$SHOP/$id.out/flame.folded"
+	[ "$source" = agent ] || ok "  its code is kept, whether a snapshot has it or not" kept "$id"
 	ok "  stacks are whole" eval 'json ".complete >= 0.99" | grep -qx true'
 	ok "  the JVM's code is as it was" wait_for unchanged "$id"
 	shop_stop "$id"
