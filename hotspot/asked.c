@@ -3,8 +3,6 @@
  * asked. */
 #include "hotspot/records.h"
 
-#include "hotspot/clock.h"
-
 #if __STDC_HOSTED__
 bool hs_asked_write(struct hs_snapshot *s)
 {
@@ -49,9 +47,8 @@ void hs_unloaded(void *state, uint64_t time)
 	keep(&((struct hs_state *)state)->asked, SNAP_UNLOADED, &u, sizeof(u));
 }
 
-/* Writes the methods among n addresses, and keeps them. False: the sink is full. */
-static bool methods_answer(struct hs_snapshot *s, struct hs_asked *asked,
-			   const struct hs_heaps *heaps, const uint64_t *at, size_t n)
+bool hs_asked_answer(struct hs_snapshot *s, struct hs_asked *asked, const struct hs_heaps *heaps,
+		     const uint64_t *at, size_t n)
 {
 	for (size_t i = 0; i < n && hs_batch_has_room(s); i++) {
 		const uint8_t *record = s->batch.records + s->batch.used;
@@ -78,72 +75,13 @@ static bool take_record(void *arg, const char *record, size_t len)
 	return true;
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
-
-/* Writes the code at an address of the heap. False: the sink is full. */
-static bool code_write_at(struct hs_snapshot *s, const struct hs_heap *heap, uint64_t addr)
-{
-	struct hs_block block;
-	uint64_t start;
-
-	if (!hs_block_find(&s->hs, heap, addr, &start))
-		return true;
-	hs_mem_window(&s->hs.mem, start, HS_BLOB_HEADER);
-	return !hs_block_read(&s->hs, heap, start, &block) || !block.used ||
-	       hs_block_write(s, heap, &block);
-}
-
-static bool codes_write(struct hs_snapshot *s, const struct hs_heaps *heaps, const uint64_t *at,
-			size_t n)
-{
-	for (unsigned i = 0; i < heaps->count; i++) {
-		const struct hs_heap *heap = &heaps->heap[i];
-
-		for (size_t k = 0; k < n; k++)
-			if (hs_heap_has(heap, at[k]) && !code_write_at(s, heap, at[k]))
-				return false;
-		if (!hs_batch_flush(s, heap))
-			return false;
-	}
-	return true;
-}
-
-/* Begins a dump of codes. False: a table is missing. */
-static bool codes_begin(struct hs_snapshot *s, struct hs_state *known, struct hs_heaps *ret)
-{
-	s->delta = known->has_tables;
-	if (!hs_dump_tables(s, known, ret))
-		return false;
-	s->delta = true;
-	return true;
-}
-
-void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, void *work,
-		   void *state, const uint64_t *at, size_t n, struct hs_result *ret)
-{
-	struct hs_snapshot *s = work;
-	struct hs_state *known = state;
-	uint64_t time = hs_clock_ns();
-	struct hs_heaps heaps;
-
-	hs_dump_begin(s, source, sink, NULL, ret);
-	s->nameless = true;
-	if (codes_begin(s, known, &heaps) && hs_dump_head(s, time, 0) &&
-	    codes_write(s, &heaps, at, n) && methods_answer(s, &known->asked, &heaps, at, n))
-		(void)hs_dump_end(s);
-}
-
 void hs_keep_codes(const struct hs_source *source, void *work, void *state, const uint64_t *at,
 		   size_t n)
 {
 	struct hs_state *known = state;
 	const struct hs_sink sink = {.write = take_record, .arg = &known->asked};
-	struct hs_snapshot *s = work;
 	struct hs_result ignored;
-	struct hs_heaps heaps;
 
-	hs_dump_begin(s, source, &sink, NULL, &ignored);
-	if (codes_begin(s, known, &heaps))
-		(void)codes_write(s, &heaps, at, n);
+	hs_dump_codes(source, &sink, work, state, true, at, n, &ignored);
 }
 #endif

@@ -100,11 +100,11 @@ void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, v
 		   void *state, bool named, struct hs_result *ret);
 
 /* On the host only: writes a delta with nothing but what is at these n addresses: codes that have
- * just been made, without their METHODs, and methods, which the next delta has as SNAP_ASKED. What
- * else has changed, it does not say. `state`, of the same JVM, or zeroed, stays as it is for later
- * deltas, but for these methods and for what never changes. */
+ * just been made, with their METHODs if `named`, and methods, which the next delta has as
+ * SNAP_ASKED. What else has changed, it does not say. `state`, of the same JVM, or zeroed, stays as
+ * it is for later deltas, but for these methods and for what never changes. */
 void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, void *work,
-		   void *state, const uint64_t *at, size_t n, struct hs_result *ret);
+		   void *state, bool named, const uint64_t *at, size_t n, struct hs_result *ret);
 
 /* On the host only: the next delta has the codes at these n addresses, as they are now, as
  * SNAP_ASKED_CODE, with their methods. `state` as above. */

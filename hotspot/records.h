@@ -158,16 +158,10 @@ static inline bool hs_asked_write(const struct hs_snapshot *s)
 }
 #endif
 
-/* snapshot.c, the parts of a dump: begins it; reads what each requires (false: a table is missing);
- * writes the head, a used block whose header has been read, and the end (false: the sink is full).
- */
-void hs_dump_begin(struct hs_snapshot *s, const struct hs_source *source,
-		   const struct hs_sink *sink, struct hs_state *state, struct hs_result *result);
-bool hs_dump_tables(struct hs_snapshot *s, struct hs_state *known, struct hs_heaps *ret);
-bool hs_dump_head(struct hs_snapshot *s, uint64_t time, uint32_t flags);
-bool hs_block_write(struct hs_snapshot *s, const struct hs_heap *heap,
-		    const struct hs_block *block);
-bool hs_dump_end(struct hs_snapshot *s);
+/* On the host only: writes the methods among n addresses, and keeps them for the next snapshot.
+ * False: the sink is full. */
+bool hs_asked_answer(struct hs_snapshot *s, struct hs_asked *asked, const struct hs_heaps *heaps,
+		     const uint64_t *at, size_t n);
 
 /* stubs.c: writes a SNAP_STUB record for each stub with a name (one blob, "StubRoutines (2)" or
  * "vtable chunks", holds many); with `known`, which a whole snapshot sets anew, a delta writes only

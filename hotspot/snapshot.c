@@ -108,7 +108,7 @@ static void bounds_read(struct hs_snapshot *s, const struct hs_heaps *heaps)
 	}
 }
 
-bool hs_dump_head(struct hs_snapshot *s, uint64_t time, uint32_t flags)
+static bool head_write(struct hs_snapshot *s, uint64_t time, uint32_t flags)
 {
 	struct snap_head head = s->fixed.head;
 
@@ -123,7 +123,7 @@ bool hs_dump_head(struct hs_snapshot *s, uint64_t time, uint32_t flags)
 			     hs_record_write(s, &s->fixed.objects, sizeof(s->fixed.objects))));
 }
 
-bool hs_dump_end(struct hs_snapshot *s)
+static bool end_write(struct hs_snapshot *s)
 {
 	struct snap_end end = {
 		.record = {SNAP_END, sizeof(end)},
@@ -175,7 +175,8 @@ static bool block_read(struct hs_snapshot *s, const struct hs_block *block, stru
 }
 
 /* Writes a used block whose header has been read. False: the sink is full. */
-bool hs_block_write(struct hs_snapshot *s, const struct hs_heap *heap, const struct hs_block *block)
+static bool block_write(struct hs_snapshot *s, const struct hs_heap *heap,
+			const struct hs_block *block)
 {
 	char text[HS_BLOB_NAME_MAX];
 	struct hs_blob blob;
@@ -215,7 +216,7 @@ static bool heaps_write(struct hs_snapshot *s, const struct hs_heaps *heaps)
 		while (hs_walk_seek(&s->hs, &walk)) {
 			header_read(s, &walk);
 			if (hs_walk_next(&s->hs, &walk, &block) && block.used &&
-			    !hs_block_write(s, heap, &block))
+			    !block_write(s, heap, &block))
 				return false;
 		}
 		if (walk.cut)
@@ -278,8 +279,8 @@ static bool gone_write(struct hs_snapshot *s)
 
 /* ---- dumps ---- */
 
-void hs_dump_begin(struct hs_snapshot *s, const struct hs_source *source,
-		   const struct hs_sink *sink, struct hs_state *state, struct hs_result *result)
+static void dump_init(struct hs_snapshot *s, const struct hs_source *source,
+		      const struct hs_sink *sink, struct hs_state *state, struct hs_result *result)
 {
 	*result = (struct hs_result){.status = DFG_DUMP_OK};
 	s->sink = sink;
@@ -356,7 +357,7 @@ static bool records_write(struct hs_snapshot *s, const struct hs_heaps *heaps, u
 	uint32_t listed;
 
 	s->with_rare = !s->delta || named || time - s->state->rare_time >= HS_RARE_NS;
-	if (!hs_dump_head(s, time, methods_list(s, time, named)) || !hs_asked_write(s))
+	if (!head_write(s, time, methods_list(s, time, named)) || !hs_asked_write(s))
 		return false;
 	listed = s->methods.count;
 	hs_batch_refresh(s);
@@ -373,11 +374,11 @@ static bool records_write(struct hs_snapshot *s, const struct hs_heaps *heaps, u
 		s->state->rare_time = time;
 	if (hs_mem_is_spent(&s->hs.mem))
 		s->result->status = DFG_DUMP_READ;
-	return hs_dump_end(s);
+	return end_write(s);
 }
 
 /* Reads what every dump requires. False: a table is missing. */
-bool hs_dump_tables(struct hs_snapshot *s, struct hs_state *known, struct hs_heaps *ret)
+static bool tables_read(struct hs_snapshot *s, struct hs_state *known, struct hs_heaps *ret)
 {
 	hs_methods_init(&s->methods);
 	hs_scopes_init(&s->scopes);
@@ -395,7 +396,7 @@ static void snapshot_write(struct hs_snapshot *s, bool named)
 	uint64_t time = hs_clock_ns();
 	struct hs_heaps heaps;
 
-	if (!hs_dump_tables(s, s->state, &heaps))
+	if (!tables_read(s, s->state, &heaps))
 		return;
 	if (s->state)
 		hs_state_begin(s->state, s->fixed.head.code_low);
@@ -410,16 +411,65 @@ static void snapshot_write(struct hs_snapshot *s, bool named)
 void hs_dump_snapshot(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		      struct hs_result *ret)
 {
-	hs_dump_begin(work, source, sink, NULL, ret);
+	dump_init(work, source, sink, NULL, ret);
 	snapshot_write(work, true);
 }
 
 void hs_dump_delta(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		   void *state, bool named, struct hs_result *ret)
 {
-	hs_dump_begin(work, source, sink, state, ret);
+	dump_init(work, source, sink, state, ret);
 	snapshot_write(work, named);
 }
+
+#if __STDC_HOSTED__ /* the agent is not asked */
+/* Writes the code at an address of the heap. False: the sink is full. */
+static bool code_write_at(struct hs_snapshot *s, const struct hs_heap *heap, uint64_t addr)
+{
+	struct hs_block block;
+	uint64_t start;
+
+	if (!hs_block_find(&s->hs, heap, addr, &start))
+		return true;
+	hs_mem_window(&s->hs.mem, start, HS_BLOB_HEADER);
+	return !hs_block_read(&s->hs, heap, start, &block) || !block.used ||
+	       block_write(s, heap, &block);
+}
+
+static bool codes_write(struct hs_snapshot *s, const struct hs_heaps *heaps, const uint64_t *at,
+			size_t n)
+{
+	for (unsigned i = 0; i < heaps->count; i++) {
+		const struct hs_heap *heap = &heaps->heap[i];
+
+		for (size_t k = 0; k < n; k++)
+			if (hs_heap_has(heap, at[k]) && !code_write_at(s, heap, at[k]))
+				return false;
+		if (!hs_batch_flush(s, heap))
+			return false;
+	}
+	return true;
+}
+
+void hs_dump_codes(const struct hs_source *source, const struct hs_sink *sink, void *work,
+		   void *state, bool named, const uint64_t *at, size_t n, struct hs_result *ret)
+{
+	struct hs_snapshot *s = work;
+	struct hs_state *known = state;
+	uint64_t time = hs_clock_ns();
+	struct hs_heaps heaps;
+
+	dump_init(s, source, sink, NULL, ret);
+	s->delta = known->has_tables;
+	s->nameless = !named;
+	if (!tables_read(s, known, &heaps))
+		return;
+	s->delta = true;
+	if (head_write(s, time, 0) && codes_write(s, &heaps, at, n) &&
+	    hs_asked_answer(s, &known->asked, &heaps, at, n))
+		(void)end_write(s);
+}
+#endif
 
 void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, void *work,
 		 struct hs_result *ret)
@@ -427,7 +477,7 @@ void hs_dump_map(const struct hs_source *source, const struct hs_sink *sink, voi
 	struct hs_snapshot *s = work;
 	struct hs_heaps heaps;
 
-	hs_dump_begin(s, source, sink, NULL, ret);
+	dump_init(s, source, sink, NULL, ret);
 	s->is_map = true;
 	if (hs_tables_read(&s->hs) && hs_heaps_read(&s->hs, &heaps))
 		heaps_write(s, &heaps);

@@ -197,7 +197,7 @@ static bool answer_codes(struct reader_job *r, void *work)
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN;
 	str_add(&sink.buf, (const char *)&head, sizeof(head));
-	hs_dump_codes(jvm_memory_source(r->memory), &out, work, r->state, at,
+	hs_dump_codes(jvm_memory_source(r->memory), &out, work, r->state, false, at,
 		      keep_asked(r, work, at, (size_t)n / sizeof(*at)), &result);
 	head.cpu_us = clock_cpu_us() - cpu;
 	memcpy(sink.buf.buf, &head, sizeof(head));

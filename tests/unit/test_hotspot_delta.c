@@ -128,7 +128,7 @@ static const char *codes(const uint64_t *at, size_t n)
 
 	str_clear(&text);
 	str_adds(&text, "");
-	hs_dump_codes(&source, &sink, image_work(), state, at, n, &result);
+	hs_dump_codes(&source, &sink, image_work(), state, false, at, n, &result);
 	return text.buf;
 }
 
