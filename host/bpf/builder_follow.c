@@ -103,7 +103,6 @@ static bool take_question(struct builder *b, bool may)
 	size_t n;
 	const ssize_t got = message_receive(b->sock, &q, sizeof(q), NULL, 0, &n);
 	struct built *p = got == sizeof(q) ? find_process(b, q.pid) : NULL;
-
 	const bool now = may && p && clock_us() < q.time / 1000 + BUILDER_QUESTION_MS * 1000;
 
 	for (uint32_t i = 0; p && i < q.count && i < BUILDER_QUESTION_IDS; i++)

@@ -351,6 +351,7 @@ static void print_walked(const struct compare *c, uint64_t frame, bool exact, ch
 	}
 }
 
+/* Code that has been replaced by another one with the same frame may be either (flat_is_current). */
 static bool same_frame(const struct compare *c, uint64_t frame, const struct unwind_frame *f)
 {
 	uint64_t value = frame & (~0ull >> 4);
@@ -361,8 +362,7 @@ static bool same_frame(const struct compare *c, uint64_t frame, const struct unw
 	switch (f->kind) {
 	case UNWOUND_CODE:
 		code = &c->tables->codes[value >> 32];
-		return code->start + (uint32_t)value == f->addr && f->code->start == code->start &&
-		       f->code->record->compile_id == code->compile_id;
+		return code->start + (uint32_t)value == f->addr && f->code->start == code->start;
 	case UNWOUND_INTERPRETED:
 		return value == (f->method & (~0ull >> 4));
 	case UNWOUND_FROZEN:

@@ -46,11 +46,12 @@ incident() {
 }
 incident &
 incident=$!
-ok "runc" example runc 2
-ok "Docker" example docker 2
-ok "Docker, CDI" example docker-cdi --cdi 2
-ok "podman" example podman 2
-ok "containerd" example containerd 2
+# Some of them have few samples in two seconds on a busy machine.
+ok "runc" example runc 4
+ok "Docker" example docker 4
+ok "Docker, CDI" example docker-cdi --cdi 4
+ok "podman" example podman 4
+ok "containerd" example containerd 4
 for name in runc docker docker-cdi podman containerd; do
 	ok "  $name: the Shop's methods are in the picture" shop_drawn $name
 done
