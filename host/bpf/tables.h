@@ -71,8 +71,9 @@ MUST_CHECK int flat_update_process(struct flat_tables *t, const struct snapfile 
 				   const struct flat_process *p, struct err *err);
 
 /* True if the code that a walked stack goes through is what the history has there around its time,
- * and nothing else, but for code with the same frame. Code may have been replaced before the tables
- * were: then the walk is not to be believed. To be asked when a snapshot has been taken after it. */
+ * and nothing else, but for code with the same frame. Code may have been replaced before the
+ * tables were: then the walk is not to be believed. To be asked when a snapshot has been taken
+ * after it. */
 bool flat_is_current(const struct flat_tables *t, const struct snapfile *sf,
 		     const struct flat_sample *s, const uint64_t *frames);
 

@@ -351,7 +351,7 @@ static void print_walked(const struct compare *c, uint64_t frame, bool exact, ch
 	}
 }
 
-/* Code that has been replaced by another one with the same frame may be either (flat_is_current). */
+/* Code that one with the same frame has replaced may be either (flat_is_current). */
 static bool same_frame(const struct compare *c, uint64_t frame, const struct unwind_frame *f)
 {
 	uint64_t value = frame & (~0ull >> 4);
