@@ -165,45 +165,54 @@ static bool reply(const struct reader_job *r, const struct reader_reply *a)
 	return write(r->socket, a, sizeof(*a)) == sizeof(*a) && a->rc == 0;
 }
 
-/* Keeps for the next snapshot what is not to be answered. Returns how much is left. */
-static size_t keep_asked(struct reader_job *r, void *work, uint64_t *at, size_t n)
-{
-	uint64_t codes[MADE_ASKED];
-	size_t left = 0, kept = 0;
+/* A question, by what is done with its words. */
+struct asked {
+	uint64_t at[MADE_ASKED]; /* what is to be answered */
+	size_t count;
+	uint64_t kept[MADE_ASKED]; /* codes that are kept for the next snapshot */
+	size_t kept_count;
+};
 
+/* Sorts the words of a question, and keeps its times for the next snapshot. */
+static void sort_asked(struct reader_job *r, const uint64_t *words, size_t n, struct asked *ret)
+{
+	ret->count = ret->kept_count = 0;
 	for (size_t i = 0; i < n; i++)
-		if (at[i] & FLAT_UNLOADS)
-			hs_unloaded(r->state, at[i] & ~FLAT_UNLOADS);
-		else if (at[i] & MADE_KEEP)
-			codes[kept++] = at[i] & ~MADE_KEEP;
+		if (words[i] & FLAT_UNLOADS)
+			hs_unloaded(r->state, words[i] & ~FLAT_UNLOADS);
+		else if (words[i] & MADE_KEEP)
+			ret->kept[ret->kept_count++] = words[i] & ~MADE_KEEP;
 		else
-			at[left++] = at[i];
-	if (kept)
-		hs_keep_codes(jvm_memory_source(r->memory), work, r->state, codes, kept);
-	return left;
+			ret->at[ret->count++] = words[i];
 }
 
-/* Answers who asks for codes. False: nobody does any more. */
+/* Answers who asks for codes, who waits for that, and keeps others then. False: nobody asks any
+ * more. */
 static bool answer_codes(struct reader_job *r, void *work)
 {
 	const uint64_t cpu = clock_cpu_us();
-	uint64_t at[MADE_ASKED];
-	const ssize_t n = read(r->asks, at, sizeof(at));
+	uint64_t words[MADE_ASKED];
+	const ssize_t n = read(r->asks, words, sizeof(words));
 	struct made_answer head = {0};
 	struct file_sink sink = {.fd = -1, .room = MADE_ANSWER};
 	struct hs_sink out = {.write = sink_write, .arg = &sink};
 	struct hs_result result;
+	struct asked asked;
 
 	if (n <= 0)
 		return n < 0 && errno == EAGAIN;
+	sort_asked(r, words, (size_t)n / sizeof(*words), &asked);
 	str_add(&sink.buf, (const char *)&head, sizeof(head));
-	hs_dump_codes(jvm_memory_source(r->memory), &out, work, r->state, false, at,
-		      keep_asked(r, work, at, (size_t)n / sizeof(*at)), &result);
+	hs_dump_codes(jvm_memory_source(r->memory), &out, work, r->state, false, asked.at,
+		      asked.count, &result);
 	head.cpu_us = clock_cpu_us() - cpu;
 	memcpy(sink.buf.buf, &head, sizeof(head));
 	(void)!write(r->asks, sink.buf.buf,
 		     result.status == DFG_DUMP_OK && !sink.failed ? sink.buf.len : sizeof(head));
 	str_fini(&sink.buf);
+	if (asked.kept_count)
+		hs_keep_codes(jvm_memory_source(r->memory), work, r->state, asked.kept,
+			      asked.kept_count);
 	if (r->spare)
 		release_work(work);
 	return true;
