@@ -95,8 +95,9 @@ static void ask(struct builder *b)
 	spend(b, clock_cpu_us() - began);
 }
 
-/* Adds a question to what is asked next; drops methods if nothing may be asked now, since later
- * their memory may hold others. False: nobody has the tables any more. */
+/* Adds a question of the recording to the next one to the reader. Methods are dropped if that may
+ * not be asked now: by then their memory may hold other methods. False: nobody has the tables any
+ * more. */
 static bool take_question(struct builder *b, bool may)
 {
 	struct builder_question q;

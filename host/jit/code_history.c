@@ -340,11 +340,18 @@ bool snapfile_is_whole(const struct snapfile *sf)
 	return false;
 }
 
-static int by_start(const void *a, const void *b)
+static int by_first(const void *a, const void *b)
 {
-	const struct snapfile_stub *x = a, *y = b;
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return (x->start > y->start) - (x->start < y->start);
+	return (x > y) - (x < y);
+}
+
+/* Sorts n entries by the number that each begins with, for upper_bound. */
+static void sort(void *list, size_t n, size_t size)
+{
+	if (n)
+		qsort(list, n, size, by_first);
 }
 
 /* Later whole snapshots have the same stubs again. */
@@ -352,26 +359,11 @@ static void sort_stubs(struct snapfile *sf)
 {
 	size_t kept = 0;
 
-	if (sf->stub_count)
-		qsort(sf->stubs, sf->stub_count, sizeof(*sf->stubs), by_start);
+	sort(sf->stubs, sf->stub_count, sizeof(*sf->stubs));
 	for (size_t i = 0; i < sf->stub_count; i++)
 		if (!kept || sf->stubs[kept - 1].start != sf->stubs[i].start)
 			sf->stubs[kept++] = sf->stubs[i];
 	sf->stub_count = kept;
-}
-
-static int by_code(const void *a, const void *b)
-{
-	const struct snapfile_code *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 static void index_threads(struct snapfile *sf)
@@ -387,9 +379,7 @@ void snapfile_finish(struct snapfile *sf)
 	snapfile_live_codes(sf);
 	snapfile_live_methods(sf);
 	sort_stubs(sf);
-	if (sf->asked_count)
-		qsort(sf->asked, sf->asked_count, sizeof(*sf->asked), by_code);
-	if (sf->unload_count)
-		qsort(sf->unloads, sf->unload_count, sizeof(*sf->unloads), by_time);
+	sort(sf->asked, sf->asked_count, sizeof(*sf->asked));
+	sort(sf->unloads, sf->unload_count, sizeof(*sf->unloads));
 	index_threads(sf);
 }

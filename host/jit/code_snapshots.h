@@ -56,8 +56,7 @@ struct snapfile {
 	size_t method_count, method_cap;
 	const struct snap_gone **gone;
 	size_t gone_count, gone_cap;
-	uint64_t *
-		unloads; /* times at which classes were unloaded; after snapfile_finish ascending */
+	uint64_t *unloads; /* times; after snapfile_finish ascending */
 	size_t unload_count, unload_cap;
 	struct lifetree tree;
 	struct snapfile_stub *stubs; /* after snapfile_finish by address */

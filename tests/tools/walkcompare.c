@@ -351,8 +351,23 @@ static void print_walked(const struct compare *c, uint64_t frame, bool exact, ch
 	}
 }
 
-/* Code that one with the same frame has replaced may be either (flat_is_current). */
-static bool same_frame(const struct compare *c, uint64_t frame, const struct unwind_frame *f)
+/* True if both are the same code, or one has replaced the other and gives the same frame. */
+static bool same_code(const struct compare *c, const struct walked *w, const struct flat_code *code,
+		      const struct unwind_frame *f)
+{
+	const struct snapfile_code *known;
+
+	if (f->code->start != code->start)
+		return false;
+	if (f->code->record->compile_id == code->compile_id)
+		return true;
+	known = snapfile_find_known(c->history, f->addr, snapfile_around(c->history, w->s.time),
+				    code->start, code->compile_id);
+	return known && snapfile_agree(known, f->code, f->addr);
+}
+
+static bool same_frame(const struct compare *c, const struct walked *w, uint64_t frame,
+		       const struct unwind_frame *f)
 {
 	uint64_t value = frame & (~0ull >> 4);
 	const struct flat_code *code;
@@ -362,7 +377,7 @@ static bool same_frame(const struct compare *c, uint64_t frame, const struct unw
 	switch (f->kind) {
 	case UNWOUND_CODE:
 		code = &c->tables->codes[value >> 32];
-		return code->start + (uint32_t)value == f->addr && f->code->start == code->start;
+		return code->start + (uint32_t)value == f->addr && same_code(c, w, code, f);
 	case UNWOUND_INTERPRETED:
 		return value == (f->method & (~0ull >> 4));
 	case UNWOUND_FROZEN:
@@ -379,7 +394,7 @@ static void show(struct compare *c, const struct walked *w, const struct copied 
 	size_t from = 0;
 	char text[400];
 
-	while (from < n && from < w->s.count && same_frame(c, w->frames[from], &unwound[from]))
+	while (from < n && from < w->s.count && same_frame(c, w, w->frames[from], &unwound[from]))
 		from++;
 	printf("differs at frame %zu: %u walked, %zu unwound to end %d, pc %" PRIx64 " sp %" PRIx64
 	       "\n",
@@ -435,7 +450,7 @@ static size_t count_same(const struct compare *c, const struct walked *w, size_t
 
 	*ret_more = 0;
 	for (; k < n && k + *ret_more < w->s.count; k++) {
-		if (same_frame(c, w->frames[k + *ret_more], &unwound[k]))
+		if (same_frame(c, w, w->frames[k + *ret_more], &unwound[k]))
 			continue;
 		if (unwound[k].kind != UNWOUND_FROZEN || *ret_more || w->s.count < n)
 			break;

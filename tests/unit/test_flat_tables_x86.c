@@ -350,24 +350,36 @@ static bool has_method(uint64_t id)
 	return flat_is_method(&w, id);
 }
 
+static void begin_delta(struct str *s, uint32_t flags)
+{
+	sm_head(s, (struct snap_head){.flags = SNAP_DELTA | flags,
+				      .code_low = process.code_low,
+				      .code_high = process.code_high});
+}
+
+/* Takes over a delta, of code that has just been made or not. */
+static void take_delta(struct str *s, bool made)
+{
+	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
+	struct err err;
+
+	sm_done(s);
+	if (sm_read(sf, s->buf, s->len, &err) < 0)
+		abort();
+	snapfile_finish(sf);
+	if (flat_update_process(tables, sf, made, &process, &err) < 0)
+		abort();
+}
+
 /* A delta with these methods is taken over. */
 static void take_methods(uint32_t flags, uint64_t first, uint64_t last)
 {
-	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
 	CLEANUP(str_fini) struct str s = {0};
-	struct err err;
 
-	sm_head(&s, (struct snap_head){.flags = SNAP_DELTA | flags,
-				       .code_low = process.code_low,
-				       .code_high = process.code_high});
+	begin_delta(&s, flags);
 	for (uint64_t id = first; id <= last; id++)
 		sm_method(&s, 8 * id, "a.b", "");
-	sm_done(&s);
-	if (sm_read(sf, s.buf, s.len, &err) < 0)
-		abort();
-	snapfile_finish(sf);
-	if (flat_update_process(tables, sf, false, &process, &err) < 0)
-		abort();
+	take_delta(&s, false);
 }
 
 /* A Method that no table has: it leads to its class, which has the same ConstantPool. */
@@ -393,25 +405,15 @@ static void test_class_of_method(void)
 	ok(!has_method(METHOD_AT), "an older agent does not tell that place");
 }
 
-/* A delta with a code, which has just been made or not, is taken over. */
 static void take_code(uint64_t start, uint32_t frame, bool made)
 {
-	CLEANUP(snapfile_free) struct snapfile *sf = snapfile_new();
 	CLEANUP(str_fini) struct str s = {0};
 	struct sm_code c = sm_compiled(start);
-	struct err err;
 
 	c.head.frame_size = frame;
-	sm_head(&s, (struct snap_head){.flags = SNAP_DELTA,
-				       .code_low = process.code_low,
-				       .code_high = process.code_high});
+	begin_delta(&s, 0);
 	sm_code(&s, c);
-	sm_done(&s);
-	if (sm_read(sf, s.buf, s.len, &err) < 0)
-		abort();
-	snapfile_finish(sf);
-	if (flat_update_process(tables, sf, made, &process, &err) < 0)
-		abort();
+	take_delta(&s, made);
 }
 
 static bool is_made(uint64_t addr)

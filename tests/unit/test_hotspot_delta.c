@@ -163,7 +163,7 @@ static void test_codes(void)
 	}
 }
 
-/* The answer has the methods that are asked for; the next delta has them, too, and no later one. */
+/* Writes methods that are asked for into the answer and into the next delta, once. */
 static void test_asked(void)
 {
 	for (int r = 0; r < IMAGE_RELEASES; r++) {
