@@ -96,7 +96,7 @@ $(BUILD)/static/%.o: %.c $(BUILD)/static/compiler
 $(BUILD)/agent/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(base) $(warn) -O2 -g $(safe) $(here) -ffreestanding -fPIC -fno-stack-protector \
-	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -c -o $@ $<
+	    -fno-builtin -fvisibility=hidden -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-omit-frame-pointer -c -o $@ $<
 
 # What --help prints are the lines of the man page that begin with .\" help: each before its option's item.
 helps := $(patsubst %,$(BUILD)/help/cmd/help_%.h,trigger top diff merge doctor setup) \

@@ -26,6 +26,7 @@ static bool spend(struct hs_mem *mem, uint32_t steps)
 void hs_mem_drop_pages(struct hs_mem *mem)
 {
 	__builtin_memset(mem->tag, 0, sizeof(mem->tag));
+	mem->used = 0;
 }
 
 /* Neighbours stay neighbours, and regions a power of two apart do not collide. */
@@ -45,8 +46,11 @@ static size_t page_load(struct hs_mem *mem, uint64_t number)
 	(void)spend(mem, HS_STEPS_READ);
 	slot += mem->oldest[set];
 	mem->oldest[set] = (uint8_t)((mem->oldest[set] + 1) % HS_WAYS);
+	if (!mem->tag[slot])
+		mem->place[slot] = mem->used++;
 	mem->tag[slot] = number + 1;
-	n = mem->source->read(mem->source->arg, number << HS_PAGE_SHIFT, mem->page[slot], HS_PAGE);
+	n = mem->source->read(mem->source->arg, number << HS_PAGE_SHIFT,
+			      mem->page[mem->place[slot]], HS_PAGE);
 	mem->have[slot] = n <= 0 ? 0 : n > (int64_t)HS_PAGE ? HS_PAGE : (uint32_t)n;
 	return slot;
 }
@@ -67,7 +71,7 @@ const uint8_t *hs_mem_view(struct hs_mem *mem, uint64_t addr, size_t *ret_len)
 	if (at >= mem->have[slot])
 		return NULL;
 	*ret_len = mem->have[slot] - at;
-	return mem->page[slot] + at;
+	return mem->page[mem->place[slot]] + at;
 }
 
 bool hs_mem_read(struct hs_mem *mem, uint64_t addr, void *buf, size_t len)

@@ -51,6 +51,9 @@ struct hs_mem {
 	uint8_t oldest[HS_PAGES / HS_WAYS]; /* the slot replaced next */
 	uint64_t tag[HS_PAGES];		    /* page number + 1; 0: empty */
 	uint32_t have[HS_PAGES];	    /* readable bytes of the page */
+	uint16_t place[HS_PAGES];	    /* of the page's bytes: in the order of their first
+					     * use, so that a small JVM touches little memory */
+	uint16_t used;			    /* places taken */
 	uint8_t page[HS_PAGES][HS_PAGE];
 };
 

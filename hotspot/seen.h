@@ -37,10 +37,11 @@ static inline enum hs_method_state hs_method_state(uint64_t slot)
 #define HS_WRITTEN_SLOTS (1u << 16)
 #define HS_WRITTEN_MAX	 (HS_WRITTEN_SLOTS / 4 * 3) /* further ones are written each time */
 
-/* Fingerprints of methods; 0 is never in the set. */
+/* Fingerprints of methods; 0 is never in the set. The set begins small, and grows: a table of
+ * `size` slots is at slot[size], below the one of twice its size. */
 struct hs_written {
-	uint32_t count;
-	uint64_t slot[HS_WRITTEN_SLOTS];
+	uint32_t count, size; /* size 0: nothing was added yet */
+	uint64_t slot[2 * HS_WRITTEN_SLOTS];
 };
 
 void hs_written_add(struct hs_written *w, uint64_t fingerprint);

@@ -288,11 +288,20 @@ int builder_share(struct builder *b)
 	return tell_processes(b);
 }
 
+/* Waits until it may begin. False: nobody wants tables any more. */
+static bool wait_turn(const struct builder *b)
+{
+	char word;
+	size_t n;
+
+	return message_receive(b->sock, &word, sizeof(word), NULL, 0, &n) > 0;
+}
+
 static int build(struct builder *b)
 {
 	struct err ignored;
 
-	if (enter_jail(b, &ignored) < 0)
+	if (enter_jail(b, &ignored) < 0 || !wait_turn(b))
 		return 1;
 	b->tables = flat_tables_new();
 	for (size_t i = 0; i < b->count; i++)

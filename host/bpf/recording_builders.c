@@ -6,12 +6,14 @@
 #include "bpf/recording_parts.h"
 #include "common/clock.h"
 #include "common/message.h"
+#include "common/parallel.h"
 #include "common/proc.h"
 #include "common/str.h"
 
 #define WALKERS_MAX 64 /* of a container: each takes 40 ms to load */
 #define ROOMS_MAX   16 /* requests of a builder */
 #define WORDS_MAX   (ROOMS_MAX * (BUILDER_PROCESSES_MAX + 2))
+#define TURN_MS	    500 /* of a builder: a container delays others no longer */
 
 static void hang_up(struct builder_link *b)
 {
@@ -141,6 +143,25 @@ void recording_take_builder(struct recorded *r, int sock, size_t target)
 	r->builders[r->builder_count++] = (struct builder_link){.sock = sock, .target = target};
 }
 
+void recording_begin_builders(struct recorded *r)
+{
+	const size_t most = parallel_cpus() + 1; /* one of them waits for its walker */
+	size_t at_work = 0;
+
+	for (size_t i = 0; i < r->builder_count; i++)
+		at_work += !r->builders[i].ready && deadline_ms_left(r->builders[i].turn) > 0;
+	for (size_t i = 0; i < r->builder_count && at_work < most; i++) {
+		struct builder_link *b = &r->builders[i];
+
+		if (b->turn)
+			continue;
+		b->turn = deadline_after(TURN_MS);
+		if (message_send(b->sock, "", 1, NULL, 0, 0) < 0)
+			hang_up(b);
+		at_work += !b->ready;
+	}
+}
+
 /* Lists the builders that are waited for; returns how many they are. */
 static size_t list_late(const struct recorded *r, struct pollfd *p)
 {
@@ -158,12 +179,16 @@ static size_t list_late(const struct recorded *r, struct pollfd *p)
 void recording_wait_builders(struct recorded *r)
 {
 	CLEANUP(free) struct pollfd *p = xcalloc(r->builder_count + 1, sizeof(*p));
+	int left;
 
-	while (list_late(r, p) &&
-	       poll(p, r->builder_count, deadline_ms_left(r->config->deadline)) > 0)
+	while (list_late(r, p) && (left = deadline_ms_left(r->config->deadline)) > 0) {
+		recording_begin_builders(r);
+		if (poll(p, r->builder_count, left < TURN_MS ? left : TURN_MS) <= 0)
+			continue;
 		for (size_t i = 0; i < r->builder_count; i++)
 			if (p[i].revents)
 				recording_hear_builder(r, &r->builders[i]);
+	}
 }
 
 /* ---- codes and methods -------------------------------------------------------------------- */

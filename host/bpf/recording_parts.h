@@ -80,6 +80,7 @@ struct builder_link {
 	size_t target;
 	uint32_t walker; /* its latest */
 	unsigned words;
+	uint64_t turn; /* deadline of its turn to build; 0: it has not begun */
 	bool ready;
 };
 
@@ -124,6 +125,8 @@ bool recording_is_wrong(const struct followed *p, uint64_t time);
 /* recording_builders.c. The first tables are waited for; those of builders that are late come while
  * it records. */
 void recording_take_builder(struct recorded *r, int sock, size_t target);
+/* Has the next builders begin, a few at a time: each keeps what it has built until it has a walker. */
+void recording_begin_builders(struct recorded *r);
 void recording_wait_builders(struct recorded *r);
 void recording_hear_builder(struct recorded *r, struct builder_link *b);
 

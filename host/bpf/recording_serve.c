@@ -374,6 +374,7 @@ static bool wait_some(struct recorded *r)
 
 	for (size_t i = 0; i < count; i++)
 		p[i] = (struct pollfd){.fd = r->builders[i].sock, .events = POLLIN};
+	recording_begin_builders(r);
 	p[count] = (struct pollfd){.fd = r->control, .events = POLLIN};
 	if (poll(p, count + 1, READ_MS) <= 0)
 		return false;
