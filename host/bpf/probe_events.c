@@ -8,6 +8,8 @@
 #include <linux/bpf_perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/fs.h"
 #include "common/str.h"
@@ -102,9 +104,107 @@ int stack_probes_share(struct bpf_map *outer, uint32_t number, int before,
 
 /* ---- probes ------------------------------------------------------------------------------- */
 
+/* The attribute of BPF_LINK_CREATE for many probes at once, which the headers of Debian 12 lack
+ * (Linux 6.6, uapi/linux/bpf.h, link_create.uprobe_multi). */
+struct many_probes {
+	uint32_t program, target, type, flags;
+	uint64_t path, offsets, counters, cookies;
+	uint32_t count, many_flags, pid, pad;
+};
+#define TRACE_UPROBE_MULTI ((enum bpf_attach_type)48)
+
 struct stack_probes {
+	int many; /* a link with all of them; -1: each has its own */
 	struct bpf_link *links[FLAT_PROBE_COUNT];
 };
+
+/* Returns the descriptor of the link, or -1 with errno. */
+static int link_many(int program, const char *path, uint32_t pid, const uint64_t *offsets,
+		     const uint64_t *cookies, uint32_t count)
+{
+	const struct many_probes attr = {.program = (uint32_t)program,
+					 .type = TRACE_UPROBE_MULTI,
+					 .path = (uintptr_t)path,
+					 .offsets = (uintptr_t)offsets,
+					 .cookies = (uintptr_t)cookies,
+					 .count = count,
+					 .pid = pid};
+
+	return (int)syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+/* A kernel that takes no pid for a process but for a thread does not refuse one below 0 (before
+ * 46ba0e49b642, Linux 6.10). */
+bool stack_probes_can_join(void)
+{
+	const struct bpf_insn nothing[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = TRACE_UPROBE_MULTI);
+	CLEANUP(close_fd)
+	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "Dual BSD/GPL", nothing,
+				    ARRAY_LEN(nothing), &o);
+	const uint64_t offset = 0;
+	CLEANUP(close_fd) int link = -1;
+
+	if (program < 0)
+		return false;
+	link = link_many(program, "/", 0, &offset, NULL, 1);
+	if (link >= 0 || errno != EBADF)
+		return false;
+	link = link_many(program, "/", UINT32_MAX, &offset, NULL, 1);
+	return link < 0 && errno == EINVAL;
+}
+
+void stack_probes_join(struct bpf_program *program)
+{
+	bpf_program__set_expected_attach_type(program, TRACE_UPROBE_MULTI);
+}
+
+static bool is_joined(const struct bpf_program *program)
+{
+	return bpf_program__expected_attach_type(program) == TRACE_UPROBE_MULTI;
+}
+
+static bool is_wanted(const struct flat_probes *at, unsigned events, unsigned probe)
+{
+	return at->offset[probe] && events & 1u << flat_probe_event(probe);
+}
+
+/* Returns whether all are opened. */
+static bool open_many(const struct bpf_program *program, uint32_t pid, const char *path,
+		      const struct flat_probes *at, unsigned events, struct stack_probes *p)
+{
+	uint64_t offsets[FLAT_PROBE_COUNT], cookies[FLAT_PROBE_COUNT];
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++) {
+		if (!is_wanted(at, events, i))
+			continue;
+		offsets[n] = at->offset[i];
+		cookies[n++] = flat_cookie(at, i);
+	}
+	if (n)
+		p->many = link_many(bpf_program__fd(program), path, pid, offsets, cookies, n);
+	return !n || p->many >= 0;
+}
+
+static bool open_each(const struct bpf_program *program, uint32_t pid, const char *path,
+		      const struct flat_probes *at, unsigned events, struct stack_probes *p)
+{
+	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = flat_cookie(at, i));
+
+		if (!is_wanted(at, events, i))
+			continue;
+		p->links[i] = bpf_program__attach_uprobe_opts(program, (pid_t)pid, path,
+							      at->offset[i], &o);
+		if (!p->links[i])
+			return false;
+	}
+	return true;
+}
 
 int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t start, uint64_t end,
 		      const struct flat_probes *at, unsigned events, struct stack_probes **ret,
@@ -113,20 +213,13 @@ int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t 
 	struct stack_probes *p = xcalloc(1, sizeof(*p));
 	char path[96];
 
+	p->many = -1;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
 		 (unsigned long long)end);
-	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, o, .bpf_cookie = flat_cookie(at, i));
-
-		if (!at->offset[i] || !(events & 1u << flat_probe_event(i)))
-			continue;
-		p->links[i] = bpf_program__attach_uprobe_opts(program, (pid_t)pid, path,
-							      at->offset[i], &o);
-		if (!p->links[i]) {
-			err_set(err, errno, "probe process %u", pid);
-			stack_probes_close(p);
-			return -1;
-		}
+	if (!(is_joined(program) ? open_many : open_each)(program, pid, path, at, events, p)) {
+		err_set(err, errno, "probe process %u", pid);
+		stack_probes_close(p);
+		return -1;
 	}
 	*ret = p;
 	return 0;
@@ -136,5 +229,7 @@ void stack_probes_close(struct stack_probes *p)
 {
 	for (unsigned i = 0; p && i < FLAT_PROBE_COUNT; i++)
 		bpf_link__destroy(p->links[i]);
+	if (p)
+		cleanup_close_fd(&p->many);
 	free(p);
 }

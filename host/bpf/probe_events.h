@@ -55,6 +55,14 @@ MUST_CHECK int stack_probes_share(struct bpf_map *outer, uint32_t number, int be
 struct bpf_program;
 struct stack_probes;
 
+/* Says whether all probes of a process can be opened and closed at once (Linux 6.10, and 6.6 with
+ * its fixes): for each that is closed alone the kernel waits some tenths of a second, in which
+ * nobody can open another. */
+bool stack_probes_can_join(void);
+
+/* Has the probes of a program, which is not loaded yet, be opened so. */
+void stack_probes_join(struct bpf_program *program);
+
 /* Has the program called at places of a file that is mapped at [start, end) in the process, until
  * the probes are closed, or their process has no more threads, or this one ends. Places of offset 0
  * are left out, and those for events (bits of enum flat_event) that are not wanted. Fails where the

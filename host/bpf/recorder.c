@@ -61,6 +61,7 @@ static int load_walker(const struct stack_recorder *r, const struct flat_rooms *
 					.processors = r->cpus,
 					.both = r->config.both,
 					.probes = r->config.probes,
+					.joined = r->joined,
 					.wall = r->config.wall};
 
 	return walker_load(&c, rooms, before, ret, err);
@@ -101,6 +102,10 @@ static void choose(const struct stack_recorder *r, bool looks)
 	r->bpf->rodata->last_scratch = states;
 	bpf_program__set_autoload(r->bpf->progs.probed, c->probes);
 	bpf_program__set_autoload(r->bpf->progs.counted, c->counted);
+	if (r->joined) {
+		stack_probes_join(r->bpf->progs.probed);
+		stack_probes_join(r->bpf->progs.makes_code);
+	}
 	recorder_choose_wall(r, looks);
 	bpf_map__set_max_entries(r->bpf->maps.scratches, states + c->wall);
 	if (c->probes) {
@@ -141,6 +146,7 @@ static int load(struct stack_recorder *r, struct err *err)
 {
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 0)
 		return err_set(err, 0, "it needs Linux 5.17");
+	r->joined = stack_probes_can_join();
 	if ((!r->config.wall || load_node(r, true, err) < 0) && load_node(r, false, err) < 0)
 		return -1;
 	r->exec = bpf_program__attach(r->bpf->progs.executed);

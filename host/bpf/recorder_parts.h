@@ -31,6 +31,7 @@ struct stack_recorder {
 	struct perf_event_attr attr;
 	struct ring_buffer *walked;
 	struct copy_ring *rings; /* by processor */
+	bool joined;		 /* stack_probes_can_join */
 	unsigned cpus;
 	size_t ring_bytes;
 	const struct stack_handler *handler; /* while reading */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <walk.skel.h>
 
+#include "bpf/probe_events.h"
 #include "common/str.h"
 
 struct walker {
@@ -76,6 +77,8 @@ int walker_load(const struct walker_config *c, const struct flat_rooms *rooms,
 	w->bpf->rodata->wall = c->wall;
 	bpf_program__set_autoload(w->bpf->progs.walk_probe, c->probes);
 	bpf_program__set_autoload(w->bpf->progs.walk_wait, c->wall);
+	if (c->joined)
+		stack_probes_join(w->bpf->progs.walk_probe);
 	if (choose_tables(w, before, err) < 0)
 		return -1;
 	if (bpf_map__reuse_fd(w->bpf->maps.scratches, c->scratches) != 0 ||

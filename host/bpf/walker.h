@@ -13,6 +13,7 @@ struct walker_config {
 		samples;	 /* descriptors of the maps that all walkers share */
 	uint32_t processors;	 /* that there can be */
 	bool both, probes, wall; /* as in struct stack_recorder_config */
+	bool joined;		 /* stack_probes_can_join */
 };
 
 /* Loads one with empty tables. `before`: one of the same container, whose tables that are filled

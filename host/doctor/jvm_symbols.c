@@ -184,15 +184,16 @@ static void check_wall(const struct probe *p, long release, const struct libjvm 
 			    "all the time of its threads can be recorded (dfg-trigger -e wall)");
 }
 
-/* Linux 6.16 (kernel/events/core.c, perf_uprobe_event_init) and the stable kernels of July 2025;
- * from 5.8 on until then CAP_PERFMON was enough. */
+/* From 5.8 on CAP_PERFMON was enough, until Linux 6.16 and the stable kernels of July 2025
+ * (kernel/events/core.c, perf_uprobe_event_init). From 6.10 on probes need no such events
+ * (stack_probes_can_join). */
 static void check_probes(const struct probe *p)
 {
-	if (!probe_capable(p, CAP_SYS_ADMIN))
+	if (!probe_capable(p, CAP_SYS_ADMIN) && !probe_kernel_is(p, 6, 10))
 		finding_add(p->f, FINDING_NOTE, "probes",
 			    "-e alloc, lock, safepoint and compile may record nothing",
-			    "no CAP_SYS_ADMIN, which Linux 6.16, and stable kernels since July "
-			    "2025, want for probes");
+			    "no CAP_SYS_ADMIN, which stable kernels before 6.10 want for probes "
+			    "since July 2025");
 }
 
 static void check_events(const struct probe *p, long release, bool refills, const struct libjvm *l)

@@ -268,8 +268,8 @@ static const struct {
 };
 
 #define REFUSED                                                                                    \
-	"the kernel refuses the probe, for which Linux 6.16, and stable ones since July 2025, "    \
-	"want CAP_SYS_ADMIN"
+	"the kernel refuses the probe, for which stable ones before 6.10 want CAP_SYS_ADMIN "      \
+	"since July 2025"
 
 void target_say_events(struct target *t, const struct kernel_counts *c)
 {
