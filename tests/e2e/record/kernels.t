@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The recorder in the kernel on kernels other than this machine's, emulated: each loads the programs, walks stacks and
-# leaves what it cannot walk to the copy (tests/unit/test_stack_recorder.c), or says that it is too old. Those of
-# Debian 11 and 12, and one of arm64 with pages of 16 KiB; FULL=1: Debian 11 to 13 and unstable; with KERNELS_UBUNTU=1
+# leaves what it cannot walk to the copy (tests/unit/test_stack_recorder.c), and has probes (test_stack_probes.c; all of
+# a process are one link from 6.10 on), or says that it is too old. Those of Debian 11 and 12, and one of arm64 with
+# pages of 16 KiB; FULL=1: Debian 11 to 13 and unstable; with KERNELS_UBUNTU=1
 # also those of Ubuntu's archive that lie between (5.15 to 6.8), and one with pages of 64 KiB.
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/lib/tap.sh
@@ -11,7 +12,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 need qemu-system-x86_64 qemu-system-aarch64 qemu-aarch64-static aarch64-linux-gnu-gcc debootstrap busybox cpio xz zstd
 TMPDIR=$(mktemp -d)
 trap 'rm -rf "$TMPDIR"' EXIT
-ok "the recorder is built for arm64" sh tests/arm64.sh "$BUILD/arm64/tests/test_stack_recorder.t"
+ok "the recorder is built for arm64" sh tests/arm64.sh "$BUILD"/arm64/tests/test_stack_{recorder,probes}.t
 
 # MACHINE SUITE PACKAGE, and what a kernel says that is refused.
 kernels() {
@@ -43,16 +44,17 @@ END
 while read -r machine suite package refusal; do
 	kernel=$(kernels_get "$machine" "$suite" "$package")
 	ok "$suite has a kernel for $machine" test -s "$kernel"
-	program=$BUILD/tests/test_stack_recorder.t
-	[ "$machine" = amd64 ] || program=$BUILD/$machine/tests/test_stack_recorder.t
-	kernels_run "$machine" "$kernel" "$program" >"$TMPDIR/out"
-	diag "$(grep -ao 'kernel [0-9].*' "$TMPDIR/out" || tail -n 20 "$TMPDIR/out")"
-	said=$(grep -a '^not ok\|SKIP\|^status' "$TMPDIR/out")
-	if [ "$refusal" ]; then
-		is "  it is refused" "$said" "1..0 # SKIP $refusal"$'\n'"status 0"
-		continue
-	fi
-	is "  stacks are walked in it" "$said" "status 0"
-	ok "  in all of the program's checks" grep -qa '^1\.\.[1-4][0-9]$' "$TMPDIR/out"
+	[ "$machine" = amd64 ] && tests=$BUILD/tests || tests=$BUILD/$machine/tests
+	for program in test_stack_recorder test_stack_probes; do
+		kernels_run "$machine" "$kernel" "$tests/$program.t" >"$TMPDIR/out"
+		diag "$(grep -ao 'kernel [0-9].*' "$TMPDIR/out" || tail -n 20 "$TMPDIR/out")"
+		said=$(grep -a '^not ok\|SKIP\|^status' "$TMPDIR/out")
+		if [ "$refusal" ]; then
+			is "  $program is refused" "$said" "1..0 # SKIP $refusal"$'\n'"status 0"
+			continue
+		fi
+		is "  $program passes in it" "$said" "status 0"
+		ok "  in all of its checks" grep -qa '^1\.\.[1-9][0-9]$' "$TMPDIR/out"
+	done
 done < <(kernels)
 tap_done
