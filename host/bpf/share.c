@@ -19,6 +19,7 @@ static const size_t sizes[FLAT_TABLES] = {
 	[FLAT_SPOTS] = sizeof(struct flat_spot),
 	[FLAT_ROWS] = sizeof(struct flat_row),
 	[FLAT_METHODS] = sizeof(uint64_t),
+	[FLAT_FOUND] = sizeof(uint64_t),
 };
 
 _Static_assert(sizeof(struct flat_page) % 8 == 0 && sizeof(struct flat_code) % 8 == 0 &&

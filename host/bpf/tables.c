@@ -448,6 +448,8 @@ void flat_add_mapping(struct flat_tables *t, struct flat_process *p, uint64_t st
 	} else if (f) {
 		m.block_count = 1; /* no row for any address */
 	}
+	if (!p->mapping_count)
+		p->found = flat_extend(t, FLAT_FOUND, FLAT_FOUND_ROWS);
 	*(struct flat_mapping *)flat_add_entry(t, FLAT_MAPPINGS) = m;
 	p->mapping_count++;
 }

@@ -26,6 +26,7 @@ enum flat_table {
 	FLAT_SPOTS,
 	FLAT_ROWS,
 	FLAT_METHODS,
+	FLAT_FOUND,
 	FLAT_TABLES,
 };
 
@@ -42,6 +43,7 @@ struct flat_tables {
 			struct flat_spot *spots;
 			struct flat_row *rows;
 			uint64_t *methods;
+			uint64_t *found; /* by the programs, once they have the tables */
 		};
 		void *list[FLAT_TABLES];
 	};

@@ -24,7 +24,7 @@ static struct bpf_map *table(const struct walker *w, enum flat_table which)
 		[FLAT_CODES] = w->bpf->maps.codes,	 [FLAT_RANGES] = w->bpf->maps.ranges,
 		[FLAT_MAPPINGS] = w->bpf->maps.mappings, [FLAT_BLOCKS] = w->bpf->maps.blocks,
 		[FLAT_SPOTS] = w->bpf->maps.spots,	 [FLAT_ROWS] = w->bpf->maps.rows,
-		[FLAT_METHODS] = w->bpf->maps.methods,
+		[FLAT_METHODS] = w->bpf->maps.methods,	 [FLAT_FOUND] = w->bpf->maps.found,
 	};
 
 	return maps[which];

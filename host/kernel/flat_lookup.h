@@ -51,6 +51,7 @@ static inline const uint32_t *flat_block(uint32_t i);
 static inline const struct flat_spot *flat_spot(uint32_t i);
 static inline const struct flat_row *flat_row(uint32_t i);
 static inline const uint64_t *flat_method(uint32_t i);
+static inline volatile uint64_t *flat_found(uint32_t i);
 
 /* ---- lookups ------------------------------------------------------------------------------ */
 
@@ -206,19 +207,19 @@ FLAT_FUNCTION uint32_t flat_find_mapping(struct flat_walk *w, uint64_t addr)
 	return lo + 1;
 }
 
-/* The row that holds for an address as linked; NULL: none. */
-static inline const struct flat_row *flat_find_row(const struct flat_mapping *m, uint32_t at)
+/* Finds the row that holds for an address as linked; 0: none. */
+static inline uint32_t flat_find_row(const struct flat_mapping *m, uint32_t at)
 {
 	uint32_t block = (at - m->low) / FLAT_BLOCK, begin = m->low + block * FLAT_BLOCK, lo, hi;
 	const struct flat_spot *last;
 	const uint32_t *first, *end;
 
 	if (at < m->low || block + 1 >= m->block_count)
-		return NULL;
+		return 0;
 	first = flat_block(m->blocks + block);
 	end = flat_block(m->blocks + block + 1);
 	if (!first || !end)
-		return NULL;
+		return 0;
 	lo = *first + 1; /* the first spot that may be above */
 	hi = *end + 1;
 	for (uint32_t i = 0; i < 11 && lo < hi; i++) { /* a block has FLAT_BLOCK spots at most */
@@ -231,7 +232,34 @@ static inline const struct flat_row *flat_find_row(const struct flat_mapping *m,
 			hi = half;
 	}
 	last = flat_spot(lo - 1);
-	return last ? flat_row(last->row) : NULL;
+	return last ? last->row : 0;
+}
+
+/* The place of what is found for an address; NULL: there is none. */
+static inline volatile uint64_t *flat_found_at(const struct flat_walk *w, uint64_t addr)
+{
+	return w->process.mapping_count
+		       ? flat_found(w->process.found + flat_hash(addr) % FLAT_FOUND_ROWS)
+		       : NULL;
+}
+
+/* Returns the number of the row that has been found for an address; 0: none. */
+static inline uint32_t flat_found_row(const struct flat_walk *w, uint64_t addr)
+{
+	const volatile uint64_t *place = flat_found_at(w, addr);
+	const uint64_t found = place ? *place : 0;
+
+	return (found & ((1ull << FLAT_FOUND_BITS) - 1)) == addr
+		       ? (uint32_t)(found >> FLAT_FOUND_BITS)
+		       : 0;
+}
+
+static inline void flat_keep_row(const struct flat_walk *w, uint64_t addr, uint32_t row)
+{
+	volatile uint64_t *place = flat_found_at(w, addr);
+
+	if (place && addr >> FLAT_FOUND_BITS == 0)
+		*place = (uint64_t)row << FLAT_FOUND_BITS | addr;
 }
 
 /* True if a Method leads to a class that leads to the same ConstantPool. */

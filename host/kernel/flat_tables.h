@@ -42,10 +42,10 @@ enum flat_kind { /* as enum snap_kind */
 		 FLAT_ADAPTER = 6,
 };
 
-#define FLAT_THROWS  1u /* ExceptionBlob */
-#define FLAT_BARRIER 2u /* thawed frames of a virtual thread return to it */
-#define FLAT_SELECTS 4u /* the method, by the class of the object it is called for */
-#define FLAT_PUSHES  8u /* registers below its return address, and has no frame */
+#define FLAT_THROWS  1u	 /* ExceptionBlob */
+#define FLAT_BARRIER 2u	 /* thawed frames of a virtual thread return to it */
+#define FLAT_SELECTS 4u	 /* the method, by the class of the object it is called for */
+#define FLAT_PUSHES  8u	 /* registers below its return address, and has no frame */
 #define FLAT_MADE    16u /* by a probe, no snapshot has it yet; programs do not look at it */
 
 /* As struct snap_code. Offsets from `start`; FLAT_NONE: none. */
@@ -116,6 +116,12 @@ struct flat_spot {
 
 _Static_assert(sizeof(struct flat_spot) == 4, "an entry of `spots`");
 
+/* What walks of a process have found, by a hash of the address: the number of its row, above
+ * FLAT_FOUND_BITS, and the address. Programs read and write it as a whole. A frame costs one line
+ * of the cache so, and some five that most often are cold where the row is looked up. */
+#define FLAT_FOUND_ROWS 512u /* entries of a process; a power of 2 */
+#define FLAT_FOUND_BITS 48
+
 /* Executable memory [start, end). A file's spots ascend; `blocks` has, for each FLAT_BLOCK bytes
  * from address `low` on, the number of the last spot up to where they begin, and one more for the
  * end. */
@@ -170,11 +176,11 @@ struct flat_objects {
 struct flat_process {
 	uint64_t code_low, code_high;
 	uint64_t call_stub_return, cont_return;
-	int32_t method_slot, bcp_slot; /* as struct snap_head, interpreter_* */
-	int32_t wrapper_slot;	       /* as entry_wrapper */
-	uint32_t pad;
+	int32_t method_slot, bcp_slot;	  /* as struct snap_head, interpreter_* */
+	int32_t wrapper_slot;		  /* as entry_wrapper */
 	uint32_t dir;			  /* entry of the first page from code_low on */
 	uint32_t mappings, mapping_count; /* ascending */
+	uint32_t found;			  /* its first entry; none without mappings */
 	uint32_t methods, method_mask;	  /* hash table of ids; the mask is its size less one */
 	uint32_t walker;		  /* the program that has these tables; FLAT_NO_WALKER */
 	struct flat_layout layout;

@@ -29,23 +29,40 @@ static inline enum flat_end flat_by_pointer(struct flat_walk *w)
 	return flat_go(w, pc, w->fp + 2 * FLAT_WORD, w->fp) ? FLAT_ON : FLAT_POINTER;
 }
 
+/* Looks up the row of an address. FLAT_ON: it is found; FLAT_POINTER: there are none where it is.
+ */
+static inline enum flat_end flat_look_up(struct flat_walk *w, uint64_t addr, uint32_t *ret_row)
+{
+	const uint32_t n = flat_find_mapping(w, addr);
+	const struct flat_mapping *m = n ? flat_mapping(n - 1) : NULL;
+
+	if (!m)
+		return w->sample.count && !w->pc ? FLAT_ROOT : FLAT_UNMAPPED;
+	if (!m->block_count)
+		return FLAT_POINTER;
+	*ret_row = flat_find_row(m, (uint32_t)(addr + m->shift));
+	flat_keep_row(w, addr, *ret_row);
+	return FLAT_ON;
+}
+
 FLAT_FUNCTION enum flat_end flat_native(struct flat_walk *w)
 {
-	const struct flat_mapping *m;
+	enum flat_end end = FLAT_ON;
 	const struct flat_row *row;
-	uint32_t n;
+	uint32_t number;
 	uint64_t addr;
 
 	FLAT_NEED(w, FLAT_UNMAPPED);
 	addr = w->pc - !w->exact;
-	n = flat_find_mapping(w, addr);
-	m = n ? flat_mapping(n - 1) : NULL;
-	if (!m)
-		return w->sample.count && !w->pc ? FLAT_ROOT : FLAT_UNMAPPED;
+	number = flat_found_row(w, addr);
+	if (!number)
+		end = flat_look_up(w, addr, &number);
+	if (end == FLAT_ROOT || end == FLAT_UNMAPPED)
+		return end;
 	flat_add(w, FLAT_FRAME(FLAT_FRAME_NATIVE, addr));
-	if (!m->block_count)
+	if (end == FLAT_POINTER)
 		return flat_by_pointer(w);
-	row = flat_find_row(m, (uint32_t)(addr + m->shift));
+	row = number ? flat_row(number) : NULL;
 	if (!row || row->rule == FLAT_BY_COPY)
 		return FLAT_RULE;
 	if (row->rule == FLAT_OUTERMOST)

@@ -31,6 +31,7 @@ TABLE(blocks, struct flat_pair);
 TABLE(spots, struct flat_pair);
 TABLE(rows, struct flat_pair);
 TABLE(methods, uint64_t);
+TABLE(found, uint64_t);
 
 /* For tests: every sample is written both ways. */
 const volatile bool both = false;
@@ -89,6 +90,11 @@ static inline const struct flat_row *flat_row(uint32_t i)
 static inline const uint64_t *flat_method(uint32_t i)
 {
 	return bpf_map_lookup_elem(&methods, &i);
+}
+
+static inline volatile uint64_t *flat_found(uint32_t i)
+{
+	return bpf_map_lookup_elem(&found, &i);
 }
 
 static void count_ns(uint64_t ns)

@@ -28,6 +28,11 @@ FLAT_TABLE(spot, struct flat_spot, spots, FLAT_SPOTS)
 FLAT_TABLE(row, struct flat_row, rows, FLAT_ROWS)
 FLAT_TABLE(method, uint64_t, methods, FLAT_METHODS)
 
+static inline volatile uint64_t *flat_found(uint32_t i)
+{
+	return i < flat_tables->count[FLAT_FOUND] ? &flat_tables->found[i] : NULL;
+}
+
 static inline bool flat_memory(uint64_t at, void *ret, uint32_t size)
 {
 	for (uint32_t i = 0; i < size; i += FLAT_WORD)

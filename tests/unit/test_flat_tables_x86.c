@@ -606,7 +606,7 @@ static void test_file(void)
 {
 	CLEANUP(close_fd) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	CLEANUP(cfi_close) struct cfi *cfi = NULL;
-	size_t same = 0, walked = 0, all = 0;
+	size_t same = 0, walked = 0, found = 0, all = 0;
 	struct flat_file file;
 	struct err err;
 
@@ -626,14 +626,41 @@ static void test_file(void)
 		for (uint64_t at = g->offset; at < g->offset + g->size; at += 3, all++) {
 			bool is_walked;
 
-			same += is_step(cfi, at, &is_walked);
+			/* The second time the row has been found. */
+			same += is_step(cfi, at, &is_walked) && is_step(cfi, at, &is_walked);
 			walked += is_walked;
+			found += flat_found_row(&flat_made, AT + at) != 0;
 		}
 	}
 	ok(all > 1000 && same == all, "rows step as the unwinder does, or not at all: %zu of %zu",
 	   same, all);
 	ok(walked > all / 2, "and most of them do: %zu", walked);
+	ok(found >= walked, "rows that are looked up are found the next time: %zu", found);
 	flat_file_fini(&file);
+	flat_tables_free(tables);
+}
+
+/* What is found for an address is that of one process, and of no other address. */
+static void test_found(void)
+{
+	struct flat_walk w[3] = {0}; /* the last one's process has no mappings */
+
+	tables = flat_tables_new();
+	flat_tables = tables;
+	for (unsigned i = 0; i < 2; i++)
+		flat_add_mapping(tables, &w[i].process, AT, AT + 4096, 0, NULL);
+	flat_keep_row(&w[0], AT, 7);
+	is_int(flat_found_row(&w[0], AT), 7, "a row that is kept is found");
+	is_int(flat_found_row(&w[1], AT), 0, "but not for another process");
+	is_int(flat_found_row(&w[2], AT), 0, "or for one without mappings");
+	flat_keep_row(&w[2], AT, 8);
+	is_int(flat_found_row(&w[0], AT), 7, "which keeps none");
+	for (uint64_t at = AT + 1; at < AT + 4096; at++)
+		if (flat_found_row(&w[0], at))
+			abort();
+	flat_keep_row(&w[0], AT | 1ull << FLAT_FOUND_BITS, 9);
+	is_int(flat_found_row(&w[0], AT | 1ull << FLAT_FOUND_BITS), 0,
+	       "addresses that do not fit are not kept");
 	flat_tables_free(tables);
 }
 
@@ -681,6 +708,7 @@ int main(void)
 	test_growing();
 	test_layout();
 	test_file();
+	test_found();
 	test_popped();
 	test_no_file();
 	return tap_done();
