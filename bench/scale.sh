@@ -31,7 +31,8 @@ resident() {
 		END {for (p in parent) {for (q = p; q && q != top;) q = parent[q]; if (q == top) print p}}')
 	maps=$(bpftool map show 2>/dev/null | awk '/memlock/ {for (i = 1; i < NF; i++) if ($i == "memlock") sum += $(i + 1)}
 		END {print int(sum / 1024)}')
-	for p in $below; do cat "/proc/$p/smaps" 2>/dev/null; done | awk -v maps="${maps:-0}" '
+	# shellcheck disable=SC2046 # a file for each; one cat, so that a look is over before much has changed
+	cat $(printf '/proc/%s/smaps ' $below) 2>/dev/null | awk -v maps="${maps:-0}" '
 		/^[0-9a-f]+-/ {table = /bpf-map/} /^Pss:/ && !table {sum += $2} END {print sum + maps}'
 }
 row() { printf '%-34s %s\n' "$@"; }
