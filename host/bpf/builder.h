@@ -20,9 +20,9 @@ struct builder_process {
 };
 
 /* Starts it; *ret_sock: the end of its socket (unix(7), SOCK_SEQPACKET) for who has the tables. The
- * child begins when it is sent a byte, and ends once the socket is closed. `probes`: it also looks for the places in libjvm that events are
- * taken at, which takes as long as its tables. The descriptors stay the caller's, and their
- * processes are opened by the child: files may hang. */
+ * child begins when it is sent a byte, and ends once the socket is closed. `probes`: it also looks
+ * for the places in libjvm that events are taken at, which takes as long as its tables. The
+ * descriptors stay the caller's, and their processes are opened by the child: files may hang. */
 MUST_CHECK int builder_start(const struct builder_process *list, size_t count, bool probes,
 			     struct child *ret, int *ret_sock, struct err *err);
 

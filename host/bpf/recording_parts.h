@@ -125,7 +125,7 @@ bool recording_is_wrong(const struct followed *p, uint64_t time);
 /* recording_builders.c. The first tables are waited for; those of builders that are late come while
  * it records. */
 void recording_take_builder(struct recorded *r, int sock, size_t target);
-/* Has the next builders begin, a few at a time: each keeps what it has built until it has a walker. */
+/* Has the next builders begin, few at a time: each keeps what it builds until it has a walker. */
 void recording_begin_builders(struct recorded *r);
 void recording_wait_builders(struct recorded *r);
 void recording_hear_builder(struct recorded *r, struct builder_link *b);

@@ -235,33 +235,6 @@ static inline uint32_t flat_find_row(const struct flat_mapping *m, uint32_t at)
 	return last ? last->row : 0;
 }
 
-/* The place of what is found for an address; NULL: there is none. */
-static inline volatile uint64_t *flat_found_at(const struct flat_walk *w, uint64_t addr)
-{
-	return w->process.mapping_count
-		       ? flat_found(w->process.found + flat_hash(addr) % FLAT_FOUND_ROWS)
-		       : NULL;
-}
-
-/* Returns the number of the row that has been found for an address; 0: none. */
-static inline uint32_t flat_found_row(const struct flat_walk *w, uint64_t addr)
-{
-	const volatile uint64_t *place = flat_found_at(w, addr);
-	const uint64_t found = place ? *place : 0;
-
-	return (found & ((1ull << FLAT_FOUND_BITS) - 1)) == addr
-		       ? (uint32_t)(found >> FLAT_FOUND_BITS)
-		       : 0;
-}
-
-static inline void flat_keep_row(const struct flat_walk *w, uint64_t addr, uint32_t row)
-{
-	volatile uint64_t *place = flat_found_at(w, addr);
-
-	if (place && addr >> FLAT_FOUND_BITS == 0)
-		*place = (uint64_t)row << FLAT_FOUND_BITS | addr;
-}
-
 /* True if a Method leads to a class that leads to the same ConstantPool. */
 static inline bool flat_has_class(const struct flat_objects *o, uint64_t method)
 {

@@ -116,9 +116,9 @@ struct flat_spot {
 
 _Static_assert(sizeof(struct flat_spot) == 4, "an entry of `spots`");
 
-/* What walks of a process have found, by a hash of the address: the number of its row, above
- * FLAT_FOUND_BITS, and the address. Programs read and write it as a whole. A frame costs one line
- * of the cache so, and some five that most often are cold where the row is looked up. */
+/* Keeps what walks of a process have found, by a hash of the address: the number of its row, above
+ * FLAT_FOUND_BITS, and the address. Programs read and write an entry as a whole. A frame costs one
+ * line of the cache so, and some five that most often are cold where the row is looked up. */
 #define FLAT_FOUND_ROWS 512u /* entries of a process; a power of 2 */
 #define FLAT_FOUND_BITS 48
 

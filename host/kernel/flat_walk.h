@@ -29,6 +29,33 @@ static inline enum flat_end flat_by_pointer(struct flat_walk *w)
 	return flat_go(w, pc, w->fp + 2 * FLAT_WORD, w->fp) ? FLAT_ON : FLAT_POINTER;
 }
 
+/* The place of what is found for an address; NULL: there is none. */
+static inline volatile uint64_t *flat_found_at(const struct flat_walk *w, uint64_t addr)
+{
+	return w->process.mapping_count
+		       ? flat_found(w->process.found + flat_hash(addr) % FLAT_FOUND_ROWS)
+		       : NULL;
+}
+
+/* Returns the number of the row that has been found for an address; 0: none. */
+static inline uint32_t flat_found_row(const struct flat_walk *w, uint64_t addr)
+{
+	const volatile uint64_t *place = flat_found_at(w, addr);
+	const uint64_t found = place ? *place : 0;
+
+	return (found & ((1ull << FLAT_FOUND_BITS) - 1)) == addr
+		       ? (uint32_t)(found >> FLAT_FOUND_BITS)
+		       : 0;
+}
+
+static inline void flat_keep_row(const struct flat_walk *w, uint64_t addr, uint32_t row)
+{
+	volatile uint64_t *place = flat_found_at(w, addr);
+
+	if (place && addr >> FLAT_FOUND_BITS == 0)
+		*place = (uint64_t)row << FLAT_FOUND_BITS | addr;
+}
+
 /* Looks up the row of an address. FLAT_ON: it is found; FLAT_POINTER: there are none where it is.
  */
 static inline enum flat_end flat_look_up(struct flat_walk *w, uint64_t addr, uint32_t *ret_row)

@@ -14,7 +14,7 @@ BUDGET = """
 agent-jni 1890
 common 3725
 hook 2605
-host/bpf 5880
+host/bpf 6040
 host/calltree 4180
 host/cmd 2790
 host/discover 3185
@@ -23,7 +23,7 @@ host/elf 730
 host/format 5470
 host/jfr 1600
 host/jit 1995
-host/kernel 4855
+host/kernel 4910
 host/perf 2110
 host/probe 915
 host/profile 1880
@@ -34,13 +34,13 @@ host/setup 1985
 host/symbols 1380
 host/top 1910
 host/unwind 2695
-hotspot 6460
+hotspot 6470
 include/dfg 565
 injector 1395
 oci 1360
 """
 # The goal is 42 000 lines; the rest is messages, checks of hostile input and contracts, which clarity keeps.
-ALL_LINES, ALL_FILES = 75630, 441
+ALL_LINES, ALL_FILES = 75870, 441
 FILE_LINES, FUNCTION_LINES, COLUMNS, FOLDER_FILES, HOST_FILES = 500, 70, 100, 36, 8
 
 
