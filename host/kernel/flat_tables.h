@@ -415,7 +415,7 @@ struct flat_times {
 
 #define FLAT_WORD  8u
 #define FLAT_BELOW 32u	/* bytes that are read below a word, when it is read, */
-#define FLAT_ABOVE 216u /* and above it */
+#define FLAT_ABOVE 984u /* and above it: 1 KiB at once costs less than the waits of four reads */
 #define FLAT_WORDS ((FLAT_BELOW + FLAT_WORD + FLAT_ABOVE) / FLAT_WORD) /* a power of two */
 
 /* Registers of the first frame by which the rules of its machine go, too. */
