@@ -104,8 +104,8 @@ int stack_probes_share(struct bpf_map *outer, uint32_t number, int before,
 
 /* ---- probes ------------------------------------------------------------------------------- */
 
-/* The attribute of BPF_LINK_CREATE for many probes at once, which the headers of Debian 12 lack
- * (Linux 6.6, uapi/linux/bpf.h, link_create.uprobe_multi). */
+/* Describes many probes to BPF_LINK_CREATE (Linux 6.6, uapi/linux/bpf.h, link_create.uprobe_multi);
+ * the headers of Debian 12 lack it. */
 struct many_probes {
 	uint32_t program, target, type, flags;
 	uint64_t path, offsets, counters, cookies;
@@ -133,8 +133,9 @@ static int link_many(int program, const char *path, uint32_t pid, const uint64_t
 	return (int)syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-/* A kernel that takes no pid for a process but for a thread does not refuse one below 0 (before
- * 46ba0e49b642, Linux 6.10). */
+/* Tries links that cannot be made, to the root directory. EBADF (it is no file): the kernel has
+ * such links. EINVAL for a negative pid: it takes the pid for a process's; before 46ba0e49b642
+ * (Linux 6.10) it took it for a thread's, and refused none. */
 bool stack_probes_can_join(void)
 {
 	const struct bpf_insn nothing[] = {
@@ -227,9 +228,10 @@ int stack_probes_open(const struct bpf_program *program, uint32_t pid, uint64_t 
 
 void stack_probes_close(struct stack_probes *p)
 {
-	for (unsigned i = 0; p && i < FLAT_PROBE_COUNT; i++)
+	if (!p)
+		return;
+	for (unsigned i = 0; i < FLAT_PROBE_COUNT; i++)
 		bpf_link__destroy(p->links[i]);
-	if (p)
-		cleanup_close_fd(&p->many);
+	cleanup_close_fd(&p->many);
 	free(p);
 }

@@ -55,12 +55,12 @@ MUST_CHECK int stack_probes_share(struct bpf_map *outer, uint32_t number, int be
 struct bpf_program;
 struct stack_probes;
 
-/* Says whether all probes of a process can be opened and closed at once (Linux 6.10, and 6.6 with
- * its fixes): for each that is closed alone the kernel waits some tenths of a second, in which
- * nobody can open another. */
+/* Says whether one link can have all probes of a process (Linux 6.10; 6.6 from 6.6.35 on). The
+ * kernel waits some tenths of a second for each link that is closed, and of links with one probe
+ * each nobody can open another meanwhile. */
 bool stack_probes_can_join(void);
 
-/* Has the probes of a program, which is not loaded yet, be opened so. */
+/* Has a program, before it is loaded, called by such links. */
 void stack_probes_join(struct bpf_program *program);
 
 /* Has the program called at places of a file that is mapped at [start, end) in the process, until

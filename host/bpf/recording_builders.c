@@ -9,11 +9,11 @@
 #include "common/parallel.h"
 #include "common/proc.h"
 #include "common/str.h"
+#include "common/turns.h"
 
 #define WALKERS_MAX 64 /* of a container: each takes 40 ms to load */
 #define ROOMS_MAX   16 /* requests of a builder */
 #define WORDS_MAX   (ROOMS_MAX * (BUILDER_PROCESSES_MAX + 2))
-#define TURN_MS	    500 /* of a builder: a container delays others no longer */
 
 static void hang_up(struct builder_link *b)
 {
@@ -155,7 +155,7 @@ void recording_begin_builders(struct recorded *r)
 
 		if (b->turn)
 			continue;
-		b->turn = deadline_after(TURN_MS);
+		b->turn = deadline_after(TURN_HELD_MS);
 		if (message_send(b->sock, "", 1, NULL, 0, 0) < 0)
 			hang_up(b);
 		at_work += !b->ready;
@@ -183,7 +183,7 @@ void recording_wait_builders(struct recorded *r)
 
 	while (list_late(r, p) && (left = deadline_ms_left(r->config->deadline)) > 0) {
 		recording_begin_builders(r);
-		if (poll(p, r->builder_count, left < TURN_MS ? left : TURN_MS) <= 0)
+		if (poll(p, r->builder_count, left < TURN_HELD_MS ? left : TURN_HELD_MS) <= 0)
 			continue;
 		for (size_t i = 0; i < r->builder_count; i++)
 			if (p[i].revents)

@@ -56,8 +56,7 @@ static inline void flat_keep_row(const struct flat_walk *w, uint64_t addr, uint3
 		*place = (uint64_t)row << FLAT_FOUND_BITS | addr;
 }
 
-/* Looks up the row of an address. FLAT_ON: it is found; FLAT_POINTER: there are none where it is.
- */
+/* Looks up the row of an address. FLAT_ON: in *ret_row; FLAT_POINTER: no file is mapped there. */
 static inline enum flat_end flat_look_up(struct flat_walk *w, uint64_t addr, uint32_t *ret_row)
 {
 	const uint32_t n = flat_find_mapping(w, addr);

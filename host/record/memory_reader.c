@@ -186,8 +186,8 @@ static void sort_asked(struct reader_job *r, const uint64_t *words, size_t n, st
 			ret->at[ret->count++] = words[i];
 }
 
-/* Answers who asks for codes, who waits for that, and keeps others then. False: nobody asks any
- * more. */
+/* Answers a question for codes; then, as who asks waits, keeps codes for the next snapshot. False:
+ * nobody asks any more. */
 static bool answer_codes(struct reader_job *r, void *work)
 {
 	const uint64_t cpu = clock_cpu_us();

@@ -163,7 +163,7 @@ static void test_codes(void)
 	}
 }
 
-/* Writes methods that are asked for into the answer and into the next delta, once. */
+/* Writes each method that was asked for into the answer, and into one delta: the next. */
 static void test_asked(void)
 {
 	for (int r = 0; r < IMAGE_RELEASES; r++) {

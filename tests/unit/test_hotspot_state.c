@@ -140,6 +140,7 @@ static void test_written(void)
 {
 	struct hs_written *w = calloc(1, sizeof(*w));
 	unsigned wrong = 0;
+	uint32_t size;
 
 	ok(!hs_written_has(w, 5), "an empty set has nothing");
 	hs_written_add(w, 0);
@@ -158,6 +159,12 @@ static void test_written(void)
 	for (uint64_t i = 0; i < HS_WRITTEN_MAX; i++)
 		wrong += !hs_written_has(w, 5 + i * HS_HASH);
 	is_int(wrong, 0, "all others are there");
+	size = w->size;
+	w->count = w->size = 0;
+	hs_written_reset(w);
+	w->size = size;
+	ok(hs_written_has(w, 5), "a set of none is not cleared");
+	w->count = 1;
 	hs_written_reset(w);
 	ok(!hs_written_has(w, 5) && w->count == 0, "a set that has something is cleared");
 	hs_written_add(w, 5);
